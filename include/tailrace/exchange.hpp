@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/plan.hpp"
+
+namespace tailrace {
+
+/// What one run of a plan moves: `num_fields` arrays of items of `item_bytes`, all with the same
+/// layouts and memory.
+struct ExchangeShape {
+  std::ptrdiff_t item_bytes = 8;
+  int num_fields = 1;
+};
+
+/// Runs a plan by one method, again and again. Allocates everything it needs when made; `run`,
+/// `start`, `progress`, `finish` do not allocate after their first use.
+class Exchange {
+ public:
+  /// `method` is a name of `move_methods()`. `from` and `to` describe this rank's arrays on the two
+  /// sides (may be the same for all fields). Throws `Errc::invalid_input` on all ranks if the
+  /// method is unknown or does not apply. Collective, blocking.
+  Exchange(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
+           std::string_view method = "alltoallv");
+  ~Exchange();
+  Exchange(Exchange&&) noexcept;
+  Exchange& operator=(Exchange&&) noexcept;
+
+  /// Moves `sources[f]` to `destinations[f]` for each field f. Arrays are the caller's and must not
+  /// overlap. Collective, blocking.
+  void run(std::span<const void* const> sources, std::span<void* const> destinations);
+  /// Begins the same; sources must stay unchanged and destinations untouched until `finish`.
+  /// Collective, does not wait for other ranks to deliver (it may wait for them to enter).
+  void start(std::span<const void* const> sources, std::span<void* const> destinations);
+  /// Lets the transfer advance; true when `finish` would not wait. Local.
+  bool progress();
+  /// Waits until the data has arrived and the sources may be changed. Collective, blocking.
+  void finish();
+
+  std::string_view method() const;
+  const Plan& plan() const;
+  /// Bytes this object holds besides the caller's arrays.
+  std::ptrdiff_t buffer_bytes() const;
+
+  class Runner;  // one method's state; see src/move/method.hpp
+
+ private:
+  std::unique_ptr<Runner> runner_;
+  Plan plan_;
+  std::string_view method_;
+};
+
+/// A line of the table of methods, for `tailrace list`, tests and tuning.
+struct MoveMethodInfo {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view applies;  ///< in words
+};
+std::span<const MoveMethodInfo> move_methods();
+
+}  // namespace tailrace

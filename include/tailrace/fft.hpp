@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <complex>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/layout.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::fft {
+
+enum class Kind { real_to_complex, complex_to_complex };
+
+/// What a parallel 3D transform does. Arrays have index order (z, y, x), x fastest.
+struct Problem {
+  Kind kind = Kind::real_to_complex;
+  std::array<std::ptrdiff_t, 3> extents{};  ///< grid points (nz, ny, nx)
+  /// Largest |k| kept along each axis (z, y, x); -1 keeps all modes of that axis. Modes beyond it
+  /// are neither transformed further nor moved (forward), and taken as zero (backward).
+  std::array<std::ptrdiff_t, 3> cutoff{-1, -1, -1};
+  /// Ranks along z and y of the physical array (x is whole); {0, 0} chooses {P, 1}, or a 2D grid if
+  /// there are more ranks than planes. {P, 1} is a slab grid: one exchange instead of two.
+  std::array<int, 2> grid{0, 0};
+  int max_fields = 1;           ///< largest number of fields in one call
+};
+
+struct Options {
+  std::string kernel = "auto";   ///< 1D kernel library, see kernels(); "auto" measures
+  std::string method = "auto";   ///< exchange method, see exchange_methods(); "auto" picks
+  int threads = 1;               ///< OpenMP threads in this rank
+  int chunks = 0;                ///< pieces of a fused exchange that may overlap; 0 chooses
+  Trace* trace = nullptr;        ///< not owned; spans of compute, transfer and wait
+};
+
+/// The modes that a rank holds. Its spectral array has index order [ky][kz][kx], kx fastest,
+/// without gaps: mode (j, l, i) is at (j * kz.size() + l) * kx.size() + i. Numbers are signed
+/// integers (k = 2 pi / L times them is the wave number), the Nyquist mode of an even axis counts as
+/// negative (-n/2) on full axes and positive (n/2) on the half axis x of a real transform.
+struct Modes {
+  std::vector<int> ky, kz, kx;
+  std::ptrdiff_t num_modes() const {
+    return static_cast<std::ptrdiff_t>(ky.size() * kz.size() * kx.size());
+  }
+  std::ptrdiff_t index(std::ptrdiff_t j, std::ptrdiff_t l, std::ptrdiff_t i) const {
+    return (j * static_cast<std::ptrdiff_t>(kz.size()) + l) *
+               static_cast<std::ptrdiff_t>(kx.size()) + i;
+  }
+};
+
+/// A parallel 3D Fourier transform. forward: sum over points of u exp(-i k x), not normalised;
+/// backward: sum over modes of u exp(+i k x); backward(forward(u)) = nx ny nz u.
+template <class Real>
+class Transform {
+ public:
+  using Complex = std::complex<Real>;
+
+  /// Plans; measures kernels if asked to. Collective, blocking. Throws `Errc::invalid_input` on all
+  /// ranks: extents < 1, a cut-off beyond n/2, a grid that does not multiply to the number of ranks,
+  /// an unknown or absent kernel or method.
+  Transform(const Comm& comm, const Problem& problem, const Options& options = {});
+  ~Transform();
+  Transform(Transform&&) noexcept;
+
+  /// This rank's part of the physical array: layout of (nz, ny, nx) points, memory row-major dense
+  /// (x fastest). Real items for r2c, complex ones for c2c.
+  const Layout& physical_layout() const;
+  Box physical_box() const;
+  /// Layout of the kept modes in global order (kz, ky, kx), and how this rank's array [ky][kz][kx]
+  /// lies in memory. Along each axis the modes run 0, 1, ..., cutoff, -cutoff, ..., -1.
+  const Layout& spectral_layout() const;
+  Memory spectral_memory() const;
+  const Modes& modes() const;
+  /// Extents of the kept modes (kz, ky, kx).
+  std::array<std::ptrdiff_t, 3> spectral_extents() const;
+
+  /// `fields[f]` (physical) to `modes[f]` (spectral) for each field; pointers are the caller's, in
+  /// and out do not overlap, inputs are kept. The exchange of one field overlaps the transforms of
+  /// the next where the method allows. Collective, blocking.
+  void forward(std::span<const Real* const> fields, std::span<Complex* const> modes);
+  void backward(std::span<const Complex* const> modes, std::span<Real* const> fields);
+  /// The same for complex physical arrays (c2c problems).
+  void forward(std::span<const Complex* const> fields, std::span<Complex* const> modes);
+  void backward(std::span<const Complex* const> modes, std::span<Complex* const> fields);
+
+  const Problem& problem() const;  ///< with grid filled in
+  std::string_view kernel() const;
+  std::string_view method() const;
+  /// One paragraph: grid, kernel, method, bytes moved by this rank for one field each way.
+  std::string describe() const;
+  /// Bytes of work space on this rank.
+  std::ptrdiff_t buffer_bytes() const;
+
+  class Engine;
+  Engine& engine() { return *engine_; }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+};
+
+extern template class Transform<float>;
+extern template class Transform<double>;
+
+/// A line of the table of 1D kernel libraries.
+struct KernelInfo {
+  std::string_view name;
+  std::string_view summary;
+  bool available;  ///< built in
+};
+std::span<const KernelInfo> kernels();
+
+struct ExchangeMethodInfo {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view applies;
+};
+std::span<const ExchangeMethodInfo> exchange_methods();
+
+}  // namespace tailrace::fft

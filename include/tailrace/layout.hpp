@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tailrace/box.hpp"
+
+namespace tailrace {
+
+/// Which boxes of a global index space each rank holds. Plain data; never calls MPI, so layouts
+/// for any number of ranks can be made in one process. Regular layouts (blocks, pencils, slabs,
+/// file domains) store no list: `boxes(rank)` is computed.
+class Layout {
+ public:
+  struct Rule;  // how to find a rank's boxes, and the ranks that a box touches
+
+  int num_dims() const;
+  const Index& global_extents() const;
+  int num_ranks() const;
+  /// The boxes of `rank`: none, one or several; never empty ones. Order is the layout's own.
+  std::vector<Box> boxes(int rank) const;
+  /// Calls-free query for plans: ranks (ascending, each once) with an item in `box`.
+  /// Cost: proportional to the ranks found for regular layouts.
+  std::vector<int> ranks_touching(const Box& box) const;
+  /// Items that `rank` holds.
+  std::ptrdiff_t num_items(int rank) const;
+  std::string describe() const;
+
+  explicit Layout(std::shared_ptr<const Rule> rule);
+
+ private:
+  std::shared_ptr<const Rule> rule_;
+};
+
+/// Blocks on a grid of ranks: `grid[d]` parts along axis d, rank numbers row-major in the grid.
+/// `grid` and `extents` have the same number of entries; the product of `grid` is the number of
+/// ranks. Throws `Errc::invalid_input` naming the values. Local.
+Layout blocks(std::span<const std::ptrdiff_t> extents, std::span<const int> grid);
+
+/// Pencils: whole along `axis`, `grid[0] x grid[1]` parts along the two other axes in order.
+/// 3 axes. Local.
+Layout pencils(std::span<const std::ptrdiff_t> extents, int axis, std::span<const int> grid);
+
+/// Slabs: `num_ranks` parts along `axis`, whole along the others. Local.
+Layout slabs(std::span<const std::ptrdiff_t> extents, int axis, int num_ranks);
+
+/// File domains of a row-major array of `extents` items of `item_bytes`, for a file whose data
+/// starts at `file_offset` [bytes] (a multiple of stripe or not): contiguous runs of the file, one
+/// for each of `writers` (rank numbers, ascending), boundaries moved to multiples of `stripe_bytes`
+/// (0 = equal shares) as far as items allow. A contiguous run of a row-major array is a list of at
+/// most 2 * num_dims - 1 boxes. Ranks that are not writers hold nothing. Local.
+Layout file_domains(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
+                    std::span<const int> writers, int num_ranks, std::ptrdiff_t stripe_bytes,
+                    std::ptrdiff_t file_offset);
+
+/// Any boxes: `boxes[rank]` lists the boxes of each rank. Boxes must lie inside `extents`; several
+/// ranks may hold the same item of a destination, but a source layout must hold each item once
+/// (checked by `Plan`s on request). Local.
+Layout from_boxes(std::span<const std::ptrdiff_t> extents, std::vector<std::vector<Box>> boxes);
+
+/// How one box of a rank lies in its memory: item (i0, i1, ...) of the box (local indices, from 0)
+/// is at `offset + i0 * strides[0] + ...`, in items. Halo and order of axes are expressed by
+/// `offset` and `strides`.
+struct BoxMemory {
+  std::ptrdiff_t offset = 0;
+  Index strides{};
+};
+
+/// A rank's memory of its boxes, one entry a box, in the order of `Layout::boxes(rank)`.
+struct Memory {
+  std::vector<BoxMemory> boxes;
+  std::ptrdiff_t num_items = 0;  ///< items of the whole array, halo included
+
+  /// Boxes one after another, each row-major without gaps. Local.
+  static Memory dense(std::span<const Box> boxes);
+  /// One box, axes stored in `order` (slowest first; e.g. {1, 0, 2}), `halo[d]` extra items on
+  /// both sides of axis d (empty = none). Local.
+  static Memory ordered(const Box& box, std::span<const int> order,
+                        std::span<const std::ptrdiff_t> halo = {});
+};
+
+}  // namespace tailrace

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/layout.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace {
+
+enum class ItemType { float32, float64, int32, int64 };
+std::ptrdiff_t item_bytes(ItemType type);
+
+/// When the bytes leave: `synchronous` writes inside `write`; `hidden` copies to a staging buffer
+/// and lets a background thread of each writer rank do the rest while the caller computes.
+enum class OutputMode { synchronous, hidden };
+
+struct OutputOptions {
+  OutputMode mode = OutputMode::hidden;
+  int writers = 0;                          ///< writer ranks; 0 = chosen (see docs)
+  std::ptrdiff_t stripe_bytes = 1 << 20;    ///< file domains end at multiples of it; 0 = even shares
+  int buffered_files = 2;                   ///< files that may be under way before `write` waits
+  std::string method = "auto";              ///< method of moving data to the writers, or "auto"
+  bool checksums = true;                    ///< xxHash of each piece, kept in the file
+  Trace* trace = nullptr;                   ///< not owned
+};
+
+using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<double>>;
+using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
+
+/// One array of a file: `data` is this rank's part, as `layout` and `memory` say.
+struct Variable {
+  std::string name;
+  ItemType type = ItemType::float64;
+  std::vector<std::string> dims;  ///< name of each axis, e.g. {"z", "y", "x"}
+  const Layout* layout = nullptr;
+  Memory memory;
+  const void* data = nullptr;
+  Attributes attributes;
+};
+
+/// A small array that every rank has alike (coordinates, tables); written by one rank.
+struct Coordinate {
+  std::string name;  ///< names a dimension, e.g. "x"
+  std::vector<double> values;
+  Attributes attributes;
+};
+
+struct FileContents {
+  std::vector<Coordinate> coordinates;
+  std::vector<Variable> variables;
+  Attributes attributes;  ///< of the file
+  std::int64_t step = 0;  ///< named in error messages
+};
+
+/// Time and bytes of an `Output` so far, on this rank.
+struct OutputStatistics {
+  std::ptrdiff_t files = 0;
+  std::ptrdiff_t bytes = 0;      ///< written by this rank's writer
+  double call_s = 0;             ///< spent inside `write` and `finish` (what the simulation saw)
+  double stall_s = 0;            ///< the part of it spent waiting for a free buffer or for the end
+  double write_s = 0;            ///< spent writing (in the background if hidden)
+};
+
+/// Writes plain HDF5 files (contiguous datasets, NetCDF-4 dimension scales) that h5py, xarray and
+/// ParaView read: one rank writes the metadata, the writer ranks put the data into the dataset's
+/// extent with `pwrite`. A file grows under `PATH.partial`, is flushed and checksummed, and gets its
+/// final name last, so `PATH` is either absent, the previous complete file, or the new one.
+class Output {
+ public:
+  /// Collective, blocking. Throws `Errc::invalid_input` on all ranks for options out of range.
+  Output(const Comm& comm, OutputOptions options);
+  /// Waits for files under way; errors found now go to the log, so call `finish` first.
+  ~Output();
+  Output(Output&&) noexcept;
+
+  /// Writes `contents` to `path`. When it returns, the caller's arrays may be changed. Shapes must be
+  /// the same from call to call for buffers to be reused. Waits if `buffered_files` are under way.
+  /// Throws on all ranks the same `Errc::io` (errno, rank, path, step) for this file (synchronous)
+  /// or for an earlier one (hidden). Collective, blocking for the copy only if hidden.
+  void write(const std::string& path, const FileContents& contents);
+  /// Waits until every file has its final name; throws like `write`. Collective, blocking.
+  void finish();
+  const OutputStatistics& statistics() const;
+  /// Path of the last file known on all ranks to be complete, or "".
+  const std::string& last_complete() const;
+
+  class State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// Reads from a file of `Output` (or any HDF5 file with contiguous or chunked datasets).
+class Input {
+ public:
+  /// Opens on rank 0 only and shares what it found. Throws `Errc::io` on all ranks (with errno) if
+  /// `path` is missing, `Errc::corrupt` if it is not a whole HDF5 file. Collective, blocking.
+  Input(const Comm& comm, const std::string& path);
+  ~Input();
+
+  /// The global extents of variable `name`. Throws `Errc::invalid_input` if absent, listing names.
+  std::vector<std::ptrdiff_t> extents(const std::string& name) const;
+  ItemType type(const std::string& name) const;
+  std::vector<std::string> names() const;
+  bool has_attribute(const std::string& name) const;
+  std::int64_t attribute_int(const std::string& name) const;  ///< of the file; throws if absent
+  double attribute_double(const std::string& name) const;
+  std::string attribute_string(const std::string& name) const;
+  std::vector<double> attribute_doubles(const std::string& name) const;
+  std::vector<double> coordinate(const std::string& name) const;
+
+  /// Fills this rank's boxes of `layout`, converting between float32 and float64 if `type` differs
+  /// from the file's. Checks the checksums of the pieces read from first (each piece once) and throws
+  /// `Errc::corrupt` naming dataset and piece. Any layout, any number of ranks. Collective, blocking.
+  void read(const std::string& name, ItemType type, const Layout& layout, const Memory& memory,
+            void* data) const;
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+/// Writes (rank 0) an XDMF 3 sidecar that shows `files` (times in seconds, one each) of a uniform
+/// grid to ParaView: node-centred scalars `variables` of shape `extents` (z, y, x). Paths in it are
+/// relative to its own folder. Collective, blocking; throws `Errc::io` on all ranks.
+void write_xdmf(const Comm& comm, const std::string& path, std::span<const std::string> files,
+                std::span<const double> times_s, std::span<const std::string> variables,
+                std::span<const std::ptrdiff_t> extents, std::span<const double> spacing,
+                ItemType type);
+
+}  // namespace tailrace

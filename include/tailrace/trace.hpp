@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+
+namespace tailrace {
+
+/// What a span of time was spent on; the colours of the report's timeline.
+enum class Activity : std::uint8_t { compute, transfer, write, wait };
+
+/// The spans of one rank. Storage is reserved when it is made; when it is full, further spans are
+/// counted but not kept. `record` may be called from several threads at once.
+class Trace {
+ public:
+  /// Keeps up to `capacity` spans; 0 turns tracing off at no cost.
+  explicit Trace(std::size_t capacity = 0);
+  /// Keeps one span. `name` must be a string literal (not copied). `track` is 0 for the rank's main
+  /// thread, 1 for its writer. Times are seconds of `now_s()`. Local, lock-free.
+  void record(Activity activity, const char* name, double start_s, double end_s, int track = 0);
+  /// Seconds recorded for `activity` on `track` (also of spans that were not kept). Local.
+  double total_s(Activity activity, int track = 0) const;
+  /// Writes the spans of all ranks as one Chrome/Perfetto JSON file on rank 0: pid = rank, tid =
+  /// track, cat = activity, times in microseconds since the first span of any rank; `otherData`
+  /// holds num_ranks and spans dropped. Collective, blocking. Throws `Errc::io` on all ranks.
+  void write(const Comm& comm, const std::string& path) const;
+
+ private:
+  struct Span {
+    const char* name;
+    double start_s, end_s;
+    Activity activity;
+    std::int8_t track;
+  };
+  std::vector<Span> spans_;
+  std::atomic<std::size_t> used_{0};
+  std::atomic<std::int64_t> total_ns_[2][4] = {};
+};
+
+/// Records the time from its making to its end as one span; a null trace records nothing.
+class Span {
+ public:
+  Span(Trace* trace, Activity activity, const char* name, int track = 0);
+  ~Span();
+  Span(const Span&) = delete;
+  Span& operator=(const Span&) = delete;
+
+ private:
+  Trace* trace_;
+  const char* name_;
+  double start_s_;
+  Activity activity_;
+  int track_;
+};
+
+/// Seconds of the one clock of the library (MPI_Wtime). Local.
+double now_s();
+
+}  // namespace tailrace

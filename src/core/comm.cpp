@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/comm.hpp"
+
+#include <atomic>
+#include <climits>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace tailrace {
+
+namespace detail {
+
+std::ptrdiff_t count_handles(std::ptrdiff_t change) {
+  // The one mutable global of the library: a leak counter that nothing but tests reads.
+  static std::atomic<std::ptrdiff_t> live{0};
+  return live += change;
+}
+
+bool mpi_is_finalized() {
+  int finalized = 0;
+  MPI_Finalized(&finalized);
+  return finalized != 0;
+}
+
+}  // namespace detail
+
+namespace {
+
+OwnedComm with_errors_returned(MPI_Comm raw) {
+  OwnedComm comm(raw);
+  if (raw != MPI_COMM_NULL) check_mpi(MPI_Comm_set_errhandler(raw, MPI_ERRORS_RETURN));
+  return comm;
+}
+
+}  // namespace
+
+Comm::Comm(OwnedComm comm) : comm_(std::move(comm)) {
+  check_mpi(MPI_Comm_rank(comm_.raw(), &rank_));
+  check_mpi(MPI_Comm_size(comm_.raw(), &num_ranks_));
+}
+
+Comm::Comm(MPI_Comm user)
+    : Comm([user] {
+        MPI_Comm raw = MPI_COMM_NULL;
+        check_mpi(MPI_Comm_dup(user, &raw));
+        return with_errors_returned(raw);
+      }()) {}
+
+Comm Comm::split(int color, int key) const {
+  MPI_Comm raw = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(comm_.raw(), color, key, &raw));
+  return Comm(with_errors_returned(raw));
+}
+
+Comm Comm::node() const {
+  MPI_Comm raw = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(comm_.raw(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &raw));
+  return Comm(with_errors_returned(raw));
+}
+
+int to_int(std::ptrdiff_t value) {
+  if (value > INT_MAX || value < INT_MIN) {
+    throw Error(Errc::invalid_input,
+                fmt::format("count {} does not fit MPI's 32-bit counts; split the data", value));
+  }
+  return static_cast<int>(value);
+}
+
+}  // namespace tailrace
