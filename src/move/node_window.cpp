@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "node_window.hpp"
+
+#include <climits>
+#include <cstring>
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+namespace tailrace {
+
+namespace {
+
+constexpr std::ptrdiff_t alignment = 64;
+
+std::byte* align_up(void* address) {
+  auto value = reinterpret_cast<std::uintptr_t>(address);
+  return reinterpret_cast<std::byte*>((value + alignment - 1) / alignment * alignment);
+}
+
+void pause_briefly() {
+#if defined(__x86_64__)
+  _mm_pause();
+#endif
+}
+
+// The wait is shared between processes, so no FUTEX_PRIVATE_FLAG.
+void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, nullptr, nullptr, 0);
+}
+
+}  // namespace
+
+NodeWindow::NodeWindow(const Comm& node, std::ptrdiff_t bytes) {
+  MPI_Info info = MPI_INFO_NULL;
+  check_mpi(MPI_Info_create(&info));
+  check_mpi(MPI_Info_set(info, "alloc_shared_noncontig", "true"));
+  void* base = nullptr;
+  MPI_Win raw = MPI_WIN_NULL;
+  const int status = MPI_Win_allocate_shared(static_cast<MPI_Aint>(bytes + alignment), 1, info,
+                                             node.raw(), &base, &raw);
+  MPI_Info_free(&info);
+  check_mpi(status);
+  win_ = OwnedWin(raw);
+  own_ = align_up(base);
+  std::memset(own_, 0, static_cast<std::size_t>(bytes));
+  check_mpi(MPI_Barrier(node.raw()));  // nobody may read or wait on memory that is not zeroed yet
+}
+
+std::byte* NodeWindow::segment(int rank) const {
+  MPI_Aint size = 0;
+  int unit = 0;
+  void* base = nullptr;
+  check_mpi(MPI_Win_shared_query(win_.raw(), rank, &size, &unit, &base));
+  // Mappings are page-aligned in every process, so the same padding is found everywhere.
+  return align_up(base);
+}
+
+void SequenceFlag::publish(std::uint32_t value) {
+  value_.store(value, std::memory_order_seq_cst);
+  if (sleepers_.load(std::memory_order_seq_cst) != 0) futex(value_, FUTEX_WAKE, INT_MAX);
+}
+
+void SequenceFlag::wait(std::uint32_t value) {
+  constexpr int spins = 500;  // about 20 us, the cost of going to sleep and waking
+  for (int i = 0; i < spins; ++i) {
+    if (reached(value)) return;
+    pause_briefly();
+  }
+  sleepers_.fetch_add(1, std::memory_order_seq_cst);
+  while (!reached(value)) {
+    const std::uint32_t seen = value_.load(std::memory_order_seq_cst);
+    if (static_cast<std::int32_t>(seen - value) >= 0) break;
+    futex(value_, FUTEX_WAIT, seen);
+  }
+  sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+}
+
+}  // namespace tailrace

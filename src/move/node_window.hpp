@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "tailrace/comm.hpp"
+
+namespace tailrace {
+
+/// Memory of the ranks of one node that all of them can read and write (an MPI shared-memory
+/// window). Making and freeing it is collective over the node's ranks.
+class NodeWindow {
+ public:
+  NodeWindow() = default;
+  /// `bytes` of this rank's own segment (may be 0, may differ between ranks), 64-byte aligned,
+  /// zeroed and touched by this rank. Collective, blocking.
+  NodeWindow(const Comm& node, std::ptrdiff_t bytes);
+
+  /// First byte of the segment of node rank `rank`. Local.
+  std::byte* segment(int rank) const;
+  std::byte* own() const { return own_; }
+  explicit operator bool() const { return own_ != nullptr; }
+
+ private:
+  OwnedWin win_;
+  std::byte* own_ = nullptr;
+};
+
+/// A counter in shared memory that ranks and threads wait on: spins briefly, then sleeps on a
+/// futex. The value only grows (compared modulo 2^32).
+class SequenceFlag {
+ public:
+  /// Sets the value (release order) and wakes those who wait.
+  void publish(std::uint32_t value);
+  /// Waits until the value has reached `value` (acquire order).
+  void wait(std::uint32_t value);
+  bool reached(std::uint32_t value) const {
+    return static_cast<std::int32_t>(value_.load(std::memory_order_acquire) - value) >= 0;
+  }
+  std::uint32_t value() const { return value_.load(std::memory_order_acquire); }
+
+ private:
+  alignas(64) std::atomic<std::uint32_t> value_;
+  std::atomic<std::uint32_t> sleepers_;
+};
+
+}  // namespace tailrace
