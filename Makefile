@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# Tailrace: `make help` lists the commands. Each does its own set-up, says what it installs, and does
+# only what is missing when it is run again.
+#
+#   PRESET=release|debug|asan|ci   CMake preset (default: release; ci where CI is set)
+#   JOBS=N                         compile jobs (default: all processors)
+#   MKL=1                          also fetch MKL (large) as an FFT kernel
+#   DUCC=0                         build without the ducc0 FFT kernel
+#   PYTHON=/usr/bin/python3        the Python (3.11 or newer) that .venv is made with
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+
+PRESET ?= $(if $(CI),ci,release)
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+MKL ?= 0
+DUCC ?= 1
+PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
+
+VENV := .venv
+PY := $(VENV)/bin/python
+STAMPS := $(VENV)/stamps
+DUCC_DIR := build/deps/ducc0
+# Shell text: asked after the kernels were fetched, as fetching may fail.
+CMAKE_OPTIONS = \
+  -DTAILRACE_DUCC_DIR=$$([ $(DUCC) = 1 ] && [ -e $(DUCC_DIR)/src/ducc0 ] && echo $(CURDIR)/$(DUCC_DIR)) \
+  -DTAILRACE_MKL_DIR=$$([ $(MKL) = 1 ] && echo $(CURDIR)/$(VENV))
+
+# MPI in tests and benchmarks: more ranks than processors, and root in a container, are fine.
+export OMPI_ALLOW_RUN_AS_ROOT = 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM = 1
+export OMPI_MCA_rmaps_base_oversubscribe = 1
+export OMPI_MCA_mpi_yield_when_idle = 1
+export OMPI_MCA_hwloc_base_binding_policy = none
+export PIP_DISABLE_PIP_VERSION_CHECK = 1
+TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
+
+.PHONY: help build demo test verification check bench clean distclean system
+
+help:  ## Show this list
+	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
+
+system:  # compilers and libraries (Debian packages as root; elsewhere advice)
+	@tools/setup
+
+$(PY):
+	@$(MAKE) system
+	@echo "tailrace: making the Python environment $(VENV)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "tailrace: $(PYTHON) is too old; name a Python >= 3.11: make PYTHON=/path/to/python3" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+
+$(STAMPS)/venv: pyproject.toml | $(PY)
+	@mkdir -p $(STAMPS)
+	@echo "tailrace: installing Python packages into $(VENV): typer, rich, numpy, matplotlib, jinja2, h5py"
+	@$(PY) -m pip install -q -e .
+	@touch $@
+
+$(STAMPS)/venv-%: pyproject.toml $(STAMPS)/venv
+	@echo "tailrace: installing the Python packages of the extra [$*]"
+	@$(PY) -m pip install -q -e '.[$*]'
+	@touch $@
+
+$(DUCC_DIR)/src/ducc0/fft/fft.h: | $(PY)
+	@tools/fetch_ducc $(PY) $(DUCC_DIR)
+
+$(STAMPS)/mkl: | $(PY)
+	@mkdir -p $(STAMPS)
+	@echo "tailrace: installing mkl-devel into $(VENV)"
+	@$(PY) -m pip install -q mkl-devel
+	@touch $@
+
+build: system $(STAMPS)/venv $(if $(filter 1,$(DUCC)),$(DUCC_DIR)/src/ducc0/fft/fft.h) $(if $(filter 1,$(MKL)),$(STAMPS)/mkl)  ## Build library, programs and the command .venv/bin/tailrace
+	@echo "tailrace: building (preset $(PRESET), $(JOBS) jobs)"
+	@mkdir -p build
+	@cmake --preset $(PRESET) $(CMAKE_OPTIONS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build build/$(PRESET) -j $(JOBS)
+
+demo: build  ## Taylor-Green with output none, synchronous and hidden, and the report (about a minute)
+	@$(TEST_ENV) $(VENV)/bin/tailrace demo
+
+test: build $(STAMPS)/venv-test  ## All tests but the slow ones (ctest at 1 to 4 ranks, then pytest)
+	@status=0; \
+	ctest --preset $(PRESET) || status=1; \
+	$(TEST_ENV) $(PY) -m pytest -q -m "not slow" || status=1; \
+	if [ $$status -ne 0 ]; then echo "tailrace: tests FAILED (see above)"; fi; exit $$status
+
+verification: PRESET = release
+verification: build $(STAMPS)/venv-test  ## The slow comparisons with published and exact solutions
+	@ctest --preset verification
+	@$(TEST_ENV) $(PY) -m pytest -q -m slow || [ $$? -eq 5 ]
+
+check: $(STAMPS)/venv $(STAMPS)/venv-test $(STAMPS)/venv-check  ## Formatting and static checks (FIX=1 formats)
+	@tools/setup --check
+	@tools/check $(if $(filter 1,$(FIX)),--fix)
+
+bench: build  ## Benchmarks beside peers (see docs)
+	@$(TEST_ENV) $(VENV)/bin/tailrace bench all
+
+clean:  ## Remove what the compilers made
+	@rm -rf build/release build/debug build/asan build/ci
+
+distclean: clean  ## Remove everything that was made or fetched
+	@rm -rf build $(VENV)
