@@ -14,7 +14,7 @@ namespace tailrace {
 enum class Activity : std::uint8_t { compute, transfer, write, wait };
 
 /// The spans of one rank. Storage is reserved when it is made; when it is full, further spans are
-/// counted but not kept. `record` may be called from several threads at once.
+/// counted but not kept. `record` may be called from several threads at once, also during `write`.
 class Trace {
  public:
   /// Keeps up to `capacity` spans; 0 turns tracing off at no cost.
@@ -25,18 +25,21 @@ class Trace {
   /// Seconds recorded for `activity` on `track` (also of spans that were not kept). Local.
   double total_s(Activity activity, int track = 0) const;
   /// Writes the spans of all ranks as one Chrome/Perfetto JSON file on rank 0: pid = rank, tid =
-  /// track, cat = activity, times in microseconds since the first span of any rank; `otherData`
-  /// holds num_ranks and spans dropped. Collective, blocking. Throws `Errc::io` on all ranks.
+  /// track, cat = activity, times in microseconds since the first span of any rank (clocks aligned
+  /// with that of rank 0); `otherData` holds num_ranks and spans dropped. The file gets its name when
+  /// it is whole. Collective, blocking. Throws `Errc::io` on all ranks.
   void write(const Comm& comm, const std::string& path) const;
 
  private:
-  struct Span {
-    const char* name;
-    double start_s, end_s;
-    Activity activity;
-    std::int8_t track;
+  struct Entry {
+    std::atomic<const char*> name{nullptr};  // set last: null = not filled yet
+    double start_s = 0, end_s = 0;
+    Activity activity = Activity::compute;
+    std::int8_t track = 0;
   };
-  std::vector<Span> spans_;
+  std::string to_json(int rank, double shift_s) const;
+
+  std::vector<Entry> spans_;
   std::atomic<std::size_t> used_{0};
   std::atomic<std::int64_t> total_ns_[2][4] = {};
 };
