@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Prints the tables of methods and kernels of this build as JSON: {"tables": [{"title", "entries":
+// [{"name", "summary", "applies"}]}]}. Calls no MPI function.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "tailrace/exchange.hpp"
+#include "tailrace/fft.hpp"
+
+namespace {
+
+struct Entry {
+  std::string_view name, summary, applies;
+};
+
+struct Table {
+  std::string_view title;
+  std::vector<Entry> entries;
+};
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::vector<Table> tables() {
+  std::vector<Table> all(4);
+  all[0].title = "Methods of exchange (Exchange, output)";
+  for (const auto& method : tailrace::move_methods()) {
+    all[0].entries.push_back({method.name, method.summary, method.applies});
+  }
+  all[1].title = "Methods of the transposes inside a parallel transform (fft.method)";
+  for (const auto& method : tailrace::fft::exchange_methods()) {
+    all[1].entries.push_back({method.name, method.summary, method.applies});
+  }
+  all[2].title = "1D transform kernels (fft.kernel)";
+  for (const auto& kernel : tailrace::fft::kernels()) {
+    all[2].entries.push_back(
+        {kernel.name, kernel.summary, kernel.available ? "built in" : "not in this build"});
+  }
+  all[3].title = "Output modes (output.mode)";
+  all[3].entries = {
+      {"hidden", "copies to a staging buffer; a thread of each writer rank writes meanwhile",
+       "always; needs memory for buffered_files copies of the output"},
+      {"synchronous", "writes while the simulation waits", "always; for comparison"},
+      {"none", "writes no fields", "always; for comparison"},
+  };
+  return all;
+}
+
+}  // namespace
+
+int main() {
+  std::string out = "{\"tables\": [";
+  const char* between_tables = "";
+  for (const Table& table : tables()) {
+    out += fmt::format("{}\n {{\"title\": {}, \"entries\": [", between_tables, quoted(table.title));
+    const char* between_entries = "";
+    for (const Entry& entry : table.entries) {
+      out += fmt::format("{}\n  {{\"name\": {}, \"summary\": {}, \"applies\": {}}}",
+                         between_entries, quoted(entry.name), quoted(entry.summary),
+                         quoted(entry.applies));
+      between_entries = ",";
+    }
+    out += "]}";
+    between_tables = ",";
+  }
+  fmt::print("{}\n]}}\n", out);
+  return 0;
+}

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``tailrace run``: a case, on so many ranks, with a progress bar."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailrace.simulation import Job, run_job
+
+
+def run(
+    case: Annotated[str, typer.Argument(help="Case file, or the name of a shipped case.")],
+    ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 1,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Override a key of the case."),
+    ] = None,
+    run_dir: Annotated[
+        Path | None, typer.Option(help="Folder of the results [default: runs/NAME-DATE-TIME].")
+    ] = None,
+    threads: Annotated[int, typer.Option(help="OpenMP threads of each rank.")] = 1,
+) -> None:
+    """Run a case. SIGTERM or Ctrl-C writes a last checkpoint and ends the run cleanly."""
+    status, folder = run_job(Job(case, ranks, threads, settings or [], run_dir))
+    if status == 0:
+        typer.echo(f"Results in {folder}; see them with: tailrace report {folder}")
+    raise typer.Exit(status)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Where the compiled programs and the shipped cases are."""
+
+import difflib
+import os
+import shutil
+from pathlib import Path
+
+from tailrace.errors import TailraceError
+
+SOURCE_ROOT = Path(__file__).resolve().parent.parent
+BUILD_NAMES = ("release", "ci", "debug", "asan")
+
+
+def find_program(name: str) -> Path:
+    """Return the path of the compiled program `name`, for example ``tailrace-turbulence``.
+
+    Looks in the folder ``TAILRACE_BIN_DIR`` (a folder of programs, or a build folder), then in the
+    builds of the source tree, newest first, then on PATH.
+    """
+    chosen = os.environ.get("TAILRACE_BIN_DIR")
+    if chosen:
+        found = _in_build(Path(chosen), name)
+        if found:
+            return found[0]
+        raise TailraceError(f"TAILRACE_BIN_DIR={chosen} holds no {name}; run `make build`")
+    builds = [p for b in BUILD_NAMES for p in _in_build(SOURCE_ROOT / "build" / b, name)]
+    if builds:
+        return max(builds, key=lambda path: path.stat().st_mtime)
+    on_path = shutil.which(name)
+    if on_path:
+        return Path(on_path)
+    raise TailraceError(
+        f"{name} was not found; run `make build`, or name its folder in TAILRACE_BIN_DIR"
+    )
+
+
+def _in_build(folder: Path, name: str) -> list[Path]:
+    places = [folder / name, *sorted(folder.glob(f"apps/*/{name}"))]
+    return [path for path in places if path.is_file() and os.access(path, os.X_OK)]
+
+
+def shipped_cases() -> dict[str, Path]:
+    """Return the cases that come with Tailrace, by name."""
+    return {path.stem: path for path in sorted(SOURCE_ROOT.glob("apps/*/cases/*.toml"))}
+
+
+def find_case(case: str) -> Path:
+    """Return the case file that `case` names: a path, or the name of a shipped case."""
+    path = Path(case)
+    if path.is_file():
+        return path
+    cases = shipped_cases()
+    if case in cases:
+        return cases[case]
+    near = difflib.get_close_matches(path.stem, cases, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    known = ", ".join(cases) or "none"
+    raise TailraceError(
+        f"case {case}: neither a file nor a shipped case{hint} (shipped: {known})", status=2
+    )

@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Shows the progress that a program tells: a bar in a terminal, plain lines elsewhere.
+
+A program prints one JSON object a line, with ``step``, ``steps``, ``time``, ``end``, ``energy``,
+``seconds_per_step``, ``eta_s`` and ``hidden_s``; any other line is passed on as it is.
+"""
+
+import json
+import sys
+import time
+from typing import Any, Protocol, TextIO
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+
+PLAIN_INTERVAL_S = 5.0
+
+
+class Display(Protocol):
+    """Something that shows what a program prints."""
+
+    def show(self, status: dict[str, Any]) -> None: ...
+    def text(self, line: str) -> None: ...
+    def close(self) -> None: ...
+
+
+def parse(line: str) -> dict[str, Any] | None:
+    """Return the progress that `line` tells, or None if it tells something else."""
+    if not line.startswith("{"):
+        return None
+    try:
+        status = json.loads(line)
+    except json.JSONDecodeError:
+        return None
+    return status if isinstance(status, dict) and "step" in status else None
+
+
+def fraction(status: dict[str, Any]) -> float:
+    """Return the part of the run that is done, by time where an end is known, else by steps."""
+    for done, whole in (("time", "end"), ("step", "steps")):
+        if status.get(whole):
+            return min(1.0, max(0.0, float(status.get(done, 0)) / float(status[whole])))
+    return 0.0
+
+
+def duration(seconds: float) -> str:
+    """Return ``42 s``, ``3:05 min`` or ``2:10 h``.
+
+    >>> duration(42.4), duration(185), duration(7800)
+    ('42 s', '3:05 min', '2:10 h')
+    """
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60}:{whole % 60:02d} min"
+    return f"{whole // 3600}:{whole % 3600 // 60:02d} h"
+
+
+def _facts(status: dict[str, Any]) -> list[str]:
+    steps = f"/{status['steps']}" if status.get("steps") else ""
+    facts = [f"step {status['step']}{steps}"]
+    if "time" in status:
+        end = f"/{status['end']:.4g}" if status.get("end") else ""
+        facts.append(f"t {status['time']:.4g}{end}")
+    if status.get("energy") is not None:
+        facts.append(f"energy {status['energy']:.6g}")
+    if status.get("seconds_per_step"):
+        facts.append(f"{status['seconds_per_step']:.3g} s/step")
+    if status.get("hidden_s") is not None:
+        facts.append(f"output hidden {status['hidden_s']:.1f} s")
+    if status.get("eta_s") is not None:
+        facts.append(f"{duration(status['eta_s'])} left")
+    return facts
+
+
+class Plain:
+    """A line every few seconds, for logs."""
+
+    def __init__(self, stream: TextIO, interval_s: float = PLAIN_INTERVAL_S) -> None:
+        self._stream = stream
+        self._interval_s = interval_s
+        self._last = -interval_s
+        self._pending: dict[str, Any] | None = None
+
+    def show(self, status: dict[str, Any]) -> None:
+        self._pending = status
+        if time.monotonic() - self._last >= self._interval_s:
+            self._flush()
+
+    def text(self, line: str) -> None:
+        self._stream.write(line)
+        self._stream.flush()
+
+    def close(self) -> None:
+        self._flush()
+
+    def _flush(self) -> None:
+        if self._pending is not None:
+            self._last = time.monotonic()
+            print("  ".join(_facts(self._pending)), file=self._stream, flush=True)
+            self._pending = None
+
+
+class Bar:
+    """A live bar with step, time to end, energy and hidden output."""
+
+    def __init__(self, console: Console, title: str) -> None:
+        self._progress = Progress(
+            TextColumn("[bold]{task.description}"),
+            BarColumn(bar_width=28, complete_style="cyan", finished_style="cyan"),
+            TaskProgressColumn(),
+            TextColumn("{task.fields[facts]}", style="dim"),
+            console=console,
+        )
+        self._task = self._progress.add_task(title, total=1.0, facts="starting")
+        self._progress.start()
+
+    def show(self, status: dict[str, Any]) -> None:
+        self._progress.update(
+            self._task, completed=fraction(status), facts=" · ".join(_facts(status))
+        )
+
+    def text(self, line: str) -> None:
+        self._progress.console.print(line.rstrip("\n"), markup=False, highlight=False)
+
+    def close(self) -> None:
+        self._progress.stop()
+
+
+def make_display(title: str) -> Display:
+    """Return a bar if standard output is a terminal, else plain lines."""
+    console = Console()
+    if console.is_terminal:
+        return Bar(console, title)
+    return Plain(sys.stdout)
