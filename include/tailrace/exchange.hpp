@@ -18,18 +18,27 @@ struct ExchangeShape {
   int num_fields = 1;
 };
 
+class NodeArray;
+
 /// Runs a plan by one method, again and again. Allocates everything it needs when made; `run`,
 /// `start`, `progress`, `finish` do not allocate after their first use.
 class Exchange {
  public:
-  /// `method` is a name of `move_methods()`. `from` and `to` describe this rank's arrays on the two
-  /// sides (may be the same for all fields). Throws `Errc::invalid_input` on all ranks if the
-  /// method is unknown or does not apply. Collective, blocking.
+  /// `method` is a name of `move_methods()`, or "auto": `node_direct` where it applies (all ranks on
+  /// one node), else `alltoallv`. `from` and `to` describe this rank's arrays on the two sides, the
+  /// same for all fields. Keeps a duplicate of `comm`. Throws `Errc::invalid_input` on all ranks if
+  /// the method is unknown or does not apply, or if plan, memory and communicator do not fit
+  /// together. Collective, blocking.
   Exchange(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
            std::string_view method = "alltoallv");
   ~Exchange();
   Exchange(Exchange&&) noexcept;
   Exchange& operator=(Exchange&&) noexcept;
+
+  /// Tells that sources may lie in `array`, which all ranks of `comm` made together; `node_direct`
+  /// then lets the peers read them where they are (one pass, no packing), other methods ignore it.
+  /// All ranks expose the same arrays in the same order, before `start`. Local.
+  void expose(const NodeArray& array);
 
   /// Moves `sources[f]` to `destinations[f]` for each field f. Arrays are the caller's and must not
   /// overlap. Collective, blocking.
@@ -50,9 +59,8 @@ class Exchange {
   class Runner;  // one method's state; see src/move/method.hpp
 
  private:
-  std::unique_ptr<Runner> runner_;
-  Plan plan_;
-  std::string_view method_;
+  class State;
+  std::unique_ptr<State> state_;
 };
 
 /// A line of the table of methods, for `tailrace list`, tests and tuning.

@@ -11,6 +11,13 @@
 
 namespace tailrace {
 
+/// What a box shares with one box of a layout.
+struct Overlap {
+  int rank = 0;       ///< who holds the other box
+  int local_box = 0;  ///< its place in `Layout::boxes(rank)`
+  Box shared;         ///< never empty
+};
+
 /// Which boxes of a global index space each rank holds. Plain data; never calls MPI, so layouts
 /// for any number of ranks can be made in one process. Regular layouts (blocks, pencils, slabs,
 /// file domains) store no list: `boxes(rank)` is computed.
@@ -23,8 +30,10 @@ class Layout {
   int num_ranks() const;
   /// The boxes of `rank`: none, one or several; never empty ones. Order is the layout's own.
   std::vector<Box> boxes(int rank) const;
-  /// Calls-free query for plans: ranks (ascending, each once) with an item in `box`.
-  /// Cost: proportional to the ranks found for regular layouts.
+  /// What `box` shares with the layout's boxes, ordered by rank, then by box of the rank.
+  /// Cost: proportional to the overlaps found (for `from_boxes`: times the logarithm of the boxes).
+  std::vector<Overlap> overlaps(const Box& box) const;
+  /// Ranks (ascending, each once) with an item in `box`. Cost as `overlaps`.
   std::vector<int> ranks_touching(const Box& box) const;
   /// Items that `rank` holds.
   std::ptrdiff_t num_items(int rank) const;

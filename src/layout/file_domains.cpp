@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Layouts that follow a file: each writer holds a contiguous run of a row-major array.
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "layout/rule.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace {
+
+namespace {
+
+class FileDomainRule : public Layout::Rule {
+ public:
+  FileDomainRule(std::span<const std::ptrdiff_t> global_extents, std::ptrdiff_t item_bytes,
+                 std::span<const int> writers, int ranks, std::ptrdiff_t stripe_bytes,
+                 std::ptrdiff_t file_offset)
+      : Rule(global_extents, ranks, "file_domains"),
+        writers_(writers.begin(), writers.end()),
+        item_bytes_(item_bytes),
+        stripe_bytes_(stripe_bytes),
+        file_offset_(file_offset) {
+    check();
+    num_items_ = Box{num_dims, {}, extents}.num_items();
+    if (stripe_bytes_ > 0 && num_items_ > 0) {
+      first_stripe_ = file_offset_ / stripe_bytes_;
+      num_stripes_ = stripe_of(num_items_ - 1) + 1;
+    }
+  }
+
+  std::vector<Box> boxes(int rank) const override {
+    const auto writer = std::ranges::lower_bound(writers_, rank);
+    if (writer == writers_.end() || *writer != rank) return {};
+    return boxes_of(run_of(writer - writers_.begin()));
+  }
+
+  void find(const Box& box, std::vector<Overlap>& found) const override {
+    for (auto item = linear(box.start); item < num_items_;) {
+      const auto writer = writer_of(item);
+      const auto run = run_of(writer);
+      const auto pieces = boxes_of(run);
+      for (std::size_t i = 0; i < pieces.size(); ++i) {
+        const auto shared = intersect(box, pieces[i]);
+        if (shared.empty()) continue;
+        found.push_back({writers_[static_cast<std::size_t>(writer)], static_cast<int>(i), shared});
+      }
+      item = next_in_box(box, run.end());
+    }
+  }
+
+  std::string describe() const override {
+    return fmt::format("file domains of {} items of {} bytes on {} writers of {} ranks, stripe {} bytes",
+                       fmt::join(extents.begin(), extents.begin() + num_dims, " x "), item_bytes_,
+                       writers_.size(), num_ranks, stripe_bytes_);
+  }
+
+ private:
+  void check() const {
+    if (item_bytes_ < 1 || stripe_bytes_ < 0 || file_offset_ < 0) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("file_domains: item_bytes {} must be positive, stripe_bytes {} and "
+                              "file_offset {} not negative",
+                              item_bytes_, stripe_bytes_, file_offset_));
+    }
+    const bool ascending = std::ranges::adjacent_find(writers_, std::greater_equal{}) == writers_.end();
+    if (writers_.empty() || !ascending || writers_.front() < 0 || writers_.back() >= num_ranks) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("file_domains: writers [{}] must be ascending ranks below {}, at least one",
+                              fmt::join(writers_, ", "), num_ranks));
+    }
+  }
+
+  std::ptrdiff_t num_writers() const { return static_cast<std::ptrdiff_t>(writers_.size()); }
+
+  /// The stripe, counted from the file's first one with data, where `item` begins.
+  std::ptrdiff_t stripe_of(std::ptrdiff_t item) const {
+    return (file_offset_ + item * item_bytes_) / stripe_bytes_ - first_stripe_;
+  }
+
+  std::ptrdiff_t writer_of(std::ptrdiff_t item) const {
+    if (stripe_bytes_ == 0) return part_of(num_items_, num_writers(), item);
+    return part_of(num_stripes_, num_writers(), stripe_of(item));
+  }
+
+  Range run_of(std::ptrdiff_t writer) const {
+    if (stripe_bytes_ == 0 || num_items_ == 0) return split_evenly(num_items_, num_writers(), writer);
+    const auto stripes = split_evenly(num_stripes_, num_writers(), writer);
+    const auto begin = first_item_from(stripes.start);
+    return {begin, first_item_from(stripes.end()) - begin};
+  }
+
+  /// The first item that begins in `stripe` or later.
+  std::ptrdiff_t first_item_from(std::ptrdiff_t stripe) const {
+    const auto byte = (first_stripe_ + stripe) * stripe_bytes_ - file_offset_;
+    if (byte <= 0) return 0;
+    return std::min(num_items_, (byte + item_bytes_ - 1) / item_bytes_);
+  }
+
+  std::ptrdiff_t linear(const Index& place) const {
+    std::ptrdiff_t item = 0;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) {
+      item = item * extents[d] + place[d];
+    }
+    return item;
+  }
+
+  Index place_of(std::ptrdiff_t item) const {
+    Index place{};
+    for (auto d = static_cast<std::size_t>(num_dims); d-- > 0; item /= extents[d]) {
+      place[d] = item % extents[d];
+    }
+    return place;
+  }
+
+  /// The first item of `box` at or after `item`, or num_items_ if there is none.
+  std::ptrdiff_t next_in_box(const Box& box, std::ptrdiff_t item) const {
+    if (item >= num_items_) return num_items_;
+    auto place = place_of(item);
+    const auto dims = static_cast<std::size_t>(num_dims);
+    for (std::size_t d = 0; d < dims; ++d) {
+      const auto end = box.start[d] + box.extents[d];
+      if (place[d] >= box.start[d] && place[d] < end) continue;
+      auto from = d;  // axes from here on restart at the box's corner
+      if (place[d] >= end) {
+        do {
+          if (from == 0) return num_items_;
+          --from;
+        } while (place[from] + 1 >= box.start[from] + box.extents[from]);
+        ++place[from++];
+      }
+      for (; from < dims; ++from) place[from] = box.start[from];
+      break;
+    }
+    return linear(place);
+  }
+
+  /// A run as boxes in file order: the rest of the broken row, the rest of the broken plane, ...,
+  /// the whole planes, ..., the start of the last row.
+  std::vector<Box> boxes_of(Range run) const {
+    std::vector<Box> found;
+    auto item = run.start;
+    const auto dims = static_cast<std::size_t>(num_dims);
+    while (item < run.end()) {
+      const auto place = place_of(item);
+      std::size_t axis = dims - 1;
+      std::ptrdiff_t step = 1;  // items of one index along `axis`
+      while (axis > 0 && place[axis] == 0 && item + step * extents[axis] <= run.end()) {
+        step *= extents[axis];
+        --axis;
+      }
+      Box box{num_dims, place, {}};
+      for (std::size_t d = 0; d < axis; ++d) box.extents[d] = 1;
+      box.extents[axis] = std::min(extents[axis] - place[axis], (run.end() - item) / step);
+      for (std::size_t d = axis + 1; d < dims; ++d) box.extents[d] = extents[d];
+      item += box.extents[axis] * step;
+      found.push_back(box);
+    }
+    return found;
+  }
+
+  std::vector<int> writers_;
+  std::ptrdiff_t item_bytes_;
+  std::ptrdiff_t stripe_bytes_;
+  std::ptrdiff_t file_offset_;
+  std::ptrdiff_t num_items_ = 0;
+  std::ptrdiff_t first_stripe_ = 0;
+  std::ptrdiff_t num_stripes_ = 0;
+};
+
+}  // namespace
+
+Layout file_domains(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
+                    std::span<const int> writers, int num_ranks, std::ptrdiff_t stripe_bytes,
+                    std::ptrdiff_t file_offset) {
+  return Layout(std::make_shared<FileDomainRule>(extents, item_bytes, writers, num_ranks,
+                                                 stripe_bytes, file_offset));
+}
+
+}  // namespace tailrace

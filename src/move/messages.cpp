@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "move/messages.hpp"
+
+#include <cassert>
+#include <climits>
+
+namespace tailrace {
+
+namespace {
+
+struct Side {
+  const std::vector<Piece>& pieces;
+  const std::vector<Box>& boxes;
+  const Memory& memory;
+};
+
+Side side(const MoveProblem& problem, Direction direction) {
+  const auto& plan = problem.plan;
+  if (direction == Direction::send) return {plan.sends(), plan.from_boxes(), problem.from};
+  return {plan.receives(), plan.to_boxes(), problem.to};
+}
+
+StridedSide in_memory(const Side& side, const Piece& piece) {
+  const auto local = static_cast<std::size_t>(piece.local_box);
+  return side_of(piece.box, side.boxes[local], side.memory.boxes[local]);
+}
+
+std::ptrdiff_t rounded_up(std::ptrdiff_t value, std::ptrdiff_t unit) {
+  return (value + unit - 1) / unit * unit;
+}
+
+}  // namespace
+
+MessageUnit::MessageUnit(const Comm& comm, std::ptrdiff_t largest_buffer_bytes) {
+  static_assert(sizeof(std::ptrdiff_t) == sizeof(std::int64_t));
+  auto largest = static_cast<std::int64_t>(largest_buffer_bytes);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, comm.raw()));
+  // Rounding up adds less than one unit a peer.
+  while (largest / bytes_ + comm.num_ranks() >= INT_MAX) bytes_ *= 2;
+  MPI_Datatype raw = MPI_DATATYPE_NULL;
+  check_mpi(MPI_Type_contiguous(to_int(bytes_), MPI_BYTE, &raw));
+  type_ = OwnedType(raw);
+  check_mpi(MPI_Type_commit(&raw));
+}
+
+std::ptrdiff_t raw_bytes(const MoveProblem& problem, Direction direction) {
+  std::ptrdiff_t items = 0;
+  for (const auto& piece : side(problem, direction).pieces) {
+    if (piece.peer != problem.plan.rank()) items += piece.box.num_items();
+  }
+  return items * problem.shape.item_bytes * problem.shape.num_fields;
+}
+
+Messages make_messages(const MoveProblem& problem, Direction direction, std::ptrdiff_t unit_bytes) {
+  const auto ours = side(problem, direction);
+  const auto item_bytes = problem.shape.item_bytes;
+  Messages messages;
+  for (const auto& piece : ours.pieces) {
+    if (piece.peer == problem.plan.rank()) continue;
+    if (messages.list.empty() || messages.list.back().peer != piece.peer) {
+      messages.list.push_back({piece.peer, 0, 0, 0, {}});
+    }
+    auto& message = messages.list.back();
+    const auto array = in_memory(ours, piece);
+    const auto packed = packed_side(piece.box, message.field_bytes / item_bytes);
+    message.pieces.push_back(direction == Direction::send
+                                 ? StridedCopy(piece.box, array, packed, item_bytes)
+                                 : StridedCopy(piece.box, packed, array, item_bytes));
+    message.field_bytes += piece.box.num_items() * item_bytes;
+  }
+  for (auto& message : messages.list) {
+    message.offset_bytes = messages.buffer_bytes;
+    message.num_bytes = rounded_up(message.field_bytes * problem.shape.num_fields, unit_bytes);
+    messages.buffer_bytes += message.num_bytes;
+  }
+  return messages;
+}
+
+void pack(const Message& message, std::span<const void* const> sources, std::byte* buffer) {
+  auto* place = buffer + message.offset_bytes;
+  for (const void* source : sources) {
+    for (const auto& piece : message.pieces) {
+      piece.run(static_cast<const std::byte*>(source), place);
+    }
+    place += message.field_bytes;
+  }
+}
+
+void unpack(const Message& message, const std::byte* buffer, std::span<void* const> destinations) {
+  const auto* place = buffer + message.offset_bytes;
+  for (void* destination : destinations) {
+    for (const auto& piece : message.pieces) piece.run(place, static_cast<std::byte*>(destination));
+    place += message.field_bytes;
+  }
+}
+
+std::vector<StridedCopy> self_copies(const MoveProblem& problem) {
+  const auto from = side(problem, Direction::send);
+  const auto to = side(problem, Direction::receive);
+  const auto rank = problem.plan.rank();
+  std::vector<StridedCopy> copies;
+  auto received = to.pieces.begin();
+  for (const auto& sent : from.pieces) {
+    if (sent.peer != rank) continue;
+    while (received->peer != rank) ++received;
+    assert(received->box == sent.box);
+    copies.emplace_back(sent.box, in_memory(from, sent), in_memory(to, *received),
+                        problem.shape.item_bytes);
+    ++received;
+  }
+  return copies;
+}
+
+void run_copies(std::span<const StridedCopy> copies, std::span<const void* const> sources,
+                std::span<void* const> destinations) {
+  for (std::size_t f = 0; f < sources.size(); ++f) {
+    for (const auto& copy : copies) {
+      copy.run(static_cast<const std::byte*>(sources[f]),
+               static_cast<std::byte*>(destinations[f]));
+    }
+  }
+}
+
+}  // namespace tailrace

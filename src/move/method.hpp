@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/exchange.hpp"
+#include "tailrace/layout.hpp"
+#include "tailrace/plan.hpp"
+
+namespace tailrace {
+
+/// What a method has to do: checked by `Exchange`, the same object for all its methods.
+struct MoveProblem {
+  Comm comm;  ///< of this exchange alone, so that its messages meet no others
+  Plan plan;
+  Memory from;
+  Memory to;
+  ExchangeShape shape;
+};
+
+/// One method's state for one problem. The calls come in the order start, progress (any number of
+/// times), finish; spans have `shape.num_fields` entries.
+class Exchange::Runner {
+ public:
+  virtual ~Runner() = default;
+  virtual void start(std::span<const void* const> sources, std::span<void* const> destinations) = 0;
+  virtual bool progress() = 0;
+  virtual void finish() = 0;
+  virtual void expose(const NodeArray&) {}
+  virtual std::ptrdiff_t buffer_bytes() const = 0;
+};
+
+/// What the cost models need to know of a machine.
+struct MoveSpeeds {
+  double latency_s = 0;              ///< of one message
+  double message_bytes_per_s = 1;    ///< between two ranks
+  double copy_bytes_per_s = 1;       ///< of a strided copy in memory
+};
+
+/// A line of the table of methods.
+struct MoveMethod {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view applies_text;
+  /// The same answer on all ranks. Collective, blocking.
+  bool (*applies)(const MoveProblem& problem);
+  /// Collective, blocking; `problem` outlives the runner.
+  std::unique_ptr<Exchange::Runner> (*make)(const MoveProblem& problem);
+  /// Estimated time of one run on this rank [s]. Local.
+  double (*cost_s)(const MoveProblem& problem, const MoveSpeeds& speeds);
+};
+
+/// The table, reference first.
+std::span<const MoveMethod> move_method_table();
+
+/// Bytes and peers of one run on this rank, for cost models.
+struct MoveWork {
+  std::ptrdiff_t sent_bytes = 0, received_bytes = 0, kept_bytes = 0;
+  std::ptrdiff_t num_peers = 0;  ///< other ranks that this rank sends to
+};
+MoveWork work_of(const MoveProblem& problem);
+
+std::unique_ptr<Exchange::Runner> make_alltoallv(const MoveProblem& problem);
+double alltoallv_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
+
+}  // namespace tailrace

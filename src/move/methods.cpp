@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of methods. Adding one: its file, its declarations in method.hpp, a line here, a line in
+// CMakeLists.txt. Tests, tuner, benchmarks and `tailrace list` walk this table.
+#include <array>
+
+#include "move/method.hpp"
+
+namespace tailrace {
+
+namespace {
+
+bool always(const MoveProblem&) { return true; }
+
+constexpr std::array methods{
+    MoveMethod{"alltoallv", "pack all, MPI_Ialltoallv, unpack all (the reference)", "always", always,
+               make_alltoallv, alltoallv_cost_s},
+};
+
+constexpr auto infos = [] {
+  std::array<MoveMethodInfo, methods.size()> lines{};
+  for (std::size_t i = 0; i < methods.size(); ++i) {
+    lines[i] = {methods[i].name, methods[i].summary, methods[i].applies_text};
+  }
+  return lines;
+}();
+
+}  // namespace
+
+std::span<const MoveMethod> move_method_table() { return methods; }
+std::span<const MoveMethodInfo> move_methods() { return infos; }
+
+MoveWork work_of(const MoveProblem& problem) {
+  MoveWork work;
+  const auto scale = problem.shape.item_bytes * problem.shape.num_fields;
+  for (const auto& [peer, bytes] : problem.plan.bytes(scale)) {
+    if (peer == problem.plan.rank()) {
+      work.kept_bytes = bytes;
+    } else {
+      work.sent_bytes += bytes;
+      ++work.num_peers;
+    }
+  }
+  for (const auto& piece : problem.plan.receives()) {
+    if (piece.peer != problem.plan.rank()) work.received_bytes += piece.box.num_items() * scale;
+  }
+  return work;
+}
+
+}  // namespace tailrace

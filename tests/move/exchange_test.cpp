@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every method of the table moves every case right: each destination item equals the function of
+// its global index that filled the source, nothing else is touched, sources are unchanged.
+#include <array>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "move/method.hpp"
+#include "move/numbered_items.hpp"
+#include "tailrace/exchange.hpp"
+
+namespace tailrace {
+namespace {
+
+using testing::make_fields;
+using Extents = std::vector<std::ptrdiff_t>;
+
+struct Case {
+  std::string name;
+  Layout from, to;
+  std::optional<std::vector<int>> from_order, to_order;  ///< with one box a rank
+  Extents halo;                                          ///< of both sides
+};
+
+Memory memory_of(const std::vector<Box>& boxes, const std::optional<std::vector<int>>& order,
+                 const Extents& halo) {
+  if (boxes.size() != 1 || (!order && halo.empty())) return Memory::dense(boxes);
+  std::vector<int> axes(static_cast<std::size_t>(boxes[0].num_dims));
+  for (std::size_t d = 0; d < axes.size(); ++d) axes[d] = static_cast<int>(d);
+  return Memory::ordered(boxes[0], order.value_or(axes), halo);
+}
+
+int world_ranks() {
+  int num_ranks = 1;
+  MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+  return num_ranks;
+}
+
+/// Two factors of the number of ranks, as equal as possible.
+std::array<int, 2> grid2(int num_ranks) {
+  int first = 1;
+  for (int f = 1; f * f <= num_ranks; ++f) {
+    if (num_ranks % f == 0) first = f;
+  }
+  return {first, num_ranks / first};
+}
+
+/// Each rank holds several columns of boxes, dealt out like cards.
+Layout dealt_boxes(const Extents& extents, int num_ranks) {
+  std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(num_ranks));
+  int dealt = 0;
+  for (std::ptrdiff_t z = 0; z < extents[0]; z += 3) {
+    for (std::ptrdiff_t x = 0; x < extents[2]; x += 2) {
+      const Box box{3,
+                    {z, 0, x},
+                    {std::min<std::ptrdiff_t>(3, extents[0] - z), extents[1],
+                     std::min<std::ptrdiff_t>(2, extents[2] - x)}};
+      boxes[static_cast<std::size_t>(dealt++ * 7 % num_ranks)].push_back(box);
+    }
+  }
+  return from_boxes(extents, std::move(boxes));
+}
+
+std::vector<Case> cases() {
+  const int p = world_ranks();
+  const auto grid = grid2(p);
+  const Extents uneven{7, 8, 9};
+  const Extents one{1, 1, 1};
+  const Extents thin{2, 5, 1};
+  const Extents line{23};
+  const Extents five{3, 2, 4, 3, 5};
+  const std::vector<int> all_five{1, p, 1, 1, 1};
+  const std::vector<int> last_five{1, 1, 1, 1, p};
+  const std::vector<int> writers{p - 1};
+  std::vector<int> everyone;
+  for (int rank = 0; rank < p; ++rank) everyone.push_back(rank);
+  const std::vector<int> block_grid{grid[1], 1, grid[0]};
+  const auto block = blocks(uneven, block_grid);
+  std::vector<Case> list{
+      {"slabs to slabs", slabs(uneven, 0, p), slabs(uneven, 1, p), {}, {}, {}},
+      {"x to y pencils", pencils(uneven, 2, grid), pencils(uneven, 1, grid), {}, {}, {}},
+      {"permuted memory", pencils(uneven, 2, grid), pencils(uneven, 0, grid),
+       std::vector{0, 1, 2}, std::vector{2, 1, 0}, {}},
+      {"permuted both", pencils(uneven, 1, grid), pencils(uneven, 0, grid), std::vector{2, 0, 1},
+       std::vector{1, 2, 0}, {}},
+      {"halo", block, pencils(uneven, 2, grid), std::vector{0, 2, 1}, {}, {2, 1, 3}},
+      {"one item", slabs(one, 0, p), slabs(one, 2, p), {}, {}, {}},
+      {"fewer rows than ranks", slabs(thin, 0, p), slabs(thin, 2, p), {}, std::vector{2, 1, 0}, {}},
+      {"several boxes", dealt_boxes(uneven, p), block, {}, {}, {}},
+      {"to several boxes", block, dealt_boxes(uneven, p), std::vector{2, 1, 0}, {}, {}},
+      {"to one writer", block, file_domains(uneven, 8, writers, p, 64, 24), {}, {}, {}},
+      {"to all writers", block, file_domains(uneven, 8, everyone, p, 160, 8), {}, {}, {}},
+      {"from readers", file_domains(uneven, 8, everyone, p, 0, 0), block, {}, std::vector{1, 0, 2}, {}},
+      {"same layout", block, block, std::vector{1, 0, 2}, std::vector{2, 0, 1}, {}},
+      {"one axis", slabs(line, 0, p), file_domains(line, 4, writers, p, 16, 0), {}, {}, {}},
+      {"five axes", blocks(five, all_five), blocks(five, last_five), std::vector{3, 1, 0, 4, 2},
+       std::vector{4, 3, 2, 1, 0}, {}},
+  };
+  return list;
+}
+
+struct Arrays {
+  std::vector<std::vector<std::uint8_t>> sources, destinations, expected;
+  std::vector<const void*> source_pointers;
+  std::vector<void*> destination_pointers;
+
+  Arrays(const Plan& plan, const Memory& from, const Memory& to, const ExchangeShape& shape)
+      : sources(make_fields(plan.from_boxes(), from, shape.item_bytes, shape.num_fields, true)),
+        destinations(make_fields(plan.to_boxes(), to, shape.item_bytes, shape.num_fields, false)),
+        expected(make_fields(plan.to_boxes(), to, shape.item_bytes, shape.num_fields, true)) {
+    for (auto& field : sources) source_pointers.push_back(field.data());
+    for (auto& field : destinations) destination_pointers.push_back(field.data());
+  }
+  void forget() {
+    for (auto& field : destinations) std::fill(field.begin(), field.end(), testing::untouched);
+  }
+};
+
+class EveryMethod : public ::testing::TestWithParam<std::string> {
+ protected:
+  Comm comm_{MPI_COMM_WORLD};
+
+  void check(const Case& one, const ExchangeShape& shape) const {
+    SCOPED_TRACE(fmt::format("{}, {} bytes, {} fields", one.name, shape.item_bytes, shape.num_fields));
+    const Plan plan(one.from, one.to, comm_.rank());
+    const auto from = memory_of(plan.from_boxes(), one.from_order, one.halo);
+    const auto to = memory_of(plan.to_boxes(), one.to_order, one.halo);
+    Arrays arrays(plan, from, to, shape);
+    const auto before = arrays.sources;
+    Exchange exchange(comm_, plan, from, to, shape, GetParam());
+    for (int repeat = 0; repeat < 3; ++repeat) {
+      arrays.forget();
+      if (repeat == 1) {
+        exchange.start(arrays.source_pointers, arrays.destination_pointers);
+        for (int polls = 0; polls < 3; ++polls) exchange.progress();
+        exchange.finish();
+        EXPECT_TRUE(exchange.progress());
+      } else {
+        exchange.run(arrays.source_pointers, arrays.destination_pointers);
+      }
+      EXPECT_EQ(arrays.destinations, arrays.expected) << "repeat " << repeat;
+    }
+    EXPECT_EQ(arrays.sources, before);
+  }
+};
+
+TEST_P(EveryMethod, MovesEveryCase) {
+  for (const auto& one : cases()) {
+    for (const std::ptrdiff_t item_bytes : {1, 4, 8, 16, 24}) check(one, {item_bytes, 1});
+    check(one, {8, 3});
+    check(one, {3, 2});
+  }
+}
+
+TEST_P(EveryMethod, SeesSourcesChangedBetweenRuns) {
+  const Extents extents{5, 6, 7};
+  const Plan plan(slabs(extents, 0, comm_.num_ranks()), slabs(extents, 1, comm_.num_ranks()),
+                  comm_.rank());
+  const auto from = Memory::dense(plan.from_boxes());
+  const auto to = Memory::dense(plan.to_boxes());
+  std::vector<double> source(static_cast<std::size_t>(from.num_items));
+  std::vector<double> destination(static_cast<std::size_t>(to.num_items));
+  const std::array<const void*, 1> sources{source.data()};
+  const std::array<void*, 1> destinations{destination.data()};
+  Exchange exchange(comm_, plan, from, to, {8, 1}, GetParam());
+  for (int run = 0; run < 50; ++run) {
+    std::fill(source.begin(), source.end(), run * 100.0 + comm_.rank());
+    exchange.run(sources, destinations);
+    std::fill(source.begin(), source.end(), -1.0);  // allowed as soon as run has returned
+    for (std::size_t b = 0; b < plan.to_boxes().size(); ++b) {
+      testing::for_each_item(plan.to_boxes()[b], [&](const Index& place, const Index& local) {
+        const auto owner = part_of(extents[0], comm_.num_ranks(), place[0]);
+        const auto at = testing::place_in_memory(to.boxes[b], local);
+        ASSERT_EQ(destination[static_cast<std::size_t>(at)], run * 100.0 + static_cast<double>(owner));
+      });
+    }
+  }
+}
+
+TEST_P(EveryMethod, SeveralExchangesMayBeUnderWay) {
+  const auto list = cases();
+  std::vector<Exchange> exchanges;
+  std::vector<Arrays> arrays;
+  for (std::size_t i = 0; i < 4; ++i) {
+    const auto& one = list[i];
+    const Plan plan(one.from, one.to, comm_.rank());
+    const auto from = memory_of(plan.from_boxes(), one.from_order, one.halo);
+    const auto to = memory_of(plan.to_boxes(), one.to_order, one.halo);
+    exchanges.emplace_back(comm_, plan, from, to, ExchangeShape{8, 2}, GetParam());
+    arrays.emplace_back(plan, from, to, ExchangeShape{8, 2});
+  }
+  for (int repeat = 0; repeat < 3; ++repeat) {
+    for (std::size_t i = 0; i < exchanges.size(); ++i) {
+      arrays[i].forget();
+      exchanges[i].start(arrays[i].source_pointers, arrays[i].destination_pointers);
+    }
+    for (auto& exchange : exchanges) exchange.progress();
+    for (auto i = exchanges.size(); i-- > 0;) exchanges[i].finish();
+    for (const auto& one : arrays) EXPECT_EQ(one.destinations, one.expected);
+  }
+}
+
+std::vector<std::string> method_list() {
+  std::vector<std::string> names{"auto"};
+  for (const auto& method : move_methods()) names.emplace_back(method.name);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Table, EveryMethod, ::testing::ValuesIn(method_list()),
+                         [](const auto& instance) { return instance.param; });
+
+TEST(Exchange, RefusesAnUnknownMethodOnAllRanks) {
+  const Comm comm(MPI_COMM_WORLD);
+  const Extents extents{4, 4};
+  const auto layout = slabs(extents, 0, comm.num_ranks());
+  const Plan plan(layout, layout, comm.rank());
+  const auto memory = Memory::dense(plan.from_boxes());
+  const auto* name = comm.rank() == comm.num_ranks() - 1 ? "alltoal" : "alltoallv";
+  try {
+    Exchange exchange(comm, plan, memory, memory, {8, 1}, name);
+    FAIL() << "an unknown method was accepted";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::invalid_input);
+    EXPECT_NE(std::string(error.what()).find("'alltoal'"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("alltoallv"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Exchange, RefusesWhatDoesNotFitTogether) {
+  const Comm comm(MPI_COMM_WORLD);
+  const Extents extents{8, 8};
+  const auto layout = slabs(extents, 0, comm.num_ranks());
+  const Plan plan(layout, layout, comm.rank());
+  const auto memory = Memory::dense(plan.from_boxes());
+  EXPECT_THROW(Exchange(comm, plan, Memory{}, memory, {8, 1}), Error);
+  EXPECT_THROW(Exchange(comm, plan, memory, memory, {0, 1}), Error);
+  EXPECT_THROW(Exchange(comm, plan, memory, memory, {8, 0}), Error);
+  const Plan larger(slabs(extents, 0, comm.num_ranks() + 1), slabs(extents, 0, comm.num_ranks() + 1), 0);
+  EXPECT_THROW(Exchange(comm, larger, memory, memory, {8, 1}), Error);
+  Exchange exchange(comm, plan, memory, memory, {8, 2});
+  EXPECT_THROW(exchange.run({}, {}), Error);
+}
+
+TEST(Exchange, TableBeginsWithTheReferenceAndPricesEveryEntry) {
+  ASSERT_FALSE(move_methods().empty());
+  EXPECT_EQ(move_methods()[0].name, "alltoallv");
+  const Comm comm(MPI_COMM_WORLD);
+  const Extents extents{64, 64, 64};
+  const Plan plan(slabs(extents, 0, comm.num_ranks()), slabs(extents, 1, comm.num_ranks()), comm.rank());
+  const MoveProblem problem{Comm(comm.raw()), plan, Memory::dense(plan.from_boxes()),
+                            Memory::dense(plan.to_boxes()), {8, 1}};
+  for (const auto& method : move_method_table()) {
+    EXPECT_FALSE(method.summary.empty());
+    EXPECT_FALSE(method.applies_text.empty());
+    const auto slow = method.cost_s(problem, {1e-6, 1e9, 1e9});
+    const auto fast = method.cost_s(problem, {1e-6, 1e10, 1e10});
+    EXPECT_GT(slow, fast) << method.name;
+    EXPECT_GT(fast, 0) << method.name;
+  }
+}
+
+}  // namespace
+}  // namespace tailrace
