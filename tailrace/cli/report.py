@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``tailrace report``: one self-contained HTML page that shows a run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def report(
+    run: Annotated[Path, typer.Argument(help="Run folder.")],
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", help="The page [default: RUN/report.html].")
+    ] = None,
+) -> None:
+    """Make the report of a run: timeline, hidden output, vorticity, spectrum, energy."""
+    # matplotlib takes a second to load: only here.
+    from tailrace.report.page import render  # noqa: PLC0415
+    from tailrace.runs import load_run  # noqa: PLC0415
+
+    path = output or run / "report.html"
+    path.write_text(render(load_run(run)))
+    typer.echo(f"Report: {path}")

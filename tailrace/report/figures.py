@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The pictures of a report; each function draws into the axes it is given."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from tailrace.report.style import ACCENT, ACTIVITIES, ACTIVITY_COLOURS, INK, MUTED, REFERENCE
+from tailrace.report.timeline import TRACK_NAMES, Segments, Track, shares, strip
+from tailrace.report.vorticity import Plane
+from tailrace.runs import Run, Spectrum, published_taylor_green
+
+MODE_COLOURS = {"none": "#aab4be", "synchronous": "#c2410c", "hidden": ACCENT}
+MODE_TEXT = {"none": "no output", "synchronous": "synchronous", "hidden": "hidden"}
+TIMELINE_BINS = 1500
+MAX_TRACKS = 64
+
+
+def draw_timeline(
+    axes: Axes, by_track: Mapping[Track, Segments], window: tuple[float, float] | None = None
+) -> None:
+    """Draw one strip for each rank and writer, coloured by what it did."""
+    if window is None:
+        window = (0.0, max(float(s.end.max()) for s in by_track.values() if len(s.end)))
+    chosen = list(by_track)[:MAX_TRACKS]
+    ticks, labels, y = [], [], 0.0
+    for number, key in enumerate(chosen):
+        rank, track = key
+        height = 1.0 if track == 0 else 0.62
+        if number and track == 0:
+            y += 0.35
+        colours = strip(shares(by_track[key], *window, TIMELINE_BINS))
+        axes.imshow(
+            colours[np.newaxis],
+            extent=(window[0], window[1], y + height, y),
+            aspect="auto",
+            interpolation="nearest",
+        )
+        ticks.append(y + height / 2)
+        labels.append(f"rank {rank}" if track == 0 else TRACK_NAMES.get(track, f"track {track}"))
+        y += height + 0.06
+    axes.set_xlim(window)
+    axes.set_ylim(y, 0)
+    axes.set_yticks(ticks, labels)
+    axes.tick_params(axis="y", length=0)
+    axes.spines["left"].set_visible(False)
+    axes.set_xlabel("time [s]")
+
+
+def activity_legend(axes: Axes, **options: object) -> None:
+    """Add the legend of the activities."""
+    handles = [Patch(color=ACTIVITY_COLOURS[name], label=name) for name in ACTIVITIES]
+    axes.legend(
+        handles=handles,
+        ncols=len(handles),
+        loc="lower right",
+        bbox_to_anchor=(1.0, 1.0),
+        handlelength=1.0,
+        borderaxespad=0.2,
+        columnspacing=1.2,
+    )
+
+
+def timeline_height(num_tracks: int) -> float:
+    """Return the height [inches] that a timeline of so many strips needs."""
+    return 0.75 + 0.24 * min(num_tracks, MAX_TRACKS)
+
+
+def draw_output_times(axes: Axes, times_s: Mapping[str, float]) -> None:
+    """Draw a bar for each output mode, with its cost beside the run without output."""
+    modes = [mode for mode in ("none", "hidden", "synchronous") if times_s.get(mode)]
+    values = [float(times_s[mode]) for mode in modes]
+    base = float(times_s.get("none") or 0.0)
+    axes.barh(range(len(modes)), values, color=[MODE_COLOURS[m] for m in modes], height=0.62)
+    if base:
+        axes.axvline(base, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
+    for row, (mode, value) in enumerate(zip(modes, values, strict=True)):
+        text = f"{value:.2f} s"
+        if base and mode != "none":
+            text += f"  ({100 * (value / base - 1):+.1f} %)"
+        axes.text(value, row, f"  {text}", va="center", fontsize=9, fontweight="bold")
+    axes.set_yticks(range(len(modes)), [MODE_TEXT[m] for m in modes])
+    axes.tick_params(axis="y", length=0, labelsize=9, labelcolor=INK)
+    axes.invert_yaxis()
+    axes.set_xlim(0, 1.38 * max(values))
+    axes.set_xlabel("time of the whole run [s]")
+
+
+def draw_vorticity(axes: Axes, plane: Plane) -> None:
+    """Draw the slice of vorticity magnitude; bright is strong."""
+    top = float(np.percentile(plane.values, 99.7)) or 1.0
+    image = axes.imshow(
+        plane.values,
+        origin="lower",
+        extent=(0, plane.lengths[0], 0, plane.lengths[1]),
+        cmap="magma",
+        vmin=0,
+        vmax=top,
+        interpolation="bicubic",
+    )
+    axes.set_xlabel(plane.horizontal)
+    axes.set_ylabel(plane.vertical)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_major_locator(MaxNLocator(4))
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    when = "" if plane.time is None else f", t = {plane.time:.4g}"
+    axes.set_title(f"|vorticity| at {plane.axis} = {plane.position:.3g}{when}")
+    bar = axes.figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03)
+    bar.outline.set_visible(False)  # type: ignore[operator]
+
+
+def draw_spectrum(axes: Axes, spectra: list[Spectrum]) -> None:
+    """Draw E(k): the last time strongly, up to four earlier ones faintly, and k^(-5/3)."""
+    last = spectra[-1]
+    earlier = [spectra[i] for i in np.unique(np.linspace(0, len(spectra) - 1, 5).astype(int))[:-1]]
+    floor = 1e-12 * float(np.max(last.energy))
+    for number, spectrum in enumerate(earlier):
+        kept = (spectrum.k > 0) & (spectrum.energy > floor)
+        shade = 0.25 + 0.45 * number / max(1, len(earlier))
+        axes.loglog(
+            spectrum.k[kept],
+            spectrum.energy[kept],
+            color=ACCENT,
+            alpha=shade,
+            linewidth=0.9,
+            label=f"t = {spectrum.time:.3g}",
+        )
+    kept = (last.k > 0) & (last.energy > floor)
+    k, energy = last.k[kept], last.energy[kept]
+    axes.loglog(k, energy, color=INK, linewidth=1.8, label=f"t = {last.time:.3g}")
+    if len(k) > 8:
+        anchor = min(len(k) - 1, max(2, len(k) // 8))
+        low, high = k[max(1, anchor // 2)], k[min(len(k) - 1, 3 * anchor)]
+        guide = np.array([low, high])
+        axes.loglog(
+            guide,
+            2.2 * energy[anchor] * (guide / k[anchor]) ** (-5 / 3),
+            color=REFERENCE,
+            linewidth=1.2,
+            linestyle=(0, (5, 3)),
+            label=r"$k^{-5/3}$",
+        )
+    axes.set_xlabel("wave number k")
+    axes.set_ylabel("E(k)")
+    axes.set_title("Energy spectrum")
+    axes.legend()
+
+
+def draw_energy(axes: Axes, run: Run) -> None:
+    """Draw the kinetic energy against time, with the published curve where it applies."""
+    axes.plot(run.statistics["time"], run.statistics["energy"], color=INK, label="this run")
+    if run.is_taylor_green_1600:
+        published = published_taylor_green()
+        _published(axes, published["time"], published["energy"], run)
+    axes.set_title("Kinetic energy")
+    axes.set_xlabel("time")
+    axes.set_ylim(bottom=0)
+
+
+def draw_dissipation(axes: Axes, run: Run) -> None:
+    """Draw the dissipation against time, with the published curve where it applies."""
+    axes.plot(run.statistics["time"], run.statistics["dissipation"], color=INK, label="this run")
+    if run.is_taylor_green_1600:
+        published = published_taylor_green()
+        _published(axes, published["time"], 2 / 1600 * published["enstrophy"], run)
+    axes.set_title("Dissipation")
+    axes.set_xlabel("time")
+    axes.set_ylim(bottom=0)
+
+
+def _published(axes: Axes, time: "np.ndarray", values: "np.ndarray", run: Run) -> None:  # type: ignore[type-arg]
+    """Draw the part of the published curve that the run covers (and a little more)."""
+    shown = time <= 1.05 * float(run.statistics["time"][-1]) + 0.5
+    axes.plot(
+        time[shown],
+        values[shown],
+        color=REFERENCE,
+        linewidth=1.2,
+        linestyle=(0, (5, 3)),
+        label="published, 1024³",
+    )
+    axes.legend()
+
+
+def quiet(axes: Axes) -> None:
+    """Take the frame off axes that only hold an image or a text."""
+    axes.set_xticks([])
+    axes.set_yticks([])
+    axes.tick_params(colors=MUTED)

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Puts a run's pictures and facts into one self-contained HTML page."""
+
+import base64
+import io
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import matplotlib as mpl
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tailrace import __version__
+from tailrace.report import figures
+from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS, RC
+from tailrace.report.timeline import Segments, Track, close_up, totals, tracks
+from tailrace.report.vorticity import has_velocity, vorticity_plane
+from tailrace.runs import Run
+
+SLICES = (("z", 0.5), ("x", 0.5))
+
+
+def svg(figure: Figure) -> Markup:
+    """Return a figure as inline SVG."""
+    stream = io.StringIO()
+    figure.savefig(stream, format="svg", bbox_inches="tight", pad_inches=0.03)
+    text = stream.getvalue()
+    text = text[text.index("<svg") :]
+    # Names are unique in one SVG, not in one page; metadata names outside addresses.
+    prefix = f"f{abs(hash(text)) % 10**8}-"
+    text = re.sub(r'(\bid="|url\(#|href="#)', lambda match: match.group(1) + prefix, text)
+    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
+    text = re.sub(r'\swidth="[\d.]+pt" height="[\d.]+pt"', "", text, count=1)
+    return Markup(text.replace("href=", "xlink:href=").replace("xlink:xlink:", "xlink:"))
+
+
+def png(figure: Figure, dpi: int = 170) -> Markup:
+    """Return a figure as an <img> with its data inside."""
+    stream = io.BytesIO()
+    figure.savefig(stream, format="png", dpi=dpi, bbox_inches="tight", pad_inches=0.03)
+    data = base64.b64encode(stream.getvalue()).decode()
+    return Markup(f'<img alt="" src="data:image/png;base64,{data}">')
+
+
+def picture(
+    draw: Callable[[Axes], None],
+    size: tuple[float, float],
+    as_format: Callable[[Figure], Markup] = svg,
+) -> Markup:
+    """Draw one picture of `size` [inches]."""
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=size, layout="constrained")
+        draw(figure.add_subplot())
+        return as_format(figure)
+
+
+def render(run: Run) -> str:
+    """Return the report of a run as one HTML page."""
+    by_track = tracks(run.events)
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
+    )
+    template = environment.get_template("page.html.j2")
+    return template.render(
+        title=run.name,
+        version=__version__,
+        cards=list(cards(run)),
+        timelines=_timelines(by_track),
+        activity_rows=list(_activity_rows(by_track)),
+        activities=[(name, ACTIVITY_COLOURS[name]) for name in ACTIVITIES],
+        output=_output_picture(run),
+        slices=_slices(run),
+        curves=_curves(run),
+        facts=list(facts(run.summary)),
+        case_text=_text(run.folder / "case.toml"),
+        published=run.is_taylor_green_1600,
+    )
+
+
+def _timelines(by_track: dict[Track, Segments]) -> list[tuple[str, Markup]]:
+    if not by_track:
+        return []
+
+    def whole(axes: Axes) -> None:
+        figures.draw_timeline(axes, by_track)
+        figures.activity_legend(axes)
+
+    size = (10.0, figures.timeline_height(len(by_track)))
+    pictures = [("The whole run", picture(whole, size, png))]
+    window = close_up(by_track)
+    if window:
+
+        def close(axes: Axes) -> None:
+            figures.draw_timeline(axes, by_track, window)
+
+        pictures.append(("One file, from nearby", picture(close, size, png)))
+    return pictures
+
+
+def _activity_rows(by_track: dict[Track, Segments]) -> Iterable[tuple[str, list[str]]]:
+    for (rank, track), segments in list(by_track.items())[: figures.MAX_TRACKS]:
+        name = f"rank {rank}" + ("" if track == 0 else " writer")
+        yield name, [f"{seconds:.3f}" for seconds in totals(segments)]
+
+
+def _output_picture(run: Run) -> Markup | None:
+    times = output_times(run)
+    if len(times) < 2:
+        return None
+    return picture(lambda axes: figures.draw_output_times(axes, times), (6.2, 1.9))
+
+
+def output_times(run: Run) -> dict[str, float]:
+    """Return the seconds of the run with each output mode that was measured."""
+    times = run.summary.get("times_s", {})
+    if not isinstance(times, dict):
+        return {}
+    return {k: float(v) for k, v in times.items() if isinstance(v, int | float) and v > 0}
+
+
+def _slices(run: Run) -> list[Markup]:
+    files = [path for path in run.fields if has_velocity(path)]
+    if not files:
+        return []
+    planes = [vorticity_plane(files[-1], axis, part) for axis, part in SLICES]
+    return [
+        picture(lambda axes, p=plane: figures.draw_vorticity(axes, p), (4.6, 3.9), png)  # type: ignore[misc]
+        for plane in planes
+    ]
+
+
+def _curves(run: Run) -> list[Markup]:
+    size = (4.4, 3.1)
+    curves = []
+    if len(run.statistics.get("time", [])) > 1:
+        curves.append(picture(lambda axes: figures.draw_energy(axes, run), size))
+        if "dissipation" in run.statistics:
+            curves.append(picture(lambda axes: figures.draw_dissipation(axes, run), size))
+    if run.spectra:
+        curves.append(picture(lambda axes: figures.draw_spectrum(axes, run.spectra), size))
+    return curves
+
+
+def cards(run: Run) -> Iterable[tuple[str, str]]:
+    """Yield the few figures at the top of the page: text and what it means."""
+    times = output_times(run)
+    if times.get("none"):
+        for mode in ("hidden", "synchronous"):
+            if mode in times:
+                cost = 100 * (times[mode] / times["none"] - 1)
+                yield f"{cost:+.1f} %", f"cost of {mode} output"
+    hidden = run.summary.get("hidden_fraction")
+    if isinstance(hidden, int | float):
+        yield f"{100 * hidden:.0f} %", "of the writing was hidden"
+    stall = run.summary.get("stall_s", run.summary.get("stall_seconds"))
+    if isinstance(stall, int | float):
+        yield f"{stall:.2f} s", "the simulation waited for output"
+    grid = run.case.get("grid", {})
+    n = int(grid.get("n", 0) or 0)
+    extents = [int(grid.get(key, 0) or n) for key in ("nx", "ny", "nz")]
+    if all(extents):
+        yield " × ".join(map(str, extents)), "grid points"
+    if run.statistics:
+        yield f"{run.statistics['time'][-1]:.4g}", "time reached"
+
+
+def facts(summary: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
+    """Yield the entries of a nested summary as lines of a table."""
+    for key, value in summary.items():
+        name = f"{prefix}{key}"
+        if isinstance(value, dict):
+            yield from facts(value, f"{name}.")
+        elif isinstance(value, float):
+            yield name, f"{value:.6g}"
+        elif isinstance(value, list):
+            yield name, ", ".join(str(item) for item in value)
+        else:
+            yield name, str(value)
+
+
+def _text(path: Path) -> str:
+    return path.read_text() if path.is_file() else ""
+
+
+def save_picture(run: Run, path: Path) -> None:
+    """Save one picture of the run for a front page: flow, timeline and output times."""
+    by_track = tracks(run.events)
+    files = [file for file in run.fields if has_velocity(file)]
+    with mpl.rc_context(RC):
+        figure = Figure(figsize=(11, 4.6), layout="constrained")
+        left, right = figure.subfigures(1, 2, width_ratios=[1.0, 1.45])
+        if files:
+            figures.draw_vorticity(left.add_subplot(), vorticity_plane(files[-1], *SLICES[0]))
+        upper, lower = right.subplots(2, 1, height_ratios=[1.35, 1.0])
+        window = close_up(by_track)
+        if by_track:
+            figures.draw_timeline(upper, by_track, window)
+            figures.activity_legend(upper)
+            upper.set_title("While one file is written")
+        times = output_times(run)
+        if times:
+            figures.draw_output_times(lower, times)
+            lower.set_title("The same run, with its output written in three ways")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150)
+
+

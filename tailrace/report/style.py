@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Colours and type of the report's pictures."""
+
+from typing import Any
+
+ACTIVITIES = ("compute", "transfer", "write", "wait")
+ACTIVITY_COLOURS = {
+    "compute": "#1d4e6f",
+    "transfer": "#f2a33a",
+    "write": "#2a9d8f",
+    "wait": "#d5d9de",
+}
+INK = "#1c2733"
+MUTED = "#66727f"
+ACCENT = "#0b7285"
+REFERENCE = "#c2410c"
+
+RC: dict[str, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["Inter", "Source Sans 3", "DejaVu Sans"],
+    "font.size": 9,
+    "text.color": INK,
+    "axes.labelcolor": INK,
+    "axes.edgecolor": "#b8c0c8",
+    "axes.linewidth": 0.8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.grid": False,
+    "xtick.color": MUTED,
+    "ytick.color": MUTED,
+    "xtick.labelsize": 8,
+    "ytick.labelsize": 8,
+    "legend.frameon": False,
+    "legend.fontsize": 8,
+    "lines.linewidth": 1.6,
+    "svg.fonttype": "path",
+    "savefig.transparent": False,
+    "figure.facecolor": "white",
+}

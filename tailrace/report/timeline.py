@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What each rank and its writer did when: spans of a trace, put into bins of time.
+
+A picture is some 1,500 points wide, and a trace may hold 100,000 spans and more. So the time is cut
+into as many bins as there are points, and each bin is given the shares of the activities in it.
+Spans may hold others (a step holds its transfers); time counts for the innermost one.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import to_rgb
+from numpy.typing import NDArray
+
+from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS
+from tailrace.runs import Floats
+
+Track = tuple[int, int]
+TRACK_NAMES = {0: "computes", 1: "writer"}
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Pieces of time that do not overlap: start and end [s], index of the activity."""
+
+    start: Floats
+    end: Floats
+    activity: NDArray[np.intp]
+
+
+def tracks(events: list[dict[str, Any]]) -> dict[Track, Segments]:
+    """Return the segments of each (rank, track) of a Chrome trace, ranks in order."""
+    spans: dict[Track, list[tuple[float, float, int]]] = {}
+    for event in events:
+        if event.get("ph") != "X" or event.get("cat") not in ACTIVITIES:
+            continue
+        key = (int(event["pid"]), int(event["tid"]))
+        start = float(event["ts"]) * 1e-6
+        end = start + float(event["dur"]) * 1e-6
+        spans.setdefault(key, []).append((start, end, ACTIVITIES.index(event["cat"])))
+    return {key: innermost(spans[key]) for key in sorted(spans)}
+
+
+def innermost(spans: list[tuple[float, float, int]]) -> Segments:
+    """Cut nested spans into pieces that do not overlap, each with its innermost activity."""
+    pieces: list[tuple[float, float, int]] = []
+    stack: list[tuple[float, int]] = []  # end and activity of the open spans, innermost last
+    now = 0.0
+
+    def advance(until: float) -> None:
+        nonlocal now
+        while stack and stack[-1][0] <= until:
+            end, activity = stack.pop()
+            if end > now:
+                pieces.append((now, end, activity))
+                now = end
+        if stack and until > now:
+            pieces.append((now, until, stack[-1][1]))
+        now = max(now, until)
+
+    for start, end, activity in sorted(spans, key=lambda span: (span[0], -span[1])):
+        advance(start)
+        stack.append((end, activity))
+    advance(max((end for _, end, _ in spans), default=0.0))
+    table = np.array(pieces, dtype=float).reshape(len(pieces), 3)
+    return Segments(table[:, 0], table[:, 1], table[:, 2].astype(np.intp))
+
+
+def shares(segments: Segments, start: float, end: float, bins: int) -> Floats:
+    """Return the share of each activity in each bin, shape (bins, activities)."""
+    width = (end - start) / bins
+    edges = start + width * np.arange(bins + 1)
+    result = np.zeros((bins, len(ACTIVITIES)))
+    for activity in range(len(ACTIVITIES)):
+        chosen = segments.activity == activity
+        if not chosen.any():
+            continue
+        # Busy time up to t grows linearly inside segments: interpolate it at the edges.
+        lower, upper = segments.start[chosen], segments.end[chosen]
+        knots = np.stack([lower, upper], axis=1).ravel()
+        busy = np.stack(
+            [np.cumsum(upper - lower) - (upper - lower), np.cumsum(upper - lower)], axis=1
+        ).ravel()
+        result[:, activity] = np.diff(np.interp(edges, knots, busy)) / width
+    return np.clip(result, 0.0, 1.0)
+
+
+def totals(segments: Segments) -> Floats:
+    """Return the seconds of each activity."""
+    return np.bincount(
+        segments.activity, weights=segments.end - segments.start, minlength=len(ACTIVITIES)
+    ).astype(float)
+
+
+def strip(shares_of_bins: Floats) -> Floats:
+    """Return the colours (bins, 3) of bins: their activities' colours mixed on white."""
+    colours = np.array([to_rgb(ACTIVITY_COLOURS[name]) for name in ACTIVITIES])
+    free = np.clip(1.0 - shares_of_bins.sum(axis=1, keepdims=True), 0.0, 1.0)
+    return np.clip(shares_of_bins @ colours + free, 0.0, 1.0)
+
+
+def close_up(by_track: dict[Track, Segments]) -> tuple[float, float] | None:
+    """Return a window of time round one file's write, or None if nothing was written."""
+    writer = next((s for (_, t), s in by_track.items() if t == 1 and len(s.start)), None)
+    source = writer or next(iter(by_track.values()), None)
+    if source is None:
+        return None
+    writes = np.flatnonzero(source.activity == ACTIVITIES.index("write"))
+    if not len(writes):
+        return None
+    groups = _groups(source, writes)
+    middle = groups[len(groups) // 2]
+    begin, end = float(source.start[middle[0]]), float(source.end[middle[-1]])
+    whole = max(float(s.end.max()) for s in by_track.values() if len(s.end))
+    length = min(max(3.0 * (end - begin), 0.02 * whole), whole)
+    begin = min(max(0.0, begin - 0.25 * length), whole - length)
+    return begin, begin + length
+
+
+def _groups(source: Segments, writes: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Split writes into files: where the gap is longer than the typical piece between them."""
+    gaps = source.start[writes[1:]] - source.end[writes[:-1]]
+    if not len(gaps):
+        return [writes]
+    cut = max(float(np.median(source.end[writes] - source.start[writes])), 0.5 * float(gaps.max()))
+    return np.split(writes, np.flatnonzero(gaps > cut) + 1)

@@ -1,0 +1,148 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Reads a run folder: what `tailrace run` left there."""
+
+import csv
+import json
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace.errors import TailraceError
+
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Run:
+    """A run folder; what is absent is empty."""
+
+    folder: Path
+    case: dict[str, Any] = field(default_factory=dict)
+    summary: dict[str, Any] = field(default_factory=dict)
+    statistics: dict[str, Floats] = field(default_factory=dict)
+    spectra: list["Spectrum"] = field(default_factory=list)
+    events: list[dict[str, Any]] = field(default_factory=list)
+    fields: list[Path] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """Name of the case, or of the folder."""
+        return str(self.case.get("case", {}).get("name") or self.folder.name)
+
+    @property
+    def viscosity(self) -> float | None:
+        """Kinematic viscosity [length^2/time], if the case tells it."""
+        flow = self.case.get("flow", {})
+        if flow.get("viscosity"):
+            return float(flow["viscosity"])
+        if flow.get("reynolds"):
+            length = float(self.case.get("grid", {}).get("lx", 0) or 2 * np.pi) / (2 * np.pi)
+            return length / float(flow["reynolds"])
+        return None
+
+    @property
+    def is_taylor_green_1600(self) -> bool:
+        """True for the flow of the published curve: Taylor-Green, Re = 1600, box 2 pi."""
+        flow, grid = self.case.get("flow", {}), self.case.get("grid", {})
+        viscosity = self.viscosity
+        box = [float(grid.get(key, 0) or 2 * np.pi) for key in ("lx", "ly", "lz")]
+        return (
+            flow.get("initial") == "taylor_green"
+            and float(flow.get("amplitude", 1)) == 1.0
+            and int(flow.get("wavenumber", 1)) == 1
+            and viscosity is not None
+            and bool(np.isclose(viscosity, 1 / 1600))
+            and bool(np.allclose(box, 2 * np.pi))
+        )
+
+
+@dataclass(frozen=True)
+class Spectrum:
+    """E(k) at one time; k in units of the smallest wave number."""
+
+    step: int
+    time: float
+    k: Floats
+    energy: Floats
+
+
+def load_run(folder: Path) -> Run:
+    """Read the run folder `folder`; complains if it is none."""
+    if not folder.is_dir():
+        raise TailraceError(f"{folder}: no such run folder", status=2)
+    run = Run(folder)
+    run.case = _read_toml(folder / "case.toml")
+    run.summary = _read_json(folder / "summary.json")
+    run.statistics = read_table(folder / "statistics.csv")
+    run.spectra = _read_spectra(folder / "spectrum.csv")
+    run.events = _read_json(folder / "trace.json").get("traceEvents", [])
+    run.fields = sorted((folder / "fields").glob("*.h5"))
+    if not (run.statistics or run.summary or run.events):
+        raise TailraceError(
+            f"{folder}: not a run folder (no statistics.csv, summary.json or trace.json)", status=2
+        )
+    return run
+
+
+def read_table(path: Path) -> dict[str, Floats]:
+    """Read a CSV file with one header line (and # comments) as columns; {} if it is absent."""
+    if not path.is_file():
+        return {}
+    with path.open(newline="") as stream:
+        rows = list(csv.reader(line for line in stream if not line.startswith("#")))
+    if not rows:
+        return {}
+    try:
+        values = np.array(rows[1:], dtype=float).reshape(len(rows) - 1, len(rows[0]))
+    except ValueError as error:
+        raise TailraceError(f"{path}: damaged table ({error})") from error
+    return {name.strip(): values[:, i] for i, name in enumerate(rows[0])}
+
+
+def published_taylor_green() -> dict[str, Floats]:
+    """Return time, energy and enstrophy of the published Taylor-Green run at Re = 1600."""
+    return read_table(Path(__file__).parent / "data" / "taylor_green_re1600.csv")
+
+
+def _read_spectra(path: Path) -> list[Spectrum]:
+    table = read_table(path)
+    if not table or not len(table["step"]):
+        return []
+    steps = table["step"]
+    edges = np.flatnonzero(np.diff(steps)) + 1
+    spectra = []
+    for part in np.split(np.arange(len(steps)), edges):
+        spectra.append(
+            Spectrum(
+                int(steps[part[0]]),
+                float(table["time"][part[0]]),
+                table["k"][part],
+                table["E"][part],
+            )
+        )
+    return spectra
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text())
+    except json.JSONDecodeError as error:
+        raise TailraceError(f"{path}: damaged ({error})") from error
+    if isinstance(content, list):  # the bare form of a Chrome trace
+        return {"traceEvents": content}
+    return content if isinstance(content, dict) else {}
+
+
+def _read_toml(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        return {}
+    try:
+        return tomllib.loads(path.read_text())
+    except tomllib.TOMLDecodeError as error:
+        raise TailraceError(f"{path}: damaged ({error})") from error
