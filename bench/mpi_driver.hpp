@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <mpi.h>
+
+#include <vector>
+
+#include "driver.hpp"
+
+namespace bench {
+
+inline double all_reduce(double own, MPI_Op operation) {
+  double all = own;
+  MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, operation, MPI_COMM_WORLD);
+  return all;
+}
+inline double all_max(double own) { return all_reduce(own, MPI_MAX); }
+
+/// `time_runs` over all ranks: each run starts together and counts until the last rank is done.
+template <class Action>
+std::vector<double> time_together(int warmups, int repeats, Action action) {
+  return time_runs(
+      warmups, repeats, action, [] { MPI_Barrier(MPI_COMM_WORLD); }, all_max);
+}
+
+/// MPI from construction to destruction.
+class MpiProgram {
+ public:
+  MpiProgram(int* argc, char*** argv, int level = MPI_THREAD_FUNNELED) {
+    int provided = 0;
+    MPI_Init_thread(argc, argv, level, &provided);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+  }
+  ~MpiProgram() { MPI_Finalize(); }
+  MpiProgram(const MpiProgram&) = delete;
+  MpiProgram& operator=(const MpiProgram&) = delete;
+
+  int rank = 0;
+  int num_ranks = 1;
+};
+
+}  // namespace bench
