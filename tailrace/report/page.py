@@ -4,6 +4,7 @@
 import base64
 import io
 import re
+import zlib
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -31,11 +32,11 @@ def svg(figure: Figure) -> Markup:
     text = stream.getvalue()
     text = text[text.index("<svg") :]
     # Names are unique in one SVG, not in one page; metadata names outside addresses.
-    prefix = f"f{abs(hash(text)) % 10**8}-"
+    prefix = f"f{zlib.crc32(text.encode()):08x}-"
     text = re.sub(r'(\bid="|url\(#|href="#)', lambda match: match.group(1) + prefix, text)
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'\swidth="[\d.]+pt" height="[\d.]+pt"', "", text, count=1)
-    return Markup(text.replace("href=", "xlink:href=").replace("xlink:xlink:", "xlink:"))
+    return Markup(text)
 
 
 def png(figure: Figure, dpi: int = 170) -> Markup:
@@ -134,7 +135,7 @@ def _slices(run: Run) -> list[Markup]:
 
 
 def _curves(run: Run) -> list[Markup]:
-    size = (4.4, 3.1)
+    size = (3.5, 2.75)
     curves = []
     if len(run.statistics.get("time", [])) > 1:
         curves.append(picture(lambda axes: figures.draw_energy(axes, run), size))
@@ -163,7 +164,8 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
     n = int(grid.get("n", 0) or 0)
     extents = [int(grid.get(key, 0) or n) for key in ("nx", "ny", "nz")]
     if all(extents):
-        yield " × ".join(map(str, extents)), "grid points"
+        cube = len(set(extents)) == 1
+        yield f"{extents[0]}³" if cube else "×".join(map(str, extents)), "grid points"
     if run.statistics:
         yield f"{run.statistics['time'][-1]:.4g}", "time reached"
 

@@ -109,19 +109,12 @@ def close_up(by_track: dict[Track, Segments]) -> tuple[float, float] | None:
     writes = np.flatnonzero(source.activity == ACTIVITIES.index("write"))
     if not len(writes):
         return None
-    groups = _groups(source, writes)
-    middle = groups[len(groups) // 2]
-    begin, end = float(source.start[middle[0]]), float(source.end[middle[-1]])
     whole = max(float(s.end.max()) for s in by_track.values() if len(s.end))
-    length = min(max(3.0 * (end - begin), 0.02 * whole), whole)
-    begin = min(max(0.0, begin - 0.25 * length), whole - length)
-    return begin, begin + length
-
-
-def _groups(source: Segments, writes: NDArray[np.intp]) -> list[NDArray[np.intp]]:
-    """Split writes into files: where the gap is longer than the typical piece between them."""
+    # Pieces of one file follow each other closely; a longer gap begins the next file.
     gaps = source.start[writes[1:]] - source.end[writes[:-1]]
-    if not len(gaps):
-        return [writes]
-    cut = max(float(np.median(source.end[writes] - source.start[writes])), 0.5 * float(gaps.max()))
-    return np.split(writes, np.flatnonzero(gaps > cut) + 1)
+    files = np.split(writes, np.flatnonzero(gaps > 0.01 * whole) + 1)
+    middle = files[len(files) // 2]
+    begin, end = float(source.start[middle[0]]), float(source.end[middle[-1]])
+    length = min(max(1.6 * (end - begin), 0.02 * whole), whole)
+    begin = min(max(0.0, begin - 0.2 * length), whole - length)
+    return begin, begin + length
