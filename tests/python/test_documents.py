@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What README and guides tell to type exists."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from typer.main import get_command
+
+from tailrace.cli import app
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+
+
+def code(text: str) -> str:
+    blocks = re.findall(r"```(?:sh|bash|console|text)?\n(.*?)```", text, flags=re.DOTALL)
+    return "\n".join([*blocks, *re.findall(r"`([^`\n]+)`", text)])
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_make_targets_and_subcommands_exist(path: Path) -> None:
+    text = code(path.read_text())
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), flags=re.MULTILINE))
+    assert set(re.findall(r"\bmake (?:[A-Z]+=\S+ )*([a-z]+)", text)) <= targets
+    known = set(get_command(app).commands)  # type: ignore[attr-defined]
+    assert set(re.findall(r"(?:^|[/ ])tailrace ([a-z]+)", text, flags=re.MULTILINE)) <= known
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_to_files_lead_somewhere(path: Path) -> None:
+    for link in re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", path.read_text()):
+        if "://" not in link:
+            assert (path.parent / link).exists(), link
+
+
+def test_ci_runs_what_the_readme_says() -> None:
+    assert "make test" in (ROOT / ".ci" / "run").read_text()
+    assert "make test" in (ROOT / "README.md").read_text()
+
+
+def test_every_subcommand_has_help() -> None:
+    for name in get_command(app).commands:  # type: ignore[attr-defined]
+        done = subprocess.run(
+            [sys.executable, "-m", "tailrace", name, "--help"],
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        assert "Usage" in done.stdout

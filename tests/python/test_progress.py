@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Progress lines: what counts as one, and how much of the run is done."""
+
+import doctest
+import io
+
+from rich.console import Console
+
+import tailrace.progress as progress
+
+
+def test_doctests() -> None:
+    assert doctest.testmod(progress).failed == 0
+
+
+def test_only_objects_with_a_step_are_progress() -> None:
+    assert progress.parse('{"step": 3}') == {"step": 3}
+    for line in ("step 3", '{"step": ', '{"other": 1}', "[1]", ""):
+        assert progress.parse(line) is None
+
+
+def test_fraction_by_time_then_by_steps() -> None:
+    assert progress.fraction({"step": 1, "steps": 4}) == 0.25
+    assert progress.fraction({"step": 1, "steps": 4, "time": 1.0, "end": 2.0}) == 0.5
+    assert progress.fraction({"step": 1}) == 0.0
+
+
+def test_plain_tells_the_last_state_at_the_end() -> None:
+    stream = io.StringIO()
+    display = progress.Plain(stream, interval_s=1000.0)
+    for step in (1, 2, 3):
+        display.show({"step": step, "steps": 3})
+    display.close()
+    assert stream.getvalue().split("\n") == ["step 1/3", "step 3/3", ""]
+
+
+def test_bar_shows_step_and_hidden_output() -> None:
+    stream = io.StringIO()
+    bar = progress.Bar(Console(file=stream, force_terminal=True, width=140), "case")
+    bar.show({"step": 2, "steps": 4, "time": 1.0, "end": 2.0, "energy": 0.1, "hidden_s": 1.5})
+    bar.text("a line\n")
+    bar.close()
+    text = stream.getvalue()
+    for part in ("step 2/4", "t 1/2", "output hidden 1.5 s", "50%", "a line"):
+        assert part in text
