@@ -110,4 +110,3 @@ def run_program(launch: Launch, program: Path, arguments: list[str], display: Di
         for number, handler in kept.items():
             signal.signal(number, handler)
         display.close()
-

@@ -68,9 +68,9 @@ int main() {
     out += fmt::format("{}\n {{\"title\": {}, \"entries\": [", between_tables, quoted(table.title));
     const char* between_entries = "";
     for (const Entry& entry : table.entries) {
-      out += fmt::format("{}\n  {{\"name\": {}, \"summary\": {}, \"applies\": {}}}",
-                         between_entries, quoted(entry.name), quoted(entry.summary),
-                         quoted(entry.applies));
+      out +=
+          fmt::format("{}\n  {{\"name\": {}, \"summary\": {}, \"applies\": {}}}", between_entries,
+                      quoted(entry.name), quoted(entry.summary), quoted(entry.applies));
       between_entries = ",";
     }
     out += "]}";

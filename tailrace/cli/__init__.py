@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The command line: one file a subcommand, listed in one table.
 
-To add one, write ``tailrace/cli/NAME.py`` with a function ``NAME`` whose parameters are typer's
-options, and add NAME to `COMMANDS`.
+To add one, write ``tailrace/cli/NAME.py`` with a function ``NAME`` (or ``NAME_`` if Python has
+a ``NAME`` of its own) whose parameters are typer's options, and add NAME to `COMMANDS`.
 """
 
 import importlib
@@ -45,7 +45,8 @@ for _name in COMMANDS:
     if importlib.util.find_spec(f"tailrace.cli.{_name}") is None:
         continue
     _module = importlib.import_module(f"tailrace.cli.{_name}")
-    app.command(_name)(getattr(_module, _name))
+    _function = getattr(_module, _name, None) or getattr(_module, f"{_name}_")
+    app.command(_name)(_function)
 
 
 def main() -> None:

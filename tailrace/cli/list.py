@@ -37,7 +37,7 @@ def _first_comment(text: str) -> str:
     return first.lstrip("# ").rstrip() if first.startswith("#") else ""
 
 
-def list(
+def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Show the methods of exchange, FFT kernels and output modes, and when each applies."""

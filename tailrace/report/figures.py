@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from tailrace.report.style import ACCENT, ACTIVITIES, ACTIVITY_COLOURS, INK, MUTED, REFERENCE
+from tailrace.report.style import ACCENT, ACTIVITIES, ACTIVITY_COLOURS, INK, REFERENCE
 from tailrace.report.timeline import TRACK_NAMES, Segments, Track, shares, strip
 from tailrace.report.vorticity import Plane
-from tailrace.runs import Run, Spectrum, published_taylor_green
+from tailrace.runs import Floats, Run, Spectrum, published_taylor_green
 
 MODE_COLOURS = {"none": "#aab4be", "synchronous": "#c2410c", "hidden": ACCENT}
 MODE_TEXT = {"none": "no output", "synchronous": "synchronous", "hidden": "hidden"}
@@ -50,7 +50,7 @@ def draw_timeline(
     axes.set_xlabel("time [s]")
 
 
-def activity_legend(axes: Axes, **options: object) -> None:
+def activity_legend(axes: Axes) -> None:
     """Add the legend of the activities."""
     handles = [Patch(color=ACTIVITY_COLOURS[name], label=name) for name in ACTIVITIES]
     axes.legend(
@@ -110,7 +110,7 @@ def draw_vorticity(axes: Axes, plane: Plane) -> None:
     when = "" if plane.time is None else f", t = {plane.time:.4g}"
     axes.set_title(f"|vorticity| at {plane.axis} = {plane.position:.3g}{when}")
     bar = axes.figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03)
-    bar.outline.set_visible(False)  # type: ignore[operator]
+    bar.outline.set_visible(False)
 
 
 def draw_spectrum(axes: Axes, spectra: list[Spectrum]) -> None:
@@ -172,7 +172,7 @@ def draw_dissipation(axes: Axes, run: Run) -> None:
     axes.set_ylim(bottom=0)
 
 
-def _published(axes: Axes, time: "np.ndarray", values: "np.ndarray", run: Run) -> None:  # type: ignore[type-arg]
+def _published(axes: Axes, time: Floats, values: Floats, run: Run) -> None:
     """Draw the part of the published curve that the run covers (and a little more)."""
     shown = time <= 1.05 * float(run.statistics["time"][-1]) + 0.5
     axes.plot(
@@ -184,10 +184,3 @@ def _published(axes: Axes, time: "np.ndarray", values: "np.ndarray", run: Run) -
         label="published, 1024³",
     )
     axes.legend()
-
-
-def quiet(axes: Axes) -> None:
-    """Take the frame off axes that only hold an image or a text."""
-    axes.set_xticks([])
-    axes.set_yticks([])
-    axes.tick_params(colors=MUTED)

@@ -174,6 +174,8 @@ def facts(summary: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, str]
     """Yield the entries of a nested summary as lines of a table."""
     for key, value in summary.items():
         name = f"{prefix}{key}"
+        if value is None:
+            continue
         if isinstance(value, dict):
             yield from facts(value, f"{name}.")
         elif isinstance(value, float):
@@ -194,7 +196,8 @@ def save_picture(run: Run, path: Path) -> None:
     files = [file for file in run.fields if has_velocity(file)]
     with mpl.rc_context(RC):
         figure = Figure(figsize=(11, 4.6), layout="constrained")
-        left, right = figure.subfigures(1, 2, width_ratios=[1.0, 1.45])
+        parts: Any = figure.subfigures(1, 2, width_ratios=[1.0, 1.45])
+        left, right = parts
         if files:
             figures.draw_vorticity(left.add_subplot(), vorticity_plane(files[-1], *SLICES[0]))
         upper, lower = right.subplots(2, 1, height_ratios=[1.35, 1.0])
@@ -202,12 +205,10 @@ def save_picture(run: Run, path: Path) -> None:
         if by_track:
             figures.draw_timeline(upper, by_track, window)
             figures.activity_legend(upper)
-            upper.set_title("While one file is written")
+            upper.set_title("While one file is written" if window else "Where the time went")
         times = output_times(run)
         if times:
             figures.draw_output_times(lower, times)
             lower.set_title("The same run, with its output written in three ways")
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150)
-
-

@@ -15,7 +15,7 @@ MUTED = "#66727f"
 ACCENT = "#0b7285"
 REFERENCE = "#c2410c"
 
-RC: dict[str, Any] = {
+RC: Any = {
     "font.family": "sans-serif",
     "font.sans-serif": ["Inter", "Source Sans 3", "DejaVu Sans"],
     "font.size": 9,

@@ -88,16 +88,16 @@ def shares(segments: Segments, start: float, end: float, bins: int) -> Floats:
 
 def totals(segments: Segments) -> Floats:
     """Return the seconds of each activity."""
-    return np.bincount(
-        segments.activity, weights=segments.end - segments.start, minlength=len(ACTIVITIES)
-    ).astype(float)
+    seconds = segments.end - segments.start
+    return np.bincount(segments.activity, seconds, len(ACTIVITIES)).astype(np.float64)
 
 
 def strip(shares_of_bins: Floats) -> Floats:
     """Return the colours (bins, 3) of bins: their activities' colours mixed on white."""
     colours = np.array([to_rgb(ACTIVITY_COLOURS[name]) for name in ACTIVITIES])
     free = np.clip(1.0 - shares_of_bins.sum(axis=1, keepdims=True), 0.0, 1.0)
-    return np.clip(shares_of_bins @ colours + free, 0.0, 1.0)
+    mixed: Floats = np.clip(shares_of_bins @ colours + free, 0.0, 1.0)
+    return mixed
 
 
 def close_up(by_track: dict[Track, Segments]) -> tuple[float, float] | None:

@@ -46,7 +46,8 @@ if "fail" in case:
     sys.exit(3)
 if rank == 0:
     print(json.dumps({"step": 1, "steps": 2, "time": 0.5, "end": 1.0, "energy": 0.125,
-                      "dt": 0.5, "seconds_per_step": 0.01, "eta_s": 0.01, "hidden_s": 0.2}), flush=True)
+                      "dt": 0.5, "seconds_per_step": 0.01, "eta_s": 0.01, "hidden_s": 0.2}),
+          flush=True)
     print("a line that is no progress", flush=True)
 if "wait" in case:
     (run_dir / f"ready-{rank}").touch()

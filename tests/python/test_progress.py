@@ -6,7 +6,7 @@ import io
 
 from rich.console import Console
 
-import tailrace.progress as progress
+from tailrace import progress
 
 
 def test_doctests() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The report of a small run folder, and the arithmetic behind its pictures."""
 
+import itertools
 import re
 import subprocess
 import sys
@@ -81,7 +82,7 @@ def test_time_counts_for_the_innermost_span() -> None:
 def test_shares_add_up_whatever_the_bins() -> None:
     rng = np.random.default_rng(3)
     edges = np.sort(rng.random(2001))
-    spans = [(a, b, int(rng.integers(4))) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    spans = [(a, b, int(rng.integers(4))) for a, b in itertools.pairwise(edges)]
     pieces = innermost(spans)
     for bins in (1, 7, 1500):
         found = shares(pieces, 0.0, 1.0, bins).sum(axis=0) / bins

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: BSD-3-Clause
+"""Checks that includes point one way.
+
+The order is core <- layout <- move <- {tune, store, fft} <- server <- apps.
+
+`trace` needs only core. Public headers belong to the room that they are the face of. A file that
+includes one from a room above it, or beside it, is an error.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Rooms that a room may include from, besides itself.
+BELOW = {
+    "core": set(),
+    "trace": {"core"},
+    "layout": {"core"},
+    "move": {"core", "layout", "trace"},
+    "tune": {"core", "layout", "move", "trace"},
+    "store": {"core", "layout", "move", "trace"},
+    "fft": {"core", "layout", "move", "trace", "tune"},
+    "server": {"core", "layout", "move", "trace", "tune", "store", "fft"},
+}
+
+# The room of each public header, include/tailrace/NAME.hpp.
+PUBLIC = {
+    "comm": "core",
+    "error": "core",
+    "lanes": "core",
+    "box": "layout",
+    "layout": "layout",
+    "plan": "move",
+    "exchange": "move",
+    "node_array": "move",
+    "fft": "fft",
+    "output": "store",
+    "trace": "trace",
+}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+def room_of_include(name: str) -> str | None:
+    """Return the room that an include names, or None for a file of the same folder."""
+    parts = name.split("/")
+    if parts[0] == "tailrace":
+        return PUBLIC.get(Path(parts[-1]).stem, "?")
+    return parts[0] if parts[0] in BELOW else None
+
+
+def problems() -> list[str]:
+    """Return one line for each include that points the wrong way."""
+    found = []
+    for path in sorted([*ROOT.glob("src/*/**/*.?pp"), *ROOT.glob("include/tailrace/*.hpp")]):
+        is_public = path.is_relative_to(ROOT / "include")
+        own = PUBLIC.get(path.stem, "?") if is_public else path.relative_to(ROOT / "src").parts[0]
+        where = path.relative_to(ROOT)
+        if own not in BELOW:
+            found.append(f"{where}: its room is not in the table of tools/check_includes.py")
+            continue
+        for name in INCLUDE.findall(path.read_text()):
+            room = room_of_include(name)
+            if room == "?":
+                found.append(f"{where}: {name} has no room in tools/check_includes.py")
+            elif room is not None and room != own and room not in BELOW[own]:
+                found.append(f"{where}: {own} must not include {name} of {room}")
+            if name.startswith(("apps/", "bench/")):
+                found.append(f"{where}: {own} must not include {name}")
+    return found
+
+
+if __name__ == "__main__":
+    lines = problems()
+    print("\n".join(lines), end="\n" if lines else "")
+    sys.exit(1 if lines else 0)
