@@ -16,6 +16,8 @@ namespace tailrace {
 struct ExchangeShape {
   std::ptrdiff_t item_bytes = 8;
   int num_fields = 1;
+  /// All sources lie in exposed `NodeArray`s: `node_direct` then needs no buffer at all.
+  bool sources_in_node_arrays = false;
 };
 
 class NodeArray;
@@ -24,11 +26,11 @@ class NodeArray;
 /// `start`, `progress`, `finish` do not allocate after their first use.
 class Exchange {
  public:
-  /// `method` is a name of `move_methods()`, or "auto": `node_direct` where it applies (all ranks on
-  /// one node), else `alltoallv`. `from` and `to` describe this rank's arrays on the two sides, the
-  /// same for all fields. Keeps a duplicate of `comm`. Throws `Errc::invalid_input` on all ranks if
-  /// the method is unknown or does not apply, or if plan, memory and communicator do not fit
-  /// together. Collective, blocking.
+  /// `method` is a name of `move_methods()`, or "auto": `node_direct` where it applies (all ranks
+  /// on one node), else `alltoallv`. `from` and `to` describe this rank's arrays on the two sides,
+  /// the same for all fields. Keeps a duplicate of `comm`. Throws `Errc::invalid_input` on all
+  /// ranks if the method is unknown or does not apply, or if plan, memory and communicator do not
+  /// fit together. Collective, blocking.
   Exchange(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
            std::string_view method = "alltoallv");
   ~Exchange();

@@ -51,9 +51,10 @@ class FileDomainRule : public Layout::Rule {
   }
 
   std::string describe() const override {
-    return fmt::format("file domains of {} items of {} bytes on {} writers of {} ranks, stripe {} bytes",
-                       fmt::join(extents.begin(), extents.begin() + num_dims, " x "), item_bytes_,
-                       writers_.size(), num_ranks, stripe_bytes_);
+    return fmt::format(
+        "file domains of {} items of {} bytes on {} writers of {} ranks, stripe {} bytes",
+        fmt::join(extents.begin(), extents.begin() + num_dims, " x "), item_bytes_, writers_.size(),
+        num_ranks, stripe_bytes_);
   }
 
  private:
@@ -64,11 +65,13 @@ class FileDomainRule : public Layout::Rule {
                               "file_offset {} not negative",
                               item_bytes_, stripe_bytes_, file_offset_));
     }
-    const bool ascending = std::ranges::adjacent_find(writers_, std::greater_equal{}) == writers_.end();
+    const bool ascending =
+        std::ranges::adjacent_find(writers_, std::greater_equal{}) == writers_.end();
     if (writers_.empty() || !ascending || writers_.front() < 0 || writers_.back() >= num_ranks) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("file_domains: writers [{}] must be ascending ranks below {}, at least one",
-                              fmt::join(writers_, ", "), num_ranks));
+      throw Error(
+          Errc::invalid_input,
+          fmt::format("file_domains: writers [{}] must be ascending ranks below {}, at least one",
+                      fmt::join(writers_, ", "), num_ranks));
     }
   }
 
@@ -85,7 +88,8 @@ class FileDomainRule : public Layout::Rule {
   }
 
   Range run_of(std::ptrdiff_t writer) const {
-    if (stripe_bytes_ == 0 || num_items_ == 0) return split_evenly(num_items_, num_writers(), writer);
+    if (stripe_bytes_ == 0 || num_items_ == 0)
+      return split_evenly(num_items_, num_writers(), writer);
     const auto stripes = split_evenly(num_stripes_, num_writers(), writer);
     const auto begin = first_item_from(stripes.start);
     return {begin, first_item_from(stripes.end()) - begin};

@@ -56,9 +56,8 @@ class BoxListRule : public Layout::Rule {
   void check(const Box& box, std::size_t rank) const {
     const Box whole{num_dims, {}, extents};
     if (box.num_dims != num_dims || !(intersect(box, whole) == box)) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("from_boxes: box {} of rank {} is not inside {}", box.describe(), rank,
-                              whole.describe()));
+      throw Error(Errc::invalid_input, fmt::format("from_boxes: box {} of rank {} is not inside {}",
+                                                   box.describe(), rank, whole.describe()));
     }
   }
 
@@ -68,7 +67,8 @@ class BoxListRule : public Layout::Rule {
       const auto& box = leaves_[i].shared;
       for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) {
         const auto start = std::min(bounds.start[d], box.start[d]);
-        const auto end = std::max(bounds.start[d] + bounds.extents[d], box.start[d] + box.extents[d]);
+        const auto end =
+            std::max(bounds.start[d] + bounds.extents[d], box.start[d] + box.extents[d]);
         bounds.start[d] = start;
         bounds.extents[d] = end - start;
       }
@@ -86,13 +86,12 @@ class BoxListRule : public Layout::Rule {
         std::max_element(lengths.begin(), lengths.begin() + num_dims) - lengths.begin());
     const auto middle = first + (last - first) / 2;
     const auto leaf = leaves_.begin();
-    std::nth_element(leaf + static_cast<std::ptrdiff_t>(first),
-                     leaf + static_cast<std::ptrdiff_t>(middle),
-                     leaf + static_cast<std::ptrdiff_t>(last),
-                     [axis](const Overlap& a, const Overlap& b) {
-                       return 2 * a.shared.start[axis] + a.shared.extents[axis] <
-                              2 * b.shared.start[axis] + b.shared.extents[axis];
-                     });
+    std::nth_element(
+        leaf + static_cast<std::ptrdiff_t>(first), leaf + static_cast<std::ptrdiff_t>(middle),
+        leaf + static_cast<std::ptrdiff_t>(last), [axis](const Overlap& a, const Overlap& b) {
+          return 2 * a.shared.start[axis] + a.shared.extents[axis] <
+                 2 * b.shared.start[axis] + b.shared.extents[axis];
+        });
     const auto left = build(first, middle);
     const auto right = build(middle, last);
     nodes_[here].left = left;

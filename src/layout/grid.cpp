@@ -16,7 +16,8 @@ std::ptrdiff_t product(std::span<const int> grid) {
   std::ptrdiff_t ranks = 1;
   for (const int parts : grid) {
     if (parts < 1) {
-      throw Error(Errc::invalid_input, fmt::format("grid {}: every entry must be at least 1", grid));
+      throw Error(Errc::invalid_input,
+                  fmt::format("grid {}: every entry must be at least 1", grid));
     }
     ranks *= parts;
   }
@@ -111,8 +112,8 @@ Layout blocks(std::span<const std::ptrdiff_t> extents, std::span<const int> grid
 Layout pencils(std::span<const std::ptrdiff_t> extents, int axis, std::span<const int> grid) {
   if (extents.size() != 3 || grid.size() != 2) {
     throw Error(Errc::invalid_input,
-                fmt::format("pencils need 3 extents and a grid of 2 numbers, not {} and {}", extents,
-                            grid));
+                fmt::format("pencils need 3 extents and a grid of 2 numbers, not {} and {}",
+                            extents, grid));
   }
   check_axis("pencils", extents, axis);
   std::vector<int> full(grid.begin(), grid.end());

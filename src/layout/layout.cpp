@@ -15,8 +15,8 @@ Layout::Rule::Rule(std::span<const std::ptrdiff_t> global_extents, int ranks,
                    std::string_view maker)
     : num_dims(static_cast<int>(global_extents.size())), num_ranks(ranks) {
   if (global_extents.empty() || global_extents.size() > max_dims) {
-    throw Error(Errc::invalid_input, fmt::format("{}: {} extents given, 1 to {} are possible", maker,
-                                                 global_extents.size(), max_dims));
+    throw Error(Errc::invalid_input, fmt::format("{}: {} extents given, 1 to {} are possible",
+                                                 maker, global_extents.size(), max_dims));
   }
   if (std::ranges::any_of(global_extents, [](auto extent) { return extent < 0; })) {
     throw Error(Errc::invalid_input,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reference method: pack everything, one MPI_Ialltoallv, unpack everything. The message of a rank to
-// itself is one strided copy that runs while the others travel.
-// Cost: peers * alpha + bytes * beta + 2 * bytes / copy speed.
+// Reference method: pack everything, one MPI_Ialltoallv, unpack everything. The message of a rank
+// to itself is one strided copy that runs while the others travel. Cost: peers * alpha + bytes *
+// beta + 2 * bytes / copy speed.
 #include <vector>
 
-#include "move/aligned_bytes.hpp"
+#include "core/buffer.hpp"
 #include "move/messages.hpp"
 #include "move/method.hpp"
 
@@ -68,7 +68,7 @@ class AlltoallvRunner : public Exchange::Runner {
   }
 
   std::ptrdiff_t buffer_bytes() const override {
-    return send_buffer_.size() + receive_buffer_.size();
+    return send_buffer_.bytes() + receive_buffer_.bytes();
   }
 
  private:
@@ -84,7 +84,7 @@ class AlltoallvRunner : public Exchange::Runner {
   MessageUnit unit_;
   Messages sends_, receives_;
   Counts send_counts_, receive_counts_;
-  AlignedBytes send_buffer_, receive_buffer_;
+  Buffer send_buffer_, receive_buffer_;
   std::vector<StridedCopy> self_;
   FieldPointers fields_;
   MPI_Request request_ = MPI_REQUEST_NULL;

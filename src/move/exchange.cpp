@@ -49,11 +49,12 @@ const MoveMethod& chosen_method(const MoveProblem& problem, std::string_view nam
     return direct != table.end() && direct->applies(problem) ? *direct : table.front();
   }
   const auto found = std::ranges::find(table, name, &MoveMethod::name);
-  require_all(problem.comm.raw(), found != table.end(),
-              fmt::format("unknown method '{}' of moving data; there are: {}", name, method_names()));
-  require_all(problem.comm.raw(), found->applies(problem),
-              fmt::format("method '{}' does not apply here; it needs: {}", name,
-                          found->applies_text));
+  require_all(
+      problem.comm.raw(), found != table.end(),
+      fmt::format("unknown method '{}' of moving data; there are: {}", name, method_names()));
+  require_all(
+      problem.comm.raw(), found->applies(problem),
+      fmt::format("method '{}' does not apply here; it needs: {}", name, found->applies_text));
   return *found;
 }
 
@@ -84,7 +85,8 @@ Exchange::Exchange(const Comm& comm, Plan plan, Memory from, Memory to, Exchange
                                      method)) {}
 Exchange::~Exchange() {
   // The buffers belong to MPI until the transfer has ended.
-  if (state_ != nullptr && state_->under_way && !detail::mpi_is_finalized()) state_->runner->finish();
+  if (state_ != nullptr && state_->under_way && !detail::mpi_is_finalized())
+    state_->runner->finish();
 }
 Exchange::Exchange(Exchange&&) noexcept = default;
 Exchange& Exchange::operator=(Exchange&& other) noexcept {
@@ -100,9 +102,10 @@ void Exchange::run(std::span<const void* const> sources, std::span<void* const> 
 void Exchange::start(std::span<const void* const> sources, std::span<void* const> destinations) {
   const auto wanted = static_cast<std::size_t>(state_->problem.shape.num_fields);
   if (sources.size() != wanted || destinations.size() != wanted) {
-    throw Error(Errc::invalid_input,
-                fmt::format("Exchange: {} sources and {} destinations given, it was made for {} fields",
-                            sources.size(), destinations.size(), wanted));
+    throw Error(
+        Errc::invalid_input,
+        fmt::format("Exchange: {} sources and {} destinations given, it was made for {} fields",
+                    sources.size(), destinations.size(), wanted));
   }
   if (state_->under_way) {
     throw Error(Errc::invalid_input, "Exchange: start called again before finish");

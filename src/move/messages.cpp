@@ -8,23 +8,6 @@ namespace tailrace {
 
 namespace {
 
-struct Side {
-  const std::vector<Piece>& pieces;
-  const std::vector<Box>& boxes;
-  const Memory& memory;
-};
-
-Side side(const MoveProblem& problem, Direction direction) {
-  const auto& plan = problem.plan;
-  if (direction == Direction::send) return {plan.sends(), plan.from_boxes(), problem.from};
-  return {plan.receives(), plan.to_boxes(), problem.to};
-}
-
-StridedSide in_memory(const Side& side, const Piece& piece) {
-  const auto local = static_cast<std::size_t>(piece.local_box);
-  return side_of(piece.box, side.boxes[local], side.memory.boxes[local]);
-}
-
 std::ptrdiff_t rounded_up(std::ptrdiff_t value, std::ptrdiff_t unit) {
   return (value + unit - 1) / unit * unit;
 }
@@ -43,29 +26,42 @@ MessageUnit::MessageUnit(const Comm& comm, std::ptrdiff_t largest_buffer_bytes) 
   check_mpi(MPI_Type_commit(&raw));
 }
 
+std::vector<PlacedPiece> placed_pieces(const MoveProblem& problem, Direction direction) {
+  const bool sending = direction == Direction::send;
+  const auto& plan = problem.plan;
+  const auto& boxes = sending ? plan.from_boxes() : plan.to_boxes();
+  const auto& memory = sending ? problem.from : problem.to;
+  std::vector<PlacedPiece> placed;
+  for (const auto& piece : sending ? plan.sends() : plan.receives()) {
+    const auto local = static_cast<std::size_t>(piece.local_box);
+    placed.push_back(
+        {piece.peer, piece.box, side_of(piece.box, boxes[local], memory.boxes[local])});
+  }
+  return placed;
+}
+
 std::ptrdiff_t raw_bytes(const MoveProblem& problem, Direction direction) {
   std::ptrdiff_t items = 0;
-  for (const auto& piece : side(problem, direction).pieces) {
+  for (const auto& piece :
+       direction == Direction::send ? problem.plan.sends() : problem.plan.receives()) {
     if (piece.peer != problem.plan.rank()) items += piece.box.num_items();
   }
   return items * problem.shape.item_bytes * problem.shape.num_fields;
 }
 
 Messages make_messages(const MoveProblem& problem, Direction direction, std::ptrdiff_t unit_bytes) {
-  const auto ours = side(problem, direction);
   const auto item_bytes = problem.shape.item_bytes;
   Messages messages;
-  for (const auto& piece : ours.pieces) {
+  for (const auto& piece : placed_pieces(problem, direction)) {
     if (piece.peer == problem.plan.rank()) continue;
     if (messages.list.empty() || messages.list.back().peer != piece.peer) {
       messages.list.push_back({piece.peer, 0, 0, 0, {}});
     }
     auto& message = messages.list.back();
-    const auto array = in_memory(ours, piece);
     const auto packed = packed_side(piece.box, message.field_bytes / item_bytes);
     message.pieces.push_back(direction == Direction::send
-                                 ? StridedCopy(piece.box, array, packed, item_bytes)
-                                 : StridedCopy(piece.box, packed, array, item_bytes));
+                                 ? StridedCopy(piece.box, piece.side, packed, item_bytes)
+                                 : StridedCopy(piece.box, packed, piece.side, item_bytes));
     message.field_bytes += piece.box.num_items() * item_bytes;
   }
   for (auto& message : messages.list) {
@@ -95,17 +91,15 @@ void unpack(const Message& message, const std::byte* buffer, std::span<void* con
 }
 
 std::vector<StridedCopy> self_copies(const MoveProblem& problem) {
-  const auto from = side(problem, Direction::send);
-  const auto to = side(problem, Direction::receive);
   const auto rank = problem.plan.rank();
+  const auto to = placed_pieces(problem, Direction::receive);
   std::vector<StridedCopy> copies;
-  auto received = to.pieces.begin();
-  for (const auto& sent : from.pieces) {
+  auto received = to.begin();
+  for (const auto& sent : placed_pieces(problem, Direction::send)) {
     if (sent.peer != rank) continue;
     while (received->peer != rank) ++received;
     assert(received->box == sent.box);
-    copies.emplace_back(sent.box, in_memory(from, sent), in_memory(to, *received),
-                        problem.shape.item_bytes);
+    copies.emplace_back(sent.box, sent.side, received->side, problem.shape.item_bytes);
     ++received;
   }
   return copies;
@@ -115,8 +109,7 @@ void run_copies(std::span<const StridedCopy> copies, std::span<const void* const
                 std::span<void* const> destinations) {
   for (std::size_t f = 0; f < sources.size(); ++f) {
     for (const auto& copy : copies) {
-      copy.run(static_cast<const std::byte*>(sources[f]),
-               static_cast<std::byte*>(destinations[f]));
+      copy.run(static_cast<const std::byte*>(sources[f]), static_cast<std::byte*>(destinations[f]));
     }
   }
 }

@@ -45,6 +45,16 @@ class MessageUnit {
 
 enum class Direction { send, receive };
 
+/// One piece of the plan with the place of its items in this rank's memory.
+struct PlacedPiece {
+  int peer = 0;
+  Box box;
+  StridedSide side;
+};
+
+/// The pieces of one side, this rank's own included, in the plan's order.
+std::vector<PlacedPiece> placed_pieces(const MoveProblem& problem, Direction direction);
+
 /// Bytes of a run's messages on one side if nothing is rounded up.
 std::ptrdiff_t raw_bytes(const MoveProblem& problem, Direction direction);
 

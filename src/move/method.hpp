@@ -36,9 +36,9 @@ class Exchange::Runner {
 
 /// What the cost models need to know of a machine.
 struct MoveSpeeds {
-  double latency_s = 0;              ///< of one message
-  double message_bytes_per_s = 1;    ///< between two ranks
-  double copy_bytes_per_s = 1;       ///< of a strided copy in memory
+  double latency_s = 0;            ///< of one message
+  double message_bytes_per_s = 1;  ///< between two ranks
+  double copy_bytes_per_s = 1;     ///< of a strided copy in memory
 };
 
 /// A line of the table of methods.
@@ -66,5 +66,12 @@ MoveWork work_of(const MoveProblem& problem);
 
 std::unique_ptr<Exchange::Runner> make_alltoallv(const MoveProblem& problem);
 double alltoallv_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
+std::unique_ptr<Exchange::Runner> make_alltoallw(const MoveProblem& problem);
+double alltoallw_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
+std::unique_ptr<Exchange::Runner> make_pairwise(const MoveProblem& problem);
+double pairwise_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
+bool node_direct_applies(const MoveProblem& problem);
+std::unique_ptr<Exchange::Runner> make_node_direct(const MoveProblem& problem);
+double node_direct_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 
 }  // namespace tailrace

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of methods. Adding one: its file, its declarations in method.hpp, a line here, a line in
-// CMakeLists.txt. Tests, tuner, benchmarks and `tailrace list` walk this table.
+// The table of methods. Adding one: its file, its declarations in method.hpp, a line here, a line
+// in CMakeLists.txt. Tests, tuner, benchmarks and `tailrace list` walk this table.
 #include <array>
 
 #include "move/method.hpp"
@@ -12,8 +12,14 @@ namespace {
 bool always(const MoveProblem&) { return true; }
 
 constexpr std::array methods{
-    MoveMethod{"alltoallv", "pack all, MPI_Ialltoallv, unpack all (the reference)", "always", always,
-               make_alltoallv, alltoallv_cost_s},
+    MoveMethod{"alltoallv", "pack all, MPI_Ialltoallv, unpack all (the reference)", "always",
+               always, make_alltoallv, alltoallv_cost_s},
+    MoveMethod{"alltoallw", "derived datatypes and MPI_Ialltoallw: no buffers, MPI packs", "always",
+               always, make_alltoallw, alltoallw_cost_s},
+    MoveMethod{"pairwise", "a message a peer, staggered; packing overlaps the transfer", "always",
+               always, make_pairwise, pairwise_cost_s},
+    MoveMethod{"node_direct", "ranks read each other's arrays in shared memory in one strided pass",
+               "all ranks on one node", node_direct_applies, make_node_direct, node_direct_cost_s},
 };
 
 constexpr auto infos = [] {

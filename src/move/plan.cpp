@@ -29,9 +29,8 @@ std::vector<Piece> pieces_between(const std::vector<Box>& own, const Layout& oth
                        sending ? overlap.local_box : mine});
     }
   }
-  std::ranges::sort(found, {}, [](const Found& f) {
-    return std::tuple(f.piece.peer, f.from_box, f.to_box);
-  });
+  std::ranges::sort(found, {},
+                    [](const Found& f) { return std::tuple(f.piece.peer, f.from_box, f.to_box); });
   std::vector<Piece> pieces;
   pieces.reserve(found.size());
   for (const auto& one : found) pieces.push_back(one.piece);
@@ -45,11 +44,11 @@ Plan::Plan(const Layout& from, const Layout& to, int rank)
   const Box source{from.num_dims(), {}, from.global_extents()};
   const Box destination{to.num_dims(), {}, to.global_extents()};
   if (!(source == destination) || from.num_ranks() != to.num_ranks()) {
-    throw Error(Errc::invalid_input,
-                fmt::format("a plan needs two layouts of the same extents and ranks, not {} on {} "
-                            "and {} on {}",
-                            source.describe(), from.num_ranks(), destination.describe(),
-                            to.num_ranks()));
+    throw Error(
+        Errc::invalid_input,
+        fmt::format("a plan needs two layouts of the same extents and ranks, not {} on {} "
+                    "and {} on {}",
+                    source.describe(), from.num_ranks(), destination.describe(), to.num_ranks()));
   }
   from_boxes_ = from.boxes(rank);
   to_boxes_ = to.boxes(rank);

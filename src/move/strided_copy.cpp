@@ -48,16 +48,26 @@ void copy_rows(const Axis& outer, const Axis& inner, std::ptrdiff_t bytes, const
 void copy_inner(const Axis& outer, const Axis& inner, std::ptrdiff_t bytes, const std::byte* from,
                 std::byte* to) {
   switch (bytes) {
-    case 1: return copy_plane<1>(outer, inner, from, to);
-    case 2: return copy_plane<2>(outer, inner, from, to);
-    case 4: return copy_plane<4>(outer, inner, from, to);
-    case 8: return copy_plane<8>(outer, inner, from, to);
-    case 12: return copy_plane<12>(outer, inner, from, to);
-    case 16: return copy_plane<16>(outer, inner, from, to);
-    case 24: return copy_plane<24>(outer, inner, from, to);
-    case 32: return copy_plane<32>(outer, inner, from, to);
-    case 64: return copy_plane<64>(outer, inner, from, to);
-    default: return copy_rows(outer, inner, bytes, from, to);
+    case 1:
+      return copy_plane<1>(outer, inner, from, to);
+    case 2:
+      return copy_plane<2>(outer, inner, from, to);
+    case 4:
+      return copy_plane<4>(outer, inner, from, to);
+    case 8:
+      return copy_plane<8>(outer, inner, from, to);
+    case 12:
+      return copy_plane<12>(outer, inner, from, to);
+    case 16:
+      return copy_plane<16>(outer, inner, from, to);
+    case 24:
+      return copy_plane<24>(outer, inner, from, to);
+    case 32:
+      return copy_plane<32>(outer, inner, from, to);
+    case 64:
+      return copy_plane<64>(outer, inner, from, to);
+    default:
+      return copy_rows(outer, inner, bytes, from, to);
   }
 }
 
@@ -101,7 +111,8 @@ void StridedCopy::order_axes() {
     if (axis.extent > 1) kept[count++] = axis;
   }
   const auto used = [&] { return std::span(kept).first(count); };
-  std::ranges::stable_sort(used(), std::greater{}, [](const Axis& a) { return std::abs(a.to_stride); });
+  std::ranges::stable_sort(used(), std::greater{},
+                           [](const Axis& a) { return std::abs(a.to_stride); });
   for (std::size_t i = count; i-- > 1;) {  // slow axis i - 1 continues fast axis i on both sides
     auto& slow = kept[i - 1];
     const auto& fast = kept[i];
@@ -121,8 +132,8 @@ void StridedCopy::order_axes() {
   }
   if (count > 2) {  // the source's fastest axis next to the destination's
     const auto others = used().first(count - 1);
-    const auto fastest = std::ranges::min_element(
-        others, {}, [](const Axis& a) { return std::abs(a.from_stride); });
+    const auto fastest =
+        std::ranges::min_element(others, {}, [](const Axis& a) { return std::abs(a.from_stride); });
     std::rotate(fastest, fastest + 1, others.end());
   }
   axes_ = {};

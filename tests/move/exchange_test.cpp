@@ -82,10 +82,18 @@ std::vector<Case> cases() {
   std::vector<Case> list{
       {"slabs to slabs", slabs(uneven, 0, p), slabs(uneven, 1, p), {}, {}, {}},
       {"x to y pencils", pencils(uneven, 2, grid), pencils(uneven, 1, grid), {}, {}, {}},
-      {"permuted memory", pencils(uneven, 2, grid), pencils(uneven, 0, grid),
-       std::vector{0, 1, 2}, std::vector{2, 1, 0}, {}},
-      {"permuted both", pencils(uneven, 1, grid), pencils(uneven, 0, grid), std::vector{2, 0, 1},
-       std::vector{1, 2, 0}, {}},
+      {"permuted memory",
+       pencils(uneven, 2, grid),
+       pencils(uneven, 0, grid),
+       std::vector{0, 1, 2},
+       std::vector{2, 1, 0},
+       {}},
+      {"permuted both",
+       pencils(uneven, 1, grid),
+       pencils(uneven, 0, grid),
+       std::vector{2, 0, 1},
+       std::vector{1, 2, 0},
+       {}},
       {"halo", block, pencils(uneven, 2, grid), std::vector{0, 2, 1}, {}, {2, 1, 3}},
       {"one item", slabs(one, 0, p), slabs(one, 2, p), {}, {}, {}},
       {"fewer rows than ranks", slabs(thin, 0, p), slabs(thin, 2, p), {}, std::vector{2, 1, 0}, {}},
@@ -93,11 +101,20 @@ std::vector<Case> cases() {
       {"to several boxes", block, dealt_boxes(uneven, p), std::vector{2, 1, 0}, {}, {}},
       {"to one writer", block, file_domains(uneven, 8, writers, p, 64, 24), {}, {}, {}},
       {"to all writers", block, file_domains(uneven, 8, everyone, p, 160, 8), {}, {}, {}},
-      {"from readers", file_domains(uneven, 8, everyone, p, 0, 0), block, {}, std::vector{1, 0, 2}, {}},
+      {"from readers",
+       file_domains(uneven, 8, everyone, p, 0, 0),
+       block,
+       {},
+       std::vector{1, 0, 2},
+       {}},
       {"same layout", block, block, std::vector{1, 0, 2}, std::vector{2, 0, 1}, {}},
       {"one axis", slabs(line, 0, p), file_domains(line, 4, writers, p, 16, 0), {}, {}, {}},
-      {"five axes", blocks(five, all_five), blocks(five, last_five), std::vector{3, 1, 0, 4, 2},
-       std::vector{4, 3, 2, 1, 0}, {}},
+      {"five axes",
+       blocks(five, all_five),
+       blocks(five, last_five),
+       std::vector{3, 1, 0, 4, 2},
+       std::vector{4, 3, 2, 1, 0},
+       {}},
   };
   return list;
 }
@@ -124,7 +141,8 @@ class EveryMethod : public ::testing::TestWithParam<std::string> {
   Comm comm_{MPI_COMM_WORLD};
 
   void check(const Case& one, const ExchangeShape& shape) const {
-    SCOPED_TRACE(fmt::format("{}, {} bytes, {} fields", one.name, shape.item_bytes, shape.num_fields));
+    SCOPED_TRACE(
+        fmt::format("{}, {} bytes, {} fields", one.name, shape.item_bytes, shape.num_fields));
     const Plan plan(one.from, one.to, comm_.rank());
     const auto from = memory_of(plan.from_boxes(), one.from_order, one.halo);
     const auto to = memory_of(plan.to_boxes(), one.to_order, one.halo);
@@ -174,7 +192,8 @@ TEST_P(EveryMethod, SeesSourcesChangedBetweenRuns) {
       testing::for_each_item(plan.to_boxes()[b], [&](const Index& place, const Index& local) {
         const auto owner = part_of(extents[0], comm_.num_ranks(), place[0]);
         const auto at = testing::place_in_memory(to.boxes[b], local);
-        ASSERT_EQ(destination[static_cast<std::size_t>(at)], run * 100.0 + static_cast<double>(owner));
+        ASSERT_EQ(destination[static_cast<std::size_t>(at)],
+                  run * 100.0 + static_cast<double>(owner));
       });
     }
   }
@@ -237,7 +256,8 @@ TEST(Exchange, RefusesWhatDoesNotFitTogether) {
   EXPECT_THROW(Exchange(comm, plan, Memory{}, memory, {8, 1}), Error);
   EXPECT_THROW(Exchange(comm, plan, memory, memory, {0, 1}), Error);
   EXPECT_THROW(Exchange(comm, plan, memory, memory, {8, 0}), Error);
-  const Plan larger(slabs(extents, 0, comm.num_ranks() + 1), slabs(extents, 0, comm.num_ranks() + 1), 0);
+  const Plan larger(slabs(extents, 0, comm.num_ranks() + 1),
+                    slabs(extents, 0, comm.num_ranks() + 1), 0);
   EXPECT_THROW(Exchange(comm, larger, memory, memory, {8, 1}), Error);
   Exchange exchange(comm, plan, memory, memory, {8, 2});
   EXPECT_THROW(exchange.run({}, {}), Error);
@@ -248,9 +268,13 @@ TEST(Exchange, TableBeginsWithTheReferenceAndPricesEveryEntry) {
   EXPECT_EQ(move_methods()[0].name, "alltoallv");
   const Comm comm(MPI_COMM_WORLD);
   const Extents extents{64, 64, 64};
-  const Plan plan(slabs(extents, 0, comm.num_ranks()), slabs(extents, 1, comm.num_ranks()), comm.rank());
-  const MoveProblem problem{Comm(comm.raw()), plan, Memory::dense(plan.from_boxes()),
-                            Memory::dense(plan.to_boxes()), {8, 1}};
+  const Plan plan(slabs(extents, 0, comm.num_ranks()), slabs(extents, 1, comm.num_ranks()),
+                  comm.rank());
+  const MoveProblem problem{Comm(comm.raw()),
+                            plan,
+                            Memory::dense(plan.from_boxes()),
+                            Memory::dense(plan.to_boxes()),
+                            {8, 1}};
   for (const auto& method : move_method_table()) {
     EXPECT_FALSE(method.summary.empty());
     EXPECT_FALSE(method.applies_text.empty());

@@ -53,7 +53,8 @@ inline std::vector<std::vector<std::uint8_t>> make_fields(const std::vector<Box>
                                                           bool filled) {
   std::vector<std::vector<std::uint8_t>> fields;
   for (int f = 0; f < num_fields; ++f) {
-    auto& bytes = fields.emplace_back(static_cast<std::size_t>(memory.num_items * item_bytes), untouched);
+    auto& bytes =
+        fields.emplace_back(static_cast<std::size_t>(memory.num_items * item_bytes), untouched);
     if (!filled) continue;
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       for_each_item(boxes[i], [&](const Index& place, const Index& local) {

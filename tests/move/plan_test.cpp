@@ -30,7 +30,8 @@ std::vector<Piece> sends_by_comparing_all(const Layout& from, const Layout& to, 
   return pieces;
 }
 
-/// What each rank sends is what an all-to-all comparison finds, and what the peer expects, in order.
+/// What each rank sends is what an all-to-all comparison finds, and what the peer expects, in
+/// order.
 void check_all_ranks(const Layout& from, const Layout& to) {
   SCOPED_TRACE(from.describe() + " to " + to.describe());
   std::vector<Plan> plans;
@@ -143,10 +144,11 @@ void check_at_scale(const char* label, const Layout& from, const Layout& to, int
     ASSERT_EQ(received, to.num_items(rank)) << label << " rank " << rank;
   }
   const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
-  std::printf("PERF label=plan.%s ranks=%d plans=%td pieces_a_plan=%.1f us_a_plan=%.2f us_a_piece=%.3f\n",
-              label, from.num_ranks(), plans, static_cast<double>(pieces) / static_cast<double>(plans),
-              1e6 * elapsed.count() / static_cast<double>(plans),
-              1e6 * elapsed.count() / static_cast<double>(pieces));
+  std::printf(
+      "PERF label=plan.%s ranks=%d plans=%td pieces_a_plan=%.1f us_a_plan=%.2f us_a_piece=%.3f\n",
+      label, from.num_ranks(), plans, static_cast<double>(pieces) / static_cast<double>(plans),
+      1e6 * elapsed.count() / static_cast<double>(plans),
+      1e6 * elapsed.count() / static_cast<double>(pieces));
 }
 
 TEST(Plan, AHundredThousandRanks) {

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/comm.hpp"
+
+#include <climits>
+#include <utility>
+
+#include <gtest/gtest.h>
+
+namespace tailrace {
+namespace {
+
+TEST(Comm, IsADuplicateThatKnowsItsRanks) {
+  int rank = 0;
+  int num_ranks = 0;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &num_ranks);
+  const Comm comm(MPI_COMM_WORLD);
+  EXPECT_EQ(comm.rank(), rank);
+  EXPECT_EQ(comm.num_ranks(), num_ranks);
+  int compared = MPI_UNEQUAL;
+  MPI_Comm_compare(comm.raw(), MPI_COMM_WORLD, &compared);
+  EXPECT_EQ(compared, MPI_CONGRUENT);
+}
+
+TEST(Comm, SplitsByColourAndOrdersByKey) {
+  const Comm comm(MPI_COMM_WORLD);
+  const auto part = comm.split(comm.rank() % 2, -comm.rank());
+  const int members = (comm.num_ranks() + (comm.rank() % 2 == 0 ? 1 : 0)) / 2;
+  EXPECT_EQ(part.num_ranks(), members);
+  EXPECT_EQ(part.rank(), members - 1 - comm.rank() / 2);
+}
+
+TEST(Comm, NodeHoldsAllRanksOfThisMachine) {
+  const Comm comm(MPI_COMM_WORLD);
+  const auto node = comm.node();
+  EXPECT_EQ(node.num_ranks(), comm.num_ranks());
+  EXPECT_EQ(node.rank(), comm.rank());
+}
+
+TEST(Comm, MovingKeepsOneOwner) {
+  const auto before = detail::count_handles(0);
+  {
+    Comm first(MPI_COMM_WORLD);
+    EXPECT_EQ(detail::count_handles(0), before + 1);
+    const auto raw = first.raw();
+    Comm second(std::move(first));
+    EXPECT_EQ(second.raw(), raw);
+    EXPECT_EQ(detail::count_handles(0), before + 1);
+    second = Comm(MPI_COMM_WORLD);
+    EXPECT_EQ(detail::count_handles(0), before + 1);
+  }
+  EXPECT_EQ(detail::count_handles(0), before);
+}
+
+TEST(ToInt, RefusesWhatDoesNotFit) {
+  EXPECT_EQ(to_int(INT_MAX), INT_MAX);
+  EXPECT_EQ(to_int(-3), -3);
+  EXPECT_THROW(to_int(static_cast<std::ptrdiff_t>(INT_MAX) + 1), Error);
+  EXPECT_THROW(to_int(static_cast<std::ptrdiff_t>(INT_MIN) - 1), Error);
+}
+
+}  // namespace
+}  // namespace tailrace
