@@ -59,7 +59,7 @@ void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
   const double buffer_bytes = bench::all_max(static_cast<double>(transform.buffer_bytes()));
   if (comm.rank() != 0) return;
   bench::JsonLine()
-      .text("entry", truncate ? "tailrace, 2/3 truncation" : "tailrace")
+      .text("entry", args.text("label", truncate ? "tailrace, 2/3 truncation" : "tailrace"))
       .numbers("seconds", seconds)
       .number("error", error)
       .number("plan_s", plan_s)

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Benchmarks: ours beside others, in interleaved rounds of the same run.
+
+A bench is a module with `SUMMARY`, ``entries(options) -> list[Entry]`` and ``finish(measured,
+options)``, which adds to the rows what follows from several of them. To add one, write the module
+and put its name into `BENCHES`.
+"""
+
+import importlib
+from types import ModuleType
+
+BENCHES = {
+    "fft": "fft",
+    "step": "step",
+    "output": "output",
+    "move": "move",
+    "memory-bandwidth": "memory_bandwidth",
+    "memory": "memory",
+}
+
+
+def load(name: str) -> ModuleType:
+    """Import the module of bench `name`."""
+    return importlib.import_module(f"tailrace.benchmarks.{BENCHES[name]}")

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Forward + backward 3D real transform of a cube, beside the libraries that people use."""
+
+from pathlib import Path
+
+from tailrace.benchmarks.drivers import (
+    Command,
+    arguments,
+    find_driver,
+    need_driver,
+    parallel,
+    serial,
+)
+from tailrace.benchmarks.options import Options
+from tailrace.benchmarks.rounds import Entry, Measured
+
+SUMMARY = "forward + backward transform of a cube, r2c, beside other libraries"
+TOLERANCE = {"double": 1e-12, "single": 1e-4}
+MPI_PEERS = ("fftw_mpi", "accfft", "heffte", "dtfft")
+
+
+def entries(options: Options) -> list[Entry]:
+    """Return our transforms, full and truncated, and every peer that was built."""
+    found = []
+    for n in options.sizes or [256]:
+        for ranks in options.ranks or [1, 2]:
+            problem = f"{n}^3 r2c {options.precision}, {ranks} rank{'s' if ranks > 1 else ''}"
+            found += _ours(options, n, ranks, problem)
+            if options.peers and options.precision == "double":
+                found += _mpi_peers(options, n, ranks, problem)
+                found += _serial_peers(options, n, ranks, problem)
+    return found
+
+
+def _ours(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
+    program = need_driver("fft_ours")
+    found = []
+    for kernel in options.kernels or ["auto"]:
+        for cutoff in ("none", "2/3"):
+            words = arguments(
+                n=n,
+                repeats=options.repeats,
+                precision=options.precision,
+                cutoff=cutoff,
+                kernel=kernel,
+                method=options.method,
+                threads=options.threads,
+            )
+            name = "tailrace" + (", 2/3 truncation" if cutoff == "2/3" else "")
+            if kernel != "auto":
+                name += f", kernel {kernel}"
+                words += arguments(label=name)
+            reference = cutoff == "none" and kernel == (options.kernels or ["auto"])[0]
+            command = parallel(ranks, program, words, options.threads)
+            found.append(Entry(name, problem, True, command, reference))
+    return found
+
+
+def _mpi_peers(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
+    found = []
+    for name in MPI_PEERS:
+        program = find_driver(name)
+        if program is None:
+            continue
+        words = arguments(n=n, repeats=options.repeats)
+        if name == "fftw_mpi":
+            wisdom = options.cache / f"fftw_mpi_{ranks}.wisdom"
+            words += arguments(wisdom=wisdom)
+        found.append(Entry(name, problem, False, parallel(ranks, program, words)))
+    return found
+
+
+def _serial_peers(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
+    """Libraries without MPI: on one core, or on as many threads as the others have ranks."""
+    found = []
+    fftw = find_driver("fftw_serial")
+    if fftw and ranks == 1:
+        for placement in ("in", "out"):
+            words = arguments(
+                n=n,
+                repeats=options.repeats,
+                placement=placement,
+                wisdom=options.cache / "fftw.wisdom",
+            )
+            found.append(Entry(f"FFTW {placement}", problem, False, serial(fftw, words)))
+    for name in ("mkl", "ducc"):
+        program = find_driver(name)
+        if program:
+            command = _threaded(program, n, ranks, options)
+            found.append(Entry(name, problem, False, command))
+    return found
+
+
+def _threaded(program: Path, n: int, threads: int, options: Options) -> Command:
+    words = arguments(n=n, threads=threads, repeats=options.repeats)
+    return serial(program, words, threads)
+
+
+def finish(measured: Measured, options: Options) -> None:
+    """Add ns per point, and the distance to the best library without MPI on as many cores."""
+    for row in measured.rows:
+        n = int(row["problem"].split("^")[0])
+        row["ns_per_point"] = row["median_s"] / n**3 * 1e9
+        if row["ours"] and not (row["error"] or 0.0) <= TOLERANCE[options.precision]:
+            measured.failures[f"{row['entry']} ({row['problem']})"] = (
+                f"wrong result: round trip error {row['error']}"
+            )
+    for problem in {row["problem"] for row in measured.rows}:
+        rows = [row for row in measured.rows if row["problem"] == problem]
+        limits = [r["median_s"] for r in rows if r["entry"].startswith(("MKL", "ducc0", "FFTW "))]
+        for row in rows:
+            if row["ours"] and limits:
+                row["limit_s"] = min(limits)
+                row["over_limit"] = row["median_s"] / min(limits)

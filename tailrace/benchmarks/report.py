@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The table and the JSON file of a bench."""
+
+import datetime
+import json
+import os
+import platform
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tailrace.benchmarks.rounds import Measured
+from tailrace.errors import TailraceError
+
+COLUMNS = {  # field of a row -> heading and format; shown where a row of the problem has it
+    "ns_per_point": ("ns/point", "{:.2f}"),
+    "gb_per_s": ("GB/s", "{:.1f}"),
+    "error": ("error", "{:.1e}"),
+    "plan_s": ("plan [s]", "{:.2f}"),
+    "limit_s": ("limit [s]", "{:.4f}"),
+    "over_limit": ("x limit", "{:.2f}"),
+    "seen_s": ("seen/step [s]", "{:.3f}"),
+    "overhead": ("x no output", "{:.3f}"),
+    "memory_bytes": ("bytes/rank", "{:.3g}"),
+    "arrays": ("arrays", "{:.1f}"),
+    "kernel": ("kernel", "{}"),
+    "method": ("method", "{}"),
+}
+
+
+def machine() -> str:
+    """Return processor, cores, memory, system and MPI of this machine in one line."""
+    model = platform.processor() or platform.machine()
+    info = Path("/proc/cpuinfo")
+    if info.is_file():
+        names = [line for line in info.read_text().splitlines() if line.startswith("model name")]
+        model = names[0].split(":", 1)[1].strip() if names else model
+    gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    try:
+        text = subprocess.run(
+            ["mpirun", "--version"], capture_output=True, text=True, timeout=20, check=False
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        text = ""
+    mpi = text.splitlines()[0] if text else "no mpirun"
+    return f"{model}, {os.cpu_count()} cores, {gib:.0f} GiB, {platform.platform()}, {mpi}"
+
+
+def show(console: Console, measured: Measured) -> None:
+    """Print one table a problem, and what could not be measured."""
+    for problem in dict.fromkeys(row["problem"] for row in measured.rows):
+        rows = [row for row in measured.rows if row["problem"] == problem]
+        extra = [name for name in COLUMNS if any(row.get(name) is not None for row in rows)]
+        table = Table(title=problem, title_justify="left")
+        table.add_column("entry")
+        for heading in ("median [s]", "min .. max [s]", "ratio"):
+            table.add_column(heading, justify="right")
+        for name in extra:
+            table.add_column(COLUMNS[name][0], justify="right")
+        for row in rows:
+            style = "bold" if row["ours"] else ""
+            table.add_row(*_cells(row), *(_extra(row, name) for name in extra), style=style)
+        console.print(table)
+    for name, reason in measured.failures.items():
+        console.print(f"[yellow]not measured:[/] {name}: {reason}", highlight=False)
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    ratio = f"{row['ratio']:.2f}" if "ratio" in row else ""
+    spread = f"{row['min_s']:.4f} .. {row['max_s']:.4f}"
+    return [row["entry"], f"{row['median_s']:.4f}", spread, ratio]
+
+
+def _extra(row: dict[str, Any], name: str) -> str:
+    value = row.get(name)
+    return "" if value is None else COLUMNS[name][1].format(value)
+
+
+def write(path: Path, bench: str, measured: Measured, settings: dict[str, Any]) -> None:
+    """Write the JSON file of a bench; it appears whole or not at all."""
+    content = {
+        "bench": bench,
+        "machine": machine(),
+        "date": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "load_average": os.getloadavg()[0],
+        "settings": settings,
+        "rows": measured.rows,
+        "failures": measured.failures,
+    }
+    partial = path.with_name(path.name + ".partial")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial.write_text(json.dumps(content, indent=1) + "\n")
+        partial.replace(path)
+    except OSError as error:
+        raise TailraceError(f"{path}: {error.strerror}") from error

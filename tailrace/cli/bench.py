@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``tailrace bench``: ours beside others, measured in the same run."""
+
+import dataclasses
+import difflib
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from tailrace.benchmarks import BENCHES, load
+from tailrace.benchmarks.options import Options
+from tailrace.benchmarks.report import show, write
+from tailrace.benchmarks.rounds import measure
+from tailrace.errors import TailraceError
+
+
+def _numbers(text: str, option: str) -> list[int]:
+    words = [word for word in text.replace(",", " ").split() if word]
+    if not all(word.isdigit() and int(word) > 0 for word in words):
+        raise TailraceError(f"{option} {text}: expected positive integers, as in 1,2,4", status=2)
+    return [int(word) for word in words]
+
+
+def _check_name(name: str) -> None:
+    if name in BENCHES:
+        return
+    near = difflib.get_close_matches(name, BENCHES, n=1)
+    hint = f"; did you mean {near[0]}?" if near else ""
+    raise TailraceError(f"no bench {name}{hint} (there are: {', '.join(BENCHES)})", status=2)
+
+
+def bench(
+    name: Annotated[str, typer.Argument(help=f"One of: {', '.join(BENCHES)}.")],
+    json: Annotated[Path | None, typer.Option(help="Write the figures to this file.")] = None,
+    n: Annotated[str, typer.Option("--n", help="Points along an edge, as in 128,256.")] = "",
+    ranks: Annotated[str, typer.Option(help="Numbers of ranks, as in 1,2.")] = "",
+    rounds: Annotated[int, typer.Option(min=1, help="Rounds; every entry runs once in each.")] = 5,
+    repeats: Annotated[int, typer.Option(min=1, help="Timed runs within one process.")] = 5,
+    precision: Annotated[str, typer.Option(help="double or single (ours only).")] = "double",
+    kernel: Annotated[str, typer.Option(help="1D kernels of ours, as in auto,fftw,ducc0.")] = "",
+    method: Annotated[str, typer.Option(help="Exchange method of ours.")] = "auto",
+    threads: Annotated[int, typer.Option(min=1, help="OpenMP threads of a rank of ours.")] = 1,
+    peers: Annotated[bool, typer.Option(help="Run other libraries too.")] = True,
+    folder: Annotated[Path, typer.Option(help="output: where files go.")] = Path("bench-output"),
+    throttle: Annotated[
+        str, typer.Option(help="output: slow a disk to so many bytes/s (needs root).")
+    ] = "",
+    steps: Annotated[int, typer.Option(min=1, help="output: steps of a run.")] = 4,
+    compute_s: Annotated[float, typer.Option(min=0, help="output: compute of a step [s].")] = 0.7,
+    compute: Annotated[
+        str, typer.Option(help="output: work (keeps cores busy) or sleep.")
+    ] = "work",
+    fluidsim_python: Annotated[
+        str, typer.Option(help="step: a Python that has fluidsim, to compare with.")
+    ] = "",
+) -> None:
+    """Measure ours beside others in interleaved rounds: medians, spread, ratios of pairs."""
+    _check_name(name)
+    if precision not in ("double", "single") or compute not in ("work", "sleep"):
+        raise TailraceError("--precision is double or single, --compute is work or sleep", status=2)
+    options = Options(
+        sizes=_numbers(n, "--n"),
+        ranks=_numbers(ranks, "--ranks"),
+        rounds=rounds,
+        repeats=repeats,
+        precision=precision,
+        kernels=kernel.replace(",", " ").split(),
+        method=method,
+        threads=threads,
+        peers=peers,
+        folder=folder,
+        throttle=throttle,
+        steps=steps,
+        compute_s=compute_s,
+        compute=compute,
+        fluidsim_python=fluidsim_python,
+    )
+    options.cache.mkdir(parents=True, exist_ok=True)
+    module = load(name)
+    console = Console()
+    with console.status("starting") as status:
+        measured = measure(module.entries(options), rounds, status.update)
+    module.finish(measured, options)
+    show(console, measured)
+    if json is not None:
+        settings = {key: str(value) for key, value in dataclasses.asdict(options).items()}
+        write(json, name, measured, settings)
+        console.print(f"figures in {json}")
+    if any(reason.startswith("wrong result") for reason in measured.failures.values()):
+        raise typer.Exit(1)
