@@ -6,6 +6,7 @@ A program prints one JSON object a line, with ``step``, ``steps``, ``time``, ``e
 """
 
 import json
+import re
 import sys
 import time
 from typing import Any, Protocol, TextIO
@@ -29,7 +30,8 @@ def parse(line: str) -> dict[str, Any] | None:
     if not line.startswith("{"):
         return None
     try:
-        status = json.loads(line)
+        # C++ writes nan and inf, which are no JSON.
+        status = json.loads(re.sub(r"(?<=: )-?(?:nan|inf)\b", "null", line))
     except json.JSONDecodeError:
         return None
     return status if isinstance(status, dict) and "step" in status else None

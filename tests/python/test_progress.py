@@ -15,6 +15,11 @@ def test_doctests() -> None:
 
 def test_only_objects_with_a_step_are_progress() -> None:
     assert progress.parse('{"step": 3}') == {"step": 3}
+    assert progress.parse('{"step": 0, "energy": nan, "dt": -inf}') == {
+        "step": 0,
+        "energy": None,
+        "dt": None,
+    }
     for line in ("step 3", '{"step": ', '{"other": 1}', "[1]", ""):
         assert progress.parse(line) is None
 
