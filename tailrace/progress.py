@@ -91,6 +91,7 @@ class Plain:
             self._flush()
 
     def text(self, line: str) -> None:
+        self._flush()
         self._stream.write(line)
         self._stream.flush()
 
