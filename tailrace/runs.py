@@ -26,6 +26,7 @@ class Run:
     statistics: dict[str, Floats] = field(default_factory=dict)
     spectra: list["Spectrum"] = field(default_factory=list)
     events: list[dict[str, Any]] = field(default_factory=list)
+    spans_dropped: int = 0
     fields: list[Path] = field(default_factory=list)
 
     @property
@@ -79,7 +80,9 @@ def load_run(folder: Path) -> Run:
     run.summary = _read_json(folder / "summary.json")
     run.statistics = read_table(folder / "statistics.csv")
     run.spectra = _read_spectra(folder / "spectrum.csv")
-    run.events = _read_json(folder / "trace.json").get("traceEvents", [])
+    trace = _read_json(folder / "trace.json")
+    run.events = trace.get("traceEvents", [])
+    run.spans_dropped = int(trace.get("otherData", {}).get("spans_dropped", 0))
     run.fields = sorted((folder / "fields").glob("*.h5"))
     if not (run.statistics or run.summary or run.events):
         raise TailraceError(

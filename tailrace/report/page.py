@@ -71,6 +71,7 @@ def render(run: Run) -> str:
         version=__version__,
         cards=list(cards(run)),
         timelines=_timelines(by_track),
+        spans_dropped=run.spans_dropped,
         activity_rows=list(_activity_rows(by_track)),
         activities=[(name, ACTIVITY_COLOURS[name]) for name in ACTIVITIES],
         output=_output_picture(run),
