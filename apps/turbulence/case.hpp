@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <mpi.h>
+
+#include "navier_stokes.hpp"
+
+namespace tailrace::turbulence {
+
+/// One run, as a case file describes it. The meaning, type and range of every member stand once, in
+/// the table of keys (case_keys.cpp); `grid.nx` of the file is `grid.nx` here.
+struct Case {
+  std::string source;           ///< path of the case file, for messages
+  std::set<std::string> given;  ///< keys that the file or --set gave
+  struct {
+    std::string name;
+  } about;
+  struct {
+    std::int64_t n = 0, nx = 0, ny = 0, nz = 0;
+    double lx = 0, ly = 0, lz = 0;
+    std::vector<double> ranks{0, 0};
+    std::string precision = "double";
+  } grid;
+  struct {
+    double reynolds = 0, viscosity = 0;
+    std::string initial = "taylor_green";
+    double amplitude = 1, a = 1, b = 1, c = 1;
+    std::int64_t wavenumber = 1;
+    double energy = 0.5, k_peak = 3, exponent = 4;
+    std::int64_t seed = 1;
+  } flow;
+  struct {
+    std::vector<double> schmidt, mean_gradient;
+    std::string initial = "zero";
+    double variance = 1;
+  } scalars;
+  struct {
+    std::string type = "none";
+    double k_max = 2, variance = 0.01, time_scale = 1;
+    std::int64_t seed = 1;
+  } forcing;
+  struct {
+    std::string scheme = "rk4";
+    double step = 0, courant = 0, end = 1;
+    std::int64_t max_steps = 0;
+  } time;
+  struct {
+    std::string method = "two_thirds";
+  } dealias;
+  struct {
+    std::int64_t every = 10;
+  } statistics;
+  struct {
+    std::string mode = "hidden";
+    std::int64_t every = 100;
+    std::vector<std::string> fields{"u", "v", "w"};
+    std::string precision = "same";
+    std::int64_t writers = 0, stripe_bytes = 1 << 20, buffered_files = 2;
+  } output;
+  struct {
+    std::int64_t every = 0;
+    bool at_end = false;
+  } checkpoint;
+  struct {
+    std::string file;
+  } restart;
+  struct {
+    std::string kernel = "auto", method = "auto";
+    std::int64_t threads = 1;
+  } fft;
+  struct {
+    std::int64_t spans = 20000;
+  } trace;
+};
+
+/// One line of the table of keys: the name in the file, the member, what values are right.
+struct CaseKey {
+  using Member = std::variant<bool& (*)(Case&), std::int64_t& (*)(Case&), double& (*)(Case&),
+                              std::string& (*)(Case&), std::vector<double>& (*)(Case&),
+                              std::vector<std::string>& (*)(Case&)>;
+  std::string name;  ///< "section.key"
+  Member member;
+  double min = 0, max = 0;           ///< range of numbers, both included
+  std::vector<std::string> choices;  ///< allowed texts; empty = any
+  std::string help;                  ///< one line, written beside the value
+  std::string instead_of{};          ///< exactly one of the two keys must be given
+};
+
+/// The table that parsing, suggestions and `write_case` walk.
+std::span<const CaseKey> case_keys();
+
+/// Parses the text of a case file, then applies the settings "section.key=value" in order (value in
+/// TOML; a bare word is taken as text). Throws `Errc::invalid_input` that names key, line and what
+/// would be right. Local; the same on every rank that passes the same text.
+Case parse_case(const std::string& text, const std::string& source,
+                std::span<const std::string> settings);
+
+/// Reads the file on rank 0, shares its text and parses it. Throws on all ranks alike. Collective.
+Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings);
+
+/// The whole case as TOML, every key with its help; `parse_case` gives the same case back. Local.
+std::string format_case(const Case& values);
+
+/// The solver's options of `values` for this number of ranks. Throws `Errc::invalid_input`. Local.
+NavierStokesOptions solver_options(const Case& values, int num_ranks);
+
+/// The word of `words` nearest to `text` by edit distance; "" if there are none. Local.
+std::string nearest_word(const std::string& text, std::span<const std::string> words);
+
+}  // namespace tailrace::turbulence

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading a case file on one rank, and writing the effective case.
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "case.hpp"
+#include "tailrace/comm.hpp"
+
+namespace tailrace::turbulence {
+
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+/// 17 significant digits, and always with a point or an exponent, so that TOML reads a float.
+std::string number(double value) {
+  auto text = fmt::format("{}", value);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+struct Format {
+  Case& values;
+  std::string operator()(bool& (*member)(Case&)) const { return member(values) ? "true" : "false"; }
+  std::string operator()(std::int64_t& (*member)(Case&)) const {
+    return fmt::format("{}", member(values));
+  }
+  std::string operator()(double& (*member)(Case&)) const { return number(member(values)); }
+  std::string operator()(std::string& (*member)(Case&)) const { return quoted(member(values)); }
+  std::string operator()(std::vector<double>& (*member)(Case&)) const {
+    std::vector<std::string> items;
+    for (const double item : member(values)) items.push_back(number(item));
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+  std::string operator()(std::vector<std::string>& (*member)(Case&)) const {
+    std::vector<std::string> items;
+    for (const auto& item : member(values)) items.push_back(quoted(item));
+    return fmt::format("[{}]", fmt::join(items, ", "));
+  }
+};
+
+}  // namespace
+
+std::string format_case(const Case& values) {
+  Case copy = values;
+  std::string text = fmt::format("# The whole case, as run; made from {}\n", values.source);
+  std::string section;
+  for (const auto& key : case_keys()) {
+    if (!key.instead_of.empty() && !values.given.contains(key.name)) continue;
+    const auto dot = key.name.find('.');
+    if (key.name.substr(0, dot) != section) {
+      section = key.name.substr(0, dot);
+      text += fmt::format("\n[{}]\n", section);
+    }
+    text += fmt::format("{} = {}  # {}\n", key.name.substr(dot + 1),
+                        std::visit(Format{copy}, key.member), key.help);
+  }
+  return text;
+}
+
+Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings) {
+  int rank = 0;
+  check_mpi(MPI_Comm_rank(comm, &rank));
+  std::string text;
+  long header[2] = {0, 0};  // errno, length
+  if (rank == 0) {
+    errno = 0;
+    std::ifstream file(path);
+    std::ostringstream content;
+    if (file.is_open() && file.peek() != std::ifstream::traits_type::eof()) content << file.rdbuf();
+    if (!file.is_open() || file.bad()) {
+      header[0] = errno != 0 ? errno : EIO;
+    }
+    text = content.str();
+    header[1] = static_cast<long>(text.size());
+  }
+  check_mpi(MPI_Bcast(header, 2, MPI_LONG, 0, comm));
+  if (header[0] != 0) {
+    const int code = static_cast<int>(header[0]);
+    throw Error(Errc::io, fmt::format("cannot read case file {}: {}", path, std::strerror(code)),
+                code);
+  }
+  text.resize(static_cast<std::size_t>(header[1]));
+  check_mpi(MPI_Bcast(text.data(), to_int(header[1]), MPI_CHAR, 0, comm));
+  return parse_case(text, path, settings);
+}
+
+}  // namespace tailrace::turbulence

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "field_output.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+namespace tailrace::turbulence {
+
+namespace {
+
+/// Turns the doubles of `data` into floats in place. Item i is read before its bytes are
+/// overwritten.
+void narrow_in_place(void* data, std::size_t count) {
+  auto* bytes = static_cast<char*>(data);
+  for (std::size_t i = 0; i < count; ++i) {
+    double wide = 0;
+    std::memcpy(&wide, bytes + i * sizeof(double), sizeof(double));
+    const auto narrow = static_cast<float>(wide);
+    std::memcpy(bytes + i * sizeof(float), &narrow, sizeof(float));
+  }
+}
+
+Coordinate axis(const char* name, std::ptrdiff_t points, double length) {
+  Coordinate out;
+  out.name = name;
+  for (std::ptrdiff_t i = 0; i < points; ++i) {
+    out.values.push_back(length * static_cast<double>(i) / static_cast<double>(points));
+  }
+  return out;
+}
+
+bool contains(const std::vector<std::string>& list, const std::string& text) {
+  return std::find(list.begin(), list.end(), text) != list.end();
+}
+
+OutputOptions options_of(const Case& values, Trace* trace) {
+  OutputOptions options;
+  options.mode = values.output.mode == "hidden" ? OutputMode::hidden : OutputMode::synchronous;
+  options.writers = static_cast<int>(values.output.writers);
+  options.stripe_bytes = values.output.stripe_bytes;
+  options.buffered_files = static_cast<int>(values.output.buffered_files);
+  options.trace = trace;
+  return options;
+}
+
+}  // namespace
+
+template <class Real>
+FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStokes<Real>& flow,
+                               const std::string& folder, Trace* trace)
+    : comm_(&comm), folder_(folder), name_(values.about.name), every_(values.output.every) {
+  if (values.output.mode == "none") return;
+  run_agreed(comm.raw(), [&] {
+    std::error_code failed;
+    if (comm.rank() == 0) std::filesystem::create_directories(folder_ + "/fields", failed);
+    if (failed) {
+      throw Error(Errc::io,
+                  fmt::format("cannot make folder {}/fields: {}", folder_, failed.message()),
+                  failed.value());
+    }
+  });
+  output_ = std::make_unique<Output>(comm, options_of(values, trace));
+  layout_ = std::make_unique<Layout>(flow.transform().physical_layout());
+  const auto& options = flow.options();
+  extents_ = options.extents;
+  for (std::size_t d = 0; d < 3; ++d) {
+    spacing_[d] = options.lengths[d] / static_cast<double>(extents_[d]);
+  }
+  narrow_ = std::is_same_v<Real, double> && values.output.precision == "single";
+  contents_.coordinates = {axis("x", extents_[2], options.lengths[2]),
+                           axis("y", extents_[1], options.lengths[1]),
+                           axis("z", extents_[0], options.lengths[0])};
+  const auto boxes = layout_->boxes(comm.rank());
+  const Memory memory = Memory::dense(boxes);
+  const std::vector<std::string> components{"u", "v", "w"};
+  const std::size_t num_fields = 3 + options.scalars.size();
+  for (std::size_t f = 0; f < num_fields; ++f) {
+    const std::string name = f < 3 ? components[f] : fmt::format("scalar_{}", f - 3);
+    captures_.push_back(nullptr);
+    if (!contains(values.output.fields, f < 3 ? name : "scalars")) continue;
+    arrays_.emplace_back(static_cast<std::size_t>(memory.num_items));
+    captures_.back() = arrays_.back().data();
+    Variable variable;
+    variable.name = name;
+    variable.type = narrow_ || std::is_same_v<Real, float> ? ItemType::float32 : ItemType::float64;
+    variable.dims = {"z", "y", "x"};
+    variable.layout = layout_.get();
+    variable.memory = memory;
+    variable.data = arrays_.back().data();
+    variable.attributes = {{"units", std::string("1")}};
+    contents_.variables.push_back(std::move(variable));
+    variables_.push_back(name);
+  }
+  contents_.attributes = {{"title", values.about.name},
+                          {"step", std::int64_t{0}},
+                          {"time", 0.0},
+                          {"viscosity", options.viscosity}};
+}
+
+template <class Real>
+std::string FieldOutput<Real>::path_of(std::int64_t step) const {
+  return fmt::format("{}/fields/{}_{:06d}.h5", folder_, name_, step);
+}
+
+template <class Real>
+bool FieldOutput<Real>::due(std::int64_t step) const {
+  return active() && step % every_ == 0 && step > last_step_;
+}
+
+template <class Real>
+void FieldOutput<Real>::before_step(NavierStokes<Real>& flow) {
+  if (!due(flow.step_number())) return;
+  caught_step_ = flow.step_number();
+  caught_time_ = flow.time();
+  flow.capture(captures_);
+}
+
+template <class Real>
+void FieldOutput<Real>::after_step(NavierStokes<Real>&) {
+  if (caught_step_ < 0) return;
+  write(caught_step_, caught_time_);
+  caught_step_ = -1;
+}
+
+template <class Real>
+void FieldOutput<Real>::write_last(NavierStokes<Real>& flow, bool always) {
+  if (!active() || flow.step_number() <= last_step_) return;
+  if (!always && !due(flow.step_number())) return;
+  flow.to_physical(captures_);
+  write(flow.step_number(), flow.time());
+}
+
+template <class Real>
+void FieldOutput<Real>::write(std::int64_t step, double time) {
+  if (narrow_) {
+    for (auto& array : arrays_) narrow_in_place(array.data(), array.size());
+  }
+  contents_.step = step;
+  contents_.attributes[1].second = step;
+  contents_.attributes[2].second = time;
+  last_step_ = step;
+  files_.push_back(path_of(step));
+  times_.push_back(time);
+  output_->write(files_.back(), contents_);
+}
+
+template <class Real>
+void FieldOutput<Real>::finish() {
+  if (!active()) return;
+  output_->finish();
+  const bool single = narrow_ || std::is_same_v<Real, float>;
+  write_xdmf(*comm_, folder_ + "/fields.xdmf", files_, times_, variables_, extents_, spacing_,
+             single ? ItemType::float32 : ItemType::float64);
+}
+
+template <class Real>
+void FieldOutput<Real>::find_earlier(std::int64_t restart_step) {
+  if (!active()) return;
+  std::vector<long long> steps;
+  if (comm_->rank() == 0) {
+    std::error_code ignored;
+    const std::string start = name_ + "_";
+    for (const auto& entry : std::filesystem::directory_iterator(folder_ + "/fields", ignored)) {
+      const std::string stem = entry.path().stem().string();
+      if (entry.path().extension() != ".h5" || !stem.starts_with(start)) continue;
+      char* end = nullptr;
+      const long long step = std::strtoll(stem.c_str() + start.size(), &end, 10);
+      if (*end == '\0' && step <= restart_step) steps.push_back(step);
+    }
+    std::sort(steps.begin(), steps.end());
+  }
+  int count = static_cast<int>(steps.size());
+  check_mpi(MPI_Bcast(&count, 1, MPI_INT, 0, comm_->raw()));
+  steps.resize(static_cast<std::size_t>(count));
+  check_mpi(MPI_Bcast(steps.data(), count, MPI_LONG_LONG, 0, comm_->raw()));
+  for (const long long step : steps) {
+    const Input earlier(*comm_, path_of(step));
+    last_step_ = step;
+    const auto found = earlier.extents(variables_.empty() ? "u" : variables_[0]);
+    if (!std::equal(found.begin(), found.end(), extents_.begin(), extents_.end())) continue;
+    files_.push_back(path_of(step));
+    times_.push_back(earlier.attribute_double("time"));
+  }
+}
+
+template <class Real>
+OutputStatistics FieldOutput<Real>::statistics() const {
+  return active() ? output_->statistics() : OutputStatistics{};
+}
+
+template <class Real>
+std::ptrdiff_t FieldOutput<Real>::memory_bytes() const {
+  std::size_t bytes = 0;
+  for (const auto& array : arrays_) bytes += array.size() * sizeof(Real);
+  return static_cast<std::ptrdiff_t>(bytes);
+}
+
+template class FieldOutput<float>;
+template class FieldOutput<double>;
+
+}  // namespace tailrace::turbulence

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "case.hpp"
+#include "navier_stokes.hpp"
+#include "tailrace/output.hpp"
+
+namespace tailrace::turbulence {
+
+/// Writes fields to FOLDER/fields/NAME_NNNNNN.h5 (datasets u, v, w, scalar_0, ...; axes z, y, x)
+/// and the sidecar FOLDER/fields.xdmf. The fields of step n pass by during step n + 1, where they
+/// are caught without transforms of their own: call `before_step` and `after_step` around each
+/// step.
+template <class Real>
+class FieldOutput {
+ public:
+  /// Collective, blocking. Throws `Errc::invalid_input` or `Errc::io` on all ranks.
+  FieldOutput(const Comm& comm, const Case& values, NavierStokes<Real>& flow,
+              const std::string& folder, Trace* trace);
+
+  /// Asks the solver for the fields if the present step is one to write. Local.
+  void before_step(NavierStokes<Real>& flow);
+  /// Writes what the step has caught. Collective. Throws `Errc::io` on all ranks.
+  void after_step(NavierStokes<Real>& flow);
+  /// Writes the present fields, if they are to be written at this step or `always`. Collective.
+  void write_last(NavierStokes<Real>& flow, bool always);
+  /// Waits for all files and writes the sidecar. Collective, blocking. Throws `Errc::io`.
+  void finish();
+  /// Takes up the files of earlier steps that a run which is restarted has left. Collective.
+  void find_earlier(std::int64_t restart_step);
+
+  bool active() const { return output_ != nullptr; }
+  OutputStatistics statistics() const;
+  std::ptrdiff_t memory_bytes() const;
+
+ private:
+  bool due(std::int64_t step) const;
+  void write(std::int64_t step, double time);
+  std::string path_of(std::int64_t step) const;
+
+  const Comm* comm_;
+  std::string folder_, name_;
+  std::int64_t every_ = 1;
+  std::int64_t last_step_ = -1;    ///< last step that has its file
+  std::int64_t caught_step_ = -1;  ///< step of the fields that the next step catches
+  double caught_time_ = 0;
+  bool narrow_ = false;  ///< double fields are written as float
+  std::array<double, 3> spacing_{};
+  std::array<std::ptrdiff_t, 3> extents_{};
+  std::unique_ptr<Output> output_;
+  std::unique_ptr<Layout> layout_;
+  std::vector<std::vector<Real>> arrays_;
+  std::vector<Real*> captures_;  ///< one a field of the solver; null = not written
+  FileContents contents_;
+  std::vector<std::string> files_, variables_;
+  std::vector<double> times_;
+};
+
+extern template class FieldOutput<float>;
+extern template class FieldOutput<double>;
+
+}  // namespace tailrace::turbulence

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tailrace-turbulence CASE.toml [--run-dir DIR] [--set section.key=value]... [--progress]
+#include <cstdio>
+#include <string>
+
+#include "run.hpp"
+#include "run_main.hpp"
+
+namespace {
+
+using tailrace::turbulence::RunRequest;
+
+constexpr const char* usage =
+    "usage: tailrace-turbulence CASE.toml [--run-dir DIR] [--set section.key=value]... "
+    "[--progress]\n"
+    "\n"
+    "  --run-dir DIR            folder of the results; default: the name of the case\n"
+    "  --set section.key=value  overrides a key of the case; may be repeated\n"
+    "  --progress               one JSON line a step on stdout instead of a table\n"
+    "  --keys                   lists all keys of a case, with their ranges\n";
+
+void print_keys() {
+  for (const auto& key : tailrace::turbulence::case_keys()) {
+    std::printf("%-26s %s", key.name.c_str(), key.help.c_str());
+    for (std::size_t c = 0; c < key.choices.size(); ++c) {
+      std::printf("%s%s", c == 0 ? " [" : ", ", key.choices[c].c_str());
+    }
+    std::printf("%s\n", key.choices.empty() ? "" : "]");
+  }
+}
+
+/// "" if the arguments make a request, else what is wrong with them.
+std::string parse(int argc, char** argv, RunRequest& request) {
+  for (int i = 1; i < argc; ++i) {
+    const std::string argument = argv[i];
+    const bool wants_value = argument == "--run-dir" || argument == "--set";
+    if (wants_value && i + 1 >= argc) return argument + " needs a value";
+    if (argument == "--run-dir") {
+      request.folder = argv[++i];
+    } else if (argument == "--set") {
+      request.settings.emplace_back(argv[++i]);
+    } else if (argument == "--progress") {
+      request.progress = true;
+    } else if (argument.starts_with("-")) {
+      return "unknown option " + argument;
+    } else if (!request.case_path.empty()) {
+      return "one case file is enough: " + request.case_path + ", " + argument;
+    } else {
+      request.case_path = argument;
+    }
+  }
+  return request.case_path.empty() ? "which case file?" : "";
+}
+
+int run_program(const tailrace::Comm& comm, int argc, char** argv) {
+  const std::string first = argc > 1 ? argv[1] : "";
+  if (first == "--help" || first == "-h" || first == "--keys") {
+    if (comm.rank() == 0 && first == "--keys") print_keys();
+    if (comm.rank() == 0 && first != "--keys") std::fputs(usage, stdout);
+    return 0;
+  }
+  RunRequest request;
+  const std::string wrong = parse(argc, argv, request);
+  if (wrong.empty()) return run_case(comm, request);
+  if (comm.rank() == 0) {
+    std::fprintf(stderr, "tailrace-turbulence: error: %s\n%s", wrong.c_str(), usage);
+  }
+  return 2;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tailrace::turbulence::run_main(
+      argc, argv, [&](const tailrace::Comm& comm) { return run_program(comm, argc, argv); });
+}

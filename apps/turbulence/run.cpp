@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "checkpoint.hpp"
+#include "field_output.hpp"
+#include "forcing.hpp"
+#include "initial.hpp"
+#include "progress.hpp"
+#include "run_main.hpp"
+#include "statistics_file.hpp"
+#include "stop_signal.hpp"
+#include "summary.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::turbulence {
+
+namespace {
+
+constexpr std::size_t max_step_times = 1 << 18;
+
+/// All that a run holds, in the order of making.
+template <class Real>
+class Run {
+ public:
+  Run(const Comm& comm, const Case& values, const RunRequest& request, const std::string& folder);
+
+  /// The time loop, from the present state to the end or a signal. Collective, blocking.
+  void advance();
+  /// Summary and trace. Collective, blocking.
+  void conclude();
+
+ private:
+  NavierStokesOptions options_with_trace(const Comm& comm);
+  std::int64_t set_state();
+  bool ended();
+  double next_step();
+  void take_step(double dt);
+  void take_statistics(double dt);
+  void write_checkpoint();
+  void finish_output(int signal);
+  double hidden_s() const;
+  double mean_step_s() const;
+
+  const Comm& comm_;
+  const Case& case_;
+  std::string folder_;
+  Trace trace_;
+  StopSignal stop_;
+  NavierStokes<Real> flow_;
+  RunState restored_;
+  std::int64_t first_step_;  ///< of this run; -1 if it is not a restart
+  Forcing<Real> forcing_;
+  StatisticsKernel<Real> kernel_;
+  StatisticsFiles files_;
+  FieldOutput<Real> fields_;
+  CheckpointWriter<Real> checkpoints_;
+  Progress progress_;
+  double courant_rate_ = 0;
+  std::int64_t statistics_step_ = -1;
+  int signal_ = 0;
+  double loop_s_ = 0, wall_s_ = 0;
+  std::vector<double> step_s_;
+};
+
+template <class Real>
+Run<Real>::Run(const Comm& comm, const Case& values, const RunRequest& request,
+               const std::string& folder)
+    : comm_(comm),
+      case_(values),
+      folder_(folder),
+      trace_(static_cast<std::size_t>(values.trace.spans)),
+      stop_(comm),
+      flow_(comm, options_with_trace(comm)),
+      first_step_(set_state()),
+      forcing_(comm, values, flow_),
+      kernel_(comm, flow_),
+      files_(comm, folder, static_cast<int>(values.scalars.schmidt.size()), first_step_),
+      fields_(comm, values, flow_, folder, &trace_),
+      checkpoints_(comm, values, flow_, folder),
+      progress_(comm.rank() == 0, request.progress, values.time.end, values.time.max_steps) {
+  if (first_step_ >= 0) {
+    fields_.find_earlier(first_step_);
+    // Another kind of forcing, or other forced modes, start afresh.
+    if (restored_.forcing_type == values.forcing.type) forcing_.set_state(restored_.forcing);
+  }
+  step_s_.reserve(std::min(max_step_times, std::size_t{4096}));
+}
+
+template <class Real>
+NavierStokesOptions Run<Real>::options_with_trace(const Comm& comm) {
+  auto options = solver_options(case_, comm.num_ranks());
+  options.fft.trace = &trace_;
+  return options;
+}
+
+/// Initial fields, or the checkpoint; its step, or -1.
+template <class Real>
+std::int64_t Run<Real>::set_state() {
+  std::string path = case_.restart.file;
+  if (path.empty()) {
+    set_initial(comm_, case_, flow_);
+    return -1;
+  }
+  if (path == "latest") {
+    path = latest_checkpoint(comm_.raw(), folder_);
+    if (path.empty()) {
+      throw Error(
+          Errc::invalid_input,
+          fmt::format("restart.file = \"latest\", but {} holds no checkpoint_NNNNNN.h5", folder_));
+    }
+  }
+  restored_ = read_checkpoint(comm_, case_, path, flow_);
+  if (comm_.rank() == 0) {
+    std::fprintf(stderr, "restart from %s at step %td, time %.6g\n", path.c_str(),
+                 flow_.step_number(), flow_.time());
+  }
+  return flow_.step_number();
+}
+
+template <class Real>
+bool Run<Real>::ended() {
+  const auto& time = case_.time;
+  if (signal_ != 0) return true;
+  if (time.max_steps > 0 && flow_.step_number() >= time.max_steps) return true;
+  return flow_.time() >= time.end * (1 - 1e-12);
+}
+
+/// The next time step; the last one ends at the end.
+template <class Real>
+double Run<Real>::next_step() {
+  double dt = case_.time.step;
+  if (case_.time.courant > 0) {
+    // A flow at rest has no Courant limit.
+    dt = courant_rate_ > 0 ? case_.time.courant / courant_rate_ : case_.time.end / 100;
+  }
+  const double left = case_.time.end - flow_.time();
+  // A fixed step that fits but for round-off stays as it is, so that runs in parts agree.
+  return left < dt * (1 - 1e-9) ? left : dt;
+}
+
+template <class Real>
+void Run<Real>::take_step(double dt) {
+  fields_.before_step(flow_);
+  stop_.start();
+  const double start = now_s();
+  forcing_.before_step(flow_, dt);
+  flow_.step(dt);
+  forcing_.after_step(flow_, dt);
+  const double spent = now_s() - start;
+  if (step_s_.size() < max_step_times) step_s_.push_back(spent);
+  loop_s_ += spent;
+  signal_ = stop_.finish();
+  fields_.after_step(flow_);
+  if (case_.time.courant > 0) courant_rate_ = flow_.courant_rate();
+}
+
+template <class Real>
+void Run<Real>::take_statistics(double dt) {
+  if (flow_.step_number() == statistics_step_) return;
+  statistics_step_ = flow_.step_number();
+  const Span span(&trace_, Activity::compute, "statistics");
+  if (case_.time.courant <= 0 && dt > 0) courant_rate_ = flow_.courant_rate();
+  Statistics& now = kernel_.measure(flow_);
+  now.dt = dt;
+  now.courant = dt * courant_rate_;
+  now.power = forcing_.power();
+  files_.append(now);
+  progress_.statistics(now, mean_step_s());
+  if (std::isfinite(now.energy)) return;
+  throw Error(
+      Errc::invalid_input,
+      fmt::format("the flow blew up: its energy is not finite at step {}, time {:.6g}; take a "
+                  "smaller time.step, or time.courant below 1",
+                  now.step, now.time));
+}
+
+template <class Real>
+void Run<Real>::write_checkpoint() {
+  const Span span(&trace_, Activity::write, "checkpoint");
+  const auto state = forcing_.state();
+  checkpoints_.write(flow_, {courant_rate_, case_.forcing.type, {state.begin(), state.end()}});
+}
+
+template <class Real>
+double Run<Real>::mean_step_s() const {
+  return step_s_.empty() ? 0 : loop_s_ / static_cast<double>(step_s_.size());
+}
+
+/// Seconds of writing that went on behind the computing, on this rank.
+template <class Real>
+double Run<Real>::hidden_s() const {
+  if (case_.output.mode != "hidden") return 0;
+  const auto output = fields_.statistics();
+  return std::max(0.0, output.write_s - output.stall_s);
+}
+
+template <class Real>
+void Run<Real>::finish_output(int signal) {
+  if (signal != 0 || case_.checkpoint.at_end) write_checkpoint();
+  fields_.write_last(flow_, signal == 0);
+  fields_.finish();
+}
+
+template <class Real>
+void Run<Real>::advance() {
+  const double start = now_s();
+  courant_rate_ =
+      restored_.courant_rate > 0 ? restored_.courant_rate : flow_.measure_courant_rate();
+  double dt = 0;
+  take_statistics(dt);
+  while (!ended()) {
+    dt = next_step();
+    take_step(dt);
+    const auto step = flow_.step_number();
+    const bool last = ended();
+    const bool line = last || step % case_.statistics.every == 0;
+    if (line) take_statistics(dt);
+    progress_.step(step, flow_.time(), dt, mean_step_s(), hidden_s(), line);
+    const auto every = case_.checkpoint.every;
+    if (!last && every > 0 && step % every == 0) write_checkpoint();
+  }
+  finish_output(signal_);
+  wall_s_ = now_s() - start;
+}
+
+template <class Real>
+void Run<Real>::conclude() {
+  Summary summary;
+  summary.case_name = case_.about.name;
+  summary.case_file = case_.source;
+  summary.precision = case_.grid.precision;
+  summary.scheme = case_.time.scheme;
+  summary.dealias = case_.dealias.method;
+  summary.kernel = flow_.transform().kernel();
+  summary.method = flow_.transform().method();
+  summary.extents = flow_.options().extents;
+  summary.grid = flow_.transform().problem().grid;
+  summary.threads = static_cast<int>(case_.fft.threads);
+  summary.steps = flow_.step_number();
+  summary.time = flow_.time();
+  summary.wall_s = wall_s_;
+  summary.step_s = step_s_;
+  summary.output_mode = case_.output.mode;
+  summary.output = fields_.statistics();
+  summary.memory_bytes = flow_.memory_bytes() + kernel_.memory_bytes() + fields_.memory_bytes();
+  summary.field_bytes =
+      flow_.transform().physical_box().num_items() * static_cast<std::ptrdiff_t>(sizeof(Real));
+  const auto max_steps = case_.time.max_steps;
+  if (max_steps > 0 && flow_.step_number() >= max_steps) summary.stopped_by = "max_steps";
+  if (signal_ != 0) summary.stopped_by = StopSignal::name(signal_);
+  summary.last_checkpoint = checkpoints_.last();
+  write_summary(comm_, folder_, summary);
+  if (case_.trace.spans > 0) trace_.write(comm_, folder_ + "/trace.json");
+  const auto text =
+      signal_ != 0 ? fmt::format("stopped by {} at step {}; restart with --set restart.file={}",
+                                 summary.stopped_by, summary.steps, checkpoints_.last())
+                   : fmt::format("done: step {}, time {:.6g}, {:.3f} s; results in {}",
+                                 summary.steps, summary.time, wall_s_, folder_);
+  progress_.say(text.c_str());
+}
+
+template <class Real>
+void run_with(const Comm& comm, const Case& values, const RunRequest& request,
+              const std::string& folder) {
+  const Comm quiet(comm.raw());
+  Run<Real> run(comm, values, request, folder);
+  try {
+    run.advance();
+    run.conclude();
+  } catch (const std::exception& error) {
+    // Here, while the run still lives: its end is collective, and other ranks may be in a step.
+    fail_together(quiet, error);
+    throw;
+  }
+}
+
+void prepare_folder(const Comm& comm, const Case& values, const std::string& folder) {
+  run_agreed(comm.raw(), [&] {
+    if (comm.rank() != 0) return;
+    std::error_code failed;
+    std::filesystem::create_directories(folder, failed);
+    if (failed) {
+      throw Error(Errc::io, fmt::format("cannot make folder {}: {}", folder, failed.message()),
+                  failed.value());
+    }
+    // A summary stands for a run that has ended: none while this one is under way.
+    std::filesystem::remove(folder + "/summary.json", failed);
+    write_whole_file(folder + "/case.toml", format_case(values));
+  });
+}
+
+}  // namespace
+
+int run_case(const Comm& comm, const RunRequest& request) {
+  const Case values = read_case(comm.raw(), request.case_path, request.settings);
+  solver_options(values, comm.num_ranks());  // refuses what does not fit before anything is written
+  const std::string folder = request.folder.empty() ? values.about.name : request.folder;
+  prepare_folder(comm, values, folder);
+  if (values.grid.precision == "single") {
+    run_with<float>(comm, values, request, folder);
+  } else {
+    run_with<double>(comm, values, request, folder);
+  }
+  return 0;
+}
+
+}  // namespace tailrace::turbulence

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "case.hpp"
+#include "tailrace/comm.hpp"
+
+namespace tailrace::turbulence {
+
+/// What the command line asks for.
+struct RunRequest {
+  std::string case_path;
+  std::string folder;                 ///< RUN; "" = the name of the case
+  std::vector<std::string> settings;  ///< of --set
+  bool progress = false;              ///< JSON lines instead of a table
+};
+
+/// Runs a case from the file to the last output. Returns the exit code. Throws on all ranks alike.
+/// Collective, blocking.
+int run_case(const Comm& comm, const RunRequest& request);
+
+}  // namespace tailrace::turbulence

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "statistics.hpp"
+
+namespace tailrace::turbulence {
+
+/// RUN/statistics.csv and RUN/spectrum.csv: one line (one line a shell) each time, flushed. Rank 0
+/// writes; all ranks learn of a failure.
+class StatisticsFiles {
+ public:
+  /// Starts new files, or, if `restart_step` >= 0, keeps the lines up to that step and goes on
+  /// behind them. Collective, blocking. Throws `Errc::io` on all ranks.
+  StatisticsFiles(const Comm& comm, const std::string& folder, int num_scalars,
+                  std::int64_t restart_step);
+  /// Appends the lines of `now`, unless the files hold that step already. Collective, blocking.
+  /// Throws `Errc::io` on all ranks.
+  void append(const Statistics& now);
+
+ private:
+  struct Close {
+    void operator()(std::FILE* file) const { std::fclose(file); }
+  };
+  using File = std::unique_ptr<std::FILE, Close>;
+  File open(const std::string& path, const std::string& header, std::int64_t restart_step);
+
+  MPI_Comm comm_;
+  int rank_;
+  std::int64_t last_step_ = -1;
+  std::string statistics_path_, spectrum_path_;
+  File statistics_, spectrum_;
+};
+
+}  // namespace tailrace::turbulence

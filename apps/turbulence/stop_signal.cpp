@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "stop_signal.hpp"
+
+#include <csignal>
+
+#include <fmt/format.h>
+
+namespace tailrace::turbulence {
+
+namespace {
+
+// A signal handler can reach nothing but a global.
+volatile std::sig_atomic_t received = 0;
+
+void remember(int signal) { received = signal; }
+
+void set_handler(int signal, void (*handler)(int)) {
+  struct sigaction action = {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;  // system calls under way go on
+  sigaction(signal, &action, nullptr);
+}
+
+}  // namespace
+
+StopSignal::StopSignal(const Comm& comm) : comm_(comm.raw()) {
+  received = 0;
+  set_handler(SIGTERM, remember);
+  set_handler(SIGINT, remember);
+}
+
+StopSignal::~StopSignal() {
+  if (request_ != MPI_REQUEST_NULL) MPI_Wait(&request_, MPI_STATUS_IGNORE);
+  set_handler(SIGTERM, SIG_DFL);
+  set_handler(SIGINT, SIG_DFL);
+}
+
+void StopSignal::start() {
+  mine_ = static_cast<int>(received);
+  check_mpi(MPI_Iallreduce(&mine_, &any_, 1, MPI_INT, MPI_MAX, comm_, &request_));
+}
+
+int StopSignal::finish() {
+  check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE));
+  return any_;
+}
+
+std::string StopSignal::name(int signal) {
+  if (signal == SIGTERM) return "SIGTERM";
+  if (signal == SIGINT) return "SIGINT";
+  return fmt::format("signal {}", signal);
+}
+
+}  // namespace tailrace::turbulence

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "tailrace/comm.hpp"
+
+namespace tailrace::turbulence {
+
+/// Turns SIGTERM and SIGINT into a wish to stop that all ranks learn of together. One object a
+/// program; when it goes, the signals end the program again.
+class StopSignal {
+ public:
+  /// Local.
+  explicit StopSignal(const Comm& comm);
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  /// Starts asking the other ranks; the answer travels while the caller computes. Collective.
+  void start();
+  /// Number of the signal that some rank has received before its `start`, or 0; the same on all
+  /// ranks. Collective, blocking.
+  int finish();
+  /// "SIGTERM", "SIGINT" or "signal 3".
+  static std::string name(int signal);
+
+ private:
+  MPI_Comm comm_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+  int mine_ = 0, any_ = 0;
+};
+
+}  // namespace tailrace::turbulence

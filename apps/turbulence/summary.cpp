@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "summary.hpp"
+
+#include <sys/resource.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace tailrace::turbulence {
+
+namespace {
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) >= 0x20) out += c;
+  }
+  return out + "\"";
+}
+
+std::string number(double value) {
+  return std::isfinite(value) ? fmt::format("{}", value) : "null";
+}
+
+double median(std::vector<double> values) {
+  if (values.empty()) return NAN;
+  const auto middle = values.begin() + std::ssize(values) / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+std::string step_times(const std::vector<double>& step_s) {
+  const bool any = !step_s.empty();
+  return fmt::format(R"({{"median": {}, "min": {}, "max": {}}})", number(median(step_s)),
+                     number(any ? *std::min_element(step_s.begin(), step_s.end()) : NAN),
+                     number(any ? *std::max_element(step_s.begin(), step_s.end()) : NAN));
+}
+
+std::string output_entry(const Summary& summary, const OutputStatistics& total) {
+  return fmt::format(
+      R"({{"mode": {}, "files": {}, "bytes": {}, "call_s": {}, "stall_s": {}, "write_s": {}}})",
+      quoted(summary.output_mode), total.files, total.bytes, number(total.call_s),
+      number(total.stall_s), number(total.write_s));
+}
+
+/// This run's wall time in the slot of its own mode; who compares runs fills the others.
+std::string times_of_modes(const Summary& summary) {
+  const auto slot = [&](const char* mode) {
+    return summary.output_mode == mode ? number(summary.wall_s) : std::string("null");
+  };
+  return fmt::format(R"({{"none": {}, "synchronous": {}, "hidden": {}}})", slot("none"),
+                     slot("synchronous"), slot("hidden"));
+}
+
+}  // namespace
+
+OutputStatistics total_statistics(MPI_Comm comm, const OutputStatistics& mine) {
+  std::array<double, 4> largest{mine.call_s, mine.stall_s, mine.write_s,
+                                static_cast<double>(mine.files)};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, largest.data(), 4, MPI_DOUBLE, MPI_MAX, comm));
+  long long bytes = mine.bytes;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_LONG_LONG, MPI_SUM, comm));
+  OutputStatistics total;
+  total.call_s = largest[0];
+  total.stall_s = largest[1];
+  total.write_s = largest[2];
+  total.files = static_cast<std::ptrdiff_t>(largest[3]);
+  total.bytes = bytes;
+  return total;
+}
+
+double hidden_fraction(const OutputStatistics& total) {
+  const double cost_s = total.call_s - total.stall_s + total.write_s;
+  if (cost_s <= 0) return 1;
+  return std::clamp(1 - total.call_s / cost_s, 0.0, 1.0);
+}
+
+void write_whole_file(const std::string& path, const std::string& text) {
+  const std::string partial = path + ".partial";
+  const auto fail = [&] {
+    const int code = errno;
+    std::remove(partial.c_str());
+    throw Error(Errc::io, fmt::format("cannot write {}: {}", path, std::strerror(code)), code);
+  };
+  std::FILE* file = std::fopen(partial.c_str(), "w");
+  if (file == nullptr) fail();
+  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
+  const int write_errno = errno;
+  const bool closed = std::fclose(file) == 0;
+  if (!whole) errno = write_errno;
+  if (!whole || !closed || std::rename(partial.c_str(), path.c_str()) != 0) fail();
+}
+
+void write_summary(const Comm& comm, const std::string& folder, const Summary& summary) {
+  const OutputStatistics total = total_statistics(comm.raw(), summary.output);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  std::array<long long, 3> largest{summary.memory_bytes, usage.ru_maxrss * 1024LL,
+                                   summary.field_bytes};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, largest.data(), 3, MPI_LONG_LONG, MPI_MAX, comm.raw()));
+  const bool none = summary.output_mode == "none";
+  const double hidden = summary.output_mode == "hidden" ? hidden_fraction(total) : 0.0;
+  const auto line = [](const char* key, const std::string& value) {
+    return fmt::format("  \"{}\": {},\n", key, value);
+  };
+  std::string text = "{\n";
+  text += line("program", "\"tailrace-turbulence\"") + line("version", quoted(TAILRACE_VERSION));
+  text += line("case", quoted(summary.case_name)) + line("case_file", quoted(summary.case_file));
+  text += line("grid", fmt::format("[{}]", fmt::join(summary.extents, ", ")));
+  text += line("precision", quoted(summary.precision)) + line("scheme", quoted(summary.scheme));
+  text += line("dealias", quoted(summary.dealias));
+  text += line("ranks", fmt::format("{}", comm.num_ranks()));
+  text += line("rank_grid", fmt::format("[{}]", fmt::join(summary.grid, ", ")));
+  text += line("threads", fmt::format("{}", summary.threads));
+  text += line("fft", fmt::format(R"({{"kernel": {}, "method": {}}})", quoted(summary.kernel),
+                                  quoted(summary.method)));
+  text += line("steps", fmt::format("{}", summary.steps)) + line("time", number(summary.time));
+  text += line("wall_s", number(summary.wall_s));
+  text += line("seconds_per_step", step_times(summary.step_s));
+  text += line("output", output_entry(summary, total));
+  text += line("hidden_fraction", none ? "null" : number(hidden));
+  text += line("stall_s", number(total.stall_s)) + line("times_s", times_of_modes(summary));
+  text += line("memory_bytes_per_rank_max", fmt::format("{}", largest[0]));
+  text += line("resident_bytes_per_rank_max", fmt::format("{}", largest[1]));
+  text += line("fields_in_memory",
+               number(static_cast<double>(largest[0]) / static_cast<double>(largest[2])));
+  text += line("last_checkpoint",
+               summary.last_checkpoint.empty() ? "null" : quoted(summary.last_checkpoint));
+  text += fmt::format("  \"stopped_by\": {}\n}}\n", quoted(summary.stopped_by));
+  run_agreed(comm.raw(), [&] {
+    if (comm.rank() == 0) write_whole_file(folder + "/summary.json", text);
+  });
+}
+
+}  // namespace tailrace::turbulence

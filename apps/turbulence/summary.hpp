@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/output.hpp"
+
+namespace tailrace::turbulence {
+
+/// What RUN/summary.json tells about a run.
+struct Summary {
+  std::string case_name, case_file, precision, scheme, dealias, kernel, method;
+  std::array<std::ptrdiff_t, 3> extents{};  ///< (nz, ny, nx)
+  std::array<int, 2> grid{};                ///< ranks along z, y
+  int threads = 1;
+  std::int64_t steps = 0;  ///< last step number
+  double time = 0;
+  double wall_s = 0;           ///< time loop, with all output
+  std::vector<double> step_s;  ///< seconds of each step of this run
+  std::string output_mode;
+  OutputStatistics output;          ///< of this rank
+  std::ptrdiff_t memory_bytes = 0;  ///< arrays of this rank
+  std::ptrdiff_t field_bytes = 0;   ///< one physical field of this rank
+  std::string stopped_by = "end";   ///< end, max_steps, SIGTERM, ...
+  std::string last_checkpoint;
+};
+
+/// Output times of all ranks together: files, bytes added; the longest times.
+OutputStatistics total_statistics(MPI_Comm comm, const OutputStatistics& mine);
+
+/// Share of the output's time that the simulation did not see, 0 to 1.
+double hidden_fraction(const OutputStatistics& total);
+
+/// Writes FOLDER/summary.json under a temporary name and renames it. Collective, blocking. Throws
+/// `Errc::io` on all ranks.
+void write_summary(const Comm& comm, const std::string& folder, const Summary& summary);
+
+/// Writes `text` to `path` under a temporary name and renames it, on this rank. Throws `Errc::io`.
+void write_whole_file(const std::string& path, const std::string& text);
+
+}  // namespace tailrace::turbulence

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "case.hpp"
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <mpi.h>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace::turbulence {
+namespace {
+
+const std::string small = "[grid]\nn = 8\n[flow]\nviscosity = 0.1\n[time]\nstep = 0.01\n";
+
+/// The message that parsing `text` with `settings` gives, or "" if it is accepted.
+std::string refusal(const std::string& text, const std::vector<std::string>& settings = {}) {
+  try {
+    parse_case(text, "x.toml", settings);
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::invalid_input);
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Case, ReadsValuesAndFillsDefaults) {
+  const Case c = parse_case(
+      "[grid]\nn = 8\nny = 12\nlz = 3.0\n[flow]\nreynolds = 100\n[time]\n"
+      "courant = 0.5\n",
+      "folder/some.toml", {});
+  EXPECT_EQ(c.about.name, "some");
+  EXPECT_EQ(c.grid.nx, 8);
+  EXPECT_EQ(c.grid.ny, 12);
+  EXPECT_DOUBLE_EQ(c.grid.lx, 2 * M_PI);
+  EXPECT_DOUBLE_EQ(c.grid.lz, 3.0);
+  EXPECT_DOUBLE_EQ(c.flow.viscosity, 0.01);
+  EXPECT_EQ(c.time.step, 0);
+  EXPECT_DOUBLE_EQ(c.time.courant, 0.5);
+  const auto options = solver_options(c, 3);
+  EXPECT_EQ(options.extents, (std::array<std::ptrdiff_t, 3>{8, 12, 8}));
+}
+
+TEST(Case, NamesLineAndNearestKey) {
+  EXPECT_EQ(refusal("[grid]\nn = 8\n\n[flow]\nviscosty = 0.1\n"),
+            "unknown key `flow.viscosty` in x.toml line 5: did you mean `flow.viscosity`?");
+  EXPECT_EQ(refusal("[gird]\nn = 8\n"),
+            "unknown section `gird` in x.toml line 1: did you mean `grid`?");
+  EXPECT_EQ(refusal(small, {"time.curant=1"}),
+            "unknown key `time.curant` in --set time.curant=1: did you mean `time.courant`?");
+}
+
+TEST(Case, NamesWhatIsWrongWithAValue) {
+  EXPECT_EQ(refusal("[grid]\nn = \"many\"\n"),
+            "`grid.n` in x.toml line 2 is a string: it must be a whole number");
+  EXPECT_EQ(refusal("[grid]\nn = 8.5\n"),
+            "`grid.n` in x.toml line 2 is a floating-point: it must be a whole number");
+  EXPECT_EQ(refusal("[flow]\nviscosity = -1\n"),
+            "`flow.viscosity` in x.toml line 2 is -1: it must be at least 0");
+  EXPECT_EQ(refusal("[flow]\nreynolds = 0\n"),
+            "`flow.reynolds` in x.toml line 2 is 0: it must be greater than 0");
+  EXPECT_EQ(refusal("[flow]\nviscosity = nan\n"),
+            "`flow.viscosity` in x.toml line 2 is nan: it must be at least 0");
+  EXPECT_EQ(refusal("[time]\nscheme = \"rk3\"\n"),
+            "`time.scheme` in x.toml line 2 is \"rk3\": it must be one of rk4, rk2; did you mean "
+            "\"rk4\"?");
+  EXPECT_EQ(refusal("[output]\nfields = [\"u\", \"z\"]\n").substr(0, 36),
+            "`output.fields` in x.toml line 2 is ");
+  EXPECT_NE(refusal("[grid]\nn = \n"), "");
+  EXPECT_NE(refusal("n = 4\n").find("outside a section"), std::string::npos);
+}
+
+TEST(Case, WantsExactlyOneOfAPair) {
+  EXPECT_NE(refusal("[grid]\nn = 8\n[flow]\nviscosity = 1\nreynolds = 1\n[time]\nstep = 1\n")
+                .find("not both"),
+            std::string::npos);
+  EXPECT_NE(refusal("[grid]\nn = 8\n[time]\nstep = 1\n").find("not neither"), std::string::npos);
+  // A setting of the command line takes the place of the other key.
+  const Case c = parse_case(small, "x.toml", std::vector<std::string>{"time.courant=0.5"});
+  EXPECT_EQ(c.time.step, 0);
+  EXPECT_DOUBLE_EQ(c.time.courant, 0.5);
+}
+
+TEST(Case, TakesSettingsInTomlAndBareWords) {
+  const std::vector<std::string> settings{"time.scheme=rk2",
+                                          "output.fields=[\"u\"]",
+                                          "grid.ranks=[1, 2]",
+                                          "time.end=3",
+                                          "restart.file=runs/a/checkpoint_000010.h5",
+                                          "checkpoint.at_end=true",
+                                          "case.name=12"};
+  const Case c = parse_case(small, "x.toml", settings);
+  EXPECT_EQ(c.time.scheme, "rk2");
+  EXPECT_EQ(c.output.fields, std::vector<std::string>{"u"});
+  EXPECT_EQ(c.grid.ranks, (std::vector<double>{1, 2}));
+  EXPECT_DOUBLE_EQ(c.time.end, 3);
+  EXPECT_EQ(c.restart.file, "runs/a/checkpoint_000010.h5");
+  EXPECT_TRUE(c.checkpoint.at_end);
+  EXPECT_EQ(c.about.name, "12");
+  EXPECT_NE(refusal(small, {"grid.n"}).find("section.key=value"), std::string::npos);
+  EXPECT_NE(refusal(small, {"grid.n=five"}).find("whole number"), std::string::npos);
+}
+
+TEST(Case, RefusesGridsThatDoNotFit) {
+  EXPECT_NE(refusal("[flow]\nviscosity = 1\n[time]\nstep = 1\n").find("0 x 0 x 0"),
+            std::string::npos);
+  const Case c = parse_case(small, "x.toml", std::vector<std::string>{"grid.ranks=[2, 2]"});
+  EXPECT_NO_THROW(solver_options(c, 4));
+  EXPECT_THROW(solver_options(c, 3), Error);
+  EXPECT_NE(refusal(small, {"grid.ranks=[2, 0]"}).find("grid.ranks"), std::string::npos);
+}
+
+TEST(Case, ScalarsTakeOneGradientOrOneEach) {
+  const auto options = [](const std::vector<std::string>& settings) {
+    return solver_options(parse_case(small, "x.toml", settings), 1);
+  };
+  const auto one = options({"scalars.schmidt=[1, 2]", "scalars.mean_gradient=[0, 0, 3]"});
+  ASSERT_EQ(one.scalars.size(), 2u);
+  EXPECT_EQ(one.scalars[1].mean_gradient, (std::array<double, 3>{0, 0, 3}));
+  const auto each = options({"scalars.schmidt=[1, 2]", "scalars.mean_gradient=[1,2,3,4,5,6]"});
+  EXPECT_EQ(each.scalars[1].mean_gradient, (std::array<double, 3>{4, 5, 6}));
+  EXPECT_DOUBLE_EQ(each.scalars[1].schmidt, 2);
+  EXPECT_NE(refusal(small, {"scalars.schmidt=[1]", "scalars.mean_gradient=[1]"}), "");
+}
+
+TEST(Case, EffectiveCaseGivesTheSameCaseBack) {
+  const std::vector<std::string> settings{"flow.energy=0.1", "scalars.schmidt=[0.7]",
+                                          "case.name=a \"b\"", "time.end=0.30000000000000004"};
+  const Case first = parse_case(small, "x.toml", settings);
+  const std::string text = format_case(first);
+  const Case second = parse_case(text, "x.toml", {});
+  EXPECT_EQ(format_case(second), text);
+  EXPECT_EQ(second.time.end, 0.30000000000000004);
+  EXPECT_EQ(second.about.name, "a \"b\"");
+  for (const auto& key : case_keys()) {
+    EXPECT_TRUE(!key.instead_of.empty() || second.given.contains(key.name)) << key.name;
+  }
+}
+
+TEST(Case, EveryShippedCaseIsRight) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(CASES_DIR)) {
+    if (entry.path().extension() != ".toml") continue;
+    ++count;
+    const Case c = read_case(MPI_COMM_WORLD, entry.path().string(), {});
+    EXPECT_EQ(c.about.name, entry.path().stem().string());
+    EXPECT_NO_THROW(solver_options(c, 3));
+  }
+  EXPECT_GE(count, 6);
+}
+
+TEST(Case, MissingFileIsToldOnAllRanks) {
+  try {
+    read_case(MPI_COMM_WORLD, "/nowhere/x.toml", {});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Errc::io);
+    EXPECT_EQ(error.sys_errno(), ENOENT);
+    EXPECT_STREQ(error.what(), "cannot read case file /nowhere/x.toml: No such file or directory");
+  }
+}
+
+TEST(NearestWord, CountsEdits) {
+  const std::vector<std::string> words{"energy", "step", "spans"};
+  EXPECT_EQ(nearest_word("stp", words), "step");
+  EXPECT_EQ(nearest_word("enegry", words), "energy");
+  EXPECT_EQ(nearest_word("x", {}), "");
+}
+
+}  // namespace
+}  // namespace tailrace::turbulence
