@@ -115,11 +115,13 @@ struct KernelInfo {
 };
 std::span<const KernelInfo> kernels();
 
+/// A line of the table of ways to exchange the blocks of a transform.
 struct ExchangeMethodInfo {
   std::string_view name;
   std::string_view summary;
-  std::string_view applies;
+  std::string_view applies;  ///< in words
 };
 std::span<const ExchangeMethodInfo> exchange_methods();
+
 
 }  // namespace tailrace::fft

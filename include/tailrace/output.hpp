@@ -24,10 +24,14 @@ enum class OutputMode { synchronous, hidden };
 
 struct OutputOptions {
   OutputMode mode = OutputMode::hidden;
-  int writers = 0;                          ///< writer ranks; 0 = chosen (see docs)
-  std::ptrdiff_t stripe_bytes = 1 << 20;    ///< file domains end at multiples of it; 0 = even shares
+  int writers = 0;                          ///< writer ranks; 0 = up to 4 a node (docs/files.md)
+  std::ptrdiff_t stripe_bytes = 1 << 20;    ///< file domains end at multiples of it (a multiple of
+                                            ///< 8); 0 = even shares
   int buffered_files = 2;                   ///< files that may be under way before `write` waits
-  std::string method = "auto";              ///< method of moving data to the writers, or "auto"
+  /// How data moves to the writers: a name of `move_methods()`, "push" (all ranks on one node: each
+  /// rank copies its items straight into the writers' staging buffers, in one pass) or "auto" (push
+  /// where it applies, else alltoallv).
+  std::string method = "auto";
   bool checksums = true;                    ///< xxHash of each piece, kept in the file
   Trace* trace = nullptr;                   ///< not owned
 };
@@ -77,17 +81,23 @@ class Output {
  public:
   /// Collective, blocking. Throws `Errc::invalid_input` on all ranks for options out of range.
   Output(const Comm& comm, OutputOptions options);
-  /// Waits for files under way; errors found now go to the log, so call `finish` first.
+  /// Waits for files under way; errors found now are only printed to stderr, so call `finish` first.
+  /// Collective, blocking.
   ~Output();
   Output(Output&&) noexcept;
 
   /// Writes `contents` to `path`. When it returns, the caller's arrays may be changed. Shapes must be
   /// the same from call to call for buffers to be reused. Waits if `buffered_files` are under way.
   /// Throws on all ranks the same `Errc::io` (errno, rank, path, step) for this file (synchronous)
-  /// or for an earlier one (hidden). Collective, blocking for the copy only if hidden.
+  /// or for an earlier one (hidden: then nothing of `contents` has been written, and the call may be
+  /// repeated). The `Output` stays usable. Collective, blocking for the copy only if hidden.
   void write(const std::string& path, const FileContents& contents);
   /// Waits until every file has its final name; throws like `write`. Collective, blocking.
   void finish();
+  /// Lets files under way get their final names as soon as all writers are done, rather than at the
+  /// next `write` or `finish`. Cheap; call it once a step, on all ranks. Never waits, never throws
+  /// for a failed file (the next `write` or `finish` does). Local.
+  void progress();
   const OutputStatistics& statistics() const;
   /// Path of the last file known on all ranks to be complete, or "".
   const std::string& last_complete() const;

@@ -55,6 +55,7 @@ class MessageImpl : public BlockExchange::Impl {
   MessageImpl(const Comm& comm, const BlockShape& blocks) : Impl(comm, blocks), comm_(comm.raw()) {
     std::ptrdiff_t end = 0;
     send_offsets_ = place_blocks(shape.send, end, -1);
+    receive_start_ = end;
     receive_offsets_ = place_blocks(shape.receive, end, rank);
     buffer_ = Buffer(end * shape.item_bytes);
     MPI_Datatype raw = MPI_DATATYPE_NULL;
@@ -79,6 +80,7 @@ class MessageImpl : public BlockExchange::Impl {
   OwnedType item_;
   Buffer buffer_;
   Table send_offsets_, receive_offsets_;
+  std::ptrdiff_t receive_start_ = 0;
 };
 
 // MPI's own non-blocking all-to-all; `WithTypes` is the variant with a datatype for each peer, whose
@@ -96,7 +98,7 @@ class CollectiveImpl : public MessageImpl {
         a.send_counts.push_back(count(shape.send, p, peer));
         a.receive_counts.push_back(count(shape.receive, p, peer));
         a.send_displs.push_back(to_int(at(send_offsets_, p, peer) * scale));
-        a.receive_displs.push_back(to_int(at(receive_offsets_, p, peer) * scale));
+        a.receive_displs.push_back(to_int((at(receive_offsets_, p, peer) - receive_start_) * scale));
         a.types.push_back(item_.raw());
       }
     }
@@ -104,13 +106,15 @@ class CollectiveImpl : public MessageImpl {
   void start(std::ptrdiff_t piece) override {
     auto& a = arguments_[static_cast<std::size_t>(piece)];
     auto* request = &requests_[static_cast<std::size_t>(piece)];
+    // Equal addresses would be taken for MPI_IN_PLACE by Open MPI.
+    std::byte* received = buffer_.data() + receive_start_ * shape.item_bytes;
     if constexpr (WithTypes) {
       check_mpi(MPI_Ialltoallw(buffer_.data(), a.send_counts.data(), a.send_displs.data(),
-                               a.types.data(), buffer_.data(), a.receive_counts.data(),
+                               a.types.data(), received, a.receive_counts.data(),
                                a.receive_displs.data(), a.types.data(), comm_, request));
     } else {
       check_mpi(MPI_Ialltoallv(buffer_.data(), a.send_counts.data(), a.send_displs.data(),
-                               item_.raw(), buffer_.data(), a.receive_counts.data(),
+                               item_.raw(), received, a.receive_counts.data(),
                                a.receive_displs.data(), item_.raw(), comm_, request));
     }
   }

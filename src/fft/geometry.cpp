@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "geometry.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+namespace tailrace::fft {
+
+namespace {
+
+std::vector<Range> split_all(std::ptrdiff_t count, int parts) {
+  std::vector<Range> ranges;
+  for (int part = 0; part < parts; ++part) ranges.push_back(split_evenly(count, parts, part));
+  return ranges;
+}
+
+}  // namespace
+
+Geometry Geometry::make(const Problem& problem, int rank) {
+  Geometry g;
+  g.problem = problem;
+  g.pz = problem.grid[0];
+  g.py = problem.grid[1];
+  g.rz = rank / g.py;
+  g.ry = rank % g.py;
+  g.z = Axis::make(problem.extents[0], problem.cutoff[0], false);
+  g.y = Axis::make(problem.extents[1], problem.cutoff[1], false);
+  g.x = Axis::make(problem.extents[2], problem.cutoff[2], g.real());
+  g.z_of = split_all(g.z.points, g.pz);
+  g.ky_of = split_all(g.y.kept(), g.pz);
+  g.y_of = split_all(g.y.points, g.py);
+  g.kx_of = split_all(g.x.kept(), g.py);
+  return g;
+}
+
+std::string find_fault(const Problem& problem, int num_ranks) {
+  const char* names[3] = {"z", "y", "x"};
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const auto n = problem.extents[axis];
+    if (n < 1) return fmt::format("extent {} of axis {}: must be at least 1", n, names[axis]);
+    const bool half = axis == 2 && problem.kind == Kind::real_to_complex;
+    const auto largest = half ? n / 2 : (n - 1) / 2;
+    const auto cutoff = problem.cutoff[axis];
+    if (cutoff < -1 || cutoff > largest) {
+      return fmt::format("cut-off {} of axis {} with {} points: must be 0 to {}, or -1 for all modes",
+                         cutoff, names[axis], n, largest);
+    }
+  }
+  if (problem.max_fields < 1) {
+    return fmt::format("max_fields {}: must be at least 1", problem.max_fields);
+  }
+  const auto grid = problem.grid;
+  if (grid[0] < 0 || grid[1] < 0 || (grid[0] == 0) != (grid[1] == 0) ||
+      (grid[0] > 0 && grid[0] * grid[1] != num_ranks)) {
+    return fmt::format("process grid {} x {} does not fit {} ranks: the product must be {}", grid[0],
+                       grid[1], num_ranks, num_ranks);
+  }
+  return "";
+}
+
+std::array<int, 2> choose_grid(const Problem& problem, int num_ranks) {
+  if (problem.grid[0] > 0) return problem.grid;
+  // A slab grid has one exchange instead of two; it ends when planes (or kept ky) run out.
+  const auto planes =
+      std::min(problem.extents[0],
+               problem.cutoff[1] < 0 ? problem.extents[1] : 2 * problem.cutoff[1] + 1);
+  int pz = static_cast<int>(std::min<std::ptrdiff_t>(num_ranks, planes));
+  while (num_ranks % pz != 0) --pz;
+  if (pz == 1 && num_ranks > planes) pz = num_ranks;  // a prime number of ranks: some stay idle
+  return {pz, num_ranks / pz};
+}
+
+}  // namespace tailrace::fft

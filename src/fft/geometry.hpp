@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "axis.hpp"
+#include "tailrace/box.hpp"
+#include "tailrace/fft.hpp"
+
+namespace tailrace::fft {
+
+/// Who holds what in the stages of a transform on a grid of pz x py ranks (rank = rz * py + ry).
+///   x stage   z part of rz, y part of ry, all x      -> kept kx
+///   y stage   z part of rz, kx part of ry, all y     -> kept ky
+///   z stage   ky part of rz, kx part of ry, all z    -> kept kz
+/// The first exchange is among the py ranks of equal rz, the second among the pz of equal ry.
+/// Plain data, made without MPI.
+struct Geometry {
+  Problem problem;
+  int pz = 1, py = 1, rz = 0, ry = 0;
+  Axis z, y, x;
+  std::vector<Range> z_of, ky_of;  ///< by rz
+  std::vector<Range> y_of, kx_of;  ///< by ry
+
+  bool real() const { return problem.kind == Kind::real_to_complex; }
+  Range zs() const { return z_of[static_cast<std::size_t>(rz)]; }
+  Range kys() const { return ky_of[static_cast<std::size_t>(rz)]; }
+  Range ys() const { return y_of[static_cast<std::size_t>(ry)]; }
+  Range kxs() const { return kx_of[static_cast<std::size_t>(ry)]; }
+
+  /// `problem.grid` has been chosen already.
+  static Geometry make(const Problem& problem, int rank);
+};
+
+/// Why `problem` cannot be transformed on `num_ranks` ranks, or "". Local.
+std::string find_fault(const Problem& problem, int num_ranks);
+/// The grid that is used when the user leaves it open. Local.
+std::array<int, 2> choose_grid(const Problem& problem, int num_ranks);
+
+/// `count` items in groups of `group`.
+constexpr std::ptrdiff_t num_groups(std::ptrdiff_t count, std::ptrdiff_t group) {
+  return (count + group - 1) / group;
+}
+
+}  // namespace tailrace::fft

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kernels of ducc0 (M. Reinecke; its FFT part is BSD-3-Clause). Its passes are templates over the
+// item type, so a panel is simply an array of SIMD items: no gather, no shuffle, every lane busy.
+#include "kernel.hpp"
+
+#ifdef TAILRACE_HAVE_DUCC
+
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wconversion"
+#pragma GCC diagnostic ignored "-Wshadow"
+#pragma GCC diagnostic ignored "-Wunused-parameter"
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+#include "ducc0/fft/fft1d_impl.h"
+#include "ducc0/infra/mav.cc"
+#include "ducc0/infra/string_utils.cc"
+#include "ducc0/infra/threading.cc"
+#pragma GCC diagnostic pop
+
+namespace tailrace::fft {
+
+namespace {
+
+using ducc0::detail_fft::cfftpass;
+using ducc0::detail_fft::rfftpass;
+using ducc0::detail_fft::tidx;
+
+template <class Real>
+using DuccVector = ducc0::native_simd<Real>;
+
+static_assert(sizeof(DuccVector<double>) == simd_bytes && sizeof(DuccVector<float>) == simd_bytes,
+              "ducc0 and this library must use the same SIMD width");
+
+template <class Real, class Pass, class Item>
+class DuccKernel : public Kernel<Real> {
+ public:
+  DuccKernel(std::ptrdiff_t n)
+      : n_(n), pass_(Pass::make_pass(static_cast<std::size_t>(n), false)) {}
+
+  Real* run(Direction direction, Real* panel, Real* scratch) const override {
+    auto* items = reinterpret_cast<Item*>(panel);
+    auto* copy = reinterpret_cast<Item*>(scratch);
+    void* result = pass_->exec(tidx<Item*>(), items, copy, copy + n_,
+                               direction == Direction::forward);
+    return static_cast<Real*>(result);
+  }
+
+  std::ptrdiff_t scratch_items() const override {
+    return (n_ + static_cast<std::ptrdiff_t>(pass_->bufsize())) *
+           static_cast<std::ptrdiff_t>(sizeof(Item) / sizeof(Real));
+  }
+
+ private:
+  std::ptrdiff_t n_;
+  decltype(Pass::make_pass(std::size_t{1}, false)) pass_;
+};
+
+template <class Real>
+std::unique_ptr<Kernel<Real>> make_ducc(std::ptrdiff_t n, bool real) {
+  if (real) {
+    return std::make_unique<DuccKernel<Real, rfftpass<Real>, DuccVector<Real>>>(n);
+  }
+  return std::make_unique<DuccKernel<Real, cfftpass<Real>, ducc0::Cmplx<DuccVector<Real>>>>(n);
+}
+
+}  // namespace
+
+bool ducc_available() { return true; }
+std::unique_ptr<Kernel<float>> make_ducc_float(std::ptrdiff_t n, bool real) {
+  return make_ducc<float>(n, real);
+}
+std::unique_ptr<Kernel<double>> make_ducc_double(std::ptrdiff_t n, bool real) {
+  return make_ducc<double>(n, real);
+}
+
+}  // namespace tailrace::fft
+
+#else
+
+namespace tailrace::fft {
+bool ducc_available() { return false; }
+std::unique_ptr<Kernel<float>> make_ducc_float(std::ptrdiff_t, bool) { return nullptr; }
+std::unique_ptr<Kernel<double>> make_ducc_double(std::ptrdiff_t, bool) { return nullptr; }
+}  // namespace tailrace::fft
+
+#endif

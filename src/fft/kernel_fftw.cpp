@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Kernels of FFTW (Frigo & Johnson 2005), the reference: a panel is turned into contiguous lines in
+// the first-level cache, where FFTW is at its best, and back.
+#include "kernel.hpp"
+#include "lines.hpp"
+
+#include <fftw3.h>
+
+namespace tailrace::fft {
+
+namespace {
+
+// FFTW's names for the two precisions.
+template <class Real>
+struct Api;
+template <>
+struct Api<double> {
+  using Plan = fftw_plan;
+  static constexpr auto plan_c2c = fftw_plan_many_dft;
+  static constexpr auto plan_r2r = fftw_plan_many_r2r;
+  static constexpr auto execute_c2c = fftw_execute_dft;
+  static constexpr auto execute_r2r = fftw_execute_r2r;
+  static constexpr auto destroy = fftw_destroy_plan;
+};
+template <>
+struct Api<float> {
+  using Plan = fftwf_plan;
+  static constexpr auto plan_c2c = fftwf_plan_many_dft;
+  static constexpr auto plan_r2r = fftwf_plan_many_r2r;
+  static constexpr auto execute_c2c = fftwf_execute_dft;
+  static constexpr auto execute_r2r = fftwf_execute_r2r;
+  static constexpr auto destroy = fftwf_destroy_plan;
+};
+
+template <class Real>
+class FftwLines {
+ public:
+  using Complex = Real[2];
+  FftwLines(std::ptrdiff_t n, bool real) : real_(real) {
+    const int length = static_cast<int>(n);
+    const int count = static_cast<int>(lanes<Real>);
+    Buffer lines(n * unit<Real> * static_cast<std::ptrdiff_t>(sizeof(Real)));
+    for (int d = 0; d < 2; ++d) {
+      if (real) {
+        const fftw_r2r_kind kind = d == 0 ? FFTW_R2HC : FFTW_HC2R;
+        plans_[d] = Api<Real>::plan_r2r(1, &length, count, lines.as<Real>(), nullptr, 1, length,
+                                        lines.as<Real>(), nullptr, 1, length, &kind, FFTW_MEASURE);
+      } else {
+        plans_[d] = Api<Real>::plan_c2c(1, &length, count, lines.as<Complex>(), nullptr, 1, length,
+                                        lines.as<Complex>(), nullptr, 1, length,
+                                        d == 0 ? FFTW_FORWARD : FFTW_BACKWARD, FFTW_MEASURE);
+      }
+    }
+  }
+  ~FftwLines() {
+    for (auto plan : plans_) {
+      if (plan != nullptr) Api<Real>::destroy(plan);
+    }
+  }
+  FftwLines(const FftwLines&) = delete;
+  FftwLines& operator=(const FftwLines&) = delete;
+
+  void run(Direction direction, Real* lines) const {
+    const auto plan = plans_[direction == Direction::forward ? 0 : 1];
+    if (real_) {
+      Api<Real>::execute_r2r(plan, lines, lines);
+    } else {
+      Api<Real>::execute_c2c(plan, reinterpret_cast<Complex*>(lines),
+                             reinterpret_cast<Complex*>(lines));
+    }
+  }
+  static constexpr RealOrder real_order = RealOrder::halfcomplex;
+
+ private:
+  typename Api<Real>::Plan plans_[2] = {};
+  bool real_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel<float>> make_fftw_float(std::ptrdiff_t n, bool real) {
+  return std::make_unique<LineKernel<float, FftwLines<float>>>(n, real);
+}
+std::unique_ptr<Kernel<double>> make_fftw_double(std::ptrdiff_t n, bool real) {
+  return std::make_unique<LineKernel<double, FftwLines<double>>>(n, real);
+}
+
+}  // namespace tailrace::fft

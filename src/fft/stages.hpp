@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <complex>
+#include <cstring>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "geometry.hpp"
+#include "kernel.hpp"
+#include "route.hpp"
+#include "tailrace/lanes.hpp"
+
+namespace tailrace::fft {
+
+/// The kernels of the three axes.
+template <class Real>
+struct Kernels {
+  std::shared_ptr<const Kernel<Real>> z, y, x;
+};
+
+/// One thread's panels in cache: `panel(i)` holds the i-th panel, which a kernel may have exchanged
+/// with the spare one.
+template <class Real>
+class Work {
+ public:
+  Work(const Geometry& g, const Kernels<Real>& kernels, int num_panels, std::ptrdiff_t tile_items)
+      : tile_(tile_items * static_cast<std::ptrdiff_t>(sizeof(Real))) {
+    const auto longest = std::max({g.z.points, g.y.points, g.x.points});
+    auto items = std::max({(longest + lanes<Real>)*unit<Real>, kernels.z->scratch_items(),
+                           kernels.y->scratch_items(), kernels.x->scratch_items()});
+    items = (items + 63) / 64 * 64 + 64;  // an odd number of lines apart
+    memory_ = Buffer((num_panels + 1) * items * static_cast<std::ptrdiff_t>(sizeof(Real)));
+    for (int i = 0; i < num_panels; ++i) panels_.push_back(memory_.as<Real>() + i * items);
+    spare_ = memory_.as<Real>() + num_panels * items;
+  }
+  Real* panel(int i) const { return panels_[static_cast<std::size_t>(i)]; }
+  Real* run(const Kernel<Real>& kernel, Direction direction, int i) {
+    Real*& mine = panels_[static_cast<std::size_t>(i)];
+    if (kernel.run(direction, mine, spare_) == spare_) std::swap(mine, spare_);
+    return mine;
+  }
+  /// Room for the planes of a slab grid between the x and y stages.
+  Real* tile() const { return tile_.as<Real>(); }
+  std::ptrdiff_t bytes() const { return memory_.bytes() + tile_.bytes(); }
+
+ private:
+  Buffer memory_, tile_;
+  std::vector<Real*> panels_;
+  Real* spare_ = nullptr;
+};
+
+/// What is done to one panel: the reads from and writes to exchanges, each fused with the transposition
+/// of the next or last stage. Functions are const and used by several threads at once.
+template <class Real>
+class Stages {
+ public:
+  static constexpr std::ptrdiff_t w = lanes<Real>;
+  static constexpr std::ptrdiff_t u = unit<Real>;
+  using V = Vector<Real>;
+
+  explicit Stages(const Geometry& geometry) : g(geometry) {
+    // Where the real and imaginary lanes of each kept kx stand in the kernel's panel; -1: zero.
+    for (std::size_t m = 0; m < g.x.row.size(); ++m) {
+      const auto row = g.x.row[m];
+      if (!g.real()) {
+        re_.push_back(row * u);
+        im_.push_back(row * u + w);
+      } else {
+        const bool real_only = row == 0 || 2 * row == g.x.points;
+        re_.push_back((row == 0 ? 0 : 2 * row - 1) * w);
+        im_.push_back(real_only ? -1 : 2 * row * w);
+      }
+    }
+  }
+
+  const Geometry& g;
+
+  std::ptrdiff_t kx_groups(int ry) const {
+    return num_groups(g.kx_of[static_cast<std::size_t>(ry)].count, w);
+  }
+  std::ptrdiff_t y_groups(int ry) const {
+    return num_groups(g.y_of[static_cast<std::size_t>(ry)].count, w);
+  }
+  /// Items of one field's plane between the x and y stages of a slab grid, each way.
+  std::ptrdiff_t tile_items() const {
+    return std::max(kx_groups(0) * padded(g.y.points), y_groups(0) * padded(g.x.kept())) * u;
+  }
+
+  // ---- x stage -----------------------------------------------------------------------------------
+
+  /// `rows` (at most w) rows of nx real points, `stride` items apart -> panel [nx][w].
+  void load_rows(const Real* field, std::ptrdiff_t stride, std::ptrdiff_t rows, Real* panel) const {
+    const auto nx = g.x.points;
+    if (rows < w) std::memset(panel, 0, static_cast<std::size_t>(nx * w) * sizeof(Real));
+    std::ptrdiff_t x0 = 0;
+    for (; rows == w && x0 + w <= nx; x0 += w) {
+      V square[w];
+      for (std::ptrdiff_t i = 0; i < w; ++i) square[i] = load(field + i * stride + x0);
+      transpose<Real>(square);
+      for (std::ptrdiff_t i = 0; i < w; ++i) store(panel + (x0 + i) * w, square[i]);
+    }
+    for (; x0 < nx; ++x0) {
+      for (std::ptrdiff_t i = 0; i < rows; ++i) panel[x0 * w + i] = field[i * stride + x0];
+    }
+  }
+  void store_rows(const Real* panel, std::ptrdiff_t rows, Real* field, std::ptrdiff_t stride) const {
+    const auto nx = g.x.points;
+    std::ptrdiff_t x0 = 0;
+    for (; rows == w && x0 + w <= nx; x0 += w) {
+      V square[w];
+      for (std::ptrdiff_t i = 0; i < w; ++i) square[i] = load(panel + (x0 + i) * w);
+      transpose<Real>(square);
+      for (std::ptrdiff_t i = 0; i < w; ++i) store(field + i * stride + x0, square[i]);
+    }
+    for (; x0 < nx; ++x0) {
+      for (std::ptrdiff_t i = 0; i < rows; ++i) field[i * stride + x0] = panel[x0 * w + i];
+    }
+  }
+  /// The same for complex points: panel [nx][2][w].
+  void load_rows(const std::complex<Real>* field, std::ptrdiff_t stride, std::ptrdiff_t rows,
+                 Real* panel) const {
+    std::memset(panel, 0, static_cast<std::size_t>(g.x.points * u) * sizeof(Real));
+    for (std::ptrdiff_t i = 0; i < rows; ++i) {
+      for (std::ptrdiff_t x = 0; x < g.x.points; ++x) {
+        panel[x * u + i] = field[i * stride + x].real();
+        panel[x * u + w + i] = field[i * stride + x].imag();
+      }
+    }
+  }
+  void store_rows(const Real* panel, std::ptrdiff_t rows, std::complex<Real>* field,
+                  std::ptrdiff_t stride) const {
+    for (std::ptrdiff_t i = 0; i < rows; ++i) {
+      for (std::ptrdiff_t x = 0; x < g.x.points; ++x) {
+        field[i * stride + x] = {panel[x * u + i], panel[x * u + w + i]};
+      }
+    }
+  }
+
+  /// Transformed panel of rows y0 ... y0 + rows (lanes over y) -> units with lanes over kx, at
+  /// target(ry, kx group) + y * u for each owner of kx.
+  template <class Target>
+  void scatter_kx(const Real* panel, std::ptrdiff_t y0, std::ptrdiff_t rows, Target&& target) const {
+    for (int ry = 0; ry < g.py; ++ry) {
+      const auto kxs = g.kx_of[static_cast<std::size_t>(ry)];
+      for (std::ptrdiff_t group = 0; group * w < kxs.count; ++group) {
+        const auto valid = std::min(w, kxs.count - group * w);
+        V re[w], im[w];
+        for (std::ptrdiff_t j = 0; j < w; ++j) {
+          const auto m = static_cast<std::size_t>(kxs.start + group * w + (j < valid ? j : 0));
+          re[j] = j < valid ? load(panel + re_[m]) : V{};
+          im[j] = j < valid && im_[m] >= 0 ? load(panel + im_[m]) : V{};
+        }
+        transpose<Real>(re);
+        transpose<Real>(im);
+        Real* out = target(ry, group) + y0 * u;
+        for (std::ptrdiff_t i = 0; i < rows; ++i) {
+          store(out + i * u, re[i]);
+          store(out + i * u + w, im[i]);
+        }
+      }
+    }
+  }
+
+  /// source(ry) = units of that rank's kx, lanes over y -> panel for the kernel, other modes zero.
+  template <class Source>
+  void gather_kx(Source&& source, Real* panel) const {
+    if (g.real()) {
+      const auto kept = std::min(g.x.points, 2 * g.x.kept() - 1) * w;
+      std::memset(panel + kept, 0, static_cast<std::size_t>(g.x.points * w - kept) * sizeof(Real));
+    } else {
+      zero_dropped(g.x, panel);
+    }
+    for (int ry = 0; ry < g.py; ++ry) {
+      const auto kxs = g.kx_of[static_cast<std::size_t>(ry)];
+      const Real* in = kxs.count > 0 ? source(ry) : nullptr;
+      for (std::ptrdiff_t j = 0; j < kxs.count; ++j) {
+        const auto m = static_cast<std::size_t>(kxs.start + j);
+        store(panel + re_[m], load(in + j * u));
+        if (im_[m] >= 0) store(panel + im_[m], load(in + j * u + w));
+      }
+    }
+  }
+
+  // ---- y stage -----------------------------------------------------------------------------------
+
+  /// source(ry) = units of that rank's y -> panel [ny].
+  template <class Source>
+  void gather_y(Source&& source, Real* panel) const {
+    for (int ry = 0; ry < g.py; ++ry) {
+      const auto ys = g.y_of[static_cast<std::size_t>(ry)];
+      if (ys.count > 0) copy(source(ry), panel + ys.start * u, ys.count);
+    }
+  }
+  /// Panel [ny], lanes over kx of `group` -> units with lanes over y, at target(ry, y group) + kx * u.
+  template <class Target>
+  void scatter_y(const Real* panel, std::ptrdiff_t group, Target&& target) const {
+    const auto kx0 = group * w;
+    const auto valid = std::min(w, g.kxs().count - kx0);
+    for (int ry = 0; ry < g.py; ++ry) {
+      const auto ys = g.y_of[static_cast<std::size_t>(ry)];
+      for (std::ptrdiff_t yg = 0; yg * w < ys.count; ++yg) {
+        const auto rows = std::min(w, ys.count - yg * w);
+        const Real* in = panel + (ys.start + yg * w) * u;
+        V re[w], im[w];
+        for (std::ptrdiff_t i = 0; i < w; ++i) {
+          re[i] = i < rows ? load(in + i * u) : V{};
+          im[i] = i < rows ? load(in + i * u + w) : V{};
+        }
+        transpose<Real>(re);
+        transpose<Real>(im);
+        Real* out = target(ry, yg) + kx0 * u;
+        for (std::ptrdiff_t j = 0; j < valid; ++j) {
+          store(out + j * u, re[j]);
+          store(out + j * u + w, im[j]);
+        }
+      }
+    }
+  }
+
+  // ---- y and z stages ----------------------------------------------------------------------------
+
+  static void copy(const Real* from, Real* to, std::ptrdiff_t units) {
+    std::memcpy(to, from, static_cast<std::size_t>(units * u) * sizeof(Real));
+  }
+  /// Kept modes `modes` of `axis`, contiguous in `from` -> their rows of a panel.
+  static void place_modes(const Axis& axis, Range modes, const Real* from, Real* panel) {
+    const auto low = axis.num_nonnegative;
+    const auto first = std::clamp<std::ptrdiff_t>(low - modes.start, 0, modes.count);
+    if (first > 0) copy(from, panel + modes.start * u, first);
+    if (first < modes.count) {
+      const auto row = axis.row[static_cast<std::size_t>(modes.start + first)];
+      copy(from + first * u, panel + row * u, modes.count - first);
+    }
+  }
+  /// Zeroes the rows of a panel that belong to modes which are not kept.
+  static void zero_dropped(const Axis& axis, Real* panel) {
+    const auto dropped = axis.points - axis.kept();
+    if (dropped == 0) return;
+    std::memset(panel + axis.num_nonnegative * u, 0,
+                static_cast<std::size_t>(dropped * u) * sizeof(Real));
+  }
+
+ private:
+  std::vector<std::ptrdiff_t> re_, im_;
+};
+
+}  // namespace tailrace::fft

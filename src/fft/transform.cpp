@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "engine.hpp"
+#include "move/block_exchange.hpp"
+
+namespace tailrace::fft {
+
+namespace {
+
+// Calls body(first, count) for groups of at most `most` of `total` fields.
+template <class Body>
+void in_groups(std::size_t total, int most, Body&& body) {
+  for (std::size_t first = 0; first < total; first += static_cast<std::size_t>(most)) {
+    body(first, std::min(static_cast<std::size_t>(most), total - first));
+  }
+}
+
+void check_call(bool kind_fits, std::size_t inputs, std::size_t outputs) {
+  if (!kind_fits) {
+    throw Error(Errc::invalid_input,
+                "this transform is of the other kind (real or complex physical arrays)");
+  }
+  if (inputs != outputs) {
+    throw Error(Errc::invalid_input,
+                fmt::format("{} fields in, {} out: must be as many", inputs, outputs));
+  }
+}
+
+}  // namespace
+
+template <class Real>
+Transform<Real>::Transform(const Comm& comm, const Problem& problem, const Options& options)
+    : engine_(std::make_unique<Engine>(comm, problem, options)) {}
+template <class Real>
+Transform<Real>::~Transform() = default;
+template <class Real>
+Transform<Real>::Transform(Transform&&) noexcept = default;
+
+template <class Real>
+const Layout& Transform<Real>::physical_layout() const {
+  return *engine_->physical_layout;
+}
+template <class Real>
+Box Transform<Real>::physical_box() const {
+  const auto& g = engine_->g;
+  return Box{3, {g.zs().start, g.ys().start, 0}, {g.zs().count, g.ys().count, g.x.points}};
+}
+template <class Real>
+const Layout& Transform<Real>::spectral_layout() const {
+  return *engine_->spectral_layout;
+}
+template <class Real>
+Memory Transform<Real>::spectral_memory() const {
+  const auto& g = engine_->g;
+  Memory memory;
+  memory.num_items = engine_->modes.num_modes();
+  if (memory.num_items == 0) return memory;
+  const auto nkx = g.kxs().count;
+  memory.boxes.push_back({0, {nkx, g.z.kept() * nkx, 1}});
+  return memory;
+}
+template <class Real>
+const Modes& Transform<Real>::modes() const {
+  return engine_->modes;
+}
+template <class Real>
+std::array<std::ptrdiff_t, 3> Transform<Real>::spectral_extents() const {
+  return {engine_->g.z.kept(), engine_->g.y.kept(), engine_->g.x.kept()};
+}
+
+template <class Real>
+void Transform<Real>::forward(std::span<const Real* const> fields, std::span<Complex* const> out) {
+  check_call(engine_->g.real(), fields.size(), out.size());
+  in_groups(fields.size(), problem().max_fields, [&](std::size_t first, std::size_t count) {
+    engine_->template forward<Real>(fields.subspan(first, count), out.subspan(first, count));
+  });
+}
+template <class Real>
+void Transform<Real>::backward(std::span<const Complex* const> in, std::span<Real* const> fields) {
+  check_call(engine_->g.real(), in.size(), fields.size());
+  in_groups(fields.size(), problem().max_fields, [&](std::size_t first, std::size_t count) {
+    engine_->template backward<Real>(in.subspan(first, count), fields.subspan(first, count));
+  });
+}
+template <class Real>
+void Transform<Real>::forward(std::span<const Complex* const> fields,
+                              std::span<Complex* const> out) {
+  check_call(!engine_->g.real(), fields.size(), out.size());
+  in_groups(fields.size(), problem().max_fields, [&](std::size_t first, std::size_t count) {
+    engine_->template forward<Complex>(fields.subspan(first, count), out.subspan(first, count));
+  });
+}
+template <class Real>
+void Transform<Real>::backward(std::span<const Complex* const> in,
+                               std::span<Complex* const> fields) {
+  check_call(!engine_->g.real(), in.size(), fields.size());
+  in_groups(fields.size(), problem().max_fields, [&](std::size_t first, std::size_t count) {
+    engine_->template backward<Complex>(in.subspan(first, count), fields.subspan(first, count));
+  });
+}
+
+template <class Real>
+const Problem& Transform<Real>::problem() const {
+  return engine_->g.problem;
+}
+template <class Real>
+std::string_view Transform<Real>::kernel() const {
+  return engine_->kernel_name;
+}
+template <class Real>
+std::string_view Transform<Real>::method() const {
+  return engine_->options.method;
+}
+template <class Real>
+std::string Transform<Real>::describe() const {
+  return engine_->describe();
+}
+template <class Real>
+std::ptrdiff_t Transform<Real>::buffer_bytes() const {
+  return engine_->buffer_bytes();
+}
+
+template class Transform<float>;
+template class Transform<double>;
+
+std::span<const ExchangeMethodInfo> exchange_methods() {
+  static const auto list = [] {
+    std::vector<ExchangeMethodInfo> infos;
+    for (const auto& method : block_methods()) {
+      infos.push_back({method.name, method.summary, method.applies});
+    }
+    return infos;
+  }();
+  return list;
+}
+
+}  // namespace tailrace::fft

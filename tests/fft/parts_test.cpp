@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <gtest/gtest.h>
+
+#include "fft/axis.hpp"
+#include "fft/geometry.hpp"
+#include "tailrace/lanes.hpp"
+
+namespace tailrace::fft {
+namespace {
+
+TEST(Axis, OrdersSignedModesAndCuts) {
+  const auto all = Axis::make(6, -1, false);
+  EXPECT_EQ(all.k, (std::vector<int>{0, 1, 2, -3, -2, -1}));
+  EXPECT_EQ(all.num_nonnegative, 3);
+  const auto cut = Axis::make(7, 2, false);
+  EXPECT_EQ(cut.k, (std::vector<int>{0, 1, 2, -2, -1}));
+  EXPECT_EQ(cut.row, (std::vector<std::ptrdiff_t>{0, 1, 2, 5, 6}));
+  const auto half = Axis::make(8, -1, true);
+  EXPECT_EQ(half.k, (std::vector<int>{0, 1, 2, 3, 4}));
+}
+
+template <class Real>
+void check_lanes() {
+  constexpr auto w = lanes<Real>;
+  Vector<Real> rows[w];
+  for (std::ptrdiff_t i = 0; i < w; ++i)
+    for (std::ptrdiff_t j = 0; j < w; ++j) rows[i][j] = static_cast<Real>(10 * i + j);
+  transpose<Real>(rows);
+  for (std::ptrdiff_t i = 0; i < w; ++i)
+    for (std::ptrdiff_t j = 0; j < w; ++j) EXPECT_EQ(rows[i][j], static_cast<Real>(10 * j + i));
+  Real pairs[2 * w];
+  for (std::ptrdiff_t i = 0; i < 2 * w; ++i) pairs[i] = static_cast<Real>(i);
+  for (std::ptrdiff_t count = 1; count <= w; ++count) {
+    Vector<Real> re, im;
+    load_interleaved<Real>(pairs, count, re, im);
+    for (std::ptrdiff_t i = 0; i < w; ++i) {
+      EXPECT_EQ(re[i], i < count ? static_cast<Real>(2 * i) : Real(0));
+      EXPECT_EQ(im[i], i < count ? static_cast<Real>(2 * i + 1) : Real(0));
+    }
+    std::vector<Real> out(static_cast<std::size_t>(2 * w), Real(-1));
+    store_interleaved<Real>(out.data(), count, re, im);
+    for (std::ptrdiff_t i = 0; i < 2 * w; ++i) {
+      EXPECT_EQ(out[static_cast<std::size_t>(i)], i < 2 * count ? static_cast<Real>(i) : Real(-1));
+    }
+  }
+}
+
+TEST(Lanes, TransposeAndInterleave) {
+  check_lanes<float>();
+  check_lanes<double>();
+}
+
+TEST(Geometry, EveryModeAndPointHasOneOwner) {
+  for (int pz = 1; pz <= 5; ++pz) {
+    for (int py = 1; py <= 5; ++py) {
+      const Problem problem{Kind::real_to_complex, {7, 3, 10}, {2, -1, 3}, {pz, py}, 1};
+      std::ptrdiff_t points = 0;
+      std::ptrdiff_t modes = 0;
+      for (int rank = 0; rank < pz * py; ++rank) {
+        const auto g = Geometry::make(problem, rank);
+        points += g.zs().count * g.ys().count * g.x.points;
+        modes += g.kys().count * g.kxs().count * g.z.kept();
+      }
+      EXPECT_EQ(points, 7 * 3 * 10);
+      EXPECT_EQ(modes, 5 * 3 * 4);
+    }
+  }
+}
+
+TEST(Geometry, ChoosesSlabsWhileThereArePlanes) {
+  const Problem problem{Kind::real_to_complex, {8, 8, 8}, {-1, -1, -1}, {0, 0}, 1};
+  EXPECT_EQ(choose_grid(problem, 4), (std::array<int, 2>{4, 1}));
+  EXPECT_EQ(choose_grid(problem, 16), (std::array<int, 2>{8, 2}));
+}
+
+}  // namespace
+}  // namespace tailrace::fft
