@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/completion.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+namespace tailrace::store {
+
+Completion::Completion(const Comm& comm, WriterThread& thread, int slots)
+    : comm_(comm.raw()), thread_(thread), slots_(static_cast<std::size_t>(slots)) {}
+
+void Completion::begin(bool is_writer) {
+  Slot& file = slot(num_begun_++);
+  file.stage = Stage::writing;
+  file.failing_rank = comm_.num_ranks();
+  file.posted = is_writer;
+  file.job.failure.reset();
+  if (is_writer) thread_.post(file.job, FileJob::Kind::write);
+}
+
+bool Completion::job_done(Slot& file, bool wait) {
+  if (!file.posted) return true;
+  if (wait) thread_.wait(file.job);
+  return thread_.done(file.job);
+}
+
+void Completion::start_agreement(Slot& file, Stage stage) {
+  own_vote_ = file.posted && file.job.failure ? comm_.rank() : comm_.num_ranks();
+  check_mpi(MPI_Iallreduce(&own_vote_, &vote_, 1, MPI_INT, MPI_MIN, comm_.raw(), &request_));
+  file.stage = stage;
+}
+
+// Waits by polling with naps, so that a waiting rank leaves its core to the others.
+bool Completion::agreement_done(bool wait) {
+  constexpr int polls = 200;
+  constexpr std::chrono::microseconds longest_nap{500};
+  std::chrono::microseconds nap{20};
+  for (int i = 0;; ++i) {
+    int done = 0;
+    check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
+    if (done != 0) return true;
+    if (!wait) return false;
+    if (i < polls) continue;
+    std::this_thread::sleep_for(nap);
+    nap = std::min(2 * nap, longest_nap);
+  }
+}
+
+// One stage of the oldest file that has not ended; false if it cannot be passed yet. Strictly one
+// file after another, so that every rank starts the reductions in the same order.
+bool Completion::advance(bool wait) {
+  Slot& file = slot(num_ended_);
+  switch (file.stage) {
+    case Stage::writing:
+      if (!job_done(file, wait)) return false;
+      start_agreement(file, Stage::agreeing);
+      return true;
+    case Stage::agreeing: {
+      if (!agreement_done(wait)) return false;
+      const bool is_metadata_rank = comm_.rank() == 0;
+      file.failing_rank = vote_;
+      if (vote_ < comm_.num_ranks()) {
+        if (is_metadata_rank) file.job.task.discard();
+        break;
+      }
+      file.posted = is_metadata_rank;
+      file.stage = Stage::committing;
+      if (is_metadata_rank) thread_.post(file.job, FileJob::Kind::commit);
+      return true;
+    }
+    case Stage::committing:
+      if (!job_done(file, wait)) return false;
+      start_agreement(file, Stage::agreeing_commit);
+      return true;
+    case Stage::agreeing_commit:
+      if (!agreement_done(wait)) return false;
+      file.failing_rank = vote_;
+      if (vote_ < comm_.num_ranks() && comm_.rank() == 0) file.job.task.discard();
+      break;
+    case Stage::ended: break;
+  }
+  file.stage = Stage::ended;
+  ++num_ended_;
+  return true;
+}
+
+void Completion::progress() {
+  while (num_ended_ < num_begun_ && advance(false)) {
+  }
+}
+
+void Completion::wait(std::int64_t count) {
+  while (num_ended_ < std::min(count, num_begun_)) advance(true);
+}
+
+std::int64_t Completion::find(const std::string& path, std::int64_t from) {
+  for (auto number = from; number < num_begun_; ++number) {
+    if (slot(number).job.task.path() == path) return number;
+  }
+  return -1;
+}
+
+void Completion::check(std::int64_t number) {
+  Slot& file = slot(number);
+  if (file.failing_rank == comm_.num_ranks()) return;
+  const bool mine = file.failing_rank == comm_.rank();
+  agree(comm_.raw(), mine ? &*file.job.failure : nullptr);
+}
+
+}  // namespace tailrace::store

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tailrace/output.hpp"
+
+namespace tailrace::store {
+
+/// Pieces of the checksum table are cut at multiples of this within each dataset.
+inline constexpr std::ptrdiff_t piece_bytes = 1 << 20;
+
+/// A row of the checksum table `/tailrace/checksums` (unsigned 64-bit numbers in the file).
+struct ChecksumRow {
+  std::uint64_t variable = 0;  ///< place in the table's attribute `variables`
+  std::uint64_t offset = 0;    ///< first byte, counted from the dataset's start
+  std::uint64_t bytes = 0;
+  std::uint64_t xxh3 = 0;      ///< XXH3_64bits of these bytes
+};
+static_assert(sizeof(ChecksumRow) == 32);
+
+/// Everything of an HDF5 file but the variables' data: its bytes, and where the data goes.
+struct FileImage {
+  struct Extent {
+    std::ptrdiff_t file_offset = 0;
+    std::ptrdiff_t start = 0;  ///< place in `bytes`
+    std::ptrdiff_t count = 0;
+  };
+  std::vector<Extent> extents;
+  std::vector<std::byte> bytes;
+  std::vector<std::ptrdiff_t> data_offsets;  ///< of each variable; -1 if it has no items
+  std::ptrdiff_t table_offset = -1;
+  std::ptrdiff_t total_bytes = 0;
+};
+
+/// Lays out a file with the HDF5 library in memory: no disk is touched, so that it takes the same
+/// short time however busy the disk is. Datasets of at least a stripe start at a multiple of
+/// `stripe_bytes`. `table_rows` < 0 leaves the checksum table out. Local.
+void build_image(const FileContents& contents, std::ptrdiff_t stripe_bytes,
+                 std::ptrdiff_t table_rows, FileImage& image);
+
+}  // namespace tailrace::store

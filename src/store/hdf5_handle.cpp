@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/hdf5_handle.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace::store {
+
+Hdf5Handle::Hdf5Handle(hid_t id, Close close, const std::string& what) : id_(id), close_(close) {
+  if (id_ < 0) throw Error(Errc::io, fmt::format("HDF5 failed: {}", what), errno);
+}
+
+void Hdf5Handle::reset() {
+  if (id_ >= 0) close_(id_);
+  id_ = -1;
+}
+
+void check_hdf5(herr_t status, const std::string& what) {
+  if (status < 0) throw Error(Errc::io, fmt::format("HDF5 failed: {}", what), errno);
+}
+
+QuietHdf5::QuietHdf5() {
+  H5Eget_auto2(H5E_DEFAULT, &function_, &data_);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
+
+QuietHdf5::~QuietHdf5() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
+
+hid_t native_type(ItemType type) {
+  switch (type) {
+    case ItemType::float32: return H5T_NATIVE_FLOAT;
+    case ItemType::float64: return H5T_NATIVE_DOUBLE;
+    case ItemType::int32: return H5T_NATIVE_INT32;
+    case ItemType::int64: return H5T_NATIVE_INT64;
+  }
+  throw Error(Errc::internal, "unknown item type");
+}
+
+namespace {
+
+void write_attribute(hid_t object, const std::string& name, hid_t type, hid_t space,
+                     const void* data) {
+  const Hdf5Handle attribute(
+      H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+      "create attribute " + name);
+  check_hdf5(H5Awrite(attribute.id(), type, data), "write attribute " + name);
+}
+
+void write_value(hid_t object, const std::string& name, std::int64_t value) {
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "attribute space");
+  write_attribute(object, name, H5T_NATIVE_INT64, space.id(), &value);
+}
+
+void write_value(hid_t object, const std::string& name, double value) {
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "attribute space");
+  write_attribute(object, name, H5T_NATIVE_DOUBLE, space.id(), &value);
+}
+
+void write_value(hid_t object, const std::string& name, const std::string& value) {
+  write_string_attribute(object, name, value);
+}
+
+void write_value(hid_t object, const std::string& name, const std::vector<double>& value) {
+  const hsize_t count = value.size();
+  const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose, "attribute space");
+  write_attribute(object, name, H5T_NATIVE_DOUBLE, space.id(), value.data());
+}
+
+std::string read_string(hid_t attribute, hid_t type) {
+  if (H5Tis_variable_str(type) > 0) {
+    char* text = nullptr;
+    const Hdf5Handle memory(H5Tcopy(type), H5Tclose, "copy string type");
+    check_hdf5(H5Aread(attribute, memory.id(), &text), "read attribute");
+    std::string out = text != nullptr ? text : "";
+    H5free_memory(text);
+    return out;
+  }
+  std::string out(H5Tget_size(type), '\0');
+  check_hdf5(H5Aread(attribute, type, out.data()), "read attribute");
+  out.resize(std::min(out.find('\0'), out.size()));
+  return out;
+}
+
+bool read_attribute(hid_t attribute, AttributeValue& value) {
+  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose, "attribute type");
+  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose, "attribute space");
+  const auto kind = H5Tget_class(type.id());
+  const auto items = H5Sget_simple_extent_npoints(space.id());
+  const bool scalar = items == 1 && H5Sget_simple_extent_ndims(space.id()) == 0;
+  if (kind == H5T_STRING && items == 1) {
+    value = read_string(attribute, type.id());
+  } else if (kind == H5T_INTEGER && items == 1) {
+    std::int64_t number = 0;
+    check_hdf5(H5Aread(attribute, H5T_NATIVE_INT64, &number), "read attribute");
+    value = number;
+  } else if (kind == H5T_FLOAT && scalar) {
+    double number = 0;
+    check_hdf5(H5Aread(attribute, H5T_NATIVE_DOUBLE, &number), "read attribute");
+    value = number;
+  } else if (kind == H5T_FLOAT && items >= 0) {
+    std::vector<double> numbers(static_cast<std::size_t>(items));
+    if (items > 0) check_hdf5(H5Aread(attribute, H5T_NATIVE_DOUBLE, numbers.data()), "read attribute");
+    value = numbers;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void write_string_attribute(hid_t object, const std::string& name, const std::string& text) {
+  const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "string type");
+  check_hdf5(H5Tset_size(type.id(), text.size() + 1), "string size");
+  check_hdf5(H5Tset_cset(type.id(), H5T_CSET_UTF8), "string character set");
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "attribute space");
+  write_attribute(object, name, type.id(), space.id(), text.c_str());
+}
+
+void write_attributes(hid_t object, const Attributes& attributes) {
+  for (const auto& [name, value] : attributes) {
+    std::visit([&, &key = name](const auto& v) { write_value(object, key, v); }, value);
+  }
+}
+
+Attributes read_attributes(hid_t object) {
+  H5O_info_t info{};
+  check_hdf5(H5Oget_info2(object, &info, H5O_INFO_NUM_ATTRS), "count attributes");
+  Attributes found;
+  for (hsize_t i = 0; i < info.num_attrs; ++i) {
+    const Hdf5Handle attribute(H5Aopen_by_idx(object, ".", H5_INDEX_NAME, H5_ITER_INC, i,
+                                              H5P_DEFAULT, H5P_DEFAULT),
+                               H5Aclose, "open attribute");
+    std::string name(static_cast<std::size_t>(H5Aget_name(attribute.id(), 0, nullptr)), '\0');
+    H5Aget_name(attribute.id(), name.size() + 1, name.data());
+    AttributeValue value;
+    if (read_attribute(attribute.id(), value)) found.emplace_back(name, std::move(value));
+  }
+  return found;
+}
+
+}  // namespace tailrace::store

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <utility>
+
+#include <hdf5.h>
+
+#include "tailrace/output.hpp"
+
+namespace tailrace::store {
+
+/// Owner of one HDF5 handle. Throws `Errc::io` naming `what` if HDF5 gave none.
+class Hdf5Handle {
+ public:
+  using Close = herr_t (*)(hid_t);
+  Hdf5Handle(hid_t id, Close close, const std::string& what);
+  Hdf5Handle(Hdf5Handle&& other) noexcept
+      : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Hdf5Handle& operator=(Hdf5Handle&&) = delete;
+  ~Hdf5Handle() { reset(); }
+  hid_t id() const { return id_; }
+  void reset();
+
+ private:
+  hid_t id_;
+  Close close_;
+};
+
+/// Throws `Errc::io` naming `what` if an HDF5 call failed.
+void check_hdf5(herr_t status, const std::string& what);
+
+/// Keeps HDF5 from printing its error stack while it lives.
+class QuietHdf5 {
+ public:
+  QuietHdf5();
+  ~QuietHdf5();
+  QuietHdf5(const QuietHdf5&) = delete;
+  QuietHdf5& operator=(const QuietHdf5&) = delete;
+
+ private:
+  H5E_auto2_t function_ = nullptr;
+  void* data_ = nullptr;
+};
+
+hid_t native_type(ItemType type);
+
+/// Writes `attributes` to an object. `Errc::io` on failure.
+void write_attributes(hid_t object, const Attributes& attributes);
+/// Writes one string attribute of fixed length.
+void write_string_attribute(hid_t object, const std::string& name, const std::string& text);
+/// Reads the attributes of an object that fit `AttributeValue`; leaves out the others.
+Attributes read_attributes(hid_t object);
+
+}  // namespace tailrace::store

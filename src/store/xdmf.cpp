@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// XDMF 3: https://www.xdmf.org/index.php/XDMF_Model_and_Format
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tailrace/error.hpp"
+#include "tailrace/output.hpp"
+
+namespace tailrace {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string escape(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    switch (c) {
+      case '&': out += "&amp;"; break;
+      case '<': out += "&lt;"; break;
+      case '>': out += "&gt;"; break;
+      case '"': out += "&quot;"; break;
+      default: out += c;
+    }
+  }
+  return out;
+}
+
+struct Grid {
+  std::string dimensions;  // "nz ny nx"
+  std::string spacing;     // "dz dy dx"
+  std::string number;      // attributes of a DataItem: type and precision
+};
+
+std::string describe_grid(const Grid& grid, const std::string& file, double time_s,
+                          std::span<const std::string> variables) {
+  auto text = fmt::format(
+      "      <Grid Name=\"{}\" GridType=\"Uniform\">\n"
+      "        <Time Value=\"{}\"/>\n"
+      "        <Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"{}\"/>\n"
+      "        <Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n"
+      "          <DataItem Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" Format=\"XML\">0 0 0"
+      "</DataItem>\n"
+      "          <DataItem Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" Format=\"XML\">{}"
+      "</DataItem>\n"
+      "        </Geometry>\n",
+      escape(fs::path(file).stem().string()), time_s, grid.dimensions, grid.spacing);
+  for (const auto& variable : variables) {
+    text += fmt::format(
+        "        <Attribute Name=\"{0}\" AttributeType=\"Scalar\" Center=\"Node\">\n"
+        "          <DataItem Dimensions=\"{1}\" {2} Format=\"HDF\">{3}:/{0}</DataItem>\n"
+        "        </Attribute>\n",
+        escape(variable), grid.dimensions, grid.number, escape(file));
+  }
+  return text + "      </Grid>\n";
+}
+
+void write_whole(const std::string& path, const std::string& text) {
+  const std::string partial = path + ".partial";
+  std::FILE* file = std::fopen(partial.c_str(), "w");
+  int error = file == nullptr ? errno : 0;
+  if (file != nullptr) {
+    errno = 0;
+    if (std::fwrite(text.data(), 1, text.size(), file) != text.size()) error = errno != 0 ? errno : EIO;
+    if (std::fclose(file) != 0 && error == 0) error = errno;
+    if (error == 0 && std::rename(partial.c_str(), path.c_str()) != 0) error = errno;
+    if (error != 0) std::remove(partial.c_str());
+  }
+  if (error != 0) {
+    throw Error(Errc::io,
+                fmt::format("cannot write {}: {} (errno {})", path, std::strerror(error), error), error);
+  }
+}
+
+std::string number_of(ItemType type) {
+  const bool is_float = type == ItemType::float32 || type == ItemType::float64;
+  return fmt::format("NumberType=\"{}\" Precision=\"{}\"", is_float ? "Float" : "Int",
+                     item_bytes(type));
+}
+
+}  // namespace
+
+void write_xdmf(const Comm& comm, const std::string& path, std::span<const std::string> files,
+                std::span<const double> times_s, std::span<const std::string> variables,
+                std::span<const std::ptrdiff_t> extents, std::span<const double> spacing,
+                ItemType type) {
+  run_agreed(comm.raw(), [&] {
+    if (comm.rank() != 0) return;
+    if (files.size() != times_s.size() || extents.size() != 3 || spacing.size() != 3) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("write_xdmf: {} files need as many times (not {}), and extents and "
+                              "spacing 3 numbers (not {} and {})",
+                              files.size(), times_s.size(), extents.size(), spacing.size()));
+    }
+    const Grid grid{fmt::format("{}", fmt::join(extents, " ")),
+                    fmt::format("{}", fmt::join(spacing, " ")), number_of(type)};
+    std::string text =
+        "<?xml version=\"1.0\" ?>\n<!DOCTYPE Xdmf SYSTEM \"Xdmf.dtd\" []>\n<Xdmf Version=\"3.0\">\n"
+        "  <Domain>\n    <Grid Name=\"time series\" GridType=\"Collection\" "
+        "CollectionType=\"Temporal\">\n";
+    const auto folder = fs::absolute(path).parent_path();
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const auto file = fs::absolute(files[i]).lexically_normal().lexically_relative(folder.lexically_normal());
+      text += describe_grid(grid, file.string(), times_s[i], variables);
+    }
+    write_whole(path, text + "    </Grid>\n  </Domain>\n</Xdmf>\n");
+  });
+}
+
+}  // namespace tailrace
