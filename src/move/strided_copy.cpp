@@ -2,9 +2,11 @@
 #include "move/strided_copy.hpp"
 
 #include <algorithm>
-#include <cassert>
+#include <array>
+#include <bit>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 
 namespace tailrace {
 
@@ -12,28 +14,76 @@ namespace {
 
 using Axis = StridedCopy::Axis;
 
-/// Items along one side of a tile: 16 x 16 items of 16 bytes are 4 KiB on each side.
-constexpr std::ptrdiff_t tile_items = 16;
-
-/// Copies the two innermost axes, item by item, `bytes` known at compile time.
+/// Copies the two innermost axes item by item, `bytes` known at compile time.
 template <std::size_t bytes>
-void copy_plane(const Axis& outer, const Axis& inner, const std::byte* from, std::byte* to) {
-  for (std::ptrdiff_t i0 = 0; i0 < outer.extent; i0 += tile_items) {
-    const auto i1 = std::min(outer.extent, i0 + tile_items);
-    for (std::ptrdiff_t j0 = 0; j0 < inner.extent; j0 += tile_items) {
-      const auto j1 = std::min(inner.extent, j0 + tile_items);
-      for (auto i = i0; i < i1; ++i) {
-        const auto* source = from + i * outer.from_stride;
-        auto* destination = to + i * outer.to_stride;
-        for (auto j = j0; j < j1; ++j) {
-          std::memcpy(destination + j * inner.to_stride, source + j * inner.from_stride, bytes);
-        }
-      }
+void copy_items(const Axis& outer, const Axis& inner, const std::byte* from, std::byte* to) {
+  for (std::ptrdiff_t i = 0; i < outer.extent; ++i) {
+    for (std::ptrdiff_t j = 0; j < inner.extent; ++j) {
+      std::memcpy(to + i * outer.to_stride + j * inner.to_stride,
+                  from + i * outer.from_stride + j * inner.from_stride, bytes);
     }
   }
 }
 
-/// The same for items of any size, which are long enough not to need tiles or are rare.
+/// Transposes a square of `side` x `side` items: rows of `from` become columns of `to`. Whole cache
+/// lines are read and written (side * bytes is one), so nothing needs to stay in a cache, whose
+/// sets would be too few for strides of a power of two.
+template <std::size_t bytes, std::size_t side>
+void transpose_square(const std::byte* from, std::ptrdiff_t from_stride, std::byte* to,
+                      std::ptrdiff_t to_stride) {
+  using Item = std::array<std::byte, bytes>;
+  std::array<std::array<Item, side>, side> rows;
+  for (std::size_t j = 0; j < side; ++j) {
+    std::memcpy(rows[j].data(), from + static_cast<std::ptrdiff_t>(j) * from_stride,
+                sizeof rows[j]);
+  }
+  for (std::size_t i = 0; i < side; ++i) {
+    std::array<Item, side> column;
+    for (std::size_t j = 0; j < side; ++j) column[j] = rows[j][i];
+    std::memcpy(to + static_cast<std::ptrdiff_t>(i) * to_stride, column.data(), sizeof column);
+  }
+}
+
+/// Copies a plane whose `outer` axis is contiguous in the source and whose `inner` axis is
+/// contiguous in the destination. The walk goes along the rows of that side whose rows are farther
+/// apart: the other side's then lie near enough to stay in the cache and its tables of pages.
+template <std::size_t bytes>
+void transpose_plane(const Axis& outer, const Axis& inner, const std::byte* from, std::byte* to) {
+  constexpr std::size_t side = std::clamp<std::size_t>(std::bit_floor(64 / bytes), 2, 16);
+  constexpr auto step = static_cast<std::ptrdiff_t>(side);
+  constexpr auto item = static_cast<std::ptrdiff_t>(bytes);
+  constexpr std::ptrdiff_t run = std::max<std::ptrdiff_t>(4096 / item, step);
+  const bool along_source = std::abs(outer.to_stride) < std::abs(inner.from_stride);
+  const auto width = along_source ? run : step;  // of a strip of source rows
+  const auto whole_i = outer.extent / step * step;
+  const auto whole_j = inner.extent / step * step;
+  for (std::ptrdiff_t i0 = 0; i0 < whole_i; i0 += width) {
+    const auto i1 = std::min(whole_i, i0 + width);
+    for (std::ptrdiff_t j = 0; j < whole_j; j += step) {
+      for (auto i = i0; i < i1; i += step) {
+        transpose_square<bytes, side>(from + i * item + j * inner.from_stride, inner.from_stride,
+                                      to + i * outer.to_stride + j * item, outer.to_stride);
+      }
+    }
+  }
+  const Axis rest_i{outer.extent - whole_i, outer.from_stride, outer.to_stride};
+  const Axis rest_j{inner.extent - whole_j, inner.from_stride, inner.to_stride};
+  const Axis squares_i{whole_i, outer.from_stride, outer.to_stride};
+  copy_items<bytes>(rest_i, inner, from + whole_i * item, to + whole_i * outer.to_stride);
+  copy_items<bytes>(squares_i, rest_j, from + whole_j * inner.from_stride, to + whole_j * item);
+}
+
+template <std::size_t bytes>
+void copy_plane(const Axis& outer, const Axis& inner, const std::byte* from, std::byte* to) {
+  const auto item = static_cast<std::ptrdiff_t>(bytes);
+  if (outer.from_stride == item && inner.to_stride == item) {
+    transpose_plane<bytes>(outer, inner, from, to);
+  } else {
+    copy_items<bytes>(outer, inner, from, to);
+  }
+}
+
+/// The same for items of any size, which are long enough not to need squares, or are rare.
 void copy_rows(const Axis& outer, const Axis& inner, std::ptrdiff_t bytes, const std::byte* from,
                std::byte* to) {
   for (std::ptrdiff_t i = 0; i < outer.extent; ++i) {
@@ -103,7 +153,7 @@ StridedCopy::StridedCopy(const Box& box, const StridedSide& from, const StridedS
 }
 
 /// Merges what is contiguous, then puts the destination's fastest axis last and the source's
-/// fastest before it (if another), so that the last two are the tile.
+/// fastest before it (if another), so that the last two are a plane.
 void StridedCopy::order_axes() {
   std::array<Axis, max_dims> kept{};
   std::size_t count = 0;

@@ -23,7 +23,7 @@ StridedSide packed_side(const Box& box, std::ptrdiff_t offset);
 
 /// The one routine that copies a box between two memories. Axes that are contiguous on both sides
 /// are merged, contiguous rows are copied by memcpy, and when the fastest axes of the two sides
-/// differ, the two are walked in cache-sized tiles.
+/// differ, the two are transposed in squares of a cache line.
 class StridedCopy {
  public:
   StridedCopy() = default;

@@ -44,6 +44,17 @@ TEST(StridedCopy, AllOrdersAndSizesOfThreeAxes) {
   } while (std::ranges::next_permutation(from_order).found);
 }
 
+TEST(StridedCopy, PlanesLongerThanAStrip) {
+  const Box wide{3, {0, 0, 0}, {37, 2, 1101}};
+  const Box tall{3, {0, 0, 0}, {1101, 2, 37}};
+  for (const std::ptrdiff_t bytes : {4, 8, 16}) {
+    for (const auto& box : {wide, tall}) {
+      check(box, box, std::vector{0, 1, 2}, std::vector{1, 2, 0}, 0, bytes);
+      check(box, box, std::vector{0, 1, 2}, std::vector{2, 1, 0}, 0, bytes);
+    }
+  }
+}
+
 TEST(StridedCopy, FiveAxesAndExtentsOfOne) {
   const Box box{5, {0, 0, 0, 0, 0}, {3, 1, 4, 2, 5}};
   std::vector<int> order{0, 1, 2, 3, 4};
