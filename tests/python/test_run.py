@@ -55,14 +55,14 @@ def test_default_run_dir_is_named_after_the_case(stage: Path) -> None:
 
 
 def test_error_text_and_status_of_the_program_are_kept(stage: Path) -> None:
-    done = run(write_case(stage, "# fail"), "-n", "3", "--run-dir", "out")
+    done = run(write_case(stage, "# do: fail"), "-n", "3", "--run-dir", "out")
     assert done.returncode == 3
     assert done.stderr == "tailrace-turbulence: [grid] n = 7: not so\n"
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_signal_reaches_every_rank_and_not_the_launcher(stage: Path, number: int) -> None:
-    case = write_case(stage, "# wait")
+    case = write_case(stage, "# do: wait")
     process = subprocess.Popen(
         [*COMMAND, case, "-n", "2", "--run-dir", "out"], stderr=subprocess.PIPE, text=True
     )
