@@ -32,6 +32,7 @@ class Request:
     threads: int
     cores: int
     is_root: bool
+    has_ssh: bool
 
 
 def _srun(path: str, request: Request) -> Launch:
@@ -46,6 +47,8 @@ def _open_mpi(path: str, request: Request) -> Launch:
     busy = request.ranks * request.threads
     # A rank that waits must leave the processor to the writer threads, unless each has its own.
     environment = {"OMPI_MCA_mpi_yield_when_idle": "1"} if busy >= request.cores else {}
+    if not request.has_ssh:  # mpirun insists on a remote shell, even on one machine
+        environment["OMPI_MCA_plm_rsh_agent"] = "/bin/false"
     if request.ranks > request.cores:
         prefix.append("--oversubscribe")
     return Launch("Open MPI", prefix, environment)
@@ -77,12 +80,14 @@ def find_launcher(ranks: int, threads: int, environ: Mapping[str, str] | None = 
     if ranks < 1:
         raise TailraceError(f"-n {ranks}: at least one rank is needed", status=2)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    request = Request(ranks, threads, cores or 1, hasattr(os, "geteuid") and os.geteuid() == 0)
     own = env.get("TAILRACE_LAUNCHER")
     if own:
         words = [word.replace("{ranks}", str(ranks)) for word in shlex.split(own)]
         return Launch("TAILRACE_LAUNCHER", words)
     path = env.get("PATH")
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    has_ssh = any(shutil.which(name, path=path) for name in ("ssh", "rsh"))
+    request = Request(ranks, threads, cores or 1, is_root, has_ssh)
     srun = shutil.which("srun", path=path)
     if "SLURM_JOB_ID" in env and srun:
         return _srun(srun, request)

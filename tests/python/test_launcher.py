@@ -31,7 +31,7 @@ def test_srun_inside_a_slurm_job(tmp_path: Path) -> None:
 def test_open_mpi_as_root_and_with_more_ranks_than_cores(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    env = machine(tmp_path, mpirun="mpirun (Open MPI) 4.1.4")
+    env = machine(tmp_path, mpirun="mpirun (Open MPI) 4.1.4", ssh="ssh")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1}, raising=False)
     few, many = find_launcher(1, 1, env), find_launcher(3, 1, env)
@@ -42,6 +42,11 @@ def test_open_mpi_as_root_and_with_more_ranks_than_cores(
     assert many.environment["OMPI_MCA_mpi_yield_when_idle"] == "1"
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     assert "--allow-run-as-root" not in find_launcher(1, 1, env).prefix
+
+
+def test_open_mpi_without_ssh(tmp_path: Path) -> None:
+    env = machine(tmp_path, mpirun="mpirun (Open MPI) 4.1.4")
+    assert "OMPI_MCA_plm_rsh_agent" in find_launcher(2, 1, env).environment
 
 
 def test_mpich_by_either_name(tmp_path: Path) -> None:
