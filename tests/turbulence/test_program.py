@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program's results and files. Tests marked `slow` take more than a few seconds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from turbulence_program import CASES, ENVIRONMENT, TINY, command, needs_program, statistics, succeed
+
+pytestmark = needs_program
+
+
+def test_taylor_green_follows_the_published_start(run: Path) -> None:
+    """spectralDNS, 64^3, dt = 0.01, t = 0.1: E = 0.124953117517."""
+    lines = succeed(2, CASES / "taylor_green.toml", run, "time.end=0.1", "output.mode=none")
+    assert lines[0]["energy"] == pytest.approx(0.125, abs=1e-15)
+    assert lines[0]["enstrophy"] == pytest.approx(0.375, abs=1e-15)
+    assert lines[-1]["time"] == pytest.approx(0.1, abs=1e-12)
+    assert lines[-1]["energy"] == pytest.approx(0.124953117517, abs=1e-12)
+
+
+@pytest.mark.slow
+def test_taylor_green_agrees_with_the_1024_cubed_spectral_code(run: Path) -> None:
+    """Energy and enstrophy at t = 1 of the published 1024^3 run, to 1e-10."""
+    line = succeed(2, CASES / "taylor_green.toml", run, "time.end=1", "output.mode=none")[-1]
+    assert line["energy"] == pytest.approx(0.12451526736698, abs=1e-10)
+    assert line["enstrophy"] == pytest.approx(0.41505496036902, abs=1e-10)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+@pytest.mark.parametrize("dealias", ["two_thirds", "phase_shift"])
+def test_abc_flow_decays_exactly(run: Path, ranks: int, dealias: str) -> None:
+    """E = E(0) exp(-2 nu k^2 t), on any number of ranks, on an uneven grid."""
+    lines = succeed(
+        ranks,
+        CASES / "abc.toml",
+        run,
+        "grid.nx=18",
+        "grid.ny=15",
+        "grid.nz=20",
+        "flow.wavenumber=2",
+        f"dealias.method={dealias}",
+    )
+    for line in lines:
+        exact = 1.5 * np.exp(-2 * 0.05 * 4 * line["time"])
+        assert line["energy"] == pytest.approx(exact, rel=1e-12)
+        assert line["helicity"] == pytest.approx(2 * 2 * exact, rel=1e-12)
+
+
+def test_results_do_not_depend_on_ranks(tmp_path: Path) -> None:
+    """The same case on 1, 2, 3, 4 ranks, with forcing and a scalar."""
+    settings = (*TINY, "output.mode=none", "scalars.schmidt=[0.7]", "scalars.mean_gradient=[0,0,1]")
+    settings += ("flow.initial=random", "forcing.type=stochastic", "grid.ny=15")
+    runs = [
+        succeed(ranks, CASES / "taylor_green.toml", tmp_path / str(ranks), *settings)
+        for ranks in (1, 2, 3, 4)
+    ]
+    for other in runs[1:]:
+        for a, b in zip(runs[0], other, strict=True):
+            for key in ("energy", "dissipation", "skewness", "power", "scalar_0_variance"):
+                assert b[key] == pytest.approx(a[key], rel=1e-10, abs=1e-14), key
+
+
+@pytest.mark.parametrize("mode", ["hidden", "synchronous"])
+@pytest.mark.parametrize("precision", ["double", "single"])
+def test_fields_are_read_by_h5py(run: Path, mode: str, precision: str) -> None:
+    """Files hold the fields of their own step, on the right points."""
+    succeed(
+        3,
+        CASES / "taylor_green.toml",
+        run,
+        *TINY,
+        f"output.mode={mode}",
+        f"output.precision={precision}",
+        "grid.nx=18",
+        "scalars.schmidt=[1]",
+        'output.fields=["u", "w", "scalars"]',
+    )
+    names = sorted(path.name for path in (run / "fields").iterdir())
+    assert names == [f"taylor_green_{step:06d}.h5" for step in (0, 4, 8, 10)]
+    with h5py.File(run / "fields/taylor_green_000000.h5") as file:
+        z, y, x = np.meshgrid(file["z"][:], file["y"][:], file["x"][:], indexing="ij")
+        assert file["u"].shape == (16, 16, 18)
+        assert file["u"].dtype == (np.float64 if precision == "double" else np.float32)
+        assert set(file) >= {"u", "w", "scalar_0", "x", "y", "z"}
+        assert "v" not in file
+        np.testing.assert_allclose(file["u"], np.sin(x) * np.cos(y) * np.cos(z), atol=1e-7)
+    energy = {int(line["step"]): line["energy"] for line in statistics(run)}
+    with h5py.File(run / "fields/taylor_green_000008.h5") as file:
+        assert file.attrs["step"] == 8
+        assert file.attrs["time"] == pytest.approx(0.16)
+        u, w = np.asarray(file["u"], float), np.asarray(file["w"], float)
+        # u and v have the same energy in this flow
+        assert np.mean(u**2) + np.mean(w**2) / 2 == pytest.approx(energy[8], rel=1e-6)
+    assert "taylor_green_000010.h5" in (run / "fields.xdmf").read_text()
+
+
+def test_xarray_opens_the_fields(run: Path) -> None:
+    """xarray finds dimensions and coordinates by itself."""
+    xarray = pytest.importorskip("xarray")
+    succeed(2, CASES / "taylor_green.toml", run, *TINY)
+    with xarray.open_dataset(run / "fields/taylor_green_000004.h5", engine="h5netcdf") as data:
+        assert data["u"].dims == ("z", "y", "x")
+        assert float(data["x"][1]) == pytest.approx(2 * np.pi / 16)
+
+
+def test_run_leaves_its_files(run: Path) -> None:
+    """Summary, trace, tables and the effective case, as others script them."""
+    succeed(2, CASES / "taylor_green.toml", run, *TINY)
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["grid"] == [16, 16, 16]
+    assert summary["ranks"] == 2
+    assert summary["steps"] == 10
+    assert summary["stopped_by"] == "end"
+    assert summary["output"]["mode"] == "hidden"
+    assert summary["output"]["files"] == 4
+    assert summary["output"]["bytes"] >= 4 * 3 * 16**3 * 8
+    assert 0 <= summary["hidden_fraction"] <= 1
+    assert summary["times_s"]["hidden"] == summary["wall_s"]
+    assert summary["times_s"]["none"] is None
+    assert summary["seconds_per_step"]["min"] <= summary["seconds_per_step"]["median"]
+    assert summary["memory_bytes_per_rank_max"] > 0
+    trace = json.loads((run / "trace.json").read_text())
+    assert {event["pid"] for event in trace["traceEvents"] if event["ph"] == "X"} == {0, 1}
+    header = (run / "statistics.csv").read_text().splitlines()[0]
+    assert header.startswith("step,time,energy,dissipation,enstrophy,")
+    assert (run / "spectrum.csv").read_text().startswith("step,time,k,E\n")
+    again = succeed(1, run / "case.toml", run.parent / "again", "output.mode=none")
+    assert again[-1]["energy"] == pytest.approx(statistics(run)[-1]["energy"], rel=1e-12)
+
+
+def test_progress_is_json_lines(run: Path) -> None:
+    """Every line of stdout is JSON with the agreed keys."""
+    line = [*command(2, CASES / "taylor_green.toml", run, *TINY), "--progress"]
+    done = subprocess.run(line, env=ENVIRONMENT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    lines = [json.loads(text) for text in done.stdout.splitlines()]
+    keys = {"step", "steps", "time", "end", "energy", "dt", "seconds_per_step", "eta_s", "hidden_s"}
+    assert all(keys == set(entry) for entry in lines)
+    assert lines[-1]["step"] == lines[-1]["steps"] == 10
+
+
+@pytest.mark.slow
+def test_more_ranks_than_planes(run: Path) -> None:
+    """Six ranks and four planes."""
+    settings = ["grid.n=4", "time.step=0.1", "time.end=0.3", "statistics.every=1", "output.every=1"]
+    lines = succeed(6, CASES / "abc.toml", run, *settings, "output.mode=hidden")
+    assert lines[-1]["energy"] == pytest.approx(1.5 * np.exp(-0.1 * 0.3), rel=1e-12)
+
+
+@pytest.mark.slow
+def test_forced_turbulence_is_stationary_and_skewed(run: Path) -> None:
+    """A short forced run: the force balances dissipation; the skewness is that of turbulence."""
+    lines = succeed(
+        2, CASES / "forced.toml", run, "grid.n=32", "flow.viscosity=0.04", "output.mode=none"
+    )
+    late = [line for line in lines if line["time"] > 5]
+    mean = {key: float(np.mean([line[key] for line in late])) for key in late[0]}
+    assert mean["power"] == pytest.approx(mean["dissipation"], rel=0.1)
+    assert -0.6 < mean["skewness"] < -0.3

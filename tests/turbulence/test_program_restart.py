@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Stopping the program and going on."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from turbulence_program import CASES, ENVIRONMENT, PROGRAM, TINY, command, needs_program, statistics, succeed
+
+pytestmark = needs_program
+
+
+@pytest.mark.parametrize("ranks", [(2, 3), (4, 1)])
+@pytest.mark.parametrize("step", ["time.step=0.02", "time.courant=0.3"])
+def test_restart_equals_the_uninterrupted_run(
+    tmp_path: Path, ranks: tuple[int, int], step: str
+) -> None:
+    """Also on another number of ranks, with forcing, a scalar and an adaptive step."""
+    settings = [*TINY, step, "flow.initial=random", "forcing.type=stochastic", "checkpoint.every=5"]
+    settings += ["scalars.schmidt=[1]", "scalars.initial=random", "output.mode=none", "time.end=10"]
+    case = CASES / "taylor_green.toml"
+    whole = succeed(ranks[0], case, tmp_path / "whole", *settings, "time.max_steps=12")
+    first = tmp_path / "parts"
+    succeed(ranks[0], case, first, *settings, "time.max_steps=6", "checkpoint.at_end=true")
+    parts = succeed(
+        ranks[1], case, first, *settings, "time.max_steps=12", "restart.file=latest"
+    )
+    assert [line["step"] for line in parts] == list(range(13))
+    for a, b in zip(whole, parts, strict=True):
+        for key in a:
+            if key != "divergence_max":
+                assert b[key] == pytest.approx(a[key], rel=1e-9, abs=1e-13), key
+
+
+def test_restart_on_the_same_ranks_is_exact(tmp_path: Path) -> None:
+    """Not a bit differs."""
+    settings = [*TINY, "output.mode=none", "flow.initial=random", "checkpoint.every=5"]
+    case = CASES / "taylor_green.toml"
+    whole = succeed(2, case, tmp_path / "whole", *settings)
+    checkpoint = tmp_path / "whole/checkpoint_000005.h5"
+    parts = succeed(2, case, tmp_path / "part", *settings, f"restart.file={checkpoint}")
+    keys = [key for key in whole[0] if key not in ("dt", "courant", "power")]
+    assert [[line[key] for key in keys] for line in whole[5:]] == [
+        [line[key] for key in keys] for line in parts
+    ]
+
+
+def test_restart_on_a_finer_grid_keeps_the_energy(tmp_path: Path) -> None:
+    """The statistics at the restart are those of the coarse run."""
+    case = CASES / "taylor_green.toml"
+    first = succeed(
+        2, case, tmp_path / "a", *TINY, "checkpoint.at_end=true", "output.mode=none"
+    )
+    checkpoint = tmp_path / "a/checkpoint_000010.h5"
+    fine = succeed(
+        3, case, tmp_path / "b", *TINY, "grid.n=24", f"restart.file={checkpoint}", "time.end=0.3"
+    )
+    assert fine[0]["step"] == 10
+    assert fine[0]["energy"] == pytest.approx(first[-1]["energy"], rel=1e-14)
+    assert fine[0]["enstrophy"] == pytest.approx(first[-1]["enstrophy"], rel=1e-13)
+    assert fine[-1]["time"] == pytest.approx(0.3)
+
+
+def program_processes(run: Path) -> list[int]:
+    """Process numbers of the ranks that compute `run`."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:  # not a process, or gone
+            continue
+        if words[0] == str(PROGRAM).encode() and str(run).encode() in words:
+            found.append(int(folder.name))
+    return found
+
+
+@pytest.mark.parametrize("who", ["one rank", "all ranks"])
+def test_sigterm_writes_a_checkpoint_and_ends_cleanly(run: Path, who: str) -> None:
+    """One rank's signal stops all; the run can go on from its checkpoint."""
+    case = CASES / "taylor_green.toml"
+    settings = [*TINY, "time.end=1000000", "output.every=1000"]
+    with subprocess.Popen(
+        command(2, case, run, *settings),
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            if (run / "statistics.csv").exists() and len(statistics(run)) > 5:
+                break
+            time.sleep(0.05)
+        ranks = program_processes(run)
+        assert len(ranks) == 2
+        for pid in ranks[-1:] if who == "one rank" else ranks:
+            os.kill(pid, signal.SIGTERM)
+        output, _ = process.communicate(timeout=60)
+    assert process.returncode == 0, output
+    summary = json.loads((run / "summary.json").read_text())
+    assert summary["stopped_by"] == "SIGTERM"
+    step = summary["steps"]
+    assert f"stopped by SIGTERM at step {step}; restart with" in output
+    checkpoint = run / f"checkpoint_{step:06d}.h5"
+    assert checkpoint.exists()
+    lines = succeed(
+        1, case, run, *settings, "restart.file=latest", f"time.max_steps={step + 3}"
+    )
+    assert [line["step"] for line in lines] == list(range(step + 4))
