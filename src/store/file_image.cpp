@@ -53,6 +53,13 @@ class MemoryFile {
   int fd_ = -1;
 };
 
+// Orders of creation, as netCDF-4 wants them, and no times: equal contents give equal bytes.
+void set_object_options(hid_t create) {
+  const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
+  check_hdf5(H5Pset_attr_creation_order(create, order), "set attribute order");
+  check_hdf5(H5Pset_obj_track_times(create, false), "set times");
+}
+
 Hdf5Handle create_file(const std::string& path, std::ptrdiff_t stripe_bytes) {
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "file access list");
   const auto alignment = static_cast<hsize_t>(stripe_bytes > 0 ? stripe_bytes : 4096);
@@ -60,9 +67,9 @@ Hdf5Handle create_file(const std::string& path, std::ptrdiff_t stripe_bytes) {
   // Version 1.8 of the format: headers carry checksums, and every reader of today knows it.
   check_hdf5(H5Pset_libver_bounds(access.id(), H5F_LIBVER_V18, H5F_LIBVER_V18), "set version");
   const Hdf5Handle create(H5Pcreate(H5P_FILE_CREATE), H5Pclose, "file creation list");
-  const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;  // netCDF-4 wants it
+  set_object_options(create.id());
+  const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
   check_hdf5(H5Pset_link_creation_order(create.id(), order), "set link order");
-  check_hdf5(H5Pset_attr_creation_order(create.id(), order), "set attribute order");
   return {H5Fcreate(path.c_str(), H5F_ACC_TRUNC, create.id(), access.id()), H5Fclose,
           "create the file image"};
 }
@@ -82,8 +89,7 @@ Hdf5Handle create_dataset(hid_t parent, const std::string& name, const Space& sh
   check_hdf5(H5Pset_alloc_time(create.id(), early ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE),
              "set allocation time");
   check_hdf5(H5Pset_fill_time(create.id(), H5D_FILL_TIME_NEVER), "set fill time");
-  const unsigned order = H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED;
-  check_hdf5(H5Pset_attr_creation_order(create.id(), order), "set attribute order");
+  set_object_options(create.id());
   return {H5Dcreate2(parent, name.c_str(), shape.type, space.id(), H5P_DEFAULT, create.id(),
                      H5P_DEFAULT),
           H5Dclose, "create dataset " + name};
@@ -138,7 +144,9 @@ std::ptrdiff_t add_variable(hid_t file, const Variable& variable, Scales& scales
 
 // In a group of its own, as readers of netCDF files look at the root group.
 std::ptrdiff_t add_table(hid_t file, const FileContents& contents, std::ptrdiff_t rows) {
-  const Hdf5Handle group(H5Gcreate2(file, "tailrace", H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+  const Hdf5Handle create(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "group creation list");
+  set_object_options(create.id());
+  const Hdf5Handle group(H5Gcreate2(file, "tailrace", H5P_DEFAULT, create.id(), H5P_DEFAULT),
                          H5Gclose, "create group tailrace");
   const auto table = create_dataset(
       group.id(), "checksums", {{static_cast<hsize_t>(rows), 4}, H5T_NATIVE_UINT64}, true);
@@ -149,8 +157,24 @@ std::ptrdiff_t add_table(hid_t file, const FileContents& contents, std::ptrdiff_
   return data_offset(table.id());
 }
 
-// Copies what is not a hole from the file in memory.
-void take_extents(int fd, FileImage& image) {
+struct FileRange {
+  std::ptrdiff_t start;
+  std::ptrdiff_t end;
+};
+
+void take_range(int fd, FileRange range, FileImage& image) {
+  if (range.start >= range.end) return;
+  const auto count = range.end - range.start;
+  const auto place = image.bytes.size();
+  image.bytes.resize(place + static_cast<std::size_t>(count));
+  if (pread(fd, image.bytes.data() + place, static_cast<std::size_t>(count), range.start) != count) {
+    throw Error(Errc::io, "cannot read the file image", errno);
+  }
+  image.extents.push_back({range.start, static_cast<std::ptrdiff_t>(place), count});
+}
+
+// Copies what is neither a hole nor in `data` (ascending): other ranks write there.
+void take_metadata(int fd, std::span<const FileRange> data, FileImage& image) {
   struct stat status{};
   if (fstat(fd, &status) != 0) throw Error(Errc::io, "cannot stat the file image", errno);
   image.total_bytes = status.st_size;
@@ -158,15 +182,34 @@ void take_extents(int fd, FileImage& image) {
     const off_t start = lseek(fd, at, SEEK_DATA);
     if (start < 0) break;  // ENXIO: only holes from here on
     const off_t end = std::min<off_t>(lseek(fd, start, SEEK_HOLE), status.st_size);
-    const auto place = image.bytes.size();
-    image.bytes.resize(place + static_cast<std::size_t>(end - start));
-    if (pread(fd, image.bytes.data() + place, static_cast<std::size_t>(end - start), start) !=
-        end - start) {
-      throw Error(Errc::io, "cannot read the file image", errno);
+    std::ptrdiff_t from = start;
+    for (const auto& range : data) {
+      if (range.end <= from || range.start >= end) continue;
+      take_range(fd, {from, range.start}, image);
+      from = range.end;
     }
-    image.extents.push_back({start, static_cast<std::ptrdiff_t>(place), end - start});
+    take_range(fd, {from, end}, image);
     at = end;
   }
+}
+
+std::vector<FileRange> data_ranges(const FileContents& contents, std::ptrdiff_t table_rows,
+                                   const FileImage& image) {
+  std::vector<FileRange> ranges;
+  for (std::size_t v = 0; v < contents.variables.size(); ++v) {
+    const auto& variable = contents.variables[v];
+    const Box whole{variable.layout->num_dims(), {}, variable.layout->global_extents()};
+    const auto start = image.data_offsets[v];
+    if (start >= 0) {
+      ranges.push_back({start, start + whole.num_items() * item_bytes(variable.type)});
+    }
+  }
+  if (image.table_offset >= 0) {
+    const auto bytes = table_rows * static_cast<std::ptrdiff_t>(sizeof(ChecksumRow));
+    ranges.push_back({image.table_offset, image.table_offset + bytes});
+  }
+  std::ranges::sort(ranges, {}, &FileRange::start);
+  return ranges;
 }
 
 }  // namespace
@@ -191,7 +234,7 @@ void build_image(const FileContents& contents, std::ptrdiff_t stripe_bytes,
     write_attributes(file.id(), contents.attributes);
     check_hdf5(H5Fflush(file.id(), H5F_SCOPE_LOCAL), "flush the file image");
   }
-  take_extents(memory.fd(), image);
+  take_metadata(memory.fd(), data_ranges(contents, table_rows, image), image);
 }
 
 }  // namespace tailrace::store

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What is written comes back, from any layout and memory, in both modes, by every method.
+#include "tailrace/output.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "store_fixture.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/exchange.hpp"
+
+namespace tailrace {
+namespace {
+
+using namespace store_test;
+
+class OutputTest : public FolderTest {
+ protected:
+  /// Two arrays of different shape, type and memory, and coordinates for one of them.
+  struct Case {
+    Case(const Comm& comm, std::vector<std::ptrdiff_t> extents, int axis)
+        : rank(comm.rank()),
+          field(pencils(extents, axis, grid_of(comm.num_ranks()))),
+          modes(slabs(std::vector<std::ptrdiff_t>{extents[1], extents[2] + 1, extents[0]}, 1,
+                      comm.num_ranks())) {
+      const auto boxes = field.boxes(rank);
+      const std::vector<std::ptrdiff_t> halo{1, 0, 2};
+      field_memory = boxes.empty() ? Memory{}
+                                   : Memory::ordered(boxes[0], std::vector<int>{0, 1, 2}, halo);
+      const auto mode_boxes = modes.boxes(rank);
+      modes_memory = mode_boxes.empty()
+                         ? Memory{}
+                         : Memory::ordered(mode_boxes[0], std::vector<int>{1, 0, 2}, {});
+      fill(0);
+      contents.coordinates = {
+          {"z", std::vector<double>(static_cast<std::size_t>(extents[0])), {}},
+          {"x", std::vector<double>(static_cast<std::size_t>(extents[2])),
+           {{"units", std::string("m")}}}};
+      std::iota(contents.coordinates[1].values.begin(), contents.coordinates[1].values.end(), 0.5);
+      contents.variables = {
+          {"u", ItemType::float64, {"z", "y", "x"}, &field, field_memory, u.data(),
+           {{"units", std::string("m s-1")}, {"weights", std::vector<double>{1, 2, 4}}}},
+          {"v", ItemType::float32, {"z", "y", "x"}, &field, field_memory, v.data(), {}},
+          {"modes", ItemType::float64, {"ky", "kz", "kx"}, &modes, modes_memory, m.data(), {}}};
+      contents.attributes = {{"time", 0.25}, {"step", std::int64_t{7}}, {"run", std::string("abc")}};
+      contents.step = 7;
+    }
+    void fill(int salt) {
+      u = filled<double>(field, field_memory, rank, salt);
+      v = filled<float>(field, field_memory, rank, salt + 1);
+      m = filled<double>(modes, modes_memory, rank, salt + 2);
+      if (contents.variables.empty()) return;
+      contents.variables[0].data = u.data();
+      contents.variables[1].data = v.data();
+      contents.variables[2].data = m.data();
+    }
+    int rank;
+    Layout field, modes;
+    Memory field_memory, modes_memory;
+    std::vector<double> u, m;
+    std::vector<float> v;
+    FileContents contents;
+  };
+
+  /// Reads all three arrays back in slabs of another axis and counts wrong items.
+  std::ptrdiff_t wrong_items(const std::string& file, int salt) {
+    const Input input(comm, file);
+    std::ptrdiff_t wrong = 0;
+    for (const auto& [name, shift] : {std::pair{"u", 0}, {"v", 1}, {"modes", 2}}) {
+      const auto extents = input.extents(name);
+      const auto layout = slabs(extents, 1, comm.num_ranks());
+      const auto memory = Memory::dense(layout.boxes(comm.rank()));
+      std::vector<double> data(static_cast<std::size_t>(memory.num_items));
+      input.read(name, ItemType::float64, layout, memory, data.data());
+      wrong += num_wrong(data, layout, memory, comm.rank(), salt + shift);
+    }
+    return wrong;
+  }
+};
+
+TEST_F(OutputTest, ContentsComeBackFromEveryShapeModeAndMethod) {
+  std::vector<std::string> methods{"auto", "push"};
+  for (const auto& method : move_methods()) methods.emplace_back(method.name);
+  const std::vector<std::vector<std::ptrdiff_t>> shapes{{7, 8, 9}, {1, 1, 1}, {2, 3, 70000}};
+  for (const auto& extents : shapes) {
+    Case test(comm, extents, 2);
+    std::string first_bytes;
+    for (const auto& method : methods) {
+      for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+        OutputOptions options;
+        options.mode = mode;
+        options.method = method;
+        options.stripe_bytes = 4096;
+        try {
+          Output output(comm, options);
+          output.write(path("a.h5"), test.contents);
+          output.finish();
+          EXPECT_EQ(output.last_complete(), path("a.h5"));
+        } catch (const Error& error) {
+          // A method may not apply here (several nodes, no shared memory); it must say so.
+          ASSERT_EQ(error.code(), Errc::invalid_input) << method << ": " << error.what();
+          ASSERT_NE(method, "auto");
+          ASSERT_NE(method, "alltoallv");
+          continue;
+        }
+        EXPECT_EQ(wrong_items(path("a.h5"), 0), 0) << method;
+        const auto bytes = slurp(path("a.h5"));
+        if (first_bytes.empty()) first_bytes = bytes;
+        EXPECT_TRUE(bytes == first_bytes) << "other bytes by " << method;
+        MPI_Barrier(comm.raw());
+      }
+    }
+  }
+}
+
+TEST_F(OutputTest, AnyNumberOfWritersAndStripesGivesTheSameContents) {
+  Case test(comm, {9, 31, 257}, 0);
+  for (int writers = 1; writers <= comm.num_ranks(); ++writers) {
+    for (const std::ptrdiff_t stripe : {0, 8, 4096, 1 << 20}) {
+      OutputOptions options;
+      options.writers = writers;
+      options.stripe_bytes = stripe;
+      Output output(comm, options);
+      output.write(path("a.h5"), test.contents);
+      output.finish();
+      EXPECT_EQ(wrong_items(path("a.h5"), 0), 0) << writers << " writers, stripe " << stripe;
+      MPI_Barrier(comm.raw());
+    }
+  }
+}
+
+TEST_F(OutputTest, CallerMayChangeArraysAtOnceAndNamesAppearInTime) {
+  Case test(comm, {16, 17, 18}, 1);
+  OutputOptions options;
+  options.buffered_files = 2;
+  Output output(comm, options);
+  for (int step = 0; step < 6; ++step) {
+    test.fill(10 * step);
+    output.write(path("f" + std::to_string(step) + ".h5"), test.contents);
+    std::ranges::fill(test.u, -5.0);
+    std::ranges::fill(test.v, -5.0F);
+    std::ranges::fill(test.m, -5.0);
+    if (step >= 2) {
+      EXPECT_TRUE(fs::exists(path("f" + std::to_string(step - 2) + ".h5")));
+    }
+  }
+  output.finish();
+  EXPECT_EQ(output.last_complete(), path("f5.h5"));
+  EXPECT_EQ(output.statistics().files, 6);
+  for (int step = 0; step < 6; ++step) {
+    EXPECT_EQ(wrong_items(path("f" + std::to_string(step) + ".h5"), 10 * step), 0) << step;
+  }
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    EXPECT_EQ(entry.path().extension(), ".h5") << entry.path();
+  }
+}
+
+TEST_F(OutputTest, ProgressGivesTheNameWithoutAnotherWrite) {
+  Case test(comm, {7, 8, 9}, 0);
+  Output output(comm, {});
+  output.write(path("a.h5"), test.contents);
+  const double end_s = now_s() + 30;
+  while (!fs::exists(path("a.h5")) && now_s() < end_s) output.progress();
+  EXPECT_TRUE(fs::exists(path("a.h5")));
+  output.finish();
+}
+
+TEST_F(OutputTest, SamePathTwiceAndChangingShapes) {
+  Case small(comm, {4, 5, 6}, 0);
+  Case large(comm, {12, 13, 14}, 2);
+  Output output(comm, {});
+  for (int step = 0; step < 4; ++step) {
+    small.fill(step);
+    large.fill(100 + step);
+    output.write(path("checkpoint.h5"), step % 2 == 0 ? small.contents : large.contents);
+    output.write(path("fields.h5"), large.contents);
+  }
+  output.finish();
+  EXPECT_EQ(wrong_items(path("checkpoint.h5"), 103), 0);
+  EXPECT_EQ(wrong_items(path("fields.h5"), 103), 0);
+}
+
+TEST_F(OutputTest, AttributesAndCoordinatesComeBack) {
+  Case test(comm, {7, 8, 9}, 0);
+  OutputOptions options;
+  options.mode = OutputMode::synchronous;
+  Output output(comm, options);
+  output.write(path("a.h5"), test.contents);
+  const Input input(comm, path("a.h5"));
+  EXPECT_EQ(input.attribute_double("time"), 0.25);
+  EXPECT_EQ(input.attribute_int("step"), 7);
+  EXPECT_EQ(input.attribute_string("run"), "abc");
+  EXPECT_FALSE(input.has_attribute("nothing"));
+  EXPECT_THROW(input.attribute_int("nothing"), Error);
+  EXPECT_EQ(input.coordinate("x"), test.contents.coordinates[1].values);
+  auto names = input.names();
+  std::ranges::sort(names);
+  EXPECT_EQ(names, (std::vector<std::string>{"modes", "u", "v"}));
+  EXPECT_EQ(input.type("v"), ItemType::float32);
+  EXPECT_EQ(input.extents("u"), (std::vector<std::ptrdiff_t>{7, 8, 9}));
+}
+
+TEST_F(OutputTest, FileWithoutChecksumsAndAFloatReadAsDouble) {
+  Case test(comm, {7, 8, 9}, 0);
+  OutputOptions options;
+  options.checksums = false;
+  Output output(comm, options);
+  output.write(path("a.h5"), test.contents);
+  output.finish();
+  EXPECT_EQ(wrong_items(path("a.h5"), 0), 0);
+}
+
+TEST_F(OutputTest, RestartOnAnotherNumberOfRanks) {
+  Case test(comm, {7, 8, 9}, 0);
+  OutputOptions options;
+  options.mode = OutputMode::synchronous;
+  Output output(comm, options);
+  output.write(path("a.h5"), test.contents);
+  for (int ranks = 1; ranks <= comm.num_ranks(); ++ranks) {
+    const Comm part = comm.split(comm.rank() < ranks ? 0 : 1);
+    if (comm.rank() >= ranks) continue;
+    const Input input(part, path("a.h5"));
+    const auto layout = slabs(std::vector<std::ptrdiff_t>{7, 8, 9}, 2, ranks);
+    const auto memory = Memory::dense(layout.boxes(part.rank()));
+    std::vector<float> data(static_cast<std::size_t>(memory.num_items));
+    input.read("u", ItemType::float32, layout, memory, data.data());
+    EXPECT_EQ(num_wrong(data, layout, memory, part.rank(), 0), 0) << ranks;
+  }
+}
+
+}  // namespace
+}  // namespace tailrace
