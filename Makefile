@@ -6,6 +6,8 @@
 #   JOBS=N                         compile jobs (default: all processors)
 #   MKL=1                          also fetch MKL (large) as an FFT kernel
 #   DUCC=0                         build without the ducc0 FFT kernel
+#   BENCHES="fft step ..."         benchmarks of `make bench`
+#   FLUIDSIM_PYTHON=/path/python   a Python that has fluidsim, to compare a step with
 #   PYTHON=/usr/bin/python3        the Python (3.11 or newer) that .venv is made with
 
 SHELL := /bin/bash
@@ -17,6 +19,7 @@ PRESET ?= $(if $(CI),ci,release)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 MKL ?= 0
 DUCC ?= 1
+BENCHES ?= fft step output move memory-bandwidth memory
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 VENV := .venv
@@ -91,12 +94,19 @@ verification: build $(STAMPS)/venv-test  ## The slow comparisons with published 
 	@ctest --preset verification
 	@$(TEST_ENV) $(PY) -m pytest -q -m slow || [ $$? -eq 5 ]
 
-check: $(STAMPS)/venv $(STAMPS)/venv-test $(STAMPS)/venv-check  ## Formatting and static checks (FIX=1 formats)
+check: $(STAMPS)/venv $(STAMPS)/venv-test $(STAMPS)/venv-check  ## Formatting and static checks (FIX=1 formats, TIDY=1 adds clang-tidy)
 	@tools/setup --check
-	@tools/check $(if $(filter 1,$(FIX)),--fix)
+	@$(if $(filter 1,$(TIDY)),tools/setup --tidy && $(MAKE) build)
+	@tools/check $(if $(filter 1,$(FIX)),--fix) $(if $(filter 1,$(TIDY)),--tidy)
 
-bench: build  ## Benchmarks beside peers (see docs)
-	@$(TEST_ENV) $(VENV)/bin/tailrace bench all
+bench:  ## Benchmarks beside peers; figures in build/bench-results (BENCHES="fft step" chooses)
+	@tools/setup --bench
+	@$(MAKE) build
+	@mkdir -p build/bench-results
+	@for name in $(BENCHES); do \
+	  $(TEST_ENV) $(VENV)/bin/tailrace bench $$name --json build/bench-results/$$name.json \
+	    $(if $(FLUIDSIM_PYTHON),--fluidsim-python $(FLUIDSIM_PYTHON)); \
+	done
 
 clean:  ## Remove what the compilers made
 	@rm -rf build/release build/debug build/asan build/ci

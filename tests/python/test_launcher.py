@@ -5,7 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
-from conftest import write_script
+from stand_ins import write_script
 
 from tailrace.errors import TailraceError
 from tailrace.launcher import find_launcher

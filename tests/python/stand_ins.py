@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Scripts that stand for the launcher and for the simulation."""
+
+import stat
+from pathlib import Path
+
+# Stands for mpirun: tells that it is Open MPI, starts the program -n times, ends as the first does.
+FAKE_MPIRUN = """#!/usr/bin/env bash
+if [ "$1" = --version ]; then echo "mpirun (Open MPI) 4.1.4"; exit 0; fi
+n=1
+while [ "${1#-}" != "$1" ]; do
+  case $1 in
+    -n) n=$2; shift 2 ;;
+    --bind-to) shift 2 ;;
+    *) shift ;;
+  esac
+done
+pids=()
+for ((rank = 0; rank < n; rank++)); do FAKE_RANK=$rank "$@" & pids+=($!); done
+trap 'echo launcher killed >&2; kill -KILL "${pids[@]}"; exit 99' TERM
+status=0
+for pid in "${pids[@]}"; do
+  wait "$pid" || status=$?
+done
+exit $status
+"""
+
+# Stands for the simulation: tells progress, then does what the case file says.
+FAKE_PROGRAM = """#!/usr/bin/env python3
+import json, os, pathlib, signal, sys, time
+case = pathlib.Path(sys.argv[1]).read_text()
+run_dir = pathlib.Path(sys.argv[sys.argv.index("--run-dir") + 1])
+rank = int(os.environ.get("FAKE_RANK", 0))
+run_dir.mkdir(parents=True, exist_ok=True)
+(run_dir / f"arguments-{rank}.json").write_text(json.dumps(sys.argv[1:]))
+asked = []
+signal.signal(signal.SIGTERM, lambda *_: asked.append(1))
+if "# do: fail" in case:
+    if rank == 0:
+        print("tailrace-turbulence: [grid] n = 7: not so", file=sys.stderr)
+    sys.exit(3)
+if rank == 0:
+    print(json.dumps({"step": 1, "steps": 2, "time": 0.5, "end": 1.0, "energy": 0.125,
+                      "dt": 0.5, "seconds_per_step": 0.01, "eta_s": 0.01, "hidden_s": 0.2}),
+          flush=True)
+    print("a line that is no progress", flush=True)
+modes = [word.partition("=")[2] for word in sys.argv if word.startswith("output.mode=")]
+if modes and rank == 0:
+    seconds = {"none": 2.0, "hidden": 2.1, "synchronous": 3.0}[modes[-1]]
+    times = {"none": None, "hidden": None, "synchronous": None, modes[-1]: seconds}
+    (run_dir / "summary.json").write_text(json.dumps({"times_s": times, "hidden_fraction": 0.9}))
+    table = "step,time,energy,dissipation\\n0,0,0.125,0.1\\n1,1,0.1,0.1\\n"
+    (run_dir / "statistics.csv").write_text(table)
+    (run_dir / "fields").mkdir(exist_ok=True)
+if "# do: wait" in case:
+    (run_dir / f"ready-{rank}").touch()
+    for _ in range(600):
+        if asked:
+            (run_dir / f"checkpoint-{rank}").touch()
+            sys.exit(0)
+        time.sleep(0.05)
+    sys.exit(5)
+"""
+
+
+def write_script(path: Path, text: str) -> Path:
+    path.write_text(text)
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return path
