@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes files with store_program and reads them with h5py, xarray, netCDF4 and VTK.
+
+Usage: check_readers.py FOLDER COMMAND... (the command that runs store_program)
+Exit status 77 (skipped) if h5py is not installed.
+"""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+
+try:
+    import h5py
+    import numpy as np
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+EXTENTS = (7, 30, 41)
+EXPECTED = np.arange(7 * 30 * 41, dtype=float).reshape(EXTENTS)
+
+
+def check_h5py(path: pathlib.Path) -> None:
+    with h5py.File(path) as file:
+        for name, shift, dtype in (("u", 0, "f8"), ("v", 1, "f4"), ("w", 2, "f8")):
+            assert file[name].dtype == np.dtype(dtype)
+            assert file[name].chunks is None
+            np.testing.assert_array_equal(file[name][...], EXPECTED + shift)
+        assert file["u"].id.get_offset() % 4096 == 0
+        assert file["u"].dims[0].label == "" and file["u"].dims[0][0].name == "/z"
+        assert file.attrs["step"] == 100 and file.attrs["time"] == 1.5
+        table = file["tailrace/checksums"][...]
+        for variable, name in enumerate(("u", "v", "w")):
+            rows = table[table[:, 0] == variable]
+            assert rows[:, 2].sum() == file[name].nbytes
+        check_checksums(path, file, table)
+
+
+def check_checksums(path: pathlib.Path, file, table) -> None:
+    try:
+        import xxhash
+    except ImportError:
+        print("xxhash not installed: checksums not compared")
+        return
+    raw = path.read_bytes()
+    for variable, offset, count, value in table:
+        start = file["uvw"[int(variable)]].id.get_offset() + int(offset)
+        assert xxhash.xxh3_64_intdigest(raw[start : start + int(count)]) == int(value)
+
+
+def check_xarray(path: pathlib.Path) -> None:
+    try:
+        import xarray as xr
+    except ImportError as error:
+        print(f"xarray not checked: {error}")
+        return
+    for engine in ("netcdf4", "h5netcdf"):
+        if engine not in xr.backends.list_engines():
+            print(f"xarray engine {engine} not installed")
+            continue
+        with xr.open_dataset(path, engine=engine) as data:
+            assert data["u"].dims == ("z", "y", "x"), data["u"].dims
+            assert data["w"].dims == ("kz", "ky", "kx"), data["w"].dims
+            assert set(data.data_vars) == {"u", "v", "w"}, data
+            assert set(data.coords) == {"z", "y", "x"}, data
+            assert data["u"].attrs["units"] == "m s-1"
+            assert data.attrs["title"] == "test file"
+            np.testing.assert_array_equal(data["x"], np.arange(41) * 0.125)
+            np.testing.assert_array_equal(data["u"].sel(x=0.25, y=0.5), EXPECTED[:, 2, 2])
+
+
+def check_vtk(path: pathlib.Path) -> None:
+    try:
+        from vtkmodules.util.numpy_support import vtk_to_numpy
+        from vtkmodules.vtkIOXdmf2 import vtkXdmfReader
+    except ImportError as error:
+        print(f"VTK not checked: {error}")
+        return
+    reader = vtkXdmfReader()
+    reader.SetFileName(str(path))
+    reader.UpdateInformation()
+    reader.UpdateTimeStep(1.5)
+    grid = reader.GetOutputDataObject(0)
+    while grid.IsA("vtkCompositeDataSet"):
+        iterator = grid.NewIterator()
+        iterator.InitTraversal()
+        grid = iterator.GetCurrentDataObject()
+    assert grid.GetDimensions() == EXTENTS[::-1], grid.GetDimensions()
+    assert np.allclose(grid.GetSpacing(), (0.125, 0.25, 0.5)), grid.GetSpacing()
+    values = vtk_to_numpy(grid.GetPointData().GetArray("u"))
+    np.testing.assert_array_equal(values.reshape(EXTENTS), EXPECTED)
+    print("VTK read the XDMF series")
+
+
+def main() -> int:
+    folder = pathlib.Path(sys.argv[1])
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    subprocess.run([*sys.argv[2:], "write", str(folder)], check=True)
+    synchronous, hidden = folder / "synchronous.h5", folder / "hidden.h5"
+    assert synchronous.read_bytes() == hidden.read_bytes(), "the two modes wrote other bytes"
+    assert not list(folder.glob("*.partial"))
+    check_h5py(hidden)
+    check_xarray(hidden)
+    check_vtk(folder / "series.xdmf")
+    shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

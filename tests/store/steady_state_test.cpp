@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a time loop may rely on: no payload memory after the first file, and whole stripes.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "store/file_image.hpp"
+#include "store_fixture.hpp"
+
+namespace {
+
+std::atomic<std::ptrdiff_t> allocated_bytes{0};
+std::atomic<std::ptrdiff_t> largest_bytes{0};
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  allocated_bytes += static_cast<std::ptrdiff_t>(bytes);
+  auto largest = largest_bytes.load();
+  while (largest < static_cast<std::ptrdiff_t>(bytes) &&
+         !largest_bytes.compare_exchange_weak(largest, static_cast<std::ptrdiff_t>(bytes))) {
+  }
+  if (void* memory = std::malloc(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace tailrace {
+namespace {
+
+using namespace store_test;
+
+class SteadyStateTest : public FolderTest {
+ protected:
+  void SetUp() override {
+    FolderTest::SetUp();
+    const std::vector<std::ptrdiff_t> extents{65, 66, 67};
+    layout_ = std::make_unique<Layout>(pencils(extents, 2, grid_of(comm.num_ranks())));
+    memory_ = Memory::dense(layout_->boxes(comm.rank()));
+    data_ = filled<double>(*layout_, memory_, comm.rank(), 0);
+    contents_.variables = {
+        {"u", ItemType::float64, {"z", "y", "x"}, layout_.get(), memory_, data_.data(), {}},
+        {"v", ItemType::float64, {"z", "y", "x"}, layout_.get(), memory_, data_.data(), {}}};
+  }
+  std::unique_ptr<Layout> layout_;
+  Memory memory_;
+  std::vector<double> data_;
+  FileContents contents_;
+};
+
+TEST_F(SteadyStateTest, NothingOfTheSizeOfTheDataIsAllocatedAfterTheFirstFiles) {
+  for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+    OutputOptions options;
+    options.mode = mode;
+    Output output(comm, options);
+    const auto file = path("a.h5");
+    for (int i = 0; i < 4; ++i) output.write(file, contents_);
+    output.finish();
+    allocated_bytes = 0;
+    largest_bytes = 0;
+    constexpr int files = 8;
+    for (int i = 0; i < files; ++i) output.write(file, contents_);
+    output.finish();
+    // Names, boxes and the like; the data of a file is 4.6 MB.
+    EXPECT_LT(largest_bytes, 1024) << "one allocation";
+    EXPECT_LT(allocated_bytes, files * 16384) << "in all";
+  }
+}
+
+TEST_F(SteadyStateTest, WritersShareNoStripe) {
+  constexpr std::ptrdiff_t stripe = 65536;
+  store::FileImage image;
+  store::build_image(contents_, stripe, 10, image);
+  std::vector<int> writers(static_cast<std::size_t>(comm.num_ranks()));
+  for (int rank = 0; rank < comm.num_ranks(); ++rank) writers[static_cast<std::size_t>(rank)] = rank;
+  for (const auto offset : image.data_offsets) {
+    EXPECT_EQ(offset % stripe, 0);
+    const auto& extents = layout_->global_extents();
+    const auto domains = file_domains({extents.data(), 3}, 8, writers, comm.num_ranks(), stripe, 0);
+    std::ptrdiff_t end = offset;
+    for (const int writer : writers) {
+      EXPECT_EQ(end % stripe, 0) << "writer " << writer << " starts inside a stripe";
+      end += domains.num_items(writer) * 8;
+    }
+    EXPECT_EQ(end, offset + 65 * 66 * 67 * 8);
+  }
+  for (const auto& extent : image.extents) {
+    for (const auto offset : image.data_offsets) {
+      EXPECT_TRUE(extent.file_offset + extent.count <= offset ||
+                  extent.file_offset >= offset + 65 * 66 * 67 * 8)
+          << "metadata lies in the data";
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tailrace
