@@ -31,7 +31,7 @@ void Progress::step(std::int64_t step, double time, double dt, double seconds_pe
   const double now = now_s();
   if (!always && now - last_print_s_ < 0.1) return;
   last_print_s_ = now;
-  double left = dt > 0 ? std::ceil(std::max(0.0, end_ - time) / dt * (1 - 1e-9)) : 0;
+  double left = dt > 0 ? std::ceil(std::max(0.0, (end_ - time) / dt - 1e-6)) : 0;
   if (max_steps_ > 0) left = std::min(left, static_cast<double>(max_steps_ - step));
   fmt::print(R"({{"step": {}, "steps": {}, "time": {}, "end": {}, "energy": {}, "dt": {}, )"
              R"("seconds_per_step": {}, "eta_s": {:.3f}, "hidden_s": {:.4f}}})"

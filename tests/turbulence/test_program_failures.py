@@ -30,7 +30,7 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 @pytest.mark.parametrize("ranks", [1, 3])
 @pytest.mark.parametrize("mode", ["hidden", "synchronous"])
 def test_full_disk_ends_the_run(small_disk: Path, mode: str, ranks: int) -> None:
-    """One message with file, step and reason; whole files keep their names, others never get one."""
+    """One message with file, step and reason; only whole files have their final names."""
     run = small_disk / "run"
     case = CASES / "taylor_green.toml"
     done = start(ranks, case, run, *TINY, "output.every=1", f"output.mode={mode}")
@@ -117,6 +117,12 @@ def test_no_checkpoint_to_restart_from(run: Path) -> None:
 
 def test_flow_that_blows_up(run: Path) -> None:
     """A step that is far too large ends the run with advice."""
-    settings = ["grid.n=16", "time.step=5", "time.end=500", "output.mode=none", "flow.viscosity=1e-9"]
+    settings = [
+        "grid.n=16",
+        "time.step=5",
+        "time.end=500",
+        "output.mode=none",
+        "flow.viscosity=1e-9",
+    ]
     settings += ["flow.initial=random", "statistics.every=1"]
     assert "blew up" in refused(start(2, CASES / "taylor_green.toml", run, *settings))

@@ -11,7 +11,16 @@ import time
 from pathlib import Path
 
 import pytest
-from turbulence_program import CASES, ENVIRONMENT, PROGRAM, TINY, command, needs_program, statistics, succeed
+from turbulence_program import (
+    CASES,
+    ENVIRONMENT,
+    PROGRAM,
+    TINY,
+    command,
+    needs_program,
+    statistics,
+    succeed,
+)
 
 pytestmark = needs_program
 
@@ -28,9 +37,7 @@ def test_restart_equals_the_uninterrupted_run(
     whole = succeed(ranks[0], case, tmp_path / "whole", *settings, "time.max_steps=12")
     first = tmp_path / "parts"
     succeed(ranks[0], case, first, *settings, "time.max_steps=6", "checkpoint.at_end=true")
-    parts = succeed(
-        ranks[1], case, first, *settings, "time.max_steps=12", "restart.file=latest"
-    )
+    parts = succeed(ranks[1], case, first, *settings, "time.max_steps=12", "restart.file=latest")
     assert [line["step"] for line in parts] == list(range(13))
     for a, b in zip(whole, parts, strict=True):
         for key in a:
@@ -54,9 +61,7 @@ def test_restart_on_the_same_ranks_is_exact(tmp_path: Path) -> None:
 def test_restart_on_a_finer_grid_keeps_the_energy(tmp_path: Path) -> None:
     """The statistics at the restart are those of the coarse run."""
     case = CASES / "taylor_green.toml"
-    first = succeed(
-        2, case, tmp_path / "a", *TINY, "checkpoint.at_end=true", "output.mode=none"
-    )
+    first = succeed(2, case, tmp_path / "a", *TINY, "checkpoint.at_end=true", "output.mode=none")
     checkpoint = tmp_path / "a/checkpoint_000010.h5"
     fine = succeed(
         3, case, tmp_path / "b", *TINY, "grid.n=24", f"restart.file={checkpoint}", "time.end=0.3"
@@ -109,7 +114,5 @@ def test_sigterm_writes_a_checkpoint_and_ends_cleanly(run: Path, who: str) -> No
     assert f"stopped by SIGTERM at step {step}; restart with" in output
     checkpoint = run / f"checkpoint_{step:06d}.h5"
     assert checkpoint.exists()
-    lines = succeed(
-        1, case, run, *settings, "restart.file=latest", f"time.max_steps={step + 3}"
-    )
+    lines = succeed(1, case, run, *settings, "restart.file=latest", f"time.max_steps={step + 3}")
     assert [line["step"] for line in lines] == list(range(step + 4))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs the program `tailrace-turbulence` for the tests, as its users run it.
 
-The program is `$TAILRACE_TURBULENCE`, or that of the build folder `$TAILRACE_BIN_DIR`, or that of the
-release build.
+The program is `$TAILRACE_TURBULENCE`, or that of the build folder `$TAILRACE_BIN_DIR`, or that
+of the release build.
 """
 
 from __future__ import annotations
@@ -16,9 +16,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TAILRACE_BIN_DIR", ROOT / "build/release"))
-PROGRAM = Path(
-    os.environ.get("TAILRACE_TURBULENCE", BUILD / "apps/turbulence/tailrace-turbulence")
-)
+PROGRAM = Path(os.environ.get("TAILRACE_TURBULENCE", BUILD / "apps/turbulence/tailrace-turbulence"))
 CASES = ROOT / "apps/turbulence/cases"
 ENVIRONMENT = {
     **os.environ,
@@ -41,7 +39,9 @@ def command(ranks: int, case: Path | str, run: Path, *settings: str) -> list[str
     return line
 
 
-def start(ranks: int, case: Path | str, run: Path, *settings: str) -> subprocess.CompletedProcess[str]:
+def start(
+    ranks: int, case: Path | str, run: Path, *settings: str
+) -> subprocess.CompletedProcess[str]:
     """Runs the program to its end."""
     return subprocess.run(
         command(ranks, case, run, *settings),
