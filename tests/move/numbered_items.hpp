@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <thread>
 #include <vector>
 
 #include "tailrace/layout.hpp"
@@ -66,6 +68,11 @@ inline std::vector<std::vector<std::uint8_t>> make_fields(const std::vector<Box>
     }
   }
   return fields;
+}
+
+/// Makes this rank the late one: whoever does not wait for it will be found out.
+inline void nap_if(bool late) {
+  if (late) std::this_thread::sleep_for(std::chrono::milliseconds(5));
 }
 
 }  // namespace tailrace::testing
