@@ -24,16 +24,16 @@ enum class OutputMode { synchronous, hidden };
 
 struct OutputOptions {
   OutputMode mode = OutputMode::hidden;
-  int writers = 0;                          ///< writer ranks; 0 = up to 4 a node (docs/files.md)
-  std::ptrdiff_t stripe_bytes = 1 << 20;    ///< file domains end at multiples of it (a multiple of
-                                            ///< 8); 0 = even shares
-  int buffered_files = 2;                   ///< files that may be under way before `write` waits
+  int writers = 0;                        ///< writer ranks; 0 = up to 4 a node (docs/files.md)
+  std::ptrdiff_t stripe_bytes = 1 << 20;  ///< file domains end at multiples of it (a multiple of
+                                          ///< 8); 0 = even shares
+  int buffered_files = 2;                 ///< files that may be under way before `write` waits
   /// How data moves to the writers: a name of `move_methods()`, "push" (all ranks on one node: each
   /// rank copies its items straight into the writers' staging buffers, in one pass) or "auto" (push
   /// where it applies, else alltoallv).
   std::string method = "auto";
-  bool checksums = true;                    ///< xxHash of each piece, kept in the file
-  Trace* trace = nullptr;                   ///< not owned
+  bool checksums = true;   ///< xxHash of each piece, kept in the file
+  Trace* trace = nullptr;  ///< not owned
 };
 
 using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<double>>;
@@ -67,30 +67,31 @@ struct FileContents {
 /// Time and bytes of an `Output` so far, on this rank.
 struct OutputStatistics {
   std::ptrdiff_t files = 0;
-  std::ptrdiff_t bytes = 0;      ///< written by this rank's writer
-  double call_s = 0;             ///< spent inside `write` and `finish` (what the simulation saw)
-  double stall_s = 0;            ///< the part of it spent waiting for a free buffer or for the end
-  double write_s = 0;            ///< spent writing (in the background if hidden)
+  std::ptrdiff_t bytes = 0;  ///< written by this rank's writer
+  double call_s = 0;         ///< spent inside `write` and `finish` (what the simulation saw)
+  double stall_s = 0;        ///< the part of it spent waiting for a free buffer or for the end
+  double write_s = 0;        ///< spent writing (in the background if hidden)
 };
 
 /// Writes plain HDF5 files (contiguous datasets, NetCDF-4 dimension scales) that h5py, xarray and
 /// ParaView read: one rank writes the metadata, the writer ranks put the data into the dataset's
-/// extent with `pwrite`. A file grows under `PATH.partial`, is flushed and checksummed, and gets its
-/// final name last, so `PATH` is either absent, the previous complete file, or the new one.
+/// extent with `pwrite`. A file grows under `PATH.partial`, is flushed and checksummed, and gets
+/// its final name last, so `PATH` is either absent, the previous complete file, or the new one.
 class Output {
  public:
   /// Collective, blocking. Throws `Errc::invalid_input` on all ranks for options out of range.
   Output(const Comm& comm, OutputOptions options);
-  /// Waits for files under way; errors found now are only printed to stderr, so call `finish` first.
-  /// Collective, blocking.
+  /// Waits for files under way; errors found now are only printed to stderr, so call `finish`
+  /// first. Collective, blocking.
   ~Output();
   Output(Output&&) noexcept;
 
-  /// Writes `contents` to `path`. When it returns, the caller's arrays may be changed. Shapes must be
-  /// the same from call to call for buffers to be reused. Waits if `buffered_files` are under way.
-  /// Throws on all ranks the same `Errc::io` (errno, rank, path, step) for this file (synchronous)
-  /// or for an earlier one (hidden: then nothing of `contents` has been written, and the call may be
-  /// repeated). The `Output` stays usable. Collective, blocking for the copy only if hidden.
+  /// Writes `contents` to `path`. When it returns, the caller's arrays may be changed. Shapes must
+  /// be the same from call to call for buffers to be reused. Waits if `buffered_files` are under
+  /// way. Throws on all ranks the same `Errc::io` (errno, rank, path, step) for this file
+  /// (synchronous) or for an earlier one (hidden: then nothing of `contents` has been written, and
+  /// the call may be repeated). The `Output` stays usable. Collective, blocking for the copy only
+  /// if hidden.
   void write(const std::string& path, const FileContents& contents);
   /// Waits until every file has its final name; throws like `write`. Collective, blocking.
   void finish();
@@ -128,8 +129,9 @@ class Input {
   std::vector<double> coordinate(const std::string& name) const;
 
   /// Fills this rank's boxes of `layout`, converting between float32 and float64 if `type` differs
-  /// from the file's. Checks the checksums of the pieces read from first (each piece once) and throws
-  /// `Errc::corrupt` naming dataset and piece. Any layout, any number of ranks. Collective, blocking.
+  /// from the file's. Checks the checksums of the pieces read from first (each piece once) and
+  /// throws `Errc::corrupt` naming dataset and piece. Any layout, any number of ranks. Collective,
+  /// blocking.
   void read(const std::string& name, ItemType type, const Layout& layout, const Memory& memory,
             void* data) const;
 

@@ -26,8 +26,8 @@ class Trace {
   double total_s(Activity activity, int track = 0) const;
   /// Writes the spans of all ranks as one Chrome/Perfetto JSON file on rank 0: pid = rank, tid =
   /// track, cat = activity, times in microseconds since the first span of any rank (clocks aligned
-  /// with that of rank 0); `otherData` holds num_ranks and spans dropped. The file gets its name when
-  /// it is whole. Collective, blocking. Throws `Errc::io` on all ranks.
+  /// with that of rank 0); `otherData` holds num_ranks and spans dropped. The file gets its name
+  /// when it is whole. Collective, blocking. Throws `Errc::io` on all ranks.
   void write(const Comm& comm, const std::string& path) const;
 
  private:

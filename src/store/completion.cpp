@@ -78,7 +78,8 @@ bool Completion::advance(bool wait) {
       file.failing_rank = vote_;
       if (vote_ < comm_.num_ranks() && comm_.rank() == 0) file.job.task.discard();
       break;
-    case Stage::ended: break;
+    case Stage::ended:
+      break;
   }
   file.stage = Stage::ended;
   ++num_ended_;

@@ -11,9 +11,9 @@
 namespace tailrace::store {
 
 /// Follows the files under way, oldest first. A file is committed (renamed) when the writers of all
-/// ranks have its data on disk, which they tell each other by a non-blocking reduction; a second one
-/// tells all ranks the outcome of the rename. So a file ends the same way on every rank.
-/// Files are numbered from 0; the `slots` newest may be under way. MPI calls only from the main thread.
+/// ranks have its data on disk, which they tell each other by a non-blocking reduction; a second
+/// one tells all ranks the outcome of the rename. So a file ends the same way on every rank. Files
+/// are numbered from 0; the `slots` newest may be under way. MPI calls only from the main thread.
 class Completion {
  public:
   Completion(const Comm& comm, WriterThread& thread, int slots);

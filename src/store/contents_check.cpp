@@ -14,12 +14,14 @@ namespace {
 
 void check_name(const std::string& name, std::set<std::string>& taken) {
   if (name.empty() || name.find('/') != std::string::npos || name.find('\n') != std::string::npos) {
-    refuse(fmt::format("\"{}\" cannot name an array of a file: it must not be empty nor hold '/' "
-                       "or a line end",
-                       name));
+    refuse(
+        fmt::format("\"{}\" cannot name an array of a file: it must not be empty nor hold '/' "
+                    "or a line end",
+                    name));
   }
   if (name == "tailrace") refuse("\"tailrace\" is the name of the group with the checksums");
-  if (!taken.insert(name).second) refuse(fmt::format("two arrays of the file are named \"{}\"", name));
+  if (!taken.insert(name).second)
+    refuse(fmt::format("two arrays of the file are named \"{}\"", name));
 }
 
 void check_memory(const Variable& variable, int rank) {

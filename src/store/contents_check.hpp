@@ -8,7 +8,8 @@
 
 namespace tailrace::store {
 
-/// What is wrong with `contents` on this rank (names, dimensions, layouts, memory), if anything. Local.
+/// What is wrong with `contents` on this rank (names, dimensions, layouts, memory), if anything.
+/// Local.
 std::optional<Error> check_contents(const FileContents& contents, int rank, int num_ranks);
 
 }  // namespace tailrace::store

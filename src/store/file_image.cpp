@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// HDF5 writes the metadata into a sparse file in memory (/dev/shm). The datasets' space is allocated
-// early but never written, so it stays a hole; what is not a hole is the metadata.
+// HDF5 writes the metadata into a sparse file in memory (/dev/shm). The datasets' space is
+// allocated early but never written, so it stays a hole; what is not a hole is the metadata.
 #include "store/file_image.hpp"
 
 #include <fcntl.h>
@@ -81,9 +81,9 @@ struct Space {
 
 // A contiguous dataset whose space exists from the start (`early`) and is never filled.
 Hdf5Handle create_dataset(hid_t parent, const std::string& name, const Space& shape, bool early) {
-  const Hdf5Handle space(H5Screate_simple(static_cast<int>(shape.extents.size()),
-                                          shape.extents.data(), nullptr),
-                         H5Sclose, "space of " + name);
+  const Hdf5Handle space(
+      H5Screate_simple(static_cast<int>(shape.extents.size()), shape.extents.data(), nullptr),
+      H5Sclose, "space of " + name);
   const Hdf5Handle create(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "dataset creation list");
   check_hdf5(H5Pset_layout(create.id(), H5D_CONTIGUOUS), "set layout");
   check_hdf5(H5Pset_alloc_time(create.id(), early ? H5D_ALLOC_TIME_EARLY : H5D_ALLOC_TIME_LATE),
@@ -119,7 +119,8 @@ void add_coordinates(hid_t file, const FileContents& contents, Scales& scales) {
 // A dimension without a coordinate, as the netCDF-4 library writes it.
 hid_t bare_scale(hid_t file, const std::string& name, hsize_t extent, Scales& scales) {
   auto dataset = create_dataset(file, name, {{extent}, H5T_IEEE_F32BE}, false);
-  const auto text = fmt::format("This is a netCDF dimension but not a netCDF variable.{:10d}", extent);
+  const auto text =
+      fmt::format("This is a netCDF dimension but not a netCDF variable.{:10d}", extent);
   check_hdf5(H5DSset_scale(dataset.id(), text.c_str()), "scale " + name);
   return scales.emplace(name, std::move(dataset)).first->second.id();
 }
@@ -148,12 +149,12 @@ std::ptrdiff_t add_table(hid_t file, const FileContents& contents, std::ptrdiff_
   set_object_options(create.id());
   const Hdf5Handle group(H5Gcreate2(file, "tailrace", H5P_DEFAULT, create.id(), H5P_DEFAULT),
                          H5Gclose, "create group tailrace");
-  const auto table = create_dataset(
-      group.id(), "checksums", {{static_cast<hsize_t>(rows), 4}, H5T_NATIVE_UINT64}, true);
+  const auto table = create_dataset(group.id(), "checksums",
+                                    {{static_cast<hsize_t>(rows), 4}, H5T_NATIVE_UINT64}, true);
   std::string names;
   for (const auto& variable : contents.variables) names += variable.name + "\n";
-  write_attributes(table.id(), {{"variables", names},
-                                {"columns", "variable,offset_bytes,bytes,xxh3_64"}});
+  write_attributes(table.id(),
+                   {{"variables", names}, {"columns", "variable,offset_bytes,bytes,xxh3_64"}});
   return data_offset(table.id());
 }
 
@@ -167,7 +168,8 @@ void take_range(int fd, FileRange range, FileImage& image) {
   const auto count = range.end - range.start;
   const auto place = image.bytes.size();
   image.bytes.resize(place + static_cast<std::size_t>(count));
-  if (pread(fd, image.bytes.data() + place, static_cast<std::size_t>(count), range.start) != count) {
+  if (pread(fd, image.bytes.data() + place, static_cast<std::size_t>(count), range.start) !=
+      count) {
     throw Error(Errc::io, "cannot read the file image", errno);
   }
   image.extents.push_back({range.start, static_cast<std::ptrdiff_t>(place), count});
@@ -175,7 +177,7 @@ void take_range(int fd, FileRange range, FileImage& image) {
 
 // Copies what is neither a hole nor in `data` (ascending): other ranks write there.
 void take_metadata(int fd, std::span<const FileRange> data, FileImage& image) {
-  struct stat status{};
+  struct stat status {};
   if (fstat(fd, &status) != 0) throw Error(Errc::io, "cannot stat the file image", errno);
   image.total_bytes = status.st_size;
   for (off_t at = 0; at < status.st_size;) {

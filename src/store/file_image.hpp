@@ -18,7 +18,7 @@ struct ChecksumRow {
   std::uint64_t variable = 0;  ///< place in the table's attribute `variables`
   std::uint64_t offset = 0;    ///< first byte, counted from the dataset's start
   std::uint64_t bytes = 0;
-  std::uint64_t xxh3 = 0;      ///< XXH3_64bits of these bytes
+  std::uint64_t xxh3 = 0;  ///< XXH3_64bits of these bytes
 };
 static_assert(sizeof(ChecksumRow) == 32);
 

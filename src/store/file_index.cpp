@@ -22,8 +22,8 @@ namespace {
 Hdf5Handle open_file(const std::string& path) {
   const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) {
-    throw Error(Errc::io, fmt::format("cannot open {}: {} (errno {})", path, std::strerror(errno),
-                                      errno),
+    throw Error(Errc::io,
+                fmt::format("cannot open {}: {} (errno {})", path, std::strerror(errno), errno),
                 errno);
   }
   close(fd);
@@ -82,7 +82,8 @@ void add_entry(hid_t file, const std::string& name, FileIndex& index) {
 }
 
 herr_t collect_name(hid_t, const char* name, const H5L_info_t* info, void* names) {
-  if (info->type == H5L_TYPE_HARD) static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  if (info->type == H5L_TYPE_HARD)
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
   return 0;
 }
 
@@ -104,8 +105,8 @@ void add_pieces(hid_t file, FileIndex& index) {
   }
   const Hdf5Handle table(H5Dopen2(file, "tailrace/checksums", H5P_DEFAULT), H5Dclose, "checksums");
   const Hdf5Handle space(H5Dget_space(table.id()), H5Sclose, "space of checksums");
-  std::vector<ChecksumRow> rows(
-      static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.id())) / 4);
+  std::vector<ChecksumRow> rows(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.id())) /
+                                4);
   if (rows.empty()) return;
   check_hdf5(H5Dread(table.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()),
              "read checksums");
@@ -135,8 +136,8 @@ void check_pieces(const FileIndex& index) {
       at += piece.bytes;
     }
     if (at != bytes) {
-      throw Error(Errc::corrupt, fmt::format("its checksum table is damaged at byte {} of {}", at,
-                                             entry.name));
+      throw Error(Errc::corrupt,
+                  fmt::format("its checksum table is damaged at byte {} of {}", at, entry.name));
     }
   }
 }
@@ -145,10 +146,8 @@ void check_pieces(const FileIndex& index) {
 class Packer {
  public:
   template <class T>
-    requires std::is_trivially_copyable_v<T>
-  void operator()(T& value) {
-    raw(&value, sizeof(T));
-  }
+  requires std::is_trivially_copyable_v<T>
+  void operator()(T& value) { raw(&value, sizeof(T)); }
   void operator()(std::string& text) { items(text); }
   template <class T>
   void operator()(std::vector<T>& values) {
@@ -242,7 +241,8 @@ void share_index(const Comm& comm, FileIndex& index) {
 void read_dataset(const std::string& path, const std::string& name, ItemType type, void* data) {
   const QuietHdf5 quiet;
   const auto file = open_file(path);
-  const Hdf5Handle dataset(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose, "open " + name);
+  const Hdf5Handle dataset(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose,
+                           "open " + name);
   if (H5Dread(dataset.id(), native_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) {
     throw Error(Errc::corrupt, fmt::format("{}: dataset {} cannot be read", path, name));
   }

@@ -17,17 +17,17 @@ struct FileIndex {
     std::string name;
     ItemType type = ItemType::float64;
     std::vector<std::ptrdiff_t> extents;
-    std::ptrdiff_t offset = -1;  ///< of the data in the file; -1: only HDF5 can read it
-    bool scale = false;          ///< a coordinate
-    std::vector<double> values;  ///< of a coordinate
+    std::ptrdiff_t offset = -1;       ///< of the data in the file; -1: only HDF5 can read it
+    bool scale = false;               ///< a coordinate
+    std::vector<double> values;       ///< of a coordinate
     std::vector<ChecksumRow> pieces;  ///< by offset; empty if the file has no checksums
   };
   std::vector<Entry> entries;
   Attributes attributes;  ///< of the file
 };
 
-/// Looks into `path` on this rank. Throws `Errc::io` (errno) if it cannot be opened, `Errc::corrupt` if
-/// it is not a whole HDF5 file. Local.
+/// Looks into `path` on this rank. Throws `Errc::io` (errno) if it cannot be opened,
+/// `Errc::corrupt` if it is not a whole HDF5 file. Local.
 FileIndex index_file(const std::string& path);
 
 /// Gives rank 0's index to all. Collective, blocking.

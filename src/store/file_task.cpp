@@ -63,8 +63,9 @@ class FileTask::Descriptor {
 };
 
 void FileTask::fail(int error) const {
-  throw Error(Errc::io, fmt::format("cannot write {} (step {}): {} (errno {})", path_, step_,
-                                    std::strerror(error), error),
+  throw Error(Errc::io,
+              fmt::format("cannot write {} (step {}): {} (errno {})", path_, step_,
+                          std::strerror(error), error),
               error);
 }
 

@@ -33,10 +33,14 @@ QuietHdf5::~QuietHdf5() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
 
 hid_t native_type(ItemType type) {
   switch (type) {
-    case ItemType::float32: return H5T_NATIVE_FLOAT;
-    case ItemType::float64: return H5T_NATIVE_DOUBLE;
-    case ItemType::int32: return H5T_NATIVE_INT32;
-    case ItemType::int64: return H5T_NATIVE_INT64;
+    case ItemType::float32:
+      return H5T_NATIVE_FLOAT;
+    case ItemType::float64:
+      return H5T_NATIVE_DOUBLE;
+    case ItemType::int32:
+      return H5T_NATIVE_INT32;
+    case ItemType::int64:
+      return H5T_NATIVE_INT64;
   }
   throw Error(Errc::internal, "unknown item type");
 }
@@ -104,7 +108,8 @@ bool read_attribute(hid_t attribute, AttributeValue& value) {
     value = number;
   } else if (kind == H5T_FLOAT && items >= 0) {
     std::vector<double> numbers(static_cast<std::size_t>(items));
-    if (items > 0) check_hdf5(H5Aread(attribute, H5T_NATIVE_DOUBLE, numbers.data()), "read attribute");
+    if (items > 0)
+      check_hdf5(H5Aread(attribute, H5T_NATIVE_DOUBLE, numbers.data()), "read attribute");
     value = numbers;
   } else {
     return false;
@@ -133,9 +138,9 @@ Attributes read_attributes(hid_t object) {
   check_hdf5(H5Oget_info2(object, &info, H5O_INFO_NUM_ATTRS), "count attributes");
   Attributes found;
   for (hsize_t i = 0; i < info.num_attrs; ++i) {
-    const Hdf5Handle attribute(H5Aopen_by_idx(object, ".", H5_INDEX_NAME, H5_ITER_INC, i,
-                                              H5P_DEFAULT, H5P_DEFAULT),
-                               H5Aclose, "open attribute");
+    const Hdf5Handle attribute(
+        H5Aopen_by_idx(object, ".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_DEFAULT, H5P_DEFAULT),
+        H5Aclose, "open attribute");
     std::string name(static_cast<std::size_t>(H5Aget_name(attribute.id(), 0, nullptr)), '\0');
     H5Aget_name(attribute.id(), name.size() + 1, name.data());
     AttributeValue value;

@@ -64,7 +64,8 @@ const T& Input::State::attribute(const std::string& name, const char* kind) cons
     throw Error(Errc::invalid_input, fmt::format("{} has no attribute \"{}\"", path, name));
   }
   if (!std::holds_alternative<T>(*value)) {
-    throw Error(Errc::invalid_input, fmt::format("{}: attribute \"{}\" is not {}", path, name, kind));
+    throw Error(Errc::invalid_input,
+                fmt::format("{}: attribute \"{}\" is not {}", path, name, kind));
   }
   return std::get<T>(*value);
 }
@@ -86,8 +87,8 @@ class DatasetFile {
 
   void read(std::byte* to, std::ptrdiff_t start, std::ptrdiff_t bytes) const {
     for (std::ptrdiff_t at = 0; at < bytes;) {
-      const auto done = pread(fd_, to + at, static_cast<std::size_t>(bytes - at),
-                              entry_.offset + start + at);
+      const auto done =
+          pread(fd_, to + at, static_cast<std::size_t>(bytes - at), entry_.offset + start + at);
       if (done < 0 && errno == EINTR) continue;
       if (done < 0) fail(errno);
       if (done == 0) {
@@ -99,16 +100,17 @@ class DatasetFile {
   }
   void check(const store::ChecksumRow& piece, const std::byte* data) const {
     if (XXH3_64bits(data, piece.bytes) == piece.xxh3) return;
-    throw Error(Errc::corrupt, fmt::format("{} is damaged: dataset {}, bytes {} to {} do not match "
-                                           "their checksum",
-                                           path_, entry_.name, piece.offset,
-                                           piece.offset + piece.bytes - 1));
+    throw Error(Errc::corrupt,
+                fmt::format("{} is damaged: dataset {}, bytes {} to {} do not match "
+                            "their checksum",
+                            path_, entry_.name, piece.offset, piece.offset + piece.bytes - 1));
   }
 
  private:
   [[noreturn]] void fail(int error) const {
-    throw Error(Errc::io, fmt::format("cannot read {} (dataset {}): {} (errno {})", path_,
-                                      entry_.name, std::strerror(error), error),
+    throw Error(Errc::io,
+                fmt::format("cannot read {} (dataset {}): {} (errno {})", path_, entry_.name,
+                            std::strerror(error), error),
                 error);
   }
   const std::string& path_;
@@ -225,7 +227,8 @@ std::vector<double> Input::attribute_doubles(const std::string& name) const {
 std::vector<double> Input::coordinate(const std::string& name) const {
   const auto& entry = state_->entry(name);
   if (!entry.scale) {
-    throw Error(Errc::invalid_input, fmt::format("{}: \"{}\" is not a coordinate", state_->path, name));
+    throw Error(Errc::invalid_input,
+                fmt::format("{}: \"{}\" is not a coordinate", state_->path, name));
   }
   return entry.values;
 }
@@ -235,9 +238,8 @@ void Input::read(const std::string& name, ItemType type, const Layout& layout, c
   const Comm& comm = state_->comm;
   const auto& entry = state_->entry(name);
   const auto& global = layout.global_extents();
-  const bool same_shape =
-      layout.num_dims() == static_cast<int>(entry.extents.size()) &&
-      std::equal(entry.extents.begin(), entry.extents.end(), global.begin());
+  const bool same_shape = layout.num_dims() == static_cast<int>(entry.extents.size()) &&
+                          std::equal(entry.extents.begin(), entry.extents.end(), global.begin());
   require_all(comm.raw(), same_shape && layout.num_ranks() == comm.num_ranks(),
               fmt::format("{}: variable {} has extents {}, the layout {} of {} ranks", state_->path,
                           name, fmt::join(entry.extents, " x "),

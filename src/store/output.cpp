@@ -60,15 +60,16 @@ std::vector<int> choose_writers(const Comm& comm, int wanted) {
 }
 
 void check_options(const Comm& comm, const OutputOptions& options) {
-  require_all(comm.raw(), options.writers >= 0 && options.writers <= comm.num_ranks(),
-              fmt::format("output: writers = {} must be between 0 (choose) and the number of ranks, {}",
-                          options.writers, comm.num_ranks()));
+  require_all(
+      comm.raw(), options.writers >= 0 && options.writers <= comm.num_ranks(),
+      fmt::format("output: writers = {} must be between 0 (choose) and the number of ranks, {}",
+                  options.writers, comm.num_ranks()));
   require_all(comm.raw(), options.stripe_bytes >= 0 && options.stripe_bytes % 8 == 0,
               fmt::format("output: stripe_bytes = {} must be 0 (even shares) or a multiple of 8",
                           options.stripe_bytes));
-  require_all(comm.raw(), options.buffered_files >= 1 && options.buffered_files <= 64,
-              fmt::format("output: buffered_files = {} must be between 1 and 64",
-                          options.buffered_files));
+  require_all(
+      comm.raw(), options.buffered_files >= 1 && options.buffered_files <= 64,
+      fmt::format("output: buffered_files = {} must be between 1 and 64", options.buffered_files));
   bool known = options.method == "auto" || options.method == "push";
   std::string names = "auto, push";
   for (const auto& method : move_methods()) {
@@ -128,7 +129,8 @@ Output::State::State(const Comm& comm, OutputOptions options)
                options_.method == "auto" || options_.method == "push"),
       thread_(options_.mode == OutputMode::hidden &&
               std::ranges::binary_search(writers_, comm_.rank())),
-      completion_(comm_, thread_, options_.mode == OutputMode::hidden ? options_.buffered_files : 1) {
+      completion_(comm_, thread_,
+                  options_.mode == OutputMode::hidden ? options_.buffered_files : 1) {
   require_all(comm_.raw(), options_.method != "push" || staging_.shared(),
               "output: method \"push\" needs all ranks on one node");
   method_ = options_.method;
@@ -149,7 +151,8 @@ Output::State::~State() {
 
 // One reduction: what all ranks know to have ended, whether the arguments are right and alike, and
 // which known route fits.
-Output::State::Agreed Output::State::agree_on(const std::string& path, const FileContents& contents) {
+Output::State::Agreed Output::State::agree_on(const std::string& path,
+                                              const FileContents& contents) {
   const auto problem = check_contents(contents, comm_.rank(), comm_.num_ranks());
   std::int64_t route = -1;
   for (std::size_t r = 0; !problem && r < routes_.size(); ++r) {
@@ -216,7 +219,8 @@ void Output::State::lay_out(const std::string& path, const FileContents& content
   if (comm_.rank() == 0) {
     unlink((path + ".partial").c_str());  // left by a killed run; before any writer opens it
     try {
-      build_image(contents, options_.stripe_bytes, options_.checksums ? route.table_rows() : -1, image);
+      build_image(contents, options_.stripe_bytes, options_.checksums ? route.table_rows() : -1,
+                  image);
       offsets_[1] = image.total_bytes;
       offsets_[2] = image.table_offset;
       std::ranges::copy(image.data_offsets, offsets_.begin() + 3);
@@ -225,8 +229,8 @@ void Output::State::lay_out(const std::string& path, const FileContents& content
       offsets_[0] = 1;
     }
   }
-  check_mpi(MPI_Bcast(offsets_.data(), to_int(static_cast<std::ptrdiff_t>(offsets_.size())), MPI_AINT,
-                      0, comm_.raw()));
+  check_mpi(MPI_Bcast(offsets_.data(), to_int(static_cast<std::ptrdiff_t>(offsets_.size())),
+                      MPI_AINT, 0, comm_.raw()));
   if (offsets_[0] != 0) agree(comm_.raw(), failure ? &*failure : nullptr);
 }
 
@@ -244,8 +248,8 @@ void Output::State::write(const std::string& path, const FileContents& contents)
   wait_for(completion_.num_begun() + 1 - options_.buffered_files);
   const auto same_path = completion_.find(path, num_settled_);
   if (same_path >= 0) wait_for(same_path + 1);
-  Route& route = agreed.route >= 0 ? *routes_[static_cast<std::size_t>(agreed.route)]
-                                   : make_route(contents);
+  Route& route =
+      agreed.route >= 0 ? *routes_[static_cast<std::size_t>(agreed.route)] : make_route(contents);
   FileJob& job = completion_.next_job();
   lay_out(path, contents, route, job);
   const int slot = static_cast<int>(completion_.num_begun() % options_.buffered_files);

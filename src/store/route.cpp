@@ -19,7 +19,8 @@ Index row_major_strides(const Index& extents, int num_dims) {
 
 std::ptrdiff_t linear(const Index& place, const Index& strides, int num_dims) {
   std::ptrdiff_t item = 0;
-  for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) item += place[d] * strides[d];
+  for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d)
+    item += place[d] * strides[d];
   return item;
 }
 
@@ -45,7 +46,8 @@ Route::Route(const Comm& comm, const FileContents& contents, const Setting& sett
   std::vector<std::ptrdiff_t> filled(writers_.size(), 0);  // bytes of each writer's slot so far
   for (const auto& variable : contents.variables) add_variable(comm, variable, setting, filled);
   const auto me = std::ranges::find(writers_, comm.rank());
-  if (me != writers_.end()) staging_bytes_ = filled[static_cast<std::size_t>(me - writers_.begin())];
+  if (me != writers_.end())
+    staging_bytes_ = filled[static_cast<std::size_t>(me - writers_.begin())];
 }
 
 void Route::add_variable(const Comm& comm, const Variable& variable, const Setting& setting,
@@ -109,7 +111,8 @@ bool Route::fits(const FileContents& contents, int rank) const {
     const auto& shape = shapes_[v];
     if (variable.type != shape.type || variable.layout->num_dims() != shape.num_dims ||
         variable.layout->global_extents() != shape.extents ||
-        !same_memory(variable.memory, shape.memory) || variable.layout->boxes(rank) != shape.boxes) {
+        !same_memory(variable.memory, shape.memory) ||
+        variable.layout->boxes(rank) != shape.boxes) {
       return false;
     }
   }

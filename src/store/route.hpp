@@ -19,14 +19,15 @@ namespace tailrace::store {
 /// A contiguous run of a variable's bytes that this rank writes.
 struct Run {
   std::size_t variable = 0;
-  std::ptrdiff_t start_bytes = 0;    ///< counted from the dataset's start
+  std::ptrdiff_t start_bytes = 0;  ///< counted from the dataset's start
   std::ptrdiff_t bytes = 0;
   std::ptrdiff_t staging_bytes = 0;  ///< place in the writer's slot
   std::ptrdiff_t first_row = 0;      ///< of the checksum table
 };
 
 /// How the variables of one set of shapes get from the ranks' memory to the writers' staging
-/// buffers: file domains, plans, and exchanges if data is not pushed. Made once for a set of shapes.
+/// buffers: file domains, plans, and exchanges if data is not pushed. Made once for a set of
+/// shapes.
 class Route {
  public:
   struct Setting {

@@ -23,7 +23,7 @@ constexpr std::size_t huge_page_bytes = 2 << 20;
 // MPI libraries keep shared windows in /dev/shm; touching more than fits there would end the job
 // with SIGBUS, so it is refused before.
 void check_shared_memory(std::ptrdiff_t bytes) {
-  struct statvfs status{};
+  struct statvfs status {};
   if (statvfs("/dev/shm", &status) != 0) return;
   const auto free = static_cast<std::ptrdiff_t>(status.f_bavail * status.f_frsize);
   if (bytes <= free) return;
@@ -71,8 +71,8 @@ void Staging::reserve(std::ptrdiff_t bytes) {
     own_.reset(static_cast<std::byte*>(std::aligned_alloc(
         huge_page_bytes, (size + huge_page_bytes - 1) / huge_page_bytes * huge_page_bytes)));
     if (!own_) {
-      throw Error(Errc::io, fmt::format("no memory for {} staging buffers of {} bytes", slots_,
-                                        slot_bytes_),
+      throw Error(Errc::io,
+                  fmt::format("no memory for {} staging buffers of {} bytes", slots_, slot_bytes_),
                   ENOMEM);
     }
     madvise(own_.get(), size, MADV_HUGEPAGE);
@@ -82,7 +82,8 @@ void Staging::reserve(std::ptrdiff_t bytes) {
 }
 
 std::byte* Staging::slot(int rank, int slot) const {
-  return first_[static_cast<std::size_t>(rank)] + slot * rank_bytes_[static_cast<std::size_t>(rank)];
+  return first_[static_cast<std::size_t>(rank)] +
+         slot * rank_bytes_[static_cast<std::size_t>(rank)];
 }
 
 }  // namespace tailrace::store

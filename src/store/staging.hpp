@@ -37,7 +37,7 @@ class Staging {
   NodeWindow window_;
   std::unique_ptr<std::byte, Free> own_;
   std::ptrdiff_t slot_bytes_ = 0;
-  std::vector<std::byte*> first_;          // first slot of each rank
+  std::vector<std::byte*> first_;           // first slot of each rank
   std::vector<std::ptrdiff_t> rank_bytes_;  // bytes of a slot of each rank
 };
 

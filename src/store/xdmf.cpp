@@ -20,11 +20,20 @@ std::string escape(const std::string& text) {
   std::string out;
   for (const char c : text) {
     switch (c) {
-      case '&': out += "&amp;"; break;
-      case '<': out += "&lt;"; break;
-      case '>': out += "&gt;"; break;
-      case '"': out += "&quot;"; break;
-      default: out += c;
+      case '&':
+        out += "&amp;";
+        break;
+      case '<':
+        out += "&lt;";
+        break;
+      case '>':
+        out += "&gt;";
+        break;
+      case '"':
+        out += "&quot;";
+        break;
+      default:
+        out += c;
     }
   }
   return out;
@@ -43,7 +52,8 @@ std::string describe_grid(const Grid& grid, const std::string& file, double time
       "        <Time Value=\"{}\"/>\n"
       "        <Topology TopologyType=\"3DCoRectMesh\" Dimensions=\"{}\"/>\n"
       "        <Geometry GeometryType=\"ORIGIN_DXDYDZ\">\n"
-      "          <DataItem Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" Format=\"XML\">0 0 0"
+      "          <DataItem Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" Format=\"XML\">0 "
+      "0 0"
       "</DataItem>\n"
       "          <DataItem Dimensions=\"3\" NumberType=\"Float\" Precision=\"8\" Format=\"XML\">{}"
       "</DataItem>\n"
@@ -65,14 +75,16 @@ void write_whole(const std::string& path, const std::string& text) {
   int error = file == nullptr ? errno : 0;
   if (file != nullptr) {
     errno = 0;
-    if (std::fwrite(text.data(), 1, text.size(), file) != text.size()) error = errno != 0 ? errno : EIO;
+    if (std::fwrite(text.data(), 1, text.size(), file) != text.size())
+      error = errno != 0 ? errno : EIO;
     if (std::fclose(file) != 0 && error == 0) error = errno;
     if (error == 0 && std::rename(partial.c_str(), path.c_str()) != 0) error = errno;
     if (error != 0) std::remove(partial.c_str());
   }
   if (error != 0) {
     throw Error(Errc::io,
-                fmt::format("cannot write {}: {} (errno {})", path, std::strerror(error), error), error);
+                fmt::format("cannot write {}: {} (errno {})", path, std::strerror(error), error),
+                error);
   }
 }
 
@@ -104,7 +116,8 @@ void write_xdmf(const Comm& comm, const std::string& path, std::span<const std::
         "CollectionType=\"Temporal\">\n";
     const auto folder = fs::absolute(path).parent_path();
     for (std::size_t i = 0; i < files.size(); ++i) {
-      const auto file = fs::absolute(files[i]).lexically_normal().lexically_relative(folder.lexically_normal());
+      const auto file =
+          fs::absolute(files[i]).lexically_normal().lexically_relative(folder.lexically_normal());
       text += describe_grid(grid, file.string(), times_s[i], variables);
     }
     write_whole(path, text + "    </Grid>\n  </Domain>\n</Xdmf>\n");

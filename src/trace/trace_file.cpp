@@ -90,8 +90,8 @@ class TraceFile {
     if (errno_ == 0 && std::rename(partial_.c_str(), path_.c_str()) != 0) errno_ = errno;
     if (errno_ == 0) return;
     if (opened) std::remove(partial_.c_str());
-    throw Error(Errc::io, fmt::format("cannot write {}: {} (errno {})", path_,
-                                      std::strerror(errno_), errno_),
+    throw Error(Errc::io,
+                fmt::format("cannot write {}: {} (errno {})", path_, std::strerror(errno_), errno_),
                 errno_);
   }
 
@@ -136,12 +136,14 @@ std::string Trace::to_json(int rank, double shift_s) const {
   std::string out;
   const auto back = std::back_inserter(out);
   const char* separator = rank == 0 ? "\n" : ",\n";
-  fmt::format_to(back, "{}{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"tid\":0,"
-                       "\"args\":{{\"name\":\"rank {}\"}}}}",
+  fmt::format_to(back,
+                 "{}{{\"name\":\"process_name\",\"ph\":\"M\",\"pid\":{},\"tid\":0,"
+                 "\"args\":{{\"name\":\"rank {}\"}}}}",
                  separator, rank, rank);
   for (int track = 0; track < 2; ++track) {
-    fmt::format_to(back, ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{},\"tid\":{},"
-                         "\"args\":{{\"name\":\"{}\"}}}}",
+    fmt::format_to(back,
+                   ",\n{{\"name\":\"thread_name\",\"ph\":\"M\",\"pid\":{},\"tid\":{},"
+                   "\"args\":{{\"name\":\"{}\"}}}}",
                    rank, track, track_names[track]);
   }
   const std::size_t kept = std::min(used_.load(), spans_.size());
@@ -149,8 +151,9 @@ std::string Trace::to_json(int rank, double shift_s) const {
     const Entry& entry = spans_[i];
     const char* name = entry.name.load(std::memory_order_acquire);
     if (name == nullptr) continue;
-    fmt::format_to(back, ",\n{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{:.3f},"
-                         "\"dur\":{:.3f},\"pid\":{},\"tid\":{}}}",
+    fmt::format_to(back,
+                   ",\n{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{:.3f},"
+                   "\"dur\":{:.3f},\"pid\":{},\"tid\":{}}}",
                    escape(name), activity_names[static_cast<std::size_t>(entry.activity)],
                    (entry.start_s + shift_s) * 1e6, (entry.end_s - entry.start_s) * 1e6, rank,
                    int{entry.track});

@@ -4,6 +4,7 @@
 Usage: check_kill.py FOLDER ROUNDS COMMAND... (the command that runs store_program)
 """
 
+import contextlib
 import os
 import pathlib
 import random
@@ -31,10 +32,8 @@ def kill_job(job: subprocess.Popen, program: str) -> None:
         found += 1
     assert found > 1, f"no rank of {program} found"
     for pid in doomed:
-        try:
+        with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        except ProcessLookupError:
-            pass
     job.wait()
 
 

@@ -5,6 +5,7 @@ Usage: check_readers.py FOLDER COMMAND... (the command that runs store_program)
 Exit status 77 (skipped) if h5py is not installed.
 """
 
+import importlib
 import pathlib
 import shutil
 import subprocess
@@ -19,6 +20,15 @@ except ImportError as error:
 
 EXTENTS = (7, 30, 41)
 EXPECTED = np.arange(7 * 30 * 41, dtype=float).reshape(EXTENTS)
+
+
+def optional(module: str):
+    """The module, or None with a visible note if it is not installed."""
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        print(f"not checked: {module} is not installed")
+        return None
 
 
 def check_h5py(path: pathlib.Path) -> None:
@@ -38,10 +48,8 @@ def check_h5py(path: pathlib.Path) -> None:
 
 
 def check_checksums(path: pathlib.Path, file, table) -> None:
-    try:
-        import xxhash
-    except ImportError:
-        print("xxhash not installed: checksums not compared")
+    xxhash = optional("xxhash")
+    if xxhash is None:
         return
     raw = path.read_bytes()
     for variable, offset, count, value in table:
@@ -50,10 +58,8 @@ def check_checksums(path: pathlib.Path, file, table) -> None:
 
 
 def check_xarray(path: pathlib.Path) -> None:
-    try:
-        import xarray as xr
-    except ImportError as error:
-        print(f"xarray not checked: {error}")
+    xr = optional("xarray")
+    if xr is None:
         return
     for engine in ("netcdf4", "h5netcdf"):
         if engine not in xr.backends.list_engines():
@@ -71,13 +77,10 @@ def check_xarray(path: pathlib.Path) -> None:
 
 
 def check_vtk(path: pathlib.Path) -> None:
-    try:
-        from vtkmodules.util.numpy_support import vtk_to_numpy
-        from vtkmodules.vtkIOXdmf2 import vtkXdmfReader
-    except ImportError as error:
-        print(f"VTK not checked: {error}")
+    support, xdmf = optional("vtkmodules.util.numpy_support"), optional("vtkmodules.vtkIOXdmf2")
+    if support is None or xdmf is None:
         return
-    reader = vtkXdmfReader()
+    reader = xdmf.vtkXdmfReader()
     reader.SetFileName(str(path))
     reader.UpdateInformation()
     reader.UpdateTimeStep(1.5)
@@ -88,7 +91,7 @@ def check_vtk(path: pathlib.Path) -> None:
         grid = iterator.GetCurrentDataObject()
     assert grid.GetDimensions() == EXTENTS[::-1], grid.GetDimensions()
     assert np.allclose(grid.GetSpacing(), (0.125, 0.25, 0.5)), grid.GetSpacing()
-    values = vtk_to_numpy(grid.GetPointData().GetArray("u"))
+    values = support.vtk_to_numpy(grid.GetPointData().GetArray("u"))
     np.testing.assert_array_equal(values.reshape(EXTENTS), EXPECTED)
     print("VTK read the XDMF series")
 

@@ -25,24 +25,30 @@ class OutputTest : public FolderTest {
                       comm.num_ranks())) {
       const auto boxes = field.boxes(rank);
       const std::vector<std::ptrdiff_t> halo{1, 0, 2};
-      field_memory = boxes.empty() ? Memory{}
-                                   : Memory::ordered(boxes[0], std::vector<int>{0, 1, 2}, halo);
+      field_memory =
+          boxes.empty() ? Memory{} : Memory::ordered(boxes[0], std::vector<int>{0, 1, 2}, halo);
       const auto mode_boxes = modes.boxes(rank);
       modes_memory = mode_boxes.empty()
                          ? Memory{}
                          : Memory::ordered(mode_boxes[0], std::vector<int>{1, 0, 2}, {});
       fill(0);
-      contents.coordinates = {
-          {"z", std::vector<double>(static_cast<std::size_t>(extents[0])), {}},
-          {"x", std::vector<double>(static_cast<std::size_t>(extents[2])),
-           {{"units", std::string("m")}}}};
+      contents.coordinates = {{"z", std::vector<double>(static_cast<std::size_t>(extents[0])), {}},
+                              {"x",
+                               std::vector<double>(static_cast<std::size_t>(extents[2])),
+                               {{"units", std::string("m")}}}};
       std::iota(contents.coordinates[1].values.begin(), contents.coordinates[1].values.end(), 0.5);
       contents.variables = {
-          {"u", ItemType::float64, {"z", "y", "x"}, &field, field_memory, u.data(),
+          {"u",
+           ItemType::float64,
+           {"z", "y", "x"},
+           &field,
+           field_memory,
+           u.data(),
            {{"units", std::string("m s-1")}, {"weights", std::vector<double>{1, 2, 4}}}},
           {"v", ItemType::float32, {"z", "y", "x"}, &field, field_memory, v.data(), {}},
           {"modes", ItemType::float64, {"ky", "kz", "kx"}, &modes, modes_memory, m.data(), {}}};
-      contents.attributes = {{"time", 0.25}, {"step", std::int64_t{7}}, {"run", std::string("abc")}};
+      contents.attributes = {
+          {"time", 0.25}, {"step", std::int64_t{7}}, {"run", std::string("abc")}};
       contents.step = 7;
     }
     void fill(int salt) {

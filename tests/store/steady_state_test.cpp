@@ -73,7 +73,8 @@ TEST_F(SteadyStateTest, WritersShareNoStripe) {
   store::FileImage image;
   store::build_image(contents_, stripe, 10, image);
   std::vector<int> writers(static_cast<std::size_t>(comm.num_ranks()));
-  for (int rank = 0; rank < comm.num_ranks(); ++rank) writers[static_cast<std::size_t>(rank)] = rank;
+  for (int rank = 0; rank < comm.num_ranks(); ++rank)
+    writers[static_cast<std::size_t>(rank)] = rank;
   for (const auto offset : image.data_offsets) {
     EXPECT_EQ(offset % stripe, 0);
     const auto& extents = layout_->global_extents();

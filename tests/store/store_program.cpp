@@ -34,10 +34,12 @@ void write_files(const Comm& comm, const std::string& folder) {
                           {"y", axis(30, 0.25), {{"units", std::string("m")}}},
                           {"x", axis(41, 0.125), {{"units", std::string("m")}}}};
   const Attributes units{{"units", std::string("m s-1")}, {"long_name", std::string("velocity")}};
-  contents.variables = {{"u", ItemType::float64, {"z", "y", "x"}, &layout, memory, u.data(), units},
-                        {"v", ItemType::float32, {"z", "y", "x"}, &layout, memory, v.data(), {}},
-                        {"w", ItemType::float64, {"kz", "ky", "kx"}, &modes, permuted, w.data(), {}}};
-  contents.attributes = {{"time", 1.5}, {"step", std::int64_t{100}},
+  contents.variables = {
+      {"u", ItemType::float64, {"z", "y", "x"}, &layout, memory, u.data(), units},
+      {"v", ItemType::float32, {"z", "y", "x"}, &layout, memory, v.data(), {}},
+      {"w", ItemType::float64, {"kz", "ky", "kx"}, &modes, permuted, w.data(), {}}};
+  contents.attributes = {{"time", 1.5},
+                         {"step", std::int64_t{100}},
                          {"spectrum", std::vector<double>{1, 0.5, 0.25}},
                          {"title", std::string("test file")}};
   for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
@@ -45,7 +47,8 @@ void write_files(const Comm& comm, const std::string& folder) {
     options.mode = mode;
     options.stripe_bytes = 4096;
     Output output(comm, options);
-    output.write(folder + (mode == OutputMode::hidden ? "/hidden.h5" : "/synchronous.h5"), contents);
+    output.write(folder + (mode == OutputMode::hidden ? "/hidden.h5" : "/synchronous.h5"),
+                 contents);
     output.finish();
   }
   const std::vector<std::string> files{folder + "/synchronous.h5", folder + "/hidden.h5"};
@@ -64,8 +67,7 @@ void write_until_killed(const Comm& comm, const std::string& folder) {
   for (int step = 0;; ++step) {
     const auto u = filled<double>(layout, memory, comm.rank(), step);
     contents.attributes = {{"salt", std::int64_t{step}}};
-    contents.variables = {
-        {"u", ItemType::float64, {"z", "y", "x"}, &layout, memory, u.data(), {}}};
+    contents.variables = {{"u", ItemType::float64, {"z", "y", "x"}, &layout, memory, u.data(), {}}};
     output.write(folder + "/checkpoint.h5", contents);
     output.write(folder + "/fields_" + std::to_string(step % 50) + ".h5", contents);
     if (step == 0 && comm.rank() == 0) std::puts("begun");
