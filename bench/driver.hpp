@@ -60,6 +60,7 @@ class JsonLine {
     return raw(key, '"' + value + '"');
   }
   JsonLine& number(const std::string& key, double value) { return raw(key, digits(value)); }
+  JsonLine& flag(const std::string& key, bool value) { return raw(key, value ? "true" : "false"); }
   JsonLine& numbers(const std::string& key, const std::vector<double>& values) {
     std::string list;
     for (double value : values) list += (list.empty() ? "" : ", ") + digits(value);

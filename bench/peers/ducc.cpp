@@ -29,7 +29,8 @@ int main(int argc, char** argv) {
     error = std::max(error, std::abs(field[i] - bench::noise(i)));
   }
   bench::JsonLine()
-      .text("entry", "ducc0, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads"))
+      .text("entry", args.text("label", "ducc0, " + std::to_string(threads) +
+                                            (threads == 1 ? " thread" : " threads")))
       .numbers("seconds", seconds)
       .number("error", error)
       .number("plan_s", 0.0)

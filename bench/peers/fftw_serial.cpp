@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
     }
   }
   bench::JsonLine()
-      .text("entry", in_place ? "FFTW in place" : "FFTW out of place")
+      .text("entry", args.text("label", in_place ? "FFTW in place" : "FFTW out of place"))
       .numbers("seconds", seconds)
       .number("error", error)
       .number("plan_s", plan_s)

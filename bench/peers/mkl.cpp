@@ -65,7 +65,8 @@ int main(int argc, char** argv) {
     }
   }
   bench::JsonLine()
-      .text("entry", "MKL, " + std::to_string(threads) + (threads == 1 ? " thread" : " threads"))
+      .text("entry", args.text("label", "MKL, " + std::to_string(threads) +
+                                            (threads == 1 ? " thread" : " threads")))
       .numbers("seconds", seconds)
       .number("error", error)
       .number("plan_s", plan_s)

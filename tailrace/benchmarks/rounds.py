@@ -51,7 +51,7 @@ class Measured:
     failures: dict[str, str]
 
 
-def run_once(command: Command) -> list[dict[str, Any]]:
+def run_once(command: Command, needs_result: bool = True) -> list[dict[str, Any]]:
     """Run a driver and return the objects that it printed. Raises `TailraceError` if it fails."""
     try:
         done = subprocess.run(
@@ -69,7 +69,7 @@ def run_once(command: Command) -> list[dict[str, Any]]:
     except OSError as error:
         raise TailraceError(f"{command.words[0]}: {error.strerror}") from error
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
-    if done.returncode != 0 or not lines:
+    if done.returncode != 0 or (needs_result and not lines):
         tail = " | ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
         raise TailraceError(f"exit status {done.returncode}: {tail}")
     return [json.loads(line) for line in lines]

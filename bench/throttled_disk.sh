@@ -1,0 +1,56 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+# A slow disk in memory, to see what output costs when the disk is the bottleneck.
+#   throttled_disk.sh up FOLDER BYTES_PER_S [SIZE]    mounts it at FOLDER (made if missing)
+#   throttled_disk.sh down FOLDER                     removes all of it again
+# An ext4 without journal on a loop device over an image in /dev/shm, mounted `sync`, its writes limited
+# by the root control group (blkio, or io.max). Needs root; changes nothing else.
+set -u
+
+say() { echo "throttled_disk: $*" >&2; }
+fail() { say "$*"; exit 1; }
+
+limit() { # DEVICE_NUMBER BYTES_PER_S (0 = none)
+  if [ -w /sys/fs/cgroup/blkio/blkio.throttle.write_bps_device ]; then
+    echo "$1 $2" > /sys/fs/cgroup/blkio/blkio.throttle.write_bps_device
+  else
+    return 1
+  fi
+}
+
+down() {
+  local folder=$1 image=$2 device
+  device=$(findmnt -n -o SOURCE --mountpoint "$folder") || device=""
+  [ -n "$device" ] && { umount "$folder" || fail "cannot unmount $folder"; }
+  for device in $device $(losetup -n -O NAME -j "$image" 2> /dev/null); do
+    [ -b "$device" ] || continue
+    limit "$(lsblk -no MAJ:MIN "$device" | tr -d ' ')" 0 2> /dev/null
+    losetup -d "$device" 2> /dev/null
+  done
+  rm -f "$image"
+}
+
+up() {
+  local folder=$1 speed=$2 size=$3 image=$4 device number
+  [ "$(id -u)" = 0 ] || fail "needs root (loop device, mount, blkio)"
+  case $speed in *[!0-9]* | "") fail "BYTES_PER_S must be a number, not '$speed'" ;; esac
+  mountpoint -q "$folder" && fail "$folder is a mount point already"
+  mkdir -p "$folder" && truncate -s "$size" "$image" || fail "cannot make $image"
+  device=$(losetup -f --show "$image") || { rm -f "$image"; fail "no loop device is free"; }
+  number=$(lsblk -no MAJ:MIN "$device" | tr -d ' ')
+  mkfs.ext4 -q -O ^has_journal "$device" && mount -o sync "$device" "$folder" \
+    || { losetup -d "$device"; rm -f "$image"; fail "cannot make or mount the file system"; }
+  limit "$number" "$speed" \
+    || { down "$folder" "$image"; fail "no writable blkio controller in /sys/fs/cgroup"; }
+  say "$folder: $device ($number), $speed bytes/s"
+}
+
+[ $# -ge 2 ] || fail "usage: $0 up FOLDER BYTES_PER_S [SIZE] | down FOLDER"
+action=$1
+folder=$(realpath -m "$2")
+image=/dev/shm/throttled_disk$(echo "$folder" | tr / _).img
+case $action in
+  up) up "$folder" "${3:-}" "${4:-4G}" "$image" ;;
+  down) down "$folder" "$image" ;;
+  *) fail "unknown action $action" ;;
+esac

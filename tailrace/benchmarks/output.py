@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""A run that writes a field a step: without output, hidden, synchronous, and by MPI-IO.
+
+The driver runs all ways in turn with the same work. With ``--throttle`` the files go to a slow disk
+in memory that is set up before and removed afterwards (root needed).
+"""
+
+import atexit
+import os
+import subprocess
+
+from tailrace.benchmarks.drivers import arguments, need_driver, parallel
+from tailrace.benchmarks.options import Options
+from tailrace.benchmarks.rounds import Entry, Measured
+from tailrace.errors import TailraceError
+from tailrace.programs import SOURCE_ROOT
+
+SUMMARY = "what output costs a run: none, hidden, synchronous, MPI-IO; slab and pencil data"
+SHAPES = {"slab": [2], "pencil": [4]}
+DISK = SOURCE_ROOT / "bench" / "throttled_disk.sh"
+
+
+def entries(options: Options) -> list[Entry]:
+    """Return one entry a shape of data and number of ranks."""
+    program = need_driver("output_ours")
+    if options.throttle:
+        _slow_disk(options)
+    else:
+        options.folder.mkdir(parents=True, exist_ok=True)
+    found = []
+    for n in options.sizes or [256]:
+        for shape, usual in SHAPES.items():
+            for ranks in options.ranks or usual:
+                words = arguments(
+                    n=n,
+                    shape=shape,
+                    steps=options.steps,
+                    compute=options.compute,
+                    compute_s=options.compute_s,
+                    folder=options.folder.resolve(),
+                )
+                name = f"{shape} data, {ranks} ranks"
+                found.append(Entry("run", name, True, parallel(ranks, program, words)))
+    return found
+
+
+def _slow_disk(options: Options) -> None:
+    """Mount the slow disk at the folder, and see to it that it goes when we end."""
+    if os.geteuid() != 0:
+        raise TailraceError("--throttle needs root; run without it, or sleep on a disk as it is")
+    done = subprocess.run(
+        [str(DISK), "up", str(options.folder), options.throttle],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        raise TailraceError(f"{done.stderr.strip()} (--throttle cannot be used here)")
+    atexit.register(
+        subprocess.run, [str(DISK), "down", str(options.folder)], check=False, capture_output=True
+    )
+
+
+def finish(measured: Measured, _options: Options) -> None:
+    """Name the ratio to the run without output."""
+    for row in measured.rows:
+        row["overhead"] = row.get("ratio")
