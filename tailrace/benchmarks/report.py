@@ -6,6 +6,7 @@ import json
 import os
 import platform
 import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ COLUMNS = {  # field of a row -> heading and format; shown where a row of the pr
     "gb_per_s": ("GB/s", "{:.1f}"),
     "error": ("error", "{:.1e}"),
     "plan_s": ("plan [s]", "{:.2f}"),
-    "limit_s": ("limit [s]", "{:.4f}"),
+    "limit_s": ("limit [s]", "{:.4g}"),
     "over_limit": ("x limit", "{:.2f}"),
     "seen_s": ("seen/step [s]", "{:.3f}"),
     "overhead": ("x no output", "{:.3f}"),
@@ -49,17 +50,22 @@ def machine() -> str:
     return f"{model}, {os.cpu_count()} cores, {gib:.0f} GiB, {platform.platform()}, {mpi}"
 
 
+def make_console() -> Console:
+    """Return a console wide enough for the tables where the output goes to a file."""
+    return Console() if sys.stdout.isatty() else Console(width=150)
+
+
 def show(console: Console, measured: Measured) -> None:
     """Print one table a problem, and what could not be measured."""
     for problem in dict.fromkeys(row["problem"] for row in measured.rows):
         rows = [row for row in measured.rows if row["problem"] == problem]
         extra = [name for name in COLUMNS if any(row.get(name) is not None for row in rows)]
         table = Table(title=problem, title_justify="left")
-        table.add_column("entry")
+        table.add_column("entry", no_wrap=True)
         for heading in ("median [s]", "min .. max [s]", "ratio"):
-            table.add_column(heading, justify="right")
+            table.add_column(heading, justify="right", no_wrap=True)
         for name in extra:
-            table.add_column(COLUMNS[name][0], justify="right")
+            table.add_column(COLUMNS[name][0], justify="right", no_wrap=True)
         for row in rows:
             style = "bold" if row["ours"] else ""
             table.add_row(*_cells(row), *(_extra(row, name) for name in extra), style=style)
@@ -70,8 +76,8 @@ def show(console: Console, measured: Measured) -> None:
 
 def _cells(row: dict[str, Any]) -> list[str]:
     ratio = f"{row['ratio']:.2f}" if "ratio" in row else ""
-    spread = f"{row['min_s']:.4f} .. {row['max_s']:.4f}"
-    return [row["entry"], f"{row['median_s']:.4f}", spread, ratio]
+    spread = f"{row['min_s']:.4g} .. {row['max_s']:.4g}"
+    return [row["entry"], f"{row['median_s']:.4g}", spread, ratio]
 
 
 def _extra(row: dict[str, Any], name: str) -> str:

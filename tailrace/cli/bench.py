@@ -7,11 +7,10 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from tailrace.benchmarks import BENCHES, load
 from tailrace.benchmarks.options import Options
-from tailrace.benchmarks.report import show, write
+from tailrace.benchmarks.report import make_console, show, write
 from tailrace.benchmarks.rounds import measure
 from tailrace.errors import TailraceError
 
@@ -79,7 +78,7 @@ def bench(
     )
     options.cache.mkdir(parents=True, exist_ok=True)
     module = load(name)
-    console = Console()
+    console = make_console()
     with console.status("starting") as status:
         measured = measure(module.entries(options), rounds, status.update)
     module.finish(measured, options)

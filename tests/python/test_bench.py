@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tests of `tailrace bench`: how rounds become rows, and a tiny bench from end to end."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tailrace.benchmarks import BENCHES, load
+from tailrace.benchmarks.drivers import Command, find_driver, need_driver
+from tailrace.benchmarks.options import Options
+from tailrace.benchmarks.rounds import Entry, measure, run_once
+from tailrace.cli import app
+from tailrace.errors import TailraceError
+
+KEYS = {"problem", "entry", "ours", "median_s", "min_s", "max_s", "runs"}
+
+
+def fake(name: str, ours: bool = False, reference: bool = False) -> Entry:
+    return Entry(name, "cube", ours, Command([name]), reference)
+
+
+def test_rounds_are_interleaved_and_ratios_come_from_pairs() -> None:
+    order: list[str] = []
+    times = {"a": iter([1.0, 2.0, 4.0]), "b": iter([3.0, 4.0, 12.0])}
+
+    def run(command: Command) -> list[dict[str, object]]:
+        name = command.words[0]
+        order.append(name)
+        return [{"entry": name, "seconds": [next(times[name])], "error": 1e-16}]
+
+    measured = measure([fake("a", True, True), fake("b")], 3, run=run)
+    assert order == ["a", "b"] * 3
+    a, b = measured.rows
+    assert a.keys() >= KEYS
+    assert (a["median_s"], a["min_s"], a["max_s"], a["runs"]) == (2.0, 1.0, 4.0, 3)
+    assert a["ours"] and a["ratio"] == 1.0
+    # ratios of the rounds are 3, 2, 3: their median is not the ratio of the medians
+    assert not b["ours"] and b["ratio"] == 3.0 and b["ratio_min"] == 2.0
+    assert b["median_s"] / a["median_s"] == 2.0
+
+
+def test_the_worst_error_of_all_rounds_is_kept() -> None:
+    errors = iter([1e-3, 1e-16])
+    measured = measure(
+        [fake("a", True)], 2, run=lambda _: [{"seconds": [1.0], "error": next(errors)}]
+    )
+    assert measured.rows[0]["error"] == 1e-3
+
+
+def test_a_peer_that_fails_is_left_out_with_its_reason() -> None:
+    def run(command: Command) -> list[dict[str, object]]:
+        if command.words[0] == "peer":
+            raise TailraceError("exit status 139: segmentation fault")
+        return [{"seconds": [1.0]}]
+
+    measured = measure([fake("mine", True, True), fake("peer")], 2, run=run)
+    assert [row["entry"] for row in measured.rows] == ["mine"]
+    assert "139" in measured.failures["peer (cube)"]
+    with pytest.raises(TailraceError, match="139"):
+        measure([fake("peer", ours=True)], 1, run=run)
+
+
+def test_a_driver_that_fails_or_says_nothing_is_an_error() -> None:
+    with pytest.raises(TailraceError, match=r"exit status 3: .*broken"):
+        run_once(
+            Command([sys.executable, "-c", "import sys; sys.stderr.write('broken'); sys.exit(3)"])
+        )
+    with pytest.raises(TailraceError, match="exit status 0"):
+        run_once(Command([sys.executable, "-c", "print('no figures')"]))
+    with pytest.raises(TailraceError, match="No such file"):
+        run_once(Command(["/nonexistent/driver"]))
+
+
+def test_a_wrong_transform_is_reported() -> None:
+    row = {"problem": "64^3 r2c double, 1 rank", "entry": "tailrace", "ours": True}
+    record = {**row, "seconds": [0.1], "error": 1e-3}
+    entry = Entry("tailrace", row["problem"], True, Command(["x"]), True)
+    measured = measure([entry], 1, run=lambda _: [dict(record)])
+    load("fft").finish(measured, Options())
+    assert any(reason.startswith("wrong result") for reason in measured.failures.values())
+
+
+def test_every_bench_of_the_table_loads() -> None:
+    for name in BENCHES:
+        module = load(name)
+        assert module.SUMMARY and callable(module.entries) and callable(module.finish)
+
+
+def test_unknown_names_and_numbers_are_refused() -> None:
+    for words, text in (
+        (["bench", "ftf"], "did you mean fft"),
+        (["bench", "fft", "--n", "-4"], "--n"),
+    ):
+        result = CliRunner().invoke(app, words)
+        assert isinstance(result.exception, TailraceError)
+        assert text in str(result.exception) and result.exception.status == 2
+
+
+def test_absent_drivers_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("TAILRACE_BIN_DIR", str(tmp_path))
+    assert find_driver("accfft") is None
+    with pytest.raises(TailraceError, match="bench_fft_ours was not found; run `make build`"):
+        need_driver("fft_ours")
+
+
+@pytest.mark.skipif(find_driver("move_ours") is None, reason="the drivers are not built")
+def test_a_tiny_bench_writes_the_agreed_file(tmp_path: Path) -> None:
+    path = tmp_path / "sub" / "move.json"
+    words = ["bench", "move", "--n", "32", "--ranks", "2", "--rounds", "2", "--repeats", "2"]
+    result = CliRunner().invoke(app, [*words, "--json", str(path)])
+    assert result.exit_code == 0, result.output
+    content = json.loads(path.read_text())
+    assert content["bench"] == "move"
+    assert {"machine", "date", "rows"} <= content.keys()
+    assert not content["failures"]
+    entries = {row["entry"] for row in content["rows"]}
+    assert {"alltoallv", "alltoallw", "pairwise", "limit: memcpy"} <= entries
+    for row in content["rows"]:
+        assert row.keys() >= KEYS
+        assert row["runs"] == 2 and row["error"] == 0
+        assert 0 < row["min_s"] <= row["median_s"] <= row["max_s"]
+        assert row["ours"] is not row["entry"].startswith("limit")
