@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <thread>
 
 namespace tailrace::store {
@@ -93,6 +94,27 @@ void Completion::progress() {
 
 void Completion::wait(std::int64_t count) {
   while (num_ended_ < std::min(count, num_begun_)) advance(true);
+}
+
+void Completion::leave_together(double limit_s) {
+  const double end_s = now_s() + limit_s;
+  MPI_Request others = MPI_REQUEST_NULL;
+  int together = 0;
+  while (together == 0 || num_ended_ < num_begun_) {
+    if (num_ended_ < num_begun_) {
+      progress();
+    } else if (others == MPI_REQUEST_NULL && together == 0) {
+      check_mpi(MPI_Ibarrier(comm_.raw(), &others));
+    } else {
+      check_mpi(MPI_Test(&others, &together, MPI_STATUS_IGNORE));
+    }
+    if (now_s() > end_s) {
+      std::fprintf(stderr, "tailrace: rank %d ends by an error that the other ranks do not have\n",
+                   comm_.rank());
+      MPI_Abort(comm_.raw(), 1);
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
 }
 
 std::int64_t Completion::find(const std::string& path, std::int64_t from) {

@@ -45,8 +45,8 @@ class FileTask {
 
  private:
   class Descriptor;
-  void write_image(const Descriptor& file) const;
-  void write_run(const Descriptor& file, const Run& run);
+  void write_image(Descriptor& file) const;
+  void write_run(Descriptor& file, const Run& run);
   [[noreturn]] void fail(int error) const;
 
   std::string path_, partial_;

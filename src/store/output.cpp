@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <exception>
 #include <memory>
 
 #include <fmt/format.h>
@@ -139,6 +140,8 @@ Output::State::State(const Comm& comm, OutputOptions options)
 }
 
 Output::State::~State() {
+  constexpr double limit_s = 30;
+  if (std::uncaught_exceptions() > 0) completion_.leave_together(limit_s);
   while (num_settled_ < completion_.num_begun()) {
     try {
       finish();

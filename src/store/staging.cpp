@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <numeric>
@@ -19,6 +20,12 @@ namespace {
 
 constexpr std::ptrdiff_t page_bytes = 4096;
 constexpr std::size_t huge_page_bytes = 2 << 20;
+
+// Mappings start on a page in every process, so all ranks find the same place.
+std::byte* page_start(std::byte* memory) {
+  const auto rest = reinterpret_cast<std::uintptr_t>(memory) % page_bytes;
+  return rest == 0 ? memory : memory + (page_bytes - static_cast<std::ptrdiff_t>(rest));
+}
 
 // MPI libraries keep shared windows in /dev/shm; touching more than fits there would end the job
 // with SIGBUS, so it is refused before.
@@ -59,9 +66,9 @@ void Staging::reserve(std::ptrdiff_t bytes) {
     const auto sum = std::accumulate(rank_bytes_.begin(), rank_bytes_.end(), std::ptrdiff_t{0});
     run_agreed(comm_.raw(), [&] { check_shared_memory(sum * slots_); });
     window_ = NodeWindow();  // the old one goes first: never two at a time
-    window_ = NodeWindow(*node_, total);
+    window_ = NodeWindow(*node_, total + page_bytes);
     for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
-      first_[static_cast<std::size_t>(rank)] = window_.segment(rank);
+      first_[static_cast<std::size_t>(rank)] = page_start(window_.segment(rank));
     }
     return;
   }
