@@ -92,33 +92,12 @@ class Stages {
 
   // ---- x stage -----------------------------------------------------------------------------------
 
-  /// `rows` (at most w) rows of nx real points, `stride` items apart -> panel [nx][w].
+  /// `rows` rows of nx points, `stride` apart -> panel, and back.
   void load_rows(const Real* field, std::ptrdiff_t stride, std::ptrdiff_t rows, Real* panel) const {
-    const auto nx = g.x.points;
-    if (rows < w) std::memset(panel, 0, static_cast<std::size_t>(nx * w) * sizeof(Real));
-    std::ptrdiff_t x0 = 0;
-    for (; rows == w && x0 + w <= nx; x0 += w) {
-      V square[w];
-      for (std::ptrdiff_t i = 0; i < w; ++i) square[i] = load(field + i * stride + x0);
-      transpose<Real>(square);
-      for (std::ptrdiff_t i = 0; i < w; ++i) store(panel + (x0 + i) * w, square[i]);
-    }
-    for (; x0 < nx; ++x0) {
-      for (std::ptrdiff_t i = 0; i < rows; ++i) panel[x0 * w + i] = field[i * stride + x0];
-    }
+    fft::load_rows<Real>(field, stride, rows, g.x.points, panel);
   }
   void store_rows(const Real* panel, std::ptrdiff_t rows, Real* field, std::ptrdiff_t stride) const {
-    const auto nx = g.x.points;
-    std::ptrdiff_t x0 = 0;
-    for (; rows == w && x0 + w <= nx; x0 += w) {
-      V square[w];
-      for (std::ptrdiff_t i = 0; i < w; ++i) square[i] = load(panel + (x0 + i) * w);
-      transpose<Real>(square);
-      for (std::ptrdiff_t i = 0; i < w; ++i) store(field + i * stride + x0, square[i]);
-    }
-    for (; x0 < nx; ++x0) {
-      for (std::ptrdiff_t i = 0; i < rows; ++i) field[i * stride + x0] = panel[x0 * w + i];
-    }
+    fft::store_rows<Real>(panel, rows, g.x.points, field, stride);
   }
   /// The same for complex points: panel [nx][2][w].
   void load_rows(const std::complex<Real>* field, std::ptrdiff_t stride, std::ptrdiff_t rows,
