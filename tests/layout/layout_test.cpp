@@ -12,7 +12,26 @@ namespace {
 
 using Extents = std::vector<std::ptrdiff_t>;
 
-/// Every item is in one box of one rank, and `overlaps` finds what a look at all boxes finds.
+/// `overlaps` and `ranks_touching` find what a look at `all` boxes finds.
+void check_search(const Layout& layout, const std::vector<Overlap>& all, const Box& box) {
+  std::vector<Overlap> wanted;
+  for (const auto& one : all) {
+    const auto shared = intersect(box, one.shared);
+    if (!shared.empty()) wanted.push_back({one.rank, one.local_box, shared});
+  }
+  const auto found = layout.overlaps(box);
+  ASSERT_EQ(found.size(), wanted.size()) << box.describe();
+  std::vector<int> ranks;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].rank, wanted[i].rank);
+    EXPECT_EQ(found[i].local_box, wanted[i].local_box);
+    EXPECT_EQ(found[i].shared, wanted[i].shared);
+    if (ranks.empty() || ranks.back() != found[i].rank) ranks.push_back(found[i].rank);
+  }
+  EXPECT_EQ(layout.ranks_touching(box), ranks);
+}
+
+/// Every item is in one box of one rank, and searches find what is there.
 void check_partition(const Layout& layout) {
   SCOPED_TRACE(layout.describe());
   const Box whole{layout.num_dims(), {}, layout.global_extents()};
@@ -31,27 +50,13 @@ void check_partition(const Layout& layout) {
   EXPECT_EQ(items, whole.num_items());
   for (std::ptrdiff_t seed = 0; seed < 60; ++seed) {
     Box box{layout.num_dims(), {}, {}};
-    for (std::size_t d = 0; d < static_cast<std::size_t>(box.num_dims); ++d) {
-      const auto extent = layout.global_extents()[d];
-      box.start[d] = (seed * (7 + static_cast<std::ptrdiff_t>(d) * 4) + seed * seed) % extent;
-      box.extents[d] =
-          1 + (seed * 5 + static_cast<std::ptrdiff_t>(d) * 3) % (extent - box.start[d]);
+    for (std::ptrdiff_t d = 0; d < box.num_dims; ++d) {
+      const auto axis = static_cast<std::size_t>(d);
+      const auto extent = layout.global_extents()[axis];
+      box.start[axis] = (seed * (7 + d * 4) + seed * seed) % extent;
+      box.extents[axis] = 1 + (seed * 5 + d * 3) % (extent - box.start[axis]);
     }
-    std::vector<Overlap> wanted;
-    for (const auto& one : all) {
-      const auto shared = intersect(box, one.shared);
-      if (!shared.empty()) wanted.push_back({one.rank, one.local_box, shared});
-    }
-    const auto found = layout.overlaps(box);
-    ASSERT_EQ(found.size(), wanted.size()) << box.describe();
-    std::vector<int> ranks;
-    for (std::size_t i = 0; i < found.size(); ++i) {
-      EXPECT_EQ(found[i].rank, wanted[i].rank);
-      EXPECT_EQ(found[i].local_box, wanted[i].local_box);
-      EXPECT_EQ(found[i].shared, wanted[i].shared);
-      if (ranks.empty() || ranks.back() != found[i].rank) ranks.push_back(found[i].rank);
-    }
-    EXPECT_EQ(layout.ranks_touching(box), ranks);
+    check_search(layout, all, box);
   }
 }
 

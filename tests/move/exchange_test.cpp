@@ -64,58 +64,72 @@ Layout dealt_boxes(const Extents& extents, int num_ranks) {
   return from_boxes(extents, std::move(boxes));
 }
 
-std::vector<Case> cases() {
-  const int p = world_ranks();
+/// Ranks hold one block each, its axes stored in any order.
+std::vector<Case> regular_cases(int p) {
   const auto grid = grid2(p);
+  const std::vector<int> block_grid{grid[1], 1, grid[0]};
   const Extents uneven{7, 8, 9};
+  const auto block = blocks(uneven, block_grid);
+  const auto pencil = [&](int axis) { return pencils(uneven, axis, grid); };
+  using Order = std::vector<int>;
+  return {
+      {"slabs to slabs", slabs(uneven, 0, p), slabs(uneven, 1, p), {}, {}, {}},
+      {"x to y pencils", pencil(2), pencil(1), {}, {}, {}},
+      {"permuted memory", pencil(2), pencil(0), Order{0, 1, 2}, Order{2, 1, 0}, {}},
+      {"permuted both", pencil(1), pencil(0), Order{2, 0, 1}, Order{1, 2, 0}, {}},
+      {"halo", block, pencil(2), Order{0, 2, 1}, {}, {2, 1, 3}},
+      {"same layout", block, block, Order{1, 0, 2}, Order{2, 0, 1}, {}},
+  };
+}
+
+/// Fewer items than ranks along an axis, or other numbers of axes than three.
+std::vector<Case> odd_cases(int p) {
   const Extents one{1, 1, 1};
   const Extents thin{2, 5, 1};
   const Extents line{23};
   const Extents five{3, 2, 4, 3, 5};
-  const std::vector<int> all_five{1, p, 1, 1, 1};
-  const std::vector<int> last_five{1, 1, 1, 1, p};
+  const std::vector<int> second{1, p, 1, 1, 1};
+  const std::vector<int> last{1, 1, 1, 1, p};
   const std::vector<int> writers{p - 1};
-  std::vector<int> everyone;
-  for (int rank = 0; rank < p; ++rank) everyone.push_back(rank);
-  const std::vector<int> block_grid{grid[1], 1, grid[0]};
-  const auto block = blocks(uneven, block_grid);
-  std::vector<Case> list{
-      {"slabs to slabs", slabs(uneven, 0, p), slabs(uneven, 1, p), {}, {}, {}},
-      {"x to y pencils", pencils(uneven, 2, grid), pencils(uneven, 1, grid), {}, {}, {}},
-      {"permuted memory",
-       pencils(uneven, 2, grid),
-       pencils(uneven, 0, grid),
-       std::vector{0, 1, 2},
-       std::vector{2, 1, 0},
-       {}},
-      {"permuted both",
-       pencils(uneven, 1, grid),
-       pencils(uneven, 0, grid),
-       std::vector{2, 0, 1},
-       std::vector{1, 2, 0},
-       {}},
-      {"halo", block, pencils(uneven, 2, grid), std::vector{0, 2, 1}, {}, {2, 1, 3}},
+  using Order = std::vector<int>;
+  return {
       {"one item", slabs(one, 0, p), slabs(one, 2, p), {}, {}, {}},
-      {"fewer rows than ranks", slabs(thin, 0, p), slabs(thin, 2, p), {}, std::vector{2, 1, 0}, {}},
-      {"several boxes", dealt_boxes(uneven, p), block, {}, {}, {}},
-      {"to several boxes", block, dealt_boxes(uneven, p), std::vector{2, 1, 0}, {}, {}},
-      {"to one writer", block, file_domains(uneven, 8, writers, p, 64, 24), {}, {}, {}},
-      {"to all writers", block, file_domains(uneven, 8, everyone, p, 160, 8), {}, {}, {}},
-      {"from readers",
-       file_domains(uneven, 8, everyone, p, 0, 0),
-       block,
-       {},
-       std::vector{1, 0, 2},
-       {}},
-      {"same layout", block, block, std::vector{1, 0, 2}, std::vector{2, 0, 1}, {}},
+      {"fewer rows than ranks", slabs(thin, 0, p), slabs(thin, 2, p), {}, Order{2, 1, 0}, {}},
       {"one axis", slabs(line, 0, p), file_domains(line, 4, writers, p, 16, 0), {}, {}, {}},
       {"five axes",
-       blocks(five, all_five),
-       blocks(five, last_five),
-       std::vector{3, 1, 0, 4, 2},
-       std::vector{4, 3, 2, 1, 0},
+       blocks(five, second),
+       blocks(five, last),
+       Order{3, 1, 0, 4, 2},
+       Order{4, 3, 2, 1, 0},
        {}},
   };
+}
+
+/// Several boxes a rank, and ranks with none.
+std::vector<Case> listed_cases(int p) {
+  const auto grid = grid2(p);
+  const std::vector<int> block_grid{grid[1], 1, grid[0]};
+  const Extents uneven{7, 8, 9};
+  const auto block = blocks(uneven, block_grid);
+  const std::vector<int> last{p - 1};
+  std::vector<int> all;
+  for (int rank = 0; rank < p; ++rank) all.push_back(rank);
+  using Order = std::vector<int>;
+  return {
+      {"several boxes", dealt_boxes(uneven, p), block, {}, {}, {}},
+      {"to several boxes", block, dealt_boxes(uneven, p), Order{2, 1, 0}, {}, {}},
+      {"to one writer", block, file_domains(uneven, 8, last, p, 64, 24), {}, {}, {}},
+      {"to all writers", block, file_domains(uneven, 8, all, p, 160, 8), {}, {}, {}},
+      {"from one reader", file_domains(uneven, 8, last, p, 64, 24), block, {}, {}, {}},
+      {"from readers", file_domains(uneven, 8, all, p, 0, 0), block, {}, Order{1, 0, 2}, {}},
+  };
+}
+
+std::vector<Case> cases() {
+  auto list = regular_cases(world_ranks());
+  for (const auto& more : {odd_cases(world_ranks()), listed_cases(world_ranks())}) {
+    list.insert(list.end(), more.begin(), more.end());
+  }
   return list;
 }
 
