@@ -16,9 +16,7 @@ from types import FrameType
 from tailrace.errors import TailraceError
 from tailrace.launcher import Launch
 from tailrace.progress import Display, parse
-
-# Open MPI kills ranks one second after it asked them to end; a checkpoint needs longer.
-GRACE = {"OMPI_MCA_odls_base_sigkill_timeout": "600"}
+from tailrace.stderr_filter import without_noise
 
 
 def descendants(pid: int) -> list[int]:
@@ -57,13 +55,14 @@ class Running:
         self._program = program
         self._signals = 0
         self._launch = launch
-        environment = {**GRACE, **os.environ, **launch.environment}
+        environment = {**os.environ, **launch.environment}
         command = [*launch.prefix, str(program), *arguments]
         try:
             self.process = subprocess.Popen(
                 command,
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
                 text=True,
                 errors="replace",
                 env=environment,
@@ -87,6 +86,8 @@ class Running:
     def follow(self, display: Display) -> int:
         """Show what the program prints until it ends; return its exit status."""
         assert self.process.stdout is not None
+        errors = threading.Thread(target=self._pass_errors_on, args=(display,), daemon=True)
+        errors.start()
         for line in self.process.stdout:
             status = parse(line)
             if status is None:
@@ -94,7 +95,13 @@ class Running:
             else:
                 display.show(status)
         code = self.process.wait()
+        errors.join(timeout=5)
         return 128 - code if code < 0 else code
+
+    def _pass_errors_on(self, display: Display) -> None:
+        assert self.process.stderr is not None
+        for line in without_noise(self.process.stderr):
+            display.error(line)
 
 
 def run_program(launch: Launch, program: Path, arguments: list[str], display: Display) -> int:

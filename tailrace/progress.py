@@ -22,6 +22,7 @@ class Display(Protocol):
 
     def show(self, status: dict[str, Any]) -> None: ...
     def text(self, line: str) -> None: ...
+    def error(self, line: str) -> None: ...
     def close(self) -> None: ...
 
 
@@ -95,6 +96,9 @@ class Plain:
         self._stream.write(line)
         self._stream.flush()
 
+    def error(self, line: str) -> None:
+        write_error(line)
+
     def close(self) -> None:
         self._flush()
 
@@ -127,8 +131,20 @@ class Bar:
     def text(self, line: str) -> None:
         self._progress.console.print(line.rstrip("\n"), markup=False, highlight=False)
 
+    def error(self, line: str) -> None:
+        if sys.stderr.isatty():  # the same screen: above the bar
+            self.text(line)
+        else:
+            write_error(line)
+
     def close(self) -> None:
         self._progress.stop()
+
+
+def write_error(line: str) -> None:
+    """Write a line of a program to standard error, as it is."""
+    sys.stderr.write(line)
+    sys.stderr.flush()
 
 
 def make_display(title: str) -> Display:
