@@ -177,7 +177,8 @@ class PairwiseImpl : public MessageImpl {
 // Send blocks lie in a window of the node; receivers read them where they are.
 class NodeDirectImpl : public BlockExchange::Impl {
  public:
-  NodeDirectImpl(const Comm& comm, const BlockShape& blocks) : Impl(comm, blocks) {
+  NodeDirectImpl(const Comm& comm, const BlockShape& blocks)
+      : Impl(comm, blocks), comm_(comm.raw()) {
     std::ptrdiff_t end = 0;
     send_offsets_ = place_blocks(shape.send, end, -1);
     const auto num_flags = shape.num_pieces() + 1;
@@ -194,7 +195,9 @@ class NodeDirectImpl : public BlockExchange::Impl {
     share_offsets(comm);
   }
   void acquire() override {
-    for (int peer = 0; peer < num_ranks; ++peer) flag(peer, released)->wait(uses_);
+    for (int peer = 0; peer < num_ranks; ++peer) {
+      wait_and_progress(*flag(peer, released), uses_, comm_);
+    }
     ++uses_;
   }
   std::byte* send_block(std::ptrdiff_t piece, int peer) const override {
@@ -207,7 +210,9 @@ class NodeDirectImpl : public BlockExchange::Impl {
   }
   void start(std::ptrdiff_t piece) override { flag(rank, piece + 1)->publish(uses_); }
   void wait(std::ptrdiff_t piece) override {
-    for (int peer = 0; peer < num_ranks; ++peer) flag(peer, piece + 1)->wait(uses_);
+    for (int peer = 0; peer < num_ranks; ++peer) {
+      wait_and_progress(*flag(peer, piece + 1), uses_, comm_);
+    }
   }
   void release() override { flag(rank, released)->publish(uses_); }
   std::ptrdiff_t buffer_bytes() const override { return bytes_; }
@@ -227,6 +232,7 @@ class NodeDirectImpl : public BlockExchange::Impl {
     }
   }
 
+  MPI_Comm comm_;
   NodeWindow window_;
   Buffer private_;
   std::vector<std::byte*> segments_;

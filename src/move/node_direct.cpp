@@ -124,7 +124,8 @@ std::vector<Incoming> make_incoming(const MoveProblem& problem, const Messages& 
 class NodeDirectRunner : public Exchange::Runner {
  public:
   explicit NodeDirectRunner(const MoveProblem& problem)
-      : shape_(problem.shape),
+      : comm_(problem.comm),
+        shape_(problem.shape),
         sends_(make_messages(problem, Direction::send, 64)),
         incoming_(make_incoming(problem, sends_)),
         self_(self_copies(problem)),
@@ -169,7 +170,7 @@ class NodeDirectRunner : public Exchange::Runner {
     while (!all_read_) {
       progress();
       const auto pending = std::ranges::find(incoming_, false, &Incoming::read);
-      if (pending != incoming_.end()) segment(pending->peer).head().ready.wait(run_);
+      if (pending != incoming_.end()) wait(segment(pending->peer).head().ready);
     }
     if (in_place_) wait_for_receivers();
   }
@@ -244,9 +245,12 @@ class NodeDirectRunner : public Exchange::Runner {
   }
 
   void wait_for_receivers() const {
-    for (const auto& message : sends_.list) segment(message.peer).head().done.wait(run_);
+    for (const auto& message : sends_.list) wait(segment(message.peer).head().done);
   }
 
+  void wait(SequenceFlag& flag) const { wait_and_progress(flag, run_, comm_.raw()); }
+
+  const Comm& comm_;
   ExchangeShape shape_;
   Messages sends_;
   std::vector<Incoming> incoming_;

@@ -3,6 +3,7 @@
 
 #include <climits>
 #include <cstring>
+#include <ctime>
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -30,8 +31,10 @@ void pause_briefly() {
 }
 
 // The wait is shared between processes, so no FUTEX_PRIVATE_FLAG.
-void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value) {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, nullptr, nullptr, 0);
+void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
+           const timespec* timeout = nullptr) {
+  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr,
+          0);
 }
 
 }  // namespace
@@ -67,18 +70,32 @@ void SequenceFlag::publish(std::uint32_t value) {
 }
 
 void SequenceFlag::wait(std::uint32_t value) {
+  while (!wait_for(value, 1.0)) {
+  }
+}
+
+bool SequenceFlag::wait_for(std::uint32_t value, double timeout_s) {
   constexpr int spins = 500;  // about 20 us, the cost of going to sleep and waking
   for (int i = 0; i < spins; ++i) {
-    if (reached(value)) return;
+    if (reached(value)) return true;
     pause_briefly();
   }
+  const auto seconds = static_cast<std::time_t>(timeout_s);
+  const timespec timeout{seconds,
+                         static_cast<long>(1e9 * (timeout_s - static_cast<double>(seconds)))};
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
-  while (!reached(value)) {
-    const std::uint32_t seen = value_.load(std::memory_order_seq_cst);
-    if (static_cast<std::int32_t>(seen - value) >= 0) break;
-    futex(value_, FUTEX_WAIT, seen);
-  }
+  const std::uint32_t seen = value_.load(std::memory_order_seq_cst);
+  if (static_cast<std::int32_t>(seen - value) < 0) futex(value_, FUTEX_WAIT, seen, &timeout);
   sleepers_.fetch_sub(1, std::memory_order_seq_cst);
+  return reached(value);
+}
+
+void wait_and_progress(SequenceFlag& flag, std::uint32_t value, MPI_Comm comm) {
+  constexpr double nap_s = 1e-3;
+  while (!flag.wait_for(value, nap_s)) {
+    int any = 0;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &any, MPI_STATUS_IGNORE));
+  }
 }
 
 }  // namespace tailrace

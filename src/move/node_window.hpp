@@ -36,6 +36,8 @@ class SequenceFlag {
   void publish(std::uint32_t value);
   /// Waits until the value has reached `value` (acquire order).
   void wait(std::uint32_t value);
+  /// The same for at most about `timeout_s`; false if the value has not been reached by then.
+  bool wait_for(std::uint32_t value, double timeout_s);
   bool reached(std::uint32_t value) const {
     return static_cast<std::int32_t>(value_.load(std::memory_order_acquire) - value) >= 0;
   }
@@ -45,5 +47,9 @@ class SequenceFlag {
   alignas(64) std::atomic<std::uint32_t> value_;
   std::atomic<std::uint32_t> sleepers_;
 };
+
+/// Waits for `value`, and now and then lets MPI send what this rank posted earlier on `comm`: a peer may
+/// be waiting for that before it gets as far as publishing. Main thread only.
+void wait_and_progress(SequenceFlag& flag, std::uint32_t value, MPI_Comm comm);
 
 }  // namespace tailrace
