@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/buffer.hpp"
 #include "step_operator.hpp"
 
 namespace tailrace::turbulence {
@@ -80,7 +81,8 @@ class NavierStokes<Real>::State {
   Trace* trace;
   StepOperator<Real> op;
   std::array<std::vector<double>, 3> k;  // of this rank's modes, (z, y, x)
-  std::vector<std::vector<Complex>> fields, sums, sent;
+  std::vector<std::vector<Complex>> fields;
+  std::vector<Buffer> sums, sent;
   std::vector<Real*> captured;
   double time = 0;
   std::ptrdiff_t step_number = 0;
@@ -127,14 +129,16 @@ void NavierStokes<Real>::State::set_operator() {
     op.inverse_spacing[2 - d] = static_cast<double>(options.extents[d]) / options.lengths[d];
   }
   const std::size_t num = 3 + options.scalars.size();
+  const auto panel_bytes = static_cast<std::ptrdiff_t>(modes.ky.size() * modes.kz.size() *
+                                                       padded_kx * sizeof(Complex));
   for (std::size_t f = 0; f < num; ++f) {
     fields.emplace_back(static_cast<std::size_t>(modes.num_modes()));
-    sums.emplace_back(static_cast<std::size_t>(modes.num_modes()));
-    if (f < 3 && op.has_gradient) sent.emplace_back(static_cast<std::size_t>(modes.num_modes()));
+    sums.emplace_back(panel_bytes);
+    if (f < 3 && op.has_gradient) sent.emplace_back(panel_bytes);
   }
   for (auto& field : fields) op.fields.push_back(field.data());
-  for (auto& field : sums) op.sums.push_back(field.data());
-  for (auto& field : sent) op.sent.push_back(field.data());
+  for (auto& field : sums) op.sums.push_back(field.template as<Real>());
+  for (auto& field : sent) op.sent.push_back(field.template as<Real>());
   op.largest_rate.assign(static_cast<std::size_t>(options.fft.threads), Real(0));
   captured.reserve(num);
   op.captured.reserve(num);
@@ -378,10 +382,11 @@ template <class Real>
 std::ptrdiff_t NavierStokes<Real>::memory_bytes() const {
   const auto& s = *state_;
   std::ptrdiff_t bytes = s.fused.buffer_bytes() + s.transform.buffer_bytes();
-  for (const auto* list : {&s.fields, &s.sums, &s.sent}) {
-    for (const auto& field : *list) {
-      bytes += std::ssize(field) * static_cast<std::ptrdiff_t>(sizeof(Complex));
-    }
+  for (const auto& field : s.fields) {
+    bytes += std::ssize(field) * static_cast<std::ptrdiff_t>(sizeof(Complex));
+  }
+  for (const auto* list : {&s.sums, &s.sent}) {
+    for (const auto& buffer : *list) bytes += buffer.bytes();
   }
   return bytes;
 }

@@ -66,7 +66,9 @@ class StepOperator : public fft::FusedOperator<Real> {
   std::array<std::vector<Complex>, 3> half_shift;  // exp(i k dx / 2) along z, y, x; empty: no shifts
   std::array<double, 3> inverse_spacing{};        // 1 / (dx, dy, dz)
   std::vector<DecayTables<Real>> decay;           // velocity, then each scalar
-  std::vector<Complex*> fields, sums, sent;       // velocity and scalars: u, its sum, its stage value
+  std::vector<Complex*> fields;                   // velocity and scalars, [ky][kz][kx]
+  // Sums of the stages, and the stage sent last (for mean gradients), [ky][kx group][kz][2][lanes].
+  std::vector<Real*> sums, sent;
 
   // Of the step under way.
   Real dt = 0;
@@ -92,6 +94,7 @@ class StepOperator : public fft::FusedOperator<Real> {
   void nonlinear(const fft::SpectralTile<Real>& tile, const Line& line, Pair* terms) const;
   void add_forcing(const Line& line, Pair* terms) const;
   Pair advance(const Line& line, std::size_t field, const Pair& term) const;
+  void prefetch(const Line& line, std::ptrdiff_t num_kz, std::ptrdiff_t num_kx) const;
   V decay_of(const Line& line, std::size_t field) const;
   Pair shift_of(const Line& line) const;
   bool shifted(int stage) const { return stage % 2 == 1 && !half_shift[0].empty(); }

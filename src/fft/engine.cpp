@@ -112,7 +112,7 @@ void Transform<Real>::Engine::forward_y(int field, std::ptrdiff_t z, Work<Real>&
       const auto step = groups * padded(g.zs().count) * u;
       for (std::ptrdiff_t ky = 0; ky < kys.count; ++ky) {
         const auto source = g.y.row[static_cast<std::size_t>(kys.start + ky)];
-        Stages<Real>::copy(result + source * u, out + ky * step, 1);
+        Stages<Real>::copy_unit(result + source * u, out + ky * step);
       }
     }
   }
@@ -231,7 +231,7 @@ void Transform<Real>::Engine::backward(std::span<const Complex* const> in_modes,
                     if (zs.count == 0) continue;
                     Real* to = z_to_y_->send(f, rz, 0, 0, group, ky);
                     for (std::ptrdiff_t z = 0; z < zs.count; ++z) {
-                      Stages<Real>::copy(result + (zs.start + z) * u, to + z * step, 1);
+                      Stages<Real>::copy_unit(result + (zs.start + z) * u, to + z * step);
                     }
                   }
                 }

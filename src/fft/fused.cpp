@@ -182,7 +182,7 @@ class Fused<Real>::State {
       if (zs.count == 0) continue;
       Real* to = z_to_y_->send(chunk, rz, field, 0, group, in_chunk);
       for (std::ptrdiff_t z = 0; z < zs.count; ++z) {
-        Stages<Real>::copy(result + (zs.start + z) * u, to + z * step, 1);
+        Stages<Real>::copy_unit(result + (zs.start + z) * u, to + z * step);
       }
     }
   }

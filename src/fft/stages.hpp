@@ -205,6 +205,10 @@ class Stages {
   static void copy(const Real* from, Real* to, std::ptrdiff_t units) {
     std::memcpy(to, from, static_cast<std::size_t>(units * u) * sizeof(Real));
   }
+  static void copy_unit(const Real* from, Real* to) {
+    store(to, load(from));
+    store(to + w, load(from + w));
+  }
   /// Kept modes `modes` of `axis`, contiguous in `from` -> their rows of a panel.
   static void place_modes(const Axis& axis, Range modes, const Real* from, Real* panel) {
     const auto low = axis.num_nonnegative;
