@@ -17,6 +17,10 @@ from tailrace.benchmarks.rounds import Entry, Measured
 SUMMARY = "forward + backward transform of a cube, r2c, beside other libraries"
 TOLERANCE = {"double": 1e-12, "single": 1e-4}
 MPI_PEERS = ("fftw_mpi", "accfft", "heffte", "dtfft")
+PEER_SETTINGS = {  # those whose best setting depends on the machine run in each of them
+    "fftw_mpi": ({"placement": "in"}, {"placement": "out"}),
+    "heffte": ({"reorder": "no"}, {"reorder": "yes"}),
+}
 
 
 def entries(options: Options) -> list[Entry]:
@@ -62,11 +66,12 @@ def _mpi_peers(options: Options, n: int, ranks: int, problem: str) -> list[Entry
         program = find_driver(name)
         if program is None:
             continue
-        words = arguments(n=n, repeats=options.repeats)
-        if name == "fftw_mpi":
-            wisdom = options.cache / f"fftw_mpi_{ranks}.wisdom"
-            words += arguments(wisdom=wisdom)
-        found.append(Entry(name, problem, False, parallel(ranks, program, words)))
+        for setting in PEER_SETTINGS.get(name, ({},)):
+            words = arguments(n=n, repeats=options.repeats, **setting)
+            if name == "fftw_mpi":
+                words += arguments(wisdom=options.cache / f"fftw_mpi_{ranks}.wisdom")
+            label = " ".join([name, *setting.values()])
+            found.append(Entry(label, problem, False, parallel(ranks, program, words)))
     return found
 
 
