@@ -146,7 +146,9 @@ TEST_F(CheckpointTest, NewScalarsStartAtTheirInitialField) {
   Flow<double> second(MPI_COMM_WORLD, flow_of({"flow.seed=5", "scalars.schmidt=[1, 2]"}));
   const auto expected = modes_of(second.solver, 4);
   read_checkpoint(second.comm, second.values, path, second.solver);
-  EXPECT_EQ(modes_of(second.solver, 4), expected);
+  for (const auto& [k, value] : modes_of(second.solver, 4)) {
+    ASSERT_LT(std::abs(value - expected.at(k)), 1e-15);  // the first one went through project()
+  }
   EXPECT_EQ(modes_of(second.solver, 3), modes_of(first.solver, 3));
 }
 

@@ -24,7 +24,6 @@ def test_taylor_green_follows_the_published_start(run: Path) -> None:
     assert lines[-1]["energy"] == pytest.approx(0.124953117517, abs=1e-12)
 
 
-@pytest.mark.slow
 def test_taylor_green_agrees_with_the_1024_cubed_spectral_code(run: Path) -> None:
     """Energy and enstrophy at t = 1 of the published 1024^3 run, to 1e-10."""
     line = succeed(2, CASES / "taylor_green.toml", run, "time.end=1", "output.mode=none")[-1]
@@ -147,7 +146,6 @@ def test_progress_is_json_lines(run: Path) -> None:
     assert lines[-1]["step"] == lines[-1]["steps"] == 10
 
 
-@pytest.mark.slow
 def test_more_ranks_than_planes(run: Path) -> None:
     """Six ranks and four planes."""
     settings = ["grid.n=4", "time.step=0.1", "time.end=0.3", "statistics.every=1", "output.every=1"]
@@ -155,7 +153,6 @@ def test_more_ranks_than_planes(run: Path) -> None:
     assert lines[-1]["energy"] == pytest.approx(1.5 * np.exp(-0.1 * 0.3), rel=1e-12)
 
 
-@pytest.mark.slow
 def test_forced_turbulence_is_stationary_and_skewed(run: Path) -> None:
     """A short forced run: the force balances dissipation; the skewness is that of turbulence."""
     lines = succeed(

@@ -71,6 +71,7 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
     assert done.returncode not in (0, 124), done.stdout + done.stderr
     lines = [line for line in done.stderr.splitlines() if "tailrace-turbulence: error" in line]
     assert len(lines) == 1, done.stderr
+    assert "alone" not in lines[0]  # the ranks agreed on the error
     return lines[0]
 
 
