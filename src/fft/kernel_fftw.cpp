@@ -4,7 +4,12 @@
 #include "kernel.hpp"
 #include "lines.hpp"
 
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+
 #include <fftw3.h>
+#include <unistd.h>
 
 namespace tailrace::fft {
 
@@ -21,6 +26,9 @@ struct Api<double> {
   static constexpr auto execute_c2c = fftw_execute_dft;
   static constexpr auto execute_r2r = fftw_execute_r2r;
   static constexpr auto destroy = fftw_destroy_plan;
+  static constexpr auto import_wisdom = fftw_import_wisdom_from_filename;
+  static constexpr auto export_wisdom = fftw_export_wisdom_to_filename;
+  static constexpr auto wisdom_file = "fftw-wisdom";
 };
 template <>
 struct Api<float> {
@@ -30,7 +38,44 @@ struct Api<float> {
   static constexpr auto execute_c2c = fftwf_execute_dft;
   static constexpr auto execute_r2r = fftwf_execute_r2r;
   static constexpr auto destroy = fftwf_destroy_plan;
+  static constexpr auto import_wisdom = fftwf_import_wisdom_from_filename;
+  static constexpr auto export_wisdom = fftwf_export_wisdom_to_filename;
+  static constexpr auto wisdom_file = "fftwf-wisdom";
 };
+
+// Where what was measured is remembered: $TAILRACE_CACHE, else the user's cache folder; empty: nowhere.
+std::filesystem::path cache_folder() {
+  if (const char* own = std::getenv("TAILRACE_CACHE")) return own;
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME")) return std::filesystem::path(xdg) / "tailrace";
+  if (const char* home = std::getenv("HOME")) {
+    return std::filesystem::path(home) / ".cache" / "tailrace";
+  }
+  return {};
+}
+
+template <class Real>
+void recall_wisdom() {
+  static const bool once = [] {
+    const auto folder = cache_folder();
+    if (!folder.empty()) Api<Real>::import_wisdom((folder / Api<Real>::wisdom_file).c_str());
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+// Every rank may write: the file is put in place whole, and the last one stays. A folder that cannot be
+// written costs only the measuring next time.
+template <class Real>
+void keep_wisdom() {
+  const auto folder = cache_folder();
+  std::error_code failed;
+  if (folder.empty()) return;
+  std::filesystem::create_directories(folder, failed);
+  const auto file = folder / Api<Real>::wisdom_file;
+  const auto own = file.string() + "." + std::to_string(getpid());
+  if (Api<Real>::export_wisdom(own.c_str()) == 0) return;
+  std::filesystem::rename(own, file, failed);
+}
 
 template <class Real>
 class FftwLines {
@@ -39,6 +84,7 @@ class FftwLines {
   FftwLines(std::ptrdiff_t n, bool real) : real_(real) {
     const int length = static_cast<int>(n);
     const int count = static_cast<int>(lanes<Real>);
+    recall_wisdom<Real>();
     Buffer lines(n * unit<Real> * static_cast<std::ptrdiff_t>(sizeof(Real)));
     for (int d = 0; d < 2; ++d) {
       if (real) {
@@ -51,6 +97,7 @@ class FftwLines {
                                         d == 0 ? FFTW_FORWARD : FFTW_BACKWARD, FFTW_MEASURE);
       }
     }
+    keep_wisdom<Real>();
   }
   ~FftwLines() {
     for (auto plan : plans_) {
