@@ -70,7 +70,8 @@ Layout make_layout(const Comm& comm, std::ptrdiff_t n, const std::string& shape)
 /// What one run took.
 struct RunTimes {
   double total_s = 0;
-  double seen_s = 0;  ///< in output calls, of one step
+  double seen_s = 0;   ///< in output calls, of one step
+  double drain_s = 0;  ///< at the end, waiting for the last files
 };
 
 /// A way of writing: `write` one step, `progress` between, `finish` at the end of a run.
@@ -80,7 +81,7 @@ struct Way {
   std::function<void(int)> write;
   std::function<void()> progress = [] {};
   std::function<void()> finish = [] {};
-  std::vector<double> seconds = {}, seen = {};
+  std::vector<double> seconds = {}, seen = {}, drain = {};
 };
 
 class Bench {
@@ -110,6 +111,7 @@ class Bench {
         const RunTimes times = run(way, steps_);
         way.seconds.push_back(times.total_s);
         way.seen.push_back(times.seen_s);
+        way.drain.push_back(times.drain_s);
       }
     }
   }
@@ -118,8 +120,6 @@ class Bench {
     const double bytes = static_cast<double>(n_ * n_ * n_) * sizeof(double);
     for (const auto& way : ways_) {
       if (comm_.rank() != 0) continue;
-      auto seen = way.seen;
-      std::sort(seen.begin(), seen.end());
       bench::JsonLine()
           .text("entry", way.name)
           .text("problem", shape_ + " data, " + std::to_string(n_) + "^3 double, " +
@@ -128,7 +128,8 @@ class Bench {
           .flag("ours", way.ours)
           .flag("reference", &way == ways_.data())
           .numbers("seconds", way.seconds)
-          .number("seen_s", seen[seen.size() / 2])
+          .number("seen_s", median(way.seen))
+          .number("drain_s", median(way.drain))
           .number("bytes_per_step", bytes)
           .number("check", work_.check())
           .print();
@@ -136,6 +137,11 @@ class Bench {
   }
 
  private:
+  static double median(std::vector<double> values) {
+    std::sort(values.begin(), values.end());
+    return values[values.size() / 2];
+  }
+
   std::string path(int step) const {
     return folder_ + "/bench_" + shape_ + "_" + std::to_string(step) + ".h5";
   }
@@ -202,8 +208,11 @@ class Bench {
       way.write(step);
       seen += bench::now_s() - before;
     }
+    const double loop_end = bench::now_s();
     way.finish();
-    return {bench::all_max(bench::now_s() - start), bench::all_max(seen) / steps};
+    const double end = bench::now_s();
+    return {bench::all_max(end - start), bench::all_max(seen) / steps,
+            bench::all_max(end - loop_end)};
   }
 
   const Comm& comm_;
