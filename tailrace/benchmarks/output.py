@@ -65,8 +65,8 @@ def _slow_disk(options: Options) -> None:
 def finish(measured: Measured, _options: Options) -> None:
     """Name the ratio to the run without output, with and without the wait for the last file.
 
-    Nothing is computed behind the last output of a run, so its writing (`drain_s`) cannot be hidden;
-    it counts once a run, however long that is.
+    Nothing is computed behind the last output of a run, so its writing (`drain_s`) cannot be
+    hidden; it counts once a run, however long that is.
     """
     for row in measured.rows:
         base = next(
