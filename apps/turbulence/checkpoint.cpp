@@ -36,6 +36,25 @@ Coordinate wave_numbers(const char* name, std::ptrdiff_t extent, double length, 
   return out;
 }
 
+template <class Real>
+Attributes attributes_of(const NavierStokes<Real>& flow, const RunState& state) {
+  const auto& options = flow.options();
+  const auto& n = options.extents;
+  return {{"kind", std::string("tailrace turbulence checkpoint")},
+          {"step", static_cast<std::int64_t>(flow.step_number())},
+          {"time", flow.time()},
+          {"extents", std::vector<double>{static_cast<double>(n[0]), static_cast<double>(n[1]),
+                                          static_cast<double>(n[2])}},
+          {"lengths", std::vector<double>(options.lengths.begin(), options.lengths.end())},
+          {"viscosity", options.viscosity},
+          {"dealias",
+           std::string(options.dealias == Dealias::two_thirds ? "two_thirds" : "phase_shift")},
+          {"num_scalars", static_cast<std::int64_t>(options.scalars.size())},
+          {"courant_rate", state.courant_rate},
+          {"forcing_type", state.forcing_type},
+          {"forcing_numbers", static_cast<std::int64_t>(state.forcing.size())}};
+}
+
 OutputOptions checkpoint_options(const Case& values) {
   OutputOptions options;
   options.mode = OutputMode::synchronous;
@@ -108,21 +127,7 @@ FileContents CheckpointWriter<Real>::contents(NavierStokes<Real>& flow,
   for (int s = 0; s < static_cast<int>(options.scalars.size()); ++s) {
     add(fmt::format("scalar_{}", s), flow.scalar(s));
   }
-  const auto& n = options.extents;
-  file.attributes = {
-      {"kind", std::string("tailrace turbulence checkpoint")},
-      {"step", static_cast<std::int64_t>(flow.step_number())},
-      {"time", flow.time()},
-      {"extents", std::vector<double>{static_cast<double>(n[0]), static_cast<double>(n[1]),
-                                      static_cast<double>(n[2])}},
-      {"lengths", std::vector<double>(options.lengths.begin(), options.lengths.end())},
-      {"viscosity", options.viscosity},
-      {"dealias",
-       std::string(options.dealias == Dealias::two_thirds ? "two_thirds" : "phase_shift")},
-      {"num_scalars", static_cast<std::int64_t>(options.scalars.size())},
-      {"courant_rate", state.courant_rate},
-      {"forcing_type", state.forcing_type},
-      {"forcing_numbers", static_cast<std::int64_t>(state.forcing.size())}};
+  file.attributes = attributes_of(flow, state);
   return file;
 }
 

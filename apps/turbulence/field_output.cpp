@@ -2,6 +2,7 @@
 #include "field_output.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,8 @@
 namespace tailrace::turbulence {
 
 namespace {
+
+constexpr std::array<const char*, 3> component_names{"u", "v", "w"};
 
 /// Turns the doubles of `data` into floats in place. Item i is read before its bytes are
 /// overwritten.
@@ -76,31 +79,34 @@ FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStoke
   contents_.coordinates = {axis("x", extents_[2], options.lengths[2]),
                            axis("y", extents_[1], options.lengths[1]),
                            axis("z", extents_[0], options.lengths[0])};
-  const auto boxes = layout_->boxes(comm.rank());
-  const Memory memory = Memory::dense(boxes);
-  const std::vector<std::string> components{"u", "v", "w"};
-  const std::size_t num_fields = 3 + options.scalars.size();
-  for (std::size_t f = 0; f < num_fields; ++f) {
-    const std::string name = f < 3 ? components[f] : fmt::format("scalar_{}", f - 3);
+  const Memory memory = Memory::dense(layout_->boxes(comm.rank()));
+  for (std::size_t f = 0; f < 3 + options.scalars.size(); ++f) {
+    const std::string name =
+        f < 3 ? std::string(component_names[f]) : fmt::format("scalar_{}", f - 3);
     captures_.push_back(nullptr);
-    if (!contains(values.output.fields, f < 3 ? name : "scalars")) continue;
-    arrays_.emplace_back(static_cast<std::size_t>(memory.num_items));
-    captures_.back() = arrays_.back().data();
-    Variable variable;
-    variable.name = name;
-    variable.type = narrow_ || std::is_same_v<Real, float> ? ItemType::float32 : ItemType::float64;
-    variable.dims = {"z", "y", "x"};
-    variable.layout = layout_.get();
-    variable.memory = memory;
-    variable.data = arrays_.back().data();
-    variable.attributes = {{"units", std::string("1")}};
-    contents_.variables.push_back(std::move(variable));
-    variables_.push_back(name);
+    if (contains(values.output.fields, f < 3 ? name : "scalars")) add_field(name, memory);
   }
   contents_.attributes = {{"title", values.about.name},
                           {"step", std::int64_t{0}},
                           {"time", 0.0},
                           {"viscosity", options.viscosity}};
+}
+
+/// Makes room for one more field of the files; the solver fills it.
+template <class Real>
+void FieldOutput<Real>::add_field(const std::string& name, const Memory& memory) {
+  arrays_.emplace_back(static_cast<std::size_t>(memory.num_items));
+  captures_.back() = arrays_.back().data();
+  Variable variable;
+  variable.name = name;
+  variable.type = narrow_ || std::is_same_v<Real, float> ? ItemType::float32 : ItemType::float64;
+  variable.dims = {"z", "y", "x"};
+  variable.layout = layout_.get();
+  variable.memory = memory;
+  variable.data = arrays_.back().data();
+  variable.attributes = {{"units", std::string("1")}};
+  contents_.variables.push_back(std::move(variable));
+  variables_.push_back(name);
 }
 
 template <class Real>

@@ -40,6 +40,7 @@ class FieldOutput {
 
  private:
   bool due(std::int64_t step) const;
+  void add_field(const std::string& name, const Memory& memory);
   void write(std::int64_t step, double time);
   std::string path_of(std::int64_t step) const;
 
