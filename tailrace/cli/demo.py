@@ -17,7 +17,7 @@ from tailrace.simulation import Job, default_run_dir, run_job
 
 CASE = "taylor_green"
 MODES = ("none", "synchronous", "hidden")
-GRID = 64
+GRID = 96
 END = 10.0
 EVERY = 10
 STEP_TIMES_GRID = 1.28  # a time step of 0.02 on 64 points
@@ -109,6 +109,7 @@ def demo(
         f"time.step={STEP_TIMES_GRID / grid}",
         f"time.end={end}",
         f"output.every={every}",
+        "output.precision=single",
         "trace.spans=400000",
         *(settings or []),
     ]
