@@ -50,7 +50,10 @@ def test_full_disk_ends_a_checkpoint(small_disk: Path) -> None:
     settings = [*TINY, "output.mode=none", "checkpoint.every=1", "grid.n=32"]
     message = refused(start(2, CASES / "taylor_green.toml", run, *settings))
     assert "No space left on device" in message
-    assert "checkpoint_" in message
+    assert "checkpoint_000002.h5" in message
+    with h5py.File(run / "checkpoint_000001.h5") as file:
+        assert file["u_re"][:].shape == (21, 21, 11)
+    assert not (run / "checkpoint_000002.h5").exists()
 
 
 @pytest.mark.parametrize("ranks", [1, 3])

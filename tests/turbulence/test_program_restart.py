@@ -58,6 +58,19 @@ def test_restart_on_the_same_ranks_is_exact(tmp_path: Path) -> None:
     ]
 
 
+def test_restart_goes_on_with_the_fields(run: Path) -> None:
+    """No file is written twice, and the sidecar lists those of both parts."""
+    case = CASES / "taylor_green.toml"
+    succeed(2, case, run, *TINY, "time.max_steps=6", "checkpoint.at_end=true")
+    first = {path: path.stat().st_mtime_ns for path in (run / "fields").iterdir()}
+    succeed(3, case, run, *TINY, "restart.file=latest")
+    names = [f"taylor_green_{step:06d}.h5" for step in (0, 4, 6, 8, 10)]
+    assert sorted(path.name for path in (run / "fields").iterdir()) == names
+    assert all(path.stat().st_mtime_ns == written for path, written in first.items())
+    sidecar = (run / "fields.xdmf").read_text()
+    assert all(name in sidecar for name in names)
+
+
 def test_restart_on_a_finer_grid_keeps_the_energy(tmp_path: Path) -> None:
     """The statistics at the restart are those of the coarse run."""
     case = CASES / "taylor_green.toml"
