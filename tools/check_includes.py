@@ -37,6 +37,7 @@ PUBLIC = {
     "exchange": "move",
     "node_array": "move",
     "fft": "fft",
+    "fused": "fft",
     "output": "store",
     "trace": "trace",
 }
