@@ -23,8 +23,8 @@ constexpr std::ptrdiff_t page_bytes = 4096;
 }  // namespace
 
 /// An open file; its failures are those of the task. Large aligned pieces go around the page cache
-/// (O_DIRECT) where the file system can: the data is flushed at once anyway, and the copy would take
-/// processor time from the simulation.
+/// (O_DIRECT) where the file system can: the data is flushed at once anyway, and the copy would
+/// take processor time from the simulation.
 class FileTask::Descriptor {
  public:
   Descriptor(const FileTask& task, const char* path, int flags)
