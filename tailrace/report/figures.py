@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from tailrace.report.style import ACCENT, ACTIVITIES, ACTIVITY_COLOURS, INK, REFERENCE
 from tailrace.report.timeline import TRACK_NAMES, Segments, Track, shares, strip
@@ -81,7 +81,7 @@ def draw_output_times(axes: Axes, times_s: Mapping[str, float]) -> None:
         text = f"{value:.2f} s"
         if base and mode != "none":
             text += f"  ({100 * (value / base - 1):+.1f} %)"
-        axes.text(value, row, f"  {text}", va="center", fontsize=9, fontweight="bold")
+        axes.text(max(value, base), row, f"  {text}", va="center", fontsize=9, fontweight="bold")
     axes.set_yticks(range(len(modes)), [MODE_TEXT[m] for m in modes])
     axes.tick_params(axis="y", length=0, labelsize=9, labelcolor=INK)
     axes.invert_yaxis()
@@ -144,6 +144,7 @@ def draw_spectrum(axes: Axes, spectra: list[Spectrum]) -> None:
             linestyle=(0, (5, 3)),
             label=r"$k^{-5/3}$",
         )
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("wave number k")
     axes.set_ylabel("E(k)")
     axes.set_title("Energy spectrum")

@@ -112,7 +112,7 @@ def close_up(by_track: dict[Track, Segments]) -> tuple[float, float] | None:
     whole = max(float(s.end.max()) for s in by_track.values() if len(s.end))
     # Pieces of one file follow each other closely; a longer gap begins the next file.
     gaps = source.start[writes[1:]] - source.end[writes[:-1]]
-    files = np.split(writes, np.flatnonzero(gaps > 0.01 * whole) + 1)
+    files = np.split(writes, np.flatnonzero(gaps > 0.003 * whole) + 1)
     middle = files[len(files) // 2]
     begin, end = float(source.start[middle[0]]), float(source.end[middle[-1]])
     length = min(max(1.6 * (end - begin), 0.02 * whole), whole)
