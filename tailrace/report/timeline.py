@@ -115,6 +115,6 @@ def close_up(by_track: dict[Track, Segments]) -> tuple[float, float] | None:
     files = np.split(writes, np.flatnonzero(gaps > 0.003 * whole) + 1)
     middle = files[len(files) // 2]
     begin, end = float(source.start[middle[0]]), float(source.end[middle[-1]])
-    length = min(max(1.6 * (end - begin), 0.02 * whole), whole)
+    length = min(max(1.6 * (end - begin), 0.005 * whole), whole)
     begin = min(max(0.0, begin - 0.2 * length), whole - length)
     return begin, begin + length
