@@ -47,9 +47,10 @@ Transform<Real>::Engine::Engine(const Comm& comm, const Problem& problem, const 
   modes.kz = numbers(g.z, {0, g.z.kept()});
   modes.kx = numbers(g.x, g.kxs());
   make_layouts(comm.num_ranks());
-  // One small exchange tells at once, and on all ranks, whether the method can be had.
-  YToZ<Real> probe(column, g, Cut{true, 1, 1}, options.method);
-  options.method = std::string(probe.exchange.method());
+  // An empty exchange tells at once, and on all ranks, whether the method can be had.
+  const BlockShape none{1, {std::vector<std::ptrdiff_t>(static_cast<std::size_t>(g.pz), 0)},
+                        {std::vector<std::ptrdiff_t>(static_cast<std::size_t>(g.pz), 0)}};
+  options.method = std::string(BlockExchange(column, none, options.method).method());
 }
 
 template <class Real>
@@ -79,214 +80,224 @@ std::vector<Work<Real>> Transform<Real>::Engine::make_work(int num_panels,
 }
 
 template <class Real>
-void Transform<Real>::Engine::make_routes(bool forward_too) {
-  const Cut cut{true, g.problem.max_fields, 1};
+auto Transform<Real>::Engine::make_x_to_y(Cut cut) const -> std::unique_ptr<RowExchange<Real>> {
+  if (g.py == 1) return nullptr;
+  return std::make_unique<RowExchange<Real>>(row, g.ry, g.zs().count, g.kx_of, g.y_of, cut,
+                                             options.method);
+}
+template <class Real>
+auto Transform<Real>::Engine::make_y_to_x(Cut cut) const -> std::unique_ptr<RowExchange<Real>> {
+  if (g.py == 1) return nullptr;
+  return std::make_unique<RowExchange<Real>>(row, g.ry, g.zs().count, g.y_of, g.kx_of, cut,
+                                             options.method);
+}
+template <class Real>
+auto Transform<Real>::Engine::make_y_to_z(Cut cut) const -> std::unique_ptr<ColumnExchange<Real>> {
+  return std::make_unique<ColumnExchange<Real>>(column, g.rz, g.kxs().count, g.ky_of, g.z_of, cut,
+                                                options.method);
+}
+template <class Real>
+auto Transform<Real>::Engine::make_z_to_y(Cut cut) const -> std::unique_ptr<ColumnExchange<Real>> {
+  return std::make_unique<ColumnExchange<Real>>(column, g.rz, g.kxs().count, g.z_of, g.ky_of, cut,
+                                                options.method);
+}
+
+template <class Real>
+void Transform<Real>::Engine::make_forward_route() {
   if (work_.empty()) work_ = make_work(1, 1);
-  if (forward_too && !y_to_z_) {
-    y_to_z_ = std::make_unique<YToZ<Real>>(column, g, cut, options.method);
-    if (g.py > 1) x_to_y_ = std::make_unique<XToY<Real>>(row, g, cut, options.method);
-  } else if (!forward_too && !z_to_y_) {
-    z_to_y_ = std::make_unique<ZToY<Real>>(column, g, cut, options.method);
-    if (g.py > 1) y_to_x_ = std::make_unique<YToX<Real>>(row, g, cut, options.method);
+  if (y_to_z_) return;
+  const Cut cut{true, g.problem.max_fields, 1};
+  x_to_y_ = make_x_to_y(cut);
+  y_to_z_ = make_y_to_z(cut);
+}
+template <class Real>
+void Transform<Real>::Engine::make_backward_route() {
+  if (work_.empty()) work_ = make_work(1, 1);
+  if (z_to_y_) return;
+  const Cut cut{true, g.problem.max_fields, 1};
+  z_to_y_ = make_z_to_y(cut);
+  y_to_x_ = make_y_to_x(cut);
+}
+
+template <class Real>
+void Transform<Real>::Engine::wait(BlockExchange& exchange, int piece) const {
+  Span span(options.trace, Activity::wait, "fft exchange");
+  exchange.wait(piece);
+}
+
+// Between its x and y stages a plane of a slab grid stays in the work space of the thread.
+template <class Real>
+template <class Item>
+void Transform<Real>::Engine::forward_x(const Item* field, int f, std::ptrdiff_t z,
+                                        Work<Real>& work) {
+  const auto ny = g.ys().count;
+  const auto nx = g.x.points;
+  for (std::ptrdiff_t y0 = 0; y0 < ny; y0 += lanes<Real>) {
+    const auto rows = std::min(lanes<Real>, ny - y0);
+    stages.load_rows(field + (z * ny + y0) * nx, nx, rows, work.panel(0));
+    const Real* result = work.run(*kernels.x, Direction::forward, 0);
+    stages.scatter_kx(result, y0, rows, [&](int ry, std::ptrdiff_t group) {
+      return g.py == 1 ? stages.y_run(work.tile(), group) : x_to_y_->send(ry, f, z, group);
+    });
   }
 }
 
-// The y stage of one plane: out of `tile` (slab grids) or the first exchange, into the second.
 template <class Real>
-void Transform<Real>::Engine::forward_y(int field, std::ptrdiff_t z, Work<Real>& work,
-                                        const Real* tile) {
-  constexpr auto u = unit<Real>;
-  const auto groups = num_groups(g.kxs().count, lanes<Real>);
-  for (std::ptrdiff_t group = 0; group < groups; ++group) {
+void Transform<Real>::Engine::forward_y(int f, std::ptrdiff_t z, Work<Real>& work) {
+  for (std::ptrdiff_t group = 0; group < kx_groups(); ++group) {
     stages.gather_y(
-        [&](int ry) {
-          return tile != nullptr ? tile + group * padded(g.y.points) * u
-                                 : x_to_y_->receive(field, ry, 0, z, group);
+        [&](int ry) -> const Real* {
+          return g.py == 1 ? stages.y_run(work.tile(), group) : x_to_y_->receive(ry, f, z, group);
         },
         work.panel(0));
     const Real* result = work.run(*kernels.y, Direction::forward, 0);
     for (int rz = 0; rz < g.pz; ++rz) {
       const auto kys = g.ky_of[static_cast<std::size_t>(rz)];
-      if (kys.count == 0) continue;
-      Real* out = y_to_z_->send(field, rz, 0, 0, group, z);
-      const auto step = groups * padded(g.zs().count) * u;
+      Real* out = y_to_z_->send(rz, f, 0, group, z);
       for (std::ptrdiff_t ky = 0; ky < kys.count; ++ky) {
-        const auto source = g.y.row[static_cast<std::size_t>(kys.start + ky)];
-        Stages<Real>::copy_unit(result + source * u, out + ky * step);
+        const auto row_of = g.y.row[static_cast<std::size_t>(kys.start + ky)];
+        Stages<Real>::copy_unit(result + row_of * unit<Real>, out + ky * y_to_z_->step(z));
       }
     }
+  }
+}
+
+template <class Real>
+void Transform<Real>::Engine::forward_z(int f, std::ptrdiff_t ky, Work<Real>& work, Complex* modes_) {
+  const auto num_kx = g.kxs().count;
+  for (std::ptrdiff_t group = 0; group < kx_groups(); ++group) {
+    y_to_z_->for_received(f, ky, group, [&](Range zs, const Real* units) {
+      Stages<Real>::copy(units, work.panel(0) + zs.start * unit<Real>, zs.count);
+    });
+    const Real* result = work.run(*kernels.z, Direction::forward, 0);
+    const auto kx0 = group * lanes<Real>;
+    auto* line = reinterpret_cast<Real*>(modes_ + ky * g.z.kept() * num_kx + kx0);
+    for (std::ptrdiff_t l = 0; l < g.z.kept(); ++l) {
+      const Real* in = result + g.z.row[static_cast<std::size_t>(l)] * unit<Real>;
+      store_interleaved<Real>(line + 2 * l * num_kx, std::min(lanes<Real>, num_kx - kx0), load(in),
+                              load(in + lanes<Real>));
+    }
+  }
+}
+
+template <class Real>
+void Transform<Real>::Engine::backward_z(const Complex* modes_, int f, std::ptrdiff_t ky,
+                                         Work<Real>& work) {
+  const auto num_kx = g.kxs().count;
+  for (std::ptrdiff_t group = 0; group < kx_groups(); ++group) {
+    Real* panel = work.panel(0);
+    const auto kx0 = group * lanes<Real>;
+    const auto* line = reinterpret_cast<const Real*>(modes_ + ky * g.z.kept() * num_kx + kx0);
+    for (std::ptrdiff_t l = 0; l < g.z.kept(); ++l) {
+      Vector<Real> re, im;
+      load_interleaved<Real>(line + 2 * l * num_kx, std::min(lanes<Real>, num_kx - kx0), re, im);
+      Real* to = panel + g.z.row[static_cast<std::size_t>(l)] * unit<Real>;
+      store(to, re);
+      store(to + lanes<Real>, im);
+    }
+    Stages<Real>::zero_dropped(g.z, panel);
+    stages.scatter_z(work.run(*kernels.z, Direction::backward, 0), *z_to_y_, f, ky, group);
+  }
+}
+
+template <class Real>
+void Transform<Real>::Engine::backward_y(int f, std::ptrdiff_t z, Work<Real>& work) {
+  for (std::ptrdiff_t group = 0; group < kx_groups(); ++group) {
+    stages.gather_ky(*z_to_y_, f, z, group, work.panel(0));
+    const Real* result = work.run(*kernels.y, Direction::backward, 0);
+    stages.scatter_y(result, group, [&](int ry, std::ptrdiff_t y_group) {
+      return g.py == 1 ? stages.kx_run(work.tile(), y_group) : y_to_x_->send(ry, f, z, y_group);
+    });
+  }
+}
+
+template <class Real>
+template <class Item>
+void Transform<Real>::Engine::backward_x(int f, std::ptrdiff_t z, Work<Real>& work, Item* field) {
+  const auto ny = g.ys().count;
+  const auto nx = g.x.points;
+  for (std::ptrdiff_t y0 = 0; y0 < ny; y0 += lanes<Real>) {
+    const auto y_group = y0 / lanes<Real>;
+    stages.gather_kx(
+        [&](int ry) -> const Real* {
+          return g.py == 1 ? stages.kx_run(work.tile(), y_group)
+                           : y_to_x_->receive(ry, f, z, y_group);
+        },
+        work.panel(0));
+    const Real* result = work.run(*kernels.x, Direction::backward, 0);
+    stages.store_rows(result, std::min(lanes<Real>, ny - y0), field + (z * ny + y0) * nx, nx);
   }
 }
 
 template <class Real>
 template <class Item>
 void Transform<Real>::Engine::forward(std::span<const Item* const> fields,
-                                      std::span<Complex* const> out_modes) {
-  constexpr auto w = lanes<Real>;
-  constexpr auto u = unit<Real>;
-  make_routes(true);
-  const auto num_fields = static_cast<int>(fields.size());
-  const auto ny = g.ys().count;
-  const auto nx = g.x.points;
-  const auto x_stage = [&](int f, std::ptrdiff_t z, Work<Real>& work) {
-    for (std::ptrdiff_t y0 = 0; y0 < ny; y0 += w) {
-      const auto rows = std::min(w, ny - y0);
-      stages.load_rows(fields[static_cast<std::size_t>(f)] + (z * ny + y0) * nx, nx, rows,
-                       work.panel(0));
-      const Real* result = work.run(*kernels.x, Direction::forward, 0);
-      stages.scatter_kx(result, y0, rows, [&](int ry, std::ptrdiff_t group) {
-        return g.py == 1 ? work.tile() + group * padded(g.y.points) * u
-                         : x_to_y_->send(f, ry, 0, z, group, 0);
-      });
-    }
-  };
+                                      std::span<Complex* const> out) {
   Span span(options.trace, Activity::compute, "fft forward");
-  y_to_z_->exchange.acquire();
-  if (g.py == 1) {
+  make_forward_route();
+  const auto num_fields = static_cast<int>(fields.size());
+  auto& to_z = y_to_z_->exchange;
+  to_z.acquire();
+  if (x_to_y_) {
+    auto& to_y = x_to_y_->exchange;
+    to_y.acquire();
     for (int f = 0; f < num_fields; ++f) {
-      for_units(g.zs().count, work_, &y_to_z_->exchange,
-                [&](std::ptrdiff_t z, Work<Real>& work, int) {
-                  x_stage(f, z, work);
-                  forward_y(f, z, work, work.tile());
-                });
-      y_to_z_->exchange.start(f);
+      for_units(g.zs().count, work_, &to_y, [&](std::ptrdiff_t z, Work<Real>& work, int) {
+        forward_x(fields[static_cast<std::size_t>(f)], f, z, work);
+      });
+      to_y.start(f);
     }
-  } else {
-    x_to_y_->exchange.acquire();
-    for (int f = 0; f < num_fields; ++f) {
-      for_units(g.zs().count, work_, &x_to_y_->exchange,
-                [&](std::ptrdiff_t z, Work<Real>& work, int) { x_stage(f, z, work); });
-      x_to_y_->exchange.start(f);
-    }
-    for (int f = 0; f < num_fields; ++f) {
-      x_to_y_->exchange.wait(f);
-      for_units(g.zs().count, work_, &y_to_z_->exchange,
-                [&](std::ptrdiff_t z, Work<Real>& work, int) { forward_y(f, z, work, nullptr); });
-      y_to_z_->exchange.start(f);
-    }
-    x_to_y_->exchange.release();
   }
-  const auto groups = num_groups(g.kxs().count, w);
-  const auto num_kx = g.kxs().count;
   for (int f = 0; f < num_fields; ++f) {
-    {
-      Span waiting(options.trace, Activity::wait, "fft exchange");
-      y_to_z_->exchange.wait(f);
-    }
-    Real* out = reinterpret_cast<Real*>(out_modes[static_cast<std::size_t>(f)]);
-    for_units(g.kys().count, work_, &y_to_z_->exchange,
-              [&](std::ptrdiff_t ky, Work<Real>& work, int) {
-                for (std::ptrdiff_t group = 0; group < groups; ++group) {
-                  for (int rz = 0; rz < g.pz; ++rz) {
-                    const auto zs = g.z_of[static_cast<std::size_t>(rz)];
-                    if (zs.count == 0) continue;
-                    Stages<Real>::copy(y_to_z_->receive(f, rz, 0, ky, group),
-                                       work.panel(0) + zs.start * u, zs.count);
-                  }
-                  const Real* result = work.run(*kernels.z, Direction::forward, 0);
-                  const auto valid = std::min(w, num_kx - group * w);
-                  Real* line = out + 2 * (ky * g.z.kept() * num_kx + group * w);
-                  for (std::ptrdiff_t l = 0; l < g.z.kept(); ++l) {
-                    const Real* in = result + g.z.row[static_cast<std::size_t>(l)] * u;
-                    store_interleaved<Real>(line + 2 * l * num_kx, valid, load(in), load(in + w));
-                  }
-                }
-              });
+    if (x_to_y_) wait(x_to_y_->exchange, f);
+    for_units(g.zs().count, work_, &to_z, [&](std::ptrdiff_t z, Work<Real>& work, int) {
+      if (!x_to_y_) forward_x(fields[static_cast<std::size_t>(f)], f, z, work);
+      forward_y(f, z, work);
+    });
+    to_z.start(f);
   }
-  y_to_z_->exchange.release();
+  if (x_to_y_) x_to_y_->exchange.release();
+  for (int f = 0; f < num_fields; ++f) {
+    wait(to_z, f);
+    for_units(g.kys().count, work_, &to_z, [&](std::ptrdiff_t ky, Work<Real>& work, int) {
+      forward_z(f, ky, work, out[static_cast<std::size_t>(f)]);
+    });
+  }
+  to_z.release();
 }
 
 template <class Real>
 template <class Item>
-void Transform<Real>::Engine::backward(std::span<const Complex* const> in_modes,
+void Transform<Real>::Engine::backward(std::span<const Complex* const> in,
                                        std::span<Item* const> fields) {
-  constexpr auto w = lanes<Real>;
-  constexpr auto u = unit<Real>;
-  make_routes(false);
-  const auto num_fields = static_cast<int>(fields.size());
-  const auto groups = num_groups(g.kxs().count, w);
-  const auto num_kx = g.kxs().count;
   Span span(options.trace, Activity::compute, "fft backward");
-  z_to_y_->exchange.acquire();
+  make_backward_route();
+  const auto num_fields = static_cast<int>(fields.size());
+  auto& to_y = z_to_y_->exchange;
+  to_y.acquire();
   for (int f = 0; f < num_fields; ++f) {
-    const Real* in = reinterpret_cast<const Real*>(in_modes[static_cast<std::size_t>(f)]);
-    for_units(g.kys().count, work_, &z_to_y_->exchange,
-              [&](std::ptrdiff_t ky, Work<Real>& work, int) {
-                for (std::ptrdiff_t group = 0; group < groups; ++group) {
-                  const auto valid = std::min(w, num_kx - group * w);
-                  const Real* line = in + 2 * (ky * g.z.kept() * num_kx + group * w);
-                  Real* panel = work.panel(0);
-                  for (std::ptrdiff_t l = 0; l < g.z.kept(); ++l) {
-                    Vector<Real> re, im;
-                    load_interleaved<Real>(line + 2 * l * num_kx, valid, re, im);
-                    Real* to = panel + g.z.row[static_cast<std::size_t>(l)] * u;
-                    store(to, re);
-                    store(to + w, im);
-                  }
-                  Stages<Real>::zero_dropped(g.z, panel);
-                  const Real* result = work.run(*kernels.z, Direction::backward, 0);
-                  const auto step = groups * padded(g.kys().count) * u;
-                  for (int rz = 0; rz < g.pz; ++rz) {
-                    const auto zs = g.z_of[static_cast<std::size_t>(rz)];
-                    if (zs.count == 0) continue;
-                    Real* to = z_to_y_->send(f, rz, 0, 0, group, ky);
-                    for (std::ptrdiff_t z = 0; z < zs.count; ++z) {
-                      Stages<Real>::copy_unit(result + (zs.start + z) * u, to + z * step);
-                    }
-                  }
-                }
-              });
-    z_to_y_->exchange.start(f);
+    for_units(g.kys().count, work_, &to_y, [&](std::ptrdiff_t ky, Work<Real>& work, int) {
+      backward_z(in[static_cast<std::size_t>(f)], f, ky, work);
+    });
+    to_y.start(f);
   }
-  const auto y_stage = [&](int f, std::ptrdiff_t z, Work<Real>& work) {
-    for (std::ptrdiff_t group = 0; group < groups; ++group) {
-      for (int rz = 0; rz < g.pz; ++rz) {
-        const auto kys = g.ky_of[static_cast<std::size_t>(rz)];
-        if (kys.count == 0) continue;
-        Stages<Real>::place_modes(g.y, kys, z_to_y_->receive(f, rz, 0, z, group), work.panel(0));
-      }
-      Stages<Real>::zero_dropped(g.y, work.panel(0));
-      const Real* result = work.run(*kernels.y, Direction::backward, 0);
-      stages.scatter_y(result, group, [&](int ry, std::ptrdiff_t y_group) {
-        return g.py == 1 ? work.tile() + y_group * padded(g.x.kept()) * u
-                         : y_to_x_->send(f, ry, 0, z, y_group, 0);
-      });
-    }
-  };
-  const auto ny = g.ys().count;
-  const auto nx = g.x.points;
-  const auto x_stage = [&](int f, std::ptrdiff_t z, Work<Real>& work) {
-    for (std::ptrdiff_t y0 = 0; y0 < ny; y0 += w) {
-      stages.gather_kx(
-          [&](int ry) {
-            return g.py == 1 ? work.tile() + y0 / w * padded(g.x.kept()) * u
-                             : y_to_x_->receive(f, ry, 0, z, y0 / w);
-          },
-          work.panel(0));
-      const Real* result = work.run(*kernels.x, Direction::backward, 0);
-      stages.store_rows(result, std::min(w, ny - y0),
-                        fields[static_cast<std::size_t>(f)] + (z * ny + y0) * nx, nx);
-    }
-  };
-  if (g.py > 1) y_to_x_->exchange.acquire();
+  if (y_to_x_) y_to_x_->exchange.acquire();
   for (int f = 0; f < num_fields; ++f) {
-    {
-      Span waiting(options.trace, Activity::wait, "fft exchange");
-      z_to_y_->exchange.wait(f);
-    }
-    for_units(g.zs().count, work_, &z_to_y_->exchange,
-              [&](std::ptrdiff_t z, Work<Real>& work, int) {
-                y_stage(f, z, work);
-                if (g.py == 1) x_stage(f, z, work);
-              });
-    if (g.py > 1) y_to_x_->exchange.start(f);
+    wait(to_y, f);
+    for_units(g.zs().count, work_, &to_y, [&](std::ptrdiff_t z, Work<Real>& work, int) {
+      backward_y(f, z, work);
+      if (!y_to_x_) backward_x(f, z, work, fields[static_cast<std::size_t>(f)]);
+    });
+    if (y_to_x_) y_to_x_->exchange.start(f);
   }
-  z_to_y_->exchange.release();
-  if (g.py == 1) return;
+  to_y.release();
+  if (!y_to_x_) return;
   for (int f = 0; f < num_fields; ++f) {
-    y_to_x_->exchange.wait(f);
+    wait(y_to_x_->exchange, f);
     for_units(g.zs().count, work_, &y_to_x_->exchange,
-              [&](std::ptrdiff_t z, Work<Real>& work, int) { x_stage(f, z, work); });
+              [&](std::ptrdiff_t z, Work<Real>& work, int) {
+                backward_x(f, z, work, fields[static_cast<std::size_t>(f)]);
+              });
   }
   y_to_x_->exchange.release();
 }

@@ -40,6 +40,12 @@ class Transform<Real>::Engine {
     }
   }
   std::vector<Work<Real>> make_work(int num_panels, std::ptrdiff_t tiles) const;
+  // Exchanges cut for any use; a grid with one column has none between x and y.
+  std::unique_ptr<RowExchange<Real>> make_x_to_y(Cut cut) const;
+  std::unique_ptr<RowExchange<Real>> make_y_to_x(Cut cut) const;
+  std::unique_ptr<ColumnExchange<Real>> make_y_to_z(Cut cut) const;
+  std::unique_ptr<ColumnExchange<Real>> make_z_to_y(Cut cut) const;
+  std::ptrdiff_t kx_groups() const { return num_groups(g.kxs().count, lanes<Real>); }
 
   Options options;
   Comm row, column;
@@ -52,15 +58,24 @@ class Transform<Real>::Engine {
 
  private:
   static int thread_number();
-  void forward_y(int field, std::ptrdiff_t z, Work<Real>& work, const Real* tile);
-  void make_routes(bool forward_too);
   void make_layouts(int num_ranks);
+  void make_forward_route();
+  void make_backward_route();
+
+  // One unit of one stage of field f: a plane z, or a row ky.
+  template <class Item>
+  void forward_x(const Item* field, int f, std::ptrdiff_t z, Work<Real>& work);
+  void forward_y(int f, std::ptrdiff_t z, Work<Real>& work);
+  void forward_z(int f, std::ptrdiff_t ky, Work<Real>& work, Complex* modes);
+  void backward_z(const Complex* modes, int f, std::ptrdiff_t ky, Work<Real>& work);
+  void backward_y(int f, std::ptrdiff_t z, Work<Real>& work);
+  template <class Item>
+  void backward_x(int f, std::ptrdiff_t z, Work<Real>& work, Item* field);
+  void wait(BlockExchange& exchange, int piece) const;
 
   // Routes of plain transforms, made at first use so that a purely fused program does not pay.
-  std::unique_ptr<XToY<Real>> x_to_y_;
-  std::unique_ptr<YToZ<Real>> y_to_z_;
-  std::unique_ptr<ZToY<Real>> z_to_y_;
-  std::unique_ptr<YToX<Real>> y_to_x_;
+  std::unique_ptr<RowExchange<Real>> x_to_y_, y_to_x_;
+  std::unique_ptr<ColumnExchange<Real>> y_to_z_, z_to_y_;
   std::vector<Work<Real>> work_;
 };
 

@@ -18,13 +18,10 @@ class Fused<Real>::State {
     int chunks = engine_.options.chunks;
     if (chunks <= 0) chunks = one_node ? 1 : 4;  // nothing to overlap where nothing is sent
     const auto cut = [&](int fields) { return Cut{false, fields, chunks}; };
-    const auto& method = engine_.options.method;
-    z_to_y_ = std::make_unique<ZToY<Real>>(engine_.column, g_, cut(shape.num_fields), method);
-    y_to_z_ = std::make_unique<YToZ<Real>>(engine_.column, g_, cut(shape.num_exchanged), method);
-    if (g_.py > 1) {
-      y_to_x_ = std::make_unique<YToX<Real>>(engine_.row, g_, cut(shape.num_fields), method);
-      x_to_y_ = std::make_unique<XToY<Real>>(engine_.row, g_, cut(shape.num_products), method);
-    }
+    z_to_y_ = engine_.make_z_to_y(cut(shape.num_fields));
+    y_to_z_ = engine_.make_y_to_z(cut(shape.num_exchanged));
+    y_to_x_ = engine_.make_y_to_x(cut(shape.num_fields));
+    x_to_y_ = engine_.make_x_to_y(cut(shape.num_products));
     const int panels = std::max(shape.num_fields + shape.num_products,
                                 shape.num_fields + shape.num_exchanged);
     work_ = engine_.make_work(panels, shape.num_fields + shape.num_products);
@@ -40,7 +37,7 @@ class Fused<Real>::State {
       const auto range = z_to_y_->cut.units(g_.kys().count, chunk);
       engine_.for_units(range.count, work_, &z_to_y_->exchange,
                         [&](std::ptrdiff_t i, Work<Real>& work, int thread) {
-                          spectral_line(op, range.start + i, chunk, i, receive, send, work, thread);
+                          spectral_line(op, range.start + i, receive, send, work, thread);
                         });
       if (send) z_to_y_->exchange.start(chunk);
     }
@@ -52,33 +49,28 @@ class Fused<Real>::State {
     wait_all(z_to_y_->exchange);
     y_to_z_->exchange.acquire();
     if (g_.py == 1) {
-      each_plane(&y_to_z_->exchange, [&](const Plane& plane, Work<Real>& work, int thread) {
-        plane_backward_y(plane, work);
-        plane_x(op, plane, work, thread);
-        plane_forward_y(op, plane, work, thread);
-      }, [&](int chunk) { y_to_z_->exchange.start(chunk); });
+      each_plane(y_to_z_->exchange, [&](std::ptrdiff_t z, Work<Real>& work, int thread) {
+        plane_backward_y(z, work);
+        plane_x(op, z, work, thread);
+        plane_forward_y(op, z, work, thread);
+      });
       z_to_y_->exchange.release();
       return;
     }
     y_to_x_->exchange.acquire();
-    each_plane(&y_to_x_->exchange,
-               [&](const Plane& plane, Work<Real>& work, int) { plane_backward_y(plane, work); },
-               [&](int chunk) { y_to_x_->exchange.start(chunk); });
+    each_plane(y_to_x_->exchange,
+               [&](std::ptrdiff_t z, Work<Real>& work, int) { plane_backward_y(z, work); });
     z_to_y_->exchange.release();
     x_to_y_->exchange.acquire();
     wait_all(y_to_x_->exchange);
-    each_plane(&x_to_y_->exchange,
-               [&](const Plane& plane, Work<Real>& work, int thread) {
-                 plane_x(op, plane, work, thread);
-               },
-               [&](int chunk) { x_to_y_->exchange.start(chunk); });
+    each_plane(x_to_y_->exchange, [&](std::ptrdiff_t z, Work<Real>& work, int thread) {
+      plane_x(op, z, work, thread);
+    });
     y_to_x_->exchange.release();
     wait_all(x_to_y_->exchange);
-    each_plane(&y_to_z_->exchange,
-               [&](const Plane& plane, Work<Real>& work, int thread) {
-                 plane_forward_y(op, plane, work, thread);
-               },
-               [&](int chunk) { y_to_z_->exchange.start(chunk); });
+    each_plane(y_to_z_->exchange, [&](std::ptrdiff_t z, Work<Real>& work, int thread) {
+      plane_forward_y(op, z, work, thread);
+    });
     x_to_y_->exchange.release();
   }
 
@@ -93,12 +85,6 @@ class Fused<Real>::State {
   static constexpr std::ptrdiff_t w = lanes<Real>;
   static constexpr std::ptrdiff_t u = unit<Real>;
 
-  // A local plane, in its chunk.
-  struct Plane {
-    std::ptrdiff_t z;         // local index
-    int chunk;
-    std::ptrdiff_t in_chunk;  // index within the chunk
-  };
   // One thread's lists of addresses for the tiles; made once.
   struct Pointers {
     explicit Pointers(const FusedShape& shape)
@@ -115,20 +101,20 @@ class Fused<Real>::State {
     }
   }
 
-  template <class Body, class AfterChunk>
-  void each_plane(BlockExchange* exchange, Body&& body, AfterChunk&& after_chunk) {
-    const int chunks = y_to_z_->cut.num_pieces();
-    for (int chunk = 0; chunk < chunks; ++chunk) {
+  // body(z, work, thread) for the local planes, chunk by chunk into `exchange`.
+  template <class Body>
+  void each_plane(BlockExchange& exchange, Body&& body) {
+    for (int chunk = 0; chunk < y_to_z_->cut.num_pieces(); ++chunk) {
       const auto range = y_to_z_->cut.units(g_.zs().count, chunk);
-      engine_.for_units(range.count, work_, exchange,
+      engine_.for_units(range.count, work_, &exchange,
                         [&](std::ptrdiff_t i, Work<Real>& work, int thread) {
-                          body(Plane{range.start + i, chunk, i}, work, thread);
+                          body(range.start + i, work, thread);
                         });
-      after_chunk(chunk);
+      exchange.start(chunk);
     }
   }
 
-  std::ptrdiff_t groups() const { return num_groups(g_.kxs().count, w); }
+  std::ptrdiff_t groups() const { return engine_.kx_groups(); }
   // Room in a thread's tile: fields between backward y and x, then products between forward x and y.
   Real* field_tile(const Work<Real>& work, int f) const {
     return work.tile() + f * stages_.tile_items();
@@ -137,12 +123,14 @@ class Fused<Real>::State {
     return field_tile(work, shape_.num_fields + f);
   }
 
-  void spectral_line(FusedOperator<Real>& op, std::ptrdiff_t ky, int chunk, std::ptrdiff_t in_chunk,
-                     bool receive, bool send, Work<Real>& work, int thread) {
+  void spectral_line(FusedOperator<Real>& op, std::ptrdiff_t ky, bool receive, bool send,
+                     Work<Real>& work, int thread) {
     auto& lists = pointers_[static_cast<std::size_t>(thread)];
     for (std::ptrdiff_t group = 0; group < groups(); ++group) {
       for (int e = 0; receive && e < shape_.num_exchanged; ++e) {
-        gather_z(ky, group, e, work.panel(e));
+        y_to_z_->for_received(e, ky, group, [&](Range zs, const Real* units) {
+          Stages<Real>::copy(units, work.panel(e) + zs.start * u, zs.count);
+        });
         lists.exchanged[static_cast<std::size_t>(e)] =
             work.run(*engine_.kernels.z, Direction::forward, e);
       }
@@ -158,65 +146,32 @@ class Fused<Real>::State {
       for (int f = 0; send && f < shape_.num_fields; ++f) {
         Stages<Real>::zero_dropped(g_.z, work.panel(first + f));
         const Real* result = work.run(*engine_.kernels.z, Direction::backward, first + f);
-        scatter_z(result, chunk, f, group, in_chunk);
+        stages_.scatter_z(result, *z_to_y_, f, ky, group);
       }
     }
   }
 
-  void gather_z(std::ptrdiff_t ky, std::ptrdiff_t group, int field, Real* panel) const {
-    for (int chunk = 0; chunk < y_to_z_->cut.num_pieces(); ++chunk) {
-      for (int rz = 0; rz < g_.pz; ++rz) {
-        const auto part = y_to_z_->zs_from(chunk, rz);
-        if (part.count == 0) continue;
-        const auto z = g_.z_of[static_cast<std::size_t>(rz)].start + part.start;
-        Stages<Real>::copy(y_to_z_->receive(chunk, rz, field, ky, group), panel + z * u, part.count);
-      }
-    }
-  }
-
-  void scatter_z(const Real* result, int chunk, int field, std::ptrdiff_t group,
-                 std::ptrdiff_t in_chunk) const {
-    const auto step = groups() * padded(z_to_y_->cut.units(g_.kys().count, chunk).count) * u;
-    for (int rz = 0; rz < g_.pz; ++rz) {
-      const auto zs = g_.z_of[static_cast<std::size_t>(rz)];
-      if (zs.count == 0) continue;
-      Real* to = z_to_y_->send(chunk, rz, field, 0, group, in_chunk);
-      for (std::ptrdiff_t z = 0; z < zs.count; ++z) {
-        Stages<Real>::copy_unit(result + (zs.start + z) * u, to + z * step);
-      }
-    }
-  }
-
-  void plane_backward_y(const Plane& plane, Work<Real>& work) {
+  void plane_backward_y(std::ptrdiff_t z, Work<Real>& work) {
     for (int f = 0; f < shape_.num_fields; ++f) {
       for (std::ptrdiff_t group = 0; group < groups(); ++group) {
-        for (int chunk = 0; chunk < z_to_y_->cut.num_pieces(); ++chunk) {
-          for (int rz = 0; rz < g_.pz; ++rz) {
-            auto kys = z_to_y_->kys_from(chunk, rz);
-            if (kys.count == 0) continue;
-            kys.start += g_.ky_of[static_cast<std::size_t>(rz)].start;
-            Stages<Real>::place_modes(g_.y, kys, z_to_y_->receive(chunk, rz, f, plane.z, group),
-                                      work.panel(0));
-          }
-        }
-        Stages<Real>::zero_dropped(g_.y, work.panel(0));
+        stages_.gather_ky(*z_to_y_, f, z, group, work.panel(0));
         const Real* result = work.run(*engine_.kernels.y, Direction::backward, 0);
         stages_.scatter_y(result, group, [&](int ry, std::ptrdiff_t y_group) {
-          return g_.py == 1 ? field_tile(work, f) + y_group * padded(g_.x.kept()) * u
-                            : y_to_x_->send(plane.chunk, ry, f, plane.in_chunk, y_group, 0);
+          return y_to_x_ ? y_to_x_->send(ry, f, z, y_group)
+                         : stages_.kx_run(field_tile(work, f), y_group);
         });
       }
     }
   }
 
-  void plane_x(FusedOperator<Real>& op, const Plane& plane, Work<Real>& work, int thread) {
+  void plane_x(FusedOperator<Real>& op, std::ptrdiff_t z, Work<Real>& work, int thread) {
     auto& lists = pointers_[static_cast<std::size_t>(thread)];
     for (std::ptrdiff_t y0 = 0; y0 < g_.ys().count; y0 += w) {
       for (int f = 0; f < shape_.num_fields; ++f) {
         stages_.gather_kx(
-            [&](int ry) {
-              return g_.py == 1 ? field_tile(work, f) + y0 / w * padded(g_.x.kept()) * u
-                                : y_to_x_->receive(plane.chunk, ry, f, plane.in_chunk, y0 / w);
+            [&](int ry) -> const Real* {
+              return y_to_x_ ? y_to_x_->receive(ry, f, z, y0 / w)
+                             : stages_.kx_run(field_tile(work, f), y0 / w);
             },
             work.panel(f));
         lists.fields[static_cast<std::size_t>(f)] =
@@ -226,46 +181,44 @@ class Fused<Real>::State {
         lists.products[static_cast<std::size_t>(p)] = work.panel(shape_.num_fields + p);
       }
       const auto rows = std::min(w, g_.ys().count - y0);
-      op.physical({g_.zs().start + plane.z, g_.ys().start + y0, rows, g_.x.points * w, lists.fields,
+      op.physical({g_.zs().start + z, g_.ys().start + y0, rows, g_.x.points * w, lists.fields,
                    lists.products, thread});
       for (int p = 0; p < shape_.num_products; ++p) {
         const Real* result =
             work.run(*engine_.kernels.x, Direction::forward, shape_.num_fields + p);
         stages_.scatter_kx(result, y0, rows, [&](int ry, std::ptrdiff_t group) {
-          return g_.py == 1 ? product_tile(work, p) + group * padded(g_.y.points) * u
-                            : x_to_y_->send(plane.chunk, ry, p, plane.in_chunk, group, 0);
+          return x_to_y_ ? x_to_y_->send(ry, p, z, group)
+                         : stages_.y_run(product_tile(work, p), group);
         });
       }
     }
   }
 
-  void plane_forward_y(FusedOperator<Real>& op, const Plane& plane, Work<Real>& work, int thread) {
+  void plane_forward_y(FusedOperator<Real>& op, std::ptrdiff_t z, Work<Real>& work, int thread) {
     auto& lists = pointers_[static_cast<std::size_t>(thread)];
     for (std::ptrdiff_t group = 0; group < groups(); ++group) {
       for (int p = 0; p < shape_.num_products; ++p) {
         stages_.gather_y(
-            [&](int ry) {
-              return g_.py == 1
-                         ? product_tile(work, p) + group * padded(g_.y.points) * u
-                         : x_to_y_->receive(plane.chunk, ry, p, plane.in_chunk, group);
+            [&](int ry) -> const Real* {
+              return x_to_y_ ? x_to_y_->receive(ry, p, z, group)
+                             : stages_.y_run(product_tile(work, p), group);
             },
             work.panel(p));
         lists.products[static_cast<std::size_t>(p)] =
             work.run(*engine_.kernels.y, Direction::forward, p);
       }
-      const auto step = groups() * padded(y_to_z_->cut.units(g_.zs().count, plane.chunk).count) * u;
       for (int rz = 0; rz < g_.pz; ++rz) {
         const auto kys = g_.ky_of[static_cast<std::size_t>(rz)];
         if (kys.count == 0) continue;
         for (int e = 0; e < shape_.num_exchanged; ++e) {
           lists.exchanged[static_cast<std::size_t>(e)] =
-              y_to_z_->send(plane.chunk, rz, e, 0, group, plane.in_chunk);
+              y_to_z_->send(rz, e, 0, group, z);
         }
         op.combine({kys.start, kys.count,
                     std::span(g_.y.row).subspan(static_cast<std::size_t>(kys.start),
                                                 static_cast<std::size_t>(kys.count)),
                     group * w, std::min(w, g_.kxs().count - group * w), lists.products,
-                    lists.exchanged, step});
+                    lists.exchanged, y_to_z_->step(z)});
       }
     }
   }
@@ -274,10 +227,8 @@ class Fused<Real>::State {
   const Geometry& g_;
   const Stages<Real>& stages_;
   FusedShape shape_;
-  std::unique_ptr<ZToY<Real>> z_to_y_;
-  std::unique_ptr<YToZ<Real>> y_to_z_;
-  std::unique_ptr<YToX<Real>> y_to_x_;
-  std::unique_ptr<XToY<Real>> x_to_y_;
+  std::unique_ptr<ColumnExchange<Real>> z_to_y_, y_to_z_;
+  std::unique_ptr<RowExchange<Real>> y_to_x_, x_to_y_;  // null on a slab grid
   std::vector<Work<Real>> work_;
   std::vector<Pointers> pointers_;
 };

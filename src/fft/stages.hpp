@@ -90,6 +90,14 @@ class Stages {
     return std::max(kx_groups(0) * padded(g.y.points), y_groups(0) * padded(g.x.kept())) * u;
   }
 
+  /// Where the run of y of a kx group, or the run of kx of a y group, starts in such a plane.
+  Real* y_run(Real* tile, std::ptrdiff_t kx_group) const {
+    return tile + kx_group * padded(g.y.points) * u;
+  }
+  Real* kx_run(Real* tile, std::ptrdiff_t y_group) const {
+    return tile + y_group * padded(g.x.kept()) * u;
+  }
+
   // ---- x stage -----------------------------------------------------------------------------------
 
   /// `rows` rows of nx points, `stride` apart -> panel, and back.
@@ -196,6 +204,27 @@ class Stages {
           store(out + j * u, re[j]);
           store(out + j * u + w, im[j]);
         }
+      }
+    }
+  }
+
+  /// Kept ky of plane z as they arrived -> panel [ny], other modes zero.
+  void gather_ky(const ColumnExchange<Real>& from, int field, std::ptrdiff_t z, std::ptrdiff_t group,
+                 Real* panel) const {
+    from.for_received(field, z, group, [&](Range kys, const Real* units) {
+      place_modes(g.y, kys, units, panel);
+    });
+    zero_dropped(g.y, panel);
+  }
+  /// Panel [nz] of row `ky` -> the owners of the planes.
+  void scatter_z(const Real* panel, const ColumnExchange<Real>& to, int field, std::ptrdiff_t ky,
+                 std::ptrdiff_t group) const {
+    const auto step = to.step(ky);
+    for (int rz = 0; rz < g.pz; ++rz) {
+      const auto zs = g.z_of[static_cast<std::size_t>(rz)];
+      Real* out = to.send(rz, field, 0, group, ky);
+      for (std::ptrdiff_t z = 0; z < zs.count; ++z) {
+        copy_unit(panel + (zs.start + z) * u, out + z * step);
       }
     }
   }
