@@ -21,21 +21,19 @@ class LineKernel : public Kernel<Real> {
   LineKernel(std::ptrdiff_t n, bool real) : n_(n), real_(real), lines_(n, real) {}
 
   Real* run(Direction direction, Real* panel, Real* scratch) const override {
-    if (real_) {
-      const bool backward = direction == Direction::backward;
-      const auto stride = real_stride();
-      if (backward && stride != n_) clear_imaginary(scratch);
-      for (std::ptrdiff_t i = 0; i < n_; ++i) {
-        to_lines(panel + i * w, scratch + (backward ? place(i) : i), stride);
-      }
+    if (!real_) {
+      // A complex panel is a matrix [2 n][lanes], interleaved lines are its transpose.
+      store_rows<Real>(panel, w, 2 * n_, scratch, 2 * n_);
       lines_.run(direction, scratch);
-      for (std::ptrdiff_t i = 0; i < n_; ++i) {
-        to_panel(scratch + (backward ? i : place(i)), stride, panel + i * w);
-      }
+      load_rows<Real>(scratch, 2 * n_, w, 2 * n_, panel);
+    } else if (direction == Direction::forward) {
+      store_rows<Real>(panel, w, n_, scratch, real_stride());
+      lines_.run(direction, scratch);
+      load_modes(scratch, panel);
     } else {
-      for (std::ptrdiff_t i = 0; i < 2 * n_; ++i) to_lines(panel + i * w, scratch + i, 2 * n_);
+      store_modes(panel, scratch);
       lines_.run(direction, scratch);
-      for (std::ptrdiff_t i = 0; i < 2 * n_; ++i) to_panel(scratch + i, 2 * n_, panel + i * w);
+      load_rows<Real>(scratch, real_stride(), w, n_, panel);
     }
     return panel;
   }
@@ -45,12 +43,31 @@ class LineKernel : public Kernel<Real> {
  private:
   static constexpr std::ptrdiff_t w = lanes<Real>;
 
-  static void to_lines(const Real* row, Real* line, std::ptrdiff_t stride) {
-    for (std::ptrdiff_t lane = 0; lane < w; ++lane) line[lane * stride] = row[lane];
+  // Real transforms: items in the library's order -> the panel's r0 r1 i1 r2 ..., and back.
+  void load_modes(const Real* lines, Real* panel) const {
+    for (std::ptrdiff_t lane = 0; lane < w; ++lane) panel[lane] = lines[lane * real_stride()];
+    if constexpr (Lines::real_order == RealOrder::complex) {
+      load_rows<Real>(lines + 2, real_stride(), w, n_ - 1, panel + w);
+    } else {
+      for (std::ptrdiff_t i = 1; i < n_; ++i) {
+        const Real* line = lines + place(i);
+        for (std::ptrdiff_t lane = 0; lane < w; ++lane) panel[i * w + lane] = line[lane * n_];
+      }
+    }
   }
-  static void to_panel(const Real* line, std::ptrdiff_t stride, Real* row) {
-    for (std::ptrdiff_t lane = 0; lane < w; ++lane) row[lane] = line[lane * stride];
+  void store_modes(const Real* panel, Real* lines) const {
+    for (std::ptrdiff_t lane = 0; lane < w; ++lane) lines[lane * real_stride()] = panel[lane];
+    if constexpr (Lines::real_order == RealOrder::complex) {
+      clear_imaginary(lines);
+      store_rows<Real>(panel + w, w, n_ - 1, lines + 2, real_stride());
+    } else {
+      for (std::ptrdiff_t i = 1; i < n_; ++i) {
+        Real* line = lines + place(i);
+        for (std::ptrdiff_t lane = 0; lane < w; ++lane) line[lane * n_] = panel[i * w + lane];
+      }
+    }
   }
+
   std::ptrdiff_t real_stride() const {
     return Lines::real_order == RealOrder::complex ? n_ / 2 * 2 + 2 : n_;
   }
@@ -61,10 +78,8 @@ class LineKernel : public Kernel<Real> {
       lines[(lane + 1) * real_stride() - 1] = 0;
     }
   }
-  // Where item i of a panel's order stands in the library's.
+  // Where item i > 0 of a panel stands in FFTW's order.
   std::ptrdiff_t place(std::ptrdiff_t i) const {
-    if (i == 0) return 0;
-    if constexpr (Lines::real_order == RealOrder::complex) return i + 1;
     const std::ptrdiff_t k = (i + 1) / 2;
     return i % 2 == 1 ? k : n_ - k;
   }
