@@ -22,7 +22,8 @@ std::array<std::ptrdiff_t, 3> cutoffs(const NavierStokesOptions& options) {
   for (std::size_t d = 0; d < 3; ++d) {
     const auto n = options.extents[d];
     const auto sphere = static_cast<std::ptrdiff_t>(std::sqrt(2.0) * static_cast<double>(n) / 3);
-    result[d] = options.dealias == Dealias::two_thirds ? (n - 1) / 3 : std::min(sphere, (n - 1) / 2);
+    result[d] =
+        options.dealias == Dealias::two_thirds ? (n - 1) / 3 : std::min(sphere, (n - 1) / 2);
   }
   return result;
 }
@@ -119,7 +120,8 @@ void NavierStokes<Real>::State::set_operator() {
   const auto kept_y = transform.spectral_extents()[1];
   for (std::ptrdiff_t m = 0; m < kept_y; ++m) {
     const auto number = m <= kept_y / 2 ? m : m - kept_y;  // cut axes keep an odd number of modes
-    op.ky_all.push_back(static_cast<Real>(2 * pi / options.lengths[1] * static_cast<double>(number)));
+    op.ky_all.push_back(
+        static_cast<Real>(2 * pi / options.lengths[1] * static_cast<double>(number)));
   }
   const double points = static_cast<double>(options.extents[0]) *
                         static_cast<double>(options.extents[1]) *
@@ -129,8 +131,8 @@ void NavierStokes<Real>::State::set_operator() {
     op.inverse_spacing[2 - d] = static_cast<double>(options.extents[d]) / options.lengths[d];
   }
   const std::size_t num = 3 + options.scalars.size();
-  const auto panel_bytes = static_cast<std::ptrdiff_t>(modes.ky.size() * modes.kz.size() *
-                                                       padded_kx * sizeof(Complex));
+  const auto panel_bytes =
+      static_cast<std::ptrdiff_t>(modes.ky.size() * modes.kz.size() * padded_kx * sizeof(Complex));
   for (std::size_t f = 0; f < num; ++f) {
     fields.emplace_back(static_cast<std::size_t>(modes.num_modes()));
     sums.emplace_back(panel_bytes);
@@ -143,7 +145,8 @@ void NavierStokes<Real>::State::set_operator() {
   captured.reserve(num);
   op.captured.reserve(num);
   for (std::size_t t = 0; t <= options.scalars.size(); ++t) {
-    const double nu = t == 0 ? options.viscosity : options.viscosity / options.scalars[t - 1].schmidt;
+    const double nu =
+        t == 0 ? options.viscosity : options.viscosity / options.scalars[t - 1].schmidt;
     op.decay.push_back({nu, std::vector<Real>(modes.kz.size()), std::vector<Real>(modes.ky.size()),
                         std::vector<Real>(padded_kx, Real(1))});
   }
@@ -164,9 +167,10 @@ void NavierStokes<Real>::State::set_kept() {
   for (const int ky : modes.ky) {
     for (const int kz : modes.kz) {
       const double rest = 2.0 / 9 - squared(ky, 1) - squared(kz, 0);
-      op.kx_kept.push_back(static_cast<int>(
-          std::count_if(modes.kx.begin(), modes.kx.end(),
-                        [&](int kx) { return squared(kx, 2) <= rest * (1 + 1e-12); })));
+      op.kx_kept.push_back(
+          static_cast<int>(std::count_if(modes.kx.begin(), modes.kx.end(), [&](int kx) {
+            return squared(kx, 2) <= rest * (1 + 1e-12);
+          })));
     }
   }
 }
@@ -269,8 +273,8 @@ std::span<const double> NavierStokes<Real>::kz() const {
 template <class Real>
 bool NavierStokes<Real>::kept(std::ptrdiff_t j, std::ptrdiff_t l, std::ptrdiff_t i) const {
   const auto& limits = state_->op.kx_kept;
-  return limits.empty() ||
-         i < limits[static_cast<std::size_t>(j) * state_->k[0].size() + static_cast<std::size_t>(l)];
+  return limits.empty() || i < limits[static_cast<std::size_t>(j) * state_->k[0].size() +
+                                      static_cast<std::size_t>(l)];
 }
 
 template <class Real>

@@ -19,13 +19,13 @@ enum class Dealias {
 };
 
 struct Scalar {
-  double schmidt = 1.0;                             ///< nu / diffusivity
-  std::array<double, 3> mean_gradient{0, 0, 0};     ///< d<theta>/d(x, y, z)
+  double schmidt = 1.0;                          ///< nu / diffusivity
+  std::array<double, 3> mean_gradient{0, 0, 0};  ///< d<theta>/d(x, y, z)
 };
 
 struct NavierStokesOptions {
-  std::array<std::ptrdiff_t, 3> extents{};          ///< (nz, ny, nx)
-  std::array<double, 3> lengths{};                  ///< box (Lz, Ly, Lx)
+  std::array<std::ptrdiff_t, 3> extents{};  ///< (nz, ny, nx)
+  std::array<double, 3> lengths{};          ///< box (Lz, Ly, Lx)
   double viscosity = 0;
   Scheme scheme = Scheme::rk4;
   Dealias dealias = Dealias::two_thirds;
@@ -81,14 +81,15 @@ class NavierStokes {
   void set_forcing(std::vector<ForcedMode<Real>> modes);
 
   /// Asks that the next `step` copies the velocity (x, y, z), then the scalars, at its *start* to
-  /// these physical arrays (this rank's part, dense; null = skip) while they pass through the cache, so
-  /// that output costs no transform of its own. Local.
+  /// these physical arrays (this rank's part, dense; null = skip) while they pass through the
+  /// cache, so that output costs no transform of its own. Local.
   void capture(std::span<Real* const> fields);
   /// Writes the same fields now, by transforms of their own. Collective, blocking.
   void to_physical(std::span<Real* const> fields);
 
   /// max over all points of |u|/dx + |v|/dy + |w|/dz [1/time] at the start of the last step;
-  /// Courant number = dt * this. 0 before the first step. Collective (one small reduction), blocking.
+  /// Courant number = dt * this. 0 before the first step. Collective (one small reduction),
+  /// blocking.
   double courant_rate() const;
   /// The same for the present velocity, by transforms of its own. Collective, blocking.
   double measure_courant_rate();

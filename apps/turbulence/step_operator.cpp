@@ -76,8 +76,8 @@ void StepOperator<Real>::combine(const fft::PlaneTile<Real>& tile) {
     write(tile.out[2] + to, read(tile.in[3] + from));
     write(tile.out[3] + to, read(tile.in[4] + from));
     for (std::size_t s = 0; s < scalars.size(); ++s) {
-      write(tile.out[4 + 2 * s] + to, divergence(read(tile.in[5 + 3 * s] + from),
-                                                 read(tile.in[6 + 3 * s] + from), ky_));
+      write(tile.out[4 + 2 * s] + to,
+            divergence(read(tile.in[5 + 3 * s] + from), read(tile.in[6 + 3 * s] + from), ky_));
       write(tile.out[5 + 2 * s] + to, read(tile.in[7 + 3 * s] + from));
     }
   }
@@ -110,8 +110,8 @@ auto StepOperator<Real>::shift_of(const Line& line) const -> Pair {
   const Complex yz = half_shift[0][static_cast<std::size_t>(line.kz)] *
                      half_shift[1][static_cast<std::size_t>(line.ky)];
   Pair x;
-  fft::load_interleaved<Real>(
-      reinterpret_cast<const Real*>(half_shift[2].data() + line.kx0), x.re, x.im);
+  fft::load_interleaved<Real>(reinterpret_cast<const Real*>(half_shift[2].data() + line.kx0), x.re,
+                              x.im);
   return {x.re * yz.real() - x.im * yz.imag(), x.re * yz.imag() + x.im * yz.real()};
 }
 
@@ -141,8 +141,8 @@ void StepOperator<Real>::nonlinear(const fft::SpectralTile<Real>& tile, const Li
   }
   V factor = fft::splat(normalisation);
   if (!kx_kept.empty()) {  // lanes beyond the sphere
-    const auto kept = kx_kept[static_cast<std::size_t>(line.ky) * kz.size() +
-                              static_cast<std::size_t>(line.kz)];
+    const auto kept =
+        kx_kept[static_cast<std::size_t>(line.ky) * kz.size() + static_cast<std::size_t>(line.kz)];
     for (std::ptrdiff_t lane = 0; lane < w; ++lane) {
       if (line.kx0 + lane >= kept) factor[lane] = 0;
     }
@@ -215,8 +215,8 @@ auto StepOperator<Real>::advance(const Line& line, std::size_t field, const Pair
   return substage == 2 ? mix(e, fft::splat(dt / 2)) : mix(e * e, e * dt);
 }
 
-// The modes of a unit lie a row of kx apart from one kz to the next: too far for the processor's own
-// prefetching at small grids.
+// The modes of a unit lie a row of kx apart from one kz to the next: too far for the processor's
+// own prefetching at small grids.
 template <class Real>
 void StepOperator<Real>::prefetch(const Line& line, std::ptrdiff_t num_kz,
                                   std::ptrdiff_t num_kx) const {
@@ -238,8 +238,12 @@ void StepOperator<Real>::spectral(const fft::SpectralTile<Real>& tile) {
   const bool shift = shifted(substage);
   const auto group = tile.ky * ((num_kx + w - 1) / w) + tile.kx_start / w;
   for (std::ptrdiff_t l = 0; l < num_kz; ++l) {
-    const Line line{tile.ky, l, tile.kx_start, tile.kx_count,
-                    (tile.ky * num_kz + l) * num_kx + tile.kx_start, (group * num_kz + l) * u};
+    const Line line{tile.ky,
+                    l,
+                    tile.kx_start,
+                    tile.kx_count,
+                    (tile.ky * num_kz + l) * num_kx + tile.kx_start,
+                    (group * num_kz + l) * u};
     prefetch(line, num_kz, num_kx);
     Pair terms[max_fields];
     if (!tile.in.empty()) {
@@ -247,8 +251,7 @@ void StepOperator<Real>::spectral(const fft::SpectralTile<Real>& tile) {
     }
     const Pair phase = shift ? shift_of(line) : Pair{};
     for (std::size_t f = 0; f < fields.size(); ++f) {
-      Pair stage =
-          tile.in.empty() ? load_modes(fields[f], line) : advance(line, f, terms[f]);
+      Pair stage = tile.in.empty() ? load_modes(fields[f], line) : advance(line, f, terms[f]);
       if (tile.out.empty()) continue;
       if (has_gradient && f < 3) write(sent[f] + line.panel, stage);
       if (shift) {

@@ -3,18 +3,19 @@
 
 // What happens between the transforms of one substage.
 //
-// Form of the nonlinear term (Basdevant 1983; Rogallo 1981). With t_ij = u_i u_j - w^2 delta_ij, whose
-// t_33 is zero (the trace is absorbed by the pressure), five products come forward: t_11, t_22, u v,
-// u w, v w. After their x and y transforms, where i kx and i ky are plain factors, they are combined to
+// Form of the nonlinear term (Basdevant 1983; Rogallo 1981). With t_ij = u_i u_j - w^2 delta_ij,
+// whose t_33 is zero (the trace is absorbed by the pressure), five products come forward: t_11,
+// t_22, u v, u w, v w. After their x and y transforms, where i kx and i ky are plain factors, they
+// are combined to
 //   A1 = i kx t_11 + i ky uv,   A2 = i kx uv + i ky t_22,   uw,   vw,
 // so that four fields travel to the z stage, where
 //   R1 = A1 + i kz uw,   R2 = A2 + i kz vw,   R3 = i kx uw + i ky vw,
 //   du/dt = -(R - k (k.R) / k^2) - nu k^2 u.
-// One-field exchanges a substage: 3 + 3 backward, 5 + 4 forward on a pencil grid: 15; on a slab grid, where
-// x and y are one stage, 3 + 4 = 7. Fewer is not possible without taking a z derivative before the z
-// transform: the two solenoidal parts of R need i kz times two of the four fields, and the three
-// velocities are three independent functions of z. A passive scalar adds 1 + 1 and 3 + 2 (uT, vT, wT; the
-// first two combined).
+// One-field exchanges a substage: 3 + 3 backward, 5 + 4 forward on a pencil grid: 15; on a slab
+// grid, where x and y are one stage, 3 + 4 = 7. Fewer is not possible without taking a z derivative
+// before the z transform: the two solenoidal parts of R need i kz times two of the four fields, and
+// the three velocities are three independent functions of z. A passive scalar adds 1 + 1 and 3 + 2
+// (uT, vT, wT; the first two combined).
 //
 // Viscosity is exact: with E = exp(-nu k^2 dt / 2), a product of three tables of one axis each,
 //   RK4 (Canuto et al. 2006, section 3.3; integrating factor form)
@@ -57,27 +58,28 @@ class StepOperator : public fft::FusedOperator<Real> {
   Scheme scheme = Scheme::rk4;
   std::vector<Scalar> scalars;
   bool has_gradient = false;
-  std::array<std::ptrdiff_t, 3> extents{};        // (nz, ny, nx)
-  Box box;                                        // this rank's part of physical space
-  std::vector<Real> kx, ky, kz, ky_all;           // wave numbers; kx padded to whole lanes with zeros
-  std::vector<int> kx_kept;                       // modes of kx kept in line (ky, kz); empty: all
-  std::ptrdiff_t kx_count = 0;                    // modes of kx on this rank
-  Real normalisation = 1;                         // 1 / number of points
-  std::array<std::vector<Complex>, 3> half_shift;  // exp(i k dx / 2) along z, y, x; empty: no shifts
-  std::array<double, 3> inverse_spacing{};        // 1 / (dx, dy, dz)
-  std::vector<DecayTables<Real>> decay;           // velocity, then each scalar
-  std::vector<Complex*> fields;                   // velocity and scalars, [ky][kz][kx]
+  std::array<std::ptrdiff_t, 3> extents{};  // (nz, ny, nx)
+  Box box;                                  // this rank's part of physical space
+  std::vector<Real> kx, ky, kz, ky_all;     // wave numbers; kx padded to whole lanes with zeros
+  std::vector<int> kx_kept;                 // modes of kx kept in line (ky, kz); empty: all
+  std::ptrdiff_t kx_count = 0;              // modes of kx on this rank
+  Real normalisation = 1;                   // 1 / number of points
+  std::array<std::vector<Complex>, 3>
+      half_shift;                           // exp(i k dx / 2) along z, y, x; empty: no shifts
+  std::array<double, 3> inverse_spacing{};  // 1 / (dx, dy, dz)
+  std::vector<DecayTables<Real>> decay;     // velocity, then each scalar
+  std::vector<Complex*> fields;             // velocity and scalars, [ky][kz][kx]
   // Sums of the stages, and the stage sent last (for mean gradients), [ky][kx group][kz][2][lanes].
   std::vector<Real*> sums, sent;
 
   // Of the step under way.
   Real dt = 0;
-  int substage = 0;                               // 0: nothing received yet
-  bool measuring = false;                         // only the Courant rate is wanted
-  std::vector<Real*> captured;                    // physical arrays to fill, or empty
-  std::vector<Real> largest_rate;                 // of each thread
-  std::vector<ForcedMode<Real>> forced;           // sorted by index
-  std::vector<std::ptrdiff_t> forced_start;       // of each line (ky, kz): its first in `forced`
+  int substage = 0;                          // 0: nothing received yet
+  bool measuring = false;                    // only the Courant rate is wanted
+  std::vector<Real*> captured;               // physical arrays to fill, or empty
+  std::vector<Real> largest_rate;            // of each thread
+  std::vector<ForcedMode<Real>> forced;      // sorted by index
+  std::vector<std::ptrdiff_t> forced_start;  // of each line (ky, kz): its first in `forced`
 
  private:
   struct Pair {

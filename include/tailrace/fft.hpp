@@ -28,21 +28,21 @@ struct Problem {
   /// Ranks along z and y of the physical array (x is whole); {0, 0} chooses {P, 1}, or a 2D grid if
   /// there are more ranks than planes. {P, 1} is a slab grid: one exchange instead of two.
   std::array<int, 2> grid{0, 0};
-  int max_fields = 1;           ///< largest number of fields in one call
+  int max_fields = 1;  ///< largest number of fields in one call
 };
 
 struct Options {
-  std::string kernel = "auto";   ///< 1D kernel library, see kernels(); "auto" measures
-  std::string method = "auto";   ///< exchange method, see exchange_methods(); "auto" picks
-  int threads = 1;               ///< OpenMP threads in this rank
-  int chunks = 0;                ///< pieces of a fused exchange that may overlap; 0 chooses
-  Trace* trace = nullptr;        ///< not owned; spans of compute, transfer and wait
+  std::string kernel = "auto";  ///< 1D kernel library, see kernels(); "auto" measures
+  std::string method = "auto";  ///< exchange method, see exchange_methods(); "auto" picks
+  int threads = 1;              ///< OpenMP threads in this rank
+  int chunks = 0;               ///< pieces of a fused exchange that may overlap; 0 chooses
+  Trace* trace = nullptr;       ///< not owned; spans of compute, transfer and wait
 };
 
 /// The modes that a rank holds. Its spectral array has index order [ky][kz][kx], kx fastest,
 /// without gaps: mode (j, l, i) is at (j * kz.size() + l) * kx.size() + i. Numbers are signed
-/// integers (k = 2 pi / L times them is the wave number), the Nyquist mode of an even axis counts as
-/// negative (-n/2) on full axes and positive (n/2) on the half axis x of a real transform.
+/// integers (k = 2 pi / L times them is the wave number), the Nyquist mode of an even axis counts
+/// as negative (-n/2) on full axes and positive (n/2) on the half axis x of a real transform.
 struct Modes {
   std::vector<int> ky, kz, kx;
   std::ptrdiff_t num_modes() const {
@@ -50,7 +50,8 @@ struct Modes {
   }
   std::ptrdiff_t index(std::ptrdiff_t j, std::ptrdiff_t l, std::ptrdiff_t i) const {
     return (j * static_cast<std::ptrdiff_t>(kz.size()) + l) *
-               static_cast<std::ptrdiff_t>(kx.size()) + i;
+               static_cast<std::ptrdiff_t>(kx.size()) +
+           i;
   }
 };
 
@@ -62,8 +63,8 @@ class Transform {
   using Complex = std::complex<Real>;
 
   /// Plans; measures kernels if asked to. Collective, blocking. Throws `Errc::invalid_input` on all
-  /// ranks: extents < 1, a cut-off beyond n/2, a grid that does not multiply to the number of ranks,
-  /// an unknown or absent kernel or method.
+  /// ranks: extents < 1, a cut-off beyond n/2, a grid that does not multiply to the number of
+  /// ranks, an unknown or absent kernel or method.
   Transform(const Comm& comm, const Problem& problem, const Options& options = {});
   ~Transform();
   Transform(Transform&&) noexcept;
@@ -122,6 +123,5 @@ struct ExchangeMethodInfo {
   std::string_view applies;  ///< in words
 };
 std::span<const ExchangeMethodInfo> exchange_methods();
-
 
 }  // namespace tailrace::fft

@@ -14,11 +14,11 @@ namespace tailrace::fft {
 /// lane l = row y0 + l. Lanes from `rows` on hold no row of the grid (zeros come in).
 template <class Real>
 struct PhysicalTile {
-  std::ptrdiff_t z, y0;          ///< global indices of the plane and of the first row
-  std::ptrdiff_t rows;           ///< rows of the grid in this tile (at most lanes)
-  std::ptrdiff_t num_items;      ///< nx * lanes
-  std::span<Real* const> in;     ///< fields that came backward; may be overwritten
-  std::span<Real* const> out;    ///< products that go forward
+  std::ptrdiff_t z, y0;        ///< global indices of the plane and of the first row
+  std::ptrdiff_t rows;         ///< rows of the grid in this tile (at most lanes)
+  std::ptrdiff_t num_items;    ///< nx * lanes
+  std::span<Real* const> in;   ///< fields that came backward; may be overwritten
+  std::span<Real* const> out;  ///< products that go forward
   int thread;
 };
 
@@ -26,24 +26,24 @@ struct PhysicalTile {
 /// parts), for a run of kept ky.
 template <class Real>
 struct PlaneTile {
-  std::ptrdiff_t ky_start;                 ///< place of the first kept ky among all kept ones
+  std::ptrdiff_t ky_start;  ///< place of the first kept ky among all kept ones
   std::ptrdiff_t ky_count;
-  std::span<const std::ptrdiff_t> row;     ///< of each kept ky: its unit in the panels `in`
-  std::ptrdiff_t kx_start;                 ///< local index of lane 0
-  std::ptrdiff_t kx_count;                 ///< modes in this unit (at most lanes)
-  std::span<Real* const> in;               ///< one panel a product
-  std::span<Real* const> out;              ///< one address an exchanged field: unit of ky_start
-  std::ptrdiff_t out_step;                 ///< items from one ky to the next in `out`
+  std::span<const std::ptrdiff_t> row;  ///< of each kept ky: its unit in the panels `in`
+  std::ptrdiff_t kx_start;              ///< local index of lane 0
+  std::ptrdiff_t kx_count;              ///< modes in this unit (at most lanes)
+  std::span<Real* const> in;            ///< one panel a product
+  std::span<Real* const> out;           ///< one address an exchanged field: unit of ky_start
+  std::ptrdiff_t out_step;              ///< items from one ky to the next in `out`
 };
 
 /// A line of z of `lanes` neighbouring kx at one ky, in spectral space.
 template <class Real>
 struct SpectralTile {
-  std::ptrdiff_t ky;                       ///< local index
-  std::ptrdiff_t kx_start, kx_count;       ///< as above
-  std::span<const std::ptrdiff_t> row;     ///< of each kept kz: its unit in the panels
-  std::span<Real* const> in;               ///< exchanged fields, forward transformed; empty at the start
-  std::span<Real* const> out;              ///< fields to transform backward; empty at the end
+  std::ptrdiff_t ky;                    ///< local index
+  std::ptrdiff_t kx_start, kx_count;    ///< as above
+  std::span<const std::ptrdiff_t> row;  ///< of each kept kz: its unit in the panels
+  std::span<Real* const> in;   ///< exchanged fields, forward transformed; empty at the start
+  std::span<Real* const> out;  ///< fields to transform backward; empty at the end
   int thread;
 };
 
@@ -69,9 +69,9 @@ struct FusedShape {
   int num_exchanged = 4;  ///< forward through z
 };
 
-/// Transforms with the work between them done in cache: spectral fields go backward, products are made
-/// row by row, and come forward, while physical space is never stored. Only half-transformed, truncated
-/// blocks touch memory. Real transforms only.
+/// Transforms with the work between them done in cache: spectral fields go backward, products are
+/// made row by row, and come forward, while physical space is never stored. Only half-transformed,
+/// truncated blocks touch memory. Real transforms only.
 template <class Real>
 class Fused {
  public:

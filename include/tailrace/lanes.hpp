@@ -6,8 +6,8 @@
 #include <utility>
 
 // Panels: `lanes` lines of an array side by side, so that one SIMD instruction advances all of them
-// by the same step. A real panel of n points is [n][lanes]; a complex one is [n][2][lanes], the real
-// parts of a point before its imaginary parts.
+// by the same step. A real panel of n points is [n][lanes]; a complex one is [n][2][lanes], the
+// real parts of a point before its imaginary parts.
 namespace tailrace::fft {
 
 #if defined(__AVX512F__)
@@ -93,7 +93,7 @@ inline void transpose_from(Vector<Real>* rows) {
 /// Transposes the lanes x lanes square in `rows`.
 template <class Real>
 inline void transpose(Vector<Real>* rows) {
-  if constexpr (lanes<Real> > 1) detail::transpose_from<Real, 1>(rows);
+  if constexpr (lanes < Real >> 1) detail::transpose_from<Real, 1>(rows);
 }
 
 /// `lanes` interleaved complex numbers to real and imaginary registers.
@@ -115,9 +115,8 @@ inline void store_interleaved(Real* address, Vector<Real> re, Vector<Real> im) {
   using Lanes = std::make_index_sequence<static_cast<std::size_t>(n)>;
   constexpr auto low = detail::make_mask<Real>(
       Lanes{}, [](int lane) { return (lane & 1) != 0 ? n + lane / 2 : lane / 2; });
-  constexpr auto high = detail::make_mask<Real>(Lanes{}, [](int lane) {
-    return (lane & 1) != 0 ? n + n / 2 + lane / 2 : n / 2 + lane / 2;
-  });
+  constexpr auto high = detail::make_mask<Real>(
+      Lanes{}, [](int lane) { return (lane & 1) != 0 ? n + n / 2 + lane / 2 : n / 2 + lane / 2; });
   store(address, __builtin_shuffle(re, im, low));
   store(address + n, __builtin_shuffle(re, im, high));
 }

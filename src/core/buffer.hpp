@@ -21,8 +21,8 @@ class Buffer {
     constexpr std::ptrdiff_t huge_page = 2 << 20;
     const std::ptrdiff_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
     const std::ptrdiff_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(
-        static_cast<std::size_t>(alignment), static_cast<std::size_t>(rounded))));
+    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(alignment),
+                                                             static_cast<std::size_t>(rounded))));
     if (!memory_) throw std::bad_alloc();
     // A hint only: without huge pages everything works, with more TLB misses.
     if (alignment == huge_page) {

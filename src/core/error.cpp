@@ -13,9 +13,9 @@ void check_mpi(int status, std::source_location where) {
   std::array<char, MPI_MAX_ERROR_STRING> text{};
   int length = 0;
   MPI_Error_string(status, text.data(), &length);
-  throw Error(Errc::mpi, fmt::format("{} ({}:{})",
-                                     std::string(text.data(), static_cast<std::size_t>(length)),
-                                     where.file_name(), where.line()));
+  throw Error(Errc::mpi,
+              fmt::format("{} ({}:{})", std::string(text.data(), static_cast<std::size_t>(length)),
+                          where.file_name(), where.line()));
 }
 
 void agree(MPI_Comm comm, const Error* failure) {

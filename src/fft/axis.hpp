@@ -8,9 +8,9 @@ namespace tailrace::fft {
 
 /// The modes kept along one axis of a transform.
 struct Axis {
-  std::ptrdiff_t points = 0;     ///< n
-  bool half = false;             ///< the x axis of a real transform: k >= 0 only
-  std::vector<int> k;            ///< signed number of each kept mode: 0, 1, ..., -2, -1
+  std::ptrdiff_t points = 0;        ///< n
+  bool half = false;                ///< the x axis of a real transform: k >= 0 only
+  std::vector<int> k;               ///< signed number of each kept mode: 0, 1, ..., -2, -1
   std::vector<std::ptrdiff_t> row;  ///< its place in the full transform of n (or n/2 + 1) modes
 
   std::ptrdiff_t num_nonnegative = 0;  ///< kept modes with k >= 0; the others have the last rows

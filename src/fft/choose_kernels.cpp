@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel libraries differ by a factor of two to five, and the winner depends on length, precision
-// and processor, so "auto" times them on the lines of this problem: some milliseconds.
+// The kernel libraries differ by a factor of two to five, and the winner depends on length,
+// precision and processor, so "auto" times them on the lines of this problem: some milliseconds.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -68,8 +68,8 @@ std::size_t find_fastest(const Geometry& g) {
     if (!kernel_library(i).available()) continue;
     const auto kernels = make_all<Real>(kernel_library(i), g);
     const auto x_items = g.x.points * (g.real() ? lanes<Real> : unit<Real>);
-    const double seconds = measure(*kernels.x, x_items, x) +
-                           measure(*kernels.y, g.y.points * unit<Real>, y);
+    const double seconds =
+        measure(*kernels.x, x_items, x) + measure(*kernels.y, g.y.points * unit<Real>, y);
     if (i == 0) {
       reference_x = x;
       reference_y = y;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Plain transforms. Forward: x and y stages plane by plane into the send blocks of the exchange with
-// the z stage; then z stage line by line out of the receive blocks. Memory is read and written once a
-// stage; every transposition happens between registers and cache. Limit for n points of b bytes on one
-// node: 2 reads and 2 writes of n b bytes each way, so 8 n b bytes a forward and backward pair.
+// Plain transforms. Forward: x and y stages plane by plane into the send blocks of the exchange
+// with the z stage; then z stage line by line out of the receive blocks. Memory is read and written
+// once a stage; every transposition happens between registers and cache. Limit for n points of b
+// bytes on one node: 2 reads and 2 writes of n b bytes each way, so 8 n b bytes a forward and
+// backward pair.
 #include "engine.hpp"
 
 #include <omp.h>
@@ -48,7 +49,8 @@ Transform<Real>::Engine::Engine(const Comm& comm, const Problem& problem, const 
   modes.kx = numbers(g.x, g.kxs());
   make_layouts(comm.num_ranks());
   // An empty exchange tells at once, and on all ranks, whether the method can be had.
-  const BlockShape none{1, {std::vector<std::ptrdiff_t>(static_cast<std::size_t>(g.pz), 0)},
+  const BlockShape none{1,
+                        {std::vector<std::ptrdiff_t>(static_cast<std::size_t>(g.pz), 0)},
                         {std::vector<std::ptrdiff_t>(static_cast<std::size_t>(g.pz), 0)}};
   options.method = std::string(BlockExchange(column, none, options.method).method());
 }
@@ -163,7 +165,8 @@ void Transform<Real>::Engine::forward_y(int f, std::ptrdiff_t z, Work<Real>& wor
 }
 
 template <class Real>
-void Transform<Real>::Engine::forward_z(int f, std::ptrdiff_t ky, Work<Real>& work, Complex* modes_) {
+void Transform<Real>::Engine::forward_z(int f, std::ptrdiff_t ky, Work<Real>& work,
+                                        Complex* modes_) {
   const auto num_kx = g.kxs().count;
   for (std::ptrdiff_t group = 0; group < kx_groups(); ++group) {
     y_to_z_->for_received(f, ky, group, [&](Range zs, const Real* units) {
@@ -325,15 +328,15 @@ std::string Transform<Real>::Engine::describe() const {
       g.py, kernel_name, options.method, options.threads, one_way);
 }
 
-#define TAILRACE_FFT_INSTANTIATE(Real)                                                            \
-  template class Transform<Real>::Engine;                                                         \
-  template void Transform<Real>::Engine::forward(std::span<const Real* const>,                    \
-                                                 std::span<std::complex<Real>* const>);           \
-  template void Transform<Real>::Engine::backward(std::span<const std::complex<Real>* const>,     \
-                                                  std::span<Real* const>);                        \
-  template void Transform<Real>::Engine::forward(std::span<const std::complex<Real>* const>,      \
-                                                 std::span<std::complex<Real>* const>);           \
-  template void Transform<Real>::Engine::backward(std::span<const std::complex<Real>* const>,     \
+#define TAILRACE_FFT_INSTANTIATE(Real)                                                        \
+  template class Transform<Real>::Engine;                                                     \
+  template void Transform<Real>::Engine::forward(std::span<const Real* const>,                \
+                                                 std::span<std::complex<Real>* const>);       \
+  template void Transform<Real>::Engine::backward(std::span<const std::complex<Real>* const>, \
+                                                  std::span<Real* const>);                    \
+  template void Transform<Real>::Engine::forward(std::span<const std::complex<Real>* const>,  \
+                                                 std::span<std::complex<Real>* const>);       \
+  template void Transform<Real>::Engine::backward(std::span<const std::complex<Real>* const>, \
                                                   std::span<std::complex<Real>* const>);
 TAILRACE_FFT_INSTANTIATE(float)
 TAILRACE_FFT_INSTANTIATE(double)

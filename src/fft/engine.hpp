@@ -79,9 +79,9 @@ class Transform<Real>::Engine {
   std::vector<Work<Real>> work_;
 };
 
-/// Chooses the kernel library for a problem: the named one, or the fastest by measurement on the lines
-/// of this problem (rank 0 measures; all ranks use the same). Results are checked against the first
-/// entry of the table. Collective, blocking. Throws `Errc::invalid_input` on all ranks.
+/// Chooses the kernel library for a problem: the named one, or the fastest by measurement on the
+/// lines of this problem (rank 0 measures; all ranks use the same). Results are checked against the
+/// first entry of the table. Collective, blocking. Throws `Errc::invalid_input` on all ranks.
 template <class Real>
 Kernels<Real> choose_kernels(const Comm& comm, const Geometry& geometry, std::string& name);
 

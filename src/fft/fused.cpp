@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Transforms fused with the work between them. On a slab grid one plane at a time goes from spectral
-// in x, y through physical space and back without leaving the cache; on a pencil grid the same code
-// runs with the two exchanges of a row of ranks between its x and y parts. Exchanges are cut into
-// chunks of planes (or ky), so that the first are on their way while the last are computed.
+// Transforms fused with the work between them. On a slab grid one plane at a time goes from
+// spectral in x, y through physical space and back without leaving the cache; on a pencil grid the
+// same code runs with the two exchanges of a row of ranks between its x and y parts. Exchanges are
+// cut into chunks of planes (or ky), so that the first are on their way while the last are
+// computed.
 #include "tailrace/fused.hpp"
 
 #include "engine.hpp"
@@ -22,8 +23,8 @@ class Fused<Real>::State {
     y_to_z_ = engine_.make_y_to_z(cut(shape.num_exchanged));
     y_to_x_ = engine_.make_y_to_x(cut(shape.num_fields));
     x_to_y_ = engine_.make_x_to_y(cut(shape.num_products));
-    const int panels = std::max(shape.num_fields + shape.num_products,
-                                shape.num_fields + shape.num_exchanged);
+    const int panels =
+        std::max(shape.num_fields + shape.num_products, shape.num_fields + shape.num_exchanged);
     work_ = engine_.make_work(panels, shape.num_fields + shape.num_products);
     for (int t = 0; t < engine_.options.threads; ++t) pointers_.emplace_back(shape);
   }
@@ -115,7 +116,8 @@ class Fused<Real>::State {
   }
 
   std::ptrdiff_t groups() const { return engine_.kx_groups(); }
-  // Room in a thread's tile: fields between backward y and x, then products between forward x and y.
+  // Room in a thread's tile: fields between backward y and x, then products between forward x and
+  // y.
   Real* field_tile(const Work<Real>& work, int f) const {
     return work.tile() + f * stages_.tile_items();
   }
@@ -138,8 +140,8 @@ class Fused<Real>::State {
       for (int f = 0; f < shape_.num_fields; ++f) {
         lists.fields[static_cast<std::size_t>(f)] = work.panel(first + f);
       }
-      SpectralTile<Real> tile{ky, group * w, std::min(w, g_.kxs().count - group * w), g_.z.row,
-                              {}, {}, thread};
+      SpectralTile<Real> tile{ky, group * w, std::min(w, g_.kxs().count - group * w), g_.z.row, {},
+                              {}, thread};
       if (receive) tile.in = lists.exchanged;
       if (send) tile.out = lists.fields;
       op.spectral(tile);
@@ -211,8 +213,7 @@ class Fused<Real>::State {
         const auto kys = g_.ky_of[static_cast<std::size_t>(rz)];
         if (kys.count == 0) continue;
         for (int e = 0; e < shape_.num_exchanged; ++e) {
-          lists.exchanged[static_cast<std::size_t>(e)] =
-              y_to_z_->send(rz, e, 0, group, z);
+          lists.exchanged[static_cast<std::size_t>(e)] = y_to_z_->send(rz, e, 0, group, z);
         }
         op.combine({kys.start, kys.count,
                     std::span(g_.y.row).subspan(static_cast<std::size_t>(kys.start),

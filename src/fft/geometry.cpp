@@ -43,8 +43,9 @@ std::string find_fault(const Problem& problem, int num_ranks) {
     const auto largest = half ? n / 2 : (n - 1) / 2;
     const auto cutoff = problem.cutoff[axis];
     if (cutoff < -1 || cutoff > largest) {
-      return fmt::format("cut-off {} of axis {} with {} points: must be 0 to {}, or -1 for all modes",
-                         cutoff, names[axis], n, largest);
+      return fmt::format(
+          "cut-off {} of axis {} with {} points: must be 0 to {}, or -1 for all modes", cutoff,
+          names[axis], n, largest);
     }
   }
   if (problem.max_fields < 1) {
@@ -53,8 +54,8 @@ std::string find_fault(const Problem& problem, int num_ranks) {
   const auto grid = problem.grid;
   if (grid[0] < 0 || grid[1] < 0 || (grid[0] == 0) != (grid[1] == 0) ||
       (grid[0] > 0 && grid[0] * grid[1] != num_ranks)) {
-    return fmt::format("process grid {} x {} does not fit {} ranks: the product must be {}", grid[0],
-                       grid[1], num_ranks, num_ranks);
+    return fmt::format("process grid {} x {} does not fit {} ranks: the product must be {}",
+                       grid[0], grid[1], num_ranks, num_ranks);
   }
   return "";
 }
@@ -62,9 +63,8 @@ std::string find_fault(const Problem& problem, int num_ranks) {
 std::array<int, 2> choose_grid(const Problem& problem, int num_ranks) {
   if (problem.grid[0] > 0) return problem.grid;
   // A slab grid has one exchange instead of two; it ends when planes (or kept ky) run out.
-  const auto planes =
-      std::min(problem.extents[0],
-               problem.cutoff[1] < 0 ? problem.extents[1] : 2 * problem.cutoff[1] + 1);
+  const auto planes = std::min(
+      problem.extents[0], problem.cutoff[1] < 0 ? problem.extents[1] : 2 * problem.cutoff[1] + 1);
   int pz = static_cast<int>(std::min<std::ptrdiff_t>(num_ranks, planes));
   while (num_ranks % pz != 0) --pz;
   if (pz == 1 && num_ranks > planes) pz = num_ranks;  // a prime number of ranks: some stay idle

@@ -12,9 +12,10 @@ namespace tailrace::fft {
 
 enum class Direction { forward, backward };
 
-/// 1D transforms of a panel: all its lanes at once. Stateless after it is made, so threads share it.
-/// Complex: panel [n][2][lanes] both ways. Real: forward takes [n][lanes] points and gives, again in
-/// [n][lanes], r0, r1, i1, r2, i2, ... (FFTPACK's order); backward is its unnormalised inverse.
+/// 1D transforms of a panel: all its lanes at once. Stateless after it is made, so threads share
+/// it. Complex: panel [n][2][lanes] both ways. Real: forward takes [n][lanes] points and gives,
+/// again in [n][lanes], r0, r1, i1, r2, i2, ... (FFTPACK's order); backward is its unnormalised
+/// inverse.
 template <class Real>
 class Kernel {
  public:

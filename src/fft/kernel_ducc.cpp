@@ -39,8 +39,8 @@ class DuccKernel : public Kernel<Real> {
   Real* run(Direction direction, Real* panel, Real* scratch) const override {
     auto* items = reinterpret_cast<Item*>(panel);
     auto* copy = reinterpret_cast<Item*>(scratch);
-    void* result = pass_->exec(tidx<Item*>(), items, copy, copy + n_,
-                               direction == Direction::forward);
+    void* result =
+        pass_->exec(tidx<Item*>(), items, copy, copy + n_, direction == Direction::forward);
     return static_cast<Real*>(result);
   }
 

@@ -43,10 +43,12 @@ struct Api<float> {
   static constexpr auto wisdom_file = "fftwf-wisdom";
 };
 
-// Where what was measured is remembered: $TAILRACE_CACHE, else the user's cache folder; empty: nowhere.
+// Where what was measured is remembered: $TAILRACE_CACHE, else the user's cache folder; empty:
+// nowhere.
 std::filesystem::path cache_folder() {
   if (const char* own = std::getenv("TAILRACE_CACHE")) return own;
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME")) return std::filesystem::path(xdg) / "tailrace";
+  if (const char* xdg = std::getenv("XDG_CACHE_HOME"))
+    return std::filesystem::path(xdg) / "tailrace";
   if (const char* home = std::getenv("HOME")) {
     return std::filesystem::path(home) / ".cache" / "tailrace";
   }
@@ -63,8 +65,8 @@ void recall_wisdom() {
   static_cast<void>(once);
 }
 
-// Every rank may write: the file is put in place whole, and the last one stays. A folder that cannot be
-// written costs only the measuring next time.
+// Every rank may write: the file is put in place whole, and the last one stays. A folder that
+// cannot be written costs only the measuring next time.
 template <class Real>
 void keep_wisdom() {
   const auto folder = cache_folder();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Kernels of Intel MKL through DFTI. The library is opened at run time, apart from everything else: it
-// carries FFTW's symbols too, and both in one name space crash.
+// Kernels of Intel MKL through DFTI. The library is opened at run time, apart from everything else:
+// it carries FFTW's symbols too, and both in one name space crash.
 #include "kernel.hpp"
 
 #ifdef TAILRACE_HAVE_MKL
@@ -30,7 +30,8 @@ const Mkl& mkl() {
   static const Mkl library = [] {
     Mkl m;
     void* handle = nullptr;
-    for (const char* name : {TAILRACE_MKL_LIBRARY, "libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"}) {
+    for (const char* name :
+         {TAILRACE_MKL_LIBRARY, "libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so"}) {
       if (handle == nullptr) handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
     }
     if (handle == nullptr) return m;

@@ -12,8 +12,8 @@ namespace tailrace::fft {
 /// whole complex numbers r0 0 r1 i1 ..., on lines that are n / 2 + 1 of them long.
 enum class RealOrder { halfcomplex, complex };
 
-/// Turns a kernel library for contiguous lines into a kernel for panels: [n][lanes] -> [lanes][n] ->
-/// the library -> back, all in cache. `Lines` has run(direction, lines) and real_order; complex
+/// Turns a kernel library for contiguous lines into a kernel for panels: [n][lanes] -> [lanes][n]
+/// -> the library -> back, all in cache. `Lines` has run(direction, lines) and real_order; complex
 /// lines are interleaved.
 template <class Real, class Lines>
 class LineKernel : public Kernel<Real> {

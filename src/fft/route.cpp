@@ -6,7 +6,7 @@ namespace tailrace::fft {
 namespace {
 
 template <class Real>
-constexpr auto unit_bytes = unit<Real> * static_cast<std::ptrdiff_t>(sizeof(Real));
+constexpr auto unit_bytes = unit<Real>* static_cast<std::ptrdiff_t>(sizeof(Real));
 
 std::ptrdiff_t count_of(const std::vector<Range>& ranges, int part) {
   return ranges[static_cast<std::size_t>(part)].count;

@@ -9,8 +9,8 @@
 
 namespace tailrace::fft {
 
-/// How an exchange is cut into pieces that travel independently: a piece is either one field (whole), or
-/// all fields of a part of the writer's units (planes, or rows of modes).
+/// How an exchange is cut into pieces that travel independently: a piece is either one field
+/// (whole), or all fields of a part of the writer's units (planes, or rows of modes).
 struct Cut {
   bool by_field = true;
   int fields = 1;
@@ -42,13 +42,13 @@ struct Cut {
 /// Rows of blocks are an odd number of units apart, so that a scatter does not hit one cache set.
 constexpr std::ptrdiff_t padded(std::ptrdiff_t count) { return count == 0 ? 0 : count | 1; }
 
-// The exchanges of a transform move units: `unit<Real>` items, the real, then the imaginary parts of
-// `lanes` neighbours. In a block the fastest index is the one that the *reader* runs along, so the writer
-// scatters whole units and the reader streams.
+// The exchanges of a transform move units: `unit<Real>` items, the real, then the imaginary parts
+// of `lanes` neighbours. In a block the fastest index is the one that the *reader* runs along, so
+// the writer scatters whole units and the reader streams.
 
-/// Between the y and z stages, among the ranks of a column. Lanes are over kx on both sides. A block is
-/// [field][reader's unit][kx group][writer's unit]; reader and writer hold `readers` and `writers`:
-/// ky and z on the way forward, z and ky on the way back.
+/// Between the y and z stages, among the ranks of a column. Lanes are over kx on both sides. A
+/// block is [field][reader's unit][kx group][writer's unit]; reader and writer hold `readers` and
+/// `writers`: ky and z on the way forward, z and ky on the way back.
 template <class Real>
 class ColumnExchange {
  public:
@@ -71,8 +71,8 @@ class ColumnExchange {
   std::ptrdiff_t step(std::ptrdiff_t index) const {
     return groups_ * padded(cut.find(0, count(writers_, rank_), index).num_units) * unit<Real>;
   }
-  /// Calls body(range, units) for each run of the writers' axis (global indices) that has arrived for
-  /// my unit `reader_index`; the runs cover the axis.
+  /// Calls body(range, units) for each run of the writers' axis (global indices) that has arrived
+  /// for my unit `reader_index`; the runs cover the axis.
   template <class Body>
   void for_received(int field, std::ptrdiff_t reader_index, std::ptrdiff_t group,
                     Body&& body) const {
@@ -104,8 +104,8 @@ class ColumnExchange {
 };
 
 /// Between the x and y stages, among the ranks of a row, which hold the same planes. The lanes turn
-/// from one axis to the other: a block is [field][z][group of the reader's lane axis][run axis]. Forward
-/// the lanes become kx and the run is y; backward the lanes become y and the run is kx.
+/// from one axis to the other: a block is [field][z][group of the reader's lane axis][run axis].
+/// Forward the lanes become kx and the run is y; backward the lanes become y and the run is kx.
 template <class Real>
 class RowExchange {
  public:

@@ -53,8 +53,9 @@ class Work {
   Real* spare_ = nullptr;
 };
 
-/// What is done to one panel: the reads from and writes to exchanges, each fused with the transposition
-/// of the next or last stage. Functions are const and used by several threads at once.
+/// What is done to one panel: the reads from and writes to exchanges, each fused with the
+/// transposition of the next or last stage. Functions are const and used by several threads at
+/// once.
 template <class Real>
 class Stages {
  public:
@@ -98,13 +99,15 @@ class Stages {
     return tile + y_group * padded(g.x.kept()) * u;
   }
 
-  // ---- x stage -----------------------------------------------------------------------------------
+  // ---- x stage
+  // -----------------------------------------------------------------------------------
 
   /// `rows` rows of nx points, `stride` apart -> panel, and back.
   void load_rows(const Real* field, std::ptrdiff_t stride, std::ptrdiff_t rows, Real* panel) const {
     fft::load_rows<Real>(field, stride, rows, g.x.points, panel);
   }
-  void store_rows(const Real* panel, std::ptrdiff_t rows, Real* field, std::ptrdiff_t stride) const {
+  void store_rows(const Real* panel, std::ptrdiff_t rows, Real* field,
+                  std::ptrdiff_t stride) const {
     fft::store_rows<Real>(panel, rows, g.x.points, field, stride);
   }
   /// The same for complex points: panel [nx][2][w].
@@ -130,7 +133,8 @@ class Stages {
   /// Transformed panel of rows y0 ... y0 + rows (lanes over y) -> units with lanes over kx, at
   /// target(ry, kx group) + y * u for each owner of kx.
   template <class Target>
-  void scatter_kx(const Real* panel, std::ptrdiff_t y0, std::ptrdiff_t rows, Target&& target) const {
+  void scatter_kx(const Real* panel, std::ptrdiff_t y0, std::ptrdiff_t rows,
+                  Target&& target) const {
     for (int ry = 0; ry < g.py; ++ry) {
       const auto kxs = g.kx_of[static_cast<std::size_t>(ry)];
       for (std::ptrdiff_t group = 0; group * w < kxs.count; ++group) {
@@ -172,7 +176,8 @@ class Stages {
     }
   }
 
-  // ---- y stage -----------------------------------------------------------------------------------
+  // ---- y stage
+  // -----------------------------------------------------------------------------------
 
   /// source(ry) = units of that rank's y -> panel [ny].
   template <class Source>
@@ -182,7 +187,8 @@ class Stages {
       if (ys.count > 0) copy(source(ry), panel + ys.start * u, ys.count);
     }
   }
-  /// Panel [ny], lanes over kx of `group` -> units with lanes over y, at target(ry, y group) + kx * u.
+  /// Panel [ny], lanes over kx of `group` -> units with lanes over y, at target(ry, y group) + kx *
+  /// u.
   template <class Target>
   void scatter_y(const Real* panel, std::ptrdiff_t group, Target&& target) const {
     const auto kx0 = group * w;
@@ -209,11 +215,10 @@ class Stages {
   }
 
   /// Kept ky of plane z as they arrived -> panel [ny], other modes zero.
-  void gather_ky(const ColumnExchange<Real>& from, int field, std::ptrdiff_t z, std::ptrdiff_t group,
-                 Real* panel) const {
-    from.for_received(field, z, group, [&](Range kys, const Real* units) {
-      place_modes(g.y, kys, units, panel);
-    });
+  void gather_ky(const ColumnExchange<Real>& from, int field, std::ptrdiff_t z,
+                 std::ptrdiff_t group, Real* panel) const {
+    from.for_received(field, z, group,
+                      [&](Range kys, const Real* units) { place_modes(g.y, kys, units, panel); });
     zero_dropped(g.y, panel);
   }
   /// Panel [nz] of row `ky` -> the owners of the planes.
@@ -229,7 +234,8 @@ class Stages {
     }
   }
 
-  // ---- y and z stages ----------------------------------------------------------------------------
+  // ---- y and z stages
+  // ----------------------------------------------------------------------------
 
   static void copy(const Real* from, Real* to, std::ptrdiff_t units) {
     std::memcpy(to, from, static_cast<std::size_t>(units * u) * sizeof(Real));

@@ -83,8 +83,8 @@ class MessageImpl : public BlockExchange::Impl {
   std::ptrdiff_t receive_start_ = 0;
 };
 
-// MPI's own non-blocking all-to-all; `WithTypes` is the variant with a datatype for each peer, whose
-// displacements are 32-bit numbers of bytes (refused beyond that by to_int).
+// MPI's own non-blocking all-to-all; `WithTypes` is the variant with a datatype for each peer,
+// whose displacements are 32-bit numbers of bytes (refused beyond that by to_int).
 template <bool WithTypes>
 class CollectiveImpl : public MessageImpl {
  public:
@@ -98,7 +98,8 @@ class CollectiveImpl : public MessageImpl {
         a.send_counts.push_back(count(shape.send, p, peer));
         a.receive_counts.push_back(count(shape.receive, p, peer));
         a.send_displs.push_back(to_int(at(send_offsets_, p, peer) * scale));
-        a.receive_displs.push_back(to_int((at(receive_offsets_, p, peer) - receive_start_) * scale));
+        a.receive_displs.push_back(
+            to_int((at(receive_offsets_, p, peer) - receive_start_) * scale));
         a.types.push_back(item_.raw());
       }
     }
@@ -265,14 +266,16 @@ std::size_t find_method(const Comm& comm, std::string_view name) {
   if (name == "auto") return one_node != 0 ? 3 : 0;
   for (std::size_t i = 0; i < infos.size(); ++i) {
     if (infos[i].name != name) continue;
-    require_all(comm.raw(), name != "node_direct" || one_node != 0,
-                "exchange method node_direct needs all ranks of the exchange on one node; use auto");
+    require_all(
+        comm.raw(), name != "node_direct" || one_node != 0,
+        "exchange method node_direct needs all ranks of the exchange on one node; use auto");
     return i;
   }
-  throw Error(Errc::invalid_input,
-              fmt::format("unknown exchange method `{}`: use auto, alltoallv, alltoallw, pairwise or "
-                          "node_direct",
-                          name));
+  throw Error(
+      Errc::invalid_input,
+      fmt::format("unknown exchange method `{}`: use auto, alltoallv, alltoallw, pairwise or "
+                  "node_direct",
+                  name));
 }
 
 }  // namespace

@@ -28,7 +28,8 @@ struct BlockShape {
 /// `node_direct` method moves nothing: `receive_block` is the sender's own block, seen through a
 /// shared-memory window.
 ///
-/// Use, again and again:  acquire; write blocks of piece p, start(p), ...; wait(p), read, ...; release.
+/// Use, again and again:  acquire; write blocks of piece p, start(p), ...; wait(p), read, ...;
+/// release.
 class BlockExchange {
  public:
   /// Collective, blocking. `method`: a name of `block_methods()` or "auto" (node_direct where all

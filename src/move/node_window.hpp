@@ -48,8 +48,8 @@ class SequenceFlag {
   std::atomic<std::uint32_t> sleepers_;
 };
 
-/// Waits for `value`, and now and then lets MPI send what this rank posted earlier on `comm`: a peer may
-/// be waiting for that before it gets as far as publishing. Main thread only.
+/// Waits for `value`, and now and then lets MPI send what this rank posted earlier on `comm`: a
+/// peer may be waiting for that before it gets as far as publishing. Main thread only.
 void wait_and_progress(SequenceFlag& flag, std::uint32_t value, MPI_Comm comm);
 
 }  // namespace tailrace

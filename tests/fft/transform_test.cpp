@@ -26,8 +26,8 @@ Field reference_transform(const Extents& n, Field field) {
       const auto k = static_cast<std::ptrdiff_t>(i) / stride % len;
       const auto base = static_cast<std::ptrdiff_t>(i) - k * stride;
       for (std::ptrdiff_t j = 0; j < len; ++j) {
-        const double angle = -2 * std::numbers::pi * static_cast<double>(k * j % len) /
-                             static_cast<double>(len);
+        const double angle =
+            -2 * std::numbers::pi * static_cast<double>(k * j % len) / static_cast<double>(len);
         out[i] += field[static_cast<std::size_t>(base + j * stride)] * std::polar(1.0, angle);
       }
     }
@@ -95,9 +95,9 @@ void check(const Comm& comm, const Problem& problem, const Options& options, int
       for (std::size_t j = 0; j < modes.ky.size(); ++j)
         for (std::size_t l = 0; l < modes.kz.size(); ++l)
           for (std::size_t i = 0; i < modes.kx.size(); ++i) {
-            const auto at = modes.index(static_cast<std::ptrdiff_t>(j),
-                                        static_cast<std::ptrdiff_t>(l),
-                                        static_cast<std::ptrdiff_t>(i));
+            const auto at =
+                modes.index(static_cast<std::ptrdiff_t>(j), static_cast<std::ptrdiff_t>(l),
+                            static_cast<std::ptrdiff_t>(i));
             const auto want = expected[(wrap(modes.kz[l], n[0]) * static_cast<std::size_t>(n[1]) +
                                         wrap(modes.ky[j], n[1])) *
                                            static_cast<std::size_t>(n[2]) +
@@ -108,7 +108,8 @@ void check(const Comm& comm, const Problem& problem, const Options& options, int
       EXPECT_LE(error, tolerance) << transform.describe();
     }
   }
-  // Backward of the kept modes: the field with the others removed, by the plain sum again (conjugate).
+  // Backward of the kept modes: the field with the others removed, by the plain sum again
+  // (conjugate).
   std::vector<std::vector<Item>> back(fields.size());
   std::vector<Item*> back_out;
   for (std::size_t f = 0; f < fields.size(); ++f) {
@@ -136,8 +137,7 @@ void check(const Comm& comm, const Problem& problem, const Options& options, int
     for (std::ptrdiff_t z = 0; z < box.extents[0]; ++z)
       for (std::ptrdiff_t y = 0; y < box.extents[1]; ++y)
         for (std::ptrdiff_t x = 0; x < n[2]; ++x, ++at) {
-          const auto want =
-              std::conj(expected[place(n, z + box.start[0], y + box.start[1], x)]);
+          const auto want = std::conj(expected[place(n, z + box.start[0], y + box.start[1], x)]);
           if constexpr (std::is_same_v<Item, Real>) {
             error = std::max(error, std::abs(static_cast<double>(back[f][at]) - want.real()));
           } else {
@@ -156,7 +156,7 @@ std::vector<std::array<int, 2>> grids(int num_ranks) {
   return list;
 }
 
-const std::vector<Extents> shapes{{1, 1, 1}, {2, 3, 1},    {7, 8, 9},   {8, 7, 6},
+const std::vector<Extents> shapes{{1, 1, 1},  {2, 3, 1},    {7, 8, 9},   {8, 7, 6},
                                   {3, 2, 20}, {16, 16, 16}, {1, 18, 33}, {12, 1, 17}};
 
 TEST(Transform, EqualsThePlainSumOnEveryGrid) {

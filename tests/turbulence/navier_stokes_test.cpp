@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The solver against exact solutions, against published numbers, and against itself on other grids of
-// ranks, exchange methods and precisions.
+// The solver against exact solutions, against published numbers, and against itself on other grids
+// of ranks, exchange methods and precisions.
 #include "navier_stokes.hpp"
 
 #include <cmath>
@@ -16,7 +16,8 @@ namespace {
 constexpr double pi = std::numbers::pi;
 using Velocity = std::function<std::array<double, 3>(double x, double y, double z)>;
 
-NavierStokesOptions options_for(std::ptrdiff_t nz, std::ptrdiff_t ny, std::ptrdiff_t nx, double nu) {
+NavierStokesOptions options_for(std::ptrdiff_t nz, std::ptrdiff_t ny, std::ptrdiff_t nx,
+                                double nu) {
   NavierStokesOptions options;
   options.extents = {nz, ny, nx};
   options.lengths = {2 * pi, 2 * pi, 2 * pi};
@@ -88,13 +89,14 @@ Sums sums(NavierStokes<Real>& flow) {
   for (std::size_t j = 0; j < modes.ky.size(); ++j)
     for (std::size_t l = 0; l < modes.kz.size(); ++l)
       for (std::size_t i = 0; i < modes.kx.size(); ++i) {
-        const auto at = static_cast<std::size_t>(modes.index(
-            static_cast<std::ptrdiff_t>(j), static_cast<std::ptrdiff_t>(l),
-            static_cast<std::ptrdiff_t>(i)));
+        const auto at = static_cast<std::size_t>(modes.index(static_cast<std::ptrdiff_t>(j),
+                                                             static_cast<std::ptrdiff_t>(l),
+                                                             static_cast<std::ptrdiff_t>(i)));
         const double x = flow.kx()[i], y = flow.ky()[j], z = flow.kz()[l];
         const std::complex<double> u(flow.velocity(0)[at]), v(flow.velocity(1)[at]),
             w(flow.velocity(2)[at]);
-        const double e = (modes.kx[i] == 0 ? 0.5 : 1.0) * (std::norm(u) + std::norm(v) + std::norm(w));
+        const double e =
+            (modes.kx[i] == 0 ? 0.5 : 1.0) * (std::norm(u) + std::norm(v) + std::norm(w));
         local[0] += e;
         local[1] += e * (x * x + y * y + z * z);
         divergence = std::max(divergence, std::abs(x * u + y * v + z * w));
@@ -214,7 +216,8 @@ TEST(NavierStokes, SameOnEveryGridMethodAndThreadCount) {
   NavierStokes<double> alone(self, options);
   advance(alone);
   const auto kept = alone.transform().spectral_extents();
-  std::vector<std::complex<double>> reference(static_cast<std::size_t>(kept[0] * kept[1] * kept[2]));
+  std::vector<std::complex<double>> reference(
+      static_cast<std::size_t>(kept[0] * kept[1] * kept[2]));
   for (std::ptrdiff_t j = 0, at = 0; j < kept[1]; ++j)
     for (std::ptrdiff_t l = 0; l < kept[0]; ++l)
       for (std::ptrdiff_t i = 0; i < kept[2]; ++i, ++at) {
@@ -337,10 +340,10 @@ TEST(NavierStokes, ForcingAcceleratesItsModes) {
     for (std::size_t l = 0; l < modes.kz.size(); ++l)
       for (std::size_t i = 0; i < modes.kx.size(); ++i)
         if (modes.kx[i] == 1 && modes.ky[j] == 0 && modes.kz[l] == 0) {
-          forced.push_back({modes.index(static_cast<std::ptrdiff_t>(j),
-                                        static_cast<std::ptrdiff_t>(l),
-                                        static_cast<std::ptrdiff_t>(i)),
-                            {0.0, {0.25, 0.5}, 0.0}});
+          forced.push_back(
+              {modes.index(static_cast<std::ptrdiff_t>(j), static_cast<std::ptrdiff_t>(l),
+                           static_cast<std::ptrdiff_t>(i)),
+               {0.0, {0.25, 0.5}, 0.0}});
         }
   flow.set_forcing(forced);
   for (int i = 0; i < 4; ++i) flow.step(0.25);
@@ -348,8 +351,9 @@ TEST(NavierStokes, ForcingAcceleratesItsModes) {
   EXPECT_NEAR(energy, 0.25 * 0.25 + 0.5 * 0.5, 1e-14);
 }
 
-// Two shifted grids and a sphere of sqrt(2) n / 3: aliasing is cancelled to the order of the scheme, so
-// the flow follows that of a grid twice as fine cut to the same sphere far better than with no care.
+// Two shifted grids and a sphere of sqrt(2) n / 3: aliasing is cancelled to the order of the
+// scheme, so the flow follows that of a grid twice as fine cut to the same sphere far better than
+// with no care.
 TEST(NavierStokes, PhaseShiftKeepsMoreModes) {
   Comm comm(MPI_COMM_WORLD);
   auto options = options_for(24, 24, 24, 0.01);
