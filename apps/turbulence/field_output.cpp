@@ -129,6 +129,7 @@ void FieldOutput<Real>::before_step(NavierStokes<Real>& flow) {
 
 template <class Real>
 void FieldOutput<Real>::after_step(NavierStokes<Real>&) {
+  if (output_) output_->progress();  // files get their names while the run goes on
   if (caught_step_ < 0) return;
   write(caught_step_, caught_time_);
   caught_step_ = -1;

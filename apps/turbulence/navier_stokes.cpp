@@ -341,11 +341,11 @@ void NavierStokes<Real>::set_time(double time, std::ptrdiff_t step_number) {
 }
 
 template <class Real>
-void NavierStokes<Real>::set_forcing(std::vector<ForcedMode<Real>> modes) {
+void NavierStokes<Real>::set_forcing(std::span<const ForcedMode<Real>> modes) {
   auto& s = *state_;
   const auto num_lines = s.k[0].size() * s.k[1].size();
   const auto line = static_cast<std::ptrdiff_t>(s.k[2].size());
-  s.op.forced = std::move(modes);
+  s.op.forced.assign(modes.begin(), modes.end());
   s.op.forced_start.assign(num_lines + 1, 0);
   std::size_t at = 0;
   for (std::size_t i = 0; i < num_lines; ++i) {

@@ -77,8 +77,8 @@ class NavierStokes {
   std::ptrdiff_t step_number() const;
   void set_time(double time, std::ptrdiff_t step_number);
 
-  /// Body force of the next steps, held until changed. Sorted by index. Local.
-  void set_forcing(std::vector<ForcedMode<Real>> modes);
+  /// Body force of the next steps (copied), held until changed. Sorted by index. Local.
+  void set_forcing(std::span<const ForcedMode<Real>> modes);
 
   /// Asks that the next `step` copies the velocity (x, y, z), then the scalars, at its *start* to
   /// these physical arrays (this rank's part, dense; null = skip) while they pass through the

@@ -1,41 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // No method allocates after its first run: every operator new of this program is counted.
 #include <array>
-#include <atomic>
-#include <cstdlib>
-#include <new>
+#include <array>
 
 #include <gtest/gtest.h>
 
+#include "counted_new.hpp"
 #include "tailrace/exchange.hpp"
-
-namespace {
-std::atomic<long> allocations{0};
-
-void* counted(std::size_t size, std::size_t alignment) {
-  ++allocations;
-  void* memory = std::aligned_alloc(alignment, (size + alignment - 1) / alignment * alignment);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-}  // namespace
-
-void* operator new(std::size_t size) { return counted(size, 16); }
-void* operator new[](std::size_t size) { return counted(size, 16); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-void* operator new[](std::size_t size, std::align_val_t alignment) {
-  return counted(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace tailrace {
 namespace {
@@ -52,18 +23,18 @@ TEST(ExchangeMemory, NothingIsAllocatedAfterTheFirstRun) {
   const std::array<const void*, 2> sources{source.data(), source.data() + from.num_items};
   const std::array<void*, 2> destinations{destination.data(), destination.data() + to.num_items};
   for (const auto& method : move_methods()) {
-    const auto before_making = allocations.load();
+    const auto before_making = counted_new::allocations.load();
     Exchange exchange(comm, plan, from, to, {8, 2}, method.name);
-    EXPECT_GT(allocations.load(), before_making) << "the counter does not count";
+    EXPECT_GT(counted_new::allocations.load(), before_making) << "the counter does not count";
     exchange.run(sources, destinations);
-    const auto before = allocations.load();
+    const auto before = counted_new::allocations.load();
     for (int run = 0; run < 5; ++run) {
       exchange.run(sources, destinations);
       exchange.start(sources, destinations);
       exchange.progress();
       exchange.finish();
     }
-    EXPECT_EQ(allocations.load(), before) << method.name;
+    EXPECT_EQ(counted_new::allocations.load(), before) << method.name;
   }
 }
 

@@ -1,30 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a time loop may rely on: no payload memory after the first file, and whole stripes.
-#include <atomic>
-#include <cstdlib>
-#include <new>
-
+#include "counted_new.hpp"
 #include "store/file_image.hpp"
 #include "store_fixture.hpp"
-
-namespace {
-
-std::atomic<std::ptrdiff_t> allocated_bytes{0};
-std::atomic<std::ptrdiff_t> largest_bytes{0};
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  allocated_bytes += static_cast<std::ptrdiff_t>(bytes);
-  auto largest = largest_bytes.load();
-  while (largest < static_cast<std::ptrdiff_t>(bytes) &&
-         !largest_bytes.compare_exchange_weak(largest, static_cast<std::ptrdiff_t>(bytes))) {
-  }
-  if (void* memory = std::malloc(bytes)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace tailrace {
 namespace {
@@ -57,14 +35,13 @@ TEST_F(SteadyStateTest, NothingOfTheSizeOfTheDataIsAllocatedAfterTheFirstFiles) 
     const auto file = path("a.h5");
     for (int i = 0; i < 4; ++i) output.write(file, contents_);
     output.finish();
-    allocated_bytes = 0;
-    largest_bytes = 0;
+    counted_new::reset();
     constexpr int files = 8;
     for (int i = 0; i < files; ++i) output.write(file, contents_);
     output.finish();
     // Names, boxes and the like; the data of a file is 4.6 MB.
-    EXPECT_LT(largest_bytes, 1024) << "one allocation";
-    EXPECT_LT(allocated_bytes, files * 16384) << "in all";
+    EXPECT_LT(counted_new::largest, 1024) << "one allocation";
+    EXPECT_LT(counted_new::bytes, files * 16384) << "in all";
   }
 }
 
