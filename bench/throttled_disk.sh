@@ -4,7 +4,7 @@
 #   throttled_disk.sh up FOLDER BYTES_PER_S [SIZE]    mounts it at FOLDER (made if missing)
 #   throttled_disk.sh down FOLDER                     removes all of it again
 # An ext4 without journal on a loop device over an image in /dev/shm, mounted `sync`, its writes limited
-# by the root control group (blkio, or io.max). Needs root; changes nothing else.
+# by the root control group (blkio of control groups version 1). Needs root; changes nothing else.
 set -u
 
 say() { echo "throttled_disk: $*" >&2; }

@@ -49,8 +49,11 @@ def _slow_disk(options: Options) -> None:
     """Mount the slow disk at the folder, and see to it that it goes when we end."""
     if os.geteuid() != 0:
         raise TailraceError("--throttle needs root; run without it, or sleep on a disk as it is")
+    # Room for the files of two runs: those of the last one may still be there when the next begins.
+    largest = max(options.sizes or [256])
+    size = (2 * options.steps + 4) * largest**3 * 8 + 2**28
     done = subprocess.run(
-        [str(DISK), "up", str(options.folder), options.throttle],
+        [str(DISK), "up", str(options.folder), options.throttle, str(size)],
         capture_output=True,
         text=True,
         check=False,
