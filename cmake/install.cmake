@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What `cmake --install` copies: library, headers, programs, and the package for find_package.
+include(CMakePackageConfigHelpers)
+
+set(tailrace_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tailrace)
+set(tailrace_hdf5_is_target OFF)
+foreach(library ${HDF5_C_LIBRARIES} ${HDF5_C_HL_LIBRARIES})
+  if(TARGET ${library})
+    set(tailrace_hdf5_is_target ON)
+  endif()
+endforeach()
+if(NOT BUILD_SHARED_LIBS)
+  set(BUILD_SHARED_LIBS OFF)
+endif()
+
+install(TARGETS tailrace EXPORT tailraceTargets)
+install(DIRECTORY include/tailrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(EXPORT tailraceTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
+configure_package_config_file(
+  cmake/tailraceConfig.cmake.in
+  tailraceConfig.cmake
+  INSTALL_DESTINATION ${tailrace_package_dir}
+)
+write_basic_package_version_file(tailraceConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(
+  FILES ${PROJECT_BINARY_DIR}/tailraceConfig.cmake ${PROJECT_BINARY_DIR}/tailraceConfigVersion.cmake
+  DESTINATION ${tailrace_package_dir}
+)
+foreach(program tailrace-turbulence tailrace-list)
+  if(TARGET ${program})
+    install(TARGETS ${program})
+  endif()
+endforeach()

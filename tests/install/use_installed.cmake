@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# cmake -D build=... -D source=... -D work=... ... -P use_installed.cmake: see CMakeLists.txt.
+set(prefix ${work}/prefix)
+set(fields ${work}/fields)
+
+function(must_run)
+  execute_process(COMMAND ${ARGN} COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
+endfunction()
+
+# Configures and builds the project in `folder` with nothing of ours but the prefix.
+function(build_with_prefix folder name)
+  must_run(
+    ${CMAKE_COMMAND} -S ${folder} -B ${work}/${name} -G ${generator} -D
+    CMAKE_MAKE_PROGRAM=${make_program} -D CMAKE_CXX_COMPILER=${compiler} -D
+    MPI_CXX_COMPILER=${mpi_compiler} -D CMAKE_PREFIX_PATH=${prefix}
+  )
+  must_run(${CMAKE_COMMAND} --build ${work}/${name} --parallel 2)
+endfunction()
+
+file(REMOVE_RECURSE ${work})
+file(MAKE_DIRECTORY ${fields})
+must_run(${CMAKE_COMMAND} --install ${build} --prefix ${prefix})
+
+file(GLOB_RECURSE package ${prefix}/tailrace*.cmake)
+foreach(file ${package})
+  file(READ ${file} text)
+  foreach(folder ${build} ${source})
+    string(FIND "${text}" "${folder}/" place)
+    if(NOT place EQUAL -1)
+      message(FATAL_ERROR "${file} names ${folder}, which others do not have")
+    endif()
+  endforeach()
+endforeach()
+
+build_with_prefix(${source}/examples examples)
+build_with_prefix(${source}/tests/install/headers headers)
+
+must_run(${mpiexec} ${numproc_flag} 2 ${work}/examples/heat 32 ${fields})
+if(NOT EXISTS ${fields}/heat_40.h5)
+  message(FATAL_ERROR "heat wrote no ${fields}/heat_40.h5")
+endif()
+if(EXISTS ${prefix}/bin/tailrace-list)
+  must_run(${prefix}/bin/tailrace-list)
+endif()
