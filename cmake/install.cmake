@@ -26,8 +26,12 @@ install(
   FILES ${PROJECT_BINARY_DIR}/tailraceConfig.cmake ${PROJECT_BINARY_DIR}/tailraceConfigVersion.cmake
   DESTINATION ${tailrace_package_dir}
 )
+file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
 foreach(program tailrace-turbulence tailrace-list)
   if(TARGET ${program})
+    if(BUILD_SHARED_LIBS)
+      set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")
+    endif()
     install(TARGETS ${program})
   endif()
 endforeach()

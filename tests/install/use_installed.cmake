@@ -11,8 +11,7 @@ endfunction()
 function(build_with_prefix folder name)
   must_run(
     ${CMAKE_COMMAND} -S ${folder} -B ${work}/${name} -G ${generator} -D
-    CMAKE_MAKE_PROGRAM=${make_program} -D CMAKE_CXX_COMPILER=${compiler} -D
-    MPI_CXX_COMPILER=${mpi_compiler} -D CMAKE_PREFIX_PATH=${prefix}
+    CMAKE_MAKE_PROGRAM=${make_program} -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_PREFIX_PATH=${prefix}
   )
   must_run(${CMAKE_COMMAND} --build ${work}/${name} --parallel 2)
 endfunction()
