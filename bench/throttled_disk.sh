@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
-# A slow disk in memory, to see what output costs when the disk is the bottleneck.
+# A slow disk, to see what output costs when the disk is the bottleneck.
 #   throttled_disk.sh up FOLDER BYTES_PER_S [SIZE]    mounts it at FOLDER (made if missing)
 #   throttled_disk.sh down FOLDER                     removes all of it again
-# An ext4 without journal on a loop device over an image in /dev/shm, mounted `sync`, its writes limited
-# by the root control group (blkio of control groups version 1). Needs root; changes nothing else.
+# An ext4 without journal on a loop device over the image FOLDER.img, mounted `sync`, its writes limited
+# by the root control group (blkio of control groups version 1). Needs root; changes nothing else. The image is
+# written past the page cache, so that the slow disk takes hardly any processor time from the program.
 set -u
 
 say() { echo "throttled_disk: $*" >&2; }
@@ -36,7 +37,7 @@ up() {
   case $speed in *[!0-9]* | "") fail "BYTES_PER_S must be a number, not '$speed'" ;; esac
   mountpoint -q "$folder" && fail "$folder is a mount point already"
   mkdir -p "$folder" && truncate -s "$size" "$image" || fail "cannot make $image"
-  device=$(losetup -f --show "$image") || { rm -f "$image"; fail "no loop device is free"; }
+  device=$(losetup -f --show --direct-io=on "$image") || { rm -f "$image"; fail "no loop device is free"; }
   number=$(lsblk -no MAJ:MIN "$device" | tr -d ' ')
   mkfs.ext4 -q -O ^has_journal "$device" && mount -o sync "$device" "$folder" \
     || { losetup -d "$device"; rm -f "$image"; fail "cannot make or mount the file system"; }
@@ -48,7 +49,7 @@ up() {
 [ $# -ge 2 ] || fail "usage: $0 up FOLDER BYTES_PER_S [SIZE] | down FOLDER"
 action=$1
 folder=$(realpath -m "$2")
-image=/dev/shm/throttled_disk$(echo "$folder" | tr / _).img
+image=$folder.img
 case $action in
   up) up "$folder" "${3:-}" "${4:-4G}" "$image" ;;
   down) down "$folder" "$image" ;;
