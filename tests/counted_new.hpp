@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Replaces operator new of the program that includes it (once) by one that counts. malloc of C libraries,
-// MPI among them, is not seen.
+// Replaces operator new of the program that includes it (once) by one that counts. malloc of C
+// libraries, MPI among them, is not seen.
 #pragma once
 
 #include <atomic>

@@ -2,7 +2,8 @@
 """Seconds of one RK4 step of Taylor-Green by fluidsim, printed as the line of JSON of a driver.
 
 Run by ``tailrace bench step --fluidsim-python PYTHON``, with a Python that has fluidsim and a
-fluidfft plugin (``pip install fluidsim fluidfft-fftw``, on several ranks also ``fluidfft-mpi_with_fftw``
+fluidfft plugin (``pip install fluidsim fluidfft-fftw``, on several ranks also
+``fluidfft-mpi_with_fftw``
 and ``mpi4py``).
 """
 

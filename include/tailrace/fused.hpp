@@ -8,7 +8,8 @@
 #include "tailrace/fft.hpp"
 #include "tailrace/lanes.hpp"
 
-namespace tailrace::fft::inline TAILRACE_LANES_NAMESPACE {
+namespace tailrace::fft {
+inline namespace TAILRACE_LANES_NAMESPACE {
 
 /// Some rows of a plane in physical space, while they are in cache: real panels [nx][lanes] with
 /// lane l = row y0 + l. Lanes from `rows` on hold no row of the grid (zeros come in).
@@ -94,4 +95,5 @@ class Fused {
 extern template class Fused<float>;
 extern template class Fused<double>;
 
-}  // namespace tailrace::fft::inline TAILRACE_LANES_NAMESPACE
+}  // namespace TAILRACE_LANES_NAMESPACE
+}  // namespace tailrace::fft

@@ -9,9 +9,9 @@
 // by the same step. A real panel of n points is [n][lanes]; a complex one is [n][2][lanes], the
 // real parts of a point before its imaginary parts.
 //
-// Their width is that of the processor that a file is compiled for. Names that depend on it are in an inline
-// namespace that tells it, so that a program compiled for another width than the library fails to link
-// instead of computing nonsense.
+// Their width is that of the processor that a file is compiled for. Names that depend on it are in
+// an inline namespace that tells it, so that a program compiled for another width than the library
+// fails to link instead of computing nonsense.
 #if defined(__AVX512F__)
 #define TAILRACE_LANES_NAMESPACE lanes_of_64_bytes
 #elif defined(__AVX__)
@@ -20,7 +20,8 @@
 #define TAILRACE_LANES_NAMESPACE lanes_of_16_bytes
 #endif
 
-namespace tailrace::fft::inline TAILRACE_LANES_NAMESPACE {
+namespace tailrace::fft {
+inline namespace TAILRACE_LANES_NAMESPACE {
 
 #if defined(__AVX512F__)
 inline constexpr std::size_t simd_bytes = 64;
@@ -188,4 +189,5 @@ void store_rows(const Real* panel, std::ptrdiff_t rows, std::ptrdiff_t nx, Real*
   }
 }
 
-}  // namespace tailrace::fft::inline TAILRACE_LANES_NAMESPACE
+}  // namespace TAILRACE_LANES_NAMESPACE
+}  // namespace tailrace::fft

@@ -19,7 +19,7 @@ CASE = "taylor_green"
 MODES = ("none", "synchronous", "hidden")
 GRID = 96
 END = 10.0
-EVERY = 10
+EVERY = 5
 STEP_TIMES_GRID = 1.28  # a time step of 0.02 on 64 points
 
 

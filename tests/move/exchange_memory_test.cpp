@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // No method allocates after its first run: every operator new of this program is counted.
 #include <array>
-#include <array>
 
 #include <gtest/gtest.h>
 
