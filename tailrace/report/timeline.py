@@ -113,8 +113,11 @@ def close_up(by_track: dict[Track, Segments]) -> tuple[float, float] | None:
     # Pieces of one file follow each other closely; a longer gap begins the next file.
     gaps = source.start[writes[1:]] - source.end[writes[:-1]]
     files = np.split(writes, np.flatnonzero(gaps > 0.003 * whole) + 1)
-    middle = files[len(files) // 2]
-    begin, end = float(source.start[middle[0]]), float(source.end[middle[-1]])
+    spans = [(float(source.start[f[0]]), float(source.end[f[-1]])) for f in files]
+    # The short spans of slow disks are files that get their names, not data.
+    longest = max(end - begin for begin, end in spans)
+    spans = [(begin, end) for begin, end in spans if end - begin >= 0.5 * longest]
+    begin, end = spans[len(spans) // 2]
     length = min(max(1.6 * (end - begin), 0.005 * whole), whole)
     begin = min(max(0.0, begin - 0.2 * length), whole - length)
     return begin, begin + length
