@@ -2,6 +2,7 @@
 """The whole way with the real program and launcher: run, report, list, failure."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ def built(name: str) -> None:
     try:
         find_program(name)
     except TailraceError as error:
+        if "TAILRACE_BIN_DIR" in os.environ:  # as `make test` sets it: nothing may be missing
+            raise
         pytest.skip(str(error))
 
 

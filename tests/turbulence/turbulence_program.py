@@ -28,7 +28,10 @@ ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
 }
 
-needs_program = pytest.mark.skipif(not PROGRAM.exists(), reason=f"{PROGRAM} is not built")
+# Where a build folder is named, as `make test` does, a missing program fails the tests.
+needs_program = pytest.mark.skipif(
+    not PROGRAM.exists() and "TAILRACE_BIN_DIR" not in os.environ, reason=f"{PROGRAM} is not built"
+)
 
 
 def command(ranks: int, case: Path | str, run: Path, *settings: str) -> list[str]:
