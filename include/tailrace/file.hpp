@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/hints.hpp"
+#include "tailrace/layout.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace {
+
+/// A contiguous run of bytes of a file.
+struct FileRun {
+  std::ptrdiff_t offset = 0;
+  std::ptrdiff_t bytes = 0;
+  std::ptrdiff_t end() const { return offset + bytes; }
+  bool operator==(const FileRun&) const = default;
+};
+
+/// A row-major array inside a file: its first item is at byte `offset`.
+struct FileArray {
+  std::ptrdiff_t offset = 0;
+  std::vector<std::ptrdiff_t> extents;
+  std::ptrdiff_t item_bytes = 8;
+};
+
+/// Which bytes of a file one rank's data are, and where they lie in its memory. Plain data made
+/// without MPI; make it once and use it for every step.
+class FilePart {
+ public:
+  /// Nothing.
+  FilePart();
+  /// `boxes` of `array`; item (i0, i1, ...) of box b lies where `memory.boxes[b]` says (halo is
+  /// skipped, axes may be permuted). Throws `Errc::invalid_input` if a box leaves the array. Local.
+  static FilePart boxes(const FileArray& array, std::span<const Box> boxes, const Memory& memory);
+  /// Any runs of the file, which in memory lie one after another without gaps, in the order
+  /// given. Throws `Errc::invalid_input` for negative numbers or runs that overlap. Local.
+  static FilePart runs(std::span<const FileRun> runs);
+
+  /// Bytes of the data (without halo).
+  std::ptrdiff_t bytes() const;
+  class Data;
+  const Data& data() const { return *data_; }  ///< for the library itself: src/file/part.hpp
+
+ private:
+  explicit FilePart(std::shared_ptr<const Data> data);
+  std::shared_ptr<const Data> data_;
+};
+
+enum class FileAccess {
+  read,    ///< an existing file
+  write,   ///< a new file, or an old one emptied
+  update,  ///< an existing or new file, read and written
+};
+
+/// What a file's operations cost so far. `reads` and `writes` are system calls of the back ends
+/// `posix` and `uring`, and library calls of `mpiio` and `hdf5`.
+struct FileStatistics {
+  std::int64_t opens = 0;  ///< files opened for data, on this rank
+  std::int64_t reads = 0;
+  std::int64_t writes = 0;
+  std::int64_t bytes_read = 0;     ///< from the file system, with what sieving adds
+  std::int64_t bytes_written = 0;  ///< to the file system, with what sieving adds
+  std::int64_t locks = 0;          ///< ranges locked for read-modify-write
+  double io_s = 0;                 ///< in calls to the file system
+  double move_s = 0;               ///< moving data between ranks, waiting included
+};
+
+/// A file that all ranks of a communicator share, read and written by any strategy of
+/// `file_strategies()` through any back end of `file_back_ends()`. Hints choose both; `auto`
+/// decides from the file system and the sizes of the pieces (docs/files.md). Only ranks that read
+/// or write open the file. The bytes of the file are the same by every strategy, except that
+/// `file_per_rank` keeps them in `PATH.pieces/` and an index at `PATH`, and that back end `hdf5`
+/// keeps them in a dataset.
+class File {
+ public:
+  /// `hints` are overridden by the environment variable `TAILRACE_HINTS`. Throws on all ranks
+  /// `Errc::invalid_input` (a hint that does not parse, a strategy or back end that does not apply
+  /// here) or `Errc::io` (errno, path). Collective, blocking.
+  File(const Comm& comm, std::string path, FileAccess access, const Hints& hints = {},
+       Trace* trace = nullptr);
+  /// Closes; an error found now is only printed to stderr, so call `close` first. Collective.
+  ~File();
+  File(File&&) noexcept;
+
+  /// Writes every rank's `part` from its `data`, which may be changed when the call returns. Parts
+  /// of different ranks must not overlap. Throws the same error on all ranks. Collective,
+  /// blocking.
+  void write(const FilePart& part, const void* data);
+  /// Reads every rank's `part` into its `data`; parts may overlap. Throws on all ranks `Errc::io`,
+  /// or `Errc::corrupt` if the file ends before a part does. Collective, blocking.
+  void read(const FilePart& part, void* data);
+  /// Flushes to disk (hint `sync`) and closes. Throws on all ranks. Collective, blocking.
+  void close();
+
+  /// The settings in effect and where they came from; the same on all ranks. Local.
+  const std::vector<HintValue>& settings() const;
+  /// Of this rank. Local.
+  const FileStatistics& statistics() const;
+  /// Sums over all ranks (times: the longest). Collective, blocking.
+  FileStatistics total_statistics() const;
+
+  class State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+/// A line of the table of strategies or of back ends.
+struct FileMethodInfo {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view applies;  ///< in words
+  bool available = true;     ///< in this build, on this machine
+};
+std::span<const FileMethodInfo> file_strategies();
+std::span<const FileMethodInfo> file_back_ends();
+
+}  // namespace tailrace

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "file/part.hpp"
+#include "file/segment.hpp"
+#include "file/settings.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/file.hpp"
+
+namespace tailrace::file {
+
+/// Who opens what. The ranks of `openers` open one file together; nobody else holds it.
+struct OpenRequest {
+  const Comm& openers;
+  std::string path;
+  FileAccess access = FileAccess::read;
+  const Settings& settings;
+  FileStatistics& statistics;
+};
+
+/// A file opened on some ranks. Failures are `Error(Errc::io)` (errno, path) on this rank; the
+/// strategy agrees on them. A read beyond the end is `Errc::corrupt`. Calls are independent
+/// unless they say otherwise.
+class BackEnd {
+ public:
+  virtual ~BackEnd() = default;
+
+  /// Writes `segments` (ascending, not overlapping) from `memory`. Neighbours in the file go out
+  /// in one vectored call. `sieve`: small pieces may be written by read-modify-write of what is
+  /// between them, under a lock, as hint `romio_ds_write` says.
+  virtual void write(std::span<const Segment> segments, const std::byte* memory, bool sieve) = 0;
+  virtual void read(std::span<const Segment> segments, std::byte* memory, bool sieve) = 0;
+
+  /// Begins a `write` without sieving that may go on in the background until `finish`; `memory`
+  /// stays unchanged until then. By default it writes at once.
+  virtual void start_write(std::span<const Segment> segments, const std::byte* memory) {
+    write(segments, memory, false);
+  }
+  virtual void finish() {}
+
+  /// The library's own collective call (MPI-IO's or HDF5's two-phase I/O). Collective over the
+  /// openers; only where `has_collective`.
+  virtual void write_all(const FilePart& part, const std::byte* data);
+  virtual void read_all(const FilePart& part, std::byte* data);
+  /// The library's own independent call for a whole part (a file view, a hyperslab). By default
+  /// `write` and `read` of its segments, with sieving as the hints say. Hints that a back end
+  /// leaves to its library (`romio_ds_write`) are passed on as they are.
+  virtual void write_part(const FilePart& part, const std::byte* data);
+  virtual void read_part(const FilePart& part, std::byte* data);
+
+  virtual std::ptrdiff_t size() = 0;
+  /// Makes the data durable. Collective over the openers for `mpiio` and `hdf5`.
+  virtual void flush() = 0;
+  /// Closes; once. Collective over the openers for `mpiio` and `hdf5`.
+  virtual void close() = 0;
+};
+
+/// A line of the table of back ends.
+struct BackEndEntry {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view applies_text;
+  bool has_collective = false;
+  /// In this build, on this machine: the same answer every time. Local.
+  bool (*available)();
+  /// Opens. Collective over the openers for `mpiio` and `hdf5`. With `FileAccess::write` opener 0
+  /// has created or emptied the file before (`create_file`, called by the strategy), so a back end
+  /// must not empty it again; `hdf5` alone makes its own.
+  std::unique_ptr<BackEnd> (*open)(const OpenRequest& request);
+};
+
+/// The table, plain reference (`posix`) first.
+std::span<const BackEndEntry> back_end_table();
+const BackEndEntry& find_back_end(std::string_view name);
+
+std::unique_ptr<BackEnd> open_posix(const OpenRequest& request);
+std::unique_ptr<BackEnd> open_uring(const OpenRequest& request);
+bool uring_available();
+std::unique_ptr<BackEnd> open_mpiio(const OpenRequest& request);
+std::unique_ptr<BackEnd> open_hdf5(const OpenRequest& request);
+bool hdf5_available();
+
+/// Creates or empties `path` on this rank and sets the stripes that were asked for. Throws
+/// `Errc::io`. Local.
+void create_file(const std::string& path, const Settings& settings);
+
+/// `Error(Errc::io)`: "cannot DOING PATH: No space left on device (errno 28)".
+[[noreturn]] void fail_io(std::string_view doing, const std::string& path, int error);
+
+}  // namespace tailrace::file
