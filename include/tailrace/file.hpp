@@ -73,6 +73,23 @@ struct FileStatistics {
   double move_s = 0;               ///< moving data between ranks, waiting included
 };
 
+/// What the files of one communicator have in common: a duplicate of it, the node's shared memory
+/// for staging, plans for the parts written before. A program that opens many files makes one pool
+/// and opens them all with it; it must outlive them. Move-only.
+class FilePool {
+ public:
+  /// Collective, blocking.
+  explicit FilePool(const Comm& comm);
+  /// Collective.
+  ~FilePool();
+  FilePool(FilePool&&) noexcept;
+  class State;
+  State& state() const { return *state_; }  ///< for the library itself
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
 /// A file that all ranks of a communicator share, read and written by any strategy of
 /// `file_strategies()` through any back end of `file_back_ends()`. Hints choose both; `auto`
 /// decides from the file system and the sizes of the pieces (docs/files.md). Only ranks that read
@@ -84,6 +101,9 @@ class File {
   /// `hints` are overridden by the environment variable `TAILRACE_HINTS`. Throws on all ranks
   /// `Errc::invalid_input` (a hint that does not parse, a strategy or back end that does not apply
   /// here) or `Errc::io` (errno, path). Collective, blocking.
+  File(FilePool& pool, std::string path, FileAccess access, const Hints& hints = {},
+       Trace* trace = nullptr);
+  /// The same with a pool of its own.
   File(const Comm& comm, std::string path, FileAccess access, const Hints& hints = {},
        Trace* trace = nullptr);
   /// Closes; an error found now is only printed to stderr, so call `close` first. Collective.

@@ -43,6 +43,8 @@ class BackEnd {
     write(segments, memory, false);
   }
   virtual void finish() {}
+  /// True if `start_write` returns before the data is out.
+  virtual bool background() const { return false; }
 
   /// The library's own collective call (MPI-IO's or HDF5's two-phase I/O). Collective over the
   /// openers; only where `has_collective`.

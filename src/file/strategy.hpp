@@ -16,7 +16,8 @@ namespace tailrace::file {
 
 /// An open file as a strategy sees it.
 struct StrategyRequest {
-  const Comm& comm;
+  FilePool::State& pool;
+  const Comm& comm;  ///< the pool's
   std::string path;
   FileAccess access = FileAccess::read;
   Settings& settings;  ///< a strategy notes what it chose
