@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/back_ends/descriptor.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace tailrace::file {
+namespace {
+
+// A direct call waits for the disk, a copy into the cache does not: short ones are not worth it.
+constexpr std::ptrdiff_t direct_from = 64 << 10;
+
+bool wants_direct(const OpenRequest& request) {
+  const auto& settings = request.settings;
+  if (settings.direct_io != Switch::automatic) return settings.direct_io == Switch::on;
+  return settings.file_system.kind == FileSystem::Kind::local &&
+         request.access == FileAccess::write;
+}
+
+int access_flags(FileAccess access, bool readable) {
+  switch (access) {
+    case FileAccess::read:
+      return O_RDONLY;
+    case FileAccess::write:
+      return readable ? O_RDWR : O_WRONLY;
+    case FileAccess::update:
+      return O_RDWR | O_CREAT;
+  }
+  return O_RDONLY;
+}
+
+}  // namespace
+
+void fail_io(std::string_view doing, const std::string& path, int error) {
+  throw Error(Errc::io,
+              fmt::format("cannot {} {}: {} (errno {})", doing, path, std::strerror(error), error),
+              error);
+}
+
+void consume(Call& call, std::ptrdiff_t done) {
+  call.offset += done;
+  call.bytes -= done;
+  auto left = static_cast<std::size_t>(done);
+  while (left > 0 && left >= call.pieces.front().iov_len) {
+    left -= call.pieces.front().iov_len;
+    call.pieces = call.pieces.subspan(1);
+  }
+  if (left == 0) return;
+  auto& first = call.pieces.front();
+  first.iov_base = static_cast<std::byte*>(first.iov_base) + left;
+  first.iov_len -= left;
+}
+
+Descriptor::Descriptor(const OpenRequest& request, bool readable)
+    : path_(request.path), statistics_(request.statistics), direct_allowed_(wants_direct(request)) {
+  const AddTime time(statistics_.io_s);
+  fd_ = open_file(access_flags(request.access, readable));
+  if (request.access != FileAccess::write || readable) reader_ = fd_;
+  ++statistics_.opens;
+}
+
+Descriptor::~Descriptor() { shut(); }
+
+int Descriptor::open_file(int flags) const {
+  int fd = -1;
+  do {
+    fd = open(path_.c_str(), flags | O_CLOEXEC, 0666);
+  } while (fd < 0 && errno == EINTR);
+  if (fd < 0) fail_io("open", path_, errno);
+  return fd;
+}
+
+CallLimits Descriptor::limits() const {
+  CallLimits limits;
+  limits.direct_from = direct_allowed_ ? direct_from : 0;
+  return limits;
+}
+
+void Descriptor::refuse_direct() { direct_allowed_ = false; }
+
+int Descriptor::direct_or(int& direct, int flags, int ordinary, Call& call) {
+  if (!call.direct) return ordinary;
+  if (direct_allowed_ && direct < 0) {
+    direct = open(path_.c_str(), flags | O_DIRECT | O_CLOEXEC);
+    if (direct < 0) refuse_direct();
+  }
+  if (direct_allowed_) return direct;
+  call.direct = false;
+  return ordinary;
+}
+
+int Descriptor::for_writing(Call& call) { return direct_or(direct_writer_, O_WRONLY, fd_, call); }
+
+int Descriptor::for_reading(Call& call) {
+  if (reader_ < 0) reader_ = open_file(O_RDONLY);
+  return direct_or(direct_reader_, O_RDONLY, reader_, call);
+}
+
+void Descriptor::write(Call& call) {
+  while (call.bytes > 0) {
+    const int fd = for_writing(call);
+    ++statistics_.writes;
+    const auto done =
+        call.pieces.size() == 1
+            ? pwrite(fd, call.pieces[0].iov_base, call.pieces[0].iov_len, call.offset)
+            : pwritev(fd, call.pieces.data(), to_int(std::ssize(call.pieces)), call.offset);
+    if (done < 0 && errno == EINTR) continue;
+    if (done < 0 && errno == EINVAL && call.direct) {
+      refuse_direct();
+      continue;
+    }
+    if (done <= 0) fail_io("write", path_, done < 0 ? errno : ENOSPC);
+    statistics_.bytes_written += done;
+    consume(call, done);
+    call.direct = false;  // what a short call leaves is seldom aligned
+  }
+}
+
+// One system call; false at the end of the file.
+bool Descriptor::read_once(Call& call) {
+  const int fd = for_reading(call);
+  ++statistics_.reads;
+  const auto done =
+      call.pieces.size() == 1
+          ? pread(fd, call.pieces[0].iov_base, call.pieces[0].iov_len, call.offset)
+          : preadv(fd, call.pieces.data(), to_int(std::ssize(call.pieces)), call.offset);
+  if (done < 0 && errno == EINTR) return true;
+  if (done < 0 && errno == EINVAL && call.direct) {
+    refuse_direct();
+    return true;
+  }
+  if (done < 0) fail_io("read", path_, errno);
+  statistics_.bytes_read += done;
+  consume(call, done);
+  call.direct = false;
+  return done > 0;
+}
+
+void Descriptor::read(Call& call) {
+  const auto end = call.offset + call.bytes;
+  while (call.bytes > 0) {
+    if (!read_once(call)) fail_end(end);
+  }
+}
+
+std::ptrdiff_t Descriptor::read_to_end(std::ptrdiff_t offset, std::byte* data,
+                                       std::ptrdiff_t bytes) {
+  iovec whole{data, static_cast<std::size_t>(bytes)};
+  Call call{offset, bytes, false, {&whole, 1}};
+  while (call.bytes > 0 && read_once(call)) {
+  }
+  return bytes - call.bytes;
+}
+
+void Descriptor::fail_end(std::ptrdiff_t offset) {
+  throw Error(Errc::corrupt, fmt::format("{} ends at byte {}, before byte {} that is to be read",
+                                         path_, size(), offset));
+}
+
+void Descriptor::lock(std::ptrdiff_t offset, std::ptrdiff_t bytes) {
+  struct flock range {};
+  range.l_type = F_WRLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = offset;
+  range.l_len = bytes;
+  ++statistics_.locks;
+  while (fcntl(fd_, F_OFD_SETLKW, &range) != 0) {
+    if (errno != EINTR) fail_io("lock a part of", path_, errno);
+  }
+}
+
+void Descriptor::unlock(std::ptrdiff_t offset, std::ptrdiff_t bytes) noexcept {
+  struct flock range {};
+  range.l_type = F_UNLCK;
+  range.l_whence = SEEK_SET;
+  range.l_start = offset;
+  range.l_len = bytes;
+  fcntl(fd_, F_OFD_SETLK, &range);  // if it fails, closing the file lets go
+}
+
+std::ptrdiff_t Descriptor::size() {
+  struct stat status {};
+  if (fstat(fd_, &status) != 0) fail_io("look at", path_, errno);
+  return status.st_size;
+}
+
+void Descriptor::flush() {
+  const AddTime time(statistics_.io_s);
+  if (fdatasync(fd_) != 0) fail_io("flush", path_, errno);
+}
+
+void Descriptor::shut() noexcept {
+  for (int* fd : {&direct_writer_, &direct_reader_}) {
+    if (*fd >= 0) ::close(std::exchange(*fd, -1));
+  }
+  if (reader_ >= 0 && reader_ != fd_) ::close(reader_);
+  reader_ = -1;
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+void Descriptor::close() {
+  const AddTime time(statistics_.io_s);
+  const int fd = std::exchange(fd_, -1);
+  if (reader_ == fd) reader_ = -1;
+  shut();
+  if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) fail_io("close", path_, errno);
+}
+
+}  // namespace tailrace::file

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of back ends. Adding one: its file, its declarations in back_end.hpp, a line here, a
+// line in CMakeLists.txt. Tests, benchmarks and `tailrace list` walk this table.
+#include <array>
+
+#include <fmt/format.h>
+
+#include "file/back_end.hpp"
+
+namespace tailrace::file {
+namespace {
+
+bool always() { return true; }
+
+constexpr std::array back_ends{
+    BackEndEntry{"posix", "pwritev and preadv, around the page cache where that pays", "always",
+                 false, always, open_posix},
+};
+
+std::array<FileMethodInfo, back_ends.size()> describe() {
+  std::array<FileMethodInfo, back_ends.size()> lines{};
+  for (std::size_t i = 0; i < back_ends.size(); ++i) {
+    const auto& entry = back_ends[i];
+    lines[i] = {entry.name, entry.summary, entry.applies_text, entry.available()};
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::span<const BackEndEntry> back_end_table() { return back_ends; }
+
+const BackEndEntry& find_back_end(std::string_view name) {
+  std::string names;
+  for (const auto& entry : back_ends) {
+    if (entry.name == name) return entry;
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  }
+  throw Error(Errc::invalid_input,
+              fmt::format("there is no back end \"{}\"; there are {}", name, names));
+}
+
+void BackEnd::write_all(const FilePart&, const std::byte*) {
+  throw Error(Errc::internal, "this back end has no collective calls");
+}
+void BackEnd::read_all(const FilePart&, std::byte*) {
+  throw Error(Errc::internal, "this back end has no collective calls");
+}
+void BackEnd::write_part(const FilePart& part, const std::byte* data) {
+  write(part.data().segments(), data, true);
+}
+void BackEnd::read_part(const FilePart& part, std::byte* data) {
+  read(part.data().segments(), data, true);
+}
+
+}  // namespace tailrace::file
+
+namespace tailrace {
+
+std::span<const FileMethodInfo> file_back_ends() {
+  static const auto lines = file::describe();
+  return lines;
+}
+
+}  // namespace tailrace
