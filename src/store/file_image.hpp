@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "tailrace/box.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace::store {
@@ -21,6 +23,17 @@ struct ChecksumRow {
   std::uint64_t xxh3 = 0;  ///< XXH3_64bits of these bytes
 };
 static_assert(sizeof(ChecksumRow) == 32);
+
+/// A row of the table `/tailrace/boxes` (unsigned 64-bit numbers in the file): the checksum of a
+/// box of a variable, for data that was written in short rows. A variable has rows in one of the
+/// two tables; its boxes are disjoint, cover it and hold about `piece_bytes` each; in any order.
+struct BoxRow {
+  std::uint64_t variable = 0;  ///< place in the table's attribute `variables`
+  std::array<std::uint64_t, max_dims> start{};
+  std::array<std::uint64_t, max_dims> extents{};  ///< axes that the variable has not: start 0, 1
+  std::uint64_t xxh3 = 0;  ///< XXH3_64bits of the box's items in row-major order, no gaps
+};
+static_assert(sizeof(BoxRow) == 8 * (2 + 2 * max_dims));
 
 /// Everything of an HDF5 file but the variables' data: its bytes, and where the data goes.
 struct FileImage {
