@@ -62,6 +62,8 @@ struct Settings {
   std::vector<HintValue> shown;
   /// Names that nobody here knows, with the nearest known one: "cb_node (did you mean cb_nodes?)".
   std::vector<std::string> unknown;
+  /// Other advice about the hints, a sentence each.
+  std::vector<std::string> warnings;
 
   /// Notes that `name` was decided here: `value`, because of `reason`.
   void choose(const std::string& name, const std::string& value, const std::string& reason);
@@ -69,11 +71,11 @@ struct Settings {
 
 /// Resolves the hints of `path`: rank 0 looks at the environment and the file system, all ranks
 /// get the same. Prints the settings (`TAILRACE_HINTS_DISPLAY=1`) not yet: see `show`. Throws
-/// `Errc::invalid_input` on all ranks for a value that does not parse, naming where it was given.
-/// Collective, blocking.
+/// `Errc::invalid_input` on all ranks for a value that does not parse, naming where it was given,
+/// and if `hints` differ between ranks. Collective, blocking.
 Settings resolve(const Comm& comm, const std::string& path, const Hints& hints);
 
-/// Rank 0 prints the unknown names (always) and the settings (if `TAILRACE_HINTS_DISPLAY=1`) to
+/// Rank 0 prints the unknown names and warnings (always) and the settings (if `TAILRACE_HINTS_DISPLAY=1`) to
 /// stderr, once for an opened file. Local.
 void show(const Comm& comm, const std::string& path, const Settings& settings);
 

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/hints.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <climits>
+#include <cmath>
+#include <cstdlib>
+#include <limits>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "file/hints/table.hpp"
+#include "file/settings.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace {
+
+namespace file {
+
+namespace {
+
+constexpr std::string_view size_text = "a size in bytes such as 4194304, 4M or 4MiB";
+constexpr std::string_view or_size_text =
+    "0 (leave to the file system) or a size in bytes such as 1048576, 1M or 1MiB";
+constexpr std::string_view mpi_text = "as the MPI library says";
+
+constexpr auto hint_entries = std::to_array<HintEntry>({
+    {{"strategy", "auto",
+      "auto | spokesperson | file_per_rank | shared_independent | collective | grouped | "
+      "library_collective",
+      "How the ranks share the file; auto decides from file system and size of the pieces"},
+     ValueKind::word},
+    {{"back_end", "auto", "auto | posix | uring | mpiio | hdf5",
+      "What reads and writes: system calls, io_uring, MPI-IO or parallel HDF5"},
+     ValueKind::word},
+    {{"cb_nodes", "0", "0 (choose) or a number of ranks",
+      "Ranks that open, read and write the file for all (writers)"},
+     ValueKind::number,
+     0,
+     true},
+    {{"cb_buffer_size", "4194304", size_text, "Bytes that a writer collects for one request"},
+     ValueKind::bytes,
+     4096,
+     true},
+    {{"cb_align", "1", "0 | 1 | 2",
+      "Boundaries between writers: 0 equal shares, 1 moved to stripes, 2 each stripe has one "
+      "writer for the life of the file"},
+     ValueKind::word},
+    {{"cb_exchange", "auto", "auto | node | messages",
+      "How data gets to the writers: shared memory of the node, or messages"},
+     ValueKind::word},
+    {{"group_size", "0", "0 (the ranks of a node) or a number of ranks",
+      "Ranks of a group of strategy grouped"},
+     ValueKind::number,
+     0},
+    {{"striping_unit", "0", or_size_text,
+      "Stripe asked for when the file is created, and aligned to"},
+     ValueKind::bytes,
+     0,
+     true},
+    {{"striping_factor", "0", "0 (leave to the file system) or a number of storage targets",
+      "Storage targets asked for when the file is created"},
+     ValueKind::number,
+     0,
+     true},
+    {{"romio_cb_write", "automatic", "enable | disable | automatic",
+      "If strategy is auto: enable takes collective, disable shared_independent"},
+     ValueKind::word,
+     0,
+     true},
+    {{"romio_cb_read", "automatic", "enable | disable | automatic",
+      "The same, where romio_cb_write leaves it open"},
+     ValueKind::word,
+     0,
+     true},
+    {{"romio_ds_write", "disable", "enable | disable | automatic",
+      "Small pieces by read-modify-write of what lies between them (sieving), under a lock"},
+     ValueKind::word,
+     0,
+     true},
+    {{"romio_ds_read", "automatic", "enable | disable | automatic",
+      "Small pieces by reading what lies between them as well (sieving)"},
+     ValueKind::word,
+     0,
+     true},
+    {{"ds_density", "0.1", "a number from 0 to 1",
+      "Share of wanted bytes from which automatic sieving pays"},
+     ValueKind::share},
+    {{"ind_rd_buffer_size", "4194304", size_text, "Buffer of sieving when reading"},
+     ValueKind::bytes,
+     4096,
+     true},
+    {{"ind_wr_buffer_size", "524288", size_text,
+      "Buffer of sieving when writing: as much is locked at once"},
+     ValueKind::bytes,
+     4096,
+     true},
+    {{"direct_io", "automatic", "true | false | automatic",
+      "Past the page cache (O_DIRECT) where size and place allow"},
+     ValueKind::word},
+    {{"direct_read", "", "true | false", "ROMIO's name: the same as direct_io"},
+     ValueKind::word,
+     0,
+     true,
+     "direct_io"},
+    {{"direct_write", "", "true | false", "ROMIO's name: the same as direct_io"},
+     ValueKind::word,
+     0,
+     true,
+     "direct_io"},
+    {{"queue_depth", "8", "a number of requests, at least 1",
+      "Requests that back end uring keeps in flight"},
+     ValueKind::number,
+     1},
+    {{"sync", "true", "true | false", "Flush to disk when the file is closed"}, ValueKind::word},
+    {{"romio_no_indep_rw", "true", "true | false",
+      "Only ranks that write or read open the file: always so here, whatever the value"},
+     ValueKind::word,
+     0,
+     true},
+    {{"start_iodevice", "", mpi_text,
+      "First storage target; only for MPI-IO, and unwise: it fills one target before the others"},
+     ValueKind::text,
+     0,
+     true},
+    {{"access_style", "", mpi_text, "Only for MPI-IO"}, ValueKind::text, 0, true},
+    {{"cb_block_size", "", mpi_text, "Only for MPI-IO"}, ValueKind::text, 0, true},
+    {{"cb_config_list", "", mpi_text, "Only for MPI-IO: which nodes have how many aggregators"},
+     ValueKind::text,
+     0,
+     true},
+    {{"chunked", "", mpi_text, "Only for MPI-IO"}, ValueKind::text, 0, true},
+    {{"collective_buffering", "", mpi_text, "Only for MPI-IO"}, ValueKind::text, 0, true},
+    {{"file_perm", "", mpi_text, "Only for MPI-IO"}, ValueKind::text, 0, true},
+    {{"io_node_list", "", mpi_text, "Only for MPI-IO"}, ValueKind::text, 0, true},
+    {{"nb_proc", "", mpi_text, "Only for MPI-IO"}, ValueKind::text, 0, true},
+    {{"num_io_nodes", "", mpi_text, "Only for MPI-IO"}, ValueKind::text, 0, true},
+    {{"romio_cb_alltoall", "", mpi_text, "Only for ROMIO"}, ValueKind::text, 0, true},
+    {{"romio_cb_ds_threshold", "", mpi_text, "Only for ROMIO"}, ValueKind::text, 0, true},
+    {{"romio_cb_fr_alignment", "", mpi_text, "Only for ROMIO"}, ValueKind::text, 0, true},
+    {{"romio_cb_fr_types", "", mpi_text, "Only for ROMIO"}, ValueKind::text, 0, true},
+    {{"romio_cb_pfr", "", mpi_text, "Only for ROMIO"}, ValueKind::text, 0, true},
+    {{"romio_lustre_co_ratio", "", mpi_text, "Only for ROMIO on Lustre"}, ValueKind::text, 0, true},
+    {{"romio_lustre_coll_threshold", "", mpi_text, "Only for ROMIO on Lustre"},
+     ValueKind::text,
+     0,
+     true},
+    {{"romio_lustre_ds_in_coll", "", mpi_text, "Only for ROMIO on Lustre"},
+     ValueKind::text,
+     0,
+     true},
+    {{"romio_lustre_start_iodevice", "", mpi_text, "Only for ROMIO on Lustre; as start_iodevice"},
+     ValueKind::text,
+     0,
+     true},
+    {{"romio_min_fdomain_size", "", mpi_text, "Only for ROMIO"}, ValueKind::text, 0, true},
+    {{"romio_print_hints", "", mpi_text, "Only for ROMIO"}, ValueKind::text, 0, true},
+    {{"romio_synchronized_flush", "", mpi_text, "Only for ROMIO"}, ValueKind::text, 0, true},
+    {{"romio_visibility_immediate", "", mpi_text, "Only for ROMIO"}, ValueKind::text, 0, true},
+});
+
+constexpr auto hint_infos = [] {
+  std::array<HintInfo, hint_entries.size()> infos;
+  for (std::size_t i = 0; i < infos.size(); ++i) infos[i] = hint_entries[i].info;
+  return infos;
+}();
+
+std::string lower(std::string text) {
+  for (char& letter : text) {
+    letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  }
+  return text;
+}
+
+bool is_word_of(std::string_view allowed, std::string_view word) {
+  constexpr std::string_view between = " | ";
+  while (true) {
+    const std::size_t end = allowed.find(between);
+    if (allowed.substr(0, end) == word) return true;
+    if (end == std::string_view::npos) return false;
+    allowed.remove_prefix(end + between.size());
+  }
+}
+
+/// The whole of `text` as a number, or -1.
+std::ptrdiff_t whole_number(std::string_view text) {
+  std::ptrdiff_t number = -1;
+  const char* end = text.data() + text.size();
+  const auto result = std::from_chars(text.data(), end, number);
+  return result.ec == std::errc() && result.ptr == end && number >= 0 ? number : -1;
+}
+
+bool is_share(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  return !text.empty() && *end == '\0' && number >= 0 && number <= 1;
+}
+
+/// Letters to change, insert or remove to get from `a` to `b`.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+}  // namespace
+
+const HintEntry* find_hint(std::string_view name) {
+  const auto* found = std::find_if(hint_entries.begin(), hint_entries.end(),
+                                   [&](const auto& entry) { return entry.info.name == name; });
+  return found == hint_entries.end() ? nullptr : found;
+}
+
+std::string_view nearest_hint(std::string_view name) {
+  std::string_view best;
+  std::size_t best_distance = std::max<std::size_t>(name.size() / 3, 1) + 1;
+  for (const HintEntry& entry : hint_entries) {
+    const std::size_t changes = distance(lower(std::string(name)), entry.info.name);
+    if (changes >= best_distance) continue;
+    best_distance = changes;
+    best = entry.info.name;
+  }
+  return best;
+}
+
+std::string checked_value(const HintEntry& entry, const std::string& value,
+                          const std::string& source) {
+  const std::string word = lower(value);
+  std::ptrdiff_t number = -1;
+  switch (entry.kind) {
+    case ValueKind::text:
+      return value;
+    case ValueKind::word:
+      if (is_word_of(entry.info.allowed, word)) return word;
+      break;
+    case ValueKind::share:
+      if (is_share(value)) return value;
+      break;
+    case ValueKind::number:
+      number = whole_number(value);
+      if (number >= entry.least && number <= INT_MAX) return std::to_string(number);
+      break;
+    case ValueKind::bytes:
+      try {
+        number = parse_bytes(value, std::string(entry.info.name));
+      } catch (const Error&) {
+        break;  // one message for all kinds, below
+      }
+      if (number >= entry.least) return std::to_string(number);
+      break;
+  }
+  const std::string least = entry.kind == ValueKind::bytes && entry.least > 0
+                                ? fmt::format(", at least {}", entry.least)
+                                : "";
+  throw Error(Errc::invalid_input,
+              fmt::format("hint {} = \"{}\" (set by: {}) must be {}{}", entry.info.name, value,
+                          source, entry.info.allowed, least));
+}
+
+std::ptrdiff_t parse_bytes(const std::string& text, const std::string& what) {
+  constexpr std::string_view letters = "kmgt";
+  std::string_view digits = text;
+  const std::size_t end = text.find_first_not_of("0123456789");
+  std::ptrdiff_t unit = 1;
+  bool good = end != 0 && !text.empty();
+  if (end != std::string::npos) {
+    const std::string suffix = lower(text.substr(end));
+    const std::size_t place = letters.find(suffix[0]);
+    good =
+        good && place != std::string_view::npos && (suffix.size() == 1 || suffix.substr(1) == "ib");
+    if (good) unit = std::ptrdiff_t{1} << (10 * (place + 1));
+    digits = digits.substr(0, end);
+  }
+  const std::ptrdiff_t number = good ? whole_number(digits) : -1;
+  if (number < 0 || number > std::numeric_limits<std::ptrdiff_t>::max() / unit) {
+    throw Error(Errc::invalid_input, fmt::format("{}: \"{}\" is not {}", what, text, size_text));
+  }
+  return number * unit;
+}
+
+}  // namespace file
+
+Hints::Hints(std::initializer_list<std::pair<std::string, std::string>> pairs) {
+  for (const auto& [name, value] : pairs) set(name, value);
+}
+
+void Hints::set(const std::string& name, const std::string& value) {
+  if (name.empty()) throw Error(Errc::invalid_input, "a hint needs a name");
+  const file::HintEntry* entry = file::find_hint(name);
+  const std::string kept = entry != nullptr ? file::checked_value(*entry, value, "program") : value;
+  // Last set, last in the list: of two names for the same thing the later one counts.
+  std::erase_if(pairs_, [&](const auto& pair) { return pair.first == name; });
+  pairs_.emplace_back(name, kept);
+}
+
+std::span<const HintInfo> hint_table() { return file::hint_infos; }
+
+}  // namespace tailrace

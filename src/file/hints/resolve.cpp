@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdlib>
+#include <limits>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "file/hints/environment.hpp"
+#include "file/hints/table.hpp"
+#include "file/settings.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::file {
+
+namespace {
+
+/// Texts one after another in one string, so that they travel in one broadcast.
+class Texts {
+ public:
+  Texts() = default;
+  explicit Texts(std::string packed) : packed_(std::move(packed)) {}
+  void put(const std::string& text) { packed_.append(text).push_back('\0'); }
+  std::optional<std::string> next() {
+    const std::size_t end = packed_.find('\0', place_);
+    if (end == std::string::npos) return {};
+    const std::string text = packed_.substr(place_, end - place_);
+    place_ = end + 1;
+    return text;
+  }
+  const std::string& packed() const { return packed_; }
+
+ private:
+  std::string packed_;
+  std::size_t place_ = 0;
+};
+
+std::string broadcast(const Comm& comm, std::string text) {
+  int bytes = to_int(static_cast<std::ptrdiff_t>(text.size()));
+  check_mpi(MPI_Bcast(&bytes, 1, MPI_INT, 0, comm.raw()));
+  text.resize(static_cast<std::size_t>(bytes));
+  check_mpi(MPI_Bcast(text.data(), bytes, MPI_CHAR, 0, comm.raw()));
+  return text;
+}
+
+/// What only rank 0 looks up, so that all ranks decide from the same.
+struct Surroundings {
+  std::string environment;
+  Hints hints;  ///< of rank 0's program
+  FileSystem file_system;
+};
+
+Surroundings look_around(const Comm& comm, const std::string& path, const Hints& hints) {
+  Texts texts;
+  if (comm.rank() == 0) {
+    const char* environment = std::getenv("TAILRACE_HINTS");
+    const FileSystem system = file_system_of(path);
+    texts.put(environment != nullptr ? environment : "");
+    texts.put(std::to_string(static_cast<int>(system.kind)));
+    texts.put(system.name);
+    texts.put(std::to_string(system.stripe_bytes));
+    texts.put(std::to_string(system.stripe_count));
+    for (const auto& [name, value] : hints.pairs()) {
+      texts.put(name);
+      texts.put(value);
+    }
+  }
+  Texts received(broadcast(comm, texts.packed()));
+  Surroundings found;
+  found.environment = received.next().value_or("");
+  found.file_system.kind = static_cast<FileSystem::Kind>(std::stoi(received.next().value_or("1")));
+  found.file_system.name = received.next().value_or("");
+  found.file_system.stripe_bytes = std::stoll(received.next().value_or("0"));
+  found.file_system.stripe_count = std::stoi(received.next().value_or("0"));
+  while (const auto name = received.next()) {
+    found.hints.set(*name, received.next().value_or(""));
+  }
+  return found;
+}
+
+/// All values that somebody gave, by name, and where the last word came from.
+class Given {
+ public:
+  void set(const std::string& name, const std::string& value, const std::string& source) {
+    values_[name] = {name, value, source};
+    const HintEntry* entry = find_hint(name);
+    if (entry == nullptr || entry->synonym_of.empty()) return;
+    const std::string of(entry->synonym_of);
+    values_[of] = {of, value, fmt::format("{} ({})", source, name)};
+  }
+  const HintValue* find(std::string_view name) const {
+    const auto found = values_.find(name);
+    return found == values_.end() ? nullptr : &found->second;
+  }
+  const auto& values() const { return values_; }
+
+ private:
+  std::map<std::string, HintValue, std::less<>> values_;
+};
+
+Given collect(const std::string& path, const Surroundings& around) {
+  Given given;
+  for (const auto& [name, value] : around.hints.pairs()) given.set(name, value, "program");
+  for (const EnvironmentHint& hint : parse_environment(around.environment)) {
+    if (!matches(hint.pattern, path)) continue;
+    given.set(hint.name, hint.value, "TAILRACE_HINTS " + hint.pattern);
+  }
+  return given;
+}
+
+Switch switch_of(const std::string& word) {
+  if (word == "automatic") return Switch::automatic;
+  return word == "enable" || word == "true" ? Switch::on : Switch::off;
+}
+
+/// The fields from the values of the whole table, which have been checked.
+void fill_fields(Settings& settings, const std::map<std::string, std::string>& values) {
+  const auto number = [&](const char* name) {
+    return static_cast<std::ptrdiff_t>(std::stoll(values.at(name)));
+  };
+  const auto small = [&](const char* name) { return to_int(number(name)); };
+  settings.strategy = values.at("strategy");
+  settings.back_end = values.at("back_end");
+  settings.cb_nodes = small("cb_nodes");
+  settings.cb_buffer_size = number("cb_buffer_size");
+  settings.cb_align = static_cast<Alignment>(small("cb_align"));
+  settings.cb_exchange = values.at("cb_exchange");
+  settings.group_size = small("group_size");
+  settings.striping_unit = number("striping_unit");
+  settings.striping_factor = small("striping_factor");
+  settings.set_striping = settings.striping_unit > 0 || settings.striping_factor > 0;
+  settings.ds_read = switch_of(values.at("romio_ds_read"));
+  settings.ds_write = switch_of(values.at("romio_ds_write"));
+  settings.ds_density = std::stod(values.at("ds_density"));
+  settings.ind_rd_buffer_size = number("ind_rd_buffer_size");
+  settings.ind_wr_buffer_size = number("ind_wr_buffer_size");
+  settings.direct_io = switch_of(values.at("direct_io"));
+  settings.queue_depth = small("queue_depth");
+  settings.sync = values.at("sync") == "true";
+}
+
+/// romio_cb_write and romio_cb_read say how to share the file, if nobody chose a strategy.
+void follow_romio(Settings& settings) {
+  if (settings.strategy != "auto") return;
+  for (const char* name : {"romio_cb_write", "romio_cb_read"}) {
+    for (const HintValue& line : settings.shown) {
+      if (line.name != name || line.value == "automatic") continue;
+      const std::string source = fmt::format("{} ({}={})", line.source, name, line.value);
+      settings.strategy = line.value == "enable" ? "collective" : "shared_independent";
+      for (HintValue& strategy : settings.shown) {
+        if (strategy.name == "strategy") strategy = {"strategy", settings.strategy, source};
+      }
+      return;
+    }
+  }
+}
+
+/// What nobody set and the file system knows.
+void follow_file_system(Settings& settings) {
+  const FileSystem& system = settings.file_system;
+  for (HintValue& line : settings.shown) {
+    if (line.source != "default") continue;
+    if (line.name == "striping_unit" && system.stripe_bytes > 0) {
+      settings.striping_unit = system.stripe_bytes;
+      line = {line.name, std::to_string(system.stripe_bytes), "file system"};
+    } else if (line.name == "striping_factor" && system.stripe_count > 0) {
+      line = {line.name, std::to_string(system.stripe_count), "file system"};
+    }
+  }
+}
+
+/// MPI-IO gets what somebody set and it knows, unknown names, and how to sieve writes: as we do.
+void collect_mpi_hints(Settings& settings, const Given& given) {
+  for (const auto& [name, hint] : given.values()) {
+    const HintEntry* entry = find_hint(name);
+    if (entry != nullptr && !entry->mpi) continue;
+    const bool left_open = entry != nullptr && entry->kind != ValueKind::text && hint.value == "0";
+    if (!left_open) settings.mpi_hints.emplace_back(name, hint.value);
+  }
+  if (given.find("romio_ds_write") == nullptr) {
+    settings.mpi_hints.emplace_back("romio_ds_write",
+                                    find_hint("romio_ds_write")->info.default_value);
+  }
+  const HintValue* direct = given.find("direct_io");
+  if (direct == nullptr || direct->value == "automatic") return;
+  for (const char* name : {"direct_read", "direct_write"}) {
+    if (given.find(name) == nullptr) settings.mpi_hints.emplace_back(name, direct->value);
+  }
+}
+
+void collect_warnings(Settings& settings, const Given& given) {
+  for (const auto& [name, hint] : given.values()) {
+    if (find_hint(name) == nullptr) {
+      const std::string_view nearest = nearest_hint(name);
+      settings.unknown.push_back(
+          nearest.empty() ? fmt::format("{} ({})", name, hint.source)
+                          : fmt::format("{} ({}; did you mean {}?)", name, hint.source, nearest));
+    }
+    if (name == "start_iodevice" || name == "romio_lustre_start_iodevice") {
+      settings.warnings.push_back(fmt::format(
+          "hint {}={} is only passed on to MPI-IO; to pin the first storage target fills "
+          "that one before the others: better leave it out",
+          name, hint.value));
+    }
+  }
+}
+
+Settings resolve_given(const Given& given, const FileSystem& file_system) {
+  Settings settings;
+  settings.file_system = file_system;
+  std::map<std::string, std::string> values;
+  for (const HintInfo& info : hint_table()) {
+    const std::string name(info.name);
+    const HintValue* hint = given.find(name);
+    if (hint == nullptr && info.default_value.empty()) continue;
+    settings.shown.push_back(
+        hint != nullptr ? *hint : HintValue{name, std::string(info.default_value), "default"});
+    values[name] = settings.shown.back().value;
+  }
+  for (const auto& [name, hint] : given.values()) {
+    if (find_hint(name) == nullptr) settings.shown.push_back(hint);
+  }
+  fill_fields(settings, values);
+  follow_romio(settings);
+  follow_file_system(settings);
+  collect_mpi_hints(settings, given);
+  collect_warnings(settings, given);
+  return settings;
+}
+
+}  // namespace
+
+void Settings::choose(const std::string& name, const std::string& value,
+                      const std::string& reason) {
+  const HintValue chosen{name, value, "chosen: " + reason};
+  for (HintValue& line : shown) {
+    if (line.name != name) continue;
+    line = chosen;
+    return;
+  }
+  shown.push_back(chosen);
+}
+
+Settings resolve(const Comm& comm, const std::string& path, const Hints& hints) {
+  const Surroundings around = look_around(comm, path, hints);
+  require_all(
+      comm.raw(), hints.pairs() == around.hints.pairs(),
+      fmt::format("{}: the hints of rank {} differ from those of rank 0", path, comm.rank()));
+  // Everything from here on is the same on all ranks, errors too.
+  return resolve_given(collect(path, around), around.file_system);
+}
+
+}  // namespace tailrace::file

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "file/settings.hpp"
+
+namespace tailrace::file {
+
+namespace {
+
+bool display_wanted() {
+  const char* value = std::getenv("TAILRACE_HINTS_DISPLAY");
+  return value != nullptr && std::string_view(value) == "1";
+}
+
+std::string settings_text(const std::string& path, const Settings& settings) {
+  std::size_t name_width = 4;
+  std::size_t value_width = 5;
+  for (const HintValue& line : settings.shown) {
+    name_width = std::max(name_width, line.name.size());
+    value_width = std::max(value_width, line.value.size());
+  }
+  std::string text =
+      fmt::format("tailrace: settings of {} ({})\n", path, settings.file_system.name);
+  text += fmt::format("  {:{}}  {:{}}  source\n", "name", name_width, "value", value_width);
+  for (const HintValue& line : settings.shown) {
+    text += fmt::format("  {:{}}  {:{}}  {}\n", line.name, name_width, line.value, value_width,
+                        line.source);
+  }
+  return text;
+}
+
+}  // namespace
+
+void show(const Comm& comm, const std::string& path, const Settings& settings) {
+  if (comm.rank() != 0) return;
+  std::string text;
+  for (const std::string& name : settings.unknown) {
+    text += fmt::format("tailrace: {}: unknown hint {}; passed on to MPI-IO\n", path, name);
+  }
+  for (const std::string& warning : settings.warnings) {
+    text += fmt::format("tailrace: {}: {}\n", path, warning);
+  }
+  if (display_wanted()) text += settings_text(path, settings);
+  if (text.empty()) return;
+  // One call, so that lines of other programs do not get in between. Nobody can be told if
+  // stderr is closed.
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+}
+
+}  // namespace tailrace::file
