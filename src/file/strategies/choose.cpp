@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/strategies/choose.hpp"
+
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace::file {
+namespace {
+
+// From these mean sizes of a piece on, independent calls are as fast as two-phase I/O (docs/files.md).
+constexpr std::int64_t memory_piece_bytes = 8192;
+constexpr std::int64_t read_piece_bytes = 65536;
+
+}  // namespace
+
+const StrategyEntry& find_strategy(std::string_view name, const BackEndEntry& back_end) {
+  std::string names;
+  for (const auto& entry : strategy_table()) {
+    if (entry.name == name) {
+      if (entry.applies(back_end)) return entry;
+      throw Error(Errc::invalid_input,
+                  fmt::format("strategy={} does not run on back_end={}; it needs {}", name,
+                              back_end.name, entry.applies_text));
+    }
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  }
+  throw Error(Errc::invalid_input,
+              fmt::format("strategy={} is unknown; there are auto, {}", name, names));
+}
+
+const BackEndEntry& choose_back_end(Settings& settings) {
+  if (settings.back_end != "auto") {
+    const auto& entry = find_back_end(settings.back_end);
+    if (!entry.available()) {
+      throw Error(Errc::invalid_input, fmt::format("back_end={} is not available here: it needs {}",
+                                                   entry.name, entry.applies_text));
+    }
+    return entry;
+  }
+  settings.choose("back_end", "posix", "plain system calls were as fast as any");
+  return find_back_end("posix");
+}
+
+const StrategyEntry& choose_strategy(const Comm& comm, Settings& settings,
+                                     const BackEndEntry& back_end, const FilePart& part,
+                                     Direction direction) {
+  if (back_end.has_collective) {
+    settings.choose("strategy", "library_collective", fmt::format("what {} offers", back_end.name));
+    return find_strategy("library_collective", back_end);
+  }
+  std::array<std::int64_t, 2> sums{part.bytes(),
+                                   static_cast<std::int64_t>(part.data().segments().size())};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT64_T, MPI_SUM, comm.raw()));
+  const auto mean = sums[0] / std::max<std::int64_t>(sums[1], 1);
+  const auto& system = settings.file_system;
+  const bool fast_calls = direction == Direction::write
+                              ? system.kind == FileSystem::Kind::memory && mean >= memory_piece_bytes
+                              : system.kind != FileSystem::Kind::network && mean >= read_piece_bytes;
+  const char* name = fast_calls ? "shared_independent" : "collective";
+  settings.choose("strategy", name,
+                  fmt::format("pieces of {} bytes on average, on {}", mean, system.name));
+  return find_strategy(name, back_end);
+}
+
+}  // namespace tailrace::file

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Two-phase I/O through several writers: `cb_nodes` of them, or some ranks of each node.
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "file/pool.hpp"
+#include "file/strategies/two_phase_strategy.hpp"
+#include "tailrace/box.hpp"
+
+namespace tailrace::file {
+namespace {
+
+// More streams to one disk are not faster. On a network file system a second writer of the same
+// node shares its client, and on another node makes both give up buffering.
+constexpr int writers_per_node = 4;
+
+std::vector<int> choose_writers(const StrategyRequest& request) {
+  auto& settings = request.settings;
+  if (settings.cb_nodes > 0) {
+    const int count = std::min(settings.cb_nodes, request.comm.num_ranks());
+    std::vector<int> writers;
+    for (int w = 0; w < count; ++w) {
+      writers.push_back(static_cast<int>(split_evenly(request.comm.num_ranks(), count, w).start));
+    }
+    return writers;
+  }
+  const bool network = settings.file_system.kind == FileSystem::Kind::network;
+  const auto& writers = request.pool.spread_over_nodes(network ? 1 : writers_per_node);
+  settings.choose("cb_nodes", std::to_string(writers.size()),
+                  network ? fmt::format("one rank of each node on {}", settings.file_system.name)
+                          : fmt::format("up to {} ranks of each node on {}", writers_per_node,
+                                        settings.file_system.name));
+  return writers;
+}
+
+}  // namespace
+
+std::unique_ptr<Strategy> make_collective(const StrategyRequest& request) {
+  const auto shape = two_phase_shape(request.settings, choose_writers(request));
+  return std::make_unique<TwoPhaseStrategy>(request, request.pool.two_phase(shape));
+}
+
+}  // namespace tailrace::file

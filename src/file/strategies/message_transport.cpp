@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One message a rank, writer and round. Sends are synchronous ones (MPI_Issend), so that no rank
+// gets more than two rounds ahead of a writer and nothing piles up in unexpected messages.
+#include <array>
+#include <cstring>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "file/strategies/transport.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::file {
+namespace {
+
+constexpr std::ptrdiff_t page_bytes = 4096;
+constexpr int tag = 1;
+
+std::byte* page_aligned(std::byte* memory) {
+  const auto address = reinterpret_cast<std::uintptr_t>(memory);
+  return memory + (page_bytes - static_cast<std::ptrdiff_t>(address % page_bytes)) % page_bytes;
+}
+
+void make_room(Buffer& buffer, std::ptrdiff_t bytes) {
+  if (buffer.bytes() < bytes) buffer = Buffer(bytes);
+}
+
+// Slices of one writer, or of one rank: calls `piece(slices)` for each stretch of equal `key`.
+template <class Slice, class Key, class Piece>
+void for_each_stretch(std::span<const Slice> slices, Key&& key, Piece&& piece) {
+  for (std::size_t first = 0; first < slices.size();) {
+    auto end = first + 1;
+    while (end < slices.size() && key(slices[end]) == key(slices[first])) ++end;
+    piece(slices.subspan(first, end - first));
+    first = end;
+  }
+}
+
+template <class Slice>
+std::ptrdiff_t sum_bytes(std::span<const Slice> slices) {
+  std::ptrdiff_t bytes = 0;
+  for (const auto& slice : slices) bytes += slice.bytes;
+  return bytes;
+}
+
+class MessageTransport : public Transport {
+ public:
+  explicit MessageTransport(const TransportSetting& setting)
+      : comm_(setting.comm),
+        writers_(setting.writers.begin(), setting.writers.end()),
+        buffer_bytes_(setting.buffer_bytes) {
+    for (const int writer : writers_) is_writer_ = is_writer_ || writer == comm_.rank();
+    if (is_writer_) slots_ = Buffer(2 * buffer_bytes_ + page_bytes);
+  }
+
+  std::byte* slot(std::uint32_t sequence) const override {
+    return page_aligned(slots_.data()) + static_cast<std::ptrdiff_t>(sequence % 2) * buffer_bytes_;
+  }
+
+  void send(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence,
+            const std::byte* data) override {
+    Side& side = sides_[sequence % 2];
+    complete(side.requests);
+    if (is_writer_) post_receives(plan, round, sequence);
+    make_room(side.memory, plan.largest_round_bytes());
+    std::ptrdiff_t packed = 0;
+    for_each_stretch(plan.slices(round), [](const Slice& s) { return s.writer; },
+                     [&](std::span<const Slice> slices) {
+                       const int writer = writers_[static_cast<std::size_t>(slices[0].writer)];
+                       if (writer == comm_.rank()) return copy_in(slices, data, slot(sequence));
+                       const auto bytes = sum_bytes(slices);
+                       const std::byte* from = data + slices[0].memory_offset;
+                       if (slices.size() > 1) {
+                         from = side.memory.data() + packed;
+                         pack(slices, data, side.memory.data() + packed);
+                         packed += bytes;
+                       }
+                       post_send(side, from, bytes, writer);
+                     });
+  }
+
+  void wait_filled(const TwoPhasePlan& plan, std::ptrdiff_t round,
+                   std::uint32_t sequence) override {
+    complete(receives_);
+    std::ptrdiff_t packed = 0;
+    for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
+      const auto slices = plan.remote(rank, round);
+      if (rank == comm_.rank() || slices.size() < 2) continue;
+      for (const auto& slice : slices) {
+        std::memcpy(slot(sequence) + slice.buffer_offset, received_.data() + packed,
+                    static_cast<std::size_t>(slice.bytes));
+        packed += slice.bytes;
+      }
+    }
+  }
+  void release(std::uint32_t) override {}
+
+  void wait_free(std::uint32_t sequence) override { complete(sides_[sequence % 2].requests); }
+
+  void publish(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence) override {
+    Side& side = sides_[sequence % 2];
+    std::ptrdiff_t needed = 0;
+    for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
+      const auto slices = plan.remote(rank, round);
+      if (rank != comm_.rank() && slices.size() > 1) needed += sum_bytes(slices);
+    }
+    make_room(side.memory, needed);
+    std::ptrdiff_t packed = 0;
+    for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
+      const auto slices = plan.remote(rank, round);
+      if (rank == comm_.rank() || slices.empty()) continue;
+      const std::byte* from = slot(sequence) + slices[0].buffer_offset;
+      const auto bytes = sum_bytes(slices);
+      if (slices.size() > 1) {
+        std::byte* to = side.memory.data() + packed;
+        from = to;
+        packed += bytes;
+        for (const auto& slice : slices) {
+          std::memcpy(to, slot(sequence) + slice.buffer_offset,
+                      static_cast<std::size_t>(slice.bytes));
+          to += slice.bytes;
+        }
+      }
+      post_send(side, from, bytes, rank);
+    }
+  }
+
+  void receive(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence,
+               std::byte* data) override {
+    make_room(received_, plan.largest_round_bytes());
+    const auto writer_of = [](const Slice& slice) { return slice.writer; };
+    std::ptrdiff_t packed = 0;
+    for_each_stretch(plan.slices(round), writer_of, [&](std::span<const Slice> slices) {
+      const int writer = writers_[static_cast<std::size_t>(slices[0].writer)];
+      if (writer == comm_.rank()) return copy_out(slices, slot(sequence), data);
+      std::byte* to = data + slices[0].memory_offset;
+      const auto bytes = sum_bytes(slices);
+      if (slices.size() > 1) {
+        to = received_.data() + packed;
+        packed += bytes;
+      }
+      post_receive(to, bytes, writer);
+    });
+    complete(receives_);
+    packed = 0;
+    for_each_stretch(plan.slices(round), writer_of, [&](std::span<const Slice> slices) {
+      const int writer = writers_[static_cast<std::size_t>(slices[0].writer)];
+      if (writer == comm_.rank() || slices.size() < 2) return;
+      for (const auto& slice : slices) {
+        std::memcpy(data + slice.memory_offset, received_.data() + packed,
+                    static_cast<std::size_t>(slice.bytes));
+        packed += slice.bytes;
+      }
+    });
+  }
+
+  void end() override {
+    for (auto& side : sides_) complete(side.requests);
+  }
+
+ private:
+  struct Side {
+    Buffer memory;
+    std::vector<MPI_Request> requests;
+  };
+
+  static void copy_in(std::span<const Slice> slices, const std::byte* data, std::byte* slot) {
+    for (const auto& slice : slices) {
+      std::memcpy(slot + slice.buffer_offset, data + slice.memory_offset,
+                  static_cast<std::size_t>(slice.bytes));
+    }
+  }
+  static void copy_out(std::span<const Slice> slices, const std::byte* slot, std::byte* data) {
+    for (const auto& slice : slices) {
+      std::memcpy(data + slice.memory_offset, slot + slice.buffer_offset,
+                  static_cast<std::size_t>(slice.bytes));
+    }
+  }
+  static void pack(std::span<const Slice> slices, const std::byte* data, std::byte* to) {
+    for (const auto& slice : slices) {
+      std::memcpy(to, data + slice.memory_offset, static_cast<std::size_t>(slice.bytes));
+      to += slice.bytes;
+    }
+  }
+
+  void post_receives(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence) {
+    make_room(received_, buffer_bytes_);
+    std::ptrdiff_t packed = 0;
+    for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
+      const auto slices = plan.remote(rank, round);
+      if (rank == comm_.rank() || slices.empty()) continue;
+      std::byte* to = slot(sequence) + slices[0].buffer_offset;
+      const auto bytes = sum_bytes(slices);
+      if (slices.size() > 1) {
+        to = received_.data() + packed;
+        packed += bytes;
+      }
+      post_receive(to, bytes, rank);
+    }
+  }
+  void post_send(Side& side, const std::byte* from, std::ptrdiff_t bytes, int rank) const {
+    side.requests.emplace_back();
+    check_mpi(MPI_Issend(from, to_int(bytes), MPI_BYTE, rank, tag, comm_.raw(),
+                         &side.requests.back()));
+  }
+  void post_receive(std::byte* to, std::ptrdiff_t bytes, int rank) {
+    receives_.emplace_back();
+    check_mpi(MPI_Irecv(to, to_int(bytes), MPI_BYTE, rank, tag, comm_.raw(), &receives_.back()));
+  }
+  static void complete(std::vector<MPI_Request>& requests) {
+    check_mpi(
+        MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
+    requests.clear();
+  }
+
+  const Comm& comm_;
+  std::vector<int> writers_;
+  std::ptrdiff_t buffer_bytes_;
+  bool is_writer_ = false;
+  Buffer slots_;
+  std::array<Side, 2> sides_;
+  Buffer received_;
+  std::vector<MPI_Request> receives_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_message_transport(const TransportSetting& setting) {
+  return std::make_unique<MessageTransport>(setting);
+}
+
+}  // namespace tailrace::file

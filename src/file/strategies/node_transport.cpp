@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A rank's segment of the window: two counters, and the slots if it is a writer.
+//   arrived  the last round that this rank has finished copying in (writing) or out (reading)
+//   served   writing: the last round whose slot may be filled again; reading: the last one filled
+#include <cstring>
+#include <vector>
+
+#include "file/strategies/transport.hpp"
+#include "move/node_window.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::file {
+namespace {
+
+constexpr std::ptrdiff_t page_bytes = 4096;
+
+struct Flags {
+  SequenceFlag arrived;
+  SequenceFlag served;
+};
+
+class NodeTransport : public Transport {
+ public:
+  explicit NodeTransport(const TransportSetting& setting)
+      : comm_(setting.comm),
+        writers_(setting.writers.begin(), setting.writers.end()),
+        buffer_bytes_(setting.buffer_bytes) {
+    bool is_writer = false;
+    for (const int writer : writers_) is_writer = is_writer || writer == comm_.rank();
+    const auto slots = is_writer ? 2 * buffer_bytes_ + page_bytes : 0;
+    window_ = NodeWindow(comm_, static_cast<std::ptrdiff_t>(sizeof(Flags)) + slots);
+    // Page-aligned in memory; where that is in the segment, only its owner can tell.
+    const auto after_flags = reinterpret_cast<std::uintptr_t>(window_.own()) + sizeof(Flags);
+    const auto misplaced = static_cast<std::ptrdiff_t>(after_flags % page_bytes);
+    const auto start = static_cast<std::ptrdiff_t>(sizeof(Flags)) +
+                       (misplaced == 0 ? 0 : page_bytes - misplaced);
+    slot_starts_.resize(static_cast<std::size_t>(comm_.num_ranks()));
+    check_mpi(
+        MPI_Allgather(&start, 1, MPI_AINT, slot_starts_.data(), 1, MPI_AINT, comm_.raw()));
+  }
+
+  std::byte* slot(std::uint32_t sequence) const override {
+    return slot_of(comm_.rank(), sequence);
+  }
+
+  void send(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence,
+            const std::byte* data) override {
+    int waited_for = -1;
+    for (const auto& slice : plan.slices(round)) {
+      const int writer = writers_[static_cast<std::size_t>(slice.writer)];
+      if (slice.writer != waited_for) wait(flags(writer).served, sequence - 2);
+      waited_for = slice.writer;
+      std::memcpy(slot_of(writer, sequence) + slice.buffer_offset, data + slice.memory_offset,
+                  static_cast<std::size_t>(slice.bytes));
+    }
+    flags(comm_.rank()).arrived.publish(sequence);
+  }
+  void wait_filled(const TwoPhasePlan&, std::ptrdiff_t, std::uint32_t sequence) override {
+    wait_for_all(sequence);
+  }
+  void release(std::uint32_t sequence) override { flags(comm_.rank()).served.publish(sequence); }
+
+  void wait_free(std::uint32_t sequence) override { wait_for_all(sequence - 2); }
+  void publish(const TwoPhasePlan&, std::ptrdiff_t, std::uint32_t sequence) override {
+    release(sequence);
+  }
+  void receive(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence,
+               std::byte* data) override {
+    int waited_for = -1;
+    for (const auto& slice : plan.slices(round)) {
+      const int writer = writers_[static_cast<std::size_t>(slice.writer)];
+      if (slice.writer != waited_for) wait(flags(writer).served, sequence);
+      waited_for = slice.writer;
+      std::memcpy(data + slice.memory_offset, slot_of(writer, sequence) + slice.buffer_offset,
+                  static_cast<std::size_t>(slice.bytes));
+    }
+    flags(comm_.rank()).arrived.publish(sequence);
+  }
+  void end() override {}
+
+ private:
+  Flags& flags(int rank) const { return *reinterpret_cast<Flags*>(window_.segment(rank)); }
+  std::byte* slot_of(int rank, std::uint32_t sequence) const {
+    return window_.segment(rank) + slot_starts_[static_cast<std::size_t>(rank)] +
+           static_cast<std::ptrdiff_t>(sequence % 2) * buffer_bytes_;
+  }
+  void wait(SequenceFlag& flag, std::uint32_t value) const {
+    wait_and_progress(flag, value, comm_.raw());
+  }
+  void wait_for_all(std::uint32_t sequence) const {
+    for (int rank = 0; rank < comm_.num_ranks(); ++rank) wait(flags(rank).arrived, sequence);
+  }
+
+  const Comm& comm_;
+  std::vector<int> writers_;
+  std::ptrdiff_t buffer_bytes_;
+  NodeWindow window_;
+  std::vector<std::ptrdiff_t> slot_starts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Transport> make_node_transport(const TransportSetting& setting) {
+  return std::make_unique<NodeTransport>(setting);
+}
+
+}  // namespace tailrace::file

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of strategies. Adding one: its file, its declaration in strategy.hpp, a line here, a
+// line in CMakeLists.txt. Tests, benchmarks and `tailrace list` walk this table.
+#include <array>
+
+#include "file/strategy.hpp"
+
+namespace tailrace::file {
+namespace {
+
+bool on_plain_files(const BackEndEntry& back_end) { return back_end.name != "hdf5"; }
+bool on_any(const BackEndEntry&) { return true; }
+bool with_collective_calls(const BackEndEntry& back_end) { return back_end.has_collective; }
+
+constexpr std::array strategies{
+    StrategyEntry{"spokesperson", "rank 0 gathers everything and writes it (the reference)",
+                  "back ends of plain files", on_plain_files, make_spokesperson},
+    StrategyEntry{"file_per_rank", "a file of its own for each rank, and an index",
+                  "back ends of plain files", on_plain_files, make_file_per_rank},
+    StrategyEntry{"shared_independent", "every rank writes its pieces to the shared file", "always",
+                  on_any, make_shared_independent},
+    StrategyEntry{"collective",
+                  "two-phase: some ranks write large stripe-aligned pieces for all (cb_nodes, "
+                  "cb_align)",
+                  "back ends of plain files", on_plain_files, make_collective},
+    StrategyEntry{"grouped", "ranks in groups (group_size), the first of each writes for all of it",
+                  "back ends of plain files", on_plain_files, make_grouped},
+    StrategyEntry{"library_collective", "the collective calls of MPI-IO or parallel HDF5",
+                  "back ends mpiio and hdf5", with_collective_calls, make_library_collective},
+};
+
+constexpr auto infos = [] {
+  std::array<FileMethodInfo, strategies.size()> lines{};
+  for (std::size_t i = 0; i < strategies.size(); ++i) {
+    lines[i] = {strategies[i].name, strategies[i].summary, strategies[i].applies_text, true};
+  }
+  return lines;
+}();
+
+}  // namespace
+
+std::span<const StrategyEntry> strategy_table() { return strategies; }
+
+}  // namespace tailrace::file
+
+namespace tailrace {
+
+std::span<const FileMethodInfo> file_strategies() { return file::infos; }
+
+}  // namespace tailrace

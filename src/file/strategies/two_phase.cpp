@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file/strategies/two_phase.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace tailrace::file {
+namespace {
+
+constexpr std::size_t max_plans = 8;
+
+Comm make_group(const Comm& comm, int group_size) {
+  if (group_size == TwoPhaseShape::all_ranks) return Comm(comm.raw());
+  return group_size == TwoPhaseShape::node_ranks ? comm.node()
+                                                 : comm.split(comm.rank() / group_size);
+}
+
+// The ranks of `comm` that are in `group`, in its order.
+std::vector<int> members(const Comm& comm, const Comm& group) {
+  const int mine = comm.rank();
+  std::vector<int> ranks(static_cast<std::size_t>(group.num_ranks()));
+  check_mpi(MPI_Allgather(&mine, 1, MPI_INT, ranks.data(), 1, MPI_INT, group.raw()));
+  return ranks;
+}
+
+// Runs `action` and keeps the first failure.
+template <class Action>
+void try_io(std::optional<Error>& failure, Action&& action) {
+  std::optional<Error> found;
+  try {
+    action();
+  } catch (const Error& error) {
+    found = error;
+  } catch (const std::exception& error) {
+    found = Error(Errc::internal, error.what());
+  }
+  if (!failure) failure = found;
+}
+
+}  // namespace
+
+TwoPhase::TwoPhase(const Comm& comm, TwoPhaseShape shape)
+    : shape_(std::move(shape)), group_(make_group(comm, shape_.group_size)) {
+  const bool writes = std::ranges::binary_search(shape_.writers, comm.rank());
+  Comm openers = comm.split(writes ? 0 : 1);
+  if (writes) openers_ = std::move(openers);
+  const auto ranks = members(comm, group_);
+  for (std::size_t r = 0; r < ranks.size(); ++r) {
+    if (!std::ranges::binary_search(shape_.writers, ranks[r])) continue;
+    if (ranks[r] == comm.rank()) own_writer_ = static_cast<int>(writers_.size());
+    writers_.push_back(static_cast<int>(r));
+  }
+  const bool on_one_node = group_.node().num_ranks() == group_.num_ranks();
+  require_all(comm.raw(), on_one_node || shape_.movement != Movement::node,
+              "hint cb_exchange=node needs all ranks that exchange data on one node; use auto or "
+              "messages");
+  by_messages_ = !on_one_node || shape_.movement == Movement::messages;
+  const TransportSetting setting{group_, writers_, shape_.buffer_bytes};
+  transport_ = by_messages_ ? make_message_transport(setting) : make_node_transport(setting);
+}
+
+TwoPhase::~TwoPhase() = default;
+
+// A plan is used again if every rank of the group finds the same one.
+const TwoPhasePlan& TwoPhase::plan_for(const FilePart& part, Direction direction) {
+  std::int64_t known = -1;
+  for (std::size_t p = 0; p < plans_.size(); ++p) {
+    if (plans_[p]->fits(part, direction)) known = static_cast<std::int64_t>(p);
+  }
+  const auto segments = part.data().segments();
+  constexpr auto nowhere = std::numeric_limits<std::int64_t>::max();
+  std::array<std::int64_t, 4> values{segments.empty() ? nowhere : segments.front().file_offset,
+                                     segments.empty() ? nowhere : -segments.back().file_end(),
+                                     known, -known};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T,
+                          MPI_MIN, group_.raw()));
+  if (values[2] >= 0 && values[2] == -values[3]) return *plans_[static_cast<std::size_t>(known)];
+  const FileRun range =
+      values[0] == nowhere ? FileRun{} : FileRun{values[0], -values[1] - values[0]};
+  auto plan = std::make_unique<TwoPhasePlan>(
+      part, range,
+      TwoPhasePlan::Setting{group_, writers_, shape_.alignment, shape_.stripe_bytes,
+                            shape_.buffer_bytes, by_messages_, direction});
+  if (plans_.size() == max_plans) plans_.erase(plans_.begin());
+  plans_.push_back(std::move(plan));
+  return *plans_.back();
+}
+
+std::optional<Error> TwoPhase::write(const FilePart& part, const std::byte* data, BackEnd* file) {
+  const auto& plan = plan_for(part, Direction::write);
+  std::optional<Error> failure;
+  for (const auto round : plan.rounds()) {
+    const auto sequence = ++sequence_;
+    transport_->send(plan, round, sequence, data);
+    if (!is_writer()) continue;
+    const bool active = plan.active(own_writer_, round);
+    if (active) transport_->wait_filled(plan, round, sequence);
+    if (file != nullptr) try_io(failure, [&] { file->finish(); });
+    transport_->release(sequence - 1);
+    if (active && file != nullptr && !failure) {
+      try_io(failure,
+             [&] { file->start_write(plan.transfers(round), transport_->slot(sequence)); });
+    }
+    if (file == nullptr || !file->background()) transport_->release(sequence);
+  }
+  if (is_writer() && file != nullptr) try_io(failure, [&] { file->finish(); });
+  if (is_writer()) transport_->release(sequence_);
+  transport_->end();
+  return failure;
+}
+
+std::optional<Error> TwoPhase::read(const FilePart& part, std::byte* data, BackEnd* file) {
+  const auto& plan = plan_for(part, Direction::read);
+  std::optional<Error> failure;
+  for (const auto round : plan.rounds()) {
+    const auto sequence = ++sequence_;
+    if (is_writer()) {
+      transport_->wait_free(sequence);
+      if (plan.active(own_writer_, round) && file != nullptr && !failure) {
+        try_io(failure,
+               [&] { file->read(plan.transfers(round), transport_->slot(sequence), true); });
+      }
+      transport_->publish(plan, round, sequence);
+    }
+    transport_->receive(plan, round, sequence, data);
+  }
+  transport_->end();
+  return failure;
+}
+
+}  // namespace tailrace::file
