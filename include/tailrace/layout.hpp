@@ -66,6 +66,16 @@ Layout file_domains(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t item
                     std::span<const int> writers, int num_ranks, std::ptrdiff_t stripe_bytes,
                     std::ptrdiff_t file_offset);
 
+/// As `file_domains`, but stripe s of the file [`stripe_bytes` > 0, counted from the file's start]
+/// belongs to writer number s modulo the number of writers, whatever the array's extents and its
+/// place in the file: no two writers ever touch one stripe, and, with as many writers as storage
+/// targets, each target has one writer. An item belongs to the stripe that it begins in. A stripe
+/// is a list of at most 2 * num_dims - 1 boxes; a writer's boxes are in the order of the file.
+/// Local.
+Layout cyclic_domains(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
+                      std::span<const int> writers, int num_ranks, std::ptrdiff_t stripe_bytes,
+                      std::ptrdiff_t file_offset);
+
 /// Any boxes: `boxes[rank]` lists the boxes of each rank. Boxes must lie inside `extents`; several
 /// ranks may hold the same item of a destination, but a source layout must hold each item once
 /// (checked by `Plan`s on request). Local.

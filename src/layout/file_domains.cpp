@@ -5,7 +5,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "layout/row_major.hpp"
 #include "layout/rule.hpp"
+#include "layout/run_boxes.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -23,7 +25,8 @@ class FileDomainRule : public Layout::Rule {
         stripe_bytes_(stripe_bytes),
         file_offset_(file_offset) {
     check();
-    num_items_ = Box{num_dims, {}, extents}.num_items();
+    array_ = {num_dims, extents};
+    num_items_ = array_.num_items();
     if (stripe_bytes_ > 0 && num_items_ > 0) {
       first_stripe_ = file_offset_ / stripe_bytes_;
       num_stripes_ = stripe_of(num_items_ - 1) + 1;
@@ -33,20 +36,20 @@ class FileDomainRule : public Layout::Rule {
   std::vector<Box> boxes(int rank) const override {
     const auto writer = std::ranges::lower_bound(writers_, rank);
     if (writer == writers_.end() || *writer != rank) return {};
-    return boxes_of(run_of(writer - writers_.begin()));
+    return boxes_of_run(num_dims, extents, run_of(writer - writers_.begin()));
   }
 
   void find(const Box& box, std::vector<Overlap>& found) const override {
-    for (auto item = linear(box.start); item < num_items_;) {
+    for (auto item = array_.linear(box.start); item < num_items_;) {
       const auto writer = writer_of(item);
       const auto run = run_of(writer);
-      const auto pieces = boxes_of(run);
+      const auto pieces = boxes_of_run(num_dims, extents, run);
       for (std::size_t i = 0; i < pieces.size(); ++i) {
         const auto shared = intersect(box, pieces[i]);
         if (shared.empty()) continue;
         found.push_back({writers_[static_cast<std::size_t>(writer)], static_cast<int>(i), shared});
       }
-      item = next_in_box(box, run.end());
+      item = array_.next_in_box(box, run.end());
     }
   }
 
@@ -102,68 +105,7 @@ class FileDomainRule : public Layout::Rule {
     return std::min(num_items_, (byte + item_bytes_ - 1) / item_bytes_);
   }
 
-  std::ptrdiff_t linear(const Index& place) const {
-    std::ptrdiff_t item = 0;
-    for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) {
-      item = item * extents[d] + place[d];
-    }
-    return item;
-  }
-
-  Index place_of(std::ptrdiff_t item) const {
-    Index place{};
-    for (auto d = static_cast<std::size_t>(num_dims); d-- > 0; item /= extents[d]) {
-      place[d] = item % extents[d];
-    }
-    return place;
-  }
-
-  /// The first item of `box` at or after `item`, or num_items_ if there is none.
-  std::ptrdiff_t next_in_box(const Box& box, std::ptrdiff_t item) const {
-    if (item >= num_items_) return num_items_;
-    auto place = place_of(item);
-    const auto dims = static_cast<std::size_t>(num_dims);
-    for (std::size_t d = 0; d < dims; ++d) {
-      const auto end = box.start[d] + box.extents[d];
-      if (place[d] >= box.start[d] && place[d] < end) continue;
-      auto from = d;  // axes from here on restart at the box's corner
-      if (place[d] >= end) {
-        do {
-          if (from == 0) return num_items_;
-          --from;
-        } while (place[from] + 1 >= box.start[from] + box.extents[from]);
-        ++place[from++];
-      }
-      for (; from < dims; ++from) place[from] = box.start[from];
-      break;
-    }
-    return linear(place);
-  }
-
-  /// A run as boxes in file order: the rest of the broken row, the rest of the broken plane, ...,
-  /// the whole planes, ..., the start of the last row.
-  std::vector<Box> boxes_of(Range run) const {
-    std::vector<Box> found;
-    auto item = run.start;
-    const auto dims = static_cast<std::size_t>(num_dims);
-    while (item < run.end()) {
-      const auto place = place_of(item);
-      std::size_t axis = dims - 1;
-      std::ptrdiff_t step = 1;  // items of one index along `axis`
-      while (axis > 0 && place[axis] == 0 && item + step * extents[axis] <= run.end()) {
-        step *= extents[axis];
-        --axis;
-      }
-      Box box{num_dims, place, {}};
-      for (std::size_t d = 0; d < axis; ++d) box.extents[d] = 1;
-      box.extents[axis] = std::min(extents[axis] - place[axis], (run.end() - item) / step);
-      for (std::size_t d = axis + 1; d < dims; ++d) box.extents[d] = extents[d];
-      item += box.extents[axis] * step;
-      found.push_back(box);
-    }
-    return found;
-  }
-
+  RowMajor array_;
   std::vector<int> writers_;
   std::ptrdiff_t item_bytes_;
   std::ptrdiff_t stripe_bytes_;

@@ -133,6 +133,33 @@ TEST(Layout, FileDomainsAreContiguousRunsThatEndAtStripes) {
   EXPECT_EQ(layout.num_items(3), 720 - (18 * stripe - offset) / item);
 }
 
+TEST(Layout, CyclicDomainsPartitionTheSpace) {
+  const Extents uneven{7, 8, 9};
+  const std::vector<int> writers{0, 2, 3};
+  const std::vector<int> one{4};
+  for (const std::ptrdiff_t stripe : {8, 64, 100, 512, 4096}) {
+    for (const std::ptrdiff_t offset : {0, 8, 100, 5000}) {
+      check_partition(cyclic_domains(uneven, 8, writers, 5, stripe, offset));
+      check_partition(cyclic_domains(uneven, 3, one, 5, stripe, offset));
+    }
+  }
+  const Extents five{3, 2, 4, 3, 5};
+  check_partition(cyclic_domains(five, 4, writers, 4, 96, 32));
+}
+
+TEST(Layout, CyclicDomainsGiveEachStripeToOneWriterInTurn) {
+  const Extents extents{6, 10, 12};
+  const std::vector<int> writers{1, 2, 4};
+  constexpr std::ptrdiff_t stripe = 256;
+  constexpr std::ptrdiff_t offset = 3 * stripe + 96;
+  const auto layout = cyclic_domains(extents, 8, writers, 5, stripe, offset);
+  for (std::ptrdiff_t item = 0; item < 6 * 10 * 12; ++item) {
+    const Box box{3, {item / 120, item / 12 % 10, item % 12}, {1, 1, 1}};
+    const auto owner = writers[static_cast<std::size_t>((offset + item * 8) / stripe) % 3];
+    EXPECT_EQ(layout.ranks_touching(box), std::vector<int>{owner}) << item;
+  }
+}
+
 TEST(Layout, FromBoxesKeepsHolesAndSharedItems) {
   const Extents extents{4, 4};
   const Box left{2, {0, 0}, {4, 2}};
