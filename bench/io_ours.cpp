@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One round of one access pattern: every way of ours and of others writes the same bytes once (and
+// reads them, if asked), in an order that turns with the round. What was written is checked. With
+// `--what limit`, the raw limit of the device instead; with `--what list`, the names of the ways.
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <filesystem>
+#include <sstream>
+
+#include "io_limit.hpp"
+#include "io_way.hpp"
+#include "mpi_driver.hpp"
+
+namespace {
+
+using bench::Job;
+using bench::JsonLine;
+using bench::Pattern;
+using bench::Way;
+using tailrace::Comm;
+using tailrace::Errc;
+using tailrace::Error;
+
+/// `text` without what a JSON string must escape.
+std::string plain(std::string text) {
+  for (char& c : text) {
+    if (c == '"') c = '\'';
+    if (c == '\\' || static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  return text;
+}
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> words;
+  std::istringstream in(text);
+  for (std::string word; std::getline(in, word, separator);) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words;
+}
+
+/// "name=value:name=value".
+tailrace::Hints parse_hints(const std::string& text) {
+  tailrace::Hints hints;
+  for (const auto& word : split(text, ':')) {
+    const auto equals = word.find('=');
+    if (equals == std::string::npos) {
+      throw Error(Errc::invalid_input, "hint " + word + ": expected name=value:name=value");
+    }
+    hints.set(word.substr(0, equals), word.substr(equals + 1));
+  }
+  return hints;
+}
+
+bench::PatternRequest parse_request(const bench::Arguments& args) {
+  bench::PatternRequest request;
+  request.name = args.text("pattern", request.name);
+  request.block = std::atoll(args.text("block", "10000").c_str());
+  request.transfer = std::atoll(args.text("transfer", "0").c_str());
+  request.total = std::atoll(args.text("bytes", "20000000").c_str());
+  request.edge = args.number("n", 0);
+  request.grid = args.text("grid", request.grid);
+  return request;
+}
+
+/// Runs `action` on all ranks; if any fails, all throw the same.
+template <class Action>
+void together(const Comm& comm, Action action) {
+  try {
+    action();
+  } catch (const Error& error) {
+    tailrace::agree(comm.raw(), &error);
+    throw;
+  } catch (const std::exception& error) {
+    const Error wrapped(Errc::internal, error.what());
+    tailrace::agree(comm.raw(), &wrapped);
+    throw;
+  }
+  tailrace::agree(comm.raw(), nullptr);
+}
+
+class Round {
+ public:
+  Round(const Comm& comm, const bench::Arguments& args)
+      : comm_(comm),
+        folder_(args.text("dir", ".")),
+        problem_(args.text("problem", "")),
+        reads_(args.text("read", "no") == "yes"),
+        checks_(args.text("check", "yes") == "yes"),
+        pattern_(make(args, bench::make_pattern)),
+        tiny_(make(args, bench::make_tiny)),
+        data_(bench::expected_bytes(pattern_.runs)),
+        arrived_(data_.size()) {
+    hints_ = parse_hints(args.text("hints", ""));
+    int id = static_cast<int>(::getpid());
+    MPI_Bcast(&id, 1, MPI_INT, 0, comm.raw());
+    path_ = folder_ + "/tailrace_bench_io_" + std::to_string(id);
+    together(comm, [&] {
+      if (comm.rank() == 0) std::filesystem::create_directories(folder_);
+    });
+  }
+
+  /// Warms every way up, drops those that do not apply, and measures the others in turn.
+  void run(const bench::Arguments& args) {
+    std::vector<Way> ways = chosen_ways(args.text("ways", ""));
+    if (args.text("warmup", "yes") == "yes") {
+      std::erase_if(ways, [&](const Way& way) { return !succeeds(way, tiny_, false); });
+    }
+    if (ways.empty()) return;
+    const auto turn = static_cast<std::size_t>(args.number("round", 0)) * (1 + ways.size() / 3);
+    std::rotate(ways.begin(), ways.begin() + static_cast<std::ptrdiff_t>(turn % ways.size()),
+                ways.end());
+    for (const auto& way : ways) succeeds(way, pattern_, true);
+  }
+
+  /// Rank 0 alone drives the device; meant for one rank.
+  void run_limit() {
+    if (comm_.rank() == 0) {
+      bench::Limit limit(path_, pattern_.total_bytes);
+      for (const auto& setting : bench::limit_settings(path_)) {
+        const double seconds = limit.write_s(setting);
+        print_limit(setting, limit, "", seconds);
+        if (reads_) print_limit(setting, limit, ", reading", limit.read_s(setting));
+      }
+    }
+    MPI_Barrier(comm_.raw());
+  }
+
+ private:
+  template <class Make>
+  Pattern make(const bench::Arguments& args, Make make_one) const {
+    return make_one(parse_request(args), comm_.rank(), comm_.num_ranks());
+  }
+
+  static std::vector<Way> chosen_ways(const std::string& names) {
+    std::vector<Way> ways;
+    const auto wanted = split(names, ';');
+    for (auto& way : bench::all_ways()) {
+      const bool named = std::find(wanted.begin(), wanted.end(), way.name) != wanted.end();
+      if (named || (names.empty() && way.family != "test")) ways.push_back(way);
+    }
+    return ways;
+  }
+
+  /// One operation of `way`; what failed is printed in place of figures.
+  bool succeeds(const Way& way, const Pattern& pattern, bool counts) {
+    const Job job{comm_, pattern, path_, hints_};
+    bool done = false;
+    try {
+      operate(way, job, counts);
+      done = true;
+    } catch (const Error& error) {
+      if (comm_.rank() == 0) print_failure(way, error);
+    }
+    remove_files();
+    return done;
+  }
+
+  void operate(const Way& way, const Job& job, bool counts) {
+    std::unique_ptr<bench::Method> method;
+    together(comm_, [&] { method = way.make(job); });
+    const auto tiny = counts ? std::vector<std::byte>() : bench::expected_bytes(job.pattern.runs);
+    const auto& data = counts ? data_ : tiny;
+    const double write_s = seconds([&] { method->write(data.data()); });
+    const auto write_cost = method->statistics();
+    if (checks_) check_size(*method, job);
+    if (counts) arrived_.assign(data.size(), std::byte{0});
+    if (reads_ && counts) {
+      bench::drop_from_cache(path_);
+      drop_pieces_from_cache();
+      const double read_s = seconds([&] { method->read(arrived_.data()); });
+      const auto read_cost = method->statistics();
+      check_data(data);
+      print(way, ", reading", read_s, read_cost, method->chosen());
+    } else if (checks_ && counts) {
+      together(comm_, [&] { read_back(*method, job); });
+      check_data(data);
+    }
+    if (counts) print(way, "", write_s, write_cost, method->chosen());
+  }
+
+  template <class Action>
+  double seconds(Action action) {
+    double taken = 0;
+    MPI_Barrier(comm_.raw());
+    together(comm_, [&] {
+      const double start = bench::now_s();
+      action();
+      taken = bench::now_s() - start;
+    });
+    return bench::all_max(taken);
+  }
+
+  /// Reads what was written: by plain system calls where the file is plain, not by the way itself.
+  void read_back(bench::Method& method, const Job& job) {
+    if (!method.is_plain_file()) return method.read(arrived_.data());
+    for (const auto& way : bench::posix_ways()) {
+      if (way.name == "posix, a call a piece") way.make(job)->read(arrived_.data());
+    }
+  }
+
+  void check_size(const bench::Method& method, const Job& job) {
+    together(comm_, [&] {
+      if (comm_.rank() != 0 || !method.is_plain_file()) return;
+      const auto size = static_cast<std::ptrdiff_t>(std::filesystem::file_size(path_));
+      if (size == job.pattern.total_bytes) return;
+      throw Error(Errc::corrupt, "wrong result: the file has " + std::to_string(size) +
+                                     " bytes, expected " + std::to_string(job.pattern.total_bytes));
+    });
+  }
+
+  void check_data(const std::vector<std::byte>& data) {
+    together(comm_, [&] {
+      const auto differs = std::mismatch(data.begin(), data.end(), arrived_.begin()).first;
+      if (differs == data.end()) return;
+      throw Error(Errc::corrupt, "wrong result: byte " + std::to_string(differs - data.begin()) +
+                                     " of the rank's data is wrong in the file");
+    });
+  }
+
+  std::vector<std::filesystem::path> files() const {
+    const std::string start = std::filesystem::path(path_).filename().string();
+    std::vector<std::filesystem::path> found;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
+      if (entry.path().filename().string().rfind(start, 0) == 0) found.push_back(entry.path());
+    }
+    return found;
+  }
+  void drop_pieces_from_cache() const {
+    for (const auto& file : files()) bench::drop_from_cache(file.string());
+    MPI_Barrier(comm_.raw());
+  }
+  /// Also has the file system finish the removal, which is not the next one's to pay.
+  void remove_files() const {
+    MPI_Barrier(comm_.raw());
+    if (comm_.rank() == 0) {
+      std::error_code ignored;
+      for (const auto& file : files()) std::filesystem::remove_all(file, ignored);
+      const int folder = ::open(folder_.c_str(), O_RDONLY | O_DIRECTORY);
+      if (folder >= 0) {
+        ::fsync(folder);
+        ::close(folder);
+      }
+    }
+    MPI_Barrier(comm_.raw());
+  }
+
+  void print(const Way& way, const std::string& phase, double taken,
+             const std::optional<tailrace::FileStatistics>& cost, const std::string& chosen) const {
+    if (comm_.rank() != 0) return;
+    JsonLine line;
+    line.text("entry", way.name)
+        .text("problem", problem_ + phase)
+        .text("family", way.family)
+        .flag("ours", way.family == "ours")
+        .flag("uses_mpi_io", way.uses_mpi_io)
+        .numbers("seconds", {taken})
+        .number("bytes", static_cast<double>(pattern_.total_bytes));
+    if (!chosen.empty()) line.text("chosen", plain(chosen));
+    if (cost) {
+      line.number("opens", static_cast<double>(cost->opens))
+          .number("writes", static_cast<double>(cost->writes))
+          .number("reads", static_cast<double>(cost->reads))
+          .number("bytes_written", static_cast<double>(cost->bytes_written))
+          .number("bytes_read", static_cast<double>(cost->bytes_read))
+          .number("locks", static_cast<double>(cost->locks))
+          .number("io_s", cost->io_s)
+          .number("move_s", cost->move_s);
+    }
+    line.print();
+  }
+  void print_failure(const Way& way, const Error& error) const {
+    const bool applies = error.code() != Errc::invalid_input;
+    JsonLine()
+        .text("entry", way.name)
+        .text("problem", problem_)
+        .flag("ours", way.family == "ours")
+        .text(applies ? "failure" : "does_not_apply", plain(error.what()))
+        .print();
+  }
+  void print_limit(const bench::LimitSetting& setting, const bench::Limit& limit,
+                   const std::string& phase, double taken) const {
+    JsonLine()
+        .text("entry", setting.name())
+        .text("problem", problem_ + phase)
+        .text("family", "limit")
+        .flag("ours", false)
+        .numbers("seconds", {taken})
+        .number("bytes", static_cast<double>(limit.bytes()))
+        .print();
+  }
+
+  const Comm& comm_;
+  std::string folder_, problem_;
+  bool reads_, checks_;
+  Pattern pattern_, tiny_;
+  std::vector<std::byte> data_, arrived_;
+  tailrace::Hints hints_;
+  std::string path_;
+};
+
+void list_ways() {
+  for (const auto& way : bench::all_ways()) {
+    JsonLine()
+        .text("name", way.name)
+        .text("family", way.family)
+        .flag("uses_mpi_io", way.uses_mpi_io)
+        .print();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::Arguments args(argc, argv);
+  const std::string what = args.text("what", "round");
+  if (what == "list") {
+    list_ways();
+    return 0;
+  }
+  const bench::MpiProgram program(&argc, &argv);
+  try {
+    const Comm comm(MPI_COMM_WORLD);
+    Round round(comm, args);
+    if (what == "limit") {
+      round.run_limit();
+    } else {
+      round.run(args);
+    }
+  } catch (const std::exception& error) {
+    if (program.rank == 0) std::fprintf(stderr, "%s\n", error.what());
+    if (dynamic_cast<const Error*>(&error) == nullptr) MPI_Abort(MPI_COMM_WORLD, 1);
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io_way.hpp"
+
+#include <cerrno>
+#include <iterator>
+#include <utility>
+
+namespace bench {
+
+namespace {
+
+using tailrace::File;
+using tailrace::FileAccess;
+
+/// A program that uses tailrace::File.
+class Ours : public Method {
+ public:
+  Ours(const Job& job, const std::string& strategy, const std::string& back_end)
+      : job_(job), hints_(job.hints), part_(job.pattern.file_part()) {
+    if (strategy != "auto") hints_.set("strategy", strategy);
+    if (back_end != "auto") hints_.set("back_end", back_end);
+  }
+  void write(const std::byte* data) override {
+    file_.emplace(job_.comm, job_.path, FileAccess::write, hints_);
+    file_->write(part_, data);
+    file_->close();
+  }
+  void read(std::byte* data) override {
+    file_.emplace(job_.comm, job_.path, FileAccess::read, hints_);
+    file_->read(part_, data);
+    file_->close();
+  }
+  bool is_plain_file() const override {
+    return setting("strategy") != "file_per_rank" && setting("back_end") != "hdf5";
+  }
+  std::optional<tailrace::FileStatistics> statistics() override {
+    return file_->total_statistics();
+  }
+  std::string chosen() const override { return setting("strategy") + ", " + setting("back_end"); }
+
+ private:
+  std::string setting(const std::string& name) const {
+    for (const auto& value : file_->settings()) {
+      if (value.name == name) return value.value;
+    }
+    return "";
+  }
+  const Job& job_;
+  tailrace::Hints hints_;
+  tailrace::FilePart part_;
+  std::optional<File> file_;
+};
+
+Way make_ours(const std::string& strategy, const std::string& back_end) {
+  const bool is_auto = strategy == "auto";
+  const std::string name = is_auto ? "tailrace" : "tailrace " + strategy + ", " + back_end;
+  return {name, "ours", back_end == "mpiio" || back_end == "hdf5",
+          [strategy, back_end](const Job& job) {
+            return std::make_unique<Ours>(job, strategy, back_end);
+          }};
+}
+
+}  // namespace
+
+std::vector<Way> our_ways() {
+  std::vector<Way> ways{make_ours("auto", "auto")};
+  for (const auto& strategy : tailrace::file_strategies()) {
+    for (const auto& back_end : tailrace::file_back_ends()) {
+      if (!strategy.available || !back_end.available) continue;
+      ways.push_back(make_ours(std::string(strategy.name), std::string(back_end.name)));
+    }
+  }
+  return ways;
+}
+
+std::vector<Way> all_ways() {
+  std::vector<Way> ways;
+  for (auto make : {our_ways, mpiio_ways, hdf5_ways, posix_ways}) {
+    auto more = make();
+    std::move(more.begin(), more.end(), std::back_inserter(ways));
+  }
+  return ways;
+}
+
+void fail_errno(const std::string& doing, const std::string& path) {
+  const int number = errno;
+  throw tailrace::Error(tailrace::Errc::io,
+                        "cannot " + doing + " " + path + " (errno " + std::to_string(number) + ")",
+                        number);
+}
+
+}  // namespace bench
