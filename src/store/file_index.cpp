@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/file_index.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <optional>
 #include <sstream>
@@ -19,233 +19,277 @@
 namespace tailrace::store {
 namespace {
 
-Hdf5Handle open_file(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) {
-    throw Error(Errc::io,
-                fmt::format("cannot open {}: {} (errno {})", path, std::strerror(errno), errno),
-                errno);
-  }
-  close(fd);
-  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (file < 0) {
-    throw Error(Errc::corrupt, fmt::format("{} is not a whole HDF5 file (damaged, cut short, or of "
-                                           "another format)",
-                                           path));
-  }
-  return {file, H5Fclose, path};
-}
-
 std::optional<ItemType> item_type(hid_t type) {
   const auto kind = H5Tget_class(type);
   const auto size = H5Tget_size(type);
-  if (kind == H5T_FLOAT && size == 4) return ItemType::float32;
-  if (kind == H5T_FLOAT && size == 8) return ItemType::float64;
-  if (kind == H5T_INTEGER && size == 4) return ItemType::int32;
-  if (kind == H5T_INTEGER && size == 8) return ItemType::int64;
-  return std::nullopt;
+  if (kind == H5T_FLOAT) return size <= 4 ? ItemType::float32 : ItemType::float64;
+  if (kind != H5T_INTEGER) return std::nullopt;
+  // Unsigned numbers of 4 bytes need 8; of those of 8 bytes, the upper half cannot be read.
+  const auto needed = H5Tget_sign(type) == H5T_SGN_NONE ? 2 * size : size;
+  return needed <= 4 ? ItemType::int32 : ItemType::int64;
 }
 
-// Where the bytes can be read without HDF5: contiguous, in this file, in this machine's form.
-std::ptrdiff_t plain_offset(hid_t dataset, hid_t type, ItemType item) {
+std::string class_name(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_STRING:
+      return "text";
+    case H5T_COMPOUND:
+      return "compound items";
+    case H5T_ENUM:
+      return "items of an enumeration";
+    default:
+      return "items that are not numbers";
+  }
+}
+
+bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
+
+// HDF5 fills what a missing source of a virtual dataset would give; a reader wants to know.
+std::string missing_source(hid_t create, const std::string& path) {
+  std::size_t count = 0;
+  if (H5Pget_virtual_count(create, &count) < 0) return {};
+  const auto slash = path.find_last_of('/');
+  const auto folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  for (std::size_t i = 0; i < count; ++i) {
+    const auto bytes = H5Pget_virtual_filename(create, i, nullptr, 0);
+    std::string name(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)), '\0');
+    H5Pget_virtual_filename(create, i, name.data(), name.size() + 1);
+    if (name.empty() || name == "." || name.find('%') != std::string::npos) continue;
+    const bool absolute = name.front() == '/';
+    if (!exists(absolute ? name : folder + name) && !exists(name)) return name;
+  }
+  return {};
+}
+
+std::string missing_external(hid_t create) {
+  const int count =
+      std::getenv("HDF5_EXTFILE_PREFIX") == nullptr ? H5Pget_external_count(create) : 0;
+  for (int i = 0; i < count; ++i) {
+    std::string name(4096, '\0');
+    H5Pget_external(create, static_cast<unsigned>(i), name.size(), name.data(), nullptr, nullptr);
+    name.resize(std::min(name.find('\0'), name.size()));
+    if (!exists(name)) return name;
+  }
+  return {};
+}
+
+// Where the data lies: directly readable if contiguous, in this file, in this machine's form.
+void add_storage(hid_t dataset, hid_t type, const std::string& path, FileIndex::Entry& entry) {
   const Hdf5Handle create(H5Dget_create_plist(dataset), H5Pclose, "dataset creation list");
-  if (H5Pget_layout(create.id()) != H5D_CONTIGUOUS || H5Pget_external_count(create.id()) != 0 ||
-      H5Tequal(type, native_type(item)) <= 0) {
-    return -1;
+  switch (H5Pget_layout(create.id())) {
+    case H5D_VIRTUAL:
+      entry.missing = missing_source(create.id(), path);
+      return;
+    case H5D_CHUNKED: {
+      hsize_t chunk[max_dims] = {};
+      const int dims = H5Pget_chunk(create.id(), max_dims, chunk);
+      entry.chunk.assign(chunk, chunk + std::max(dims, 0));
+      return;
+    }
+    case H5D_CONTIGUOUS:
+      break;
+    default:
+      return;
   }
+  entry.missing = missing_external(create.id());
+  if (H5Pget_external_count(create.id()) != 0) return;
+  if (H5Tequal(type, native_type(entry.type)) <= 0) return;
   const haddr_t offset = H5Dget_offset(dataset);
-  return offset == HADDR_UNDEF ? -1 : static_cast<std::ptrdiff_t>(offset);
+  if (offset != HADDR_UNDEF) entry.offset = static_cast<std::ptrdiff_t>(offset);
 }
 
-void add_entry(hid_t file, const std::string& name, FileIndex& index) {
-  const Hdf5Handle dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), H5Dclose, "open " + name);
-  const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose, "type of " + name);
-  const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose, "space of " + name);
-  const auto item = item_type(type.id());
-  const int num_dims = H5Sget_simple_extent_ndims(space.id());
-  if (!item || num_dims < 1 || num_dims > max_dims) return;
-  hsize_t extents[max_dims] = {};
-  H5Sget_simple_extent_dims(space.id(), extents, nullptr);
-  FileIndex::Entry entry;
-  entry.name = name;
-  entry.type = *item;
-  entry.extents.assign(extents, extents + num_dims);
-  entry.offset = plain_offset(dataset.id(), type.id(), *item);
-  entry.scale = H5DSis_scale(dataset.id()) > 0;
-  if (entry.scale && num_dims == 1) {
-    entry.values.resize(static_cast<std::size_t>(extents[0]));
-    check_hdf5(H5Dread(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                       entry.values.data()),
-               "read " + name);
-  }
-  index.entries.push_back(std::move(entry));
+// Coordinates are small and are read at once.
+void add_values(hid_t dataset, FileIndex::Entry& entry) {
+  entry.values.resize(static_cast<std::size_t>(entry.extents[0]));
+  check_hdf5(
+      H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, entry.values.data()),
+      "read " + entry.name);
 }
 
-herr_t collect_name(hid_t, const char* name, const H5L_info_t* info, void* names) {
-  if (info->type == H5L_TYPE_HARD)
-    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-  return 0;
-}
-
-void add_entries(hid_t file, FileIndex& index) {
-  std::vector<std::string> names;
-  check_hdf5(H5Literate(file, H5_INDEX_NAME, H5_ITER_INC, nullptr, collect_name, &names), "list");
-  for (const auto& name : names) {
+class Walk {
+ public:
+  Walk(hid_t file, const std::string& path, FileIndex& index)
+      : file_(file), path_(path), index_(index) {
     H5O_info_t info{};
-    check_hdf5(H5Oget_info_by_name2(file, name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT),
-               "look at " + name);
-    if (info.type == H5O_TYPE_DATASET) add_entry(file, name, index);
+    check_hdf5(H5Oget_info2(file, &info, H5O_INFO_BASIC), "look at the root group");
+    fileno_ = info.fileno;
+    std::vector<Link> links;
+    check_hdf5(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, note_link, &links), "list");
+    for (const auto& link : links) visit(link);
   }
-}
 
-void add_pieces(hid_t file, FileIndex& index) {
-  if (H5Lexists(file, "tailrace", H5P_DEFAULT) <= 0 ||
-      H5Lexists(file, "tailrace/checksums", H5P_DEFAULT) <= 0) {
-    return;
+ private:
+  struct Link {
+    std::string name;
+    bool hard;
+  };
+  static herr_t note_link(hid_t, const char* name, const H5L_info_t* info, void* links) {
+    static_cast<std::vector<Link>*>(links)->push_back({name, info->type == H5L_TYPE_HARD});
+    return 0;
   }
-  const Hdf5Handle table(H5Dopen2(file, "tailrace/checksums", H5P_DEFAULT), H5Dclose, "checksums");
-  const Hdf5Handle space(H5Dget_space(table.id()), H5Sclose, "space of checksums");
-  std::vector<ChecksumRow> rows(static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.id())) /
-                                4);
-  if (rows.empty()) return;
-  check_hdf5(H5Dread(table.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()),
-             "read checksums");
-  std::vector<std::string> names;
-  for (const auto& [name, value] : read_attributes(table.id())) {
-    if (name != "variables") continue;
-    std::istringstream lines(std::get<std::string>(value));
-    for (std::string line; std::getline(lines, line);) names.push_back(line);
+  void visit(const Link& link) {
+    if (link.name == "tailrace" || link.name.starts_with("tailrace/")) return;
+    H5O_info_t info{};
+    const auto found =
+        H5Oget_info_by_name2(file_, link.name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT);
+    if (found < 0 && !link.hard) return;  // leads nowhere
+    check_hdf5(found, "look at " + link.name);
+    if (info.type == H5O_TYPE_DATASET) add_entry(link.name, info.fileno == fileno_);
   }
-  for (const auto& row : rows) {
-    if (row.variable >= names.size()) throw Error(Errc::corrupt, "its checksum table is damaged");
-    for (auto& entry : index.entries) {
-      if (entry.name == names[row.variable]) entry.pieces.push_back(row);
+  void refuse(const std::string& name, const std::string& why) {
+    index_.refused.emplace_back(name, why);
+  }
+  void add_entry(const std::string& name, bool in_this_file) {
+    const Hdf5Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose, "open " + name);
+    const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose, "type of " + name);
+    const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose, "space of " + name);
+    const auto item = item_type(type.id());
+    const int num_dims = H5Sget_simple_extent_ndims(space.id());
+    if (!item) {
+      return refuse(name, fmt::format("holds {}; only integers and floating-point numbers are read",
+                                      class_name(type.id())));
+    }
+    if (num_dims > max_dims) {
+      return refuse(name,
+                    fmt::format("has {} dimensions; at most {} are supported", num_dims, max_dims));
+    }
+    if (H5Sget_simple_extent_type(space.id()) == H5S_NULL) return refuse(name, "holds nothing");
+    hsize_t extents[max_dims] = {1};
+    H5Sget_simple_extent_dims(space.id(), extents, nullptr);
+    FileIndex::Entry entry;
+    entry.name = name;
+    entry.type = *item;
+    entry.extents.assign(extents, extents + std::max(num_dims, 1));
+    add_storage(dataset.id(), type.id(), path_, entry);
+    if (!in_this_file) entry.offset = -1;
+    entry.scale = H5DSis_scale(dataset.id()) > 0;
+    if (entry.scale && num_dims == 1) add_values(dataset.id(), entry);
+    index_.entries.push_back(std::move(entry));
+  }
+
+  hid_t file_;
+  const std::string& path_;
+  FileIndex& index_;
+  unsigned long fileno_ = 0;
+};
+
+// A table of unsigned 64-bit numbers, and the names of the variables that its rows are about.
+template <class Row>
+struct Table {
+  Table(hid_t file, const char* name) {
+    if (H5Lexists(file, "tailrace", H5P_DEFAULT) <= 0 || H5Lexists(file, name, H5P_DEFAULT) <= 0) {
+      return;
+    }
+    const Hdf5Handle table(H5Dopen2(file, name, H5P_DEFAULT), H5Dclose, name);
+    const Hdf5Handle space(H5Dget_space(table.id()), H5Sclose, name);
+    constexpr hsize_t columns = sizeof(Row) / sizeof(std::uint64_t);
+    hsize_t extents[2] = {0, columns};
+    if (H5Sget_simple_extent_ndims(space.id()) != 2) fail();
+    H5Sget_simple_extent_dims(space.id(), extents, nullptr);
+    if (extents[1] != columns) fail();
+    rows.resize(static_cast<std::size_t>(extents[0]));
+    if (!rows.empty()) {
+      check_hdf5(H5Dread(table.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()),
+                 std::string("read ") + name);
+    }
+    for (const auto& [key, value] : read_attributes(table.id())) {
+      if (key != "variables" || !std::holds_alternative<std::string>(value)) continue;
+      std::istringstream lines(std::get<std::string>(value));
+      for (std::string line; std::getline(lines, line);) names.push_back(line);
     }
   }
+  [[noreturn]] static void fail() { throw Error(Errc::corrupt, "its checksum table is damaged"); }
+  /// Gives each entry its rows.
+  void deal(FileIndex& index, std::vector<Row> FileIndex::Entry::*rows_of) const {
+    std::vector<FileIndex::Entry*> entries(names.size(), nullptr);
+    for (std::size_t v = 0; v < names.size(); ++v) {
+      for (auto& entry : index.entries) {
+        if (entry.name == names[v]) entries[v] = &entry;
+      }
+    }
+    for (const auto& row : rows) {
+      if (row.variable >= entries.size() || entries[row.variable] == nullptr) fail();
+      (entries[row.variable]->*rows_of).push_back(row);
+    }
+  }
+  std::vector<Row> rows;
+  std::vector<std::string> names;
+};
+
+[[noreturn]] void fail_table(const FileIndex::Entry& entry, std::uint64_t at) {
+  throw Error(Errc::corrupt,
+              fmt::format("its checksum table is damaged at byte {} of {}", at, entry.name));
 }
 
 // The pieces of each variable must cover it without gap, or the table cannot be trusted.
-void check_pieces(const FileIndex& index) {
-  for (const auto& entry : index.entries) {
-    if (entry.pieces.empty()) continue;
-    auto bytes = static_cast<std::uint64_t>(item_bytes(entry.type));
-    for (const auto extent : entry.extents) bytes *= static_cast<std::uint64_t>(extent);
-    std::uint64_t at = 0;
-    for (const auto& piece : entry.pieces) {
-      if (piece.offset != at || piece.bytes == 0) break;
-      at += piece.bytes;
+void check_pieces(FileIndex::Entry& entry) {
+  std::ranges::sort(entry.pieces, {}, &ChecksumRow::offset);
+  const auto item = static_cast<std::uint64_t>(item_bytes(entry.type));
+  const auto bytes = item * static_cast<std::uint64_t>(whole_box(entry).num_items());
+  std::uint64_t at = 0;
+  for (const auto& piece : entry.pieces) {
+    const bool whole_items = piece.bytes % item == 0 && piece.bytes <= bytes - at;
+    if (piece.offset != at || piece.bytes == 0 || !whole_items) fail_table(entry, at);
+    at += piece.bytes;
+  }
+  if (at != bytes) fail_table(entry, at);
+}
+
+// Boxes must lie inside and hold as many items as the variable. Boxes that overlap are found when
+// they are read, as one of them then has another checksum.
+void check_boxes(FileIndex::Entry& entry) {
+  std::ranges::sort(entry.boxes, {}, &BoxRow::start);
+  const auto whole = whole_box(entry);
+  std::ptrdiff_t items = 0;
+  for (const auto& row : entry.boxes) {
+    for (std::size_t d = 0; d < static_cast<std::size_t>(whole.num_dims); ++d) {
+      const auto extent = static_cast<std::uint64_t>(whole.extents[d]);
+      const bool inside = row.start[d] < extent && row.extents[d] <= extent - row.start[d];
+      if (!inside || row.extents[d] == 0) fail_table(entry, 0);
     }
-    if (at != bytes) {
-      throw Error(Errc::corrupt,
-                  fmt::format("its checksum table is damaged at byte {} of {}", at, entry.name));
-    }
+    items += box_of(row, whole.num_dims).num_items();
+  }
+  if (items != whole.num_items()) fail_table(entry, 0);
+}
+
+void add_checksums(hid_t file, FileIndex& index) {
+  Table<ChecksumRow>(file, "tailrace/checksums").deal(index, &FileIndex::Entry::pieces);
+  Table<BoxRow>(file, "tailrace/boxes").deal(index, &FileIndex::Entry::boxes);
+  for (auto& entry : index.entries) {
+    if (!entry.pieces.empty()) check_pieces(entry);
+    if (!entry.boxes.empty()) check_boxes(entry);
   }
 }
 
-/// Plain values to bytes and back, in one order for both: `visit` names each value once.
-class Packer {
- public:
-  template <class T>
-  requires std::is_trivially_copyable_v<T>
-  void operator()(T& value) { raw(&value, sizeof(T)); }
-  void operator()(std::string& text) { items(text); }
-  template <class T>
-  void operator()(std::vector<T>& values) {
-    if constexpr (std::is_trivially_copyable_v<T>) {
-      items(values);
-    } else {
-      auto count = values.size();
-      (*this)(count);
-      values.resize(count);
-      for (auto& value : values) visit(value);
-    }
-  }
-  void visit(FileIndex::Entry& entry) {
-    (*this)(entry.name);
-    (*this)(entry.type);
-    (*this)(entry.extents);
-    (*this)(entry.offset);
-    (*this)(entry.scale);
-    (*this)(entry.values);
-    (*this)(entry.pieces);
-  }
-  void visit(std::pair<std::string, AttributeValue>& attribute) {
-    (*this)(attribute.first);
-    auto kind = attribute.second.index();
-    (*this)(kind);
-    if (unpacking) {
-      if (kind == 0) attribute.second = std::int64_t{};
-      if (kind == 1) attribute.second = double{};
-      if (kind == 2) attribute.second = std::string{};
-      if (kind == 3) attribute.second = std::vector<double>{};
-    }
-    std::visit([this](auto& value) { (*this)(value); }, attribute.second);
-  }
-  std::vector<char> bytes;
-  bool unpacking = false;
-
- private:
-  template <class Container>
-  void items(Container& values) {
-    auto count = values.size();
-    (*this)(count);
-    values.resize(count);
-    raw(values.data(), count * sizeof(values[0]));
-  }
-  void raw(void* value, std::size_t count) {
-    if (count == 0) return;
-    if (unpacking) {
-      std::memcpy(value, bytes.data() + at_, count);
-      at_ += count;
-    } else {
-      const auto* from = static_cast<const char*>(value);
-      bytes.insert(bytes.end(), from, from + count);
-    }
-  }
-  std::size_t at_ = 0;
-};
-
 }  // namespace
+
+Box whole_box(const FileIndex::Entry& entry) {
+  Box box{static_cast<int>(entry.extents.size()), {}, {}};
+  std::ranges::copy(entry.extents, box.extents.begin());
+  return box;
+}
+
+Box box_of(const BoxRow& row, int num_dims) {
+  Box box{num_dims, {}, {}};
+  for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) {
+    box.start[d] = static_cast<std::ptrdiff_t>(row.start[d]);
+    box.extents[d] = static_cast<std::ptrdiff_t>(row.extents[d]);
+  }
+  return box;
+}
 
 FileIndex index_file(const std::string& path) {
   const QuietHdf5 quiet;
-  const auto file = open_file(path);
+  const auto file = open_hdf5_file(path);
   FileIndex index;
   try {
-    add_entries(file.id(), index);
+    const Walk walk(file.id(), path, index);
     index.attributes = read_attributes(file.id());
-    add_pieces(file.id(), index);
-    check_pieces(index);
+    add_checksums(file.id(), index);
   } catch (const Error& error) {
     throw Error(Errc::corrupt, fmt::format("{} is damaged: {}", path, error.what()));
   }
   return index;
-}
-
-void share_index(const Comm& comm, FileIndex& index) {
-  Packer packer;
-  if (comm.rank() == 0) {
-    packer(index.entries);
-    packer(index.attributes);
-  }
-  auto count = static_cast<std::ptrdiff_t>(packer.bytes.size());
-  check_mpi(MPI_Bcast(&count, 1, MPI_AINT, 0, comm.raw()));
-  packer.bytes.resize(static_cast<std::size_t>(count));
-  check_mpi(MPI_Bcast(packer.bytes.data(), to_int(count), MPI_CHAR, 0, comm.raw()));
-  if (comm.rank() == 0) return;
-  packer.unpacking = true;
-  packer(index.entries);
-  packer(index.attributes);
-}
-
-void read_dataset(const std::string& path, const std::string& name, ItemType type, void* data) {
-  const QuietHdf5 quiet;
-  const auto file = open_file(path);
-  const Hdf5Handle dataset(H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose,
-                           "open " + name);
-  if (H5Dread(dataset.id(), native_type(type), H5S_ALL, H5S_ALL, H5P_DEFAULT, data) < 0) {
-    throw Error(Errc::corrupt, fmt::format("{}: dataset {} cannot be read", path, name));
-  }
 }
 
 }  // namespace tailrace::store

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/file_image.hpp"
@@ -14,17 +15,28 @@ namespace tailrace::store {
 /// What a file holds and where: enough to read it without HDF5.
 struct FileIndex {
   struct Entry {
-    std::string name;
+    std::string name;  ///< path from the root group, "group/var"
     ItemType type = ItemType::float64;
-    std::vector<std::ptrdiff_t> extents;
-    std::ptrdiff_t offset = -1;       ///< of the data in the file; -1: only HDF5 can read it
-    bool scale = false;               ///< a coordinate
-    std::vector<double> values;       ///< of a coordinate
-    std::vector<ChecksumRow> pieces;  ///< by offset; empty if the file has no checksums
+    std::vector<std::ptrdiff_t> extents;  ///< of a scalar: {1}
+    std::ptrdiff_t offset = -1;           ///< of the data in the file; -1: only HDF5 can read it
+    std::vector<std::ptrdiff_t> chunk;    ///< of chunked data; else empty
+    bool scale = false;                   ///< a coordinate
+    std::vector<double> values;           ///< of a coordinate
+    std::string missing;                  ///< a file that holds a part of the data and is not there
+    std::vector<ChecksumRow> pieces;      ///< by offset; if the file has such checksums
+    std::vector<BoxRow> boxes;            ///< by start; if the file has such checksums
   };
   std::vector<Entry> entries;
+  /// Datasets that cannot be read, and why: "has 6 dimensions, at most 5 are supported".
+  std::vector<std::pair<std::string, std::string>> refused;
   Attributes attributes;  ///< of the file
 };
+
+/// The global extents as a box.
+Box whole_box(const FileIndex::Entry& entry);
+
+/// The box of a row, of which the first `num_dims` numbers count.
+Box box_of(const BoxRow& row, int num_dims);
 
 /// Looks into `path` on this rank. Throws `Errc::io` (errno) if it cannot be opened,
 /// `Errc::corrupt` if it is not a whole HDF5 file. Local.
@@ -32,8 +44,5 @@ FileIndex index_file(const std::string& path);
 
 /// Gives rank 0's index to all. Collective, blocking.
 void share_index(const Comm& comm, FileIndex& index);
-
-/// Reads a whole dataset through HDF5 (chunked, compressed, foreign byte order) as `type`. Local.
-void read_dataset(const std::string& path, const std::string& name, ItemType type, void* data);
 
 }  // namespace tailrace::store

@@ -46,6 +46,10 @@ class QuietHdf5 {
 
 hid_t native_type(ItemType type);
 
+/// Opens a file to read. Throws `Errc::io` (errno) if it cannot be opened, `Errc::corrupt` if it is
+/// not a whole HDF5 file.
+Hdf5Handle open_hdf5_file(const std::string& path);
+
 /// Writes `attributes` to an object. `Errc::io` on failure.
 void write_attributes(hid_t object, const Attributes& attributes);
 /// Writes one string attribute of fixed length.

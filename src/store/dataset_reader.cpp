@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/dataset_reader.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "file/part.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::store {
+
+ReadFile::ReadFile(const Comm& comm, std::string path, file::Settings settings)
+    : comm_(comm), path_(std::move(path)), settings_(std::move(settings)) {}
+
+file::BackEnd& ReadFile::open() {
+  if (!back_end_) {
+    back_end_ = file::open_posix({comm_, path_, FileAccess::read, settings_, statistics_});
+  }
+  return *back_end_;
+}
+
+std::string Damage::describe(const std::string& dataset) const {
+  auto text = fmt::format("dataset {}, box {}", dataset, box.describe());
+  if (bytes.count > 0) text += fmt::format(", bytes {} to {}", bytes.start, bytes.end() - 1);
+  if (file_offset >= 0) text += fmt::format(" (file offset {})", file_offset);
+  return text;
+}
+
+void DatasetReader::read(std::span<const std::ptrdiff_t> units, std::vector<std::byte>& data) {
+  std::ptrdiff_t bytes = 0;
+  for (const auto unit : units) bytes += units_.bytes(unit);
+  data.resize(static_cast<std::size_t>(bytes));
+  if (units.empty()) return;
+  const auto boxes = units_.boxes(units);
+  if (entry_.offset >= 0) return read_direct(boxes, data.data());
+  auto* at = data.data();
+  for (const auto& box : boxes) {
+    read_by_hdf5(box, at);
+    at += box.num_items() * item_bytes(entry_.type);
+  }
+}
+
+void DatasetReader::read_direct(std::span<const Box> boxes, std::byte* data) {
+  const FileArray array{entry_.offset, entry_.extents, item_bytes(entry_.type)};
+  const auto part = FilePart::boxes(array, boxes, Memory::dense(boxes));
+  try {
+    file_.open().read(part.data().segments(), data, true);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("{} (dataset {})", error.what(), entry_.name),
+                error.sys_errno());
+  }
+}
+
+namespace {
+
+H5T_conv_ret_t stop_at_overflow(H5T_conv_except_t kind, hid_t, hid_t, void*, void*, void* seen) {
+  if (kind != H5T_CONV_EXCEPT_RANGE_HI && kind != H5T_CONV_EXCEPT_RANGE_LOW) {
+    return H5T_CONV_UNHANDLED;
+  }
+  *static_cast<bool*>(seen) = true;
+  return H5T_CONV_ABORT;
+}
+
+// The file space with `box` selected.
+Hdf5Handle select(hid_t dataset, const Box& box) {
+  Hdf5Handle space(H5Dget_space(dataset), H5Sclose, "space of a dataset");
+  if (H5Sget_simple_extent_ndims(space.id()) == 0) return space;  // a scalar
+  hsize_t start[max_dims] = {}, count[max_dims] = {};
+  std::copy_n(box.start.begin(), max_dims, start);
+  std::copy_n(box.extents.begin(), max_dims, count);
+  check_hdf5(H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start, nullptr, count, nullptr),
+             "select a box");
+  return space;
+}
+
+}  // namespace
+
+void DatasetReader::read_by_hdf5(const Box& box, std::byte* data) {
+  auto& statistics = file_.statistics();
+  const double start_s = now_s();
+  if (!dataset_) {
+    quiet_.emplace();
+    hdf5_file_.emplace(open_hdf5_file(file_.path()));
+    dataset_.emplace(H5Dopen2(hdf5_file_->id(), entry_.name.c_str(), H5P_DEFAULT), H5Dclose,
+                     "open " + entry_.name);
+    ++statistics.opens;
+  }
+  const auto space = select(dataset_->id(), box);
+  const auto items = static_cast<hsize_t>(box.num_items());
+  const Hdf5Handle memory(H5Screate_simple(1, &items, nullptr), H5Sclose, "space in memory");
+  const Hdf5Handle transfer(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "transfer list");
+  bool overflow = false;
+  // Only unsigned numbers of 8 bytes can be too large; rounding is what floating point does.
+  if (entry_.type == ItemType::int64) {
+    check_hdf5(H5Pset_type_conv_cb(transfer.id(), stop_at_overflow, &overflow), "set conversion");
+  }
+  const auto status = H5Dread(dataset_->id(), native_type(entry_.type), memory.id(), space.id(),
+                              transfer.id(), data);
+  ++statistics.reads;
+  statistics.bytes_read += box.num_items() * item_bytes(entry_.type);
+  statistics.io_s += now_s() - start_s;
+  if (overflow) {
+    throw Error(Errc::invalid_input,
+                fmt::format("{}: dataset {}, box {} holds an unsigned number of 2^63 or more, "
+                            "which does not fit int64",
+                            file_.path(), entry_.name, box.describe()));
+  }
+  if (status < 0) {
+    throw Error(Errc::corrupt,
+                fmt::format("{}: dataset {}, box {} cannot be read (damaged, cut short, or packed "
+                            "by a filter that is not installed)",
+                            file_.path(), entry_.name, box.describe()));
+  }
+}
+
+Damage DatasetReader::damage_of(std::ptrdiff_t unit) const {
+  Damage damage;
+  damage.box = units_.bounds(unit);
+  const auto item = item_bytes(entry_.type);
+  std::ptrdiff_t first = 0;
+  for (std::size_t d = 0; d < entry_.extents.size(); ++d) {
+    first = first * entry_.extents[d] + damage.box.start[d];
+  }
+  if (units_.are_runs()) {
+    const auto run = units_.run(unit);
+    damage.bytes = {run.start * item, run.count * item};
+    first = run.start;
+  }
+  if (entry_.offset >= 0) damage.file_offset = entry_.offset + first * item;
+  return damage;
+}
+
+std::vector<Damage> DatasetReader::check(std::span<const std::ptrdiff_t> units,
+                                         std::span<const std::byte> data) const {
+  std::vector<Damage> found;
+  std::ptrdiff_t at = 0;
+  for (const auto unit : units) {
+    const auto bytes = units_.bytes(unit);
+    const auto expected = units_.checksum(unit);
+    if (expected && XXH3_64bits(data.data() + at, static_cast<std::size_t>(bytes)) != *expected) {
+      found.push_back(damage_of(unit));
+    }
+    at += bytes;
+  }
+  return found;
+}
+
+}  // namespace tailrace::store

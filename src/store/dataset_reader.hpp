@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "file/back_end.hpp"
+#include "file/settings.hpp"
+#include "store/file_index.hpp"
+#include "store/hdf5_handle.hpp"
+#include "store/read_plan.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/file.hpp"
+
+namespace tailrace::store {
+
+/// One rank's access to a file that it reads from: opened at the first read and kept open.
+class ReadFile {
+ public:
+  ReadFile(const Comm& comm, std::string path, file::Settings settings);
+  const std::string& path() const { return path_; }
+  file::BackEnd& open();
+  FileStatistics& statistics() { return statistics_; }
+
+ private:
+  const Comm& comm_;
+  std::string path_;
+  file::Settings settings_;
+  FileStatistics statistics_;
+  std::unique_ptr<file::BackEnd> back_end_;
+};
+
+/// What of a dataset does not match its checksum.
+struct Damage {
+  Box box;                          ///< the smallest that holds it
+  Range bytes{0, 0};                ///< of the dataset, if it is one run of it; else empty
+  std::ptrdiff_t file_offset = -1;  ///< of its first byte; -1 if it lies elsewhere
+  /// "dataset u, box [0:1, 0:9], bytes 0 to 71 (file offset 4096)"
+  std::string describe(const std::string& dataset) const;
+};
+
+/// Reads and checks units of one dataset, on one rank.
+class DatasetReader {
+ public:
+  /// Opens nothing yet. All arguments outlive it.
+  DatasetReader(ReadFile& file, const FileIndex::Entry& entry, const Units& units)
+      : file_(file), entry_(entry), units_(units) {}
+
+  /// Reads `units` into `data`, one after another, as items of the entry's type. Throws `Errc::io`,
+  /// or `Errc::corrupt` if the file ends before they do. Local.
+  void read(std::span<const std::ptrdiff_t> units, std::vector<std::byte>& data);
+  /// Those of `units`, just read into `data`, that do not match their checksums. Local.
+  std::vector<Damage> check(std::span<const std::ptrdiff_t> units,
+                            std::span<const std::byte> data) const;
+
+ private:
+  void read_direct(std::span<const Box> boxes, std::byte* data);
+  void read_by_hdf5(const Box& box, std::byte* data);
+  Damage damage_of(std::ptrdiff_t unit) const;
+
+  ReadFile& file_;
+  const FileIndex::Entry& entry_;
+  const Units& units_;
+  std::optional<QuietHdf5> quiet_;
+  std::optional<Hdf5Handle> hdf5_file_, dataset_;
+};
+
+}  // namespace tailrace::store
