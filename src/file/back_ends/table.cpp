@@ -15,6 +15,13 @@ bool always() { return true; }
 constexpr std::array back_ends{
     BackEndEntry{"posix", "pwritev and preadv, around the page cache where that pays", "always",
                  false, always, open_posix},
+    BackEndEntry{"uring", "io_uring: several requests in flight, written in the background",
+                 "built with liburing, on a kernel that allows io_uring", false, uring_available,
+                 open_uring},
+    BackEndEntry{"mpiio", "MPI-IO with hints, independent and collective", "always", true, always,
+                 open_mpiio},
+    BackEndEntry{"hdf5", "one dataset of parallel HDF5, independent and collective",
+                 "built with a parallel HDF5 of the same MPI", true, hdf5_available, open_hdf5},
 };
 
 std::array<FileMethodInfo, back_ends.size()> describe() {

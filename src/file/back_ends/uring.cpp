@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// io_uring (Linux 5.1): up to `queue_depth` requests of up to 4 MiB in flight, begun and left to
+// the kernel, so that the next buffer is filled while this one is written. Statistics count
+// requests, which are what would be system calls otherwise.
+#include "file/back_end.hpp"
+
+#if TAILRACE_HAVE_URING
+
+#include <cerrno>
+#include <deque>
+#include <vector>
+
+#include <liburing.h>
+
+#include "file/back_ends/descriptor.hpp"
+#include "file/back_ends/sieve.hpp"
+
+namespace tailrace::file {
+namespace {
+
+constexpr std::ptrdiff_t request_bytes = 4 << 20;
+constexpr int default_depth = 8;
+
+class Ring {
+ public:
+  explicit Ring(int entries, const std::string& path) {
+    const int status = io_uring_queue_init(static_cast<unsigned>(entries), &ring_, 0);
+    if (status < 0) fail_io("make an io_uring for", path, -status);
+  }
+  ~Ring() { io_uring_queue_exit(&ring_); }
+  Ring(const Ring&) = delete;
+  Ring& operator=(const Ring&) = delete;
+  io_uring* get() { return &ring_; }
+
+ private:
+  io_uring ring_{};
+};
+
+/// Segments still to be cut into requests. They are copied, as the caller's list may go.
+struct Job {
+  Job(std::span<const Segment> list, const std::byte* memory, const CallLimits& limits,
+      bool is_write)
+      : segments(list.begin(), list.end()), calls(segments, memory, limits), writing(is_write) {}
+  std::vector<Segment> segments;
+  Calls calls;
+  bool writing;
+};
+
+struct Request {
+  Call call;
+  std::vector<iovec> pieces;
+  bool writing = false;
+  bool busy = false;
+};
+
+class Uring final : public BackEnd {
+ public:
+  explicit Uring(const OpenRequest& request)
+      : file_(request, Sieve::writes(request.settings)),
+        settings_(request.settings),
+        sieve_(file_, settings_),
+        requests_(static_cast<std::size_t>(settings_.queue_depth > 0 ? settings_.queue_depth
+                                                                     : default_depth)),
+        ring_(static_cast<int>(requests_.size()), request.path) {}
+  // The kernel must be done with the memory before anyone frees it.
+  ~Uring() override { drain(); }
+
+  void write(std::span<const Segment> segments, const std::byte* memory, bool sieve) override {
+    if (sieve && Sieve::writes(settings_)) {
+      finish();
+      const AddTime time(file_.statistics().io_s);
+      sieve_.write(segments, memory);
+      return;
+    }
+    start_write(segments, memory);
+    finish();
+  }
+
+  void read(std::span<const Segment> segments, std::byte* memory, bool sieve) override {
+    finish();
+    if (sieve && Sieve::reads(settings_)) {
+      const AddTime time(file_.statistics().io_s);
+      sieve_.read(segments, memory);
+      return;
+    }
+    start(segments, memory, false);
+    finish();
+  }
+
+  void start_write(std::span<const Segment> segments, const std::byte* memory) override {
+    start(segments, memory, true);
+  }
+  void finish() override;
+
+  std::ptrdiff_t size() override { return file_.size(); }
+  void flush() override {
+    finish();
+    file_.flush();
+  }
+  void close() override {
+    finish();
+    file_.close();
+  }
+
+ private:
+  void start(std::span<const Segment> segments, const std::byte* memory, bool writing) {
+    const AddTime time(file_.statistics().io_s);
+    jobs_.emplace_back(segments, memory, limits(), writing);
+    submit_all();
+  }
+  CallLimits limits() const {
+    auto limits = file_.limits();
+    limits.bytes = limits.direct_bytes = request_bytes;
+    return limits;
+  }
+  void submit_all();
+  void submit(Request& request);
+  void complete(Request& request, int result);
+  void wait_for_one();
+  void abandon(int error);
+  void drain() noexcept;
+  void note(std::exception_ptr failure) {
+    if (!failure_) failure_ = std::move(failure);
+    jobs_.clear();
+  }
+
+  Descriptor file_;
+  const Settings& settings_;
+  Sieve sieve_;
+  std::vector<Request> requests_;
+  Ring ring_;
+  std::deque<Job> jobs_;
+  int in_flight_ = 0;
+  std::exception_ptr failure_;
+};
+
+void Uring::submit(Request& request) {
+  try {
+    const int fd =
+        request.writing ? file_.for_writing(request.call) : file_.for_reading(request.call);
+    auto* entry = io_uring_get_sqe(ring_.get());
+    const auto pieces = static_cast<unsigned>(request.call.pieces.size());
+    const auto offset = static_cast<std::uint64_t>(request.call.offset);
+    if (request.writing) {
+      io_uring_prep_writev(entry, fd, request.call.pieces.data(), pieces, offset);
+      ++file_.statistics().writes;
+    } else {
+      io_uring_prep_readv(entry, fd, request.call.pieces.data(), pieces, offset);
+      ++file_.statistics().reads;
+    }
+    io_uring_sqe_set_data(entry, &request);
+    request.busy = true;
+    ++in_flight_;
+  } catch (...) {
+    request.busy = false;
+    note(std::current_exception());
+  }
+}
+
+// Fills the free requests from the jobs, in order, and hands them to the kernel in one call.
+void Uring::submit_all() {
+  for (auto& request : requests_) {
+    while (!request.busy && !jobs_.empty()) {
+      auto& job = jobs_.front();
+      if (!job.calls.next(request.call)) {
+        jobs_.pop_front();
+        continue;
+      }
+      request.pieces.assign(request.call.pieces.begin(), request.call.pieces.end());
+      request.call.pieces = request.pieces;
+      request.writing = job.writing;
+      submit(request);
+    }
+  }
+  io_uring_submit(ring_.get());
+}
+
+void Uring::complete(Request& request, int result) {
+  request.busy = false;
+  --in_flight_;
+  auto& call = request.call;
+  if (result == -EINVAL && call.direct) {
+    file_.refuse_direct();
+  } else if (result < 0 && result != -EINTR && result != -EAGAIN) {
+    fail_io(request.writing ? "write" : "read", file_.path(), -result);
+  } else if (result == 0) {
+    if (!request.writing) file_.fail_end(call.offset + call.bytes);
+    fail_io("write", file_.path(), ENOSPC);
+  } else if (result > 0) {
+    auto& sum = request.writing ? file_.statistics().bytes_written : file_.statistics().bytes_read;
+    sum += result;
+    consume(call, result);
+    call.direct = false;
+  }
+  if (call.bytes > 0) submit(request);
+}
+
+void Uring::wait_for_one() {
+  const int status = io_uring_submit_and_wait(ring_.get(), 1);
+  if (status < 0 && status != -EINTR && status != -EAGAIN && status != -EBUSY) {
+    abandon(-status);
+    return;
+  }
+  for (io_uring_cqe* entry = nullptr; io_uring_peek_cqe(ring_.get(), &entry) == 0;) {
+    auto& request = *static_cast<Request*>(io_uring_cqe_get_data(entry));
+    const int result = entry->res;
+    io_uring_cqe_seen(ring_.get(), entry);
+    try {
+      complete(request, result);
+    } catch (...) {
+      note(std::current_exception());
+    }
+  }
+}
+
+// The kernel takes nothing more from this ring, so nothing more will come back either.
+void Uring::abandon(int error) {
+  for (auto& request : requests_) request.busy = false;
+  in_flight_ = 0;
+  try {
+    fail_io("hand requests to io_uring for", file_.path(), error);
+  } catch (...) {
+    note(std::current_exception());
+  }
+}
+
+void Uring::finish() {
+  const AddTime time(file_.statistics().io_s);
+  while (in_flight_ > 0 || !jobs_.empty()) {
+    submit_all();
+    if (in_flight_ > 0) wait_for_one();
+  }
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+}
+
+void Uring::drain() noexcept {
+  jobs_.clear();
+  while (in_flight_ > 0) wait_for_one();
+}
+
+}  // namespace
+
+std::unique_ptr<BackEnd> open_uring(const OpenRequest& request) {
+  return std::make_unique<Uring>(request);
+}
+
+bool uring_available() {
+  static const bool available = [] {
+    io_uring ring{};
+    if (io_uring_queue_init(2, &ring, 0) < 0) return false;
+    io_uring_queue_exit(&ring);
+    return true;
+  }();
+  return available;
+}
+
+}  // namespace tailrace::file
+
+#else
+
+namespace tailrace::file {
+
+std::unique_ptr<BackEnd> open_uring(const OpenRequest&) {
+  throw Error(Errc::invalid_input, "this tailrace was built without liburing; use back end posix");
+}
+bool uring_available() { return false; }
+
+}  // namespace tailrace::file
+
+#endif
