@@ -2,7 +2,8 @@
 """The command line: one file a subcommand, listed in one table.
 
 To add one, write ``tailrace/cli/NAME.py`` with a function ``NAME`` (or ``NAME_`` if Python has
-a ``NAME`` of its own) whose parameters are typer's options, and add NAME to `COMMANDS`.
+a ``NAME`` of its own) whose parameters are typer's options, or a ``typer.Typer`` called NAME for
+a subcommand with subcommands, and add NAME to `COMMANDS`.
 """
 
 import importlib
@@ -14,7 +15,7 @@ import typer
 import tailrace
 from tailrace.errors import TailraceError
 
-COMMANDS = ("run", "report", "demo", "list", "bench")
+COMMANDS = ("run", "report", "demo", "list", "bench", "stripe")
 
 app = typer.Typer(
     name="tailrace",
@@ -46,7 +47,10 @@ for _name in COMMANDS:
         continue
     _module = importlib.import_module(f"tailrace.cli.{_name}")
     _function = getattr(_module, _name, None) or getattr(_module, f"{_name}_")
-    app.command(_name)(_function)
+    if isinstance(_function, typer.Typer):
+        app.add_typer(_function, name=_name)
+    else:
+        app.command(_name)(_function)
 
 
 def main() -> None:
