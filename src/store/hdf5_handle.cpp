@@ -126,6 +126,7 @@ std::string read_string(hid_t attribute, hid_t type) {
   std::string out(H5Tget_size(type), '\0');
   check_hdf5(H5Aread(attribute, type, out.data()), "read attribute");
   out.resize(std::min(out.find('\0'), out.size()));
+  if (H5Tget_strpad(type) == H5T_STR_SPACEPAD) out.resize(out.find_last_not_of(' ') + 1);
   return out;
 }
 
