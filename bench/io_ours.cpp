@@ -90,8 +90,10 @@ class Round {
       : comm_(comm),
         folder_(args.text("dir", ".")),
         problem_(args.text("problem", "")),
+        mpi_io_(args.text("mpi-io", "")),
         reads_(args.text("read", "no") == "yes"),
         checks_(args.text("check", "yes") == "yes"),
+        drops_(args.text("drop-cache", "yes") == "yes"),
         pattern_(make(args, bench::make_pattern)),
         tiny_(make(args, bench::make_tiny)),
         data_(bench::expected_bytes(pattern_.runs)),
@@ -171,8 +173,8 @@ class Round {
     if (checks_) check_size(*method, job);
     if (counts) arrived_.assign(data.size(), std::byte{0});
     if (reads_ && counts) {
-      bench::drop_from_cache(path_);
-      drop_pieces_from_cache();
+      drop_files_from_cache();
+      ::access((path_ + ".reading").c_str(), F_OK);  // a mark in a trace of system calls
       const double read_s = seconds([&] { method->read(arrived_.data()); });
       const auto read_cost = method->statistics();
       check_data(data);
@@ -200,7 +202,7 @@ class Round {
   void read_back(bench::Method& method, const Job& job) {
     if (!method.is_plain_file()) return method.read(arrived_.data());
     for (const auto& way : bench::posix_ways()) {
-      if (way.name == "posix, a call a piece") way.make(job)->read(arrived_.data());
+      if (way.name == "posix call a piece") way.make(job)->read(arrived_.data());
     }
   }
 
@@ -232,7 +234,8 @@ class Round {
     }
     return found;
   }
-  void drop_pieces_from_cache() const {
+  void drop_files_from_cache() const {
+    if (!drops_) return;
     for (const auto& file : files()) bench::drop_from_cache(file.string());
     MPI_Barrier(comm_.raw());
   }
@@ -251,15 +254,20 @@ class Round {
     MPI_Barrier(comm_.raw());
   }
 
+  /// The name of the way, and the MPI-IO that it runs on if it runs on one.
+  std::string label(const Way& way) const {
+    return way.name + (way.uses_mpi_io && !mpi_io_.empty() ? " " + mpi_io_ : "");
+  }
+
   void print(const Way& way, const std::string& phase, double taken,
              const std::optional<tailrace::FileStatistics>& cost, const std::string& chosen) const {
     if (comm_.rank() != 0) return;
     JsonLine line;
-    line.text("entry", way.name)
+    line.text("entry", label(way))
         .text("problem", problem_ + phase)
         .text("family", way.family)
         .flag("ours", way.family == "ours")
-        .flag("uses_mpi_io", way.uses_mpi_io)
+        .text("mpi_io", way.uses_mpi_io ? mpi_io_ : "")
         .numbers("seconds", {taken})
         .number("bytes", static_cast<double>(pattern_.total_bytes));
     if (!chosen.empty()) line.text("chosen", plain(chosen));
@@ -278,7 +286,7 @@ class Round {
   void print_failure(const Way& way, const Error& error) const {
     const bool applies = error.code() != Errc::invalid_input;
     JsonLine()
-        .text("entry", way.name)
+        .text("entry", label(way))
         .text("problem", problem_)
         .flag("ours", way.family == "ours")
         .text(applies ? "failure" : "does_not_apply", plain(error.what()))
@@ -297,8 +305,8 @@ class Round {
   }
 
   const Comm& comm_;
-  std::string folder_, problem_;
-  bool reads_, checks_;
+  std::string folder_, problem_, mpi_io_;
+  bool reads_, checks_, drops_;
   Pattern pattern_, tiny_;
   std::vector<std::byte> data_, arrived_;
   tailrace::Hints hints_;

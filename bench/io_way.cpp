@@ -36,7 +36,7 @@ class Ours : public Method {
   std::optional<tailrace::FileStatistics> statistics() override {
     return file_->total_statistics();
   }
-  std::string chosen() const override { return setting("strategy") + ", " + setting("back_end"); }
+  std::string chosen() const override { return setting("strategy") + "/" + setting("back_end"); }
 
  private:
   std::string setting(const std::string& name) const {
@@ -53,7 +53,7 @@ class Ours : public Method {
 
 Way make_ours(const std::string& strategy, const std::string& back_end) {
   const bool is_auto = strategy == "auto";
-  const std::string name = is_auto ? "tailrace" : "tailrace " + strategy + ", " + back_end;
+  const std::string name = is_auto ? "tailrace" : "tailrace " + strategy + "/" + back_end;
   return {name, "ours", back_end == "mpiio" || back_end == "hdf5",
           [strategy, back_end](const Job& job) {
             return std::make_unique<Ours>(job, strategy, back_end);

@@ -182,8 +182,8 @@ Way make_way(const std::string& name, bool collective, Hint hint) {
 }  // namespace
 
 std::vector<Way> hdf5_ways() {
-  return {make_way("hdf5 collective, default", true, Hint::none),
-          make_way("hdf5 collective, all write", true, Hint::all_write),
+  return {make_way("hdf5 collective", true, Hint::none),
+          make_way("hdf5 collective all write", true, Hint::all_write),
           make_way("hdf5 independent", false, Hint::none)};
 }
 

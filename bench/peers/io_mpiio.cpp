@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MPI-IO as a program calls it. Ways with "default" give no hints; the others give the hints that
-// are known to help: no sieving when writing, a number of aggregators that is really used
-// (cb_config_list), deferred open, stripes of 1 MiB.
+// MPI-IO as a program calls it: without hints, and with those that are known to help (no sieving
+// when writing, a number of aggregators that is really used by cb_config_list, deferred open,
+// stripes of 1 MiB).
 
 #include <mpi.h>
 
@@ -220,13 +220,13 @@ Way make_way(const std::string& name, bool collective, Aggregators aggregators) 
 }  // namespace
 
 std::vector<Way> mpiio_ways() {
-  return {make_way<View>("mpiio view collective, default", true, Aggregators::unspecified),
-          make_way<View>("mpiio view collective, one writes", true, Aggregators::one),
-          make_way<View>("mpiio view collective, all write", true, Aggregators::all),
-          make_way<View>("mpiio view independent, default", false, Aggregators::unspecified),
-          make_way<View>("mpiio view independent, no sieving", false, Aggregators::all),
-          make_way<Calls>("mpiio independent call a piece", false, Aggregators::unspecified),
-          make_way<Calls>("mpiio collective call a piece", true, Aggregators::unspecified)};
+  return {make_way<View>("mpiio view collective", true, Aggregators::unspecified),
+          make_way<View>("mpiio view collective one writes", true, Aggregators::one),
+          make_way<View>("mpiio view collective all write", true, Aggregators::all),
+          make_way<View>("mpiio view independent", false, Aggregators::unspecified),
+          make_way<View>("mpiio view independent no sieving", false, Aggregators::all),
+          make_way<Calls>("mpiio call a piece independent", false, Aggregators::unspecified),
+          make_way<Calls>("mpiio call a piece collective", true, Aggregators::unspecified)};
 }
 
 }  // namespace bench

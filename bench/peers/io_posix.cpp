@@ -108,9 +108,9 @@ class Wrong : public Posix {
 }  // namespace
 
 std::vector<Way> posix_ways() {
-  return {{"posix, a call a piece", "posix", false,
+  return {{"posix call a piece", "posix", false,
            [](const Job& job) { return std::make_unique<Posix>(job, false); }},
-          {"posix, a file a rank", "posix", false,
+          {"posix file a rank", "posix", false,
            [](const Job& job) { return std::make_unique<Posix>(job, true); }},
           {"one wrong byte", "test", false,
            [](const Job& job) { return std::make_unique<Wrong>(job); }}};

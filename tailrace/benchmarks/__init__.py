@@ -2,8 +2,10 @@
 """Benchmarks: ours beside others, in interleaved rounds of the same run.
 
 A bench is a module with `SUMMARY`, ``entries(options) -> list[Entry]`` and ``finish(measured,
-options)``, which adds to the rows what follows from several of them. To add one, write the module
-and put its name into `BENCHES`.
+options)``, which adds to the rows what follows from several of them. It may also have a
+``runner(options)`` that returns what runs a command, a ``show(console, measured)`` with a table of
+its own, and a ``draw(path, measured)`` that makes a picture. To add one, write the module and put
+its name into `BENCHES`.
 """
 
 import importlib
@@ -13,6 +15,7 @@ BENCHES = {
     "fft": "fft",
     "step": "step",
     "output": "output",
+    "io": "io",
     "move": "move",
     "memory-bandwidth": "memory_bandwidth",
     "memory": "memory",

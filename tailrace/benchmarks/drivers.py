@@ -17,6 +17,11 @@ class Command:
     words: list[str]
     environment: dict[str, str] = field(default_factory=dict)
 
+    def in_round(self, number: int) -> "Command":
+        """Return the command of round `number`: ``{round}`` in its words becomes the number."""
+        words = [word.replace("{round}", str(number)) for word in self.words]
+        return Command(words, self.environment)
+
 
 def find_driver(name: str) -> Path | None:
     """Return the newest build of the driver ``bench_NAME``, or None if it was not built.

@@ -6,6 +6,22 @@ from pathlib import Path
 
 
 @dataclass(frozen=True)
+class IoOptions:
+    """What only the bench of files knows."""
+
+    folders: list[Path] = field(default_factory=list)
+    patterns: list[str] = field(default_factory=list)  # "segmented", "blocks3d:slabs", ...
+    blocks: list[int] = field(default_factory=list)  # bytes
+    transfer: int = 0  # bytes of a call where each piece is a call; 0 = a block
+    total_bytes: int = 0
+    ways: list[str] = field(default_factory=list)  # parts of their names
+    hints: str = ""  # of ours, "name=value:name=value"
+    wrapper: str = ""  # put before the driver
+    read: bool = False
+    count: bool = False  # count system calls in place of measuring
+
+
+@dataclass(frozen=True)
 class Options:
     """Empty lists and zeros mean the bench's own choice."""
 
@@ -25,3 +41,4 @@ class Options:
     compute_s: float = 0.7
     compute: str = "work"  # or "sleep"
     fluidsim_python: str = ""
+    io: IoOptions = field(default_factory=IoOptions)

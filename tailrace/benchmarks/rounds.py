@@ -2,7 +2,9 @@
 """Interleaved rounds: every entry once, then every entry again, so that all see the same machine.
 
 A driver prints lines of JSON, each an object with ``entry`` and ``seconds`` (a list); whatever
-else it holds goes into the row. The value of a round is the median of its seconds; ratios are made
+else it holds goes into the row. A line with ``failure`` in place of seconds says that one of
+several things that the driver measures went wrong, one with ``does_not_apply`` that it cannot be
+measured here. The value of a round is the median of its seconds; ratios are made
 within a round and their median is shown, so slow drifts of the machine cancel.
 """
 
@@ -16,6 +18,7 @@ from typing import Any
 
 from tailrace.benchmarks.drivers import Command
 from tailrace.errors import TailraceError
+from tailrace.stderr_filter import without_noise
 
 TIMEOUT_S = 900
 
@@ -70,7 +73,8 @@ def run_once(command: Command, needs_result: bool = True) -> list[dict[str, Any]
         raise TailraceError(f"{command.words[0]}: {error.strerror}") from error
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or (needs_result and not lines):
-        tail = " | ".join((done.stderr or done.stdout).strip().splitlines()[-3:])
+        lines = list(without_noise((done.stderr or done.stdout).splitlines(keepends=True)))
+        tail = " | ".join(line.strip() for line in lines[-3:] if line.strip())
         raise TailraceError(f"exit status {done.returncode}: {tail}")
     return [json.loads(line) for line in lines]
 
@@ -94,14 +98,19 @@ def measure(
                 continue
             step(label)
             try:
-                records = run(entry.command)
+                records = run(entry.command.in_round(number))
             except TailraceError as error:
                 if entry.ours:
                     raise TailraceError(f"{label}: {error}") from error
                 failures[label] = str(error)
                 continue
             for record in records:
-                _add(series, entry, record, number)
+                if "failure" in record:
+                    name = record.get("entry", entry.name)
+                    problem = record.get("problem", entry.problem)
+                    failures[f"{name} ({problem})"] = str(record["failure"])
+                elif "does_not_apply" not in record:
+                    _add(series, entry, record, number)
     return Measured(_rows(list(series.values())), failures)
 
 
@@ -132,6 +141,7 @@ def _rows(series: list[Series]) -> list[dict[str, Any]]:
             "min_s": min(values),
             "max_s": max(values),
             "runs": len(values),
+            "round_s": dict(one.values),
             **_ratios(one, series),
             **one.extra,
         }

@@ -4,14 +4,15 @@
 import dataclasses
 import difflib
 from pathlib import Path
+from types import ModuleType
 from typing import Annotated
 
 import typer
 
 from tailrace.benchmarks import BENCHES, load
-from tailrace.benchmarks.options import Options
+from tailrace.benchmarks.options import IoOptions, Options
 from tailrace.benchmarks.report import make_console, show, write
-from tailrace.benchmarks.rounds import measure
+from tailrace.benchmarks.rounds import Measured, measure, run_once
 from tailrace.errors import TailraceError
 
 
@@ -28,6 +29,16 @@ def _check_name(name: str) -> None:
     near = difflib.get_close_matches(name, BENCHES, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     raise TailraceError(f"no bench {name}{hint} (there are: {', '.join(BENCHES)})", status=2)
+
+
+def _words(text: str) -> list[str]:
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+def _draw(module: ModuleType, path: Path, measured: Measured) -> None:
+    if not hasattr(module, "draw"):
+        raise TailraceError("--picture: this bench draws none", status=2)
+    module.draw(path, measured)
 
 
 def bench(
@@ -54,6 +65,28 @@ def bench(
     fluidsim_python: Annotated[
         str, typer.Option(help="step: a Python that has fluidsim, to compare with.")
     ] = "",
+    dirs: Annotated[
+        list[Path] | None, typer.Option("--dir", help="io: a folder for files; may be repeated.")
+    ] = None,
+    patterns: Annotated[
+        str,
+        typer.Option(help="io: segmented, strided, contiguous, blocks3d[:slabs...], triangle."),
+    ] = "",
+    block: Annotated[str, typer.Option(help="io: bytes of a block, as in 10000,1000000.")] = "",
+    transfer: Annotated[
+        int, typer.Option(min=0, help="io: bytes of a call where each piece is a call.")
+    ] = 0,
+    total: Annotated[
+        int, typer.Option("--bytes", min=0, help="io: bytes of a file, about (0 = 40 MB).")
+    ] = 0,
+    ways: Annotated[str, typer.Option(help="io: only ways with such words in their names.")] = "",
+    hints: Annotated[str, typer.Option(help="io: hints of ours, name=value:name=value.")] = "",
+    wrapper: Annotated[str, typer.Option(help="io: a command put before the driver.")] = "",
+    read: Annotated[bool, typer.Option(help="io: measure reading too.")] = False,
+    count: Annotated[
+        bool, typer.Option(help="io: count system calls with strace in place of measuring.")
+    ] = False,
+    picture: Annotated[Path | None, typer.Option(help="io: draw the speeds (.png, .svg).")] = None,
 ) -> None:
     """Measure ours beside others in interleaved rounds: medians, spread, ratios of pairs."""
     _check_name(name)
@@ -75,17 +108,33 @@ def bench(
         compute_s=compute_s,
         compute=compute,
         fluidsim_python=fluidsim_python,
+        io=IoOptions(
+            folders=dirs or [],
+            patterns=_words(patterns),
+            blocks=_numbers(block, "--block"),
+            transfer=transfer,
+            total_bytes=total,
+            ways=_words(ways),
+            hints=hints,
+            wrapper=wrapper,
+            read=read,
+            count=count,
+        ),
     )
     options.cache.mkdir(parents=True, exist_ok=True)
     module = load(name)
     console = make_console()
     with console.status("starting") as status:
-        measured = measure(module.entries(options), rounds, status.update)
+        run = module.runner(options) if hasattr(module, "runner") else run_once
+        measured = measure(module.entries(options), 1 if count else rounds, status.update, run)
     module.finish(measured, options)
-    show(console, measured)
+    getattr(module, "show", show)(console, measured)
+    if picture is not None:
+        _draw(module, picture, measured)
+        console.print(f"picture in {picture}")
     if json is not None:
         settings = {key: str(value) for key, value in dataclasses.asdict(options).items()}
         write(json, name, measured, settings)
         console.print(f"figures in {json}")
-    if any(reason.startswith("wrong result") for reason in measured.failures.values()):
+    if any("wrong result" in reason for reason in measured.failures.values()):
         raise typer.Exit(1)
