@@ -114,7 +114,7 @@ client() { # FOLDER MOUNT
 
 # Whether this script has started the process: it was given the folder's configuration.
 is_ours() { # FOLDER PID
-  tr '\0' '\n' < "/proc/$2/environ" 2> /dev/null | grep -qxF "CEPH_CONF=$1/ceph.conf"
+  { tr '\0' '\n' < "/proc/$2/environ"; } 2> /dev/null | grep -qxF "CEPH_CONF=$1/ceph.conf"
 }
 
 down() { # FOLDER
@@ -122,7 +122,7 @@ down() { # FOLDER
   findmnt -n -l -t fuse.ceph-fuse -o TARGET | while read -r mount; do
     for file in "$folder"/run/client.*.pid; do
       [ -e "$file" ] || continue
-      tr '\0' '\n' < "/proc/$(cat "$file")/cmdline" 2> /dev/null | grep -qxF "$mount" \
+      { tr '\0' '\n' < "/proc/$(cat "$file")/cmdline"; } 2> /dev/null | grep -qxF "$mount" \
         && { umount "$mount" || umount -l "$mount"; }
     done
   done
