@@ -18,11 +18,10 @@ namespace {
 // A direct call waits for the disk, a copy into the cache does not: short ones are not worth it.
 constexpr std::ptrdiff_t direct_from = 64 << 10;
 
-bool wants_direct(const OpenRequest& request) {
+bool writes_directly(const OpenRequest& request) {
   const auto& settings = request.settings;
   if (settings.direct_io != Switch::automatic) return settings.direct_io == Switch::on;
-  return settings.file_system.kind == FileSystem::Kind::local &&
-         request.access == FileAccess::write;
+  return settings.file_system.kind == FileSystem::Kind::local;
 }
 
 int access_flags(FileAccess access, bool readable) {
@@ -60,7 +59,10 @@ void consume(Call& call, std::ptrdiff_t done) {
 }
 
 Descriptor::Descriptor(const OpenRequest& request, bool readable)
-    : path_(request.path), statistics_(request.statistics), direct_allowed_(wants_direct(request)) {
+    : path_(request.path),
+      statistics_(request.statistics),
+      direct_writes_(writes_directly(request)),
+      direct_reads_(request.settings.direct_io == Switch::on) {
   const AddTime time(statistics_.io_s);
   fd_ = open_file(access_flags(request.access, readable));
   if (request.access != FileAccess::write || readable) reader_ = fd_;
@@ -78,23 +80,24 @@ int Descriptor::open_file(int flags) const {
   return fd;
 }
 
-CallLimits Descriptor::limits() const {
+CallLimits Descriptor::limits(bool writing) const {
   CallLimits limits;
-  limits.direct_from = direct_allowed_ ? direct_from : 0;
+  limits.direct_from = (writing ? direct_writes_ : direct_reads_) ? direct_from : 0;
   return limits;
 }
 
-void Descriptor::refuse_direct() { direct_allowed_ = false; }
+void Descriptor::refuse_direct() { direct_writes_ = direct_reads_ = false; }
 
 int Descriptor::direct_or(int& direct, int flags, int ordinary, Call& call) {
   if (!call.direct) return ordinary;
-  if (direct_allowed_ && direct < 0) {
+  bool allowed = flags == O_WRONLY ? direct_writes_ : direct_reads_;
+  if (allowed && direct < 0) {
     direct = open(path_.c_str(), flags | O_DIRECT | O_CLOEXEC);
-    if (direct < 0) refuse_direct();
+    allowed = direct >= 0;
+    if (!allowed) refuse_direct();
   }
-  if (direct_allowed_) return direct;
-  call.direct = false;
-  return ordinary;
+  call.direct = allowed;
+  return allowed ? direct : ordinary;
 }
 
 int Descriptor::for_writing(Call& call) { return direct_or(direct_writer_, O_WRONLY, fd_, call); }

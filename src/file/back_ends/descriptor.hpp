@@ -53,7 +53,7 @@ class Descriptor {
   /// The file system has refused a direct call; there will be none from now on.
   void refuse_direct();
   /// What segments are to be cut into.
-  CallLimits limits() const;
+  CallLimits limits(bool writing) const;
 
   const std::string& path() const { return path_; }
   FileStatistics& statistics() { return statistics_; }
@@ -67,7 +67,7 @@ class Descriptor {
 
   std::string path_;
   FileStatistics& statistics_;
-  bool direct_allowed_;
+  bool direct_writes_, direct_reads_;
   int fd_ = -1;
   int reader_ = -1;  // of a file that was opened for writing only
   int direct_writer_ = -1, direct_reader_ = -1;

@@ -21,7 +21,7 @@ class Posix final : public BackEnd {
       sieve_.write(segments, memory);
       return;
     }
-    Calls calls(segments, memory, file_.limits());
+    Calls calls(segments, memory, file_.limits(true));
     for (Call call; calls.next(call);) file_.write(call);
   }
 
@@ -31,7 +31,7 @@ class Posix final : public BackEnd {
       sieve_.read(segments, memory);
       return;
     }
-    Calls calls(segments, memory, file_.limits());
+    Calls calls(segments, memory, file_.limits(false));
     for (Call call; calls.next(call);) file_.read(call);
   }
 

@@ -75,7 +75,7 @@ void Sieve::write(std::span<const Segment> segments, const std::byte* memory) {
     if (window.sieved) {
       write_window(now, memory);
     } else {
-      Calls calls(now, memory, file_.limits());
+      Calls calls(now, memory, file_.limits(true));
       for (Call call; calls.next(call);) file_.write(call);
     }
   }
@@ -107,7 +107,7 @@ void Sieve::read(std::span<const Segment> segments, std::byte* memory) {
     if (window.sieved) {
       read_window(now, memory);
     } else {
-      Calls calls(now, memory, file_.limits());
+      Calls calls(now, memory, file_.limits(false));
       for (Call call; calls.next(call);) file_.read(call);
     }
   }

@@ -105,11 +105,11 @@ class Uring final : public BackEnd {
  private:
   void start(std::span<const Segment> segments, const std::byte* memory, bool writing) {
     const AddTime time(file_.statistics().io_s);
-    jobs_.emplace_back(segments, memory, limits(), writing);
+    jobs_.emplace_back(segments, memory, limits(writing), writing);
     submit_all();
   }
-  CallLimits limits() const {
-    auto limits = file_.limits();
+  CallLimits limits(bool writing) const {
+    auto limits = file_.limits(writing);
     limits.bytes = limits.direct_bytes = request_bytes;
     return limits;
   }
