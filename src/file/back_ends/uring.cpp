@@ -91,6 +91,7 @@ class Uring final : public BackEnd {
     start(segments, memory, true);
   }
   void finish() override;
+  bool background() const override { return true; }
 
   std::ptrdiff_t size() override { return file_.size(); }
   void flush() override {

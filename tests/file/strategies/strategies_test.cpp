@@ -120,6 +120,14 @@ std::vector<Way> ways() {
            {"cb_buffer_size", "12288"}});
     }
   }
+  // The same with writes that go on in the background while the next buffer is filled.
+  if (file::find_back_end("uring").available()) {
+    add({{"back_end", "uring"},
+         {"strategy", "collective"},
+         {"cb_nodes", "2"},
+         {"cb_buffer_size", "16384"},
+         {"striping_unit", "8192"}});
+  }
   add({});
   return all;
 }
