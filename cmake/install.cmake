@@ -27,7 +27,7 @@ install(
   DESTINATION ${tailrace_package_dir}
 )
 file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-foreach(program tailrace-turbulence tailrace-list)
+foreach(program tailrace-turbulence tailrace-list tailrace-verify)
   if(TARGET ${program})
     if(BUILD_SHARED_LIBS)
       set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -16,6 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <hdf5_hl.h>
+#include <xxhash.h>
 
 #include "store/hdf5_handle.hpp"
 #include "tailrace/error.hpp"
@@ -150,7 +152,7 @@ std::ptrdiff_t add_table(hid_t file, const FileContents& contents, std::ptrdiff_
   const Hdf5Handle group(H5Gcreate2(file, "tailrace", H5P_DEFAULT, create.id(), H5P_DEFAULT),
                          H5Gclose, "create group tailrace");
   const auto table = create_dataset(group.id(), "checksums",
-                                    {{static_cast<hsize_t>(rows), 4}, H5T_NATIVE_UINT64}, true);
+                                    {{static_cast<hsize_t>(rows + 1), 4}, H5T_NATIVE_UINT64}, true);
   std::string names;
   for (const auto& variable : contents.variables) names += variable.name + "\n";
   write_attributes(table.id(),
@@ -207,11 +209,63 @@ std::vector<FileRange> data_ranges(const FileContents& contents, std::ptrdiff_t 
     }
   }
   if (image.table_offset >= 0) {
-    const auto bytes = table_rows * static_cast<std::ptrdiff_t>(sizeof(ChecksumRow));
+    const auto bytes = (table_rows + 1) * static_cast<std::ptrdiff_t>(sizeof(ChecksumRow));
     ranges.push_back({image.table_offset, image.table_offset + bytes});
   }
   std::ranges::sort(ranges, {}, &FileRange::start);
   return ranges;
+}
+
+/// XXH3 of bytes that come piece by piece.
+class Hash {
+ public:
+  Hash() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
+  ~Hash() { XXH3_freeState(state_); }
+  Hash(const Hash&) = delete;
+  Hash& operator=(const Hash&) = delete;
+  void add(const std::byte* data, std::ptrdiff_t bytes) {
+    XXH3_64bits_update(state_, data, static_cast<std::size_t>(bytes));
+    bytes_ += bytes;
+  }
+  void add_zeros(std::ptrdiff_t bytes) {
+    static const std::array<std::byte, 1 << 16> zeros{};
+    for (; bytes > 0; bytes -= std::ssize(zeros))
+      add(zeros.data(), std::min(bytes, std::ssize(zeros)));
+  }
+  std::ptrdiff_t bytes() const { return bytes_; }
+  std::uint64_t value() const { return XXH3_64bits_digest(state_); }
+
+ private:
+  XXH3_state_t* state_;
+  std::ptrdiff_t bytes_ = 0;
+};
+
+// The last row of the table stands for all that is not in `data` (ascending), holes included.
+void add_header_row(std::span<const FileRange> data, std::ptrdiff_t table_rows,
+                    std::size_t num_variables, FileImage& image) {
+  Hash hash;
+  auto extent = image.extents.begin();
+  const auto add_until = [&](std::ptrdiff_t from, std::ptrdiff_t end) {
+    for (; extent != image.extents.end() && extent->file_offset < end; ++extent) {
+      hash.add_zeros(extent->file_offset - from);
+      hash.add(image.bytes.data() + extent->start, extent->count);
+      from = extent->file_offset + extent->count;
+    }
+    hash.add_zeros(end - from);
+  };
+  std::ptrdiff_t at = 0;
+  for (const auto& range : data) {
+    add_until(at, range.start);
+    at = range.end;
+  }
+  add_until(at, image.total_bytes);
+  const ChecksumRow row{num_variables, 0, static_cast<std::uint64_t>(hash.bytes()), hash.value()};
+  const auto bytes = static_cast<std::ptrdiff_t>(sizeof(row));
+  const auto place = image.bytes.size();
+  image.bytes.resize(place + sizeof(row));
+  std::memcpy(image.bytes.data() + place, &row, sizeof(row));
+  image.extents.push_back(
+      {image.table_offset + table_rows * bytes, static_cast<std::ptrdiff_t>(place), bytes});
 }
 
 }  // namespace
@@ -236,7 +290,11 @@ void build_image(const FileContents& contents, std::ptrdiff_t stripe_bytes,
     write_attributes(file.id(), contents.attributes);
     check_hdf5(H5Fflush(file.id(), H5F_SCOPE_LOCAL), "flush the file image");
   }
-  take_metadata(memory.fd(), data_ranges(contents, table_rows, image), image);
+  const auto data = data_ranges(contents, table_rows, image);
+  take_metadata(memory.fd(), data, image);
+  if (image.table_offset >= 0) {
+    add_header_row(data, table_rows, contents.variables.size(), image);
+  }
 }
 
 }  // namespace tailrace::store

@@ -15,7 +15,10 @@ namespace tailrace::store {
 /// Pieces of the checksum table are cut at multiples of this within each dataset.
 inline constexpr std::ptrdiff_t piece_bytes = 1 << 20;
 
-/// A row of the checksum table `/tailrace/checksums` (unsigned 64-bit numbers in the file).
+/// A row of the checksum table `/tailrace/checksums` (unsigned 64-bit numbers in the file). The
+/// last row is about the rest of the file: `variable` is the number of variables, `offset` 0,
+/// `bytes` how many bytes lie neither in the data of a variable nor in a table, and `xxh3` is that
+/// of all these.
 struct ChecksumRow {
   std::uint64_t variable = 0;  ///< place in the table's attribute `variables`
   std::uint64_t offset = 0;    ///< first byte, counted from the dataset's start

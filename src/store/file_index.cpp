@@ -9,6 +9,7 @@
 #include <cstring>
 #include <optional>
 #include <sstream>
+#include <type_traits>
 
 #include <fmt/format.h>
 #include <hdf5_hl.h>
@@ -44,10 +45,10 @@ std::string class_name(hid_t type) {
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-// HDF5 fills what a missing source of a virtual dataset would give; a reader wants to know.
-std::string missing_source(hid_t create, const std::string& path) {
+// The files of a virtual dataset. HDF5 fills what a missing one would give; a reader wants to know.
+void add_sources(hid_t create, const std::string& path, FileIndex& index, FileIndex::Entry& entry) {
   std::size_t count = 0;
-  if (H5Pget_virtual_count(create, &count) < 0) return {};
+  check_hdf5(H5Pget_virtual_count(create, &count), "count the sources of " + entry.name);
   const auto slash = path.find_last_of('/');
   const auto folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
   for (std::size_t i = 0; i < count; ++i) {
@@ -55,10 +56,13 @@ std::string missing_source(hid_t create, const std::string& path) {
     std::string name(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)), '\0');
     H5Pget_virtual_filename(create, i, name.data(), name.size() + 1);
     if (name.empty() || name == "." || name.find('%') != std::string::npos) continue;
-    const bool absolute = name.front() == '/';
-    if (!exists(absolute ? name : folder + name) && !exists(name)) return name;
+    const auto beside = name.front() == '/' ? name : folder + name;
+    if (exists(beside) || exists(name)) {
+      index.sources.push_back(exists(beside) ? beside : name);
+    } else if (entry.missing.empty()) {
+      entry.missing = name;
+    }
   }
-  return {};
 }
 
 std::string missing_external(hid_t create) {
@@ -74,12 +78,12 @@ std::string missing_external(hid_t create) {
 }
 
 // Where the data lies: directly readable if contiguous, in this file, in this machine's form.
-void add_storage(hid_t dataset, hid_t type, const std::string& path, FileIndex::Entry& entry) {
+void add_storage(hid_t dataset, hid_t type, const std::string& path, FileIndex& index,
+                 FileIndex::Entry& entry) {
   const Hdf5Handle create(H5Dget_create_plist(dataset), H5Pclose, "dataset creation list");
   switch (H5Pget_layout(create.id())) {
     case H5D_VIRTUAL:
-      entry.missing = missing_source(create.id(), path);
-      return;
+      return add_sources(create.id(), path, index, entry);
     case H5D_CHUNKED: {
       hsize_t chunk[max_dims] = {};
       const int dims = H5Pget_chunk(create.id(), max_dims, chunk);
@@ -160,7 +164,7 @@ class Walk {
     entry.name = name;
     entry.type = *item;
     entry.extents.assign(extents, extents + std::max(num_dims, 1));
-    add_storage(dataset.id(), type.id(), path_, entry);
+    add_storage(dataset.id(), type.id(), path_, index_, entry);
     if (!in_this_file) entry.offset = -1;
     entry.scale = H5DSis_scale(dataset.id()) > 0;
     if (entry.scale && num_dims == 1) add_values(dataset.id(), entry);
@@ -188,6 +192,10 @@ struct Table {
     H5Sget_simple_extent_dims(space.id(), extents, nullptr);
     if (extents[1] != columns) fail();
     rows.resize(static_cast<std::size_t>(extents[0]));
+    const haddr_t offset = H5Dget_offset(table.id());
+    if (offset == HADDR_UNDEF) fail();
+    bytes_ = {static_cast<std::ptrdiff_t>(offset),
+              static_cast<std::ptrdiff_t>(extents[0] * sizeof(Row))};
     if (!rows.empty()) {
       check_hdf5(H5Dread(table.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()),
                  std::string("read ") + name);
@@ -201,6 +209,7 @@ struct Table {
   [[noreturn]] static void fail() { throw Error(Errc::corrupt, "its checksum table is damaged"); }
   /// Gives each entry its rows.
   void deal(FileIndex& index, std::vector<Row> FileIndex::Entry::*rows_of) const {
+    if (bytes_.count > 0) index.data.push_back(bytes_);
     std::vector<FileIndex::Entry*> entries(names.size(), nullptr);
     for (std::size_t v = 0; v < names.size(); ++v) {
       for (auto& entry : index.entries) {
@@ -208,12 +217,21 @@ struct Table {
       }
     }
     for (const auto& row : rows) {
+      if constexpr (std::is_same_v<Row, ChecksumRow>) {
+        if (row.variable == entries.size() && &row == &rows.back()) {
+          index.header = row;
+          continue;
+        }
+      }
       if (row.variable >= entries.size() || entries[row.variable] == nullptr) fail();
       (entries[row.variable]->*rows_of).push_back(row);
     }
   }
   std::vector<Row> rows;
   std::vector<std::string> names;
+
+ private:
+  Range bytes_{0, 0};  // of the file
 };
 
 [[noreturn]] void fail_table(const FileIndex::Entry& entry, std::uint64_t at) {
@@ -258,7 +276,11 @@ void add_checksums(hid_t file, FileIndex& index) {
   for (auto& entry : index.entries) {
     if (!entry.pieces.empty()) check_pieces(entry);
     if (!entry.boxes.empty()) check_boxes(entry);
+    const bool checked = !entry.pieces.empty() || !entry.boxes.empty();
+    if (!checked || entry.offset < 0) continue;
+    index.data.push_back({entry.offset, whole_box(entry).num_items() * item_bytes(entry.type)});
   }
+  std::ranges::sort(index.data, {}, &Range::start);
 }
 
 }  // namespace
@@ -286,6 +308,9 @@ FileIndex index_file(const std::string& path) {
     const Walk walk(file.id(), path, index);
     index.attributes = read_attributes(file.id());
     add_checksums(file.id(), index);
+    std::ranges::sort(index.sources);
+    const auto repeated = std::ranges::unique(index.sources);
+    index.sources.erase(repeated.begin(), repeated.end());
   } catch (const Error& error) {
     throw Error(Errc::corrupt, fmt::format("{} is damaged: {}", path, error.what()));
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -30,6 +31,12 @@ struct FileIndex {
   /// Datasets that cannot be read, and why: "has 6 dimensions, at most 5 are supported".
   std::vector<std::pair<std::string, std::string>> refused;
   Attributes attributes;  ///< of the file
+  /// Only on the rank that looked: the checksum of the rest of the file, and what it leaves out,
+  /// bytes of the file in ascending order.
+  std::optional<ChecksumRow> header;
+  std::vector<Range> data;
+  std::vector<std::string>
+      sources;  ///< files that virtual datasets lie in, as this rank finds them
 };
 
 /// The global extents as a box.

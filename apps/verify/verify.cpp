@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// tailrace-verify FILE...: compares files with their checksums, the pieces dealt out to the ranks
+// that it runs on. Prints JSON lines: one a dataset, then one for the file. Files that virtual
+// datasets lie in are checked after the file that names them. Exit status 1 if anything is wrong.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <mpi.h>
+
+#include "store/verify.hpp"
+#include "tailrace/comm.hpp"
+
+namespace {
+
+using tailrace::store::Damage;
+using tailrace::store::VerifiedDataset;
+using tailrace::store::VerifiedFile;
+
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    if (static_cast<unsigned char>(c) < 0x20) {
+      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out + '"';
+}
+
+std::string_view name_of(VerifiedDataset::Check check) {
+  switch (check) {
+    case VerifiedDataset::Check::pieces:
+      return "pieces";
+    case VerifiedDataset::Check::boxes:
+      return "boxes";
+    case VerifiedDataset::Check::read:
+      return "read";
+    case VerifiedDataset::Check::structure:
+      return "structure";
+    case VerifiedDataset::Check::header:
+      return "header";
+  }
+  return "";
+}
+
+void print_dataset(const std::string& path, const VerifiedDataset& dataset) {
+  std::vector<std::string> damages;
+  for (const Damage& damage : dataset.damages) {
+    damages.push_back(fmt::format(
+        "{{\"box\": {}, \"first_byte\": {}, \"bytes\": {}, \"file_offset\": {}}}",
+        quoted(damage.box.describe()), damage.bytes.start, damage.bytes.count, damage.file_offset));
+  }
+  fmt::print(
+      "{{\"path\": {}, \"dataset\": {}, \"check\": \"{}\", \"checked\": {}, \"bytes\": {}, "
+      "\"num_damages\": {}, \"problem\": {}, \"damages\": [{}]}}\n",
+      quoted(path), quoted(dataset.name), name_of(dataset.check), dataset.checked, dataset.bytes,
+      dataset.num_damages, quoted(dataset.problem), fmt::join(damages, ", "));
+}
+
+void print_file(const VerifiedFile& file) {
+  for (const auto& dataset : file.datasets) print_dataset(file.path, dataset);
+  std::vector<std::string> sources;
+  for (const auto& source : file.sources) sources.push_back(quoted(source));
+  fmt::print(
+      "{{\"path\": {}, \"checksums\": {}, \"damaged\": {}, \"problem\": {}, \"sources\": [{}]}}\n",
+      quoted(file.path), file.checksums, file.damaged(), quoted(file.problem),
+      fmt::join(sources, ", "));
+  std::fflush(stdout);
+}
+
+// What is wrong with a name before the file is looked at, on rank 0.
+std::string problem_of(const std::string& path) {
+  constexpr std::string_view partial = ".partial";
+  struct stat status {};
+  if (path.ends_with(partial)) {
+    return fmt::format(
+        "{} is an output that was never finished: its run is still writing or was ended. The last "
+        "complete file is {}, if there is one",
+        path, path.substr(0, path.size() - partial.size()));
+  }
+  if (stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return fmt::format("{} is a folder; name the files in it", path);
+  }
+  return {};
+}
+
+// The list is the same on all ranks: sources are found by rank 0, and it says how many.
+void add_sources(const tailrace::Comm& comm, const VerifiedFile& file,
+                 std::vector<std::string>& paths) {
+  int count = static_cast<int>(file.sources.size());
+  tailrace::check_mpi(MPI_Bcast(&count, 1, MPI_INT, 0, comm.raw()));
+  for (int i = 0; i < count; ++i) {
+    std::string path = comm.rank() == 0 ? file.sources[static_cast<std::size_t>(i)] : "";
+    int length = static_cast<int>(path.size());
+    tailrace::check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm.raw()));
+    path.resize(static_cast<std::size_t>(length));
+    tailrace::check_mpi(MPI_Bcast(path.data(), length, MPI_CHAR, 0, comm.raw()));
+    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+  }
+}
+
+int run(int argc, char** argv) {
+  const tailrace::Comm comm(MPI_COMM_WORLD);
+  if (argc < 2) {
+    if (comm.rank() == 0) std::fputs("usage: tailrace-verify FILE...\n", stderr);
+    return 2;
+  }
+  std::vector<std::string> paths(argv + 1, argv + argc);
+  int status = 0;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    VerifiedFile file;
+    file.path = paths[i];
+    int wrong = 0;
+    if (comm.rank() == 0) file.problem = problem_of(file.path);
+    wrong = file.problem.empty() ? 0 : 1;
+    tailrace::check_mpi(MPI_Bcast(&wrong, 1, MPI_INT, 0, comm.raw()));
+    if (wrong == 0) file = tailrace::store::verify_file(comm, paths[i]);
+    if (comm.rank() == 0) print_file(file);
+    if (wrong == 1 || file.damaged()) status = 1;
+    add_sources(comm, file, paths);
+  }
+  return status;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  int status = 1;
+  try {
+    status = run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tailrace-verify: %s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, 3);
+  }
+  MPI_Finalize();
+  return status;
+}

@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/verify.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "file/settings.hpp"
+#include "store/dataset_reader.hpp"
+#include "store/read_plan.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::store {
+namespace {
+
+constexpr std::ptrdiff_t buffer_bytes = 8 << 20;
+constexpr std::ptrdiff_t most_damages = 100;
+
+// Rank 0 opens; all ranks learn why it could not.
+std::string open_index(const Comm& comm, const std::string& path, FileIndex& index) {
+  try {
+    run_agreed(comm.raw(), [&] {
+      if (comm.rank() == 0) index = index_file(path);
+    });
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    const std::string rank = "rank 0: ";  // of no use to a reader, as only rank 0 opens
+    return text.starts_with(rank) ? text.substr(rank.size()) : text;
+  }
+  share_index(comm, index);
+  return {};
+}
+
+VerifiedDataset::Check check_of(const FileIndex::Entry& entry) {
+  if (!entry.boxes.empty()) return VerifiedDataset::Check::boxes;
+  if (!entry.pieces.empty()) return VerifiedDataset::Check::pieces;
+  return entry.offset >= 0 ? VerifiedDataset::Check::structure : VerifiedDataset::Check::read;
+}
+
+// The damages of all ranks on rank 0, in the order of the ranks, which is that of the file.
+void gather(const Comm& comm, std::vector<Damage>& damages) {
+  const int bytes = to_int(std::ssize(damages) * std::ptrdiff_t{sizeof(Damage)});
+  std::vector<int> counts(static_cast<std::size_t>(comm.num_ranks()));
+  check_mpi(MPI_Gather(&bytes, 1, MPI_INT, counts.data(), 1, MPI_INT, 0, comm.raw()));
+  std::vector<int> places(counts.size(), 0);
+  std::exclusive_scan(counts.begin(), counts.end(), places.begin(), 0);
+  const auto total = comm.rank() == 0 ? places.back() + counts.back() : 0;
+  std::vector<Damage> all(static_cast<std::size_t>(total) / sizeof(Damage));
+  check_mpi(MPI_Gatherv(damages.data(), bytes, MPI_BYTE, all.data(), counts.data(), places.data(),
+                        MPI_BYTE, 0, comm.raw()));
+  damages = std::move(all);
+  if (std::ssize(damages) > most_damages) damages.resize(most_damages);
+}
+
+// This rank's share of one dataset.
+void verify_share(ReadFile& file, const FileIndex::Entry& entry, const Comm& comm,
+                  VerifiedDataset& found) {
+  const Units units(entry, true);
+  std::vector<std::ptrdiff_t> all(static_cast<std::size_t>(units.count()));
+  std::iota(all.begin(), all.end(), std::ptrdiff_t{0});
+  const ReadPlan plan(units, std::move(all), comm.num_ranks(), buffer_bytes);
+  DatasetReader reader(file, entry, units);
+  std::vector<std::byte> data;
+  for (std::ptrdiff_t round = 0; round < plan.num_rounds(); ++round) {
+    const auto share = plan.share(round, comm.rank());
+    reader.read(share, data);
+    const auto damages = reader.check(share, data);
+    found.num_damages += std::ssize(damages);
+    const auto room = most_damages - std::ssize(found.damages);
+    const auto kept = std::min(room, std::ssize(damages));
+    found.damages.insert(found.damages.end(), damages.begin(), damages.begin() + kept);
+    found.checked += std::ssize(share);
+    found.bytes += std::ssize(data);
+  }
+}
+
+void verify_length(const FileIndex::Entry& entry, const std::string& path, VerifiedDataset& found) {
+  struct stat status {};
+  found.bytes = whole_box(entry).num_items() * item_bytes(entry.type);
+  if (stat(path.c_str(), &status) == 0 && status.st_size >= entry.offset + found.bytes) return;
+  throw Error(Errc::corrupt, fmt::format("{} is cut short: dataset {} would end at byte {}", path,
+                                         entry.name, entry.offset + found.bytes));
+}
+
+VerifiedDataset verify_dataset(const Comm& comm, ReadFile& file, const FileIndex::Entry& entry) {
+  VerifiedDataset found;
+  found.name = entry.name;
+  found.check = check_of(entry);
+  std::optional<Error> failure;
+  try {
+    if (!entry.missing.empty()) {
+      throw Error(Errc::io, fmt::format("{} lies in other files, of which {} is missing",
+                                        entry.name, entry.missing));
+    }
+    if (found.check != VerifiedDataset::Check::structure) {
+      verify_share(file, entry, comm, found);
+    } else if (comm.rank() == 0) {
+      verify_length(entry, file.path(), found);
+    }
+  } catch (const Error& error) {
+    failure = error;
+  }
+  try {
+    agree(comm.raw(), failure ? &*failure : nullptr);
+  } catch (const Error& error) {
+    found.problem = error.what();
+  }
+  std::int64_t counts[] = {found.checked, found.bytes, found.num_damages};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT64_T, MPI_SUM, comm.raw()));
+  found.checked = counts[0];
+  found.bytes = counts[1];
+  found.num_damages = counts[2];
+  gather(comm, found.damages);
+  return found;
+}
+
+// Hashes all of a file that is not in `data` (ascending), holes included.
+ChecksumRow hash_rest(const std::string& path, const std::vector<Range>& data) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) throw Error(Errc::io, fmt::format("cannot open {}", path), errno);
+  const std::ptrdiff_t end = lseek(fd, 0, SEEK_END);
+  std::vector<std::byte> buffer(1 << 20);
+  auto* state = XXH3_createState();
+  XXH3_64bits_reset(state);
+  ChecksumRow row;
+  int error = 0;
+  const auto add = [&](std::ptrdiff_t from, std::ptrdiff_t until) {
+    while (error == 0 && from < until) {
+      const auto count = std::min(until - from, std::ssize(buffer));
+      const auto got = pread(fd, buffer.data(), static_cast<std::size_t>(count), from);
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) error = got < 0 ? errno : EIO;
+      if (got <= 0) return;
+      XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(got));
+      row.bytes += static_cast<std::uint64_t>(got);
+      from += got;
+    }
+  };
+  std::ptrdiff_t at = 0;
+  for (const auto& range : data) {
+    add(at, range.start);
+    at = std::max(at, range.end());
+  }
+  add(at, end);
+  row.xxh3 = XXH3_64bits_digest(state);
+  XXH3_freeState(state);
+  close(fd);
+  if (error != 0) {
+    throw Error(Errc::io,
+                fmt::format("cannot read {}: {} (errno {})", path, std::strerror(error), error),
+                error);
+  }
+  return row;
+}
+
+// On rank 0.
+VerifiedDataset verify_header(const std::string& path, const FileIndex& index) {
+  VerifiedDataset found;
+  found.name = "(headers, attributes, coordinates)";
+  found.check = VerifiedDataset::Check::header;
+  found.checked = 1;
+  try {
+    const auto row = hash_rest(path, index.data);
+    found.bytes = static_cast<std::ptrdiff_t>(row.bytes);
+    if (row.bytes == index.header->bytes && row.xxh3 == index.header->xxh3) return found;
+    found.problem = row.bytes == index.header->bytes
+                        ? "headers, attributes or coordinates are not as they were written"
+                        : fmt::format("headers have {} bytes, and had {} when they were written",
+                                      row.bytes, index.header->bytes);
+  } catch (const Error& error) {
+    found.problem = error.what();
+  }
+  return found;
+}
+
+}  // namespace
+
+bool VerifiedFile::damaged() const {
+  return !problem.empty() || std::ranges::any_of(datasets, [](const auto& dataset) {
+    return dataset.num_damages > 0 || !dataset.problem.empty();
+  });
+}
+
+VerifiedFile verify_file(const Comm& comm, const std::string& path) {
+  VerifiedFile found;
+  found.path = path;
+  FileIndex index;
+  found.problem = open_index(comm, path, index);
+  if (!found.problem.empty()) return found;
+  found.sources = index.sources;
+  ReadFile file(comm, path, file::resolve(comm, path, {}));
+  for (const auto& entry : index.entries) {
+    found.checksums = found.checksums || !entry.pieces.empty() || !entry.boxes.empty();
+    found.datasets.push_back(verify_dataset(comm, file, entry));
+  }
+  VerifiedDataset header;
+  if (comm.rank() == 0 && index.header) header = verify_header(path, index);
+  int wrong = header.problem.empty() ? 0 : 1;
+  int exists = index.header ? 1 : 0;
+  check_mpi(MPI_Bcast(&exists, 1, MPI_INT, 0, comm.raw()));
+  check_mpi(MPI_Bcast(&wrong, 1, MPI_INT, 0, comm.raw()));
+  if (comm.rank() != 0 && wrong == 1) header.problem = "headers are not as they were written";
+  if (exists == 1) found.datasets.push_back(std::move(header));
+  return found;
+}
+
+}  // namespace tailrace::store

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "store/damage.hpp"
+#include "tailrace/comm.hpp"
+
+namespace tailrace::store {
+
+/// What was found out about one dataset.
+struct VerifiedDataset {
+  enum class Check {
+    pieces,     ///< compared with the checksums of its pieces
+    boxes,      ///< compared with the checksums of its boxes
+    read,       ///< read whole through HDF5, which checks and unpacks chunks
+    structure,  ///< only that the file is long enough to hold it
+    header,     ///< all that is not data: headers, attributes, coordinates
+  };
+  std::string name;
+  Check check = Check::structure;
+  std::ptrdiff_t checked = 0;  ///< pieces, boxes, or reads
+  std::ptrdiff_t bytes = 0;
+  std::vector<Damage> damages;  ///< the first 100
+  std::ptrdiff_t num_damages = 0;
+  std::string problem;  ///< why it cannot be read, or ""
+};
+
+/// What was found out about one file.
+struct VerifiedFile {
+  std::string path;
+  bool checksums = false;
+  std::vector<VerifiedDataset> datasets;
+  std::vector<std::string> sources;  ///< files that virtual datasets of it lie in
+  std::string problem;               ///< why it cannot be read at all, or ""
+  bool damaged() const;
+};
+
+/// Compares everything in `path` with its checksums, pieces and boxes dealt out to the ranks; holds
+/// at most a few MiB a rank. The result is complete on rank 0, and `damaged()` on all ranks.
+/// Never throws for what is wrong with the file. Collective, blocking.
+VerifiedFile verify_file(const Comm& comm, const std::string& path);
+
+}  // namespace tailrace::store
