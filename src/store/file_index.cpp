@@ -265,6 +265,9 @@ void check_boxes(FileIndex::Entry& entry) {
       const bool inside = row.start[d] < extent && row.extents[d] <= extent - row.start[d];
       if (!inside || row.extents[d] == 0) fail_table(entry, 0);
     }
+    for (auto d = static_cast<std::size_t>(whole.num_dims); d < max_dims; ++d) {
+      if (row.start[d] != 0 || row.extents[d] != 1) fail_table(entry, 0);
+    }
     items += box_of(row, whole.num_dims).num_items();
   }
   if (items != whole.num_items()) fail_table(entry, 0);

@@ -171,11 +171,16 @@ VerifiedDataset verify_header(const std::string& path, const FileIndex& index) {
   try {
     const auto row = hash_rest(path, index.data);
     found.bytes = static_cast<std::ptrdiff_t>(row.bytes);
-    if (row.bytes == index.header->bytes && row.xxh3 == index.header->xxh3) return found;
-    found.problem = row.bytes == index.header->bytes
+    const auto& written = *index.header;
+    if (written.offset != 0) {
+      found.problem = "its row of the checksum table is damaged";
+      return found;
+    }
+    if (row.bytes == written.bytes && row.xxh3 == written.xxh3) return found;
+    found.problem = row.bytes == written.bytes
                         ? "headers, attributes or coordinates are not as they were written"
                         : fmt::format("headers have {} bytes, and had {} when they were written",
-                                      row.bytes, index.header->bytes);
+                                      row.bytes, written.bytes);
   } catch (const Error& error) {
     found.problem = error.what();
   }
@@ -197,19 +202,22 @@ VerifiedFile verify_file(const Comm& comm, const std::string& path) {
   found.problem = open_index(comm, path, index);
   if (!found.problem.empty()) return found;
   found.sources = index.sources;
+  int header = index.header ? 1 : 0;
+  check_mpi(MPI_Bcast(&header, 1, MPI_INT, 0, comm.raw()));
   ReadFile file(comm, path, file::resolve(comm, path, {}));
   for (const auto& entry : index.entries) {
-    found.checksums = found.checksums || !entry.pieces.empty() || !entry.boxes.empty();
+    const bool checksums = !entry.pieces.empty() || !entry.boxes.empty();
+    found.checksums = found.checksums || checksums;
+    if (header == 1 && entry.scale && !checksums) continue;  // a part of the header
     found.datasets.push_back(verify_dataset(comm, file, entry));
   }
-  VerifiedDataset header;
-  if (comm.rank() == 0 && index.header) header = verify_header(path, index);
-  int wrong = header.problem.empty() ? 0 : 1;
-  int exists = index.header ? 1 : 0;
-  check_mpi(MPI_Bcast(&exists, 1, MPI_INT, 0, comm.raw()));
+  if (header == 0) return found;
+  VerifiedDataset rest;
+  if (comm.rank() == 0) rest = verify_header(path, index);
+  int wrong = rest.problem.empty() ? 0 : 1;
   check_mpi(MPI_Bcast(&wrong, 1, MPI_INT, 0, comm.raw()));
-  if (comm.rank() != 0 && wrong == 1) header.problem = "headers are not as they were written";
-  if (exists == 1) found.datasets.push_back(std::move(header));
+  if (comm.rank() != 0 && wrong == 1) rest.problem = "headers are not as they were written";
+  found.datasets.push_back(std::move(rest));
   return found;
 }
 

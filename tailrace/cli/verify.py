@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``tailrace verify``: compares files with the checksums that they carry."""
+
+import json
+import os
+import subprocess
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from tailrace.errors import TailraceError
+from tailrace.launcher import Launch, find_launcher
+from tailrace.programs import find_program
+from tailrace.stderr_filter import without_noise
+
+Line = dict[str, Any]
+
+
+def _start(launch: Launch, program: Path, files: list[Path]) -> subprocess.CompletedProcess[str]:
+    command = [*launch.prefix, str(program), *map(str, files)]
+    environment = {**os.environ, **launch.environment}
+    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+
+def verify_files(files: list[Path], ranks: int = 1) -> list[Line]:
+    """Return what ``tailrace-verify`` says: a line a dataset, then one of the file, and so on."""
+    program = find_program("tailrace-verify")
+    alone = Launch("none", [])
+    done = _start(alone if ranks == 1 else find_launcher(ranks, 1), program, files)
+    if ranks == 1 and done.returncode not in (0, 1):
+        # Some MPI libraries start no program without their launcher.
+        done = _start(find_launcher(1, 1), program, files)
+    lines: list[Line] = [
+        json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")
+    ]
+    ended = sum("dataset" not in line for line in lines)
+    if done.returncode not in (0, 1) or ended < len(files):
+        noise_free = "".join(without_noise(done.stderr.splitlines(keepends=True)))
+        words = noise_free.strip() or f"it ended with status {done.returncode}"
+        raise TailraceError(f"{program} failed: {words}")
+    return lines
+
+
+def _size(count: int) -> str:
+    value = float(count)
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "bytes" else f"{value:.3g} {unit}"
+        value /= 1000
+    return f"{value:.3g} TB"
+
+
+def _what_was_done(line: Line) -> str:
+    number, size = line["checked"], _size(line["bytes"])
+    return {
+        "pieces": f"{number} pieces, {size}, match their checksums",
+        "boxes": f"{number} boxes, {size}, match their checksums",
+        "read": f"{size} can be read; no checksums",
+        "structure": f"{size} are there; no checksums: structure only",
+        "header": f"{size} match their checksum",
+    }[line["check"]]
+
+
+def _damage_text(damage: Line) -> str:
+    text = f"box {damage['box']}"
+    if damage["bytes"] > 0:
+        text += f", bytes {damage['first_byte']} to {damage['first_byte'] + damage['bytes'] - 1}"
+    if damage["file_offset"] >= 0:
+        text += f" (file offset {damage['file_offset']})"
+    return text
+
+
+def _show_dataset(console: Console, line: Line) -> None:
+    name = escape(line["dataset"])
+    count = line["num_damages"]
+    if line["problem"]:
+        console.print(f"  [red]DAMAGED[/red] {name}: {escape(line['problem'])}")
+    elif count == 0:
+        console.print(f"  [green]ok[/green]      {name}: {_what_was_done(line)}")
+    if count > 0:
+        kind = "boxes" if line["check"] == "boxes" else "pieces"
+        console.print(f"  [red]DAMAGED[/red] {name}: {count} of {line['checked']} {kind}")
+    for damage in line["damages"]:
+        console.print(f"          dataset {name}, {escape(_damage_text(damage))}")
+    if count > len(line["damages"]):
+        console.print(f"          and {count - len(line['damages'])} more")
+
+
+def _show_file(console: Console, line: Line) -> None:
+    path = escape(line["path"])
+    if line["problem"]:
+        known = line["problem"].startswith(line["path"])
+        problem = escape(line["problem"]) if known else f"{path}: {escape(line['problem'])}"
+        console.print(f"[red]DAMAGED[/red] {problem}")
+    elif line["damaged"]:
+        console.print(f"[red]DAMAGED[/red] {path}")
+    elif not line["checksums"]:
+        console.print(f"[yellow]ok[/yellow] {path}: no checksums: structure only")
+    else:
+        console.print(f"[green]ok[/green] {path}")
+
+
+def verify(
+    files: Annotated[list[Path], typer.Argument(help="Files to check.", metavar="FILE...")],
+    ranks: Annotated[int, typer.Option("-n", "--ranks", help="Ranks that share the work.")] = 1,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON lines.")] = False,
+) -> None:
+    """Check files against their checksums; name the dataset and box of what is damaged.
+
+    The exit status is 1 if anything is damaged, cut short or missing.
+    """
+    lines = verify_files(files, ranks)
+    console = Console(soft_wrap=True, highlight=False)
+    datasets: list[Line] = []
+    for line in lines:
+        if as_json:
+            typer.echo(json.dumps(line))
+        elif "dataset" in line:
+            datasets.append(line)
+        else:
+            _show_file(console, line)
+            for dataset in datasets:
+                _show_dataset(console, dataset)
+            datasets = []
+    if any(line["damaged"] for line in lines if "dataset" not in line):
+        raise typer.Exit(1)

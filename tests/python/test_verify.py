@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tailrace verify` finds every flipped byte and says where it is."""
+
+import itertools
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from test_whole import built, tailrace
+
+h5py = pytest.importorskip("h5py")
+xxhash = pytest.importorskip("xxhash")
+
+PIECE = 1 << 20
+Range = tuple[int, int]
+
+
+def data_range(dataset: "h5py.Dataset") -> Range:
+    start = dataset.id.get_offset()
+    return start, start + dataset.nbytes
+
+
+def rest_of(raw: bytes, ranges: list[Range]) -> bytes:
+    """Return all of `raw` that lies in none of `ranges`."""
+    rest, at = b"", 0
+    for start, end in sorted(ranges):
+        rest += raw[at:start]
+        at = end
+    return rest + raw[at:]
+
+
+def box_row(u: np.ndarray, box: tuple[slice, ...]) -> list[int]:
+    starts = [axis.start for axis in box] + [0] * (5 - len(box))
+    extents = [axis.stop - axis.start for axis in box] + [1] * (5 - len(box))
+    return [0, *starts, *extents, xxhash.xxh3_64_intdigest(np.ascontiguousarray(u[box]).tobytes())]
+
+
+def write_by_the_book(path: Path) -> dict[str, list[Range]]:
+    """Write a file as docs/files.md says, without our library; return its regions."""
+    u = np.arange(32 * 48 * 64, dtype="f8").reshape(32, 48, 64)
+    v = np.arange(300000, dtype="f4")
+    boxes = [
+        (slice(z, z + 16), slice(y, y + 24), slice(x, x + 32))
+        for z in (0, 16) for y in (0, 24) for x in (0, 32)
+    ]  # fmt: skip
+    cuts = [*range(0, v.nbytes, PIECE), v.nbytes]
+    with h5py.File(path, "w", libver=("v108", "v108")) as file:
+        file.attrs["time"] = 0.5
+        file["u"], file["v"], file["x"] = u, v, np.linspace(0, 1, 64)
+        table = file.create_dataset("tailrace/boxes", data=np.zeros((8, 12), "u8"))
+        table.attrs["variables"] = "u\n"
+        table[...] = [box_row(u, box) for box in boxes]
+        sums = file.create_dataset("tailrace/checksums", data=np.zeros((len(cuts), 4), "u8"))
+        sums.attrs["variables"] = "v\n"
+        for i, (start, end) in enumerate(itertools.pairwise(cuts)):
+            sums[i] = (0, start, end - start, xxhash.xxh3_64_intdigest(v.tobytes()[start:end]))
+        data = {name: [data_range(file[name])] for name in ("u", "v")}
+        tables = [data_range(table), data_range(sums)]
+    raw = bytearray(path.read_bytes())
+    rest = rest_of(raw, [*tables, *data["u"], *data["v"]])
+    row = np.array([1, 0, len(rest), xxhash.xxh3_64_intdigest(rest)], "u8").tobytes()
+    raw[tables[1][1] - 32 : tables[1][1]] = row
+    path.write_bytes(raw)
+    return {**data, "table": tables, "header": gaps(len(raw), [*tables, *data["u"], *data["v"]])}
+
+
+def gaps(size: int, ranges: list[Range]) -> list[Range]:
+    edges = [0, *(edge for pair in sorted(ranges) for edge in pair), size]
+    return [(a, b) for a, b in zip(edges[::2], edges[1::2], strict=True) if a < b]
+
+
+def regions_of(path: Path) -> dict[str, list[Range]]:
+    with h5py.File(path) as file:
+        found = {
+            name: [data_range(item)]
+            for name, item in file.items()
+            if isinstance(item, h5py.Dataset) and item.id.get_offset() and not item.is_scale
+        }
+        tables = [data_range(item) for item in file["tailrace"].values() if item.id.get_offset()]
+    taken = [*tables, *(pair for ranges in found.values() for pair in ranges)]
+    return {**found, "table": tables, "header": gaps(path.stat().st_size, taken)}
+
+
+def verified(*files: Path, options: tuple[str, ...] = ()) -> tuple[int, list[dict]]:
+    done = tailrace("verify", "--json", *options, *map(str, files), folder=files[0].parent)
+    assert done.returncode in (0, 1), done.stderr
+    return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def files_of(lines: list[dict]) -> dict[str, dict]:
+    return {line["path"]: line for line in lines if "dataset" not in line}
+
+
+@pytest.fixture(scope="module")
+def field_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built("tailrace-turbulence")
+    folder = tmp_path_factory.mktemp("run")
+    settings = ["grid.n=32", "time.step=0.02", "time.end=0.04", "output.every=2"]
+    words = [word for setting in settings for word in ("--set", setting)]
+    done = tailrace("run", "taylor_green", "-n", "2", *words, "--run-dir", "out", folder=folder)
+    assert done.returncode == 0, done.stderr
+    return max((folder / "out").rglob("*.h5"), key=lambda path: path.stat().st_size)
+
+
+@pytest.fixture(scope="module")
+def book_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    built("tailrace-verify")
+    path = tmp_path_factory.mktemp("book") / "book.h5"
+    write_by_the_book(path)
+    return path
+
+
+@pytest.mark.parametrize("source", ["field_file", "book_file"])
+def test_every_flip_is_found(source: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    built("tailrace-verify")
+    path = request.getfixturevalue(source)
+    raw, regions, chance = path.read_bytes(), regions_of(path), random.Random(7)
+    assert {"table", "header"} < set(regions)
+    flips: dict[str, tuple[str, int]] = {}
+    for region, ranges in regions.items():
+        places = [at for start, end in ranges for at in (start, end - 1)]
+        places += [chance.randrange(*chance.choice(ranges)) for _ in range(12)]
+        for at in places:
+            copy = bytearray(raw)
+            copy[at] ^= 1 << chance.randrange(8)
+            name = tmp_path / f"{len(flips)}.h5"
+            name.write_bytes(copy)
+            flips[str(name)] = (region, at)
+    status, lines = verified(path, *map(Path, flips))
+    assert status == 1
+    files = files_of(lines)
+    assert not files[str(path)]["damaged"]
+    unseen = [where for name, where in flips.items() if not files[name]["damaged"]]
+    assert not unseen, unseen
+    for line in lines:
+        region, at = flips.get(line["path"], ("", 0))
+        if line.get("dataset") != region or line["check"] not in ("pieces", "boxes"):
+            continue
+        (damage,) = line["damages"]
+        assert damage["file_offset"] <= at, (line, at)
+        if line["check"] == "pieces":
+            assert at < damage["file_offset"] + damage["bytes"], (line, at)
+        assert inside_box(path, region, at, damage["box"]), (line, at)
+
+
+def inside_box(path: Path, name: str, at: int, box: str) -> bool:
+    with h5py.File(path) as file:
+        dataset = file[name]
+        item = (at - dataset.id.get_offset()) // dataset.dtype.itemsize
+        place = np.unravel_index(item, dataset.shape)
+    spans = [tuple(map(int, axis.split(":"))) for axis in box.strip("[]").split(", ")]
+    return all(low <= i < high for i, (low, high) in zip(place, spans, strict=True))
+
+
+def test_the_words_name_dataset_box_and_offset(book_file: Path, tmp_path: Path) -> None:
+    raw = bytearray(book_file.read_bytes())
+    with h5py.File(book_file) as file:
+        start = file["u"].id.get_offset()
+    raw[start + 8 * ((5 * 48 + 30) * 64 + 33)] ^= 1
+    (tmp_path / "bad.h5").write_bytes(raw)
+    done = tailrace("verify", "bad.h5", folder=tmp_path)
+    assert done.returncode == 1
+    place = start + 8 * (24 * 64 + 32)
+    assert f"dataset u, box [0:16, 24:48, 32:64] (file offset {place})" in done.stdout
+    assert "DAMAGED bad.h5" in done.stdout
+    assert "ok      v: 2 pieces, 1.2 MB, match their checksums" in done.stdout
+
+
+def test_shared_among_ranks(book_file: Path) -> None:
+    assert verified(book_file, options=("-n", "3")) == verified(book_file)
+
+
+def test_what_is_no_whole_file_of_ours(book_file: Path, tmp_path: Path) -> None:
+    raw = book_file.read_bytes()
+    (tmp_path / "cut.h5").write_bytes(raw[:-5000])
+    (tmp_path / "text.h5").write_text("nothing of HDF5")
+    (tmp_path / "empty.h5").write_bytes(b"")
+    (tmp_path / "step.h5.partial").write_bytes(raw)
+    words = {
+        "cut.h5": "is not a whole HDF5 file: cut short",
+        "text.h5": "is not an HDF5 file (15 bytes",
+        "empty.h5": "is not an HDF5 file (0 bytes",
+        "step.h5.partial": "is an output that was never finished",
+        "none.h5": "No such file or directory",
+        ".": "is a folder",
+    }
+    status, lines = verified(*(tmp_path / name for name in words))
+    assert status == 1
+    for (name, text), line in zip(words.items(), lines, strict=True):
+        assert text in line["problem"], (name, line)
+        assert line["damaged"]
+
+
+def test_without_checksums(tmp_path: Path) -> None:
+    built("tailrace-verify")
+    with h5py.File(tmp_path / "plain.h5", "w") as file:
+        file["u"] = np.zeros((8, 9))
+        file.create_dataset("c", data=np.arange(9000.0), chunks=(1000,), fletcher32=True)
+        at = file["c"].id.get_chunk_info(4).byte_offset
+    done = tailrace("verify", "plain.h5", folder=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "plain.h5: no checksums: structure only" in done.stdout
+    raw = bytearray((tmp_path / "plain.h5").read_bytes())
+    raw[at + 100] ^= 4
+    (tmp_path / "plain.h5").write_bytes(raw)
+    status, lines = verified(tmp_path / "plain.h5")
+    assert status == 1
+    assert "dataset c, box [0:9000] cannot be read" in lines[0]["problem"]
+
+
+def test_pieces_behind_a_virtual_dataset(tmp_path: Path) -> None:
+    built("tailrace-verify")
+    layout = h5py.VirtualLayout((8, 6), "f8")
+    for part in range(2):
+        with h5py.File(tmp_path / f"part{part}.h5", "w") as file:
+            file["p"] = np.full((4, 6), part, "f8")
+        layout[4 * part : 4 * part + 4] = h5py.VirtualSource(f"part{part}.h5", "p", (4, 6))
+    with h5py.File(tmp_path / "all.h5", "w") as file:
+        file.create_virtual_dataset("u", layout)
+    status, lines = verified(tmp_path / "all.h5")
+    assert status == 0
+    assert [Path(path).name for path in files_of(lines)] == ["all.h5", "part0.h5", "part1.h5"]
+    (tmp_path / "part1.h5").unlink()
+    status, lines = verified(tmp_path / "all.h5")
+    assert status == 1
+    assert "u lies in other files, of which part1.h5 is missing" in lines[0]["problem"]
+
+
+def test_a_program_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stand_in = tmp_path / "tailrace-verify"
+    stand_in.write_text("#!/bin/sh\necho no library >&2\nexit 127\n")
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("TAILRACE_BIN_DIR", str(tmp_path))
+    done = subprocess.run(
+        [sys.executable, "-m", "tailrace", "verify", "x.h5"],
+        capture_output=True, text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert "no library" in done.stderr
