@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Prints the tables of methods and kernels of this build as JSON: {"tables": [{"title", "entries":
 // [{"name", "summary", "applies"}]}]}. Calls no MPI function.
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,11 +10,14 @@
 
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
+#include "tailrace/file.hpp"
+#include "tailrace/hints.hpp"
 
 namespace {
 
 struct Entry {
-  std::string_view name, summary, applies;
+  std::string_view name, summary;
+  std::string applies;
 };
 
 struct Table {
@@ -34,15 +38,36 @@ std::string quoted(std::string_view text) {
   return out + '"';
 }
 
+// Which of the file methods work in this build, or when they apply.
+Table file_table(std::string_view title, std::span<const tailrace::FileMethodInfo> methods) {
+  Table table{title, {}};
+  for (const auto& method : methods) {
+    table.entries.push_back(
+        {method.name, method.summary, method.available ? std::string(method.applies) : "not in this build"});
+  }
+  return table;
+}
+
+Table hints_table() {
+  Table table{"Hints of a file (Hints, TAILRACE_HINTS), allowed values and default", {}};
+  for (const auto& hint : tailrace::hint_table()) {
+    table.entries.push_back(
+        {hint.name, hint.summary,
+         hint.default_value.empty() ? std::string(hint.allowed)
+                                    : fmt::format("{}; {}", hint.allowed, hint.default_value)});
+  }
+  return table;
+}
+
 std::vector<Table> tables() {
   std::vector<Table> all(4);
   all[0].title = "Methods of exchange (Exchange, output)";
   for (const auto& method : tailrace::move_methods()) {
-    all[0].entries.push_back({method.name, method.summary, method.applies});
+    all[0].entries.push_back({method.name, method.summary, std::string(method.applies)});
   }
   all[1].title = "Methods of the transposes inside a parallel transform (fft.method)";
   for (const auto& method : tailrace::fft::exchange_methods()) {
-    all[1].entries.push_back({method.name, method.summary, method.applies});
+    all[1].entries.push_back({method.name, method.summary, std::string(method.applies)});
   }
   all[2].title = "1D transform kernels (fft.kernel)";
   for (const auto& kernel : tailrace::fft::kernels()) {
@@ -56,6 +81,9 @@ std::vector<Table> tables() {
       {"synchronous", "writes while the simulation waits", "always; for comparison"},
       {"none", "writes no fields", "always; for comparison"},
   };
+  all.push_back(file_table("Strategies for files (hint strategy)", tailrace::file_strategies()));
+  all.push_back(file_table("Back ends for files (hint back_end)", tailrace::file_back_ends()));
+  all.push_back(hints_table());
   return all;
 }
 

@@ -40,7 +40,7 @@ def _first_comment(text: str) -> str:
 def list_(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the methods of exchange, FFT kernels and output modes, and when each applies."""
+    """Show methods, kernels, ways to write files and hints, and when each applies."""
     tables = read_tables()
     if as_json:
         typer.echo(json.dumps({"tables": tables}, indent=2))
