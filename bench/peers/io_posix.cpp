@@ -58,7 +58,7 @@ class Descriptor {
 class Posix : public Method {
  public:
   Posix(const Job& job, bool own_file)
-      : path_(job.path + (own_file ? "." + std::to_string(job.comm.rank()) : "")),
+      : path_(own_file ? job.path + '.' + std::to_string(job.comm.rank()) : job.path),
         pieces_(job.pattern.transfers),
         own_file_(own_file) {
     if (!own_file_) return;

@@ -152,7 +152,7 @@ def _entries(
         words += ["--warmup", "no", "--check", "no", "--drop-cache", "no"]
     found = []
     if not io.count:
-        line = [*wrapper, *words, "--what", "limit"]
+        line = [*wrapper, *words, "--what", "limit", "--for-ranks", str(ranks)]
         found.append(Entry("limit", problem, False, parallel(1, Path(line[0]), line[1:])))
     for number, (component, label) in enumerate(mpi_ios().items()):
         chosen = [way["name"] for way in ways if number == 0 or way["uses_mpi_io"]]
