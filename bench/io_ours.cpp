@@ -152,7 +152,7 @@ class Round {
 
   /// One operation of `way`; what failed is printed in place of figures.
   bool succeeds(const Way& way, const Pattern& pattern, bool counts) {
-    const Job job{comm_, pattern, path_, hints_};
+    const Job job{comm_, pattern, path_, hints_, pool_};
     bool done = false;
     try {
       operate(way, job, counts);
@@ -306,6 +306,7 @@ class Round {
   }
 
   const Comm& comm_;
+  tailrace::FilePool pool_{comm_};
   std::string folder_, problem_, mpi_io_;
   bool reads_, checks_, drops_;
   Pattern pattern_, tiny_;

@@ -21,12 +21,12 @@ class Ours : public Method {
     if (back_end != "auto") hints_.set("back_end", back_end);
   }
   void write(const std::byte* data) override {
-    file_.emplace(job_.comm, job_.path, FileAccess::write, hints_);
+    file_.emplace(job_.pool, job_.path, FileAccess::write, hints_);
     file_->write(part_, data);
     file_->close();
   }
   void read(std::byte* data) override {
-    file_.emplace(job_.comm, job_.path, FileAccess::read, hints_);
+    file_.emplace(job_.pool, job_.path, FileAccess::read, hints_);
     file_->read(part_, data);
     file_->close();
   }

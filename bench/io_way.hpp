@@ -20,6 +20,7 @@ struct Job {
   const Pattern& pattern;
   std::string path;       ///< does not exist before a write; anything that begins with it is ours
   tailrace::Hints hints;  ///< the user's, for ways of ours
+  tailrace::FilePool& pool;  ///< of the whole program, for ways of ours
 };
 
 /// One way to get the ranks' data into a file and back. Construction is not timed: it makes what a
