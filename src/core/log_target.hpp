@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace tailrace::detail {
+
+/// Where lines go. What goes wrong after opening is kept to itself: nobody could be told.
+class LogTarget {
+ public:
+  LogTarget() = default;
+  /// "stderr", "stdout" or a file, which is made or added to. Throws `Errc::io`.
+  explicit LogTarget(const std::string& name);
+  ~LogTarget();
+  LogTarget(const LogTarget&) = delete;
+  LogTarget& operator=(const LogTarget&) = delete;
+  LogTarget(LogTarget&& other) noexcept;
+  LogTarget& operator=(LogTarget&& other) noexcept;
+
+  /// As many bytes can be written at once without waiting: 0 if it is full now.
+  std::ptrdiff_t room() const;
+  /// No longer there (closed pipe, full disk).
+  bool broken() const { return broken_; }
+  /// One write(2). Never raises SIGPIPE.
+  void write(const std::string& text) noexcept;
+
+ private:
+  int file_ = -1;
+  bool owned_ = false;
+  bool pipe_ = false;
+  bool broken_ = false;
+};
+
+}  // namespace tailrace::detail
