@@ -253,8 +253,13 @@ void check_pieces(FileIndex::Entry& entry) {
   if (at != bytes) fail_table(entry, at);
 }
 
-// Boxes must lie inside and hold as many items as the variable. Boxes that overlap are found when
-// they are read, as one of them then has another checksum.
+[[noreturn]] void fail_boxes(const FileIndex::Entry& entry) {
+  throw Error(Errc::corrupt,
+              fmt::format("its checksum table is damaged: the boxes of {} do not cover it once",
+                          entry.name));
+}
+
+// Boxes must cover the variable without overlap: lie inside, be disjoint, and hold as many items.
 void check_boxes(FileIndex::Entry& entry) {
   std::ranges::sort(entry.boxes, {}, &BoxRow::start);
   const auto whole = whole_box(entry);
@@ -263,14 +268,20 @@ void check_boxes(FileIndex::Entry& entry) {
     for (std::size_t d = 0; d < static_cast<std::size_t>(whole.num_dims); ++d) {
       const auto extent = static_cast<std::uint64_t>(whole.extents[d]);
       const bool inside = row.start[d] < extent && row.extents[d] <= extent - row.start[d];
-      if (!inside || row.extents[d] == 0) fail_table(entry, 0);
+      if (!inside || row.extents[d] == 0) fail_boxes(entry);
     }
     for (auto d = static_cast<std::size_t>(whole.num_dims); d < max_dims; ++d) {
-      if (row.start[d] != 0 || row.extents[d] != 1) fail_table(entry, 0);
+      if (row.start[d] != 0 || row.extents[d] != 1) fail_boxes(entry);
     }
     items += box_of(row, whole.num_dims).num_items();
   }
-  if (items != whole.num_items()) fail_table(entry, 0);
+  if (items != whole.num_items()) fail_boxes(entry);
+  std::vector<std::vector<Box>> boxes(1);
+  for (const auto& row : entry.boxes) boxes[0].push_back(box_of(row, whole.num_dims));
+  const auto layout = from_boxes(entry.extents, boxes);
+  for (const auto& box : boxes[0]) {
+    if (layout.overlaps(box).size() != 1) fail_boxes(entry);
+  }
 }
 
 void add_checksums(hid_t file, FileIndex& index) {
