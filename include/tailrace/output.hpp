@@ -25,9 +25,18 @@ enum class OutputMode { synchronous, hidden };
 
 struct OutputOptions {
   OutputMode mode = OutputMode::hidden;
+  /// Who writes what: "spokesperson" (rank 0 everything), "collective" (`writers` long runs of the
+  /// file), "shared_independent" (each rank its own rows), "grouped" (the first rank of each group
+  /// its group's rows), "file_per_rank" (pieces in PATH.pieces/, and PATH shows them as one) or
+  /// "auto" (collective). docs/files.md says when which.
+  std::string strategy = "auto";
+  /// Settings by their names (`hint_table()`): cb_nodes, cb_align, striping_unit, group_size,
+  /// direct_io, sync, ... They go before the numbers below, and `TAILRACE_HINTS` before them.
+  Hints hints = {};
   int writers = 0;                        ///< writer ranks; 0 = up to 4 a node (docs/files.md)
   std::ptrdiff_t stripe_bytes = 1 << 20;  ///< file domains end at multiples of it (a multiple of
-                                          ///< 8); 0 = even shares
+                                          ///< 8), unless the file system has stripes; 0 = even
+                                          ///< shares
   int buffered_files = 2;                 ///< files that may be under way before `write` waits
   /// How data moves to the writers: a name of `move_methods()`, "push" (all ranks on one node: each
   /// rank copies its items straight into the writers' staging buffers, in one pass) or "auto" (push
@@ -69,6 +78,8 @@ struct FileContents {
 struct OutputStatistics {
   std::ptrdiff_t files = 0;
   std::ptrdiff_t bytes = 0;  ///< written by this rank's writer
+  std::int64_t writes = 0;   ///< system calls that wrote, tables and metadata included
+  std::int64_t opens = 0;    ///< files opened for writing
   double call_s = 0;         ///< spent inside `write` and `finish` (what the simulation saw)
   double stall_s = 0;        ///< the part of it spent waiting for a free buffer or for the end
   double write_s = 0;        ///< spent writing (in the background if hidden)

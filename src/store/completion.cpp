@@ -32,6 +32,19 @@ void Completion::start_agreement(Slot& file, Stage stage) {
   file.stage = stage;
 }
 
+void Completion::start_gather(Slot& file, const FileTask::Gather& gather) {
+  const auto own = gather.counts[static_cast<std::size_t>(comm_.rank())];
+  check_mpi(MPI_Igatherv(gather.own.data(), own, MPI_BYTE, gather.all.data(), gather.counts.data(),
+                         gather.places.data(), MPI_BYTE, 0, comm_.raw(), &request_));
+  file.stage = Stage::gathering;
+}
+
+void Completion::start_commit(Slot& file) {
+  file.posted = comm_.rank() == 0;
+  file.stage = Stage::committing;
+  if (file.posted) thread_.post(file.job, FileJob::Kind::commit);
+}
+
 // Waits by polling with naps, so that a waiting rank leaves its core to the others.
 bool Completion::agreement_done(bool wait) {
   constexpr int polls = 200;
@@ -59,17 +72,23 @@ bool Completion::advance(bool wait) {
       return true;
     case Stage::agreeing: {
       if (!agreement_done(wait)) return false;
-      const bool is_metadata_rank = comm_.rank() == 0;
       file.failing_rank = vote_;
       if (vote_ < comm_.num_ranks()) {
-        if (is_metadata_rank) file.job.task.discard();
+        if (comm_.rank() == 0) file.job.task.discard();
         break;
       }
-      file.posted = is_metadata_rank;
-      file.stage = Stage::committing;
-      if (is_metadata_rank) thread_.post(file.job, FileJob::Kind::commit);
+      const auto gather = file.job.task.gather();
+      if (gather) {
+        start_gather(file, *gather);
+      } else {
+        start_commit(file);
+      }
       return true;
     }
+    case Stage::gathering:
+      if (!agreement_done(wait)) return false;
+      start_commit(file);
+      return true;
     case Stage::committing:
       if (!job_done(file, wait)) return false;
       start_agreement(file, Stage::agreeing_commit);

@@ -12,8 +12,9 @@ namespace tailrace::store {
 
 /// Follows the files under way, oldest first. A file is committed (renamed) when the writers of all
 /// ranks have its data on disk, which they tell each other by a non-blocking reduction; a second
-/// one tells all ranks the outcome of the rename. So a file ends the same way on every rank. Files
-/// are numbered from 0; the `slots` newest may be under way. MPI calls only from the main thread.
+/// one tells all ranks the outcome of the rename. Checksums that one rank writes for all are
+/// brought to it in between. So a file ends the same way on every rank. Files are numbered from 0;
+/// the `slots` newest may be under way. MPI calls only from the main thread.
 class Completion {
  public:
   Completion(const Comm& comm, WriterThread& thread, int slots);
@@ -41,7 +42,7 @@ class Completion {
   const FileTask& task(std::int64_t number) { return slot(number).job.task; }
 
  private:
-  enum class Stage { writing, agreeing, committing, agreeing_commit, ended };
+  enum class Stage { writing, agreeing, gathering, committing, agreeing_commit, ended };
   struct Slot {
     FileJob job;
     Stage stage = Stage::ended;
@@ -55,6 +56,8 @@ class Completion {
   bool job_done(Slot& file, bool wait);
   void start_agreement(Slot& file, Stage stage);
   bool agreement_done(bool wait);
+  void start_gather(Slot& file, const FileTask::Gather& gather);
+  void start_commit(Slot& file);
 
   Comm comm_;
   WriterThread& thread_;

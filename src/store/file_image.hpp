@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "store/writer_part.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/output.hpp"
 
@@ -47,15 +48,38 @@ struct FileImage {
   };
   std::vector<Extent> extents;
   std::vector<std::byte> bytes;
-  std::vector<std::ptrdiff_t> data_offsets;  ///< of each variable; -1 if it has no items
+  std::vector<std::ptrdiff_t> data_offsets;  ///< of each dataset; -1 if it has no items
   std::ptrdiff_t table_offset = -1;
+  std::ptrdiff_t box_table_offset = -1;
   std::ptrdiff_t total_bytes = 0;
 };
 
+/// Where a box of a virtual dataset comes from.
+struct PieceSource {
+  Box box;
+  int writer = 0;       ///< names the piece file
+  std::string dataset;  ///< of the piece file, as large as the box
+};
+
+/// How to lay a file out.
+struct ImageSetting {
+  std::ptrdiff_t alignment = 0;  ///< datasets of at least a stripe start at multiples of it
+  std::ptrdiff_t stripe_bytes = 0;
+  std::ptrdiff_t table_rows = -1;  ///< of the checksum table; -1: there is none
+  std::ptrdiff_t box_rows = -1;    ///< of the table of boxes; -1: there is none
+  /// Of each variable; null: the data lies in this file.
+  const std::vector<std::vector<PieceSource>>* sources = nullptr;
+  std::string path = {};  ///< of the file, which names its pieces
+  int generation = 0;     ///< of the pieces
+};
+
 /// Lays out a file with the HDF5 library in memory: no disk is touched, so that it takes the same
-/// short time however busy the disk is. Datasets of at least a stripe start at a multiple of
-/// `stripe_bytes`. `table_rows` < 0 leaves the checksum table out. Local.
-void build_image(const FileContents& contents, std::ptrdiff_t stripe_bytes,
-                 std::ptrdiff_t table_rows, FileImage& image);
+/// short time however busy the disk is. All metadata and small datasets come first, then the large
+/// datasets, so that nothing shares a stripe with them. Local.
+void build_image(const FileContents& contents, const ImageSetting& setting, FileImage& image);
+
+/// The same for a piece file: plain datasets and their checksums. Local.
+void build_piece_image(const std::vector<DatasetShape>& datasets, const ImageSetting& setting,
+                       FileImage& image);
 
 }  // namespace tailrace::store

@@ -7,113 +7,96 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "tailrace/error.hpp"
+#include "store/open_file.hpp"
+#include "store/piece_folder.hpp"
 
 namespace tailrace::store {
 namespace {
 
 constexpr std::ptrdiff_t chunk_bytes = 8 * piece_bytes;  // of one system call
-constexpr std::ptrdiff_t page_bytes = 4096;
+// Shorter rows are left to the page cache, which makes long writes of them.
+constexpr std::ptrdiff_t least_direct_bytes = 65536;
 
 }  // namespace
 
-/// An open file; its failures are those of the task. Large aligned pieces go around the page cache
-/// (O_DIRECT) where the file system can: the data is flushed at once anyway, and the copy would
-/// take processor time from the simulation.
-class FileTask::Descriptor {
- public:
-  Descriptor(const FileTask& task, const char* path, int flags)
-      : task_(task), fd_(open(path, flags | O_CLOEXEC, 0666)) {
-    if (fd_ < 0) task_.fail(errno);
+// Failures get the name of the file.
+template <class Action>
+void FileTask::run(const char* what, Action&& action) {
+  const double start_s = now_s();
+  const Span span(trace_, Activity::write, what, 1);
+  try {
+    action();
+  } catch (const Error& error) {
+    throw Error(error.code(),
+                fmt::format("cannot write {} (step {}): {}", path_, step_, error.what()),
+                error.sys_errno());
   }
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-    if (direct_ >= 0) ::close(direct_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  /// Asks for direct writes from now on.
-  void open_direct(const char* path) { direct_ = open(path, O_WRONLY | O_CLOEXEC | O_DIRECT); }
-
-  void write(const void* data, std::ptrdiff_t bytes, std::ptrdiff_t offset) {
-    const auto* at = static_cast<const char*>(data);
-    while (bytes > 0) {
-      const auto done = write_some(at, bytes, offset);
-      if (done < 0 && errno == EINTR) continue;
-      if (done < 0) task_.fail(errno);
-      if (done == 0) task_.fail(ENOSPC);
-      at += done;
-      bytes -= done;
-      offset += done;
-    }
-  }
-  void resize(std::ptrdiff_t bytes) const {
-    if (ftruncate(fd_, bytes) != 0) task_.fail(errno);
-  }
-  // Some file systems refuse to flush folders (EINVAL) and need no flush of them.
-  void flush(bool folder = false) const {
-    if (fsync(fd_) != 0 && !(folder && errno == EINVAL)) task_.fail(errno);
-  }
-  void close() {
-    if (direct_ >= 0) ::close(std::exchange(direct_, -1));
-    if (::close(std::exchange(fd_, -1)) != 0 && errno != EINTR) task_.fail(errno);
-  }
-
- private:
-  ssize_t write_some(const char* data, std::ptrdiff_t bytes, std::ptrdiff_t offset) {
-    const auto whole = bytes / page_bytes * page_bytes;
-    const bool aligned = whole > 0 && offset % page_bytes == 0 &&
-                         reinterpret_cast<std::uintptr_t>(data) % page_bytes == 0;
-    if (direct_ >= 0 && aligned) {
-      const auto done = pwrite(direct_, data, static_cast<std::size_t>(whole), offset);
-      if (done >= 0 || errno != EINVAL) return done;
-      ::close(std::exchange(direct_, -1));  // not for this file system after all
-    }
-    return pwrite(fd_, data, static_cast<std::size_t>(bytes), offset);
-  }
-
-  const FileTask& task_;
-  int fd_;
-  int direct_ = -1;
-};
-
-void FileTask::fail(int error) const {
-  throw Error(Errc::io,
-              fmt::format("cannot write {} (step {}): {} (errno {})", path_, step_,
-                          std::strerror(error), error),
-              error);
+  seconds_ += now_s() - start_s;
 }
 
-void FileTask::set(const Setting& setting) {
-  path_.assign(setting.path);
-  partial_.assign(setting.path).append(".partial");
-  step_ = setting.step;
-  staging_ = setting.staging;
-  runs_.assign(setting.runs.begin(), setting.runs.end());
-  data_offsets_.assign(setting.data_offsets.begin(), setting.data_offsets.end());
-  table_offset_ = setting.table_offset;
-  total_bytes_ = setting.total_bytes;
-  metadata_ = setting.metadata;
-  trace_ = setting.trace;
+void FileTask::name(const std::string& path, std::int64_t step) {
+  path_.assign(path);
+  partial_.assign(path).append(".partial");
+  step_ = step;
+  generation_ = -1;
   seconds_ = 0;
   bytes_ = 0;
+  writes_ = 0;
+  opens_ = 0;
 }
 
-void FileTask::write_image(Descriptor& file) const {
-  file.resize(total_bytes_);
-  for (const auto& extent : image_.extents) {
-    file.write(image_.bytes.data() + extent.start, extent.count, extent.file_offset);
+void FileTask::create(const file::Settings& settings, bool pieces) {
+  run("create file", [&] {
+    held_.create(partial_, settings);
+    if (pieces) generation_ = prepare_pieces(path_);
+  });
+}
+
+void FileTask::set(Setting setting) {
+  staging_ = setting.staging;
+  part_ = std::move(setting.part);
+  piece_image_ = std::move(setting.piece_image);
+  generation_ = setting.generation;
+  rank_ = setting.rank;
+  direct_io_ = setting.direct_io;
+  sync_ = setting.sync;
+  trace_ = setting.trace;
+  if (piece_image_) {
+    piece_ = piece_path(path_, generation_, rank_);
+    data_offsets_ = piece_image_->data_offsets;
+    table_offset_ = piece_image_->table_offset;
+  } else {
+    data_offsets_.assign(setting.data_offsets.begin(), setting.data_offsets.end());
+    table_offset_ = setting.table_offset;
+  }
+  box_table_offset_ = setting.box_table_offset;
+  total_bytes_ = setting.total_bytes;
+  rows_.clear();
+  gather_counts_.clear();
+  gather_places_.clear();
+  int place = 0;
+  for (const int count : setting.gathered_rows) {
+    gather_counts_.push_back(count * static_cast<int>(sizeof(ChecksumRow)));
+    gather_places_.push_back(place);
+    place += gather_counts_.back();
+  }
+  all_rows_.resize(is_metadata_rank() ? static_cast<std::size_t>(place) / sizeof(ChecksumRow) : 0);
+}
+
+void FileTask::write_image(OpenFile& file, const FileImage& image,
+                           std::ptrdiff_t total_bytes) const {
+  file.resize(total_bytes);
+  for (const auto& extent : image.extents) {
+    file.write(image.bytes.data() + extent.start, extent.count, extent.file_offset);
   }
 }
 
-void FileTask::write_run(Descriptor& file, const Run& run) {
-  rows_.clear();
+void FileTask::write_run(OpenFile& file, const Run& run) {
+  const auto first = rows_.size();
   const std::byte* data = staging_ + run.staging_bytes;
   const auto end = run.start_bytes + run.bytes;
   for (auto at = run.start_bytes; at < end;) {
@@ -121,45 +104,134 @@ void FileTask::write_run(Descriptor& file, const Run& run) {
     for (auto piece = at; table_offset_ >= 0 && piece < next;) {
       const auto piece_end = std::min(next, (piece / piece_bytes + 1) * piece_bytes);
       const auto count = static_cast<std::size_t>(piece_end - piece);
-      rows_.push_back({run.variable, static_cast<std::uint64_t>(piece), count,
+      rows_.push_back({run.dataset, static_cast<std::uint64_t>(piece), count,
                        XXH3_64bits(data + (piece - run.start_bytes), count)});
       piece = piece_end;
     }
-    file.write(data + (at - run.start_bytes), next - at, data_offsets_[run.variable] + at);
+    file.write(data + (at - run.start_bytes), next - at, data_offsets_[run.dataset] + at);
     at = next;
   }
   bytes_ += run.bytes;
-  if (rows_.empty()) return;
+  if (!gather_counts_.empty() || rows_.size() == first) return;
   const auto row_bytes = static_cast<std::ptrdiff_t>(sizeof(ChecksumRow));
   file.write(rows_.data(), static_cast<std::ptrdiff_t>(rows_.size()) * row_bytes,
              table_offset_ + run.first_row * row_bytes);
+  rows_.clear();
+}
+
+void FileTask::write_box(OpenFile& file, const BoxRun& run) {
+  const auto& dataset = part_->datasets[run.dataset];
+  const auto item = item_bytes(dataset.type);
+  const auto rows = rows_of(run.box, dataset);
+  const auto strides = row_major_strides(dataset.extents, dataset.num_dims);
+  const std::byte* data = staging_ + run.staging_bytes;
+  box_rows_.clear();
+  if (box_table_offset_ >= 0) {
+    const auto* from = data;
+    for (const auto& box : run.checksums) {
+      const auto count = static_cast<std::size_t>(box.num_items() * item);
+      BoxRow row{run.dataset, {}, {}, XXH3_64bits(from, count)};
+      row.extents.fill(1);
+      std::copy_n(box.start.begin(), box.num_dims, row.start.begin());
+      std::copy_n(box.extents.begin(), box.num_dims, row.extents.begin());
+      box_rows_.push_back(row);
+      from += count;
+    }
+  }
+  const auto end = data + run.box.num_items() * item;
+  for (Index place = run.box.start; data < end;) {
+    const auto at = data_offsets_[run.dataset] + linear(place, strides, dataset.num_dims) * item;
+    for (std::ptrdiff_t done = 0; done < rows.bytes; done += chunk_bytes) {
+      file.write(data + done, std::min(chunk_bytes, rows.bytes - done), at + done);
+    }
+    data += rows.bytes;
+    for (auto d = static_cast<std::size_t>(rows.num_axes); d-- > 0;) {
+      if (++place[d] < run.box.start[d] + run.box.extents[d]) break;
+      place[d] = run.box.start[d];
+    }
+  }
+  bytes_ += run.box.num_items() * item;
+  if (box_rows_.empty()) return;
+  const auto row_bytes = static_cast<std::ptrdiff_t>(sizeof(BoxRow));
+  file.write(box_rows_.data(), static_cast<std::ptrdiff_t>(box_rows_.size()) * row_bytes,
+             box_table_offset_ + run.first_row * row_bytes);
+}
+
+void FileTask::finish(OpenFile& file) {
+  if (sync_) file.flush();
+  file.close();
+  writes_ += file.writes();
+  ++opens_;
+}
+
+void FileTask::write_master() {
+  OpenFile file(partial_.c_str(), O_WRONLY);
+  write_image(file, image_, total_bytes_);
+  finish(file);
+}
+
+void FileTask::write_data() {
+  const char* path = piece_image_ ? piece_.c_str() : partial_.c_str();
+  // The first rank has made the file; only O_CREAT makes every network file system look for it.
+  OpenFile file(path, O_WRONLY | O_CREAT);
+  if (piece_image_) {
+    write_image(file, *piece_image_, piece_image_->total_bytes);
+  } else if (is_metadata_rank()) {
+    write_image(file, image_, total_bytes_);
+  }
+  if (direct_io_ != file::Switch::off) {
+    file.open_direct(path, direct_io_ == file::Switch::on ? 0 : least_direct_bytes);
+  }
+  for (const auto& run : part_->runs) write_run(file, run);
+  for (const auto& run : part_->boxes) write_box(file, run);
+  finish(file);
 }
 
 void FileTask::write() {
-  if (!metadata_ && runs_.empty()) return;
-  const double start_s = now_s();
-  {
-    const Span span(trace_, Activity::write, "write file", 1);
-    Descriptor file(*this, partial_.c_str(), O_WRONLY | O_CREAT);
-    if (metadata_) write_image(file);
-    file.open_direct(partial_.c_str());
-    for (const auto& run : runs_) write_run(file, run);
-    file.flush();
-    file.close();
-  }
-  seconds_ += now_s() - start_s;
+  const bool has_pieces = generation_ >= 0;
+  if (!is_metadata_rank() && part_->empty()) return;
+  run("write file", [&] {
+    if (is_metadata_rank() && has_pieces) write_master();
+    if (!has_pieces || !part_->empty()) write_data();
+  });
+}
+
+std::optional<FileTask::Gather> FileTask::gather() {
+  if (gather_counts_.empty()) return std::nullopt;
+  return Gather{gather_counts_, gather_places_, rows_, all_rows_};
 }
 
 void FileTask::commit() {
-  const double start_s = now_s();
-  const Span span(trace_, Activity::write, "rename file", 1);
-  if (std::rename(partial_.c_str(), path_.c_str()) != 0) fail(errno);
-  const auto slash = path_.find_last_of('/');
-  const auto folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-  Descriptor(*this, folder.c_str(), O_RDONLY | O_DIRECTORY).flush(true);
-  seconds_ += now_s() - start_s;
+  run("rename file", [&] {
+    if (!all_rows_.empty()) {
+      std::ranges::sort(all_rows_, [](const ChecksumRow& a, const ChecksumRow& b) {
+        return a.variable != b.variable ? a.variable < b.variable : a.offset < b.offset;
+      });
+      OpenFile file(partial_.c_str(), O_WRONLY);
+      file.write(all_rows_.data(),
+                 static_cast<std::ptrdiff_t>(all_rows_.size() * sizeof(ChecksumRow)),
+                 table_offset_);
+      finish(file);
+    }
+    if (generation_ >= 0 && sync_) flush_pieces(path_);
+    // Listed while `path.partial` is still held: another run may begin once it is renamed.
+    const auto old_pieces = other_pieces(path_, generation_);
+    if (std::rename(partial_.c_str(), path_.c_str()) != 0) fail_errno(errno);
+    held_.release();
+    if (sync_) {
+      const auto slash = path_.find_last_of('/');
+      const auto folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
+      OpenFile(folder.c_str(), O_RDONLY | O_DIRECTORY).flush(true);
+    }
+    remove_pieces(path_, old_pieces);
+  });
 }
 
-void FileTask::discard() noexcept { unlink(partial_.c_str()); }
+void FileTask::discard() noexcept {
+  if (!held_.held()) return;
+  if (generation_ >= 0) remove_pieces(path_, generation_);
+  unlink(partial_.c_str());
+  held_.release();
+}
 
 }  // namespace tailrace::store

@@ -2,62 +2,108 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "store/file_image.hpp"
-#include "store/route.hpp"
+#include "store/partial_file.hpp"
+#include "store/writer_part.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::store {
+
+class OpenFile;
 
 /// One writer's part of one file. POSIX calls only (no MPI, no HDF5), so any thread may run it.
 /// Every failure is an `Error(Errc::io)` with errno, path and step.
 class FileTask {
  public:
-  /// What to write. `image` is empty on all but the metadata rank; `staging` must stay unchanged
-  /// until `write` is done. Reuses the storage of the last file.
+  /// What to write. `staging` must stay unchanged until `write` is done. Reuses the storage of the
+  /// last file.
   struct Setting {
-    const std::string& path;
-    std::int64_t step = 0;
     const std::byte* staging = nullptr;
-    std::span<const Run> runs;
+    std::shared_ptr<const WriterPart> part;
     std::span<const std::ptrdiff_t> data_offsets;  ///< of each variable
     std::ptrdiff_t table_offset = -1;              ///< -1: no checksums
+    std::ptrdiff_t box_table_offset = -1;          ///< -1: no checksums of boxes
     std::ptrdiff_t total_bytes = 0;
-    bool metadata = false;  ///< this rank writes the metadata, renames and removes
+    /// If set, the data goes to this rank's own file, laid out so.
+    std::shared_ptr<const FileImage> piece_image;
+    int generation = -1;  ///< of the pieces; -1: the file has none
+    /// Rows of the checksum table that each rank has; the first rank writes them all. Empty: each
+    /// writes its own.
+    std::span<const int> gathered_rows;
+    int rank = 0;
+    file::Switch direct_io = file::Switch::automatic;
+    bool sync = true;
     Trace* trace = nullptr;
   };
-  void set(const Setting& setting);
+  /// The file to come. Local.
+  void name(const std::string& path, std::int64_t step);
+  /// Makes `path.partial`, which no other run may hold, and with `pieces` a place for them.
+  /// Metadata rank only.
+  void create(const file::Settings& settings, bool pieces);
+  void set(Setting setting);
+  /// This rank writes the metadata, renames and removes.
+  bool is_metadata_rank() const { return rank_ == 0; }
   FileImage& image() { return image_; }
   const std::string& path() const { return path_; }
+  int generation() const { return generation_; }
 
-  /// Writes this rank's part to `path.partial` with checksums, and flushes it to disk.
+  /// Writes this rank's part to `path.partial` or its piece, with checksums, and flushes it.
   void write();
   /// Gives the file its final name and flushes the folder. Metadata rank only.
   void commit();
-  /// Removes `path.partial`, if it is there. Metadata rank only.
+  /// Removes what there is of the file. Metadata rank only.
   void discard() noexcept;
-  /// Bytes of the variables written, and seconds spent in `write` and `commit`.
+
+  /// Rows that the first rank collects: bytes of each rank and their places, and the memory. Empty
+  /// if there is nothing to collect.
+  struct Gather {
+    std::span<const int> counts, places;  // bytes
+    std::vector<ChecksumRow>& own;
+    std::vector<ChecksumRow>& all;
+  };
+  std::optional<Gather> gather();
+
+  /// Bytes of the variables written, system calls that wrote, files opened, and seconds spent in
+  /// `write` and `commit`.
   std::ptrdiff_t bytes() const { return bytes_; }
+  std::int64_t writes() const { return writes_; }
+  std::int64_t opens() const { return opens_; }
   double seconds() const { return seconds_; }
 
  private:
-  class Descriptor;
-  void write_image(Descriptor& file) const;
-  void write_run(Descriptor& file, const Run& run);
-  [[noreturn]] void fail(int error) const;
+  template <class Action>
+  void run(const char* what, Action&& action);
+  void write_master();
+  void write_data();
+  void write_image(OpenFile& file, const FileImage& image, std::ptrdiff_t total_bytes) const;
+  void write_run(OpenFile& file, const Run& run);
+  void write_box(OpenFile& file, const BoxRun& run);
+  void finish(OpenFile& file);
 
-  std::string path_, partial_;
+  std::string path_, partial_, piece_;
   std::int64_t step_ = 0;
+  PartialFile held_;
   const std::byte* staging_ = nullptr;
-  std::vector<Run> runs_;
+  std::shared_ptr<const WriterPart> part_;
+  std::shared_ptr<const FileImage> piece_image_;
   std::vector<std::ptrdiff_t> data_offsets_;
-  std::vector<ChecksumRow> rows_;
+  std::vector<ChecksumRow> rows_, all_rows_;
+  std::vector<BoxRow> box_rows_;
+  std::vector<int> gather_counts_, gather_places_;
   FileImage image_;
-  std::ptrdiff_t table_offset_ = -1, total_bytes_ = 0, bytes_ = 0;
-  bool metadata_ = false;
+  std::ptrdiff_t table_offset_ = -1, box_table_offset_ = -1, total_bytes_ = 0, bytes_ = 0;
+  std::int64_t writes_ = 0, opens_ = 0;
+  int generation_ = -1;
+  int rank_ = 0;
+  file::Switch direct_io_ = file::Switch::automatic;
+  bool sync_ = true;
   Trace* trace_ = nullptr;
   double seconds_ = 0;
 };

@@ -4,22 +4,21 @@
 // No disk is touched by the main thread of a hidden output.
 #include "tailrace/output.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstdio>
 #include <exception>
+#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "store/completion.hpp"
 #include "store/contents_check.hpp"
 #include "store/file_image.hpp"
 #include "store/route.hpp"
 #include "store/staging.hpp"
+#include "store/write_plan.hpp"
 #include "store/writer_thread.hpp"
 #include "tailrace/error.hpp"
 
@@ -33,53 +32,7 @@ namespace {
 
 using namespace store;
 
-constexpr int writers_per_node = 4;
 constexpr std::size_t max_routes = 8;
-
-std::vector<int> every_nth(int num_ranks, int num_writers) {
-  std::vector<int> writers;
-  for (int w = 0; w < num_writers; ++w) {
-    writers.push_back(static_cast<int>(split_evenly(num_ranks, num_writers, w).start));
-  }
-  return writers;
-}
-
-// Up to 4 ranks of each node: more streams do not write faster, fewer leave copying to few cores.
-std::vector<int> choose_writers(const Comm& comm, int wanted) {
-  if (wanted > 0) return every_nth(comm.num_ranks(), wanted);
-  const Comm node = comm.node();
-  const auto local = every_nth(node.num_ranks(), std::min(writers_per_node, node.num_ranks()));
-  const int mine = std::ranges::binary_search(local, node.rank()) ? 1 : 0;
-  std::vector<int> chosen(static_cast<std::size_t>(comm.num_ranks()));
-  check_mpi(MPI_Allgather(&mine, 1, MPI_INT, chosen.data(), 1, MPI_INT, comm.raw()));
-  std::vector<int> writers;
-  for (int rank = 0; rank < comm.num_ranks(); ++rank) {
-    // Rank 0 keeps the metadata and always writes.
-    if (rank == 0 || chosen[static_cast<std::size_t>(rank)] == 1) writers.push_back(rank);
-  }
-  return writers;
-}
-
-void check_options(const Comm& comm, const OutputOptions& options) {
-  require_all(
-      comm.raw(), options.writers >= 0 && options.writers <= comm.num_ranks(),
-      fmt::format("output: writers = {} must be between 0 (choose) and the number of ranks, {}",
-                  options.writers, comm.num_ranks()));
-  require_all(comm.raw(), options.stripe_bytes >= 0 && options.stripe_bytes % 8 == 0,
-              fmt::format("output: stripe_bytes = {} must be 0 (even shares) or a multiple of 8",
-                          options.stripe_bytes));
-  require_all(
-      comm.raw(), options.buffered_files >= 1 && options.buffered_files <= 64,
-      fmt::format("output: buffered_files = {} must be between 1 and 64", options.buffered_files));
-  bool known = options.method == "auto" || options.method == "push";
-  std::string names = "auto, push";
-  for (const auto& method : move_methods()) {
-    known = known || method.name == options.method;
-    names += fmt::format(", {}", method.name);
-  }
-  require_all(comm.raw(), known,
-              fmt::format("output: method \"{}\" is unknown; there are {}", options.method, names));
-}
 
 std::int64_t hash_text(const std::string& text) {
   return static_cast<std::int64_t>(std::hash<std::string>{}(text) >> 1);
@@ -100,42 +53,50 @@ class Output::State {
  private:
   struct Agreed {
     std::int64_t ended;  // files that have ended, known on all ranks
-    int route;           // place in routes_ that fits on all ranks, or -1
+    std::int64_t plan;   // number of the plan of the path, or -1
+    int route;           // place in routes_ of one that fits on all ranks and has this plan, or -1
   };
   Agreed agree_on(const std::string& path, const FileContents& contents);
   void settle(std::int64_t ended);
   void wait_for(std::int64_t count);
-  Route& make_route(const FileContents& contents);
+  std::int64_t make_plan(const std::string& path);
+  Route& make_route(const FileContents& contents, std::int64_t plan);
   void lay_out(const std::string& path, const FileContents& contents, const Route& route,
-               FileJob& job);
+               FileTask& task);
+  void make_file(const std::string& path, const FileContents& contents, const Route& route,
+                 FileTask& task);
   void stage(const FileContents& contents, Route& route, int slot);
+  void post(const Route& route, FileTask& task, int slot);
 
   Comm comm_;
   OutputOptions options_;
-  std::vector<int> writers_;
-  std::string method_;
+  WritePlans plans_;
   Staging staging_;
   WriterThread thread_;
   Completion completion_;
   std::vector<std::unique_ptr<Route>> routes_;
-  std::vector<std::ptrdiff_t> offsets_;  // status, total bytes, table, each variable
+  std::vector<std::ptrdiff_t> offsets_;  // see Place
   std::int64_t num_settled_ = 0;
 };
+
+namespace {
+
+/// What rank 0 tells the others about a file: places in `offsets_`.
+enum Place : std::size_t { status, total, table, box_table, generation, first_variable };
+
+}  // namespace
 
 Output::State::State(const Comm& comm, OutputOptions options)
     : comm_(comm.raw()),
       options_(std::move(options)),
-      writers_((check_options(comm_, options_), choose_writers(comm_, options_.writers))),
+      plans_(comm_, options_),
       staging_(comm_, options_.mode == OutputMode::hidden ? options_.buffered_files : 1,
                options_.method == "auto" || options_.method == "push"),
-      thread_(options_.mode == OutputMode::hidden &&
-              std::ranges::binary_search(writers_, comm_.rank())),
       completion_(comm_, thread_,
                   options_.mode == OutputMode::hidden ? options_.buffered_files : 1) {
   require_all(comm_.raw(), options_.method != "push" || staging_.shared(),
               "output: method \"push\" needs all ranks on one node");
-  method_ = options_.method;
-  if (method_ == "auto") method_ = staging_.shared() ? "push" : "alltoallv";
+  plans_.set_shared_memory(staging_.shared());
   if (options_.mode == OutputMode::synchronous) options_.buffered_files = 1;
 }
 
@@ -153,28 +114,35 @@ Output::State::~State() {
 }
 
 // One reduction: what all ranks know to have ended, whether the arguments are right and alike, and
-// which known route fits.
+// which plan and known route fit.
 Output::State::Agreed Output::State::agree_on(const std::string& path,
                                               const FileContents& contents) {
+  constexpr std::size_t fixed = 5;
   const auto problem = check_contents(contents, comm_.rank(), comm_.num_ranks());
-  std::int64_t route = -1;
-  for (std::size_t r = 0; !problem && r < routes_.size(); ++r) {
-    if (routes_[r]->fits(contents, comm_.rank())) route = static_cast<std::int64_t>(r);
-  }
   const auto name = hash_text(path);
-  std::array<std::int64_t, 6> values{
-      completion_.num_ended(), problem || path.empty() ? 0 : 1, route, -route, name, -name};
+  std::array<std::int64_t, fixed + max_routes> values{};
+  values = {completion_.num_ended(), problem || path.empty() ? 0 : 1, name, -name,
+            comm_.rank() == 0 ? plans_.find(path) : std::numeric_limits<std::int64_t>::max()};
+  for (std::size_t r = 0; !problem && r < routes_.size(); ++r) {
+    values[fixed + r] = routes_[r]->fits(contents, comm_.rank()) ? 1 : 0;
+  }
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T,
                           MPI_MIN, comm_.raw()));
   if (values[1] == 0) {
     agree(comm_.raw(), problem ? &*problem : nullptr);
     throw Error(Errc::invalid_input, "output: the path is empty");
   }
-  if (values[4] != -values[5]) {
+  if (values[2] != -values[3]) {
     throw Error(Errc::invalid_input,
                 fmt::format("output: the ranks gave different paths, this one \"{}\"", path));
   }
-  return {values[0], values[2] == -values[3] ? static_cast<int>(values[2]) : -1};
+  Agreed agreed{values[0], values[4], -1};
+  for (std::size_t r = 0; r < routes_.size(); ++r) {
+    if (values[fixed + r] == 1 && routes_[r]->plan_number() == agreed.plan) {
+      agreed.route = static_cast<int>(r);
+    }
+  }
+  return agreed;
 }
 
 // Takes note of the files that have ended on all ranks; throws the first failure on all of them.
@@ -183,6 +151,8 @@ void Output::State::settle(std::int64_t ended) {
     const auto number = num_settled_++;
     const auto& task = completion_.task(number);
     statistics.bytes += task.bytes();
+    statistics.writes += task.writes();
+    statistics.opens += task.opens();
     statistics.write_s += task.seconds();
     completion_.check(number);
     last_complete = task.path();
@@ -200,47 +170,93 @@ void Output::State::wait_for(std::int64_t count) {
   settle(std::min(count, completion_.num_begun()));
 }
 
-Route& Output::State::make_route(const FileContents& contents) {
+std::int64_t Output::State::make_plan(const std::string& path) {
+  const auto number = plans_.make(path);
+  std::erase_if(routes_, [&](const auto& route) { return route->plan_number() < plans_.oldest(); });
+  return number;
+}
+
+Route& Output::State::make_route(const FileContents& contents, std::int64_t plan) {
   if (routes_.size() == max_routes) routes_.erase(routes_.begin());
-  const Route::Setting setting{writers_, options_.stripe_bytes, method_};
-  auto route = std::make_unique<Route>(comm_, contents, setting);
-  int grows = staging_.grows(route->staging_bytes()) ? 1 : 0;
+  auto route = std::make_unique<Route>(comm_, contents, plans_.plan(plan), plan);
+  run_agreed(comm_.raw(), [&] { route->lay_out_piece(options_.checksums); });
+  const auto bytes = route->part()->staging_bytes;
+  int grows = staging_.grows(bytes) ? 1 : 0;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &grows, 1, MPI_INT, MPI_MAX, comm_.raw()));
   if (grows == 1) wait_for(completion_.num_begun());  // the old buffers are in use until then
-  staging_.reserve(route->staging_bytes());
+  staging_.reserve(bytes);
+  const bool writes = comm_.rank() == 0 || !route->part()->empty();
+  if (writes && options_.mode == OutputMode::hidden) thread_.start();
   routes_.push_back(std::move(route));
   return *routes_.back();
 }
 
-// Rank 0 lays out the metadata; all learn where the data goes.
+// Rank 0 makes the file that no other run may hold, and lays it out in memory.
+void Output::State::make_file(const std::string& path, const FileContents& contents,
+                              const Route& route, FileTask& task) {
+  const auto& plan = plans_.plan(route.plan_number());
+  plans_.show(path, route.plan_number());
+  task.create(plan.settings, plan.pieces);
+  FileImage& image = task.image();
+  ImageSetting setting{.alignment = plan.alignment(),
+                       .stripe_bytes = plan.stripe_bytes,
+                       .path = path,
+                       .generation = task.generation()};
+  if (plan.pieces) setting.sources = &route.sources();
+  // The table has a row about the headers even if the data's checksums are elsewhere.
+  if (options_.checksums) setting.table_rows = plan.pieces ? 0 : route.table_rows();
+  if (options_.checksums && route.box_rows() > 0) setting.box_rows = route.box_rows();
+  build_image(contents, setting, image);
+  offsets_[total] = image.total_bytes;
+  offsets_[table] = image.table_offset;
+  offsets_[box_table] = image.box_table_offset;
+  offsets_[generation] = task.generation();
+  std::ranges::copy(image.data_offsets, offsets_.begin() + first_variable);
+}
+
+// All ranks learn where the data goes.
 void Output::State::lay_out(const std::string& path, const FileContents& contents,
-                            const Route& route, FileJob& job) {
-  const auto num_variables = contents.variables.size();
-  offsets_.assign(num_variables + 3, 0);
+                            const Route& route, FileTask& task) {
+  offsets_.assign(contents.variables.size() + first_variable, 0);
+  task.name(path, contents.step);
   std::optional<Error> failure;
-  FileImage& image = job.task.image();
   if (comm_.rank() == 0) {
-    unlink((path + ".partial").c_str());  // left by a killed run; before any writer opens it
     try {
-      build_image(contents, options_.stripe_bytes, options_.checksums ? route.table_rows() : -1,
-                  image);
-      offsets_[1] = image.total_bytes;
-      offsets_[2] = image.table_offset;
-      std::ranges::copy(image.data_offsets, offsets_.begin() + 3);
+      make_file(path, contents, route, task);
     } catch (const Error& error) {
+      task.discard();
       failure = error;
-      offsets_[0] = 1;
+      offsets_[status] = 1;
     }
   }
   check_mpi(MPI_Bcast(offsets_.data(), to_int(static_cast<std::ptrdiff_t>(offsets_.size())),
                       MPI_AINT, 0, comm_.raw()));
-  if (offsets_[0] != 0) agree(comm_.raw(), failure ? &*failure : nullptr);
+  if (offsets_[status] != 0) agree(comm_.raw(), failure ? &*failure : nullptr);
 }
 
 void Output::State::stage(const FileContents& contents, Route& route, int slot) {
   const Span span(options_.trace, Activity::transfer, "stage output");
   route.move(contents, staging_, slot);
-  if (method_ == "push") check_mpi(MPI_Barrier(comm_.raw()));
+  if (plans_.plan(route.plan_number()).method == "push") check_mpi(MPI_Barrier(comm_.raw()));
+}
+
+void Output::State::post(const Route& route, FileTask& task, int slot) {
+  const auto& plan = plans_.plan(route.plan_number());
+  const bool gathered = plan.cyclic() && offsets_[table] >= 0;
+  task.set({.staging = staging_.slot(comm_.rank(), slot),
+            .part = route.part(),
+            .data_offsets = std::span(offsets_).subspan(first_variable),
+            .table_offset = offsets_[table],
+            .box_table_offset = offsets_[box_table],
+            .total_bytes = offsets_[total],
+            .piece_image = route.piece_image(),
+            .generation = static_cast<int>(offsets_[generation]),
+            .gathered_rows = gathered ? route.row_counts() : std::span<const int>(),
+            .rank = comm_.rank(),
+            .direct_io = plan.settings.direct_io,
+            .sync = plan.settings.sync,
+            .trace = options_.trace});
+  completion_.begin(comm_.rank() == 0 || !route.part()->empty());
 }
 
 void Output::State::write(const std::string& path, const FileContents& contents) {
@@ -251,22 +267,14 @@ void Output::State::write(const std::string& path, const FileContents& contents)
   wait_for(completion_.num_begun() + 1 - options_.buffered_files);
   const auto same_path = completion_.find(path, num_settled_);
   if (same_path >= 0) wait_for(same_path + 1);
-  Route& route =
-      agreed.route >= 0 ? *routes_[static_cast<std::size_t>(agreed.route)] : make_route(contents);
-  FileJob& job = completion_.next_job();
-  lay_out(path, contents, route, job);
+  const auto plan = agreed.plan >= 0 ? agreed.plan : make_plan(path);
+  Route& route = agreed.route >= 0 ? *routes_[static_cast<std::size_t>(agreed.route)]
+                                   : make_route(contents, plan);
+  FileTask& task = completion_.next_job().task;
+  lay_out(path, contents, route, task);
   const int slot = static_cast<int>(completion_.num_begun() % options_.buffered_files);
   stage(contents, route, slot);
-  job.task.set({.path = path,
-                .step = contents.step,
-                .staging = staging_.slot(comm_.rank(), slot),
-                .runs = route.runs(),
-                .data_offsets = std::span(offsets_).subspan(3),
-                .table_offset = offsets_[2],
-                .total_bytes = offsets_[1],
-                .metadata = comm_.rank() == 0,
-                .trace = options_.trace});
-  completion_.begin(comm_.rank() == 0 || !route.runs().empty());
+  post(route, task, slot);
   statistics.call_s += now_s() - start_s;
   if (options_.mode == OutputMode::synchronous) finish();
 }

@@ -3,26 +3,10 @@
 
 #include <algorithm>
 
-#include "store/file_image.hpp"
+#include "tailrace/plan.hpp"
 
 namespace tailrace::store {
 namespace {
-
-constexpr std::ptrdiff_t page_bytes = 4096;
-
-Index row_major_strides(const Index& extents, int num_dims) {
-  Index strides{};
-  std::ptrdiff_t step = 1;
-  for (auto d = static_cast<std::size_t>(num_dims); d-- > 0; step *= extents[d]) strides[d] = step;
-  return strides;
-}
-
-std::ptrdiff_t linear(const Index& place, const Index& strides, int num_dims) {
-  std::ptrdiff_t item = 0;
-  for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d)
-    item += place[d] * strides[d];
-  return item;
-}
 
 bool same_memory(const Memory& a, const Memory& b) {
   if (a.num_items != b.num_items || a.boxes.size() != b.boxes.size()) return false;
@@ -34,74 +18,144 @@ bool same_memory(const Memory& a, const Memory& b) {
   return true;
 }
 
+// A name for a box's dataset in a piece file: the variable's, or one that no other dataset has.
+std::string piece_name(const std::string& variable, std::size_t box, const WriterPart& part) {
+  std::string name = box == 0 ? variable : variable + "#" + std::to_string(box);
+  while (std::ranges::find(part.datasets, name, &DatasetShape::name) != part.datasets.end()) {
+    name += "#";
+  }
+  return name;
+}
+
+// A rank's boxes in its slot, for an exchange that counts from the slot's start.
+Memory staging_memory(const std::vector<StagedBox>& staged, std::ptrdiff_t slot_bytes,
+                      std::ptrdiff_t item) {
+  Memory memory;
+  for (const auto& box : staged) {
+    memory.boxes.push_back({box.staging_bytes / item + box.first_item, box.strides});
+  }
+  memory.num_items = slot_bytes / item;
+  return memory;
+}
+
 }  // namespace
 
-std::ptrdiff_t num_pieces(std::ptrdiff_t start_bytes, std::ptrdiff_t bytes) {
-  if (bytes == 0) return 0;
-  return (start_bytes + bytes - 1) / piece_bytes - start_bytes / piece_bytes + 1;
+Route::Route(const Comm& comm, const FileContents& contents, const WritePlan& plan,
+             std::int64_t plan_number)
+    : plan_number_(plan_number), pieces_(plan.pieces), rank_(comm.rank()) {
+  std::vector<Writer> writers(plan.writers.size());
+  for (const auto& variable : contents.variables) add_variable(comm, variable, plan, writers);
+  row_counts_.assign(static_cast<std::size_t>(comm.num_ranks()), 0);
+  number_rows(plan, writers);
+  const auto me = std::ranges::find(plan.writers, rank_);
+  part_ = me == plan.writers.end()
+              ? std::make_shared<const WriterPart>()
+              : std::make_shared<const WriterPart>(
+                    std::move(writers[static_cast<std::size_t>(me - plan.writers.begin())].part));
 }
 
-Route::Route(const Comm& comm, const FileContents& contents, const Setting& setting)
-    : writers_(setting.writers.begin(), setting.writers.end()), rank_(comm.rank()) {
-  std::vector<std::ptrdiff_t> filled(writers_.size(), 0);  // bytes of each writer's slot so far
-  for (const auto& variable : contents.variables) add_variable(comm, variable, setting, filled);
-  const auto me = std::ranges::find(writers_, comm.rank());
-  if (me != writers_.end())
-    staging_bytes_ = filled[static_cast<std::size_t>(me - writers_.begin())];
-}
-
-void Route::add_variable(const Comm& comm, const Variable& variable, const Setting& setting,
-                         std::vector<std::ptrdiff_t>& filled) {
-  const auto& layout = *variable.layout;
-  const int num_dims = layout.num_dims();
-  const Index extents = layout.global_extents();
-  const auto strides = row_major_strides(extents, num_dims);
-  const auto item = item_bytes(variable.type);
-  // Datasets of a stripe or more start on a stripe, smaller ones belong to one writer wherever
-  // they start: the domains do not depend on the place in the file.
-  const auto domains = file_domains({extents.data(), static_cast<std::size_t>(num_dims)}, item,
-                                    setting.writers, comm.num_ranks(), setting.stripe_bytes, 0);
-  std::vector<Target> targets;
-  std::ptrdiff_t own_staging = 0;
-  Memory staging_memory;
-  for (std::size_t w = 0; w < writers_.size(); ++w) {
-    const auto boxes = domains.boxes(writers_[w]);
-    const auto bytes = domains.num_items(writers_[w]) * item;
-    const auto first = boxes.empty() ? 0 : linear(boxes.front().start, strides, num_dims);
-    targets.push_back({first, filled[w]});
-    if (writers_[w] == comm.rank()) {
-      own_staging = filled[w];
-      staging_memory = Memory::dense(boxes);
-      if (bytes > 0) runs_.push_back({shapes_.size(), first * item, bytes, filled[w], table_rows_});
-    }
-    table_rows_ += num_pieces(first * item, bytes);
-    filled[w] += (bytes + page_bytes - 1) / page_bytes * page_bytes;
+// Takes the boxes of `writer` of one variable into its part.
+void Route::place(Writer& writer, int rank, const DatasetShape& dataset, bool pieces) {
+  auto& part = writer.part;
+  writer.staged.clear();
+  if (!pieces) {
+    part.datasets.push_back(dataset);
+    writer.staged = add_boxes(part, part.datasets.size() - 1, writer.boxes);
+    return;
   }
-  Shape shape{variable.type, extents, num_dims, layout.boxes(comm.rank()), variable.memory};
-  Plan plan(layout, domains, comm.rank());
-  if (setting.method == "push") {
-    add_pushes(shape, plan, targets);
+  for (std::size_t b = 0; b < writer.boxes.size(); ++b) {
+    const auto& box = writer.boxes[b];
+    const auto name = piece_name(dataset.name, b, part);
+    part.datasets.push_back({name, dataset.type, dataset.num_dims, box.extents, false});
+    const auto staged =
+        add_boxes(part, part.datasets.size() - 1, {Box{box.num_dims, {}, box.extents}});
+    writer.staged.push_back(staged.front());
+    sources_.back().push_back({box, rank, name});
+  }
+}
+
+void Route::add_variable(const Comm& comm, const Variable& variable, const WritePlan& plan,
+                         std::vector<Writer>& writers) {
+  const auto& layout = *variable.layout;
+  const auto item = item_bytes(variable.type);
+  const auto domains = layout_of_writers(plan, layout, item);
+  DatasetShape dataset{variable.name, variable.type, layout.num_dims(), layout.global_extents(),
+                       false};
+  std::vector<int> place_of_rank(static_cast<std::size_t>(comm.num_ranks()), -1);
+  for (std::size_t w = 0; w < writers.size(); ++w) {
+    place_of_rank[static_cast<std::size_t>(plan.writers[w])] = static_cast<int>(w);
+    writers[w].boxes = domains.boxes(plan.writers[w]);
+    dataset.by_box = dataset.by_box || std::ranges::any_of(writers[w].boxes, [&](const Box& box) {
+                       return rows_of(box, dataset).num_axes > 0;
+                     });
+  }
+  sources_.emplace_back();
+  for (std::size_t w = 0; w < writers.size(); ++w) {
+    place(writers[w], plan.writers[w], dataset, plan.pieces);
+  }
+  Shape shape{variable.name,    variable.type,       dataset.extents,
+              dataset.num_dims, layout.boxes(rank_), variable.memory};
+  if (plan.method == "push") {
+    add_pushes(shape, domains, place_of_rank, writers);
   } else {
-    exchanges_.emplace_back(comm, std::move(plan), variable.memory, staging_memory,
-                            ExchangeShape{item, 1}, setting.method);
+    const int mine = place_of_rank[static_cast<std::size_t>(rank_)];
+    const auto memory =
+        mine < 0 ? Memory{}
+                 : staging_memory(writers[static_cast<std::size_t>(mine)].staged,
+                                  writers[static_cast<std::size_t>(mine)].part.staging_bytes, item);
+    exchanges_.emplace_back(comm, Plan(layout, domains, rank_), variable.memory, memory,
+                            ExchangeShape{item, 1}, plan.method);
   }
   shapes_.push_back(std::move(shape));
-  own_staging_.push_back(own_staging);
 }
 
-// A writer's run is contiguous in the file, so the file's own strides hold in its buffer.
-void Route::add_pushes(const Shape& shape, const Plan& plan, const std::vector<Target>& targets) {
-  const auto strides = row_major_strides(shape.extents, shape.num_dims);
-  for (const auto& piece : plan.sends()) {
-    const auto b = static_cast<std::size_t>(piece.local_box);
-    const auto writer = std::ranges::lower_bound(writers_, piece.peer) - writers_.begin();
-    const auto& target = targets[static_cast<std::size_t>(writer)];
-    const auto from = side_of(piece.box, shape.boxes[b], shape.memory.boxes[b]);
-    const StridedSide to{linear(piece.box.start, strides, shape.num_dims) - target.first_item,
-                         strides};
-    pushes_.push_back({shapes_.size(), piece.peer, target.staging_bytes,
-                       StridedCopy(piece.box, from, to, item_bytes(shape.type))});
+void Route::add_pushes(const Shape& shape, const Layout& to, const std::vector<int>& place_of_rank,
+                       const std::vector<Writer>& writers) {
+  for (std::size_t b = 0; b < shape.boxes.size(); ++b) {
+    for (const auto& overlap : to.overlaps(shape.boxes[b])) {
+      const auto place = place_of_rank[static_cast<std::size_t>(overlap.rank)];
+      const auto& writer = writers[static_cast<std::size_t>(place)];
+      const auto local = static_cast<std::size_t>(overlap.local_box);
+      const auto& staged = writer.staged[local];
+      const auto from = side_of(overlap.shared, shape.boxes[b], shape.memory.boxes[b]);
+      const auto into =
+          side_of(overlap.shared, writer.boxes[local], {staged.first_item, staged.strides});
+      pushes_.push_back({shapes_.size(), overlap.rank, staged.staging_bytes,
+                         StridedCopy(overlap.shared, from, into, item_bytes(shape.type))});
+    }
   }
+}
+
+// Each writer's rows follow those of the writer before; a piece file has tables of its own.
+void Route::number_rows(const WritePlan& plan, std::vector<Writer>& writers) {
+  for (std::size_t w = 0; w < writers.size(); ++w) {
+    if (plan.pieces) table_rows_ = 0;
+    const auto before = table_rows_;
+    for (auto& run : writers[w].part.runs) {
+      run.first_row = table_rows_;
+      table_rows_ += num_pieces(run.start_bytes, run.bytes);
+    }
+    for (auto& run : writers[w].part.boxes) {
+      run.first_row = box_rows_;
+      box_rows_ += static_cast<std::ptrdiff_t>(run.checksums.size());
+    }
+    writers[w].part.table_rows = table_rows_ - before;
+    row_counts_[static_cast<std::size_t>(plan.writers[w])] = to_int(table_rows_ - before);
+  }
+}
+
+void Route::lay_out_piece(bool checksums) {
+  if (!pieces_ || part_->empty()) return;
+  auto image = std::make_shared<FileImage>();
+  ImageSetting setting;
+  setting.table_rows = checksums ? part_->table_rows : -1;
+  build_piece_image(part_->datasets, setting, *image);
+  piece_image_ = std::move(image);
+}
+
+// Names matter where they stand in piece files that have been laid out.
+bool Route::names_differ(const Variable& variable, std::size_t v) const {
+  return pieces_ && variable.name != shapes_[v].name;
 }
 
 bool Route::fits(const FileContents& contents, int rank) const {
@@ -110,7 +164,7 @@ bool Route::fits(const FileContents& contents, int rank) const {
     const auto& variable = contents.variables[v];
     const auto& shape = shapes_[v];
     if (variable.type != shape.type || variable.layout->num_dims() != shape.num_dims ||
-        variable.layout->global_extents() != shape.extents ||
+        variable.layout->global_extents() != shape.extents || names_differ(variable, v) ||
         !same_memory(variable.memory, shape.memory) ||
         variable.layout->boxes(rank) != shape.boxes) {
       return false;
@@ -124,10 +178,9 @@ void Route::move(const FileContents& contents, const Staging& staging, int slot)
     push.copy.run(static_cast<const std::byte*>(contents.variables[push.variable].data),
                   staging.slot(push.writer, slot) + push.staging_bytes);
   }
-  std::byte* own = staging.slot(rank_, slot);
   for (std::size_t v = 0; v < exchanges_.size(); ++v) {
     const void* source = contents.variables[v].data;
-    void* destination = own + own_staging_[v];
+    void* destination = staging.slot(rank_, slot);
     exchanges_[v].run({&source, 1}, {&destination, 1});
   }
 }

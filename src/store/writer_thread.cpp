@@ -9,9 +9,10 @@
 
 namespace tailrace::store {
 
-WriterThread::WriterThread(bool background) {
-  queue_.reserve(16);
-  if (!background) return;
+WriterThread::WriterThread() { queue_.reserve(16); }
+
+void WriterThread::start() {
+  if (thread_.joinable()) return;
   // Signals (the end of a job's time) belong to the main thread.
   sigset_t all, before;
   sigfillset(&all);

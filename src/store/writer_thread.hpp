@@ -22,15 +22,17 @@ struct FileJob {
 };
 
 /// Runs jobs one after another: on a background thread of low priority that sleeps when there is
-/// nothing to do, or at once in `post` if made without one.
+/// nothing to do, or at once in `post` until there is one.
 class WriterThread {
  public:
-  explicit WriterThread(bool background);
+  WriterThread();
   /// Finishes what was posted.
   ~WriterThread();
   WriterThread(const WriterThread&) = delete;
   WriterThread& operator=(const WriterThread&) = delete;
 
+  /// Makes the background thread, if there is none yet. Local.
+  void start();
   /// Hands over `job`, which must stay where it is until done. Local.
   void post(FileJob& job, FileJob::Kind kind);
   bool done(const FileJob& job);

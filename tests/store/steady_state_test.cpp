@@ -48,7 +48,8 @@ TEST_F(SteadyStateTest, NothingOfTheSizeOfTheDataIsAllocatedAfterTheFirstFiles) 
 TEST_F(SteadyStateTest, WritersShareNoStripe) {
   constexpr std::ptrdiff_t stripe = 65536;
   store::FileImage image;
-  store::build_image(contents_, stripe, 10, image);
+  store::build_image(contents_, {.alignment = stripe, .stripe_bytes = stripe, .table_rows = 10},
+                     image);
   std::vector<int> writers(static_cast<std::size_t>(comm.num_ranks()));
   for (int rank = 0; rank < comm.num_ranks(); ++rank)
     writers[static_cast<std::size_t>(rank)] = rank;

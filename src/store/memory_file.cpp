@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/memory_file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace::store {
+
+namespace {
+
+void take_range(int fd, FileRange range, FileImage& image) {
+  if (range.start >= range.end) return;
+  const auto count = range.end - range.start;
+  const auto place = image.bytes.size();
+  image.bytes.resize(place + static_cast<std::size_t>(count));
+  if (pread(fd, image.bytes.data() + place, static_cast<std::size_t>(count), range.start) !=
+      count) {
+    throw Error(Errc::io, "cannot read the file image", errno);
+  }
+  image.extents.push_back({range.start, static_cast<std::ptrdiff_t>(place), count});
+}
+
+/// XXH3 of bytes that come piece by piece.
+class Hash {
+ public:
+  Hash() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
+  ~Hash() { XXH3_freeState(state_); }
+  Hash(const Hash&) = delete;
+  Hash& operator=(const Hash&) = delete;
+  void add(const std::byte* data, std::ptrdiff_t bytes) {
+    XXH3_64bits_update(state_, data, static_cast<std::size_t>(bytes));
+    bytes_ += bytes;
+  }
+  void add_zeros(std::ptrdiff_t bytes) {
+    static const std::array<std::byte, 1 << 16> zeros{};
+    for (; bytes > 0; bytes -= std::ssize(zeros))
+      add(zeros.data(), std::min(bytes, std::ssize(zeros)));
+  }
+  std::ptrdiff_t bytes() const { return bytes_; }
+  std::uint64_t value() const { return XXH3_64bits_digest(state_); }
+
+ private:
+  XXH3_state_t* state_;
+  std::ptrdiff_t bytes_ = 0;
+};
+
+}  // namespace
+
+MemoryFile::MemoryFile() {
+  for (const char* folder : {"/dev/shm", "/tmp", "."}) {
+    path_ = fmt::format("{}/tailrace_metadata_XXXXXX", folder);
+    fd_ = mkostemp(path_.data(), O_CLOEXEC);
+    if (fd_ >= 0) return;
+  }
+  throw Error(Errc::io, "cannot make a file in /dev/shm, /tmp or the working folder", errno);
+}
+
+MemoryFile::~MemoryFile() {
+  remove();
+  close(fd_);
+}
+
+void MemoryFile::remove() {
+  if (!path_.empty()) unlink(path_.c_str());
+  path_.clear();
+}
+
+void take_metadata(int fd, std::span<const FileRange> data, FileImage& image) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) throw Error(Errc::io, "cannot stat the file image", errno);
+  image.total_bytes = status.st_size;
+  for (off_t at = 0; at < status.st_size;) {
+    const off_t start = lseek(fd, at, SEEK_DATA);
+    if (start < 0) break;  // ENXIO: only holes from here on
+    const off_t end = std::min<off_t>(lseek(fd, start, SEEK_HOLE), status.st_size);
+    std::ptrdiff_t from = start;
+    for (const auto& range : data) {
+      if (range.end <= from || range.start >= end) continue;
+      take_range(fd, {from, range.start}, image);
+      from = range.end;
+    }
+    take_range(fd, {from, end}, image);
+    at = end;
+  }
+}
+
+void add_header_row(std::span<const FileRange> data, std::ptrdiff_t table_rows,
+                    std::size_t num_variables, FileImage& image) {
+  Hash hash;
+  auto extent = image.extents.begin();
+  const auto add_until = [&](std::ptrdiff_t from, std::ptrdiff_t end) {
+    for (; extent != image.extents.end() && extent->file_offset < end; ++extent) {
+      hash.add_zeros(extent->file_offset - from);
+      hash.add(image.bytes.data() + extent->start, extent->count);
+      from = extent->file_offset + extent->count;
+    }
+    hash.add_zeros(end - from);
+  };
+  std::ptrdiff_t at = 0;
+  for (const auto& range : data) {
+    add_until(at, range.start);
+    at = range.end;
+  }
+  add_until(at, image.total_bytes);
+  const ChecksumRow row{num_variables, 0, static_cast<std::uint64_t>(hash.bytes()), hash.value()};
+  const auto bytes = static_cast<std::ptrdiff_t>(sizeof(row));
+  const auto place = image.bytes.size();
+  image.bytes.resize(place + sizeof(row));
+  std::memcpy(image.bytes.data() + place, &row, sizeof(row));
+  image.extents.push_back(
+      {image.table_offset + table_rows * bytes, static_cast<std::ptrdiff_t>(place), bytes});
+}
+
+}  // namespace tailrace::store

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/partial_file.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <fstream>
+
+#include <fmt/format.h>
+
+#include "store/open_file.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::store {
+
+namespace {
+
+/// Who holds the lock of the file, as far as this machine's kernel knows.
+std::string holder_of(int fd) {
+  struct stat status {};
+  if (fstat(fd, &status) != 0) return "";
+  const auto inode =
+      fmt::format("{:02x}:{:02x}:{}", major(status.st_dev), minor(status.st_dev), status.st_ino);
+  std::ifstream locks("/proc/locks");
+  // 1: FLOCK  ADVISORY  WRITE 1234 fe:00:5678 0 EOF
+  for (std::string number, kind, advisory, access, process, place, start, end;
+       locks >> number >> kind;) {
+    if (kind == "->") locks >> kind;  // one who waits
+    if (!(locks >> advisory >> access >> process >> place >> start >> end)) break;
+    if (place == inode) return fmt::format(" (process {} of this machine)", process);
+  }
+  return " (on another machine)";
+}
+
+/// Whether `name` is the file that `fd` has open.
+bool has_name(int fd, const std::string& name) {
+  struct stat opened {};
+  struct stat named {};
+  return fstat(fd, &opened) == 0 && stat(name.c_str(), &named) == 0 &&
+         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+}
+
+}  // namespace
+
+void PartialFile::release() noexcept {
+  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+}
+
+// Opens `name` and takes the lock; false if the name has passed to another file meanwhile or there
+// is none (or one already, if it was to be made).
+bool PartialFile::lock(const std::string& name, int flags) {
+  release();
+  fd_ = open(name.c_str(), O_RDWR | O_CLOEXEC | flags, 0666);
+  if (fd_ < 0) {
+    if (errno == ENOENT && (flags & O_CREAT) == 0) return false;
+    if (errno == EEXIST && (flags & O_EXCL) != 0) return false;
+    fail_errno(errno);
+  }
+  while (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EINTR) continue;
+    if (errno == EWOULDBLOCK) {
+      const auto text = fmt::format("it is being written by another run{}", holder_of(fd_));
+      release();
+      throw Error(Errc::io, text, EBUSY);
+    }
+    break;  // no locks on this file system: docs/files.md
+  }
+  return has_name(fd_, name);
+}
+
+void PartialFile::create(const std::string& name, const file::Settings& settings) {
+  try {
+    while (true) {
+      if (lock(name, O_CREAT | O_EXCL)) break;
+      // A file of that name exists: left by a killed run, if its lock can be had.
+      if (lock(name, 0) && unlink(name.c_str()) != 0) fail_errno(errno);
+    }
+    const auto& system = settings.file_system.name;
+    if (!settings.set_striping || (system != "lustre" && system != "ceph")) return;
+    const auto problem = file::set_stripes(name, settings.striping_unit, settings.striping_factor);
+    if (!problem.empty()) std::fprintf(stderr, "tailrace: %s\n", problem.c_str());
+    // The file system may have needed a new file for the new layout.
+    if (!has_name(fd_, name) && !lock(name, 0)) {
+      throw Error(Errc::io, "it is being written by another run", EBUSY);
+    }
+  } catch (...) {
+    release();
+    throw;
+  }
+}
+
+}  // namespace tailrace::store

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/write_plan.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "file/hints/environment.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/exchange.hpp"
+
+namespace tailrace::store {
+
+namespace {
+
+constexpr std::array<std::string_view, 6> strategies{
+    "auto", "spokesperson", "collective", "shared_independent", "grouped", "file_per_rank"};
+constexpr std::size_t max_plans = 64;
+constexpr int writers_per_node = 4;
+constexpr std::ptrdiff_t smallest_cyclic_stripe = 4096;
+
+/// Whether the program or the environment gave hint `name`.
+bool was_given(const file::Settings& settings, std::string_view name) {
+  const auto line = std::ranges::find(settings.shown, name, &HintValue::name);
+  return line != settings.shown.end() && line->source != "default" && line->source != "file system";
+}
+
+std::vector<int> every_nth(int num_ranks, int num_writers) {
+  std::vector<int> writers;
+  for (int w = 0; w < num_writers; ++w) {
+    writers.push_back(static_cast<int>(split_evenly(num_ranks, num_writers, w).start));
+  }
+  return writers;
+}
+
+/// The hints of `TAILRACE_HINTS` for `path`, as one text; "" in a moment if it is not set.
+std::string environment_hints(const std::string& path) {
+  std::string found;
+  const char* text = std::getenv("TAILRACE_HINTS");
+  if (text == nullptr) return found;
+  for (const auto& hint : file::parse_environment(text)) {
+    if (!file::matches(hint.pattern, path)) continue;
+    found.append(hint.name).append("=").append(hint.value).append("\n");
+  }
+  return found;
+}
+
+std::string_view folder_of(const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  return slash == std::string::npos ? std::string_view()
+                                    : std::string_view(path).substr(0, slash + 1);
+}
+
+void check_options(const Comm& comm, const OutputOptions& options) {
+  require_all(
+      comm.raw(), options.writers >= 0 && options.writers <= comm.num_ranks(),
+      fmt::format("output: writers = {} must be between 0 (choose) and the number of ranks, {}",
+                  options.writers, comm.num_ranks()));
+  require_all(comm.raw(), options.stripe_bytes >= 0 && options.stripe_bytes % 8 == 0,
+              fmt::format("output: stripe_bytes = {} must be 0 (even shares) or a multiple of 8",
+                          options.stripe_bytes));
+  require_all(
+      comm.raw(), options.buffered_files >= 1 && options.buffered_files <= 64,
+      fmt::format("output: buffered_files = {} must be between 1 and 64", options.buffered_files));
+  bool known = options.method == "auto" || options.method == "push";
+  std::string names = "auto, push";
+  for (const auto& method : move_methods()) {
+    known = known || method.name == options.method;
+    names += fmt::format(", {}", method.name);
+  }
+  require_all(comm.raw(), known,
+              fmt::format("output: method \"{}\" is unknown; there are {}", options.method, names));
+  require_all(comm.raw(), std::ranges::find(strategies, options.strategy) != strategies.end(),
+              fmt::format("output: strategy \"{}\" is unknown; there are {}", options.strategy,
+                          fmt::join(strategies, ", ")));
+}
+
+std::vector<int> find_node_roots(const Comm& comm) {
+  int root = comm.rank();
+  {
+    const Comm node = comm.node();
+    check_mpi(MPI_Bcast(&root, 1, MPI_INT, 0, node.raw()));
+  }
+  std::vector<int> roots(static_cast<std::size_t>(comm.num_ranks()));
+  check_mpi(MPI_Allgather(&root, 1, MPI_INT, roots.data(), 1, MPI_INT, comm.raw()));
+  return roots;
+}
+
+/// True if `b` continues `a` along `axis`.
+bool continues(const Box& a, const Box& b, std::size_t axis) {
+  for (std::size_t d = 0; d < static_cast<std::size_t>(a.num_dims); ++d) {
+    const auto start = d == axis ? a.start[d] + a.extents[d] : a.start[d];
+    if (b.start[d] != start || (d != axis && a.extents[d] != b.extents[d])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<Box> merge_boxes(std::vector<Box> boxes) {
+  for (std::size_t before = 0; before != boxes.size() && boxes.size() > 1;) {
+    before = boxes.size();
+    for (auto axis = static_cast<std::size_t>(boxes[0].num_dims); axis-- > 0;) {
+      // Boxes that differ only along `axis` stand side by side.
+      std::ranges::sort(boxes, {}, [axis](const Box& box) {
+        Index start = box.start;
+        const auto along = start[axis];
+        start[axis] = 0;
+        std::array<std::ptrdiff_t, max_dims + 1> order{};
+        std::ranges::copy(start, order.begin());
+        order[max_dims] = along;
+        return order;
+      });
+      std::vector<Box> merged;
+      for (const auto& box : boxes) {
+        if (!merged.empty() && continues(merged.back(), box, axis)) {
+          merged.back().extents[axis] += box.extents[axis];
+        } else {
+          merged.push_back(box);
+        }
+      }
+      boxes = std::move(merged);
+    }
+  }
+  std::ranges::sort(boxes, {}, &Box::start);
+  return boxes;
+}
+
+Layout layout_of_writers(const WritePlan& plan, const Layout& layout, std::ptrdiff_t item_bytes) {
+  const auto& global = layout.global_extents();
+  const std::span extents(global.data(), static_cast<std::size_t>(layout.num_dims()));
+  const int num_ranks = layout.num_ranks();
+  if (plan.grouped()) {
+    std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(num_ranks));
+    for (int rank = 0; rank < num_ranks; ++rank) {
+      auto& mine = boxes[static_cast<std::size_t>(plan.writer_of[static_cast<std::size_t>(rank)])];
+      const auto more = layout.boxes(rank);
+      mine.insert(mine.end(), more.begin(), more.end());
+    }
+    for (auto& mine : boxes) mine = merge_boxes(std::move(mine));
+    return from_boxes(extents, std::move(boxes));
+  }
+  // Large datasets start on a stripe (of the first writer, if stripes go in turn), smaller ones
+  // belong to the first writer wherever they start: the domains do not depend on the place in the
+  // file.
+  if (plan.cyclic()) {
+    return cyclic_domains(extents, item_bytes, plan.writers, num_ranks, plan.stripe_bytes, 0);
+  }
+  const bool even = plan.settings.cb_align == file::Alignment::even;
+  return file_domains(extents, item_bytes, plan.writers, num_ranks, even ? 0 : plan.stripe_bytes,
+                      0);
+}
+
+WritePlans::WritePlans(const Comm& comm, const OutputOptions& options)
+    : comm_(comm), options_(options) {
+  check_options(comm, options);
+  node_root_ = find_node_roots(comm);
+}
+
+std::int64_t WritePlans::find(const std::string& path) const {
+  std::string hints;
+  try {
+    hints = environment_hints(path);
+  } catch (const Error&) {
+    return -1;  // `make` says it on all ranks
+  }
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (entries_[i].folder == folder_of(path) && entries_[i].hints == hints) {
+      return first_number_ + static_cast<std::int64_t>(i);
+    }
+  }
+  return -1;
+}
+
+const WritePlan& WritePlans::plan(std::int64_t number) const {
+  return entries_[static_cast<std::size_t>(number - first_number_)].plan;
+}
+
+void WritePlans::show(const std::string& path, std::int64_t number) {
+  auto& entry = entries_[static_cast<std::size_t>(number - first_number_)];
+  const char* display = std::getenv("TAILRACE_HINTS_DISPLAY");
+  // Of the files of a series, warnings are printed for the first.
+  if (display == nullptr && entry.shown) return;
+  entry.shown = true;
+  file::show(comm_, path, entry.plan.settings);
+}
+
+// What the options say in their own words, unless a hint says it already.
+Hints WritePlans::program_hints() const {
+  Hints hints;
+  if (options_.strategy != "auto") hints.set("strategy", options_.strategy);
+  if (options_.writers > 0) hints.set("cb_nodes", std::to_string(options_.writers));
+  if (options_.stripe_bytes == 0) hints.set("cb_align", "0");
+  for (const auto& [name, value] : options_.hints.pairs()) hints.set(name, value);
+  return hints;
+}
+
+std::int64_t WritePlans::make(const std::string& path) {
+  Entry entry;
+  entry.folder = folder_of(path);
+  WritePlan& plan = entry.plan;
+  plan.settings = file::resolve(comm_, path, program_hints());
+  choose_strategy(plan);
+  choose_stripe(plan);
+  choose_writers(plan);
+  choose_method(plan, path);
+  if (comm_.rank() == 0) entry.hints = environment_hints(path);
+  if (entries_.size() == max_plans) {
+    entries_.pop_front();
+    ++first_number_;
+  }
+  entries_.push_back(std::move(entry));
+  return first_number_ + static_cast<std::int64_t>(entries_.size()) - 1;
+}
+
+void WritePlans::choose_strategy(WritePlan& plan) const {
+  auto& settings = plan.settings;
+  if (settings.strategy == "auto") {
+    settings.strategy = "collective";
+    settings.choose("strategy", "collective", "long runs, whatever the ranks hold");
+  } else if (std::ranges::find(strategies, settings.strategy) == strategies.end()) {
+    const auto reason = settings.strategy + " does not apply to files of Output";
+    settings.strategy = "collective";
+    settings.choose("strategy", "collective", reason);
+  }
+  if (settings.back_end != "posix") {
+    settings.choose("back_end", "posix",
+                    settings.back_end == "auto"
+                        ? "the one that files of Output are written by"
+                        : settings.back_end + " does not apply to files of Output");
+    settings.back_end = "posix";
+  }
+  plan.pieces = settings.strategy == "file_per_rank";
+}
+
+void WritePlans::choose_stripe(WritePlan& plan) const {
+  auto& settings = plan.settings;
+  const OutputOptions defaults;
+  const auto system_stripe = settings.file_system.stripe_bytes;
+  plan.stripe_bytes = options_.stripe_bytes;
+  if (was_given(settings, "striping_unit") && settings.striping_unit > 0) {
+    plan.stripe_bytes = settings.striping_unit;
+  } else if (options_.stripe_bytes == defaults.stripe_bytes && system_stripe > 0) {
+    plan.stripe_bytes = system_stripe;
+  } else if (options_.stripe_bytes > 0) {
+    settings.choose("striping_unit", std::to_string(options_.stripe_bytes),
+                    "OutputOptions::stripe_bytes");
+  }
+  if (plan.stripe_bytes == 0 && settings.cb_align != file::Alignment::even) {
+    plan.stripe_bytes = defaults.stripe_bytes;
+  }
+  if (plan.stripe_bytes % 8 != 0) {
+    throw Error(Errc::invalid_input,
+                fmt::format("output: striping_unit = {} must be a multiple of 8 for files of "
+                            "8-byte numbers",
+                            plan.stripe_bytes));
+  }
+  if (settings.cb_align == file::Alignment::owner && plan.stripe_bytes < smallest_cyclic_stripe) {
+    throw Error(Errc::invalid_input,
+                fmt::format("output: cb_align = 2 needs stripes of at least {} bytes, not {}",
+                            smallest_cyclic_stripe, plan.stripe_bytes));
+  }
+}
+
+/// The first rank of each rank's group: the node (0), or `group_size` ranks in turn.
+std::vector<int> WritePlans::groups(int group_size) const {
+  if (group_size == 0) return node_root_;
+  std::vector<int> roots;
+  for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
+    roots.push_back(rank / group_size * group_size);
+  }
+  return roots;
+}
+
+void WritePlans::choose_writers(WritePlan& plan) const {
+  auto& settings = plan.settings;
+  const auto& strategy = settings.strategy;
+  if (strategy == "shared_independent") plan.writer_of = groups(1);
+  if (strategy == "file_per_rank") plan.writer_of = groups(std::max(1, settings.group_size));
+  if (strategy == "grouped") plan.writer_of = groups(settings.group_size);
+  // One writer has all the data: one long run, not boxes.
+  const bool one_root = std::ranges::all_of(plan.writer_of, [](int root) { return root == 0; });
+  if (one_root && !plan.pieces) plan.writer_of.clear();
+  if (strategy == "spokesperson" || (strategy == "grouped" && !plan.grouped())) {
+    plan.writers = {0};
+  } else if (plan.grouped()) {
+    plan.writers = plan.writer_of;
+    std::ranges::sort(plan.writers);
+    const auto twice = std::ranges::unique(plan.writers);
+    plan.writers.erase(twice.begin(), twice.end());
+  } else if (settings.cb_nodes > 0) {
+    plan.writers = every_nth(comm_.num_ranks(), std::min(settings.cb_nodes, comm_.num_ranks()));
+    return;
+  } else if (strategy == "shared_independent") {
+    plan.writers = {0};
+  } else {
+    const bool network = settings.file_system.kind == file::FileSystem::Kind::network;
+    plan.writers = writers_of_nodes(network ? 1 : writers_per_node);
+    settings.choose("cb_nodes", std::to_string(plan.writers.size()),
+                    network ? "one a node: clients of a network file system that write one file "
+                              "wait for each other"
+                            : "up to 4 a node: more do not write faster");
+    return;
+  }
+  settings.choose("cb_nodes", std::to_string(plan.writers.size()), "writers of " + strategy);
+}
+
+/// Up to `per_node` ranks of each node, spread evenly. Rank 0 is the first of its node.
+std::vector<int> WritePlans::writers_of_nodes(int per_node) const {
+  std::vector<std::vector<int>> nodes(node_root_.size());
+  for (std::size_t rank = 0; rank < node_root_.size(); ++rank) {
+    nodes[static_cast<std::size_t>(node_root_[rank])].push_back(static_cast<int>(rank));
+  }
+  std::vector<int> writers;
+  for (const auto& ranks : nodes) {
+    const int count = static_cast<int>(ranks.size());
+    for (const int place : every_nth(count, std::min(count, per_node))) {
+      writers.push_back(ranks[static_cast<std::size_t>(place)]);
+    }
+  }
+  std::ranges::sort(writers);
+  return writers;
+}
+
+void WritePlans::choose_method(WritePlan& plan, const std::string& path) const {
+  const auto& exchange = plan.settings.cb_exchange;
+  plan.method = options_.method;
+  if (plan.method == "auto" && exchange == "messages") plan.method = "alltoallv";
+  if (plan.method == "auto" && exchange == "node") plan.method = "push";
+  if (plan.method == "auto") plan.method = shared_memory_ ? "push" : "alltoallv";
+  if (plan.method == "push" && !shared_memory_) {
+    throw Error(Errc::invalid_input,
+                fmt::format("output: {}: method \"push\" (cb_exchange = node) needs all ranks on "
+                            "one node",
+                            path));
+  }
+}
+
+}  // namespace tailrace::store

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "file/settings.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/layout.hpp"
+#include "tailrace/output.hpp"
+
+namespace tailrace::store {
+
+/// Who writes what of a file, decided: its settings after `auto` and zeros have been replaced.
+struct WritePlan {
+  bool pieces = false;          ///< each writer's boxes go to a file of its own
+  std::vector<int> writers;     ///< ascending; rank 0 is always one
+  std::vector<int> writer_of;   ///< of each rank: who writes its data. Empty: file domains
+  std::string method;           ///< how data moves: "push" or a name of `move_methods()`
+  std::ptrdiff_t stripe_bytes;  ///< large datasets start at multiples of it; 0: of 4096
+  file::Settings settings;
+
+  bool cyclic() const { return settings.cb_align == file::Alignment::owner && !grouped(); }
+  bool grouped() const { return !writer_of.empty(); }
+  /// What large datasets are aligned to, so that the first stripe of each is writer 0's.
+  std::ptrdiff_t alignment() const {
+    return cyclic() ? stripe_bytes * static_cast<std::ptrdiff_t>(writers.size()) : stripe_bytes;
+  }
+};
+
+/// The boxes that each writer writes of an array that the ranks hold as `layout` says. Local.
+Layout layout_of_writers(const WritePlan& plan, const Layout& layout, std::ptrdiff_t item_bytes);
+
+/// Boxes that are neighbours and together a box, made one, as far as that goes: what the ranks of
+/// a group hold becomes few long rows. Local.
+std::vector<Box> merge_boxes(std::vector<Box> boxes);
+
+/// The plans of an `Output`: one for each folder and each set of hints that apply to a path.
+class WritePlans {
+ public:
+  /// Throws on all ranks `Errc::invalid_input` for options out of range. Collective, blocking.
+  WritePlans(const Comm& comm, const OutputOptions& options);
+  /// `shared_memory`: the ranks can put data into each other's staging buffers.
+  void set_shared_memory(bool shared_memory) { shared_memory_ = shared_memory; }
+
+  /// The number of the plan for `path`, or -1 if it must be made. Local; rank 0's answer counts.
+  std::int64_t find(const std::string& path) const;
+  /// Makes the plan for `path` and returns its number. Throws on all ranks. Collective, blocking.
+  std::int64_t make(const std::string& path);
+  const WritePlan& plan(std::int64_t number) const;
+  /// Prints the settings of `path` if that is asked for. Local.
+  void show(const std::string& path, std::int64_t number);
+  /// Plans older than this number are gone.
+  std::int64_t oldest() const { return first_number_; }
+
+ private:
+  struct Entry {
+    std::string folder, hints;
+    WritePlan plan;
+    bool shown = false;
+  };
+  Hints program_hints() const;
+  void choose_strategy(WritePlan& plan) const;
+  void choose_stripe(WritePlan& plan) const;
+  void choose_writers(WritePlan& plan) const;
+  void choose_method(WritePlan& plan, const std::string& path) const;
+  std::vector<int> groups(int group_size) const;
+  std::vector<int> writers_of_nodes(int per_node) const;
+
+  const Comm& comm_;
+  const OutputOptions& options_;
+  std::vector<int> node_root_;  // of each rank: the first rank of its node
+  bool shared_memory_ = false;
+  std::deque<Entry> entries_;
+  std::int64_t first_number_ = 0;
+};
+
+}  // namespace tailrace::store

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/writer_part.hpp"
+
+#include <algorithm>
+
+#include "store/file_image.hpp"
+
+namespace tailrace::store {
+
+namespace {
+
+constexpr std::ptrdiff_t page_bytes = 4096;
+
+std::ptrdiff_t whole_pages(std::ptrdiff_t bytes) {
+  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
+}
+
+}  // namespace
+
+Index row_major_strides(const Index& extents, int num_dims) {
+  Index strides{};
+  std::ptrdiff_t step = 1;
+  for (auto d = static_cast<std::size_t>(num_dims); d-- > 0; step *= extents[d]) strides[d] = step;
+  return strides;
+}
+
+std::ptrdiff_t linear(const Index& place, const Index& strides, int num_dims) {
+  std::ptrdiff_t item = 0;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d)
+    item += place[d] * strides[d];
+  return item;
+}
+
+std::ptrdiff_t num_pieces(std::ptrdiff_t start_bytes, std::ptrdiff_t bytes) {
+  if (bytes == 0) return 0;
+  return (start_bytes + bytes - 1) / piece_bytes - start_bytes / piece_bytes + 1;
+}
+
+std::vector<Box> checksum_boxes(const Box& box, std::ptrdiff_t item_bytes) {
+  if (box.empty()) return {};
+  // Along `axis` the box is cut; the axes before it are single indices, those after it whole.
+  std::size_t axis = 0;
+  std::ptrdiff_t inner = box.num_items() / box.extents[0] * item_bytes;
+  while (inner > piece_bytes && axis + 1 < static_cast<std::size_t>(box.num_dims)) {
+    ++axis;
+    inner /= box.extents[axis];
+  }
+  const auto step = std::max<std::ptrdiff_t>(1, piece_bytes / inner);
+  std::vector<Box> parts;
+  Box part = box;
+  for (std::size_t d = 0; d < axis; ++d) part.extents[d] = 1;
+  while (true) {
+    for (std::ptrdiff_t at = 0; at < box.extents[axis]; at += step) {
+      part.start[axis] = box.start[axis] + at;
+      part.extents[axis] = std::min(step, box.extents[axis] - at);
+      parts.push_back(part);
+    }
+    auto d = axis;
+    while (d-- > 0) {
+      if (++part.start[d] < box.start[d] + box.extents[d]) break;
+      part.start[d] = box.start[d];
+    }
+    if (d == static_cast<std::size_t>(-1)) return parts;
+  }
+}
+
+Rows rows_of(const Box& box, const DatasetShape& dataset) {
+  auto axis = static_cast<std::size_t>(dataset.num_dims) - 1;
+  auto items = box.extents[axis];
+  while (axis > 0 && box.extents[axis] == dataset.extents[axis]) items *= box.extents[--axis];
+  // Slower axes of one index do not tell rows apart.
+  while (axis > 0 && box.extents[axis - 1] == 1) --axis;
+  return {items * item_bytes(dataset.type), static_cast<int>(axis)};
+}
+
+std::vector<StagedBox> add_boxes(WriterPart& part, std::size_t dataset,
+                                 const std::vector<Box>& boxes) {
+  const auto& shape = part.datasets[dataset];
+  const auto item = item_bytes(shape.type);
+  const auto in_file = row_major_strides(shape.extents, shape.num_dims);
+  std::vector<StagedBox> staged;
+  const auto old_runs = part.runs.size();
+  std::ptrdiff_t run_end = -1;  // in the file, of a run that may go on
+  for (const auto& box : boxes) {
+    const auto bytes = box.num_items() * item;
+    const auto start = linear(box.start, in_file, shape.num_dims) * item;
+    if (shape.by_box) {
+      part.staging_bytes = whole_pages(part.staging_bytes);
+      part.boxes.push_back({dataset, box, part.staging_bytes, 0, checksum_boxes(box, item)});
+      staged.push_back({part.staging_bytes, 0, row_major_strides(box.extents, shape.num_dims)});
+      run_end = -1;
+    } else {
+      if (start != run_end || part.runs.size() == old_runs) {
+        part.staging_bytes = whole_pages(part.staging_bytes);
+        part.runs.push_back({dataset, start, 0, part.staging_bytes, 0});
+      }
+      auto& run = part.runs.back();
+      staged.push_back({run.staging_bytes, (start - run.start_bytes) / item, in_file});
+      run.bytes += bytes;
+      run_end = start + bytes;
+    }
+    part.staging_bytes += bytes;
+  }
+  part.staging_bytes = whole_pages(part.staging_bytes);
+  return staged;
+}
+
+}  // namespace tailrace::store
