@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -108,6 +109,7 @@ class MpiFile final : public BackEnd {
 
  private:
   void transfer_part(const FilePart& part, std::byte* data, Kind kind);
+  void extend_for_holes(const FilePart& part);
   void transfer_plain(std::span<const Segment> segments, std::byte* memory, Kind kind);
   void transfer(MPI_Offset offset, std::span<const Segment> segments, std::byte* data, Kind kind);
   void set_view(const FilePart& part);
@@ -232,12 +234,31 @@ void MpiFile::transfer_plain(std::span<const Segment> segments, std::byte* memor
   }
 }
 
+// Where the openers leave holes, ROMIO reads what is there and writes it back, but beyond the end
+// of the file it writes what its memory happened to hold. In a file that is long enough it reads
+// zeros.
+void MpiFile::extend_for_holes(const FilePart& part) {
+  const auto segments = part.data().segments();
+  std::int64_t bytes = part.bytes();
+  std::array<std::int64_t, 2> bounds{std::numeric_limits<std::int64_t>::min(), 0};
+  if (!segments.empty()) bounds = {-segments.front().file_offset, segments.back().file_end()};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_SUM, openers_));
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, bounds.data(), 2, MPI_INT64_T, MPI_MAX, openers_));
+  if (bytes == 0 || bounds[1] + bounds[0] == bytes) return;
+  std::int64_t there = size();
+  check_mpi(MPI_Bcast(&there, 1, MPI_INT64_T, 0, openers_));
+  if (there >= bounds[1]) return;
+  const int status = MPI_File_set_size(file_, bounds[1]);
+  if (status != MPI_SUCCESS) fail_mpi("extend", path_, status);
+}
+
 void MpiFile::transfer_part(const FilePart& part, std::byte* data, Kind kind) {
   const AddTime time(statistics_.io_s);
   set_view(part);
   const auto bytes = part.bytes();
   auto rounds = (bytes + call_bytes - 1) / call_bytes;
   if (kind.collective) {
+    if (kind.writing) extend_for_holes(part);
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, &rounds, 1, MPI_INT64_T, MPI_MAX, openers_));
   }
   if (rounds == 1) {

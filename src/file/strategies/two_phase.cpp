@@ -57,7 +57,25 @@ TwoPhase::TwoPhase(const Comm& comm, TwoPhaseShape shape)
               "messages");
   by_messages_ = !on_one_node || shape_.movement == Movement::messages;
   const TransportSetting setting{group_, writers_, shape_.buffer_bytes};
-  transport_ = by_messages_ ? make_message_transport(setting) : make_node_transport(setting);
+  if (!by_messages_) {
+    by_messages_ = !try_node_transport(setting);
+    require_all(comm.raw(), !by_messages_ || shape_.movement != Movement::node,
+                "hint cb_exchange=node: MPI cannot make shared memory for the buffers (is /dev/shm "
+                "full?)");
+  }
+  if (by_messages_) transport_ = make_message_transport(setting);
+}
+
+// Shared memory may be too small for the buffers: then no rank of the group has it.
+bool TwoPhase::try_node_transport(const TransportSetting& setting) {
+  int made = 1;
+  try {
+    transport_ = make_node_transport(setting);
+  } catch (const Error&) {
+    made = 0;
+  }
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &made, 1, MPI_INT, MPI_MIN, group_.raw()));
+  return made == 1;
 }
 
 TwoPhase::~TwoPhase() = default;

@@ -56,6 +56,7 @@ class TwoPhase {
   std::optional<Error> read(const FilePart& part, std::byte* data, BackEnd* file);
 
  private:
+  bool try_node_transport(const TransportSetting& setting);
   const TwoPhasePlan& plan_for(const FilePart& part, Direction direction);
 
   TwoPhaseShape shape_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every strategy on every back end, with every way of sharing out and moving the data, writes the
 // same bytes and reads them back on another distribution.
+#include <signal.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <cstring>
@@ -327,6 +329,55 @@ std::string failure(Errc code, Action&& action) {
   }
   ADD_FAILURE() << "no error";
   return "";
+}
+
+/// Lets no file of this process grow beyond `bytes` while it lives; writes then fail with EFBIG.
+class SizeLimit {
+ public:
+  explicit SizeLimit(rlim_t bytes) : handler_(signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~SizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  sighandler_t handler_;
+  rlimit before_{};
+};
+
+// A device that fails on some ranks: the others learn the errno, nobody waits for ever, and the
+// pool is good for the next file.
+TEST_F(Strategies, FailedWritesAreOneErrorOnEveryRank) {
+  const auto pattern = dealt("", comm.num_ranks(), 0, 10000, 0, 61);
+  const auto& runs = pattern.ranks[static_cast<std::size_t>(comm.rank())];
+  const auto data = contents_of(runs);
+  int number = 0;
+  for (const auto& way : ways()) {
+    const bool standard = way.name.find("mpiio") != std::string::npos ||
+                          way.name.find("hdf5") != std::string::npos;
+    if (standard) continue;  // parallel HDF5 waits for ever, OMPIO tells of nothing
+    SCOPED_TRACE(way.name);
+    ASSERT_NO_THROW(write(folder / "before", way.hints, pattern));  // makes the pool's memory
+    std::string message;
+    {
+      const std::string path = folder / fmt::format("failing{}", number++);
+      const bool limited = comm.rank() == 0 || comm.rank() == comm.num_ranks() - 1;
+      const SizeLimit limit(limited ? 9000 : RLIM_INFINITY);
+      message = failure(Errc::io, [&] {
+        File file(pool, path, FileAccess::write, way.hints);
+        file.write(FilePart::runs(runs), data.data());
+        file.close();
+      });
+    }
+    EXPECT_NE(message.find("File too large (errno 27)"), std::string::npos) << message;
+    EXPECT_NE(message.find("failing"), std::string::npos) << message;
+    ASSERT_NO_THROW(write(folder / "after", way.hints, pattern));
+    ASSERT_NO_THROW(check_read(folder / "after", way.hints, pattern, 1));
+  }
 }
 
 TEST_F(Strategies, BadInputIsOneClearErrorOnEveryRank) {
