@@ -36,9 +36,10 @@ class Rounds {
         reader_(*state.file, entry, units_) {}
 
   const Units& units() const { return units_; }
-  ReadPlan plan(std::vector<std::ptrdiff_t> wanted) const {
-    return {units_, std::move(wanted), static_cast<int>(state_.readers.size()),
-            state_.options.buffer_bytes};
+  ReadPlan plan(std::vector<std::ptrdiff_t> wanted, std::ptrdiff_t least_bytes) const {
+    return {units_,
+            std::move(wanted),
+            {static_cast<int>(state_.readers.size()), state_.options.buffer_bytes, least_bytes}};
   }
   /// This rank's part of a round, checked and converted. Throws the same on all ranks. Collective.
   const std::byte* read(const ReadPlan& plan, std::ptrdiff_t round) {
@@ -138,7 +139,7 @@ void Input::read(const std::string& name, ItemType type, const Layout& layout, c
                           layout.num_ranks()));
   check_readable(state, entry, type);
   Rounds rounds(state, entry, type);
-  const auto plan = rounds.plan(store::wanted_units(rounds.units(), layout));
+  const auto plan = rounds.plan(store::wanted_units(rounds.units(), layout), store::piece_bytes);
   for (std::ptrdiff_t round = 0; round < plan.num_rounds(); ++round) {
     const void* source = rounds.read(plan, round);
     const double start_s = now_s();
@@ -163,7 +164,8 @@ void Input::read_all(const std::string& name, ItemType type, void* data) const {
   Rounds rounds(state, entry, type);
   std::vector<std::ptrdiff_t> all(static_cast<std::size_t>(rounds.units().count()));
   std::iota(all.begin(), all.end(), std::ptrdiff_t{0});
-  const auto plan = rounds.plan(std::move(all));
+  // Every share is passed on to all: fewer and larger ones cost fewer reads and broadcasts.
+  const auto plan = rounds.plan(std::move(all), state.options.buffer_bytes);
   const auto whole = store::whole_box(entry);
   std::vector<std::byte> buffer;
   for (std::ptrdiff_t round = 0; round < plan.num_rounds(); ++round) {

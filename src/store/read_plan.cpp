@@ -128,13 +128,12 @@ std::vector<Box> Units::boxes(std::span<const std::ptrdiff_t> units) const {
   return found;
 }
 
-ReadPlan::ReadPlan(const Units& all, std::vector<std::ptrdiff_t> units, int num_readers,
-                   std::ptrdiff_t buffer_bytes)
-    : units_(std::move(units)), rounds_(at(num_readers)) {
+ReadPlan::ReadPlan(const Units& all, std::vector<std::ptrdiff_t> units, const Limits& limits)
+    : units_(std::move(units)), rounds_(at(limits.readers)) {
   std::ptrdiff_t total = 0;
   for (const auto unit : units_) total += all.bytes(unit);
-  // Less than a buffer each is not worth another reader: its open and its seek cost more.
-  const auto readers = std::clamp<std::ptrdiff_t>(total / piece_bytes, 1, num_readers);
+  const auto readers =
+      std::clamp<std::ptrdiff_t>(total / limits.least_bytes, 1, std::ptrdiff_t{limits.readers});
   std::ptrdiff_t before = 0;  // bytes of the units before this one
   std::ptrdiff_t filled = 0;
   for (std::ptrdiff_t i = 0; i < std::ssize(units_); ++i) {
@@ -144,7 +143,7 @@ ReadPlan::ReadPlan(const Units& all, std::vector<std::ptrdiff_t> units, int num_
     const auto reader =
         std::min(static_cast<std::ptrdiff_t>(share * static_cast<double>(readers)), readers - 1);
     auto& rounds = rounds_[at(reader)];
-    if (rounds.empty() || filled + bytes > buffer_bytes) {
+    if (rounds.empty() || filled + bytes > limits.buffer_bytes) {
       rounds.push_back({i, 0});
       filled = 0;
     }

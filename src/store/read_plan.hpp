@@ -52,9 +52,13 @@ class Units {
 /// unit): `share(round, reader)`. Neighbouring units go to the same reader.
 class ReadPlan {
  public:
+  struct Limits {
+    int readers = 1;
+    std::ptrdiff_t buffer_bytes = 0;
+    std::ptrdiff_t least_bytes = piece_bytes;  ///< less is not worth another reader
+  };
   /// `units` are the numbers of the wanted ones, ascending.
-  ReadPlan(const Units& all, std::vector<std::ptrdiff_t> units, int num_readers,
-           std::ptrdiff_t buffer_bytes);
+  ReadPlan(const Units& all, std::vector<std::ptrdiff_t> units, const Limits& limits);
 
   std::ptrdiff_t num_rounds() const { return num_rounds_; }
   std::span<const std::ptrdiff_t> share(std::ptrdiff_t round, int reader) const;

@@ -67,7 +67,7 @@ void verify_share(ReadFile& file, const FileIndex::Entry& entry, const Comm& com
   const Units units(entry, true);
   std::vector<std::ptrdiff_t> all(static_cast<std::size_t>(units.count()));
   std::iota(all.begin(), all.end(), std::ptrdiff_t{0});
-  const ReadPlan plan(units, std::move(all), comm.num_ranks(), buffer_bytes);
+  const ReadPlan plan(units, std::move(all), {comm.num_ranks(), buffer_bytes});
   DatasetReader reader(file, entry, units);
   std::vector<std::byte> data;
   for (std::ptrdiff_t round = 0; round < plan.num_rounds(); ++round) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A program for the scripts beside it: `write FOLDER` makes files for readers that are not ours,
-// `loop FOLDER` writes files until it is killed, `check FILE...` says whether files are whole.
+// For check_readers.py: `write FOLDER` makes files for readers that are not ours.
 #include <cstdio>
 #include <cstring>
 
@@ -58,48 +57,13 @@ void write_files(const Comm& comm, const std::string& folder) {
              spacing, ItemType::float64);
 }
 
-void write_until_killed(const Comm& comm, const std::string& folder) {
-  const std::vector<std::ptrdiff_t> extents{40, 100, 100};
-  const auto layout = slabs(extents, 1, comm.num_ranks());
-  const auto memory = Memory::dense(layout.boxes(comm.rank()));
-  FileContents contents;
-  Output output(comm, {});
-  for (int step = 0;; ++step) {
-    const auto u = filled<double>(layout, memory, comm.rank(), step);
-    contents.attributes = {{"salt", std::int64_t{step}}};
-    contents.variables = {{"u", ItemType::float64, {"z", "y", "x"}, &layout, memory, u.data(), {}}};
-    output.write(folder + "/checkpoint.h5", contents);
-    output.write(folder + "/fields_" + std::to_string(step % 50) + ".h5", contents);
-    if (step == 0 && comm.rank() == 0) std::puts("begun");
-    if (step == 0) std::fflush(stdout);
-  }
-}
-
-int check_files(const Comm& comm, int count, char** files) {
-  int wrong = 0;
-  for (int i = 0; i < count; ++i) {
-    const Input input(comm, files[i]);
-    const auto salt = static_cast<int>(input.attribute_int("salt"));
-    const auto layout = slabs(input.extents("u"), 0, comm.num_ranks());
-    const auto memory = Memory::dense(layout.boxes(comm.rank()));
-    std::vector<double> data(static_cast<std::size_t>(memory.num_items));
-    input.read("u", ItemType::float64, layout, memory, data.data());
-    wrong += num_wrong(data, layout, memory, comm.rank(), salt) == 0 ? 0 : 1;
-  }
-  return wrong;
-}
-
 int run(int argc, char** argv) {
   const Comm comm(MPI_COMM_WORLD);
   const std::string command = argc > 2 ? argv[1] : "";
   if (command == "write") {
     write_files(comm, argv[2]);
-  } else if (command == "loop") {
-    write_until_killed(comm, argv[2]);
-  } else if (command == "check") {
-    return check_files(comm, argc - 2, argv + 2);
   } else {
-    std::fputs("usage: store_program write FOLDER | loop FOLDER | check FILE...\n", stderr);
+    std::fputs("usage: store_program write FOLDER\n", stderr);
     return 2;
   }
   return 0;

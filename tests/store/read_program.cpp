@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reads one file in several ways, for check_groups.py, which counts system calls:
+//   make FILE             writes the array `index` (1D, 6.4 MB)
+//   open FILE GROUP       opens it, with groups of GROUP ranks
+//   all FILE GROUP        every rank gets the whole array
+//   part FILE GROUP       every rank gets its own part
+//   all_alone FILE        every rank reads the whole array by itself
+//   part_alone FILE       every rank reads its own part by itself
+// Prints "opens reads bytes" summed over the ranks; the exit status is 1 if data is wrong.
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "store_fixture.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace {
+namespace {
+
+constexpr std::ptrdiff_t num_items = 800003;
+
+void make(const Comm& comm, const std::string& path) {
+  const auto layout = slabs(std::vector{num_items}, 0, comm.num_ranks());
+  const auto memory = Memory::dense(layout.boxes(comm.rank()));
+  std::vector<std::int64_t> data;
+  for (std::ptrdiff_t i = 0; i < memory.num_items; ++i) {
+    data.push_back(3 * (layout.boxes(comm.rank())[0].start[0] + i));
+  }
+  FileContents contents;
+  contents.variables = {{"index", ItemType::int64, {"i"}, &layout, memory, data.data(), {}}};
+  OutputOptions options;
+  options.mode = OutputMode::synchronous;
+  options.writers = 1;
+  Output(comm, options).write(path, contents);
+}
+
+// Whether `data` holds the items from `start` on.
+bool right(const std::vector<std::int64_t>& data, std::ptrdiff_t start) {
+  for (const auto item : data) {
+    if (item != 3 * start++) return false;
+  }
+  return true;
+}
+
+bool read_all(const Input& input) {
+  std::vector<std::int64_t> data(num_items);
+  input.read_all("index", ItemType::int64, data.data());
+  return right(data, 0);
+}
+
+// `rank` of the layout gets its part; the layout is for the ranks of the input.
+bool read_part(const Input& input, const Layout& layout, int rank) {
+  const auto boxes = layout.boxes(rank);
+  const auto memory = Memory::dense(boxes);
+  std::vector<std::int64_t> data(static_cast<std::size_t>(memory.num_items));
+  input.read("index", ItemType::int64, layout, memory, data.data());
+  return right(data, boxes[0].start[0]);
+}
+
+int run(int argc, char** argv) {
+  const Comm comm(MPI_COMM_WORLD);
+  const Comm self(MPI_COMM_SELF);
+  const std::string command = argv[1], path = argv[2];
+  if (command == "make") {
+    make(comm, path);
+    return 0;
+  }
+  const bool alone = command.ends_with("_alone");
+  InputOptions options;
+  options.group_size = argc > 3 ? std::atoi(argv[3]) : 0;
+  const Input input(alone ? self : comm, path, options);
+  const auto parts = slabs(std::vector{num_items}, 0, comm.num_ranks());
+  bool good = true;
+  if (command == "all" || command == "all_alone") good = read_all(input);
+  if (command == "part") good = read_part(input, parts, comm.rank());
+  if (command == "part_alone") {
+    const auto mine = from_boxes(std::vector{num_items}, {parts.boxes(comm.rank())});
+    good = read_part(input, mine, 0);
+  }
+  const auto own = input.statistics();
+  std::int64_t counts[] = {own.opens, own.reads, own.bytes_read};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT64_T, MPI_SUM, comm.raw()));
+  if (comm.rank() == 0) std::printf("%ld %ld %ld\n", counts[0], counts[1], counts[2]);
+  return good ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace tailrace
+
+int main(int argc, char** argv) {
+  int provided = 0;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  int status = 2;
+  try {
+    if (argc > 2) status = tailrace::run(argc, argv);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "read_program: %s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  MPI_Finalize();
+  return status;
+}
