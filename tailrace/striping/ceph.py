@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import shutil
+import stat
 import subprocess
 from pathlib import Path
 
@@ -101,15 +102,29 @@ def set_command(path: Path, count: int, size: int) -> str:
     return set_it if path.exists() else f"touch {where} && {set_it}"
 
 
-def set_layout(path: Path, count: int, size: int) -> None:
-    """Lay out a folder, or a file that does not exist or is empty."""
-    value = _value(path, count, size)
-    made = not path.exists()
-    if made:
-        path.touch(exist_ok=False)
+def _set_attribute(path: Path, value: str) -> None:
     try:
         os.setxattr(path, _name(path), value.encode())
     except OSError as error:
-        if made:
-            path.unlink()
         raise TailraceError(f'cannot set layout "{value}" of {path}: {error.strerror}') from None
+
+
+def set_layout(path: Path, count: int, size: int) -> None:
+    """Lay out a folder, or a file that does not exist or is empty.
+
+    An empty file may have held data before, and then keeps its layout: it is replaced by a new one.
+    """
+    value = _value(path, count, size)
+    if path.is_dir():
+        _set_attribute(path, value)
+        return
+    fresh = path.with_name(f"{path.name}.stripes.{os.getpid()}") if path.exists() else path
+    fresh.touch(exist_ok=False)
+    try:
+        _set_attribute(fresh, value)
+    except TailraceError:
+        fresh.unlink()
+        raise
+    if fresh != path:
+        fresh.chmod(stat.S_IMODE(path.stat().st_mode))
+        fresh.replace(path)

@@ -315,6 +315,24 @@ def test_show_and_set_on_cephfs(on_ceph: Path) -> None:
 
 @pytest.mark.cephfs
 @needs_ceph
+def test_an_empty_file_that_held_data_is_replaced_on_cephfs(on_ceph: Path) -> None:
+    file = on_ceph / "file"
+    file.write_text("data")
+    file.write_text("")
+    file.chmod(0o640)
+    assert stripe("set", file, "--count", 4, "--size", "1M").exit_code == 0
+    assert b"stripe_count=4" in os.getxattr(file, "ceph.file.layout")
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    assert [path.name for path in on_ceph.iterdir()] == ["file"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(file_system, "SMALLEST_STRIPE", 1)  # so that Ceph itself refuses
+        assert "cannot set layout" in error_of("set", file, "--size", "1000")
+        assert "cannot set layout" in error_of("set", on_ceph / "new", "--size", "1000")
+    assert [path.name for path in on_ceph.iterdir()] == ["file"]
+
+
+@pytest.mark.cephfs
+@needs_ceph
 def test_a_folder_on_cephfs_passes_its_layout_on(on_ceph: Path) -> None:
     assert stripe("set", on_ceph, "--count", 3, "--size", "2M").exit_code == 0
     below = on_ceph / "below"

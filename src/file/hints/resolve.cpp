@@ -155,10 +155,14 @@ void follow_romio(Settings& settings) {
   }
 }
 
-/// What nobody set and the file system knows.
+/// What nobody set and the file system knows, and what it cannot do.
 void follow_file_system(Settings& settings) {
   const FileSystem& system = settings.file_system;
+  const bool has_stripes = system.name == "ceph" || system.name == "lustre";
   for (HintValue& line : settings.shown) {
+    if (line.name == "striping_factor" && line.value != "0" && !has_stripes) {
+      line.source += fmt::format(" (in vain: {} has no stripes to set)", system.name);
+    }
     if (line.source != "default") continue;
     if (line.name == "striping_unit" && system.stripe_bytes > 0) {
       settings.striping_unit = system.stripe_bytes;

@@ -35,6 +35,10 @@ std::string set_ceph(const std::string& path, std::ptrdiff_t stripe_bytes, int s
   const std::string layout =
       fmt::format("stripe_unit={} stripe_count={} object_size={}", unit, count, object);
   if (setxattr(path.c_str(), "ceph.file.layout", layout.data(), layout.size(), 0) == 0) return "";
+  if (errno == ENOTEMPTY) {
+    return fmt::format(
+        "cannot set the stripes of {}: it held data before; only a new file can be laid out", path);
+  }
   return failed(path, fmt::format("set layout \"{}\" of", layout), errno);
 }
 

@@ -79,8 +79,11 @@ TEST_F(CephFs, RefusesStripesThatCannotBe) {
   EXPECT_NE(set_stripes(path, 100000, 4).find("multiple of 64 KiB"), std::string::npos);
   const int file = open(path.c_str(), O_WRONLY | O_CLOEXEC);
   ASSERT_EQ(write(file, "data", 4), 4);
-  close(file);
   EXPECT_NE(set_stripes(path, 1 << 20, 4).find("only a new, empty file"), std::string::npos);
+  ASSERT_EQ(fsync(file), 0);
+  ASSERT_EQ(ftruncate(file, 0), 0);
+  close(file);
+  EXPECT_NE(set_stripes(path, 1 << 20, 4).find("held data before"), std::string::npos);
 }
 
 TEST_F(CephFs, SettingsTakeTheStripeOfTheFileSystem) {

@@ -157,6 +157,13 @@ TEST_F(Resolve, MpiIoGetsWhatItKnowsAndWhatNobodyKnows) {
   EXPECT_EQ(settings.cb_align, Alignment::owner);
 }
 
+TEST_F(Resolve, StripesThatCannotBeSetAreNotedAsSuch) {
+  const Settings settings = resolve(comm_, "/dev/shm/a", {{"striping_factor", "4"}});
+  EXPECT_EQ(source_of(settings, "striping_factor"),
+            "program (in vain: tmpfs has no stripes to set)");
+  EXPECT_TRUE(settings.warnings.empty());
+}
+
 TEST_F(Resolve, UnknownNamesAreReportedOnceWithTheNearestKnownOne) {
   const Hints hints{{"cb_node", "2"}, {"colour_of_the_sky", "blue"}, {"start_iodevice", "3"}};
   const Settings settings = resolve(comm_, "a", hints);
