@@ -76,8 +76,7 @@ File::State::State(FilePool& pool, std::string path, FileAccess access, const Hi
   if (settings.strategy != "auto") {
     make_strategy(file::find_strategy(settings.strategy, *back_end_));
   } else if (back_end_->has_collective) {
-    make_strategy(
-        file::choose_strategy(comm_, settings, *back_end_, FilePart(), Direction::write));
+    make_strategy(file::choose_strategy(comm_, settings, *back_end_, FilePart(), Direction::write));
   } else if (access_ == FileAccess::write) {
     run_agreed(comm_.raw(), [&] {
       if (comm_.rank() == 0) file::create_file(path_, settings);
@@ -97,8 +96,7 @@ File::State::~State() {
 }
 
 void File::State::make_strategy(const file::StrategyEntry& entry) {
-  strategy_ =
-      entry.make({pool_, comm_, path_, access_, settings, *back_end_, statistics, trace_});
+  strategy_ = entry.make({pool_, comm_, path_, access_, settings, *back_end_, statistics, trace_});
   file::show(comm_, path_, settings);
 }
 
@@ -153,8 +151,8 @@ void File::State::close() {
 FileStatistics File::State::total_statistics() const {
   const auto& own = statistics;
   FileStatistics total;
-  const std::int64_t counts[] = {own.opens,         own.reads, own.writes, own.bytes_read,
-                                 own.bytes_written, own.locks};
+  const std::int64_t counts[] = {own.opens,      own.reads,         own.writes,
+                                 own.bytes_read, own.bytes_written, own.locks};
   std::int64_t sums[6] = {};
   const double times[] = {own.io_s, own.move_s};
   double longest[2] = {};

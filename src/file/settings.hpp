@@ -75,8 +75,8 @@ struct Settings {
 /// and if `hints` differ between ranks. Collective, blocking.
 Settings resolve(const Comm& comm, const std::string& path, const Hints& hints);
 
-/// Rank 0 prints the unknown names and warnings (always) and the settings (if `TAILRACE_HINTS_DISPLAY=1`) to
-/// stderr, once for an opened file. Local.
+/// Rank 0 prints the unknown names and warnings (always) and the settings (if
+/// `TAILRACE_HINTS_DISPLAY=1`) to stderr, once for an opened file. Local.
 void show(const Comm& comm, const std::string& path, const Settings& settings);
 
 /// "4194304", "4M", "4MiB" as bytes; throws `Errc::invalid_input` naming `what`. Local.

@@ -11,7 +11,8 @@
 namespace tailrace::file {
 namespace {
 
-// From these mean sizes of a piece on, independent calls are as fast as two-phase I/O (docs/files.md).
+// From these mean sizes of a piece on, independent calls are as fast as two-phase I/O
+// (docs/files.md).
 constexpr std::int64_t memory_piece_bytes = 8192;
 constexpr std::int64_t read_piece_bytes = 65536;
 
@@ -57,9 +58,10 @@ const StrategyEntry& choose_strategy(const Comm& comm, Settings& settings,
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT64_T, MPI_SUM, comm.raw()));
   const auto mean = sums[0] / std::max<std::int64_t>(sums[1], 1);
   const auto& system = settings.file_system;
-  const bool fast_calls = direction == Direction::write
-                              ? system.kind == FileSystem::Kind::memory && mean >= memory_piece_bytes
-                              : system.kind != FileSystem::Kind::network && mean >= read_piece_bytes;
+  const bool fast_calls =
+      direction == Direction::write
+          ? system.kind == FileSystem::Kind::memory && mean >= memory_piece_bytes
+          : system.kind != FileSystem::Kind::network && mean >= read_piece_bytes;
   const char* name = fast_calls ? "shared_independent" : "collective";
   settings.choose("strategy", name,
                   fmt::format("pieces of {} bytes on average, on {}", mean, system.name));

@@ -49,7 +49,8 @@ Domains::Domains(FileRun range, int num_writers, Alignment alignment, std::ptrdi
                   : (first + split_evenly(num_stripes, num_writers, w).start) * stripe_;
     }
     bounds_.push_back(std::clamp(bound, range.offset, range.end()));
-    bases_.push_back(round_down(bounds_.back(), alignment == Alignment::even ? page_bytes : stripe_));
+    bases_.push_back(
+        round_down(bounds_.back(), alignment == Alignment::even ? page_bytes : stripe_));
   }
   for (std::size_t w = 0; w < static_cast<std::size_t>(num_writers); ++w) {
     if (bounds_[w + 1] > bounds_[w]) {

@@ -63,19 +63,20 @@ class MessageTransport : public Transport {
     if (is_writer_) post_receives(plan, round, sequence);
     make_room(side.memory, plan.largest_round_bytes());
     std::ptrdiff_t packed = 0;
-    for_each_stretch(plan.slices(round), [](const Slice& s) { return s.writer; },
-                     [&](std::span<const Slice> slices) {
-                       const int writer = writers_[static_cast<std::size_t>(slices[0].writer)];
-                       if (writer == comm_.rank()) return copy_in(slices, data, slot(sequence));
-                       const auto bytes = sum_bytes(slices);
-                       const std::byte* from = data + slices[0].memory_offset;
-                       if (slices.size() > 1) {
-                         from = side.memory.data() + packed;
-                         pack(slices, data, side.memory.data() + packed);
-                         packed += bytes;
-                       }
-                       post_send(side, from, bytes, writer);
-                     });
+    for_each_stretch(
+        plan.slices(round), [](const Slice& s) { return s.writer; },
+        [&](std::span<const Slice> slices) {
+          const int writer = writers_[static_cast<std::size_t>(slices[0].writer)];
+          if (writer == comm_.rank()) return copy_in(slices, data, slot(sequence));
+          const auto bytes = sum_bytes(slices);
+          const std::byte* from = data + slices[0].memory_offset;
+          if (slices.size() > 1) {
+            from = side.memory.data() + packed;
+            pack(slices, data, side.memory.data() + packed);
+            packed += bytes;
+          }
+          post_send(side, from, bytes, writer);
+        });
   }
 
   void wait_filled(const TwoPhasePlan& plan, std::ptrdiff_t round,
@@ -199,16 +200,15 @@ class MessageTransport : public Transport {
   }
   void post_send(Side& side, const std::byte* from, std::ptrdiff_t bytes, int rank) const {
     side.requests.emplace_back();
-    check_mpi(MPI_Issend(from, to_int(bytes), MPI_BYTE, rank, tag, comm_.raw(),
-                         &side.requests.back()));
+    check_mpi(
+        MPI_Issend(from, to_int(bytes), MPI_BYTE, rank, tag, comm_.raw(), &side.requests.back()));
   }
   void post_receive(std::byte* to, std::ptrdiff_t bytes, int rank) {
     receives_.emplace_back();
     check_mpi(MPI_Irecv(to, to_int(bytes), MPI_BYTE, rank, tag, comm_.raw(), &receives_.back()));
   }
   static void complete(std::vector<MPI_Request>& requests) {
-    check_mpi(
-        MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
+    check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
     requests.clear();
   }
 

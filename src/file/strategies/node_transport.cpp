@@ -32,16 +32,13 @@ class NodeTransport : public Transport {
     // Page-aligned in memory; where that is in the segment, only its owner can tell.
     const auto after_flags = reinterpret_cast<std::uintptr_t>(window_.own()) + sizeof(Flags);
     const auto misplaced = static_cast<std::ptrdiff_t>(after_flags % page_bytes);
-    const auto start = static_cast<std::ptrdiff_t>(sizeof(Flags)) +
-                       (misplaced == 0 ? 0 : page_bytes - misplaced);
+    const auto start =
+        static_cast<std::ptrdiff_t>(sizeof(Flags)) + (misplaced == 0 ? 0 : page_bytes - misplaced);
     slot_starts_.resize(static_cast<std::size_t>(comm_.num_ranks()));
-    check_mpi(
-        MPI_Allgather(&start, 1, MPI_AINT, slot_starts_.data(), 1, MPI_AINT, comm_.raw()));
+    check_mpi(MPI_Allgather(&start, 1, MPI_AINT, slot_starts_.data(), 1, MPI_AINT, comm_.raw()));
   }
 
-  std::byte* slot(std::uint32_t sequence) const override {
-    return slot_of(comm_.rank(), sequence);
-  }
+  std::byte* slot(std::uint32_t sequence) const override { return slot_of(comm_.rank(), sequence); }
 
   void send(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence,
             const std::byte* data) override {

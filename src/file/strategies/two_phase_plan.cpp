@@ -44,11 +44,12 @@ TwoPhasePlan::TwoPhasePlan(const FilePart& part, FileRun range, const Setting& s
                setting.stripe_bytes, setting.buffer_bytes) {
   const auto num_windows = domains_.num_rounds() * domains_.num_writers();
   if (num_windows > max_windows) {
-    throw Error(Errc::invalid_input,
-                fmt::format("two-phase I/O: the data spreads over {} bytes of the file, which takes "
-                            "{} rounds with buffers of {} bytes; raise cb_buffer_size or use "
-                            "strategy=shared_independent",
-                            range.bytes, domains_.num_rounds(), setting.buffer_bytes));
+    throw Error(
+        Errc::invalid_input,
+        fmt::format("two-phase I/O: the data spreads over {} bytes of the file, which takes "
+                    "{} rounds with buffers of {} bytes; raise cb_buffer_size or use "
+                    "strategy=shared_independent",
+                    range.bytes, domains_.num_rounds(), setting.buffer_bytes));
   }
   cut(setting);
   add_totals(setting);
@@ -171,8 +172,8 @@ void TwoPhasePlan::lay_out_transfers(int own_writer) {
     if (whole[index(slice.round)] == 1) continue;
     auto& window = windows[index(slice.round)];
     if (window.empty()) window = domains_.window(own_writer, slice.round);
-    const auto after = std::ranges::upper_bound(window, slice.buffer_offset, {},
-                                                &Segment::memory_offset);
+    const auto after =
+        std::ranges::upper_bound(window, slice.buffer_offset, {}, &Segment::memory_offset);
     const auto& piece = *(after - 1);
     known[index(slice.round)].push_back(
         {piece.file_offset + (slice.buffer_offset - piece.memory_offset), slice.buffer_offset,

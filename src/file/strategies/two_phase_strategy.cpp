@@ -37,8 +37,8 @@ TwoPhaseStrategy::TwoPhaseStrategy(const StrategyRequest& request, TwoPhase& eng
   if (request.access != FileAccess::read && !makes_own) {
     run_agreed(comm_.raw(), [&] {
       if (openers == nullptr || openers->rank() != 0) return;
-      const bool keep = request.access == FileAccess::update &&
-                        ::access(request.path.c_str(), F_OK) == 0;
+      const bool keep =
+          request.access == FileAccess::update && ::access(request.path.c_str(), F_OK) == 0;
       if (!keep) create_file(request.path, request.settings);
     });
   }

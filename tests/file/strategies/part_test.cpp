@@ -26,7 +26,8 @@ std::map<std::ptrdiff_t, std::byte> file_of(const FilePart& part, const Bytes& d
     EXPECT_GE(segment.file_offset, last);
     last = segment.file_end();
     for (std::ptrdiff_t i = 0; i < segment.bytes; ++i) {
-      file[segment.file_offset + i] = memory.at(static_cast<std::size_t>(segment.memory_offset + i));
+      file[segment.file_offset + i] =
+          memory.at(static_cast<std::size_t>(segment.memory_offset + i));
     }
   }
   return file;
