@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What is known of the file system of a path. Lustre: layouts put together field by field as its
-// header lustre_user.h says, as there is none to ask.
+// What is known of the file system of a path. Lustre, as there is none to ask: a recorded layout,
+// and others put together field by field as its header lustre_user.h says.
 #include <sys/statfs.h>
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -110,6 +111,21 @@ TEST(LustreLayout, PlainVersions) {
   const auto all = parse_lustre_layout(plain_layout(0x0BD10BD0, 1 << 20, 0xffff));
   ASSERT_TRUE(all.has_value());
   EXPECT_EQ(all->stripe_count, -1);
+}
+
+// What `getfattr -n lustre.lov` gave on a real Lustre for a file made by `lfs setstripe
+// --pool=pooltest --stripe-size 128k --stripe-count=2`; published in the tests of fzago-cray's
+// liblustre. The first 48 bytes; its two objects follow.
+TEST(LustreLayout, RecordedOnARealOne) {
+  constexpr std::array<unsigned char, 48> recorded{
+      0xd0, 0x0b, 0xd3, 0x0b, 0x01, 0x00, 0x00, 0x00, 0x32, 0x2b, 0x00, 0x00,
+      0x00, 0x00, 0x00, 0x00, 0x00, 0x04, 0x00, 0x00, 0x02, 0x00, 0x00, 0x00,
+      0x00, 0x00, 0x02, 0x00, 0x02, 0x00, 0x00, 0x00, 0x70, 0x6f, 0x6f, 0x6c,
+      0x74, 0x65, 0x73, 0x74, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00};
+  const auto stripes = parse_lustre_layout(std::as_bytes(std::span(recorded)));
+  ASSERT_TRUE(stripes.has_value());
+  EXPECT_EQ(stripes->stripe_bytes, 131072);
+  EXPECT_EQ(stripes->stripe_count, 2);
 }
 
 TEST(LustreLayout, OfACompositeTheComponentThatReachesFarthest) {
