@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <exception>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -55,10 +56,13 @@ std::string_view name_of(VerifiedDataset::Check check) {
 
 void print_dataset(const std::string& path, const VerifiedDataset& dataset) {
   std::vector<std::string> damages;
-  for (const Damage& damage : dataset.damages) {
+  for (std::size_t i = 0; i < dataset.damages.size(); ++i) {
+    const Damage& damage = dataset.damages[i];
+    const auto& file = dataset.files[i].empty() ? path : dataset.files[i];
     damages.push_back(fmt::format(
-        "{{\"box\": {}, \"first_byte\": {}, \"bytes\": {}, \"file_offset\": {}}}",
-        quoted(damage.box.describe()), damage.bytes.start, damage.bytes.count, damage.file_offset));
+        "{{\"box\": {}, \"first_byte\": {}, \"bytes\": {}, \"file\": {}, \"file_offset\": {}}}",
+        quoted(damage.box.describe()), damage.bytes.start, damage.bytes.count, quoted(file),
+        damage.file_offset));
   }
   fmt::print(
       "{{\"path\": {}, \"dataset\": {}, \"check\": \"{}\", \"checked\": {}, \"bytes\": {}, "
@@ -96,7 +100,7 @@ std::string problem_of(const std::string& path) {
 
 // The list is the same on all ranks: sources are found by rank 0, and it says how many.
 void add_sources(const tailrace::Comm& comm, const VerifiedFile& file,
-                 std::vector<std::string>& paths) {
+                 std::vector<std::string>& paths, std::set<std::string>& pieces) {
   int count = static_cast<int>(file.sources.size());
   tailrace::check_mpi(MPI_Bcast(&count, 1, MPI_INT, 0, comm.raw()));
   for (int i = 0; i < count; ++i) {
@@ -105,7 +109,9 @@ void add_sources(const tailrace::Comm& comm, const VerifiedFile& file,
     tailrace::check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm.raw()));
     path.resize(static_cast<std::size_t>(length));
     tailrace::check_mpi(MPI_Bcast(path.data(), length, MPI_CHAR, 0, comm.raw()));
-    if (std::ranges::find(paths, path) == paths.end()) paths.push_back(path);
+    if (std::ranges::find(paths, path) != paths.end()) continue;
+    if (file.pieces_checked) pieces.insert(path);
+    paths.push_back(path);
   }
 }
 
@@ -116,6 +122,7 @@ int run(int argc, char** argv) {
     return 2;
   }
   std::vector<std::string> paths(argv + 1, argv + argc);
+  std::set<std::string> pieces;  // whose data has been checked
   int status = 0;
   for (std::size_t i = 0; i < paths.size(); ++i) {
     VerifiedFile file;
@@ -124,10 +131,10 @@ int run(int argc, char** argv) {
     if (comm.rank() == 0) file.problem = problem_of(file.path);
     wrong = file.problem.empty() ? 0 : 1;
     tailrace::check_mpi(MPI_Bcast(&wrong, 1, MPI_INT, 0, comm.raw()));
-    if (wrong == 0) file = tailrace::store::verify_file(comm, paths[i]);
+    if (wrong == 0) file = tailrace::store::verify_file(comm, paths[i], !pieces.contains(paths[i]));
     if (comm.rank() == 0) print_file(file);
     if (wrong == 1 || file.damaged()) status = 1;
-    add_sources(comm, file, paths);
+    add_sources(comm, file, paths, pieces);
   }
   return status;
 }

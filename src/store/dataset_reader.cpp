@@ -12,9 +12,6 @@
 
 namespace tailrace::store {
 
-ReadFile::ReadFile(const Comm& comm, std::string path, file::Settings settings)
-    : comm_(comm), path_(std::move(path)), settings_(std::move(settings)) {}
-
 file::BackEnd& ReadFile::open() {
   if (!back_end_) {
     back_end_ = file::open_posix({comm_, path_, FileAccess::read, settings_, statistics_});
@@ -22,10 +19,12 @@ file::BackEnd& ReadFile::open() {
   return *back_end_;
 }
 
-std::string Damage::describe(const std::string& dataset) const {
+std::string Damage::describe(const std::string& dataset, const std::string& file) const {
   auto text = fmt::format("dataset {}, box {}", dataset, box.describe());
   if (bytes.count > 0) text += fmt::format(", bytes {} to {}", bytes.start, bytes.end() - 1);
-  if (file_offset >= 0) text += fmt::format(" (file offset {})", file_offset);
+  if (file_offset < 0) return text;
+  text += file.empty() ? fmt::format(" (file offset {})", file_offset)
+                       : fmt::format(" (file offset {} of {})", file_offset, file);
   return text;
 }
 
@@ -34,6 +33,7 @@ void DatasetReader::read(std::span<const std::ptrdiff_t> units, std::vector<std:
   for (const auto unit : units) bytes += units_.bytes(unit);
   data.resize(static_cast<std::size_t>(bytes));
   if (units.empty()) return;
+  if (units_.are_in_parts()) return read_parts(units, data.data());
   const auto boxes = units_.boxes(units);
   if (entry_.offset >= 0) return read_direct(boxes, data.data());
   auto* at = data.data();
@@ -52,6 +52,55 @@ void DatasetReader::read_direct(std::span<const Box> boxes, std::byte* data) {
     throw Error(error.code(), fmt::format("{} (dataset {})", error.what(), entry_.name),
                 error.sys_errno());
   }
+}
+
+void DatasetReader::open_part(int part) {
+  if (part_.part == part) return;
+  const auto& wanted = entry_.parts[static_cast<std::size_t>(part)];
+  if (!part_.file || part_.file->path() != wanted.file) {
+    part_.index = index_file(wanted.file);
+    part_.file = std::make_unique<ReadFile>(file_.beside(wanted.file));
+  }
+  const auto found =
+      std::ranges::find(part_.index.entries, wanted.dataset, &FileIndex::Entry::name);
+  const bool fits = found != part_.index.entries.end() && found->type == entry_.type &&
+                    found->offset >= 0 &&
+                    std::ranges::equal(found->extents,
+                                       std::span(wanted.box.extents).first(entry_.extents.size()));
+  if (!fits) {
+    throw Error(Errc::corrupt,
+                fmt::format("{} does not hold box {} of dataset {} of {}: it is not the piece that "
+                            "was written with it",
+                            wanted.file, wanted.box.describe(), entry_.name, file_.path()));
+  }
+  part_.entry = &*found;
+  part_.part = part;
+}
+
+void DatasetReader::read_parts(std::span<const std::ptrdiff_t> units, std::byte* data) {
+  const auto item = item_bytes(entry_.type);
+  for (std::size_t i = 0; i < units.size();) {
+    auto [part, run] = units_.part_run(units[i++]);
+    while (i < units.size() && units_.part_run(units[i]).part == part) {
+      run.count += units_.part_run(units[i++]).run.count;
+    }
+    open_part(part);
+    const file::Segment segment{part_.entry->offset + run.start * item, 0, run.count * item};
+    part_.file->open().read({&segment, 1}, data, false);
+    data += segment.bytes;
+  }
+}
+
+std::optional<std::uint64_t> DatasetReader::checksum(std::ptrdiff_t unit) {
+  if (!units_.are_in_parts()) return units_.checksum(unit);
+  const auto& [part, run] = units_.part_run(unit);
+  open_part(part);
+  const auto first = static_cast<std::uint64_t>(run.start * item_bytes(entry_.type));
+  const auto& pieces = part_.entry->pieces;
+  const auto piece = std::ranges::lower_bound(pieces, first, {}, &ChecksumRow::offset);
+  const auto bytes = static_cast<std::uint64_t>(units_.bytes(unit));
+  if (piece == pieces.end() || piece->offset != first || piece->bytes != bytes) return {};
+  return piece->xxh3;
 }
 
 namespace {
@@ -116,10 +165,17 @@ void DatasetReader::read_by_hdf5(const Box& box, std::byte* data) {
   }
 }
 
-Damage DatasetReader::damage_of(std::ptrdiff_t unit) const {
+Damage DatasetReader::damage_of(std::ptrdiff_t unit) {
   Damage damage;
   damage.box = units_.bounds(unit);
   const auto item = item_bytes(entry_.type);
+  if (units_.are_in_parts()) {
+    const auto& [part, run] = units_.part_run(unit);
+    open_part(part);
+    damage.part = part;
+    damage.file_offset = part_.entry->offset + run.start * item;
+    return damage;
+  }
   std::ptrdiff_t first = 0;
   for (std::size_t d = 0; d < entry_.extents.size(); ++d) {
     first = first * entry_.extents[d] + damage.box.start[d];
@@ -134,12 +190,13 @@ Damage DatasetReader::damage_of(std::ptrdiff_t unit) const {
 }
 
 std::vector<Damage> DatasetReader::check(std::span<const std::ptrdiff_t> units,
-                                         std::span<const std::byte> data) const {
+                                         std::span<const std::byte> data) {
   std::vector<Damage> found;
   std::ptrdiff_t at = 0;
   for (const auto unit : units) {
     const auto bytes = units_.bytes(unit);
-    const auto expected = units_.checksum(unit);
+    const auto expected = checksum(unit);
+    checked_ += expected ? 1 : 0;
     if (expected && XXH3_64bits(data.data() + at, static_cast<std::size_t>(bytes)) != *expected) {
       found.push_back(damage_of(unit));
     }

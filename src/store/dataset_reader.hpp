@@ -6,6 +6,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "file/back_end.hpp"
@@ -19,19 +20,24 @@
 
 namespace tailrace::store {
 
-/// One rank's access to a file that it reads from: opened at the first read and kept open.
+/// One rank's access to a file that it reads from: opened at the first read and kept open. The
+/// arguments outlive it.
 class ReadFile {
  public:
-  ReadFile(const Comm& comm, std::string path, file::Settings settings);
+  ReadFile(const Comm& comm, std::string path, const file::Settings& settings,
+           FileStatistics& statistics)
+      : comm_(comm), path_(std::move(path)), settings_(settings), statistics_(statistics) {}
   const std::string& path() const { return path_; }
   file::BackEnd& open();
   FileStatistics& statistics() { return statistics_; }
+  /// Another file, read in the same way.
+  ReadFile beside(const std::string& path) const { return {comm_, path, settings_, statistics_}; }
 
  private:
   const Comm& comm_;
   std::string path_;
-  file::Settings settings_;
-  FileStatistics statistics_;
+  const file::Settings& settings_;
+  FileStatistics& statistics_;
   std::unique_ptr<file::BackEnd> back_end_;
 };
 
@@ -46,17 +52,30 @@ class DatasetReader {
   /// or `Errc::corrupt` if the file ends before they do. Local.
   void read(std::span<const std::ptrdiff_t> units, std::vector<std::byte>& data);
   /// Those of `units`, just read into `data`, that do not match their checksums. Local.
-  std::vector<Damage> check(std::span<const std::ptrdiff_t> units,
-                            std::span<const std::byte> data) const;
+  std::vector<Damage> check(std::span<const std::ptrdiff_t> units, std::span<const std::byte> data);
+  /// Units compared with a checksum so far.
+  std::ptrdiff_t checked() const { return checked_; }
 
  private:
+  // The file of a part, and what it holds.
+  struct PartFile {
+    int part = -1;
+    std::unique_ptr<ReadFile> file;
+    FileIndex index;
+    const FileIndex::Entry* entry = nullptr;
+  };
   void read_direct(std::span<const Box> boxes, std::byte* data);
+  void read_parts(std::span<const std::ptrdiff_t> units, std::byte* data);
+  void open_part(int part);
+  std::optional<std::uint64_t> checksum(std::ptrdiff_t unit);
   void read_by_hdf5(const Box& box, std::byte* data);
-  Damage damage_of(std::ptrdiff_t unit) const;
+  Damage damage_of(std::ptrdiff_t unit);
 
   ReadFile& file_;
   const FileIndex::Entry& entry_;
   const Units& units_;
+  PartFile part_;
+  std::ptrdiff_t checked_ = 0;
   std::optional<QuietHdf5> quiet_;
   std::optional<Hdf5Handle> hdf5_file_, dataset_;
 };

@@ -45,24 +45,66 @@ std::string class_name(hid_t type) {
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
+// A text that HDF5 gives by `get(text, bytes)`.
+template <class Get>
+std::string text_of(Get&& get) {
+  const auto bytes = get(nullptr, 0);
+  std::string text(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)), '\0');
+  get(text.data(), text.size() + 1);
+  return text;
+}
+
+// HDF5 takes '%' in the names of sources for a pattern, and "%%" for the letter.
+std::string plain(std::string name) {
+  for (auto at = name.find("%%"); at != std::string::npos; at = name.find("%%", at + 1)) {
+    name.erase(at, 1);
+  }
+  return name;
+}
+
+// The box that is selected in a space, or none if more or less is selected than a box.
+std::optional<Box> selected_box(hid_t space) {
+  hsize_t first[H5S_MAX_RANK] = {}, last[H5S_MAX_RANK] = {};
+  const int dims = H5Sget_simple_extent_ndims(space);
+  if (dims < 1 || dims > max_dims || H5Sget_select_bounds(space, first, last) < 0) return {};
+  Box box{dims, {}, {}};
+  for (std::size_t d = 0; d < static_cast<std::size_t>(dims); ++d) {
+    box.start[d] = static_cast<std::ptrdiff_t>(first[d]);
+    box.extents[d] = static_cast<std::ptrdiff_t>(last[d] - first[d]) + 1;
+  }
+  if (box.num_items() != H5Sget_select_npoints(space)) return {};
+  return box;
+}
+
 // The files of a virtual dataset. HDF5 fills what a missing one would give; a reader wants to know.
+// Those of our own pieces become parts, which are read without HDF5.
 void add_sources(hid_t create, const std::string& path, FileIndex& index, FileIndex::Entry& entry) {
   std::size_t count = 0;
   check_hdf5(H5Pget_virtual_count(create, &count), "count the sources of " + entry.name);
-  const auto slash = path.find_last_of('/');
-  const auto folder = slash == std::string::npos ? "" : path.substr(0, slash + 1);
+  const auto name_start = path.find_last_of('/') + 1;
+  const auto folder = path.substr(0, name_start);
+  const auto pieces = path.substr(name_start) + ".pieces/";
   for (std::size_t i = 0; i < count; ++i) {
-    const auto bytes = H5Pget_virtual_filename(create, i, nullptr, 0);
-    std::string name(static_cast<std::size_t>(std::max<ssize_t>(bytes, 0)), '\0');
-    H5Pget_virtual_filename(create, i, name.data(), name.size() + 1);
-    if (name.empty() || name == "." || name.find('%') != std::string::npos) continue;
-    const auto beside = name.front() == '/' ? name : folder + name;
-    if (exists(beside) || exists(name)) {
+    const auto escaped = text_of([&](char* text, std::size_t bytes) {
+      return H5Pget_virtual_filename(create, i, text, bytes);
+    });
+    const auto name = plain(escaped);
+    const auto beside = name.starts_with('/') ? name : folder + name;
+    const bool found = exists(beside) || exists(name);
+    if (found) {
       index.sources.push_back(exists(beside) ? beside : name);
-    } else if (entry.missing.empty()) {
-      entry.missing = name;
+    } else if (!name.empty() && name != "." && escaped.find('%') == std::string::npos) {
+      if (entry.missing.empty()) entry.missing = name;
     }
+    const Hdf5Handle space(H5Pget_virtual_vspace(create, i), H5Sclose, "space of a source");
+    const auto box = selected_box(space.id());
+    if (!box || !name.ends_with(".h5") || !name.starts_with(pieces)) continue;
+    const auto dataset = text_of([&](char* text, std::size_t bytes) {
+      return H5Pget_virtual_dsetname(create, i, text, bytes);
+    });
+    entry.parts.push_back({*box, beside, plain(dataset)});
   }
+  if (entry.parts.size() != count) entry.parts.clear();  // others' work: HDF5 reads it
 }
 
 std::string missing_external(hid_t create) {
@@ -253,6 +295,12 @@ void check_pieces(FileIndex::Entry& entry) {
   if (at != bytes) fail_table(entry, at);
 }
 
+bool disjoint(const FileIndex::Entry& entry, const std::vector<Box>& boxes) {
+  const auto layout = from_boxes(entry.extents, {boxes});
+  return std::ranges::all_of(boxes,
+                             [&](const Box& box) { return layout.overlaps(box).size() == 1; });
+}
+
 [[noreturn]] void fail_boxes(const FileIndex::Entry& entry) {
   throw Error(Errc::corrupt,
               fmt::format("its checksum table is damaged: the boxes of {} do not cover it once",
@@ -276,11 +324,20 @@ void check_boxes(FileIndex::Entry& entry) {
     items += box_of(row, whole.num_dims).num_items();
   }
   if (items != whole.num_items()) fail_boxes(entry);
-  std::vector<std::vector<Box>> boxes(1);
-  for (const auto& row : entry.boxes) boxes[0].push_back(box_of(row, whole.num_dims));
-  const auto layout = from_boxes(entry.extents, boxes);
-  for (const auto& box : boxes[0]) {
-    if (layout.overlaps(box).size() != 1) fail_boxes(entry);
+  std::vector<Box> boxes;
+  for (const auto& row : entry.boxes) boxes.push_back(box_of(row, whole.num_dims));
+  if (!disjoint(entry, boxes)) fail_boxes(entry);
+}
+
+void check_parts(FileIndex::Entry& entry) {
+  std::ptrdiff_t items = 0;
+  std::vector<Box> boxes;
+  for (const auto& part : entry.parts) {
+    items += part.box.num_items();
+    boxes.push_back(part.box);
+  }
+  if (items != whole_box(entry).num_items() || !disjoint(entry, boxes)) {
+    throw Error(Errc::corrupt, fmt::format("the pieces of {} do not cover it once", entry.name));
   }
 }
 
@@ -290,6 +347,7 @@ void add_checksums(hid_t file, FileIndex& index) {
   for (auto& entry : index.entries) {
     if (!entry.pieces.empty()) check_pieces(entry);
     if (!entry.boxes.empty()) check_boxes(entry);
+    if (!entry.parts.empty()) check_parts(entry);
     const bool checked = !entry.pieces.empty() || !entry.boxes.empty();
     if (!checked || entry.offset < 0) continue;
     index.data.push_back({entry.offset, whole_box(entry).num_items() * item_bytes(entry.type)});

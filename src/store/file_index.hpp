@@ -15,6 +15,12 @@ namespace tailrace::store {
 
 /// What a file holds and where: enough to read it without HDF5.
 struct FileIndex {
+  /// A box of a variable that is a whole dataset of another file of ours.
+  struct Part {
+    Box box;
+    std::string file;
+    std::string dataset;
+  };
   struct Entry {
     std::string name;  ///< path from the root group, "group/var"
     ItemType type = ItemType::float64;
@@ -24,6 +30,7 @@ struct FileIndex {
     bool scale = false;                   ///< a coordinate
     std::vector<double> values;           ///< of a coordinate
     std::string missing;                  ///< a file that holds a part of the data and is not there
+    std::vector<Part> parts;              ///< of `file_per_rank`; disjoint, they cover the variable
     std::vector<ChecksumRow> pieces;      ///< by offset; if the file has such checksums
     std::vector<BoxRow> boxes;            ///< by start; if the file has such checksums
   };

@@ -39,14 +39,14 @@ Input::State::State(const Comm& comm_in, std::string path_in, InputOptions optio
       path(std::move(path_in)),
       options(std::move(options_in)),
       index((check_options(comm, options), agreed_index(comm, path))) {
-  auto settings = file::resolve(comm, path, options.hints);
+  settings = file::resolve(comm, path, options.hints);
   file::show(comm, path, settings);
   if (settings.group_size > 0) options.group_size = settings.group_size;
   readers = store::choose_readers(comm.num_ranks(), options.group_size);
   const auto next = std::ranges::upper_bound(readers, comm.rank());
   group = static_cast<int>(next - readers.begin()) - 1;
   is_reader = readers[static_cast<std::size_t>(group)] == comm.rank();
-  file = std::make_unique<store::ReadFile>(comm, path, std::move(settings));
+  file = std::make_unique<store::ReadFile>(comm, path, settings, file_statistics);
 }
 
 const FileIndex::Entry& Input::State::entry(const std::string& name) const {
@@ -127,7 +127,7 @@ std::vector<double> Input::coordinate(const std::string& name) const {
 }
 
 InputStatistics Input::statistics() const {
-  const auto& files = state_->file->statistics();
+  const auto& files = state_->file_statistics;
   return {files.opens, files.reads, files.bytes_read, state_->checked, files.io_s, state_->move_s};
 }
 

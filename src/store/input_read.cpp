@@ -53,17 +53,25 @@ class Rounds {
   void read_share(std::span<const std::ptrdiff_t> share) {
     const Span span(state_.options.trace, Activity::transfer, "read file");
     reader_.read(share, raw_);
+    if (state_.options.checks) check_share(share);
+    if (entry_.type != type_) convert();
+  }
+  void check_share(std::span<const std::ptrdiff_t> share) {
+    const auto before = reader_.checked();
     const auto damages = reader_.check(share, raw_);
-    for (const auto unit : share) state_.checked += units_.checksum(unit) ? 1 : 0;
+    state_.checked += reader_.checked() - before;
     if (!damages.empty()) {
+      const auto part = damages.front().part;
+      const auto file = part < 0 ? "" : entry_.parts[static_cast<std::size_t>(part)].file;
       throw Error(
           Errc::corrupt,
           fmt::format(
               "{} is damaged: {} does not match its checksum{}", state_.path,
-              damages.front().describe(entry_.name),
+              damages.front().describe(entry_.name, file),
               damages.size() == 1 ? "" : fmt::format(", nor do {} more", damages.size() - 1)));
     }
-    if (entry_.type == type_) return;
+  }
+  void convert() {
     const auto items = std::ssize(raw_) / item_bytes(entry_.type);
     converted_.resize(static_cast<std::size_t>(items * item_bytes(type_)));
     const auto unfit =

@@ -35,6 +35,8 @@ class Input::State {
   std::vector<int> readers;  ///< ranks, ascending; rank 0 is one
   int group = 0;             ///< this rank's, by the number of its reader
   bool is_reader = false;
+  file::Settings settings;
+  FileStatistics file_statistics;
   std::unique_ptr<store::ReadFile> file;
   std::optional<Comm> group_comm;    ///< the reader is rank 0
   std::optional<Comm> readers_comm;  ///< on readers

@@ -18,7 +18,9 @@ std::size_t at(std::ptrdiff_t place) { return static_cast<std::size_t>(place); }
 Units::Units(const FileIndex::Entry& entry, bool checked)
     : whole_(whole_box(entry)), item_bytes_(item_bytes(entry.type)) {
   if (whole_.empty()) return;
-  if (checked && !entry.boxes.empty()) {
+  if (!entry.parts.empty()) {
+    cut_parts(entry);
+  } else if (checked && !entry.boxes.empty()) {
     cut_boxes(entry);
   } else if (checked && !entry.pieces.empty() && entry.offset >= 0) {
     cut_pieces(entry);
@@ -42,6 +44,19 @@ void Units::cut_pieces(const FileIndex::Entry& entry) {
     runs_.push_back({static_cast<std::ptrdiff_t>(piece.offset) / item_bytes_,
                      static_cast<std::ptrdiff_t>(piece.bytes) / item_bytes_});
     checksums_.push_back(piece.xxh3);
+  }
+}
+
+// A writer's piece file has its checksums at multiples of `piece_bytes`.
+void Units::cut_parts(const FileIndex::Entry& entry) {
+  const auto step = piece_bytes / item_bytes_;
+  for (const auto& part : entry.parts) {
+    const auto total = part.box.num_items();
+    for (std::ptrdiff_t first = 0; first < total; first += step) {
+      part_runs_.push_back(
+          {static_cast<int>(boxes_.size()), {first, std::min(step, total - first)}});
+    }
+    boxes_.push_back(part.box);
   }
 }
 
@@ -76,10 +91,12 @@ void Units::cut_cells(const FileIndex::Entry& entry) {
 std::ptrdiff_t Units::count() const {
   if (whole_.empty()) return 0;
   if (are_runs_) return std::ssize(runs_);
+  if (are_in_parts()) return std::ssize(part_runs_);
   return boxes_.empty() ? Box{whole_.num_dims, {}, grid_}.num_items() : std::ssize(boxes_);
 }
 
 std::ptrdiff_t Units::bytes(std::ptrdiff_t unit) const {
+  if (are_in_parts()) return item_bytes_ * part_run(unit).run.count;
   return item_bytes_ * (are_runs_ ? run(unit).count : box(unit).num_items());
 }
 
@@ -113,6 +130,17 @@ Box Units::box(std::ptrdiff_t unit) const {
 
 std::vector<Box> Units::boxes(std::span<const std::ptrdiff_t> units) const {
   std::vector<Box> found;
+  if (are_in_parts()) {
+    for (const auto unit : units) {
+      const auto& [part, run] = part_run(unit);
+      const auto& whole = boxes_[at(part)];
+      for (auto box : boxes_of_run(whole.num_dims, whole.extents, run)) {
+        for (std::size_t d = 0; d < at(box.num_dims); ++d) box.start[d] += whole.start[d];
+        found.push_back(box);
+      }
+    }
+    return found;
+  }
   for (std::size_t i = 0; i < units.size();) {
     if (!are_runs_) {
       found.push_back(box(units[i++]));

@@ -12,8 +12,8 @@
 
 namespace tailrace::store {
 
-/// What is read and checked as one: a contiguous run of a dataset (a piece with its checksum), a
-/// box (with its checksum), or a box of whole chunks that only HDF5 can read.
+/// What is read and checked as one: a contiguous run of a dataset (a piece with its checksum) or of
+/// a part of it, a box (with its checksum), or a box of whole chunks that only HDF5 can read.
 class Units {
  public:
   /// `checked`: cut at pieces and boxes of the checksum tables, if there are any.
@@ -22,6 +22,14 @@ class Units {
   std::ptrdiff_t count() const;
   std::ptrdiff_t bytes(std::ptrdiff_t unit) const;
   bool are_runs() const { return are_runs_; }
+  bool are_in_parts() const { return !part_runs_.empty(); }
+  struct PartRun {
+    int part = 0;
+    Range run;  ///< items of the part's dataset
+  };
+  const PartRun& part_run(std::ptrdiff_t unit) const {
+    return part_runs_[static_cast<std::size_t>(unit)];
+  }
   /// Items of a unit that is a run.
   Range run(std::ptrdiff_t unit) const { return runs_[static_cast<std::size_t>(unit)]; }
   /// Place of a unit that is a box.
@@ -36,6 +44,7 @@ class Units {
  private:
   void cut_pieces(const FileIndex::Entry& entry);
   void cut_boxes(const FileIndex::Entry& entry);
+  void cut_parts(const FileIndex::Entry& entry);
   void cut_runs();
   void cut_cells(const FileIndex::Entry& entry);
 
@@ -43,7 +52,8 @@ class Units {
   std::ptrdiff_t item_bytes_;
   bool are_runs_ = false;
   std::vector<Range> runs_;
-  std::vector<Box> boxes_;
+  std::vector<PartRun> part_runs_;
+  std::vector<Box> boxes_;  // of units, or of parts
   std::vector<std::uint64_t> checksums_;
   Index cell_{}, grid_{};  // extents of a cell of chunks, and number of cells along each axis
 };

@@ -36,8 +36,14 @@ class Packer {
     (*this)(entry.scale);
     (*this)(entry.values);
     (*this)(entry.missing);
+    (*this)(entry.parts);
     (*this)(entry.pieces);
     (*this)(entry.boxes);
+  }
+  void visit(FileIndex::Part& part) {
+    (*this)(part.box);
+    (*this)(part.file);
+    (*this)(part.dataset);
   }
   void visit(std::pair<std::string, std::string>& texts) {
     (*this)(texts.first);

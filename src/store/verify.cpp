@@ -42,7 +42,7 @@ std::string open_index(const Comm& comm, const std::string& path, FileIndex& ind
 
 VerifiedDataset::Check check_of(const FileIndex::Entry& entry) {
   if (!entry.boxes.empty()) return VerifiedDataset::Check::boxes;
-  if (!entry.pieces.empty()) return VerifiedDataset::Check::pieces;
+  if (!entry.pieces.empty() || !entry.parts.empty()) return VerifiedDataset::Check::pieces;
   return entry.offset >= 0 ? VerifiedDataset::Check::structure : VerifiedDataset::Check::read;
 }
 
@@ -81,6 +81,9 @@ void verify_share(ReadFile& file, const FileIndex::Entry& entry, const Comm& com
     found.checked += std::ssize(share);
     found.bytes += std::ssize(data);
   }
+  if (!entry.parts.empty() && reader.checked() < found.checked) {
+    found.check = VerifiedDataset::Check::read;  // pieces without checksums
+  }
 }
 
 void verify_length(const FileIndex::Entry& entry, const std::string& path, VerifiedDataset& found) {
@@ -114,12 +117,18 @@ VerifiedDataset verify_dataset(const Comm& comm, ReadFile& file, const FileIndex
   } catch (const Error& error) {
     found.problem = error.what();
   }
-  std::int64_t counts[] = {found.checked, found.bytes, found.num_damages};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, counts, 3, MPI_INT64_T, MPI_SUM, comm.raw()));
+  const int only_read = found.check == VerifiedDataset::Check::read ? 1 : 0;
+  std::int64_t counts[] = {found.checked, found.bytes, found.num_damages, only_read};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPI_INT64_T, MPI_SUM, comm.raw()));
+  if (counts[3] > 0) found.check = VerifiedDataset::Check::read;
   found.checked = counts[0];
   found.bytes = counts[1];
   found.num_damages = counts[2];
   gather(comm, found.damages);
+  for (const auto& damage : found.damages) {
+    found.files.push_back(
+        damage.part < 0 ? "" : entry.parts[static_cast<std::size_t>(damage.part)].file);
+  }
   return found;
 }
 
@@ -195,7 +204,7 @@ bool VerifiedFile::damaged() const {
   });
 }
 
-VerifiedFile verify_file(const Comm& comm, const std::string& path) {
+VerifiedFile verify_file(const Comm& comm, const std::string& path, bool data) {
   VerifiedFile found;
   found.path = path;
   FileIndex index;
@@ -204,10 +213,15 @@ VerifiedFile verify_file(const Comm& comm, const std::string& path) {
   found.sources = index.sources;
   int header = index.header ? 1 : 0;
   check_mpi(MPI_Bcast(&header, 1, MPI_INT, 0, comm.raw()));
-  ReadFile file(comm, path, file::resolve(comm, path, {}));
+  const auto settings = file::resolve(comm, path, {});
+  FileStatistics statistics;
+  ReadFile file(comm, path, settings, statistics);
   for (const auto& entry : index.entries) {
-    const bool checksums = !entry.pieces.empty() || !entry.boxes.empty();
+    const bool checksums =
+        !entry.pieces.empty() || !entry.boxes.empty() || (!entry.parts.empty() && header == 1);
     found.checksums = found.checksums || checksums;
+    found.pieces_checked = found.pieces_checked || !entry.parts.empty();
+    if (!data) continue;
     if (header == 1 && entry.scale && !checksums) continue;  // a part of the header
     found.datasets.push_back(verify_dataset(comm, file, entry));
   }

@@ -23,7 +23,8 @@ struct VerifiedDataset {
   Check check = Check::structure;
   std::ptrdiff_t checked = 0;  ///< pieces, boxes, or reads
   std::ptrdiff_t bytes = 0;
-  std::vector<Damage> damages;  ///< the first 100
+  std::vector<Damage> damages;     ///< the first 100
+  std::vector<std::string> files;  ///< of each damage: the file of its part, or ""
   std::ptrdiff_t num_damages = 0;
   std::string problem;  ///< why it cannot be read, or ""
 };
@@ -34,13 +35,15 @@ struct VerifiedFile {
   bool checksums = false;
   std::vector<VerifiedDataset> datasets;
   std::vector<std::string> sources;  ///< files that virtual datasets of it lie in
+  bool pieces_checked = false;       ///< the data in these files has been checked
   std::string problem;               ///< why it cannot be read at all, or ""
   bool damaged() const;
 };
 
 /// Compares everything in `path` with its checksums, pieces and boxes dealt out to the ranks; holds
 /// at most a few MiB a rank. The result is complete on rank 0, and `damaged()` on all ranks.
-/// Never throws for what is wrong with the file. Collective, blocking.
-VerifiedFile verify_file(const Comm& comm, const std::string& path);
+/// `data` false leaves the datasets out and checks the rest. Never throws for what is wrong with
+/// the file. Collective, blocking.
+VerifiedFile verify_file(const Comm& comm, const std::string& path, bool data = true);
 
 }  // namespace tailrace::store
