@@ -64,12 +64,13 @@ def _what_was_done(line: Line) -> str:
     }[line["check"]]
 
 
-def _damage_text(damage: Line) -> str:
+def _damage_text(damage: Line, path: str) -> str:
     text = f"box {damage['box']}"
     if damage["bytes"] > 0:
         text += f", bytes {damage['first_byte']} to {damage['first_byte'] + damage['bytes'] - 1}"
     if damage["file_offset"] >= 0:
-        text += f" (file offset {damage['file_offset']})"
+        other = "" if damage["file"] == path else f" of {damage['file']}"
+        text += f" (file offset {damage['file_offset']}{other})"
     return text
 
 
@@ -84,7 +85,7 @@ def _show_dataset(console: Console, line: Line) -> None:
         kind = "boxes" if line["check"] == "boxes" else "pieces"
         console.print(f"  [red]DAMAGED[/red] {name}: {count} of {line['checked']} {kind}")
     for damage in line["damages"]:
-        console.print(f"          dataset {name}, {escape(_damage_text(damage))}")
+        console.print(f"          dataset {name}, {escape(_damage_text(damage, line['path']))}")
     if count > len(line["damages"]):
         console.print(f"          and {count - len(line['damages'])} more")
 

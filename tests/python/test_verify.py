@@ -4,6 +4,7 @@
 import itertools
 import json
 import random
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +108,21 @@ def field_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
+def piece_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return a file whose data lies in pieces, with an array cut in two ways."""
+    built("tailrace-turbulence")
+    folder = tmp_path_factory.mktemp("pieces")
+    settings = ["grid.n=32", "time.step=0.02", "time.end=0.02", "output.every=1"]
+    words = [word for setting in settings for word in ("--set", setting)]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TAILRACE_HINTS", "*.h5:strategy=file_per_rank")
+        done = tailrace("run", "taylor_green", "-n", "3", *words, "--run-dir", "out", folder=folder)
+    assert done.returncode == 0, done.stderr
+    masters = [path for path in (folder / "out").rglob("*.h5") if path.parent.suffix != ".pieces"]
+    return next(path for path in sorted(masters) if path.with_name(path.name + ".pieces").is_dir())
+
+
+@pytest.fixture(scope="module")
 def book_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     built("tailrace-verify")
     path = tmp_path_factory.mktemp("book") / "book.h5"
@@ -193,6 +209,50 @@ def test_what_is_no_whole_file_of_ours(book_file: Path, tmp_path: Path) -> None:
     for (name, text), line in zip(words.items(), lines, strict=True):
         assert text in line["problem"], (name, line)
         assert line["damaged"]
+
+
+def test_every_flip_in_a_piece_is_found(piece_file: Path, tmp_path: Path) -> None:
+    status, lines = verified(piece_file)
+    assert status == 0, lines
+    pieces = sorted(piece_file.with_name(piece_file.name + ".pieces").glob("*.h5"))
+    assert list(files_of(lines)) == [str(piece_file), *map(str, pieces)]
+    data = [line for line in lines if line.get("check") == "pieces"]
+    assert data and all(line["path"] == str(piece_file) for line in data)
+    chance = random.Random(3)
+    copies: dict[str, tuple[Path, str]] = {}
+    for region in ("header", "table", "data"):
+        for number in range(6):
+            copy = tmp_path / f"{region}{number}" / piece_file.name
+            shutil.copytree(pieces[0].parent, copy.with_name(copy.name + ".pieces"))
+            shutil.copy(piece_file, copy)
+            piece = copy.with_name(copy.name + ".pieces") / chance.choice(pieces).name
+            regions = regions_of(piece)
+            name = (
+                region if region != "data" else chance.choice([*{*regions} - {"header", "table"}])
+            )
+            raw = bytearray(piece.read_bytes())
+            raw[chance.randrange(*chance.choice(regions[name]))] ^= 1 << chance.randrange(8)
+            piece.write_bytes(raw)
+            copies[str(copy)] = (piece, name)
+    status, lines = verified(*map(Path, copies))
+    files = files_of(lines)
+    for master, (piece, name) in copies.items():
+        assert files[master]["damaged"] or files[str(piece)]["damaged"], (master, name)
+        for line in lines:
+            if line["path"] == master and line.get("dataset") == name:
+                assert [damage["file"] for damage in line["damages"]] == [str(piece)], line
+
+
+def test_a_missing_piece_is_named(piece_file: Path, tmp_path: Path) -> None:
+    copy = tmp_path / piece_file.name
+    folder = shutil.copytree(
+        piece_file.with_name(piece_file.name + ".pieces"), copy.with_name(copy.name + ".pieces")
+    )
+    shutil.copy(piece_file, copy)
+    (folder / "00001.h5").unlink()
+    status, lines = verified(copy)
+    assert status == 1
+    assert f"of which {folder.name}/00001.h5 is missing" in lines[0]["problem"]
 
 
 def test_without_checksums(tmp_path: Path) -> None:
