@@ -15,8 +15,10 @@
 namespace tailrace::file {
 namespace {
 
-// A direct call waits for the disk, a copy into the cache does not: short ones are not worth it.
-constexpr std::ptrdiff_t direct_from = 64 << 10;
+// A direct call waits for the disk, a copy into the cache does not: short ones pay only if the user
+// says so (2 writers, ext4: 64 KiB pieces 0.9 GB/s direct, 2.8 cached; 1 MiB 5.2 and 2.6).
+constexpr std::ptrdiff_t direct_from_if_on = 64 << 10;
+constexpr std::ptrdiff_t direct_from_automatic = 1 << 20;
 
 bool writes_directly(const OpenRequest& request) {
   const auto& settings = request.settings;
@@ -62,7 +64,9 @@ Descriptor::Descriptor(const OpenRequest& request, bool readable)
     : path_(request.path),
       statistics_(request.statistics),
       direct_writes_(writes_directly(request)),
-      direct_reads_(request.settings.direct_io == Switch::on) {
+      direct_reads_(request.settings.direct_io == Switch::on),
+      direct_from_(request.settings.direct_io == Switch::on ? direct_from_if_on
+                                                            : direct_from_automatic) {
   const AddTime time(statistics_.io_s);
   fd_ = open_file(access_flags(request.access, readable));
   if (request.access != FileAccess::write || readable) reader_ = fd_;
@@ -82,7 +86,7 @@ int Descriptor::open_file(int flags) const {
 
 CallLimits Descriptor::limits(bool writing) const {
   CallLimits limits;
-  limits.direct_from = (writing ? direct_writes_ : direct_reads_) ? direct_from : 0;
+  limits.direct_from = (writing ? direct_writes_ : direct_reads_) ? direct_from_ : 0;
   return limits;
 }
 

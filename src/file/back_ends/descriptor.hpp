@@ -68,6 +68,7 @@ class Descriptor {
   std::string path_;
   FileStatistics& statistics_;
   bool direct_writes_, direct_reads_;
+  std::ptrdiff_t direct_from_;
   int fd_ = -1;
   int reader_ = -1;  // of a file that was opened for writing only
   int direct_writer_ = -1, direct_reader_ = -1;

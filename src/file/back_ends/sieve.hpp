@@ -14,8 +14,7 @@ namespace tailrace::file {
 /// Data sieving (Thakur, Gropp, Lusk 1999): small strided pieces are read by one call for a window
 /// of the file that holds them and what is between, and written by reading such a window, changing
 /// it and writing it back. It pays where a call costs more than the bytes between the pieces.
-/// Hint `automatic` makes windows no larger than the density of the pieces allows, and leaves long
-/// pieces alone.
+/// Hint `automatic` makes windows only as the density of the pieces and their distance allow.
 class Sieve {
  public:
   Sieve(Descriptor& file, const Settings& settings) : file_(file), settings_(settings) {}
@@ -41,15 +40,17 @@ class Sieve {
   std::ptrdiff_t buffer_bytes_ = 0;
 };
 
-/// How many of the ascending `segments` the first window takes (at least 1), and if one call for
-/// all of them pays. `least_density` 0 = always. Local, for tests.
+/// The ascending segments (at least one) that one window takes, and its bytes.
 struct SieveWindow {
   std::size_t segments = 1;
   std::ptrdiff_t wanted_bytes = 0;
   std::ptrdiff_t span_bytes = 0;
-  bool sieved = false;
+  bool has_holes() const { return wanted_bytes < span_bytes; }
 };
+/// Segments join while there is nothing between them. A window with holes takes no more than the
+/// buffer holds, and as many as keep the share of wanted bytes at `least_density` or more, and
+/// the mean distance from piece to piece at `longest_step` or less. Local.
 SieveWindow first_window(std::span<const Segment> segments, std::ptrdiff_t buffer_bytes,
-                         double least_density, std::ptrdiff_t longest_piece);
+                         double least_density, std::ptrdiff_t longest_step);
 
 }  // namespace tailrace::file

@@ -6,6 +6,7 @@
 
 #if TAILRACE_HAVE_URING
 
+#include <algorithm>
 #include <cerrno>
 #include <deque>
 #include <vector>
@@ -19,6 +20,7 @@ namespace tailrace::file {
 namespace {
 
 constexpr std::ptrdiff_t request_bytes = 4 << 20;
+constexpr std::ptrdiff_t direct_from = 256 << 10;  // several wait for the disk at once
 constexpr int default_depth = 8;
 
 class Ring {
@@ -112,6 +114,7 @@ class Uring final : public BackEnd {
   CallLimits limits(bool writing) const {
     auto limits = file_.limits(writing);
     limits.bytes = limits.direct_bytes = request_bytes;
+    limits.direct_from = std::min(limits.direct_from, direct_from);
     return limits;
   }
   void submit_all();

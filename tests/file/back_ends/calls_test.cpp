@@ -76,22 +76,23 @@ TEST(Calls, ThePageAlignedMiddleGoesAroundTheCache) {
                 {0, page, 2, false}, {page, 4 * page, 1, true}, {5 * page, 100, 1, false}}));
 }
 
-TEST(SieveWindow, EndsWhereBufferOrDensitySay) {
+TEST(SieveWindow, EndsWhereBufferDensityOrDistanceSay) {
   std::vector<Segment> comb;
   for (int i = 0; i < 10; ++i) comb.push_back({i * 100, i * 10, 10});
   const auto all = first_window(comb, 1000, 0, 1000);
   EXPECT_EQ(all.segments, 10U);
   EXPECT_EQ(all.wanted_bytes, 100);
   EXPECT_EQ(all.span_bytes, 910);
-  EXPECT_TRUE(all.sieved);
+  EXPECT_TRUE(all.has_holes());
   EXPECT_EQ(first_window(comb, 500, 0, 1000).segments, 5U);
   EXPECT_EQ(first_window(comb, 1000, 0.5, 1000).segments, 1U);
-  EXPECT_FALSE(first_window(comb, 1000, 0.5, 1000).sieved);
+  EXPECT_FALSE(first_window(comb, 1000, 0.5, 1000).has_holes());
   EXPECT_EQ(first_window(comb, 1000, 0.105, 1000).segments, 10U);
-  EXPECT_FALSE(first_window(comb, 1000, 0, 9).sieved) << "long pieces are left alone";
-  const std::vector<Segment> whole{{0, 0, 10}, {10, 50, 10}};
-  EXPECT_EQ(first_window(whole, 1000, 0, 1000).segments, 2U);
-  EXPECT_FALSE(first_window(whole, 1000, 0, 1000).sieved) << "there is nothing between";
+  EXPECT_EQ(first_window(comb, 1000, 0, 50).segments, 1U) << "a call costs less than the way";
+  EXPECT_EQ(first_window(comb, 1000, 0, 91).segments, 10U);
+  const std::vector<Segment> whole{{0, 0, 1000}, {1000, 5000, 1000}, {2000, 0, 10}, {2020, 0, 9}};
+  EXPECT_EQ(first_window(whole, 100, 1, 10).segments, 3U) << "nothing is between";
+  EXPECT_EQ(first_window(whole, 100, 1, 10).span_bytes, 2010);
   const std::vector<Segment> clusters{{0, 0, 10}, {12, 12, 10}, {5000, 50, 10}, {5012, 60, 10}};
   EXPECT_EQ(first_window(clusters, 10000, 0.1, 1000).segments, 2U);
 }

@@ -96,17 +96,18 @@ TEST_F(Faults, FullDiskIsAnErrorInEveryBackEnd) {
   const auto part = FilePart::runs(std::vector<FileRun>{{0, buffer.bytes()}});
   for (const auto* entry : available_back_ends()) {
     if (entry->name == "hdf5") continue;  // leaves a file that it cannot close
-    for (const bool background : {false, true}) {
-      SCOPED_TRACE(fmt::format("{}, in the background {}", entry->name, background));
+    for (const std::string way : {"part", "in the background", "collective"}) {
+      if (way == "collective" && !entry->has_collective) continue;
+      SCOPED_TRACE(fmt::format("{}, {}", entry->name, way));
       const auto name = fmt::format("tiny/{}_full", entry->name);
       create_file(path(name), settings);
       auto file = open(*entry, name, FileAccess::write, self);
       const auto error = error_of([&] {
-        if (background) {
+        if (way == "part") file->write_part(part, buffer.data());
+        if (way == "collective") file->write_all(part, buffer.data());
+        if (way == "in the background") {
           file->start_write(part.data().segments(), buffer.data());
           file->finish();
-        } else {
-          file->write_part(part, buffer.data());
         }
         file->flush();
       });
