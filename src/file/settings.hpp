@@ -39,7 +39,8 @@ std::string set_stripes(const std::string& path, std::ptrdiff_t stripe_bytes, in
 struct Settings {
   std::string strategy = "auto";
   std::string back_end = "auto";
-  int cb_nodes = 0;  ///< 0 = choose
+  int cb_nodes = 0;           ///< 0 = choose
+  std::vector<int> cb_ranks;  ///< the writers themselves; empty = as cb_nodes says
   std::ptrdiff_t cb_buffer_size = 0;
   Alignment cb_align = Alignment::stripe;
   std::string cb_exchange = "auto";  ///< "auto", "node" (shared memory) or "messages"
@@ -78,6 +79,9 @@ Settings resolve(const Comm& comm, const std::string& path, const Hints& hints);
 /// Rank 0 prints the unknown names and warnings (always) and the settings (if
 /// `TAILRACE_HINTS_DISPLAY=1`) to stderr, once for an opened file. Local.
 void show(const Comm& comm, const std::string& path, const Settings& settings);
+
+/// "0+4+8" as rank numbers; empty if it is not such a list. Local.
+std::vector<int> parse_ranks(const std::string& text);
 
 /// "4194304", "4M", "4MiB" as bytes; throws `Errc::invalid_input` naming `what`. Local.
 std::ptrdiff_t parse_bytes(const std::string& text, const std::string& what);

@@ -42,6 +42,9 @@ constexpr auto hint_entries = std::to_array<HintEntry>({
      ValueKind::number,
      0,
      true},
+    {{"cb_ranks", "", "rank numbers, ascending, as in 0+4+8",
+      "Which ranks are writers, in place of cb_nodes"},
+     ValueKind::ranks},
     {{"cb_buffer_size", "4194304", size_text, "Bytes that a writer collects for one request"},
      ValueKind::bytes,
      4096,
@@ -235,6 +238,18 @@ std::string_view nearest_hint(std::string_view name) {
   return best;
 }
 
+std::vector<int> parse_ranks(const std::string& text) {
+  std::vector<int> ranks;
+  for (std::size_t start = 0; start <= text.size();) {
+    const auto end = std::min(text.find('+', start), text.size());
+    const auto rank = whole_number(text.substr(start, end - start));
+    if (rank < 0 || rank > INT_MAX || (!ranks.empty() && rank <= ranks.back())) return {};
+    ranks.push_back(static_cast<int>(rank));
+    start = end + 1;
+  }
+  return ranks;
+}
+
 std::string checked_value(const HintEntry& entry, const std::string& value,
                           const std::string& source) {
   const std::string word = lower(value);
@@ -247,6 +262,9 @@ std::string checked_value(const HintEntry& entry, const std::string& value,
       break;
     case ValueKind::share:
       if (is_share(value)) return value;
+      break;
+    case ValueKind::ranks:
+      if (!parse_ranks(value).empty()) return value;
       break;
     case ValueKind::number:
       number = whole_number(value);

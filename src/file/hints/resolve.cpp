@@ -122,6 +122,7 @@ void fill_fields(Settings& settings, const std::map<std::string, std::string>& v
   settings.strategy = values.at("strategy");
   settings.back_end = values.at("back_end");
   settings.cb_nodes = small("cb_nodes");
+  if (values.contains("cb_ranks")) settings.cb_ranks = parse_ranks(values.at("cb_ranks"));
   settings.cb_buffer_size = number("cb_buffer_size");
   settings.cb_align = static_cast<Alignment>(small("cb_align"));
   settings.cb_exchange = values.at("cb_exchange");
@@ -139,9 +140,10 @@ void fill_fields(Settings& settings, const std::map<std::string, std::string>& v
   settings.sync = values.at("sync") == "true";
 }
 
-/// romio_cb_write and romio_cb_read say how to share the file, if nobody chose a strategy.
+/// romio_cb_write and romio_cb_read say how to share the file, if nobody chose a strategy. MPI-IO
+/// itself gets them as they are.
 void follow_romio(Settings& settings) {
-  if (settings.strategy != "auto") return;
+  if (settings.strategy != "auto" || settings.back_end == "mpiio") return;
   for (const char* name : {"romio_cb_write", "romio_cb_read"}) {
     for (const HintValue& line : settings.shown) {
       if (line.name != name || line.value == "automatic") continue;

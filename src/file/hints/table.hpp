@@ -16,6 +16,7 @@ enum class ValueKind {
   number,  ///< a whole number, at least `least`
   bytes,   ///< a size as `parse_bytes` takes it, at least `least`
   share,   ///< a number from 0 to 1
+  ranks,   ///< rank numbers, ascending, as parse_ranks takes them
   text,    ///< anything: only MPI-IO reads it
 };
 

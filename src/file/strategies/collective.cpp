@@ -7,6 +7,7 @@
 #include "file/pool.hpp"
 #include "file/strategies/two_phase_strategy.hpp"
 #include "tailrace/box.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace::file {
 namespace {
@@ -17,6 +18,14 @@ constexpr int writers_per_node = 4;
 
 std::vector<int> choose_writers(const StrategyRequest& request) {
   auto& settings = request.settings;
+  if (!settings.cb_ranks.empty()) {
+    if (settings.cb_ranks.back() >= request.comm.num_ranks()) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("hint cb_ranks names rank {}, but there are ranks 0 to {}",
+                              settings.cb_ranks.back(), request.comm.num_ranks() - 1));
+    }
+    return settings.cb_ranks;
+  }
   if (settings.cb_nodes > 0) {
     const int count = std::min(settings.cb_nodes, request.comm.num_ranks());
     std::vector<int> writers;

@@ -83,6 +83,12 @@ TEST_F(Strategies, BadInputIsOneClearErrorOnEveryRank) {
                 open({{"strategy", "library_collective"}, {"back_end", "posix"}});
               }),
       "mpiio");
+  has(failure(Errc::invalid_input,
+              [&] {
+                open({{"strategy", "collective"}, {"cb_ranks", "0+99"}});
+              }),
+      "rank 99");
+  has(failure(Errc::invalid_input, [&] { Hints{{"cb_ranks", "3+1"}}; }), "ascending");
   has(failure(Errc::io, [&] { File file(pool, folder / "none", FileAccess::read); }),
       "No such file");
   has(failure(Errc::io,

@@ -117,9 +117,13 @@ TEST_F(Strategies, OnlyWritersOpenAndWritesAreAsPlanned) {
   const auto data = contents_of(runs);
   for (const int writers : {1, 2}) {
     if (writers > comm.num_ranks()) continue;
+    // The last ranks, so that a choice of ranks is seen to count.
+    const int last = comm.num_ranks() - 1;
+    const auto ranks =
+        writers == 1 ? fmt::format("{}", last) : fmt::format("{}+{}", last - 1, last);
     File file(pool, folder / "counted", FileAccess::write,
               {{"strategy", "collective"},
-               {"cb_nodes", fmt::format("{}", writers)},
+               {"cb_ranks", ranks},
                {"cb_buffer_size", "65536"},
                {"striping_unit", "65536"},
                {"direct_io", "false"}});
@@ -127,6 +131,7 @@ TEST_F(Strategies, OnlyWritersOpenAndWritesAreAsPlanned) {
     file.close();
     const auto total = file.total_statistics();
     EXPECT_EQ(total.opens, writers);
+    EXPECT_EQ(file.statistics().opens, comm.rank() > last - writers ? 1 : 0);
     EXPECT_EQ(total.writes, (640000 + 65535) / 65536);
     EXPECT_EQ(total.bytes_written, 640000);
     EXPECT_EQ(total.bytes_read, 0);
