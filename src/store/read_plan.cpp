@@ -128,6 +128,24 @@ Box Units::box(std::ptrdiff_t unit) const {
   return box;
 }
 
+std::ptrdiff_t Units::neighbours(std::span<const std::ptrdiff_t> units,
+                                 std::ptrdiff_t limit_bytes) const {
+  if (boxes_.empty() || are_in_parts()) return 1;
+  const auto& first = boxes_[at(units.front())];
+  // All that begin on the same planes, or else on the same rows, if that is too much.
+  for (std::size_t axes = 1; axes < at(whole_.num_dims); ++axes) {
+    std::size_t count = 0;
+    std::ptrdiff_t bytes_of_all = 0;
+    for (; count < units.size() && bytes_of_all <= limit_bytes; ++count) {
+      const auto& other = boxes_[at(units[count])];
+      if (!std::equal(first.start.begin(), first.start.begin() + axes, other.start.begin())) break;
+      bytes_of_all += bytes(units[count]);
+    }
+    if (bytes_of_all <= limit_bytes) return static_cast<std::ptrdiff_t>(count);
+  }
+  return 1;
+}
+
 std::vector<Box> Units::boxes(std::span<const std::ptrdiff_t> units) const {
   std::vector<Box> found;
   if (are_in_parts()) {
@@ -164,8 +182,11 @@ ReadPlan::ReadPlan(const Units& all, std::vector<std::ptrdiff_t> units, const Li
       std::clamp<std::ptrdiff_t>(total / limits.least_bytes, 1, std::ptrdiff_t{limits.readers});
   std::ptrdiff_t before = 0;  // bytes of the units before this one
   std::ptrdiff_t filled = 0;
-  for (std::ptrdiff_t i = 0; i < std::ssize(units_); ++i) {
-    const auto bytes = all.bytes(units_[at(i)]);
+  for (std::ptrdiff_t i = 0; i < std::ssize(units_);) {
+    const auto rest = std::span(units_).subspan(at(i));
+    const auto count = all.neighbours(rest, limits.buffer_bytes);
+    std::ptrdiff_t bytes = 0;
+    for (const auto unit : rest.first(at(count))) bytes += all.bytes(unit);
     // In floating point, as the product of a size and a number of readers may not fit 64 bits.
     const auto share = static_cast<double>(before) / static_cast<double>(total);
     const auto reader =
@@ -175,9 +196,10 @@ ReadPlan::ReadPlan(const Units& all, std::vector<std::ptrdiff_t> units, const Li
       rounds.push_back({i, 0});
       filled = 0;
     }
-    ++rounds.back().count;
+    rounds.back().count += count;
     filled += bytes;
     before += bytes;
+    i += count;
     num_rounds_ = std::max(num_rounds_, std::ssize(rounds));
   }
 }

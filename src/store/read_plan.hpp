@@ -38,6 +38,10 @@ class Units {
   std::optional<std::uint64_t> checksum(std::ptrdiff_t unit) const;
   /// The smallest box that holds a unit.
   Box bounds(std::ptrdiff_t unit) const;
+  /// How many of `units`, from the first on, should be read together, if they take at most
+  /// `limit_bytes`: boxes beside each other, whose rows alternate in the file.
+  std::ptrdiff_t neighbours(std::span<const std::ptrdiff_t> units,
+                            std::ptrdiff_t limit_bytes) const;
   /// The boxes of some units in the order that they are read; neighbouring runs are joined.
   std::vector<Box> boxes(std::span<const std::ptrdiff_t> units) const;
 

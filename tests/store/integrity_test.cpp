@@ -141,6 +141,63 @@ TEST_F(IntegrityTest, PiecesAreReadAndCheckedOnce) {
   EXPECT_LE(total.opens, comm.num_ranks());
 }
 
+/// The file and the byte of it that hold an item in the middle of u, found by its value.
+std::pair<std::string, std::ptrdiff_t> find_value(const fs::path& folder, double value) {
+  const std::string wanted(reinterpret_cast<const char*>(&value), sizeof(value));
+  for (const auto& item : fs::recursive_directory_iterator(folder)) {
+    if (!item.is_regular_file()) continue;
+    const auto at = slurp(item.path()).find(wanted);
+    if (at != std::string::npos) return {item.path().string(), static_cast<std::ptrdiff_t>(at)};
+  }
+  return {"", 0};
+}
+
+TEST_F(IntegrityTest, FilesOfEveryStrategyAreReadAndChecked) {
+  const std::vector<std::ptrdiff_t> extents{30, 70, 80};
+  const auto layout = pencils(extents, 0, grid_of(comm.num_ranks()));
+  const auto memory = Memory::dense(layout.boxes(comm.rank()));
+  const auto u = filled<double>(layout, memory, comm.rank(), 0);
+  FileContents contents;
+  contents.variables = {{"u", ItemType::float64, {"z", "y", "x"}, &layout, memory, u.data(), {}}};
+  for (const auto* strategy :
+       {"spokesperson", "collective", "shared_independent", "grouped", "file_per_rank"}) {
+    OutputOptions options;
+    options.mode = OutputMode::synchronous;
+    options.strategy = strategy;
+    on_rank_0([&] { fs::create_directories(path(strategy)); });
+    const auto file = path(strategy) + "/a.h5";
+    Output(comm, options).write(file, contents);
+    for (const int group_size : {0, 1, 2}) {
+      InputOptions groups;
+      groups.group_size = group_size;
+      const Input input(comm, file, groups);
+      for (int axis = 0; axis < 3; ++axis) EXPECT_EQ(wrong_items(input, axis), 0) << strategy;
+      const auto total = input.total_statistics();
+      EXPECT_GE(total.checked, 3 * 2) << strategy;
+      EXPECT_EQ(total.bytes_read, std::ptrdiff_t{3} * 30 * 70 * 80 * 8) << strategy;
+      std::vector<double> all(30 * 70 * 80);
+      input.read_all("u", ItemType::float64, all.data());
+      EXPECT_EQ(all[12345], 12345.0) << strategy;
+    }
+    MPI_Barrier(comm.raw());
+    const auto [name, at] = find_value(path(strategy), 15 * 70 * 80 + 35 * 80 + 41);
+    ASSERT_NE(name, "") << strategy;
+    flip(name, at);
+    const Input input(comm, file);
+    std::string text = "no error";
+    try {
+      wrong_items(input, 1);
+    } catch (const Error& error) {
+      text = error.what();
+    }
+    EXPECT_NE(text.find("is damaged: dataset u, box ["), std::string::npos) << text;
+    if (name != file) {
+      EXPECT_NE(text.find(" of " + name + ")"), std::string::npos) << text;
+    }
+    MPI_Barrier(comm.raw());
+  }
+}
+
 TEST_F(IntegrityTest, TheFirstOfManyDamagedPiecesIsNamed) {
   write_u(path("a.h5"), {64, 128, 128}, 0, {});  // 8 MiB from the first stripe on
   for (const std::ptrdiff_t at : {3, 5, 6}) flip(path("a.h5"), (at << 20) + 99);
