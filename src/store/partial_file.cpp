@@ -34,7 +34,7 @@ std::string holder_of(int fd) {
     if (!(locks >> advisory >> access >> process >> place >> start >> end)) break;
     if (place == inode) return fmt::format(" (process {} of this machine)", process);
   }
-  return " (on another machine)";
+  return "";  // on another machine, or just done
 }
 
 /// Whether `name` is the file that `fd` has open.

@@ -292,6 +292,14 @@ void WritePlans::choose_writers(WritePlan& plan) const {
     std::ranges::sort(plan.writers);
     const auto twice = std::ranges::unique(plan.writers);
     plan.writers.erase(twice.begin(), twice.end());
+  } else if (!settings.cb_ranks.empty()) {
+    plan.writers = settings.cb_ranks;
+    if (plan.writers.back() >= comm_.num_ranks()) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("output: cb_ranks = {} must be ranks below {}",
+                              fmt::join(plan.writers, "+"), comm_.num_ranks()));
+    }
+    return;
   } else if (settings.cb_nodes > 0) {
     plan.writers = every_nth(comm_.num_ranks(), std::min(settings.cb_nodes, comm_.num_ranks()));
     return;

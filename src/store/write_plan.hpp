@@ -16,7 +16,7 @@ namespace tailrace::store {
 /// Who writes what of a file, decided: its settings after `auto` and zeros have been replaced.
 struct WritePlan {
   bool pieces = false;          ///< each writer's boxes go to a file of its own
-  std::vector<int> writers;     ///< ascending; rank 0 is always one
+  std::vector<int> writers;     ///< of data, ascending; rank 0 writes the metadata in any case
   std::vector<int> writer_of;   ///< of each rank: who writes its data. Empty: file domains
   std::string method;           ///< how data moves: "push" or a name of `move_methods()`
   std::ptrdiff_t stripe_bytes;  ///< large datasets start at multiples of it; 0: of 4096

@@ -33,18 +33,55 @@ def optional(module: str):
 
 def check_h5py(path: pathlib.Path) -> None:
     with h5py.File(path) as file:
+        pieces = path.stem == "file_per_rank"
         for name, shift, dtype in (("u", 0, "f8"), ("v", 1, "f4"), ("w", 2, "f8")):
             assert file[name].dtype == np.dtype(dtype)
             assert file[name].chunks is None
+            assert file[name].is_virtual == pieces
             np.testing.assert_array_equal(file[name][...], EXPECTED + shift)
-        assert file["u"].id.get_offset() % 4096 == 0
+        assert pieces or file["u"].id.get_offset() % 4096 == 0
         assert file["u"].dims[0].label == "" and file["u"].dims[0][0].name == "/z"
         assert file.attrs["step"] == 100 and file.attrs["time"] == 1.5
+        if pieces:
+            check_pieces(path.with_suffix(".h5.pieces"))
+            return
         table = file["tailrace/checksums"][...]
+        boxes = file["tailrace/boxes"][...] if "boxes" in file["tailrace"] else np.empty((0, 12))
         for variable, name in enumerate(("u", "v", "w")):
-            rows = table[table[:, 0] == variable]
-            assert rows[:, 2].sum() == file[name].nbytes
+            count = table[table[:, 0] == variable][:, 2].sum()
+            mine = boxes[boxes[:, 0] == variable]
+            assert (count == 0) != (len(mine) == 0)
+            items = np.prod(mine[:, 6:11].astype(int), axis=1).sum()
+            assert count + items * file[name].dtype.itemsize == file[name].nbytes
         check_checksums(path, file, table)
+        check_boxes(file, boxes)
+
+
+def check_pieces(folder: pathlib.Path) -> None:
+    """Each piece is an ordinary file with its checksums."""
+    total = 0
+    for path in folder.iterdir():
+        with h5py.File(path) as file:
+            table = file["tailrace/checksums"][...]
+            names = file["tailrace/checksums"].attrs["variables"]
+            names = (names.decode() if isinstance(names, bytes) else names).split("\n")[:-1]
+            for variable, name in enumerate(names):
+                assert table[table[:, 0] == variable][:, 2].sum() == file[name].nbytes
+                total += file[name].nbytes
+    assert total == EXPECTED.size * (8 + 4 + 8)
+
+
+def check_boxes(file, boxes) -> None:
+    """The checksum of each box is that of its items in row-major order."""
+    xxhash = optional("xxhash")
+    if xxhash is None:
+        return
+    for row in boxes:
+        start, extents = row[1:6].astype(int), row[6:11].astype(int)
+        assert all(start[3:] == 0) and all(extents[3:] == 1)
+        place = tuple(slice(s, s + n) for s, n in zip(start[:3], extents[:3], strict=True))
+        data = file["uvw"[int(row[0])]][place]
+        assert xxhash.xxh3_64_intdigest(np.ascontiguousarray(data).tobytes()) == int(row[11])
 
 
 def check_checksums(path: pathlib.Path, file, table) -> None:
@@ -56,7 +93,9 @@ def check_checksums(path: pathlib.Path, file, table) -> None:
     assert (variable, offset) == (3, 0)
     rest = bytearray()
     at = 0
-    data = [file[name] for name in ("u", "v", "w", "tailrace/checksums")]
+    names = ["u", "v", "w", "tailrace/checksums"]
+    names += ["tailrace/boxes"] if "boxes" in file["tailrace"] else []
+    data = [file[name] for name in names]
     for start, end in sorted((d.id.get_offset(), d.id.get_offset() + d.nbytes) for d in data):
         rest += raw[at:start]
         at = end
@@ -114,8 +153,10 @@ def main() -> int:
     synchronous, hidden = folder / "synchronous.h5", folder / "hidden.h5"
     assert synchronous.read_bytes() == hidden.read_bytes(), "the two modes wrote other bytes"
     assert not list(folder.glob("*.partial"))
-    check_h5py(hidden)
-    check_xarray(hidden)
+    strategies = ("spokesperson", "collective", "shared_independent", "grouped", "file_per_rank")
+    for path in (hidden, *(folder / f"{strategy}.h5" for strategy in strategies)):
+        check_h5py(path)
+        check_xarray(path)
     check_vtk(folder / "series.xdmf")
     shutil.rmtree(folder)
     return 0

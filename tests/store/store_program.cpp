@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For check_readers.py: `write FOLDER` makes files for readers that are not ours.
+// A program for the scripts beside it: `write FOLDER` makes files for readers that are not ours,
+// `one FILE KEY=VALUE...` writes one file with these hints and prints what that cost, `loop FOLDER`
+// writes files until it is killed (`one`: all under one name), `check FILE...` says whether files
+// are whole.
 #include <cstdio>
 #include <cstring>
 
@@ -50,6 +53,16 @@ void write_files(const Comm& comm, const std::string& folder) {
                  contents);
     output.finish();
   }
+  for (const std::string strategy :
+       {"spokesperson", "collective", "shared_independent", "grouped", "file_per_rank"}) {
+    OutputOptions options;
+    options.strategy = strategy;
+    options.stripe_bytes = 4096;
+    options.hints = {{"group_size", "2"}, {"cb_align", "2"}};
+    Output output(comm, options);
+    output.write(folder + "/" + strategy + ".h5", contents);
+    output.finish();
+  }
   const std::vector<std::string> files{folder + "/synchronous.h5", folder + "/hidden.h5"};
   const std::vector<double> times{0, 1.5}, spacing{0.5, 0.25, 0.125};
   const std::vector<std::string> names{"u", "v"};
@@ -57,13 +70,81 @@ void write_files(const Comm& comm, const std::string& folder) {
              spacing, ItemType::float64);
 }
 
+void write_one(const Comm& comm, const std::string& file, int count, char** hints) {
+  const std::vector<std::ptrdiff_t> extents{32, 64, 65};  // 1 MB
+  const auto layout = pencils(extents, 0, grid_of(comm.num_ranks()));
+  const auto memory = Memory::dense(layout.boxes(comm.rank()));
+  const auto u = filled<double>(layout, memory, comm.rank(), 0);
+  const auto v = filled<float>(layout, memory, comm.rank(), 1);
+  FileContents contents;
+  contents.coordinates = {{"z", axis(32, 0.5), {}}};
+  contents.variables = {{"u", ItemType::float64, {"z", "y", "x"}, &layout, memory, u.data(), {}},
+                        {"v", ItemType::float32, {"z", "y", "x"}, &layout, memory, v.data(), {}}};
+  OutputOptions options;
+  options.stripe_bytes = 65536;
+  for (int i = 0; i < count; ++i) {
+    const std::string hint = hints[i];
+    options.hints.set(hint.substr(0, hint.find('=')), hint.substr(hint.find('=') + 1));
+  }
+  Output output(comm, options);
+  output.write(file, contents);
+  output.finish();
+  std::int64_t cost[3] = {output.statistics().writes, output.statistics().opens,
+                          output.statistics().bytes};
+  MPI_Allreduce(MPI_IN_PLACE, cost, 3, MPI_INT64_T, MPI_SUM, comm.raw());
+  if (comm.rank() == 0) {
+    std::printf("writes %ld opens %ld bytes %ld\n", static_cast<long>(cost[0]),
+                static_cast<long>(cost[1]), static_cast<long>(cost[2]));
+  }
+}
+
+void write_until_killed(const Comm& comm, const std::string& folder, bool one_name) {
+  const std::vector<std::ptrdiff_t> extents{40, 100, 100};
+  const auto layout = slabs(extents, 1, comm.num_ranks());
+  const auto memory = Memory::dense(layout.boxes(comm.rank()));
+  FileContents contents;
+  Output output(comm, {});
+  for (int step = 0;; ++step) {
+    const auto u = filled<double>(layout, memory, comm.rank(), step);
+    contents.attributes = {{"salt", std::int64_t{step}}};
+    contents.variables = {{"u", ItemType::float64, {"z", "y", "x"}, &layout, memory, u.data(), {}}};
+    output.write(folder + "/checkpoint.h5", contents);
+    if (!one_name) output.write(folder + "/fields_" + std::to_string(step % 50) + ".h5", contents);
+    if (step == 0 && comm.rank() == 0) std::puts("begun");
+    if (step == 0) std::fflush(stdout);
+  }
+}
+
+int check_files(const Comm& comm, int count, char** files) {
+  int wrong = 0;
+  for (int i = 0; i < count; ++i) {
+    const Input input(comm, files[i]);
+    const auto salt = static_cast<int>(input.attribute_int("salt"));
+    const auto layout = slabs(input.extents("u"), 0, comm.num_ranks());
+    const auto memory = Memory::dense(layout.boxes(comm.rank()));
+    std::vector<double> data(static_cast<std::size_t>(memory.num_items));
+    input.read("u", ItemType::float64, layout, memory, data.data());
+    wrong += num_wrong(data, layout, memory, comm.rank(), salt) == 0 ? 0 : 1;
+  }
+  return wrong;
+}
+
 int run(int argc, char** argv) {
   const Comm comm(MPI_COMM_WORLD);
   const std::string command = argc > 2 ? argv[1] : "";
   if (command == "write") {
     write_files(comm, argv[2]);
+  } else if (command == "one") {
+    write_one(comm, argv[2], argc - 3, argv + 3);
+  } else if (command == "loop") {
+    write_until_killed(comm, argv[2], argc > 3);
+  } else if (command == "check") {
+    return check_files(comm, argc - 2, argv + 2);
   } else {
-    std::fputs("usage: store_program write FOLDER\n", stderr);
+    std::fputs(
+        "usage: store_program write FOLDER | one FILE HINT... | loop FOLDER [one] | check "
+        "FILE...\n",
+        stderr);
     return 2;
   }
   return 0;
