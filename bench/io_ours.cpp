@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One round of one access pattern: every way of ours and of others writes the same bytes once (and
-// reads them, if asked), in an order that turns with the round. What was written is checked. With
+// reads them, if asked), in an order that turns with the round; before, each has done so untimed,
+// as a program writes many files and not one. What was written is checked. With
 // `--what limit`, the raw limit of the device instead; with `--what list`, the names of the ways.
 
 #include <fcntl.h>
@@ -84,24 +85,28 @@ void together(const Comm& comm, Action action) {
   tailrace::agree(comm.raw(), nullptr);
 }
 
+/// A way with what it made for the pattern.
+struct Contender {
+  Way way;
+  std::unique_ptr<bench::Method> method;
+};
+
 class Round {
  public:
   Round(const Comm& comm, const bench::Arguments& args)
       : comm_(comm),
+        pool_(comm),
         folder_(args.text("dir", ".")),
         problem_(args.text("problem", "")),
         mpi_io_(args.text("mpi-io", "")),
         reads_(args.text("read", "no") == "yes"),
         checks_(args.text("check", "yes") == "yes"),
         drops_(args.text("drop-cache", "yes") == "yes"),
-        pattern_(make(args, bench::make_pattern)),
-        tiny_(make(args, bench::make_tiny)),
+        warms_(args.text("warmup", "yes") == "yes"),
+        pattern_(make(args)),
         data_(bench::expected_bytes(pattern_.runs)),
-        arrived_(data_.size()) {
-    hints_ = parse_hints(args.text("hints", ""));
-    int id = static_cast<int>(::getpid());
-    MPI_Bcast(&id, 1, MPI_INT, 0, comm.raw());
-    path_ = folder_ + "/tailrace_bench_io_" + std::to_string(id);
+        arrived_(data_.size()),
+        job_{comm, pool_, pattern_, path(args), parse_hints(args.text("hints", ""))} {
     together(comm, [&] {
       if (comm.rank() == 0) std::filesystem::create_directories(folder_);
     });
@@ -109,22 +114,26 @@ class Round {
 
   /// Warms every way up, drops those that do not apply, and measures the others in turn.
   void run(const bench::Arguments& args) {
-    std::vector<Way> ways = chosen_ways(args.text("ways", ""));
-    if (args.text("warmup", "yes") == "yes") {
-      std::erase_if(ways, [&](const Way& way) { return !succeeds(way, tiny_, false); });
+    std::vector<Contender> contenders;
+    for (auto& way : chosen_ways(args.text("ways", ""))) {
+      Contender contender{way, nullptr};
+      if (attempt(way, [&] { warm_up(contender); })) contenders.push_back(std::move(contender));
     }
-    if (ways.empty()) return;
-    const auto turn = static_cast<std::size_t>(args.number("round", 0)) * (1 + ways.size() / 3);
-    std::rotate(ways.begin(), ways.begin() + static_cast<std::ptrdiff_t>(turn % ways.size()),
-                ways.end());
-    for (const auto& way : ways) succeeds(way, pattern_, true);
+    if (contenders.empty()) return;
+    const auto size = contenders.size();
+    const auto turn = static_cast<std::size_t>(args.number("round", 0)) * (1 + size / 3) % size;
+    std::rotate(contenders.begin(), contenders.begin() + static_cast<std::ptrdiff_t>(turn),
+                contenders.end());
+    for (const auto& contender : contenders) {
+      attempt(contender.way, [&] { measure(contender.way, *contender.method); });
+    }
   }
 
   /// Rank 0 alone drives the device; meant for one rank.
   void run_limit() {
     if (comm_.rank() == 0) {
-      bench::Limit limit(path_, pattern_.total_bytes);
-      for (const auto& setting : bench::limit_settings(path_)) {
+      bench::Limit limit(job_.path, pattern_.total_bytes);
+      for (const auto& setting : bench::limit_settings(job_.path)) {
         const double seconds = limit.write_s(setting);
         print_limit(setting, limit, "", seconds);
         if (reads_) print_limit(setting, limit, ", reading", limit.read_s(setting));
@@ -134,10 +143,17 @@ class Round {
   }
 
  private:
-  template <class Make>
-  Pattern make(const bench::Arguments& args, Make make_one) const {
+  Pattern make(const bench::Arguments& args) const {
     // The limit is measured by one rank, for a file that more ranks write.
-    return make_one(parse_request(args), comm_.rank(), args.number("for-ranks", comm_.num_ranks()));
+    return bench::make_pattern(parse_request(args), comm_.rank(),
+                               args.number("for-ranks", comm_.num_ranks()));
+  }
+
+  /// The same on all ranks, and no other benchmark's.
+  std::string path(const bench::Arguments& args) const {
+    int id = static_cast<int>(::getpid());
+    MPI_Bcast(&id, 1, MPI_INT, 0, comm_.raw());
+    return args.text("dir", ".") + "/tailrace_bench_io_" + std::to_string(id);
   }
 
   static std::vector<Way> chosen_ways(const std::string& names) {
@@ -150,12 +166,12 @@ class Round {
     return ways;
   }
 
-  /// One operation of `way`; what failed is printed in place of figures.
-  bool succeeds(const Way& way, const Pattern& pattern, bool counts) {
-    const Job job{comm_, pattern, path_, hints_, pool_};
+  /// Runs `action` of `way`; what failed is printed in place of figures.
+  template <class Action>
+  bool attempt(const Way& way, Action action) {
     bool done = false;
     try {
-      operate(way, job, counts);
+      action();
       done = true;
     } catch (const Error& error) {
       if (comm_.rank() == 0) print_failure(way, error);
@@ -164,27 +180,30 @@ class Round {
     return done;
   }
 
-  void operate(const Way& way, const Job& job, bool counts) {
-    std::unique_ptr<bench::Method> method;
-    together(comm_, [&] { method = way.make(job); });
-    const auto tiny = counts ? std::vector<std::byte>() : bench::expected_bytes(job.pattern.runs);
-    const auto& data = counts ? data_ : tiny;
-    const double write_s = seconds([&] { method->write(data.data()); });
-    const auto write_cost = method->statistics();
-    if (checks_) check_size(*method, job);
-    if (counts) arrived_.assign(data.size(), std::byte{0});
-    if (reads_ && counts) {
+  void warm_up(Contender& contender) {
+    together(comm_, [&] { contender.method = contender.way.make(job_); });
+    if (!warms_) return;
+    together(comm_, [&] { contender.method->write(data_.data()); });
+    if (reads_) together(comm_, [&] { contender.method->read(arrived_.data()); });
+  }
+
+  void measure(const Way& way, bench::Method& method) {
+    std::fill(arrived_.begin(), arrived_.end(), std::byte{0});
+    const double write_s = seconds([&] { method.write(data_.data()); });
+    const auto write_cost = method.statistics();
+    if (checks_) check_size(method);
+    if (reads_) {
       drop_files_from_cache();
-      ::access((path_ + ".reading").c_str(), F_OK);  // a mark in a trace of system calls
-      const double read_s = seconds([&] { method->read(arrived_.data()); });
-      const auto read_cost = method->statistics();
-      check_data(data);
-      print(way, ", reading", read_s, read_cost, method->chosen());
-    } else if (checks_ && counts) {
-      together(comm_, [&] { read_back(*method, job); });
-      check_data(data);
+      ::access((job_.path + ".reading").c_str(), F_OK);  // a mark in a trace of system calls
+      const double read_s = seconds([&] { method.read(arrived_.data()); });
+      const auto read_cost = method.statistics();
+      check_data();
+      print(way, ", reading", read_s, read_cost, method.chosen());
+    } else if (checks_) {
+      together(comm_, [&] { read_back(method); });
+      check_data();
     }
-    if (counts) print(way, "", write_s, write_cost, method->chosen());
+    print(way, "", write_s, write_cost, method.chosen());
   }
 
   template <class Action>
@@ -200,34 +219,34 @@ class Round {
   }
 
   /// Reads what was written: by plain system calls where the file is plain, not by the way itself.
-  void read_back(bench::Method& method, const Job& job) {
+  void read_back(bench::Method& method) {
     if (!method.is_plain_file()) return method.read(arrived_.data());
     for (const auto& way : bench::posix_ways()) {
-      if (way.name == "posix call a piece") way.make(job)->read(arrived_.data());
+      if (way.name == "posix call a piece") way.make(job_)->read(arrived_.data());
     }
   }
 
-  void check_size(const bench::Method& method, const Job& job) {
+  void check_size(const bench::Method& method) {
     together(comm_, [&] {
       if (comm_.rank() != 0 || !method.is_plain_file()) return;
-      const auto size = static_cast<std::ptrdiff_t>(std::filesystem::file_size(path_));
-      if (size == job.pattern.total_bytes) return;
+      const auto size = static_cast<std::ptrdiff_t>(std::filesystem::file_size(job_.path));
+      if (size == pattern_.total_bytes) return;
       throw Error(Errc::corrupt, "wrong result: the file has " + std::to_string(size) +
-                                     " bytes, expected " + std::to_string(job.pattern.total_bytes));
+                                     " bytes, expected " + std::to_string(pattern_.total_bytes));
     });
   }
 
-  void check_data(const std::vector<std::byte>& data) {
+  void check_data() {
     together(comm_, [&] {
-      const auto differs = std::mismatch(data.begin(), data.end(), arrived_.begin()).first;
-      if (differs == data.end()) return;
-      throw Error(Errc::corrupt, "wrong result: byte " + std::to_string(differs - data.begin()) +
+      const auto differs = std::mismatch(data_.begin(), data_.end(), arrived_.begin()).first;
+      if (differs == data_.end()) return;
+      throw Error(Errc::corrupt, "wrong result: byte " + std::to_string(differs - data_.begin()) +
                                      " of the rank's data is wrong in the file");
     });
   }
 
   std::vector<std::filesystem::path> files() const {
-    const std::string start = std::filesystem::path(path_).filename().string();
+    const std::string start = std::filesystem::path(job_.path).filename().string();
     std::vector<std::filesystem::path> found;
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator(folder_, ignored)) {
@@ -306,13 +325,12 @@ class Round {
   }
 
   const Comm& comm_;
-  tailrace::FilePool pool_{comm_};
+  tailrace::FilePool pool_;
   std::string folder_, problem_, mpi_io_;
-  bool reads_, checks_, drops_;
-  Pattern pattern_, tiny_;
+  bool reads_, checks_, drops_, warms_;
+  Pattern pattern_;
   std::vector<std::byte> data_, arrived_;
-  tailrace::Hints hints_;
-  std::string path_;
+  Job job_;
 };
 
 void list_ways() {

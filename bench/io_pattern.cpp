@@ -198,14 +198,6 @@ Pattern make_pattern(const PatternRequest& request, int rank, int num_ranks) {
   return pattern;
 }
 
-Pattern make_tiny(const PatternRequest& request, int rank, int num_ranks) {
-  PatternRequest tiny = request;
-  tiny.block = std::min<Bytes>(request.block, 1000);
-  tiny.total = 4 * tiny.block * num_ranks;
-  tiny.edge = request.edge == 0 ? 0 : 8;
-  return make_pattern(tiny, rank, num_ranks);
-}
-
 std::vector<std::byte> expected_bytes(const std::vector<FileRun>& runs) {
   std::vector<std::byte> bytes;
   Bytes total = 0;

@@ -44,9 +44,6 @@ std::string pattern_names();
 /// makes no sense, with what would. Local.
 Pattern make_pattern(const PatternRequest& request, int rank, int num_ranks);
 
-/// The same pattern with very little data, to warm a way up. Local.
-Pattern make_tiny(const PatternRequest& request, int rank, int num_ranks);
-
 /// The bytes that belong to `runs`, one after another: each byte depends on its place in the file
 /// alone.
 std::vector<std::byte> expected_bytes(const std::vector<tailrace::FileRun>& runs);

@@ -14,17 +14,18 @@
 
 namespace bench {
 
-/// What one operation is about; outlives it.
+/// What the operations are about; outlives them.
 struct Job {
   const tailrace::Comm& comm;
+  tailrace::FilePool& pool;  ///< for ways of ours
   const Pattern& pattern;
   std::string path;       ///< does not exist before a write; anything that begins with it is ours
   tailrace::Hints hints;  ///< the user's, for ways of ours
-  tailrace::FilePool& pool;  ///< of the whole program, for ways of ours
 };
 
 /// One way to get the ranks' data into a file and back. Construction is not timed: it makes what a
-/// program makes once (descriptions of its data). Errors are thrown, maybe on one rank alone.
+/// program makes once for many files (descriptions of its data). Errors are thrown, maybe on one
+/// rank alone.
 class Method {
  public:
   virtual ~Method() = default;

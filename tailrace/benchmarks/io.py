@@ -69,19 +69,22 @@ def _ways(program: Path) -> list[dict[str, Any]]:
 
 
 def _choose(ways: list[dict[str, Any]], wanted: list[str]) -> list[dict[str, Any]]:
-    """Keep the ways whose name holds one of the words; those for tests only by their full name."""
+    """Keep the ways whose name holds one of the words; a full name means that way alone.
+
+    Ways for tests are kept only by their full name.
+    """
+    names = {way["name"] for way in ways}
     usual = [way for way in ways if way["family"] != "test"]
     if not wanted:
         return usual
+    kept: set[str] = set()
     for word in wanted:
-        if not any(word in way["name"] for way in ways):
-            names = ", ".join(way["name"] for way in usual)
-            raise TailraceError(f"--ways {word}: no way has this in its name ({names})", status=2)
-    return [
-        way
-        for way in ways
-        if any(word == way["name"] or (word in way["name"] and way in usual) for word in wanted)
-    ]
+        fitting = {word} & names or {way["name"] for way in usual if word in way["name"]}
+        if not fitting:
+            known = ", ".join(way["name"] for way in usual)
+            raise TailraceError(f"--ways {word}: no way has this in its name ({known})", status=2)
+        kept |= fitting
+    return [way for way in ways if way["name"] in kept]
 
 
 def _problems(

@@ -16,7 +16,6 @@ SPEEDS = {  # field of a row -> heading and format
     "opens": ("opens", "{:.0f}"),
     "writes": ("writes", "{:.0f}"),
     "reads": ("reads", "{:.0f}"),
-    "chosen": ("chosen", "{}"),
 }
 COUNTS = {
     "counted_writes": ("writes", "{:.0f}"),
@@ -38,6 +37,12 @@ def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return sorted(shown, key=lambda row: (FAMILIES.index(row["family"]), row["median_s"]))
 
 
+def title(row: dict[str, Any]) -> str:
+    """Return the name of a way, with what an automatic one chose."""
+    chosen = row.get("chosen", "")
+    return row["entry"] if not chosen or chosen in row["entry"] else f"{row['entry']} ({chosen})"
+
+
 def show(console: Console, measured: Measured) -> None:
     """Print one table a problem, and what could not be measured."""
     for problem in dict.fromkeys(row["problem"] for row in measured.rows):
@@ -51,13 +56,13 @@ def show(console: Console, measured: Measured) -> None:
 def _table(problem: str, rows: list[dict[str, Any]], fields: dict[str, tuple[str, str]]) -> Table:
     table = Table(title=problem, title_justify="left")
     table.add_column("way", no_wrap=True)
-    used = [name for name in fields if any(row.get(name) is not None for row in rows)]
+    used = [name for name in fields if any(row.get(name) for row in rows)]
     for name in used:
         table.add_column(fields[name][0], justify="right", no_wrap=True)
         if name == "mb_per_s_median":
             table.add_column("min .. max", justify="right", no_wrap=True)
     for row in rows:
-        cells = [row["entry"]]
+        cells = [title(row)]
         for name in used:
             value = row.get(name)
             cells.append("" if value is None else fields[name][1].format(value))

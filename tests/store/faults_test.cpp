@@ -257,7 +257,8 @@ TEST_P(DamagedFileTest, DamageIsNoticedAndNamed) {
   damage(flipped);
   auto text = same_error(Errc::corrupt, 0, read);
   EXPECT_NE(text.find("a.h5"), std::string::npos) << text;
-  EXPECT_NE(text.find(", bytes 1048576 to 2097151 (file offset 2097152)"), std::string::npos) << text;
+  EXPECT_NE(text.find(", bytes 1048576 to 2097151 (file offset 2097152)"), std::string::npos)
+      << text;
   EXPECT_NE(text.find("dataset u, box [30:62, 0:65, 0:66]"), std::string::npos) << text;
   damage(whole.substr(0, whole.size() - 1));
   text = same_error(Errc::corrupt, 0, read);
