@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whoever writes, the file holds the same; and each strategy writes with the calls it should.
-#include <sys/file.h>
-
 #include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mount.h>
 
+#include <cerrno>
 #include <cstdlib>
-#include <set>
 
 #include "output_case.hpp"
 #include "store/write_plan.hpp"
@@ -241,6 +241,90 @@ TEST_F(StrategiesTest, AFileThatAnotherRunWritesIsLeftAlone) {
     MPI_Barrier(comm.raw());
     if (comm.rank() == 0) fs::remove(path("a.h5"));
     MPI_Barrier(comm.raw());
+  }
+}
+
+class FullDiskTest : public StrategiesTest {
+ protected:
+  /// Mounts a small file system in memory on `folder` (or changes it); false if not permitted.
+  bool mount_small(unsigned long flags, const char* size) {
+    MPI_Barrier(comm.raw());
+    int done = 0;
+    if (comm.rank() == 0) done = mount("none", folder.c_str(), "tmpfs", flags, size) == 0 ? 1 : 0;
+    MPI_Bcast(&done, 1, MPI_INT, 0, comm.raw());
+    return done == 1;
+  }
+  void TearDown() override {
+    MPI_Barrier(comm.raw());
+    if (comm.rank() == 0) umount2(folder.c_str(), MNT_DETACH);
+    StrategiesTest::TearDown();
+  }
+  /// Writes `file`, and expects the same error on all ranks.
+  void expect_error(Output& output, const std::string& file, const FileContents& contents,
+                    int sys_errno) {
+    std::string text;
+    try {
+      output.write(file, contents);
+      output.finish();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.sys_errno(), sys_errno) << error.what();
+      text = error.what();
+    }
+    EXPECT_TRUE(same(text));
+    EXPECT_NE(text.find(file + " (step 7)"), std::string::npos) << text;
+    EXPECT_FALSE(fs::exists(file));
+    EXPECT_FALSE(fs::exists(file + ".partial"));
+    EXPECT_FALSE(fs::exists(file + ".pieces"));
+    MPI_Barrier(comm.raw());
+  }
+};
+
+TEST_F(FullDiskTest, EveryStrategySaysThatTheDiskIsFullAndGoesOn) {
+  Case test(comm, {16, 64, 66}, 2);  // 1.4 MB a file
+  for (const auto& way : ways()) {
+    for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+      SCOPED_TRACE(name_of(way));
+      if (!mount_small(0, "size=2m")) GTEST_SKIP() << "mounting a file system is not permitted";
+      Output output(comm, options(way, mode));
+      output.write(path("a.h5"), test.contents);
+      output.finish();
+      expect_error(output, path("b.h5"), test.contents, ENOSPC);
+      EXPECT_EQ(Case::wrong_items(comm, path("a.h5"), 0), 0);
+      EXPECT_EQ(output.last_complete(), path("a.h5"));
+      MPI_Barrier(comm.raw());
+      if (comm.rank() == 0) fs::remove(path("a.h5"));
+      if (comm.rank() == 0) fs::remove_all(path("a.h5.pieces"));
+      MPI_Barrier(comm.raw());
+      output.write(path("b.h5"), test.contents);
+      output.finish();
+      EXPECT_EQ(Case::wrong_items(comm, path("b.h5"), 0), 0);
+      MPI_Barrier(comm.raw());
+      if (comm.rank() == 0) umount2(folder.c_str(), MNT_DETACH);
+    }
+  }
+}
+
+TEST_F(FullDiskTest, EveryStrategySaysThatTheFileSystemHasBecomeReadOnlyAndGoesOn) {
+  Case test(comm, {7, 8, 9}, 2);
+  if (!mount_small(0, "size=20m")) GTEST_SKIP() << "mounting a file system is not permitted";
+  for (const auto& way : ways()) {
+    for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+      SCOPED_TRACE(name_of(way));
+      Output output(comm, options(way, mode));
+      output.write(path("a.h5"), test.contents);
+      output.finish();
+      ASSERT_TRUE(mount_small(MS_REMOUNT | MS_RDONLY, nullptr));
+      expect_error(output, path("b.h5"), test.contents, EROFS);
+      EXPECT_EQ(Case::wrong_items(comm, path("a.h5"), 0), 0);
+      ASSERT_TRUE(mount_small(MS_REMOUNT, nullptr));
+      output.write(path("b.h5"), test.contents);
+      output.finish();
+      EXPECT_EQ(Case::wrong_items(comm, path("b.h5"), 0), 0);
+      MPI_Barrier(comm.raw());
+      if (comm.rank() == 0) fs::remove(path("b.h5"));
+      if (comm.rank() == 0) fs::remove_all(path("b.h5.pieces"));
+      MPI_Barrier(comm.raw());
+    }
   }
 }
 
