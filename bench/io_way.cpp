@@ -53,7 +53,7 @@ class Ours : public Method {
 
 Way make_ours(const std::string& strategy, const std::string& back_end) {
   const bool is_auto = strategy == "auto";
-  const std::string name = is_auto ? "tailrace" : "tailrace " + strategy + "/" + back_end;
+  const std::string name = is_auto ? "tailrace auto" : "tailrace " + strategy + "/" + back_end;
   return {name, "ours", back_end == "mpiio" || back_end == "hdf5",
           [strategy, back_end](const Job& job) {
             return std::make_unique<Ours>(job, strategy, back_end);

@@ -36,7 +36,7 @@ GRID = re.compile(r"slabs|pencils|blocks|\d+x\d+x\d+")
 BLOCKLESS = ("contiguous", "blocks3d")  # patterns whose pieces follow from other sizes
 STANDARD = ("mpiio", "hdf5")  # families that count as "the best of MPI-IO and HDF5"
 READING = ", reading"
-TOTAL_BYTES = 40_000_000
+TOTAL_BYTES = 20_000_000
 
 
 def entries(options: Options) -> list[Entry]:

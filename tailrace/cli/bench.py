@@ -77,7 +77,7 @@ def bench(
         int, typer.Option(min=0, help="io: bytes of a call where each piece is a call.")
     ] = 0,
     total: Annotated[
-        int, typer.Option("--bytes", min=0, help="io: bytes of a file, about (0 = 40 MB).")
+        int, typer.Option("--bytes", min=0, help="io: bytes of a file, about (0 = 20 MB).")
     ] = 0,
     ways: Annotated[str, typer.Option(help="io: only ways with such words in their names.")] = "",
     hints: Annotated[str, typer.Option(help="io: hints of ours, name=value:name=value.")] = "",

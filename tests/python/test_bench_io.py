@@ -56,7 +56,7 @@ def test_a_tiny_bench_gives_table_file_and_picture(tmp_path: Path) -> None:
         (best,) = (row for row in rows if row["best_peer"])
         assert best["of_peer"] == 1.0 and best["family"] in ("mpiio", "hdf5")
         assert len({row["entry"] for row in rows}) == len(rows)
-        (automatic,) = (row for row in rows if row["entry"] == "tailrace")
+        (automatic,) = (row for row in rows if row["entry"] == "tailrace auto")
         assert "/" in automatic["chosen"] and automatic["bytes_written"] == automatic["bytes"]
     for row in content["rows"]:
         assert row.keys() >= ROW_KEYS
@@ -94,7 +94,7 @@ def test_what_is_unknown_is_named() -> None:
     for words, text in (
         (["--patterns", "spiral"], "no pattern spiral (there are: segmented, strided"),
         (["--patterns", "blocks3d:cubes"], "no pattern blocks3d:cubes"),
-        (["--ways", "telepathy"], "--ways telepathy: no way has this in its name (tailrace"),
+        (["--ways", "telepathy"], "--ways telepathy: no way has this in its name (tailrace auto"),
         (["--block", "-1"], "--block"),
     ):
         result = CliRunner().invoke(app, ["bench", "io", *words])
