@@ -180,10 +180,20 @@ class Walk {
         H5Oget_info_by_name2(file_, link.name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT);
     if (found < 0 && !link.hard) return;  // leads nowhere
     check_hdf5(found, "look at " + link.name);
-    if (info.type == H5O_TYPE_DATASET) add_entry(link.name, info.fileno == fileno_);
+    if (info.type != H5O_TYPE_DATASET) return;
+    try {
+      add_entry(link.name, info.fileno == fileno_);
+    } catch (const Error& error) {
+      // The others may be good. If it is one of ours, the checksum tables miss it.
+      index_.refused.push_back(
+          {link.name,
+           fmt::format("is damaged, or of a format that this HDF5 library does not know ({})",
+                       error.what()),
+           true});
+    }
   }
   void refuse(const std::string& name, const std::string& why) {
-    index_.refused.emplace_back(name, why);
+    index_.refused.push_back({name, why, false});
   }
   void add_entry(const std::string& name, bool in_this_file) {
     const Hdf5Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose, "open " + name);

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "store/file_image.hpp"
@@ -35,9 +34,13 @@ struct FileIndex {
     std::vector<BoxRow> boxes;            ///< by start; if the file has such checksums
   };
   std::vector<Entry> entries;
-  /// Datasets that cannot be read, and why: "has 6 dimensions, at most 5 are supported".
-  std::vector<std::pair<std::string, std::string>> refused;
-  Attributes attributes;  ///< of the file
+  struct Refused {
+    std::string name;
+    std::string why;       ///< "has 6 dimensions; at most 5 are supported"
+    bool damaged = false;  ///< or of a format that this HDF5 library does not know
+  };
+  std::vector<Refused> refused;  ///< datasets that cannot be read
+  Attributes attributes;         ///< of the file
   /// Only on the rank that looked: the checksum of the rest of the file, and what it leaves out,
   /// bytes of the file in ascending order.
   std::optional<ChecksumRow> header;

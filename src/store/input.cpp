@@ -55,10 +55,10 @@ const FileIndex::Entry& Input::State::entry(const std::string& name) const {
     if (entry.name == name) return entry;
     names.push_back(entry.name);
   }
-  for (const auto& [refused, why] : index.refused) {
-    if (refused == name) {
-      throw Error(Errc::invalid_input, fmt::format("{}: dataset {} {}", path, name, why));
-    }
+  for (const auto& refused : index.refused) {
+    if (refused.name != name) continue;
+    throw Error(refused.damaged ? Errc::corrupt : Errc::invalid_input,
+                fmt::format("{}: dataset {} {}", path, name, refused.why));
   }
   throw Error(Errc::invalid_input, fmt::format("{} has no variable \"{}\"; it has {}", path, name,
                                                fmt::join(names, ", ")));

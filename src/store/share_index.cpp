@@ -45,9 +45,10 @@ class Packer {
     (*this)(part.file);
     (*this)(part.dataset);
   }
-  void visit(std::pair<std::string, std::string>& texts) {
-    (*this)(texts.first);
-    (*this)(texts.second);
+  void visit(FileIndex::Refused& refused) {
+    (*this)(refused.name);
+    (*this)(refused.why);
+    (*this)(refused.damaged);
   }
   void visit(std::pair<std::string, AttributeValue>& attribute) {
     (*this)(attribute.first);

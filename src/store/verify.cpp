@@ -225,6 +225,13 @@ VerifiedFile verify_file(const Comm& comm, const std::string& path, bool data) {
     if (header == 1 && entry.scale && !checksums) continue;  // a part of the header
     found.datasets.push_back(verify_dataset(comm, file, entry));
   }
+  for (const auto& refused : index.refused) {
+    if (!refused.damaged || !data) continue;
+    VerifiedDataset dataset;
+    dataset.name = refused.name;
+    dataset.problem = refused.why;
+    found.datasets.push_back(std::move(dataset));
+  }
   if (header == 0) return found;
   VerifiedDataset rest;
   if (comm.rank() == 0) rest = verify_header(path, index);

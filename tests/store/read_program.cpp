@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Reads one file in several ways, for check_groups.py, which counts system calls:
+// Reads files in several ways, for check_groups.py, which counts system calls, and
+// check_foreign.py:
 //   make FILE             writes the array `index` (1D, 6.4 MB)
 //   open FILE GROUP       opens it, with groups of GROUP ranks
 //   all FILE GROUP        every rank gets the whole array
 //   part FILE GROUP       every rank gets its own part
 //   all_alone FILE        every rank reads the whole array by itself
 //   part_alone FILE       every rank reads its own part by itself
+//   counting FILE NAME FIRST   every rank gets slabs of NAME, whose items must count up from FIRST
 // Prints "opens reads bytes" summed over the ranks; the exit status is 1 if data is wrong.
 #include <cstdio>
 #include <cstdlib>
@@ -57,10 +59,25 @@ bool read_part(const Input& input, const Layout& layout, int rank) {
   return right(data, boxes[0].start[0]);
 }
 
+int read_counting(const Comm& comm, const std::string& path, const std::string& name, int first) {
+  const Input input(comm, path);
+  const auto extents = input.extents(name);
+  std::ptrdiff_t wrong = 0;
+  for (int axis = 0; axis < static_cast<int>(extents.size()); ++axis) {
+    const auto layout = slabs(extents, axis, comm.num_ranks());
+    const auto memory = Memory::dense(layout.boxes(comm.rank()));
+    std::vector<double> data(static_cast<std::size_t>(memory.num_items));
+    input.read(name, ItemType::float64, layout, memory, data.data());
+    wrong += store_test::num_wrong(data, layout, memory, comm.rank(), first);
+  }
+  return wrong == 0 ? 0 : 1;
+}
+
 int run(int argc, char** argv) {
   const Comm comm(MPI_COMM_WORLD);
   const Comm self(MPI_COMM_SELF);
   const std::string command = argv[1], path = argv[2];
+  if (command == "counting") return read_counting(comm, path, argv[3], std::atoi(argv[4]));
   if (command == "make") {
     make(comm, path);
     return 0;

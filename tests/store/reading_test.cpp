@@ -2,6 +2,7 @@
 // Files that other programs wrote, read in any layout, by any readers.
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <limits>
 
@@ -283,6 +284,28 @@ TEST_F(ReadingTest, WhatNobodyWantsIsNotRead) {
     EXPECT_EQ(num_wrong(data, layout, memory, comm.rank(), 0), 0);
     EXPECT_EQ(input.total_statistics().bytes_read, 2 << 20) << name;
   }
+}
+
+TEST_F(ReadingTest, HintsChooseTheGroups) {
+  make([&](const ForeignFile& file) {
+    file.fill(file.make("u", H5T_NATIVE_FLOAT, {8, 128, 1024}));  // 4 MiB
+  });
+  const auto opens = [&](const InputOptions& options) {
+    const Input input(comm, path("a.h5"), options);
+    expect_counting<float>(input, "u", ItemType::float32, 0);
+    return input.total_statistics().opens;
+  };
+  InputOptions options;
+  options.group_size = 1;
+  EXPECT_EQ(opens(options), std::min(comm.num_ranks(), 4));
+  options.hints = {{"group_size", "3"}};
+  EXPECT_EQ(opens(options), (comm.num_ranks() + 2) / 3);
+  setenv("TAILRACE_HINTS", "*.nc:group_size=1,*/a.h5:group_size=2", 1);
+  EXPECT_EQ(opens(options), (comm.num_ranks() + 1) / 2);
+  setenv("TAILRACE_HINTS", "*.h5:group_size=two", 1);
+  const auto text = error_of(Errc::invalid_input, [&] { opens({}); });
+  EXPECT_NE(text.find("group_size"), std::string::npos) << text;
+  unsetenv("TAILRACE_HINTS");
 }
 
 TEST_F(ReadingTest, WrongOptionsAreRefused) {
