@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <cstdint>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -23,7 +24,8 @@ using Bytes = std::vector<std::byte>;
 
 /// The byte that belongs at a place of the file.
 inline std::byte content(std::ptrdiff_t offset) {
-  return static_cast<std::byte>((offset * 2654435761 >> 9) ^ offset ^ (offset >> 8));
+  const auto number = static_cast<std::uint64_t>(offset);
+  return static_cast<std::byte>((number * 2654435761 >> 9) ^ number ^ (number >> 8));
 }
 
 /// Memory for segments, filled with what belongs in the file.
