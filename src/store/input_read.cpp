@@ -126,6 +126,18 @@ void place(std::span<const Box> boxes, const Box& whole, std::ptrdiff_t item,
 
 }  // namespace
 
+const FileIndex::Entry& Input::State::agreed_entry(const std::string& name, ItemType type) const {
+  const FileIndex::Entry* found = nullptr;
+  run_agreed(comm.raw(), [&] { found = &entry(name); });
+  const auto place = static_cast<std::int64_t>(found - index.entries.data());
+  const auto kind = static_cast<std::int64_t>(type);
+  std::int64_t lowest[] = {place, -place, kind, -kind};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, lowest, 4, MPI_INT64_T, MPI_MIN, comm.raw()));
+  require_all(comm.raw(), lowest[0] == -lowest[1] && lowest[2] == -lowest[3],
+              fmt::format("{}: the ranks read different variables, or as different types", path));
+  return *found;
+}
+
 void Input::State::make_groups() {
   if (group_comm) return;
   group_comm.emplace(comm.split(group));
@@ -136,7 +148,7 @@ void Input::read(const std::string& name, ItemType type, const Layout& layout, c
                  void* data) const {
   auto& state = *state_;
   const Comm& comm = state.comm;
-  const auto& entry = state.entry(name);
+  const auto& entry = state.agreed_entry(name, type);
   const auto& global = layout.global_extents();
   const bool same_shape = layout.num_dims() == static_cast<int>(entry.extents.size()) &&
                           std::equal(entry.extents.begin(), entry.extents.end(), global.begin());
@@ -166,7 +178,7 @@ void Input::read(const std::string& name, ItemType type, const Layout& layout, c
 
 void Input::read_all(const std::string& name, ItemType type, void* data) const {
   auto& state = *state_;
-  const auto& entry = state.entry(name);
+  const auto& entry = state.agreed_entry(name, type);
   check_readable(state, entry, type);
   state.make_groups();
   Rounds rounds(state, entry, type);

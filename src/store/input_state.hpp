@@ -21,6 +21,9 @@ class Input::State {
   State(const Comm& comm_in, std::string path_in, InputOptions options_in);
   /// Throws `Errc::invalid_input` if there is no such variable. Local.
   const store::FileIndex::Entry& entry(const std::string& name) const;
+  /// The same, for a call of all ranks. Throws the same on all of them, also if they ask for
+  /// different things. Collective, blocking.
+  const store::FileIndex::Entry& agreed_entry(const std::string& name, ItemType type) const;
   const AttributeValue* find_attribute(const std::string& name) const;
   template <class T>
   const T& attribute(const std::string& name, const char* kind) const;

@@ -244,6 +244,15 @@ TEST_F(IntegrityTest, FilesThatAreNoneAndArraysThatAreNotThere) {
   expect_error(Errc::invalid_input, "variable u holds float64 and cannot be read as int32", [&] {
     read({24, 40, 50}, ItemType::int32);
   });
+  if (comm.num_ranks() > 1) {
+    const bool other = comm.rank() == 1;
+    expect_error(Errc::invalid_input, "a.h5 has no variable \"w\"",
+                 [&] { input.read_all(other ? "w" : "u", ItemType::float64, room.data()); });
+    expect_error(Errc::invalid_input, "the ranks read different variables, or as different types",
+                 [&] {
+                   read({24, 40, 50}, other ? ItemType::float32 : ItemType::float64);
+                 });
+  }
   // Cut after it was opened: only the reader of the end meets it, all ranks hear of it.
   on_rank_0([&] { fs::resize_file(path("a.h5"), 8192); });
   expect_error(Errc::corrupt, "(dataset u)", [&] { read({24, 40, 50}, ItemType::float64); });
