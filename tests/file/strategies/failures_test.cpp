@@ -77,7 +77,7 @@ TEST_F(Strategies, BadInputIsOneClearErrorOnEveryRank) {
   const auto open = [&](const Hints& hints) {
     File file(pool, folder / "bad", FileAccess::write, hints);
   };
-  has(failure(Errc::invalid_input, [&] { open({{"strategy", "colective"}}); }), "collective");
+  has(failure(Errc::invalid_input, [&] { open({{"strategy", "collectively"}}); }), "collective");
   has(failure(Errc::invalid_input,
               [&] {
                 open({{"strategy", "library_collective"}, {"back_end", "posix"}});
