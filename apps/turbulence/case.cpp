@@ -270,6 +270,19 @@ Case parse_case(const std::string& text, const std::string& source,
   return values;
 }
 
+Hints file_hints(const Case& values) {
+  Hints hints;
+  for (const auto& hint : values.output.hints) {
+    const auto equals = hint.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("{}: output.hints: \"{}\" is not NAME=VALUE", values.source, hint));
+    }
+    hints.set(hint.substr(0, equals), hint.substr(equals + 1));
+  }
+  return hints;
+}
+
 NavierStokesOptions solver_options(const Case& values, int num_ranks) {
   const auto& grid = values.grid;
   NavierStokesOptions options;

@@ -11,6 +11,7 @@
 #include <mpi.h>
 
 #include "navier_stokes.hpp"
+#include "tailrace/hints.hpp"
 
 namespace tailrace::turbulence {
 
@@ -62,6 +63,8 @@ struct Case {
     std::int64_t every = 100;
     std::vector<std::string> fields{"u", "v", "w"};
     std::string precision = "same";
+    std::string strategy = "auto";
+    std::vector<std::string> hints;
     std::int64_t writers = 0, stripe_bytes = 1 << 20, buffered_files = 2;
   } output;
   struct {
@@ -107,6 +110,9 @@ Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::stri
 
 /// The whole case as TOML, every key with its help; `parse_case` gives the same case back. Local.
 std::string format_case(const Case& values);
+
+/// `output.hints` as hints. Throws `Errc::invalid_input` for one that is not NAME=VALUE. Local.
+Hints file_hints(const Case& values);
 
 /// The solver's options of `values` for this number of ranks. Throws `Errc::invalid_input`. Local.
 NavierStokesOptions solver_options(const Case& values, int num_ranks);

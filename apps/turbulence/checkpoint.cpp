@@ -58,6 +58,8 @@ Attributes attributes_of(const NavierStokes<Real>& flow, const RunState& state) 
 OutputOptions checkpoint_options(const Case& values) {
   OutputOptions options;
   options.mode = OutputMode::synchronous;
+  options.strategy = values.output.strategy;
+  options.hints = file_hints(values);
   options.writers = static_cast<int>(values.output.writers);
   options.stripe_bytes = values.output.stripe_bytes;
   return options;
@@ -145,7 +147,9 @@ void CheckpointWriter<Real>::write(NavierStokes<Real>& flow, const RunState& sta
 template <class Real>
 void CheckpointWriter<Real>::remove(const std::string& path) const {
   std::error_code ignored;  // a checkpoint that somebody moved away is not missed
-  if (rank_ == 0) std::filesystem::remove(path, ignored);
+  if (rank_ != 0) return;
+  std::filesystem::remove(path, ignored);
+  std::filesystem::remove_all(path + ".pieces", ignored);  // of output.strategy file_per_rank
 }
 
 template class CheckpointWriter<float>;

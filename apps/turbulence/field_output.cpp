@@ -45,6 +45,8 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
 OutputOptions options_of(const Case& values, Trace* trace) {
   OutputOptions options;
   options.mode = values.output.mode == "hidden" ? OutputMode::hidden : OutputMode::synchronous;
+  options.strategy = values.output.strategy;
+  options.hints = file_hints(values);
   options.writers = static_cast<int>(values.output.writers);
   options.stripe_bytes = values.output.stripe_bytes;
   options.buffered_files = static_cast<int>(values.output.buffered_files);
