@@ -37,12 +37,15 @@ class BackEnd {
   virtual void write(std::span<const Segment> segments, const std::byte* memory, bool sieve) = 0;
   virtual void read(std::span<const Segment> segments, std::byte* memory, bool sieve) = 0;
 
-  /// Begins a `write` without sieving that may go on in the background until `finish`; `memory`
-  /// stays unchanged until then. By default it writes at once.
+  /// Begins a `write` without sieving that may go on in the background until it is finished;
+  /// `memory` stays unchanged until then. By default it writes at once.
   virtual void start_write(std::span<const Segment> segments, const std::byte* memory) {
     write(segments, memory, false);
   }
-  virtual void finish() {}
+  void finish() { finish_all_but(0); }
+  /// Waits until at most `writes` of the latest `start_write`s are still under way. A failure of
+  /// any write so far is thrown here, once.
+  virtual void finish_all_but(int /*writes*/) {}
   /// True if `start_write` returns before the data is out.
   virtual bool background() const { return false; }
 

@@ -61,7 +61,7 @@ File::State::State(FilePool& pool, std::string path, FileAccess access, const Hi
       path_(std::move(path)),
       access_(access),
       trace_(trace) {
-  back_end_ = &file::choose_back_end(settings);
+  back_end_ = &file::choose_back_end(settings, access_);
   if (access_ == FileAccess::read) {
     int pieces = 0;
     run_agreed(comm_.raw(), [&] {

@@ -39,9 +39,9 @@ std::string set_stripes(const std::string& path, std::ptrdiff_t stripe_bytes, in
 struct Settings {
   std::string strategy = "auto";
   std::string back_end = "auto";
-  int cb_nodes = 0;           ///< 0 = choose
-  std::vector<int> cb_ranks;  ///< the writers themselves; empty = as cb_nodes says
-  std::ptrdiff_t cb_buffer_size = 0;
+  int cb_nodes = 0;                   ///< 0 = choose
+  std::vector<int> cb_ranks;          ///< the writers themselves; empty = as cb_nodes says
+  std::ptrdiff_t cb_buffer_size = 0;  ///< 0 = choose
   Alignment cb_align = Alignment::stripe;
   std::string cb_exchange = "auto";  ///< "auto", "node" (shared memory) or "messages"
   int group_size = 0;                ///< ranks of a group of `grouped`; 0 = the ranks of a node

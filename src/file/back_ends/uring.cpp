@@ -8,7 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <deque>
+#include <list>
 #include <vector>
 
 #include <liburing.h>
@@ -38,7 +38,8 @@ class Ring {
   io_uring ring_{};
 };
 
-/// Segments still to be cut into requests. They are copied, as the caller's list may go.
+/// One call: segments still to be cut into requests, and the requests under way. The segments are
+/// copied, as the caller's list may go.
 struct Job {
   Job(std::span<const Segment> list, const std::byte* memory, const CallLimits& limits,
       bool is_write)
@@ -46,12 +47,14 @@ struct Job {
   std::vector<Segment> segments;
   Calls calls;
   bool writing;
+  bool all_cut = false;
+  int in_flight = 0;
 };
 
 struct Request {
   Call call;
   std::vector<iovec> pieces;
-  bool writing = false;
+  Job* job = nullptr;  // while busy
   bool busy = false;
 };
 
@@ -92,7 +95,7 @@ class Uring final : public BackEnd {
   void start_write(std::span<const Segment> segments, const std::byte* memory) override {
     start(segments, memory, true);
   }
-  void finish() override;
+  void finish_all_but(int writes) override;
   bool background() const override { return true; }
 
   std::ptrdiff_t size() override { return file_.size(); }
@@ -123,9 +126,10 @@ class Uring final : public BackEnd {
   void wait_for_one();
   void abandon(int error);
   void drain() noexcept;
+  void drop_done_jobs();
   void note(std::exception_ptr failure) {
     if (!failure_) failure_ = std::move(failure);
-    jobs_.clear();
+    for (auto& job : jobs_) job.all_cut = true;
   }
 
   Descriptor file_;
@@ -133,7 +137,7 @@ class Uring final : public BackEnd {
   Sieve sieve_;
   std::vector<Request> requests_;
   Ring ring_;
-  std::deque<Job> jobs_;
+  std::list<Job> jobs_;  // requests point at them
   int in_flight_ = 0;
   std::exception_ptr failure_;
 };
@@ -141,11 +145,11 @@ class Uring final : public BackEnd {
 void Uring::submit(Request& request) {
   try {
     const int fd =
-        request.writing ? file_.for_writing(request.call) : file_.for_reading(request.call);
+        request.job->writing ? file_.for_writing(request.call) : file_.for_reading(request.call);
     auto* entry = io_uring_get_sqe(ring_.get());
     const auto pieces = static_cast<unsigned>(request.call.pieces.size());
     const auto offset = static_cast<std::uint64_t>(request.call.offset);
-    if (request.writing) {
+    if (request.job->writing) {
       io_uring_prep_writev(entry, fd, request.call.pieces.data(), pieces, offset);
       ++file_.statistics().writes;
     } else {
@@ -155,6 +159,7 @@ void Uring::submit(Request& request) {
     io_uring_sqe_set_data(entry, &request);
     request.busy = true;
     ++in_flight_;
+    ++request.job->in_flight;
   } catch (...) {
     request.busy = false;
     note(std::current_exception());
@@ -163,35 +168,42 @@ void Uring::submit(Request& request) {
 
 // Fills the free requests from the jobs, in order, and hands them to the kernel in one call.
 void Uring::submit_all() {
+  auto job = jobs_.begin();
   for (auto& request : requests_) {
-    while (!request.busy && !jobs_.empty()) {
-      auto& job = jobs_.front();
-      if (!job.calls.next(request.call)) {
-        jobs_.pop_front();
+    while (!request.busy && job != jobs_.end()) {
+      if (job->all_cut || !job->calls.next(request.call)) {
+        job->all_cut = true;
+        ++job;
         continue;
       }
       request.pieces.assign(request.call.pieces.begin(), request.call.pieces.end());
       request.call.pieces = request.pieces;
-      request.writing = job.writing;
+      request.job = &*job;
       submit(request);
     }
   }
   io_uring_submit(ring_.get());
 }
 
+void Uring::drop_done_jobs() {
+  std::erase_if(jobs_, [](const Job& job) { return job.all_cut && job.in_flight == 0; });
+}
+
 void Uring::complete(Request& request, int result) {
   request.busy = false;
   --in_flight_;
+  --request.job->in_flight;
   auto& call = request.call;
   if (result == -EINVAL && call.direct) {
     file_.refuse_direct();
   } else if (result < 0 && result != -EINTR && result != -EAGAIN) {
-    fail_io(request.writing ? "write" : "read", file_.path(), -result);
+    fail_io(request.job->writing ? "write" : "read", file_.path(), -result);
   } else if (result == 0) {
-    if (!request.writing) file_.fail_end(call.offset + call.bytes);
+    if (!request.job->writing) file_.fail_end(call.offset + call.bytes);
     fail_io("write", file_.path(), ENOSPC);
   } else if (result > 0) {
-    auto& sum = request.writing ? file_.statistics().bytes_written : file_.statistics().bytes_read;
+    auto& sum =
+        request.job->writing ? file_.statistics().bytes_written : file_.statistics().bytes_read;
     sum += result;
     consume(call, result);
     call.direct = false;
@@ -221,6 +233,7 @@ void Uring::wait_for_one() {
 void Uring::abandon(int error) {
   for (auto& request : requests_) request.busy = false;
   in_flight_ = 0;
+  for (auto& job : jobs_) job.in_flight = 0;
   try {
     fail_io("hand requests to io_uring for", file_.path(), error);
   } catch (...) {
@@ -228,17 +241,20 @@ void Uring::abandon(int error) {
   }
 }
 
-void Uring::finish() {
+void Uring::finish_all_but(int writes) {
   const AddTime time(file_.statistics().io_s);
-  while (in_flight_ > 0 || !jobs_.empty()) {
+  submit_all();
+  drop_done_jobs();
+  while (std::ssize(jobs_) > writes && in_flight_ > 0) {
+    wait_for_one();
     submit_all();
-    if (in_flight_ > 0) wait_for_one();
+    drop_done_jobs();
   }
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }
 
 void Uring::drain() noexcept {
-  jobs_.clear();
+  for (auto& job : jobs_) job.all_cut = true;
   while (in_flight_ > 0) wait_for_one();
 }
 

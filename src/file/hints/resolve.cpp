@@ -123,7 +123,7 @@ void fill_fields(Settings& settings, const std::map<std::string, std::string>& v
   settings.back_end = values.at("back_end");
   settings.cb_nodes = small("cb_nodes");
   if (values.contains("cb_ranks")) settings.cb_ranks = parse_ranks(values.at("cb_ranks"));
-  settings.cb_buffer_size = number("cb_buffer_size");
+  if (values.contains("cb_buffer_size")) settings.cb_buffer_size = number("cb_buffer_size");
   settings.cb_align = static_cast<Alignment>(small("cb_align"));
   settings.cb_exchange = values.at("cb_exchange");
   settings.group_size = small("group_size");

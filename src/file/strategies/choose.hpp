@@ -13,7 +13,7 @@ namespace tailrace::file {
 const StrategyEntry& find_strategy(std::string_view name, const BackEndEntry& back_end);
 
 /// The back end that hint `back_end` names, or the one that `auto` stands for. Local.
-const BackEndEntry& choose_back_end(Settings& settings);
+const BackEndEntry& choose_back_end(Settings& settings, FileAccess access);
 
 /// What `auto` stands for: by the file system, and by how small the ranks' pieces are. The same
 /// on all ranks, with the reason noted in `settings`. Collective, blocking.

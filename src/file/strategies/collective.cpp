@@ -12,9 +12,10 @@
 namespace tailrace::file {
 namespace {
 
-// More streams to one disk are not faster. On a network file system a second writer of the same
-// node shares its client, and on another node makes both give up buffering.
-constexpr int writers_per_node = 4;
+// A file in memory takes one write at a time: more writers only wait for each other. A local disk
+// takes a few at once. On a network file system a second writer of the same node shares its client,
+// and clients that write one file together give up buffering.
+int writers_per_node(FileSystem::Kind kind) { return kind == FileSystem::Kind::local ? 2 : 1; }
 
 std::vector<int> choose_writers(const StrategyRequest& request) {
   auto& settings = request.settings;
@@ -34,19 +35,20 @@ std::vector<int> choose_writers(const StrategyRequest& request) {
     }
     return writers;
   }
-  const bool network = settings.file_system.kind == FileSystem::Kind::network;
-  const auto& writers = request.pool.spread_over_nodes(network ? 1 : writers_per_node);
-  settings.choose("cb_nodes", std::to_string(writers.size()),
-                  network ? fmt::format("one rank of each node on {}", settings.file_system.name)
-                          : fmt::format("up to {} ranks of each node on {}", writers_per_node,
-                                        settings.file_system.name));
+  const int per_node = writers_per_node(settings.file_system.kind);
+  const auto& writers = request.pool.spread_over_nodes(per_node);
+  settings.choose(
+      "cb_nodes", std::to_string(writers.size()),
+      per_node == 1
+          ? fmt::format("one rank of each node on {}", settings.file_system.name)
+          : fmt::format("up to {} ranks of each node on {}", per_node, settings.file_system.name));
   return writers;
 }
 
 }  // namespace
 
 std::unique_ptr<Strategy> make_collective(const StrategyRequest& request) {
-  const auto shape = two_phase_shape(request.settings, choose_writers(request));
+  const auto shape = two_phase_shape(request, choose_writers(request));
   return std::make_unique<TwoPhaseStrategy>(request, request.pool.two_phase(shape));
 }
 

@@ -20,7 +20,7 @@ std::unique_ptr<Strategy> make_grouped(const StrategyRequest& request) {
     settings.choose("group_size", std::to_string(request.pool.node().num_ranks()),
                     "the ranks of a node");
   }
-  auto shape = two_phase_shape(settings, roots);
+  auto shape = two_phase_shape(request, roots);
   shape.group_size = settings.group_size > 0 ? settings.group_size : TwoPhaseShape::node_ranks;
   shape.alignment = Alignment::even;  // a group has one writer: nothing to share out
   return std::make_unique<TwoPhaseStrategy>(request, request.pool.two_phase(shape));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One message a rank, writer and round. Sends are synchronous ones (MPI_Issend), so that no rank
-// gets more than two rounds ahead of a writer and nothing piles up in unexpected messages.
+// gets more than `num_slots` rounds ahead of a writer and nothing piles up in unexpected messages.
 #include <array>
 #include <cstring>
 #include <vector>
@@ -49,16 +49,17 @@ class MessageTransport : public Transport {
         writers_(setting.writers.begin(), setting.writers.end()),
         buffer_bytes_(setting.buffer_bytes) {
     for (const int writer : writers_) is_writer_ = is_writer_ || writer == comm_.rank();
-    if (is_writer_) slots_ = Buffer(2 * buffer_bytes_ + page_bytes);
+    if (is_writer_) slots_ = Buffer(num_slots * buffer_bytes_ + page_bytes);
   }
 
   std::byte* slot(std::uint32_t sequence) const override {
-    return page_aligned(slots_.data()) + static_cast<std::ptrdiff_t>(sequence % 2) * buffer_bytes_;
+    return page_aligned(slots_.data()) +
+           static_cast<std::ptrdiff_t>(sequence % num_slots) * buffer_bytes_;
   }
 
   void send(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence,
             const std::byte* data) override {
-    Side& side = sides_[sequence % 2];
+    Side& side = sides_[sequence % num_slots];
     complete(side.requests);
     if (is_writer_) post_receives(plan, round, sequence);
     make_room(side.memory, plan.largest_round_bytes());
@@ -95,10 +96,12 @@ class MessageTransport : public Transport {
   }
   void release(std::uint32_t) override {}
 
-  void wait_free(std::uint32_t sequence) override { complete(sides_[sequence % 2].requests); }
+  void wait_free(std::uint32_t sequence) override {
+    complete(sides_[sequence % num_slots].requests);
+  }
 
   void publish(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence) override {
-    Side& side = sides_[sequence % 2];
+    Side& side = sides_[sequence % num_slots];
     std::ptrdiff_t needed = 0;
     for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
       const auto slices = plan.remote(rank, round);
@@ -217,7 +220,7 @@ class MessageTransport : public Transport {
   std::ptrdiff_t buffer_bytes_;
   bool is_writer_ = false;
   Buffer slots_;
-  std::array<Side, 2> sides_;
+  std::array<Side, num_slots> sides_;
   Buffer received_;
   std::vector<MPI_Request> receives_;
 };

@@ -27,7 +27,7 @@ class NodeTransport : public Transport {
         buffer_bytes_(setting.buffer_bytes) {
     bool is_writer = false;
     for (const int writer : writers_) is_writer = is_writer || writer == comm_.rank();
-    const auto slots = is_writer ? 2 * buffer_bytes_ + page_bytes : 0;
+    const auto slots = is_writer ? num_slots * buffer_bytes_ + page_bytes : 0;
     window_ = NodeWindow(comm_, static_cast<std::ptrdiff_t>(sizeof(Flags)) + slots);
     // Page-aligned in memory; where that is in the segment, only its owner can tell.
     const auto after_flags = reinterpret_cast<std::uintptr_t>(window_.own()) + sizeof(Flags);
@@ -45,7 +45,7 @@ class NodeTransport : public Transport {
     int waited_for = -1;
     for (const auto& slice : plan.slices(round)) {
       const int writer = writers_[static_cast<std::size_t>(slice.writer)];
-      if (slice.writer != waited_for) wait(flags(writer).served, sequence - 2);
+      if (slice.writer != waited_for) wait(flags(writer).served, sequence - num_slots);
       waited_for = slice.writer;
       std::memcpy(slot_of(writer, sequence) + slice.buffer_offset, data + slice.memory_offset,
                   static_cast<std::size_t>(slice.bytes));
@@ -57,7 +57,7 @@ class NodeTransport : public Transport {
   }
   void release(std::uint32_t sequence) override { flags(comm_.rank()).served.publish(sequence); }
 
-  void wait_free(std::uint32_t sequence) override { wait_for_all(sequence - 2); }
+  void wait_free(std::uint32_t sequence) override { wait_for_all(sequence - num_slots); }
   void publish(const TwoPhasePlan&, std::ptrdiff_t, std::uint32_t sequence) override {
     release(sequence);
   }
@@ -79,7 +79,7 @@ class NodeTransport : public Transport {
   Flags& flags(int rank) const { return *reinterpret_cast<Flags*>(window_.segment(rank)); }
   std::byte* slot_of(int rank, std::uint32_t sequence) const {
     return window_.segment(rank) + slot_starts_[static_cast<std::size_t>(rank)] +
-           static_cast<std::ptrdiff_t>(sequence % 2) * buffer_bytes_;
+           static_cast<std::ptrdiff_t>(sequence % num_slots) * buffer_bytes_;
   }
   void wait(SequenceFlag& flag, std::uint32_t value) const {
     wait_and_progress(flag, value, comm_.raw());

@@ -6,7 +6,7 @@
 namespace tailrace::file {
 
 std::unique_ptr<Strategy> make_spokesperson(const StrategyRequest& request) {
-  auto shape = two_phase_shape(request.settings, {0});
+  auto shape = two_phase_shape(request, {0});
   shape.alignment = Alignment::even;
   return std::make_unique<TwoPhaseStrategy>(request, request.pool.two_phase(shape));
 }

@@ -11,10 +11,15 @@
 
 namespace tailrace::file {
 
-/// How data gets from the ranks to the writers' buffers and back. Each writer has two slots; round
-/// number `sequence` (counted over all calls, alike on all ranks) uses slot `sequence % 2`.
+/// How data gets from the ranks to the writers' buffers and back. Each writer has
+/// `num_slots` slots; round number `sequence` (counted over all calls, alike on all ranks) uses
+/// slot `sequence % num_slots`.
 class Transport {
  public:
+  /// A power of 2, so that it divides the range of `sequence`. One slot is filled while others are
+  /// on their way to the disk.
+  static constexpr std::uint32_t num_slots = 4;
+
   virtual ~Transport() = default;
   /// This writer's slot for `sequence`.
   virtual std::byte* slot(std::uint32_t sequence) const = 0;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <deque>
 #include <limits>
 
 namespace tailrace::file {
@@ -108,19 +109,29 @@ const TwoPhasePlan& TwoPhase::plan_for(const FilePart& part, Direction direction
 std::optional<Error> TwoPhase::write(const FilePart& part, const std::byte* data, BackEnd* file) {
   const auto& plan = plan_for(part, Direction::write);
   std::optional<Error> failure;
+  // One slot is being filled, one is free to be, the others are on their way to the disk.
+  constexpr auto max_in_flight = Transport::num_slots - 2;
+  std::deque<std::uint32_t> in_flight;
   for (const auto round : plan.rounds()) {
     const auto sequence = ++sequence_;
     transport_->send(plan, round, sequence, data);
     if (!is_writer()) continue;
-    const bool active = plan.active(own_writer_, round);
-    if (active) transport_->wait_filled(plan, round, sequence);
-    if (file != nullptr) try_io(failure, [&] { file->finish(); });
-    transport_->release(sequence - 1);
-    if (active && file != nullptr && !failure) {
-      try_io(failure,
-             [&] { file->start_write(plan.transfers(round), transport_->slot(sequence)); });
+    if (plan.active(own_writer_, round)) {
+      transport_->wait_filled(plan, round, sequence);
+      if (file != nullptr && !failure) {
+        try_io(failure,
+               [&] { file->start_write(plan.transfers(round), transport_->slot(sequence)); });
+        if (file->background()) in_flight.push_back(sequence);
+      }
     }
-    if (file == nullptr || !file->background()) transport_->release(sequence);
+    // After a failure nothing is written any more, but the others still fill the slots.
+    while (!in_flight.empty() && (failure || sequence - in_flight.front() >= max_in_flight)) {
+      in_flight.pop_front();
+    }
+    if (file != nullptr) {
+      try_io(failure, [&] { file->finish_all_but(static_cast<int>(in_flight.size())); });
+    }
+    transport_->release(in_flight.empty() ? sequence : in_flight.front() - 1);
   }
   if (is_writer() && file != nullptr) try_io(failure, [&] { file->finish(); });
   if (is_writer()) transport_->release(sequence_);

@@ -29,7 +29,7 @@ class TwoPhaseStrategy : public Strategy {
   std::optional<Error> open_failure_;  // on this rank, told at the next call
 };
 
-/// The stripe, buffer and movement of `settings` for these writers; notes what it chose.
-TwoPhaseShape two_phase_shape(Settings& settings, std::vector<int> writers);
+/// The stripe, buffer and movement for these writers, as the settings say; notes what it chose.
+TwoPhaseShape two_phase_shape(const StrategyRequest& request, std::vector<int> writers);
 
 }  // namespace tailrace::file

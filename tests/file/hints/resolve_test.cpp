@@ -70,7 +70,7 @@ TEST_F(Resolve, DefaultsFillEveryField) {
   EXPECT_EQ(settings.strategy, "auto");
   EXPECT_EQ(settings.back_end, "auto");
   EXPECT_EQ(settings.cb_nodes, 0);
-  EXPECT_EQ(settings.cb_buffer_size, 4 << 20);
+  EXPECT_EQ(settings.cb_buffer_size, 0);
   EXPECT_EQ(settings.cb_align, Alignment::stripe);
   EXPECT_EQ(settings.cb_exchange, "auto");
   EXPECT_EQ(settings.group_size, 0);
