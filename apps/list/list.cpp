@@ -42,8 +42,8 @@ std::string quoted(std::string_view text) {
 Table file_table(std::string_view title, std::span<const tailrace::FileMethodInfo> methods) {
   Table table{title, {}};
   for (const auto& method : methods) {
-    table.entries.push_back(
-        {method.name, method.summary, method.available ? std::string(method.applies) : "not in this build"});
+    table.entries.push_back({method.name, method.summary,
+                             method.available ? std::string(method.applies) : "not in this build"});
   }
   return table;
 }
@@ -51,10 +51,10 @@ Table file_table(std::string_view title, std::span<const tailrace::FileMethodInf
 Table hints_table() {
   Table table{"Hints of a file (Hints, TAILRACE_HINTS), allowed values and default", {}};
   for (const auto& hint : tailrace::hint_table()) {
-    table.entries.push_back(
-        {hint.name, hint.summary,
-         hint.default_value.empty() ? std::string(hint.allowed)
-                                    : fmt::format("{}; {}", hint.allowed, hint.default_value)});
+    table.entries.push_back({hint.name, hint.summary,
+                             hint.default_value.empty()
+                                 ? std::string(hint.allowed)
+                                 : fmt::format("{}; {}", hint.allowed, hint.default_value)});
   }
   return table;
 }

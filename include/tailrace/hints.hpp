@@ -41,7 +41,8 @@ std::span<const HintInfo> hint_table();
 struct HintValue {
   std::string name;
   std::string value;
-  std::string source;  ///< "default", "program", "TAILRACE_HINTS *.h5", "file system", "chosen: ..."
+  std::string
+      source;  ///< "default", "program", "TAILRACE_HINTS *.h5", "file system", "chosen: ..."
 };
 
 }  // namespace tailrace

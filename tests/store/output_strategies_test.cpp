@@ -194,7 +194,7 @@ TEST_F(StrategiesTest, WrongHintsAreRefusedOnAllRanks) {
     return std::string("accepted");
   };
   EXPECT_NE(
-      refusal(options({"colective", {}}, OutputMode::hidden)).find("spokesperson, collective"),
+      refusal(options({"collectively", {}}, OutputMode::hidden)).find("spokesperson, collective"),
       std::string::npos);
   const Hints tiny{{"cb_align", "2"}, {"striping_unit", "512"}};
   EXPECT_NE(refusal(options({"collective", tiny}, OutputMode::hidden)).find("4096"),
