@@ -49,6 +49,7 @@ struct Job {
   bool writing;
   bool all_cut = false;
   int in_flight = 0;
+  std::int64_t number = 0;  // calls are counted, as they may end in any order
 };
 
 struct Request {
@@ -111,7 +112,7 @@ class Uring final : public BackEnd {
  private:
   void start(std::span<const Segment> segments, const std::byte* memory, bool writing) {
     const AddTime time(file_.statistics().io_s);
-    jobs_.emplace_back(segments, memory, limits(writing), writing);
+    jobs_.emplace_back(segments, memory, limits(writing), writing).number = ++num_jobs_;
     submit_all();
   }
   CallLimits limits(bool writing) const {
@@ -137,7 +138,8 @@ class Uring final : public BackEnd {
   Sieve sieve_;
   std::vector<Request> requests_;
   Ring ring_;
-  std::list<Job> jobs_;  // requests point at them
+  std::list<Job> jobs_;  // by number; requests point at them
+  std::int64_t num_jobs_ = 0;
   int in_flight_ = 0;
   std::exception_ptr failure_;
 };
@@ -245,7 +247,7 @@ void Uring::finish_all_but(int writes) {
   const AddTime time(file_.statistics().io_s);
   submit_all();
   drop_done_jobs();
-  while (std::ssize(jobs_) > writes && in_flight_ > 0) {
+  while (!jobs_.empty() && jobs_.front().number <= num_jobs_ - writes && in_flight_ > 0) {
     wait_for_one();
     submit_all();
     drop_done_jobs();
