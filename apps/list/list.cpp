@@ -8,12 +8,15 @@
 
 #include <fmt/format.h>
 
+#include "apps/json_text.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
 #include "tailrace/file.hpp"
 #include "tailrace/hints.hpp"
 
 namespace {
+
+using tailrace::apps::quoted;
 
 struct Entry {
   std::string_view name, summary;
@@ -24,19 +27,6 @@ struct Table {
   std::string_view title;
   std::vector<Entry> entries;
 };
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
 
 // Which of the file methods work in this build, or when they apply.
 Table file_table(std::string_view title, std::span<const tailrace::FileMethodInfo> methods) {

@@ -16,27 +16,17 @@
 #include <fmt/ranges.h>
 #include <mpi.h>
 
+#include "apps/json_text.hpp"
 #include "store/verify.hpp"
 #include "tailrace/comm.hpp"
 
 namespace {
 
+using tailrace::apps::quoted;
+
 using tailrace::store::Damage;
 using tailrace::store::VerifiedDataset;
 using tailrace::store::VerifiedFile;
-
-std::string quoted(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += c;
-    }
-  }
-  return out + '"';
-}
 
 std::string_view name_of(VerifiedDataset::Check check) {
   switch (check) {
