@@ -79,14 +79,7 @@ class CyclicDomainRule : public Layout::Rule {
                               "smaller, file_offset {} not negative",
                               item_bytes_, stripe_bytes_, file_offset_));
     }
-    const bool ascending =
-        std::ranges::adjacent_find(writers_, std::greater_equal{}) == writers_.end();
-    if (writers_.empty() || !ascending || writers_.front() < 0 || writers_.back() >= num_ranks) {
-      throw Error(
-          Errc::invalid_input,
-          fmt::format("cyclic_domains: writers [{}] must be ascending ranks below {}, at least one",
-                      fmt::join(writers_, ", "), num_ranks));
-    }
+    check_writers(writers_, "cyclic_domains");
   }
 
   /// The place of each stripe's first box in its writer's list.

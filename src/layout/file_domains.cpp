@@ -68,14 +68,7 @@ class FileDomainRule : public Layout::Rule {
                               "file_offset {} not negative",
                               item_bytes_, stripe_bytes_, file_offset_));
     }
-    const bool ascending =
-        std::ranges::adjacent_find(writers_, std::greater_equal{}) == writers_.end();
-    if (writers_.empty() || !ascending || writers_.front() < 0 || writers_.back() >= num_ranks) {
-      throw Error(
-          Errc::invalid_input,
-          fmt::format("file_domains: writers [{}] must be ascending ranks below {}, at least one",
-                      fmt::join(writers_, ", "), num_ranks));
-    }
+    check_writers(writers_, "file_domains");
   }
 
   std::ptrdiff_t num_writers() const { return static_cast<std::ptrdiff_t>(writers_.size()); }

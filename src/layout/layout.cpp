@@ -2,6 +2,7 @@
 #include "tailrace/layout.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -27,6 +28,15 @@ Layout::Rule::Rule(std::span<const std::ptrdiff_t> global_extents, int ranks,
                 fmt::format("{}: {} ranks given, at least 1 is needed", maker, ranks));
   }
   std::ranges::copy(global_extents, extents.begin());
+}
+
+void Layout::Rule::check_writers(std::span<const int> writers, std::string_view maker) const {
+  const bool ascending = std::ranges::adjacent_find(writers, std::greater_equal{}) == writers.end();
+  if (writers.empty() || !ascending || writers.front() < 0 || writers.back() >= num_ranks) {
+    throw Error(Errc::invalid_input,
+                fmt::format("{}: writers [{}] must be ascending ranks below {}, at least one",
+                            maker, fmt::join(writers, ", "), num_ranks));
+  }
 }
 
 Layout::Layout(std::shared_ptr<const Rule> rule) : rule_(std::move(rule)) {}

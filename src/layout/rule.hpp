@@ -24,6 +24,8 @@ struct Layout::Rule {
   virtual std::string describe() const = 0;
 
  protected:
+  /// Throws `Errc::invalid_input` unless `writers` are ascending ranks, at least one.
+  void check_writers(std::span<const int> writers, std::string_view maker) const;
   /// Checks and keeps the global extents: 1 to max_dims of them, none negative.
   Rule(std::span<const std::ptrdiff_t> global_extents, int ranks, std::string_view maker);
 };
