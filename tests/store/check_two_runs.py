@@ -15,7 +15,7 @@ from check_kill import descendants, kill
 
 def start(command: list[str], folder: pathlib.Path) -> subprocess.Popen:
     return subprocess.Popen(
-        [*command, "loop", str(folder), "one"],
+        [*command, "loop", str(folder)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,

@@ -28,25 +28,9 @@ class SteadyStateTest : public FolderTest {
 };
 
 TEST_F(SteadyStateTest, NothingOfTheSizeOfTheDataIsAllocatedAfterTheFirstFiles) {
-  for (const auto* strategy : {"collective", "shared_independent", "grouped", "file_per_rank"}) {
-    OutputOptions options;
-    options.mode = OutputMode::hidden;
-    options.strategy = strategy;
-    options.hints = {{"cb_align", "2"}, {"group_size", "2"}};
-    Output output(comm, options);
-    const auto file = path("a.h5");
-    for (int i = 0; i < 4; ++i) output.write(file, contents_);
-    output.finish();
-    counted_new::reset();
-    constexpr int files = 8;
-    for (int i = 0; i < files; ++i) output.write(file, contents_);
-    output.finish();
-    EXPECT_LT(counted_new::largest, 1024) << strategy << ", one allocation";
-    EXPECT_LT(counted_new::bytes, files * 16384) << strategy << ", in all";
-  }
-  for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
-    OutputOptions options;
-    options.mode = mode;
+  const auto check = [&](const OutputOptions& options) {
+    SCOPED_TRACE(options.strategy +
+                 (options.mode == OutputMode::hidden ? ", hidden" : ", synchronous"));
     Output output(comm, options);
     const auto file = path("a.h5");
     for (int i = 0; i < 4; ++i) output.write(file, contents_);
@@ -58,6 +42,16 @@ TEST_F(SteadyStateTest, NothingOfTheSizeOfTheDataIsAllocatedAfterTheFirstFiles) 
     // Names, boxes and the like; the data of a file is 4.6 MB.
     EXPECT_LT(counted_new::largest, 1024) << "one allocation";
     EXPECT_LT(counted_new::bytes, files * 16384) << "in all";
+  };
+  OutputOptions options;
+  for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+    options.mode = mode;
+    check(options);
+  }
+  options.hints = {{"cb_align", "2"}, {"group_size", "2"}};
+  for (const auto* strategy : {"collective", "shared_independent", "grouped", "file_per_rank"}) {
+    options.strategy = strategy;
+    check(options);
   }
 }
 

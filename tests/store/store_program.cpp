@@ -98,7 +98,7 @@ void write_one(const Comm& comm, const std::string& file, int count, char** hint
   }
 }
 
-void write_until_killed(const Comm& comm, const std::string& folder, bool one_name) {
+void write_until_killed(const Comm& comm, const std::string& folder) {
   const std::vector<std::ptrdiff_t> extents{40, 100, 100};
   const auto layout = slabs(extents, 1, comm.num_ranks());
   const auto memory = Memory::dense(layout.boxes(comm.rank()));
@@ -109,7 +109,6 @@ void write_until_killed(const Comm& comm, const std::string& folder, bool one_na
     contents.attributes = {{"salt", std::int64_t{step}}};
     contents.variables = {{"u", ItemType::float64, {"z", "y", "x"}, &layout, memory, u.data(), {}}};
     output.write(folder + "/checkpoint.h5", contents);
-    if (!one_name) output.write(folder + "/fields_" + std::to_string(step % 50) + ".h5", contents);
     if (step == 0 && comm.rank() == 0) std::puts("begun");
     if (step == 0) std::fflush(stdout);
   }
@@ -137,12 +136,12 @@ int run(int argc, char** argv) {
   } else if (command == "one") {
     write_one(comm, argv[2], argc - 3, argv + 3);
   } else if (command == "loop") {
-    write_until_killed(comm, argv[2], argc > 3);
+    write_until_killed(comm, argv[2]);
   } else if (command == "check") {
     return check_files(comm, argc - 2, argv + 2);
   } else {
     std::fputs(
-        "usage: store_program write FOLDER | one FILE HINT... | loop FOLDER [one] | check "
+        "usage: store_program write FOLDER | one FILE HINT... | loop FOLDER | check "
         "FILE...\n",
         stderr);
     return 2;
