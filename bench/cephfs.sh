@@ -3,6 +3,8 @@
 # A CephFS on one machine, to try stripes, clients and faults of a parallel file system.
 #   cephfs.sh up FOLDER [TARGETS] [TARGET_BYTES]   starts it (30-60 s), mounted at FOLDER/mnt
 #   cephfs.sh client FOLDER MOUNT                  mounts it once more, by a client of its own
+#   cephfs.sh rank FOLDER COMMAND...               runs COMMAND as an MPI rank with a client of its own:
+#       the first half of the ranks sees FOLDER/mnt, the others FOLDER/mnt1, both as FOLDER/pfs
 #   cephfs.sh down FOLDER                          unmounts, stops and removes all of it
 # One monitor, manager and metadata server, and TARGETS (4) storage targets (OSDs) on sparse files of
 # TARGET_BYTES (4 GiB) in FOLDER, all on 127.0.0.1 without authentication: for tests alone. A target takes
@@ -142,6 +144,7 @@ down() { # FOLDER
   done
   findmnt -n -l -t fuse.ceph-fuse -o TARGET | grep -q "^$folder/" \
     && fail "still mounted below $folder: nothing is removed"
+  rmdir "$folder/pfs" 2> /dev/null
   rm -rf "$folder"/{run,log,mon.a,mds.a,mgr.x,keyring,monmap,ceph.conf} "$folder"/osd[0-9]*
   rmdir "$folder"/mnt* "$folder" 2> /dev/null
   say "$folder: stopped and removed"
@@ -168,7 +171,22 @@ up() { # FOLDER TARGETS TARGET_BYTES
   say "$folder: $targets targets"
 }
 
-[ $# -ge 2 ] || fail "usage: $0 up FOLDER [TARGETS] [TARGET_BYTES] | client FOLDER MOUNT | down FOLDER"
+rank() { # FOLDER COMMAND...
+  local folder=$1 mount=$1/mnt number size
+  shift
+  [ $# -ge 1 ] || fail "rank: COMMAND is missing"
+  number=${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-}}
+  size=${OMPI_COMM_WORLD_SIZE:-${PMI_SIZE:-}}
+  [ -n "$number" ] && [ -n "$size" ] || fail "rank: not started by mpirun"
+  [ "$number" -ge $((size / 2)) ] && mount=$folder/mnt1
+  mountpoint -q "$mount" || fail "$mount is not mounted (cephfs.sh client $folder $mount)"
+  mkdir -p "$folder/pfs"
+  # shellcheck disable=SC2016
+  exec unshare -m bash -c 'mount --make-rprivate / && mount --bind "$0" "$1" && shift && exec "$@"' \
+    "$mount" "$folder/pfs" "$@"
+}
+
+[ $# -ge 2 ] || fail "usage: $0 up FOLDER [TARGETS] [TARGET_BYTES] | client FOLDER MOUNT | rank FOLDER COMMAND... | down FOLDER"
 action=$1
 folder=$(realpath -m "$2")
 export CEPH_CONF=$folder/ceph.conf
@@ -176,6 +194,7 @@ export CEPH_CONF=$folder/ceph.conf
 case $action in
   up) up "$folder" "${3:-4}" "${4:-4294967296}" ;;
   client) client "$folder" "$(realpath -m "${3:?MOUNT is missing}")" ;;
+  rank) shift 2 && rank "$folder" "$@" ;;
   down) down "$folder" ;;
   *) fail "unknown action $action" ;;
 esac
