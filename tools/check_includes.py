@@ -43,6 +43,9 @@ PUBLIC = {
     "hints": "file",
     "log": "core",
     "output": "store",
+    "session": "server",
+    "stage": "server",
+    "stream": "server",
     "trace": "trace",
 }
 

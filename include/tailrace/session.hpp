@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/stream.hpp"
+
+namespace tailrace {
+
+struct SessionOptions {
+  /// Who writes: "none" (the compute ranks, inside `write`), "thread" (a background thread on each
+  /// node), "process" (a supervised process on each node), "N" or "N per node" (ranks of their own)
+  /// or "auto". The environment variable TAILRACE_SERVERS goes before it.
+  std::string servers = "auto";
+  /// Ranks that serve: "spread" over the nodes, or "own_nodes" (the last ones).
+  std::string placement = "spread";
+  /// A name of `transport_table()` or "auto". TAILRACE_TRANSPORT goes before it.
+  std::string transport = "auto";
+  /// Staging memory of all compute ranks of a node together, allocated once.
+  std::ptrdiff_t memory_bytes = std::ptrdiff_t{1} << 30;
+  int senders_at_once = 4;               ///< of a server (transport "credit")
+  std::ptrdiff_t chunk_bytes = 4 << 20;  ///< of a message
+  /// How the compute side of "credit" and "push" gets on: "calls" of `progress`, or "thread" (a
+  /// helper thread; needs MPI_THREAD_MULTIPLE).
+  std::string progress = "calls";
+  int threads = 1;           ///< of a server, for products and compression
+  double watchdog_s = 120;   ///< no sign of life from the other side for so long is an error
+  std::string folder = ".";  ///< where output will go; "auto" measures there
+  Trace* trace = nullptr;    ///< not owned
+};
+
+/// The ranks of a program, split into those that compute and those that serve output.
+///
+///     tailrace::Session session(MPI_COMM_WORLD, {.servers = "1 per node"});
+///     if (!session.computes()) return session.serve();
+///     solve(session.compute(), session.open("fields", {}));
+///
+/// The same program runs unchanged with "none", "thread" or "process", where every rank computes.
+class Session {
+ public:
+  /// Collective over `world`, blocking. Throws `Errc::invalid_input` on all ranks for options out
+  /// of range, `Errc::io` if a server cannot be started.
+  explicit Session(MPI_Comm world, SessionOptions options = {});
+  /// `close`, but prints errors.
+  ~Session();
+  Session(Session&&) noexcept;
+
+  bool computes() const;
+  /// The ranks that compute. Only where `computes()`.
+  const Comm& compute() const;
+  /// Serves until all compute ranks have closed; returns 0, or 1 if output was lost. Only where not
+  /// `computes()`. Blocking.
+  int serve();
+  /// How many servers there are, of what kind, by which transport, and why. Local.
+  const std::string& describe() const;
+  int num_servers() const;               ///< 0: none
+  const std::string& transport() const;  ///< "" without servers
+
+  /// Opens an output. Names are distinct; the same calls in the same order on all compute ranks.
+  /// Throws `Errc::invalid_input` on all of them. Collective over the compute ranks, blocking.
+  Stream open(const std::string& name, StreamOptions options = {});
+  /// Finishes all streams and ends the servers. Throws like `Stream::finish`. Collective over the
+  /// compute ranks, blocking.
+  void close();
+
+  class State;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tailrace

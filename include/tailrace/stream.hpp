@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tailrace/output.hpp"
+
+namespace tailrace {
+
+/// What `Stream::write` does when the staging memory is full. Every rank does the same, and a step
+/// is written whole or not at all.
+enum class WhenFull {
+  wait,   ///< wait for room
+  drop,   ///< leave this step out
+  thin,   ///< leave this step out, and from now on take only every 2nd, 4th, ... step, until there
+          ///< is room again
+  lower,  ///< float64 becomes float32, which needs half the room; waits if that is not enough
+  spill   ///< put the step on node-local disk, from where it is moved on when there is room
+};
+
+/// What follows a failed file, or a failed stage of a product.
+enum class OnFailure {
+  stop,    ///< the next call throws the error on every rank
+  proceed  ///< the error is printed once and counted; the run and its output go on
+};
+
+/// Something that the servers make of the variables of a stream, in their idle time.
+struct Product {
+  std::string name;                    ///< in file names and messages
+  std::vector<std::string> variables;  ///< empty: all
+  /// What is done, in order: "NAME key=value ...", e.g. "coarsen factor=2", "convert type=float32".
+  /// `stage_table()` lists the names (docs/servers.md).
+  std::vector<std::string> stages;
+  /// Where the result goes; "{path}" is the path of the step without its suffix, "{name}" the
+  /// product's name. The suffix, or `format`, decides the kind of file.
+  std::string path = "{path}_{name}.h5";
+  std::string format = "auto";  ///< "hdf5", "zarr" or "auto" (by the suffix .h5, .nc or .zarr)
+  std::int64_t every = 1;       ///< only of each `every`-th step
+};
+
+struct StreamOptions {
+  int priority = 0;  ///< a stream of a higher one goes first where both have work
+  WhenFull when_full = WhenFull::wait;
+  /// Share of the run time that writes may cost, e.g. 0.02: a write waits for room only as long as
+  /// that allows, and then does what `when_full` says. 0: no budget. Not with `WhenFull::wait`.
+  double stall_budget = 0;
+  double wait_limit_s = 600;  ///< a wait that takes longer fails, naming what it waited for
+  std::string spill_folder;   ///< node-local, for `WhenFull::spill`; "": $TMPDIR or /tmp
+  OnFailure on_failure = OnFailure::stop;
+  std::string fallback_path;    ///< folder where files go after one could not be written; ""
+  std::string format = "auto";  ///< of the variables themselves, as in `Product`
+  bool variables = true;        ///< false: only the products are written
+  std::vector<Product> products;
+  OutputOptions output;  ///< hints, stripes, checksums; strategy and mode apply without servers
+};
+
+/// What became of a step.
+enum class WriteResult { staged, written, dropped, lowered, spilled };
+
+/// Counts and times of a stream so far. On this rank, unless said otherwise.
+struct StreamStatistics {
+  std::int64_t steps = 0;     ///< calls of `write`
+  std::int64_t complete = 0;  ///< steps known to be complete on disk
+  std::int64_t dropped = 0, thinned = 0, lowered = 0, spilled = 0, failed = 0;
+  std::ptrdiff_t bytes = 0;          ///< handed over by this rank
+  double run_s = 0;                  ///< since the stream was opened
+  double call_s = 0;                 ///< inside calls: the stall that the simulation saw
+  double agree_s = 0;                ///< of it, waiting for the other ranks of the call
+  double copy_s = 0;                 ///< of it, copying into staging memory
+  double room_s = 0;                 ///< of it, waiting for room
+  double end_s = 0;                  ///< of it, waiting in `finish`
+  double write_s = 0;                ///< servers: seconds spent writing, the busiest server's
+  std::ptrdiff_t written_bytes = 0;  ///< servers: of the complete steps, all servers
+  double slowest_s = 0;              ///< longest time from `write` until the step was safe on disk
+  std::int64_t slowest_step = -1;
+  /// Share of the writing time that the simulation did not see: 1 - (room_s + end_s) / write_s.
+  double hidden_fraction() const;
+};
+
+/// An output of the application: files of named arrays, one a step, which leave by the session's
+/// servers. Made by `Session::open`.
+class Stream {
+ public:
+  ~Stream();  ///< as `finish`, but prints errors
+  Stream(Stream&&) noexcept;
+
+  /// Hands over `contents`, to be written to `path`. When it returns, the caller's arrays may be
+  /// changed. Layouts may differ from call to call. Throws on all ranks the same error: one of
+  /// these arguments, or (`OnFailure::stop`) `Errc::io` of an earlier file, with errno, rank, path
+  /// and step; then nothing of `contents` has been taken, and the call may be repeated. Collective
+  /// over the compute ranks; blocking for the copy, and as `when_full` says.
+  WriteResult write(const std::string& path, const FileContents& contents);
+  /// Moves data on, where the transport needs help (`credit`, `push_*`). Cheap. Local.
+  void progress();
+  /// Waits until every file has its final name; throws like `write`. Collective, blocking.
+  void finish();
+  StreamStatistics statistics() const;
+  /// Path of the last file known on this rank to be complete, or "". Local.
+  const std::string& last_complete() const;
+
+  class State;
+  explicit Stream(std::shared_ptr<State> state);
+
+ private:
+  std::shared_ptr<State> state_;
+};
+
+}  // namespace tailrace

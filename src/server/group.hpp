@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+namespace tailrace::server {
+
+/// The servers among themselves: what stages need to work on a whole field. All calls are
+/// collective over the servers and blocking; the same order on all of them. A lone server needs no
+/// MPI.
+class Group {
+ public:
+  virtual ~Group() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  virtual void sum(std::span<double> values) = 0;
+  virtual void min(std::span<double> values) = 0;
+  virtual void max(std::span<double> values) = 0;
+  /// The bytes of all servers, in their order, on every server.
+  virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) = 0;
+  /// `outgoing[s]` goes to server s; returns what came from each.
+  virtual std::vector<std::vector<std::byte>> exchange(
+      const std::vector<std::vector<std::byte>>& outgoing) = 0;
+};
+
+}  // namespace tailrace::server

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/group.hpp"
+#include "server/step.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/stream.hpp"
+
+namespace tailrace::server {
+
+/// What stages may use.
+struct StageContext {
+  Group& group;
+  int threads = 1;             ///< that this server may use
+  const std::string& product;  ///< its name
+};
+
+/// One stage of a product, with its own state from step to step (averages over time).
+class Stage {
+ public:
+  virtual ~Stage() = default;
+  /// Changes `step` in place: replaces fields, adds memory that keeps their bytes alive, sets
+  /// encodings; a step without fields is not written. Bytes of incoming parts must not be changed.
+  /// Collective over the servers. Throws `Error` (on any server; the pipeline agrees on it).
+  virtual void run(Step& step, StageContext& context) = 0;
+};
+
+using StageSettings = std::vector<std::pair<std::string, std::string>>;
+
+/// A kind of stage: a line of `stage_table()`.
+struct StageEntry {
+  const char* name;
+  const char* settings;  ///< "factor=2", for lists and messages
+  const char* summary;
+  /// Throws `Errc::invalid_input` naming a wrong setting and what would be right. Local.
+  std::unique_ptr<Stage> (*make)(const StageSettings& settings);
+};
+std::span<const StageEntry> stage_table();
+/// "NAME key=value ..." made a stage. Throws `Errc::invalid_input` (unknown name: the nearest known
+/// one; unknown key: the known ones). Local.
+std::unique_ptr<Stage> make_stage(const std::string& text);
+
+/// The products of a stream on a server.
+class Pipeline {
+ public:
+  /// Throws `Errc::invalid_input` for a stage that cannot be. Local.
+  explicit Pipeline(std::vector<Product> products);
+  ~Pipeline();
+  Pipeline(Pipeline&&) noexcept;
+
+  struct Result {
+    Step step;
+    std::string format;
+  };
+  struct Failure {
+    std::string product;
+    Error error;  ///< names product, stage, path and step
+  };
+  /// Runs every product that is due for `input` and appends a step to write for each. A product
+  /// that fails (alike on all servers) is reported and does not disturb the others. Collective over
+  /// the servers.
+  void run(const Step& input, Group& group, int threads, std::vector<Result>& results,
+           std::vector<Failure>& failures);
+  bool empty() const;
+
+ private:
+  struct Line;
+  std::vector<Line> lines_;
+};
+
+}  // namespace tailrace::server

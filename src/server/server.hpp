@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+
+#include "server/group.hpp"
+#include "server/peers.hpp"
+#include "server/transport.hpp"
+
+namespace tailrace::server {
+
+struct ServerSettings {
+  int num_clients = 0;
+  int threads = 1;
+  double watchdog_s = 120;
+  /// Packets are released only when their step has ended, so that a restarted server finds them.
+  bool keep_until_ended = false;
+  Trace* trace = nullptr;
+};
+
+/// A server: takes packets, puts steps together, runs their products, has files written by a
+/// background thread of each stream, and tells the clients what became of them.
+class Server {
+ public:
+  Server(Receiver& receiver, Peers& peers, Group& group, ServerSettings settings);
+  ~Server();
+  /// Serves until all clients have left (or `stop` is called) and everything has been written.
+  /// Returns true if nothing was lost. Collective over the servers.
+  bool run();
+  /// Ends `run` after the steps that are whole: the clients are gone. Steps of which packets are
+  /// missing are given up. From any thread.
+  void stop();
+
+ private:
+  class State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace tailrace::server

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/step.hpp"
+#include "tailrace/output.hpp"
+
+namespace tailrace::server {
+
+/// How files are written, whatever their format.
+struct FileSettings {
+  OutputOptions output;  ///< hints, stripes, checksums, trace
+  int threads = 1;       ///< that `write` may use
+};
+
+/// One server's part of one file. Without MPI; each call may come from another thread, never two at
+/// once. Calls, in order: `needs` (all servers), `lay_out` (leader), `place` (all), `write` (all),
+/// then on the leader `commit` once all have written, or `discard` if one failed. Failures are
+/// `Error(Errc::io)` with errno, path and step. Nothing has the final name before `commit`, and
+/// `commit` returns when the file is safe on disk.
+class StepFile {
+ public:
+  virtual ~StepFile() = default;
+  /// What the leader must know about this server's part.
+  virtual std::vector<std::int64_t> needs() const = 0;
+  /// Leader: makes the unfinished file; `needs` of all servers in their order. Returns what all
+  /// must know.
+  virtual std::vector<std::int64_t> lay_out(
+      std::span<const std::vector<std::int64_t>> needs_of_servers) = 0;
+  virtual void place(std::span<const std::int64_t> layout) = 0;
+  virtual void write() = 0;
+  virtual void commit() = 0;
+  virtual void discard() noexcept = 0;
+  virtual std::int64_t bytes() const = 0;  ///< written by this server
+  virtual double seconds() const = 0;      ///< spent writing by this server
+};
+
+/// A kind of file: a line of `format_table()`.
+struct Format {
+  const char* name;
+  const char* suffix;  ///< of paths that choose it
+  const char* summary;
+  /// `server` of `num_servers` writes `step`'s parts. Throws `Errc::invalid_input` for what the
+  /// format cannot hold. Local.
+  std::unique_ptr<StepFile> (*make)(Step step, const FileSettings& settings, int server,
+                                    int num_servers);
+};
+
+std::span<const Format> format_table();
+/// The format called `name`, or of `path`'s suffix if `name` is "auto" (hdf5 if no suffix fits).
+/// Throws `Errc::invalid_input` listing the names. Local.
+const Format& find_format(const std::string& name, const std::string& path);
+
+}  // namespace tailrace::server

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/notice.hpp"
+#include "server/team.hpp"
+
+namespace tailrace::server {
+
+/// The client's side of a transport: staging memory, and packets (contiguous bytes of it) that go
+/// to servers. Of one client, packets of the same server arrive in the order of their priority,
+/// equal ones in the order in which they were handed over. Main thread only. Throws `Errc::io` if a
+/// server is gone.
+class Sender {
+ public:
+  virtual ~Sender() = default;
+  /// The staging memory, 64-byte aligned, allocated once and touched. Local.
+  virtual std::span<std::byte> memory() = 0;
+  /// True if another packet may be handed over to `server` (tables of packets are finite). Local.
+  virtual bool can_hand_over(int server) const = 0;
+  /// Hands `packet`, which lies in `memory()` and is not empty, over to `server`; its bytes must
+  /// not change until it is released. Never waits. Local.
+  virtual void hand_over(int server, std::span<const std::byte> packet, int priority) = 0;
+  /// Moves data on, as far as this side has a part in it. Never waits. Local.
+  virtual void progress() = 0;
+  /// Appends the first bytes of packets whose memory is free again. Local.
+  virtual void take_released(std::vector<const std::byte*>& released) = 0;
+  /// The next notice, in the order in which the leader sent them; false if there is none. Local.
+  virtual bool take_notice(Notice& notice) = 0;
+  /// Sleeps until something may have happened, at most `limit_s`; helps as `progress` does. Local.
+  virtual void wait(double limit_s) = 0;
+  /// Tells all servers that nothing more comes; all packets must have been released. Waits, with a
+  /// limit, until they know. Collective over the clients.
+  virtual void leave(double limit_s) = 0;
+};
+
+/// A packet that has arrived whole.
+struct Arrival {
+  int client = -1;
+  std::span<const std::byte> bytes;  ///< 64-byte aligned; valid until released
+  std::uint64_t handle = 0;          ///< the transport's own
+};
+
+/// The server's side. Called from one thread (the rank's main thread, or the server thread if the
+/// transport makes no MPI calls), except `wake`.
+class Receiver {
+ public:
+  virtual ~Receiver() = default;
+  /// The next packet that has arrived whole; false if there is none. Never waits. Local.
+  virtual bool take(Arrival& arrival) = 0;
+  /// The server needs the packet no more; where the client's memory is used until then, it is free
+  /// again. Any order. Local.
+  virtual void release(const Arrival& arrival) = 0;
+  /// Tells `client`. Never waits, never loses one. Local.
+  virtual void notify(int client, const Notice& notice) = 0;
+  /// The step has ended and every client has been told; its packets are released next. Transports
+  /// whose packets outlive the server remember it, so that a restarted server does not wait for
+  /// those of them that are already gone (`PacketHeader` says which step a packet is of). Local.
+  virtual void mark_ended(std::int32_t stream, std::int64_t number) {
+    static_cast<void>(stream);
+    static_cast<void>(number);
+  }
+  /// Moves data on. Never waits. Local.
+  virtual void progress() = 0;
+  /// Sleeps (no spinning: an idle server uses no processor time) until something may have happened
+  /// or `wake` is called, at most `limit_s`. Local.
+  virtual void wait(double limit_s) = 0;
+  /// Ends a `wait` in progress or to come. From any thread.
+  virtual void wake() = 0;
+  /// True once every client has left. Local.
+  virtual bool all_left() const = 0;
+  /// Bytes that have arrived, and the seconds in which data moved, for statistics. Local.
+  virtual std::int64_t bytes_received() const { return 0; }
+};
+
+struct TransportSettings {
+  std::ptrdiff_t client_bytes = 0;  ///< staging memory of this client
+  std::ptrdiff_t server_bytes = 0;  ///< receive memory of this server, where one is needed
+  int senders_at_once = 4;
+  std::ptrdiff_t chunk_bytes = 4 << 20;
+  bool helper_thread = false;
+  double watchdog_s = 120;
+};
+
+/// A way for packets to get from clients to servers: a line of `transport_table()`.
+struct Transport {
+  const char* name;
+  const char* summary;  ///< one line, for `tailrace list` and the docs
+  /// "" if it can be used by this team here, else why not. May probe. Collective over `team.all`.
+  std::string (*refuses)(const Team& team);
+  /// Collective over `team.all`, blocking: each rank makes the side (or sides: threads) that it
+  /// needs. Throw on all ranks.
+  std::unique_ptr<Sender> (*make_sender)(const Team& team, const TransportSettings& settings);
+  std::unique_ptr<Receiver> (*make_receiver)(const Team& team, const TransportSettings& settings);
+};
+
+/// All transports; the first is the plain reference. Local.
+std::span<const Transport> transport_table();
+/// The one called `name`. Throws `Errc::invalid_input` listing the names. Local.
+const Transport& find_transport(const std::string& name);
+
+}  // namespace tailrace::server
