@@ -19,6 +19,6 @@ struct PacketHeader {
   double handed_s = 0;           ///< when it was handed over
   std::int64_t expected = 0;     ///< client 0: how many clients send a packet to this server
 };
-static_assert(sizeof(PacketHeader) == 64 + 8);
+static_assert(sizeof(PacketHeader) == 64);
 
 }  // namespace tailrace::server
