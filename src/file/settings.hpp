@@ -76,6 +76,9 @@ struct Settings {
 /// and if `hints` differ between ranks. Collective, blocking.
 Settings resolve(const Comm& comm, const std::string& path, const Hints& hints);
 
+/// The same for a program or thread that has no others to agree with, and no MPI. Local.
+Settings resolve_alone(const std::string& path, const Hints& hints);
+
 /// Rank 0 prints the unknown names and warnings (always) and the settings (if
 /// `TAILRACE_HINTS_DISPLAY=1`) to stderr, once for an opened file. Local.
 void show(const Comm& comm, const std::string& path, const Settings& settings);

@@ -4,12 +4,14 @@
 #include "store/file_image.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <fmt/format.h>
 #include <hdf5_hl.h>
 
 #include "store/hdf5_handle.hpp"
+#include "store/item_convert.hpp"
 #include "store/memory_file.hpp"
 #include "store/piece_folder.hpp"
 
@@ -49,7 +51,7 @@ Hdf5Handle make_space(const std::vector<hsize_t>& extents, const std::string& na
 
 struct Space {
   std::vector<hsize_t> extents;
-  hid_t type = H5T_NATIVE_DOUBLE;
+  hid_t type = H5T_NATIVE_DOUBLE;  // not owned
 };
 
 Hdf5Handle creation_list() {
@@ -135,17 +137,13 @@ struct Unplaced {
   std::ptrdiff_t* offset;
 };
 
-Space space_of(const Variable& variable) {
-  Space shape{{}, native_type(variable.type)};
-  for (int d = 0; d < variable.layout->num_dims(); ++d) {
-    shape.extents.push_back(
-        static_cast<hsize_t>(variable.layout->global_extents()[static_cast<std::size_t>(d)]));
-  }
-  return shape;
+std::vector<hsize_t> extents_of(const Variable& variable) {
+  const auto& global = variable.layout->global_extents();
+  return {global.begin(), global.begin() + variable.layout->num_dims()};
 }
 
 Hdf5Handle add_variable(hid_t file, const Variable& variable, Hdf5Handle dataset, Scales& scales) {
-  const auto extents = space_of(variable).extents;
+  const auto extents = extents_of(variable);
   for (std::size_t d = 0; d < variable.dims.size(); ++d) {
     const auto found = scales.find(variable.dims[d]);
     const hid_t scale = found != scales.end()
@@ -162,7 +160,8 @@ void add_variables(hid_t file, const FileContents& contents, const ImageSetting&
                    Scales& scales, std::vector<Unplaced>& unplaced, FileImage& image) {
   for (std::size_t v = 0; v < contents.variables.size(); ++v) {
     const auto& variable = contents.variables[v];
-    const auto shape = space_of(variable);
+    const auto type = native_type(variable.type);
+    const Space shape{extents_of(variable), type.id()};
     if (setting.sources != nullptr) {
       add_variable(
           file, variable,
@@ -229,9 +228,10 @@ void allocate(const Unplaced& one) {
   check_hdf5(
       H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, count.data(), nullptr),
       "select a number");
-  const std::int64_t number = 0;
-  check_hdf5(H5Dwrite(one.dataset.id(), type.id(), single.id(), space.id(), H5P_DEFAULT, &number),
-             "allocate a dataset");
+  const std::array<std::byte, largest_item_bytes> item{};
+  check_hdf5(
+      H5Dwrite(one.dataset.id(), type.id(), single.id(), space.id(), H5P_DEFAULT, item.data()),
+      "allocate a dataset");
   *one.offset = static_cast<std::ptrdiff_t>(H5Dget_offset(one.dataset.id()));
 }
 
@@ -260,6 +260,7 @@ void build(const ImageSetting& setting, std::size_t num_datasets, FileImage& ima
   image.data_offsets.assign(num_datasets, -1);
   image.table_offset = -1;
   image.box_table_offset = -1;
+  const std::lock_guard lock(hdf5_mutex());
   const QuietHdf5 quiet;
   MemoryFile memory;
   std::vector<FileRange> ranges;
@@ -300,8 +301,9 @@ void build_piece_image(const std::vector<DatasetShape>& datasets, const ImageSet
     for (std::size_t i = 0; i < datasets.size(); ++i) {
       const auto& dataset = datasets[i];
       const Box whole{dataset.num_dims, {}, dataset.extents};
-      Space shape{{dataset.extents.begin(), dataset.extents.begin() + dataset.num_dims},
-                  native_type(dataset.type)};
+      const auto type = native_type(dataset.type);
+      const Space shape{{dataset.extents.begin(), dataset.extents.begin() + dataset.num_dims},
+                        type.id()};
       unplaced.push_back({create_dataset(file, dataset.name, shape),
                           whole.num_items() * item_bytes(dataset.type), &image.data_offsets[i]});
     }

@@ -58,6 +58,7 @@ void FileTask::create(const file::Settings& settings, bool pieces) {
 
 void FileTask::set(Setting setting) {
   staging_ = setting.staging;
+  source_ = setting.bytes;
   part_ = std::move(setting.part);
   piece_image_ = std::move(setting.piece_image);
   generation_ = setting.generation;
@@ -97,18 +98,20 @@ void FileTask::write_image(OpenFile& file, const FileImage& image,
 
 void FileTask::write_run(OpenFile& file, const Run& run) {
   const auto first = rows_.size();
-  const std::byte* data = staging_ + run.staging_bytes;
   const auto end = run.start_bytes + run.bytes;
   for (auto at = run.start_bytes; at < end;) {
     const auto next = std::min(end, (at / chunk_bytes + 1) * chunk_bytes);
+    const std::byte* data = source_ != nullptr
+                                ? source_->of(run, at, next - at)
+                                : staging_ + run.staging_bytes + (at - run.start_bytes);
     for (auto piece = at; table_offset_ >= 0 && piece < next;) {
       const auto piece_end = std::min(next, (piece / piece_bytes + 1) * piece_bytes);
       const auto count = static_cast<std::size_t>(piece_end - piece);
       rows_.push_back({run.dataset, static_cast<std::uint64_t>(piece), count,
-                       XXH3_64bits(data + (piece - run.start_bytes), count)});
+                       XXH3_64bits(data + (piece - at), count)});
       piece = piece_end;
     }
-    file.write(data + (at - run.start_bytes), next - at, data_offsets_[run.dataset] + at);
+    file.write(data, next - at, data_offsets_[run.dataset] + at);
     at = next;
   }
   bytes_ += run.bytes;
@@ -124,7 +127,7 @@ void FileTask::write_box(OpenFile& file, const BoxRun& run) {
   const auto item = item_bytes(dataset.type);
   const auto rows = rows_of(run.box, dataset);
   const auto strides = row_major_strides(dataset.extents, dataset.num_dims);
-  const std::byte* data = staging_ + run.staging_bytes;
+  const std::byte* data = source_ != nullptr ? source_->of(run) : staging_ + run.staging_bytes;
   box_rows_.clear();
   if (box_table_offset_ >= 0) {
     const auto* from = data;

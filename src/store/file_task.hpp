@@ -18,6 +18,17 @@ namespace tailrace::store {
 
 class OpenFile;
 
+/// Where the bytes of a writer's part are, if they do not lie in one piece of memory. Called by the
+/// thread that writes, for one piece after another.
+class PartBytes {
+ public:
+  virtual ~PartBytes() = default;
+  /// `bytes` of `run` from `at` on, counted from the dataset's start; valid until the next call.
+  virtual const std::byte* of(const Run& run, std::ptrdiff_t at, std::ptrdiff_t bytes) = 0;
+  /// The items of `run`'s box, without gaps; valid until the next call.
+  virtual const std::byte* of(const BoxRun& run) = 0;
+};
+
 /// One writer's part of one file. POSIX calls only (no MPI, no HDF5), so any thread may run it.
 /// Every failure is an `Error(Errc::io)` with errno, path and step.
 class FileTask {
@@ -26,17 +37,18 @@ class FileTask {
   /// last file.
   struct Setting {
     const std::byte* staging = nullptr;
+    PartBytes* bytes = nullptr;  ///< used instead of `staging`, if set; not owned
     std::shared_ptr<const WriterPart> part;
     std::span<const std::ptrdiff_t> data_offsets;  ///< of each variable
     std::ptrdiff_t table_offset = -1;              ///< -1: no checksums
     std::ptrdiff_t box_table_offset = -1;          ///< -1: no checksums of boxes
     std::ptrdiff_t total_bytes = 0;
     /// If set, the data goes to this rank's own file, laid out so.
-    std::shared_ptr<const FileImage> piece_image;
+    std::shared_ptr<const FileImage> piece_image = nullptr;
     int generation = -1;  ///< of the pieces; -1: the file has none
     /// Rows of the checksum table that each rank has; the first rank writes them all. Empty: each
     /// writes its own.
-    std::span<const int> gathered_rows;
+    std::span<const int> gathered_rows = {};
     int rank = 0;
     file::Switch direct_io = file::Switch::automatic;
     bool sync = true;
@@ -91,6 +103,7 @@ class FileTask {
   std::int64_t step_ = 0;
   PartialFile held_;
   const std::byte* staging_ = nullptr;
+  PartBytes* source_ = nullptr;
   std::shared_ptr<const WriterPart> part_;
   std::shared_ptr<const FileImage> piece_image_;
   std::vector<std::ptrdiff_t> data_offsets_;

@@ -17,6 +17,11 @@
 
 namespace tailrace::store {
 
+std::recursive_mutex& hdf5_mutex() {
+  static std::recursive_mutex mutex;
+  return mutex;
+}
+
 Hdf5Handle::Hdf5Handle(hid_t id, Close close, const std::string& what) : id_(id), close_(close) {
   if (id_ < 0) throw Error(Errc::io, fmt::format("HDF5 failed: {}", what), errno);
 }
@@ -57,16 +62,46 @@ std::string what_is_wrong(const std::string& path) {
 
 }  // namespace
 
-hid_t native_type(ItemType type) {
+namespace {
+
+Hdf5Handle copied(hid_t type) { return {H5Tcopy(type), H5Tclose, "copy a type"}; }
+
+Hdf5Handle complex_type(hid_t part) {
+  const auto bytes = H5Tget_size(part);
+  Hdf5Handle type(H5Tcreate(H5T_COMPOUND, 2 * bytes), H5Tclose, "create a complex type");
+  check_hdf5(H5Tinsert(type.id(), "r", 0, part), "insert the real part");
+  check_hdf5(H5Tinsert(type.id(), "i", bytes, part), "insert the imaginary part");
+  return type;
+}
+
+}  // namespace
+
+Hdf5Handle native_type(ItemType type) {
   switch (type) {
     case ItemType::float32:
-      return H5T_NATIVE_FLOAT;
+      return copied(H5T_NATIVE_FLOAT);
     case ItemType::float64:
-      return H5T_NATIVE_DOUBLE;
+      return copied(H5T_NATIVE_DOUBLE);
     case ItemType::int32:
-      return H5T_NATIVE_INT32;
+      return copied(H5T_NATIVE_INT32);
     case ItemType::int64:
-      return H5T_NATIVE_INT64;
+      return copied(H5T_NATIVE_INT64);
+    case ItemType::int8:
+      return copied(H5T_NATIVE_INT8);
+    case ItemType::int16:
+      return copied(H5T_NATIVE_INT16);
+    case ItemType::uint8:
+      return copied(H5T_NATIVE_UINT8);
+    case ItemType::uint16:
+      return copied(H5T_NATIVE_UINT16);
+    case ItemType::uint32:
+      return copied(H5T_NATIVE_UINT32);
+    case ItemType::uint64:
+      return copied(H5T_NATIVE_UINT64);
+    case ItemType::complex64:
+      return complex_type(H5T_NATIVE_FLOAT);
+    case ItemType::complex128:
+      return complex_type(H5T_NATIVE_DOUBLE);
   }
   throw Error(Errc::internal, "unknown item type");
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -28,6 +29,11 @@ class Hdf5Handle {
   Close close_;
 };
 
+/// Held around every use of the HDF5 library, which often cannot be used by two threads at once: a
+/// server thread lays files out while the main thread reads others. May be taken again by the
+/// thread that has it.
+std::recursive_mutex& hdf5_mutex();
+
 /// Throws `Errc::io` naming `what` if an HDF5 call failed.
 void check_hdf5(herr_t status, const std::string& what);
 
@@ -44,7 +50,8 @@ class QuietHdf5 {
   void* data_ = nullptr;
 };
 
-hid_t native_type(ItemType type);
+/// The type of an item in memory; of complex numbers the compound {r, i} that h5py uses too.
+Hdf5Handle native_type(ItemType type);
 
 /// Opens a file to read. Throws `Errc::io` (errno) if it cannot be opened, `Errc::corrupt` if it is
 /// not a whole HDF5 file.

@@ -256,4 +256,10 @@ Settings resolve(const Comm& comm, const std::string& path, const Hints& hints) 
   return resolve_given(collect(path, around), around.file_system);
 }
 
+Settings resolve_alone(const std::string& path, const Hints& hints) {
+  const char* environment = std::getenv("TAILRACE_HINTS");
+  const Surroundings around{environment != nullptr ? environment : "", hints, file_system_of(path)};
+  return resolve_given(collect(path, around), around.file_system);
+}
+
 }  // namespace tailrace::file
