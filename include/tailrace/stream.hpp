@@ -50,6 +50,11 @@ struct StreamOptions {
   double wait_limit_s = 600;  ///< a wait that takes longer fails, naming what it waited for
   std::string spill_folder;   ///< node-local, for `WhenFull::spill`; "": $TMPDIR or /tmp
   OnFailure on_failure = OnFailure::stop;
+  /// A file for which the disk has no room is tried again for so long [s], while steps gather in
+  /// staging memory, before it has failed.
+  double retry_s = 0;
+  /// Folder where a file goes that could not be written where it belongs; "": none.
+  std::string fallback_path;
   std::string fallback_path;    ///< folder where files go after one could not be written; ""
   std::string format = "auto";  ///< of the variables themselves, as in `Product`
   bool variables = true;        ///< false: only the products are written

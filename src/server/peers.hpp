@@ -10,7 +10,7 @@ namespace tailrace::server {
 
 /// What servers tell each other about a step; who gets it is up to the sender.
 struct PeerMessage {
-  enum class Kind : std::int32_t { assembled, run, needs, place, written, ended, leaving };
+  enum class Kind : std::int32_t { assembled, run, needs, place, written, again, ended };
   Kind kind = Kind::assembled;
   std::int32_t from = 0;
   std::int32_t stream = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <vector>
 
 #include "server/group.hpp"
 #include "server/peers.hpp"
@@ -10,7 +11,7 @@
 namespace tailrace::server {
 
 struct ServerSettings {
-  int num_clients = 0;
+  std::vector<int> clients;  ///< whom this server tells about steps: each client has one that does
   int threads = 1;
   double watchdog_s = 120;
   /// Packets are released only when their step has ended, so that a restarted server finds them.

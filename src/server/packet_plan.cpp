@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/packet_plan.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <ranges>
+#include <set>
+
+namespace tailrace::server {
+namespace {
+
+constexpr std::ptrdiff_t page_bytes = 4096;
+constexpr std::ptrdiff_t line_bytes = 64;
+
+std::ptrdiff_t round_up(std::ptrdiff_t bytes, std::ptrdiff_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+std::ptrdiff_t boxes_at(std::ptrdiff_t description_bytes) {
+  return round_up(static_cast<std::ptrdiff_t>(sizeof(PacketHeader)) + description_bytes,
+                  line_bytes);
+}
+
+// Items of large packets begin at pages, as direct writes want it.
+std::ptrdiff_t payload_at(const PacketPlan::Packet& packet, std::ptrdiff_t description_bytes) {
+  const auto table = std::ssize(packet.pieces) * static_cast<std::ptrdiff_t>(sizeof(PacketBox));
+  const auto unit = packet.payload_bytes >= page_bytes ? page_bytes : line_bytes;
+  return round_up(boxes_at(description_bytes) + table, unit);
+}
+
+bool same(const Memory& a, const Memory& b) {
+  return std::ranges::equal(a.boxes, b.boxes, [](const BoxMemory& x, const BoxMemory& y) {
+    return x.offset == y.offset && x.strides == y.strides;
+  });
+}
+
+}  // namespace
+
+Box share_of_server(const Layout& layout, int server, int num_servers) {
+  Box share{layout.num_dims(), {}, layout.global_extents()};
+  const auto rows = split_evenly(share.extents[0], num_servers, server);
+  share.start[0] = rows.start;
+  share.extents[0] = rows.count;
+  return share;
+}
+
+PacketPlan::PacketPlan(const FileContents& contents, const Team& team, bool lowered)
+    : team_(team), lowered_(lowered) {
+  for (const auto& variable : contents.variables) {
+    shapes_.push_back({variable.type, variable.layout->global_extents(),
+                       variable.layout->num_dims(), variable.layout->boxes(team.client),
+                       variable.memory});
+  }
+  for (int server = 0; server < team.num_servers(); ++server) {
+    if (team.by_node && server != team.server_of_client(team.client)) continue;
+    Packet packet{server, false, 0, 0, {}};
+    for (std::size_t v = 0; v < shapes_.size(); ++v) {
+      const auto& layout = *contents.variables[v].layout;
+      const Box whole{layout.num_dims(), {}, layout.global_extents()};
+      add_pieces(packet, v,
+                 team.by_node ? whole : share_of_server(layout, server, team.num_servers()));
+    }
+    packet.describes = team.by_node
+                           ? std::ranges::none_of(
+                                 std::views::iota(0, team.client),
+                                 [&](int other) { return team.server_of_client(other) == server; })
+                           : team.client == 0;
+    if (!packet.pieces.empty() || packet.describes || team.by_node) {
+      packets_.push_back(std::move(packet));
+    }
+  }
+  count_clients(contents);
+}
+
+void PacketPlan::count_clients(const FileContents& contents) {
+  for (auto& packet : packets_) {
+    if (!packet.describes) continue;
+    if (team_.by_node) {
+      packet.expected = 0;
+      for (int c = 0; c < team_.num_clients(); ++c) {
+        if (team_.server_of_client(c) == packet.server) ++packet.expected;
+      }
+      continue;
+    }
+    std::set<int> clients{0};
+    for (const auto& variable : contents.variables) {
+      const auto share = share_of_server(*variable.layout, packet.server, team_.num_servers());
+      if (share.empty()) continue;
+      clients.merge([&] {
+        const auto touching = variable.layout->ranks_touching(share);
+        return std::set<int>(touching.begin(), touching.end());
+      }());
+    }
+    packet.expected = std::ssize(clients);
+  }
+}
+
+void PacketPlan::add_pieces(Packet& packet, std::size_t variable, const Box& share) {
+  const auto& shape = shapes_[variable];
+  for (std::size_t b = 0; b < shape.boxes.size(); ++b) {
+    const Box part = intersect(shape.boxes[b], share);
+    if (part.empty()) continue;
+    auto piece = make_piece(variable, b, part);
+    const bool lower = lowered_ && shape.type == ItemType::float64;
+    const auto bytes =
+        part.num_items() * (lower ? item_bytes(ItemType::float32) : item_bytes(shape.type));
+    packet.payload_bytes =
+        round_up(packet.payload_bytes, bytes >= page_bytes ? page_bytes : line_bytes);
+    piece.entry.at = packet.payload_bytes;
+    packet.payload_bytes += bytes;
+    packet.pieces.push_back(std::move(piece));
+  }
+}
+
+PacketPlan::Piece PacketPlan::make_piece(std::size_t variable, std::size_t box,
+                                         const Box& part) const {
+  const auto& shape = shapes_[variable];
+  const auto item = item_bytes(shape.type);
+  const auto& memory = shape.memory.boxes[box];
+  Piece piece;
+  piece.entry.variable = static_cast<std::int64_t>(variable);
+  piece.entry.box = part;
+  Box rows = part;
+  if (lowered_ && shape.type == ItemType::float64) {
+    rows.extents[0] = 1;
+    piece.step = memory.strides[0] * item;
+  }
+  piece.copy =
+      StridedCopy(rows, side_of(rows, shape.boxes[box], memory), packed_side(rows, 0), item);
+  return piece;
+}
+
+bool PacketPlan::fits(const FileContents& contents) const {
+  if (contents.variables.size() != shapes_.size()) return false;
+  for (std::size_t v = 0; v < shapes_.size(); ++v) {
+    const auto& variable = contents.variables[v];
+    const auto& shape = shapes_[v];
+    if (variable.type != shape.type || variable.layout->num_dims() != shape.num_dims ||
+        variable.layout->global_extents() != shape.extents ||
+        variable.layout->boxes(team_.client) != shape.boxes ||
+        !same(variable.memory, shape.memory)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::ptrdiff_t PacketPlan::bytes_of(const Packet& packet, std::ptrdiff_t description_bytes) {
+  return payload_at(packet, packet.describes ? description_bytes : 0) + packet.payload_bytes;
+}
+
+std::ptrdiff_t PacketPlan::payload_bytes() const {
+  std::ptrdiff_t bytes = 0;
+  for (const auto& packet : packets_) bytes += packet.payload_bytes;
+  return bytes;
+}
+
+// One index of the slowest axis after another, so that little more memory is needed.
+void PacketPlan::lower(const Piece& piece, const std::byte* from, std::byte* to) {
+  const auto& box = piece.entry.box;
+  const auto items = static_cast<std::size_t>(box.num_items() / box.extents[0]);
+  row_.resize(std::max(row_.size(), items));
+  auto* values = reinterpret_cast<float*>(to);
+  for (std::ptrdiff_t i = 0; i < box.extents[0]; ++i, values += items) {
+    piece.copy.run(from + i * piece.step, reinterpret_cast<std::byte*>(row_.data()));
+    std::transform(row_.begin(), row_.begin() + static_cast<std::ptrdiff_t>(items), values,
+                   [](double value) { return static_cast<float>(value); });
+  }
+}
+
+void PacketPlan::pack(const Packet& packet, const FileContents& contents,
+                      std::span<const std::byte> description, std::int32_t stream,
+                      std::int64_t number, std::span<std::byte> memory) {
+  if (!packet.describes) description = {};
+  PacketHeader header;
+  header.bytes = std::ssize(memory);
+  header.stream = stream;
+  header.client = team_.client;
+  header.number = number;
+  header.description_bytes = std::ssize(description);
+  header.boxes_at = boxes_at(std::ssize(description));
+  header.num_boxes = std::ssize(packet.pieces);
+  header.expected = packet.expected;
+  std::memcpy(memory.data(), &header, sizeof(header));
+  if (!description.empty()) {
+    std::memcpy(memory.data() + sizeof(header), description.data(), description.size());
+  }
+  auto* entry = memory.data() + header.boxes_at;
+  const auto payload = payload_at(packet, std::ssize(description));
+  for (const auto& piece : packet.pieces) {
+    PacketBox placed = piece.entry;
+    placed.at += payload;
+    std::memcpy(entry, &placed, sizeof(placed));
+    entry += sizeof(placed);
+    const auto& variable = contents.variables[static_cast<std::size_t>(placed.variable)];
+    const auto* from = static_cast<const std::byte*>(variable.data);
+    if (lowered_ && variable.type == ItemType::float64) {
+      lower(piece, from, memory.data() + placed.at);
+    } else {
+      piece.copy.run(from, memory.data() + placed.at);
+    }
+  }
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "move/strided_copy.hpp"
+#include "server/packet.hpp"
+#include "server/team.hpp"
+#include "tailrace/output.hpp"
+
+namespace tailrace::server {
+
+/// The part of an array that a server has, unless it serves the clients of its node: equal shares
+/// of the slowest axis. Local.
+Box share_of_server(const Layout& layout, int server, int num_servers);
+
+/// Which items of a step's arrays go to which server, for one set of shapes, on one client.
+class PacketPlan {
+ public:
+  /// `lowered`: float64 goes as float32. Local.
+  PacketPlan(const FileContents& contents, const Team& team, bool lowered);
+  /// True if `contents` has the same shapes on this client. Local.
+  bool fits(const FileContents& contents) const;
+  /// Where other clients' shapes may have changed: whom each server is to wait for. Local.
+  void count_clients(const FileContents& contents);
+
+  struct Piece {
+    PacketBox entry;  ///< its place is counted from the end of the table of boxes, rounded to pages
+    StridedCopy copy;         ///< of an array; if lowered: of one index of the slowest axis
+    std::ptrdiff_t step = 0;  ///< bytes between two indices of the slowest axis, if lowered
+  };
+  struct Packet {
+    int server = 0;
+    bool describes = false;     ///< this client sends the description
+    std::int64_t expected = 0;  ///< see `PacketHeader`
+    std::ptrdiff_t payload_bytes = 0;
+    std::vector<Piece> pieces;
+  };
+  const std::vector<Packet>& packets() const { return packets_; }
+  /// Bytes of a packet with its description. Local.
+  static std::ptrdiff_t bytes_of(const Packet& packet, std::ptrdiff_t description_bytes);
+  /// Fills `memory`, which is as large as `bytes_of` says. Local.
+  void pack(const Packet& packet, const FileContents& contents,
+            std::span<const std::byte> description, std::int32_t stream, std::int64_t number,
+            std::span<std::byte> memory);
+  /// Bytes of items that this client sends. Local.
+  std::ptrdiff_t payload_bytes() const;
+
+ private:
+  struct Shape {
+    ItemType type;
+    Index extents;
+    int num_dims;
+    std::vector<Box> boxes;
+    Memory memory;
+  };
+  void add_pieces(Packet& packet, std::size_t variable, const Box& share);
+  Piece make_piece(std::size_t variable, std::size_t box, const Box& part) const;
+  void lower(const Piece& piece, const std::byte* from, std::byte* to);
+
+  const Team& team_;
+  bool lowered_;
+  std::vector<Shape> shapes_;
+  std::vector<Packet> packets_;
+  std::vector<double> row_;  // of one index of the slowest axis
+};
+
+}  // namespace tailrace::server
