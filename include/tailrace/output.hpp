@@ -16,7 +16,23 @@
 
 namespace tailrace {
 
-enum class ItemType { float32, float64, int32, int64 };
+/// Numbers of this machine's byte order. Complex ones lie as std::complex does; in HDF5 files they
+/// are compounds {r, i}, which h5py takes for complex numbers. Records of another kind can be
+/// written as `uint8` with an axis for their bytes.
+enum class ItemType {
+  float32,
+  float64,
+  int32,
+  int64,
+  int8,
+  int16,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  complex64,   ///< two float32
+  complex128,  ///< two float64
+};
 std::ptrdiff_t item_bytes(ItemType type);
 
 /// When the bytes leave: `synchronous` writes inside `write`; `hidden` copies to a staging buffer
@@ -143,8 +159,8 @@ struct InputStatistics {
 };
 
 /// Reads from a file of `Output`, or any HDF5 or netCDF-4 file: contiguous, chunked, compressed,
-/// external and virtual datasets of 1 to 5 dimensions, scalars (as one item), integers and
-/// floating-point numbers of any size and byte order (docs/reading.md).
+/// external and virtual datasets of 1 to 5 dimensions, scalars (as one item), integers,
+/// floating-point and complex numbers of any size and byte order (docs/reading.md).
 class Input {
  public:
   /// Opens on rank 0 only and shares what it found. Throws `Errc::io` on all ranks (with errno) if
@@ -157,8 +173,8 @@ class Input {
   /// The global extents of variable `name` ("group/name"). Throws `Errc::invalid_input` if absent,
   /// listing names, or if it is of a kind that cannot be read, saying why.
   std::vector<std::ptrdiff_t> extents(const std::string& name) const;
-  /// The type that holds every item of the file's: integers of up to 31 bits are int32, larger ones
-  /// int64, floating-point numbers of up to 4 bytes float32, larger ones float64.
+  /// The type that holds every item of the file's: the file's own, or the next larger one of its
+  /// kind (docs/reading.md).
   ItemType type(const std::string& name) const;
   std::vector<std::string> names() const;  ///< of all that can be read but coordinates
   bool has_attribute(const std::string& name) const;
@@ -169,7 +185,8 @@ class Input {
   std::vector<double> coordinate(const std::string& name) const;
 
   /// Fills this rank's boxes of `layout`, converted to `type`: floating-point numbers to each
-  /// other, integers to anything; a value that does not fit is `Errc::invalid_input`. Whatever is
+  /// other and to complex ones, complex ones to each other, integers to anything; a value that does
+  /// not fit is `Errc::invalid_input`. Whatever is
   /// read is checked first, each piece and box once, by one rank; a wrong one is `Errc::corrupt`
   /// naming dataset and box. Any layout, any number of ranks; what no rank wants is not read.
   /// Throws the same error on all ranks. Collective, blocking.

@@ -8,6 +8,7 @@
 #include <xxhash.h>
 
 #include "file/part.hpp"
+#include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -142,20 +143,19 @@ void DatasetReader::read_by_hdf5(const Box& box, std::byte* data) {
   const Hdf5Handle memory(H5Screate_simple(1, &items, nullptr), H5Sclose, "space in memory");
   const Hdf5Handle transfer(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "transfer list");
   bool overflow = false;
-  // Only unsigned numbers of 8 bytes can be too large; rounding is what floating point does.
-  if (entry_.type == ItemType::int64) {
+  // Only integers of more than 8 bytes can be too large; rounding is what floating point does.
+  if (entry_.type == ItemType::int64 || entry_.type == ItemType::uint64) {
     check_hdf5(H5Pset_type_conv_cb(transfer.id(), stop_at_overflow, &overflow), "set conversion");
   }
-  const auto status = H5Dread(dataset_->id(), native_type(entry_.type), memory.id(), space.id(),
-                              transfer.id(), data);
+  const auto status = H5Dread(dataset_->id(), native_type(entry_.type).id(), memory.id(),
+                              space.id(), transfer.id(), data);
   ++statistics.reads;
   statistics.bytes_read += box.num_items() * item_bytes(entry_.type);
   statistics.io_s += now_s() - start_s;
   if (overflow) {
     throw Error(Errc::invalid_input,
-                fmt::format("{}: dataset {}, box {} holds an unsigned number of 2^63 or more, "
-                            "which does not fit int64",
-                            file_.path(), entry_.name, box.describe()));
+                fmt::format("{}: dataset {}, box {} holds a number that does not fit {}",
+                            file_.path(), entry_.name, box.describe(), type_name(entry_.type)));
   }
   if (status < 0) {
     throw Error(Errc::corrupt,

@@ -19,14 +19,31 @@
 namespace tailrace::store {
 namespace {
 
+// As h5py writes complex numbers: a compound of two floating-point numbers "r" and "i".
+std::optional<ItemType> complex_type(hid_t type) {
+  const int real = H5Tget_member_index(type, "r"), imaginary = H5Tget_member_index(type, "i");
+  if (H5Tget_nmembers(type) != 2 || real < 0 || imaginary < 0) return std::nullopt;
+  std::size_t size = 0;
+  for (const int member : {real, imaginary}) {
+    const Hdf5Handle part(H5Tget_member_type(type, static_cast<unsigned>(member)), H5Tclose,
+                          "type of a member");
+    if (H5Tget_class(part.id()) != H5T_FLOAT) return std::nullopt;
+    size = std::max(size, H5Tget_size(part.id()));
+  }
+  return size <= 4 ? ItemType::complex64 : ItemType::complex128;
+}
+
 std::optional<ItemType> item_type(hid_t type) {
   const auto kind = H5Tget_class(type);
   const auto size = H5Tget_size(type);
   if (kind == H5T_FLOAT) return size <= 4 ? ItemType::float32 : ItemType::float64;
+  if (kind == H5T_COMPOUND) return complex_type(type);
   if (kind != H5T_INTEGER) return std::nullopt;
-  // Unsigned numbers of 4 bytes need 8; of those of 8 bytes, the upper half cannot be read.
-  const auto needed = H5Tget_sign(type) == H5T_SGN_NONE ? 2 * size : size;
-  return needed <= 4 ? ItemType::int32 : ItemType::int64;
+  const bool is_signed = H5Tget_sign(type) != H5T_SGN_NONE;
+  if (size <= 1) return is_signed ? ItemType::int8 : ItemType::uint8;
+  if (size <= 2) return is_signed ? ItemType::int16 : ItemType::uint16;
+  if (size <= 4) return is_signed ? ItemType::int32 : ItemType::uint32;
+  return is_signed ? ItemType::int64 : ItemType::uint64;
 }
 
 std::string class_name(hid_t type) {
@@ -34,7 +51,7 @@ std::string class_name(hid_t type) {
     case H5T_STRING:
       return "text";
     case H5T_COMPOUND:
-      return "compound items";
+      return "compound items that are not complex numbers {r, i}";
     case H5T_ENUM:
       return "items of an enumeration";
     default:
@@ -138,7 +155,7 @@ void add_storage(hid_t dataset, hid_t type, const std::string& path, FileIndex& 
   }
   entry.missing = missing_external(create.id());
   if (H5Pget_external_count(create.id()) != 0) return;
-  if (H5Tequal(type, native_type(entry.type)) <= 0) return;
+  if (H5Tequal(type, native_type(entry.type).id()) <= 0) return;
   const haddr_t offset = H5Dget_offset(dataset);
   if (offset != HADDR_UNDEF) entry.offset = static_cast<std::ptrdiff_t>(offset);
 }
@@ -201,8 +218,9 @@ class Walk {
     const auto item = item_type(type.id());
     const int num_dims = H5Sget_simple_extent_ndims(space.id());
     if (!item) {
-      return refuse(name, fmt::format("holds {}; only integers and floating-point numbers are read",
-                                      class_name(type.id())));
+      return refuse(
+          name, fmt::format("holds {}; only integers, floating-point and complex numbers are read",
+                            class_name(type.id())));
     }
     if (num_dims > max_dims) {
       return refuse(name,

@@ -96,8 +96,8 @@ class Rounds {
 void check_readable(const Input::State& state, const FileIndex::Entry& entry, ItemType type) {
   require_all(
       state.comm.raw(), store::convertible(entry.type, type),
-      fmt::format("{}: variable {} holds {} and cannot be read as {}: floating-point "
-                  "numbers are not made integers",
+      fmt::format("{}: variable {} holds {} and cannot be read as {}: floating-point numbers are "
+                  "not made integers, nor complex ones real",
                   state.path, entry.name, store::type_name(entry.type), store::type_name(type)));
   if (entry.missing.empty()) return;
   throw Error(Errc::io,

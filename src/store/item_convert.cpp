@@ -1,36 +1,113 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/item_convert.hpp"
 
-#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
 #include <concepts>
-#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <utility>
 
 #include <fmt/format.h>
 
-#include "tailrace/error.hpp"
+namespace tailrace {
 
-namespace tailrace::store {
+std::ptrdiff_t item_bytes(ItemType type) {
+  return store::with_item_type(type, []<class T>(std::type_identity<T>) {
+    static_assert(sizeof(T) <= store::largest_item_bytes);
+    return std::ptrdiff_t{sizeof(T)};
+  });
+}
+
+namespace store {
 namespace {
 
-template <class From, class To>
+constexpr std::array<std::pair<std::string_view, ItemType>, 12> type_names{{
+    {"float32", ItemType::float32},
+    {"float64", ItemType::float64},
+    {"int32", ItemType::int32},
+    {"int64", ItemType::int64},
+    {"int8", ItemType::int8},
+    {"int16", ItemType::int16},
+    {"uint8", ItemType::uint8},
+    {"uint16", ItemType::uint16},
+    {"uint32", ItemType::uint32},
+    {"uint64", ItemType::uint64},
+    {"complex64", ItemType::complex64},
+    {"complex128", ItemType::complex128},
+}};
+
+template <class T>
+struct IsComplex : std::false_type {};
+template <class T>
+struct IsComplex<std::complex<T>> : std::true_type {};
+template <class T>
+concept Complex = IsComplex<T>::value;
+
+template <std::integral From, std::integral To>
 bool fits(From value) {
-  if constexpr (std::integral<From> && std::integral<To>) {
-    return std::in_range<To>(value);
-  } else if constexpr (std::integral<From>) {
-    // 2^digits and below are exact; so are some larger ones, and a sum of bits says which.
-    constexpr From exact = From{1} << std::min<int>(std::numeric_limits<To>::digits,
-                                                    std::numeric_limits<From>::digits - 1);
-    if (value >= -exact && value <= exact) return true;
-    const auto magnitude =
-        value < 0 ? ~static_cast<std::uint64_t>(value) + 1 : static_cast<std::uint64_t>(value);
-    const auto odd = magnitude >> __builtin_ctzll(magnitude);
-    return odd >> std::numeric_limits<To>::digits == 0;
+  return std::in_range<To>(value);
+}
+
+template <std::integral From, std::floating_point To>
+bool fits(From value) {
+  constexpr int digits = std::numeric_limits<To>::digits;
+  if constexpr (std::numeric_limits<From>::digits <= digits) return true;
+  // A number is exact if its bits, from the first to the last one set, are few enough.
+  const auto bits = static_cast<std::uint64_t>(value);
+  const auto magnitude = value < From{0} ? ~bits + 1 : bits;
+  return magnitude >> digits == 0 || (magnitude >> std::countr_zero(magnitude)) >> digits == 0;
+}
+
+template <std::floating_point From, std::integral To>
+bool fits(From value) {
+  const From end = std::ldexp(From{1}, std::numeric_limits<To>::digits);
+  return std::trunc(value) == value && value < end &&
+         value >= (std::is_signed_v<To> ? -end : From{0});
+}
+
+template <std::floating_point From, std::floating_point To>
+bool fits(From value) {
+  return std::isfinite(static_cast<To>(value)) || !std::isfinite(value);
+}
+
+template <class From, Complex To>
+bool fits(From value) {
+  using Part = typename To::value_type;
+  if constexpr (Complex<From>) {
+    return fits<typename From::value_type, Part>(value.real()) &&
+           fits<typename From::value_type, Part>(value.imag());
   } else {
-    return std::isfinite(static_cast<To>(value)) || !std::isfinite(value);
+    return fits<From, Part>(value);
+  }
+}
+
+template <Complex From, class To>
+requires(!Complex<To>) bool fits(From value) {
+  return value.imag() == 0 && fits<typename From::value_type, To>(value.real());
+}
+
+template <class From, class To>
+To converted(From value) {
+  if constexpr (Complex<From> && Complex<To>) {
+    using Part = typename To::value_type;
+    return {static_cast<Part>(value.real()), static_cast<Part>(value.imag())};
+  } else if constexpr (Complex<From>) {
+    return static_cast<To>(value.real());
+  } else if constexpr (Complex<To>) {
+    return static_cast<typename To::value_type>(value);
+  } else {
+    return static_cast<To>(value);
+  }
+}
+
+template <class T>
+std::string text_of(T value) {
+  if constexpr (Complex<T>) {
+    return fmt::format("{}{:+}i", value.real(), value.imag());
+  } else {
+    return fmt::format("{}", value);
   }
 }
 
@@ -39,61 +116,45 @@ std::optional<std::string> convert(const std::byte* in, std::ptrdiff_t count, st
   for (std::ptrdiff_t i = 0; i < count; ++i) {
     From value{};
     std::memcpy(&value, in + i * std::ptrdiff_t{sizeof(From)}, sizeof(From));
-    if (!fits<From, To>(value)) return fmt::format("{}", value);
-    const To converted = static_cast<To>(value);
-    std::memcpy(out + i * std::ptrdiff_t{sizeof(To)}, &converted, sizeof(To));
+    if (!fits<From, To>(value)) return text_of(value);
+    const To result = converted<From, To>(value);
+    std::memcpy(out + i * std::ptrdiff_t{sizeof(To)}, &result, sizeof(To));
   }
   return std::nullopt;
-}
-
-template <class From>
-std::optional<std::string> convert_from(ItemType to, const std::byte* in, std::ptrdiff_t count,
-                                        std::byte* out) {
-  if (to == ItemType::float32) return convert<From, float>(in, count, out);
-  if (to == ItemType::float64) return convert<From, double>(in, count, out);
-  if constexpr (std::integral<From>) {
-    if (to == ItemType::int32) return convert<From, std::int32_t>(in, count, out);
-    if (to == ItemType::int64) return convert<From, std::int64_t>(in, count, out);
-  }
-  throw Error(Errc::internal, "floating-point numbers are not read as integers");
 }
 
 }  // namespace
 
 std::string_view type_name(ItemType type) {
-  switch (type) {
-    case ItemType::float32:
-      return "float32";
-    case ItemType::float64:
-      return "float64";
-    case ItemType::int32:
-      return "int32";
-    case ItemType::int64:
-      return "int64";
+  for (const auto& [name, known] : type_names) {
+    if (known == type) return name;
   }
   return "unknown";
 }
 
+std::optional<ItemType> find_type(std::string_view name) {
+  for (const auto& [known, type] : type_names) {
+    if (known == name) return type;
+  }
+  return std::nullopt;
+}
+
 bool convertible(ItemType from, ItemType to) {
-  const auto is_float = [](ItemType type) {
-    return type == ItemType::float32 || type == ItemType::float64;
+  // Integers, floating-point numbers, complex numbers: to the same or a later kind.
+  const auto kind = [](ItemType type) {
+    const auto name = type_name(type);
+    return name.starts_with("complex") ? 2 : name.starts_with("float") ? 1 : 0;
   };
-  return !is_float(from) || is_float(to);
+  return kind(from) == 0 || kind(from) <= kind(to);
 }
 
 std::optional<std::string> convert_items(ItemType from, ItemType to, const std::byte* in,
                                          std::ptrdiff_t count, std::byte* out) {
-  switch (from) {
-    case ItemType::float32:
-      return convert_from<float>(to, in, count, out);
-    case ItemType::float64:
-      return convert_from<double>(to, in, count, out);
-    case ItemType::int32:
-      return convert_from<std::int32_t>(to, in, count, out);
-    case ItemType::int64:
-      return convert_from<std::int64_t>(to, in, count, out);
-  }
-  throw Error(Errc::internal, "unknown item type");
+  return with_item_type(from, [&]<class From>(std::type_identity<From>) {
+    return with_item_type(
+        to, [&]<class To>(std::type_identity<To>) { return convert<From, To>(in, count, out); });
+  });
 }
 
-}  // namespace tailrace::store
+}  // namespace store
+}  // namespace tailrace

@@ -24,10 +24,6 @@
 
 namespace tailrace {
 
-std::ptrdiff_t item_bytes(ItemType type) {
-  return type == ItemType::float32 || type == ItemType::int32 ? 4 : 8;
-}
-
 namespace {
 
 using namespace store;

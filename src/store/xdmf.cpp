@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/output.hpp"
 
@@ -89,9 +90,17 @@ void write_whole(const std::string& path, const std::string& text) {
 }
 
 std::string number_of(ItemType type) {
-  const bool is_float = type == ItemType::float32 || type == ItemType::float64;
-  return fmt::format("NumberType=\"{}\" Precision=\"{}\"", is_float ? "Float" : "Int",
-                     item_bytes(type));
+  const auto name = store::type_name(type);
+  if (name.starts_with("complex")) {
+    throw Error(Errc::invalid_input,
+                "write_xdmf: XDMF has no complex numbers; show their real and imaginary parts");
+  }
+  const bool is_signed = !name.starts_with('u');
+  const auto kind = name.starts_with("float") ? "Float"
+                    : item_bytes(type) == 1   ? (is_signed ? "Char" : "UChar")
+                    : is_signed               ? "Int"
+                                              : "UInt";
+  return fmt::format("NumberType=\"{}\" Precision=\"{}\"", kind, item_bytes(type));
 }
 
 }  // namespace

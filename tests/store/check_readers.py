@@ -57,6 +57,18 @@ def check_h5py(path: pathlib.Path) -> None:
         check_boxes(file, boxes)
 
 
+def check_types(path: pathlib.Path) -> None:
+    """h5py finds the types of NumPy, complex ones included."""
+    index = np.arange(5 * 9).reshape(5, 9)
+    with h5py.File(path) as file:
+        for name in ("i1", "i2", "u1", "u2", "u4", "u8", "c8", "c16"):
+            assert file[name].dtype == np.dtype(name), (name, file[name].dtype)
+            expected = index if name.startswith("u") else -index
+            if name.startswith("c"):
+                expected = expected + 0.5j * index
+            np.testing.assert_array_equal(file[name][...], expected)
+
+
 def check_pieces(folder: pathlib.Path) -> None:
     """Each piece is an ordinary file with its checksums."""
     total = 0
@@ -157,6 +169,7 @@ def main() -> int:
     for path in (hidden, *(folder / f"{strategy}.h5" for strategy in strategies)):
         check_h5py(path)
         check_xarray(path)
+    check_types(folder / "types.h5")
     check_vtk(folder / "series.xdmf")
     shutil.rmtree(folder)
     return 0

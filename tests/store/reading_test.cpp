@@ -64,11 +64,11 @@ class ReadingTest : public FolderTest {
 
 TEST_F(ReadingTest, EveryNumberType) {
   const std::vector<std::pair<hid_t, ItemType>> types{
-      {H5T_STD_I8LE, ItemType::int32},     {H5T_STD_U8BE, ItemType::int32},
-      {H5T_STD_I16BE, ItemType::int32},    {H5T_STD_U16LE, ItemType::int32},
+      {H5T_STD_I8LE, ItemType::int8},      {H5T_STD_U8BE, ItemType::uint8},
+      {H5T_STD_I16BE, ItemType::int16},    {H5T_STD_U16LE, ItemType::uint16},
       {H5T_STD_I32BE, ItemType::int32},    {H5T_STD_I32LE, ItemType::int32},
-      {H5T_STD_U32LE, ItemType::int64},    {H5T_STD_I64BE, ItemType::int64},
-      {H5T_STD_U64LE, ItemType::int64},    {H5T_IEEE_F32BE, ItemType::float32},
+      {H5T_STD_U32LE, ItemType::uint32},   {H5T_STD_I64BE, ItemType::int64},
+      {H5T_STD_U64LE, ItemType::uint64},   {H5T_IEEE_F32BE, ItemType::float32},
       {H5T_IEEE_F32LE, ItemType::float32}, {H5T_IEEE_F64BE, ItemType::float64},
       {H5T_IEEE_F64LE, ItemType::float64}, {H5T_NATIVE_LDOUBLE, ItemType::float64}};
   make([&](const ForeignFile& file) {
@@ -208,7 +208,10 @@ TEST_F(ReadingTest, OnlyWhatFitsIsConverted) {
   refused("large", ItemType::int32, "large holds 2147483648 (int64), which does not fit int32");
   read("large", ItemType::float32);
   refused("odd", ItemType::float64, "odd holds 9007199254740993 (int64)");
-  refused("unsigned", ItemType::int64, "2^63 or more");
+  refused("unsigned", ItemType::int64,
+          "unsigned holds 9223372036854775808 (uint64), which does not fit int64");
+  read("unsigned", ItemType::uint64);
+  refused("unsigned", ItemType::uint8, "does not fit uint8");
   refused("huge", ItemType::float32, "huge holds 1e+300 (float64), which does not fit float32");
   read("infinite", ItemType::float32);
   read("lowest", ItemType::float64);

@@ -3,8 +3,10 @@
 // `one FILE KEY=VALUE...` writes one file with these hints and prints what that cost, `loop FOLDER`
 // writes files until it is killed (`one`: all under one name), `check FILE...` says whether files
 // are whole.
+#include <complex>
 #include <cstdio>
 #include <cstring>
+#include <type_traits>
 
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
@@ -70,6 +72,41 @@ void write_files(const Comm& comm, const std::string& folder) {
              spacing, ItemType::float64);
 }
 
+// One number of each type at each place: its index, negative where the type allows it; of complex
+// numbers the real part, and half of it the imaginary one.
+void write_types(const Comm& comm, const std::string& folder) {
+  const std::vector<std::ptrdiff_t> extents{5, 9};
+  const auto layout = slabs(extents, 1, comm.num_ranks());
+  const auto memory = Memory::dense(layout.boxes(comm.rank()));
+  FileContents contents;
+  std::vector<std::vector<std::byte>> kept;
+  const auto add = [&]<class T>(const char* name, ItemType type, std::type_identity<T>) {
+    auto& bytes = kept.emplace_back(static_cast<std::size_t>(memory.num_items) * sizeof(T));
+    for_each_item(layout, memory, comm.rank(), [&](const Index& place, std::ptrdiff_t item) {
+      const auto index = static_cast<int>(value_at(place, layout.global_extents(), 2, 0));
+      T number{};
+      if constexpr (std::is_arithmetic_v<T>) {
+        number = static_cast<T>(std::is_signed_v<T> ? -index : index);
+      } else {
+        number = T(static_cast<float>(-index), static_cast<float>(index) / 2);
+      }
+      std::memcpy(bytes.data() + item * std::ptrdiff_t{sizeof(T)}, &number, sizeof(T));
+    });
+    contents.variables.push_back({name, type, {"y", "x"}, &layout, memory, bytes.data(), {}});
+  };
+  add("i1", ItemType::int8, std::type_identity<std::int8_t>{});
+  add("i2", ItemType::int16, std::type_identity<std::int16_t>{});
+  add("u1", ItemType::uint8, std::type_identity<std::uint8_t>{});
+  add("u2", ItemType::uint16, std::type_identity<std::uint16_t>{});
+  add("u4", ItemType::uint32, std::type_identity<std::uint32_t>{});
+  add("u8", ItemType::uint64, std::type_identity<std::uint64_t>{});
+  add("c8", ItemType::complex64, std::type_identity<std::complex<float>>{});
+  add("c16", ItemType::complex128, std::type_identity<std::complex<double>>{});
+  Output output(comm, {});
+  output.write(folder + "/types.h5", contents);
+  output.finish();
+}
+
 void write_one(const Comm& comm, const std::string& file, int count, char** hints) {
   const std::vector<std::ptrdiff_t> extents{32, 64, 65};  // 1 MB
   const auto layout = pencils(extents, 0, grid_of(comm.num_ranks()));
@@ -133,6 +170,7 @@ int run(int argc, char** argv) {
   const std::string command = argc > 2 ? argv[1] : "";
   if (command == "write") {
     write_files(comm, argv[2]);
+    write_types(comm, argv[2]);
   } else if (command == "one") {
     write_one(comm, argv[2], argc - 3, argv + 3);
   } else if (command == "loop") {
