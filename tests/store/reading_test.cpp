@@ -232,7 +232,7 @@ TEST_F(ReadingTest, WhatCannotBeReadIsRefusedClearly) {
     EXPECT_NE(text.find(words), std::string::npos) << text;
   };
   refused("six", "a.h5: dataset six has 6 dimensions; at most 5 are supported");
-  refused("text", "dataset text holds text; only integers and floating-point numbers");
+  refused("text", "dataset text holds text; only integers, floating-point and complex");
   refused("none", "has no variable \"none\"; it has empty, good");
   expect_counting<double>(input, "good", ItemType::float64, 0);
   input.read_all("empty", ItemType::float64, nullptr);
