@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node_window.hpp"
 
-#include <climits>
 #include <cstring>
-#include <ctime>
-
-#include <linux/futex.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+#include "core/futex.hpp"
 
 namespace tailrace {
 
@@ -28,13 +24,6 @@ void pause_briefly() {
 #if defined(__x86_64__)
   _mm_pause();
 #endif
-}
-
-// The wait is shared between processes, so no FUTEX_PRIVATE_FLAG.
-void futex(std::atomic<std::uint32_t>& word, int operation, std::uint32_t value,
-           const timespec* timeout = nullptr) {
-  syscall(SYS_futex, reinterpret_cast<std::uint32_t*>(&word), operation, value, timeout, nullptr,
-          0);
 }
 
 }  // namespace
@@ -66,7 +55,7 @@ std::byte* NodeWindow::segment(int rank) const {
 
 void SequenceFlag::publish(std::uint32_t value) {
   value_.store(value, std::memory_order_seq_cst);
-  if (sleepers_.load(std::memory_order_seq_cst) != 0) futex(value_, FUTEX_WAKE, INT_MAX);
+  if (sleepers_.load(std::memory_order_seq_cst) != 0) futex_wake(value_);
 }
 
 void SequenceFlag::wait(std::uint32_t value) {
@@ -80,12 +69,9 @@ bool SequenceFlag::wait_for(std::uint32_t value, double timeout_s) {
     if (reached(value)) return true;
     pause_briefly();
   }
-  const auto seconds = static_cast<std::time_t>(timeout_s);
-  const timespec timeout{seconds,
-                         static_cast<long>(1e9 * (timeout_s - static_cast<double>(seconds)))};
   sleepers_.fetch_add(1, std::memory_order_seq_cst);
   const std::uint32_t seen = value_.load(std::memory_order_seq_cst);
-  if (static_cast<std::int32_t>(seen - value) < 0) futex(value_, FUTEX_WAIT, seen, &timeout);
+  if (static_cast<std::int32_t>(seen - value) < 0) futex_wait(value_, seen, timeout_s);
   sleepers_.fetch_sub(1, std::memory_order_seq_cst);
   return reached(value);
 }

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/transports/node_memory.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace::server::on_node {
+
+namespace {
+
+constexpr int pidfd_open_number = 434;  // the same on all processors; not in older headers
+
+[[noreturn]] void fail(const std::string& what) {
+  const int reason = errno;
+  throw Error(Errc::io, fmt::format("{}: {}", what, std::strerror(reason)), reason);
+}
+
+}  // namespace
+
+Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+
+Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
+  std::swap(fd_, other.fd_);
+  return *this;
+}
+
+Descriptor::~Descriptor() {
+  if (fd_ >= 0) close(fd_);
+}
+
+Memory::Memory(std::ptrdiff_t bytes) {
+  descriptor_ = Descriptor(memfd_create("tailrace", MFD_CLOEXEC));
+  if (!descriptor_) fail("shared memory for output could not be made (memfd_create)");
+  // Asked for now: memory that is not there would end the program at its first use.
+  const int status = posix_fallocate(descriptor_.get(), 0, bytes);
+  if (status != 0) {
+    errno = status;
+    fail(fmt::format("{} bytes of shared memory for output cannot be had", bytes));
+  }
+  map(descriptor_.get(), bytes);
+}
+
+Memory::Memory(const Endpoint& endpoint) {
+  const Descriptor opened = open_endpoint(endpoint);
+  map(opened.get(), static_cast<std::ptrdiff_t>(endpoint.bytes));
+}
+
+Memory::Memory(Memory&& other) noexcept
+    : descriptor_(std::move(other.descriptor_)),
+      data_(std::exchange(other.data_, nullptr)),
+      bytes_(std::exchange(other.bytes_, 0)) {}
+
+Memory& Memory::operator=(Memory&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(data_, other.data_);
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+Memory::~Memory() {
+  if (data_ != nullptr) munmap(data_, static_cast<std::size_t>(bytes_));
+}
+
+void Memory::map(int fd, std::ptrdiff_t bytes) {
+  const auto size = static_cast<std::size_t>(bytes);
+  // Populated: no page fault later, when time counts.
+  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+  if (base == MAP_FAILED) fail(fmt::format("{} bytes of shared memory cannot be mapped", bytes));
+  data_ = static_cast<std::byte*>(base);
+  bytes_ = bytes;
+}
+
+Endpoint Memory::endpoint(int client) const {
+  return {.pid = static_cast<std::int32_t>(getpid()),
+          .fd = descriptor_.get(),
+          .bytes = static_cast<std::int64_t>(bytes_),
+          .client = client};
+}
+
+Descriptor open_endpoint(const Endpoint& endpoint) {
+  const auto path = fmt::format("/proc/{}/fd/{}", endpoint.pid, endpoint.fd);
+  Descriptor opened(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!opened) {
+    fail(
+        fmt::format("shared memory of process {} cannot be opened ({}); processes of one node and "
+                    "one user can, unless they are in containers of their own",
+                    endpoint.pid, path));
+  }
+  return opened;
+}
+
+ProcessWatch::ProcessWatch(int pid) : pid_(pid) {
+  descriptor_ = Descriptor(static_cast<int>(syscall(pidfd_open_number, pid, 0)));
+}
+
+bool ProcessWatch::alive() const {
+  if (!descriptor_) return kill(pid_, 0) == 0 || errno == EPERM;
+  pollfd ended{.fd = descriptor_.get(), .events = POLLIN, .revents = 0};
+  return poll(&ended, 1, 0) <= 0;
+}
+
+}  // namespace tailrace::server::on_node

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace tailrace::server::on_node {
+
+/// Where memory without a name can be found: descriptor `fd` of process `pid`, as others open it
+/// through /proc. Plain bytes.
+struct Endpoint {
+  std::int32_t pid = 0;
+  std::int32_t fd = -1;
+  std::int64_t bytes = 0;
+  std::int32_t client = -1;  ///< whose memory it is, or -1
+  std::int32_t padding = 0;
+};
+
+/// Owner of a file descriptor. Local.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept;
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  ~Descriptor();
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+
+ private:
+  int fd_ = -1;
+};
+
+/// Memory that processes of a node share. It has no name in any file system: it is gone with the
+/// last process that has it, whatever that one ends of. Move-only. Local.
+class Memory {
+ public:
+  Memory() = default;
+  /// New memory, zeroed and touched. Throws `Errc::io` if there is not so much. Local.
+  explicit Memory(std::ptrdiff_t bytes);
+  /// Memory of another process (or of this one). Throws `Errc::io` saying what forbids it. Local.
+  explicit Memory(const Endpoint& endpoint);
+  Memory(Memory&& other) noexcept;
+  Memory& operator=(Memory&& other) noexcept;
+  ~Memory();
+
+  std::byte* data() const { return data_; }
+  std::ptrdiff_t bytes() const { return bytes_; }
+  explicit operator bool() const { return data_ != nullptr; }
+  /// For other processes; for memory that was made here. Local.
+  Endpoint endpoint(int client = -1) const;
+  /// Of the memory; -1 if it is that of another process. Local.
+  int descriptor() const { return descriptor_.get(); }
+
+ private:
+  void map(int fd, std::ptrdiff_t bytes);
+  Descriptor descriptor_;
+  std::byte* data_ = nullptr;
+  std::ptrdiff_t bytes_ = 0;
+};
+
+/// Opens the descriptor that `endpoint` names; it stays valid when that process is gone. Throws
+/// `Errc::io`. Local.
+Descriptor open_endpoint(const Endpoint& endpoint);
+
+/// Tells whether a process still runs, also after its number has been given to another. Local.
+class ProcessWatch {
+ public:
+  ProcessWatch() = default;
+  explicit ProcessWatch(int pid);
+  bool alive() const;
+  int pid() const { return pid_; }
+  /// Readable when the process has ended; -1 where the kernel has no such descriptors.
+  int descriptor() const { return descriptor_.get(); }
+
+ private:
+  int pid_ = 0;
+  Descriptor descriptor_;
+};
+
+}  // namespace tailrace::server::on_node

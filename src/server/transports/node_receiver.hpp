@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <span>
+#include <variant>
+#include <vector>
+
+#include "server/transport.hpp"
+#include "server/transports/node_blocks.hpp"
+
+namespace tailrace::server::on_node {
+
+/// The server's side of `node`: reads packets where the clients have put them. Makes no MPI call;
+/// one thread, except `wake`.
+class NodeReceiver final : public Receiver {
+ public:
+  /// Server number `server` of the clients whose memory is at `clients`; `block` is its own memory,
+  /// which may have been another process's before: packets which that one had not released come
+  /// again. Throws `Errc::io`. Local.
+  NodeReceiver(int server, std::span<const Endpoint> clients, Memory block);
+  ~NodeReceiver() override;
+
+  ServerBlock& block() { return *block_; }
+
+  bool take(Arrival& arrival) override;
+  void release(const Arrival& arrival) override;
+  void notify(int client, const Notice& notice) override;
+  void mark_ended(std::int32_t stream, std::int64_t number) override;
+  void progress() override;
+  void wait(double limit_s) override;
+  void wake() override;
+  bool all_left() const override;
+  std::int64_t bytes_received() const override { return bytes_received_; }
+
+ private:
+  struct Line {
+    int client = -1;
+    Memory memory;
+    ClientBlock* block = nullptr;
+    Table* table = nullptr;
+    std::uint64_t num_handed = 0;  // looked at
+    std::vector<bool> seen;        // entries that are waiting or were taken
+    bool left = false;
+  };
+  struct Waiting {
+    std::int32_t priority;
+    std::uint64_t sequence;
+    std::size_t line, entry;
+  };
+  // What has to wait for room for notices, and what comes after it.
+  struct Release {
+    std::uint64_t handle;
+  };
+  struct Tell {
+    std::size_t line;
+    Notice notice;
+  };
+  struct Mark {
+    std::int32_t stream;
+    std::int64_t number;
+  };
+  using Action = std::variant<Release, Tell, Mark>;
+
+  static bool later_than(const Waiting& a, const Waiting& b);
+  void attach(const Endpoint& endpoint);
+  void recover();
+  void end_packets(std::int32_t stream, std::int64_t number);
+  void look(std::size_t line);
+  void act(const Action& action);
+  bool carry_out(const Action& action);
+
+  int server_;
+  Memory memory_;
+  ServerBlock* block_ = nullptr;
+  std::vector<Line> lines_;
+  std::vector<Waiting> waiting_;  // a heap, the next one first
+  std::deque<Action> later_;
+  std::uint32_t heard_ = 0;
+  std::int64_t bytes_received_ = 0;
+};
+
+}  // namespace tailrace::server::on_node
