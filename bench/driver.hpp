@@ -53,6 +53,21 @@ class Arguments {
   std::map<std::string, std::string> values_;
 };
 
+/// `text` without what a JSON string must escape.
+inline std::string plain(std::string text) {
+  for (char& c : text) {
+    if (c == '"') c = '\'';
+    if (c == '\\' || static_cast<unsigned char>(c) < ' ') c = ' ';
+  }
+  return text;
+}
+
+/// The middle one, or the upper of two. `values` is not empty.
+inline double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
 /// One line of JSON, built field by field. Texts must not need escapes.
 class JsonLine {
  public:

@@ -22,19 +22,11 @@ namespace {
 using bench::Job;
 using bench::JsonLine;
 using bench::Pattern;
+using bench::plain;
 using bench::Way;
 using tailrace::Comm;
 using tailrace::Errc;
 using tailrace::Error;
-
-/// `text` without what a JSON string must escape.
-std::string plain(std::string text) {
-  for (char& c : text) {
-    if (c == '"') c = '\'';
-    if (c == '\\' || static_cast<unsigned char>(c) < ' ') c = ' ';
-  }
-  return text;
-}
 
 std::vector<std::string> split(const std::string& text, char separator) {
   std::vector<std::string> words;

@@ -9,18 +9,21 @@
 
 namespace bench {
 
-inline double all_reduce(double own, MPI_Op operation) {
+inline double all_reduce(double own, MPI_Op operation, MPI_Comm comm = MPI_COMM_WORLD) {
   double all = own;
-  MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, operation, MPI_COMM_WORLD);
+  MPI_Allreduce(&own, &all, 1, MPI_DOUBLE, operation, comm);
   return all;
 }
-inline double all_max(double own) { return all_reduce(own, MPI_MAX); }
+inline double all_max(double own, MPI_Comm comm = MPI_COMM_WORLD) {
+  return all_reduce(own, MPI_MAX, comm);
+}
 
 /// `time_runs` over all ranks: each run starts together and counts until the last rank is done.
 template <class Action>
 std::vector<double> time_together(int warmups, int repeats, Action action) {
   return time_runs(
-      warmups, repeats, action, [] { MPI_Barrier(MPI_COMM_WORLD); }, all_max);
+      warmups, repeats, action, [] { MPI_Barrier(MPI_COMM_WORLD); },
+      [](double own) { return all_max(own); });
 }
 
 /// MPI from construction to destruction.

@@ -9,10 +9,9 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "mpi_driver.hpp"
+#include "compute_step.hpp"
 #include "tailrace/output.hpp"
 
 namespace {
@@ -21,40 +20,6 @@ using tailrace::Comm;
 using tailrace::Layout;
 using tailrace::Output;
 using tailrace::OutputMode;
-
-/// The computing between two outputs: passes over an array that fits the cache, or sleep.
-class Work {
- public:
-  Work(double seconds, bool sleeps) : seconds_(seconds), sleeps_(sleeps) {
-    if (sleeps || seconds <= 0) return;
-    for (int i = 0; i < 50; ++i) pass();
-    constexpr int tries = 400;
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double start = bench::now_s();
-    for (int i = 0; i < tries; ++i) pass();
-    const double pass_s = bench::all_max(bench::now_s() - start) / tries;
-    passes_ = static_cast<int>(seconds / pass_s);
-  }
-  /// One step of it; calls `progress` now and then, as a simulation calls it between its stages.
-  void step(const std::function<void()>& progress) {
-    constexpr int stages = 4;
-    for (int stage = 0; stage < stages; ++stage) {
-      if (sleeps_) std::this_thread::sleep_for(std::chrono::duration<double>(seconds_ / stages));
-      for (int i = 0; i < passes_ / stages; ++i) pass();
-      progress();
-    }
-  }
-  double check() const { return values_[7]; }
-
- private:
-  void pass() {
-    for (double& value : values_) value = value * 0.999999 + 1e-6;
-  }
-  double seconds_;
-  bool sleeps_;
-  int passes_ = 0;
-  std::vector<double> values_ = std::vector<double>(1 << 15, 0.5);  // 256 KiB
-};
 
 /// The field: `n`^3 doubles, in slabs or pencils (whole along y, split along z and x, so that a
 /// rank's part is scattered over the file in short pieces).
@@ -96,7 +61,8 @@ class Bench {
         boxes_(layout_.boxes(comm.rank())),
         memory_(tailrace::Memory::dense(boxes_)),
         field_(static_cast<std::size_t>(memory_.num_items)),
-        work_(args.real("compute-s", 0.7), args.text("compute", "work") == "sleep") {
+        work_(comm.raw(), {.seconds = args.real("compute-s", 0.7),
+                           .sleeps = args.text("compute", "work") == "sleep"}) {
     for (std::size_t i = 0; i < field_.size(); ++i) field_[i] = bench::noise(i);
     ways_.push_back({"no output", true, [](int) {}});
     add_ours("tailrace, hidden", OutputMode::hidden, args);
@@ -128,8 +94,8 @@ class Bench {
           .flag("ours", way.ours)
           .flag("reference", &way == ways_.data())
           .numbers("seconds", way.seconds)
-          .number("seen_s", median(way.seen))
-          .number("drain_s", median(way.drain))
+          .number("seen_s", bench::median(way.seen))
+          .number("drain_s", bench::median(way.drain))
           .number("bytes_per_step", bytes)
           .number("check", work_.check())
           .print();
@@ -137,11 +103,6 @@ class Bench {
   }
 
  private:
-  static double median(std::vector<double> values) {
-    std::sort(values.begin(), values.end());
-    return values[values.size() / 2];
-  }
-
   std::string path(int step) const {
     return folder_ + "/bench_" + shape_ + "_" + std::to_string(step) + ".h5";
   }
@@ -203,7 +164,7 @@ class Bench {
     const double start = bench::now_s();
     double seen = 0;
     for (int step = 0; step < steps; ++step) {
-      work_.step(way.progress);
+      work_.run(way.progress);
       MPI_Barrier(comm_.raw());  // the ranks of a simulation meet in every step, output or not
       const double before = bench::now_s();
       way.write(step);
@@ -224,7 +185,7 @@ class Bench {
   std::vector<tailrace::Box> boxes_;
   tailrace::Memory memory_;
   std::vector<double> field_;
-  Work work_;
+  bench::ComputeStep work_;
   std::vector<std::unique_ptr<Output>> outputs_;
   std::vector<Way> ways_;
 };
