@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "core/nearest_word.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::turbulence {

@@ -117,7 +117,4 @@ Hints file_hints(const Case& values);
 /// The solver's options of `values` for this number of ranks. Throws `Errc::invalid_input`. Local.
 NavierStokesOptions solver_options(const Case& values, int num_ranks);
 
-/// The word of `words` nearest to `text` by edit distance; "" if there are none. Local.
-std::string nearest_word(const std::string& text, std::span<const std::string> words);
-
 }  // namespace tailrace::turbulence

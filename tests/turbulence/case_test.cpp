@@ -164,12 +164,5 @@ TEST(Case, MissingFileIsToldOnAllRanks) {
   }
 }
 
-TEST(NearestWord, CountsEdits) {
-  const std::vector<std::string> words{"energy", "step", "spans"};
-  EXPECT_EQ(nearest_word("stp", words), "step");
-  EXPECT_EQ(nearest_word("enegry", words), "energy");
-  EXPECT_EQ(nearest_word("x", {}), "");
-}
-
 }  // namespace
 }  // namespace tailrace::turbulence

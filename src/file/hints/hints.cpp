@@ -9,10 +9,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
-#include <numeric>
 
 #include <fmt/format.h>
 
+#include "core/nearest_word.hpp"
 #include "file/hints/table.hpp"
 #include "file/settings.hpp"
 #include "tailrace/error.hpp"
@@ -204,21 +204,6 @@ bool is_share(const std::string& text) {
   return !text.empty() && *end == '\0' && number >= 0 && number <= 1;
 }
 
-/// Letters to change, insert or remove to get from `a` to `b`.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = std::exchange(row[0], i + 1);
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t change = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({change, row[j] + 1, row[j + 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
 }  // namespace
 
 const HintEntry* find_hint(std::string_view name) {
@@ -228,15 +213,9 @@ const HintEntry* find_hint(std::string_view name) {
 }
 
 std::string_view nearest_hint(std::string_view name) {
-  std::string_view best;
-  std::size_t best_distance = std::max<std::size_t>(name.size() / 3, 1) + 1;
-  for (const HintEntry& entry : hint_entries) {
-    const std::size_t changes = distance(lower(std::string(name)), entry.info.name);
-    if (changes >= best_distance) continue;
-    best_distance = changes;
-    best = entry.info.name;
-  }
-  return best;
+  std::vector<std::string_view> names;
+  for (const HintEntry& entry : hint_entries) names.push_back(entry.info.name);
+  return nearest_word(name, names, slip_limit(name));
 }
 
 std::vector<int> parse_ranks(const std::string& text) {
