@@ -15,11 +15,18 @@
 
 namespace tailrace::server {
 
+/// Numbers of a step that stages found, alike on all servers: a line of the product's table.
+struct Scalars {
+  std::vector<std::pair<std::string, double>> values;  ///< column, value
+  bool only = false;  ///< set by a stage after which, if it is the last, no fields are written
+};
+
 /// What stages may use.
 struct StageContext {
   Group& group;
   int threads = 1;             ///< that this server may use
   const std::string& product;  ///< its name
+  Scalars* scalars = nullptr;  ///< set by the pipeline
 };
 
 /// One stage of a product, with its own state from step to step (averages over time).
@@ -28,7 +35,8 @@ class Stage {
   virtual ~Stage() = default;
   /// Changes `step` in place: replaces fields, adds memory that keeps their bytes alive, sets
   /// encodings; a step without fields is not written. Bytes of incoming parts must not be changed.
-  /// Collective over the servers. Throws `Error` (on any server; the pipeline agrees on it).
+  /// Collective over the servers. May throw `Error` on any server at any moment: the others leave
+  /// at their next call of `context.group` (they must not catch what it throws), and all report it.
   virtual void run(Step& step, StageContext& context) = 0;
 };
 
@@ -47,10 +55,12 @@ std::span<const StageEntry> stage_table();
 /// one; unknown key: the known ones). Local.
 std::unique_ptr<Stage> make_stage(const std::string& text);
 
-/// The products of a stream on a server.
+/// The products of a stream on a server. Scalars of a product go to a table, a CSV file that
+/// server 0 writes: the product's path if that ends in ".csv", else NAME.csv beside its files.
 class Pipeline {
  public:
-  /// Throws `Errc::invalid_input` for a stage that cannot be. Local.
+  /// Throws `Errc::invalid_input` for a product that cannot be (names, stages, patterns of paths).
+  /// Local.
   explicit Pipeline(std::vector<Product> products);
   ~Pipeline();
   Pipeline(Pipeline&&) noexcept;
@@ -71,7 +81,7 @@ class Pipeline {
   bool empty() const;
 
  private:
-  struct Line;
+  class Line;
   std::vector<Line> lines_;
 };
 

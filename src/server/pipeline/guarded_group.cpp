@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "guarded_group.hpp"
+
+#include <exception>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "server/bytes.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::server {
+
+namespace {
+
+/// The error that is being handled.
+Error current_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(Errc::internal, "no memory left");
+  } catch (const std::exception& error) {
+    return Error(Errc::internal, error.what());
+  }
+}
+
+}  // namespace
+
+void GuardedGroup::run(const std::function<void()>& action) {
+  std::optional<Error> failure;
+  bool others = false;
+  try {
+    action();
+  } catch (const OtherFailed&) {
+    others = true;
+  } catch (const std::exception&) {
+    failure = current_error();
+  }
+  if (!others && !any(failure.has_value())) return;
+  if (size() == 1) throw Error(*failure);
+  ByteWriter out;
+  if (failure) {
+    out.put(static_cast<std::int32_t>(failure->code()));
+    out.put(static_cast<std::int32_t>(failure->sys_errno()));
+    out.put(std::string(failure->what()));
+  }
+  const auto all = group_.gather(out.take());
+  for (std::size_t server = 0; server < all.size(); ++server) {
+    if (all[server].empty()) continue;
+    ByteReader in(all[server]);
+    const auto code = static_cast<Errc>(in.get<std::int32_t>());
+    const int sys_errno = in.get<std::int32_t>();
+    throw Error(code, fmt::format("server {}: {}", server, in.get_text()), sys_errno);
+  }
+  throw Error(Errc::internal, "servers disagree about a failure");
+}
+
+bool GuardedGroup::any(bool failed) {
+  double flag = failed ? 1 : 0;
+  group_.max({&flag, 1});
+  return flag > 0;
+}
+
+void GuardedGroup::fine() {
+  if (any(false)) throw OtherFailed{};
+}
+
+void GuardedGroup::sum(std::span<double> values) {
+  fine();
+  group_.sum(values);
+}
+
+void GuardedGroup::min(std::span<double> values) {
+  fine();
+  group_.min(values);
+}
+
+void GuardedGroup::max(std::span<double> values) {
+  fine();
+  group_.max(values);
+}
+
+std::vector<std::vector<std::byte>> GuardedGroup::gather(std::span<const std::byte> bytes) {
+  fine();
+  return group_.gather(bytes);
+}
+
+std::vector<std::vector<std::byte>> GuardedGroup::exchange(
+    const std::vector<std::vector<std::byte>>& outgoing) {
+  fine();
+  return group_.exchange(outgoing);
+}
+
+}  // namespace tailrace::server

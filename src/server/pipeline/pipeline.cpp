@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "pipeline.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "core/nearest_word.hpp"
+#include "guarded_group.hpp"
+#include "product_table.hpp"
+#include "table_file.hpp"
+
+namespace tailrace::server {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
+
+std::string without_suffix(const std::string& path) {
+  return std::filesystem::path(path).replace_extension().string();
+}
+
+/// `pattern` with "{path}", "{name}" and "{step}" filled in; other braces are refused.
+std::string fill(const std::string& pattern, const std::string& path, const std::string& name,
+                 std::int64_t step) {
+  std::string text;
+  for (std::size_t at = 0; at < pattern.size();) {
+    const auto open = std::min(pattern.find('{', at), pattern.size());
+    text += pattern.substr(at, open - at);
+    if (open == pattern.size()) break;
+    const auto close = std::min(pattern.find('}', open), pattern.size() - 1);
+    const auto word = pattern.substr(open, close - open + 1);
+    if (word == "{path}") {
+      text += without_suffix(path);
+    } else if (word == "{name}") {
+      text += name;
+    } else if (word == "{step}") {
+      text += fmt::format("{:06}", step);
+    } else {
+      refuse(fmt::format("product {}: {} in its path {} must be {{path}}, {{name}} or {{step}}",
+                         name, word, pattern));
+    }
+    at = close + 1;
+  }
+  return text;
+}
+
+bool is_table(const std::string& path) { return path.ends_with(".csv"); }
+
+void check(const Product& product) {
+  if (product.name.empty() || product.name.find('/') != std::string::npos) {
+    refuse(fmt::format("the name \"{}\" of a product must not be empty and must have no /",
+                       product.name));
+  }
+  if (product.every < 1) {
+    refuse(
+        fmt::format("product {}: every is {}: it must be at least 1", product.name, product.every));
+  }
+  const auto path = fill(product.path, "a/b.h5", product.name, 0);
+  if (path.empty()) refuse(fmt::format("product {} needs a path", product.name));
+  if (is_table(path) && product.format != "auto") {
+    refuse(fmt::format("product {}: format {} and a path ending in .csv do not fit together",
+                       product.name, product.format));
+  }
+}
+
+}  // namespace
+
+/// A product and its state.
+class Pipeline::Line {
+ public:
+  explicit Line(Product product) : product_(std::move(product)) {
+    check(product_);
+    for (const auto& text : product_.stages) {
+      try {
+        stages_.push_back(make_stage(text));
+      } catch (const Error& error) {
+        throw Error(error.code(), fmt::format("product {}: {}", product_.name, error.what()),
+                    error.sys_errno());
+      }
+    }
+  }
+
+  const Product& product() const { return product_; }
+  bool due(const Step& input) const { return input.number % product_.every == 0; }
+
+  /// Throws alike on all servers.
+  void run(const Step& input, Group& group, int threads, std::vector<Result>& results) {
+    place_.clear();
+    GuardedGroup guarded(group);
+    try {
+      run_stages(input, guarded, threads, results);
+    } catch (const Error& error) {
+      throw Error(error.code(),
+                  fmt::format("product {}{} of {}, step {}: {}", product_.name, place_, input.path,
+                              input.step, error.what()),
+                  error.sys_errno());
+    }
+  }
+
+ private:
+  void run_stages(const Step& input, GuardedGroup& group, int threads,
+                  std::vector<Result>& results) {
+    Step step;
+    group.run([&] { step = chosen(input); });
+    Scalars scalars;
+    StageContext context{group, threads, product_.name, &scalars};
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+      place_ = fmt::format(", stage \"{}\"", product_.stages[i]);
+      scalars.only = false;
+      group.run([&] { stages_[i]->run(step, context); });
+    }
+    place_ = "";
+    if (scalars.only) step.fields.clear();
+    group.run([&] { put_table(step, scalars, group); });
+    if (step.fields.empty() || is_table(step.path)) return;
+    results.push_back({std::move(step), product_.format});
+  }
+
+  /// A copy of `input` with the product's variables and path.
+  Step chosen(const Step& input) const {
+    Step step = input;
+    step.path = fill(product_.path, input.path, product_.name, input.step);
+    if (product_.variables.empty()) return step;
+    step.fields.clear();
+    for (const auto& name : product_.variables) {
+      const auto found = std::find_if(input.fields.begin(), input.fields.end(),
+                                      [&](const Field& field) { return field.name == name; });
+      if (found == input.fields.end()) refuse_variable(name, input);
+      step.fields.push_back(*found);
+    }
+    return step;
+  }
+
+  [[noreturn]] void refuse_variable(const std::string& name, const Step& input) const {
+    std::vector<std::string> names;
+    for (const auto& field : input.fields) names.push_back(field.name);
+    if (names.empty()) refuse(fmt::format("no variable {}: there are none", name));
+    refuse(fmt::format("no variable {}: did you mean {}? There are {}", name,
+                       nearest_word(name, names), fmt::join(names, ", ")));
+  }
+
+  void put_table(const Step& step, const Scalars& scalars, Group& group) {
+    TableLines table;
+    auto path = step.path;
+    if (!scalars.values.empty()) {
+      table = scalar_lines(step, scalars);
+      if (!is_table(path)) {
+        path = (std::filesystem::path(path).parent_path() / (product_.name + ".csv")).string();
+      }
+      if (is_table(step.path) && !step.fields.empty()) {
+        refuse(
+            "the table has place for scalars or for arrays, not for both: the last stage must "
+            "be the one whose result it shall hold");
+      }
+    } else if (is_table(path)) {
+      table = field_lines(step, group);
+    }
+    if (group.rank() == 0 && !table.lines.empty()) {
+      table_.put(path, table.header, step.step, table.lines);
+    }
+  }
+
+  Product product_;
+  std::vector<std::unique_ptr<Stage>> stages_;
+  TableFile table_;    // server 0
+  std::string place_;  // of the stage that runs, for messages
+};
+
+Pipeline::Pipeline(std::vector<Product> products) {
+  std::set<std::string> names, paths;
+  for (auto& product : products) {
+    if (!names.insert(product.name).second) {
+      refuse(fmt::format("two products are called {}", product.name));
+    }
+    lines_.emplace_back(std::move(product));
+    const auto& made = lines_.back().product();
+    if (!paths.insert(fill(made.path, "{path}", made.name, 0)).second) {
+      refuse(fmt::format("product {} would write the same files ({}) as another one", made.name,
+                         made.path));
+    }
+  }
+}
+
+Pipeline::~Pipeline() = default;
+Pipeline::Pipeline(Pipeline&&) noexcept = default;
+
+void Pipeline::run(const Step& input, Group& group, int threads, std::vector<Result>& results,
+                   std::vector<Failure>& failures) {
+  for (auto& line : lines_) {
+    if (!line.due(input)) continue;
+    try {
+      line.run(input, group, threads, results);
+    } catch (const Error& error) {
+      failures.push_back({line.product().name, error});
+    }
+  }
+}
+
+bool Pipeline::empty() const { return lines_.empty(); }
+
+}  // namespace tailrace::server

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <array>
+
+#include <fmt/format.h>
+
+#include "core/nearest_word.hpp"
+#include "entries.hpp"
+#include "settings.hpp"
+
+namespace tailrace::server {
+
+namespace {
+
+constexpr std::array table{
+    StageEntry{"mean", "", "mean of each variable over space; to the product's table", make_mean},
+    StageEntry{"sum", "", "sum of each variable over space; to the product's table", make_sum},
+    StageEntry{"minmax", "", "smallest and largest value of each variable; to the product's table",
+               make_minmax},
+    StageEntry{"variance", "", "variance of each variable over space; to the product's table",
+               make_variance},
+};
+
+}  // namespace
+
+std::span<const StageEntry> stage_table() { return table; }
+
+std::unique_ptr<Stage> make_stage(const std::string& text) {
+  const auto stage = parse_stage(text);
+  std::vector<std::string> names;
+  for (const auto& entry : table) {
+    if (stage.name == entry.name) return entry.make(stage.settings);
+    names.emplace_back(entry.name);
+  }
+  throw Error(Errc::invalid_input,
+              fmt::format("unknown stage {}: did you mean {}? Known are {}", stage.name,
+                          nearest_word(stage.name, names), fmt::join(names, ", ")));
+}
+
+}  // namespace tailrace::server
