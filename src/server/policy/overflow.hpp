@@ -17,17 +17,23 @@ struct Situation {
 };
 
 /// What to do with a step. Plain logic without MPI or clock: the same on all ranks.
+///
+/// A step for which there is room is taken (or, while the stream is thinned, left out if it is not
+/// the turn of it). Without room the policy decides; a budget that is not used up is spent on
+/// waiting first. With a budget, a step that can neither be lowered nor spilled is dropped, since
+/// waiting on would break the budget; without one, it waits.
 class Overflow {
  public:
   enum class Action { take, lower, drop, thin, spill, wait };
   struct Choice {
     Action action = Action::take;
-    double limit_s = 0;  ///< of `wait`: ask `after_wait` then
+    double limit_s = 0;  ///< of `wait`: ask `after_wait` when there is room, or then
+    /// Of `wait`: room for the lowered step ends it, too.
+    bool lowered_will_do = false;
   };
   /// Throws `Errc::invalid_input` for options that contradict each other. Local.
   explicit Overflow(const StreamOptions& options);
-  /// The next step's first decision. `thin` leaves a step out even where there is room while the
-  /// stream is thinned. Local.
+  /// The next step's first decision. Once a step. Local.
   Choice first(const Situation& situation);
   /// After waiting for as long as `first` said: never `wait` again, except that a choice of `wait`
   /// with limit 0 means that the time limit `wait_limit_s` has been reached: an error. Local.
@@ -36,9 +42,14 @@ class Overflow {
   std::int64_t stride() const { return stride_; }
 
  private:
-  StreamOptions options_;
+  Choice take();
+  Choice without_room(const Situation& situation, bool may_wait);
+
+  WhenFull when_full_;
+  double stall_budget_, wait_limit_s_;
   std::int64_t stride_ = 1;
-  std::int64_t skipped_ = 0;
+  std::int64_t skipped_ = 0;  ///< steps left out since the last one whose turn it was
+  std::int64_t taken_ = 0;    ///< steps taken at this stride
 };
 
 }  // namespace tailrace::server

@@ -10,9 +10,12 @@ namespace tailrace::server {
 
 /// What there is to decide from. Plain data, so that the decision can be tested for any machine.
 struct Machine {
-  std::vector<int> node_of_rank;      ///< number of each rank's node
+  std::vector<int> node_of_rank;      ///< number of each rank's node, from 0, none left out
   std::vector<int> cores_of_node;     ///< that its ranks may use
-  double disk_bytes_per_s = 0;        ///< one writer into `SessionOptions::folder`, safe on disk
+  int threads_per_rank = 1;           ///< with which a rank computes (OMP_NUM_THREADS)
+  double disk_bytes_per_s = 0;        ///< one writer into `SessionOptions::folder`, safe on disk;
+                                      ///< 0: not known
+  double disk_busy = 0;               ///< share of that time which was processor time of the writer
   double memory_bytes_per_s = 0;      ///< one core's memcpy
   bool threads_may_call_mpi = false;  ///< MPI_THREAD_MULTIPLE
 };
@@ -20,17 +23,27 @@ struct Machine {
 /// Who serves, and why (one sentence with the figures that decided).
 struct Roles {
   Team::Kind kind = Team::Kind::none;
-  std::vector<int> server_ranks;  ///< ascending; of `ranks`: they serve; of threads: they have one
+  std::vector<int> server_ranks;  ///< ascending; of `ranks`: they serve; of threads and processes:
+                                  ///< the ranks that have them, the first one of each node
   bool by_node = false;
   std::string reason;
 };
 
-/// Reads "none", "thread", "process", "N", "N per node" or "auto". Throws `Errc::invalid_input`
-/// saying what would be right (also: more servers than ranks - 1). Local.
+/// Reads "none", "thread", "process", "N", "N per node" or "auto" and decides:
+/// - N ranks are spread over all ranks in the order of their nodes, the last of each of N equal
+///   groups, so each node gives its share and rank 0 computes; "own_nodes" takes the last nodes;
+/// - "auto" is "none" where hiding cannot pay: a disk half as fast as memory, or, where no core is
+///   idle, one whose writing is mostly processor time. Else "thread" where every node has an idle
+///   core or too few ranks to spare one, else "1 per node".
+/// Looks at `servers`, `placement`, `transport` and `progress` of `options`, not at the
+/// environment. Throws `Errc::invalid_input` saying what would be right (also: more servers than
+/// ranks - 1). Local.
 Roles decide_roles(const SessionOptions& options, const Machine& machine);
 
 /// Measures what `options` needs ("auto": disk and memory, at most about half a second) and makes
-/// the team. Collective over `world`, blocking. Throws on all ranks.
+/// the team. `TAILRACE_SERVERS` goes before `options.servers`, and `TAILRACE_TRANSPORT` before
+/// `options.transport`; those of rank 0 hold for all. Collective over `world`, blocking. Throws on
+/// all ranks.
 struct Decision {
   Team team;
   std::string reason;

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <memory>
 #include <span>
 #include <string>
 
@@ -11,12 +10,14 @@ namespace tailrace::server {
 
 /// Packets of a client that wait on node-local disk for room in its staging memory, first in first
 /// out. The file has no name (O_TMPFILE, or unlinked at once), so nothing is left behind whatever
-/// happens; its space is reused. Local.
+/// happens; its space is reused, and given back when nothing waits. Local.
 class Spill {
  public:
   /// `folder` "": $TMPDIR, else /tmp. Nothing is opened before the first `put`.
   explicit Spill(std::string folder);
   ~Spill();
+  Spill(const Spill&) = delete;
+  Spill& operator=(const Spill&) = delete;
   /// True if `bytes` more would fit (the folder exists and its file system has room). Local.
   bool has_room(std::ptrdiff_t bytes) const;
   /// Appends a packet. Throws `Errc::io` with errno and folder; then nothing is appended. Local.
@@ -27,14 +28,20 @@ class Spill {
     int server, priority;
   };
   const Waiting& front() const { return waiting_.front(); }
-  /// Reads the oldest packet into `memory` (of its size) and forgets it. Throws `Errc::io`. Local.
+  /// Reads the oldest packet into `memory` (of its size) and forgets it. Throws `Errc::io`; then it
+  /// is kept. Local.
   void take(std::span<std::byte> memory);
+  /// Bytes of the file: at most what has waited at once, and what lay between. Local.
+  std::ptrdiff_t file_bytes() const { return end_; }
 
  private:
+  [[noreturn]] void fail(const char* doing, int error) const;
   void open();
+  std::ptrdiff_t place_for(std::ptrdiff_t bytes) const;
+
   std::string folder_;
   int descriptor_ = -1;
-  std::ptrdiff_t end_ = 0;
+  std::ptrdiff_t end_ = 0;  ///< of the file
   std::deque<Waiting> waiting_;
 };
 

@@ -1,0 +1,12 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+namespace tailrace::server {
+
+/// Opens a new file in `folder` that has no name, for reading and writing: it is gone when the
+/// descriptor is closed, however the process ends. Returns -1 with errno set on failure. Local.
+int open_nameless(const std::string& folder);
+
+}  // namespace tailrace::server

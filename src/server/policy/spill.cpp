@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/policy/spill.hpp"
+
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cassert>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "server/policy/nameless_file.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::server {
+
+namespace {
+
+std::string default_folder() {
+  const char* folder = std::getenv("TMPDIR");
+  return folder != nullptr && *folder != '\0' ? folder : "/tmp";
+}
+
+}  // namespace
+
+Spill::Spill(std::string folder) : folder_(folder.empty() ? default_folder() : std::move(folder)) {}
+
+Spill::~Spill() {
+  if (descriptor_ >= 0) close(descriptor_);
+}
+
+void Spill::fail(const char* doing, int error) const {
+  throw Error(Errc::io,
+              fmt::format("cannot {} the file for spilled output in {}: {} (errno {})", doing,
+                          folder_, std::strerror(error), error),
+              error);
+}
+
+void Spill::open() {
+  if (descriptor_ >= 0) return;
+  descriptor_ = open_nameless(folder_);
+  if (descriptor_ < 0) fail("make", errno);
+}
+
+/// The first gap that is large enough, or the end of what waits.
+std::ptrdiff_t Spill::place_for(std::ptrdiff_t bytes) const {
+  std::vector<std::pair<std::ptrdiff_t, std::ptrdiff_t>> used;
+  used.reserve(waiting_.size());
+  for (const auto& packet : waiting_) used.emplace_back(packet.offset, packet.bytes);
+  std::sort(used.begin(), used.end());
+  std::ptrdiff_t place = 0;
+  for (const auto& [offset, length] : used) {
+    if (offset - place >= bytes) break;
+    place = offset + length;
+  }
+  return place;
+}
+
+bool Spill::has_room(std::ptrdiff_t bytes) const {
+  struct statvfs system {};
+  if (statvfs(folder_.c_str(), &system) != 0 || access(folder_.c_str(), W_OK | X_OK) != 0) {
+    return false;
+  }
+  const auto growth = std::max<std::ptrdiff_t>(0, place_for(bytes) + bytes - end_);
+  return static_cast<double>(system.f_bavail) * static_cast<double>(system.f_frsize) >=
+         static_cast<double>(growth);
+}
+
+void Spill::put(std::span<const std::byte> packet, int server, int priority) {
+  open();
+  const Waiting waiting{place_for(std::ssize(packet)), std::ssize(packet), server, priority};
+  std::ptrdiff_t done = 0;
+  while (done < waiting.bytes) {
+    const auto some = pwrite(descriptor_, packet.data() + done,
+                             static_cast<std::size_t>(waiting.bytes - done), waiting.offset + done);
+    if (some > 0) {
+      done += some;
+      continue;
+    }
+    if (some < 0 && errno == EINTR) continue;
+    const int error = some < 0 ? errno : ENOSPC;
+    // What it has added is given back.
+    if (ftruncate(descriptor_, end_) != 0) end_ = std::max(end_, waiting.offset + done);
+    fail("write", error);
+  }
+  end_ = std::max(end_, waiting.offset + waiting.bytes);
+  waiting_.push_back(waiting);
+}
+
+void Spill::take(std::span<std::byte> memory) {
+  const auto packet = waiting_.front();
+  assert(std::ssize(memory) == packet.bytes);
+  std::ptrdiff_t done = 0;
+  while (done < packet.bytes) {
+    const auto some = pread(descriptor_, memory.data() + done,
+                            static_cast<std::size_t>(packet.bytes - done), packet.offset + done);
+    if (some < 0 && errno == EINTR) continue;
+    if (some <= 0) fail("read", some < 0 ? errno : EIO);
+    done += some;
+  }
+  waiting_.pop_front();
+  // An emptied file takes no space; if that fails, its space is used again.
+  if (waiting_.empty() && ftruncate(descriptor_, 0) == 0) end_ = 0;
+}
+
+}  // namespace tailrace::server
