@@ -14,8 +14,8 @@ struct ServerSettings {
   std::vector<int> clients;  ///< whom this server tells about steps: each client has one that does
   int threads = 1;
   double watchdog_s = 120;
-  /// Packets are released only when their step has ended, so that a restarted server finds them.
-  bool keep_until_ended = false;
+  /// Packets outlive this server, which may be started again: streams need not begin with step 0.
+  bool may_restart = false;
   Trace* trace = nullptr;
 };
 

@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/writer_thread.hpp"
 
-#include <pthread.h>
-#include <signal.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <unistd.h>
+#include "core/background_thread.hpp"
 
 namespace tailrace::store {
 
 WriterThread::WriterThread() { queue_.reserve(16); }
 
 void WriterThread::start() {
-  if (thread_.joinable()) return;
-  // Signals (the end of a job's time) belong to the main thread.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  thread_ = std::thread([this] { loop(); });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  if (!thread_.joinable()) thread_ = start_background_thread([this] { loop(); });
 }
 
 WriterThread::~WriterThread() {
@@ -72,8 +62,6 @@ void WriterThread::wait(const FileJob& job) {
 }
 
 void WriterThread::loop() {
-  constexpr int niceness = 10;  // the simulation goes first
-  setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), niceness);
   std::unique_lock lock(mutex_);
   while (true) {
     work_.wait(lock, [&] { return stop_ || !queue_.empty(); });

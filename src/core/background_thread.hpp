@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <thread>
+
+namespace tailrace {
+
+/// A thread that gets no signals (they belong to the main thread: the end of a job's time) and has
+/// a low priority, so that the simulation goes first. Local.
+std::thread start_background_thread(std::function<void()> body);
+
+}  // namespace tailrace
