@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
@@ -28,5 +29,13 @@ using StageFunction = std::function<void(std::int64_t step, std::span<StagePart>
 /// every rank before `Session` is made (processes of servers do not have it: use "python" there).
 /// Throws `Errc::invalid_input` if the name is taken. Local.
 void add_stage_function(const std::string& name, StageFunction function);
+
+/// One of many small serial tasks of a user on the servers, by its number from 0. Calls come from
+/// several threads at once. No MPI calls. An exception is a failure of the product.
+using TaskFunction = std::function<double(std::int64_t step, std::int64_t task)>;
+
+/// Makes `function` known as the stage "tasks name=NAME count=N" of products, as
+/// `add_stage_function` does. The values of all tasks become the product's array NAME.
+void add_task_function(const std::string& name, TaskFunction function);
 
 }  // namespace tailrace

@@ -36,7 +36,7 @@ void begin(const Step& step, std::string& header, std::string& line) {
     const auto* time = std::get_if<double>(&value);
     if (name != "time" || time == nullptr) continue;
     header += ",time";
-    line += "," + number_text(*time);
+    line += fmt::format(",{}", number_text(*time));
   }
 }
 
@@ -83,8 +83,8 @@ TableLines scalar_lines(const Step& step, const Scalars& scalars) {
   TableLines table;
   begin(step, table.header, table.lines);
   for (const auto& [name, value] : scalars.values) {
-    table.header += "," + quoted_name(name);
-    table.lines += "," + number_text(value);
+    table.header += fmt::format(",{}", quoted_name(name));
+    table.lines += fmt::format(",{}", number_text(value));
   }
   table.lines += "\n";
   return table;
@@ -97,19 +97,20 @@ TableLines field_lines(const Step& step, Group& group) {
   std::string head;
   begin(step, table.header, head);
   const auto& axis = step.fields.front().dims[0];
-  table.header += "," + quoted_name(axis);
+  table.header += fmt::format(",{}", quoted_name(axis));
   std::vector<double> places;
   for (const auto& coordinate : step.coordinates) {
     if (coordinate.name == axis) places = coordinate.values;
   }
   std::vector<std::vector<double>> columns;
   for (const auto& field : step.fields) {
-    table.header += "," + quoted_name(field.name);
+    table.header += fmt::format(",{}", quoted_name(field.name));
     columns.push_back(whole_row(field, group));
   }
   for (std::size_t i = 0; i < columns.front().size(); ++i) {
-    table.lines += head + "," + number_text(i < places.size() ? places[i] : static_cast<double>(i));
-    for (const auto& column : columns) table.lines += "," + number_text(column[i]);
+    const double place = i < places.size() ? places[i] : static_cast<double>(i);
+    table.lines += fmt::format("{},{}", head, number_text(place));
+    for (const auto& column : columns) table.lines += fmt::format(",{}", number_text(column[i]));
     table.lines += "\n";
   }
   return table;

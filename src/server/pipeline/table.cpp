@@ -18,6 +18,17 @@ constexpr std::array table{
                make_minmax},
     StageEntry{"variance", "", "variance of each variable over space; to the product's table",
                make_variance},
+    StageEntry{"histogram", "bins=64 min= max=",
+               "counts of values in equal bins; min and max: of the step, unless both are given",
+               make_histogram},
+    StageEntry{"time", "what=mean,variance every=1 reset=no",
+               "statistics over steps so far, of each item: mean, variance, min, max, skewness",
+               make_time},
+    StageEntry{"call", "name=", "a C++ function of yours (add_stage_function)", make_call},
+    StageEntry{"tasks", "name= count=",
+               "a C++ function of yours for many task numbers (add_task_function); an array of "
+               "results",
+               make_tasks},
 };
 
 }  // namespace

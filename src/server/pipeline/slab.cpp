@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "slab.hpp"
+
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "move/strided_copy.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::server {
+
+namespace {
+
+// A message is a row of boxes, each followed by its items (whole 8 bytes of them).
+std::size_t padded(std::ptrdiff_t bytes) { return static_cast<std::size_t>((bytes + 7) / 8 * 8); }
+
+BoxMemory dense(const Box& box) {
+  const std::array<Box, 1> boxes{box};
+  return Memory::dense(boxes).boxes[0];
+}
+
+void pack(const FieldPart& part, const Box& shared, std::ptrdiff_t item,
+          std::vector<std::byte>& message) {
+  const auto start = message.size();
+  message.resize(start + sizeof(Box) + padded(shared.num_items() * item));
+  std::memcpy(&message[start], &shared, sizeof(Box));
+  StridedCopy(shared, side_of(shared, part.box, dense(part.box)), packed_side(shared, 0), item)
+      .run(part.data, &message[start] + sizeof(Box));
+}
+
+void unpack(const std::vector<std::byte>& message, std::ptrdiff_t item, Slab& slab) {
+  for (std::size_t at = 0; at < message.size();) {
+    Box shared;
+    std::memcpy(&shared, &message[at], sizeof(Box));
+    at += sizeof(Box);
+    StridedCopy(shared, packed_side(shared, 0), side_of(shared, slab.box, dense(slab.box)), item)
+        .run(&message[at], slab.data.data());
+    at += padded(shared.num_items() * item);
+    slab.given += shared.num_items();
+  }
+}
+
+}  // namespace
+
+Box slab_box(int num_dims, const Index& extents, int server, int num_servers) {
+  Box box{num_dims, {}, extents};
+  const auto rows = split_evenly(extents[0], num_servers, server);
+  box.start[0] = rows.start;
+  box.extents[0] = rows.count;
+  return box;
+}
+
+Slab to_slab(const Field& field, Group& group) {
+  if (field.num_dims() < 1) {
+    throw Error(Errc::invalid_input, fmt::format("{} has no axis", field.name));
+  }
+  const auto item = item_bytes(field.type);
+  std::vector<std::vector<std::byte>> outgoing(static_cast<std::size_t>(group.size()));
+  for (int server = 0; server < group.size(); ++server) {
+    const auto slab = slab_box(field.num_dims(), field.extents, server, group.size());
+    for (const auto& part : field.parts) {
+      const auto shared = intersect(part.box, slab);
+      if (!shared.empty()) pack(part, shared, item, outgoing[static_cast<std::size_t>(server)]);
+    }
+  }
+  Slab slab;
+  slab.box = slab_box(field.num_dims(), field.extents, group.rank(), group.size());
+  slab.data = Buffer(slab.box.num_items() * item);
+  for (const auto& message : group.exchange(outgoing)) unpack(message, item, slab);
+  return slab;
+}
+
+}  // namespace tailrace::server
