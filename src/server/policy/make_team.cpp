@@ -132,7 +132,8 @@ Decision make_team(MPI_Comm world, const SessionOptions& options) {
   const auto agreed = agreed_options(all, options);
   auto machine = look(all, agreed);
   auto roles = decide_roles(agreed, machine);  // the same on all ranks, errors included
-  return {split(std::move(all), roles, std::move(machine.node_of_rank)), std::move(roles.reason)};
+  return {split(std::move(all), roles, std::move(machine.node_of_rank)), std::move(roles.reason),
+          agreed.transport};
 }
 
 }  // namespace tailrace::server

@@ -47,6 +47,7 @@ Roles decide_roles(const SessionOptions& options, const Machine& machine);
 struct Decision {
   Team team;
   std::string reason;
+  std::string transport;  ///< as options and environment ask for it
 };
 Decision make_team(MPI_Comm world, const SessionOptions& options);
 
