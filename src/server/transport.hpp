@@ -104,5 +104,7 @@ struct Transport {
 std::span<const Transport> transport_table();
 /// The one called `name`. Throws `Errc::invalid_input` listing the names. Local.
 const Transport& find_transport(const std::string& name);
+/// The one for "auto", and `why`. Collective over `team.all`, blocking.
+const Transport& choose_transport(const Team& team, std::string& why);
 
 }  // namespace tailrace::server

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/client.hpp"
+
+#include <algorithm>
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "tailrace/trace.hpp"
+
+namespace tailrace::server {
+
+Client::Client(const Team& team, std::unique_ptr<Sender> sender)
+    : team_(team), sender_(std::move(sender)), arena_(sender_->memory()) {}
+
+template <class Action>
+void Client::guarded(Action&& action) {
+  if (gone_) return;
+  try {
+    action();
+  } catch (const Error& error) {
+    gone_ = error;
+  }
+}
+
+void Client::hand_over(int server, std::span<const std::byte> packet, int priority) {
+  guarded([&] { sender_->hand_over(server, packet, priority); });
+}
+
+void Client::progress() {
+  guarded([&] { sender_->progress(); });
+  guarded([&] { collect(); });
+}
+
+void Client::wait(double limit_s) {
+  guarded([&] { sender_->wait(limit_s); });
+  progress();
+}
+
+void Client::collect() {
+  released_.clear();
+  sender_->take_released(released_);
+  for (const auto* first : released_) arena_.free(first);
+  Notice notice;
+  while (sender_->take_notice(notice)) {
+    const auto stream = static_cast<std::size_t>(notice.stream);
+    if (stream < notices_.size()) notices_[stream].push_back(notice);
+  }
+}
+
+void Client::leave(double limit_s) {
+  const double end_s = now_s() + limit_s;
+  while (!gone_ && arena_.used() > 0 && now_s() < end_s) wait(0.1);
+  std::optional<Error> failure = gone_;
+  if (!failure && arena_.used() > 0) {
+    failure = Error(Errc::io, fmt::format("servers still have {} bytes of output after {} s",
+                                          arena_.used(), limit_s));
+  }
+  agree(team_.compute->raw(), failure ? &*failure : nullptr);
+  left_ = true;
+  sender_->leave(limit_s);
+}
+
+void Client::abandon(double limit_s) {
+  if (gone_) return;
+  left_ = true;
+  const double end_s = now_s() + limit_s;
+  while (!gone_ && arena_.used() > 0 && now_s() < end_s) wait(0.1);
+  try {
+    sender_->leave(std::max(1.0, end_s - now_s()));
+  } catch (const Error& error) {
+    std::fprintf(stderr, "tailrace: compute rank %d cannot end its servers: %s\n", team_.client,
+                 error.what());
+    MPI_Abort(team_.all.raw(), 1);
+  }
+}
+
+std::int32_t Client::add_stream() {
+  notices_.emplace_back();
+  return static_cast<std::int32_t>(notices_.size()) - 1;
+}
+
+bool Client::take_notice(std::int32_t stream, Notice& notice) {
+  auto& waiting = notices_[static_cast<std::size_t>(stream)];
+  if (waiting.empty()) return false;
+  notice = waiting.front();
+  waiting.pop_front();
+  return true;
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "server/block_arena.hpp"
+#include "server/transport.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::server {
+
+/// What the streams of a compute rank share: staging memory and the way to the servers. If a server
+/// is gone, that is remembered and told by the streams' next calls.
+class Client {
+ public:
+  Client(const Team& team, std::unique_ptr<Sender> sender);
+  const Team& team() const { return team_; }
+  BlockArena& arena() { return arena_; }
+  bool can_hand_over(int server) const { return sender_->can_hand_over(server); }
+  void hand_over(int server, std::span<const std::byte> packet, int priority);
+  /// Moves data on, frees what was released, and sorts notices. Never throws. Local.
+  void progress();
+  /// Sleeps until something may have happened, at most `limit_s`; then as `progress`. Local.
+  void wait(double limit_s);
+  /// Waits until all packets have been released and the servers know that nothing more comes.
+  /// Collective over the clients. Throws `Errc::io` for what is still there after `limit_s`.
+  void leave(double limit_s);
+  bool has_left() const { return left_; }
+  /// For the way out by an exception: as `leave`, but without agreement; aborts the job if servers
+  /// do not hear of it within `limit_s`, since they would wait for ever. Local.
+  void abandon(double limit_s);
+
+  /// A new stream; returns its number.
+  std::int32_t add_stream();
+  bool take_notice(std::int32_t stream, Notice& notice);
+  /// Why there is no server any more.
+  const std::optional<Error>& gone() const { return gone_; }
+
+ private:
+  template <class Action>
+  void guarded(Action&& action);
+  void collect();
+
+  const Team& team_;
+  std::unique_ptr<Sender> sender_;
+  BlockArena arena_;
+  std::vector<const std::byte*> released_;
+  std::vector<std::deque<Notice>> notices_;  // of each stream
+  std::optional<Error> gone_;
+  bool left_ = false;
+};
+
+}  // namespace tailrace::server

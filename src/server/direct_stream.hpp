@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+
+#include "server/mpi_group.hpp"
+#include "server/pipeline/pipeline.hpp"
+#include "server/stream_state.hpp"
+#include "server/team.hpp"
+
+namespace tailrace::server {
+
+/// A stream without servers: the compute ranks write inside `write`, and make the products
+/// themselves.
+class DirectStream : public Stream::State {
+ public:
+  /// Collective over the compute ranks, blocking. Throws on all of them.
+  DirectStream(std::string name, StreamOptions options, const Team& team, int threads,
+               Trace* trace);
+  WriteResult write(const std::string& path, const FileContents& contents) override;
+  void progress() override {}
+  void finish() override {}
+
+ private:
+  void write_variables(const std::string& path, const FileContents& contents);
+  void write_products(const std::string& path, const FileContents& contents);
+  template <class Action>
+  void with_fallback(const std::string& path, Action&& action);
+  void settle(const std::string& path, const Error& error);
+
+  const Team& team_;
+  int threads_;
+  Trace* trace_;
+  MpiGroup group_;
+  Pipeline pipeline_;
+  std::optional<Output> output_;
+  std::int64_t number_ = 0;
+};
+
+}  // namespace tailrace::server

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The compute side of a stream: how a step is written. What ranks agree on is in stream_votes.cpp.
+#include "server/served_stream.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "server/description.hpp"
+#include "store/contents_check.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::server {
+namespace {
+
+constexpr std::size_t max_plans = 8;
+constexpr double nap_s = 0.1;  // a notice or a release ends it
+
+}  // namespace
+
+ServedStream::ServedStream(std::string stream_name, StreamOptions options, Client& client,
+                           Trace* trace)
+    : State(std::move(stream_name), std::move(options)),
+      client_(client),
+      trace_(trace),
+      number_of_stream_(client.add_stream()),
+      overflow_(options_),
+      spill_(options_.spill_folder) {}
+
+ServedStream::~ServedStream() {
+  if (closed_ || std::uncaught_exceptions() > 0) return;
+  try {
+    finish();
+  } catch (const std::exception& error) {
+    if (client_.team().client == 0) {
+      std::fprintf(stderr, "tailrace: stream %s: output lost: %s\n", name_.c_str(), error.what());
+    }
+  }
+}
+
+PacketPlan& ServedStream::plan_for(const FileContents& contents, bool lowered, bool& changed) {
+  for (auto plan = plans_.begin(); plan != plans_.end(); ++plan) {
+    if (plan->lowered != lowered || !plan->packets.fits(contents)) continue;
+    plans_.splice(plans_.end(), plans_, plan);
+    return plan->packets;
+  }
+  changed = true;
+  if (plans_.size() == max_plans) plans_.pop_front();
+  plans_.push_back({PacketPlan(contents, client_.team(), lowered), lowered});
+  return plans_.back().packets;
+}
+
+bool ServedStream::reserve(const PacketPlan& plan, Reserved what) {
+  for (const auto& packet : plan.packets()) {
+    const auto bytes = PacketPlan::bytes_of(packet, std::ssize(description_));
+    const auto block =
+        client_.can_hand_over(packet.server) ? client_.arena().allocate(bytes) : std::nullopt;
+    if (!block) {
+      unreserve();
+      return false;
+    }
+    reserved_.push_back(*block);
+  }
+  room_for_ = what;
+  return true;
+}
+
+void ServedStream::unreserve() {
+  for (const auto& block : reserved_) client_.arena().free(block.data());
+  reserved_.clear();
+  room_for_ = Reserved::nothing;
+}
+
+void ServedStream::describe(const std::string& path, const FileContents& contents, bool lowered) {
+  description_ = to_bytes(name_, options_, path, num_handed_, contents, lowered);
+}
+
+// The description of a lowered step is as long as that of the step itself.
+WriteResult ServedStream::write(const std::string& path, const FileContents& contents) {
+  const double start_s = now_s();
+  const struct Timing {
+    double start_s;
+    StreamStatistics& statistics;
+    ~Timing() { statistics.call_s += now_s() - start_s; }
+  } timing{start_s, statistics_};
+  if (closed_)
+    throw Error(Errc::invalid_input, "stream " + name_ + ": its session has been closed");
+  progress();
+  const auto& team = client_.team();
+  auto problem = store::check_contents(contents, team.client, team.num_clients());
+  if (!problem && path.empty()) problem = Error(Errc::invalid_input, "stream: the path is empty");
+  bool changed = false, fits = false;
+  PacketPlan* plan = nullptr;
+  PacketPlan* lowered = nullptr;
+  if (!problem) {
+    describe(path, contents, false);
+    plan = &plan_for(contents, false, changed);
+    if (options_.when_full == WhenFull::lower) lowered = &plan_for(contents, true, changed);
+    step_bytes_ = plan->payload_bytes();
+    problem = too_large(*plan);
+    fits = spill_.empty() && reserve(*plan, Reserved::step);
+    if (!fits && lowered != nullptr) reserve(*lowered, Reserved::lowered_step);
+  }
+  auto votes = vote(path, problem, fits);
+  votes[unchanged] = changed ? 0 : 1;
+  auto situation = agree_on(votes, problem);
+  if (shapes_changed_) {
+    plan->count_clients(contents);
+    if (lowered != nullptr) lowered->count_clients(contents);
+  }
+  auto choice = overflow_.first(situation);
+  if (choice.action == Overflow::Action::wait) {
+    wait_for_room(*plan, choice.lowered_will_do ? lowered : nullptr, choice);
+    situation = agree_on(vote(path, std::nullopt, room_for_ == Reserved::step), std::nullopt);
+    choice = overflow_.after_wait(situation);
+  }
+  ++statistics_.steps;
+  return carry_out(choice.action, *plan, lowered, path, contents);
+}
+
+// A step that can never fit must not wait for ever.
+std::optional<Error> ServedStream::too_large(const PacketPlan& plan) const {
+  std::ptrdiff_t bytes = 0;
+  for (const auto& packet : plan.packets()) {
+    bytes += BlockArena::rounded(PacketPlan::bytes_of(packet, std::ssize(description_)));
+  }
+  const auto capacity = client_.arena().capacity();
+  if (bytes <= capacity) return std::nullopt;
+  return Error(Errc::invalid_input,
+               fmt::format("stream {}: a step of {} bytes of compute rank {} does not fit into its "
+                           "staging memory of {} bytes: give SessionOptions::memory_bytes more",
+                           name_, bytes, client_.team().client, capacity));
+}
+
+void ServedStream::wait_for_room(const PacketPlan& plan, const PacketPlan* lowered,
+                                 const Overflow::Choice& choice) {
+  const Span span(trace_, Activity::wait, "wait for room");
+  const double start_s = now_s();
+  const double end_s = start_s + choice.limit_s;
+  if (room_for_ == Reserved::lowered_step && lowered == nullptr) unreserve();
+  while (room_for_ == Reserved::nothing && failures_.empty() && !client_.gone()) {
+    const double left_s = end_s - now_s();
+    if (left_s <= 0) break;
+    client_.wait(std::min(nap_s, left_s));
+    progress();
+    if (!spill_.empty()) continue;
+    if (!reserve(plan, Reserved::step) && lowered != nullptr) {
+      reserve(*lowered, Reserved::lowered_step);
+    }
+  }
+  statistics_.room_s += now_s() - start_s;
+}
+
+WriteResult ServedStream::carry_out(Overflow::Action action, PacketPlan& plan, PacketPlan* lowered,
+                                    const std::string& path, const FileContents& contents) {
+  switch (action) {
+    case Overflow::Action::take:
+      hand_over(plan, path, contents, false);
+      return WriteResult::staged;
+    case Overflow::Action::lower:
+      if (room_for_ == Reserved::step) {
+        unreserve();
+        if (!reserve(*lowered, Reserved::lowered_step))
+          throw Error(Errc::internal, "a lowered step needs more room");
+      }
+      hand_over(*lowered, path, contents, true);
+      ++statistics_.lowered;
+      return WriteResult::lowered;
+    case Overflow::Action::spill:
+      unreserve();
+      spill(plan, path, contents);
+      ++statistics_.spilled;
+      return WriteResult::spilled;
+    case Overflow::Action::thin:
+      ++statistics_.thinned;
+      break;
+    case Overflow::Action::drop:
+      ++statistics_.dropped;
+      break;
+    case Overflow::Action::wait:
+      unreserve();
+      throw Error(Errc::io,
+                  fmt::format("stream {}: {} (step {}): no room in staging memory after waiting "
+                              "for {} s",
+                              name_, path, contents.step, options_.wait_limit_s));
+  }
+  unreserve();
+  return WriteResult::dropped;
+}
+
+void ServedStream::hand_over(PacketPlan& plan, const std::string& path,
+                             const FileContents& contents, bool lowered) {
+  const Span span(trace_, Activity::transfer, "stage output");
+  const double start_s = now_s();
+  if (lowered) describe(path, contents, true);
+  auto block = reserved_.begin();
+  for (const auto& packet : plan.packets()) {
+    plan.pack(packet, contents, description_, number_of_stream_, num_handed_, *block);
+    client_.hand_over(packet.server, *block++, options_.priority);
+  }
+  reserved_.clear();
+  room_for_ = Reserved::nothing;
+  under_way_.push_back({num_handed_++, contents.step, path, now_s()});
+  statistics_.bytes += plan.payload_bytes();
+  statistics_.copy_s += now_s() - start_s;
+}
+
+// Every rank's spill folder worked when asked; one that fails now fails all, and the packets that
+// did go to disk are of a step that never becomes whole: so nothing is put before all could.
+void ServedStream::spill(PacketPlan& plan, const std::string& path, const FileContents& contents) {
+  const double start_s = now_s();
+  run_agreed(client_.team().compute->raw(), [&] {
+    for (const auto& packet : plan.packets()) {
+      const auto bytes = PacketPlan::bytes_of(packet, std::ssize(description_));
+      spill_memory_.resize(std::max(spill_memory_.size(), static_cast<std::size_t>(bytes)));
+      const std::span memory(spill_memory_.data(), static_cast<std::size_t>(bytes));
+      plan.pack(packet, contents, description_, number_of_stream_, num_handed_, memory);
+      spill_.put(memory, packet.server, options_.priority);
+    }
+  });
+  under_way_.push_back({num_handed_++, contents.step, path, now_s()});
+  statistics_.bytes += plan.payload_bytes();
+  statistics_.copy_s += now_s() - start_s;
+}
+
+void ServedStream::move_spilled() {
+  while (!spill_.empty() && client_.can_hand_over(spill_.front().server)) {
+    const auto waiting = spill_.front();
+    const auto block = client_.arena().allocate(waiting.bytes);
+    if (!block) return;
+    spill_.take(*block);
+    client_.hand_over(waiting.server, *block, waiting.priority);
+  }
+}
+
+void ServedStream::progress() {
+  if (closed_) return;
+  client_.progress();
+  move_spilled();
+  take_notices();
+}
+
+void ServedStream::finish() {
+  if (closed_) return;
+  const double start_s = now_s();
+  const Span span(trace_, Activity::wait, "wait for output");
+  double heard_s = start_s;
+  while (!client_.gone() && !under_way_.empty() && now_s() - heard_s < options_.wait_limit_s) {
+    const auto before = under_way_.size();
+    client_.wait(nap_s);
+    progress();
+    if (under_way_.size() != before) heard_s = now_s();
+  }
+  std::optional<Error> problem;
+  if (!client_.gone() && !under_way_.empty()) {
+    problem = Error(Errc::io, fmt::format("stream {}: {} (step {}) is not on disk after {} s",
+                                          name_, under_way_.front().path, under_way_.front().step,
+                                          options_.wait_limit_s));
+  }
+  const double waited_s = now_s() - start_s;
+  statistics_.end_s += waited_s;
+  statistics_.call_s += waited_s;
+  agree_on(vote("finish", problem, true), problem);
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/session.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "core/background_thread.hpp"
+#include "server/client.hpp"
+#include "server/direct_stream.hpp"
+#include "server/mpi_group.hpp"
+#include "server/mpi_peers.hpp"
+#include "server/policy/roles.hpp"
+#include "server/process/launcher.hpp"
+#include "server/served_stream.hpp"
+#include "server/server.hpp"
+#include "server/transport.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace {
+
+using namespace server;
+
+namespace {
+
+constexpr double end_limit_s = 600;
+
+/// What a rank or thread that serves needs.
+struct ServerParts {
+  std::unique_ptr<Receiver> receiver;
+  std::unique_ptr<Peers> peers;
+  std::unique_ptr<Group> group;
+  std::unique_ptr<Server> server;
+};
+
+std::vector<int> clients_told_by(const Team& team, int server_number) {
+  std::vector<int> clients;
+  for (int client = 0; client < team.num_clients(); ++client) {
+    if (team.by_node ? team.server_of_client(client) == server_number : server_number == 0) {
+      clients.push_back(client);
+    }
+  }
+  return clients;
+}
+
+int most_clients_of_a_node(const Team& team) {
+  std::vector<int> clients;
+  for (const int rank : team.rank_of_client) {
+    const auto node = static_cast<std::size_t>(team.node_of_rank[static_cast<std::size_t>(rank)]);
+    clients.resize(std::max(clients.size(), node + 1));
+    ++clients[node];
+  }
+  return std::ranges::max(clients);
+}
+
+const char* words(Team::Kind kind, bool one) {
+  switch (kind) {
+    case Team::Kind::none:
+      return "no servers";
+    case Team::Kind::thread:
+      return one ? "server thread" : "server threads";
+    case Team::Kind::process:
+      return one ? "server process" : "server processes";
+    case Team::Kind::ranks:
+      return one ? "server rank" : "server ranks";
+  }
+  return "";
+}
+
+}  // namespace
+
+class Session::State {
+ public:
+  State(MPI_Comm world, SessionOptions options);
+  ~State();
+  int serve();
+  Stream open(const std::string& name, StreamOptions options);
+  void close();
+
+  SessionOptions options;
+  Decision decision;
+  std::string transport, description;
+
+ private:
+  const Team& team() const { return decision.team; }
+  TransportSettings transport_settings() const;
+  void choose_transport();
+  void make_sides();
+  void make_server();
+  void start_thread();
+  void check_name(const std::string& name) const;
+
+  ServerParts parts_;
+  std::thread thread_;
+  std::exception_ptr thread_failure_;
+  bool thread_kept_all_ = true;
+  std::unique_ptr<ServerProcess> process_;
+  std::unique_ptr<Client> client_;
+  std::vector<std::shared_ptr<Stream::State>> streams_;
+  bool open_ = true;
+};
+
+Session::State::State(MPI_Comm world, SessionOptions given)
+    : options(std::move(given)), decision(make_team(world, options)) {
+  const auto& made = team();
+  require_all(made.all.raw(), options.memory_bytes > 0 && options.threads > 0,
+              "session: memory_bytes and threads must be greater than 0");
+  description = decision.reason;
+  if (made.kind == Team::Kind::none) return;
+  choose_transport();
+  make_sides();
+}
+
+void Session::State::choose_transport() {
+  std::string why = "asked for";
+  transport = decision.transport;
+  if (transport == "auto") {
+    transport = server::choose_transport(team(), why).name;
+  } else {
+    const auto& chosen = find_transport(transport);
+    const auto refusal = chosen.refuses(team());
+    if (!refusal.empty()) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("session: transport {} cannot be used here: {}", transport, refusal));
+    }
+  }
+  const int num = team().num_servers();
+  description = fmt::format("{} {} ({}); transport {} ({})", num, words(team().kind, num == 1),
+                            decision.reason, transport, why);
+}
+
+TransportSettings Session::State::transport_settings() const {
+  TransportSettings settings;
+  constexpr std::ptrdiff_t page = 4096;
+  settings.client_bytes = options.memory_bytes / most_clients_of_a_node(team()) / page * page;
+  settings.client_bytes = std::max(settings.client_bytes, page);
+  settings.server_bytes = options.memory_bytes;
+  settings.senders_at_once = options.senders_at_once;
+  settings.chunk_bytes = options.chunk_bytes;
+  settings.helper_thread = options.progress == "thread";
+  settings.watchdog_s = options.watchdog_s;
+  return settings;
+}
+
+void Session::State::make_sides() {
+  const auto settings = transport_settings();
+  std::unique_ptr<Sender> sender;
+  if (team().kind == Team::Kind::process) {
+    process_ = std::make_unique<ServerProcess>(team(), settings, options.threads);
+    sender = process_->take_sender();
+  } else {
+    const auto& chosen = find_transport(transport);
+    if (team().client >= 0) sender = chosen.make_sender(team(), settings);
+    if (team().server >= 0) parts_.receiver = chosen.make_receiver(team(), settings);
+  }
+  if (sender) client_ = std::make_unique<Client>(team(), std::move(sender));
+  make_server();
+  if (team().kind == Team::Kind::thread && team().server >= 0) start_thread();
+}
+
+// Servers on several nodes talk by MPI; threads of them, too.
+void Session::State::make_server() {
+  const bool here = parts_.receiver != nullptr;
+  if (team().kind == Team::Kind::process) return;
+  if (team().num_servers() > 1) {
+    Comm servers = team().all.split(here ? 0 : MPI_UNDEFINED, team().server);
+    if (here) {
+      parts_.peers = std::make_unique<MpiPeers>(servers);
+      parts_.group = std::make_unique<MpiGroup>(servers);
+    }
+  } else if (here) {
+    parts_.peers = std::make_unique<LonePeers>();
+    parts_.group = std::make_unique<LoneGroup>();
+  }
+  if (!here) return;
+  parts_.server = std::make_unique<Server>(
+      *parts_.receiver, *parts_.peers, *parts_.group,
+      ServerSettings{clients_told_by(team(), team().server), options.threads, options.watchdog_s,
+                     false, options.trace});
+}
+
+void Session::State::start_thread() {
+  thread_ = start_background_thread([this] {
+    try {
+      thread_kept_all_ = parts_.server->run();
+    } catch (const std::exception& error) {
+      // Compute ranks would wait for ever.
+      std::fprintf(stderr, "tailrace: the server thread fails: %s\n", error.what());
+      MPI_Abort(team().all.raw(), 1);
+    }
+  });
+}
+
+int Session::State::serve() {
+  if (!parts_.server || team().kind != Team::Kind::ranks) {
+    throw Error(Errc::invalid_input, "session: serve() is for ranks that do not compute");
+  }
+  try {
+    const bool kept_all = parts_.server->run();
+    open_ = false;
+    return kept_all ? 0 : 1;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tailrace: server %d fails: %s\n", team().server, error.what());
+    MPI_Abort(team().all.raw(), 1);
+  }
+  return 1;
+}
+
+void Session::State::check_name(const std::string& name) const {
+  const bool taken =
+      std::ranges::any_of(streams_, [&](const auto& s) { return s->name() == name; });
+  require_all(team().compute->raw(), !taken && !name.empty(),
+              fmt::format("session: a stream \"{}\" cannot be opened: the name is {}", name,
+                          taken ? "taken" : "empty"));
+}
+
+Stream Session::State::open(const std::string& name, StreamOptions stream_options) {
+  if (!team().compute) throw Error(Errc::invalid_input, "session: servers open no streams");
+  check_name(name);
+  std::shared_ptr<Stream::State> stream;
+  if (team().kind == Team::Kind::none) {
+    stream = std::make_shared<DirectStream>(name, std::move(stream_options), team(),
+                                            options.threads, options.trace);
+  } else {
+    run_agreed(team().compute->raw(), [&] {
+      const Pipeline check(stream_options.products);  // errors now rather than on the servers
+      stream =
+          std::make_shared<ServedStream>(name, std::move(stream_options), *client_, options.trace);
+    });
+  }
+  streams_.push_back(stream);
+  return Stream(std::move(stream));
+}
+
+void Session::State::close() {
+  if (!open_) return;
+  open_ = false;
+  if (!client_) {
+    for (const auto& stream : streams_) stream->close();
+    return;
+  }
+  std::optional<Error> failure;
+  for (const auto& stream : streams_) {
+    try {
+      stream->finish();
+    } catch (const Error& error) {
+      if (!failure) failure = error;
+    }
+    stream->close();
+  }
+  try {
+    client_->leave(std::min(end_limit_s, 2 * options.watchdog_s));
+    if (thread_.joinable()) thread_.join();
+    if (process_) process_->finish(end_limit_s);
+  } catch (const Error& error) {
+    if (!failure) failure = error;
+  }
+  if (failure) throw *failure;
+}
+
+Session::State::~State() {
+  if (open_ && team().compute) {
+    try {
+      if (std::uncaught_exceptions() == 0) close();
+    } catch (const std::exception& error) {
+      if (team().client == 0) std::fprintf(stderr, "tailrace: %s\n", error.what());
+    }
+    for (const auto& stream : streams_) stream->close();
+    if (client_ && !client_->has_left()) client_->abandon(options.watchdog_s);
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+Session::Session(MPI_Comm world, SessionOptions options)
+    : state_(std::make_unique<State>(world, std::move(options))) {}
+Session::~Session() = default;
+Session::Session(Session&&) noexcept = default;
+
+bool Session::computes() const { return state_->decision.team.compute.has_value(); }
+const Comm& Session::compute() const {
+  if (!computes())
+    throw Error(Errc::invalid_input, "session: this rank serves, it does not compute");
+  return *state_->decision.team.compute;
+}
+int Session::serve() { return state_->serve(); }
+const std::string& Session::describe() const { return state_->description; }
+int Session::num_servers() const { return state_->decision.team.num_servers(); }
+const std::string& Session::transport() const { return state_->transport; }
+Stream Session::open(const std::string& name, StreamOptions options) {
+  return state_->open(name, std::move(options));
+}
+void Session::close() { state_->close(); }
+
+}  // namespace tailrace

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/stream.hpp"
+
+#include <algorithm>
+
+#include "server/stream_state.hpp"
+
+namespace tailrace {
+
+double StreamStatistics::hidden_fraction() const {
+  if (write_s <= 0) return 1;
+  return std::clamp(1 - (room_s + end_s) / write_s, 0.0, 1.0);
+}
+
+Stream::Stream(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Stream::~Stream() = default;
+Stream::Stream(Stream&&) noexcept = default;
+
+WriteResult Stream::write(const std::string& path, const FileContents& contents) {
+  return state_->write(path, contents);
+}
+void Stream::progress() { state_->progress(); }
+void Stream::finish() { state_->finish(); }
+StreamStatistics Stream::statistics() const { return state_->statistics(); }
+const std::string& Stream::last_complete() const { return state_->last_complete(); }
+
+}  // namespace tailrace

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+#include "tailrace/stream.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace {
+
+/// What a stream does, with servers or without.
+class Stream::State {
+ public:
+  State(std::string name, StreamOptions options)
+      : name_(std::move(name)), options_(std::move(options)), opened_s_(now_s()) {}
+  virtual ~State() = default;
+  virtual WriteResult write(const std::string& path, const FileContents& contents) = 0;
+  virtual void progress() = 0;
+  virtual void finish() = 0;
+  StreamStatistics statistics() const {
+    auto now = statistics_;
+    now.run_s = now_s() - opened_s_;
+    return now;
+  }
+  /// The session ends: nothing more can be written. Local.
+  void close() { closed_ = true; }
+  const std::string& name() const { return name_; }
+  const std::string& last_complete() const { return last_complete_; }
+
+ protected:
+  std::string name_;
+  StreamOptions options_;
+  StreamStatistics statistics_;
+  std::string last_complete_;
+  double opened_s_;
+  bool closed_ = false;
+};
+
+}  // namespace tailrace

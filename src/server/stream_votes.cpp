@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the compute ranks agree on in a write: one reduction by minimum.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "server/served_stream.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::server {
+namespace {
+
+constexpr double none = std::numeric_limits<double>::max();
+constexpr double after_all_steps = 1e12;  // the number of a failure that is of no step
+
+double hash_of(const std::string& text) {
+  constexpr std::size_t bits = 50;  // exact in a double
+  return static_cast<double>(std::hash<std::string>{}(text) & ((std::size_t{1} << bits) - 1));
+}
+
+}  // namespace
+
+ServedStream::Votes ServedStream::vote(const std::string& path, const std::optional<Error>& problem,
+                                       bool fits) {
+  const auto& team = client_.team();
+  Votes votes{};
+  votes[right] = problem ? team.client : none;
+  votes[path_hash] = hash_of(path);
+  votes[minus_path_hash] = -votes[path_hash];
+  const auto key = [&](double number) { return number * team.num_clients() + team.client; };
+  votes[failed] = none;
+  if (client_.gone()) votes[failed] = key(after_all_steps);
+  if (!failures_.empty()) votes[failed] = key(static_cast<double>(failures_.front().number));
+  votes[room] = fits ? 1 : 0;
+  votes[room_lowered] = fits || room_for_ == Reserved::lowered_step ? 1 : 0;
+  votes[can_spill] = 0;
+  if (options_.when_full == WhenFull::spill) {
+    votes[can_spill] = spill_.has_room(step_bytes_) ? 1 : 0;
+  }
+  votes[minus_run_s] = -(now_s() - opened_s_);
+  votes[minus_seen_s] = -statistics_.call_s;
+  votes[unchanged] = 1;
+  return votes;
+}
+
+// Naps leave the core to ranks that still compute, and data on its way goes on.
+void ServedStream::reduce(std::span<double> values) {
+  constexpr int polls = 200;
+  constexpr std::chrono::microseconds longest_nap{500};
+  std::chrono::microseconds nap{20};
+  const double start_s = now_s();
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::array<double, num_votes> own{};
+  std::ranges::copy(values, own.begin());
+  check_mpi(MPI_Iallreduce(own.data(), values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
+                           MPI_MIN, client_.team().compute->raw(), &request));
+  for (int i = 0;; ++i) {
+    int done = 0;
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    if (done != 0) break;
+    if (i < polls) continue;
+    client_.progress();
+    std::this_thread::sleep_for(nap);
+    nap = std::min(2 * nap, longest_nap);
+  }
+  statistics_.agree_s += now_s() - start_s;
+}
+
+Situation ServedStream::agree_on(Votes votes, const std::optional<Error>& problem) {
+  const auto& comm = *client_.team().compute;
+  reduce(votes);
+  if (votes[right] != none || votes[failed] != none ||
+      votes[path_hash] != -votes[minus_path_hash]) {
+    unreserve();
+  }
+  if (votes[right] != none) agree(comm.raw(), problem ? &*problem : nullptr);
+  if (votes[path_hash] != -votes[minus_path_hash]) {
+    throw Error(
+        Errc::invalid_input,
+        fmt::format("stream {}: the ranks gave different paths, or not all call the same", name_));
+  }
+  if (votes[failed] != none) throw_failure(votes[failed]);
+  shapes_changed_ = votes[unchanged] == 0;
+  return {votes[room] == 1, votes[room_lowered] == 1, votes[can_spill] == 1, -votes[minus_run_s],
+          -votes[minus_seen_s]};
+}
+
+// The rank that knows of the oldest failure tells the others, which may not have heard yet.
+void ServedStream::throw_failure(double key) {
+  const auto& comm = *client_.team().compute;
+  const auto clients = static_cast<double>(comm.num_ranks());
+  const double number = std::floor(key / clients);
+  const int root = static_cast<int>(key - number * clients);
+  Notice notice;
+  if (root == comm.rank() && number < after_all_steps) notice = failures_.front();
+  if (root == comm.rank() && number >= after_all_steps) {
+    notice.number = std::numeric_limits<std::int64_t>::max();
+    notice.code = static_cast<std::int32_t>(client_.gone()->code());
+    notice.sys_errno = client_.gone()->sys_errno();
+    const std::string text = client_.gone()->what();
+    text.copy(notice.text, Notice::text_bytes - 1);
+  }
+  check_mpi(MPI_Bcast(&notice, sizeof(notice), MPI_BYTE, root, comm.raw()));
+  if (number < after_all_steps) {
+    told_ = std::max(told_, notice.number);
+    std::erase_if(failures_, [&](const Notice& failure) { return failure.number <= told_; });
+  }
+  throw Error(static_cast<Errc>(notice.code), notice.text, notice.sys_errno);
+}
+
+void ServedStream::take_notices() {
+  Notice notice;
+  while (client_.take_notice(number_of_stream_, notice)) take(notice);
+}
+
+// A restarted server may tell again what is known.
+void ServedStream::take(const Notice& notice) {
+  const auto handed = std::ranges::find(under_way_, notice.number, &Handed::number);
+  if (handed == under_way_.end()) return;
+  const double seconds = now_s() - handed->handed_s;
+  if (notice.kind == Notice::Kind::failed) {
+    ++statistics_.failed;
+    if (options_.on_failure == OnFailure::stop && notice.number > told_) {
+      failures_.push_back(notice);
+    }
+  } else {
+    ++statistics_.complete;
+    statistics_.written_bytes += notice.bytes;
+    last_complete_ = handed->path;
+  }
+  statistics_.write_s += notice.write_s;
+  const double slowest = std::min(seconds, std::max(notice.seconds, 0.0));
+  if (slowest > statistics_.slowest_s) {
+    statistics_.slowest_s = slowest;
+    statistics_.slowest_step = handed->step;
+  }
+  under_way_.erase(handed);
+}
+
+}  // namespace tailrace::server
