@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <charconv>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <sstream>
 
 #include "servers_way.hpp"
@@ -37,34 +37,33 @@ std::map<int, int> parents() {
   return found;
 }
 
-/// Of all threads of a process.
-double cpu_s(int process) {
-  double sum_ns = 0;
+/// Adds the threads of a process.
+void add_threads(int process, std::map<int, double>& used_s) {
   std::error_code gone;
   const fs::path tasks = "/proc/" + std::to_string(process) + "/task";
   for (const auto& task : fs::directory_iterator(tasks, gone)) {
     std::ifstream file(task.path() / "schedstat");
     double running_ns = 0;
-    if (file >> running_ns) sum_ns += running_ns;
+    if (file >> running_ns) used_s[to_number(task.path().filename().string())] = running_ns * 1e-9;
   }
-  return sum_ns * 1e-9;
 }
 
 }  // namespace
 
-double processes_cpu_s() {
+std::map<int, double> threads_cpu_s() {
   const auto parent = parents();
   const int launcher = ::getppid();
-  double sum_s = 0;
+  std::map<int, double> used_s;
   for (const auto& [process, unused] : parent) {
     int ancestor = process;
     while (ancestor > 1 && ancestor != launcher) {
       const auto found = parent.find(ancestor);
       ancestor = found == parent.end() ? 0 : found->second;
     }
-    if (ancestor == launcher && process != launcher) sum_s += cpu_s(process);
+    if (ancestor == launcher && process != launcher) add_threads(process, used_s);
   }
-  return sum_s;
+  used_s.erase(static_cast<int>(::syscall(SYS_gettid)));
+  return used_s;
 }
 
 }  // namespace bench

@@ -183,11 +183,15 @@ class Run {
   double idle_cpu(double seconds) {
     MPI_Barrier(comm_.raw());
     std::this_thread::sleep_for(std::chrono::milliseconds(50));  // all are out of the barrier
+    std::map<int, double> before;
+    if (comm_.rank() == 0) before = bench::threads_cpu_s();
     const double start = bench::now_s();
-    const double before = comm_.rank() == 0 ? bench::processes_cpu_s() : 0;
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
-    const double used = comm_.rank() == 0 ? bench::processes_cpu_s() - before : 0;
     const double passed = bench::now_s() - start;
+    double used = 0;
+    if (comm_.rank() == 0) {
+      for (const auto& [thread, cpu_s] : bench::threads_cpu_s()) used += cpu_s - before[thread];
+    }
     if (comm_.rank() != 0) std::this_thread::sleep_for(std::chrono::milliseconds(100));
     MPI_Barrier(comm_.raw());
     return used / passed;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -77,8 +78,9 @@ std::vector<ServerWay> file_ways();
 /// ADIOS2 BP5, synchronous and asynchronous; empty if it was not found.
 std::vector<ServerWay> adios2_ways();
 
-/// Processor time used so far by all processes that the launcher of this rank has started here, and
-/// by their children; 0 where this system does not tell. Local.
-double processes_cpu_s();
+/// Processor time that each thread has used so far [s]: of all processes that the launcher of this
+/// rank has started here, and their children, but not the calling thread. Empty where this system
+/// does not tell. Local.
+std::map<int, double> threads_cpu_s();
 
 }  // namespace bench

@@ -8,6 +8,8 @@
 
 #include <adios2.h>
 
+#include <algorithm>
+
 namespace bench {
 
 namespace {
@@ -35,10 +37,10 @@ class Adios2 : public StepWriter {
   void begin() override {
     path_ = field_->path(runs_++) + ".bp";
     engine_ = io_.Open(path_, adios2::Mode::Write);
-    first_step_ = -1;
+    steps_.clear();
   }
   void write(int step, const double* data) override {
-    if (first_step_ < 0) first_step_ = step;
+    steps_.push_back(step);
     engine_.BeginStep();
     engine_.Put(variable_, data);
     engine_.EndStep();
@@ -57,7 +59,8 @@ class Adios2 : public StepWriter {
     adios2::Engine reader = io.Open(path_, adios2::Mode::ReadRandomAccess);
     auto variable = io.InquireVariable<double>("u");
     const auto& part = *field_->pattern.array;
-    variable.SetStepSelection({static_cast<std::size_t>(step - first_step_), 1});
+    const auto place = std::find(steps_.begin(), steps_.end(), step) - steps_.begin();
+    variable.SetStepSelection({static_cast<std::size_t>(place), 1});
     variable.SetSelection({dims(part.start), dims(part.part)});
     reader.Get(variable, data, adios2::Mode::Sync);
     reader.Close();
@@ -71,7 +74,8 @@ class Adios2 : public StepWriter {
   adios2::Engine engine_;
   const StepField* field_ = nullptr;
   std::string path_;
-  int runs_ = 0, reads_ = 0, first_step_ = -1;
+  std::vector<int> steps_;  // in the order of the file
+  int runs_ = 0, reads_ = 0;
 };
 
 ServerWay make_way(const std::string& name, const Parameters& parameters) {

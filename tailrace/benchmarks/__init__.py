@@ -16,6 +16,7 @@ BENCHES = {
     "step": "step",
     "output": "output",
     "io": "io",
+    "servers": "servers",
     "move": "move",
     "memory-bandwidth": "memory_bandwidth",
     "memory": "memory",

@@ -28,7 +28,7 @@ from tailrace.benchmarks.rounds import Entry, Measured, run_once
 from tailrace.errors import TailraceError
 from tailrace.launcher import find_launcher
 
-__all__ = ["SUMMARY", "draw", "entries", "finish", "runner", "show"]
+__all__ = ["SUMMARY", "choose", "draw", "entries", "finish", "list_ways", "runner", "show"]
 
 SUMMARY = "writing and reading shared files: every strategy and back end, MPI-IO, HDF5, raw limit"
 PATTERNS = ("segmented", "strided", "contiguous", "blocks3d", "triangle")
@@ -42,7 +42,7 @@ TOTAL_BYTES = 20_000_000
 def entries(options: Options) -> list[Entry]:
     """Return the processes of a round: for each problem the limit, then each MPI-IO."""
     program = need_driver("io_ours")
-    ways = _choose(_ways(program), options.io.ways)
+    ways = choose(list_ways(program), options.io.ways)
     found = []
     for folder in options.io.folders or [options.folder]:
         for ranks in options.ranks or [2]:
@@ -63,12 +63,12 @@ def draw(path: Path, measured: Measured) -> None:
     importlib.import_module("tailrace.benchmarks.io_picture").draw(path, measured)
 
 
-def _ways(program: Path) -> list[dict[str, Any]]:
+def list_ways(program: Path) -> list[dict[str, Any]]:
     """Ask the driver which ways this build has."""
     return run_once(Command([str(program), "--what", "list"]))
 
 
-def _choose(ways: list[dict[str, Any]], wanted: list[str]) -> list[dict[str, Any]]:
+def choose(ways: list[dict[str, Any]], wanted: list[str]) -> list[dict[str, Any]]:
     """Keep the ways whose name holds one of the words; a full name means that way alone.
 
     Ways for tests are kept only by their full name.

@@ -22,6 +22,20 @@ class IoOptions:
 
 
 @dataclass(frozen=True)
+class ServersOptions:
+    """What only the bench of I/O servers knows; `IoOptions.ways` holds for it too."""
+
+    servers: int = 1  # ranks that serve, where ranks do
+    shapes: list[str] = field(default_factory=list)  # "slab", "pencil"
+    every: int = 1  # steps from one output to the next
+    calls: int = 4  # of `progress` in a step
+    halo: int = 0  # doubles sent to both neighbours at each of them, and a sum over all ranks
+    fractions: list[int] = field(default_factory=list)  # 2: half the speed of synchronous output
+    competitor: bool = False  # each run once more, beside another that writes to the same disk
+    idle_s: float = 1  # for how long idle servers are watched
+
+
+@dataclass(frozen=True)
 class Options:
     """Empty lists and zeros mean the bench's own choice."""
 
@@ -42,3 +56,4 @@ class Options:
     compute: str = "work"  # or "sleep"
     fluidsim_python: str = ""
     io: IoOptions = field(default_factory=IoOptions)
+    servers: ServersOptions = field(default_factory=ServersOptions)

@@ -5,20 +5,14 @@ The driver runs all ways in turn with the same work. With ``--throttle`` the fil
 in memory that is set up before and removed afterwards (root needed).
 """
 
-import atexit
-import os
-import subprocess
-
+from tailrace.benchmarks import slow_disk
 from tailrace.benchmarks.drivers import arguments, need_driver, parallel
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
-from tailrace.errors import TailraceError
-from tailrace.programs import SOURCE_ROOT
 
 SUMMARY = "what output costs a run: none, hidden, synchronous, MPI-IO; slab and pencil data"
 SHAPES = {"slab": [2], "pencil": [4]}
 NO_OUTPUT = "no output"
-DISK = SOURCE_ROOT / "bench" / "throttled_disk.sh"
 
 
 def entries(options: Options) -> list[Entry]:
@@ -47,22 +41,10 @@ def entries(options: Options) -> list[Entry]:
 
 def _slow_disk(options: Options) -> None:
     """Mount the slow disk at the folder, and see to it that it goes when we end."""
-    if os.geteuid() != 0:
-        raise TailraceError("--throttle needs root; run without it, or sleep on a disk as it is")
     # Room for the files of two runs: those of the last one may still be there when the next begins.
     largest = max(options.sizes or [256])
     size = (2 * options.steps + 4) * largest**3 * 8 + 2**28
-    done = subprocess.run(
-        [str(DISK), "up", str(options.folder), options.throttle, str(size)],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        raise TailraceError(f"{done.stderr.strip()} (--throttle cannot be used here)")
-    atexit.register(
-        subprocess.run, [str(DISK), "down", str(options.folder)], check=False, capture_output=True
-    )
+    slow_disk.mount(options.folder, options.throttle, size)
 
 
 def finish(measured: Measured, _options: Options) -> None:

@@ -5,7 +5,8 @@ A driver prints lines of JSON, each an object with ``entry`` and ``seconds`` (a 
 else it holds goes into the row. A line with ``failure`` in place of seconds says that one of
 several things that the driver measures went wrong, one with ``does_not_apply`` that it cannot be
 measured here. The value of a round is the median of its seconds; ratios are made
-within a round and their median is shown, so slow drifts of the machine cancel.
+within a round and their median is shown, so slow drifts of the machine cancel. Of other numbers
+the median over the rounds is shown, of ``error`` the worst.
 """
 
 import json
@@ -44,6 +45,7 @@ class Series:
     reference: bool
     values: dict[int, float] = field(default_factory=dict)  # round -> seconds
     extra: dict[str, Any] = field(default_factory=dict)
+    numbers: dict[str, list[float]] = field(default_factory=dict)  # of each round
 
 
 @dataclass
@@ -127,6 +129,9 @@ def _add(
     one.extra.update(record)
     if "error" in record:
         one.extra["error"] = worst
+    for key, value in record.items():
+        if isinstance(value, float) and key != "error":
+            one.numbers.setdefault(key, []).append(value)
 
 
 def _rows(series: list[Series]) -> list[dict[str, Any]]:
@@ -144,6 +149,7 @@ def _rows(series: list[Series]) -> list[dict[str, Any]]:
             "round_s": dict(one.values),
             **_ratios(one, series),
             **one.extra,
+            **{key: median(values) for key, values in one.numbers.items()},
         }
         rows.append(row)
     return rows

@@ -267,7 +267,7 @@ def test_the_ways_of_an_mpi_io_are_in_its_own_process(monkeypatch: pytest.Monkey
         {"name": "mpiio view", "family": "mpiio", "uses_mpi_io": True},
     ]
     monkeypatch.setattr(io, "need_driver", lambda _name: Path("/bin/bench_io_ours"))
-    monkeypatch.setattr(io, "_ways", lambda _program: ways)
+    monkeypatch.setattr(io, "list_ways", lambda _program: ways)
     monkeypatch.setattr(io, "mpi_ios", lambda: {"ompio": "OMPIO", "romio321": "ROMIO"})
     monkeypatch.setenv("TAILRACE_LAUNCHER", "launch {ranks}")
     options = Options(ranks=[3], io=IoOptions(patterns=["contiguous"], wrapper="on -x"))

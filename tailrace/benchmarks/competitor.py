@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Another process that writes to the same disk, as on a file system that is shared."""
+
+import multiprocessing
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing.synchronize import Event
+from pathlib import Path
+
+BLOCK_BYTES = 4 << 20
+FILE_BYTES = 256 << 20
+
+
+@dataclass
+class Competitor:
+    """What it wrote, known after its end."""
+
+    bytes_per_s: float = 0.0
+
+
+def _write(path: str, ends: Event, told: "multiprocessing.Queue[float]") -> None:
+    """Write block after block, each to the disk, round and round in one file."""
+    block = os.urandom(BLOCK_BYTES)
+    file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_DSYNC, 0o644)
+    start, written = time.monotonic(), 0
+    try:
+        while not ends.is_set():
+            os.pwrite(file, block, written % FILE_BYTES)
+            written += BLOCK_BYTES
+    finally:
+        os.close(file)
+        told.put(written / (time.monotonic() - start))
+
+
+@contextmanager
+def competing(folder: Path) -> Iterator[Competitor]:
+    """Let another process write to `folder` meanwhile."""
+    spawning = multiprocessing.get_context("spawn")
+    ends, told = spawning.Event(), spawning.Queue()
+    path = folder / "competitor.dat"
+    process = spawning.Process(target=_write, args=(str(path), ends, told), daemon=True)
+    process.start()
+    while not path.exists() and process.is_alive():
+        time.sleep(0.01)
+    result = Competitor()
+    try:
+        yield result
+    finally:
+        ends.set()
+        if process.is_alive():
+            result.bytes_per_s = told.get(timeout=60)
+        process.join(timeout=60)
+        path.unlink(missing_ok=True)
