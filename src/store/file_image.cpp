@@ -260,7 +260,6 @@ void build(const ImageSetting& setting, std::size_t num_datasets, FileImage& ima
   image.data_offsets.assign(num_datasets, -1);
   image.table_offset = -1;
   image.box_table_offset = -1;
-  const std::lock_guard lock(hdf5_mutex());
   const QuietHdf5 quiet;
   MemoryFile memory;
   std::vector<FileRange> ranges;

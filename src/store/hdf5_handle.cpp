@@ -27,7 +27,9 @@ Hdf5Handle::Hdf5Handle(hid_t id, Close close, const std::string& what) : id_(id)
 }
 
 void Hdf5Handle::reset() {
-  if (id_ >= 0) close_(id_);
+  if (id_ < 0) return;
+  const std::lock_guard lock(hdf5_mutex());
+  close_(id_);
   id_ = -1;
 }
 

@@ -37,7 +37,7 @@ std::recursive_mutex& hdf5_mutex();
 /// Throws `Errc::io` naming `what` if an HDF5 call failed.
 void check_hdf5(herr_t status, const std::string& what);
 
-/// Keeps HDF5 from printing its error stack while it lives.
+/// The use of HDF5 by this thread alone while it lives; HDF5 does not print its error stack.
 class QuietHdf5 {
  public:
   QuietHdf5();
@@ -46,6 +46,7 @@ class QuietHdf5 {
   QuietHdf5& operator=(const QuietHdf5&) = delete;
 
  private:
+  std::lock_guard<std::recursive_mutex> lock_{hdf5_mutex()};
   H5E_auto2_t function_ = nullptr;
   void* data_ = nullptr;
 };
