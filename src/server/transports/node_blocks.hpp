@@ -61,6 +61,8 @@ struct ServerBlock {
   Doorbell bell;                     ///< rung when there is a packet
   std::atomic<std::uint32_t> state;  ///< `gone`: for ever, and `text` says why
   std::atomic<std::int32_t> pid;     ///< the process that is responsible for serving
+  std::atomic<std::int32_t> worker;  ///< the one that serves for it, or 0
+  std::atomic<std::uint32_t> stop;   ///< clients will not leave, but the server shall end
   std::atomic<std::int32_t> num_restarts;
   std::int32_t sys_errno;
   char text[text_bytes];

@@ -105,6 +105,7 @@ void NodeReceiver::look(std::size_t number) {
   Line& line = lines_[number];
   if (!line.left && line.table->left.load(std::memory_order_seq_cst) != 0) {
     line.left = true;
+    someone_left_ = true;
     line.table->left_known.store(1, std::memory_order_seq_cst);
     line.block->bell.ring();
   }
@@ -198,7 +199,8 @@ void NodeReceiver::progress() {
 }
 
 void NodeReceiver::wait(double limit_s) {
-  if (waiting_.empty()) block_->bell.wait(heard_, limit_s);
+  if (waiting_.empty() && !someone_left_) block_->bell.wait(heard_, limit_s);
+  someone_left_ = false;  // the caller looks at `all_left` now
 }
 
 void NodeReceiver::wake() { block_->bell.ring(); }

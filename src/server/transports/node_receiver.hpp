@@ -77,7 +77,8 @@ class NodeReceiver final : public Receiver {
   std::vector<Line> lines_;
   std::vector<Waiting> waiting_;  // a heap, the next one first
   std::deque<Action> later_;
-  std::uint32_t heard_ = 0;
+  std::uint32_t heard_ = 0;  // count of the bell
+  bool someone_left_ = false;
   std::int64_t bytes_received_ = 0;
 };
 

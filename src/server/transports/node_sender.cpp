@@ -20,6 +20,14 @@ std::ptrdiff_t memory_bytes(std::size_t num_tables, std::ptrdiff_t staging_bytes
   return staging_offset(static_cast<int>(num_tables)) + staging_bytes;
 }
 
+// Keeps an eye on the process whose number is `pid` at present.
+bool runs(ProcessWatch& watch, const std::atomic<std::int32_t>& pid) {
+  const std::int32_t now = pid.load(std::memory_order_acquire);
+  if (now == 0) return false;
+  if (watch.pid() != now) watch = ProcessWatch(now);
+  return watch.alive();
+}
+
 }  // namespace
 
 NodeSender::NodeSender(int client, const std::vector<int>& servers, std::ptrdiff_t staging_bytes)
@@ -84,8 +92,13 @@ bool NodeSender::connect(Line& line) {
   if (line.server_memory) return true;
   if (line.table->has_server.load(std::memory_order_seq_cst) == 0) return false;
   line.server_memory = Memory(line.table->server_block);
-  line.server_process.emplace(line.server()->pid.load(std::memory_order_relaxed));
   return true;
+}
+
+void NodeSender::set_server_block(int server, const Endpoint& block) {
+  Table& table = *line_of(server).table;
+  table.server_block = block;
+  table.has_server.store(1, std::memory_order_seq_cst);
 }
 
 void NodeSender::ring(Line& line) {
@@ -98,9 +111,9 @@ void NodeSender::check(Line& line) {
   if (server.state.load(std::memory_order_acquire) == ServerBlock::gone) {
     throw Error(Errc::io, server.text, server.sys_errno);
   }
-  if (line.server_process->alive()) return;
-  throw Error(Errc::io, fmt::format("the process {} of output server {} has ended",
-                                    line.server_process->pid(), line.table->server));
+  if (runs(line.process, server.pid) || runs(line.worker, server.worker)) return;
+  throw Error(Errc::io, fmt::format("output server {} has ended: its process {} was killed",
+                                    line.table->server, line.process.pid()));
 }
 
 void NodeSender::collect(Line& line) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <utility>
 #include <vector>
 
@@ -19,6 +18,8 @@ class NodeSender final : public Sender {
   NodeSender(int client, const std::vector<int>& servers, std::ptrdiff_t staging_bytes);
 
   Endpoint endpoint() const { return memory_.endpoint(block_->client); }
+  /// Says where the memory of `server` is, if the server does not do so itself.
+  void set_server_block(int server, const Endpoint& block);
   /// Frees `thing` together with the sender.
   void keep(std::shared_ptr<const void> thing) { kept_ = std::move(thing); }
 
@@ -38,7 +39,7 @@ class NodeSender final : public Sender {
     std::vector<std::size_t> taken;  // entries handed over
     std::uint64_t num_released = 0;  // seen
     Memory server_memory;
-    std::optional<ProcessWatch> server_process;
+    ProcessWatch process, worker;  // that serve
 
     ServerBlock* server() { return reinterpret_cast<ServerBlock*>(server_memory.data()); }
   };
