@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/transports/message_sender.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::server::by_message {
+
+namespace {
+
+// What is pushed without being asked for lies in the server's MPI until there is room: little.
+constexpr int pushed_packets = 8;
+constexpr std::ptrdiff_t pushed_bytes = 256 << 10;
+
+}  // namespace
+
+MessageSender::MessageSender(Sides sides, const Way& way)
+    : sides_(std::move(sides)),
+      way_(way),
+      lines_(static_cast<std::size_t>(sides_.num_servers())),
+      packets_(lines_.size() * slots_per_server) {
+  for (std::size_t i = 0; i < packets_.size(); ++i) {
+    packets_[i].server = static_cast<int>(i / slots_per_server);
+    packets_[i].slot = static_cast<int>(i % slots_per_server);
+  }
+  run_agreed(sides_.comm.raw(),
+             [&] { memory_ = std::make_unique<Buffer>(sides_.settings.client_bytes); });
+  if (sides_.settings.helper_thread) start_helper();
+}
+
+MessageSender::~MessageSender() {
+  stop_helper();
+  // MPI still reads what has not been sent: only after an error.
+  if (!requests_.empty()) static_cast<void>(memory_.release());
+}
+
+std::span<std::byte> MessageSender::memory() {
+  return {memory_->data(), static_cast<std::size_t>(memory_->bytes())};
+}
+
+std::span<MessageSender::Packet> MessageSender::packets_of(int server) {
+  return std::span(packets_).subspan(static_cast<std::size_t>(server) * slots_per_server,
+                                     slots_per_server);
+}
+
+bool MessageSender::can_hand_over(int server) const {
+  const std::lock_guard lock(mutex_);
+  return lines_[static_cast<std::size_t>(server)].busy < slots_per_server;
+}
+
+void MessageSender::hand_over(int server, std::span<const std::byte> bytes, int priority) {
+  sides_.check_packet(memory(), server, bytes);
+  const std::lock_guard lock(mutex_);
+  throw_failure();
+  const auto slots = packets_of(server);
+  const auto packet = std::find_if(slots.begin(), slots.end(), [](const Packet& one) {
+    return one.state == Packet::State::free;
+  });
+  if (packet == slots.end()) {
+    throw Error(Errc::internal, fmt::format("transport {}: more than {} packets wait for server {}",
+                                            way_.name, slots_per_server, server));
+  }
+  Line& line = lines_[static_cast<std::size_t>(server)];
+  packet->state = Packet::State::waiting;
+  packet->bytes = bytes;
+  packet->priority = priority;
+  packet->sequence = ++line.sequence;
+  packet->arrived = way_.asked_for;  // by asking for the next one, it says so
+  packet->in_memory = true;
+  ++line.busy;
+  ++line.waiting;
+  if (way_.asked_for) {
+    announce(*packet);
+  } else {
+    push(server);
+  }
+  doze_.stir();
+  helper_doze_.wake();
+}
+
+void MessageSender::send(const void* bytes, std::ptrdiff_t count, int server, int tag,
+                         Packet* owner) {
+  MPI_Request request = MPI_REQUEST_NULL;
+  check_mpi(MPI_Isend(bytes, to_int(count), MPI_BYTE, sides_.server_rank(server), tag,
+                      sides_.comm.raw(), &request));
+  requests_.push_back(request);
+  owners_.push_back(owner);
+  if (owner != nullptr) ++owner->open;
+}
+
+void MessageSender::announce(Packet& packet) {
+  packet.head = {.kind = Head::Kind::packet,
+                 .slot = packet.slot,
+                 .priority = packet.priority,
+                 .bytes = std::ssize(packet.bytes),
+                 .sequence = packet.sequence};
+  send(&packet.head, sizeof(Head), packet.server, head_tag, &packet);
+}
+
+// All chunks at once: MPIs that can do so move them while this side computes.
+void MessageSender::start(Packet& packet) {
+  packet.state = Packet::State::moving;
+  --lines_[static_cast<std::size_t>(packet.server)].waiting;
+  const auto size = std::ssize(packet.bytes);
+  for (std::ptrdiff_t first = 0; first < size; first += sides_.settings.chunk_bytes) {
+    const auto count = std::min(sides_.settings.chunk_bytes, size - first);
+    send(packet.bytes.data() + first, count, packet.server, data_tag + packet.slot, &packet);
+  }
+}
+
+// One packet at a time, but small ones together, and a more important one beside a big one.
+bool MessageSender::may_push(int server, const Packet& packet) {
+  int under_way = 0;
+  std::ptrdiff_t bytes = std::ssize(packet.bytes);
+  bool first = true;
+  for (const Packet& other : packets_of(server)) {
+    if (other.state != Packet::State::moving || other.arrived) continue;
+    ++under_way;
+    bytes += std::ssize(other.bytes);
+    first = first && packet.priority > other.priority;
+  }
+  return first || (under_way < pushed_packets && bytes <= pushed_bytes);
+}
+
+bool MessageSender::push(int server) {
+  bool pushed = false;
+  while (lines_[static_cast<std::size_t>(server)].waiting > 0) {
+    Packet* next = nullptr;
+    for (Packet& packet : packets_of(server)) {
+      if (packet.state != Packet::State::waiting) continue;
+      if (next == nullptr || packet.priority > next->priority ||
+          (packet.priority == next->priority && packet.sequence < next->sequence)) {
+        next = &packet;
+      }
+    }
+    if (!may_push(server, *next)) break;
+    announce(*next);
+    start(*next);
+    pushed = true;
+  }
+  return pushed;
+}
+
+bool MessageSender::take_word() {
+  int found = 0;
+  MPI_Status status;
+  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, word_tag, sides_.comm.raw(), &found, &status));
+  if (found == 0) return false;
+  Word word;
+  check_mpi(MPI_Recv(&word, sizeof(Word), MPI_BYTE, status.MPI_SOURCE, word_tag, sides_.comm.raw(),
+                     MPI_STATUS_IGNORE));
+  obey(word, sides_.server_of_rank[static_cast<std::size_t>(status.MPI_SOURCE)]);
+  return true;
+}
+
+void MessageSender::obey(const Word& word, int server) {
+  Line& line = lines_[static_cast<std::size_t>(server)];
+  line.silence.heard();
+  switch (word.kind) {
+    case Word::Kind::send:
+      start(packets_of(server)[static_cast<std::size_t>(word.slot)]);
+      break;
+    case Word::Kind::have: {
+      Packet& packet = packets_of(server)[static_cast<std::size_t>(word.slot)];
+      packet.arrived = true;
+      settle(packet);
+      break;
+    }
+    case Word::Kind::notice:
+      notices_.push_back(word.notice);
+      news_ = true;
+      break;
+    case Word::Kind::alive:
+      break;
+    case Word::Kind::goodbye:
+      line.gone = true;
+      news_ = true;
+      break;
+  }
+}
+
+bool MessageSender::end_sends() {
+  if (requests_.empty()) return false;
+  int count = 0;
+  ended_.resize(requests_.size());
+  check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
+                         ended_.data(), MPI_STATUSES_IGNORE));
+  if (count <= 0) return false;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < requests_.size(); ++i) {
+    if (requests_[i] == MPI_REQUEST_NULL) {
+      if (owners_[i] == nullptr) continue;
+      --owners_[i]->open;
+      settle(*owners_[i]);
+      continue;
+    }
+    requests_[kept] = requests_[i];
+    owners_[kept++] = owners_[i];
+  }
+  requests_.resize(kept);
+  owners_.resize(kept);
+  return true;
+}
+
+// Its memory is free when MPI needs it no more, its slot when the server does not either.
+void MessageSender::settle(Packet& packet) {
+  if (packet.state != Packet::State::moving || packet.open > 0) return;
+  if (packet.in_memory) {
+    packet.in_memory = false;
+    released_.push_back(packet.bytes.data());
+    news_ = true;
+  }
+  if (!packet.arrived) return;
+  packet.state = Packet::State::free;
+  --lines_[static_cast<std::size_t>(packet.server)].busy;
+  news_ = true;
+}
+
+void MessageSender::watch() {
+  const double now = now_s(), limit = sides_.settings.watchdog_s;
+  if (now - watched_s_ < std::min(0.25, limit / 32)) return;
+  watched_s_ = now;
+  for (std::size_t server = 0; server < lines_.size(); ++server) {
+    Line& line = lines_[server];
+    if (line.busy == 0) {
+      line.silence.rest();
+    } else if (line.silence.lasts(now, limit)) {
+      throw Error(Errc::io,
+                  fmt::format("transport {}: no sign of life from server {} (rank {}) for {} s; {} "
+                              "packets that were handed over to it have not arrived",
+                              way_.name, server, sides_.rank_of_server[server], limit, line.busy));
+    }
+  }
+}
+
+bool MessageSender::advance() {
+  bool moved = false;
+  while (take_word()) moved = true;
+  if (!way_.asked_for) {
+    for (int server = 0; server < sides_.num_servers(); ++server) moved = push(server) || moved;
+  }
+  moved = end_sends() || moved;
+  watch();
+  return moved;
+}
+
+void MessageSender::progress() {
+  const std::lock_guard lock(mutex_);
+  throw_failure();
+  if (advance()) doze_.stir();
+}
+
+void MessageSender::take_released(std::vector<const std::byte*>& released) {
+  const std::lock_guard lock(mutex_);
+  released.insert(released.end(), released_.begin(), released_.end());
+  released_.clear();
+}
+
+bool MessageSender::take_notice(Notice& notice) {
+  const std::lock_guard lock(mutex_);
+  if (next_notice_ == notices_.size()) return false;
+  notice = notices_[next_notice_++];
+  if (next_notice_ == notices_.size()) {
+    notices_.clear();
+    next_notice_ = 0;
+  }
+  return true;
+}
+
+void MessageSender::wait(double limit_s) {
+  doze_until_news(doze_, limit_s, [this] {
+    const std::lock_guard lock(mutex_);
+    throw_failure();
+    const bool moved = advance();
+    return Look{moved, std::exchange(news_, false)};
+  });
+}
+
+bool MessageSender::all_released() const {
+  return std::all_of(lines_.begin(), lines_.end(), [](const Line& line) { return line.busy == 0; });
+}
+
+void MessageSender::leave(double limit_s) {
+  const double until_s = now_s() + limit_s;
+  const auto until = [&](auto&& done, const char* what) {
+    while (!done()) {
+      if (now_s() >= until_s) {
+        throw Error(Errc::io,
+                    fmt::format("transport {}: {} within {} s", way_.name, what, limit_s));
+      }
+      wait(std::min(0.1, limit_s));
+    }
+  };
+  until([this] { return all_released(); }, "a server did not take all packets");
+  stop_helper();
+  farewell_.kind = Head::Kind::leave;
+  for (int server = 0; server < sides_.num_servers(); ++server) {
+    send(&farewell_, sizeof(Head), server, head_tag, nullptr);
+  }
+  until(
+      [this] {
+        return requests_.empty() && std::all_of(lines_.begin(), lines_.end(),
+                                                [](const Line& line) { return line.gone; });
+      },
+      "a server did not say goodbye");
+}
+
+}  // namespace tailrace::server::by_message

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// OpenSHMEM: like `pull`, but desks and packets lie in the symmetric heap, and servers reach for
+// them with shmem_getmem. For networks whose one-sided path is better through OpenSHMEM than
+// through MPI windows. The heap has the same size on every rank, servers too. OpenSHMEM knows only
+// all ranks of the job, so the session must have them all; its PEs are the ranks of MPI_COMM_WORLD.
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "server/transports/desk.hpp"
+#include "server/transports/entries.hpp"
+#include "server/transports/probe.hpp"
+#include "tailrace/error.hpp"
+
+#ifdef TAILRACE_HAVE_SHMEM
+#include <dlfcn.h>
+#include <link.h>
+#include <shmem.h>
+#endif
+
+namespace tailrace::server {
+
+namespace {
+
+#ifdef TAILRACE_HAVE_SHMEM
+
+using one_sided::Desk;
+
+// PE of each rank of `comm`; empty if that has not all ranks of the job. Local.
+std::vector<int> pes_of(const Comm& comm) {
+  int num_pes = 0;
+  check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &num_pes));
+  if (num_pes != comm.num_ranks()) return {};
+  std::vector<int> ranks(static_cast<std::size_t>(num_pes)), pes(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
+  MPI_Group ours = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
+  check_mpi(MPI_Comm_group(comm.raw(), &ours));
+  check_mpi(MPI_Comm_group(MPI_COMM_WORLD, &world));
+  check_mpi(MPI_Group_translate_ranks(ours, num_pes, ranks.data(), world, pes.data()));
+  MPI_Group_free(&ours);
+  MPI_Group_free(&world);
+  return pes;
+}
+
+// Open MPI 4 unloads its plug-ins at the end while UCX still calls into them, and dies of that in
+// any OpenSHMEM program. Those that stay loaded do no harm.
+int keep_loaded(dl_phdr_info* info, std::size_t, void*) {
+  if (info->dlpi_name == nullptr || std::strstr(info->dlpi_name, "/mca_") == nullptr) return 0;
+  static_cast<void>(dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
+  return 0;
+}
+
+// Does nothing if OpenSHMEM runs already. It ends with MPI_Finalize: shmem_finalize would take MPI
+// with it. The heap is made by the first call and has room for `bytes` (its allocator rounds up to
+// powers of two), unless the user has said how large it is to be. Collective over the job.
+void start_shmem(std::ptrdiff_t bytes) {
+  const auto heap = 2 * std::bit_ceil(static_cast<std::size_t>(bytes) + (std::size_t{1} << 20));
+  setenv("SHMEM_SYMMETRIC_HEAP_SIZE", fmt::format("{}", heap).c_str(), 0);
+  shmem_init();
+  dl_iterate_phdr(keep_loaded, nullptr);
+}
+
+// A piece of the symmetric heap. Made and freed collectively.
+class Symmetric {
+ public:
+  Symmetric(const Comm& comm, std::ptrdiff_t bytes)
+      : memory_(shmem_align(64, static_cast<std::size_t>(bytes))), bytes_(bytes) {
+    run_agreed(comm.raw(), [this] {
+      if (memory_ != nullptr) return;
+      throw Error(Errc::invalid_input,
+                  fmt::format("transport shmem: the symmetric heap has no room for {} bytes; set "
+                              "SHMEM_SYMMETRIC_HEAP_SIZE to more than twice as much",
+                              bytes_));
+    });
+    std::memset(memory_, 0, static_cast<std::size_t>(bytes_));
+    check_mpi(MPI_Barrier(comm.raw()));
+  }
+  ~Symmetric() {
+    if (!detail::mpi_is_finalized()) shmem_free(memory_);
+  }
+  Symmetric(const Symmetric&) = delete;
+  Symmetric& operator=(const Symmetric&) = delete;
+  std::byte* data() const { return static_cast<std::byte*>(memory_); }
+
+ private:
+  void* memory_;
+  std::ptrdiff_t bytes_;
+};
+
+class HeapMemory final : public one_sided::ClientMemory {
+ public:
+  HeapMemory(const Sides& sides, std::vector<int> pe_of_rank)
+      : pe_of_rank_(std::move(pe_of_rank)),
+        ranks_(sides.rank_of_client),
+        desks_(sides.comm, static_cast<std::ptrdiff_t>(sizeof(Desk)) * sides.num_servers()),
+        data_(sides.comm, sides.largest_client_bytes),
+        client_bytes_(sides.client >= 0 ? sides.settings.client_bytes : 0) {}
+
+  Desk* desks() override { return reinterpret_cast<Desk*>(desks_.data()); }
+  std::span<std::byte> data() override {
+    return {data_.data(), static_cast<std::size_t>(client_bytes_)};
+  }
+  void sync() override { std::atomic_thread_fence(std::memory_order_seq_cst); }
+  void read_desks(std::span<const int> clients, std::ptrdiff_t offset, std::ptrdiff_t bytes,
+                  std::byte* to) override {
+    for (const int client : clients) {
+      shmem_getmem(to, desks_.data() + offset, static_cast<std::size_t>(bytes), pe(client));
+      to += bytes;
+    }
+  }
+  void write_desk(int client, std::ptrdiff_t offset, std::span<const std::byte> bytes) override {
+    shmem_putmem(desks_.data() + offset, bytes.data(), bytes.size(), pe(client));
+    shmem_quiet();
+  }
+  void start_read(std::size_t, int client, std::ptrdiff_t offset,
+                  std::span<std::byte> to) override {
+    shmem_getmem(to.data(), data_.data() + offset, to.size(), pe(client));
+  }
+  bool ended(std::size_t) override { return true; }
+
+ private:
+  int pe(int client) const {
+    return pe_of_rank_[static_cast<std::size_t>(ranks_[static_cast<std::size_t>(client)])];
+  }
+
+  std::vector<int> pe_of_rank_, ranks_;
+  Symmetric desks_, data_;
+  std::ptrdiff_t client_bytes_;
+};
+
+std::unique_ptr<one_sided::ClientMemory> make_memory(const Sides& sides, std::size_t) {
+  auto pes = pes_of(sides.comm);
+  require_all(sides.comm.raw(), !pes.empty(),
+              "transport shmem: the session must have all ranks of the job");
+  start_shmem(sides.largest_client_bytes);
+  return std::make_unique<HeapMemory>(sides, std::move(pes));
+}
+
+std::string refuses(const Team& team) {
+  if (auto reason = refuses_but_ranks(team); !reason.empty()) return reason;
+  if (pes_of(team.all).empty()) return "the session has not all ranks of the job";
+  return {};
+}
+
+#else
+
+std::unique_ptr<one_sided::ClientMemory> make_memory(const Sides&, std::size_t) {
+  throw Error(Errc::invalid_input, "transport shmem: this build has no OpenSHMEM");
+}
+
+std::string refuses(const Team&) { return "this build has no OpenSHMEM (no oshcc of its MPI)"; }
+
+#endif
+
+std::unique_ptr<Sender> make_sender(const Team& team, const TransportSettings& settings) {
+  return one_sided::make_sender("shmem", make_memory, team, settings);
+}
+
+std::unique_ptr<Receiver> make_receiver(const Team& team, const TransportSettings& settings) {
+  return one_sided::make_receiver("shmem", make_memory, team, settings);
+}
+
+}  // namespace
+
+Transport shmem() {
+  return {.name = "shmem",
+          .summary = "OpenSHMEM: as pull, through the symmetric heap",
+          .refuses = refuses,
+          .make_sender = make_sender,
+          .make_receiver = make_receiver};
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/transports/sides.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "server/block_arena.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::server {
+
+namespace {
+
+std::vector<int> numbers_of_ranks(const std::vector<int>& ranks, int num_ranks) {
+  std::vector<int> numbers(static_cast<std::size_t>(num_ranks), -1);
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    numbers[static_cast<std::size_t>(ranks[i])] = static_cast<int>(i);
+  }
+  return numbers;
+}
+
+std::string wrong_settings(const Team& team, const TransportSettings& settings) {
+  if (settings.chunk_bytes < 1) return "chunk_bytes must be at least 1";
+  if (settings.senders_at_once < 1) return "senders_at_once must be at least 1";
+  if (!(settings.watchdog_s > 0)) return "watchdog_s must be above 0";
+  if (team.client >= 0 && settings.client_bytes < 1) return "client_bytes must be at least 1";
+  if (team.server >= 0 && settings.server_bytes < 1) return "server_bytes must be at least 1";
+  return {};
+}
+
+}  // namespace
+
+Sides::Sides(const char* name, const Team& team, const TransportSettings& given)
+    : transport(name),
+      comm(team.all.raw()),
+      settings(given),
+      client(team.client),
+      server(team.server),
+      rank_of_client(team.rank_of_client),
+      rank_of_server(team.rank_of_server),
+      client_of_rank(numbers_of_ranks(team.rank_of_client, team.all.num_ranks())),
+      server_of_rank(numbers_of_ranks(team.rank_of_server, team.all.num_ranks())) {
+  const auto wrong = wrong_settings(team, given);
+  require_all(comm.raw(), wrong.empty(), fmt::format("transport {}: {}", name, wrong));
+  // A chunk is one message: all ranks cut alike, and its size must fit into an int.
+  constexpr std::ptrdiff_t largest_chunk = std::ptrdiff_t{1} << 30;
+  const std::array<std::ptrdiff_t, 3> mine{given.server_bytes,
+                                           std::min(given.chunk_bytes, largest_chunk),
+                                           team.client >= 0 ? given.client_bytes : 0};
+  std::vector<std::array<std::ptrdiff_t, 3>> of_rank(static_cast<std::size_t>(comm.num_ranks()));
+  static_assert(sizeof(std::ptrdiff_t) == sizeof(std::int64_t));
+  check_mpi(MPI_Allgather(mine.data(), 3, MPI_INT64_T, of_rank.data(), 3, MPI_INT64_T, comm.raw()));
+  settings.chunk_bytes = of_rank[0][1];
+  for (const auto& one : of_rank) {
+    settings.chunk_bytes = std::min(settings.chunk_bytes, one[1]);
+    largest_client_bytes = std::max(largest_client_bytes, one[2]);
+  }
+  for (const int rank : rank_of_server) {
+    server_bytes.push_back(of_rank[static_cast<std::size_t>(rank)][0]);
+  }
+}
+
+void Sides::check_packet(std::span<const std::byte> memory, int server_number,
+                         std::span<const std::byte> packet) const {
+  if (server_number < 0 || server_number >= num_servers()) {
+    throw Error(Errc::invalid_input,
+                fmt::format("transport {}: there is no server {}; there are {}", transport,
+                            server_number, num_servers()));
+  }
+  const std::less_equal<> before;
+  if (packet.empty() || !before(memory.data(), packet.data()) ||
+      !before(packet.data() + packet.size(), memory.data() + memory.size())) {
+    throw Error(Errc::invalid_input,
+                fmt::format("transport {}: a packet of {} bytes does not lie in the memory of the "
+                            "sender, or is empty",
+                            transport, packet.size()));
+  }
+  const auto room = server_bytes[static_cast<std::size_t>(server_number)];
+  if (BlockArena::rounded(std::ssize(packet)) > room) {
+    throw Error(
+        Errc::invalid_input,
+        fmt::format("transport {}: a packet of {} bytes is larger than the receive memory of "
+                    "server {} ({} bytes); give the servers more memory or write less at "
+                    "once",
+                    transport, packet.size(), server_number, room));
+  }
+}
+
+std::string refuses_but_ranks(const Team& team) {
+  if (team.num_servers() == 0) return "there is no server";
+  if (team.kind == Team::Kind::ranks) return {};
+  return "it needs servers that are ranks of their own, and these are not";
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/team.hpp"
+#include "server/transport.hpp"
+#include "tailrace/comm.hpp"
+
+namespace tailrace::server {
+
+/// What client and server ranks must know of each other: a communicator of this transport alone, so
+/// that its messages meet no others, and the sizes of the servers' memories.
+struct Sides {
+  /// Throws `Errc::invalid_input` on all ranks for settings out of range. Collective over
+  /// `team.all`, blocking.
+  Sides(const char* name, const Team& team, const TransportSettings& given);
+
+  const char* transport;
+  Comm comm;
+  TransportSettings settings;
+  int client, server;  ///< this rank's number, or -1
+  std::vector<int> rank_of_client, rank_of_server;
+  std::vector<int> client_of_rank, server_of_rank;  ///< or -1
+  std::vector<std::ptrdiff_t> server_bytes;         ///< receive memory of each server
+  std::ptrdiff_t largest_client_bytes = 0;
+
+  int client_rank(int number) const { return rank_of_client[static_cast<std::size_t>(number)]; }
+  int server_rank(int number) const { return rank_of_server[static_cast<std::size_t>(number)]; }
+  int num_clients() const { return static_cast<int>(rank_of_client.size()); }
+  int num_servers() const { return static_cast<int>(rank_of_server.size()); }
+
+  /// Throws `Errc::invalid_input` unless `packet` lies in `memory` and `server` can take it. Local.
+  void check_packet(std::span<const std::byte> memory, int server_number,
+                    std::span<const std::byte> packet) const;
+};
+
+/// "" if the servers are ranks of their own, which alone may make MPI calls. Local.
+std::string refuses_but_ranks(const Team& team);
+
+}  // namespace tailrace::server
