@@ -23,11 +23,11 @@ COLUMNS = {  # field of a row -> heading and format; shown where a row of the pr
     "idle_cpu": ("idle CPU", "{:.1%}"),
 }
 LEGEND = (
-    "x none: time of the run to that without output; loop: the same less the drain; x ideal: to perfect "
-    "overlap on this disk; hidden: share of the cost of synchronous output; seen: a call that writes; "
-    "x copy: that to a memcpy of the rank's part; drain: wait after the last step; I/O ph., idle ph.: "
-    "how much slower a step computes while output is under way, and while not; idle CPU: use of a core "
-    "by all processes while those that compute sleep"
+    "x none: time of the run to that without output; loop: the same less the drain; x ideal: to "
+    "perfect overlap on this disk; hidden: share of the cost of synchronous output; seen: a call "
+    "that writes; x copy: that to a memcpy of the rank's part; drain: wait after the last step; "
+    "I/O ph., idle ph.: how much slower a step computes while output is under way, and while not; "
+    "idle CPU: of a core, by all processes while those that compute sleep"
 )
 
 

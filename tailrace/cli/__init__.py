@@ -15,7 +15,7 @@ import typer
 import tailrace
 from tailrace.errors import TailraceError
 
-COMMANDS = ("run", "report", "demo", "list", "bench", "stripe", "verify")
+COMMANDS = ("run", "report", "demo", "list", "bench", "plan", "stripe", "verify")
 
 app = typer.Typer(
     name="tailrace",
