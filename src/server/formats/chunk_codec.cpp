@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/formats/chunk_codec.hpp"
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "server/formats/compressors.hpp"
+#include "server/formats/crc32c.hpp"
+#include "server/formats/zfp_codec.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::server {
+namespace {
+
+bool is_float(ItemType type) { return type == ItemType::float32 || type == ItemType::float64; }
+
+// To multiples of the largest power of two that is at most twice the tolerance. Any reader reads
+// the result; its many zero bits are what compresses. Numbers whose last bit is worth more than
+// that are such multiples already.
+template <class T>
+void round_items(std::span<std::byte> items, double tolerance) {
+  const double step = std::exp2(std::floor(std::log2(2 * tolerance)));
+  for (std::size_t at = 0; at < items.size(); at += sizeof(T)) {
+    T value{};
+    std::memcpy(&value, items.data() + at, sizeof(T));
+    const double steps = static_cast<double>(value) / step;
+    if (!(std::abs(steps) < 0x1p53)) continue;
+    const T rounded = static_cast<T>(std::nearbyint(steps) * step);
+    const double error = std::abs(static_cast<double>(rounded) - static_cast<double>(value));
+    if (!(error <= tolerance)) {
+      throw Error(Errc::internal,
+                  fmt::format("rounding {} to within {} gave {}", value, tolerance, rounded));
+    }
+    std::memcpy(items.data() + at, &rounded, sizeof(T));
+  }
+}
+
+void shuffle(std::span<const std::byte> in, std::size_t item, std::vector<std::byte>& out) {
+  out.resize(in.size());
+  const auto count = in.size() / item;
+  for (std::size_t byte = 0; byte < item; ++byte) {
+    const std::byte* from = in.data() + byte;
+    std::byte* to = out.data() + byte * count;
+    for (std::size_t i = 0; i < count; ++i) to[i] = from[i * item];
+  }
+}
+
+}  // namespace
+
+ChunkCodec::ChunkCodec(const Encoding& encoding, const Array& array)
+    : encoding_(encoding), array_(array) {
+  if (encoding_.codec == "zfp" && !zfp_takes(array.type)) {
+    encoding_.codec = find_compressor("zstd").compress != nullptr ? "zstd" : "none";
+    encoding_.level = find_compressor(encoding_.codec).default_level;
+  }
+  if (!is_float(array.type)) encoding_.tolerance = 0;
+  if (encoding_.level < 0 && !zfp())
+    encoding_.level = find_compressor(encoding_.codec).default_level;
+}
+
+bool ChunkCodec::zfp() const { return encoding_.codec == "zfp"; }
+double ChunkCodec::tolerance() const { return encoding_.tolerance; }
+
+std::string ChunkCodec::json() const {
+  std::string text = "[";
+  const auto add = [&](const std::string& codec) {
+    if (codec.empty()) return;
+    if (text.size() > 1) text += ", ";
+    text += codec;
+  };
+  const auto item = item_bytes(array_.type);
+  if (zfp()) {
+    // The headers of the chunks say how each was encoded; modes are those of zfp.h: 4 = accuracy.
+    add(fmt::format(
+        R"({{"name": "numcodecs.zfpy", "configuration": {{"mode": 4, "tolerance": {}}}}})",
+        encoding_.tolerance));
+  } else {
+    const auto* order = std::endian::native == std::endian::little ? "little" : "big";
+    add(item == 1
+            ? R"({"name": "bytes"})"
+            : fmt::format(R"({{"name": "bytes", "configuration": {{"endian": "{}"}}}})", order));
+    if (encoding_.shuffle && item > 1) {
+      add(fmt::format(R"({{"name": "numcodecs.shuffle", "configuration": {{"elementsize": {}}}}})",
+                      item));
+    }
+    add(find_compressor(encoding_.codec).json(encoding_.level));
+  }
+  if (array_.checksums) add(R"({"name": "crc32c"})");
+  return text + "]";
+}
+
+void ChunkCodec::compress(std::span<const std::byte> items, std::vector<std::byte>& out) const {
+  const auto& compressor = find_compressor(encoding_.codec);
+  out.resize(static_cast<std::size_t>(compressor.bound(std::ssize(items))));
+  out.resize(static_cast<std::size_t>(compressor.compress(items, out, encoding_.level)));
+}
+
+void ChunkCodec::encode(std::span<std::byte> items, std::vector<std::byte>& out) const {
+  const auto item = static_cast<std::size_t>(item_bytes(array_.type));
+  if (zfp()) {
+    zfp_encode(array_.type, array_.chunk, array_.num_dims, encoding_.tolerance, items, out);
+  } else {
+    if (encoding_.lossy() && array_.type == ItemType::float32) {
+      round_items<float>(items, encoding_.tolerance);
+    } else if (encoding_.lossy()) {
+      round_items<double>(items, encoding_.tolerance);
+    }
+    std::vector<std::byte> shuffled;
+    const bool turn = encoding_.shuffle && item > 1;
+    if (turn) shuffle(items, item, shuffled);
+    compress(turn ? std::span<const std::byte>(shuffled) : items, out);
+  }
+  if (!array_.checksums) return;
+  const auto sum = crc32c(out.data(), std::ssize(out));
+  for (int byte = 0; byte < 4; ++byte) out.push_back(static_cast<std::byte>(sum >> (8 * byte)));
+}
+
+}  // namespace tailrace::server

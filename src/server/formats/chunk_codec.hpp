@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/formats/encoding.hpp"
+#include "tailrace/box.hpp"
+#include "tailrace/output.hpp"
+
+namespace tailrace::server {
+
+/// The chain of codecs of an array's chunks.
+class ChunkCodec {
+ public:
+  struct Array {
+    ItemType type = ItemType::float64;
+    int num_dims = 0;
+    Index chunk{};
+    bool checksums = true;  ///< each chunk ends with its CRC-32C
+  };
+  ChunkCodec(const Encoding& encoding, const Array& array);
+
+  /// The codecs as Zarr's metadata lists them, "[...]".
+  std::string json() const;
+  /// The largest absolute error that items may have; 0 if they are exact.
+  double tolerance() const;
+  /// Encodes a whole chunk; changes `items` (rounding). Thread-safe. Throws `Errc::internal` if a
+  /// library fails or an error would exceed the tolerance.
+  void encode(std::span<std::byte> items, std::vector<std::byte>& out) const;
+
+ private:
+  bool zfp() const;
+  void compress(std::span<const std::byte> items, std::vector<std::byte>& out) const;
+
+  Encoding encoding_;
+  Array array_;
+};
+
+}  // namespace tailrace::server

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Each is a codec that zarr-python reads: of Zarr itself (zstd, gzip) or of numcodecs (bz2).
+#include "server/formats/compressors.hpp"
+
+#include <array>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "server/formats/zfp_codec.hpp"
+#include "tailrace/error.hpp"
+
+#ifdef TAILRACE_HAVE_ZSTD
+#include <zstd.h>
+#endif
+#ifdef TAILRACE_HAVE_BZIP2
+#include <bzlib.h>
+#endif
+#ifdef TAILRACE_HAVE_ZLIB
+#include <zlib.h>
+#endif
+
+namespace tailrace::server {
+namespace {
+
+[[noreturn]] [[maybe_unused]] void fail(const char* library, const char* why) {
+  throw Error(Errc::internal, fmt::format("{} failed: {}", library, why));
+}
+
+std::ptrdiff_t generous(std::ptrdiff_t bytes) { return bytes + bytes / 50 + 1024; }
+
+std::ptrdiff_t copy(std::span<const std::byte> in, std::span<std::byte> out, int) {
+  std::memcpy(out.data(), in.data(), in.size());
+  return std::ssize(in);
+}
+
+#ifdef TAILRACE_HAVE_ZSTD
+std::ptrdiff_t zstd(std::span<const std::byte> in, std::span<std::byte> out, int level) {
+  const auto bytes = ZSTD_compress(out.data(), out.size(), in.data(), in.size(), level);
+  if (ZSTD_isError(bytes) != 0) fail("zstd", ZSTD_getErrorName(bytes));
+  return static_cast<std::ptrdiff_t>(bytes);
+}
+#else
+constexpr decltype(Compressor::compress) zstd = nullptr;
+#endif
+
+#ifdef TAILRACE_HAVE_BZIP2
+std::ptrdiff_t bzip2(std::span<const std::byte> in, std::span<std::byte> out, int level) {
+  auto bytes = static_cast<unsigned>(out.size());
+  // bzip2 promises not to write to what it compresses.
+  auto* source = const_cast<char*>(reinterpret_cast<const char*>(in.data()));
+  const int status = BZ2_bzBuffToBuffCompress(reinterpret_cast<char*>(out.data()), &bytes, source,
+                                              static_cast<unsigned>(in.size()), level, 0, 0);
+  if (status != BZ_OK) fail("bzip2", fmt::format("status {}", status).c_str());
+  return bytes;
+}
+#else
+constexpr decltype(Compressor::compress) bzip2 = nullptr;
+#endif
+
+#ifdef TAILRACE_HAVE_ZLIB
+template <int strategy>
+std::ptrdiff_t gzip(std::span<const std::byte> in, std::span<std::byte> out, int level) {
+  z_stream stream{};
+  constexpr int gzip_window = 15 + 16;
+  if (deflateInit2(&stream, level, Z_DEFLATED, gzip_window, 9, strategy) != Z_OK) {
+    fail("zlib", "cannot begin");
+  }
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(in.data()));
+  stream.avail_in = static_cast<uInt>(in.size());
+  stream.next_out = reinterpret_cast<Bytef*>(out.data());
+  stream.avail_out = static_cast<uInt>(out.size());
+  const int status = deflate(&stream, Z_FINISH);
+  deflateEnd(&stream);
+  if (status != Z_STREAM_END) fail("zlib", "cannot finish");
+  return static_cast<std::ptrdiff_t>(stream.total_out);
+}
+constexpr auto plain_gzip = gzip<Z_DEFAULT_STRATEGY>;
+// Matches of distance one only: run lengths, in a stream that every reader of gzip reads.
+constexpr auto run_length = gzip<Z_RLE>;
+#else
+constexpr decltype(Compressor::compress) plain_gzip = nullptr;
+constexpr decltype(Compressor::compress) run_length = nullptr;
+#endif
+
+std::string no_json(int) { return ""; }
+std::string zstd_json(int level) {
+  return fmt::format(R"({{"name": "zstd", "configuration": {{"level": {}, "checksum": false}}}})",
+                     level);
+}
+std::string bzip2_json(int level) {
+  return fmt::format(R"({{"name": "numcodecs.bz2", "configuration": {{"level": {}}}}})", level);
+}
+std::string gzip_json(int level) {
+  return fmt::format(R"({{"name": "gzip", "configuration": {{"level": {}}}}})", level);
+}
+
+constexpr std::array table{
+    Compressor{"none", "as it is", "", 0, 0, 0, false, generous, copy, no_json},
+    Compressor{"zstd", "fast, the default", "zstd", 1, 1, 19, false, generous, zstd, zstd_json},
+    Compressor{"gzip", "for old readers", "zlib", 5, 1, 9, false, generous, plain_gzip, gzip_json},
+    Compressor{"bz2", "block sort: small and slow", "bzip2", 9, 1, 9, false, generous, bzip2,
+               bzip2_json},
+    Compressor{"rle", "run lengths, in the form of gzip", "zlib", 1, 1, 9, true, generous,
+               run_length, gzip_json},
+};
+
+}  // namespace
+
+std::span<const Compressor> compressor_table() { return table; }
+
+const Compressor& find_compressor(std::string_view name) {
+  for (const auto& entry : table) {
+    if (name == entry.name) return entry;
+  }
+  throw Error(Errc::internal, fmt::format("no compressor is called {}", name));
+}
+
+void require_codec(std::string_view name) {
+  const bool zfp = name == "zfp";
+  const char* library = zfp ? "zfp" : find_compressor(name).library;
+  if (zfp ? have_zfp() : find_compressor(name).compress != nullptr) return;
+  throw Error(
+      Errc::invalid_input,
+      fmt::format("codec {} is not there: this library was built without {}", name, library));
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+
+namespace tailrace::server {
+
+/// `PATH.partial`, a folder that becomes `PATH` when it is whole. A lock on it keeps other runs
+/// away and tells what is being written from what a killed run left. Failures are `Errc::io` as
+/// `store::fail_errno` throws them.
+class PartialFolder {
+ public:
+  explicit PartialFolder(std::string path) : path_(std::move(path)) {}
+  ~PartialFolder() { release(); }
+  PartialFolder(const PartialFolder&) = delete;
+  PartialFolder& operator=(const PartialFolder&) = delete;
+
+  std::string partial() const { return path_ + ".partial"; }
+  bool held() const { return fd_ >= 0; }
+
+  /// Makes the folder, empty, and locks it. One that nobody holds is removed first; if a killed run
+  /// left only `PATH.old`, that gets its name back. `keep` names the file that every folder of this
+  /// kind has: a `PATH` without it is somebody's, and is refused (EEXIST). EBUSY if another run
+  /// holds the lock.
+  void create(const std::string& keep);
+  /// Gives the folder its final name. What had it before stays complete until then and is removed
+  /// afterwards: killed at any moment, either the earlier or the new one is there. With `sync`
+  /// everything in it is flushed first, folders too.
+  void commit(bool sync);
+  /// Removes it, if this object made it.
+  void discard() noexcept;
+
+ private:
+  bool lock();
+  void release() noexcept;
+  std::string old() const { return path_ + ".old"; }
+
+  std::string path_;
+  int fd_ = -1;
+};
+
+}  // namespace tailrace::server

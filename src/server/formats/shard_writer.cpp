@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A few chunks at a time are encoded by all threads, then appended to their files in order. The
+// index of a shard comes last (Zarr's codec "sharding_indexed").
+#include "server/formats/shard_writer.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "move/strided_copy.hpp"
+#include "server/formats/crc32c.hpp"
+#include "server/pipeline/parallel_for.hpp"
+#include "store/open_file.hpp"
+#include "tailrace/layout.hpp"
+
+namespace tailrace::server {
+
+struct ShardWriter::Chunk {
+  std::int64_t shard = 0;
+  std::ptrdiff_t number = 0;  ///< in its shard
+  Box box;                    ///< may reach beyond the array
+  std::vector<std::byte> encoded;
+};
+
+/// The parts, searched by box.
+class ShardWriter::Parts {
+ public:
+  Parts(const ChunkGrid& grid, std::span<const FieldPart> parts)
+      : parts_(parts), layout_(make_layout(grid, parts)) {}
+
+  bool touch(const Box& box) const { return !layout_.overlaps(box).empty(); }
+  /// Puts what there is of `box` into `items`.
+  void gather(const Box& box, std::ptrdiff_t item_bytes, std::vector<std::byte>& items) const {
+    const auto overlaps = layout_.overlaps(box);
+    std::ptrdiff_t found = 0;
+    for (const auto& overlap : overlaps) found += overlap.shared.num_items();
+    if (found < box.num_items()) std::ranges::fill(items, std::byte{0});
+    const auto dense = Memory::dense({&box, 1}).boxes.front();
+    for (const auto& overlap : overlaps) {
+      const auto& part = parts_[static_cast<std::size_t>(overlap.local_box)];
+      const auto its = Memory::dense({&part.box, 1}).boxes.front();
+      StridedCopy(overlap.shared, side_of(overlap.shared, part.box, its),
+                  side_of(overlap.shared, box, dense), item_bytes)
+          .run(part.data, items.data());
+    }
+  }
+
+ private:
+  static Layout make_layout(const ChunkGrid& grid, std::span<const FieldPart> parts) {
+    std::vector<Box> boxes;
+    for (const auto& part : parts) boxes.push_back(part.box);
+    const auto dims = static_cast<std::size_t>(grid.num_dims);
+    return from_boxes(std::span(grid.extents.data(), dims), {std::move(boxes)});
+  }
+
+  std::span<const FieldPart> parts_;
+  Layout layout_;
+};
+
+/// The file of the shard that is being written.
+class ShardWriter::File {
+ public:
+  File(const ChunkGrid& grid, const Setting& setting, std::int64_t shard)
+      : shard_(shard),
+        sync_(setting.sync),
+        index_(grid.has_shards() ? static_cast<std::size_t>(grid.chunks_of_shard().num_items()) * 2
+                                 : 0,
+               UINT64_MAX),
+        file_(make_folders(grid, setting, shard).c_str(), O_WRONLY | O_CREAT | O_TRUNC) {}
+
+  std::int64_t shard() const { return shard_; }
+  void append(const Chunk& chunk) {
+    file_.write(chunk.encoded.data(), std::ssize(chunk.encoded), bytes_);
+    if (!index_.empty()) {
+      const auto at = static_cast<std::size_t>(chunk.number) * 2;
+      index_[at] = static_cast<std::uint64_t>(bytes_);
+      index_[at + 1] = chunk.encoded.size();
+    }
+    bytes_ += std::ssize(chunk.encoded);
+  }
+  /// Returns the bytes of the file.
+  std::int64_t close() {
+    if (!index_.empty()) {
+      std::vector<std::byte> text;
+      const auto add = [&](std::uint64_t value, int bytes) {
+        for (int i = 0; i < bytes; ++i) text.push_back(static_cast<std::byte>(value >> (8 * i)));
+      };
+      for (const auto value : index_) add(value, 8);
+      add(crc32c(text.data(), std::ssize(text)), 4);
+      file_.write(text.data(), std::ssize(text), bytes_);
+      bytes_ += std::ssize(text);
+    }
+    if (sync_) file_.flush();
+    file_.close();
+    return bytes_;
+  }
+
+ private:
+  // FOLDER/c/0/1/2; the folders may be made by several servers at once.
+  static std::string make_folders(const ChunkGrid& grid, const Setting& setting,
+                                  std::int64_t shard) {
+    const auto place = grid.shards().place_of(shard);
+    auto path = setting.folder + "/c";
+    for (std::size_t d = 0; d < static_cast<std::size_t>(grid.num_dims); ++d) {
+      if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) store::fail_errno(errno);
+      path += fmt::format("/{}", place[d]);
+    }
+    return path;
+  }
+
+  std::int64_t shard_;
+  bool sync_;
+  std::vector<std::uint64_t> index_;  ///< offset and bytes of each chunk; -1: not there
+  std::int64_t bytes_ = 0;
+  store::OpenFile file_;
+};
+
+void ShardWriter::encode(const Parts& parts, std::span<Chunk> chunks) {
+  parallel_for(std::ssize(chunks), setting_.threads, [&](std::ptrdiff_t i) {
+    auto& chunk = chunks[static_cast<std::size_t>(i)];
+    std::vector<std::byte> items(static_cast<std::size_t>(chunk.box.num_items() * item_bytes_));
+    parts.gather(chunk.box, item_bytes_, items);
+    codec_.encode(items, chunk.encoded);
+  });
+}
+
+void ShardWriter::write(std::span<const std::int64_t> shards, std::span<const FieldPart> parts) {
+  const Parts found(grid_, parts);
+  std::vector<Chunk> chunks;
+  std::unique_ptr<File> file;
+  const auto flush = [&] {
+    encode(found, chunks);
+    for (const auto& chunk : chunks) {
+      if (file && file->shard() != chunk.shard) bytes_ += std::exchange(file, nullptr)->close();
+      if (!file) file = std::make_unique<File>(grid_, setting_, chunk.shard);
+      file->append(chunk);
+    }
+    chunks.clear();
+  };
+  const auto at_once = static_cast<std::size_t>(setting_.threads > 1 ? 4 * setting_.threads : 1);
+  const auto in_shard = grid_.chunks_of_shard().num_items();
+  for (const auto shard : shards) {
+    const auto shard_box = grid_.shard_box(shard);
+    for (std::ptrdiff_t number = 0; number < in_shard; ++number) {
+      const auto box = grid_.chunk_box(shard_box, number);
+      if (!found.touch(box)) continue;
+      chunks.push_back({shard, number, box, {}});
+      if (chunks.size() == at_once) flush();
+    }
+  }
+  flush();
+  if (file) bytes_ += file->close();
+}
+
+}  // namespace tailrace::server

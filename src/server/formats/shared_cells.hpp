@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/formats/chunk_grid.hpp"
+#include "server/step.hpp"
+
+namespace tailrace::server {
+
+/// A shard that several servers have items of can only be encoded where all of them are. Each
+/// server puts its items of such shards into a file beside the data, and the leader, when all have
+/// written, makes the shards of them.
+
+/// What a server has of the shared shards of one array: these boxes, one after another, each
+/// without gaps, in the order of shards, then of parts. Both sides make the same list.
+std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_t> shards,
+                              std::span<const Box> parts);
+
+/// Appends those items of `field` to the file `path`. Throws `Errc::io` as `store::fail_errno`
+/// does. Returns the bytes written.
+std::int64_t append_shared(const std::string& path, const Field& field, std::span<const Box> boxes);
+
+/// The file of one server, in memory as far as it is looked at. Throws `Errc::io` if it is not as
+/// long as it must be.
+class SharedFile {
+ public:
+  SharedFile(const std::string& path, std::ptrdiff_t bytes);
+  ~SharedFile();
+  SharedFile(SharedFile&& other) noexcept;
+  SharedFile& operator=(SharedFile&&) = delete;
+  const std::byte* data() const { return data_; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  std::ptrdiff_t bytes_ = 0;
+};
+
+}  // namespace tailrace::server

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Zarr v3 stores in a folder: a group with an array for each field and coordinate. Each server
+// writes the shards that it alone has items of; the leader writes the metadata and, at the end, the
+// shards that servers share.
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <utility>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+
+#include "file/settings.hpp"
+#include "server/formats/formats.hpp"
+#include "server/formats/partial_folder.hpp"
+#include "server/formats/shard_writer.hpp"
+#include "server/formats/shared_cells.hpp"
+#include "server/formats/zarr_json.hpp"
+#include "store/open_file.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::server {
+namespace {
+
+constexpr const char* metadata_name = "zarr.json";
+
+void make_folder(const std::string& path) {
+  if (mkdir(path.c_str(), 0777) != 0) store::fail_errno(errno);
+}
+
+void write_text(const std::string& path, const std::string& text, bool sync) {
+  store::OpenFile file(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
+  file.write(text.data(), std::ssize(text), 0);
+  if (sync) file.flush();
+  file.close();
+}
+
+/// A field: how it is cut and encoded.
+struct ArrayPlan {
+  ChunkGrid grid;
+  std::vector<std::int64_t> shared;  ///< shards of several servers
+};
+
+class ZarrFile : public StepFile {
+ public:
+  ZarrFile(Step step, const FileSettings& settings, int server)
+      : step_(std::move(step)),
+        output_(settings.output),
+        threads_(std::max(settings.threads, 1)),
+        server_(server),
+        encoding_(parse_encoding(step_.encoding)),
+        sync_(file::resolve_alone(step_.path, output_.hints).sync),
+        folder_(step_.path) {
+    for (const auto& field : step_.fields) check_name(field.name);
+    for (const auto& coordinate : step_.coordinates) check_name(coordinate.name);
+    for (auto& field : step_.fields) {
+      std::erase_if(field.parts, [](const FieldPart& part) { return part.box.empty(); });
+    }
+  }
+
+  std::vector<std::int64_t> needs() const override;
+  std::vector<std::int64_t> lay_out(
+      std::span<const std::vector<std::int64_t>> needs_of_servers) override;
+  void place(std::span<const std::int64_t> layout) override;
+  void write() override;
+  void commit() override;
+  void discard() noexcept override { folder_.discard(); }
+  std::int64_t bytes() const override { return bytes_; }
+  double seconds() const override { return seconds_; }
+
+ private:
+  static void check_name(const std::string& name) {
+    if (name.empty() || name == "." || name == ".." || name.starts_with("__") ||
+        name == metadata_name || name == ".shared" || name.find('/') != std::string::npos) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("\"{}\" cannot name an array of a Zarr store", name));
+    }
+  }
+  // Failures get the name of the store.
+  template <class Action>
+  void run(const char* what, Action&& action) {
+    const double start_s = now_s();
+    const Span span(output_.trace, Activity::write, what, 1);
+    try {
+      action();
+    } catch (const Error& error) {
+      throw Error(
+          error.code(),
+          fmt::format("cannot write {} (step {}): {}", step_.path, step_.step, error.what()),
+          error.sys_errno());
+    } catch (const std::filesystem::filesystem_error& error) {
+      throw Error(Errc::io,
+                  fmt::format("cannot write {} (step {}): {} (errno {})", step_.path, step_.step,
+                              error.code().message(), error.code().value()),
+                  error.code().value());
+    }
+    seconds_ += now_s() - start_s;
+  }
+  std::string array_folder(const std::string& name) const { return folder_.partial() + "/" + name; }
+  std::string shared_file(int server) const {
+    return fmt::format("{}/.shared/{}", folder_.partial(), server);
+  }
+  bool any_shared() const {
+    return std::ranges::any_of(plans_, [](const ArrayPlan& plan) { return !plan.shared.empty(); });
+  }
+  ChunkCodec codec_of(std::size_t field) const {
+    const auto& grid = plans_[field].grid;
+    return {encoding_, {step_.fields[field].type, grid.num_dims, grid.chunk, output_.checksums}};
+  }
+  void write_shards(std::size_t field, std::span<const std::int64_t> shards,
+                    std::span<const FieldPart> parts) {
+    const auto codec = codec_of(field);
+    ShardWriter writer(plans_[field].grid, codec, item_bytes(step_.fields[field].type),
+                       {array_folder(step_.fields[field].name), threads_, sync_});
+    writer.write(shards, parts);
+    bytes_ += writer.bytes();
+  }
+  std::vector<Box> boxes_of(const Field& field) const {
+    std::vector<Box> boxes;
+    for (const auto& part : field.parts) boxes.push_back(part.box);
+    return boxes;
+  }
+  void read_needs(std::span<const std::vector<std::int64_t>> needs_of_servers);
+  std::string field_json(std::size_t field) const;
+  std::string write_coordinate(const Coordinate& coordinate);
+  void write_metadata();
+  void write_shared();
+
+  Step step_;
+  OutputOptions output_;
+  int threads_, server_;
+  Encoding encoding_;
+  bool sync_;
+  PartialFolder folder_;
+  std::vector<ArrayPlan> plans_;
+  std::vector<std::vector<Boxes>> boxes_;  ///< leader: of each field, of each server
+  std::int64_t bytes_ = 0;
+  double seconds_ = 0;
+};
+
+std::vector<std::int64_t> ZarrFile::needs() const {
+  std::vector<std::int64_t> numbers;
+  for (const auto& field : step_.fields) {
+    numbers.push_back(std::ssize(field.parts));
+    for (const auto& part : field.parts) {
+      for (int d = 0; d < field.num_dims(); ++d) {
+        const auto axis = static_cast<std::size_t>(d);
+        numbers.insert(numbers.end(), {part.box.start[axis], part.box.extents[axis]});
+      }
+    }
+  }
+  return numbers;
+}
+
+void ZarrFile::read_needs(std::span<const std::vector<std::int64_t>> needs_of_servers) {
+  boxes_.assign(step_.fields.size(), std::vector<Boxes>(needs_of_servers.size()));
+  for (std::size_t s = 0; s < needs_of_servers.size(); ++s) {
+    auto at = needs_of_servers[s].begin();
+    for (std::size_t f = 0; f < step_.fields.size(); ++f) {
+      for (auto count = *at++; count > 0; --count) {
+        Box box{step_.fields[f].num_dims(), {}, {}};
+        for (std::size_t d = 0; d < static_cast<std::size_t>(box.num_dims); ++d) {
+          box.start[d] = *at++;
+          box.extents[d] = *at++;
+        }
+        boxes_[f][s].push_back(box);
+      }
+    }
+  }
+}
+
+std::vector<std::int64_t> ZarrFile::lay_out(
+    std::span<const std::vector<std::int64_t>> needs_of_servers) {
+  read_needs(needs_of_servers);
+  std::vector<std::int64_t> layout;
+  plans_.clear();
+  for (std::size_t f = 0; f < step_.fields.size(); ++f) {
+    const auto& field = step_.fields[f];
+    const auto dims = static_cast<std::size_t>(field.num_dims());
+    auto grid = choose_grid(std::span(field.extents.data(), dims), item_bytes(field.type),
+                            encoding_, boxes_[f]);
+    plans_.push_back({grid, shared_shards(grid, boxes_[f])});
+    const auto& plan = plans_.back();
+    layout.insert(layout.end(), plan.grid.chunk.begin(), plan.grid.chunk.end());
+    layout.insert(layout.end(), plan.grid.shard.begin(), plan.grid.shard.end());
+    layout.push_back(std::ssize(plan.shared));
+    layout.insert(layout.end(), plan.shared.begin(), plan.shared.end());
+  }
+  run("create store", [&] {
+    folder_.create(metadata_name);
+    write_metadata();
+    if (any_shared()) make_folder(folder_.partial() + "/.shared");
+  });
+  return layout;
+}
+
+std::string ZarrFile::field_json(std::size_t f) const {
+  const auto& field = step_.fields[f];
+  const auto codec = codec_of(f);
+  ZarrArray array{field.type, field.dims, plans_[f].grid, codec.json(), field.attributes};
+  if (codec.tolerance() > 0) {
+    array.attributes.emplace_back("tailrace_error_bound", codec.tolerance());
+    array.attributes.emplace_back("tailrace_error_bound_note",
+                                  std::string("largest absolute error of an item, checked when it "
+                                              "was written"));
+  }
+  return array_json(array);
+}
+
+// In one chunk, as it is.
+std::string ZarrFile::write_coordinate(const Coordinate& coordinate) {
+  const auto count = std::ssize(coordinate.values);
+  Encoding plain;
+  plain.codec = "none";
+  const Box box{1, {}, {count}};
+  const Index cell{std::max<std::ptrdiff_t>(count, 1)};
+  const ChunkGrid grid{1, box.extents, cell, cell};
+  const ChunkCodec codec(plain, {ItemType::float64, 1, cell, output_.checksums});
+  const FieldPart part{box, reinterpret_cast<const std::byte*>(coordinate.values.data())};
+  if (count > 0) {
+    ShardWriter writer(grid, codec, item_bytes(ItemType::float64),
+                       {array_folder(coordinate.name), 1, sync_});
+    const std::int64_t first = 0;
+    writer.write({&first, 1}, {&part, 1});
+  }
+  return array_json(
+      {ItemType::float64, {coordinate.name}, grid, codec.json(), coordinate.attributes});
+}
+
+void ZarrFile::write_metadata() {
+  std::vector<std::pair<std::string, std::string>> texts;
+  for (const auto& coordinate : step_.coordinates) {
+    make_folder(array_folder(coordinate.name));
+    texts.emplace_back(coordinate.name, write_coordinate(coordinate));
+  }
+  for (std::size_t f = 0; f < step_.fields.size(); ++f) {
+    make_folder(array_folder(step_.fields[f].name));
+    texts.emplace_back(step_.fields[f].name, field_json(f));
+  }
+  for (const auto& [name, text] : texts) {
+    write_text(array_folder(name) + "/" + metadata_name, text, sync_);
+  }
+  write_text(folder_.partial() + "/" + metadata_name, group_json(step_.attributes, texts), sync_);
+}
+
+void ZarrFile::place(std::span<const std::int64_t> layout) {
+  plans_.clear();
+  auto at = layout.begin();
+  for (const auto& field : step_.fields) {
+    ArrayPlan plan{{field.num_dims(), field.extents, {}, {}}, {}};
+    for (auto* cell : {&plan.grid.chunk, &plan.grid.shard}) {
+      std::copy_n(at, max_dims, cell->begin());
+      at += max_dims;
+    }
+    const auto count = *at++;
+    plan.shared.assign(at, at + count);
+    at += count;
+    plans_.push_back(std::move(plan));
+  }
+}
+
+void ZarrFile::write() {
+  run("write store", [&] {
+    for (std::size_t f = 0; f < step_.fields.size(); ++f) {
+      const auto& field = step_.fields[f];
+      const auto& plan = plans_[f];
+      std::vector<std::int64_t> own;
+      for (const auto& part : field.parts) {
+        for (const auto shard : plan.grid.shards_touching(part.box)) {
+          if (!std::ranges::binary_search(plan.shared, shard)) own.push_back(shard);
+        }
+      }
+      std::ranges::sort(own);
+      const auto repeated = std::ranges::unique(own);
+      own.erase(repeated.begin(), repeated.end());
+      write_shards(f, own, field.parts);
+      const auto boxes = shared_boxes(plan.grid, plan.shared, boxes_of(field));
+      if (!boxes.empty()) append_shared(shared_file(server_), field, boxes);
+    }
+  });
+}
+
+void ZarrFile::write_shared() {
+  const auto num_servers = boxes_.empty() ? 0 : boxes_.front().size();
+  std::vector<std::vector<std::vector<Box>>> boxes(num_servers);  // of each server and field
+  std::vector<SharedFile> files;
+  for (std::size_t s = 0; s < num_servers; ++s) {
+    std::ptrdiff_t bytes = 0;
+    for (std::size_t f = 0; f < plans_.size(); ++f) {
+      boxes[s].push_back(shared_boxes(plans_[f].grid, plans_[f].shared, boxes_[f][s]));
+      for (const auto& box : boxes[s].back()) {
+        bytes += box.num_items() * item_bytes(step_.fields[f].type);
+      }
+    }
+    files.emplace_back(shared_file(static_cast<int>(s)), bytes);
+  }
+  std::vector<std::ptrdiff_t> at(num_servers, 0);
+  for (std::size_t f = 0; f < plans_.size(); ++f) {
+    std::vector<FieldPart> parts;
+    for (std::size_t s = 0; s < num_servers; ++s) {
+      for (const auto& box : boxes[s][f]) {
+        parts.push_back({box, files[s].data() + at[s]});
+        at[s] += box.num_items() * item_bytes(step_.fields[f].type);
+      }
+    }
+    write_shards(f, plans_[f].shared, parts);
+  }
+}
+
+void ZarrFile::commit() {
+  run("finish store", [&] {
+    if (any_shared()) {
+      write_shared();
+      std::filesystem::remove_all(folder_.partial() + "/.shared");
+    }
+    folder_.commit(sync_);
+  });
+}
+
+}  // namespace
+
+std::unique_ptr<StepFile> make_zarr(Step step, const FileSettings& settings, int server, int) {
+  return std::make_unique<ZarrFile>(std::move(step), settings, server);
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/formats/chunk_grid.hpp"
+#include "tailrace/output.hpp"
+
+namespace tailrace::server {
+
+/// An array of a Zarr v3 store, as its zarr.json describes it.
+struct ZarrArray {
+  ItemType type = ItemType::float64;
+  std::vector<std::string> dims;
+  ChunkGrid grid;
+  std::string codecs;  ///< of a chunk, a list
+  Attributes attributes;
+};
+
+/// The text of an array's zarr.json. Local.
+std::string array_json(const ZarrArray& array);
+/// The text of the zarr.json of a group that holds `arrays` (name, text), whose metadata it repeats
+/// ("consolidated"), so that a reader opens one file. Local.
+std::string group_json(const Attributes& attributes,
+                       const std::vector<std::pair<std::string, std::string>>& arrays);
+/// The codecs of an index of chunks, and what checks it.
+inline constexpr const char* index_codecs =
+    R"([{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}])";
+
+}  // namespace tailrace::server

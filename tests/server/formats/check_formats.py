@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Writes files with format_program and reads them with zarr, xarray, netCDF4 and h5py.
+
+Usage: check_formats.py FOLDER PROGRAM
+Exit status 77 (skipped) if zarr is not installed.
+"""
+
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+import warnings
+
+try:
+    import h5py
+    import numpy as np
+    import xarray as xr
+    import zarr
+except ImportError as error:
+    print(f"skipped: {error}")
+    sys.exit(77)
+
+warnings.filterwarnings("ignore", category=UserWarning)  # zarr: codecs of numcodecs
+
+
+def expected(case: dict) -> np.ndarray:
+    """What the servers had; 0 where none had anything."""
+    shape = tuple(case["extents"])
+    linear = np.arange(np.prod(shape)).reshape(shape)
+    values = np.sin(0.01 * linear) if case["smooth"] else linear * 7919 % 1000003 % 127
+    if case["parts"] == "triangle":
+        i, j = np.indices(shape)
+        values = np.where(i // 8 <= j // 8, values, 0)
+    if case["parts"] == "few":
+        i, j = np.indices(shape)
+        corners = (i < 3) & (j < 5) | (i >= shape[0] - 4) & (j >= shape[1] - 2)
+        values = np.where(corners, values, 0)
+    return values.astype(case["type"])
+
+
+def compare(found: np.ndarray, case: dict) -> float:
+    """The largest error. Rounding of sin is not ours."""
+    right = expected(case)
+    assert found.dtype == right.dtype, (found.dtype, case)
+    assert found.shape == right.shape
+    if not case["smooth"] and case["tolerance"] == 0:
+        np.testing.assert_array_equal(found, right, err_msg=str(case))
+        return 0.0
+    lossy = case["tolerance"] if right.dtype.kind == "f" else 0
+    error = np.abs(found.astype("f8") - right.astype("f8")).max()
+    assert error <= lossy + np.finfo(right.dtype).eps if right.dtype.kind == "f" else error == 0, (
+        error,
+        case,
+    )
+    return float(error)
+
+
+def check_attributes(data: xr.Dataset, case: dict) -> None:
+    dims = tuple("abcxy"[-len(case["extents"]) :])
+    assert data["u"].dims == dims, (data["u"].dims, case)
+    assert data["u"].attrs["units"] == "m s-1"
+    assert data.attrs["title"] == 'a "test"\n' and data.attrs["step"] == 7
+    assert data.attrs["time"] == 1.5 and list(data.attrs["spectrum"]) == [1, 0.5]
+    assert set(data.coords) == {dims[-1]} and data[dims[-1]].attrs["units"] == "m"
+    np.testing.assert_array_equal(data[dims[-1]], 0.25 * np.arange(case["extents"][-1]))
+
+
+def check_zarr(path: pathlib.Path, case: dict) -> None:
+    group = zarr.open_group(path, mode="r")
+    assert group.metadata.consolidated_metadata is not None
+    error = compare(group["u"][...], case)
+    alone = zarr.open_array(path / "u", mode="r")
+    compare(alone[...], case)
+    lossy = case["tolerance"] > 0 and case["type"].startswith("float")
+    assert ("tailrace_error_bound" in alone.attrs) == lossy
+    assert not lossy or alone.attrs["tailrace_error_bound"] == case["tolerance"]
+    if lossy and case["smooth"]:
+        assert error > 0, "a tolerance should cost exactness"
+    with xr.open_zarr(path) as data:
+        compare(data["u"].to_numpy(), case)
+        check_attributes(data, case)
+    with xr.open_zarr(path, consolidated=False) as data:
+        check_attributes(data, case)
+    stored = sum(f.stat().st_size for f in (path / "u" / "c").rglob("*") if f.is_file())
+    assert stored == case["bytes"], (stored, case)
+
+
+def check_hdf5(path: pathlib.Path, case: dict) -> None:
+    with h5py.File(path) as file:
+        compare(file["u"][...], case)
+    if path.suffix == ".nc":
+        for engine in ("netcdf4", "h5netcdf"):
+            with xr.open_dataset(path, engine=engine) as data:
+                compare(data["u"].to_numpy(), case)
+                check_attributes(data, case)
+
+
+def damage_is_found(path: pathlib.Path) -> None:
+    """A flipped bit in a chunk is an error of zarr's, by the chunk's CRC-32C."""
+    file = max((f for f in (path / "u" / "c").rglob("*") if f.is_file()))
+    raw = bytearray(file.read_bytes())
+    raw[len(raw) // 3] ^= 1
+    file.write_bytes(raw)
+    try:
+        zarr.open_array(path / "u", mode="r")[...]
+    except Exception as error:  # its kind is zarr's choice
+        print(f"damage found: {error}")
+        return
+    raise AssertionError("a flipped bit was not noticed")
+
+
+def main() -> int:
+    folder = pathlib.Path(sys.argv[1])
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    lines = subprocess.run(
+        [*sys.argv[2:], str(folder)], check=True, capture_output=True, text=True
+    ).stdout.splitlines()
+    cases = [json.loads(line) for line in lines]
+    shards = 0
+    for case in cases:
+        path = folder / case["name"]
+        if path.suffix == ".zarr":
+            check_zarr(path, case)
+            shards += "sharding_indexed" in (path / "u" / "zarr.json").read_text()
+        else:
+            check_hdf5(path, case)
+    assert shards > 20, f"only {shards} stores have shards"
+    left = [path.name for path in folder.iterdir() if path.suffix in {".partial", ".old"}]
+    assert not left, left
+    assert not list(folder.rglob(".shared"))
+    damage_is_found(folder / "case0.zarr")
+    print(f"{len(cases)} files, {shards} with shards, are as they should be")
+    shutil.rmtree(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
