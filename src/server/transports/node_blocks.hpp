@@ -57,6 +57,7 @@ struct ClientBlock {
 /// Memory of a server: its bell, and what must outlive it.
 struct ServerBlock {
   enum State : std::uint32_t { starting, serving, gone };
+  enum Outcome : std::uint32_t { not_known, kept_all, lost_some };
   static constexpr std::size_t text_bytes = 400;
   Doorbell bell;                     ///< rung when there is a packet
   std::atomic<std::uint32_t> state;  ///< `gone`: for ever, and `text` says why
@@ -64,6 +65,8 @@ struct ServerBlock {
   std::atomic<std::int32_t> worker;  ///< the one that serves for it, or 0
   std::atomic<std::uint32_t> stop;   ///< clients will not leave, but the server shall end
   std::atomic<std::int32_t> num_restarts;
+  std::atomic<std::uint64_t> num_ended;  ///< steps
+  std::atomic<std::uint32_t> outcome;    ///< of a process
   std::int32_t sys_errno;
   char text[text_bytes];
   /// The step that ended last. A server that dies while it sets the entries of its packets is

@@ -178,6 +178,7 @@ bool NodeReceiver::carry_out(const Action& action) {
     block_->ended_number = mark->number;
     block_->ended_valid.store(1, std::memory_order_seq_cst);
     end_packets(mark->stream, mark->number);
+    block_->num_ended.fetch_add(1, std::memory_order_release);
     return true;
   }
   const auto& tell = std::get<Tell>(action);

@@ -22,7 +22,9 @@ class NodeReceiver final : public Receiver {
   NodeReceiver(int server, std::span<const Endpoint> clients, Memory block);
   ~NodeReceiver() override;
 
-  ServerBlock& block() { return *block_; }
+  ServerBlock& block() const { return *block_; }
+  /// True if the `i`-th client has said that it has nothing more. From any thread.
+  bool wants_to_leave(std::size_t i) const { return lines_[i].table->left.load() != 0; }
 
   bool take(Arrival& arrival) override;
   void release(const Arrival& arrival) override;

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/process/supervisor.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <deque>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "server/process/serve.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::server {
+
+using namespace on_node;
+
+namespace {
+
+constexpr std::size_t num_deaths = 5;  // so many in `deaths_s` without a step ended: it gives up
+constexpr double deaths_s = 10;
+constexpr int look_ms = 1000;
+
+std::string describe(int status) {
+  if (WIFSIGNALED(status)) {
+    return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+  }
+  return fmt::format("ended with status {}", WEXITSTATUS(status));
+}
+
+class Supervisor {
+ public:
+  explicit Supervisor(const ProcessArguments& arguments);
+  int run();
+  /// The server is gone for ever: every client's next call says `text`.
+  void give_up(std::string text);
+
+ private:
+  int start_worker();
+  int wait_for(int worker);
+  bool dies_too_often();
+
+  ProcessArguments arguments_;
+  ServeOptions options_;
+  std::vector<Descriptor> descriptors_;
+  Memory block_memory_;
+  ServerBlock& block_;
+  std::deque<double> deaths_;  // when
+  std::uint64_t num_ended_ = 0;
+};
+
+Supervisor::Supervisor(const ProcessArguments& arguments)
+    : arguments_(arguments),
+      options_{.server = arguments.server,
+               .threads = arguments.threads,
+               .watchdog_s = arguments.watchdog_s,
+               .block = {},
+               .clients = {},
+               .client_pids = {}},
+      block_memory_(arguments.block),
+      block_(*reinterpret_cast<ServerBlock*>(block_memory_.data())) {
+  // Opened once: a worker that is started later has them, too, even if the clients are gone then.
+  const auto keep = [this](Endpoint endpoint) {
+    endpoint.fd = descriptors_.emplace_back(open_endpoint(endpoint)).get();
+    return endpoint;
+  };
+  options_.block = keep(arguments.block);
+  for (const Endpoint& client : arguments.clients) {
+    options_.client_pids.push_back(client.pid);
+    options_.clients.push_back(keep(client));
+  }
+  block_.pid.store(getpid(), std::memory_order_release);
+}
+
+int Supervisor::start_worker() {
+  const pid_t worker = fork();
+  if (worker < 0) {
+    throw Error(Errc::io, fmt::format("no process can be started: {}", std::strerror(errno)),
+                errno);
+  }
+  if (worker == 0) _exit(serve_clients(options_));
+  block_.worker.store(worker, std::memory_order_release);
+  return worker;
+}
+
+// The worker ends by itself when its clients have left or died; if it cannot, it is ended.
+int Supervisor::wait_for(int worker) {
+  const ProcessWatch watch(worker);
+  std::vector<ProcessWatch> clients;
+  for (const int pid : options_.client_pids) clients.emplace_back(pid);
+  double dead_s = 0;
+  for (int status = 0;;) {
+    const pid_t ended = waitpid(worker, &status, WNOHANG);
+    if (ended == worker) return status;
+    if (ended < 0 && errno != EINTR) return 0;
+    pollfd look{.fd = watch.descriptor(), .events = POLLIN, .revents = 0};
+    poll(&look, 1, look_ms);
+    const bool dead =
+        std::ranges::none_of(clients, [](const ProcessWatch& client) { return client.alive(); });
+    if (!dead) continue;
+    if (dead_s == 0) dead_s = now_s();
+    if (now_s() > dead_s + arguments_.watchdog_s + 5) kill(worker, SIGKILL);
+  }
+}
+
+bool Supervisor::dies_too_often() {
+  const std::uint64_t num_ended = block_.num_ended.load(std::memory_order_acquire);
+  if (num_ended != num_ended_) deaths_.clear();
+  num_ended_ = num_ended;
+  deaths_.push_back(now_s());
+  while (deaths_.front() < now_s() - deaths_s) deaths_.pop_front();
+  return deaths_.size() >= num_deaths;
+}
+
+int Supervisor::run() {
+  for (;;) {
+    const int status = wait_for(start_worker());
+    const bool served = WIFEXITED(status) && (WEXITSTATUS(status) == serve_kept_all ||
+                                              WEXITSTATUS(status) == serve_lost_some);
+    if (served) return WEXITSTATUS(status);
+    if (dies_too_often()) {
+      throw Error(Errc::io,
+                  fmt::format("the output server process died {} times within {} s without "
+                              "finishing a step; it was last {}{}{}",
+                              num_deaths, deaths_s, describe(status),
+                              block_.text[0] != 0 ? ": " : "", block_.text));
+    }
+    std::fprintf(stderr, "tailrace: the output server process was %s; it is started again\n",
+                 describe(status).c_str());
+    block_.num_restarts.fetch_add(1);
+  }
+}
+
+void Supervisor::give_up(std::string text) {
+  text.resize(std::min(text.size(), ServerBlock::text_bytes - 1));
+  std::memcpy(block_.text, text.c_str(), text.size() + 1);
+  block_.state.store(ServerBlock::gone, std::memory_order_release);
+  for (Endpoint client : options_.clients) {
+    client.pid = getpid();
+    client.bytes = sizeof(ClientBlock);
+    const Memory memory(client);
+    reinterpret_cast<ClientBlock*>(memory.data())->bell.ring();
+  }
+}
+
+}  // namespace
+
+int supervise(const ProcessArguments& arguments) {
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) std::signal(number, SIG_IGN);
+  prctl(PR_SET_NAME, "tailrace-superv");
+  Supervisor supervisor(arguments);
+  try {
+    return supervisor.run();
+  } catch (const Error& error) {
+    supervisor.give_up(error.what());
+    throw;
+  }
+}
+
+}  // namespace tailrace::server
