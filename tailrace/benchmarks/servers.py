@@ -202,7 +202,7 @@ def _compare(
     for phase in ("busy", "idle"):
         if f"{phase}_step_s" in row and "idle_step_s" in base:
             row[f"{phase}_slower"] = row[f"{phase}_step_s"] / base["idle_step_s"] - 1
-    if row["disk_bytes_per_s"]:
+    if row["disk_bytes_per_s"] and not row["problem"].endswith(BESIDE):
         writing = row["bytes_per_output"] / row["disk_bytes_per_s"]
         interval = base["median_s"] / row["outputs"]
         # Nothing is computed behind the last output: its writing cannot be hidden.

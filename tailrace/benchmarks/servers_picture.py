@@ -62,7 +62,7 @@ def _draw_panel(
             axes.text(0.01 * top, place, "–", va="center", fontsize=7, color=MUTED)
             continue
         total = row["median_s"]
-        seen = row["seen_s"] * row["outputs"]
+        seen = row["seen_sum_s"]
         parts = ((total - seen - row["drain_s"], COMPUTE), (seen, SEEN), (row["drain_s"], DRAIN))
         left = 0.0
         for width, colour in parts:

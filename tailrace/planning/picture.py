@@ -26,7 +26,8 @@ def draw(path: Path, cases: list[Case], machine: Machine, placement: str) -> Non
         FigureCanvasAgg(figure)
         left, right = figure.subplots(1, 2)
         _draw_ranks(left, cases, machine, placement)
-        _draw_servers(right, cases[-1].job, machine, placement)
+        hidden = [case for case in cases if case.needed]
+        _draw_servers(right, (hidden or cases)[-1].job, machine, placement)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             figure.savefig(path, dpi=150)
@@ -55,11 +56,9 @@ def _draw_ranks(axes: Axes, cases: list[Case], machine: Machine, placement: str)
 
 
 def _lines(cases: list[Case]) -> list[int]:
-    """Return the numbers of servers to draw: from 1 to what the largest case needs."""
-    needed = max((case.needed or 1 for case in cases), default=1)
-    top = max(needed, *(o.servers for o in cases[-1].outcomes if o.kind != "thread"))
-    numbers = {max(1, round(top ** (k / (MOST_LINES - 1)))) for k in range(MOST_LINES)}
-    return sorted(numbers)
+    """Return the numbers of servers to draw: from 1 to the most that any case needs."""
+    top = max((case.needed or 1 for case in cases), default=1)
+    return sorted({max(1, round(top ** (k / (MOST_LINES - 1)))) for k in range(MOST_LINES)})
 
 
 def _draw_servers(axes: Axes, job: Job, machine: Machine, placement: str) -> None:
@@ -77,11 +76,15 @@ def _draw_servers(axes: Axes, job: Job, machine: Machine, placement: str) -> Non
     if needed:
         axes.axvline(needed, color=ACCENT, linewidth=0.8, linestyle="--")
         axes.annotate(
-            f" {needed:,} hide it", (needed, none.period_s), va="top", color=ACCENT, fontsize=8
+            f" {needed:,} hide it",
+            (needed, outcomes[0].period_s),
+            va="top",
+            color=ACCENT,
+            fontsize=8,
         )
     axes.set_xscale("log", base=10)
-    axes.set_ylim(0, None)
+    axes.set_yscale("log")
     axes.set_xlabel("servers")
     axes.set_ylabel("from one output to the next [s]")
     axes.set_title(f"More servers, {job.ranks:,} ranks")
-    axes.legend(loc="lower left")
+    axes.legend(loc="center right")
