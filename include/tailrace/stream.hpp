@@ -30,10 +30,10 @@ enum class OnFailure {
 /// Something that the servers make of the variables of a stream, in their idle time.
 struct Product {
   std::string name;                    ///< in file names and messages
-  std::vector<std::string> variables;  ///< empty: all
+  std::vector<std::string> variables = {};  ///< empty: all
   /// What is done, in order: "NAME key=value ...", e.g. "coarsen factor=2", "convert type=float32".
   /// `stage_table()` lists the names (docs/servers.md).
-  std::vector<std::string> stages;
+  std::vector<std::string> stages = {};
   /// Where the result goes; "{path}" is the path of the step without its suffix, "{name}" the
   /// product's name. The suffix, or `format`, decides the kind of file.
   std::string path = "{path}_{name}.h5";
@@ -55,7 +55,6 @@ struct StreamOptions {
   double retry_s = 0;
   /// Folder where a file goes that could not be written where it belongs; "": none.
   std::string fallback_path;
-  std::string fallback_path;    ///< folder where files go after one could not be written; ""
   std::string format = "auto";  ///< of the variables themselves, as in `Product`
   bool variables = true;        ///< false: only the products are written
   std::vector<Product> products;
