@@ -29,7 +29,7 @@ enum class OnFailure {
 
 /// Something that the servers make of the variables of a stream, in their idle time.
 struct Product {
-  std::string name;                    ///< in file names and messages
+  std::string name;                         ///< in file names and messages
   std::vector<std::string> variables = {};  ///< empty: all
   /// What is done, in order: "NAME key=value ...", e.g. "coarsen factor=2", "convert type=float32".
   /// `stage_table()` lists the names (docs/servers.md).

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <string>
 
 #include <fftw3.h>
@@ -79,6 +80,12 @@ void keep_wisdom() {
   std::filesystem::rename(own, file, failed);
 }
 
+// FFTW's planner serves one thread at a time; a server's thread may plan beside the simulation.
+std::mutex& planner() {
+  static std::mutex mutex;
+  return mutex;
+}
+
 template <class Real>
 class FftwLines {
  public:
@@ -86,6 +93,7 @@ class FftwLines {
   FftwLines(std::ptrdiff_t n, bool real) : real_(real) {
     const int length = static_cast<int>(n);
     const int count = static_cast<int>(lanes<Real>);
+    const std::lock_guard lock(planner());
     recall_wisdom<Real>();
     Buffer lines(n * unit<Real> * static_cast<std::ptrdiff_t>(sizeof(Real)));
     for (int d = 0; d < 2; ++d) {
@@ -102,6 +110,7 @@ class FftwLines {
     keep_wisdom<Real>();
   }
   ~FftwLines() {
+    const std::lock_guard lock(planner());
     for (auto plan : plans_) {
       if (plan != nullptr) Api<Real>::destroy(plan);
     }

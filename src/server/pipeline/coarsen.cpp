@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// coarsen factor=2 axes=y,x method=mean: one item for each block of `factor` along the axes. The
+// last block of an axis may be smaller. A block whose items several servers hold gets a sum from
+// each; the server that has its row of the coarse array adds them. The mean is over the items that
+// somebody holds.
+#include <algorithm>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "entries.hpp"
+#include "layout/row_major.hpp"
+#include "selection.hpp"
+#include "settings.hpp"
+#include "slab.hpp"
+#include "stage_memory.hpp"
+#include "visit.hpp"
+
+namespace tailrace::server {
+
+namespace {
+
+Index divided_up(const Index& extents, const Index& factors, int num_dims) {
+  Index result{};
+  for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) {
+    result[d] = (extents[d] + factors[d] - 1) / factors[d];
+  }
+  return result;
+}
+
+// The blocks that `fine` touches.
+Box blocks_of(const Box& fine, const Index& factors) {
+  Box box{fine.num_dims, {}, {}};
+  for (std::size_t d = 0; d < static_cast<std::size_t>(fine.num_dims); ++d) {
+    box.start[d] = fine.start[d] / factors[d];
+    box.extents[d] = (fine.start[d] + fine.extents[d] - 1) / factors[d] + 1 - box.start[d];
+  }
+  return box;
+}
+
+// Items of `fine` in the block at `place`.
+double count_in_block(const Box& fine, const Index& factors, const Index& place) {
+  double count = 1;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(fine.num_dims); ++d) {
+    const auto start = std::max(fine.start[d], place[d] * factors[d]);
+    const auto end = std::min(fine.start[d] + fine.extents[d], (place[d] + 1) * factors[d]);
+    count *= static_cast<double>(end - start);
+  }
+  return count;
+}
+
+/// Sums over blocks; complex items have two components each.
+struct Sums {
+  Box fine, blocks;
+  std::vector<double> values;
+};
+
+template <class Real>
+void add_up(const Real* items, std::ptrdiff_t components, const Index& factors, Sums& sums) {
+  const auto last = static_cast<std::size_t>(sums.fine.num_dims - 1);
+  const RowMajor coarse{sums.blocks.num_dims, sums.blocks.extents};
+  Index rows = sums.fine.extents;
+  const auto length = std::exchange(rows[last], 1);
+  const RowMajor lines{sums.fine.num_dims, rows};
+  for (std::ptrdiff_t line = 0; line < lines.num_items(); ++line) {
+    auto place = lines.place_of(line);
+    for (std::size_t d = 0; d <= last; ++d) {
+      place[d] = (place[d] + sums.fine.start[d]) / factors[d] - sums.blocks.start[d];
+    }
+    auto* to = sums.values.data() + coarse.linear(place) * components;
+    auto left = factors[last] - sums.fine.start[last] % factors[last];
+    for (std::ptrdiff_t i = 0; i < length; ++i, --left) {
+      if (left == 0) {
+        left = factors[last];
+        to += components;
+      }
+      for (std::ptrdiff_t c = 0; c < components; ++c) to[c] += static_cast<double>(*items++);
+    }
+  }
+}
+
+Sums sums_of(ItemType type, const FieldPart& part, const Index& factors) {
+  Sums sums{part.box, blocks_of(part.box, factors), {}};
+  const std::ptrdiff_t components = is_complex(type) ? 2 : 1;
+  sums.values.assign(static_cast<std::size_t>(sums.blocks.num_items() * components), 0.0);
+  const auto real = type == ItemType::complex64    ? ItemType::float32
+                    : type == ItemType::complex128 ? ItemType::float64
+                                                   : type;
+  visit_real(real, [&]<class Real>(Real) {
+    add_up(reinterpret_cast<const Real*>(part.data), components, factors, sums);
+  });
+  return sums;
+}
+
+// A message is a row of these: two boxes, then the sums of the second, of `shared` only.
+void pack(const Sums& sums, const Box& shared, std::ptrdiff_t components,
+          std::vector<std::byte>& message) {
+  const auto put = [&](const void* data, std::size_t bytes) {
+    const auto at = message.size();
+    message.resize(at + bytes);
+    std::memcpy(&message[at], data, bytes);
+  };
+  put(&sums.fine, sizeof(Box));
+  put(&shared, sizeof(Box));
+  const RowMajor inside{shared.num_dims, shared.extents};
+  const RowMajor all{shared.num_dims, sums.blocks.extents};
+  for (std::ptrdiff_t i = 0; i < inside.num_items(); ++i) {
+    auto place = inside.place_of(i);
+    for (std::size_t d = 0; d < static_cast<std::size_t>(shared.num_dims); ++d) {
+      place[d] += shared.start[d] - sums.blocks.start[d];
+    }
+    put(&sums.values[static_cast<std::size_t>(all.linear(place) * components)],
+        static_cast<std::size_t>(components) * sizeof(double));
+  }
+}
+
+class Coarsen : public Stage {
+ public:
+  explicit Coarsen(const StageSettings& settings) {
+    SettingsReader reader("coarsen", settings);
+    factor_ = reader.number("factor", 2, 1, 1 << 20);
+    if (reader.has("axes")) axes_ = reader.words("axes", "", {});
+    every_ = reader.word("method", "mean", {"mean", "every"}) == "every";
+    reader.finish();
+  }
+
+  void run(Step& step, StageContext& context) override {
+    check_axes(step);
+    std::vector<std::string> coarsened;
+    for (auto& field : step.fields) {
+      const auto factors = factors_of(field, coarsened);
+      if (std::ranges::all_of(factors, [](auto factor) { return factor == 1; })) continue;
+      field = every_ ? every(step, field, factors) : means(step, field, factors, context.group);
+    }
+    for (auto& coordinate : step.coordinates) {
+      if (std::ranges::find(coarsened, coordinate.name) != coarsened.end()) coarsen(coordinate);
+    }
+  }
+
+ private:
+  void check_axes(const Step& step) const {
+    for (const auto& name : axes_) {
+      const bool known = std::ranges::any_of(
+          step.fields, [&](const Field& field) { return axis_of(field, name) >= 0; });
+      if (known) continue;
+      throw Error(Errc::invalid_input, fmt::format("axes: no variable has the axis {}", name));
+    }
+  }
+
+  Index factors_of(const Field& field, std::vector<std::string>& coarsened) const {
+    Index factors;
+    factors.fill(1);
+    for (std::size_t d = 0; d < field.dims.size(); ++d) {
+      const auto& name = field.dims[d];
+      if (!axes_.empty() && std::ranges::find(axes_, name) == axes_.end()) continue;
+      factors[d] = factor_;
+      coarsened.push_back(name);
+    }
+    return factors;
+  }
+
+  static Field every(Step& step, const Field& field, const Index& factors) {
+    std::vector<AxisSelection> axes;
+    for (std::size_t d = 0; d < field.dims.size(); ++d) {
+      axes.push_back({0, field.extents[d], factors[d]});
+    }
+    return select_items(step, field, axes);
+  }
+
+  static Field means(Step& step, const Field& field, const Index& factors, Group& group) {
+    Field result = field;
+    result.parts.clear();
+    result.extents = divided_up(field.extents, factors, field.num_dims());
+    // The mean of integers is no integer.
+    if (!is_float(field.type) && !is_complex(field.type)) result.type = ItemType::float64;
+    const std::ptrdiff_t components = is_complex(field.type) ? 2 : 1;
+    std::vector<std::vector<std::byte>> outgoing(static_cast<std::size_t>(group.size()));
+    for (const auto& part : field.parts) {
+      if (part.box.empty()) continue;
+      const auto sums = sums_of(field.type, part, factors);
+      for (int server = 0; server < group.size(); ++server) {
+        const auto slab = slab_box(result.num_dims(), result.extents, server, group.size());
+        const auto shared = intersect(sums.blocks, slab);
+        if (shared.empty()) continue;
+        pack(sums, shared, components, outgoing[static_cast<std::size_t>(server)]);
+      }
+    }
+    const auto box = slab_box(result.num_dims(), result.extents, group.rank(), group.size());
+    const auto incoming = group.exchange(outgoing);
+    if (box.empty()) return result;
+    auto* data = add_memory(step, box.num_items() * item_bytes(result.type));
+    put_means(incoming, factors, box, result.type, data);
+    result.parts.push_back({box, data});
+    return result;
+  }
+
+  static void put_means(const std::vector<std::vector<std::byte>>& incoming, const Index& factors,
+                        const Box& box, ItemType type, std::byte* data) {
+    const std::ptrdiff_t components = is_complex(type) ? 2 : 1;
+    const auto items = static_cast<std::size_t>(box.num_items());
+    std::vector<double> sums(items * static_cast<std::size_t>(components), 0.0), counts(items, 0.0);
+    const RowMajor own{box.num_dims, box.extents};
+    for (const auto& message : incoming) {
+      for (std::size_t at = 0; at < message.size();) {
+        Box both[2];
+        std::memcpy(both, &message[at], sizeof(both));
+        at += sizeof(both);
+        const RowMajor inside{box.num_dims, both[1].extents};
+        for (std::ptrdiff_t i = 0; i < inside.num_items(); ++i) {
+          auto place = inside.place_of(i);
+          Index local{};
+          for (std::size_t d = 0; d < static_cast<std::size_t>(box.num_dims); ++d) {
+            place[d] += both[1].start[d];
+            local[d] = place[d] - box.start[d];
+          }
+          const auto cell = static_cast<std::size_t>(own.linear(local));
+          counts[cell] += count_in_block(both[0], factors, place);
+          for (std::size_t c = 0; c < static_cast<std::size_t>(components); ++c) {
+            double sum = 0;
+            std::memcpy(&sum, &message[at], sizeof(sum));
+            at += sizeof(sum);
+            sums[cell * static_cast<std::size_t>(components) + c] += sum;
+          }
+        }
+      }
+    }
+    const bool single = type == ItemType::float32 || type == ItemType::complex64;
+    for (std::size_t i = 0; i < sums.size(); ++i) {
+      const double count = counts[i / static_cast<std::size_t>(components)];
+      const double mean = count > 0 ? sums[i] / count : 0;
+      if (single) {
+        reinterpret_cast<float*>(data)[i] = static_cast<float>(mean);
+      } else {
+        reinterpret_cast<double*>(data)[i] = mean;
+      }
+    }
+  }
+
+  void coarsen(Coordinate& coordinate) const {
+    const auto count = std::ssize(coordinate.values);
+    if (every_) return select_values(coordinate, {0, count, factor_});
+    std::vector<double> means;
+    for (std::ptrdiff_t start = 0; start < count; start += factor_) {
+      const auto end = std::min(count, start + factor_);
+      double sum = 0;
+      for (auto i = start; i < end; ++i) sum += coordinate.values[static_cast<std::size_t>(i)];
+      means.push_back(sum / static_cast<double>(end - start));
+    }
+    coordinate.values = std::move(means);
+  }
+
+  std::ptrdiff_t factor_ = 2;
+  std::vector<std::string> axes_;
+  bool every_ = false;
+};
+
+}  // namespace
+
+MadeStage make_coarsen(const StageSettings& settings) {
+  return std::make_unique<Coarsen>(settings);
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// convert type=float32: items of another type; a value that it cannot hold is an error.
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "entries.hpp"
+#include "parallel_for.hpp"
+#include "settings.hpp"
+#include "stage_memory.hpp"
+#include "store/item_convert.hpp"
+
+namespace tailrace::server {
+
+namespace {
+
+class Convert : public Stage {
+ public:
+  explicit Convert(const StageSettings& settings) {
+    SettingsReader reader("convert", settings);
+    const auto names = reader.word("type", "", type_names());
+    type_ = *store::find_type(names);
+    reader.finish();
+  }
+
+  void run(Step& step, StageContext& context) override {
+    for (auto& field : step.fields) {
+      if (field.type == type_) continue;
+      for (auto& part : field.parts) {
+        auto* data = add_memory(step, part.box.num_items() * item_bytes(type_));
+        convert(field, part, data, context.threads);
+        part.data = data;
+      }
+      field.type = type_;
+    }
+  }
+
+ private:
+  static std::vector<std::string> type_names() {
+    std::vector<std::string> names;
+    for (const auto type : store::all_types) names.emplace_back(store::type_name(type));
+    return names;
+  }
+
+  void convert(const Field& field, const FieldPart& part, std::byte* data, int threads) const {
+    constexpr std::ptrdiff_t at_once = 1 << 18;
+    const auto items = part.box.num_items();
+    parallel_for((items + at_once - 1) / at_once, threads, [&](std::ptrdiff_t piece) {
+      const auto first = piece * at_once;
+      const auto unfit =
+          store::convert_items(field.type, type_, part.data + first * item_bytes(field.type),
+                               std::min(at_once, items - first), data + first * item_bytes(type_));
+      if (!unfit) return;
+      throw Error(Errc::invalid_input,
+                  fmt::format("{} holds {} ({}), which does not fit {}", field.name, *unfit,
+                              store::type_name(field.type), store::type_name(type_)));
+    });
+  }
+
+  ItemType type_;
+};
+
+}  // namespace
+
+MadeStage make_convert(const StageSettings& settings) {
+  return std::make_unique<Convert>(settings);
+}
+
+}  // namespace tailrace::server
