@@ -120,6 +120,7 @@ void DeskSender::watch() {
     if (line.busy == 0) {
       line.silence.rest();
     } else if (line.silence.lasts(now, limit)) {
+      line.silence.rest();
       throw Error(
           Errc::io,
           fmt::format("transport {}: no sign of life from server {} (rank {}) for {} s; it "

@@ -230,6 +230,7 @@ void MessageSender::watch() {
     if (line.busy == 0) {
       line.silence.rest();
     } else if (line.silence.lasts(now, limit)) {
+      line.silence.rest();
       throw Error(Errc::io,
                   fmt::format("transport {}: no sign of life from server {} (rank {}) for {} s; {} "
                               "packets that were handed over to it have not arrived",
