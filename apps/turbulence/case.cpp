@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
+#include "case_products.hpp"
 #include "core/nearest_word.hpp"
 #include "tailrace/error.hpp"
 
@@ -126,6 +127,9 @@ struct Assign {
       require_choice(key, list.back(), place);
     }
     member(values) = std::move(list);
+  }
+  void operator()(std::vector<Product>& (*member)(Case&)) const {
+    member(values) = parse_products(node, fmt::format("`{}` in {}", key.name, place.text));
   }
 };
 
@@ -265,6 +269,7 @@ Case parse_case(const std::string& text, const std::string& source,
   fill_defaults(values);
   require_grid(values);
   require_sense(values);
+  require_servers(values);
   if (values.about.name.empty() || values.about.name.find('/') != std::string::npos) {
     refuse(fmt::format("{}: `case.name` must be a name of files, without a slash", source));
   }

@@ -12,6 +12,7 @@
 
 #include "navier_stokes.hpp"
 #include "tailrace/hints.hpp"
+#include "tailrace/stream.hpp"
 
 namespace tailrace::turbulence {
 
@@ -66,6 +67,12 @@ struct Case {
     std::string strategy = "auto";
     std::vector<std::string> hints;
     std::int64_t writers = 0, stripe_bytes = 1 << 20, buffered_files = 2;
+    // With I/O servers.
+    std::string servers, transport = "auto", memory = "1G";
+    std::string when_full = "wait", spill_folder, on_failure = "stop", fallback_path;
+    double stall_budget = 0, retry_s = 0;
+    bool whole_fields = true;
+    std::vector<Product> products;
   } output;
   struct {
     std::int64_t every = 0;
@@ -85,9 +92,10 @@ struct Case {
 
 /// One line of the table of keys: the name in the file, the member, what values are right.
 struct CaseKey {
-  using Member = std::variant<bool& (*)(Case&), std::int64_t& (*)(Case&), double& (*)(Case&),
-                              std::string& (*)(Case&), std::vector<double>& (*)(Case&),
-                              std::vector<std::string>& (*)(Case&)>;
+  using Member =
+      std::variant<bool& (*)(Case&), std::int64_t& (*)(Case&), double& (*)(Case&),
+                   std::string& (*)(Case&), std::vector<double>& (*)(Case&),
+                   std::vector<std::string>& (*)(Case&), std::vector<Product>& (*)(Case&)>;
   std::string name;  ///< "section.key"
   Member member;
   double min = 0, max = 0;           ///< range of numbers, both included

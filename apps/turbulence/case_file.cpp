@@ -30,6 +30,12 @@ std::string number(double value) {
   return text;
 }
 
+std::string texts(const std::vector<std::string>& list) {
+  std::vector<std::string> items;
+  for (const auto& item : list) items.push_back(quoted(item));
+  return fmt::format("[{}]", fmt::join(items, ", "));
+}
+
 struct Format {
   Case& values;
   std::string operator()(bool& (*member)(Case&)) const { return member(values) ? "true" : "false"; }
@@ -44,9 +50,16 @@ struct Format {
     return fmt::format("[{}]", fmt::join(items, ", "));
   }
   std::string operator()(std::vector<std::string>& (*member)(Case&)) const {
-    std::vector<std::string> items;
-    for (const auto& item : member(values)) items.push_back(quoted(item));
-    return fmt::format("[{}]", fmt::join(items, ", "));
+    return texts(member(values));
+  }
+  std::string operator()(std::vector<Product>& (*member)(Case&)) const {
+    std::string out = "[";
+    for (const auto& product : member(values)) {
+      out += fmt::format("\n  {{name = {}, variables = {}, stages = {}, path = {}, every = {}}},",
+                         quoted(product.name), texts(product.variables), texts(product.stages),
+                         quoted(product.path), product.every);
+    }
+    return out + (out.size() > 1 ? "\n]" : "]");
   }
 };
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "case.hpp"
+#include "output_keys.hpp"
 
 namespace tailrace::turbulence {
 
@@ -236,71 +237,17 @@ std::vector<CaseKey> physics_keys() {
        0,
        {"two_thirds", "phase_shift"},
        "truncation, or phase shifts with kmax = sqrt(2) n / 3"},
-  };
-}
-
-std::vector<CaseKey> run_keys() {
-  return {
       {"statistics.every",
        +[](Case& c) -> std::int64_t& { return c.statistics.every; },
        1,
        max_int,
        {},
        "steps between lines of statistics.csv and spectrum.csv"},
-      {"output.mode",
-       +[](Case& c) -> std::string& { return c.output.mode; },
-       0,
-       0,
-       {"hidden", "synchronous", "none"},
-       "hidden writes fields while the run goes on"},
-      {"output.every",
-       +[](Case& c) -> std::int64_t& { return c.output.every; },
-       1,
-       max_int,
-       {},
-       "steps between field files"},
-      {"output.fields",
-       +[](Case& c) -> std::vector<std::string>& { return c.output.fields; },
-       0,
-       0,
-       {"u", "v", "w", "scalars"},
-       "fields that are written"},
-      {"output.precision",
-       +[](Case& c) -> std::string& { return c.output.precision; },
-       0,
-       0,
-       {"same", "single", "double"},
-       "precision in the field files; same = of the computation"},
-      {"output.strategy",
-       +[](Case& c) -> std::string& { return c.output.strategy; },
-       0,
-       0,
-       {"auto", "collective", "spokesperson", "grouped", "shared_independent", "file_per_rank"},
-       "who writes what (docs/files.md); auto = collective"},
-      {"output.hints",
-       +[](Case& c) -> std::vector<std::string>& { return c.output.hints; },
-       0,
-       0,
-       {},
-       "settings of the files as name=value, such as cb_align=2"},
-      {"output.writers",
-       +[](Case& c) -> std::int64_t& { return c.output.writers; },
-       0,
-       1e8,
-       {},
-       "ranks that write; 0 = chosen"},
-      {"output.stripe_bytes",
-       +[](Case& c) -> std::int64_t& { return c.output.stripe_bytes; },
-       0,
-       max_int,
-       {},
-       "writers' shares end at multiples of it; 0 = even shares"},
-      {"output.buffered_files",
-       +[](Case& c) -> std::int64_t& { return c.output.buffered_files; },
-       1,
-       1000,
-       {},
-       "field files under way before the run waits"},
+  };
+}
+
+std::vector<CaseKey> run_keys() {
+  return {
       {"checkpoint.every",
        +[](Case& c) -> std::int64_t& { return c.checkpoint.every; },
        0,
@@ -351,7 +298,7 @@ std::vector<CaseKey> run_keys() {
 std::span<const CaseKey> case_keys() {
   static const std::vector<CaseKey> keys = [] {
     std::vector<CaseKey> all;
-    for (auto& part : {grid_keys(), flow_keys(), physics_keys(), run_keys()}) {
+    for (auto& part : {grid_keys(), flow_keys(), physics_keys(), output_keys(), run_keys()}) {
       all.insert(all.end(), part.begin(), part.end());
     }
     return all;

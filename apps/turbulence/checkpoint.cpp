@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "servers.hpp"
+
 namespace tailrace::turbulence {
 
 namespace {
@@ -55,16 +57,6 @@ Attributes attributes_of(const NavierStokes<Real>& flow, const RunState& state) 
           {"forcing_numbers", static_cast<std::int64_t>(state.forcing.size())}};
 }
 
-OutputOptions checkpoint_options(const Case& values) {
-  OutputOptions options;
-  options.mode = OutputMode::synchronous;
-  options.strategy = values.output.strategy;
-  options.hints = file_hints(values);
-  options.writers = static_cast<int>(values.output.writers);
-  options.stripe_bytes = values.output.stripe_bytes;
-  return options;
-}
-
 }  // namespace
 
 std::string checkpoint_path(const std::string& folder, std::int64_t step) {
@@ -89,10 +81,11 @@ std::string latest_checkpoint(MPI_Comm comm, const std::string& folder) {
 
 template <class Real>
 CheckpointWriter<Real>::CheckpointWriter(const Comm& comm, const Case& values,
-                                         NavierStokes<Real>& flow, std::string folder)
-    : comm_(comm.raw()),
-      rank_(comm.rank()),
-      output_(comm, checkpoint_options(values)),
+                                         NavierStokes<Real>& flow, std::string folder,
+                                         Session* session)
+    : rank_(comm.rank()),
+      waits_(session == nullptr),
+      writer_(comm, session, "checkpoints", checkpoint_options(values)),
       folder_(std::move(folder)),
       layout_(flow.transform().spectral_layout()),
       memory_(as_parts(flow.transform().spectral_memory())) {}
@@ -136,12 +129,35 @@ FileContents CheckpointWriter<Real>::contents(NavierStokes<Real>& flow,
 template <class Real>
 void CheckpointWriter<Real>::write(NavierStokes<Real>& flow, const RunState& state) {
   const std::string path = checkpoint_path(folder_, flow.step_number());
-  if (path == last_) return;
-  output_.write(path, contents(flow, state));
-  output_.finish();
-  if (!previous_.empty()) remove(previous_);
-  previous_ = last_;
-  last_ = path;
+  if (!paths_.empty() && path == paths_.back()) return;
+  writer_.write(path, contents(flow, state));
+  if (waits_) writer_.finish();
+  paths_.push_back(path);
+  remove_old();
+}
+
+template <class Real>
+void CheckpointWriter<Real>::progress() {
+  if (waits_) return;
+  writer_.progress();
+  remove_old();
+}
+
+template <class Real>
+void CheckpointWriter<Real>::finish() {
+  writer_.finish();
+  remove_old();
+}
+
+/// The last one that is safe stays, and the one before.
+template <class Real>
+void CheckpointWriter<Real>::remove_old() {
+  const auto safe = std::find(paths_.begin(), paths_.end(), writer_.last_complete());
+  if (safe == paths_.end()) return;
+  for (auto old = safe - paths_.begin(); old > 1; --old) {
+    remove(paths_.front());
+    paths_.pop_front();
+  }
 }
 
 template <class Real>

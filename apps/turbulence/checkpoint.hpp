@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <vector>
 
 #include "case.hpp"
+#include "file_writer.hpp"
 #include "navier_stokes.hpp"
-#include "tailrace/output.hpp"
 
 namespace tailrace::turbulence {
 
@@ -29,23 +30,29 @@ std::string latest_checkpoint(MPI_Comm comm, const std::string& folder);
 template <class Real>
 class CheckpointWriter {
  public:
-  /// Collective, blocking.
+  /// By the servers of `session`, or, if it is null, by the ranks of `comm`. Collective, blocking.
   CheckpointWriter(const Comm& comm, const Case& values, NavierStokes<Real>& flow,
-                   std::string folder);
+                   std::string folder, Session* session = nullptr);
   /// Writes the present state and, when it is safe on disk, removes the checkpoint before the
-  /// previous one. Collective, blocking. Throws `Errc::io` on all ranks.
+  /// previous one. Collective; blocking without servers. Throws `Errc::io` on all ranks.
   void write(NavierStokes<Real>& flow, const RunState& state);
-  /// Path of the last checkpoint written, or "".
-  const std::string& last() const { return last_; }
+  /// Lets files under way get on. Cheap. All ranks.
+  void progress();
+  /// Waits until the last checkpoint is safe. Collective, blocking. Throws `Errc::io`.
+  void finish();
+  /// Path of the last checkpoint known to be safe, or "".
+  const std::string& last() const { return writer_.last_complete(); }
 
  private:
   FileContents contents(NavierStokes<Real>& flow, const RunState& state) const;
+  void remove_old();
   void remove(const std::string& path) const;
 
-  MPI_Comm comm_;
   int rank_;
-  Output output_;
-  std::string folder_, last_, previous_;
+  bool waits_;  ///< for each file, as there are no servers
+  FileWriter writer_;
+  std::string folder_;
+  std::deque<std::string> paths_;  ///< that this run has written and not removed
   Layout layout_;
   Memory memory_;
 };

@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include "servers.hpp"
+
 namespace tailrace::turbulence {
 
 namespace {
@@ -42,23 +44,11 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
   return std::find(list.begin(), list.end(), text) != list.end();
 }
 
-OutputOptions options_of(const Case& values, Trace* trace) {
-  OutputOptions options;
-  options.mode = values.output.mode == "hidden" ? OutputMode::hidden : OutputMode::synchronous;
-  options.strategy = values.output.strategy;
-  options.hints = file_hints(values);
-  options.writers = static_cast<int>(values.output.writers);
-  options.stripe_bytes = values.output.stripe_bytes;
-  options.buffered_files = static_cast<int>(values.output.buffered_files);
-  options.trace = trace;
-  return options;
-}
-
 }  // namespace
 
 template <class Real>
 FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStokes<Real>& flow,
-                               const std::string& folder, Trace* trace)
+                               const std::string& folder, Session* session, Trace* trace)
     : comm_(&comm), folder_(folder), name_(values.about.name), every_(values.output.every) {
   if (values.output.mode == "none") return;
   run_agreed(comm.raw(), [&] {
@@ -70,7 +60,7 @@ FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStoke
                   failed.value());
     }
   });
-  output_ = std::make_unique<Output>(comm, options_of(values, trace));
+  writer_.emplace(comm, session, "fields", field_options(values, folder, trace));
   layout_ = std::make_unique<Layout>(flow.transform().physical_layout());
   const auto& options = flow.options();
   extents_ = options.extents;
@@ -131,7 +121,7 @@ void FieldOutput<Real>::before_step(NavierStokes<Real>& flow) {
 
 template <class Real>
 void FieldOutput<Real>::after_step(NavierStokes<Real>&) {
-  if (output_) output_->progress();  // files get their names while the run goes on
+  if (writer_) writer_->progress();  // files get their names while the run goes on
   if (caught_step_ < 0) return;
   write(caught_step_, caught_time_);
   caught_step_ = -1;
@@ -154,18 +144,34 @@ void FieldOutput<Real>::write(std::int64_t step, double time) {
   contents_.attributes[1].second = step;
   contents_.attributes[2].second = time;
   last_step_ = step;
+  if (!writer_->write(path_of(step), contents_)) return;
   files_.push_back(path_of(step));
   times_.push_back(time);
-  output_->write(files_.back(), contents_);
 }
 
 template <class Real>
 void FieldOutput<Real>::finish() {
   if (!active()) return;
-  output_->finish();
+  writer_->finish();
+  drop_missing();
   const bool single = narrow_ || std::is_same_v<Real, float>;
   write_xdmf(*comm_, folder_ + "/fields.xdmf", files_, times_, variables_, extents_, spacing_,
              single ? ItemType::float32 : ItemType::float64);
+}
+
+/// A stream may have written a file elsewhere, or not at all. The sidecar is rank 0's.
+template <class Real>
+void FieldOutput<Real>::drop_missing() {
+  if (comm_->rank() != 0 || !writer_->stream_statistics()) return;
+  std::size_t kept = 0;
+  for (std::size_t f = 0; f < files_.size(); ++f) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(files_[f], ignored)) continue;
+    files_[kept] = files_[f];
+    times_[kept++] = times_[f];
+  }
+  files_.resize(kept);
+  times_.resize(kept);
 }
 
 template <class Real>
@@ -200,7 +206,12 @@ void FieldOutput<Real>::find_earlier(std::int64_t restart_step) {
 
 template <class Real>
 OutputStatistics FieldOutput<Real>::statistics() const {
-  return active() ? output_->statistics() : OutputStatistics{};
+  return active() ? writer_->statistics() : OutputStatistics{};
+}
+
+template <class Real>
+std::optional<StreamStatistics> FieldOutput<Real>::stream_statistics() const {
+  return active() ? writer_->stream_statistics() : std::nullopt;
 }
 
 template <class Real>

@@ -3,12 +3,13 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "case.hpp"
+#include "file_writer.hpp"
 #include "navier_stokes.hpp"
-#include "tailrace/output.hpp"
 
 namespace tailrace::turbulence {
 
@@ -19,9 +20,10 @@ namespace tailrace::turbulence {
 template <class Real>
 class FieldOutput {
  public:
-  /// Collective, blocking. Throws `Errc::invalid_input` or `Errc::io` on all ranks.
+  /// By the servers of `session`, or, if it is null, by the ranks of `comm`. Collective, blocking.
+  /// Throws `Errc::invalid_input` or `Errc::io` on all ranks.
   FieldOutput(const Comm& comm, const Case& values, NavierStokes<Real>& flow,
-              const std::string& folder, Trace* trace);
+              const std::string& folder, Session* session, Trace* trace);
 
   /// Asks the solver for the fields if the present step is one to write. Local.
   void before_step(NavierStokes<Real>& flow);
@@ -34,14 +36,16 @@ class FieldOutput {
   /// Takes up the files of earlier steps that a run which is restarted has left. Collective.
   void find_earlier(std::int64_t restart_step);
 
-  bool active() const { return output_ != nullptr; }
+  bool active() const { return writer_.has_value(); }
   OutputStatistics statistics() const;
+  std::optional<StreamStatistics> stream_statistics() const;
   std::ptrdiff_t memory_bytes() const;
 
  private:
   bool due(std::int64_t step) const;
   void add_field(const std::string& name, const Memory& memory);
   void write(std::int64_t step, double time);
+  void drop_missing();
   std::string path_of(std::int64_t step) const;
 
   const Comm* comm_;
@@ -53,7 +57,7 @@ class FieldOutput {
   bool narrow_ = false;  ///< double fields are written as float
   std::array<double, 3> spacing_{};
   std::array<std::ptrdiff_t, 3> extents_{};
-  std::unique_ptr<Output> output_;
+  std::optional<FileWriter> writer_;
   std::unique_ptr<Layout> layout_;
   std::vector<std::vector<Real>> arrays_;
   std::vector<Real*> captures_;  ///< one a field of the solver; null = not written

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <exception>
 #include <filesystem>
 #include <memory>
 
@@ -15,6 +16,7 @@
 #include "initial.hpp"
 #include "progress.hpp"
 #include "run_main.hpp"
+#include "servers.hpp"
 #include "statistics_file.hpp"
 #include "stop_signal.hpp"
 #include "summary.hpp"
@@ -24,17 +26,25 @@ namespace tailrace::turbulence {
 
 namespace {
 
+/// What is the same for runs of both precisions.
+struct RunSetting {
+  const RunRequest& request;
+  const std::string& folder;
+  Session* session;  ///< null: the ranks that compute write
+  Trace& trace;
+};
+
 constexpr std::size_t max_step_times = 1 << 18;
 
 /// All that a run holds, in the order of making.
 template <class Real>
 class Run {
  public:
-  Run(const Comm& comm, const Case& values, const RunRequest& request, const std::string& folder);
+  Run(const Comm& comm, const Case& values, const RunSetting& setting);
 
   /// The time loop, from the present state to the end or a signal. Collective, blocking.
   void advance();
-  /// Summary and trace. Collective, blocking.
+  /// Summary. Collective, blocking.
   void conclude();
 
  private:
@@ -51,8 +61,9 @@ class Run {
 
   const Comm& comm_;
   const Case& case_;
+  const Session* session_;
   std::string folder_;
-  Trace trace_;
+  Trace& trace_;
   StopSignal stop_;
   NavierStokes<Real> flow_;
   RunState restored_;
@@ -71,21 +82,22 @@ class Run {
 };
 
 template <class Real>
-Run<Real>::Run(const Comm& comm, const Case& values, const RunRequest& request,
-               const std::string& folder)
+Run<Real>::Run(const Comm& comm, const Case& values, const RunSetting& setting)
     : comm_(comm),
       case_(values),
-      folder_(folder),
-      trace_(static_cast<std::size_t>(values.trace.spans)),
+      session_(setting.session),
+      folder_(setting.folder),
+      trace_(setting.trace),
       stop_(comm),
       flow_(comm, options_with_trace(comm)),
       first_step_(set_state()),
       forcing_(comm, values, flow_),
       kernel_(comm, flow_),
-      files_(comm, folder, static_cast<int>(values.scalars.schmidt.size()), first_step_),
-      fields_(comm, values, flow_, folder, &trace_),
-      checkpoints_(comm, values, flow_, folder),
-      progress_(comm.rank() == 0, request.progress, values.time.end, values.time.max_steps) {
+      files_(comm, folder_, static_cast<int>(values.scalars.schmidt.size()), first_step_),
+      fields_(comm, values, flow_, folder_, setting.session, &trace_),
+      checkpoints_(comm, values, flow_, folder_, setting.session),
+      progress_(comm.rank() == 0, setting.request.progress, values.time.end,
+                values.time.max_steps) {
   if (first_step_ >= 0) {
     fields_.find_earlier(first_step_);
     // Another kind of forcing, or other forced modes, start afresh.
@@ -159,6 +171,7 @@ void Run<Real>::take_step(double dt) {
   loop_s_ += spent;
   signal_ = stop_.finish();
   fields_.after_step(flow_);
+  checkpoints_.progress();
   if (case_.time.courant > 0) courant_rate_ = flow_.courant_rate();
 }
 
@@ -197,7 +210,7 @@ double Run<Real>::mean_step_s() const {
 /// Seconds of writing that went on behind the computing, on this rank.
 template <class Real>
 double Run<Real>::hidden_s() const {
-  if (case_.output.mode != "hidden") return 0;
+  if (session_ == nullptr && case_.output.mode != "hidden") return 0;
   const auto output = fields_.statistics();
   return std::max(0.0, output.write_s - output.stall_s);
 }
@@ -207,6 +220,7 @@ void Run<Real>::finish_output(int signal) {
   if (signal != 0 || case_.checkpoint.at_end) write_checkpoint();
   fields_.write_last(flow_, signal == 0);
   fields_.finish();
+  checkpoints_.finish();
 }
 
 template <class Real>
@@ -249,7 +263,13 @@ void Run<Real>::conclude() {
   summary.wall_s = wall_s_;
   summary.step_s = step_s_;
   summary.output_mode = case_.output.mode;
+  if (session_ != nullptr) {
+    summary.servers = session_->describe();
+    const bool any = case_.output.mode != "none";
+    if (any) summary.output_mode = session_->num_servers() > 0 ? "servers" : "synchronous";
+  }
   summary.output = fields_.statistics();
+  summary.stream = fields_.stream_statistics();
   summary.memory_bytes = flow_.memory_bytes() + kernel_.memory_bytes() + fields_.memory_bytes();
   summary.field_bytes =
       flow_.transform().physical_box().num_items() * static_cast<std::ptrdiff_t>(sizeof(Real));
@@ -258,7 +278,6 @@ void Run<Real>::conclude() {
   if (signal_ != 0) summary.stopped_by = StopSignal::name(signal_);
   summary.last_checkpoint = checkpoints_.last();
   write_summary(comm_, folder_, summary);
-  if (case_.trace.spans > 0) trace_.write(comm_, folder_ + "/trace.json");
   const auto text =
       signal_ != 0 ? fmt::format("stopped by {} at step {}; restart with --set restart.file={}",
                                  summary.stopped_by, summary.steps, checkpoints_.last())
@@ -268,10 +287,9 @@ void Run<Real>::conclude() {
 }
 
 template <class Real>
-void run_with(const Comm& comm, const Case& values, const RunRequest& request,
-              const std::string& folder) {
+void run_with(const Comm& comm, const Case& values, const RunSetting& setting) {
   const Comm quiet(comm.raw());
-  Run<Real> run(comm, values, request, folder);
+  Run<Real> run(comm, values, setting);
   try {
     run.advance();
     run.conclude();
@@ -297,19 +315,63 @@ void prepare_folder(const Comm& comm, const Case& values, const std::string& fol
   });
 }
 
+/// The run on the ranks that compute. Collective over them, blocking.
+void compute(const Comm& comm, const Case& values, const RunSetting& setting) {
+  solver_options(values, comm.num_ranks());  // refuses what does not fit before anything is written
+  prepare_folder(comm, values, setting.folder);
+  if (values.grid.precision == "single") {
+    run_with<float>(comm, values, setting);
+  } else {
+    run_with<double>(comm, values, setting);
+  }
+}
+
+/// The run in a session: some ranks may serve. Returns the exit code. Collective, blocking.
+int compute_or_serve(const Comm& comm, const Case& values, const RunRequest& request,
+                     const std::string& folder, Trace& trace) {
+  Session session(comm.raw(), session_options(values, folder, &trace));
+  if (!session.computes()) {
+    const StopSignal ignored(comm);  // the ranks that compute end the run
+    return session.serve();
+  }
+  compute(session.compute(), values, {request, folder, &session, trace});
+  session.close();
+  return 0;
+}
+
+/// The same, with an end on which all ranks agree: if the computation has failed, the servers must
+/// not go on without it.
+int run_session(const Comm& comm, const Case& values, const RunRequest& request,
+                const std::string& folder, Trace& trace) {
+  std::exception_ptr failure;
+  int outcome = 0;
+  try {
+    outcome = compute_or_serve(comm, values, request, folder, trace);
+  } catch (...) {
+    failure = std::current_exception();
+    outcome = 2;
+  }
+  int worst = outcome;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, comm.raw()));
+  if (failure) std::rethrow_exception(failure);
+  if (worst == 2) throw Error(Errc::internal, "the computation has failed");
+  return worst;
+}
+
 }  // namespace
 
 int run_case(const Comm& comm, const RunRequest& request) {
   const Case values = read_case(comm.raw(), request.case_path, request.settings);
-  solver_options(values, comm.num_ranks());  // refuses what does not fit before anything is written
   const std::string folder = request.folder.empty() ? values.about.name : request.folder;
-  prepare_folder(comm, values, folder);
-  if (values.grid.precision == "single") {
-    run_with<float>(comm, values, request, folder);
+  Trace trace(static_cast<std::size_t>(values.trace.spans));
+  int code = 0;
+  if (values.output.servers.empty()) {
+    compute(comm, values, {request, folder, nullptr, trace});
   } else {
-    run_with<double>(comm, values, request, folder);
+    code = run_session(comm, values, request, folder, trace);
   }
-  return 0;
+  if (values.trace.spans > 0) trace.write(comm, folder + "/trace.json");
+  return code;
 }
 
 }  // namespace tailrace::turbulence

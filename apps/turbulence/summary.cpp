@@ -49,13 +49,40 @@ std::string output_entry(const Summary& summary, const OutputStatistics& total) 
       number(total.stall_s), number(total.write_s));
 }
 
+/// What servers did and what the simulation saw of it. `stall_s` is all of it: the time that the
+/// simulation spent inside calls. Times are the longest of all ranks. Collective.
+std::string servers_entry(MPI_Comm comm, const Summary& summary) {
+  if (!summary.stream) return "null";
+  const auto& mine = *summary.stream;
+  std::array<double, 8> longest{mine.run_s,  mine.call_s, mine.agree_s, mine.copy_s,
+                                mine.room_s, mine.end_s,  mine.write_s, mine.slowest_s};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, longest.data(), 8, MPI_DOUBLE, MPI_MAX, comm));
+  const auto [run_s, call_s, agree_s, copy_s, room_s, end_s, write_s, slowest_s] = longest;
+  auto total = mine;
+  total.room_s = room_s;
+  total.end_s = end_s;
+  total.write_s = write_s;
+  const auto counts = fmt::format(
+      R"("steps": {}, "complete": {}, "dropped": {}, "thinned": {}, "lowered": {}, "spilled": {}, "failed": {})",
+      mine.steps, mine.complete, mine.dropped, mine.thinned, mine.lowered, mine.spilled,
+      mine.failed);
+  const auto times = fmt::format(
+      R"("stall_s": {}, "agree_s": {}, "copy_s": {}, "room_s": {}, "end_s": {}, "write_s": {}, "hidden_fraction": {})",
+      number(call_s), number(agree_s), number(copy_s), number(room_s), number(end_s),
+      number(write_s), number(total.hidden_fraction()));
+  return fmt::format(
+      R"({{"description": {}, {}, "run_s": {}, {}, "written_bytes": {}, "slowest_s": {}, "slowest_step": {}}})",
+      quoted(summary.servers), counts, number(run_s), times, mine.written_bytes, number(slowest_s),
+      mine.slowest_step);
+}
+
 /// This run's wall time in the slot of its own mode; who compares runs fills the others.
 std::string times_of_modes(const Summary& summary) {
   const auto slot = [&](const char* mode) {
     return summary.output_mode == mode ? number(summary.wall_s) : std::string("null");
   };
-  return fmt::format(R"({{"none": {}, "synchronous": {}, "hidden": {}}})", slot("none"),
-                     slot("synchronous"), slot("hidden"));
+  return fmt::format(R"({{"none": {}, "synchronous": {}, "hidden": {}, "servers": {}}})",
+                     slot("none"), slot("synchronous"), slot("hidden"), slot("servers"));
 }
 
 }  // namespace
@@ -105,7 +132,8 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
                                    summary.field_bytes};
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, largest.data(), 3, MPI_LONG_LONG, MPI_MAX, comm.raw()));
   const bool none = summary.output_mode == "none";
-  const double hidden = summary.output_mode == "hidden" ? hidden_fraction(total) : 0.0;
+  const double hidden = summary.output_mode == "synchronous" ? 0.0 : hidden_fraction(total);
+  const std::string servers = servers_entry(comm.raw(), summary);
   const auto line = [](const char* key, const std::string& value) {
     return fmt::format("  \"{}\": {},\n", key, value);
   };
@@ -124,6 +152,7 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
   text += line("wall_s", number(summary.wall_s));
   text += line("seconds_per_step", step_times(summary.step_s));
   text += line("output", output_entry(summary, total));
+  text += line("servers", servers);
   text += line("hidden_fraction", none ? "null" : number(hidden));
   text += line("stall_s", number(total.stall_s)) + line("times_s", times_of_modes(summary));
   text += line("memory_bytes_per_rank_max", fmt::format("{}", largest[0]));

@@ -20,9 +20,14 @@ def run(
         Path | None, typer.Option(help="Folder of the results [default: runs/NAME-DATE-TIME].")
     ] = None,
     threads: Annotated[int, typer.Option(help="OpenMP threads of each rank.")] = 1,
+    servers: Annotated[
+        str | None,
+        typer.Option(help="Who writes: none, thread, process, auto, N or 'N per node'."),
+    ] = None,
 ) -> None:
     """Run a case. SIGTERM or Ctrl-C writes a last checkpoint and ends the run cleanly."""
-    status, folder = run_job(Job(case, ranks, threads, settings or [], run_dir))
+    given = [*(settings or []), *([f"output.servers={servers}"] if servers else [])]
+    status, folder = run_job(Job(case, ranks, threads, given, run_dir))
     if status == 0:
         typer.echo(f"Results in {folder}; see them with: tailrace report {folder}")
     raise typer.Exit(status)

@@ -13,8 +13,13 @@ from tailrace.report.timeline import TRACK_NAMES, Segments, Track, shares, strip
 from tailrace.report.vorticity import Plane
 from tailrace.runs import Floats, Run, Spectrum, published_taylor_green
 
-MODE_COLOURS = {"none": "#aab4be", "synchronous": "#c2410c", "hidden": ACCENT}
-MODE_TEXT = {"none": "no output", "synchronous": "synchronous", "hidden": "hidden"}
+MODE_COLOURS = {"none": "#aab4be", "synchronous": "#c2410c", "hidden": ACCENT, "servers": "#0f766e"}
+MODE_TEXT = {
+    "none": "no output",
+    "synchronous": "synchronous",
+    "hidden": "hidden",
+    "servers": "servers",
+}
 TIMELINE_BINS = 1500
 MAX_TRACKS = 64
 
@@ -71,7 +76,7 @@ def timeline_height(num_tracks: int) -> float:
 
 def draw_output_times(axes: Axes, times_s: Mapping[str, float]) -> None:
     """Draw a bar for each output mode, with its cost beside the run without output."""
-    modes = [mode for mode in ("none", "hidden", "synchronous") if times_s.get(mode)]
+    modes = [mode for mode in ("none", "hidden", "servers", "synchronous") if times_s.get(mode)]
     values = [float(times_s[mode]) for mode in modes]
     base = float(times_s.get("none") or 0.0)
     axes.barh(range(len(modes)), values, color=[MODE_COLOURS[m] for m in modes], height=0.62)

@@ -151,7 +151,7 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
     """Yield the few figures at the top of the page: text and what it means."""
     times = output_times(run)
     if times.get("none"):
-        for mode in ("hidden", "synchronous"):
+        for mode in ("hidden", "servers", "synchronous"):
             if mode in times:
                 cost = 100 * (times[mode] / times["none"] - 1)
                 yield f"{cost:+.1f} %", f"cost of {mode} output"
@@ -161,6 +161,7 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
     stall = run.summary.get("stall_s", run.summary.get("stall_seconds"))
     if isinstance(stall, int | float):
         yield f"{stall:.2f} s", "the simulation waited for output"
+    yield from _server_cards(run.summary.get("servers"))
     grid = run.case.get("grid", {})
     n = int(grid.get("n", 0) or 0)
     extents = [int(grid.get(key, 0) or n) for key in ("nx", "ny", "nz")]
@@ -169,6 +170,18 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
         yield f"{extents[0]}³" if cube else "×".join(map(str, extents)), "grid points"
     if run.statistics:
         yield f"{run.statistics['time'][-1]:.4g}", "time reached"
+
+
+def _server_cards(servers: object) -> Iterable[tuple[str, str]]:
+    """Yield what a stream of I/O servers counted: stall, and steps that are not as asked for."""
+    if not isinstance(servers, dict):
+        return
+    stall = servers.get("stall_s")
+    if isinstance(stall, int | float):
+        yield f"{stall:.2f} s", "the simulation spent in calls of output"
+    for key in ("dropped", "thinned", "lowered", "spilled", "failed"):
+        if servers.get(key):
+            yield str(servers[key]), f"steps {key}"
 
 
 def facts(summary: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:

@@ -38,6 +38,15 @@ def test_passes_settings_and_threads_to_each_rank(stage: Path) -> None:
         assert settings == ["grid.n=8", "fft.threads=3"]
 
 
+def test_servers_are_a_setting_of_the_case(stage: Path) -> None:
+    case = write_case(stage, "# plain")
+    done = run(case, "--set", "grid.n=8", "--servers", "1 per node", "--run-dir", "out")
+    assert done.returncode == 0, done.stderr
+    arguments = json.loads((stage / "out" / "arguments-0.json").read_text())
+    settings = [arguments[i + 1] for i, word in enumerate(arguments) if word == "--set"]
+    assert settings == ["grid.n=8", "output.servers=1 per node"]
+
+
 def test_plain_lines_when_not_in_a_terminal(stage: Path) -> None:
     done = run(write_case(stage, "# plain"), "--run-dir", "out")
     assert "step 1/2  t 0.5/1  energy 0.125" in done.stdout

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "case.hpp"
+#include "servers.hpp"
 
 #include <cstdio>
 #include <filesystem>
@@ -139,6 +140,69 @@ TEST(Case, EffectiveCaseGivesTheSameCaseBack) {
   for (const auto& key : case_keys()) {
     EXPECT_TRUE(!key.instead_of.empty() || second.given.contains(key.name)) << key.name;
   }
+}
+
+const std::string served = small + R"([output]
+servers = "2 per node"
+memory = "64M"
+when_full = "thin"
+stall_budget = 0.02
+on_failure = "continue"
+[[output.products]]
+name = "spectrum"
+variables = ["u", "v", "w"]
+stages = ["spectrum energy=yes"]
+path = "spectra/{name}.csv"
+[[output.products]]
+name = "coarse"
+stages = ["coarsen factor=2", "convert type=float32"]
+every = 2
+)";
+
+TEST(Case, ServersAndTheirProducts) {
+  const Case c = parse_case(served, "x.toml", {});
+  EXPECT_EQ(c.output.servers, "2 per node");
+  ASSERT_EQ(c.output.products.size(), 2u);
+  EXPECT_EQ(c.output.products[0].variables, (std::vector<std::string>{"u", "v", "w"}));
+  EXPECT_EQ(c.output.products[1].path, Product{}.path);
+  EXPECT_EQ(c.output.products[1].every, 2);
+  const Case again = parse_case(format_case(c), "x.toml", {});
+  EXPECT_EQ(format_case(again), format_case(c));
+  EXPECT_EQ(again.output.products[1].stages, c.output.products[1].stages);
+  // As the stream and the session get them.
+  const auto stream = field_options(c, "RUN", nullptr);
+  EXPECT_EQ(stream.when_full, WhenFull::thin);
+  EXPECT_DOUBLE_EQ(stream.stall_budget, 0.02);
+  EXPECT_EQ(stream.on_failure, OnFailure::proceed);
+  EXPECT_EQ(stream.products[0].path, "RUN/spectra/{name}.csv");
+  EXPECT_EQ(stream.products[1].path, "{path}_{name}.h5");
+  EXPECT_EQ(checkpoint_options(c).when_full, WhenFull::wait);
+  EXPECT_EQ(checkpoint_options(c).on_failure, OnFailure::stop);
+  EXPECT_EQ(session_options(c, "RUN", nullptr).memory_bytes, 64 << 20);
+  // A number of servers is a text, also as a setting.
+  const Case one = parse_case(small, "x.toml", std::vector<std::string>{"output.servers=1"});
+  EXPECT_EQ(one.output.servers, "1");
+}
+
+TEST(Case, RefusesWhatServersCannotDo) {
+  const auto has = [](const std::string& text, const std::string& part) {
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has(refusal(small + "[output]\nwhen_full = \"drop\"\n"),
+      "`output.when_full` is of use with `output.servers` only");
+  has(refusal(served, {"output.memory=lots"}), "output.memory: \"lots\"");
+  has(refusal(served, {"output.when_full=discard"}), "wait, drop, thin, lower, spill");
+  has(refusal(served, {"output.fields=[\"u\"]"}),
+      "product \"spectrum\" needs \"v\", which is not written; the fields are u");
+  has(refusal(served + "[[output.products]]\nname = \"coarse\"\n"), "two are named \"coarse\"");
+  has(refusal(served + "[[output.products]]\npath = \"x.h5\"\n"), "each needs a name");
+  has(refusal(served + "[[output.products]]\nname = \"a\"\nstage = [\"mean\"]\n"),
+      "product 3: unknown key `stage`: did you mean `stages`?");
+  has(refusal(served + "[[output.products]]\nname = \"a\"\nevery = 0\n"), "whole number from 1");
+  has(refusal(served + "[[output.products]]\nname = \"a\"\nstages = \"mean\"\n"),
+      "`stages` must be a list of texts");
+  has(refusal(small + "[output]\nservers = \"thread\"\nproducts = [\"mean\"]\n"),
+      "must be tables, each under [[output.products]]");
 }
 
 TEST(Case, EveryShippedCaseIsRight) {

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "file_writer.hpp"
+
+namespace tailrace::turbulence {
+
+FileWriter::FileWriter(const Comm& comm, Session* session, const std::string& name,
+                       const StreamOptions& options) {
+  if (session != nullptr) {
+    stream_.emplace(session->open(name, options));
+  } else {
+    output_.emplace(comm, options.output);
+  }
+}
+
+bool FileWriter::write(const std::string& path, const FileContents& contents) {
+  if (stream_) return stream_->write(path, contents) != WriteResult::dropped;
+  output_->write(path, contents);
+  return true;
+}
+
+void FileWriter::progress() {
+  if (stream_) return stream_->progress();
+  output_->progress();
+}
+
+void FileWriter::finish() {
+  if (stream_) return stream_->finish();
+  output_->finish();
+}
+
+const std::string& FileWriter::last_complete() const {
+  return stream_ ? stream_->last_complete() : output_->last_complete();
+}
+
+OutputStatistics FileWriter::statistics() const {
+  if (!stream_) return output_->statistics();
+  const auto from = stream_->statistics();
+  OutputStatistics out;
+  out.files = from.complete;
+  out.bytes = from.bytes;
+  out.call_s = from.call_s;
+  out.stall_s = from.room_s + from.end_s;
+  out.write_s = from.write_s;
+  return out;
+}
+
+std::optional<StreamStatistics> FileWriter::stream_statistics() const {
+  if (!stream_) return {};
+  return stream_->statistics();
+}
+
+}  // namespace tailrace::turbulence

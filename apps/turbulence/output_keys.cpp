@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "output_keys.hpp"
+
+namespace tailrace::turbulence {
+
+namespace {
+
+constexpr double max_int = 9e15;
+
+std::vector<CaseKey> file_keys() {
+  return {
+      {"output.mode",
+       +[](Case& c) -> std::string& { return c.output.mode; },
+       0,
+       0,
+       {"hidden", "synchronous", "none"},
+       "hidden writes fields while the run goes on"},
+      {"output.every",
+       +[](Case& c) -> std::int64_t& { return c.output.every; },
+       1,
+       max_int,
+       {},
+       "steps between field files"},
+      {"output.fields",
+       +[](Case& c) -> std::vector<std::string>& { return c.output.fields; },
+       0,
+       0,
+       {"u", "v", "w", "scalars"},
+       "fields that are written"},
+      {"output.precision",
+       +[](Case& c) -> std::string& { return c.output.precision; },
+       0,
+       0,
+       {"same", "single", "double"},
+       "precision in the field files; same = of the computation"},
+      {"output.strategy",
+       +[](Case& c) -> std::string& { return c.output.strategy; },
+       0,
+       0,
+       {"auto", "collective", "spokesperson", "grouped", "shared_independent", "file_per_rank"},
+       "who writes what (docs/files.md); auto = collective"},
+      {"output.hints",
+       +[](Case& c) -> std::vector<std::string>& { return c.output.hints; },
+       0,
+       0,
+       {},
+       "settings of the files as name=value, such as cb_align=2"},
+      {"output.writers",
+       +[](Case& c) -> std::int64_t& { return c.output.writers; },
+       0,
+       1e8,
+       {},
+       "ranks that write; 0 = chosen"},
+      {"output.stripe_bytes",
+       +[](Case& c) -> std::int64_t& { return c.output.stripe_bytes; },
+       0,
+       max_int,
+       {},
+       "writers' shares end at multiples of it; 0 = even shares"},
+      {"output.buffered_files",
+       +[](Case& c) -> std::int64_t& { return c.output.buffered_files; },
+       1,
+       1000,
+       {},
+       "field files under way before the run waits"},
+  };
+}
+
+std::vector<CaseKey> server_keys() {
+  return {
+      {"output.servers",
+       +[](Case& c) -> std::string& { return c.output.servers; },
+       0,
+       0,
+       {},
+       "who writes: none, thread, process, auto, N or N per node; empty = as output.mode says"},
+      {"output.transport",
+       +[](Case& c) -> std::string& { return c.output.transport; },
+       0,
+       0,
+       {},
+       "how fields get to the servers (tailrace list); auto = chosen"},
+      {"output.memory",
+       +[](Case& c) -> std::string& { return c.output.memory; },
+       0,
+       0,
+       {},
+       "staging memory of all ranks of a node together, as 512M or 4G"},
+      {"output.when_full",
+       +[](Case& c) -> std::string& { return c.output.when_full; },
+       0,
+       0,
+       {"wait", "drop", "thin", "lower", "spill"},
+       "what happens to a step when the staging memory is full"},
+      {"output.stall_budget",
+       +[](Case& c) -> double& { return c.output.stall_budget; },
+       0,
+       0.99,
+       {},
+       "share of the run time that field output may cost, as 0.02; 0 = no budget"},
+      {"output.spill_folder",
+       +[](Case& c) -> std::string& { return c.output.spill_folder; },
+       0,
+       0,
+       {},
+       "folder on a disk of the node, for when_full = spill; empty = $TMPDIR"},
+      {"output.on_failure",
+       +[](Case& c) -> std::string& { return c.output.on_failure; },
+       0,
+       0,
+       {"stop", "continue"},
+       "what follows a file that could not be written"},
+      {"output.retry_s",
+       +[](Case& c) -> double& { return c.output.retry_s; },
+       0,
+       1e9,
+       {},
+       "seconds for which a file that finds the disk full is tried again"},
+      {"output.fallback_path",
+       +[](Case& c) -> std::string& { return c.output.fallback_path; },
+       0,
+       0,
+       {},
+       "folder where files go after one could not be written"},
+      {"output.whole_fields",
+       +[](Case& c) -> bool& { return c.output.whole_fields; },
+       0,
+       0,
+       {},
+       "false: only the products are written"},
+      {"output.products",
+       +[](Case& c) -> std::vector<Product>& { return c.output.products; },
+       0,
+       0,
+       {},
+       "what servers make of the fields: tables [[output.products]]"},
+  };
+}
+
+}  // namespace
+
+std::vector<CaseKey> output_keys() {
+  auto keys = file_keys();
+  for (auto& key : server_keys()) keys.push_back(std::move(key));
+  return keys;
+}
+
+}  // namespace tailrace::turbulence
