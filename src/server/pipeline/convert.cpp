@@ -18,8 +18,7 @@ class Convert : public Stage {
  public:
   explicit Convert(const StageSettings& settings) {
     SettingsReader reader("convert", settings);
-    const auto names = reader.word("type", "", type_names());
-    type_ = *store::find_type(names);
+    type_ = *store::find_type(reader.word("type", reader.required("type"), type_names()));
     reader.finish();
   }
 
