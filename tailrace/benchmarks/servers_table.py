@@ -8,19 +8,17 @@ from rich.table import Table
 
 from tailrace.benchmarks.rounds import Measured
 
-COLUMNS = {  # field of a row -> heading and format; shown where a row of the problem has it
-    "ratio": ("x none", "{:.3f}"),
-    "loop_overhead": ("loop", "{:.3f}"),
-    "over_ideal": ("x ideal", "{:.3f}"),
-    "slowed": ("x alone", "{:.3f}"),
-    "hidden": ("hidden", "{:.0%}"),
-    "seen_s": ("seen s", "{:.4f}"),
-    "seen_worst_s": ("worst s", "{:.4f}"),
-    "of_memcpy": ("x copy", "{:.2f}"),
-    "drain_s": ("drain s", "{:.3f}"),
-    "busy_slower": ("I/O ph.", "{:+.1%}"),
-    "idle_slower": ("idle ph.", "{:+.1%}"),
-    "idle_cpu": ("idle CPU", "{:.1%}"),
+COLUMNS = {  # heading -> fields of a row and their format; shown where a row has them
+    "x none": (("ratio",), "{:.3f}"),
+    "loop": (("loop_overhead",), "{:.3f}"),
+    "x ideal": (("over_ideal",), "{:.3f}"),
+    "x alone": (("slowed",), "{:.3f}"),
+    "hidden": (("hidden",), "{:.0%}"),
+    "seen/worst ms": (("seen_ms", "seen_worst_ms"), "{:.1f}/{:.1f}"),
+    "x copy": (("of_memcpy",), "{:.2f}"),
+    "drain s": (("drain_s",), "{:.3f}"),
+    "I/O, idle phase": (("busy_slower", "idle_slower"), "{:+.1%}, {:+.1%}"),
+    "idle CPU": (("idle_cpu",), "{:.1%}"),
 }
 LEGEND = (
     "x none: time of the run to that without output; loop: the same less the drain; x ideal: to "
@@ -33,6 +31,8 @@ LEGEND = (
 
 def show(console: Console, measured: Measured) -> None:
     """Print one table a problem, and what could not be measured."""
+    for row in measured.rows:
+        row["seen_ms"], row["seen_worst_ms"] = row["seen_s"] * 1e3, row["seen_worst_s"] * 1e3
     for problem in dict.fromkeys(row["problem"] for row in measured.rows):
         console.print(_table(problem, [row for row in measured.rows if row["problem"] == problem]))
     console.print(LEGEND, style="dim", highlight=False)
@@ -40,21 +40,23 @@ def show(console: Console, measured: Measured) -> None:
         console.print(f"[yellow]not measured:[/] {name}: {reason}", highlight=False)
 
 
+def _cell(row: dict[str, Any], heading: str) -> str:
+    fields, form = COLUMNS[heading]
+    values = [row.get(field) for field in fields]
+    return "" if None in values else form.format(*values)
+
+
 def _table(problem: str, rows: list[dict[str, Any]]) -> Table:
     table = Table(title=problem, title_justify="left")
     table.add_column("way", no_wrap=True)
     table.add_column("median s", justify="right", no_wrap=True)
-    table.add_column("min .. max", justify="right", no_wrap=True)
-    used = [name for name in COLUMNS if any(row.get(name) is not None for row in rows)]
-    for name in used:
-        table.add_column(COLUMNS[name][0], justify="right", no_wrap=True)
+    table.add_column("min-max", justify="right", no_wrap=True)
+    used = [heading for heading in COLUMNS if any(_cell(row, heading) for row in rows)]
+    for heading in used:
+        table.add_column(heading, justify="right", no_wrap=True)
     for row in rows:
-        values = [row.get(name) for name in used]
-        cells = [
-            "" if value is None else COLUMNS[name][1].format(value)
-            for name, value in zip(used, values, strict=True)
-        ]
-        spread = f"{row['min_s']:.3f} .. {row['max_s']:.3f}"
+        spread = f"{row['min_s']:.2f}-{row['max_s']:.2f}"
+        cells = [_cell(row, heading) for heading in used]
         style = "bold" if row["ours"] else ""
         table.add_row(row["entry"], f"{row['median_s']:.3f}", spread, *cells, style=style)
     return table
