@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -22,10 +23,12 @@ struct OneSidedProbe {
 OneSidedProbe probe_one_sided(const Team& team);
 
 /// The same for any way to read: every rank shows its own number in its memory, and `read(rank)`
-/// fetches what `rank` shows, or throws. Collective over `team.all`, blocking.
-OneSidedProbe probe_reads(const Team& team, const std::function<std::int64_t(int)>& read);
+/// fetches what `rank` shows, or throws. A server reads `targets`; others (none) sleep. Collective
+/// over `comm`, blocking.
+OneSidedProbe probe_reads(const Comm& comm, std::span<const int> targets,
+                          const std::function<std::int64_t(int)>& read);
 
-/// The ranks that this rank reads in a probe: a few clients if it is a server, else none. Local.
-std::vector<int> probe_targets(const Team& team);
+/// The ranks that `server` reads in a probe: a few of its clients; none if it is -1. Local.
+std::vector<int> probe_targets(int server, const std::vector<int>& rank_of_client);
 
 }  // namespace tailrace::server

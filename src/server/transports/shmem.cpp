@@ -50,22 +50,35 @@ std::vector<int> pes_of(const Comm& comm) {
   return pes;
 }
 
-// Open MPI 4 unloads its plug-ins at the end while UCX still calls into them, and dies of that in
-// any OpenSHMEM program. Those that stay loaded do no harm.
+// How Open MPI 4 ends OpenSHMEM does not go with MPI: shmem_finalize takes MPI with it, and is
+// called at exit in any case, after MPI_Finalize then, which it does not survive. So OpenSHMEM is
+// told at MPI_Finalize that it does not run; the system takes back what it had.
+bool* shmem_runs() { return static_cast<bool*>(dlsym(RTLD_DEFAULT, "oshmem_shmem_initialized")); }
+
+int forget_shmem(MPI_Comm, int, void*, void*) {
+  if (bool* runs = shmem_runs()) *runs = false;
+  return MPI_SUCCESS;
+}
+
+// It also unloads its plug-ins while UCX still calls into them. Those that stay do no harm.
 int keep_loaded(dl_phdr_info* info, std::size_t, void*) {
   if (info->dlpi_name == nullptr || std::strstr(info->dlpi_name, "/mca_") == nullptr) return 0;
   static_cast<void>(dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE));
   return 0;
 }
 
-// Does nothing if OpenSHMEM runs already. It ends with MPI_Finalize: shmem_finalize would take MPI
-// with it. The heap is made by the first call and has room for `bytes` (its allocator rounds up to
+// Does nothing if OpenSHMEM runs already. The heap has room for `bytes` (its allocator rounds up to
 // powers of two), unless the user has said how large it is to be. Collective over the job.
 void start_shmem(std::ptrdiff_t bytes) {
+  const bool* runs = shmem_runs();
+  if (runs != nullptr && *runs) return;
   const auto heap = 2 * std::bit_ceil(static_cast<std::size_t>(bytes) + (std::size_t{1} << 20));
   setenv("SHMEM_SYMMETRIC_HEAP_SIZE", fmt::format("{}", heap).c_str(), 0);
   shmem_init();
   dl_iterate_phdr(keep_loaded, nullptr);
+  int key = MPI_KEYVAL_INVALID;
+  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_shmem, &key, nullptr));
+  check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr));
 }
 
 // A piece of the symmetric heap. Made and freed collectively.
@@ -136,11 +149,27 @@ class HeapMemory final : public one_sided::ClientMemory {
   std::ptrdiff_t client_bytes_;
 };
 
+// Only now: the heap is made once, and must have its size by then.
+void probe(const Sides& sides, const std::vector<int>& pe_of_rank) {
+  const Symmetric memory(sides.comm, sizeof(std::int64_t));
+  const std::int64_t rank = sides.comm.rank();
+  std::memcpy(memory.data(), &rank, sizeof rank);
+  const auto found =
+      probe_reads(sides.comm, probe_targets(sides.server, sides.rank_of_client), [&](int other) {
+        std::int64_t shown = -1;
+        shmem_getmem(&shown, memory.data(), sizeof shown,
+                     pe_of_rank[static_cast<std::size_t>(other)]);
+        return shown;
+      });
+  require_all(sides.comm.raw(), found.trouble.empty(), "transport shmem: " + found.trouble);
+}
+
 std::unique_ptr<one_sided::ClientMemory> make_memory(const Sides& sides, std::size_t) {
   auto pes = pes_of(sides.comm);
   require_all(sides.comm.raw(), !pes.empty(),
               "transport shmem: the session must have all ranks of the job");
   start_shmem(sides.largest_client_bytes);
+  probe(sides, pes);
   return std::make_unique<HeapMemory>(sides, std::move(pes));
 }
 
