@@ -98,7 +98,7 @@ def check_hdf5(path: pathlib.Path, case: dict) -> None:
 
 def damage_is_found(path: pathlib.Path) -> None:
     """A flipped bit in a chunk is an error of zarr's, by the chunk's CRC-32C."""
-    file = max((f for f in (path / "u" / "c").rglob("*") if f.is_file()))
+    file = max(f for f in (path / "u" / "c").rglob("*") if f.is_file())
     raw = bytearray(file.read_bytes())
     raw[len(raw) // 3] ^= 1
     file.write_bytes(raw)
