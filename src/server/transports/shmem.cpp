@@ -81,10 +81,11 @@ void start_shmem(std::ptrdiff_t bytes) {
   check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr));
 }
 
-// A piece of the symmetric heap. Made and freed collectively.
+// A piece of the symmetric heap, as large on every rank; its first `used` bytes are zeroed. Made
+// and freed collectively.
 class Symmetric {
  public:
-  Symmetric(const Comm& comm, std::ptrdiff_t bytes)
+  Symmetric(const Comm& comm, std::ptrdiff_t bytes, std::ptrdiff_t used)
       : memory_(shmem_align(64, static_cast<std::size_t>(bytes))), bytes_(bytes) {
     run_agreed(comm.raw(), [this] {
       if (memory_ != nullptr) return;
@@ -93,7 +94,7 @@ class Symmetric {
                               "SHMEM_SYMMETRIC_HEAP_SIZE to more than twice as much",
                               bytes_));
     });
-    std::memset(memory_, 0, static_cast<std::size_t>(bytes_));
+    std::memset(memory_, 0, static_cast<std::size_t>(used));
     check_mpi(MPI_Barrier(comm.raw()));
   }
   ~Symmetric() {
@@ -113,9 +114,9 @@ class HeapMemory final : public one_sided::ClientMemory {
   HeapMemory(const Sides& sides, std::vector<int> pe_of_rank)
       : pe_of_rank_(std::move(pe_of_rank)),
         ranks_(sides.rank_of_client),
-        desks_(sides.comm, static_cast<std::ptrdiff_t>(sizeof(Desk)) * sides.num_servers()),
-        data_(sides.comm, sides.largest_client_bytes),
-        client_bytes_(sides.client >= 0 ? sides.settings.client_bytes : 0) {}
+        client_bytes_(sides.client >= 0 ? sides.settings.client_bytes : 0),
+        desks_(sides.comm, desk_bytes(sides), desk_bytes(sides)),
+        data_(sides.comm, sides.largest_client_bytes, client_bytes_) {}
 
   Desk* desks() override { return reinterpret_cast<Desk*>(desks_.data()); }
   std::span<std::byte> data() override {
@@ -144,14 +145,18 @@ class HeapMemory final : public one_sided::ClientMemory {
     return pe_of_rank_[static_cast<std::size_t>(ranks_[static_cast<std::size_t>(client)])];
   }
 
+  static std::ptrdiff_t desk_bytes(const Sides& sides) {
+    return static_cast<std::ptrdiff_t>(sizeof(Desk)) * sides.num_servers();
+  }
+
   std::vector<int> pe_of_rank_, ranks_;
-  Symmetric desks_, data_;
   std::ptrdiff_t client_bytes_;
+  Symmetric desks_, data_;
 };
 
 // Only now: the heap is made once, and must have its size by then.
 void probe(const Sides& sides, const std::vector<int>& pe_of_rank) {
-  const Symmetric memory(sides.comm, sizeof(std::int64_t));
+  const Symmetric memory(sides.comm, sizeof(std::int64_t), sizeof(std::int64_t));
   const std::int64_t rank = sides.comm.rank();
   std::memcpy(memory.data(), &rank, sizeof rank);
   const auto found =

@@ -23,6 +23,7 @@ int usual_servers(int num_ranks);
 
 /// One side of a transport, as this rank needs it.
 struct Side {
+  Side() = default;
   Side(const Transport& transport, const Team& team, const TransportSettings& settings);
   std::unique_ptr<Sender> sender;
   std::unique_ptr<Receiver> receiver;
