@@ -9,6 +9,9 @@
 #include <fmt/format.h>
 
 #include "apps/json_text.hpp"
+#include "server/pipeline/pipeline.hpp"
+#include "server/step_file.hpp"
+#include "server/transport.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
 #include "tailrace/file.hpp"
@@ -49,6 +52,23 @@ Table hints_table() {
   return table;
 }
 
+void add_server_tables(std::vector<Table>& all) {
+  Table transports{"Transports to I/O servers (transport)", {}};
+  for (const auto& transport : tailrace::server::transport_table()) {
+    transports.entries.push_back({transport.name, transport.summary, ""});
+  }
+  Table formats{"Formats of files that servers write (format)", {}};
+  for (const auto& format : tailrace::server::format_table()) {
+    formats.entries.push_back(
+        {format.name, format.summary, fmt::format("paths ending in {}", format.suffix)});
+  }
+  Table stages{"Stages of products, settings and defaults (stages)", {}};
+  for (const auto& stage : tailrace::server::stage_table()) {
+    stages.entries.push_back({stage.name, stage.summary, stage.settings});
+  }
+  all.insert(all.end(), {transports, formats, stages});
+}
+
 std::vector<Table> tables() {
   std::vector<Table> all(4);
   all[0].title = "Methods of exchange (Exchange, output)";
@@ -74,6 +94,7 @@ std::vector<Table> tables() {
   all.push_back(file_table("Strategies for files (hint strategy)", tailrace::file_strategies()));
   all.push_back(file_table("Back ends for files (hint back_end)", tailrace::file_back_ends()));
   all.push_back(hints_table());
+  add_server_tables(all);
   return all;
 }
 

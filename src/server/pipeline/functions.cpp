@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/nearest_word.hpp"
 #include "tailrace/error.hpp"

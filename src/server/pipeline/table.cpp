@@ -2,6 +2,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/nearest_word.hpp"
 #include "entries.hpp"
@@ -28,6 +29,9 @@ constexpr std::array table{
     StageEntry{"time", "what=mean,variance every=1 reset=no",
                "statistics over steps so far, of each item: mean, variance, min, max, skewness",
                make_time},
+    StageEntry{"ensemble", "folder= what=mean,variance steps=each job= wait_s=60",
+               "statistics over the jobs that share a folder, in common files there",
+               make_ensemble},
     StageEntry{"convert", "type=", "items of another type, e.g. float32; all must fit",
                make_convert},
     StageEntry{"coarsen", "factor=2 axes= method=mean",
@@ -42,6 +46,9 @@ constexpr std::array table{
                "how a Zarr file is encoded; tolerance: largest absolute error (docs/formats.md)",
                make_compress},
     StageEntry{"call", "name=", "a C++ function of yours (add_stage_function)", make_call},
+    StageEntry{"python", "file= function= combine=sum limit_s=60 python=",
+               "a Python function of yours, with NumPy arrays, in a process of its own",
+               make_python},
     StageEntry{"tasks", "name= count=",
                "a C++ function of yours for many task numbers (add_task_function); an array of "
                "results",

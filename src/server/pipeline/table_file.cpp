@@ -22,11 +22,12 @@ namespace {
 
 /// The whole lines of a file; nothing if there is no such file.
 std::optional<std::string> whole_lines(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return std::nullopt;
+  if (S_ISDIR(status.st_mode)) store::fail_errno(EISDIR);
+  if (!S_ISREG(status.st_mode)) store::fail_errno(EINVAL);  // a device may have no end
   std::ifstream file(path, std::ios::binary);
-  if (!file) {
-    if (errno == ENOENT) return std::nullopt;
-    store::fail_errno(errno);
-  }
+  if (!file) store::fail_errno(errno);
   std::ostringstream all;
   all << file.rdbuf();
   auto text = all.str();

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/pipeline/table_file.hpp"
 
+#include <csignal>
+
+#include <sys/resource.h>
+
 #include "pipeline_fixture.hpp"
 
 namespace tailrace::server {
@@ -69,15 +73,27 @@ TEST_F(TableFileTest, OtherColumnsAreRefused) {
   EXPECT_EQ(text(), "step,b\n1,x\n");
 }
 
-TEST_F(TableFileTest, AFullDiskIsToldAndLeavesWholeLines) {
+TEST_F(TableFileTest, AWriteThatFailsIsToldAndLeavesWholeLines) {
   TableFile table;
-  try {
-    table.put("/dev/full", "step,a", 1, "1,x\n");
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Errc::io);
-    expect_holds(error.what(), {"/dev/full"});
-  }
+  put(table, 1, "x");
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  const rlimit small{16, before.rlim_max};  // the line begins before the limit and ends beyond it
+  setrlimit(RLIMIT_FSIZE, &small);
+  const auto told = message_of([&] { put(table, 2, "a long value"); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  expect_holds(told, {"cannot write table", path_.c_str(), "File too large"});
+  EXPECT_EQ(text(), "step,a\n1,x\n");
+  put(table, 2, "y");
+  EXPECT_EQ(text(), "step,a\n1,x\n2,y\n");
+}
+
+TEST_F(TableFileTest, PlacesWhereNoTableCanBe) {
+  TableFile device;
+  expect_holds(message_of([&] { device.put("/dev/zero", "step,a", 1, "1,x\n"); }),
+               {"cannot write table /dev/zero"});
   TableFile lost;
   try {
     lost.put(folder_ / "no/such/folder.csv", "step,a", 1, "1,x\n");

@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Statistics over the jobs that share a folder. A common file is read, updated (Welford 1962) and
+// replaced whole under a lock, by all servers of a job together, each its slab. A file is an HDF5
+// file as any output; its array `counted` holds what has been added, so that nothing is added
+// twice.
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "ensemble_file.hpp"
+#include "entries.hpp"
+#include "file_lock.hpp"
+#include "row_field.hpp"
+#include "server/bytes.hpp"
+#include "server/step_file.hpp"
+#include "settings.hpp"
+#include "slab.hpp"
+#include "visit.hpp"
+
+namespace tailrace::server {
+
+namespace {
+
+/// Gives what rank 0 made to all servers.
+std::vector<std::int64_t> from_leader(const std::vector<std::int64_t>& values, Group& group) {
+  ByteWriter out;
+  if (group.rank() == 0) out.put_all(values);
+  const auto all = group.gather(out.take());
+  return ByteReader(all[0]).get_all<std::int64_t>();
+}
+
+/// A file that is discarded unless it has been committed.
+class PendingFile {
+ public:
+  PendingFile(Step step, int server, int num_servers)
+      : leads_(server == 0),
+        file_(find_format("hdf5", step.path)
+                  .make(std::move(step), FileSettings{}, server, num_servers)) {}
+  ~PendingFile() {
+    if (leads_ && laid_out_) file_->discard();
+  }
+  PendingFile(const PendingFile&) = delete;
+  PendingFile& operator=(const PendingFile&) = delete;
+
+  /// Collective over the servers.
+  void write(Group& group) {
+    ByteWriter out;
+    out.put_all(file_->needs());
+    std::vector<std::vector<std::int64_t>> needs;
+    for (const auto& bytes : group.gather(out.take())) {
+      needs.push_back(ByteReader(bytes).get_all<std::int64_t>());
+    }
+    std::vector<std::int64_t> layout;
+    if (leads_) {
+      layout = file_->lay_out(needs);
+      laid_out_ = true;
+    }
+    file_->place(from_leader(layout, group));
+    file_->write();
+    double fine = 0;
+    group.max({&fine, 1});  // all have written
+    if (!leads_) return;
+    file_->commit();
+    laid_out_ = false;
+  }
+
+ private:
+  bool leads_;
+  bool laid_out_ = false;
+  std::unique_ptr<StepFile> file_;
+};
+
+/// The running statistics of a variable in this server's slab.
+struct Share {
+  const Field* field = nullptr;
+  Box box;
+  std::vector<double> now;                   ///< this job's values
+  std::vector<std::vector<double>> results;  ///< of each name in `wanted`
+};
+
+class EnsembleStage : public Stage {
+ public:
+  explicit EnsembleStage(const StageSettings& settings) {
+    SettingsReader reader("ensemble", settings);
+    folder_ = reader.required("folder");
+    job_ = reader.text("job", "");
+    wanted_ = reader.words("what", "mean,variance", {"mean", "variance", "min", "max"});
+    all_steps_ = reader.word("steps", "each", {"each", "all"}) == "all";
+    wait_s_ = reader.real("wait_s", 60);
+    reader.finish();
+    const auto add_first = [&](const char* name) {
+      if (std::find(wanted_.begin(), wanted_.end(), name) != wanted_.end()) return;
+      wanted_.insert(wanted_.begin(), name);
+    };
+    add_first("mean");  // the variance cannot be updated without it
+  }
+
+  void run(Step& step, StageContext& context) override {
+    const auto path = path_of(step, context.product);
+    FileLock lock;
+    EnsembleContents old;
+    if (context.group.rank() == 0) {
+      std::filesystem::create_directories(folder_);
+      lock = FileLock(path + ".lock", wait_s_);
+      old = read_ensemble(path, names_of(step), extents_of(step));
+    }
+    old.counted = from_leader(old.counted, context.group);
+    old.offsets = from_leader(old.offsets, context.group);
+    const auto key = key_of(step);
+    if (std::find(old.counted.begin(), old.counted.end(), key) == old.counted.end()) {
+      add(step, path, old, key, context);
+    }
+    step.fields.clear();
+  }
+
+ private:
+  std::string path_of(const Step& step, const std::string& product) const {
+    const auto name = all_steps_ ? product + ".h5" : fmt::format("{}_{:06}.h5", product, step.step);
+    return (std::filesystem::path(folder_) / name).string();
+  }
+
+  /// What this job adds by this step, as a number. A job is known by the folder that it writes to.
+  std::int64_t key_of(const Step& step) const {
+    const auto folder = std::filesystem::weakly_canonical(
+        std::filesystem::absolute(std::filesystem::path(step.path)).parent_path());
+    const auto text = fmt::format("{}:{}", job_.empty() ? folder.string() : job_, step.step);
+    return static_cast<std::int64_t>(XXH3_64bits(text.data(), text.size()));
+  }
+
+  std::vector<std::string> names_of(const Step& step) const {
+    std::vector<std::string> names;
+    for (const auto& field : step.fields) {
+      for (const auto& name : wanted_) names.push_back(fmt::format("{}_{}", field.name, name));
+    }
+    return names;
+  }
+
+  std::vector<std::vector<std::ptrdiff_t>> extents_of(const Step& step) const {
+    std::vector<std::vector<std::ptrdiff_t>> list;
+    for (const auto& field : step.fields) {
+      list.insert(list.end(), wanted_.size(),
+                  {field.extents.begin(), field.extents.begin() + field.num_dims()});
+    }
+    return list;
+  }
+
+  void add(const Step& step, const std::string& path, EnsembleContents& old, std::int64_t key,
+           StageContext& context) {
+    const auto members = static_cast<double>(old.counted.size());
+    Step made;
+    made.path = path;
+    made.step = step.step;
+    made.coordinates = step.coordinates;
+    std::size_t array = 0;
+    for (const auto& field : step.fields) {
+      auto share = share_of(field, context.group);
+      for (std::size_t i = 0; i < wanted_.size(); ++i, ++array) {
+        share.results.push_back(
+            members == 0 ? std::vector<double>(share.now.size())
+                         : read_values(path, old.offsets[array] + start_of(share), count(share)));
+      }
+      update(share, members);
+      give(made, share);
+    }
+    old.counted.push_back(key);
+    made.attributes = {{"members", static_cast<std::int64_t>(old.counted.size())}};
+    made.fields.push_back(row_field<std::int64_t>(made, "counted", "member",
+                                                  std::span<const std::int64_t>(old.counted),
+                                                  context.group.rank()));
+    PendingFile(made, context.group.rank(), context.group.size()).write(context.group);
+  }
+
+  static Share share_of(const Field& field, Group& group) {
+    if (is_complex(field.type)) {
+      throw Error(
+          Errc::invalid_input,
+          fmt::format("stage ensemble takes real numbers, and {} holds complex ones", field.name));
+    }
+    const auto slab = to_slab(field, group);
+    Share share{&field, slab.box, {}, {}};
+    share.now.resize(static_cast<std::size_t>(slab.box.num_items()));
+    visit_real(field.type, [&]<class Item>(Item) {
+      const auto* items = slab.data.as<Item>();
+      std::transform(items, items + share.now.size(), share.now.begin(),
+                     [](Item item) { return static_cast<double>(item); });
+    });
+    return share;
+  }
+
+  static std::ptrdiff_t count(const Share& share) {
+    return static_cast<std::ptrdiff_t>(share.now.size());
+  }
+
+  /// Bytes before this server's slab.
+  static std::int64_t start_of(const Share& share) {
+    auto before = share.box;
+    before.extents[0] = before.start[0];
+    return before.num_items() * 8;
+  }
+
+  void update(Share& share, double members) const {
+    const auto* mean = result(share, "mean");
+    auto* variance = result(share, "variance");
+    for (std::size_t i = 0; i < share.now.size() && variance != nullptr; ++i) {
+      const double delta = share.now[i] - (*mean)[i];
+      const double sum = (*variance)[i] * members + delta * delta * members / (members + 1);
+      (*variance)[i] = sum / (members + 1);
+    }
+    for (std::size_t which = 0; which < wanted_.size(); ++which) {
+      auto& values = share.results[which];
+      const auto& name = wanted_[which];
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        const double now = share.now[i];
+        if (name == "mean") values[i] += (now - values[i]) / (members + 1);
+        if (name == "min") values[i] = members == 0 ? now : std::min(values[i], now);
+        if (name == "max") values[i] = members == 0 ? now : std::max(values[i], now);
+      }
+    }
+  }
+
+  std::vector<double>* result(Share& share, const char* name) const {
+    const auto found = std::find(wanted_.begin(), wanted_.end(), name);
+    return found == wanted_.end()
+               ? nullptr
+               : &share.results[static_cast<std::size_t>(found - wanted_.begin())];
+  }
+
+  void give(Step& made, Share& share) const {
+    for (std::size_t which = 0; which < wanted_.size(); ++which) {
+      Field field = *share.field;
+      field.name = fmt::format("{}_{}", share.field->name, wanted_[which]);
+      field.type = ItemType::float64;
+      field.parts.clear();
+      if (!share.box.empty()) {
+        auto values = std::make_shared<std::vector<double>>(std::move(share.results[which]));
+        field.parts.push_back({share.box, reinterpret_cast<const std::byte*>(values->data())});
+        made.memory.push_back(std::move(values));
+      }
+      made.fields.push_back(std::move(field));
+    }
+  }
+
+  std::string folder_, job_;
+  std::vector<std::string> wanted_;
+  bool all_steps_ = false;
+  double wait_s_ = 60;
+};
+
+}  // namespace
+
+MadeStage make_ensemble(const StageSettings& settings) {
+  return std::make_unique<EnsembleStage>(settings);
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,211 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A user's Python function on each server's parts, in a process of its own: its faults are not the
+// server's. Arrays are handed over in shared memory: one copy in, none out.
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include "entries.hpp"
+#include "parallel_for.hpp"
+#include "python_worker.hpp"
+#include "server/bytes.hpp"
+#include "settings.hpp"
+#include "shared_memory.hpp"
+
+namespace tailrace::server {
+
+namespace {
+
+const char* numpy_type(ItemType type) {
+  switch (type) {
+    case ItemType::float32:
+      return "f4";
+    case ItemType::float64:
+      return "f8";
+    case ItemType::int8:
+      return "i1";
+    case ItemType::int16:
+      return "i2";
+    case ItemType::int32:
+      return "i4";
+    case ItemType::int64:
+      return "i8";
+    case ItemType::uint8:
+      return "u1";
+    case ItemType::uint16:
+      return "u2";
+    case ItemType::uint32:
+      return "u4";
+    case ItemType::uint64:
+      return "u8";
+    case ItemType::complex64:
+      return "c8";
+    case ItemType::complex128:
+      return "c16";
+  }
+  throw Error(Errc::internal, "numpy_type: unknown type");
+}
+
+/// A part on its way to Python.
+struct Handed {
+  FieldPart* part;
+  std::ptrdiff_t offset;
+  std::ptrdiff_t bytes;
+};
+
+class PythonStage : public Stage {
+ public:
+  explicit PythonStage(const StageSettings& settings) {
+    SettingsReader reader("python", settings);
+    worker_settings_.file = reader.required("file");
+    worker_settings_.function = reader.required("function");
+    combine_ = reader.word("combine", "sum", {"sum", "min", "max"});
+    worker_settings_.limit_s = reader.real("limit_s", 60);
+    const char* variable = std::getenv("TAILRACE_PYTHON");
+    const bool set = variable != nullptr && *variable != '\0';
+    worker_settings_.python = reader.text("python", set ? variable : "python3");
+    reader.finish();
+    if (worker_settings_.limit_s <= 0) {
+      throw Error(Errc::invalid_input, "stage python: limit_s must be greater than 0");
+    }
+    if (::access(worker_settings_.file.c_str(), R_OK) != 0) {
+      throw Error(Errc::invalid_input, fmt::format("stage python: cannot read file={}: {}",
+                                                   worker_settings_.file, std::strerror(errno)));
+    }
+  }
+
+  void run(Step& step, StageContext& context) override {
+    const auto own = call(step, context.threads);
+    ByteWriter out;
+    out.put(called_);
+    for (const auto& [name, value] : own) {
+      out.put(name);
+      out.put(value);
+    }
+    const auto scalars = combined(context.group.gather(out.take()));
+    if (scalars.empty()) return;
+    auto& all = context.scalars->values;
+    all.insert(all.end(), scalars.begin(), scalars.end());
+    context.scalars->only = true;
+  }
+
+ private:
+  using Values = std::vector<std::pair<std::string, double>>;
+
+  /// Hands this server's parts over; they then lie in the shared memory. A server without items
+  /// does not call.
+  Values call(Step& step, int threads) {
+    std::vector<Handed> handed;
+    std::ptrdiff_t total = 0;
+    auto request = fmt::format("step {}", step.step);
+    for (auto& field : step.fields) {
+      for (auto& part : field.parts) {
+        const auto bytes = part.box.num_items() * item_bytes(field.type);
+        if (bytes == 0) continue;
+        handed.push_back({&part, total, bytes});
+        request += line(field, part.box, total);
+        total += (bytes + 63) / 64 * 64;
+      }
+    }
+    called_ = !handed.empty();
+    if (!called_) return {};
+    const auto memory = std::make_shared<SharedMemory>(total);
+    parallel_for(static_cast<std::ptrdiff_t>(handed.size()), threads, [&](std::ptrdiff_t i) {
+      const auto& one = handed[static_cast<std::size_t>(i)];
+      std::memcpy(memory->data() + one.offset, one.part->data, static_cast<std::size_t>(one.bytes));
+    });
+    const auto values = parse(ask(request, *memory));
+    memory->close_descriptor();
+    for (const auto& one : handed) one.part->data = memory->data() + one.offset;
+    step.memory.push_back(memory);
+    return values;
+  }
+
+  static std::string line(const Field& field, const Box& box, std::ptrdiff_t offset) {
+    auto text = fmt::format("\n{} {} {}", offset, numpy_type(field.type), box.num_dims);
+    for (const auto* numbers : {&box.start, &box.extents, &field.extents}) {
+      for (std::size_t d = 0; d < static_cast<std::size_t>(box.num_dims); ++d) {
+        text += fmt::format(" {}", (*numbers)[d]);
+      }
+    }
+    return text + " " + field.name;
+  }
+
+  std::string ask(const std::string& request, const SharedMemory& memory) {
+    try {
+      if (!worker_) worker_ = std::make_unique<PythonWorker>(worker_settings_);
+      return worker_->call(request, memory.descriptor());
+    } catch (const Error& error) {
+      if (error.code() == Errc::io) worker_.reset();  // the next step starts another one
+      throw Error(error.code(),
+                  fmt::format("{} of {}: {}", worker_settings_.function, worker_settings_.file,
+                              error.what()),
+                  error.sys_errno());
+    }
+  }
+
+  static Values parse(const std::string& reply) {
+    Values values;
+    for (std::size_t start = 0; start < reply.size();) {
+      const auto end = std::min(reply.find('\n', start), reply.size());
+      const auto text = reply.substr(start, end - start);
+      const auto blank = text.find(' ');
+      values.emplace_back(text.substr(blank + 1), std::strtod(text.c_str(), nullptr));
+      start = end + 1;
+    }
+    return values;
+  }
+
+  Values combined(const std::vector<std::vector<std::byte>>& all) const {
+    Values result;
+    bool first = true;
+    for (const auto& bytes : all) {
+      ByteReader in(bytes);
+      if (!in.get<bool>()) continue;
+      Values values;
+      while (!in.at_end()) {
+        auto name = in.get_text();
+        values.emplace_back(std::move(name), in.get<double>());
+      }
+      if (first) {
+        result = std::move(values);
+        first = false;
+      } else {
+        add(values, result);
+      }
+    }
+    return result;
+  }
+
+  void add(const Values& values, Values& result) const {
+    bool same = values.size() == result.size();
+    for (std::size_t i = 0; same && i < values.size(); ++i) {
+      same = values[i].first == result[i].first;
+      auto& total = result[i].second;
+      const double value = values[i].second;
+      total = combine_ == "sum"   ? total + value
+              : combine_ == "min" ? std::min(total, value)
+                                  : std::max(total, value);
+    }
+    if (same) return;
+    throw Error(Errc::invalid_input, fmt::format("{} of {} gave other names on other servers",
+                                                 worker_settings_.function, worker_settings_.file));
+  }
+
+  PythonWorker::Settings worker_settings_;
+  std::string combine_;
+  std::unique_ptr<PythonWorker> worker_;
+  bool called_ = false;
+};
+
+}  // namespace
+
+MadeStage make_python(const StageSettings& settings) {
+  return std::make_unique<PythonStage>(settings);
+}
+
+}  // namespace tailrace::server

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "python_worker.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstring>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <poll.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "store/open_file.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
+
+extern char** environ;
+
+namespace tailrace::server {
+
+namespace {
+
+constexpr int child_socket = 3;
+
+/// The environment without what would make the child believe that it is a rank of the job.
+std::vector<char*> child_environment() {
+  std::vector<char*> list;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text(*entry);
+    const bool of_rank = text.starts_with("OMPI_COMM") || text.starts_with("PMIX_") ||
+                         text.starts_with("PMI_") || text.starts_with("OMPI_MCA_orte");
+    if (!of_rank) list.push_back(*entry);
+  }
+  list.push_back(nullptr);
+  return list;
+}
+
+class SpawnActions {
+ public:
+  SpawnActions() { posix_spawn_file_actions_init(&actions_); }
+  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
+  SpawnActions(const SpawnActions&) = delete;
+  SpawnActions& operator=(const SpawnActions&) = delete;
+  posix_spawn_file_actions_t* get() { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_{};
+};
+
+}  // namespace
+
+PythonWorker::PythonWorker(const Settings& settings) : settings_(settings) {
+  start();
+  const auto reply = receive();
+  if (reply != "ok") {
+    throw Error(Errc::invalid_input, reply.substr(std::min<std::size_t>(6, reply.size())));
+  }
+}
+
+void PythonWorker::start() {
+  int ends[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) store::fail_errno(errno);
+  socket_ = ends[0];
+  SpawnActions actions;
+  posix_spawn_file_actions_adddup2(actions.get(), ends[1], child_socket);
+#if __GLIBC_PREREQ(2, 34)
+  posix_spawn_file_actions_addclosefrom_np(actions.get(), child_socket + 1);
+#endif
+  std::array<std::string, 6> words{settings_.python,  "-u",           "-m",
+                                   "tailrace.worker", settings_.file, settings_.function};
+  std::array<char*, 7> arguments{};
+  std::transform(words.begin(), words.end(), arguments.begin(),
+                 [](std::string& word) { return word.data(); });
+  auto environment = child_environment();
+  const int failed = ::posix_spawnp(&pid_, words[0].c_str(), actions.get(), nullptr,
+                                    arguments.data(), environment.data());
+  ::close(ends[1]);
+  if (failed == 0) return;
+  pid_ = -1;
+  ::close(socket_);
+  throw Error(Errc::io, fmt::format("cannot start {}: {}", words[0], std::strerror(failed)),
+              failed);
+}
+
+PythonWorker::~PythonWorker() {
+  if (socket_ >= 0) ::close(socket_);
+  if (pid_ < 0) return;
+  const double until_s = now_s() + 1;
+  while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
+    if (now_s() > until_s) ::kill(pid_, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+}
+
+std::string PythonWorker::call(const std::string& request, int memory) {
+  send(request, memory);
+  const auto reply = receive();
+  if (reply.starts_with("ok")) return reply.substr(std::min<std::size_t>(3, reply.size()));
+  throw Error(Errc::invalid_input, reply.substr(std::min<std::size_t>(6, reply.size())));
+}
+
+void PythonWorker::send(const std::string& text, int memory) {
+  std::int64_t length = static_cast<std::int64_t>(text.size());
+  std::array<iovec, 1> first{iovec{&length, sizeof length}};
+  alignas(cmsghdr) std::array<char, CMSG_SPACE(sizeof(int))> control{};
+  msghdr message{};
+  message.msg_iov = first.data();
+  message.msg_iovlen = 1;
+  message.msg_control = control.data();
+  message.msg_controllen = control.size();
+  cmsghdr* head = CMSG_FIRSTHDR(&message);
+  head->cmsg_level = SOL_SOCKET;
+  head->cmsg_type = SCM_RIGHTS;
+  head->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(head), &memory, sizeof(int));
+  if (::sendmsg(socket_, &message, MSG_NOSIGNAL) != sizeof length) fail_dead();
+  for (std::size_t sent = 0; sent < text.size();) {
+    const auto count = ::send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) fail_dead();
+    sent += static_cast<std::size_t>(count);
+  }
+}
+
+std::string PythonWorker::receive() {
+  const double until_s = now_s() + settings_.limit_s;
+  std::int64_t length = 0;
+  read(reinterpret_cast<char*>(&length), sizeof length, until_s);
+  if (length < 0 || length > (std::int64_t{1} << 30)) fail_dead();
+  std::string text(static_cast<std::size_t>(length), '\0');
+  read(text.data(), text.size(), until_s);
+  return text;
+}
+
+void PythonWorker::read(char* data, std::size_t bytes, double until_s) {
+  while (bytes > 0) {
+    const double left_s = until_s - now_s();
+    pollfd event{socket_, POLLIN, 0};
+    const int ready =
+        left_s > 0 ? ::poll(&event, 1, static_cast<int>(std::min(left_s * 1e3 + 1, 1e6))) : 0;
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0 && now_s() < until_s) continue;
+    if (ready == 0) {
+      ::kill(pid_, SIGKILL);
+      throw Error(Errc::io,
+                  fmt::format("took longer than limit_s={} and was ended", settings_.limit_s));
+    }
+    const auto count = ::recv(socket_, data, bytes, 0);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) fail_dead();
+    data += count;
+    bytes -= static_cast<std::size_t>(count);
+  }
+}
+
+std::string PythonWorker::how_it_ended() {
+  const double until_s = now_s() + 1;
+  int status = 0;
+  while (::waitpid(pid_, &status, WNOHANG) == 0) {
+    if (now_s() > until_s) ::kill(pid_, SIGKILL);
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  pid_ = -1;
+  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
+  return fmt::format("ended with status {}", WEXITSTATUS(status));
+}
+
+void PythonWorker::fail_dead() {
+  throw Error(Errc::io,
+              fmt::format("the process {} -m tailrace.worker {} (its messages are on stderr; "
+                          "packages tailrace and numpy must be installed for it)",
+                          settings_.python, how_it_ended()));
+}
+
+}  // namespace tailrace::server
