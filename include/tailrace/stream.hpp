@@ -29,7 +29,7 @@ enum class OnFailure {
 
 /// Something that the servers make of the variables of a stream, in their idle time.
 struct Product {
-  std::string name;                         ///< in file names and messages
+  std::string name = {};                    ///< in file names and messages
   std::vector<std::string> variables = {};  ///< empty: all
   /// What is done, in order: "NAME key=value ...", e.g. "coarsen factor=2", "convert type=float32".
   /// `stage_table()` lists the names (docs/servers.md).
@@ -47,18 +47,19 @@ struct StreamOptions {
   /// Share of the run time that writes may cost, e.g. 0.02: a write waits for room only as long as
   /// that allows, and then does what `when_full` says. 0: no budget. Not with `WhenFull::wait`.
   double stall_budget = 0;
-  double wait_limit_s = 600;  ///< a wait that takes longer fails, naming what it waited for
-  std::string spill_folder;   ///< node-local, for `WhenFull::spill`; "": $TMPDIR or /tmp
+  double wait_limit_s = 600;      ///< a wait that takes longer fails, naming what it waited for
+  std::string spill_folder = {};  ///< node-local, for `WhenFull::spill`; "": $TMPDIR or /tmp
   OnFailure on_failure = OnFailure::stop;
   /// A file for which the disk has no room is tried again for so long [s], while steps gather in
   /// staging memory, before it has failed.
   double retry_s = 0;
   /// Folder where a file goes that could not be written where it belongs; "": none.
-  std::string fallback_path;
+  std::string fallback_path = {};
   std::string format = "auto";  ///< of the variables themselves, as in `Product`
   bool variables = true;        ///< false: only the products are written
-  std::vector<Product> products;
-  OutputOptions output;  ///< hints, stripes, checksums; strategy and mode apply without servers
+  std::vector<Product> products = {};
+  OutputOptions output =
+      {};  ///< hints, stripes, checksums; strategy and mode apply without servers
 };
 
 /// What became of a step.

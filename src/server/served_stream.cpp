@@ -85,8 +85,6 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& con
     StreamStatistics& statistics;
     ~Timing() { statistics.call_s += now_s() - start_s; }
   } timing{start_s, statistics_};
-  if (closed_)
-    throw Error(Errc::invalid_input, "stream " + name_ + ": its session has been closed");
   progress();
   const auto& team = client_.team();
   auto problem = store::check_contents(contents, team.client, team.num_clients());

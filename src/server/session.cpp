@@ -166,7 +166,7 @@ void Session::State::make_server() {
   const bool here = parts_.receiver != nullptr;
   if (team().kind == Team::Kind::process) return;
   if (team().num_servers() > 1) {
-    Comm servers = team().all.split(here ? 0 : MPI_UNDEFINED, team().server);
+    const Comm servers = team().all.split(here ? 0 : 1, here ? team().server : 0);
     if (here) {
       parts_.peers = std::make_unique<MpiPeers>(servers);
       parts_.group = std::make_unique<MpiGroup>(servers);

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "server/stream_state.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace {
 
@@ -17,6 +18,9 @@ Stream::~Stream() = default;
 Stream::Stream(Stream&&) noexcept = default;
 
 WriteResult Stream::write(const std::string& path, const FileContents& contents) {
+  if (state_->closed()) {
+    throw Error(Errc::invalid_input, "stream " + state_->name() + ": its session has been closed");
+  }
   return state_->write(path, contents);
 }
 void Stream::progress() { state_->progress(); }

@@ -24,6 +24,7 @@ class Stream::State {
   }
   /// The session ends: nothing more can be written. Local.
   void close() { closed_ = true; }
+  bool closed() const { return closed_; }
   const std::string& name() const { return name_; }
   const std::string& last_complete() const { return last_complete_; }
 

@@ -2,6 +2,7 @@
 // HDF5 files as `Output` writes them: laid out by the HDF5 library in memory, the data put into its
 // extents with pwrite, straight from the packets where these lie as the file wants them.
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,10 +22,15 @@ using namespace store;
 struct FieldShape {
   DatasetShape dataset;
   std::ptrdiff_t start_bytes = 0,
-                 end_bytes = 0;             ///< of all parts, counted from the dataset's start
-  bool covered = true;                      ///< the parts fill what lies between
-  std::vector<std::vector<Box>> checksums;  ///< of each part, if rows are those of boxes
+                 end_bytes = 0;  ///< of all parts, counted from the dataset's start
+  std::ptrdiff_t items = 0;      ///< of all parts
+  bool covered = true;           ///< the parts fill what lies between
+  std::ptrdiff_t share_start = 0, share_end = 0;  ///< an equal share of the dataset, whole rows
+  std::vector<std::vector<Box>> checksums;        ///< of each part, if rows are those of boxes
 
+  bool within_share() const {
+    return items == 0 || (start_bytes >= share_start && end_bytes <= share_end);
+  }
   std::ptrdiff_t bytes() const { return end_bytes - start_bytes; }
   std::ptrdiff_t box_rows() const {
     std::ptrdiff_t rows = 0;
@@ -33,12 +39,11 @@ struct FieldShape {
   }
 };
 
-FieldShape shape_of(const Field& field) {
+FieldShape shape_of(const Field& field, int server, int num_servers) {
   FieldShape shape;
   shape.dataset = {field.name, field.type, field.num_dims(), field.extents, false};
   const auto item = item_bytes(field.type);
   const auto strides = row_major_strides(field.extents, field.num_dims());
-  std::ptrdiff_t sum = 0;
   for (const auto& part : field.parts) {
     Index last = part.box.start;
     for (std::size_t d = 0; d < static_cast<std::size_t>(part.box.num_dims); ++d) {
@@ -46,19 +51,39 @@ FieldShape shape_of(const Field& field) {
     }
     const auto start = linear(part.box.start, strides, part.box.num_dims) * item;
     const auto end = (linear(last, strides, part.box.num_dims) + 1) * item;
-    shape.start_bytes = sum == 0 ? start : std::min(shape.start_bytes, start);
-    shape.end_bytes = sum == 0 ? end : std::max(shape.end_bytes, end);
-    sum += part.box.num_items() * item;
+    shape.start_bytes = shape.items == 0 ? start : std::min(shape.start_bytes, start);
+    shape.end_bytes = shape.items == 0 ? end : std::max(shape.end_bytes, end);
+    shape.items += part.box.num_items();
     shape.checksums.push_back(checksum_boxes(part.box, item));
   }
-  shape.covered = sum == shape.bytes();
+  shape.covered = shape.items * item == shape.bytes();
+  const auto rows = split_evenly(field.extents[0], num_servers, server);
+  shape.share_start = rows.start * strides[0] * item;
+  shape.share_end = rows.end() * strides[0] * item;
   return shape;
 }
 
-/// The bytes of runs, gathered from the parts that they lie in.
+/// How a field gets into the file, the same on all servers.
+enum class Way : std::int64_t {
+  runs,    ///< of each server one run without gaps; checksums by pieces
+  boxes,   ///< box by box, with a checksum each
+  shares,  ///< the parts have holes between them: each server writes its share, zeros in the holes
+  bare     ///< holes, and servers have parts of each other's shares: boxes without checksums
+};
+
+/// What the leader must know of a field.
+struct FieldNeeds {
+  std::int64_t covered, items, within_share, run_rows, box_rows, share_rows;
+};
+constexpr std::size_t num_needs = sizeof(FieldNeeds) / sizeof(std::int64_t);
+
+/// The bytes of runs, gathered from the parts that they lie in; zeros between them.
 class Parts : public PartBytes {
  public:
-  explicit Parts(const std::vector<Field>& fields) : fields_(fields) {}
+  explicit Parts(const std::vector<Field>& fields)
+      : fields_(fields), holes_(fields.size(), false) {}
+  /// The parts of this field do not fill its runs.
+  void set_holes(std::size_t field) { holes_[field] = true; }
 
   const std::byte* of(const Run& run, std::ptrdiff_t at, std::ptrdiff_t bytes) override {
     const Field& field = fields_[run.dataset];
@@ -69,6 +94,7 @@ class Parts : public PartBytes {
       if (const auto* data = in_one_part(field, boxes[0])) return data;
     }
     chunk_.resize(static_cast<std::size_t>(bytes));
+    if (holes_[run.dataset]) std::ranges::fill(chunk_, std::byte{0});
     for (const auto& box : boxes) {
       for (const auto& part : field.parts) {
         const Box shared = intersect(box, part.box);
@@ -108,16 +134,17 @@ class Parts : public PartBytes {
   }
 
   const std::vector<Field>& fields_;
+  std::vector<bool> holes_;
   std::vector<std::byte> chunk_;
 };
 
-/// What the leader tells: these, then of each field its offset and whether its checksums are those
-/// of boxes, then of each server its first rows of the two tables.
+/// What the leader tells: these, then of each field its offset and its `Way`, then of each server
+/// its first rows of the two tables.
 enum Place : std::size_t { table, box_table, total, first };
 
 class Hdf5File : public StepFile {
  public:
-  Hdf5File(Step step, const FileSettings& settings, int server)
+  Hdf5File(Step step, const FileSettings& settings, int server, int num_servers)
       : step_(std::move(step)),
         output_(settings.output),
         server_(static_cast<std::size_t>(server)),
@@ -127,19 +154,13 @@ class Hdf5File : public StepFile {
                   fmt::format("{}: files of HDF5 are written plain; \"{} = {}\" needs a .zarr path",
                               step_.path, name, value));
     }
-    for (const auto& field : step_.fields) shapes_.push_back(shape_of(field));
+    for (const auto& field : step_.fields) {
+      shapes_.push_back(shape_of(field, server, num_servers));
+    }
     settings_ = file::resolve_alone(step_.path, output_.hints);
   }
 
-  std::vector<std::int64_t> needs() const override {
-    std::vector<std::int64_t> values;
-    for (const auto& shape : shapes_) {
-      values.insert(values.end(), {shape.covered ? 1 : 0,
-                                   num_pieces(shape.start_bytes, shape.bytes()), shape.box_rows()});
-    }
-    return values;
-  }
-
+  std::vector<std::int64_t> needs() const override;
   std::vector<std::int64_t> lay_out(
       std::span<const std::vector<std::int64_t>> needs_of_servers) override;
   void place(std::span<const std::int64_t> layout) override;
@@ -152,6 +173,9 @@ class Hdf5File : public StepFile {
   double seconds() const override { return task_.seconds(); }
 
  private:
+  std::shared_ptr<const WriterPart> make_part(std::span<const std::int64_t> ways,
+                                              std::ptrdiff_t row, std::ptrdiff_t box_row);
+
   Step step_;
   OutputOptions output_;
   std::size_t server_;
@@ -175,64 +199,112 @@ FileContents contents_of(const Step& step, std::vector<Layout>& layouts) {
   return contents;
 }
 
+std::vector<std::int64_t> Hdf5File::needs() const {
+  std::vector<FieldNeeds> all;
+  for (const auto& shape : shapes_) {
+    all.push_back({shape.covered ? 1 : 0, shape.items, shape.within_share() ? 1 : 0,
+                   num_pieces(shape.start_bytes, shape.bytes()), shape.box_rows(),
+                   num_pieces(shape.share_start, shape.share_end - shape.share_start)});
+  }
+  std::vector<std::int64_t> values(all.size() * num_needs);
+  if (!all.empty()) std::memcpy(values.data(), all.data(), values.size() * sizeof(values[0]));
+  return values;
+}
+
+FieldNeeds needs_of(const std::vector<std::int64_t>& values, std::size_t field) {
+  FieldNeeds needs{};
+  std::memcpy(&needs, values.data() + field * num_needs, sizeof(needs));
+  return needs;
+}
+
+Way way_of(const FieldShape& shape, std::size_t field,
+           std::span<const std::vector<std::int64_t>> needs_of_servers) {
+  bool covered = true, within_share = true;
+  std::int64_t items = 0;
+  for (const auto& values : needs_of_servers) {
+    const auto needs = needs_of(values, field);
+    covered = covered && needs.covered == 1;
+    within_share = within_share && needs.within_share == 1;
+    items += needs.items;
+  }
+  const Box whole{shape.dataset.num_dims, {}, shape.dataset.extents};
+  if (items < whole.num_items()) return within_share ? Way::shares : Way::bare;
+  return covered ? Way::runs : Way::boxes;
+}
+
 std::vector<std::int64_t> Hdf5File::lay_out(
     std::span<const std::vector<std::int64_t>> needs_of_servers) {
-  constexpr std::size_t per_field = 3;
-  std::vector<std::int64_t> by_box(shapes_.size(), 0);
-  for (const auto& needs : needs_of_servers) {
-    for (std::size_t f = 0; f < shapes_.size(); ++f) by_box[f] |= needs[per_field * f] == 1 ? 0 : 1;
+  std::vector<std::int64_t> ways;
+  for (std::size_t f = 0; f < shapes_.size(); ++f) {
+    ways.push_back(static_cast<std::int64_t>(way_of(shapes_[f], f, needs_of_servers)));
   }
   std::ptrdiff_t rows = 0, box_rows = 0;
   std::vector<std::int64_t> first_rows;
-  for (const auto& needs : needs_of_servers) {
+  for (const auto& values : needs_of_servers) {
     first_rows.insert(first_rows.end(), {rows, box_rows});
     for (std::size_t f = 0; f < shapes_.size(); ++f) {
-      (by_box[f] == 1 ? box_rows : rows) += needs[per_field * f + (by_box[f] == 1 ? 2 : 1)];
+      const auto needs = needs_of(values, f);
+      const auto way = static_cast<Way>(ways[f]);
+      if (way == Way::runs) rows += needs.run_rows;
+      if (way == Way::shares) rows += needs.share_rows;
+      if (way == Way::boxes) box_rows += needs.box_rows;
     }
   }
+  const bool bare = std::ranges::find(ways, static_cast<std::int64_t>(Way::bare)) != ways.end();
+  const bool checksums = output_.checksums && !bare;
   std::vector<Layout> layouts;
   const auto contents = contents_of(step_, layouts);
   const auto stripe = settings_.file_system.stripe_bytes > 0 ? settings_.file_system.stripe_bytes
                                                              : output_.stripe_bytes;
   ImageSetting setting{.alignment = stripe, .stripe_bytes = stripe, .path = step_.path};
-  if (output_.checksums) setting.table_rows = rows;
-  if (output_.checksums && box_rows > 0) setting.box_rows = box_rows;
+  if (checksums) setting.table_rows = rows;
+  if (checksums && box_rows > 0) setting.box_rows = box_rows;
   task_.name(step_.path, step_.step);
   task_.create(settings_, false);
   build_image(contents, setting, task_.image());
   const auto& image = task_.image();
   std::vector<std::int64_t> layout{image.table_offset, image.box_table_offset, image.total_bytes};
   layout.insert(layout.end(), image.data_offsets.begin(), image.data_offsets.end());
-  layout.insert(layout.end(), by_box.begin(), by_box.end());
+  layout.insert(layout.end(), ways.begin(), ways.end());
   layout.insert(layout.end(), first_rows.begin(), first_rows.end());
   return layout;
+}
+
+// What this server writes; rows of the tables follow each other.
+std::shared_ptr<const WriterPart> Hdf5File::make_part(std::span<const std::int64_t> ways,
+                                                      std::ptrdiff_t row, std::ptrdiff_t box_row) {
+  auto part = std::make_shared<WriterPart>();
+  for (std::size_t f = 0; f < shapes_.size(); ++f) {
+    const auto& shape = shapes_[f];
+    const auto way = static_cast<Way>(ways[f]);
+    part->datasets.push_back(shape.dataset);
+    if (way == Way::boxes || way == Way::bare) {
+      part->datasets.back().by_box = true;
+      for (std::size_t p = 0; p < step_.fields[f].parts.size(); ++p) {
+        part->boxes.push_back({f, step_.fields[f].parts[p].box, 0, box_row, shape.checksums[p]});
+        box_row += std::ssize(shape.checksums[p]);
+      }
+      continue;
+    }
+    if (way == Way::shares) parts_.set_holes(f);
+    const auto start = way == Way::shares ? shape.share_start : shape.start_bytes;
+    const auto end = way == Way::shares ? shape.share_end : shape.end_bytes;
+    if (start == end) continue;
+    part->runs.push_back({f, start, end - start, 0, row});
+    row += num_pieces(start, end - start);
+  }
+  return part;
 }
 
 void Hdf5File::place(std::span<const std::int64_t> layout) {
   const auto fields = shapes_.size();
   const auto offsets = layout.subspan(first, fields);
-  const auto by_box = layout.subspan(first + fields, fields);
+  const auto ways = layout.subspan(first + fields, fields);
   const auto first_rows = layout.subspan(first + 2 * fields + 2 * server_, 2);
-  auto part = std::make_shared<WriterPart>();
-  std::ptrdiff_t row = first_rows[0], box_row = first_rows[1];
-  for (std::size_t f = 0; f < fields; ++f) {
-    const auto& shape = shapes_[f];
-    part->datasets.push_back(shape.dataset);
-    part->datasets.back().by_box = by_box[f] == 1;
-    if (by_box[f] == 1) {
-      for (std::size_t p = 0; p < step_.fields[f].parts.size(); ++p) {
-        part->boxes.push_back({f, step_.fields[f].parts[p].box, 0, box_row, shape.checksums[p]});
-        box_row += static_cast<std::ptrdiff_t>(shape.checksums[p].size());
-      }
-    } else if (shape.bytes() > 0) {
-      part->runs.push_back({f, shape.start_bytes, shape.bytes(), 0, row});
-      row += num_pieces(shape.start_bytes, shape.bytes());
-    }
-  }
   const std::vector<std::ptrdiff_t> data_offsets(offsets.begin(), offsets.end());
   if (server_ != 0) task_.name(step_.path, step_.step);
   task_.set({.bytes = &parts_,
-             .part = std::move(part),
+             .part = make_part(ways, first_rows[0], first_rows[1]),
              .data_offsets = data_offsets,
              .table_offset = layout[table],
              .box_table_offset = layout[box_table],
@@ -245,8 +317,9 @@ void Hdf5File::place(std::span<const std::int64_t> layout) {
 
 }  // namespace
 
-std::unique_ptr<StepFile> make_hdf5(Step step, const FileSettings& settings, int server, int) {
-  return std::make_unique<Hdf5File>(std::move(step), settings, server);
+std::unique_ptr<StepFile> make_hdf5(Step step, const FileSettings& settings, int server,
+                                    int num_servers) {
+  return std::make_unique<Hdf5File>(std::move(step), settings, server, num_servers);
 }
 
 }  // namespace tailrace::server

@@ -1,0 +1,340 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What streams write comes back, whoever serves them and by whatever transport.
+#include "tailrace/session.hpp"
+
+#include <deque>
+
+#include "server/transport.hpp"
+#include "store/output_case.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace {
+namespace {
+
+using namespace store_test;
+
+struct Way {
+  std::string servers, transport;
+};
+
+class SessionTest : public FolderTest {
+ protected:
+  /// All ways that this number of ranks allows.
+  std::vector<Way> ways() const {
+    std::vector<Way> found{{"none", "auto"}, {"thread", "auto"}, {"process", "auto"}};
+    for (int servers = 1; servers <= 2 && servers < comm.num_ranks(); ++servers) {
+      for (const auto& transport : server::transport_table()) {
+        found.push_back({std::to_string(servers), transport.name});
+      }
+    }
+    return found;
+  }
+
+  /// Runs `compute(session)` on the ranks that compute; false if this way cannot be had here.
+  template <class Compute>
+  bool run(const Way& way, SessionOptions options, Compute&& compute) {
+    options.servers = way.servers;
+    options.transport = way.transport;
+    try {
+      Session session(comm.raw(), options);
+      if (session.computes()) {
+        compute(session);
+        session.close();
+      } else {
+        session.serve();
+      }
+    } catch (const Error& error) {
+      if (error.code() == Errc::invalid_input &&
+          std::string(error.what()).find("cannot be used here") != std::string::npos) {
+        return false;
+      }
+      throw;
+    }
+    MPI_Barrier(comm.raw());
+    return true;
+  }
+
+  static SessionOptions small() {
+    SessionOptions options;
+    options.memory_bytes = 64 << 20;
+    return options;
+  }
+};
+
+TEST_F(SessionTest, EveryWayWritesWhatWasGiven) {
+  for (const auto& way : ways()) {
+    SCOPED_TRACE(way.servers + " " + way.transport);
+    const bool ran = run(way, small(), [&](Session& session) {
+      OutputCase test(session.compute(), {9, 8, 31}, 2);
+      Stream fields = session.open("fields");
+      Stream more = session.open("more", {.priority = 1});
+      for (int step = 0; step < 5; ++step) {
+        test.fill(step);
+        fields.write(path("a" + std::to_string(step) + ".h5"), test.contents);
+        more.write(path("b" + std::to_string(step) + ".h5"), test.contents);
+        test.fill(99);
+        fields.progress();
+      }
+      fields.finish();
+      EXPECT_EQ(fields.statistics().complete, 5);
+      EXPECT_EQ(fields.last_complete(), path("a4.h5"));
+    });
+    if (!ran) continue;
+    for (int step = 0; step < 5; ++step) {
+      for (const char* name : {"a", "b"}) {
+        const auto file = path(name + std::to_string(step) + ".h5");
+        EXPECT_EQ(OutputCase::wrong_items(comm, file, step), 0) << file;
+      }
+    }
+    MPI_Barrier(comm.raw());
+  }
+}
+
+/// A one-dimensional array, of which each rank has what `boxes` says, and one with holes.
+struct IrregularCase {
+  IrregularCase(int num_ranks, int my_rank, int step) : rank(my_rank) {
+    // Sizes that change from step to step; one rank has nothing.
+    std::vector<std::vector<Box>> ragged(static_cast<std::size_t>(num_ranks));
+    std::ptrdiff_t total = 0;
+    for (int r = 0; r < num_ranks; ++r) {
+      const std::ptrdiff_t count = (r + step) % 3 == 0 ? 0 : 1000 * (r + 1) + 7 * step;
+      if (count > 0) ragged[static_cast<std::size_t>(r)].push_back({1, {total}, {count}});
+      total += count;
+    }
+    if (total == 0) {
+      ragged[0].push_back({1, {0}, {5}});
+      total = 5;
+    }
+    const std::vector<std::ptrdiff_t> length{total};
+    layouts.push_back(from_boxes(length, ragged));
+    // Upper-triangular blocks of a square, dealt out to the ranks in turn.
+    constexpr std::ptrdiff_t blocks = 5, edge = 13;
+    std::vector<std::vector<Box>> triangle(static_cast<std::size_t>(num_ranks));
+    int next = 0;
+    for (std::ptrdiff_t i = 0; i < blocks; ++i) {
+      for (std::ptrdiff_t j = i; j < blocks; ++j) {
+        triangle[static_cast<std::size_t>(next++ % num_ranks)].push_back(
+            {2, {i * edge, j * edge}, {edge, edge}});
+      }
+    }
+    const std::vector<std::ptrdiff_t> square{blocks * edge, blocks * edge};
+    layouts.push_back(from_boxes(square, triangle));
+    // Many short runs, interleaved.
+    std::vector<std::vector<Box>> runs(static_cast<std::size_t>(num_ranks));
+    for (std::ptrdiff_t run = 0; run < 200; ++run) {
+      runs[static_cast<std::size_t>(run % num_ranks)].push_back({1, {17 * run}, {17}});
+    }
+    const std::vector<std::ptrdiff_t> line{200 * 17};
+    layouts.push_back(from_boxes(line, runs));
+    for (const auto& layout : layouts) {
+      memories.push_back(Memory::dense(layout.boxes(rank)));
+      values.push_back(filled<double>(layout, memories.back(), rank, step));
+      integers.emplace_back(values.back().begin(), values.back().end());
+    }
+    contents.step = step;
+    const std::vector<std::vector<std::string>> dims{{"particle"}, {"r1", "r2"}, {"point"}};
+    for (std::size_t v = 0; v < layouts.size(); ++v) {
+      contents.variables.push_back({"v" + std::to_string(v),
+                                    ItemType::float64,
+                                    dims[v],
+                                    &layouts[v],
+                                    memories[v],
+                                    values[v].data(),
+                                    {}});
+      contents.variables.push_back({"i" + std::to_string(v),
+                                    ItemType::int32,
+                                    dims[v],
+                                    &layouts[v],
+                                    memories[v],
+                                    integers[v].data(),
+                                    {}});
+    }
+  }
+  std::ptrdiff_t wrong_items(const Comm& comm, const std::string& file, int step) const {
+    const Input input(comm, file);
+    std::ptrdiff_t wrong = 0;
+    for (std::size_t v = 0; v < layouts.size(); ++v) {
+      for (const char* kind : {"v", "i"}) {
+        std::vector<double> data(values[v].size());
+        input.read(kind + std::to_string(v), ItemType::float64, layouts[v], memories[v],
+                   data.data());
+        wrong += num_wrong(data, layouts[v], memories[v], rank, step);
+      }
+    }
+    return wrong;
+  }
+  int rank;
+  std::deque<Layout> layouts;
+  std::vector<Memory> memories;
+  std::vector<std::vector<double>> values;
+  std::vector<std::vector<std::int32_t>> integers;
+  FileContents contents;
+};
+
+TEST_F(SessionTest, IrregularShapesThatChangeFromStepToStep) {
+  constexpr int steps = 6;
+  for (const auto& way : ways()) {
+    SCOPED_TRACE(way.servers + " " + way.transport);
+    const bool ran = run(way, small(), [&](Session& session) {
+      Stream stream = session.open("irregular");
+      const auto& compute = session.compute();
+      for (int step = 0; step < steps; ++step) {
+        const IrregularCase test(compute.num_ranks(), compute.rank(), step);
+        stream.write(path("s" + std::to_string(step) + ".h5"), test.contents);
+      }
+      stream.finish();
+      for (int step = 0; step < steps; ++step) {
+        const IrregularCase test(compute.num_ranks(), compute.rank(), step);
+        EXPECT_EQ(test.wrong_items(compute, path("s" + std::to_string(step) + ".h5"), step), 0);
+      }
+    });
+    if (!ran) continue;
+  }
+}
+
+TEST_F(SessionTest, StepsWaitForRoomAndAllArrive) {
+  for (const auto& way : ways()) {
+    SCOPED_TRACE(way.servers + " " + way.transport);
+    SessionOptions options;
+    options.memory_bytes = 6 << 20;
+    constexpr int steps = 12;
+    const bool ran = run(way, options, [&](Session& session) {
+      OutputCase test(session.compute(), {16, 64, 64}, 0);
+      Stream stream = session.open("fields");
+      for (int step = 0; step < steps; ++step) {
+        test.fill(step);
+        stream.write(path("a" + std::to_string(step) + ".h5"), test.contents);
+      }
+      stream.finish();
+      EXPECT_EQ(stream.statistics().complete, steps);
+    });
+    if (!ran) continue;
+    for (int step = 0; step < steps; ++step) {
+      const auto file = path("a" + std::to_string(step) + ".h5");
+      EXPECT_EQ(OutputCase::wrong_items(comm, file, step), 0) << file;
+    }
+    MPI_Barrier(comm.raw());
+  }
+}
+
+TEST_F(SessionTest, PoliciesForAFullMemory) {
+  for (const auto& way : ways()) {
+    if (way.servers == "none") continue;
+    for (const auto policy : {WhenFull::drop, WhenFull::thin, WhenFull::lower, WhenFull::spill}) {
+      SCOPED_TRACE(way.servers + " " + way.transport + " policy " +
+                   std::to_string(static_cast<int>(policy)));
+      SessionOptions options;
+      options.memory_bytes = 6 << 20;
+      constexpr int steps = 8;
+      std::vector<int> taken(steps, 0);
+      const bool ran = run(way, options, [&](Session& session) {
+        OutputCase test(session.compute(), {16, 64, 64}, 0);
+        Stream stream = session.open("fields", {.when_full = policy});
+        for (int step = 0; step < steps; ++step) {
+          test.fill(step);
+          const auto result = stream.write(path("p" + std::to_string(step) + ".h5"), test.contents);
+          taken[static_cast<std::size_t>(step)] = result == WriteResult::dropped ? 0 : 1;
+        }
+        stream.finish();
+        const auto counts = stream.statistics();
+        EXPECT_EQ(counts.steps, steps);
+        EXPECT_EQ(counts.complete + counts.dropped + counts.thinned, steps);
+        if (policy == WhenFull::spill || policy == WhenFull::lower) {
+          EXPECT_EQ(counts.complete, steps);
+        }
+      });
+      if (!ran) continue;
+      MPI_Allreduce(MPI_IN_PLACE, taken.data(), steps, MPI_INT, MPI_MAX, comm.raw());
+      for (int step = 0; step < steps; ++step) {
+        const auto file = path("p" + std::to_string(step) + ".h5");
+        EXPECT_EQ(fs::exists(file), taken[static_cast<std::size_t>(step)] == 1) << file;
+        if (fs::exists(file)) {
+          EXPECT_EQ(OutputCase::wrong_items(comm, file, step), 0) << file;
+        }
+      }
+      MPI_Barrier(comm.raw());
+      if (comm.rank() == 0) fs::remove_all(folder), fs::create_directories(folder);
+      MPI_Barrier(comm.raw());
+    }
+  }
+}
+
+TEST_F(SessionTest, AFailedFileReachesEveryRankAtItsNextCall) {
+  for (const auto& way : ways()) {
+    SCOPED_TRACE(way.servers + " " + way.transport);
+    run(way, small(), [&](Session& session) {
+      OutputCase test(session.compute(), {4, 8, 8}, 1);
+      Stream stream = session.open("fields");
+      const auto wrong = path("no/such/folder/a.h5");
+      int failures = 0;
+      const auto expect_failure = [&](auto&& call) {
+        try {
+          call();
+        } catch (const Error& error) {
+          ++failures;
+          EXPECT_EQ(error.code(), Errc::io);
+          EXPECT_EQ(error.sys_errno(), ENOENT);
+          const std::string text = error.what();
+          EXPECT_NE(text.find(wrong), std::string::npos) << text;
+          EXPECT_NE(text.find("step 7"), std::string::npos) << text;
+        }
+      };
+      expect_failure([&] { stream.write(wrong, test.contents); });
+      expect_failure([&] { stream.finish(); });
+      EXPECT_EQ(failures, 1);
+      stream.write(path("good.h5"), test.contents);
+      stream.finish();
+      EXPECT_EQ(stream.statistics().failed, 1);
+      EXPECT_EQ(stream.last_complete(), path("good.h5"));
+
+      Stream other = session.open("proceeds", {.on_failure = OnFailure::proceed});
+      other.write(wrong, test.contents);
+      other.write(path("second.h5"), test.contents);
+      other.finish();
+      EXPECT_EQ(other.statistics().failed, 1);
+
+      Stream third = session.open("elsewhere", {.fallback_path = folder.string()});
+      third.write(wrong, test.contents);
+      third.finish();
+      EXPECT_EQ(OutputCase::wrong_items(session.compute(), path("a.h5"), 0), 0);
+    });
+    MPI_Barrier(comm.raw());
+  }
+}
+
+TEST_F(SessionTest, WrongArgumentsAreRefusedOnAllRanks) {
+  EXPECT_THROW(Session(comm.raw(), {.servers = "many"}), Error);
+  EXPECT_THROW(Session(comm.raw(), {.servers = std::to_string(comm.num_ranks())}), Error);
+  if (comm.num_ranks() > 1) {
+    EXPECT_THROW(Session(comm.raw(), {.servers = "1", .transport = "pigeon"}), Error);
+  }
+  for (const auto& way : ways()) {
+    SCOPED_TRACE(way.servers + " " + way.transport);
+    SessionOptions options;
+    options.memory_bytes = 1 << 20;
+    run(way, options, [&](Session& session) {
+      const auto& compute = session.compute();
+      Stream stream = session.open("fields");
+      EXPECT_THROW(session.open("fields"), Error);
+      OutputCase test(compute, {4, 8, 8}, 1);
+      auto contents = test.contents;
+      if (compute.rank() == compute.num_ranks() - 1) contents.variables[0].dims.pop_back();
+      EXPECT_THROW(stream.write(path("a.h5"), contents), Error);
+      if (session.num_servers() > 0) {
+        OutputCase large(compute, {64, 128, 128}, 1);
+        try {
+          stream.write(path("a.h5"), large.contents);
+          ADD_FAILURE() << "a step larger than the memory was taken";
+        } catch (const Error& error) {
+          EXPECT_NE(std::string(error.what()).find("memory_bytes"), std::string::npos);
+        }
+      }
+      stream.write(path("a.h5"), test.contents);
+      session.close();
+      EXPECT_THROW(stream.write(path("b.h5"), test.contents), Error);
+    });
+  }
+}
+
+}  // namespace
+}  // namespace tailrace
