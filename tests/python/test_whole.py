@@ -66,3 +66,4 @@ def test_list_shows_every_table() -> None:
     tables = json.loads(done.stdout)["tables"]
     names = {entry["name"] for table in tables for entry in table["entries"]}
     assert {"alltoallv", "node_direct", "fftw", "hidden", "taylor_green"} <= names
+    assert {"credit", "zarr", "spectrum"} <= names  # of the I/O servers

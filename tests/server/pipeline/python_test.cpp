@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <numeric>
-#include <thread>
 
 #include "pipeline_fixture.hpp"
 #include "server/pipeline/python_worker.hpp"
@@ -61,10 +63,38 @@ TEST_F(PythonTest, ScalarsOfAllServersAreOneLineAndTheProcessStays) {
 }
 
 TEST_F(PythonTest, EveryTypeArrivesWithItsPlace) {
+  auto pipeline = product("types", "combine=min");
   for (const auto type : real_types) {
-    auto pipeline = product("types", "combine=min");
     EXPECT_TRUE(run(pipeline, one_field(0, type, value)).empty());
   }
+}
+
+TEST_F(PythonTest, TablesAreWhatPythonReads) {
+  Pipeline pipeline(Products{{.name = "s", .stages = {"mean", "minmax"}}});
+  for (std::int64_t number = 0; number < 3; ++number) {
+    auto step = one_field(number, ItemType::float64, [&](const Index& at) {
+      return number == 2 ? std::nan("") : value(at) / 3;
+    });
+    step.fields[0].name = "a,\"b\"";
+    run(pipeline, step);
+  }
+  barrier();
+  const auto all = all_values(ItemType::float64, uneven_boxes({5, 9, 6}, group_.size()),
+                              [](const Index& at) { return value(at) / 3; });
+  const double most = *std::max_element(all.begin(), all.end());
+  std::ofstream(folder_ / ("read" + std::to_string(rank()) + ".py"))
+      << "import csv, math, sys\n"
+      << "rows = list(csv.DictReader(open(sys.argv[1], newline='')))\n"
+      << "assert [row['step'] for row in rows] == ['0', '10', '20'], rows\n"
+      << "assert [float(row['time']) for row in rows] == [0, 0.5, 1], rows\n"
+      << "assert float(rows[1]['a,\"b\"_max']) == float.fromhex(sys.argv[2]), rows\n"
+      << "assert math.isnan(float(rows[2]['a,\"b\"_mean'])), rows\n";
+  std::array<char, 64> exact{};
+  std::snprintf(exact.data(), exact.size(), "%a", most);
+  const auto command = "${TAILRACE_PYTHON:-python3} " +
+                       (folder_ / ("read" + std::to_string(rank()) + ".py")) + " " +
+                       (folder_ / "s.csv") + " " + exact.data();
+  EXPECT_EQ(std::system(command.c_str()), 0);
 }
 
 TEST_F(PythonTest, ErrorsComeBackWithTheTraceback) {
