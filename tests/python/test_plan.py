@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from tailrace.benchmarks.drivers import find_driver
 from tailrace.cli import app
 from tailrace.errors import TailraceError
 from tailrace.planning import comparison, measured, model
@@ -187,6 +188,15 @@ def test_bandwidths_come_from_a_file_of_bench_io(tmp_path: Path) -> None:
     assert measured.read_file(io_file(tmp_path)) == pytest.approx((0.8e9, 1e9))
     with pytest.raises(TailraceError, match="no figure of one writer"):
         measured.bandwidths([{**ROWS[1], "median_s": 1.0}], "--from x")
+
+
+@pytest.mark.skipif(find_driver("io_ours") is None, reason="the drivers are not built")
+def test_bandwidths_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(measured, "TOTAL_BYTES", 1_000_000)
+    monkeypatch.setattr(measured, "RANKS", [1, 2])
+    one, all_of_them = measured.measure_folder(tmp_path)
+    assert 0 < one <= all_of_them
+    assert not list(tmp_path.iterdir())
 
 
 def run(*words: str) -> tuple[int, str]:
