@@ -51,16 +51,18 @@ FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStoke
                                const std::string& folder, Session* session, Trace* trace)
     : comm_(&comm), folder_(folder), name_(values.about.name), every_(values.output.every) {
   if (values.output.mode == "none") return;
+  const auto stream = field_options(values, folder, trace);
   run_agreed(comm.raw(), [&] {
-    std::error_code failed;
-    if (comm.rank() == 0) std::filesystem::create_directories(folder_ + "/fields", failed);
-    if (failed) {
-      throw Error(Errc::io,
-                  fmt::format("cannot make folder {}/fields: {}", folder_, failed.message()),
+    if (comm.rank() != 0) return;
+    for (const auto& made : output_folders(folder, stream.products)) {
+      std::error_code failed;
+      std::filesystem::create_directories(made, failed);
+      if (!failed) continue;
+      throw Error(Errc::io, fmt::format("cannot make folder {}: {}", made, failed.message()),
                   failed.value());
     }
   });
-  writer_.emplace(comm, session, "fields", field_options(values, folder, trace));
+  writer_.emplace(comm, session, "fields", stream);
   layout_ = std::make_unique<Layout>(flow.transform().physical_layout());
   const auto& options = flow.options();
   extents_ = options.extents;

@@ -57,6 +57,21 @@ StreamOptions field_options(const Case& values, const std::string& folder, Trace
   return options;
 }
 
+std::set<std::string> output_folders(const std::string& folder,
+                                     const std::vector<Product>& products) {
+  const std::string fields = folder + "/fields";
+  std::set<std::string> folders{fields};
+  for (const auto& product : products) {
+    std::string path = product.path;
+    if (path.starts_with("{path}")) path.replace(0, 6, fields + "/x");
+    for (auto at = path.find("{name}"); at != std::string::npos; at = path.find("{name}")) {
+      path.replace(at, 6, product.name);
+    }
+    folders.insert(path.substr(0, path.rfind('/')));
+  }
+  return folders;
+}
+
 StreamOptions checkpoint_options(const Case& values) {
   StreamOptions options;
   options.retry_s = values.output.retry_s;

@@ -14,10 +14,10 @@ import pytest
 from turbulence_program import (
     CASES,
     ENVIRONMENT,
-    PROGRAM,
     TINY,
     command,
     needs_program,
+    program_processes,
     statistics,
     succeed,
 )
@@ -83,19 +83,6 @@ def test_restart_on_a_finer_grid_keeps_the_energy(tmp_path: Path) -> None:
     assert fine[0]["energy"] == pytest.approx(first[-1]["energy"], rel=1e-14)
     assert fine[0]["enstrophy"] == pytest.approx(first[-1]["enstrophy"], rel=1e-13)
     assert fine[-1]["time"] == pytest.approx(0.3)
-
-
-def program_processes(run: Path) -> list[int]:
-    """Process numbers of the ranks that compute `run`."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        try:
-            words = (folder / "cmdline").read_bytes().split(b"\0")
-        except OSError:  # not a process, or gone
-            continue
-        if words[0] == str(PROGRAM).encode() and str(run).encode() in words:
-            found.append(int(folder.name))
-    return found
 
 
 @pytest.mark.parametrize("who", ["one rank", "all ranks"])

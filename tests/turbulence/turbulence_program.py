@@ -78,6 +78,19 @@ def refused(done: subprocess.CompletedProcess[str]) -> str:
     return lines[0]
 
 
+def program_processes(run: Path) -> list[int]:
+    """Process numbers of the ranks that compute `run`."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:  # not a process, or gone
+            continue
+        if words[0] == str(PROGRAM).encode() and str(run).encode() in words:
+            found.append(int(folder.name))
+    return found
+
+
 TINY = (
     "grid.n=16",
     "time.step=0.02",
