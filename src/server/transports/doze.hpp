@@ -10,10 +10,10 @@ namespace tailrace::server {
 
 /// How a side sleeps that can learn of news only by asking: in naps, short when something happened
 /// lately, longer the longer nothing has. A server that is busy reacts within a millisecond; one
-/// that has been idle for a second asks a hundred times a second, at 0.1 to 0.2 % of a core.
+/// that has been idle for a second asks forty times a second, at about 0.1 % of a core.
 class Doze {
  public:
-  explicit Doze(double longest_nap_s = 10e-3);
+  explicit Doze(double longest_nap_s = 25e-3);
   /// Something happened: naps are short again. The sleeping thread only.
   void stir();
   /// Sleeps for one nap, at most until `until_s`; true if it was ended by `wake`.
