@@ -162,15 +162,6 @@ def _with_servers(
     waiting = max(memory, size) if behind else size
     safe_s = hand_over_s + waiting / drain
     rate = size / period_s
-    notes = []
-    if behind:
-        notes.append(
-            "the file system cannot keep up"
-            if drain < number * min(machine.writer, receive)
-            else "more servers would help"
-        )
-    if memory < size:
-        notes.append("an output does not fit the staging memory")
     return Outcome(
         kind=kind,
         servers=number,
@@ -186,8 +177,18 @@ def _with_servers(
         outage_s=max(0.0, memory - size) / rate,
         nodes=nodes + extra,
         node_hours=(nodes + extra) * (job.outputs() * period_s + safe_s) / 3600,
-        note="; ".join(notes),
+        note=_note(behind, at_limit=drain == machine.open_bandwidth(), fits=memory >= size),
     )
+
+
+def _note(behind: bool, at_limit: bool, fits: bool) -> str:
+    """Return what is the matter, in words."""
+    notes = []
+    if behind:
+        notes.append("the file system cannot keep up" if at_limit else "more servers would help")
+    if not fits:
+        notes.append("an output does not fit the staging memory")
+    return "; ".join(notes)
 
 
 def servers_to_hide(job: Job, machine: Machine, placement: str = "own_nodes") -> int | None:
