@@ -11,6 +11,7 @@
 #include "core/nearest_word.hpp"
 #include "guarded_group.hpp"
 #include "product_table.hpp"
+#include "server/step_file.hpp"
 #include "table_file.hpp"
 
 namespace tailrace::server {
@@ -19,8 +20,12 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
 
+/// `path` without the suffix of a format; other dots ("t_0.25") belong to the name.
 std::string without_suffix(const std::string& path) {
-  return std::filesystem::path(path).replace_extension().string();
+  const auto suffix = std::filesystem::path(path).extension();
+  bool known = suffix == ".hdf5";
+  for (const auto& format : format_table()) known = known || suffix == format.suffix;
+  return known ? std::filesystem::path(path).replace_extension().string() : path;
 }
 
 /// `pattern` with "{path}", "{name}" and "{step}" filled in; other braces are refused.

@@ -16,6 +16,7 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,7 @@ namespace tailrace::server {
 namespace {
 
 constexpr int child_socket = 3;
+constexpr double start_limit_s = 60;  // modules of a busy file system load slowly
 
 /// The environment without what would make the child believe that it is a rank of the job.
 std::vector<char*> child_environment() {
@@ -60,7 +62,7 @@ class SpawnActions {
 
 PythonWorker::PythonWorker(const Settings& settings) : settings_(settings) {
   start();
-  const auto reply = receive();
+  const auto reply = receive(std::max(settings_.limit_s, start_limit_s));
   if (reply != "ok") {
     throw Error(Errc::invalid_input, reply.substr(std::min<std::size_t>(6, reply.size())));
   }
@@ -70,6 +72,9 @@ void PythonWorker::start() {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) store::fail_errno(errno);
   socket_ = ends[0];
+  timeval limit{};
+  limit.tv_sec = static_cast<time_t>(settings_.limit_s) + 1;
+  ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
   SpawnActions actions;
   posix_spawn_file_actions_adddup2(actions.get(), ends[1], child_socket);
 #if __GLIBC_PREREQ(2, 34)
@@ -103,7 +108,7 @@ PythonWorker::~PythonWorker() {
 
 std::string PythonWorker::call(const std::string& request, int memory) {
   send(request, memory);
-  const auto reply = receive();
+  const auto reply = receive(settings_.limit_s);
   if (reply.starts_with("ok")) return reply.substr(std::min<std::size_t>(3, reply.size()));
   throw Error(Errc::invalid_input, reply.substr(std::min<std::size_t>(6, reply.size())));
 }
@@ -131,35 +136,33 @@ void PythonWorker::send(const std::string& text, int memory) {
   }
 }
 
-std::string PythonWorker::receive() {
-  const double until_s = now_s() + settings_.limit_s;
+std::string PythonWorker::receive(double limit_s) {
+  const double until_s = now_s() + limit_s;
   std::int64_t length = 0;
-  read(reinterpret_cast<char*>(&length), sizeof length, until_s);
+  bool whole = read(reinterpret_cast<char*>(&length), sizeof length, until_s);
   if (length < 0 || length > (std::int64_t{1} << 30)) fail_dead();
   std::string text(static_cast<std::size_t>(length), '\0');
-  read(text.data(), text.size(), until_s);
-  return text;
+  whole = whole && read(text.data(), text.size(), until_s);
+  if (whole) return text;
+  ::kill(pid_, SIGKILL);
+  throw Error(Errc::io, fmt::format("took longer than {} s (limit_s) and was ended", limit_s));
 }
 
-void PythonWorker::read(char* data, std::size_t bytes, double until_s) {
+bool PythonWorker::read(char* data, std::size_t bytes, double until_s) {
   while (bytes > 0) {
     const double left_s = until_s - now_s();
+    if (left_s <= 0) return false;
     pollfd event{socket_, POLLIN, 0};
-    const int ready =
-        left_s > 0 ? ::poll(&event, 1, static_cast<int>(std::min(left_s * 1e3 + 1, 1e6))) : 0;
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0 && now_s() < until_s) continue;
-    if (ready == 0) {
-      ::kill(pid_, SIGKILL);
-      throw Error(Errc::io,
-                  fmt::format("took longer than limit_s={} and was ended", settings_.limit_s));
-    }
+    const int ready = ::poll(&event, 1, static_cast<int>(std::min(left_s * 1e3 + 1, 1e6)));
+    if (ready < 0 && errno != EINTR) store::fail_errno(errno);
+    if (ready <= 0) continue;
     const auto count = ::recv(socket_, data, bytes, 0);
     if (count < 0 && errno == EINTR) continue;
     if (count <= 0) fail_dead();
     data += count;
     bytes -= static_cast<std::size_t>(count);
   }
+  return true;
 }
 
 std::string PythonWorker::how_it_ended() {

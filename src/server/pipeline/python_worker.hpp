@@ -15,7 +15,7 @@ class PythonWorker {
     std::string python;
     std::string file;
     std::string function;
-    double limit_s = 60;  ///< of the start, and of each call
+    double limit_s = 60;  ///< of a call; the start has at least 60 s
   };
 
   /// Starts it and waits until it has the function. Throws `Errc::invalid_input` with the last
@@ -35,8 +35,9 @@ class PythonWorker {
  private:
   void start();
   void send(const std::string& text, int memory);
-  std::string receive();
-  void read(char* data, std::size_t bytes, double until_s);
+  std::string receive(double limit_s);
+  /// False if it takes too long.
+  bool read(char* data, std::size_t bytes, double until_s);
   /// "ended with status 1", once it is gone.
   std::string how_it_ended();
   [[noreturn]] void fail_dead();

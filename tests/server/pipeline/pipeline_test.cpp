@@ -116,6 +116,19 @@ TEST_F(ProductsTest, VariablesPathsAndEvery) {
                 folder_ / "fields_0.000000.all.h5", folder_ / "fields_3.000030.all.h5"}));
 }
 
+TEST_F(ProductsTest, OnlySuffixesOfFormatsAreTakenOff) {
+  Pipeline pipeline(Products{{.name = "v"}});
+  const std::vector<std::pair<std::string, std::string>> paths{
+      {"a/t_0.25", "a/t_0.25_v.h5"}, {"a.b/t_0.25.h5", "a.b/t_0.25_v.h5"}, {"t.zarr", "t_v.h5"}};
+  for (const auto& [given, expected] : paths) {
+    auto step = one_field(0, ItemType::float32, ones_);
+    step.path = given;
+    const auto results = run(pipeline, step);
+    ASSERT_EQ(results.size(), 1U);
+    EXPECT_EQ(results[0].step.path, expected);
+  }
+}
+
 TEST_F(ProductsTest, AnUnknownVariableFailsAloneAndIsNamed) {
   Pipeline pipeline(
       Products{{.name = "w", .variables = {"uu"}}, {.name = "good", .variables = {"u"}}});

@@ -123,7 +123,7 @@ TEST_F(PythonTest, ADeadProcessIsAFailureAndTheNextStepHasAnother) {
 TEST_F(PythonTest, ATooLongCallIsEnded) {
   auto pipeline = product("sleep", "limit_s=3");
   expect_holds(failure_of(pipeline, one_field(1, ItemType::float64, value)),
-               {"sleep of", "longer than limit_s=3"});
+               {"sleep of", "longer than 3 s (limit_s)"});
   EXPECT_EQ(run(pipeline, one_field(2, ItemType::float64, value)).size(), 1U);
 }
 
