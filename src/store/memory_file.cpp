@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -31,6 +32,10 @@ void take_range(int fd, FileRange range, FileImage& image) {
   }
   image.extents.push_back({range.start, static_cast<std::ptrdiff_t>(place), count});
 }
+
+constexpr const char* folders[] = {"/dev/shm", "/tmp", "."};
+
+std::string prefix_of(int pid) { return fmt::format("tailrace_metadata_{}_", pid); }
 
 /// XXH3 of bytes that come piece by piece.
 class Hash {
@@ -59,8 +64,8 @@ class Hash {
 }  // namespace
 
 MemoryFile::MemoryFile() {
-  for (const char* folder : {"/dev/shm", "/tmp", "."}) {
-    path_ = fmt::format("{}/tailrace_metadata_XXXXXX", folder);
+  for (const char* folder : folders) {
+    path_ = fmt::format("{}/{}XXXXXX", folder, prefix_of(getpid()));
     fd_ = mkostemp(path_.data(), O_CLOEXEC);
     if (fd_ >= 0) return;
   }
@@ -75,6 +80,17 @@ MemoryFile::~MemoryFile() {
 void MemoryFile::remove() {
   if (!path_.empty()) unlink(path_.c_str());
   path_.clear();
+}
+
+void remove_memory_files_of(int pid) noexcept {
+  const auto prefix = prefix_of(pid);
+  for (const char* folder : folders) {
+    std::error_code none;
+    for (std::filesystem::directory_iterator entry(folder, none), end; !none && entry != end;
+         entry.increment(none)) {
+      if (entry->path().filename().native().starts_with(prefix)) unlink(entry->path().c_str());
+    }
+  }
 }
 
 void take_metadata(int fd, std::span<const FileRange> data, FileImage& image) {

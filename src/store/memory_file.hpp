@@ -27,6 +27,9 @@ class MemoryFile {
   int fd_ = -1;
 };
 
+/// Removes what a process that was killed while it made such a file has left. Local.
+void remove_memory_files_of(int pid) noexcept;
+
 struct FileRange {
   std::ptrdiff_t start;
   std::ptrdiff_t end;

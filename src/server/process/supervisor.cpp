@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "server/process/serve.hpp"
+#include "store/memory_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -123,7 +124,9 @@ bool Supervisor::dies_too_often() {
 
 int Supervisor::run() {
   for (;;) {
-    const int status = wait_for(start_worker());
+    const int worker = start_worker();
+    const int status = wait_for(worker);
+    store::remove_memory_files_of(worker);
     const bool served = WIFEXITED(status) && (WEXITSTATUS(status) == serve_kept_all ||
                                               WEXITSTATUS(status) == serve_lost_some);
     if (served) return WEXITSTATUS(status);
@@ -155,7 +158,8 @@ void Supervisor::give_up(std::string text) {
 }  // namespace
 
 int supervise(const ProcessArguments& arguments) {
-  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE}) std::signal(number, SIG_IGN);
+  // With SIGXFSZ ignored a file that is too long is an error like any other.
+  for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
   prctl(PR_SET_NAME, "tailrace-superv");
   Supervisor supervisor(arguments);
   try {

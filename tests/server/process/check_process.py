@@ -18,185 +18,18 @@ term        the launcher gets SIGTERM: the job ends, and so do the servers
 Usage: check_process.py FOLDER ROUNDS SCENARIOS COMMAND... (COMMAND runs served_program)
 """
 
-import contextlib
 import os
 import pathlib
 import random
 import shutil
 import signal
-import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable
 
+from served_job import Job, kill
+
 STEPS = 60
-PAUSE_S = 0.02
-END_LIMIT_S = 30.0  # for a job that was hurt; the program's watchdog_s is 20
-
-
-def words_of(pid: int) -> list[str]:
-    try:
-        raw = pathlib.Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return []
-    return [word.decode(errors="replace") for word in raw.split(b"\0")]
-
-
-def status_of(pid: int) -> tuple[int, str]:
-    """Return parent and state of a process; (0, "Z") if there is none."""
-    try:
-        fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-    except OSError:
-        return 0, "Z"
-    return int(fields[1]), fields[0]
-
-
-def processes() -> list[int]:
-    return [int(entry.name) for entry in pathlib.Path("/proc").iterdir() if entry.name.isdigit()]
-
-
-def kill(pids: list[int]) -> None:
-    for pid in pids:
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
-
-
-def wait_until(true: Callable[[], bool], limit_s: float) -> bool:
-    end = time.monotonic() + limit_s
-    while not true():
-        if time.monotonic() > end:
-            return False
-        time.sleep(0.01)
-    return True
-
-
-class Job:
-    """A job that writes files, and what it has said."""
-
-    def __init__(self, command: list[str], folder: pathlib.Path) -> None:
-        # What a killed MPI job leaves behind goes to the folder, too.
-        scratch = folder / "scratch"
-        shutil.rmtree(folder, ignore_errors=True)
-        scratch.mkdir(parents=True)
-        environment = {
-            **os.environ,
-            "TMPDIR": str(scratch),
-            "OMPI_MCA_btl_vader_backing_directory": str(scratch),
-            "OMPI_MCA_osc_sm_backing_directory": str(scratch),
-        }
-        self.folder = folder
-        self.command = command
-        self.log = (folder / "errors.txt").open("w+")
-        self.process = subprocess.Popen(
-            [*command, "run", str(folder), str(STEPS), str(PAUSE_S), "process"],
-            stdout=subprocess.PIPE, stderr=self.log, text=True,
-            start_new_session=True, env=environment,
-        )  # fmt: skip
-        self.done = 0
-        self.ended = False
-        self.begun = threading.Event()
-        self.reader = threading.Thread(target=self.listen, daemon=True)
-        self.reader.start()
-        if not self.begun.wait(timeout=60):
-            kill([self.process.pid, *self.ranks()])
-            raise AssertionError(f"no file after 60 s: {self.errors()}")
-
-    def listen(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            words = line.split()
-            if len(words) == 2 and line.endswith("\n") and words[0] in ("done", "end"):
-                self.done = int(words[1])
-                self.ended = words[0] == "end"
-                self.begun.set()
-
-    def errors(self) -> str:
-        return pathlib.Path(self.log.name).read_text()
-
-    def ranks(self) -> list[int]:
-        return [
-            p for p in processes() if self.is_ours(p, "served_program") and p != self.process.pid
-        ]
-
-    def is_ours(self, pid: int, program: str) -> bool:
-        words = words_of(pid)
-        if not words or not words[0].endswith(program):
-            return False
-        return str(self.folder) in words if program == "served_program" else True
-
-    def servers(self) -> tuple[list[int], list[int]]:
-        """Return supervisors and workers of this job: they are named after its ranks' memory."""
-        names = [f":{rank}:" for rank in self.rank_pids]
-        ours = [
-            pid
-            for pid in processes()
-            if self.is_ours(pid, "tailrace-server")
-            and any(name in word for word in words_of(pid) for name in names)
-            and status_of(pid)[1] != "Z"
-        ]
-        supervisors = [p for p in ours if self.name(p) == "tailrace-superv"]
-        return supervisors, [p for p in ours if p not in supervisors]
-
-    @staticmethod
-    def name(pid: int) -> str:
-        try:
-            return pathlib.Path(f"/proc/{pid}/comm").read_text().strip()
-        except OSError:
-            return ""
-
-    def remember_ranks(self) -> None:
-        self.rank_pids = self.ranks()
-        assert self.rank_pids, "no rank is running"
-
-    def running(self) -> bool:
-        return self.process.poll() is None
-
-    def check_end(self, well: bool, clean: bool) -> None:
-        """Wait for the end, and look at what is left."""
-        limit = END_LIMIT_S + (60 if well else 0)
-        over = wait_until(lambda: not self.running(), limit)
-        gone = wait_until(lambda: self.servers() == ([], []), END_LIMIT_S)
-        left = [p for p in processes() if self.is_ours(p, "served_program")]
-        servers = self.servers()
-        kill([self.process.pid, *left, *servers[0], *servers[1]])
-        self.process.wait()
-        self.reader.join()
-        assert over, f"the job still ran after {limit} s: {self.errors()}"
-        assert gone, f"servers were left: {servers}: {self.errors()}"
-        if well:
-            assert self.process.returncode == 0, f"{self.process.returncode}: {self.errors()}"
-            assert self.ended and self.done == STEPS, (self.ended, self.done)
-        else:
-            assert not self.ended, "the job ended well"
-            assert self.process.returncode != 0
-        self.check_files(clean)
-        names = ["tailrace", *map(str, self.rank_pids)]
-        shared = [p.name for p in pathlib.Path("/dev/shm").iterdir()]
-        left_shared = [name for name in shared if any(word in name for word in names)]
-        assert not left_shared, f"shared memory was left: {left_shared}"
-
-    def check_files(self, clean: bool) -> None:
-        files = sorted(self.folder.glob("*.h5"))
-        numbers = self.read(files)
-        missing = set(range(1, self.done + 1)) - numbers
-        assert not missing, f"{sorted(missing)} of {self.done} files reported as complete are lost"
-        if not clean:
-            return
-        partial = sorted(p.name for p in self.folder.iterdir() if ".partial" in p.name)
-        assert not partial, f"unfinished files were left: {partial}"
-
-    def read(self, files: list[pathlib.Path]) -> set[int]:
-        if not files:
-            return set()
-        done = subprocess.run(
-            [self.command[-1], "check", *map(str, files)],
-            capture_output=True, text=True, check=False, timeout=120,
-        )  # fmt: skip
-        numbers = [int(line) for line in done.stdout.splitlines()]
-        assert done.returncode == 0, f"{files[len(numbers) :]}: {done.stderr}"
-        assert len(numbers) == len(files), done.stdout
-        return set(numbers)
 
 
 def look_at_worker(job: Job) -> int:
@@ -288,13 +121,14 @@ def main() -> int:
     for number in range(rounds):
         for scenario in scenarios:
             hurt, well, says = SCENARIOS[scenario]
-            job = Job(command, folder)
+            shutil.rmtree(folder, ignore_errors=True)
+            job = Job(command, folder, STEPS, ("servers=process", "pause_s=0.02"))
             job.remember_ranks()
             time.sleep(random.expovariate(1 / 0.2))
             start = time.monotonic()
             kills = hurt(job)
             try:
-                job.check_end(well, clean=scenario != "both")
+                job.check_end(well, clean=scenario not in ("both", "often"))
                 assert says in job.errors(), job.errors()
             except AssertionError as error:
                 raise AssertionError(f"{scenario}, round {number}: {error}") from error

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// For check_process.py: `run FOLDER STEPS PAUSE_S SERVERS` writes files through a session and says
-// "done N" when N of them are known to be complete, and "end N" at the end; `check FILE...` reads
-// files and says "N", the number of each, or fails.
+// For check_process.py and check_faults.py: `run FOLDER KEY=VALUE...` writes files through a
+// session and says "done N" when N of them are known to be complete, and "end N" at the end; `check
+// FILE...` reads files and says "N", the number of each, or fails.
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <string>
 #include <thread>
 
@@ -19,10 +18,39 @@ using namespace store_test;
 
 struct Job {
   std::string folder;
-  int num_steps;
-  double pause_s;
-  std::string servers;
+  int num_steps = 0;
+  double pause_s = 0.01;
+  SessionOptions session;
+  StreamOptions stream;
 };
+
+Job parse(const std::string& folder, int count, char** words) {
+  Job job;
+  job.folder = job.session.folder = folder;
+  job.session.memory_bytes = 16 << 20;
+  job.session.watchdog_s = 20;
+  for (int i = 0; i < count; ++i) {
+    const std::string word = words[i];
+    const auto key = word.substr(0, word.find('='));
+    const auto value = word.substr(key.size() + 1);
+    if (key == "steps") {
+      job.num_steps = std::stoi(value);
+    } else if (key == "pause_s") {
+      job.pause_s = std::stod(value);
+    } else if (key == "servers") {
+      job.session.servers = value;
+    } else if (key == "retry_s") {
+      job.stream.retry_s = std::stod(value);
+    } else if (key == "fallback_path") {
+      job.stream.fallback_path = value;
+    } else if (key == "on_failure") {
+      job.stream.on_failure = value == "stop" ? OnFailure::stop : OnFailure::proceed;
+    } else {
+      throw Error(Errc::invalid_input, "unknown option " + word);
+    }
+  }
+  return job;
+}
 
 void tell(const Comm& comm, const Stream& stream, std::int64_t& reported) {
   const auto complete = stream.statistics().complete;
@@ -33,13 +61,11 @@ void tell(const Comm& comm, const Stream& stream, std::int64_t& reported) {
 }
 
 int run_steps(const Job& job) {
-  SessionOptions options;
-  options.servers = job.servers;
-  options.memory_bytes = 16 << 20;
-  options.watchdog_s = 20;
-  options.folder = job.folder;
-  Session session(MPI_COMM_WORLD, options);
-  if (!session.computes()) return session.serve();
+  Session session(MPI_COMM_WORLD, job.session);
+  if (!session.computes()) {
+    const int lost = session.serve();
+    return job.stream.on_failure == OnFailure::proceed ? 0 : lost;
+  }
   const Comm& comm = session.compute();
   if (comm.rank() == 0) std::printf("begin %s\n", session.describe().c_str());
   std::fflush(stdout);
@@ -47,7 +73,7 @@ int run_steps(const Job& job) {
   const std::vector<std::ptrdiff_t> extents{21, 50, 51};
   const auto layout = pencils(extents, 2, grid_of(comm.num_ranks()));
   const auto memory = Memory::dense(layout.boxes(comm.rank()));
-  Stream stream = session.open("fields");
+  Stream stream = session.open("fields", job.stream);
   FileContents contents;
   std::int64_t reported = 0;
   for (int step = 1; step <= job.num_steps; ++step) {
@@ -91,11 +117,9 @@ int check_files(int count, char** files) {
 
 int run(int argc, char** argv) {
   const std::string command = argc > 2 ? argv[1] : "";
-  if (command == "run" && argc == 6) {
-    return run_steps({argv[2], std::atoi(argv[3]), std::atof(argv[4]), argv[5]});
-  }
+  if (command == "run") return run_steps(parse(argv[2], argc - 3, argv + 3));
   if (command == "check") return check_files(argc - 2, argv + 2);
-  std::fputs("usage: served_program run FOLDER STEPS PAUSE_S SERVERS | check FILE...\n", stderr);
+  std::fputs("usage: served_program run FOLDER KEY=VALUE... | check FILE...\n", stderr);
   return 2;
 }
 
