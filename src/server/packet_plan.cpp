@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ranges>
 #include <set>
 
 namespace tailrace::server {
@@ -26,6 +25,11 @@ std::ptrdiff_t payload_at(const PacketPlan::Packet& packet, std::ptrdiff_t descr
   const auto table = std::ssize(packet.pieces) * static_cast<std::ptrdiff_t>(sizeof(PacketBox));
   const auto unit = packet.payload_bytes >= page_bytes ? page_bytes : line_bytes;
   return round_up(boxes_at(description_bytes) + table, unit);
+}
+
+// Who describes steps to `server`.
+int first_client(const Team& team, int server) {
+  return team.by_node ? team.clients_of_server(server).front() : 0;
 }
 
 bool same(const Memory& a, const Memory& b) {
@@ -51,8 +55,9 @@ PacketPlan::PacketPlan(const FileContents& contents, const Team& team, bool lowe
                        variable.layout->num_dims(), variable.layout->boxes(team.client),
                        variable.memory});
   }
+  const int own_server = team.by_node ? team.server_of_client(team.client) : -1;
   for (int server = 0; server < team.num_servers(); ++server) {
-    if (team.by_node && server != team.server_of_client(team.client)) continue;
+    if (team.by_node && server != own_server) continue;
     Packet packet{server, false, 0, 0, {}};
     for (std::size_t v = 0; v < shapes_.size(); ++v) {
       const auto& layout = *contents.variables[v].layout;
@@ -60,11 +65,7 @@ PacketPlan::PacketPlan(const FileContents& contents, const Team& team, bool lowe
       add_pieces(packet, v,
                  team.by_node ? whole : share_of_server(layout, server, team.num_servers()));
     }
-    packet.describes = team.by_node
-                           ? std::ranges::none_of(
-                                 std::views::iota(0, team.client),
-                                 [&](int other) { return team.server_of_client(other) == server; })
-                           : team.client == 0;
+    packet.describes = team.client == first_client(team, server);
     if (!packet.pieces.empty() || packet.describes || team.by_node) {
       packets_.push_back(std::move(packet));
     }
@@ -76,20 +77,15 @@ void PacketPlan::count_clients(const FileContents& contents) {
   for (auto& packet : packets_) {
     if (!packet.describes) continue;
     if (team_.by_node) {
-      packet.expected = 0;
-      for (int c = 0; c < team_.num_clients(); ++c) {
-        if (team_.server_of_client(c) == packet.server) ++packet.expected;
-      }
+      packet.expected = std::ssize(team_.clients_of_server(packet.server));
       continue;
     }
     std::set<int> clients{0};
     for (const auto& variable : contents.variables) {
       const auto share = share_of_server(*variable.layout, packet.server, team_.num_servers());
       if (share.empty()) continue;
-      clients.merge([&] {
-        const auto touching = variable.layout->ranks_touching(share);
-        return std::set<int>(touching.begin(), touching.end());
-      }());
+      const auto touching = variable.layout->ranks_touching(share);
+      clients.insert(touching.begin(), touching.end());
     }
     packet.expected = std::ssize(clients);
   }

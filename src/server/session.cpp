@@ -36,14 +36,10 @@ struct ServerParts {
   std::unique_ptr<Server> server;
 };
 
+// Each client hears of steps from one server.
 std::vector<int> clients_told_by(const Team& team, int server_number) {
-  std::vector<int> clients;
-  for (int client = 0; client < team.num_clients(); ++client) {
-    if (team.by_node ? team.server_of_client(client) == server_number : server_number == 0) {
-      clients.push_back(client);
-    }
-  }
-  return clients;
+  if (!team.by_node && server_number != 0) return {};
+  return team.clients_of_server(server_number);
 }
 
 int most_clients_of_a_node(const Team& team) {

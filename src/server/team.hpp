@@ -29,6 +29,8 @@ struct Team {
   /// True if each server serves only the clients of its node, each client by one server.
   bool by_node = false;
   int server_of_client(int client_number) const;  ///< only if `by_node`
+  /// The clients that a server serves, ascending: those of its node that are its own, or all.
+  std::vector<int> clients_of_server(int server_number) const;
 };
 
 }  // namespace tailrace::server

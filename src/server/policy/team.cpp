@@ -9,30 +9,35 @@
 namespace tailrace::server {
 
 /// The clients of a node are dealt out evenly to its servers, in order.
-int Team::server_of_client(int client_number) const {
+std::vector<int> Team::clients_of_server(int server_number) const {
   const auto node_of = [&](int rank) { return node_of_rank[static_cast<std::size_t>(rank)]; };
-  const auto rank = rank_of_client[static_cast<std::size_t>(client_number)];
-  const int node = node_of(rank);
-  int num = 0;
-  int last = -1;
+  const int node = node_of(rank_of_server[static_cast<std::size_t>(server_number)]);
+  std::vector<int> clients;
+  for (int c = 0; c < num_clients(); ++c) {
+    if (!by_node || node_of(rank_of_client[static_cast<std::size_t>(c)]) == node) {
+      clients.push_back(c);
+    }
+  }
+  if (!by_node) return clients;
+  int servers_here = 0, place = 0;
   for (int s = 0; s < num_servers(); ++s) {
     if (node_of(rank_of_server[static_cast<std::size_t>(s)]) != node) continue;
-    ++num;
-    last = s;
+    if (s < server_number) ++place;
+    ++servers_here;
   }
-  assert(num > 0);
-  if (num == 1) return last;
-  std::ptrdiff_t place = 0;
-  std::ptrdiff_t num_here = 0;
-  for (const int other : rank_of_client) {
-    if (node_of(other) != node) continue;
-    ++num_here;
-    if (other < rank) ++place;
+  const auto own = split_evenly(std::ssize(clients), servers_here, place);
+  return {clients.begin() + own.start, clients.begin() + own.end()};
+}
+
+int Team::server_of_client(int client_number) const {
+  const auto node_of = [&](int rank) { return node_of_rank[static_cast<std::size_t>(rank)]; };
+  const int node = node_of(rank_of_client[static_cast<std::size_t>(client_number)]);
+  for (int s = 0; s < num_servers(); ++s) {
+    if (node_of(rank_of_server[static_cast<std::size_t>(s)]) != node) continue;
+    if (std::ranges::binary_search(clients_of_server(s), client_number)) return s;
   }
-  auto left = part_of(num_here, num, place);
-  for (int s = 0;; ++s) {
-    if (node_of(rank_of_server[static_cast<std::size_t>(s)]) == node && left-- == 0) return s;
-  }
+  assert(false);
+  return -1;
 }
 
 }  // namespace tailrace::server
