@@ -35,7 +35,7 @@ DeskReceiver::DeskReceiver(Sides sides, MakeClientMemory make)
 }
 
 DeskReceiver::~DeskReceiver() {
-  if (!all_left()) static_cast<void>(memory_.release());
+  if (!present_.empty()) static_cast<void>(memory_.release());
 }
 
 void DeskReceiver::notify(int client, const Notice& notice) {

@@ -29,7 +29,7 @@ class DeskReceiver final : public Receiver {
   void progress() override;
   void wait(double limit_s) override;
   void wake() override { doze_.wake(); }
-  bool all_left() const override { return present_.empty(); }
+  bool all_left() const override { return present_.empty() && intake_->all_taken(); }
   std::int64_t bytes_received() const override { return intake_->bytes_received(); }
 
  private:

@@ -58,7 +58,7 @@ class Intake {
   void forget(int client);
 
   bool waits(int client) const { return !lines_[static_cast<std::size_t>(client)].offers.empty(); }
-  int num_waiting() const { return num_waiting_; }
+  bool all_taken() const { return arrived_.empty(); }
   std::int64_t bytes_received() const { return bytes_received_; }
 
  private:

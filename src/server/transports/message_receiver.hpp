@@ -29,7 +29,9 @@ class MessageReceiver final : public Receiver {
   void progress() override;
   void wait(double limit_s) override;
   void wake() override { doze_.wake(); }
-  bool all_left() const override { return num_left_ == sides_.num_clients(); }
+  bool all_left() const override {
+    return num_left_ == sides_.num_clients() && intake_->all_taken();
+  }
   std::int64_t bytes_received() const override { return intake_->bytes_received(); }
 
  private:

@@ -195,7 +195,7 @@ class FakeServer {
 
   void run() {
     const double until_s = now_s() + limit_s;
-    while (!receiver_.all_left() && now_s() < until_s) {
+    while ((!receiver_.all_left() || !held_.empty()) && now_s() < until_s) {
       bool any = false;
       for (Arrival arrival; receiver_.take(arrival); any = true) held_.push_back(arrival);
       if (!held_.empty() && (!any || held_.size() > 5 || random_() % 2 == 0)) release_one();
