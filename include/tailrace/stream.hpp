@@ -83,6 +83,8 @@ struct StreamStatistics {
   std::int64_t slowest_step = -1;
   /// Share of the writing time that the simulation did not see: 1 - (room_s + end_s) / write_s.
   double hidden_fraction() const;
+  /// For people: what output has cost the simulation, what became of the steps, how fast they left.
+  std::string describe() const;
 };
 
 /// An output of the application: files of named arrays, one a step, which leave by the session's
