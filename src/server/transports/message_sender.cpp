@@ -297,8 +297,8 @@ void MessageSender::leave(double limit_s) {
       wait(std::min(0.1, limit_s));
     }
   };
+  stop_helper();  // from here on this thread does it all
   until([this] { return all_released(); }, "a server did not take all packets");
-  stop_helper();
   farewell_.kind = Head::Kind::leave;
   for (int server = 0; server < sides_.num_servers(); ++server) {
     send(&farewell_, sizeof(Head), server, head_tag, nullptr);
