@@ -114,6 +114,7 @@ TEST_F(TeamTest, AutoSaysWhyOnAllRanksAlike) {
 
 TEST_F(TeamTest, ClientsOfANodeAreDealtOutToItsServers) {
   auto team = make("none").team;
+  team.by_node = true;
   // Two nodes of 6 ranks; ranks 2, 5 and 8, 11 serve.
   team.node_of_rank = {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 1};
   team.rank_of_client = {0, 1, 3, 4, 6, 7, 9, 10};
@@ -121,6 +122,7 @@ TEST_F(TeamTest, ClientsOfANodeAreDealtOutToItsServers) {
   std::vector<int> servers;
   for (int client = 0; client < 8; ++client) servers.push_back(team.server_of_client(client));
   EXPECT_EQ(servers, (std::vector<int>{0, 0, 1, 1, 2, 2, 3, 3}));
+  EXPECT_EQ(team.clients_of_server(2), (std::vector<int>{4, 5}));
   // Threads: every rank is a client, one server on each node, ranks dealt out in turn.
   team.node_of_rank = {0, 1, 0, 1, 0};
   team.rank_of_client = {0, 1, 2, 3, 4};
@@ -128,6 +130,10 @@ TEST_F(TeamTest, ClientsOfANodeAreDealtOutToItsServers) {
   servers.clear();
   for (int client = 0; client < 5; ++client) servers.push_back(team.server_of_client(client));
   EXPECT_EQ(servers, (std::vector<int>{0, 1, 0, 1, 0}));
+  EXPECT_EQ(team.clients_of_server(0), (std::vector<int>{0, 2, 4}));
+  // Otherwise every server has something of every client.
+  team.by_node = false;
+  EXPECT_EQ(team.clients_of_server(1), (std::vector<int>{0, 1, 2, 3, 4}));
 }
 
 TEST(SpeedTest, FiguresAreReal) {
