@@ -34,7 +34,7 @@ constexpr double look_s = 0.5;
 class ServerProcess::State {
  public:
   State(const Team& team, const TransportSettings& settings, int threads);
-  ~State();
+  ~State() { end(); }
   bool alive() const;
   bool finish(double limit_s);
   ServerBlock& block() const { return *reinterpret_cast<ServerBlock*>(block_.data()); }
@@ -48,6 +48,7 @@ class ServerProcess::State {
   void start(const Team& team, const std::vector<Place>& places, ProcessArguments arguments);
   void wait_until_serving();
   bool has_ended();
+  void end() noexcept;
 
   Memory block_;  // made by the node's first client, mapped by the others
   int server_ = 0;
@@ -74,7 +75,12 @@ ServerProcess::State::State(const Team& team, const TransportSettings& settings,
   arguments.threads = threads;
   arguments.watchdog_s = settings.watchdog_s;
   arguments.block = places[static_cast<std::size_t>(first)].block;
-  run_agreed(team.all.raw(), [&] { start(team, places, std::move(arguments)); });
+  try {
+    run_agreed(team.all.raw(), [&] { start(team, places, std::move(arguments)); });
+  } catch (const Error&) {
+    end();
+    throw;
+  }
 }
 
 void ServerProcess::State::start(const Team& team, const std::vector<Place>& places,
@@ -144,14 +150,18 @@ bool ServerProcess::State::finish(double limit_s) {
   return block().outcome.load(std::memory_order_acquire) != ServerBlock::lost_some;
 }
 
-ServerProcess::State::~State() {
+void ServerProcess::State::end() noexcept {
   if (child_ == 0) return;
   // Without effect if all have left.
   block().stop.store(1, std::memory_order_release);
   try {
     finish(watchdog_s_);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tailrace: %s\n", error.what());
+    std::fprintf(stderr, "tailrace: %s; it is killed\n", error.what());
+    const int worker = block().worker.load(std::memory_order_acquire);
+    kill(child_, SIGKILL);
+    waitpid(child_, nullptr, 0);
+    if (worker > 0) kill(worker, SIGKILL);
   }
 }
 

@@ -67,14 +67,13 @@ class Job:
         scratch.mkdir(parents=True)
         self.output = folder / "output"
         self.output.mkdir(exist_ok=True)
-        environment = {
+        self.environment = {
             **os.environ,
             "TMPDIR": str(scratch),
             "OMPI_MCA_btl_vader_backing_directory": str(scratch),
             "OMPI_MCA_osc_sm_backing_directory": str(scratch),
             # Starts of jobs are not to wait for networks that are not there.
             "OMPI_MCA_pml": "ob1",
-            **(variables or {}),
         }
         self.folder = folder
         self.steps = steps
@@ -83,7 +82,7 @@ class Job:
         self.process = subprocess.Popen(
             [*command, "run", str(self.output), f"steps={steps}", *settings],
             stdout=subprocess.PIPE, stderr=self.log, text=True,
-            start_new_session=True, env=environment,
+            start_new_session=True, env={**self.environment, **(variables or {})},
         )  # fmt: skip
         self.done = 0
         self.rank_pids: list[int] = []
@@ -188,7 +187,7 @@ class Job:
             return set()
         done = subprocess.run(
             [self.command[-1], "check", *map(str, files)],
-            capture_output=True, text=True, check=False, timeout=120,
+            capture_output=True, text=True, check=False, timeout=120, env=self.environment,
         )  # fmt: skip
         numbers = [int(line) for line in done.stdout.splitlines()]
         assert done.returncode == 0, f"{files[len(numbers) :]}: {done.stderr}"
