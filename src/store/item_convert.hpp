@@ -16,6 +16,11 @@ namespace tailrace::store {
 
 inline constexpr std::ptrdiff_t largest_item_bytes = 16;
 
+inline constexpr ItemType all_types[] = {
+    ItemType::float32, ItemType::float64, ItemType::int32,     ItemType::int64,
+    ItemType::int8,    ItemType::int16,   ItemType::uint8,     ItemType::uint16,
+    ItemType::uint32,  ItemType::uint64,  ItemType::complex64, ItemType::complex128};
+
 /// The type's name, as NumPy has it.
 std::string_view type_name(ItemType type);
 /// The type called `name`, if there is one.

@@ -15,12 +15,8 @@ namespace tailrace {
 namespace {
 
 using namespace store_test;
+using store::all_types;
 using store::convert_items;
-
-constexpr ItemType all_types[] = {ItemType::float32, ItemType::float64,   ItemType::int32,
-                                  ItemType::int64,   ItemType::int8,      ItemType::int16,
-                                  ItemType::uint8,   ItemType::uint16,    ItemType::uint32,
-                                  ItemType::uint64,  ItemType::complex64, ItemType::complex128};
 
 class ItemTypesTest : public FolderTest {
  protected:
