@@ -4,7 +4,11 @@
 // file as any output; its array `counted` holds what has been added, so that nothing is added
 // twice.
 #include <algorithm>
+#include <cerrno>
+#include <chrono>
 #include <filesystem>
+#include <functional>
+#include <thread>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -17,6 +21,7 @@
 #include "server/step_file.hpp"
 #include "settings.hpp"
 #include "slab.hpp"
+#include "tailrace/trace.hpp"
 #include "visit.hpp"
 
 namespace tailrace::server {
@@ -34,10 +39,12 @@ std::vector<std::int64_t> from_leader(const std::vector<std::int64_t>& values, G
 /// A file that is discarded unless it has been committed.
 class PendingFile {
  public:
-  PendingFile(Step step, int server, int num_servers)
+  PendingFile(const Step& step, int server, int num_servers)
       : leads_(server == 0),
-        file_(find_format("hdf5", step.path)
-                  .make(std::move(step), FileSettings{}, server, num_servers)) {}
+        make_([step, server, num_servers] {
+          return find_format("hdf5", step.path).make(step, FileSettings{}, server, num_servers);
+        }),
+        file_(make_()) {}
   ~PendingFile() {
     if (leads_ && laid_out_) file_->discard();
   }
@@ -53,10 +60,7 @@ class PendingFile {
       needs.push_back(ByteReader(bytes).get_all<std::int64_t>());
     }
     std::vector<std::int64_t> layout;
-    if (leads_) {
-      layout = file_->lay_out(needs);
-      laid_out_ = true;
-    }
+    if (leads_) layout = lay_out(needs);
     file_->place(from_leader(layout, group));
     file_->write();
     double fine = 0;
@@ -67,8 +71,27 @@ class PendingFile {
   }
 
  private:
+  /// A job that was killed may let go of the lock a moment before its unfinished file: the kernel
+  /// closes one after the other.
+  std::vector<std::int64_t> lay_out(std::span<const std::vector<std::int64_t>> needs) {
+    const double until_s = now_s() + busy_limit_s;
+    for (;;) {
+      try {
+        auto layout = file_->lay_out(needs);
+        laid_out_ = true;
+        return layout;
+      } catch (const Error& error) {
+        if (error.sys_errno() != EBUSY || now_s() > until_s) throw;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      file_ = make_();
+    }
+  }
+
+  static constexpr double busy_limit_s = 10;
   bool leads_;
   bool laid_out_ = false;
+  std::function<std::unique_ptr<StepFile>()> make_;
   std::unique_ptr<StepFile> file_;
 };
 

@@ -20,6 +20,18 @@ namespace {
 
 using store::Hdf5Handle;
 
+/// Opens without HDF5's own lock: who has the lock of the ensemble is alone, but a job that was
+/// killed just after it put the file in place may still be letting go of it.
+Hdf5Handle open_unlocked(const std::string& path) {
+#if H5_VERSION_GE(1, 10, 7)
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path);
+  store::check_hdf5(H5Pset_file_locking(access.id(), false, true), path);
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id());
+  if (file >= 0) return {file, H5Fclose, path};
+#endif
+  return store::open_hdf5_file(path);
+}
+
 Hdf5Handle open_dataset(const Hdf5Handle& file, const std::string& name, const std::string& path) {
   const bool there = H5Lexists(file.id(), name.c_str(), H5P_DEFAULT) > 0;
   if (!there) {
@@ -60,7 +72,7 @@ EnsembleContents read_ensemble(const std::string& path, const std::vector<std::s
   if (!std::filesystem::exists(path)) return contents;
   const std::lock_guard lock(store::hdf5_mutex());
   const store::QuietHdf5 quiet;
-  const auto file = store::open_hdf5_file(path);
+  const auto file = open_unlocked(path);
   const auto counted = open_dataset(file, "counted", path);
   const auto rows = extents_of(counted, path);
   contents.counted.resize(static_cast<std::size_t>(rows.empty() ? 0 : rows[0]));
