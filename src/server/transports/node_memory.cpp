@@ -3,7 +3,10 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
+#include <fstream>
+#include <string>
 #include <utility>
 
 #include <fcntl.h>
@@ -26,6 +29,16 @@ constexpr int pidfd_open_number = 434;  // the same on all processors; not in ol
   throw Error(Errc::io, fmt::format("{}: {}", what, std::strerror(reason)), reason);
 }
 
+// What the node can still give [bytes], or -1 if the kernel does not say so.
+std::int64_t available_bytes() {
+  std::ifstream lines("/proc/meminfo");
+  for (std::string line; std::getline(lines, line);) {
+    long long kib = 0;
+    if (std::sscanf(line.c_str(), "MemAvailable: %lld kB", &kib) == 1) return kib * 1024;
+  }
+  return -1;
+}
+
 }  // namespace
 
 Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
@@ -40,6 +53,15 @@ Descriptor::~Descriptor() {
 }
 
 Memory::Memory(std::ptrdiff_t bytes) {
+  // The kernel would take it page by page, until it ends programs for want of memory.
+  const std::int64_t available = available_bytes();
+  if (available >= 0 && bytes > available) {
+    throw Error(Errc::io,
+                fmt::format("{} bytes of shared memory for output cannot be had: the node has {} "
+                            "left; ask for less (memory_bytes)",
+                            bytes, available),
+                ENOMEM);
+  }
   descriptor_ = Descriptor(memfd_create("tailrace", MFD_CLOEXEC));
   if (!descriptor_) fail("shared memory for output could not be made (memfd_create)");
   // Asked for now: memory that is not there would end the program at its first use.

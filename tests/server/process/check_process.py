@@ -122,7 +122,10 @@ def main() -> int:
         for scenario in scenarios:
             hurt, well, says = SCENARIOS[scenario]
             shutil.rmtree(folder, ignore_errors=True)
-            job = Job(command, folder, STEPS, ("servers=process", "pause_s=0.02"))
+            # Jobs that are to end badly must not end before that.
+            job = Job(
+                command, folder, STEPS if well else 50 * STEPS, ("servers=process", "pause_s=0.02")
+            )
             job.remember_ranks()
             time.sleep(random.expovariate(1 / 0.2))
             start = time.monotonic()

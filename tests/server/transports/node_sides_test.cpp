@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two sides of the node transport in one process: order, restarts of the server, full rings of
 // notices, and servers that are gone.
+#include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <optional>
@@ -244,7 +245,7 @@ TEST(NodeMemory, TooMuchIsRefused) {
     FAIL() << "an exbibyte";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::io);
-    EXPECT_NE(error.sys_errno(), 0);
+    EXPECT_EQ(error.sys_errno(), ENOMEM);
   }
 }
 
