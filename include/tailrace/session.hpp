@@ -27,8 +27,10 @@ struct SessionOptions {
   /// How the compute side of "credit" and "push" gets on: "calls" of `progress`, or "thread" (a
   /// helper thread; needs MPI_THREAD_MULTIPLE).
   std::string progress = "calls";
-  int threads = 1;           ///< of a server, for products and compression
-  double watchdog_s = 120;   ///< no sign of life from the other side for so long is an error
+  int threads = 1;  ///< of a server, for products and compression
+  /// No sign of life from the other side for so long is an error. With messages, it must be longer
+  /// than compute ranks compute without a call of MPI or of a stream.
+  double watchdog_s = 600;
   std::string folder = ".";  ///< where output will go; "auto" measures there
   Trace* trace = nullptr;    ///< not owned
 };
