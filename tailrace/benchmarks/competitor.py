@@ -26,8 +26,9 @@ def _write(path: str, ends: Event, told: "multiprocessing.Queue[float]") -> None
     block = os.urandom(BLOCK_BYTES)
     file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_DSYNC, 0o644)
     start, written = time.monotonic(), 0
+    parent = os.getppid()
     try:
-        while not ends.is_set():
+        while not ends.is_set() and os.getppid() == parent:  # a parent that was killed cannot ask
             os.pwrite(file, block, written % FILE_BYTES)
             written += BLOCK_BYTES
     finally:
