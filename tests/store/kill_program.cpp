@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "mpi_program.hpp"
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
 
@@ -89,15 +90,5 @@ int run(int argc, char** argv) {
 }  // namespace tailrace
 
 int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int status = 1;
-  try {
-    status = tailrace::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "kill_program: %s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return status;
+  return tailrace::mpi_main("kill_program", argc, argv, tailrace::run);
 }

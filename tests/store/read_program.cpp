@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "mpi_program.hpp"
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
 
@@ -105,15 +106,7 @@ int run(int argc, char** argv) {
 }  // namespace tailrace
 
 int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int status = 2;
-  try {
-    if (argc > 2) status = tailrace::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "read_program: %s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return status;
+  return tailrace::mpi_main("read_program", argc, argv, [](int count, char** words) {
+    return count > 2 ? tailrace::run(count, words) : 2;
+  });
 }

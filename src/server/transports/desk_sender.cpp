@@ -107,27 +107,8 @@ bool DeskSender::look() {
   memory_->sync();
   bool news = false;
   for (Line& line : lines_) news = look_at(line) || news;
-  watch();
+  watch_servers(sides_, lines_, watched_s_);
   return news;
-}
-
-void DeskSender::watch() {
-  const double now = now_s(), limit = sides_.settings.watchdog_s;
-  if (now - watched_s_ < std::min(0.25, limit / 32)) return;
-  watched_s_ = now;
-  for (std::size_t server = 0; server < lines_.size(); ++server) {
-    Line& line = lines_[server];
-    if (line.busy == 0) {
-      line.silence.rest();
-    } else if (line.silence.lasts(now, limit)) {
-      line.silence.rest();
-      throw Error(
-          Errc::io,
-          fmt::format("transport {}: no sign of life from server {} (rank {}) for {} s; it "
-                      "has not fetched {} packets that were handed over to it",
-                      sides_.transport, server, sides_.rank_of_server[server], limit, line.busy));
-    }
-  }
 }
 
 void DeskSender::progress() {

@@ -45,7 +45,6 @@ class DeskSender final : public Sender {
   bool look_at(Line& line);
   bool take_notes(Line& line);
   bool look();
-  void watch();
 
   Sides sides_;
   std::unique_ptr<ClientMemory> memory_;

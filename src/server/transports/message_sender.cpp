@@ -221,24 +221,6 @@ void MessageSender::settle(Packet& packet) {
   news_ = true;
 }
 
-void MessageSender::watch() {
-  const double now = now_s(), limit = sides_.settings.watchdog_s;
-  if (now - watched_s_ < std::min(0.25, limit / 32)) return;
-  watched_s_ = now;
-  for (std::size_t server = 0; server < lines_.size(); ++server) {
-    Line& line = lines_[server];
-    if (line.busy == 0) {
-      line.silence.rest();
-    } else if (line.silence.lasts(now, limit)) {
-      line.silence.rest();
-      throw Error(Errc::io,
-                  fmt::format("transport {}: no sign of life from server {} (rank {}) for {} s; {} "
-                              "packets that were handed over to it have not arrived",
-                              way_.name, server, sides_.rank_of_server[server], limit, line.busy));
-    }
-  }
-}
-
 bool MessageSender::advance() {
   bool moved = false;
   while (take_word()) moved = true;
@@ -246,7 +228,7 @@ bool MessageSender::advance() {
     for (int server = 0; server < sides_.num_servers(); ++server) moved = push(server) || moved;
   }
   moved = end_sends() || moved;
-  watch();
+  watch_servers(sides_, lines_, watched_s_);
   return moved;
 }
 

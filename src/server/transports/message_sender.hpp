@@ -64,7 +64,6 @@ class MessageSender final : public Sender {
   void obey(const Word& word, int server);
   bool end_sends();
   void settle(Packet& packet);
-  void watch();
   bool advance();
   bool all_released() const;
   void start_helper();

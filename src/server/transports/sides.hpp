@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include "server/team.hpp"
 #include "server/transport.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::server {
 
@@ -36,7 +38,24 @@ struct Sides {
   /// Throws `Errc::invalid_input` unless `packet` lies in `memory` and `server` can take it. Local.
   void check_packet(std::span<const std::byte> memory, int server_number,
                     std::span<const std::byte> packet) const;
+  /// Throws `Errc::io`: server `server_number` has been silent for too long. Local.
+  [[noreturn]] void give_up(std::size_t server_number, std::ptrdiff_t num_packets) const;
 };
+
+/// Gives up if a server of which a client awaits something (`busy` of its line) has been silent for
+/// too long. Looks now and then; `watched_s` is when it last did. Local.
+template <class Line>
+void watch_servers(const Sides& sides, std::vector<Line>& lines, double& watched_s) {
+  const double now = now_s(), limit = sides.settings.watchdog_s;
+  if (now - watched_s < std::min(0.25, limit / 32)) return;
+  watched_s = now;
+  for (std::size_t server = 0; server < lines.size(); ++server) {
+    Line& line = lines[server];
+    const bool silent = line.busy > 0 && line.silence.lasts(now, limit);
+    if (line.busy == 0 || silent) line.silence.rest();
+    if (silent) sides.give_up(server, static_cast<std::ptrdiff_t>(line.busy));
+  }
+}
 
 /// "" if the servers are ranks of their own, which alone may make MPI calls. Local.
 std::string refuses_but_ranks(const Team& team);

@@ -4,6 +4,7 @@
 #include <complex>
 #include <cstdio>
 
+#include "mpi_program.hpp"
 #include "store/store_fixture.hpp"
 #include "tailrace/session.hpp"
 
@@ -70,15 +71,7 @@ int run(const std::string& folder, const std::string& servers) {
 }  // namespace tailrace
 
 int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int status = 2;
-  try {
-    if (argc == 3) status = tailrace::run(argv[1], argv[2]);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "session_program: %s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return status;
+  return tailrace::mpi_main("session_program", argc, argv, [](int count, char** words) {
+    return count == 3 ? tailrace::run(words[1], words[2]) : 2;
+  });
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <thread>
 
+#include "mpi_program.hpp"
 #include "store/store_fixture.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/session.hpp"
@@ -127,15 +128,5 @@ int run(int argc, char** argv) {
 }  // namespace tailrace
 
 int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int status = 1;
-  try {
-    status = tailrace::run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "served_program: %s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  MPI_Finalize();
-  return status;
+  return tailrace::mpi_main("served_program", argc, argv, tailrace::run);
 }
