@@ -37,7 +37,9 @@ class Client {
   /// A new stream; returns its number.
   std::int32_t add_stream();
   bool take_notice(std::int32_t stream, Notice& notice);
-  /// Why there is no server any more.
+  /// Nothing can be handed over any more, because of `error`. Local.
+  void fail(const Error& error) { gone_ = error; }
+  /// Why nothing can be handed over any more.
   const std::optional<Error>& gone() const { return gone_; }
 
  private:

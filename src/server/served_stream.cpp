@@ -40,13 +40,12 @@ ServedStream::~ServedStream() {
   }
 }
 
-PacketPlan& ServedStream::plan_for(const FileContents& contents, bool lowered, bool& changed) {
+PacketPlan& ServedStream::plan_for(const FileContents& contents, bool lowered) {
   for (auto plan = plans_.begin(); plan != plans_.end(); ++plan) {
     if (plan->lowered != lowered || !plan->packets.fits(contents)) continue;
     plans_.splice(plans_.end(), plans_, plan);
     return plan->packets;
   }
-  changed = true;
   if (plans_.size() == max_plans) plans_.pop_front();
   plans_.push_back({PacketPlan(contents, client_.team(), lowered), lowered});
   return plans_.back().packets;
@@ -89,25 +88,27 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& con
   const auto& team = client_.team();
   auto problem = store::check_contents(contents, team.client, team.num_clients());
   if (!problem && path.empty()) problem = Error(Errc::invalid_input, "stream: the path is empty");
-  bool changed = false, fits = false;
+  bool fits = false;
   PacketPlan* plan = nullptr;
   PacketPlan* lowered = nullptr;
   if (!problem) {
     describe(path, contents, false);
-    plan = &plan_for(contents, false, changed);
-    if (options_.when_full == WhenFull::lower) lowered = &plan_for(contents, true, changed);
+    plan = &plan_for(contents, false);
+    if (options_.when_full == WhenFull::lower) lowered = &plan_for(contents, true);
     step_bytes_ = plan->payload_bytes();
     problem = too_large(*plan);
     fits = spill_.empty() && reserve(*plan, Reserved::step);
     if (!fits && lowered != nullptr) reserve(*lowered, Reserved::lowered_step);
   }
   auto votes = vote(path, problem, fits);
-  votes[unchanged] = changed ? 0 : 1;
+  // Who sends may have changed for servers, even if this rank has met its own shapes before.
+  votes[unchanged] = plan == last_plan_ ? 1 : 0;
   auto situation = agree_on(votes, problem);
   if (shapes_changed_) {
     plan->count_clients(contents);
     if (lowered != nullptr) lowered->count_clients(contents);
   }
+  last_plan_ = plan;
   auto choice = overflow_.first(situation);
   if (choice.action == Overflow::Action::wait) {
     wait_for_room(*plan, choice.lowered_will_do ? lowered : nullptr, choice);
@@ -205,19 +206,24 @@ void ServedStream::hand_over(PacketPlan& plan, const std::string& path,
   statistics_.copy_s += now_s() - start_s;
 }
 
-// Every rank's spill folder worked when asked; one that fails now fails all, and the packets that
-// did go to disk are of a step that never becomes whole: so nothing is put before all could.
+// If one rank's disk fails after all, no rank keeps its packets of the step.
 void ServedStream::spill(PacketPlan& plan, const std::string& path, const FileContents& contents) {
   const double start_s = now_s();
-  run_agreed(client_.team().compute->raw(), [&] {
-    for (const auto& packet : plan.packets()) {
-      const auto bytes = PacketPlan::bytes_of(packet, std::ssize(description_));
-      spill_memory_.resize(std::max(spill_memory_.size(), static_cast<std::size_t>(bytes)));
-      const std::span memory(spill_memory_.data(), static_cast<std::size_t>(bytes));
-      plan.pack(packet, contents, description_, number_of_stream_, num_handed_, memory);
-      spill_.put(memory, packet.server, options_.priority);
-    }
-  });
+  const auto before = spill_.size();
+  try {
+    run_agreed(client_.team().compute->raw(), [&] {
+      for (const auto& packet : plan.packets()) {
+        const auto bytes = PacketPlan::bytes_of(packet, std::ssize(description_));
+        spill_memory_.resize(std::max(spill_memory_.size(), static_cast<std::size_t>(bytes)));
+        const std::span memory(spill_memory_.data(), static_cast<std::size_t>(bytes));
+        plan.pack(packet, contents, description_, number_of_stream_, num_handed_, memory);
+        spill_.put(memory, packet.server, options_.priority);
+      }
+    });
+  } catch (const Error&) {
+    spill_.forget_after(before);
+    throw;
+  }
   under_way_.push_back({num_handed_++, contents.step, path, now_s()});
   statistics_.bytes += plan.payload_bytes();
   statistics_.copy_s += now_s() - start_s;
@@ -228,7 +234,12 @@ void ServedStream::move_spilled() {
     const auto waiting = spill_.front();
     const auto block = client_.arena().allocate(waiting.bytes);
     if (!block) return;
-    spill_.take(*block);
+    try {
+      spill_.take(*block);
+    } catch (const Error& error) {
+      client_.fail(error);  // the other ranks learn it at the next call
+      return;
+    }
     client_.hand_over(waiting.server, *block, waiting.priority);
   }
 }

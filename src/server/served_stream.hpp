@@ -54,12 +54,12 @@ class ServedStream : public Stream::State {
     can_spill,
     minus_run_s,
     minus_seen_s,
-    unchanged,  ///< no new shapes
+    unchanged,  ///< the shapes are those of the last write
     num_votes
   };
   using Votes = std::array<double, num_votes>;
 
-  PacketPlan& plan_for(const FileContents& contents, bool lowered, bool& changed);
+  PacketPlan& plan_for(const FileContents& contents, bool lowered);
   bool reserve(const PacketPlan& plan, Reserved what);
   void unreserve();
   Votes vote(const std::string& path, const std::optional<Error>& problem, bool fits);
@@ -85,6 +85,7 @@ class ServedStream : public Stream::State {
   Overflow overflow_;
   Spill spill_;
   std::list<Plan> plans_;  // the one used last is the last
+  const PacketPlan* last_plan_ = nullptr;
   std::vector<std::span<std::byte>> reserved_;
   Reserved room_for_ = Reserved::nothing;
   bool shapes_changed_ = false;

@@ -2,6 +2,7 @@
 // What streams write comes back, whoever serves them and by whatever transport.
 #include "tailrace/session.hpp"
 
+#include <array>
 #include <deque>
 
 #include "server/transport.hpp"
@@ -189,6 +190,44 @@ TEST_F(SessionTest, IrregularShapesThatChangeFromStepToStep) {
       }
     });
     if (!ran) continue;
+  }
+}
+
+// Servers must learn who sends even if the rank that describes steps sees no change.
+TEST_F(SessionTest, RanksThatHaveNothingNowAndThen) {
+  constexpr int steps = 8;
+  const std::vector<std::ptrdiff_t> length{12};
+  for (const auto& way : ways()) {
+    SCOPED_TRACE(way.servers + " " + way.transport);
+    run(way, small(), [&](Session& session) {
+      const auto& compute = session.compute();
+      const auto ranks = static_cast<std::size_t>(compute.num_ranks());
+      if (ranks < 3) return;
+      std::vector<std::vector<Box>> three(ranks), two(ranks);
+      three[0] = two[0] = {{1, {0}, {4}}};
+      three[1] = {{1, {4}, {4}}};
+      three[2] = {{1, {8}, {4}}};
+      two[2] = {{1, {4}, {8}}};
+      const std::array layouts{from_boxes(length, three), from_boxes(length, two)};
+      Stream stream = session.open("changing");
+      for (int step = 0; step < steps; ++step) {
+        const auto& layout = layouts[static_cast<std::size_t>(step % 2)];
+        const auto memory = Memory::dense(layout.boxes(compute.rank()));
+        const auto data = filled<double>(layout, memory, compute.rank(), step);
+        FileContents contents;
+        contents.variables = {{"x", ItemType::float64, {"i"}, &layout, memory, data.data(), {}}};
+        stream.write(path("c" + std::to_string(step) + ".h5"), contents);
+      }
+      stream.finish();
+      for (int step = 0; step < steps; ++step) {
+        const Input input(compute, path("c" + std::to_string(step) + ".h5"));
+        const auto whole = slabs(length, 0, compute.num_ranks());
+        const auto memory = Memory::dense(whole.boxes(compute.rank()));
+        std::vector<double> data(static_cast<std::size_t>(memory.num_items));
+        input.read("x", ItemType::float64, whole, memory, data.data());
+        EXPECT_EQ(num_wrong(data, whole, memory, compute.rank(), step), 0) << step;
+      }
+    });
   }
 }
 

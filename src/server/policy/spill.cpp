@@ -92,6 +92,10 @@ void Spill::put(std::span<const std::byte> packet, int server, int priority) {
   waiting_.push_back(waiting);
 }
 
+void Spill::forget_after(std::size_t count) {
+  while (waiting_.size() > count) waiting_.pop_back();
+}
+
 void Spill::take(std::span<std::byte> memory) {
   const auto packet = waiting_.front();
   assert(std::ssize(memory) == packet.bytes);

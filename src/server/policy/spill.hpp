@@ -22,6 +22,10 @@ class Spill {
   bool has_room(std::ptrdiff_t bytes) const;
   /// Appends a packet. Throws `Errc::io` with errno and folder; then nothing is appended. Local.
   void put(std::span<const std::byte> packet, int server, int priority);
+  /// Forgets the newest packets until `count` are left: those of a step that not every rank could
+  /// put.
+  void forget_after(std::size_t count);
+  std::size_t size() const { return waiting_.size(); }
   bool empty() const { return waiting_.empty(); }
   struct Waiting {
     std::ptrdiff_t offset, bytes;
