@@ -258,14 +258,16 @@ void Session::State::close() {
 }
 
 Session::State::~State() {
-  if (open_ && team().compute) {
+  if (team().compute) {
     try {
       if (std::uncaught_exceptions() == 0) close();
     } catch (const std::exception& error) {
       if (team().client == 0) std::fprintf(stderr, "tailrace: %s\n", error.what());
     }
     for (const auto& stream : streams_) stream->close();
+    // Also after a `close` that failed: servers would wait for ever.
     if (client_ && !client_->has_left()) client_->abandon(options.watchdog_s);
+    if (thread_.joinable() && client_->gone()) parts_.server->stop();
   }
   if (thread_.joinable()) thread_.join();
 }
