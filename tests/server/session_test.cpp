@@ -208,8 +208,8 @@ TEST_F(SessionTest, RanksThatHaveNothingNowAndThen) {
       three[1] = {{1, {4}, {4}}};
       three[2] = {{1, {8}, {4}}};
       two[2] = {{1, {4}, {8}}};
-      const std::array layouts{from_boxes(length, three), from_boxes(length, two)};
-      Stream stream = session.open("changing");
+      const std::array layouts{from_boxes(length, two), from_boxes(length, three)};
+      Stream stream = session.open("changing", {.wait_limit_s = 20});
       for (int step = 0; step < steps; ++step) {
         const auto& layout = layouts[static_cast<std::size_t>(step % 2)];
         const auto memory = Memory::dense(layout.boxes(compute.rank()));
