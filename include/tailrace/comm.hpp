@@ -77,7 +77,8 @@ class Comm {
   explicit Comm(MPI_Comm user);
   /// The ranks of the same `color`, ordered by `key`, then rank. Collective, blocking.
   Comm split(int color, int key = 0) const;
-  /// The ranks that share this rank's node (memory). Collective, blocking.
+  /// The ranks that share this rank's node (memory); TAILRACE_RANKS_PER_NODE makes nodes smaller,
+  /// see `NodeMap`. Collective, blocking.
   Comm node() const;
 
   int rank() const { return rank_; }

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <climits>
+#include <cstdlib>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -56,7 +57,10 @@ Comm Comm::split(int color, int key) const {
 Comm Comm::node() const {
   MPI_Comm raw = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(comm_.raw(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &raw));
-  return Comm(with_errors_returned(raw));
+  Comm node(with_errors_returned(raw));
+  const char* part = std::getenv("TAILRACE_RANKS_PER_NODE");
+  const int ranks_of_part = part == nullptr ? 0 : std::atoi(part);
+  return ranks_of_part < 1 ? std::move(node) : node.split(node.rank() / ranks_of_part);
 }
 
 int to_int(std::ptrdiff_t value) {

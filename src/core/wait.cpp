@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/wait.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+
+#include <sched.h>
+
+#include <fmt/format.h>
+
+namespace tailrace {
+
+namespace {
+
+/// The scheduling group of this process, as Linux names it; 0 where there is none. Sessions of
+/// their own have groups of their own, and yielding then gives the core to nobody else.
+long scheduling_group() {
+  std::ifstream enabled("/proc/sys/kernel/sched_autogroup_enabled");
+  int on = 0;
+  if (!(enabled >> on) || on == 0) return 0;
+  std::ifstream file("/proc/self/autogroup");  // "/autogroup-123 nice 0"
+  std::string name;
+  file >> name;
+  const auto dash = name.rfind('-');
+  return dash == std::string::npos ? 0 : std::strtol(name.c_str() + dash + 1, nullptr, 10);
+}
+
+bool library_is(const char* start) {
+  char name[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(name, &length);
+  return std::strncmp(name, start, std::strlen(start)) == 0;
+}
+
+/// Cores that any rank of `node` may run on.
+int count_cores(const Comm& node) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &cores, sizeof cores, MPI_BYTE, MPI_BOR, node.raw()));
+  return CPU_COUNT(&cores);
+}
+
+/// Ranks of the whole job on this node, as its launcher says: they share the cores, also those that
+/// are not in the communicator.
+int count_ranks(const Comm& node) {
+  int most = node.num_ranks();
+  for (const char* name :
+       {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS", "MV2_COMM_WORLD_LOCAL_SIZE"}) {
+    const char* text = std::getenv(name);
+    if (text != nullptr) most = std::max(most, std::atoi(text));
+  }
+  return most;
+}
+
+}  // namespace
+
+WaitFacts find_wait_facts(const Comm& comm) {
+  const Comm node = comm.node();
+  WaitFacts facts;
+  facts.ranks_on_node = count_ranks(node);
+  facts.cores = count_cores(node);
+  facts.simulated = library_is("SMPI");
+  long groups[2] = {scheduling_group(), 0};
+  groups[1] = -groups[0];
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, groups, 2, MPI_LONG, MPI_MAX, node.raw()));
+  facts.yield_works = groups[0] == -groups[1];
+  facts.mpi_yields = library_is("Open MPI");
+  return facts;
+}
+
+WaitPolicy choose_wait_policy(const WaitFacts& facts) {
+  WaitPolicy policy;
+  const bool crowded = facts.ranks_on_node > facts.cores;
+  policy.spins = crowded ? 50 : 2000;
+  policy.inside_mpi = !crowded || facts.simulated || (facts.yield_works && facts.mpi_yields);
+  policy.sleeps = !facts.simulated;
+  return policy;
+}
+
+std::string describe(const WaitFacts& facts, const WaitPolicy& policy) {
+  return fmt::format("{} ranks on {} cores: waits look {} times, then {}; for messages they {}",
+                     facts.ranks_on_node, facts.cores, policy.spins,
+                     policy.sleeps ? "sleep on a futex" : "let simulated time pass",
+                     policy.inside_mpi ? "wait inside MPI"
+                                       : "test and nap, as MPI's spinning would hold the core");
+}
+
+void nap(const WaitPolicy& policy, double seconds) {
+  if (!policy.sleeps) {
+    int any = 0;  // simulated time passes in calls of MPI
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
+    return;
+  }
+  timespec length{};
+  length.tv_sec = static_cast<std::time_t>(seconds);
+  length.tv_nsec = static_cast<long>(1e9 * (seconds - static_cast<double>(length.tv_sec)));
+  nanosleep(&length, nullptr);
+}
+
+void wait_for(MPI_Request& request, const WaitPolicy& policy) {
+  if (policy.inside_mpi) {
+    check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE));
+    return;
+  }
+  wait_until(policy, [&request] {
+    int done = 0;
+    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+    return done != 0;
+  });
+}
+
+void wait_for_all(std::span<MPI_Request> requests, const WaitPolicy& policy) {
+  const int count = to_int(std::ssize(requests));
+  if (policy.inside_mpi) {
+    check_mpi(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE));
+    return;
+  }
+  wait_until(policy, [=] {
+    int done = 0;
+    check_mpi(MPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE));
+    return done != 0;
+  });
+}
+
+int wait_for_any(std::span<MPI_Request> requests, const WaitPolicy& policy) {
+  const int count = to_int(std::ssize(requests));
+  int index = MPI_UNDEFINED;
+  if (policy.inside_mpi) {
+    check_mpi(MPI_Waitany(count, requests.data(), &index, MPI_STATUS_IGNORE));
+    return index;
+  }
+  wait_until(policy, [&] {
+    int done = 0;
+    check_mpi(MPI_Testany(count, requests.data(), &index, &done, MPI_STATUS_IGNORE));
+    return done != 0;
+  });
+  return index;
+}
+
+}  // namespace tailrace

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "move/method_spec.hpp"
+#include "move/surroundings.hpp"
+#include "tailrace/comm.hpp"
+
+namespace tailrace {
+
+/// Sizes of a block exchange on one rank: `send[piece][peer]` and `receive[piece][peer]` items.
+/// Rank a's send to b must be b's receive from a.
+struct BlockShape {
+  std::ptrdiff_t item_bytes = 1;
+  std::vector<std::vector<std::ptrdiff_t>> send, receive;
+  std::ptrdiff_t num_pieces() const { return std::ssize(send); }
+};
+
+/// What a way of moving blocks is made for; outlives the runner.
+struct BlockProblem {
+  const Comm& comm;  ///< of this exchange alone, so that its messages meet no others
+  const BlockShape& shape;
+  const Surroundings& machine;
+  MethodSettings settings = {};
+};
+
+/// One way of moving blocks that are packed already. The calls come in the order of
+/// `BlockExchange`: acquire; for each piece start (any order); for each piece wait; release. Pieces
+/// of one exchange may be under way together, and several exchanges on one communicator may be.
+/// Zero-sized blocks move nothing, and a rank's block for itself is never moved:
+/// `receive_block(p, rank)` is `send_block(p, rank)`.
+class BlockRunner {
+ public:
+  virtual ~BlockRunner() = default;
+  /// Waits until the send blocks may be written.
+  virtual void acquire() {}
+  virtual std::byte* send_block(std::ptrdiff_t piece, int peer) const = 0;
+  virtual std::byte* receive_block(std::ptrdiff_t piece, int peer) const = 0;
+  /// The block for `peer` is written and may go at once, while the next is written. Optional for
+  /// the caller; `start` follows.
+  virtual void start_block(std::ptrdiff_t /*piece*/, int /*peer*/) {}
+  /// All blocks of `piece` are written. Does not wait for other ranks.
+  virtual void start(std::ptrdiff_t piece) = 0;
+  /// Lets transfers advance. Does not wait.
+  virtual void progress() {}
+  /// True if the block from `peer` may be read. Does not wait, nor advance anything.
+  virtual bool arrived(std::ptrdiff_t piece, int peer) = 0;
+  /// Waits until all blocks of `piece` may be read.
+  virtual void wait(std::ptrdiff_t piece) = 0;
+  /// The receive blocks of all pieces are no longer needed.
+  virtual void release() {}
+  /// True if `acquire` would not wait: what was sent last time has left or has been read.
+  virtual bool may_acquire() { return true; }
+  virtual std::ptrdiff_t buffer_bytes() const = 0;
+};
+
+/// A line of the table of ways to move blocks.
+struct BlockMethod {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view applies_text;
+  /// Settings that it reads, and specs worth timing ("pull:chunk=512,depth=8"); separated by
+  /// spaces.
+  std::string_view settings_text;
+  std::string_view variants;
+  /// The same answer on all ranks; `why_not` gets a reason. Collective, blocking.
+  bool (*applies)(const BlockProblem& problem);
+  /// Collective, blocking.
+  std::unique_ptr<BlockRunner> (*make)(const BlockProblem& problem);
+};
+/// The table, reference first. src/move/blocks/table.cpp.
+std::span<const BlockMethod> block_method_table();
+
+using BlockTable = std::vector<std::vector<std::ptrdiff_t>>;  ///< [piece][peer], in items
+
+/// Send and receive blocks in private memory, for ways that hand them to MPI.
+class BlockBuffers {
+ public:
+  BlockBuffers(const BlockShape& shape, int rank);
+  std::byte* send_block(std::ptrdiff_t piece, int peer) const;
+  std::byte* receive_block(std::ptrdiff_t piece, int peer) const;
+  /// Where a block starts, in items from the first send (receive) block.
+  std::ptrdiff_t send_offset(std::ptrdiff_t piece, int peer) const;
+  std::ptrdiff_t receive_offset(std::ptrdiff_t piece, int peer) const;
+  std::byte* sends() const { return buffer_.data(); }
+  std::byte* receives() const { return buffer_.data() + receive_start_ * item_bytes_; }
+  std::ptrdiff_t bytes() const { return buffer_.bytes(); }
+
+ private:
+  std::ptrdiff_t item_bytes_;
+  int rank_;
+  BlockTable send_offsets_, receive_offsets_;
+  std::ptrdiff_t receive_start_ = 0;
+  Buffer buffer_;
+};
+
+/// Items of a block.
+inline std::ptrdiff_t block_items(const BlockTable& table, std::ptrdiff_t piece, int peer) {
+  return table[static_cast<std::size_t>(piece)][static_cast<std::size_t>(peer)];
+}
+/// Offsets of blocks laid one after another from `end` on, which is advanced; `skip` gets no room.
+BlockTable place_blocks(const BlockTable& items, std::ptrdiff_t& end, int skip);
+
+// The ways, one file each.
+std::unique_ptr<BlockRunner> make_block_alltoallv(const BlockProblem& problem);
+std::unique_ptr<BlockRunner> make_block_alltoallw(const BlockProblem& problem);
+std::unique_ptr<BlockRunner> make_block_pairwise(const BlockProblem& problem);
+bool block_pull_applies(const BlockProblem& problem);
+std::unique_ptr<BlockRunner> make_block_pull(const BlockProblem& problem);
+bool block_node_aware_applies(const BlockProblem& problem);
+std::unique_ptr<BlockRunner> make_block_node_aware(const BlockProblem& problem);
+bool block_node_direct_applies(const BlockProblem& problem);
+std::unique_ptr<BlockRunner> make_block_node_direct(const BlockProblem& problem);
+bool block_caf_applies(const BlockProblem& problem);
+std::unique_ptr<BlockRunner> make_block_caf(const BlockProblem& problem);
+
+}  // namespace tailrace
