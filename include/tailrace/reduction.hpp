@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "tailrace/comm.hpp"
+
+namespace tailrace {
+
+enum class ReduceOp { sum, min, max };
+
+/// Numbers that can be reduced; complex ones by `sum` alone.
+enum class NumberType { float32, float64, complex64, complex128, int32, int64 };
+
+/// The `NumberType` of a C++ type; only for the six that there are.
+template <class T>
+struct NumberTypeOf;
+template <>
+struct NumberTypeOf<float> {
+  static constexpr auto value = NumberType::float32;
+};
+template <>
+struct NumberTypeOf<double> {
+  static constexpr auto value = NumberType::float64;
+};
+template <>
+struct NumberTypeOf<std::complex<float>> {
+  static constexpr auto value = NumberType::complex64;
+};
+template <>
+struct NumberTypeOf<std::complex<double>> {
+  static constexpr auto value = NumberType::complex128;
+};
+template <>
+struct NumberTypeOf<std::int32_t> {
+  static constexpr auto value = NumberType::int32;
+};
+template <>
+struct NumberTypeOf<std::int64_t> {
+  static constexpr auto value = NumberType::int64;
+};
+template <class T>
+inline constexpr NumberType number_type = NumberTypeOf<T>::value;
+
+std::ptrdiff_t number_bytes(NumberType type);
+/// "float64"
+std::string_view number_name(NumberType type);
+
+/// What a `Reduction` is made for: the tuner times vectors of `max_items` numbers of `type`. Other
+/// types, and shorter vectors, go as well; longer ones are refused.
+struct ReductionShape {
+  NumberType type = NumberType::float64;
+  std::ptrdiff_t max_items = 1;
+};
+
+/// Two vectors whose dot product is wanted, of the same length on this rank (it may differ between
+/// ranks): float, double, or complex of them.
+template <class T>
+struct DotPair {
+  std::span<const T> x, y;
+};
+
+/// Allreduce, reduce and barrier among the ranks of a communicator by one method, again and again.
+///
+/// All ranks call the same operations in the same order, with the same number of items, type and
+/// op (as in MPI, this is not checked); one operation at a time is under way on a `Reduction`, any
+/// number of `Reduction`s may be on one communicator. Calls come from the rank's main thread.
+/// Nothing is allocated after construction, except by MPI.
+///
+/// Sums of integers wrap around. Which of its arguments `min` or `max` gives is unspecified where
+/// one is not a number, as in MPI. Results of a method are the same from run to run; they are the
+/// same bits on all ranks wherever MPI's own are.
+class Reduction {
+ public:
+  /// `method` is a name of `reduction_methods()`, or "auto": the one that measures best here (see
+  /// tune.hpp). Keeps a duplicate of `comm`. Throws `Errc::invalid_input` on all ranks if the
+  /// method is unknown or does not apply, or if the ranks' shapes differ. Collective, blocking.
+  explicit Reduction(const Comm& comm, ReductionShape shape = {}, std::string_view method = "auto");
+  ~Reduction();
+  Reduction(Reduction&&) noexcept;
+  Reduction& operator=(Reduction&&) noexcept;
+
+  /// Replaces `values` by their reduction over all ranks. Throws `Errc::invalid_input` if there are
+  /// too many, or if `op` does not fit the type. Collective, blocking.
+  template <class T>
+  void allreduce(std::span<T> values, ReduceOp op = ReduceOp::sum) {
+    start_allreduce(values, op);
+    finish();
+  }
+  /// The same with the result in `out`, as long as `in`; they must not overlap unless equal.
+  template <class T>
+  void allreduce(std::type_identity_t<std::span<const T>> in, std::span<T> out,
+                 ReduceOp op = ReduceOp::sum) {
+    start_allreduce(in, out, op);
+    finish();
+  }
+  /// One number: its reduction over all ranks. Collective, blocking.
+  template <class T>
+  requires(sizeof(NumberTypeOf<T>) > 0) T allreduce(T value, ReduceOp op = ReduceOp::sum) {
+    allreduce(std::span<T>(&value, 1), op);
+    return value;
+  }
+  /// Replaces `values` of rank `root` by the reduction over all ranks; those of other ranks stay.
+  /// Collective; only the root waits for all.
+  template <class T>
+  void reduce(std::span<T> values, ReduceOp op, int root) {
+    start_reduce(values, op, root);
+    finish();
+  }
+  /// Returns when all ranks have called it. Collective, blocking.
+  void barrier() {
+    start_barrier();
+    finish();
+  }
+  /// Dot products sum(conj(x) * y) over all ranks, one for each pair: one pass over the vectors and
+  /// one allreduce. Products of floats are added up in double. Takes at most `max_items` numbers of
+  /// the shape's type in bytes. Collective, blocking.
+  void dots(std::span<const DotPair<float>> pairs, std::span<double> results) {
+    start_dots(pairs, results);
+    finish();
+  }
+  void dots(std::span<const DotPair<double>> pairs, std::span<double> results) {
+    start_dots(pairs, results);
+    finish();
+  }
+  void dots(std::span<const DotPair<std::complex<float>>> pairs,
+            std::span<std::complex<double>> results) {
+    start_dots(pairs, results);
+    finish();
+  }
+  void dots(std::span<const DotPair<std::complex<double>>> pairs,
+            std::span<std::complex<double>> results) {
+    start_dots(pairs, results);
+    finish();
+  }
+  /// Vectors of this rank's threads (or lanes), all of the same length: `out` becomes their
+  /// reduction over all parts and all ranks. `out` may be one of the parts. Method `node_threads`
+  /// combines the parts by threads. Collective, blocking.
+  template <class T>
+  void allreduce_parts(std::type_identity_t<std::span<const T* const>> parts, std::span<T> out,
+                       ReduceOp op = ReduceOp::sum) {
+    combine_parts(number_type<T>, reinterpret_cast<const void* const*>(parts.data()),
+                  std::ssize(parts), out.data(), std::ssize(out), op);
+    allreduce(out, op);
+  }
+
+  // The same without waiting: start, progress (any number of times), finish. Inputs must stay
+  // unchanged and results untouched until `finish`. Starting is collective and does not wait for
+  // other ranks to enter.
+  template <class T>
+  void start_allreduce(std::span<T> values, ReduceOp op = ReduceOp::sum) {
+    start(Kind::allreduce, number_type<T>, values.data(), values.data(), std::ssize(values), op, 0);
+  }
+  template <class T>
+  void start_allreduce(std::type_identity_t<std::span<const T>> in, std::span<T> out,
+                       ReduceOp op = ReduceOp::sum) {
+    require_equal(std::ssize(in), std::ssize(out), "allreduce: values in and out");
+    start(Kind::allreduce, number_type<T>, in.data(), out.data(), std::ssize(in), op, 0);
+  }
+  template <class T>
+  void start_reduce(std::span<T> values, ReduceOp op, int root) {
+    start(Kind::reduce, number_type<T>, values.data(), values.data(), std::ssize(values), op, root);
+  }
+  void start_barrier();
+  /// The local products are formed at once; only their sum over the ranks is under way.
+  void start_dots(std::span<const DotPair<float>> pairs, std::span<double> results);
+  void start_dots(std::span<const DotPair<double>> pairs, std::span<double> results);
+  void start_dots(std::span<const DotPair<std::complex<float>>> pairs,
+                  std::span<std::complex<double>> results);
+  void start_dots(std::span<const DotPair<std::complex<double>>> pairs,
+                  std::span<std::complex<double>> results);
+  /// Lets the operation advance; true when `finish` would not wait. Local.
+  bool progress();
+  /// Waits until results are there and inputs may be changed. Collective, blocking.
+  void finish();
+
+  std::string_view method() const;
+  /// Why this method, in a sentence.
+  const std::string& why() const;
+  /// Bytes this object holds.
+  std::ptrdiff_t buffer_bytes() const;
+
+ private:
+  enum class Kind { allreduce, reduce, barrier };
+  class State;
+
+  void start(Kind kind, NumberType type, const void* in, void* out, std::ptrdiff_t num_items,
+             ReduceOp op, int root);
+  template <class T, class Result>
+  void start_products(std::span<const DotPair<T>> pairs, std::span<Result> results);
+  void combine_parts(NumberType type, const void* const* parts, std::ptrdiff_t num_parts, void* out,
+                     std::ptrdiff_t num_items, ReduceOp op);
+  static void require_equal(std::ptrdiff_t left, std::ptrdiff_t right, const char* what);
+
+  std::unique_ptr<State> state_;
+};
+
+/// A line of the table of ways to reduce, for `tailrace list`, tests, benchmarks and tuning.
+struct ReductionMethodInfo {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view applies;  ///< in words
+};
+/// The table, reference first.
+std::span<const ReductionMethodInfo> reduction_methods();
+
+}  // namespace tailrace
