@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/file_lock.hpp"
 #include "ensemble_file.hpp"
 #include "entries.hpp"
-#include "file_lock.hpp"
 #include "row_field.hpp"
 #include "server/bytes.hpp"
 #include "server/step_file.hpp"

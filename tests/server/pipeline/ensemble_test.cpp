@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "core/file_lock.hpp"
 #include "pipeline_fixture.hpp"
-#include "server/pipeline/file_lock.hpp"
 
 namespace tailrace::server {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-namespace tailrace::server {
+namespace tailrace {
 
 /// A lock that processes of several jobs share by a file, on this node or over NFS, Lustre or Ceph:
 /// a lock of the open file (fcntl), or flock where the file system has no other. The kernel lets go
@@ -25,4 +25,4 @@ class FileLock {
   int descriptor_ = -1;
 };
 
-}  // namespace tailrace::server
+}  // namespace tailrace

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file_lock.hpp"
+#include "core/file_lock.hpp"
 
 #include <cerrno>
 #include <chrono>
+#include <cstring>
 #include <thread>
 
 #include <fcntl.h>
@@ -10,11 +11,11 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "store/open_file.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/trace.hpp"
 
-namespace tailrace::server {
+namespace tailrace {
+
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -35,27 +36,25 @@ int try_lock(int descriptor) {
 FileLock::FileLock(const std::string& path, double wait_s) {
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   int failed = descriptor_ < 0 ? errno : try_lock(descriptor_);
-  const double until_s = now_s() + wait_s;
-  for (int nap_ms = 1; failed == EAGAIN && now_s() < until_s;
-       nap_ms = nap_ms < 50 ? 2 * nap_ms : 50) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(nap_ms));
+  std::chrono::milliseconds napped{0};
+  for (std::chrono::milliseconds nap{1}; failed == EAGAIN && napped.count() < 1000 * wait_s;
+       nap = nap.count() < 50 ? 2 * nap : 50ms) {
+    std::this_thread::sleep_for(nap);
+    napped += nap;
     failed = try_lock(descriptor_);
   }
   if (failed == 0) return;
   if (descriptor_ >= 0) ::close(descriptor_);
   descriptor_ = -1;
-  try {
-    store::fail_errno(failed);
-  } catch (const Error& error) {
-    const auto text = failed == EAGAIN
-                          ? fmt::format("another job has held {} for {} s", path, wait_s)
-                          : fmt::format("cannot lock {}: {}", path, error.what());
-    throw Error(Errc::io, text, failed);
-  }
+  throw Error(Errc::io,
+              failed == EAGAIN ? fmt::format("another job has held {} for {} s", path, wait_s)
+                               : fmt::format("cannot lock {}: {} (errno {})", path,
+                                             std::strerror(failed), failed),
+              failed);
 }
 
 FileLock::~FileLock() {
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
-}  // namespace tailrace::server
+}  // namespace tailrace
