@@ -26,11 +26,16 @@ class NodeArray;
 /// `start`, `progress`, `finish` do not allocate after their first use.
 class Exchange {
  public:
-  /// `method` is a name of `move_methods()`, or "auto": `node_direct` where it applies (all ranks
-  /// on one node), else `alltoallv`. `from` and `to` describe this rank's arrays on the two sides,
-  /// the same for all fields. Keeps a duplicate of `comm`. Throws `Errc::invalid_input` on all
-  /// ranks if the method is unknown or does not apply, or if plan, memory and communicator do not
-  /// fit together. Collective, blocking.
+  /// `method` is a name of `move_methods()`, with settings if wanted ("pull:chunk=4k,depth=16"), or
+  /// "auto": the tuner's choice (`tailrace/tune.hpp`), which may time the methods on arrays of its
+  /// own. `from` and `to` describe this rank's arrays on the two sides, the same for all fields.
+  ///
+  /// Ranks of `comm` that exchange with each other, directly or through others, form a group, such
+  /// as the rows of a pencil grid; each group runs by itself, with a communicator of its own, and
+  /// "auto" chooses for each. So a row whose ranks share a node can use `node_direct` whatever the
+  /// other ranks do. Throws `Errc::invalid_input` on all ranks if the method is unknown or does not
+  /// apply to a group, or if plan, memory and communicator do not fit together. Collective,
+  /// blocking.
   Exchange(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
            std::string_view method = "alltoallv");
   ~Exchange();
@@ -54,7 +59,10 @@ class Exchange {
   void finish();
 
   std::string_view method() const;
-  const Plan& plan() const;
+  /// Why "auto" took it, in a sentence; "" if it was asked for.
+  std::string_view why() const;
+  /// Ranks of this rank's group, itself included.
+  int num_ranks_together() const;
   /// Bytes this object holds besides the caller's arrays.
   std::ptrdiff_t buffer_bytes() const;
 

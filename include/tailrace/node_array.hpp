@@ -15,9 +15,9 @@ namespace tailrace {
 class NodeArray {
  public:
   NodeArray() = default;
-  /// `num_bytes` for this rank (may differ between ranks), zeroed, 64-byte aligned. Throws
-  /// `Errc::invalid_input` on all ranks if those of `comm` do not share a node. Collective,
-  /// blocking.
+  /// `num_bytes` for this rank (may differ between ranks), zeroed, 64-byte aligned. `comm` may
+  /// reach over several nodes: the ranks of each share theirs. Throws `Errc::invalid_input` on all
+  /// ranks if num_bytes is negative. Collective, blocking.
   NodeArray(const Comm& comm, std::ptrdiff_t num_bytes);
 
   /// This rank's memory. Local.
@@ -27,8 +27,8 @@ class NodeArray {
     return reinterpret_cast<T*>(data());
   }
   std::ptrdiff_t num_bytes() const;
-  /// The memory of `rank` of the communicator; the caller sees to it that both sides agree on when
-  /// it may be read. Local.
+  /// The memory of `rank` of the communicator, null if that is on another node; the caller sees to
+  /// it that both sides agree on when it may be read. Local.
   std::byte* data_of(int rank) const;
 
  private:

@@ -38,6 +38,9 @@ class Plan {
   /// The boxes of this rank on each side.
   const std::vector<Box>& from_boxes() const { return from_boxes_; }
   const std::vector<Box>& to_boxes() const { return to_boxes_; }
+  /// The same plan on the communicator of `ranks` alone, ascending, which holds this rank and all
+  /// its peers: peers become places in `ranks`. Local.
+  Plan among(const std::vector<int>& ranks) const;
   /// This rank's row of the byte matrix: (peer, bytes sent), peers ascending. Local.
   std::vector<std::pair<int, std::ptrdiff_t>> bytes(std::ptrdiff_t item_bytes) const;
   /// One paragraph for people: pieces, peers, bytes, largest message. Local.

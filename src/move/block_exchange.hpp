@@ -4,23 +4,14 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
-#include <vector>
 
-#include "core/buffer.hpp"
-#include "node_window.hpp"
+#include "move/blocks/runner.hpp"
+#include "move/surroundings.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/trace.hpp"
 
 namespace tailrace {
-
-/// Sizes of a block exchange on one rank: `send[piece][peer]` and `receive[piece][peer]` items.
-/// Rank a's send to b must be b's receive from a.
-struct BlockShape {
-  std::ptrdiff_t item_bytes = 1;
-  std::vector<std::vector<std::ptrdiff_t>> send, receive;
-  std::ptrdiff_t num_pieces() const { return static_cast<std::ptrdiff_t>(send.size()); }
-};
 
 /// An all-to-all whose send and receive buffers belong to the exchange, so that the caller packs by
 /// writing its results straight into `send_block` and unpacks by reading its input straight from
@@ -32,37 +23,45 @@ struct BlockShape {
 /// release.
 class BlockExchange {
  public:
-  /// Collective, blocking. `method`: a name of `block_methods()` or "auto" (node_direct where all
-  /// ranks share a node, else alltoallv). Throws `Errc::invalid_input` on all ranks.
+  /// Collective, blocking. `method`: a name of `block_methods()`, with settings if wanted
+  /// ("pull:chunk=4k"), or "auto": the tuner's choice. Keeps a duplicate of `comm`. Throws
+  /// `Errc::invalid_input` on all ranks.
   BlockExchange(const Comm& comm, BlockShape shape, std::string_view method);
   ~BlockExchange();
   BlockExchange(const BlockExchange&) = delete;
   BlockExchange& operator=(const BlockExchange&) = delete;
 
   /// Waits until every peer has released what this rank sent last time.
-  void acquire();
-  std::byte* send_block(std::ptrdiff_t piece, int peer) const;
+  void acquire() { runner_->acquire(); }
+  std::byte* send_block(std::ptrdiff_t piece, int peer) const {
+    return runner_->send_block(piece, peer);
+  }
   /// All send blocks of `piece` are written. Does not wait.
-  void start(std::ptrdiff_t piece);
+  void start(std::ptrdiff_t piece) { runner_->start(piece); }
   /// Lets transfers advance. Local.
-  void progress();
+  void progress() { runner_->progress(); }
   /// Waits until the receive blocks of `piece` may be read.
-  void wait(std::ptrdiff_t piece);
-  /// May be written to by this rank after `wait` only if `owns_received()`.
-  std::byte* receive_block(std::ptrdiff_t piece, int peer) const;
+  void wait(std::ptrdiff_t piece) { runner_->wait(piece); }
+  /// May be read only, between `wait` and `release`.
+  const std::byte* receive_block(std::ptrdiff_t piece, int peer) const {
+    return runner_->receive_block(piece, peer);
+  }
   /// The receive blocks of all pieces are no longer needed.
-  void release();
+  void release() { runner_->release(); }
 
   std::string_view method() const { return name_; }
-  std::ptrdiff_t buffer_bytes() const;
+  /// Why "auto" took it; "" if it was asked for.
+  const std::string& why() const { return why_; }
+  std::ptrdiff_t buffer_bytes() const { return runner_->buffer_bytes(); }
   const BlockShape& shape() const { return shape_; }
 
-  struct Impl;  // one method's way of moving a piece; see block_exchange.cpp
-
  private:
+  Comm comm_;
+  Surroundings machine_;
   BlockShape shape_;
-  std::unique_ptr<Impl> impl_;
+  std::unique_ptr<BlockRunner> runner_;
   std::string_view name_;
+  std::string why_;
 };
 
 struct BlockMethodInfo {

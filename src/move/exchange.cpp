@@ -2,11 +2,13 @@
 #include "tailrace/exchange.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 
 #include <fmt/format.h>
 
 #include "move/method.hpp"
+#include "move/tuned.hpp"
 
 namespace tailrace {
 
@@ -41,21 +43,29 @@ std::string method_names() {
   return names + "auto";
 }
 
-/// The table's line of `name`, the same on all ranks. Collective.
-const MoveMethod& chosen_method(const MoveProblem& problem, std::string_view name) {
-  const auto table = move_method_table();
-  if (name == "auto") {
-    const auto direct = std::ranges::find(table, "node_direct", &MoveMethod::name);
-    return direct != table.end() && direct->applies(problem) ? *direct : table.front();
+/// The ranks that this rank exchanges with, directly or through others, and itself: nobody else
+/// takes part in what it does. Ascending. Collective, blocking.
+std::vector<int> ranks_together(const Comm& comm, const Plan& plan) {
+  std::vector<int> label(static_cast<std::size_t>(comm.num_ranks()));
+  std::iota(label.begin(), label.end(), 0);
+  for (auto before = label;; before = label) {
+    int lowest = before[static_cast<std::size_t>(comm.rank())];
+    for (const auto* pieces : {&plan.sends(), &plan.receives()}) {
+      for (const auto& piece : *pieces) {
+        lowest = std::min(lowest, before[static_cast<std::size_t>(piece.peer)]);
+      }
+    }
+    lowest = before[static_cast<std::size_t>(lowest)];
+    check_mpi(MPI_Allgather(&lowest, 1, MPI_INT, label.data(), 1, MPI_INT, comm.raw()));
+    if (label == before) break;
   }
-  const auto found = std::ranges::find(table, name, &MoveMethod::name);
-  require_all(
-      problem.comm.raw(), found != table.end(),
-      fmt::format("unknown method '{}' of moving data; there are: {}", name, method_names()));
-  require_all(
-      problem.comm.raw(), found->applies(problem),
-      fmt::format("method '{}' does not apply here; it needs: {}", name, found->applies_text));
-  return *found;
+  std::vector<int> ranks;
+  for (int rank = 0; rank < comm.num_ranks(); ++rank) {
+    if (label[static_cast<std::size_t>(rank)] == label[static_cast<std::size_t>(comm.rank())]) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
 }
 
 }  // namespace
@@ -65,18 +75,49 @@ class Exchange::State {
  public:
   State(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
         std::string_view method)
-      : problem{Comm(comm.raw()), std::move(plan), std::move(from), std::move(to), shape} {
+      : problem{.comm = Comm(comm.raw()),
+                .plan = std::move(plan),
+                .from = std::move(from),
+                .to = std::move(to),
+                .shape = shape} {
     const auto fault = fault_of(problem);
     require_all(problem.comm.raw(), fault.empty(), "Exchange: " + fault);
-    const auto& chosen = chosen_method(problem, method);
-    name = chosen.name;
-    runner = chosen.make(problem);
+    const auto wanted = method == "auto" ? MethodSpec{} : parse_agreed(problem.comm, method);
+    const Comm everybody = keep_to_group();
+    problem.method = method == "auto" ? choose() : wanted;
+    const auto* chosen = find_move_method(problem.method.name);
+    require_all(everybody.raw(), chosen != nullptr,
+                fmt::format("unknown method '{}' of moving data; there are: {}",
+                            problem.method.name, method_names()));
+    require_all(everybody.raw(), chosen->applies(problem),
+                fmt::format("method '{}' does not apply here; it needs: {}", problem.method.name,
+                            chosen->applies_text));
+    name = chosen->name;
+    runner = chosen->make(problem);
   }
 
   MoveProblem problem;
   std::string_view name;
+  std::string why;
   std::unique_ptr<Runner> runner;
   bool under_way = false;
+
+ private:
+  /// Makes the problem that of the ranks which exchange with each other; returns all ranks.
+  Comm keep_to_group() {
+    problem.outer_ranks = ranks_together(problem.comm, problem.plan);
+    problem.plan = problem.plan.among(problem.outer_ranks);
+    Comm everybody = std::move(problem.comm);
+    problem.comm = everybody.split(problem.outer_ranks.front());
+    problem.machine = Surroundings(problem.comm);
+    return everybody;
+  }
+
+  MethodSpec choose() {
+    auto choice = choose_move_method(problem);
+    why = std::move(choice.why);
+    return MethodSpec::parse(choice.name);
+  }
 };
 
 Exchange::Exchange(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
@@ -124,7 +165,8 @@ void Exchange::finish() {
 
 void Exchange::expose(const NodeArray& array) { state_->runner->expose(array); }
 std::string_view Exchange::method() const { return state_->name; }
-const Plan& Exchange::plan() const { return state_->problem.plan; }
+std::string_view Exchange::why() const { return state_->why; }
+int Exchange::num_ranks_together() const { return state_->problem.comm.num_ranks(); }
 std::ptrdiff_t Exchange::buffer_bytes() const { return state_->runner->buffer_bytes(); }
 
 }  // namespace tailrace

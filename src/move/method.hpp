@@ -5,7 +5,10 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <vector>
 
+#include "move/method_spec.hpp"
+#include "move/surroundings.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/layout.hpp"
@@ -15,11 +18,14 @@ namespace tailrace {
 
 /// What a method has to do: checked by `Exchange`, the same object for all its methods.
 struct MoveProblem {
-  Comm comm;  ///< of this exchange alone, so that its messages meet no others
-  Plan plan;
+  Comm comm;  ///< the ranks that exchange with each other; of this exchange alone
+  Plan plan;  ///< peers are ranks of `comm`
   Memory from;
   Memory to;
   ExchangeShape shape;
+  Surroundings machine = {};
+  std::vector<int> outer_ranks = {};  ///< of the ranks of `comm` in the caller's communicator
+  MethodSpec method = {};
 };
 
 /// One method's state for one problem. The calls come in the order start, progress (any number of
@@ -56,6 +62,8 @@ struct MoveMethod {
 
 /// The table, reference first.
 std::span<const MoveMethod> move_method_table();
+/// The line of that name; nullptr if there is none. Local.
+const MoveMethod* find_move_method(std::string_view name);
 
 /// Bytes and peers of one run on this rank, for cost models.
 struct MoveWork {
@@ -64,12 +72,14 @@ struct MoveWork {
 };
 MoveWork work_of(const MoveProblem& problem);
 
-std::unique_ptr<Exchange::Runner> make_alltoallv(const MoveProblem& problem);
-double alltoallv_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
+// Methods that pack, around the way of moving blocks that has their name: src/move/blocks/.
+bool packed_applies(const MoveProblem& problem);
+std::unique_ptr<Exchange::Runner> make_packed(const MoveProblem& problem);
+double packed_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
+double overlapped_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
+// Methods without packing.
 std::unique_ptr<Exchange::Runner> make_alltoallw(const MoveProblem& problem);
 double alltoallw_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
-std::unique_ptr<Exchange::Runner> make_pairwise(const MoveProblem& problem);
-double pairwise_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 bool node_direct_applies(const MoveProblem& problem);
 std::unique_ptr<Exchange::Runner> make_node_direct(const MoveProblem& problem);
 double node_direct_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);

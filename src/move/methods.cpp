@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of methods. Adding one: its file, its declarations in method.hpp, a line here, a line
-// in CMakeLists.txt. Tests, tuner, benchmarks and `tailrace list` walk this table.
+// The table of methods. Adding one that packs: a way of moving blocks (src/move/blocks/) and a line
+// here; another one: its file, its declarations in method.hpp, a line here and in CMakeLists.txt.
+// Tests, tuner, benchmarks and `tailrace list` walk this table.
+#include <algorithm>
 #include <array>
 
 #include "move/method.hpp"
@@ -13,13 +15,12 @@ bool always(const MoveProblem&) { return true; }
 
 constexpr std::array methods{
     MoveMethod{"alltoallv", "pack all, MPI_Ialltoallv, unpack all (the reference)", "always",
-               always, make_alltoallv, alltoallv_cost_s},
+               packed_applies, make_packed, packed_cost_s},
     MoveMethod{"alltoallw", "derived datatypes and MPI_Ialltoallw: no buffers, MPI packs", "always",
                always, make_alltoallw, alltoallw_cost_s},
-    MoveMethod{"pairwise", "a message a peer, staggered; packing overlaps the transfer", "always",
-               always, make_pairwise, pairwise_cost_s},
     MoveMethod{"node_direct", "ranks read each other's arrays in shared memory in one strided pass",
-               "all ranks on one node", node_direct_applies, make_node_direct, node_direct_cost_s},
+               "ranks that exchange share a node", node_direct_applies, make_node_direct,
+               node_direct_cost_s},
 };
 
 constexpr auto infos = [] {
@@ -34,6 +35,11 @@ constexpr auto infos = [] {
 
 std::span<const MoveMethod> move_method_table() { return methods; }
 std::span<const MoveMethodInfo> move_methods() { return infos; }
+
+const MoveMethod* find_move_method(std::string_view name) {
+  const auto found = std::ranges::find(methods, name, &MoveMethod::name);
+  return found == methods.end() ? nullptr : &*found;
+}
 
 MoveWork work_of(const MoveProblem& problem) {
   MoveWork work;

@@ -17,12 +17,16 @@ struct NodeArray::State {
 
 NodeArray::NodeArray(const Comm& comm, std::ptrdiff_t num_bytes) {
   require_all(comm.raw(), num_bytes >= 0, "NodeArray: num_bytes must not be negative");
-  const bool one_node = comm.node().num_ranks() == comm.num_ranks();
-  require_all(comm.raw(), one_node, "NodeArray: the ranks of the communicator do not share a node");
   auto state = std::make_shared<State>();
-  state->window = NodeWindow(comm, num_bytes);
-  for (int rank = 0; rank < comm.num_ranks(); ++rank) {
-    state->segments.push_back(state->window.segment(rank));
+  const Comm node = comm.node();
+  state->window = NodeWindow(node, num_bytes);
+  std::vector<int> ranks(static_cast<std::size_t>(node.num_ranks()));
+  const int own = comm.rank();
+  check_mpi(MPI_Allgather(&own, 1, MPI_INT, ranks.data(), 1, MPI_INT, node.raw()));
+  state->segments.resize(static_cast<std::size_t>(comm.num_ranks()));
+  for (int i = 0; i < node.num_ranks(); ++i) {
+    state->segments[static_cast<std::size_t>(ranks[static_cast<std::size_t>(i)])] =
+        state->window.segment(i);
   }
   state->num_bytes = num_bytes;
   state->rank = comm.rank();

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The ranks of one node read each other's memory through shared windows. A source inside an exposed
 // NodeArray is read where it lies, in one strided pass straight into the destination; any other
-// source is first packed into its owner's window. Ranks tell each other by sequence numbers, on
-// which they spin briefly and then sleep. Run n of this rank:
-//   start:  wait until the peers have read run n - 1; say where the fields are; publish ready = n
-//   copy:   from each peer whose ready has reached n; after the last, publish done = n
-//   finish: copy the rest; if peers read our arrays in place, wait until they have reached done = n
-// Cost: 2 * peers flags + bytes / copy speed (twice that with packing).
+// source is first packed into its owner's window. Run n of this rank:
+//   start:  make sure that nobody reads what is about to be overwritten; say where the fields are;
+//           publish ready = n and arrive
+//   copy:   from each peer whose ready has reached n; after the last, arrive at done
+//   finish: copy what is ready, sleep until all have arrived, copy the rest; if peers read our
+//           arrays in place, wait until all are done
+// Small messages have two buffers used in turn: who has arrived in run n - 1 has finished n - 2, so
+// a run needs no more than one wait. Cost: one or two arrivals + bytes / copy speed (twice that
+// with packing).
 #include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <vector>
 
+#include "move/arrivals.hpp"
 #include "move/messages.hpp"
 #include "move/method.hpp"
 #include "move/node_window.hpp"
@@ -28,28 +32,46 @@ struct FieldPlace {
   std::int64_t offset_bytes = 0;
 };
 
-/// The head of a rank's window segment; FieldPlaces and then the packed messages follow.
+/// The head of a rank's window segment; for each buffer FieldPlaces and packed messages follow. The
+/// arrivals are those of the first rank.
 struct Head {
   SequenceFlag ready;  ///< the run whose sources may be read
-  SequenceFlag done;   ///< the run whose reading this rank has finished
+  Arrivals all_ready;  ///< how many ranks have come as far
+  Arrivals all_done;   ///< how many have read everything
 };
 
-std::ptrdiff_t places_bytes(int num_fields) {
-  const auto bytes = static_cast<std::ptrdiff_t>(sizeof(FieldPlace)) * num_fields;
-  return (bytes + 63) / 64 * 64;
-}
+constexpr std::ptrdiff_t small_bytes = 1 << 20;  // two buffers up to here
+
+/// How a segment is laid out, the same on both sides.
+struct SegmentShape {
+  int num_fields = 1;
+  std::ptrdiff_t packed_bytes = 0;
+
+  std::ptrdiff_t places_bytes() const {
+    const auto bytes = static_cast<std::ptrdiff_t>(sizeof(FieldPlace)) * num_fields;
+    return (bytes + 63) / 64 * 64;
+  }
+  std::uint32_t num_buffers() const { return packed_bytes <= small_bytes ? 2 : 1; }
+  std::ptrdiff_t buffer_bytes() const { return places_bytes() + packed_bytes; }
+  std::ptrdiff_t bytes() const {
+    return static_cast<std::ptrdiff_t>(sizeof(Head)) + num_buffers() * buffer_bytes();
+  }
+};
 
 /// One rank's segment of the window, as its peers see it.
 class Segment {
  public:
-  Segment(std::byte* start, int num_fields) : start_(start), num_fields_(num_fields) {}
+  Segment(std::byte* start, const SegmentShape& shape) : start_(start), shape_(shape) {}
   Head& head() const { return *reinterpret_cast<Head*>(start_); }
-  FieldPlace* places() const { return reinterpret_cast<FieldPlace*>(start_ + sizeof(Head)); }
-  std::byte* packed() const { return start_ + sizeof(Head) + places_bytes(num_fields_); }
+  FieldPlace* places(std::uint32_t run) const { return reinterpret_cast<FieldPlace*>(buffer(run)); }
+  std::byte* packed(std::uint32_t run) const { return buffer(run) + shape_.places_bytes(); }
 
  private:
+  std::byte* buffer(std::uint32_t run) const {
+    return start_ + sizeof(Head) + run % shape_.num_buffers() * shape_.buffer_bytes();
+  }
   std::byte* start_;
-  int num_fields_;
+  SegmentShape shape_;
 };
 
 /// What this rank reads from one peer.
@@ -121,23 +143,29 @@ std::vector<Incoming> make_incoming(const MoveProblem& problem, const Messages& 
   return incoming;
 }
 
+/// Every rank's bytes of packed messages.
+std::vector<std::ptrdiff_t> gather_bytes(const Comm& comm, std::ptrdiff_t own) {
+  std::vector<std::ptrdiff_t> all(static_cast<std::size_t>(comm.num_ranks()));
+  check_mpi(MPI_Allgather(&own, 1, MPI_AINT, all.data(), 1, MPI_AINT, comm.raw()));
+  return all;
+}
+
 class NodeDirectRunner : public Exchange::Runner {
  public:
   explicit NodeDirectRunner(const MoveProblem& problem)
-      : comm_(problem.comm),
-        shape_(problem.shape),
+      : problem_(problem),
         sends_(make_messages(problem, Direction::send, 64)),
         incoming_(make_incoming(problem, sends_)),
         self_(self_copies(problem)),
-        fields_(problem.shape.num_fields),
-        rank_(problem.comm.rank()) {
-    const auto num_ranks = problem.comm.num_ranks();
-    if (num_ranks == 1) return;
-    packed_bytes_ = shape_.sources_in_node_arrays ? 0 : sends_.buffer_bytes;
-    window_ = NodeWindow(problem.comm, static_cast<std::ptrdiff_t>(sizeof(Head)) +
-                                           places_bytes(shape_.num_fields) + packed_bytes_);
-    for (int rank = 0; rank < num_ranks; ++rank) {
-      segments_.emplace_back(window_.segment(rank), shape_.num_fields);
+        fields_(problem.shape.num_fields) {
+    if (problem.comm.num_ranks() == 1) return;
+    const auto packed_bytes = problem.shape.sources_in_node_arrays ? 0 : sends_.buffer_bytes;
+    shape_ = {problem.shape.num_fields, packed_bytes};
+    window_ = NodeWindow(problem.comm, shape_.bytes());
+    int rank = 0;
+    for (const auto bytes : gather_bytes(problem.comm, packed_bytes)) {
+      segments_.emplace_back(window_.segment(rank++),
+                             SegmentShape{problem.shape.num_fields, bytes});
     }
   }
 
@@ -154,37 +182,33 @@ class NodeDirectRunner : public Exchange::Runner {
   }
 
   bool progress() override {
-    if (all_read_) return receivers_done();
-    bool all = true;
-    for (auto& one : incoming_) {
-      if (!one.read && segment(one.peer).head().ready.reached(run_)) read(one);
-      all = all && one.read;
-    }
-    if (!all) return false;
-    all_read_ = true;
-    segment(rank_).head().done.publish(run_);
-    return receivers_done();
+    if (!all_read_ && !read_what_is_ready()) return false;
+    return !in_place_ || all().all_done.reached(run_);
   }
 
   void finish() override {
-    while (!all_read_) {
-      progress();
-      const auto pending = std::ranges::find(incoming_, false, &Incoming::read);
-      if (pending != incoming_.end()) wait(segment(pending->peer).head().ready);
+    if (!all_read_ && !read_what_is_ready()) {
+      wait(all().all_ready, run_);
+      read_what_is_ready();
     }
-    if (in_place_) wait_for_receivers();
+    if (in_place_) wait(all().all_done, run_);
   }
 
-  std::ptrdiff_t buffer_bytes() const override { return packed_bytes_; }
+  std::ptrdiff_t buffer_bytes() const override {
+    return segments_.empty() ? 0 : shape_.num_buffers() * shape_.packed_bytes;
+  }
 
  private:
   const Segment& segment(int rank) const { return segments_[static_cast<std::size_t>(rank)]; }
+  const Segment& own() const { return segment(problem_.comm.rank()); }
+  Head& all() const { return segments_.front().head(); }
 
   /// Says where each field is, having packed those that peers cannot see.
   void publish_sources(std::span<const void* const> sources) {
-    wait_for_receivers();  // they may still read the packed messages and the places of the last run
+    wait_for_buffer();
+    ++run_;
     in_place_ = false;
-    auto* places = segment(rank_).places();
+    auto* places = own().places(run_);
     for (std::size_t f = 0; f < sources.size(); ++f) {
       places[f] = place_of(static_cast<const std::byte*>(sources[f]));
       if (places[f].array == FieldPlace::packed) {
@@ -193,8 +217,13 @@ class NodeDirectRunner : public Exchange::Runner {
         in_place_ = true;
       }
     }
-    ++run_;
-    segment(rank_).head().ready.publish(run_);
+    own().head().ready.publish(run_);
+    all().all_ready.arrive(problem_.comm.num_ranks());
+  }
+
+  /// Peers may still read the buffer of the run before the next one's, if there are two.
+  void wait_for_buffer() const {
+    wait(shape_.num_buffers() == 2 ? all().all_ready : all().all_done, run_);
   }
 
   FieldPlace place_of(const std::byte* source) const {
@@ -205,7 +234,7 @@ class NodeDirectRunner : public Exchange::Runner {
         return {static_cast<std::int64_t>(a), source - begin};
       }
     }
-    if (shape_.sources_in_node_arrays && sends_.buffer_bytes > 0) {
+    if (problem_.shape.sources_in_node_arrays && sends_.buffer_bytes > 0) {
       throw Error(Errc::invalid_input,
                   "node_direct: a source is not in an exposed NodeArray, as the shape promised");
     }
@@ -214,23 +243,34 @@ class NodeDirectRunner : public Exchange::Runner {
 
   void pack_field(std::size_t field, const std::byte* source) const {
     for (const auto& message : sends_.list) {
-      auto* place = segment(rank_).packed() + message.offset_bytes +
+      auto* place = own().packed(run_) + message.offset_bytes +
                     static_cast<std::ptrdiff_t>(field) * message.field_bytes;
       for (const auto& piece : message.pieces) piece.run(source, place);
     }
   }
 
+  /// True if nothing is left to read.
+  bool read_what_is_ready() {
+    bool left = false;
+    for (auto& one : incoming_) {
+      if (!one.read && segment(one.peer).head().ready.reached(run_)) read(one);
+      left = left || !one.read;
+    }
+    if (left) return false;
+    all_read_ = true;
+    all().all_done.arrive(problem_.comm.num_ranks());
+    return true;
+  }
+
   void read(Incoming& one) const {
     const auto& peer = segment(one.peer);
-    const auto* places = peer.places();
+    const auto* places = peer.places(run_);
     const auto destinations = fields_.destinations();
     for (std::size_t f = 0; f < destinations.size(); ++f) {
       const bool packed = places[f].array == FieldPlace::packed;
-      const auto* source =
-          packed ? peer.packed() + one.packed.offset_bytes +
-                       static_cast<std::ptrdiff_t>(f) * one.packed.field_bytes
-                 : arrays_[static_cast<std::size_t>(places[f].array)].data_of(one.peer) +
-                       places[f].offset_bytes;
+      const auto* source = packed ? peer.packed(run_) + one.packed.offset_bytes +
+                                        static_cast<std::ptrdiff_t>(f) * one.packed.field_bytes
+                                  : exposed(places[f], one.peer);
       for (const auto& piece : packed ? one.packed.pieces : one.direct) {
         piece.run(source, static_cast<std::byte*>(destinations[f]));
       }
@@ -238,28 +278,23 @@ class NodeDirectRunner : public Exchange::Runner {
     one.read = true;
   }
 
-  bool receivers_done() const {
-    return !in_place_ || std::ranges::all_of(sends_.list, [&](const Message& message) {
-      return segment(message.peer).head().done.reached(run_);
-    });
+  const std::byte* exposed(const FieldPlace& place, int peer) const {
+    const auto& array = arrays_[static_cast<std::size_t>(place.array)];
+    return array.data_of(problem_.outer_ranks[static_cast<std::size_t>(peer)]) + place.offset_bytes;
   }
 
-  void wait_for_receivers() const {
-    for (const auto& message : sends_.list) wait(segment(message.peer).head().done);
+  void wait(Arrivals& arrivals, std::uint32_t run) const {
+    arrivals.wait(run, problem_.machine.waiting, problem_.comm.raw());
   }
 
-  void wait(SequenceFlag& flag) const { wait_and_progress(flag, run_, comm_.raw()); }
-
-  const Comm& comm_;
-  ExchangeShape shape_;
+  const MoveProblem& problem_;
   Messages sends_;
   std::vector<Incoming> incoming_;
   std::vector<StridedCopy> self_;
   FieldPointers fields_;
-  int rank_ = 0;
   std::vector<NodeArray> arrays_;
+  SegmentShape shape_;
   NodeWindow window_;
-  std::ptrdiff_t packed_bytes_ = 0;
   std::vector<Segment> segments_;  ///< of each rank; none if there is only one
   std::uint32_t run_ = 0;          ///< number of the run under way, or of the last one
   bool in_place_ = false;          ///< peers read our arrays themselves in this run
@@ -268,9 +303,7 @@ class NodeDirectRunner : public Exchange::Runner {
 
 }  // namespace
 
-bool node_direct_applies(const MoveProblem& problem) {
-  return problem.comm.node().num_ranks() == problem.comm.num_ranks();
-}
+bool node_direct_applies(const MoveProblem& problem) { return problem.machine.one_node(); }
 
 std::unique_ptr<Exchange::Runner> make_node_direct(const MoveProblem& problem) {
   return std::make_unique<NodeDirectRunner>(problem);

@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
+#include "core/wait.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace {
@@ -15,16 +17,17 @@ class NodeWindow {
  public:
   NodeWindow() = default;
   /// `bytes` of this rank's own segment (may be 0, may differ between ranks), 64-byte aligned,
-  /// zeroed and touched by this rank. Collective, blocking.
+  /// zeroed and so touched by this rank. Collective, blocking.
   NodeWindow(const Comm& node, std::ptrdiff_t bytes);
 
   /// First byte of the segment of node rank `rank`. Local.
-  std::byte* segment(int rank) const;
+  std::byte* segment(int rank) const { return segments_[static_cast<std::size_t>(rank)]; }
   std::byte* own() const { return own_; }
   explicit operator bool() const { return own_ != nullptr; }
 
  private:
   OwnedWin win_;
+  std::vector<std::byte*> segments_;
   std::byte* own_ = nullptr;
 };
 
@@ -34,10 +37,11 @@ class SequenceFlag {
  public:
   /// Sets the value (release order) and wakes those who wait.
   void publish(std::uint32_t value);
-  /// Waits until the value has reached `value` (acquire order).
-  void wait(std::uint32_t value);
-  /// The same for at most about `timeout_s`; false if the value has not been reached by then.
-  bool wait_for(std::uint32_t value, double timeout_s);
+  /// The same unless the value has passed `value` already: for several writers.
+  void advance(std::uint32_t value);
+  /// Waits until the value has reached `value` (acquire order), at most about `timeout_s`: looks
+  /// `spins` times, then sleeps; false if it has not been reached by then.
+  bool wait_for(std::uint32_t value, double timeout_s, int spins);
   bool reached(std::uint32_t value) const {
     return static_cast<std::int32_t>(value_.load(std::memory_order_acquire) - value) >= 0;
   }
@@ -50,6 +54,7 @@ class SequenceFlag {
 
 /// Waits for `value`, and now and then lets MPI send what this rank posted earlier on `comm`: a
 /// peer may be waiting for that before it gets as far as publishing. Main thread only.
-void wait_and_progress(SequenceFlag& flag, std::uint32_t value, MPI_Comm comm);
+void wait_and_progress(SequenceFlag& flag, std::uint32_t value, MPI_Comm comm,
+                       const WaitPolicy& policy);
 
 }  // namespace tailrace

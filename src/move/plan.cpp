@@ -56,6 +56,23 @@ Plan::Plan(const Layout& from, const Layout& to, int rank)
   receives_ = pieces_between(to_boxes_, from, false);
 }
 
+Plan Plan::among(const std::vector<int>& ranks) const {
+  const auto place = [&](int rank) {
+    const auto found = std::ranges::lower_bound(ranks, rank);
+    if (found == ranks.end() || *found != rank) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("the plan of rank {} needs rank {}, which is left out", rank_, rank));
+    }
+    return static_cast<int>(found - ranks.begin());
+  };
+  Plan plan = *this;
+  plan.rank_ = place(rank_);
+  plan.num_ranks_ = static_cast<int>(ranks.size());
+  for (auto& piece : plan.sends_) piece.peer = place(piece.peer);
+  for (auto& piece : plan.receives_) piece.peer = place(piece.peer);
+  return plan;
+}
+
 std::vector<std::pair<int, std::ptrdiff_t>> Plan::bytes(std::ptrdiff_t item_bytes) const {
   std::vector<std::pair<int, std::ptrdiff_t>> row;
   for (const auto& piece : sends_) {

@@ -82,13 +82,14 @@ class NodeTransport : public Transport {
            static_cast<std::ptrdiff_t>(sequence % num_slots) * buffer_bytes_;
   }
   void wait(SequenceFlag& flag, std::uint32_t value) const {
-    wait_and_progress(flag, value, comm_.raw());
+    wait_and_progress(flag, value, comm_.raw(), waiting_);
   }
   void wait_for_all(std::uint32_t sequence) const {
     for (int rank = 0; rank < comm_.num_ranks(); ++rank) wait(flags(rank).arrived, sequence);
   }
 
   const Comm& comm_;
+  WaitPolicy waiting_ = choose_wait_policy(find_wait_facts(comm_));
   std::vector<int> writers_;
   std::ptrdiff_t buffer_bytes_;
   NodeWindow window_;

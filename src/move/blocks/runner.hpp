@@ -53,6 +53,8 @@ class BlockRunner {
   virtual bool arrived(std::ptrdiff_t piece, int peer) = 0;
   /// Waits until all blocks of `piece` may be read.
   virtual void wait(std::ptrdiff_t piece) = 0;
+  /// Waits until at least one more block of `piece` may be read; by default until all may.
+  virtual void wait_some(std::ptrdiff_t piece) { wait(piece); }
   /// The receive blocks of all pieces are no longer needed.
   virtual void release() {}
   /// True if `acquire` would not wait: what was sent last time has left or has been read.
@@ -69,7 +71,7 @@ struct BlockMethod {
   /// spaces.
   std::string_view settings_text;
   std::string_view variants;
-  /// The same answer on all ranks; `why_not` gets a reason. Collective, blocking.
+  /// The same answer on all ranks. Collective, blocking.
   bool (*applies)(const BlockProblem& problem);
   /// Collective, blocking.
   std::unique_ptr<BlockRunner> (*make)(const BlockProblem& problem);
@@ -99,6 +101,9 @@ class BlockBuffers {
   std::ptrdiff_t receive_start_ = 0;
   Buffer buffer_;
 };
+
+/// An item as MPI counts it: `item_bytes` bytes. Local.
+OwnedType block_item_type(const BlockShape& shape);
 
 /// Items of a block.
 inline std::ptrdiff_t block_items(const BlockTable& table, std::ptrdiff_t piece, int peer) {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "move/node_window.hpp"
+
+namespace tailrace {
+
+/// Counts the arrivals of the ranks of a node at a point that they all pass again and again, in
+/// shared memory. The last one of a round wakes the others with one call, so that a rank on a
+/// crowded node sleeps at most once a round, and not once for each peer. Zeroed memory is a counter
+/// of which no round has ended.
+class Arrivals {
+ public:
+  /// One of `num_ranks` arrives (release order). Nobody arrives twice in a round. Local.
+  void arrive(int num_ranks);
+  /// True if `rounds` rounds have ended (acquire order; modulo 2^32). Local.
+  bool reached(std::uint32_t rounds) const { return ended_.reached(rounds); }
+  /// Waits until `rounds` rounds have ended; now and then lets MPI advance on `comm`.
+  void wait(std::uint32_t rounds, const WaitPolicy& policy, MPI_Comm comm) {
+    wait_and_progress(ended_, rounds, comm, policy);
+  }
+
+ private:
+  alignas(64) std::atomic<std::uint64_t> count_;
+  SequenceFlag ended_;  ///< rounds
+};
+
+}  // namespace tailrace

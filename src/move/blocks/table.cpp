@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of ways to move packed blocks. Adding one: its file, its declarations in runner.hpp, a
+// line here, a line in CMakeLists.txt. Tests, tuner, benchmarks and `tailrace list` walk this
+// table.
+#include <array>
+
+#include "move/blocks/runner.hpp"
+
+namespace tailrace {
+
+namespace {
+
+bool always(const BlockProblem&) { return true; }
+
+constexpr std::array methods{
+    BlockMethod{"alltoallv", "MPI_Ialltoallv; the reference", "always", "", "", always,
+                make_block_alltoallv},
+    BlockMethod{"alltoallw", "MPI_Ialltoallw", "blocks of one rank below 2 GiB in all", "", "",
+                always, make_block_alltoallw},
+    BlockMethod{"node_direct", "readers load from the writer's shared memory",
+                "all ranks share a node", "", "", block_node_direct_applies,
+                make_block_node_direct},
+};
+
+}  // namespace
+
+std::span<const BlockMethod> block_method_table() { return methods; }
+
+}  // namespace tailrace

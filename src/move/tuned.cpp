@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "move/tuned.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "move/messages.hpp"
+#include "tailrace/node_array.hpp"
+
+namespace tailrace {
+
+namespace {
+
+/// Words between blanks.
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(' '), text.size());
+    if (end > 0) words.emplace_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return words;
+}
+
+/// Numbers that the same key must mean on all ranks: sums and maxima over `comm`.
+struct Totals {
+  std::int64_t sum = 0, most = 0;
+};
+Totals totals(const Comm& comm, std::int64_t own) {
+  Totals all{own, own};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all.sum, 1, MPI_INT64_T, MPI_SUM, comm.raw()));
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all.most, 1, MPI_INT64_T, MPI_MAX, comm.raw()));
+  return all;
+}
+
+std::string machine_words(const Surroundings& machine) {
+  return fmt::format("{}; {} ranks of the job a node on {} cores", machine.nodes.describe(),
+                     machine.facts.ranks_on_node, machine.facts.cores);
+}
+
+/// Where nothing has been measured: the reader's loads on one node, else MPI's own.
+void set_fallback(tune::Problem& problem, const Surroundings& machine) {
+  const bool direct = machine.one_node();
+  problem.fallback = direct ? "node_direct" : "alltoallv";
+  problem.fallback_why = direct ? "all ranks that exchange share a node" : "ranks on several nodes";
+}
+
+/// The bytes of a rank's items in its arrays, in and out.
+struct TrialArrays {
+  TrialArrays(const MoveProblem& problem, const NodeArray& exposed) {
+    const auto num_fields = static_cast<std::size_t>(problem.shape.num_fields);
+    from_bytes = problem.from.num_items * problem.shape.item_bytes;
+    const auto to_bytes = problem.to.num_items * problem.shape.item_bytes;
+    for (std::size_t f = 0; f < num_fields; ++f) {
+      if (problem.shape.sources_in_node_arrays) {
+        sources.push_back(exposed.data() + static_cast<std::ptrdiff_t>(f) * from_bytes);
+      } else {
+        buffers.emplace_back(from_bytes);
+        sources.push_back(buffers.back().data());
+      }
+      buffers.emplace_back(to_bytes);
+      destinations.push_back(buffers.back().data());
+    }
+    for (std::size_t f = 0; f < num_fields; ++f) fill(f, problem.comm.rank());
+    num_destination_bytes = to_bytes;
+  }
+  void fill(std::size_t field, int rank) {
+    auto* words = static_cast<std::byte*>(const_cast<void*>(sources[field]));
+    std::uint64_t state = (static_cast<std::uint64_t>(rank) << 32) + field + 1;
+    for (std::ptrdiff_t i = 0; i < from_bytes; ++i) {
+      state = state * 6364136223846793005U + 1442695040888963407U;
+      words[i] = static_cast<std::byte>(state >> 56);
+    }
+  }
+  std::uint64_t checksum() const {
+    std::uint64_t sum = 0;
+    for (const void* field : destinations) {
+      sum = XXH3_64bits_withSeed(field, static_cast<std::size_t>(num_destination_bytes), sum);
+    }
+    return sum;
+  }
+  /// So that a method that moves nothing is found out.
+  void forget() const {
+    for (void* field : destinations) {
+      std::fill_n(static_cast<std::byte*>(field), num_destination_bytes, std::byte{0x5a});
+    }
+  }
+
+  std::ptrdiff_t from_bytes = 0, num_destination_bytes = 0;
+  std::vector<Buffer> buffers;
+  std::vector<const void*> sources;
+  std::vector<void*> destinations;
+};
+
+/// Arrays that all candidates of one choice share; made with the first one.
+struct SharedArrays {
+  NodeArray exposed;
+  std::unique_ptr<TrialArrays> arrays;
+
+  void make(const MoveProblem& problem) {
+    if (arrays != nullptr) return;
+    if (problem.shape.sources_in_node_arrays) {
+      exposed = NodeArray(problem.comm, problem.from.num_items * problem.shape.item_bytes *
+                                            problem.shape.num_fields);
+    }
+    arrays = std::make_unique<TrialArrays>(problem, exposed);
+  }
+};
+
+class MoveTrial : public tune::Trial {
+ public:
+  MoveTrial(const MoveProblem& problem, const std::string& method,
+            std::shared_ptr<SharedArrays> shared)
+      : problem_{Comm(problem.comm.raw()),
+                 problem.plan,
+                 problem.from,
+                 problem.to,
+                 problem.shape,
+                 problem.machine,
+                 problem.outer_ranks,
+                 MethodSpec::parse(method)},
+        shared_(std::move(shared)) {
+    shared_->make(problem);
+    runner_ = find_move_method(problem_.method.name)->make(problem_);
+    if (problem.shape.sources_in_node_arrays) runner_->expose(shared_->exposed);
+    // Places in the shared array are those of the group's ranks.
+    for (std::size_t i = 0; i < problem_.outer_ranks.size(); ++i) {
+      problem_.outer_ranks[i] = static_cast<int>(i);
+    }
+  }
+  void run() override {
+    runner_->start(shared_->arrays->sources, shared_->arrays->destinations);
+    runner_->finish();
+  }
+  std::uint64_t checksum() override {
+    const auto sum = shared_->arrays->checksum();
+    shared_->arrays->forget();
+    return sum;
+  }
+
+ private:
+  MoveProblem problem_;
+  std::shared_ptr<SharedArrays> shared_;
+  std::unique_ptr<Exchange::Runner> runner_;
+};
+
+class BlockTrial : public tune::Trial {
+ public:
+  BlockTrial(const Comm& comm, const BlockShape& shape, const Surroundings& machine,
+             const BlockMethod& method, const MethodSettings& settings)
+      : comm_(comm.raw()),
+        shape_(shape),
+        runner_(method.make({comm_, shape_, machine, settings})) {}
+
+  void run() override {
+    runner_->acquire();
+    for (std::ptrdiff_t p = 0; p < shape_.num_pieces(); ++p) {
+      for (int peer = 0; peer < comm_.num_ranks(); ++peer) write(p, peer);
+      runner_->start(p);
+    }
+    sum_ = 0;
+    for (std::ptrdiff_t p = 0; p < shape_.num_pieces(); ++p) {
+      runner_->wait(p);
+      for (int peer = 0; peer < comm_.num_ranks(); ++peer) read(p, peer);
+    }
+    runner_->release();
+  }
+  std::uint64_t checksum() override { return sum_; }
+
+ private:
+  /// What a caller does: each byte of a send block is written, each of a receive block read.
+  void write(std::ptrdiff_t piece, int peer) const {
+    std::fill_n(runner_->send_block(piece, peer),
+                block_items(shape_.send, piece, peer) * shape_.item_bytes,
+                static_cast<std::byte>(comm_.rank() * 7 + peer + piece));
+  }
+  void read(std::ptrdiff_t piece, int peer) {
+    sum_ = XXH3_64bits_withSeed(
+        runner_->receive_block(piece, peer),
+        static_cast<std::size_t>(block_items(shape_.receive, piece, peer) * shape_.item_bytes),
+        sum_);
+  }
+
+  Comm comm_;
+  BlockShape shape_;
+  std::unique_ptr<BlockRunner> runner_;
+  std::uint64_t sum_ = 0;
+};
+
+std::int64_t sum_of(const BlockTable& table) {
+  std::int64_t sum = 0;
+  for (const auto& piece : table) {
+    for (const auto items : piece) sum += items;
+  }
+  return sum;
+}
+
+std::int64_t most_of(const BlockTable& table) {
+  std::int64_t most = 0;
+  for (const auto& piece : table) {
+    for (const auto items : piece) most = std::max<std::int64_t>(most, items);
+  }
+  return most;
+}
+
+/// Length of the shortest run of bytes that lie together on both sides of a rank's pieces.
+std::int64_t shortest_run(const MoveProblem& problem, Direction direction) {
+  std::int64_t shortest = std::int64_t{1} << 62;
+  for (const auto& piece : placed_pieces(problem, direction)) {
+    std::int64_t run = problem.shape.item_bytes;
+    std::int64_t together = 1;
+    for (int found = 0; found < piece.box.num_dims; ++found) {
+      for (std::size_t d = 0; d < static_cast<std::size_t>(piece.box.num_dims); ++d) {
+        if (piece.side.strides[d] != together || piece.box.extents[d] == 1) continue;
+        together *= piece.box.extents[d];
+        run = together * problem.shape.item_bytes;
+        break;
+      }
+    }
+    shortest = std::min(shortest, run);
+  }
+  return shortest;
+}
+
+}  // namespace
+
+MethodSpec parse_agreed(const Comm& comm, std::string_view text) {
+  MethodSpec spec;
+  run_agreed(comm.raw(), [&] { spec = MethodSpec::parse(text); });
+  return spec;
+}
+
+std::vector<tune::Candidate> move_candidates(const MoveProblem& problem) {
+  auto shared = std::make_shared<SharedArrays>();
+  std::vector<tune::Candidate> candidates;
+  const auto add = [&](const std::string& name) {
+    candidates.push_back({name, [&problem, name, shared] {
+                            return std::make_unique<MoveTrial>(problem, name, shared);
+                          }});
+  };
+  for (const auto& method : move_method_table()) {
+    MoveProblem asked{Comm(problem.comm.raw()),
+                      problem.plan,
+                      problem.from,
+                      problem.to,
+                      problem.shape,
+                      problem.machine,
+                      problem.outer_ranks,
+                      {std::string(method.name), {}}};
+    if (!method.applies(asked)) continue;
+    add(std::string(method.name));
+    const auto blocks = std::ranges::find(block_method_table(), method.name, &BlockMethod::name);
+    if (blocks == block_method_table().end()) continue;
+    for (const auto& variant : words_of(blocks->variants)) add(variant);
+  }
+  return candidates;
+}
+
+tune::Choice choose_move_method(const MoveProblem& problem) {
+  const auto work = work_of(problem);
+  const auto moved = totals(problem.comm, work.sent_bytes);
+  const auto peers = totals(problem.comm, work.num_peers);
+  const auto kept = totals(problem.comm, work.kept_bytes);
+  const auto out = totals(problem.comm, -shortest_run(problem, Direction::send));
+  const auto in = totals(problem.comm, -shortest_run(problem, Direction::receive));
+  tune::Problem asked;
+  asked.operation = "exchange";
+  asked.key = fmt::format(
+      "{} bytes moved, at most {} a rank to {} peers, {} kept, runs of {} and {} bytes, items of "
+      "{} "
+      "bytes, {} fields{}; {}",
+      moved.sum, moved.most, peers.most, kept.sum, -out.most, -in.most, problem.shape.item_bytes,
+      problem.shape.num_fields, problem.shape.sources_in_node_arrays ? ", exposed" : "",
+      machine_words(problem.machine));
+  set_fallback(asked, problem.machine);
+  asked.memory_bytes = (problem.from.num_items + 3 * problem.to.num_items) *
+                       problem.shape.item_bytes * problem.shape.num_fields;
+  return tune::choose(problem.comm, asked, move_candidates(problem));
+}
+
+std::vector<tune::Candidate> block_candidates(const Comm& comm, const BlockShape& shape,
+                                              const Surroundings& machine) {
+  std::vector<tune::Candidate> candidates;
+  for (const auto& method : block_method_table()) {
+    if (!method.applies({comm, shape, machine, {}})) continue;
+    auto specs = words_of(method.variants);
+    specs.insert(specs.begin(), std::string(method.name));
+    for (const auto& name : specs) {
+      candidates.push_back({name, [&, &method = method, name] {
+                              return std::make_unique<BlockTrial>(comm, shape, machine, method,
+                                                                  MethodSpec::parse(name).settings);
+                            }});
+    }
+  }
+  return candidates;
+}
+
+tune::Choice choose_block_method(const Comm& comm, const BlockShape& shape,
+                                 const Surroundings& machine) {
+  const auto sum = totals(comm, sum_of(shape.send) * shape.item_bytes);
+  const auto most = totals(comm, most_of(shape.send) * shape.item_bytes);
+  tune::Problem asked;
+  asked.operation = "blocks";
+  asked.key = fmt::format("{} bytes, at most {} a rank, largest block {}, {} pieces; {}", sum.sum,
+                          sum.most, most.most, shape.num_pieces(), machine_words(machine));
+  set_fallback(asked, machine);
+  asked.memory_bytes = 3 * sum.most;
+  return tune::choose(comm, asked, block_candidates(comm, shape, machine));
+}
+
+}  // namespace tailrace
