@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,12 +22,13 @@ enum class Mode {
 
 struct Settings {
   Mode mode = Mode::first_use;
-  /// The memory of winners: TAILRACE_TUNE_FILE, else tailrace/tune.json in the user's cache folder
-  /// (XDG_CACHE_HOME, else ~/.cache). "" keeps nothing.
+  /// The memory of winners: TAILRACE_TUNE_FILE, else tune.json in TAILRACE_CACHE or in the folder
+  /// tailrace of the user's cache folder (XDG_CACHE_HOME, else ~/.cache). "" keeps nothing.
   std::string file;
   /// Longest time for one problem [s]: TAILRACE_TUNE_BUDGET_S.
   double budget_s = 1.0;
-  /// Most memory that a problem may take for trying [bytes a rank]: TAILRACE_TUNE_MEMORY.
+  /// Most memory that a problem may take for trying [bytes a rank]: TAILRACE_TUNE_MEMORY, a number
+  /// that may end in k, M or G.
   std::ptrdiff_t memory_bytes = std::ptrdiff_t{1} << 30;
 
   /// From the environment. Throws `Errc::invalid_input`. Local.
@@ -49,10 +51,11 @@ struct Candidate {
 };
 
 struct Problem {
-  std::string operation;     ///< "exchange", "blocks", "allreduce", ...
-  std::string key;           ///< everything that decides the winner: sizes, type, ranks, nodes
-  std::string fallback;      ///< name of the candidate to use unmeasured
-  std::string fallback_why;  ///< in a few words
+  std::string operation;  ///< "exchange", "blocks", "allreduce", ...
+  /// What decides the winner besides the machine and how many ranks are where: sizes, type.
+  std::string key;
+  std::string fallback;             ///< name of the candidate to use unmeasured
+  std::string fallback_why;         ///< in a few words
   std::ptrdiff_t memory_bytes = 0;  ///< that trying it takes on this rank
 };
 
@@ -67,21 +70,62 @@ struct Timing {
 
 struct Choice {
   std::string name;
-  std::string why;  ///< in a sentence
-  bool measured = false;
+  std::string why;        ///< in a sentence
+  bool measured = false;  ///< just now
   std::vector<Timing> timings;
-  double null_spread = 0;  ///< relative difference that two equal entries showed
+  double null_spread = 0;  ///< relative difference that is none, from two equal entries
 };
 
-/// Times the candidates: all start together, rounds interleaved in changing order, a second copy of
-/// the best entry as null test; time of a sample is that of the slowest rank. Of those no slower
-/// than the best by more than the null spread, the first in the list wins. The same result on all
-/// ranks. Collective, blocking.
+/// Times the candidates: all ranks start together, rounds interleaved in changing order; a sample
+/// is the time of the slowest rank. Those far behind are dropped early; the best one then runs a
+/// second time under another name, and what differs between these two is no difference. Of those no
+/// slower than the best by more than that, the first in the list wins. A candidate that does not
+/// apply, fails, or gives other results than the first one is left out with its trouble. The same
+/// result on all ranks. Takes about `settings.budget_s` (of rank 0), but tries each candidate at
+/// least once while that lasts. Throws `Errc::invalid_input` on all ranks if none works.
+/// Collective, blocking.
 Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings);
 
-/// The alternative for `problem`: remembered, measured or the fallback, as `settings` say; rank 0
-/// reads and writes the memory file. The same result on all ranks. Collective, blocking.
+/// The alternative for `problem`: remembered, measured or the fallback, as `settings` of rank 0
+/// say; rank 0 reads and writes the memory file. A file that cannot be read or written is a
+/// warning, not an error. Always the fallback under a simulator. The same result on all ranks.
+/// Collective, blocking.
 Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidate> candidates,
-              const Settings& settings = Settings::from_environment());
+              const Settings& settings);
+/// The same with the settings of the environment; throws `Errc::invalid_input` on all ranks if
+/// these are wrong on any.
+Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidate> candidates);
+
+/// What must be the same for a winner to be used again.
+struct Machine {
+  std::string processor;   ///< model
+  int cores = 0;           ///< of a node
+  int memory_domains = 0;  ///< of a node
+  std::string kernel;      ///< release of the operating system
+  std::string mpi;         ///< version of the MPI library
+  std::string tailrace;    ///< version of this library
+
+  bool operator==(const Machine&) const = default;
+};
+/// This one, as the calling rank sees it. Local.
+Machine this_machine();
+
+/// A winner in the memory file.
+struct Remembered {
+  std::string operation, key;
+  std::string
+      places;  ///< how many ranks ran where: "8 ranks on 2 nodes, 4 each; 4 ranks on 8 cores"
+  std::string winner, why;
+  std::string date;  ///< in UTC: 2026-01-31T12:00:00Z
+  double null_spread = 0;
+  std::vector<Timing> timings;
+  Machine machine;
+};
+/// All winners of a memory file, as they stand there. Throws `Errc::io` if it cannot be read,
+/// `Errc::corrupt` if it is no memory file. Local.
+std::vector<Remembered> list_remembered(const std::string& file);
+/// Adds winners to a memory file, in place of earlier ones for the same problem, places and
+/// machine. Several jobs may do so at once. Throws `Errc::io` if it cannot be written. Local.
+void remember(const std::string& file, std::span<const Remembered> winners);
 
 }  // namespace tailrace::tune

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/file_lock.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -14,8 +15,6 @@
 #include "tailrace/error.hpp"
 
 namespace tailrace {
-
-using namespace std::chrono_literals;
 
 namespace {
 
@@ -36,11 +35,11 @@ int try_lock(int descriptor) {
 FileLock::FileLock(const std::string& path, double wait_s) {
   descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   int failed = descriptor_ < 0 ? errno : try_lock(descriptor_);
-  std::chrono::milliseconds napped{0};
-  for (std::chrono::milliseconds nap{1}; failed == EAGAIN && napped.count() < 1000 * wait_s;
-       nap = nap.count() < 50 ? 2 * nap : 50ms) {
-    std::this_thread::sleep_for(nap);
-    napped += nap;
+  double napped_s = 0;
+  for (double nap_s = 0.001; failed == EAGAIN && napped_s < wait_s;
+       nap_s = std::min(2 * nap_s, 0.05)) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(nap_s));
+    napped_s += nap_s;
     failed = try_lock(descriptor_);
   }
   if (failed == 0) return;

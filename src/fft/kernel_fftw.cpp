@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of FFTW (Frigo & Johnson 2005), the reference: a panel is turned into contiguous lines in
 // the first-level cache, where FFTW is at its best, and back.
+#include "core/cache_folder.hpp"
 #include "kernel.hpp"
 #include "lines.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <mutex>
 #include <string>
@@ -43,18 +43,6 @@ struct Api<float> {
   static constexpr auto export_wisdom = fftwf_export_wisdom_to_filename;
   static constexpr auto wisdom_file = "fftwf-wisdom";
 };
-
-// Where what was measured is remembered: $TAILRACE_CACHE, else the user's cache folder; empty:
-// nowhere.
-std::filesystem::path cache_folder() {
-  if (const char* own = std::getenv("TAILRACE_CACHE")) return own;
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME"))
-    return std::filesystem::path(xdg) / "tailrace";
-  if (const char* home = std::getenv("HOME")) {
-    return std::filesystem::path(home) / ".cache" / "tailrace";
-  }
-  return {};
-}
 
 template <class Real>
 void recall_wisdom() {

@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "core/wait.hpp"
+#include "tailrace/node_map.hpp"
+#include "tailrace/tune.hpp"
+#include "tune/memory.hpp"
+
+namespace tailrace::tune {
+
+namespace {
+
+/// The same settings for all: those of rank 0. Only rank 0 needs the name of the file.
+Settings agree_on(const Comm& comm, Settings settings) {
+  struct {
+    double budget_s;
+    std::ptrdiff_t memory_bytes;
+    int mode;
+  } packed{settings.budget_s, settings.memory_bytes, static_cast<int>(settings.mode)};
+  check_mpi(MPI_Bcast(&packed, sizeof packed, MPI_BYTE, 0, comm.raw()));
+  settings.budget_s = packed.budget_s;
+  settings.memory_bytes = packed.memory_bytes;
+  settings.mode = static_cast<Mode>(packed.mode);
+  return settings;
+}
+
+/// How many ranks of this communicator are where, and how crowded the nodes are by the whole job.
+std::string describe_places(const Comm& comm, const WaitFacts& facts) {
+  const std::string crowd = fmt::format("{} ranks on {} cores", facts.ranks_on_node, facts.cores);
+  return fmt::format("{}; {}", NodeMap(comm).describe(), crowd);
+}
+
+/// Rank 0's text, on all ranks.
+std::string from_first(const Comm& comm, std::string text) {
+  std::ptrdiff_t length = std::ssize(text);
+  check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, 0, comm.raw()));
+  text.resize(static_cast<std::size_t>(length));
+  check_mpi(MPI_Bcast(text.data(), to_int(length), MPI_CHAR, 0, comm.raw()));
+  return text;
+}
+
+/// The winner that is remembered for what `wanted` names, if `candidates` still has it.
+std::optional<Remembered> find(const Comm& comm, const std::string& file, const Remembered& wanted,
+                               std::span<const Candidate> candidates) {
+  std::string text;
+  if (comm.rank() == 0) {
+    for (const Remembered& entry : recall(file)) {
+      const bool known =
+          std::ranges::find(candidates, entry.winner, &Candidate::name) != candidates.end();
+      if (known && same_problem(entry, wanted)) text = to_text(entry);
+    }
+  }
+  text = from_first(comm, std::move(text));
+  if (text.empty()) return std::nullopt;
+  return from_text(text);
+}
+
+/// A file that cannot be written costs only the measuring next time.
+void try_to_remember(const std::string& file, Remembered winner, const Choice& choice) {
+  if (file.empty()) return;
+  winner.winner = choice.name;
+  winner.why = choice.why;
+  winner.date = date_text();
+  winner.null_spread = choice.null_spread;
+  winner.timings = choice.timings;
+  try {
+    remember(file, std::span(&winner, 1));
+  } catch (const Error& error) {
+    static const bool once =
+        (warn(fmt::format("what was measured is not remembered: {} (TAILRACE_TUNE_FILE names "
+                          "another file, \"\" none)",
+                          error.what())),
+         true);
+    static_cast<void>(once);
+  }
+}
+
+bool too_large(const Comm& comm, std::ptrdiff_t bytes, std::ptrdiff_t limit) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_MAX, comm.raw()));
+  return bytes > limit;
+}
+
+Choice fallback(const Problem& problem, const char* reason) {
+  Choice choice;
+  choice.name = problem.fallback;
+  choice.why = fmt::format("{} ({})", problem.fallback_why, reason);
+  return choice;
+}
+
+}  // namespace
+
+Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidate> candidates,
+              const Settings& settings) {
+  const Settings agreed = agree_on(comm, settings);
+  if (agreed.mode == Mode::off) return fallback(problem, "tuning is off");
+  const WaitFacts facts = find_wait_facts(comm);
+  if (facts.simulated) return fallback(problem, "no tuning under a simulator");
+
+  Remembered wanted;
+  wanted.operation = problem.operation;
+  wanted.key = problem.key;
+  wanted.places = describe_places(comm, facts);
+  wanted.machine = this_machine();
+  if (const auto found = find(comm, agreed.file, wanted, candidates)) {
+    Choice choice;
+    choice.name = found->winner;
+    choice.why = fmt::format("remembered since {}: {}", found->date.substr(0, 10), found->why);
+    choice.timings = found->timings;
+    choice.null_spread = found->null_spread;
+    return choice;
+  }
+  if (agreed.mode == Mode::remembered) return fallback(problem, "not measured here yet");
+  if (too_large(comm, problem.memory_bytes, agreed.memory_bytes)) {
+    return fallback(problem, "trying takes more memory than TAILRACE_TUNE_MEMORY");
+  }
+  Choice choice = measure(comm, candidates, agreed);
+  if (comm.rank() == 0) try_to_remember(agreed.file, wanted, choice);
+  return choice;
+}
+
+Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidate> candidates) {
+  Settings settings;
+  run_agreed(comm.raw(), [&] { settings = Settings::from_environment(); });
+  return choose(comm, problem, candidates, settings);
+}
+
+}  // namespace tailrace::tune

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Screening, rounds, null test. Slow candidates leave early, so that the budget goes to the close
+// ones:
+//   once each:      results compared (this also warms up);
+//   single runs:    those 10 times slower than the best leave;
+//   four rounds:    those twice as slow leave;
+//   rounds with the best one entered twice: those 1.3 times as slow leave, until all is clear.
+// A sample is a batch of runs, long against clock and start. The order within a round is drawn
+// anew.
+#include "tune/contest.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <random>
+
+#include <fmt/format.h>
+
+#include "tailrace/trace.hpp"
+#include "tune/decide.hpp"
+
+namespace tailrace::tune {
+
+namespace {
+
+constexpr double sample_s = 300e-6;  // a sample lasts at least so long
+constexpr int most_runs = 1000;      // in a sample
+constexpr int screening_rounds = 4;
+constexpr int least_rounds = 3;    // even over the budget
+constexpr int enough_rounds = 12;  // if the matter is clear
+constexpr int most_rounds = 100;
+constexpr double untested_difference = 0.25;  // that counts where time did not allow a null test
+
+/// What `action` fails with on the lowest rank that it fails on, "" if on none; `code` is its kind.
+template <class Action>
+std::string failure_of(const Comm& comm, Errc& code, Action&& action) {
+  try {
+    run_agreed(comm.raw(), action);
+  } catch (const Error& error) {
+    code = error.code();
+    return error.what();
+  }
+  return "";
+}
+
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", 1e6 * seconds);
+  return seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.3g} s", seconds);
+}
+
+}  // namespace
+
+Contest::Contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s)
+    : comm_(comm),
+      candidates_(candidates),
+      start_(comm),
+      budget_s_(budget_s),
+      began_s_(now_s()),
+      entries_(candidates.size()) {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    Errc code = Errc::internal;
+    const std::string trouble =
+        failure_of(comm_, code, [&] { entries_[i].trial = candidates_[i].make(); });
+    entries_[i].running = trouble.empty();
+    if (!trouble.empty()) leave_out(i, trouble, code != Errc::invalid_input);
+  }
+  // Making counts, but not so much that no time is left for timing.
+  began_s_ = std::max(began_s_, now_s() - budget_s_ / 2);
+}
+
+void Contest::leave_out(std::size_t index, const std::string& trouble, bool warn) {
+  entries_[index].trouble = trouble;
+  entries_[index].running = false;
+  entries_[index].trial.reset();
+  if (!warn || comm_.rank() != 0) return;
+  fmt::print(stderr, "tailrace: warning: {} is left out of the tuning: {}\n",
+             candidates_[index].name, trouble);
+}
+
+std::vector<Contest::Entry*> Contest::running() {
+  std::vector<Entry*> list;
+  for (Entry& entry : entries_) {
+    if (entry.running) list.push_back(&entry);
+  }
+  return list;
+}
+
+Contest::Entry& Contest::best() {
+  const auto list = running();
+  return **std::ranges::min_element(list, {}, [](const Entry* entry) {
+    return entry->samples.empty() ? entry->single_s : median(entry->samples);
+  });
+}
+
+// Local times: the clocks of two ranks cannot be compared.
+double Contest::time_runs(Trial& trial, int runs) const {
+  start_.together();
+  const double start_s = now_s();
+  for (int run = 0; run < runs; ++run) trial.run();
+  return now_s() - start_s;
+}
+
+// The time of an operation is that of its slowest rank. Rank 0's clock goes along.
+std::vector<double> Contest::agreed(std::vector<double> local_s) {
+  local_s.push_back(comm_.rank() == 0 ? now_s() - began_s_ : 0);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, local_s.data(), to_int(std::ssize(local_s)), MPI_DOUBLE,
+                          MPI_MAX, comm_.raw()));
+  elapsed_s_ = local_s.back();
+  local_s.pop_back();
+  return local_s;
+}
+
+std::string Contest::wrong_results(Entry& entry) const {
+  const bool right = entry.trial->checksum() == entry.expected;
+  int first = right ? comm_.num_ranks() : comm_.rank();
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm_.raw()));
+  if (first == comm_.num_ranks()) return "";
+  const auto reference = static_cast<std::size_t>(reference_ - entries_.data());
+  return fmt::format("its results on rank {} are not those of {}", first,
+                     candidates_[reference].name);
+}
+
+void Contest::try_once(std::size_t index) {
+  Entry& entry = entries_[index];
+  double seconds = 0;
+  Errc code = Errc::internal;
+  std::string trouble = failure_of(comm_, code, [&] { seconds = time_runs(*entry.trial, 1); });
+  if (trouble.empty()) {
+    if (reference_ == nullptr) {
+      reference_ = &entry;
+      entry.expected = entry.trial->checksum();
+    }
+    entry.expected = reference_->expected;
+    trouble = wrong_results(entry);
+  }
+  entry.single_s = agreed({seconds})[0];
+  if (!trouble.empty()) leave_out(index, trouble, true);
+}
+
+void Contest::screen() {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (!entries_[i].running) continue;
+    if (reference_ != nullptr && used_up()) {
+      leave_out(i, fmt::format("not tried: the budget of {} s was used up", budget_s_), false);
+    } else {
+      try_once(i);
+    }
+  }
+  for (int repeat = 0; repeat < 3 && running().size() > 1 && !used_up(0.25); ++repeat) {
+    std::vector<double> seconds;
+    for (const Entry* entry : running()) seconds.push_back(time_runs(*entry->trial, 1));
+    seconds = agreed(std::move(seconds));
+    std::size_t next = 0;
+    for (Entry* entry : running()) entry->single_s = std::min(entry->single_s, seconds[next++]);
+    constexpr double slack_s = 50e-6;  // of start and clock
+    const double limit_s = 10 * best().single_s + slack_s;
+    for (Entry* entry : running()) entry->running = entry->single_s <= limit_s;
+  }
+}
+
+// The same for all, so that all have the same share of start and overlap between runs.
+int Contest::runs_of_batch() {
+  double round_s = 0;
+  for (const Entry* entry : running()) round_s += entry->single_s;
+  const double wanted = std::ceil(sample_s / std::max(best().single_s, 1e-9));
+  const double affordable = std::floor(budget_s_ / 30 / std::max(round_s, 1e-9));
+  return static_cast<int>(std::clamp(std::min(wanted, affordable), 1.0, double{most_runs}));
+}
+
+std::vector<Contest::Slot> Contest::shuffled() {
+  std::vector<Slot> slots;
+  for (Entry* entry : running()) slots.push_back({entry, &entry->samples});
+  if (paired_ != nullptr) slots.push_back({paired_, &twin_samples_});
+  std::mt19937 generator(rounds_++);  // the same order on all ranks
+  for (std::size_t i = slots.size() - 1; i > 0; --i) {
+    std::swap(slots[i], slots[generator() % (i + 1)]);
+  }
+  return slots;
+}
+
+void Contest::round(int runs) {
+  const std::vector<Slot> slots = shuffled();
+  std::vector<double> seconds;
+  for (const Slot& slot : slots) {
+    if (runs > 1) slot.entry->trial->run();  // what the one before left behind is not counted
+    seconds.push_back(time_runs(*slot.entry->trial, runs));
+  }
+  seconds = agreed(std::move(seconds));
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].samples->push_back(seconds[i] / runs);
+}
+
+void Contest::drop_slower(double ratio) {
+  const double limit_s = ratio * median(best().samples);
+  for (Entry* entry : running()) {
+    if (entry != paired_) entry->running = quantile(entry->samples, 0.25) <= limit_s;
+  }
+}
+
+// No other is within reach of the best one.
+bool Contest::is_clear() {
+  const Entry* fastest = &best();
+  const double reach_s = median(fastest->samples) * (1 + 3 * null());
+  return std::ranges::all_of(running(), [&](const Entry* entry) {
+    return entry == fastest || quantile(entry->samples, 0.25) > reach_s;
+  });
+}
+
+void Contest::time() {
+  if (running().size() < 2) return;
+  const int runs = runs_of_batch();
+  for (int i = 0; i < screening_rounds && !used_up(0.5); ++i) round(runs);
+  if (best().samples.empty()) return;
+  drop_slower(2);
+  if (used_up()) return;
+  paired_ = &best();
+  for (Entry* entry : running()) entry->samples.clear();
+  for (int done = 1; done <= most_rounds; ++done) {
+    round(runs);
+    if (done >= least_rounds && used_up()) return;
+    if (done < enough_rounds) continue;
+    if (done % 5 == 0) drop_slower(1.3);
+    if (is_clear()) return;
+  }
+}
+
+void Contest::check_again() {
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    if (!entries_[i].running) continue;
+    const std::string trouble = wrong_results(entries_[i]);
+    if (!trouble.empty()) leave_out(i, trouble + " after some runs", true);
+  }
+}
+
+bool Contest::null_test_ran() const {
+  return paired_ != nullptr && std::ssize(twin_samples_) >= least_rounds &&
+         paired_->samples.size() == twin_samples_.size();
+}
+
+double Contest::null() const {
+  return null_test_ran() ? null_spread(paired_->samples, twin_samples_) : untested_difference;
+}
+
+std::string Contest::reason(std::size_t winner, std::size_t fastest, double null) const {
+  const auto seconds = [&](std::size_t i) {
+    const Entry& entry = entries_[i];
+    return entry.samples.empty() ? entry.single_s : median(entry.samples);
+  };
+  const auto works = [](const Entry& entry) { return entry.trouble.empty(); };
+  if (std::ranges::count_if(entries_, works) == 1) return "no other works here";
+  std::string text = fmt::format("{} by measurement", time_text(seconds(winner)));
+  if (winner != fastest) {
+    text += fmt::format("; {} ({}) is not faster by more than two equal entries differ",
+                        candidates_[fastest].name, time_text(seconds(fastest)));
+  }
+  return text +
+         fmt::format(" ({} {:.1f} %)", null_test_ran() ? "null spread" : "assumed", 100 * null);
+}
+
+Choice Contest::decide() const {
+  Choice choice;
+  std::vector<double> medians;
+  std::vector<std::size_t> places;
+  for (std::size_t i = 0; i < entries_.size(); ++i) {
+    const Entry& entry = entries_[i];
+    Timing timing{candidates_[i].name, entry.trouble, median(entry.samples), spread(entry.samples),
+                  static_cast<int>(entry.samples.size())};
+    if (entry.samples.empty() && entry.single_s > 0) {
+      timing.median_s = entry.single_s;
+      timing.num_samples = 1;
+    }
+    choice.timings.push_back(timing);
+    if (!entry.running) continue;
+    medians.push_back(timing.median_s);
+    places.push_back(i);
+  }
+  if (places.empty()) {
+    std::string text = "none of the alternatives works here";
+    for (const Timing& timing : choice.timings) text += "; " + timing.name + ": " + timing.trouble;
+    throw Error(Errc::invalid_input, text);
+  }
+  choice.null_spread = null();
+  const std::size_t winner = places[first_as_good(medians, choice.null_spread)];
+  choice.name = candidates_[winner].name;
+  choice.measured = true;
+  choice.why = reason(winner, places[first_as_good(medians, 0)], choice.null_spread);
+  return choice;
+}
+
+Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings) {
+  double budget_s = settings.budget_s;
+  check_mpi(MPI_Bcast(&budget_s, 1, MPI_DOUBLE, 0, comm.raw()));
+  Contest contest(comm, candidates, budget_s);
+  contest.screen();
+  contest.time();
+  contest.check_again();
+  return contest.decide();
+}
+
+}  // namespace tailrace::tune

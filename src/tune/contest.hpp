@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/tune.hpp"
+#include "tune/start.hpp"
+
+namespace tailrace::tune {
+
+/// The candidates of one problem while they are timed. All ranks know the same samples, so they
+/// decide alike. Calls are collective and blocking, in the order below.
+class Contest {
+ public:
+  /// Makes the trials.
+  Contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s);
+  /// Runs each once, compares results, and drops the hopeless after a few single runs.
+  void screen();
+  /// Times those that remain in rounds, until the budget is used up or the matter is clear.
+  void time();
+  /// Compares results once more: methods are used again and again.
+  void check_again();
+  /// Local.
+  Choice decide() const;
+
+ private:
+  struct Entry {
+    std::string trouble;  ///< why it does not count, or ""
+    std::unique_ptr<Trial> trial;
+    bool running = false;         ///< neither in trouble nor dropped as slow
+    std::uint64_t expected = 0;   ///< checksum of this rank's results
+    double single_s = 0;          ///< the shortest single run
+    std::vector<double> samples;  ///< [s a run], all from the same rounds while it is running
+  };
+  /// What a round runs: an entry, or the second copy of one.
+  struct Slot {
+    Entry* entry;
+    std::vector<double>* samples;
+  };
+
+  void try_once(std::size_t index);
+  std::vector<Entry*> running();
+  Entry& best();
+  std::vector<Slot> shuffled();
+  double time_runs(Trial& trial, int runs) const;
+  std::vector<double> agreed(std::vector<double> local_s);
+  void round(int runs);
+  int runs_of_batch();
+  void drop_slower(double ratio);
+  bool is_clear();
+  bool used_up(double part = 1) const { return elapsed_s_ > part * budget_s_; }
+  void leave_out(std::size_t index, const std::string& trouble, bool warn);
+  std::string wrong_results(Entry& entry) const;
+  bool null_test_ran() const;
+  double null() const;
+  std::string reason(std::size_t winner, std::size_t fastest, double null) const;
+
+  const Comm& comm_;
+  std::span<const Candidate> candidates_;
+  Start start_;
+  double budget_s_;
+  double began_s_;
+  double elapsed_s_ = 0;  ///< of rank 0, known to all
+  std::vector<Entry> entries_;
+  Entry* reference_ = nullptr;  ///< the first whose results counted
+  Entry* paired_ = nullptr;     ///< runs twice in each round: the null test
+  std::vector<double> twin_samples_;
+  unsigned rounds_ = 0;
+};
+
+}  // namespace tailrace::tune

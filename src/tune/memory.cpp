@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tune/memory.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <unistd.h>
+#include <nlohmann/json.hpp>
+
+#include "core/file_lock.hpp"
+
+namespace tailrace::tune {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+constexpr int schema_version = 1;
+constexpr const char* schema_name = "tailrace tune";
+constexpr std::ptrdiff_t most_entries = 5000;  // the oldest are forgotten
+
+Json json_of(const Timing& timing) {
+  Json json{{"name", timing.name}};
+  if (!timing.trouble.empty()) json["trouble"] = timing.trouble;
+  if (timing.num_samples > 0) {
+    json["median_s"] = timing.median_s;
+    json["spread_s"] = timing.spread_s;
+    json["samples"] = timing.num_samples;
+  }
+  return json;
+}
+
+Json json_of(const Machine& machine) {
+  return {{"processor", machine.processor},
+          {"cores", machine.cores},
+          {"memory_domains", machine.memory_domains},
+          {"kernel", machine.kernel},
+          {"mpi", machine.mpi},
+          {"tailrace", machine.tailrace}};
+}
+
+Json json_of(const Remembered& entry) {
+  Json timings = Json::array();
+  for (const Timing& timing : entry.timings) timings.push_back(json_of(timing));
+  return {{"operation", entry.operation},
+          {"key", entry.key},
+          {"places", entry.places},
+          {"winner", entry.winner},
+          {"why", entry.why},
+          {"date", entry.date},
+          {"null_spread", entry.null_spread},
+          {"timings", timings},
+          {"machine", json_of(entry.machine)}};
+}
+
+Remembered entry_of(const Json& json) {
+  Remembered entry;
+  json.at("operation").get_to(entry.operation);
+  json.at("key").get_to(entry.key);
+  json.at("places").get_to(entry.places);
+  json.at("winner").get_to(entry.winner);
+  json.at("date").get_to(entry.date);
+  entry.why = json.value("why", "");
+  entry.null_spread = json.value("null_spread", 0.0);
+  for (const Json& timing : json.value("timings", Json::array())) {
+    entry.timings.push_back({timing.at("name").get<std::string>(), timing.value("trouble", ""),
+                             timing.value("median_s", 0.0), timing.value("spread_s", 0.0),
+                             timing.value("samples", 0)});
+  }
+  const Json& machine = json.at("machine");
+  machine.at("processor").get_to(entry.machine.processor);
+  machine.at("cores").get_to(entry.machine.cores);
+  machine.at("memory_domains").get_to(entry.machine.memory_domains);
+  machine.at("kernel").get_to(entry.machine.kernel);
+  machine.at("mpi").get_to(entry.machine.mpi);
+  machine.at("tailrace").get_to(entry.machine.tailrace);
+  return entry;
+}
+
+std::string read_whole(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file) {
+    const int error = errno;
+    throw Error(Errc::io, fmt::format("cannot read {}: {}", path, std::strerror(error)), error);
+  }
+  return text.str();
+}
+
+/// Its entries. Throws `Errc::corrupt`.
+std::vector<Remembered> parse(const std::string& path, const std::string& text) {
+  try {
+    const Json json = Json::parse(text);
+    if (json.at("schema") != schema_name) throw std::runtime_error("another schema");
+    const int version = json.at("version").get<int>();
+    if (version != schema_version) {
+      throw std::runtime_error(
+          fmt::format("version {}, and this library knows version {}", version, schema_version));
+    }
+    std::vector<Remembered> entries;
+    for (const Json& entry : json.at("entries")) entries.push_back(entry_of(entry));
+    return entries;
+  } catch (const std::exception& error) {
+    throw Error(Errc::corrupt, fmt::format("{} is no memory of the tuner: {}", path, error.what()));
+  }
+}
+
+/// The entries, also of a file that does not exist; one that is no memory file is moved aside, so
+/// that its copy can be looked at.
+std::vector<Remembered> read_to_change(const std::string& path) {
+  if (!fs::exists(path)) return {};
+  try {
+    return parse(path, read_whole(path));
+  } catch (const Error& error) {
+    if (error.code() != Errc::corrupt) throw;
+    const std::string aside = path + ".unreadable";
+    if (std::rename(path.c_str(), aside.c_str()) == 0) {
+      warn(fmt::format("{}; it is kept as {}, and a new one is begun", error.what(), aside));
+    }
+    return {};
+  }
+}
+
+/// The file gets its name when it is whole.
+void replace(const std::string& path, const std::vector<Remembered>& entries) {
+  Json list = Json::array();
+  for (const Remembered& entry : entries) list.push_back(json_of(entry));
+  const Json json{{"schema", schema_name}, {"version", schema_version}, {"entries", list}};
+  const std::string partial = fmt::format("{}.{}.partial", path, getpid());
+  std::ofstream file(partial, std::ios::binary);
+  // Words of others (a processor's name) need not be UTF-8.
+  file << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
+  file.close();
+  if (file.fail() || std::rename(partial.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    std::remove(partial.c_str());
+    throw Error(Errc::io, fmt::format("cannot write {}: {}", path, std::strerror(error)), error);
+  }
+}
+
+/// Held while the file is read, changed and replaced; none where the file system has no locks: then
+/// two jobs that finish in the same moment may lose an entry, which costs a measurement.
+std::optional<FileLock> lock_of(const std::string& path) {
+  constexpr double patience_s = 5;
+  try {
+    return FileLock(path + ".lock", patience_s);
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string to_text(const Remembered& entry) {
+  return json_of(entry).dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Remembered from_text(std::string_view text) { return entry_of(Json::parse(text)); }
+
+bool same_problem(const Remembered& a, const Remembered& b) {
+  return a.operation == b.operation && a.key == b.key && a.places == b.places &&
+         a.machine == b.machine;
+}
+
+std::string date_text() {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+  std::tm parts{};
+  gmtime_r(&now, &parts);
+  char text[32] = "";
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  return text;
+}
+
+void warn(const std::string& text) { fmt::print(stderr, "tailrace: warning: {}\n", text); }
+
+std::vector<Remembered> list_remembered(const std::string& file) {
+  return parse(file, read_whole(file));
+}
+
+std::vector<Remembered> recall(const std::string& file) {
+  std::error_code failed;
+  if (file.empty() || !fs::exists(file, failed)) return {};
+  try {
+    return list_remembered(file);
+  } catch (const Error& error) {
+    static const bool once = (warn(error.what()), true);
+    static_cast<void>(once);
+    return {};
+  }
+}
+
+void remember(const std::string& file, std::span<const Remembered> winners) {
+  std::error_code failed;
+  const fs::path folder = fs::absolute(file).parent_path();
+  fs::create_directories(folder, failed);
+  const auto lock = lock_of(file);
+  std::vector<Remembered> entries = read_to_change(file);
+  for (const Remembered& winner : winners) {
+    std::erase_if(entries, [&](const Remembered& old) { return same_problem(old, winner); });
+    entries.push_back(winner);
+  }
+  const auto too_many = std::max<std::ptrdiff_t>(0, std::ssize(entries) - most_entries);
+  entries.erase(entries.begin(), entries.begin() + too_many);
+  replace(file, entries);
+}
+
+}  // namespace tailrace::tune

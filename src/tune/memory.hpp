@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The memory of winners: one JSON file for all jobs of a user.
+//   {"schema": "tailrace tune", "version": 1, "entries": [
+//     {"operation", "key", "places", "winner", "why", "date", "null_spread",
+//      "timings": [{"name", "trouble", "median_s", "spread_s", "samples"}],
+//      "machine": {"processor", "cores", "memory_domains", "kernel", "mpi", "tailrace"}}]}
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tailrace/tune.hpp"
+
+namespace tailrace::tune {
+
+/// As JSON text, and back. Local.
+std::string to_text(const Remembered& entry);
+Remembered from_text(std::string_view text);
+
+/// What is remembered in `file`; nothing if there is none or it cannot be read, which is warned of
+/// once a process. Local.
+std::vector<Remembered> recall(const std::string& file);
+
+/// True if both are winners of the same problem on the same places of the same machine. Local.
+bool same_problem(const Remembered& a, const Remembered& b);
+
+/// Now, in UTC. Local.
+std::string date_text();
+
+/// Prints a warning. Local.
+void warn(const std::string& text);
+
+}  // namespace tailrace::tune
