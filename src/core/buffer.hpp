@@ -2,14 +2,16 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdlib>
-#include <cstring>
 #include <memory>
-#include <new>
-
-#include <sys/mman.h>
 
 namespace tailrace {
+
+namespace detail {
+/// Memory of `Buffer`, and its end; `bytes` > 0. In a file of its own (buffer.cpp): simulated
+/// machines have another one, that folds the memory of thousands of ranks (bench/scale).
+std::byte* allocate_payload(std::ptrdiff_t bytes);
+void free_payload(std::byte* memory);
+}  // namespace detail
 
 /// Payload memory: aligned to 64 bytes (to 2 MiB, with huge pages asked for, when it is large),
 /// zeroed and so touched by the thread that makes it. Move-only.
@@ -17,18 +19,7 @@ class Buffer {
  public:
   Buffer() = default;
   explicit Buffer(std::ptrdiff_t bytes) : bytes_(bytes) {
-    if (bytes <= 0) return;
-    constexpr std::ptrdiff_t huge_page = 2 << 20;
-    const std::ptrdiff_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
-    const std::ptrdiff_t rounded = (bytes + alignment - 1) / alignment * alignment;
-    memory_.reset(static_cast<std::byte*>(std::aligned_alloc(static_cast<std::size_t>(alignment),
-                                                             static_cast<std::size_t>(rounded))));
-    if (!memory_) throw std::bad_alloc();
-    // A hint only: without huge pages everything works, with more TLB misses.
-    if (alignment == huge_page) {
-      madvise(memory_.get(), static_cast<std::size_t>(rounded), MADV_HUGEPAGE);
-    }
-    std::memset(memory_.get(), 0, static_cast<std::size_t>(rounded));
+    if (bytes > 0) memory_.reset(detail::allocate_payload(bytes));
   }
 
   std::byte* data() const { return memory_.get(); }
@@ -40,7 +31,7 @@ class Buffer {
 
  private:
   struct Free {
-    void operator()(std::byte* memory) const { std::free(memory); }
+    void operator()(std::byte* memory) const { detail::free_payload(memory); }
   };
   std::unique_ptr<std::byte, Free> memory_;
   std::ptrdiff_t bytes_ = 0;
