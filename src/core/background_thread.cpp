@@ -11,17 +11,21 @@
 
 namespace tailrace {
 
-std::thread start_background_thread(std::function<void()> body) {
+std::thread start_thread(std::function<void()> body) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
-  std::thread thread([body = std::move(body)] {
+  std::thread thread(std::move(body));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return thread;
+}
+
+std::thread start_background_thread(std::function<void()> body) {
+  return start_thread([body = std::move(body)] {
     constexpr int niceness = 10;
     setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), niceness);
     body();
   });
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  return thread;
 }
 
 }  // namespace tailrace

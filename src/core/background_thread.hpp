@@ -6,8 +6,9 @@
 
 namespace tailrace {
 
-/// A thread that gets no signals (they belong to the main thread: the end of a job's time) and has
-/// a low priority, so that the simulation goes first. Local.
+/// A thread that gets no signals: they belong to the main thread (the end of a job's time). Local.
+std::thread start_thread(std::function<void()> body);
+/// The same with a low priority, so that the simulation goes first. Local.
 std::thread start_background_thread(std::function<void()> body);
 
 }  // namespace tailrace

@@ -15,7 +15,19 @@ namespace tailrace {
 class Arrivals {
  public:
   /// One of `num_ranks` arrives (release order). Nobody arrives twice in a round. Local.
-  void arrive(int num_ranks);
+  void arrive(int num_ranks) {
+    arrive(num_ranks, [] {});
+  }
+  /// The same; the last of a round calls `last` before the round ends: it sees what the others
+  /// wrote before they arrived, and they see what it writes when they go on.
+  template <class Last>
+  void arrive(int num_ranks, Last&& last) {
+    const auto all = static_cast<std::uint64_t>(num_ranks);
+    const auto count = count_.fetch_add(1, std::memory_order_acq_rel) + 1;
+    if (count % all != 0) return;
+    last();
+    ended_.advance(static_cast<std::uint32_t>(count / all));
+  }
   /// True if `rounds` rounds have ended (acquire order; modulo 2^32). Local.
   bool reached(std::uint32_t rounds) const { return ended_.reached(rounds); }
   /// Waits until `rounds` rounds have ended; now and then lets MPI advance on `comm`.
