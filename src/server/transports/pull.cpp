@@ -10,10 +10,10 @@
 
 #include <fmt/format.h>
 
+#include "move/one_sided_probe.hpp"
+#include "move/one_sided_window.hpp"
 #include "server/transports/desk.hpp"
 #include "server/transports/entries.hpp"
-#include "server/transports/probe.hpp"
-#include "server/transports/window.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
@@ -21,7 +21,6 @@ namespace tailrace::server {
 namespace {
 
 using one_sided::Desk;
-using one_sided::Window;
 
 // Two windows: what is small and must be complete at once does not wait for what is large.
 class WindowMemory final : public one_sided::ClientMemory {
@@ -73,7 +72,7 @@ class WindowMemory final : public one_sided::ClientMemory {
   int rank(int client) const { return ranks_[static_cast<std::size_t>(client)]; }
 
   std::vector<int> ranks_;
-  Window desks_, data_;
+  OneSidedWindow desks_, data_;
   std::vector<MPI_Request> reads_, looks_;
 };
 
@@ -83,7 +82,7 @@ std::unique_ptr<one_sided::ClientMemory> make_memory(const Sides& sides, std::si
 
 std::string refuses(const Team& team) {
   if (auto reason = refuses_but_ranks(team); !reason.empty()) return reason;
-  return probe_one_sided(team).trouble;
+  return probe_one_sided(team.all, probe_targets(team.server, team.rank_of_client)).trouble;
 }
 
 std::unique_ptr<Sender> make_sender(const Team& team, const TransportSettings& settings) {

@@ -15,9 +15,9 @@
 
 #include <fmt/format.h>
 
+#include "move/one_sided_probe.hpp"
 #include "server/transports/desk.hpp"
 #include "server/transports/entries.hpp"
-#include "server/transports/probe.hpp"
 #include "tailrace/error.hpp"
 
 #ifdef TAILRACE_HAVE_SHMEM

@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "move/one_sided_probe.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <numeric>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "move/one_sided_window.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace {
+
+namespace {
+
+constexpr double sleep_s = 40e-3;
+constexpr double limit_s = 20e-3;
+constexpr int num_tries = 3;  // on busy cores a reader may be late itself
+constexpr int targets_of_a_reader = 8;
+
+// Seconds of the slowest reader, counted from when nobody can have fallen asleep yet: so a reader
+// that comes late is no proof. Above any limit if wrong bytes came, or none.
+double try_once(const Comm& comm, std::span<const int> targets,
+                const std::function<std::int64_t(int)>& read) {
+  check_mpi(MPI_Barrier(comm.raw()));
+  const double start_s = now_s();
+  check_mpi(MPI_Barrier(comm.raw()));
+  double taken_s = 0;
+  if (!targets.empty()) {
+    bool right = true;
+    try {
+      for (const int rank : targets) right = read(rank) == rank && right;
+    } catch (const Error&) {
+      right = false;
+    }
+    taken_s = right ? now_s() - start_s : 1e9;
+  } else {
+    std::this_thread::sleep_for(std::chrono::duration<double>(sleep_s));
+  }
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &taken_s, 1, MPI_DOUBLE, MPI_MAX, comm.raw()));
+  return taken_s;
+}
+
+// Every rank shows its number.
+void show_rank(const OneSidedWindow& window, const Comm& comm) {
+  const std::int64_t rank = comm.rank();
+  std::memcpy(window.own().data(), &rank, sizeof rank);
+  window.sync();
+}
+
+std::int64_t read_rank(const OneSidedWindow& window, int other) {
+  std::int64_t found = -1;
+  auto request = window.start_get(other, 0, std::as_writable_bytes(std::span(&found, 1)));
+  check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE));
+  return found;
+}
+
+std::string no_window(const Error& error) {
+  if (error.code() != Errc::mpi) throw;
+  return fmt::format("this MPI makes no window of these ranks ({})", error.what());
+}
+
+}  // namespace
+
+std::string describe(const OneSidedProbe& probe) {
+  if (!probe.trouble.empty()) return probe.trouble;
+  return fmt::format("one-sided reads move without the help of the memory's owner ({:.0f} us)",
+                     1e6 * probe.read_s);
+}
+
+std::vector<int> probe_targets(int reader, const std::vector<int>& ranks) {
+  std::vector<int> targets;
+  if (reader < 0) return targets;
+  const int count = static_cast<int>(ranks.size());
+  const int step = std::max(1, count / targets_of_a_reader);
+  for (int i = 0; i < count && std::ssize(targets) < targets_of_a_reader; i += step) {
+    targets.push_back(ranks[static_cast<std::size_t>((i + reader) % count)]);
+  }
+  return targets;
+}
+
+OneSidedProbe probe_reads(const Comm& comm, std::span<const int> targets,
+                          const std::function<std::int64_t(int)>& read) {
+  OneSidedProbe probe{.trouble = {}, .read_s = 1e9};
+  for (int i = 0; i < num_tries && probe.read_s > limit_s; ++i) {
+    probe.read_s = std::min(probe.read_s, try_once(comm, targets, read));
+  }
+  if (probe.read_s > limit_s) {
+    probe.trouble = "one-sided reads do not move until the owner of the memory takes part, or fail";
+  }
+  return probe;
+}
+
+OneSidedProbe probe_one_sided(const Comm& comm, std::span<const int> targets) {
+  try {
+    const OneSidedWindow window(comm, sizeof(std::int64_t), targets);
+    show_rank(window, comm);
+    return probe_reads(comm, targets, [&window](int other) { return read_rank(window, other); });
+  } catch (const Error& error) {
+    return {.trouble = no_window(error)};
+  }
+}
+
+OneSidedProbe probe_one_sided(const Comm& comm) {
+  const int reader = comm.num_ranks() - 1;
+  std::vector<int> others(static_cast<std::size_t>(reader));
+  std::iota(others.begin(), others.end(), 0);
+  const bool reads = comm.rank() == reader;
+  return probe_one_sided(comm, reads ? probe_targets(0, others) : std::vector<int>{});
+}
+
+std::string probe_windows(const Comm& comm) {
+  const std::array<int, 1> next{(comm.rank() + 1) % comm.num_ranks()};
+  try {
+    const OneSidedWindow window(comm, sizeof(std::int64_t), next);
+    show_rank(window, comm);
+    check_mpi(MPI_Barrier(comm.raw()));
+    int wrong = 0;
+    try {
+      wrong = read_rank(window, next[0]) == next[0] ? 0 : 1;
+    } catch (const Error&) {
+      wrong = 1;
+    }
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, comm.raw()));
+    return wrong == 0 ? "" : "one-sided reads of this MPI fail between these ranks";
+  } catch (const Error& error) {
+    return no_window(error);
+  }
+}
+
+}  // namespace tailrace
