@@ -60,6 +60,22 @@ struct ReductionShape {
   std::ptrdiff_t max_items = 1;
 };
 
+enum class ReductionKind { allreduce, reduce, barrier };
+
+/// One operation on one vector.
+struct ReductionTask {
+  ReductionKind kind = ReductionKind::allreduce;
+  NumberType type = NumberType::float64;
+  ReduceOp op = ReduceOp::sum;
+  const std::byte* in = nullptr;
+  std::byte* out = nullptr;  ///< may be `in`; of `reduce` it is that of the root alone
+  std::ptrdiff_t num_items = 0;
+  int root = 0;
+
+  std::ptrdiff_t num_bytes() const { return num_items * number_bytes(type); }
+  bool wants_result(int rank) const { return kind != ReductionKind::reduce || rank == root; }
+};
+
 /// Two vectors whose dot product is wanted, of the same length on this rank (it may differ between
 /// ranks): float, double, or complex of them.
 template <class T>
@@ -91,15 +107,13 @@ class Reduction {
   /// too many, or if `op` does not fit the type. Collective, blocking.
   template <class T>
   void allreduce(std::span<T> values, ReduceOp op = ReduceOp::sum) {
-    start_allreduce(values, op);
-    finish();
+    run(task_of<T>(values, values, op));
   }
   /// The same with the result in `out`, as long as `in`; they must not overlap unless equal.
   template <class T>
   void allreduce(std::type_identity_t<std::span<const T>> in, std::span<T> out,
                  ReduceOp op = ReduceOp::sum) {
-    start_allreduce(in, out, op);
-    finish();
+    run(task_of<T>(in, out, op));
   }
   /// One number: its reduction over all ranks. Collective, blocking.
   template <class T>
@@ -108,47 +122,29 @@ class Reduction {
     return value;
   }
   /// Replaces `values` of rank `root` by the reduction over all ranks; those of other ranks stay.
-  /// Collective; only the root waits for all.
+  /// Collective, blocking: others than the root may wait, too.
   template <class T>
   void reduce(std::span<T> values, ReduceOp op, int root) {
-    start_reduce(values, op, root);
-    finish();
+    run(task_of<T>(values, values, op, ReductionKind::reduce, root));
   }
   /// Returns when all ranks have called it. Collective, blocking.
-  void barrier() {
-    start_barrier();
-    finish();
-  }
+  void barrier() { run({.kind = ReductionKind::barrier}); }
   /// Dot products sum(conj(x) * y) over all ranks, one for each pair: one pass over the vectors and
-  /// one allreduce. Products of floats are added up in double. Takes at most `max_items` numbers of
-  /// the shape's type in bytes. Collective, blocking.
-  void dots(std::span<const DotPair<float>> pairs, std::span<double> results) {
-    start_dots(pairs, results);
-    finish();
-  }
-  void dots(std::span<const DotPair<double>> pairs, std::span<double> results) {
-    start_dots(pairs, results);
-    finish();
-  }
+  /// one allreduce of `results`. Products of floats are added up in double. Collective, blocking.
+  void dots(std::span<const DotPair<float>> pairs, std::span<double> results);
+  void dots(std::span<const DotPair<double>> pairs, std::span<double> results);
   void dots(std::span<const DotPair<std::complex<float>>> pairs,
-            std::span<std::complex<double>> results) {
-    start_dots(pairs, results);
-    finish();
-  }
+            std::span<std::complex<double>> results);
   void dots(std::span<const DotPair<std::complex<double>>> pairs,
-            std::span<std::complex<double>> results) {
-    start_dots(pairs, results);
-    finish();
-  }
-  /// Vectors of this rank's threads (or lanes), all of the same length: `out` becomes their
-  /// reduction over all parts and all ranks. `out` may be one of the parts. Method `node_threads`
-  /// combines the parts by threads. Collective, blocking.
+            std::span<std::complex<double>> results);
+  /// Vectors of this rank's threads (or lanes), each as long as `out`, which becomes their
+  /// reduction over all parts and all ranks, and may be one of them. There is at least one. Method
+  /// `node_threads` combines long ones by threads. Collective, blocking.
   template <class T>
   void allreduce_parts(std::type_identity_t<std::span<const T* const>> parts, std::span<T> out,
                        ReduceOp op = ReduceOp::sum) {
-    combine_parts(number_type<T>, reinterpret_cast<const void* const*>(parts.data()),
-                  std::ssize(parts), out.data(), std::ssize(out), op);
-    allreduce(out, op);
+    run_parts(reinterpret_cast<const std::byte* const*>(parts.data()), std::ssize(parts),
+              task_of<T>(out, out, op));
   }
 
   // The same without waiting: start, progress (any number of times), finish. Inputs must stay
@@ -156,19 +152,18 @@ class Reduction {
   // other ranks to enter.
   template <class T>
   void start_allreduce(std::span<T> values, ReduceOp op = ReduceOp::sum) {
-    start(Kind::allreduce, number_type<T>, values.data(), values.data(), std::ssize(values), op, 0);
+    start(task_of<T>(values, values, op));
   }
   template <class T>
   void start_allreduce(std::type_identity_t<std::span<const T>> in, std::span<T> out,
                        ReduceOp op = ReduceOp::sum) {
-    require_equal(std::ssize(in), std::ssize(out), "allreduce: values in and out");
-    start(Kind::allreduce, number_type<T>, in.data(), out.data(), std::ssize(in), op, 0);
+    start(task_of<T>(in, out, op));
   }
   template <class T>
   void start_reduce(std::span<T> values, ReduceOp op, int root) {
-    start(Kind::reduce, number_type<T>, values.data(), values.data(), std::ssize(values), op, root);
+    start(task_of<T>(values, values, op, ReductionKind::reduce, root));
   }
-  void start_barrier();
+  void start_barrier() { start({.kind = ReductionKind::barrier}); }
   /// The local products are formed at once; only their sum over the ranks is under way.
   void start_dots(std::span<const DotPair<float>> pairs, std::span<double> results);
   void start_dots(std::span<const DotPair<double>> pairs, std::span<double> results);
@@ -188,16 +183,25 @@ class Reduction {
   std::ptrdiff_t buffer_bytes() const;
 
  private:
-  enum class Kind { allreduce, reduce, barrier };
   class State;
 
-  void start(Kind kind, NumberType type, const void* in, void* out, std::ptrdiff_t num_items,
-             ReduceOp op, int root);
-  template <class T, class Result>
-  void start_products(std::span<const DotPair<T>> pairs, std::span<Result> results);
-  void combine_parts(NumberType type, const void* const* parts, std::ptrdiff_t num_parts, void* out,
-                     std::ptrdiff_t num_items, ReduceOp op);
-  static void require_equal(std::ptrdiff_t left, std::ptrdiff_t right, const char* what);
+  template <class T>
+  static ReductionTask task_of(std::span<const T> in, std::span<T> out, ReduceOp op,
+                               ReductionKind kind = ReductionKind::allreduce, int root = 0) {
+    require_equal(std::ssize(in), std::ssize(out));
+    return {kind,
+            number_type<T>,
+            op,
+            reinterpret_cast<const std::byte*>(in.data()),
+            reinterpret_cast<std::byte*>(out.data()),
+            std::ssize(in),
+            root};
+  }
+  static void require_equal(std::ptrdiff_t num_in, std::ptrdiff_t num_out);
+  void run(const ReductionTask& task);
+  void start(const ReductionTask& task);
+  void run_parts(const std::byte* const* parts, std::ptrdiff_t num_parts,
+                 const ReductionTask& task);
 
   std::unique_ptr<State> state_;
 };

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "move/surroundings.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/reduction.hpp"
+#include "tailrace/tune.hpp"
+
+namespace tailrace {
+
+/// What a variant is made for; outlives the runner.
+struct ReductionProblem {
+  const Comm& comm;  ///< of this reduction alone
+  const Surroundings& machine;
+  std::ptrdiff_t max_bytes = 8;  ///< of the longest vector
+};
+
+/// One variant. Types of tasks are never complex: such numbers are pairs of real ones. A barrier
+/// has no items, other tasks have some. A task is either run, or started and advanced until it is
+/// done; one at a time.
+class ReductionRunner {
+ public:
+  virtual ~ReductionRunner() = default;
+  /// Longest vector that it takes at once; longer ones are passed on in pieces.
+  virtual std::ptrdiff_t piece_bytes() const = 0;
+  /// Begins without waiting for other ranks.
+  virtual void start(const ReductionTask& task) = 0;
+  /// True when the task is done; waits for that if it may.
+  virtual bool advance(bool may_wait) = 0;
+  /// The whole task. All ranks run it, or all start it.
+  virtual void run(const ReductionTask& task) {
+    start(task);
+    advance(true);
+  }
+  /// Combines vectors of this rank, see `combine`.
+  virtual void combine_parts(NumberType type, ReduceOp op, std::byte* out,
+                             std::span<const std::byte* const> parts, std::ptrdiff_t num_items);
+  virtual std::ptrdiff_t buffer_bytes() const { return 0; }
+};
+
+/// A line of the table.
+struct ReductionMethod {
+  std::string_view name;
+  std::string_view summary;
+  std::string_view applies_text;
+  /// The same answer on all ranks. Local.
+  bool (*applies)(const ReductionProblem& problem);
+  /// Collective, blocking.
+  std::unique_ptr<ReductionRunner> (*make)(const ReductionProblem& problem);
+};
+
+/// The table, reference first.
+std::span<const ReductionMethod> reduction_method_table();
+/// The line of that name, or nullptr.
+const ReductionMethod* find_reduction_method(std::string_view name);
+
+/// What "auto" stands for: measured with vectors of the shape, see tune.hpp. Collective, blocking.
+tune::Choice choose_reduction_method(const ReductionProblem& problem, const ReductionShape& shape);
+
+// The variants, one file each.
+std::unique_ptr<ReductionRunner> make_reduction_mpi(const ReductionProblem& problem);
+std::unique_ptr<ReductionRunner> make_reduction_hierarchical(const ReductionProblem& problem);
+std::unique_ptr<ReductionRunner> make_reduction_hierarchical_nonblocking(
+    const ReductionProblem& problem);
+std::unique_ptr<ReductionRunner> make_reduction_node_shared(const ReductionProblem& problem);
+std::unique_ptr<ReductionRunner> make_reduction_node_threads(const ReductionProblem& problem);
+
+}  // namespace tailrace

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/reduction.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "move/allreduce/combine.hpp"
+#include "move/allreduce/local_dots.hpp"
+#include "move/allreduce/reducer.hpp"
+
+namespace tailrace {
+
+namespace {
+
+std::string method_names() {
+  std::string names;
+  for (const auto& method : reduction_method_table()) names += fmt::format("{}, ", method.name);
+  return names + "auto";
+}
+
+/// Where some ranks may wait inside MPI and others must not, nobody does: blocking and non-blocking
+/// calls do not meet. Collective, blocking.
+Surroundings agreed_surroundings(const Comm& comm) {
+  Surroundings machine(comm);
+  int inside = machine.waiting.inside_mpi ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &inside, 1, MPI_INT, MPI_MIN, comm.raw()));
+  machine.waiting.inside_mpi = inside != 0;
+  return machine;
+}
+
+void require_same(const Comm& comm, const ReductionShape& shape) {
+  const bool right = shape.max_items >= 1;
+  require_all(comm.raw(), right,
+              fmt::format("Reduction: max_items {} must be positive", shape.max_items));
+  std::int64_t ends[4] = {static_cast<std::int64_t>(shape.type), shape.max_items, 0, 0};
+  ends[2] = -ends[0];
+  ends[3] = -ends[1];
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, ends, 4, MPI_INT64_T, MPI_MAX, comm.raw()));
+  require_all(comm.raw(), ends[0] == -ends[2] && ends[1] == -ends[3],
+              fmt::format("Reduction: all ranks must name the same shape; here it is {} x {}",
+                          shape.max_items, number_name(shape.type)));
+}
+
+}  // namespace
+
+/// The runner of one method, and the task that it works on, piece by piece.
+class Reduction::State {
+ public:
+  State(const Comm& user, const ReductionShape& shape, std::string_view name)
+      : comm_(user.raw()),
+        machine_(agreed_surroundings(comm_)),
+        problem_{comm_, machine_, shape.max_items * number_bytes(shape.type)} {
+    require_same(comm_, shape);
+    std::string wanted(name);
+    why_ = "asked for";
+    if (name == "auto") {
+      const auto choice = choose_reduction_method(problem_, shape);
+      wanted = choice.name;
+      why_ = choice.why;
+    }
+    method_ = find_reduction_method(wanted);
+    require_all(
+        comm_.raw(), method_ != nullptr,
+        fmt::format("unknown method '{}' of reducing; there are: {}", wanted, method_names()));
+    require_all(comm_.raw(), method_->applies(problem_),
+                fmt::format("method '{}' of reducing does not apply here ({}); it needs: {}",
+                            wanted, machine_.nodes.describe(), method_->applies_text));
+    runner_ = method_->make(problem_);
+  }
+
+  void run(ReductionTask task) {
+    if (!begin(task)) return;
+    for (; left_ > 0 || barrier_; next_piece()) runner_->run(piece_);
+    busy_ = false;
+  }
+  void start(ReductionTask task) {
+    if (!begin(task)) return;
+    runner_->start(piece_);
+  }
+  bool advance(bool may_wait) {
+    while (busy_) {
+      if (!runner_->advance(may_wait)) return false;
+      next_piece();
+      busy_ = left_ > 0;
+      if (busy_) runner_->start(piece_);
+    }
+    return true;
+  }
+
+  /// Combines parts of this rank into the task's vector.
+  void combine(std::span<const std::byte* const> parts, const ReductionTask& task) const {
+    check(task);
+    if (parts.empty()) throw Error(Errc::invalid_input, "Reduction: there are no parts");
+    const int scale = is_complex(task.type) ? 2 : 1;
+    runner_->combine_parts(real_type(task.type), task.op, task.out, parts, scale * task.num_items);
+  }
+
+  ReductionRunner& runner() const { return *runner_; }
+  std::string_view method() const { return method_->name; }
+  const std::string& why() const { return why_; }
+
+ private:
+  /// False if there is nothing to do.
+  bool begin(ReductionTask task) {
+    check(task);
+    if (is_complex(task.type)) task.num_items *= 2;
+    task.type = real_type(task.type);
+    piece_ = task;
+    left_ = task.num_items;
+    barrier_ = task.kind == ReductionKind::barrier;
+    busy_ = left_ > 0 || barrier_;
+    longest_ = runner_->piece_bytes() / number_bytes(task.type);
+    piece_.num_items = std::min(left_, longest_);
+    return busy_;
+  }
+  void next_piece() {
+    const auto done_bytes = piece_.num_bytes();
+    left_ -= piece_.num_items;
+    barrier_ = false;
+    piece_.in += done_bytes;
+    piece_.out += done_bytes;
+    piece_.num_items = std::min(left_, longest_);
+  }
+  void check(const ReductionTask& task) const {
+    if (busy_) {
+      throw Error(Errc::invalid_input, "Reduction: an operation is under way; finish it first");
+    }
+    if (task.num_bytes() > problem_.max_bytes) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("Reduction: {} numbers of {} are more than the {} bytes that it was "
+                              "made for (max_items)",
+                              task.num_items, number_name(task.type), problem_.max_bytes));
+    }
+    if (is_complex(task.type) && task.op != ReduceOp::sum) {
+      throw Error(Errc::invalid_input, "Reduction: complex numbers have a sum, no min or max");
+    }
+    if (task.root < 0 || task.root >= comm_.num_ranks()) {
+      throw Error(Errc::invalid_input, fmt::format("Reduction: root {} is none of the {} ranks",
+                                                   task.root, comm_.num_ranks()));
+    }
+  }
+
+  Comm comm_;
+  Surroundings machine_;
+  ReductionProblem problem_;
+  const ReductionMethod* method_ = nullptr;
+  std::string why_;
+  std::unique_ptr<ReductionRunner> runner_;
+
+  ReductionTask piece_;
+  std::ptrdiff_t left_ = 0;  ///< items from the piece on
+  std::ptrdiff_t longest_ = 0;
+  bool barrier_ = false;
+  bool busy_ = false;
+};
+
+namespace {
+
+/// The local products, in `results`.
+template <class T, class Result>
+void form_dots(std::span<const DotPair<T>> pairs, std::span<Result> results) {
+  if (pairs.size() != results.size()) {
+    throw Error(Errc::invalid_input, fmt::format("Reduction: {} results for {} dot products",
+                                                 results.size(), pairs.size()));
+  }
+  for (const auto& pair : pairs) {
+    if (pair.x.size() == pair.y.size()) continue;
+    throw Error(Errc::invalid_input,
+                fmt::format("Reduction: a dot product of vectors of {} and {} items", pair.x.size(),
+                            pair.y.size()));
+  }
+  local_dots(pairs, results.data());
+}
+
+}  // namespace
+
+Reduction::Reduction(const Comm& comm, ReductionShape shape, std::string_view method)
+    : state_(std::make_unique<State>(comm, shape, method)) {}
+Reduction::~Reduction() = default;
+Reduction::Reduction(Reduction&&) noexcept = default;
+Reduction& Reduction::operator=(Reduction&&) noexcept = default;
+
+void Reduction::require_equal(std::ptrdiff_t num_in, std::ptrdiff_t num_out) {
+  if (num_in == num_out) return;
+  throw Error(Errc::invalid_input,
+              fmt::format("Reduction: {} values in, room for {} out", num_in, num_out));
+}
+
+void Reduction::run(const ReductionTask& task) { state_->run(task); }
+void Reduction::start(const ReductionTask& task) { state_->start(task); }
+void Reduction::run_parts(const std::byte* const* parts, std::ptrdiff_t num_parts,
+                          const ReductionTask& task) {
+  state_->combine({parts, static_cast<std::size_t>(num_parts)}, task);
+  state_->run(task);
+}
+bool Reduction::progress() { return state_->advance(false); }
+void Reduction::finish() { state_->advance(true); }
+std::string_view Reduction::method() const { return state_->method(); }
+const std::string& Reduction::why() const { return state_->why(); }
+std::ptrdiff_t Reduction::buffer_bytes() const { return state_->runner().buffer_bytes(); }
+
+void Reduction::dots(std::span<const DotPair<float>> pairs, std::span<double> results) {
+  form_dots(pairs, results);
+  run(task_of<double>(results, results, ReduceOp::sum));
+}
+void Reduction::start_dots(std::span<const DotPair<float>> pairs, std::span<double> results) {
+  form_dots(pairs, results);
+  start(task_of<double>(results, results, ReduceOp::sum));
+}
+void Reduction::dots(std::span<const DotPair<double>> pairs, std::span<double> results) {
+  form_dots(pairs, results);
+  run(task_of<double>(results, results, ReduceOp::sum));
+}
+void Reduction::start_dots(std::span<const DotPair<double>> pairs, std::span<double> results) {
+  form_dots(pairs, results);
+  start(task_of<double>(results, results, ReduceOp::sum));
+}
+void Reduction::dots(std::span<const DotPair<std::complex<float>>> pairs,
+                     std::span<std::complex<double>> results) {
+  form_dots(pairs, results);
+  run(task_of<std::complex<double>>(results, results, ReduceOp::sum));
+}
+void Reduction::start_dots(std::span<const DotPair<std::complex<float>>> pairs,
+                           std::span<std::complex<double>> results) {
+  form_dots(pairs, results);
+  start(task_of<std::complex<double>>(results, results, ReduceOp::sum));
+}
+void Reduction::dots(std::span<const DotPair<std::complex<double>>> pairs,
+                     std::span<std::complex<double>> results) {
+  form_dots(pairs, results);
+  run(task_of<std::complex<double>>(results, results, ReduceOp::sum));
+}
+void Reduction::start_dots(std::span<const DotPair<std::complex<double>>> pairs,
+                           std::span<std::complex<double>> results) {
+  form_dots(pairs, results);
+  start(task_of<std::complex<double>>(results, results, ReduceOp::sum));
+}
+
+}  // namespace tailrace
