@@ -26,8 +26,8 @@ namespace {
 constexpr double sample_s = 300e-6;  // a sample lasts at least so long
 constexpr int most_runs = 1000;      // in a sample
 constexpr int screening_rounds = 4;
-constexpr int least_rounds = 3;    // even over the budget
-constexpr int enough_rounds = 12;  // if the matter is clear
+constexpr int least_rounds = 3;           // even over the budget
+constexpr int rounds_between_looks = 10;  // at whether the matter is clear
 constexpr int most_rounds = 100;
 constexpr double untested_difference = 0.25;  // that counts where time did not allow a null test
 
@@ -217,18 +217,27 @@ void Contest::time() {
   for (int done = 1; done <= most_rounds; ++done) {
     round(runs);
     if (done >= least_rounds && used_up()) return;
-    if (done < enough_rounds) continue;
-    if (done % 5 == 0) drop_slower(1.3);
+    if (done % rounds_between_looks != 0) continue;
+    drop_slower(1.3);
     if (is_clear()) return;
   }
 }
 
-void Contest::check_again() {
+bool Contest::has_winner() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     if (!entries_[i].running) continue;
     const std::string trouble = wrong_results(entries_[i]);
     if (!trouble.empty()) leave_out(i, trouble + " after some runs", true);
   }
+  if (!running().empty()) return true;
+  // The wrong ones were the fast ones: back to those that were dropped as slow.
+  paired_ = nullptr;
+  for (Entry& entry : entries_) {
+    entry.running = entry.trouble.empty();
+    entry.samples.clear();
+  }
+  twin_samples_.clear();
+  return running().empty();
 }
 
 bool Contest::null_test_ran() const {
@@ -291,8 +300,9 @@ Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Se
   check_mpi(MPI_Bcast(&budget_s, 1, MPI_DOUBLE, 0, comm.raw()));
   Contest contest(comm, candidates, budget_s);
   contest.screen();
-  contest.time();
-  contest.check_again();
+  do {
+    contest.time();
+  } while (!contest.has_winner());
   return contest.decide();
 }
 

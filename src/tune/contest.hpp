@@ -24,8 +24,9 @@ class Contest {
   void screen();
   /// Times those that remain in rounds, until the budget is used up or the matter is clear.
   void time();
-  /// Compares results once more: methods are used again and again.
-  void check_again();
+  /// Compares results once more, as methods are used again and again. False if those that remain
+  /// are to be timed anew, as what they lost to was wrong.
+  bool has_winner();
   /// Local.
   Choice decide() const;
 

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <cstdlib>
+#include <fstream>
+
+#include <gtest/gtest.h>
+
+#include "tailrace/tune.hpp"
+#include "temp_folder.hpp"
+#include "trials.hpp"
+
+namespace tailrace::tune {
+namespace {
+
+/// A variable of the environment, set for a while.
+class Environment {
+ public:
+  Environment(const char* name, const std::string& value) : name_(name) {
+    const char* old = std::getenv(name);
+    had_ = old != nullptr;
+    if (had_) old_ = old;
+    setenv(name, value.c_str(), 1);
+  }
+  ~Environment() {
+    if (had_) {
+      setenv(name_, old_.c_str(), 1);
+    } else {
+      unsetenv(name_);
+    }
+  }
+  Environment(const Environment&) = delete;
+  Environment& operator=(const Environment&) = delete;
+
+ private:
+  const char* name_;
+  bool had_ = false;
+  std::string old_;
+};
+
+class TuneChoose : public testing::Test {
+ protected:
+  TuneChoose() {
+    settings_.file = folder_ / "tune.json";
+    settings_.budget_s = 0.1;
+  }
+  Choice choose_again() {
+    counts_ = {};
+    return choose(comm_, problem_, candidates_, settings_);
+  }
+
+  Comm comm_{MPI_COMM_WORLD};
+  TempFolder folder_{comm_};
+  Settings settings_;
+  Counts counts_;
+  Problem problem_{"naps", "64 bytes", "slow", "always works", 1000};
+  std::vector<Candidate> candidates_{sleeper("slow", 0.01, &counts_),
+                                     sleeper("fast", 0.0002, &counts_)};
+};
+
+TEST_F(TuneChoose, FirstUseMeasuresOnce) {
+  Choice choice = choose_again();
+  EXPECT_EQ(choice.name, "fast");
+  EXPECT_TRUE(choice.measured);
+  EXPECT_EQ(counts_.made, 2);
+  choice = choose_again();
+  EXPECT_EQ(choice.name, "fast");
+  EXPECT_FALSE(choice.measured);
+  EXPECT_EQ(counts_.made, 0);
+  EXPECT_NE(choice.why.find("remembered"), std::string::npos) << choice.why;
+  EXPECT_EQ(choice.timings.size(), 2U);
+  EXPECT_GT(choice.null_spread, 0);
+  problem_.key = "65 bytes";
+  EXPECT_TRUE(choose_again().measured);
+  problem_.operation = "sleeps";
+  EXPECT_TRUE(choose_again().measured);
+}
+
+TEST_F(TuneChoose, OffAndRememberedMeasureNothing) {
+  settings_.mode = Mode::off;
+  Choice choice = choose_again();
+  EXPECT_EQ(choice.name, "slow");
+  EXPECT_EQ(choice.why, "always works (tuning is off)");
+  settings_.mode = Mode::remembered;
+  choice = choose_again();
+  EXPECT_EQ(choice.name, "slow");
+  EXPECT_FALSE(choice.measured);
+  EXPECT_EQ(counts_.made, 0);
+  settings_.mode = Mode::first_use;
+  EXPECT_EQ(choose_again().name, "fast");
+  settings_.mode = Mode::remembered;
+  EXPECT_EQ(choose_again().name, "fast");
+  EXPECT_EQ(counts_.made, 0);
+  settings_.mode = Mode::off;
+  EXPECT_EQ(choose_again().name, "slow");
+}
+
+// Another processor, kernel or MPI: measured anew, and remembered beside the old one.
+TEST_F(TuneChoose, AnotherMachineIsAnotherProblem) {
+  choose_again();
+  MPI_Barrier(comm_.raw());
+  if (comm_.rank() == 0) {
+    auto entries = list_remembered(settings_.file);
+    ASSERT_EQ(entries.size(), 1U);
+    std::remove(settings_.file.c_str());
+    entries[0].machine.kernel = "0.1.2";
+    entries[0].winner = "slow";
+    remember(settings_.file, entries);
+  }
+  MPI_Barrier(comm_.raw());
+  const Choice choice = choose_again();
+  EXPECT_TRUE(choice.measured);
+  EXPECT_EQ(choice.name, "fast");
+  MPI_Barrier(comm_.raw());
+  EXPECT_EQ(list_remembered(settings_.file).size(), 2U);
+  MPI_Barrier(comm_.raw());
+}
+
+TEST_F(TuneChoose, AWinnerThatIsNoCandidateAnyMoreIsForgotten) {
+  choose_again();
+  candidates_ = {sleeper("slow", 0.01, &counts_), sleeper("new", 0.0002, &counts_)};
+  const Choice choice = choose_again();
+  EXPECT_TRUE(choice.measured);
+  EXPECT_EQ(choice.name, "new");
+}
+
+TEST_F(TuneChoose, WhatTakesTooMuchMemoryIsNotTried) {
+  settings_.memory_bytes = 1 << 20;
+  if (comm_.rank() == comm_.num_ranks() - 1) problem_.memory_bytes = (1 << 20) + 1;
+  const Choice choice = choose_again();
+  EXPECT_EQ(choice.name, "slow");
+  EXPECT_NE(choice.why.find("TAILRACE_TUNE_MEMORY"), std::string::npos);
+  EXPECT_EQ(counts_.made, 0);
+}
+
+TEST_F(TuneChoose, AFileThatCannotBeUsedIsNoError) {
+  if (comm_.rank() == 0) std::ofstream(folder_ / "file") << "text";
+  settings_.file = folder_ / "file/tune.json";
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(choose_again().name, "fast");
+  EXPECT_EQ(choose_again().name, "fast");
+  const std::string warning = testing::internal::GetCapturedStderr();
+  if (comm_.rank() == 0) {
+    const auto first = warning.find("not remembered");
+    EXPECT_NE(first, std::string::npos) << warning;
+    EXPECT_EQ(warning.find("not remembered", first + 1), std::string::npos) << "once is enough";
+  }
+  settings_.file = "";
+  EXPECT_TRUE(choose_again().measured);
+}
+
+// Rank 0's settings hold where the ranks' differ.
+TEST_F(TuneChoose, RanksWithDifferentSettingsAgree) {
+  if (comm_.rank() != 0) settings_.mode = Mode::off;
+  EXPECT_EQ(choose_again().name, "fast");
+}
+
+// Two rows of a process grid: both winners are kept.
+TEST_F(TuneChoose, RowsThatTuneAtTheSameTimeMerge) {
+  const int color = comm_.rank() % 2;
+  const Comm row = comm_.split(color);
+  problem_.key = color == 0 ? "even" : "odd";
+  choose(row, problem_, candidates_, settings_);
+  MPI_Barrier(comm_.raw());
+  EXPECT_EQ(std::ssize(list_remembered(settings_.file)), std::min(2, comm_.num_ranks()));
+  MPI_Barrier(comm_.raw());
+}
+
+TEST(TuneSettings, FromTheEnvironment) {
+  const Environment mode("TAILRACE_TUNE", "remembered"), file("TAILRACE_TUNE_FILE", "/some/file"),
+      budget("TAILRACE_TUNE_BUDGET_S", "0.25"), memory("TAILRACE_TUNE_MEMORY", "3M");
+  const Settings settings = Settings::from_environment();
+  EXPECT_EQ(settings.mode, Mode::remembered);
+  EXPECT_EQ(settings.file, "/some/file");
+  EXPECT_EQ(settings.budget_s, 0.25);
+  EXPECT_EQ(settings.memory_bytes, 3 << 20);
+  const Environment none("TAILRACE_TUNE_FILE", "");
+  EXPECT_EQ(Settings::from_environment().file, "");
+}
+
+TEST(TuneSettings, WrongValuesAreAgreedErrors) {
+  const Comm comm(MPI_COMM_WORLD);
+  const std::vector<Candidate> candidates{sleeper("a", 0)};
+  const std::vector<std::pair<const char*, const char*>> wrong{
+      {"TAILRACE_TUNE", "of"},
+      {"TAILRACE_TUNE", ""},
+      {"TAILRACE_TUNE_BUDGET_S", "1s"},
+      {"TAILRACE_TUNE_BUDGET_S", "-1"},
+      {"TAILRACE_TUNE_BUDGET_S", "0"},
+      {"TAILRACE_TUNE_BUDGET_S", "nan"},
+      {"TAILRACE_TUNE_MEMORY", "1T"},
+      {"TAILRACE_TUNE_MEMORY", "-5"},
+      {"TAILRACE_TUNE_MEMORY", "9999999999999G"}};
+  for (const auto& [name, value] : wrong) {
+    // Wrong on the last rank only: all must throw.
+    const bool mine = comm.rank() == comm.num_ranks() - 1;
+    const char* old = std::getenv(name);
+    const Environment set(name, mine ? value : old == nullptr ? "off" : old);
+    if (!mine && old == nullptr) unsetenv(name);
+    try {
+      choose(comm, {"naps", "x", "a", "", 0}, candidates);
+      ADD_FAILURE() << name << "=" << value;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::invalid_input);
+      EXPECT_NE(std::string(error.what()).find(name), std::string::npos) << error.what();
+    }
+  }
+}
+
+}  // namespace
+}  // namespace tailrace::tune

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "tailrace/error.hpp"
+#include "tailrace/tune.hpp"
+
+namespace tailrace::tune {
+
+/// What trials have done, so that tests can count it.
+struct Counts {
+  int made = 0;
+  int runs = 0;
+};
+
+/// Sleeps: takes at least its time, however busy the machine is.
+class Sleeper : public Trial {
+ public:
+  Sleeper(double seconds, std::uint64_t result, Counts* counts)
+      : seconds_(seconds), result_(result), counts_(counts) {}
+  void run() override {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds_));
+    if (counts_ != nullptr) ++counts_->runs;
+  }
+  std::uint64_t checksum() override { return result_; }
+
+ private:
+  double seconds_;
+  std::uint64_t result_;
+  Counts* counts_;
+};
+
+inline Candidate sleeper(std::string name, double seconds, Counts* counts = nullptr,
+                         std::uint64_t result = 7) {
+  return {std::move(name), [=] {
+            if (counts != nullptr) ++counts->made;
+            return std::make_unique<Sleeper>(seconds, result, counts);
+          }};
+}
+
+inline Candidate unfit(std::string name) {
+  return {std::move(name),
+          []() -> std::unique_ptr<Trial> { throw Error(Errc::invalid_input, "needs a torus"); }};
+}
+
+}  // namespace tailrace::tune
