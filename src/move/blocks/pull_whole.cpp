@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// `pull` without buckets: send blocks lie in the window, where the caller packs them, and stay
+// there until everybody has read. A barrier that waits for nobody says when a piece of all ranks
+// may be read, another one when all have read. It is log p messages a rank whatever the blocks are;
+// its price is that the first read waits for the last rank.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "move/blocks/pull_order.hpp"
+#include "move/blocks/pull_runners.hpp"
+#include "move/blocks/request_runner.hpp"
+#include "move/one_sided_window.hpp"
+
+namespace tailrace {
+
+namespace {
+
+std::size_t depth(const BlockProblem& problem) {
+  return static_cast<std::size_t>(std::clamp(problem.settings.depth, 1, 4096));
+}
+
+// Bytes up to the end of the send blocks.
+std::ptrdiff_t sent_bytes(const BlockShape& shape) {
+  std::ptrdiff_t end = 0;
+  place_blocks(shape.send, end, -1);
+  return end * shape.item_bytes;
+}
+
+class PullWhole : public RequestRunner {
+ public:
+  explicit PullWhole(const BlockProblem& problem)
+      : RequestRunner(problem,
+                      depth(problem) + static_cast<std::size_t>(problem.shape.num_pieces())),
+        shape_(problem.shape),
+        chunk_bytes_(chunk_bytes_of(problem.settings)),
+        window_(comm_, sent_bytes(shape_)),
+        slots_(0, depth(problem)),
+        under_way_(depth(problem)) {
+    std::ptrdiff_t end = 0, received = 0;
+    send_offsets_ = place_blocks(shape_.send, end, -1);
+    receive_offsets_ = place_blocks(shape_.receive, received, comm_.rank());
+    received_ = Buffer(received * shape_.item_bytes);
+    find_peer_offsets(problem);
+    make_pieces(problem);
+  }
+  ~PullWhole() override {
+    end_all();
+    MPI_Wait(&all_have_read_, MPI_STATUS_IGNORE);
+  }
+
+  void acquire() override { wait_for(all_have_read_, waiting_); }
+  bool may_acquire() override {
+    int done = 0;
+    check_mpi(MPI_Test(&all_have_read_, &done, MPI_STATUS_IGNORE));
+    return done != 0;
+  }
+  std::byte* send_block(std::ptrdiff_t piece, int peer) const override {
+    return window_.own().data() + block_items(send_offsets_, piece, peer) * shape_.item_bytes;
+  }
+  std::byte* receive_block(std::ptrdiff_t piece, int peer) const override {
+    if (peer == comm_.rank()) return send_block(piece, peer);
+    return received_.data() + block_items(receive_offsets_, piece, peer) * shape_.item_bytes;
+  }
+  void start(std::ptrdiff_t p) override {
+    auto& piece = pieces_[static_cast<std::size_t>(p)];
+    piece.next = 0;
+    piece.left = std::ssize(piece.order);
+    piece.left_of = piece.chunks_of;
+    piece.may_read = false;
+    window_.sync();
+    check_mpi(MPI_Ibarrier(comm_.raw(), &requests_[first_barrier() + static_cast<std::size_t>(p)]));
+  }
+  bool arrived(std::ptrdiff_t piece, int peer) override {
+    return pieces_[static_cast<std::size_t>(piece)].left_of[static_cast<std::size_t>(peer)] == 0;
+  }
+  void release() override { check_mpi(MPI_Ibarrier(comm_.raw(), &all_have_read_)); }
+  std::ptrdiff_t buffer_bytes() const override {
+    return std::ssize(window_.own()) + received_.bytes();
+  }
+
+ private:
+  struct Piece {
+    std::vector<Chunk> order;
+    std::vector<std::ptrdiff_t> chunks_of, left_of;  // of each peer, in all and to arrive
+    std::size_t next = 0;                            // in `order`
+    std::ptrdiff_t left = 0;                         // chunks to arrive
+    bool may_read = true;                            // all ranks have written theirs
+  };
+  struct Read {
+    std::size_t piece = 0;
+    int peer = 0;
+  };
+
+  std::size_t first_barrier() const { return under_way_.size(); }
+
+  void find_peer_offsets(const BlockProblem& problem) {
+    if (!blocks_are_equal(problem)) {
+      for (const auto& mine : send_offsets_) peer_offsets_.push_back(swap_numbers(comm_, mine));
+      return;
+    }
+    for (const auto& mine : send_offsets_) {
+      const auto rank = static_cast<std::size_t>(comm_.rank());
+      peer_offsets_.emplace_back(mine.size(), mine[rank]);
+    }
+  }
+
+  void make_pieces(const BlockProblem& problem) {
+    const auto seed = draw_pull_seed(comm_, problem.machine.facts.simulated);
+    for (std::ptrdiff_t p = 0; p < shape_.num_pieces(); ++p) {
+      auto bytes = shape_.receive[static_cast<std::size_t>(p)];
+      for (auto& block : bytes) block *= shape_.item_bytes;
+      Piece piece;
+      piece.order = pull_order(bytes, chunk_bytes_, seed, comm_.rank(), p);
+      piece.chunks_of.resize(bytes.size());
+      for (const auto& chunk : piece.order) ++piece.chunks_of[static_cast<std::size_t>(chunk.peer)];
+      piece.left_of.resize(bytes.size());
+      pieces_.push_back(std::move(piece));
+    }
+    to_read_.reserve(pieces_.size());
+  }
+
+  void post() override {
+    while (slots_.any_free() && !to_read_.empty()) {
+      auto& piece = pieces_[to_read_.front()];
+      if (piece.next == piece.order.size()) {
+        to_read_.erase(to_read_.begin());
+        continue;
+      }
+      start_read(to_read_.front(), piece.order[piece.next++]);
+    }
+  }
+  void start_read(std::size_t p, const Chunk& chunk) {
+    const auto piece = static_cast<std::ptrdiff_t>(p);
+    const auto start = static_cast<std::ptrdiff_t>(chunk.index) * chunk_bytes_;
+    const auto bytes = block_items(shape_.receive, piece, chunk.peer) * shape_.item_bytes;
+    const auto there = block_items(peer_offsets_, piece, chunk.peer) * shape_.item_bytes;
+    const auto slot = slots_.take();
+    under_way_[slot] = {p, chunk.peer};
+    requests_[slot] =
+        window_.start_get(chunk.peer, there + start,
+                          {receive_block(piece, chunk.peer) + start,
+                           static_cast<std::size_t>(std::min(chunk_bytes_, bytes - start))});
+  }
+
+  void complete(std::size_t index) override {
+    if (!slots_.contains(index)) {
+      window_.sync();
+      pieces_[index - first_barrier()].may_read = true;
+      to_read_.push_back(index - first_barrier());
+      return;
+    }
+    slots_.give_back(index);
+    auto& piece = pieces_[under_way_[index].piece];
+    --piece.left;
+    --piece.left_of[static_cast<std::size_t>(under_way_[index].peer)];
+  }
+  bool finished(std::ptrdiff_t p) const override {
+    const auto& piece = pieces_[static_cast<std::size_t>(p)];
+    return piece.may_read && piece.left == 0;
+  }
+  std::ptrdiff_t num_missing(std::ptrdiff_t p) const override {
+    const auto& left = pieces_[static_cast<std::size_t>(p)].left_of;
+    return std::ssize(left) - std::ranges::count(left, 0);
+  }
+
+  const BlockShape& shape_;
+  std::ptrdiff_t chunk_bytes_;
+  OneSidedWindow window_;
+  RequestSlots slots_;
+  std::vector<Read> under_way_;  // in each slot
+  BlockTable send_offsets_, receive_offsets_, peer_offsets_;
+  Buffer received_;
+  std::vector<Piece> pieces_;
+  std::vector<std::size_t> to_read_;  // pieces that may be read, in their order
+  MPI_Request all_have_read_ = MPI_REQUEST_NULL;
+};
+
+}  // namespace
+
+std::unique_ptr<BlockRunner> make_pull_whole(const BlockProblem& problem) {
+  return std::make_unique<PullWhole>(problem);
+}
+
+}  // namespace tailrace
