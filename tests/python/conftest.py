@@ -10,6 +10,12 @@ import pytest
 from stand_ins import FAKE_MPIRUN, FAKE_PROGRAM, write_script
 
 
+@pytest.fixture(autouse=True)
+def no_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Programs measure no methods, and leave the user's memory of winners alone."""
+    monkeypatch.setenv("TAILRACE_TUNE", "off")
+
+
 @pytest.fixture
 def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a stand-in launcher first on PATH and a stand-in program."""
