@@ -40,7 +40,8 @@ class Trial {
  public:
   virtual ~Trial() = default;
   virtual void run() = 0;
-  /// Of this rank's results after a run; must equal the first candidate's. 0 if nothing to check.
+  /// Of this rank's results, called right after a run; must equal the first candidate's. 0 if there
+  /// is nothing to check.
   virtual std::uint64_t checksum() { return 0; }
 };
 
