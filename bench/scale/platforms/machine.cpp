@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A simulated machine, made from the text in the environment variable TAILRACE_MACHINE:
-//   torus:XxYxZ                             nodes along the axes, x fastest
-//   dragonfly:GROUPSxCHASSISxROUTERSxNODES  :links=a/b/c are the parallel links between groups,
-//                                           chassis and routers
-//   fat_tree:NODESxSWITCHES...              from the leaves up; :up=1xK are the links upward
-// and settings, each after a colon: bandwidth=GB/s (torus: one for each axis, as in 9.4/4.7/9.4),
-// latency=s, loopback=GB/s (between ranks of a node), cores=N.
+// A simulated machine, made from the text in the environment variable TAILRACE_MACHINE: the texts
+// of the link-load model (include/tailrace/link_load.hpp), bandwidths in GB/s,
+//   torus:23x24x24,bw=9.4:4.7:9.4
+//   dragonfly:GROUPSxCHASSISxROUTERSxNODES,host=25,local=25,chassis=25,global=50
+//   fat_tree:16x16,up=1x8,cables=1x1,bw=12.5
+// and for all of them loopback=GB/s (between ranks of a node), latency=s (of a link), cores=N.
 // `smpirun -platform libtailrace_machine.so` loads it. Nodes are hosts n0, n1, ...
 #include <simgrid/s4u.hpp>
 
@@ -36,21 +35,29 @@ std::vector<std::string> split(const std::string& text, char separator) {
   return words;
 }
 
+constexpr double unlimited = 1e6;  // GB/s
+
 struct Machine {
   std::string text, kind;
   Numbers extents;
-  Numbers bandwidth{10}, links{1, 1, 1}, up;
-  double latency_s = 1e-6, loopback = 20;
-  int cores = 64;
+  std::map<std::string, Numbers> settings;
+
+  Numbers get(const std::string& key, const Numbers& otherwise) const {
+    const auto found = settings.find(key);
+    return found == settings.end() ? otherwise : found->second;
+  }
+  double number(const std::string& key, double otherwise) const {
+    return get(key, {otherwise}).front();
+  }
 };
 
-Numbers numbers(const Machine& machine, const std::string& text, char separator) {
+Numbers numbers(const std::string& text, const std::string& list, char separator) {
   Numbers all;
-  for (const std::string& word : split(text, separator)) {
+  for (const std::string& word : split(list, separator)) {
     char* end = nullptr;
     const double value = std::strtod(word.c_str(), &end);
     if (word.empty() || *end != '\0' || value <= 0) {
-      refuse(machine.text, "expected positive numbers, found `" + text + "`");
+      refuse(text, "expected positive numbers, found `" + list + "`");
     }
     all.push_back(value);
   }
@@ -58,39 +65,35 @@ Numbers numbers(const Machine& machine, const std::string& text, char separator)
 }
 
 Machine parse(const std::string& text) {
+  const std::vector<std::string> known{"bw",      "latency", "loopback", "cores", "ties",  "host",
+                                       "chassis", "local",   "global",   "up",    "cables"};
   Machine machine;
   machine.text = text;
-  const auto words = split(text, ':');
-  if (words.size() < 2) refuse(text, "expected KIND:EXTENTS, as in torus:8x8x8");
-  machine.kind = words[0];
-  machine.extents = numbers(machine, words[1], 'x');
-  for (std::size_t i = 2; i < words.size(); ++i) {
+  const auto words = split(text, ',');
+  const auto colon = words[0].find(':');
+  if (colon == std::string::npos) refuse(text, "expected KIND:EXTENTS, as in torus:8x8x8");
+  machine.kind = words[0].substr(0, colon);
+  machine.extents = numbers(text, words[0].substr(colon + 1), 'x');
+  for (std::size_t i = 1; i < words.size(); ++i) {
     const auto equals = words[i].find('=');
     const std::string key = words[i].substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : words[i].substr(equals + 1);
-    if (key == "bandwidth") {
-      machine.bandwidth = numbers(machine, value, '/');
-    } else if (key == "latency") {
-      machine.latency_s = numbers(machine, value, '/').front();
-    } else if (key == "loopback") {
-      machine.loopback = numbers(machine, value, '/').front();
-    } else if (key == "cores") {
-      machine.cores = static_cast<int>(numbers(machine, value, '/').front());
-    } else if (key == "links") {
-      machine.links = numbers(machine, value, '/');
-    } else if (key == "up") {
-      machine.up = numbers(machine, value, 'x');
-    } else {
-      refuse(text, "unknown setting `" + key + "`: use bandwidth, latency, loopback, cores, " +
-                       "links (dragonfly) or up (fat_tree)");
+    if (std::find(known.begin(), known.end(), key) == known.end()) {
+      refuse(text, "SimGrid's machines have no setting `" + key + "`");
     }
+    if (key == "ties") {
+      if (value != "plus") refuse(text, "SimGrid's torus knows ties=plus only");
+      continue;
+    }
+    const bool lists = key == "up" || key == "cables";
+    machine.settings[key] = numbers(text, value, lists ? 'x' : ':');
   }
   return machine;
 }
 
 s4u::ClusterCallbacks callbacks(const Machine& machine) {
-  const int cores = machine.cores;
-  const double loopback = machine.loopback * 1e9;
+  const int cores = static_cast<int>(machine.number("cores", 64));
+  const double loopback = machine.number("loopback", unlimited) * 1e9;
   return {[cores](s4u::NetZone* zone, const std::vector<unsigned long>&,
                   unsigned long id) -> std::pair<NetPoint*, NetPoint*> {
             s4u::Host* host = zone->create_host("n" + std::to_string(id), 1e10);
@@ -107,6 +110,9 @@ s4u::ClusterCallbacks callbacks(const Machine& machine) {
           nullptr};
 }
 
+constexpr auto both_ways = s4u::Link::SharingPolicy::SPLITDUPLEX;
+constexpr double latency_s = 1e-6;
+
 // SimGrid's torus has one bandwidth; the links of each axis get their own afterwards.
 void set_bandwidths(const std::vector<unsigned long>& extents, const Numbers& bandwidth) {
   unsigned long nodes = 1;
@@ -119,62 +125,84 @@ void set_bandwidths(const std::vector<unsigned long>& extents, const Numbers& ba
       const std::string name =
           "torus_link_from_" + std::to_string(id) + "_to_" + std::to_string(next);
       for (const char* way : {"_UP", "_DOWN"}) {
-        s4u::Link* link = s4u::Link::by_name_or_null(name + way);
-        if (link != nullptr) link->set_bandwidth(bandwidth[axis] * 1e9);
+        s4u::Link::by_name(name + way)->set_bandwidth(bandwidth[axis] * 1e9);
       }
     }
   }
 }
 
-void make_torus(Machine machine) {
-  machine.bandwidth.resize(machine.extents.size(), machine.bandwidth.back());
-  const std::vector<unsigned long> extents(machine.extents.begin(), machine.extents.end());
-  s4u::create_torus_zone("torus", nullptr, extents, callbacks(machine),
-                         machine.bandwidth.front() * 1e9, machine.latency_s,
-                         s4u::Link::SharingPolicy::SPLITDUPLEX)
-      ->seal();
-  set_bandwidths(extents, machine.bandwidth);
-}
-
-void make_dragonfly(const Machine& machine) {
-  if (machine.extents.size() != 4 || machine.links.size() != 3) {
-    refuse(machine.text, "expected dragonfly:GROUPSxCHASSISxROUTERSxNODES and links=a/b/c");
+void make_torus(const Machine& machine) {
+  const Numbers given = machine.get("bw", {});
+  if (given.size() != 1 && given.size() != machine.extents.size()) {
+    refuse(machine.text, "expected bw= with one bandwidth, or one for each axis");
   }
-  const auto count = [](const Numbers& from, std::size_t i) {
-    return static_cast<unsigned int>(from[i]);
-  };
-  const Numbers& e = machine.extents;
-  const Numbers& l = machine.links;
-  const s4u::DragonflyParams shape({count(e, 0), count(l, 0)}, {count(e, 1), count(l, 1)},
-                                   {count(e, 2), count(l, 2)}, count(e, 3));
-  s4u::create_dragonfly_zone("dragonfly", nullptr, shape, callbacks(machine),
-                             machine.bandwidth.front() * 1e9, machine.latency_s,
-                             s4u::Link::SharingPolicy::SPLITDUPLEX)
+  std::vector<unsigned long> extents;
+  Numbers bandwidth;
+  for (std::size_t axis = 0; axis < machine.extents.size(); ++axis) {
+    const auto extent = static_cast<unsigned long>(machine.extents[axis]);
+    if (extent == 1) continue;  // SimGrid would link such a node with itself
+    extents.push_back(extent);
+    bandwidth.push_back(given[given.size() == 1 ? 0 : axis]);
+  }
+  if (extents.empty()) refuse(machine.text, "expected at least two nodes");
+  s4u::create_torus_zone("torus", nullptr, extents, callbacks(machine), bandwidth.front() * 1e9,
+                         machine.number("latency", latency_s), both_ways)
       ->seal();
+  set_bandwidths(extents, bandwidth);
 }
 
-void make_fat_tree(Machine machine) {
+void make_dragonfly(const s4u::Engine& engine, const Machine& machine) {
+  if (machine.extents.size() != 4) {
+    refuse(machine.text, "expected dragonfly:GROUPSxCHASSISxROUTERSxNODES");
+  }
+  const auto count = [&](std::size_t i) { return static_cast<unsigned int>(machine.extents[i]); };
+  if (count(0) > count(1) * count(2)) {
+    refuse(machine.text, "a group needs a router for the link to each group");
+  }
+  const s4u::DragonflyParams shape({count(0), 1}, {count(1), 1}, {count(2), 1}, count(3));
+  s4u::create_dragonfly_zone("dragonfly", nullptr, shape, callbacks(machine), unlimited * 1e9,
+                             machine.number("latency", latency_s), both_ways)
+      ->seal();
+  const std::vector<std::pair<std::string, std::string>> kinds{{"local_link", "host"},
+                                                               {"green_link", "local"},
+                                                               {"black_link", "chassis"},
+                                                               {"blue_link", "global"}};
+  for (s4u::Link* link : engine.get_all_links()) {
+    for (const auto& [prefix, key] : kinds) {
+      if (link->get_name().rfind(prefix, 0) != 0) continue;
+      link->set_bandwidth(machine.number(key, unlimited) * 1e9);
+    }
+  }
+}
+
+void make_fat_tree(const Machine& machine) {
   const std::size_t levels = machine.extents.size();
-  machine.up.resize(levels, 1);
-  machine.up.front() = 1;
-  const std::vector<unsigned int> down(machine.extents.begin(), machine.extents.end());
-  const std::vector<unsigned int> up(machine.up.begin(), machine.up.end());
-  const s4u::FatTreeParams shape(static_cast<unsigned int>(levels), down, up,
-                                 std::vector<unsigned int>(levels, 1));
-  s4u::create_fatTree_zone("fat_tree", nullptr, shape, callbacks(machine),
-                           machine.bandwidth.front() * 1e9, machine.latency_s,
-                           s4u::Link::SharingPolicy::SPLITDUPLEX)
+  const Numbers bandwidth = machine.get("bw", {});
+  if (bandwidth.empty() || std::any_of(bandwidth.begin(), bandwidth.end(),
+                                       [&](double b) { return b != bandwidth[0]; })) {
+    refuse(machine.text, "expected bw= with the same bandwidth on all levels");
+  }
+  const auto counts = [&](const Numbers& from) {
+    if (from.size() != levels) refuse(machine.text, "expected as many up and cables as levels");
+    return std::vector<unsigned int>(from.begin(), from.end());
+  };
+  const Numbers ones(levels, 1);
+  const s4u::FatTreeParams shape(static_cast<unsigned int>(levels), counts(machine.extents),
+                                 counts(machine.get("up", ones)),
+                                 counts(machine.get("cables", ones)));
+  s4u::create_fatTree_zone("fat_tree", nullptr, shape, callbacks(machine), bandwidth[0] * 1e9,
+                           machine.number("latency", latency_s), both_ways)
       ->seal();
 }
 
 }  // namespace
 
 extern "C" void load_platform(const s4u::Engine& engine);
-void load_platform(const s4u::Engine&) {
+void load_platform(const s4u::Engine& engine) {
   const char* text = std::getenv("TAILRACE_MACHINE");
   const Machine machine = parse(text == nullptr ? "" : text);
   if (machine.kind == "torus") return make_torus(machine);
-  if (machine.kind == "dragonfly") return make_dragonfly(machine);
+  if (machine.kind == "dragonfly") return make_dragonfly(engine, machine);
   if (machine.kind == "fat_tree") return make_fat_tree(machine);
   refuse(machine.text, "unknown kind `" + machine.kind + "`: use torus, dragonfly or fat_tree");
 }
