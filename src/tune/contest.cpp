@@ -225,7 +225,7 @@ void Contest::time() {
 
 bool Contest::has_winner() {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
-    if (!entries_[i].running || rounds_ == 0) continue;
+    if (!entries_[i].running || (rounds_ == 0 && used_up())) continue;
     entries_[i].trial->run();  // candidates may share the arrays of their results
     const std::string trouble = wrong_results(entries_[i]);
     if (!trouble.empty()) leave_out(i, trouble + " after some runs", true);
