@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Every method of the table of exchanges beside MPI's own calls, for all-to-alls of many sizes or
+// for the transposes of a parallel FFT. One line of JSON a way and problem.
+//   --pattern uniform|fat|zipf --sizes 8,512,32768      all-to-alls, bytes a pair
+//   --pattern pencils|kept|slabs --sizes 256            transposes, points along an edge
+//   --methods "pull:chunk=4k;..."  more methods         --memory BYTES  larger problems are left
+//   out
+//   --ways "word;word"  only ways with such words in their names (the reference always)
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "contest.hpp"
+#include "core/wait.hpp"
+#include "exchange_problem.hpp"
+#include "peers/exchange_mpi.hpp"
+#include "tailrace/exchange.hpp"
+#include "tailrace/node_array.hpp"
+#include "tailrace/node_map.hpp"
+#ifdef BENCH_HAVE_MPIL
+#include "peers/exchange_mpil.hpp"
+#endif
+
+namespace {
+
+using bench::Contender;
+using bench::ExchangeProblem;
+using tailrace::Comm;
+using tailrace::Exchange;
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> words;
+  std::string word;
+  for (const char c : text + separator) {
+    if (c != separator) {
+      word += c;
+    } else if (!word.empty()) {
+      words.push_back(std::exchange(word, ""));
+    }
+  }
+  return words;
+}
+
+bool is_wanted(const std::string& name, const std::vector<std::string>& words) {
+  return words.empty() || std::any_of(words.begin(), words.end(), [&](const std::string& word) {
+           return name.find(word) != std::string::npos;
+         });
+}
+
+/// What all problems of a run share.
+struct Setting {
+  const Comm& comm;
+  std::vector<std::string> methods;
+  std::vector<std::string> ways;
+  bench::Effort effort;
+  std::string waiting;
+  int num_nodes;
+};
+
+/// The arrays of one problem, and everything that moves them.
+class Match {
+ public:
+  Match(const Setting& setting, const ExchangeProblem& problem)
+      : setting_(setting),
+        problem_(problem),
+        source_(words_of(problem.source_bytes())),
+        target_(words_of(problem.target_bytes())),
+        mpi_(problem, source_.data(), target_.data()),
+        contest_([this](int round) { prepare(round); },
+                 [this] { return problem_.wrong_items(target_.data(), round_); }) {
+    add_all(mpi_.contenders());
+#ifdef BENCH_HAVE_MPIL
+    if (!problem.is_transpose()) add_all(mpil_.contenders(problem, source_.data(), target_.data()));
+#endif
+    for (const auto& method : setting.methods) add_ours(method);
+    if (!problem.is_transpose()) return;
+    if (setting.num_nodes == 1) add_exposed();
+    Contender copy{"memcpy of as many bytes", "limit", [this] { copy_bytes(); }};
+    copy.checked = false;
+    contest_.add(std::move(copy));
+  }
+
+  void run() {
+    contest_.measure(setting_.effort);
+    contest_.print([this](bench::JsonLine& line) { describe(line); });
+  }
+
+ private:
+  static std::size_t words_of(std::ptrdiff_t bytes) {
+    return static_cast<std::size_t>(std::max<std::ptrdiff_t>(bytes / 8, 1));
+  }
+  std::string problem_name() const {
+    const std::string nodes =
+        setting_.num_nodes == 1 ? "" : " on " + std::to_string(setting_.num_nodes) + " nodes";
+    return problem_.name() + ", " + std::to_string(setting_.comm.num_ranks()) + " ranks" + nodes;
+  }
+  void describe(bench::JsonLine& line) const {
+    line.text("problem", problem_name())
+        .text("pattern", problem_.pattern())
+        .number("size", static_cast<double>(problem_.size()))
+        .number("bytes", static_cast<double>(problem_.total_bytes()))
+        .number("ranks", setting_.comm.num_ranks())
+        .number("nodes", setting_.num_nodes)
+        .text("waiting", setting_.waiting);
+  }
+
+  void add_all(std::vector<Contender> contenders) {
+    bool reference = contenders.front().family == "mpi";
+    for (auto& contender : contenders) {
+      const bool wanted = reference || is_wanted(contender.name, setting_.ways);
+      reference = false;
+      if (wanted) contest_.add(std::move(contender));
+    }
+  }
+
+  void add_ours(const std::string& method, const tailrace::NodeArray* exposed = nullptr) {
+    const std::string name = method + (exposed ? ", exposed arrays" : "");
+    if (!is_wanted(name, setting_.ways)) return;
+    try {
+      exchanges_.emplace_back(
+          setting_.comm, problem_.plan(), problem_.from_memory(), problem_.to_memory(),
+          tailrace::ExchangeShape{problem_.item_bytes(), 1, exposed != nullptr}, method);
+    } catch (const tailrace::Error& error) {  // the same on all ranks: it does not apply here
+      if (error.code() != tailrace::Errc::invalid_input) throw;
+      if (setting_.comm.rank() == 0) {
+        bench::JsonLine()
+            .text("entry", name)
+            .text("problem", problem_name())
+            .text("does_not_apply", bench::plain(error.what()))
+            .print();
+      }
+      return;
+    }
+    Exchange& exchange = exchanges_.back();
+    if (exposed) exchange.expose(*exposed);
+    const void* source = exposed ? exposed->data() : static_cast<const void*>(source_.data());
+    auto& contender = contest_.add({name, "ours", [this, &exchange, source] {
+                                      void* target = target_.data();
+                                      exchange.run(std::span(&source, 1), std::span(&target, 1));
+                                    }});
+    contender.buffer_bytes = exchange.buffer_bytes();
+    if (method == "auto") contender.chosen = exchange.method();
+  }
+
+  /// node_direct once more, with the source where the other ranks can read it in place.
+  void add_exposed() {
+    exposed_.emplace(setting_.comm, problem_.source_bytes());
+    add_ours("node_direct", &*exposed_);
+  }
+
+  void prepare(int round) {
+    round_ = round;
+    problem_.fill(source_.data(), round);
+    if (exposed_ && exposed_->num_bytes() > 0) {
+      std::memcpy(exposed_->data(), source_.data(),
+                  static_cast<std::size_t>(exposed_->num_bytes()));
+    }
+    std::fill(target_.begin(), target_.end(), ~std::uint64_t{0});
+  }
+
+  void copy_bytes() {
+    std::memcpy(target_.data(), source_.data(), std::min(source_.size(), target_.size()) * 8);
+  }
+
+  const Setting& setting_;
+  const ExchangeProblem& problem_;
+  std::vector<std::uint64_t> source_, target_;
+  int round_ = 0;
+  bench::MpiExchanges mpi_;
+#ifdef BENCH_HAVE_MPIL
+  bench::MpilExchanges mpil_;
+#endif
+  std::optional<tailrace::NodeArray> exposed_;
+  std::deque<Exchange> exchanges_;
+  bench::Contest contest_;
+};
+
+std::vector<std::string> methods_of(const bench::Arguments& args) {
+  std::vector<std::string> methods;
+  for (const auto& method : tailrace::move_methods()) methods.emplace_back(method.name);
+  for (auto& more : split(args.text("methods", ""), ';')) methods.push_back(std::move(more));
+  methods.emplace_back("auto");
+  return methods;
+}
+
+void run_all(const Comm& comm, const bench::Arguments& args) {
+  const tailrace::NodeMap nodes(comm);
+  const auto facts = tailrace::find_wait_facts(comm);
+  const Setting setting{comm,
+                        methods_of(args),
+                        split(args.text("ways", ""), ';'),
+                        bench::Effort::from(args),
+                        describe(facts, choose_wait_policy(facts)),
+                        nodes.num_nodes()};
+  const std::string pattern = args.text("pattern", "uniform");
+  const bool transposes = pattern == "pencils" || pattern == "kept" || pattern == "slabs";
+  const auto memory = static_cast<std::ptrdiff_t>(args.real("memory", 256.0 * 1024 * 1024));
+  for (const auto& word : split(args.text("sizes", transposes ? "64" : "8"), ',')) {
+    const std::ptrdiff_t size = std::atoll(word.c_str());
+    const auto problem =
+        transposes ? ExchangeProblem::transpose(pattern, size, comm.rank(), comm.num_ranks())
+                   : ExchangeProblem::all_to_all(pattern, size, comm.rank(), comm.num_ranks());
+    if (!transposes && problem.total_bytes() > memory) continue;
+    Match(setting, problem).run();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::MpiProgram program(&argc, &argv);
+  try {
+    run_all(Comm(MPI_COMM_WORLD), bench::Arguments(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "bench_exchange_ours: %s\n", error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  return 0;
+}
