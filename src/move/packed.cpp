@@ -21,6 +21,7 @@ const BlockMethod& block_method(const MoveProblem& problem) {
 /// Sorts so that the messages of rank + step come first for the smallest step (sends), or those of
 /// rank - step (receives): no rank is everybody's first target.
 void stagger(std::vector<Message>& messages, int rank, int num_ranks, int direction) {
+  for (auto& message : messages) message.offset_bytes = 0;  // each has a block of its own
   std::ranges::sort(messages, {}, [=](const Message& message) {
     return ((message.peer - rank) * direction + num_ranks) % num_ranks;
   });

@@ -18,7 +18,7 @@ BlockBuffers::BlockBuffers(const BlockShape& shape, int rank)
     : item_bytes_(shape.item_bytes), rank_(rank) {
   std::ptrdiff_t end = 0;
   send_offsets_ = place_blocks(shape.send, end, -1);
-  receive_start_ = end;
+  receive_start_ = ++end;  // equal addresses would be taken for MPI_IN_PLACE by Open MPI
   receive_offsets_ = place_blocks(shape.receive, end, rank);
   buffer_ = Buffer(end * item_bytes_);
 }

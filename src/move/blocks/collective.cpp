@@ -40,7 +40,6 @@ class Collective : public BlockRunner {
     const auto p = static_cast<std::size_t>(piece);
     auto& a = arguments_[p];
     arrived_[p] = false;
-    // Equal addresses would be taken for MPI_IN_PLACE by Open MPI.
     if constexpr (WithTypes) {
       check_mpi(MPI_Ialltoallw(buffers_.sends(), a.send_counts.data(), a.send_displs.data(),
                                a.types.data(), buffers_.receives(), a.receive_counts.data(),
