@@ -28,12 +28,12 @@ struct Watch {
     const auto found = posted.find(request);
     if (found == posted.end()) {
       --now[reads_kind];
-    } else if (found->second < static_cast<int>(now.size())) {
+    } else {
       --now[static_cast<std::size_t>(found->second)];
     }
     posted.erase(request);
   }
-  static constexpr int sends = 0, receives = 1, reads_kind = 2, other = 3;
+  static constexpr int sends = 0, receives = 1, reads_kind = 2;
 };
 Watch* watch = nullptr;
 
@@ -49,10 +49,6 @@ int MPI_Irecv(void* buffer, int count, MPI_Datatype type, int peer, int tag, MPI
               MPI_Request* request) {
   if (watch != nullptr) watch->add(Watch::receives, request);
   return PMPI_Irecv(buffer, count, type, peer, tag, comm, request);
-}
-int MPI_Ibarrier(MPI_Comm comm, MPI_Request* request) {
-  if (watch != nullptr) watch->posted[request] = Watch::other;
-  return PMPI_Ibarrier(comm, request);
 }
 int MPI_Rget(void* buffer, int count, MPI_Datatype type, int rank, MPI_Aint offset, int there_count,
              MPI_Datatype there_type, MPI_Win win, MPI_Request* request) {
@@ -198,6 +194,7 @@ TEST(Blocks, AreUnderWayInABoundedNumber) {
     Watch here;
     watch = &here;
     for (int run = 0; run < 2; ++run) traffic.run(run);
+    traffic.runner().acquire();  // what is told after a run has been told, too
     watch = nullptr;
     EXPECT_EQ(here.now, (std::array<int, 3>{})) << spec;
     return here.most;
@@ -213,7 +210,7 @@ TEST(Blocks, AreUnderWayInABoundedNumber) {
   for (const int depth : {1, 2, 9}) {
     const auto most = most_of("pull:chunk=10,depth=" + std::to_string(depth));
     EXPECT_EQ(most[Watch::reads_kind], depth);
-    EXPECT_EQ(most[Watch::sends], 0);  // no messages to each peer
+    EXPECT_LE(most[Watch::sends], 6);  // whatever the number of chunks and peers
   }
 }
 

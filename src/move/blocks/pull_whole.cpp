@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // `pull` without buckets: send blocks lie in the window, where the caller packs them, and stay
-// there until everybody has read. A barrier that waits for nobody says when a piece of all ranks
-// may be read, another one when all have read. It is log p messages a rank whatever the blocks are;
-// its price is that the first read waits for the last rank.
+// there until everybody has read. A barrier that does not wait says when a piece of all ranks may
+// be read, another one when all have read: log p empty messages a rank whatever the blocks are. Its
+// price is that the first read waits for the last rank.
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "move/blocks/dissemination.hpp"
 #include "move/blocks/pull_order.hpp"
 #include "move/blocks/pull_runners.hpp"
 #include "move/blocks/request_runner.hpp"
@@ -30,13 +31,14 @@ std::ptrdiff_t sent_bytes(const BlockShape& shape) {
 class PullWhole : public RequestRunner {
  public:
   explicit PullWhole(const BlockProblem& problem)
-      : RequestRunner(problem,
-                      depth(problem) + static_cast<std::size_t>(problem.shape.num_pieces())),
+      : RequestRunner(
+            problem, depth(problem) + 2 * static_cast<std::size_t>(problem.shape.num_pieces() + 1)),
         shape_(problem.shape),
         chunk_bytes_(chunk_bytes_of(problem.settings)),
         window_(comm_, sent_bytes(shape_)),
         slots_(0, depth(problem)),
-        under_way_(depth(problem)) {
+        under_way_(depth(problem)),
+        all_have_read_(comm_, requests_.size() - 2, 0) {
     std::ptrdiff_t end = 0, received = 0;
     send_offsets_ = place_blocks(shape_.send, end, -1);
     receive_offsets_ = place_blocks(shape_.receive, received, comm_.rank());
@@ -45,15 +47,19 @@ class PullWhole : public RequestRunner {
     make_pieces(problem);
   }
   ~PullWhole() override {
+    try {
+      acquire();
+    } catch (const Error&) {  // the job ends
+    }
     end_all();
-    MPI_Wait(&all_have_read_, MPI_STATUS_IGNORE);
   }
 
-  void acquire() override { wait_for(all_have_read_, waiting_); }
+  void acquire() override {
+    advance_while([this] { return !all_have_read_.is_done(); });
+  }
   bool may_acquire() override {
-    int done = 0;
-    check_mpi(MPI_Test(&all_have_read_, &done, MPI_STATUS_IGNORE));
-    return done != 0;
+    progress();
+    return all_have_read_.is_done();
   }
   std::byte* send_block(std::ptrdiff_t piece, int peer) const override {
     return window_.own().data() + block_items(send_offsets_, piece, peer) * shape_.item_bytes;
@@ -67,32 +73,30 @@ class PullWhole : public RequestRunner {
     piece.next = 0;
     piece.left = std::ssize(piece.order);
     piece.left_of = piece.chunks_of;
-    piece.may_read = false;
     window_.sync();
-    check_mpi(MPI_Ibarrier(comm_.raw(), &requests_[first_barrier() + static_cast<std::size_t>(p)]));
+    piece.written.start(requests_);
+    if (piece.written.is_done()) open(static_cast<std::size_t>(p));
   }
   bool arrived(std::ptrdiff_t piece, int peer) override {
     return pieces_[static_cast<std::size_t>(piece)].left_of[static_cast<std::size_t>(peer)] == 0;
   }
-  void release() override { check_mpi(MPI_Ibarrier(comm_.raw(), &all_have_read_)); }
+  void release() override { all_have_read_.start(requests_); }
   std::ptrdiff_t buffer_bytes() const override {
     return std::ssize(window_.own()) + received_.bytes();
   }
 
  private:
   struct Piece {
-    std::vector<Chunk> order;
-    std::vector<std::ptrdiff_t> chunks_of, left_of;  // of each peer, in all and to arrive
-    std::size_t next = 0;                            // in `order`
-    std::ptrdiff_t left = 0;                         // chunks to arrive
-    bool may_read = true;                            // all ranks have written theirs
+    Dissemination written;  // by all ranks
+    std::vector<Chunk> order = {};
+    std::vector<std::ptrdiff_t> chunks_of = {}, left_of = {};  // of each peer, in all and to arrive
+    std::size_t next = 0;                                      // in `order`
+    std::ptrdiff_t left = 0;                                   // chunks to arrive
   };
   struct Read {
     std::size_t piece = 0;
     int peer = 0;
   };
-
-  std::size_t first_barrier() const { return under_way_.size(); }
 
   void find_peer_offsets(const BlockProblem& problem) {
     if (!blocks_are_equal(problem)) {
@@ -110,7 +114,8 @@ class PullWhole : public RequestRunner {
     for (std::ptrdiff_t p = 0; p < shape_.num_pieces(); ++p) {
       auto bytes = shape_.receive[static_cast<std::size_t>(p)];
       for (auto& block : bytes) block *= shape_.item_bytes;
-      Piece piece;
+      const auto request = under_way_.size() + 2 * pieces_.size();
+      Piece piece{.written = Dissemination(comm_, request, to_int(p + 1))};
       piece.order = pull_order(bytes, chunk_bytes_, seed, comm_.rank(), p);
       piece.chunks_of.resize(bytes.size());
       for (const auto& chunk : piece.order) ++piece.chunks_of[static_cast<std::size_t>(chunk.peer)];
@@ -144,20 +149,26 @@ class PullWhole : public RequestRunner {
   }
 
   void complete(std::size_t index) override {
-    if (!slots_.contains(index)) {
-      window_.sync();
-      pieces_[index - first_barrier()].may_read = true;
-      to_read_.push_back(index - first_barrier());
-      return;
+    if (slots_.contains(index)) {
+      slots_.give_back(index);
+      auto& piece = pieces_[under_way_[index].piece];
+      --piece.left;
+      --piece.left_of[static_cast<std::size_t>(under_way_[index].peer)];
+    } else if (all_have_read_.owns(index)) {
+      all_have_read_.advance(requests_);
+    } else {
+      const auto p = (index - under_way_.size()) / 2;
+      pieces_[p].written.advance(requests_);
+      if (pieces_[p].written.is_done()) open(p);
     }
-    slots_.give_back(index);
-    auto& piece = pieces_[under_way_[index].piece];
-    --piece.left;
-    --piece.left_of[static_cast<std::size_t>(under_way_[index].peer)];
+  }
+  void open(std::size_t p) {
+    window_.sync();
+    to_read_.push_back(p);
   }
   bool finished(std::ptrdiff_t p) const override {
     const auto& piece = pieces_[static_cast<std::size_t>(p)];
-    return piece.may_read && piece.left == 0;
+    return piece.written.is_done() && piece.left == 0;
   }
   std::ptrdiff_t num_missing(std::ptrdiff_t p) const override {
     const auto& left = pieces_[static_cast<std::size_t>(p)].left_of;
@@ -173,7 +184,7 @@ class PullWhole : public RequestRunner {
   Buffer received_;
   std::vector<Piece> pieces_;
   std::vector<std::size_t> to_read_;  // pieces that may be read, in their order
-  MPI_Request all_have_read_ = MPI_REQUEST_NULL;
+  Dissemination all_have_read_;
 };
 
 }  // namespace
