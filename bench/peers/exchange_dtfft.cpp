@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The transpose of x-pencils to y-pencils by dtFFT, each of its host backends that need no window.
+// Its y-pencils have y fastest, as ours have, but x slowest, where ours have z.
 
 #include <mpi.h>
 
@@ -16,9 +17,9 @@ using bench::TransposePart;
 
 TransposePart part_of(const dtfft::Pencil& pencil, std::array<std::size_t, 3> order) {
   TransposePart part;
-  for (std::size_t i = 0; i < 3; ++i) {  // dtFFT lists its axes slowest first, as they are stored
-    part.start[order[i]] = pencil.get_starts()[i];
-    part.extents[order[i]] = pencil.get_counts()[i];
+  for (std::size_t i = 0; i < 3; ++i) {  // dtFFT lists its axes fastest first
+    part.start[order[2 - i]] = pencil.get_starts()[i];
+    part.extents[order[2 - i]] = pencil.get_counts()[i];
   }
   part.order = order;
   return part;
@@ -31,7 +32,7 @@ dtfft::Pencil x_pencil(int n, int rank, int num_ranks) {
   const int column = rank % grid[1];
   const int z = n * row / grid[0];
   const int y = n * column / grid[1];
-  return dtfft::Pencil({z, y, 0}, {n * (row + 1) / grid[0] - z, n * (column + 1) / grid[1] - y, n});
+  return dtfft::Pencil({0, y, z}, {n, n * (column + 1) / grid[1] - y, n * (row + 1) / grid[0] - z});
 }
 
 void run(const bench::Arguments& args, const bench::MpiProgram& program) {
@@ -49,13 +50,14 @@ void run(const bench::Arguments& args, const bench::MpiProgram& program) {
     dtfft::PlanC2C plan(x_pencil(n, program.rank, program.num_ranks), MPI_COMM_WORLD,
                         dtfft::Precision::DOUBLE, dtfft::Effort::MEASURE);
     const auto items = plan.get_alloc_size();
-    std::vector<std::complex<double>> source(items), target(items), aux(items);
+    std::vector<std::complex<double>> source(items), target(items);
+    std::vector<std::complex<double>> aux(std::max(items, plan.get_aux_size_transpose()));
     const bench::PeerTranspose peer{
         name,
         "pencils",
         n,
         part_of(plan.get_pencil(dtfft::Layout::X_PENCILS), {0, 1, 2}),
-        part_of(plan.get_pencil(dtfft::Layout::Y_PENCILS), {0, 2, 1}),
+        part_of(plan.get_pencil(dtfft::Layout::Y_PENCILS), {2, 0, 1}),
         source.data(),
         target.data(),
         [&] {
