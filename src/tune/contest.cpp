@@ -24,11 +24,11 @@ namespace tailrace::tune {
 namespace {
 
 constexpr double sample_s = 300e-6;  // a sample lasts at least so long
-constexpr int most_runs = 1000;      // in a sample
+constexpr int most_runs = 4000;      // in a sample
 constexpr int screening_rounds = 4;
 constexpr int least_rounds = 3;           // even over the budget
 constexpr int rounds_between_looks = 10;  // at whether the matter is clear
-constexpr int most_rounds = 100;
+constexpr int most_rounds = 400;
 constexpr double untested_difference = 0.25;  // that counts where time did not allow a null test
 
 /// What `action` fails with on the lowest rank that it fails on, "" if on none; `code` is its kind.
@@ -85,11 +85,11 @@ std::vector<Contest::Entry*> Contest::running() {
   return list;
 }
 
+double Contest::Entry::seconds() const { return samples.empty() ? single_s : median(samples); }
+
 Contest::Entry& Contest::best() {
   const auto list = running();
-  return **std::ranges::min_element(list, {}, [](const Entry* entry) {
-    return entry->samples.empty() ? entry->single_s : median(entry->samples);
-  });
+  return **std::ranges::min_element(list, {}, [](const Entry* entry) { return entry->seconds(); });
 }
 
 // Local times: the clocks of two ranks cannot be compared.
@@ -129,9 +129,10 @@ void Contest::try_once(std::size_t index) {
     if (reference_ == nullptr) {
       reference_ = &entry;
       entry.expected = entry.trial->checksum();
+    } else {
+      entry.expected = reference_->expected;
+      trouble = wrong_results(entry);
     }
-    entry.expected = reference_->expected;
-    trouble = wrong_results(entry);
   }
   entry.single_s = agreed({seconds})[0];
   if (!trouble.empty()) leave_out(index, trouble, true);
@@ -161,8 +162,8 @@ void Contest::screen() {
 // The same for all, so that all have the same share of start and overlap between runs.
 int Contest::runs_of_batch() {
   double round_s = 0;
-  for (const Entry* entry : running()) round_s += entry->single_s;
-  const double wanted = std::ceil(sample_s / std::max(best().single_s, 1e-9));
+  for (const Entry* entry : running()) round_s += entry->seconds();
+  const double wanted = std::ceil(sample_s / std::max(best().seconds(), 1e-9));
   const double affordable = std::floor(budget_s_ / 30 / std::max(round_s, 1e-9));
   return static_cast<int>(std::clamp(std::min(wanted, affordable), 1.0, double{most_runs}));
 }
@@ -207,11 +208,12 @@ bool Contest::is_clear() {
 
 void Contest::time() {
   if (running().size() < 2) return;
-  const int runs = runs_of_batch();
+  int runs = runs_of_batch();
   for (int i = 0; i < screening_rounds && !used_up(0.5); ++i) round(runs);
   if (best().samples.empty()) return;
   drop_slower(2);
   if (used_up()) return;
+  runs = runs_of_batch();  // in a batch a run is shorter than alone
   paired_ = &best();
   for (Entry* entry : running()) entry->samples.clear();
   for (int done = 1; done <= most_rounds; ++done) {
@@ -251,16 +253,12 @@ double Contest::null() const {
 }
 
 std::string Contest::reason(std::size_t winner, std::size_t fastest, double null) const {
-  const auto seconds = [&](std::size_t i) {
-    const Entry& entry = entries_[i];
-    return entry.samples.empty() ? entry.single_s : median(entry.samples);
-  };
   const auto works = [](const Entry& entry) { return entry.trouble.empty(); };
   if (std::ranges::count_if(entries_, works) == 1) return "no other works here";
-  std::string text = fmt::format("{} by measurement", time_text(seconds(winner)));
+  std::string text = fmt::format("{} by measurement", time_text(entries_[winner].seconds()));
   if (winner != fastest) {
     text += fmt::format("; {} ({}) is not faster by more than two equal entries differ",
-                        candidates_[fastest].name, time_text(seconds(fastest)));
+                        candidates_[fastest].name, time_text(entries_[fastest].seconds()));
   }
   return text +
          fmt::format(" ({} {:.1f} %)", null_test_ran() ? "null spread" : "assumed", 100 * null);

@@ -38,6 +38,8 @@ class Contest {
     std::uint64_t expected = 0;   ///< checksum of this rank's results
     double single_s = 0;          ///< the shortest single run
     std::vector<double> samples;  ///< [s a run], all from the same rounds while it is running
+
+    double seconds() const;  ///< the best estimate so far
   };
   /// What a round runs: an entry, or the second copy of one.
   struct Slot {
