@@ -264,8 +264,9 @@ TEST(Pull, BoundsTheMemoryOfTheWindow) {
   const auto shape = block_shape(comm, 1, 4, [](auto, int, int) { return 10000; });
   BlockTraffic whole(comm, machine, "pull", shape);
   BlockTraffic buckets(comm, machine, "pull:bucket=256", shape);
-  EXPECT_EQ(buckets.runner().buffer_bytes() - whole.runner().buffer_bytes(),
-            256 * (comm.num_ranks() - 1));
+  const auto more = buckets.runner().buffer_bytes() - whole.runner().buffer_bytes();
+  EXPECT_GE(more, 256 * (comm.num_ranks() - 1));
+  EXPECT_LT(more, 256 * (comm.num_ranks() - 1) + 64);
 }
 
 TEST(PullOrder, HoldsEachChunkOnce) {
