@@ -17,7 +17,8 @@ class NodeDirect : public BlockRunner {
   explicit NodeDirect(const BlockProblem& problem)
       : comm_(problem.comm),
         waiting_(problem.machine.waiting),
-        item_bytes_(problem.shape.item_bytes) {
+        item_bytes_(problem.shape.item_bytes),
+        starts_(static_cast<std::size_t>(problem.shape.num_pieces()), 0) {
     std::ptrdiff_t end = 0;
     send_offsets_ = place_blocks(problem.shape.send, end, -1);
     const auto num_counters = problem.shape.num_pieces() + 1;
@@ -47,11 +48,14 @@ class NodeDirect : public BlockRunner {
   std::byte* receive_block(std::ptrdiff_t piece, int peer) const override {
     return blocks_of(peer) + block_items(peer_offsets_, piece, peer) * item_bytes_;
   }
-  void start(std::ptrdiff_t piece) override { counter(piece + 1).arrive(comm_.num_ranks()); }
-  bool arrived(std::ptrdiff_t piece, int /*peer*/) override {
-    return counter(piece + 1).reached(uses_);
+  void start(std::ptrdiff_t piece) override {
+    ++starts(piece);
+    counter(piece + 1).arrive(comm_.num_ranks());
   }
-  void wait(std::ptrdiff_t piece) override { wait_for_arrivals(counter(piece + 1), uses_); }
+  bool arrived(std::ptrdiff_t piece, int /*peer*/) override {
+    return counter(piece + 1).reached(starts(piece));
+  }
+  void wait(std::ptrdiff_t piece) override { wait_for_arrivals(counter(piece + 1), starts(piece)); }
   void release() override { counter(released).arrive(comm_.num_ranks()); }
   std::ptrdiff_t buffer_bytes() const override { return bytes_; }
 
@@ -62,6 +66,8 @@ class NodeDirect : public BlockRunner {
   Arrivals& counter(std::ptrdiff_t index) const {
     return reinterpret_cast<Arrivals*>(segments_.front())[index];
   }
+  /// How often a piece has been started: a caller may leave some out of a use.
+  std::uint32_t& starts(std::ptrdiff_t piece) { return starts_[static_cast<std::size_t>(piece)]; }
   std::byte* blocks_of(int peer) const {
     return segments_[static_cast<std::size_t>(peer)] + head_bytes_;
   }
@@ -86,6 +92,7 @@ class NodeDirect : public BlockRunner {
   BlockTable send_offsets_, peer_offsets_;
   std::ptrdiff_t head_bytes_ = 0, bytes_ = 0;
   std::uint32_t uses_ = 0;
+  std::vector<std::uint32_t> starts_;
 };
 
 }  // namespace
