@@ -73,6 +73,21 @@ class Contest {
     }
   }
 
+  /// `turns` turns of `calls` calls each; the time of all of them together counts.
+  void measure_calls(int turns, int calls) {
+    for (auto& contender : contenders_) {
+      contender.calls = std::max(1, calls / 100);
+      take_turn(contender, -1);
+      contender.calls = calls;
+      contender.seconds = {0};
+    }
+    for (int round = 0; round < turns; ++round) {
+      for (const std::size_t next : order_of_round(contenders_.size(), round)) {
+        contenders_[next].seconds[0] += take_turn(contenders_[next], round) * calls;
+      }
+    }
+  }
+
   /// One line a contender, from rank 0; `describe` adds the fields of the problem. The first one,
   /// if it is MPI's own, is the reference of ratios.
   void print(const std::function<void(JsonLine&)>& describe) const {

@@ -21,6 +21,7 @@
 #include "tailrace/exchange.hpp"
 #include "tailrace/node_array.hpp"
 #include "tailrace/node_map.hpp"
+#include "words.hpp"
 #ifdef BENCH_HAVE_MPIL
 #include "peers/exchange_mpil.hpp"
 #endif
@@ -31,25 +32,6 @@ using bench::Contender;
 using bench::ExchangeProblem;
 using tailrace::Comm;
 using tailrace::Exchange;
-
-std::vector<std::string> split(const std::string& text, char separator) {
-  std::vector<std::string> words;
-  std::string word;
-  for (const char c : text + separator) {
-    if (c != separator) {
-      word += c;
-    } else if (!word.empty()) {
-      words.push_back(std::exchange(word, ""));
-    }
-  }
-  return words;
-}
-
-bool is_wanted(const std::string& name, const std::vector<std::string>& words) {
-  return words.empty() || std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-           return name.find(word) != std::string::npos;
-         });
-}
 
 /// What all problems of a run share.
 struct Setting {
@@ -94,9 +76,8 @@ class Match {
     return static_cast<std::size_t>(std::max<std::ptrdiff_t>(bytes / 8, 1));
   }
   std::string problem_name() const {
-    const std::string nodes =
-        setting_.num_nodes == 1 ? "" : " on " + std::to_string(setting_.num_nodes) + " nodes";
-    return problem_.name() + ", " + std::to_string(setting_.comm.num_ranks()) + " ranks" + nodes;
+    return problem_.name() + ", " + std::to_string(setting_.comm.num_ranks()) + " ranks" +
+           bench::nodes_text(setting_.num_nodes);
   }
   void describe(bench::JsonLine& line) const {
     line.text("problem", problem_name())
@@ -111,7 +92,7 @@ class Match {
   void add_all(std::vector<Contender> contenders) {
     bool reference = contenders.front().family == "mpi";
     for (auto& contender : contenders) {
-      const bool wanted = reference || is_wanted(contender.name, setting_.ways);
+      const bool wanted = reference || bench::is_wanted(contender.name, setting_.ways);
       reference = false;
       if (wanted) contest_.add(std::move(contender));
     }
@@ -119,7 +100,7 @@ class Match {
 
   void add_ours(const std::string& method, const tailrace::NodeArray* exposed = nullptr) {
     const std::string name = method + (exposed ? ", exposed arrays" : "");
-    if (!is_wanted(name, setting_.ways)) return;
+    if (!bench::is_wanted(name, setting_.ways)) return;
     try {
       exchanges_.emplace_back(
           setting_.comm, problem_.plan(), problem_.from_memory(), problem_.to_memory(),
@@ -182,7 +163,7 @@ class Match {
 std::vector<std::string> methods_of(const bench::Arguments& args) {
   std::vector<std::string> methods;
   for (const auto& method : tailrace::move_methods()) methods.emplace_back(method.name);
-  for (auto& more : split(args.text("methods", ""), ';')) methods.push_back(std::move(more));
+  for (auto& more : bench::split(args.text("methods", ""), ';')) methods.push_back(std::move(more));
   methods.emplace_back("auto");
   return methods;
 }
@@ -192,14 +173,14 @@ void run_all(const Comm& comm, const bench::Arguments& args) {
   const auto facts = tailrace::find_wait_facts(comm);
   const Setting setting{comm,
                         methods_of(args),
-                        split(args.text("ways", ""), ';'),
+                        bench::split(args.text("ways", ""), ';'),
                         bench::Effort::from(args),
                         describe(facts, choose_wait_policy(facts)),
                         nodes.num_nodes()};
   const std::string pattern = args.text("pattern", "uniform");
   const bool transposes = pattern == "pencils" || pattern == "kept" || pattern == "slabs";
   const auto memory = static_cast<std::ptrdiff_t>(args.real("memory", 256.0 * 1024 * 1024));
-  for (const auto& word : split(args.text("sizes", transposes ? "64" : "8"), ',')) {
+  for (const auto& word : bench::split(args.text("sizes", transposes ? "64" : "8"), ',')) {
     const std::ptrdiff_t size = std::atoll(word.c_str());
     const auto problem =
         transposes ? ExchangeProblem::transpose(pattern, size, comm.rank(), comm.num_ranks())

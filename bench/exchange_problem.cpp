@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "transpose_part.hpp"
+#include "words.hpp"
 
 namespace bench {
 namespace {
@@ -83,16 +84,6 @@ std::pair<Layout, Layout> line_layouts(const Table& bytes, int num_ranks) {
   const std::array<std::ptrdiff_t, 1> extents{at};
   return {tailrace::from_boxes(extents, std::move(from)),
           tailrace::from_boxes(extents, std::move(to))};
-}
-
-std::string bytes_text(std::ptrdiff_t bytes) {
-  constexpr std::array<const char*, 4> units{" B", " KiB", " MiB", " GiB"};
-  std::size_t unit = 0;
-  while (bytes >= 1024 && bytes % 1024 == 0 && unit + 1 < units.size()) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return std::to_string(bytes) + units[unit];
 }
 
 /// Calls `visit(offset in memory, global number)` for each item of `boxes`.
