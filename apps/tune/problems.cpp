@@ -81,13 +81,12 @@ class Reader {
   std::map<std::string, std::string> left_;
 };
 
+/// As given, or nearly square, with several ranks along the second axis: those exchange.
 std::array<int, 2> grid_of(const std::vector<std::ptrdiff_t>& given, int num_ranks) {
+  if (!given.empty()) return {to_int(given[0]), to_int(given[1])};
   std::array<int, 2> grid{0, 0};
-  if (given.empty()) {
-    check_mpi(MPI_Dims_create(num_ranks, 2, grid.data()));
-  } else {
-    grid = {to_int(given[0]), to_int(given[1])};
-  }
+  check_mpi(MPI_Dims_create(num_ranks, 2, grid.data()));
+  if (grid[1] == 1) std::swap(grid[0], grid[1]);
   return grid;
 }
 

@@ -2,7 +2,7 @@
 // Screening, rounds, null test. Slow candidates leave early, so that the budget goes to the close
 // ones:
 //   once each:      results compared (this also warms up);
-//   single runs:    those 10 times slower than the best leave;
+//   single runs:    those 20 times slower than the best leave;
 //   four rounds:    those twice as slow leave;
 //   rounds with the best one entered twice: those 1.3 times as slow leave, until all is clear.
 // A sample is a batch of runs, long against clock and start. The order within a round is drawn
@@ -154,7 +154,7 @@ void Contest::screen() {
     std::size_t next = 0;
     for (Entry* entry : running()) entry->single_s = std::min(entry->single_s, seconds[next++]);
     constexpr double slack_s = 50e-6;  // of start and clock
-    const double limit_s = 10 * best().single_s + slack_s;
+    const double limit_s = 20 * best().single_s + slack_s;
     for (Entry* entry : running()) entry->running = entry->single_s <= limit_s;
   }
 }

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``tailrace tune``: the best methods on this machine, measured ahead of time, shown, handed on."""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from tailrace.benchmarks.report import make_console
+from tailrace.errors import TailraceError
+from tailrace.tuning import memory, mpich, openmpi
+from tailrace.tuning.measure import measure, mpich_library
+from tailrace.tuning.memory import Timing, Winner
+from tailrace.tuning.rules import LIBRARIES, collect
+
+tune = typer.Typer(
+    help="Measure which methods are best here, and remember; show or export what is remembered.",
+    invoke_without_command=True,
+)
+
+DEFAULT_PROBLEMS = [
+    "exchange:extents=64x64x64",
+    "alltoall:bytes=1024",
+    "alltoall:bytes=65536",
+    "allreduce:bytes=8",
+    "allreduce:bytes=1024",
+    "allreduce:bytes=65536",
+    "fft:extents=64x64x64",
+]
+COLLECTIVES = ("allreduce", "alltoall", "alltoallv")
+
+FileOption = Annotated[
+    Path | None, typer.Option("--file", help="Memory file (default: the one programs use).")
+]
+RanksOption = Annotated[str, typer.Option(help="Numbers of ranks, as in 2,4.")]
+BudgetOption = Annotated[
+    float, typer.Option("--budget", min=0.01, help="Longest time for a problem [s].")
+]
+
+
+def _numbers(text: str, option: str) -> list[int]:
+    words = [word for word in text.replace(",", " ").split() if word]
+    if not words or not all(word.isdigit() and int(word) > 0 for word in words):
+        raise TailraceError(f"{option} {text}: expected positive integers, as in 1,2,4", status=2)
+    return [int(word) for word in words]
+
+
+def _time(seconds: float) -> str:
+    for limit, unit in ((1e-3, 1e6), (1, 1e3)):
+        if seconds < limit:
+            return f"{seconds * unit:.3g} {'us' if unit == 1e6 else 'ms'}"
+    return f"{seconds:.3g} s"
+
+
+def _slower(runner_up: Timing | None, winner: Timing) -> str:
+    if runner_up is None or winner.median_s <= 0:
+        return "-"
+    return f"{runner_up.name} {100 * (runner_up.median_s / winner.median_s - 1):+.0f} %"
+
+
+def _table(winners: list[Winner]) -> Table:
+    table = Table(title="Winners", title_justify="left", title_style="bold")
+    table.add_column("operation", style="cyan")
+    table.add_column("problem", overflow="fold", ratio=2)
+    table.add_column("ranks", overflow="fold", ratio=1)
+    table.add_column("winner", style="green")
+    for heading in ("time", "spread", "runner-up", "null spread", "date", "machine"):
+        table.add_column(heading)
+    for entry in winners:
+        own = entry.timing
+        machine = entry.machine
+        table.add_row(
+            entry.operation,
+            entry.key,
+            entry.places,
+            entry.winner,
+            _time(own.median_s),
+            _time(own.spread_s),
+            _slower(entry.runner_up, own),
+            f"{100 * entry.null_spread:.1f} %",
+            entry.date[:10],
+            f"{machine['processor']}, {machine['cores']} cores, {machine['mpi'].split(',')[0]}",
+        )
+    return table
+
+
+def _measure_all(file: Path, problems: list[str], ranks: str, budget_s: float) -> None:
+    console = make_console()
+    for number in _numbers(ranks, "--ranks"):
+        with console.status(f"measuring {len(problems)} problems on {number} ranks"):
+            winners = list(measure(file, problems, number, budget_s))
+        console.print(_table(winners))
+    console.print(f"remembered in {file}")
+
+
+@tune.callback()
+def _tune(
+    context: typer.Context,
+    problem: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="As in exchange:extents=64x64x64,grid=2x2,item=16,fields=1; alltoall:bytes=4096; "
+            "allreduce:bytes=8,type=float64; fft:extents=64x64x64,kind=real,precision=double; "
+            "may be repeated."
+        ),
+    ] = None,
+    ranks: RanksOption = "2",
+    budget_s: BudgetOption = 1,
+    file: FileOption = None,
+) -> None:
+    if context.invoked_subcommand is None:
+        problems = problem or DEFAULT_PROBLEMS
+        _measure_all(file or memory.default_file(), problems, ranks, budget_s)
+
+
+@tune.command("mpi")
+def mpi_(
+    ranks: RanksOption = "2",
+    collectives: Annotated[
+        str, typer.Option(help=f"Some of {','.join(COLLECTIVES)}.")
+    ] = "allreduce,alltoall",
+    sizes: Annotated[
+        str, typer.Option(help="Bytes of a rank (allreduce) or of a pair of ranks.")
+    ] = "8,64,512,4096,32768,262144,1048576",
+    budget_s: BudgetOption = 1,
+    file: FileOption = None,
+) -> None:
+    """Measure the MPI library's own algorithms, for `tailrace tune export`."""
+    wanted = collectives.replace(",", " ").split()
+    unknown = [name for name in wanted if name not in COLLECTIVES]
+    if unknown or not wanted:
+        raise TailraceError(
+            f"--collectives {collectives}: expected some of {', '.join(COLLECTIVES)}", status=2
+        )
+    bytes_ = _numbers(sizes, "--sizes")
+    problems = [f"mpi_{name}:bytes={size}" for name in wanted for size in bytes_]
+    _measure_all(file or memory.default_file(), problems, ranks, budget_s)
+
+
+@tune.command()
+def show(
+    file: FileOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Show what is remembered: winners, how sure they are, what came second."""
+    path = file or memory.default_file()
+    winners = memory.read(path)
+    if as_json:
+        entries = [dataclasses.asdict(entry) for entry in winners]
+        typer.echo(json.dumps({"file": str(path), "entries": entries}, indent=2))
+        return
+    console = make_console()
+    console.print(_table(winners))
+    console.print(f"{len(winners)} winners in {path}")
+
+
+@tune.command()
+def export(
+    output: Annotated[Path, typer.Argument(help="File to write.")],
+    format_: Annotated[str, typer.Option("--format", help=f"{' or '.join(LIBRARIES)}.")],
+    file: FileOption = None,
+    base: Annotated[
+        Path | None,
+        typer.Option(help="mpich: selection file to start from (default: the library's own)."),
+    ] = None,
+) -> None:
+    """Write what `tailrace tune mpi` has measured as a rules file for the MPI library."""
+    if format_ not in LIBRARIES:
+        raise TailraceError(f"--format {format_}: expected {' or '.join(LIBRARIES)}", status=2)
+    rules, machine = collect(memory.read(file or memory.default_file()), format_)
+    if format_ == "openmpi":
+        content = openmpi.text(rules, machine)
+        hint = (
+            "OMPI_MCA_coll_tuned_use_dynamic_rules=1 "
+            f"OMPI_MCA_coll_tuned_dynamic_rules_filename={output.resolve()}"
+        )
+    else:
+        start = mpich.read_base(base) if base else mpich.own_selection(mpich_library())
+        content = mpich.text(rules, start)
+        hint = f"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={output.resolve()}"
+    try:
+        output.write_text(content)
+    except OSError as error:
+        raise TailraceError(f"{output}: {error.strerror}") from None
+    typer.echo(f"{output} is written; programs use it with\n  {hint}")

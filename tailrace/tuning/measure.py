@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starts ``tailrace-tune``, which measures and remembers."""
+
+import ctypes.util
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from tailrace.errors import TailraceError
+from tailrace.launcher import find_launcher
+from tailrace.programs import find_program
+from tailrace.tuning.memory import Winner, parse_winner
+
+
+def measure(file: Path, problems: list[str], ranks: int, budget_s: float) -> Iterator[Winner]:
+    """Measure `problems` on `ranks` ranks, `budget_s` seconds each; yield what was remembered."""
+    program = find_program("tailrace-tune")
+    launch = find_launcher(ranks, 1)
+    environment = {
+        **os.environ,
+        **launch.environment,
+        "TAILRACE_TUNE_BUDGET_S": str(budget_s),
+        # Open MPI: only so does it let one choose algorithms; without a file it changes nothing.
+        "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
+    }
+    command = [*launch.prefix, str(program), str(file.resolve()), *problems]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    except OSError as error:
+        raise TailraceError(f"{command[0]}: {error.strerror}") from None
+    if done.returncode != 0:
+        lines = [line for line in done.stderr.splitlines() if line.startswith("tailrace-tune: ")]
+        why = lines[0].removeprefix("tailrace-tune: ") if lines else done.stderr.strip()[-2000:]
+        raise TailraceError(f"measuring failed: {why}")
+    for line in done.stdout.splitlines():
+        if line.startswith("{"):
+            yield parse_winner(json.loads(line))
+
+
+def mpich_library() -> Path:
+    """Return the shared object of MPICH: of the linker's list, else beside ``mpicc``."""
+    name = ctypes.util.find_library("mpich")
+    folders = [Path("/lib"), Path("/usr/lib"), Path("/usr/local/lib"), *_multiarch()]
+    for folder in [*map(Path, os.environ.get("LD_LIBRARY_PATH", "").split(":")), *folders]:
+        if name and (folder / name).is_file():
+            return folder / name
+    raise TailraceError(
+        "no MPICH library (libmpich.so) was found: --base names a selection file to start from"
+    )
+
+
+def _multiarch() -> list[Path]:
+    return sorted(Path("/usr/lib").glob("*-linux-gnu*"))
