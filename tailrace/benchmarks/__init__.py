@@ -17,7 +17,8 @@ BENCHES = {
     "output": "output",
     "io": "io",
     "servers": "servers",
-    "move": "move",
+    "exchange": "exchange",
+    "allreduce": "allreduce",
     "memory-bandwidth": "memory_bandwidth",
     "memory": "memory",
 }

@@ -5,6 +5,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 
+FULL_SIZES = [8, 64, 512, 4096, 32768, 262144, 2097152, 16777216, 67108864]  # bytes, "full"
+
+
 @dataclass(frozen=True)
 class IoOptions:
     """What only the bench of files knows."""
@@ -36,6 +39,17 @@ class ServersOptions:
 
 
 @dataclass(frozen=True)
+class MovingOptions:
+    """What only the benches of exchanges and reductions know."""
+
+    sizes: list[int] = field(default_factory=list)  # bytes: of a pair of ranks, or of a vector
+    patterns: list[str] = field(default_factory=list)  # of exchanges; operations of reductions
+    methods: list[str] = field(default_factory=list)  # beside those of the table
+    ways: list[str] = field(default_factory=list)  # parts of their names
+    nodes: int = 1  # made up on this machine
+
+
+@dataclass(frozen=True)
 class Options:
     """Empty lists and zeros mean the bench's own choice."""
 
@@ -57,3 +71,4 @@ class Options:
     fluidsim_python: str = ""
     io: IoOptions = field(default_factory=IoOptions)
     servers: ServersOptions = field(default_factory=ServersOptions)
+    moving: MovingOptions = field(default_factory=MovingOptions)

@@ -10,7 +10,13 @@ from typing import Annotated
 import typer
 
 from tailrace.benchmarks import BENCHES, load
-from tailrace.benchmarks.options import IoOptions, Options, ServersOptions
+from tailrace.benchmarks.options import (
+    FULL_SIZES,
+    IoOptions,
+    MovingOptions,
+    Options,
+    ServersOptions,
+)
 from tailrace.benchmarks.report import make_console, show, write
 from tailrace.benchmarks.rounds import Measured, measure, run_once
 from tailrace.errors import TailraceError
@@ -21,6 +27,19 @@ def _numbers(text: str, option: str) -> list[int]:
     if not all(word.isdigit() and int(word) > 0 for word in words):
         raise TailraceError(f"{option} {text}: expected positive integers, as in 1,2,4", status=2)
     return [int(word) for word in words]
+
+
+def _byte_counts(text: str, option: str) -> list[int]:
+    """Read sizes such as 8,4k,1M: powers of 1024."""
+    units = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    sizes = []
+    for word in _words(text):
+        digits = word.rstrip("kMG")
+        unit = units.get(word[len(digits) :])
+        if not digits.isdigit() or int(digits) == 0 or unit is None:
+            raise TailraceError(f"{option} {text}: expected sizes, as in 8,4k,1M", status=2)
+        sizes.append(int(digits) * unit)
+    return sizes
 
 
 def _check_name(name: str) -> None:
@@ -50,7 +69,13 @@ def bench(
     repeats: Annotated[int, typer.Option(min=1, help="Timed runs within one process.")] = 5,
     precision: Annotated[str, typer.Option(help="double or single (ours only).")] = "double",
     kernel: Annotated[str, typer.Option(help="1D kernels of ours, as in auto,fftw,ducc0.")] = "",
-    method: Annotated[str, typer.Option(help="Exchange method of ours.")] = "auto",
+    method: Annotated[
+        str,
+        typer.Option(
+            help="Exchange method of ours; exchange, allreduce: methods to time besides those of "
+            "the table, as in 'pull:chunk=4k;pull:chunk=512' (divided by ;)."
+        ),
+    ] = "auto",
     threads: Annotated[int, typer.Option(min=1, help="OpenMP threads of a rank of ours.")] = 1,
     peers: Annotated[bool, typer.Option(help="Run other libraries too.")] = True,
     folder: Annotated[Path, typer.Option(help="output, servers: where files go.")] = Path(
@@ -74,8 +99,21 @@ def bench(
     ] = None,
     patterns: Annotated[
         str,
-        typer.Option(help="io: segmented, strided, contiguous, blocks3d[:slabs...], triangle."),
+        typer.Option(
+            help="io: segmented, strided, contiguous, blocks3d[:slabs...], triangle; exchange: "
+            "uniform, fat, zipf, pencils, kept, slabs; allreduce: allreduce, reduce, barrier, many."
+        ),
     ] = "",
+    sizes: Annotated[
+        str,
+        typer.Option(
+            help="exchange: bytes a pair, allreduce: bytes, as in 8,4k,1M; full: 8 to 64M."
+        ),
+    ] = "",
+    nodes: Annotated[
+        int,
+        typer.Option(min=1, help="exchange, allreduce: so many nodes, made up on this machine."),
+    ] = 1,
     block: Annotated[str, typer.Option(help="io: bytes of a block, as in 10000,1000000.")] = "",
     transfer: Annotated[
         int, typer.Option(min=0, help="io: bytes of a call where each piece is a call.")
@@ -85,7 +123,7 @@ def bench(
     ] = 0,
     ways: Annotated[
         str,
-        typer.Option(help="io, servers: only ways with such words in their names (divided by ;)."),
+        typer.Option(help="Only ways with such words in their names (divided by ;; io: by ,)."),
     ] = "",
     hints: Annotated[str, typer.Option(help="io: hints of ours, name=value:name=value.")] = "",
     wrapper: Annotated[str, typer.Option(help="io: a command put before the driver.")] = "",
@@ -111,7 +149,7 @@ def bench(
         float, typer.Option(min=0, help="servers: watch idle servers for so long [s].")
     ] = 1,
     picture: Annotated[
-        Path | None, typer.Option(help="io, servers: draw the figures (.png, .svg).")
+        Path | None, typer.Option(help="Draw the figures (.png, .svg), where the bench can.")
     ] = None,
 ) -> None:
     """Measure ours beside others in interleaved rounds: medians, spread, ratios of pairs."""
@@ -155,6 +193,13 @@ def bench(
             fractions=_numbers(fractions, "--fractions"),
             competitor=competitor,
             idle_s=idle_s,
+        ),
+        moving=MovingOptions(
+            sizes=FULL_SIZES if sizes == "full" else _byte_counts(sizes, "--sizes"),
+            patterns=_words(patterns),
+            methods=[] if method == "auto" else _words(method, ";"),
+            ways=_words(ways, ";"),
+            nodes=nodes,
         ),
     )
     options.cache.mkdir(parents=True, exist_ok=True)

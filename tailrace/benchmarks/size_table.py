@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the benches of exchanges and reductions share: checks of rows, and tables over sizes."""
+
+import math
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+
+from tailrace.benchmarks.rounds import Measured
+
+WIDEST = 7  # sizes beside each other in one table
+
+Group = tuple[str, int, int]
+
+
+def size_text(size: float) -> str:
+    """Return ``4 KiB``; sizes of barriers are 0 and have no text."""
+    if size <= 0:
+        return ""
+    for unit in ("B", "KiB", "MiB"):
+        if size < 1024 or size % 1024:
+            return f"{size:g} {unit}"
+        size /= 1024
+    return f"{size:g} GiB"
+
+
+def time_text(seconds: float) -> str:
+    """Return a time with three digits and its unit."""
+    for factor, unit in ((1e6, "µs"), (1e3, "ms")):
+        value = seconds * factor
+        if value < 999.5:
+            return f"{value:.{max(0, 2 - int(math.log10(max(value, 1))))}f} {unit}"
+    return f"{seconds:.3g} s"
+
+
+def group_of(row: dict[str, Any]) -> Group:
+    """Return what rows of one table have in common: pattern, ranks, nodes."""
+    return row["pattern"], int(row["ranks"]), int(row.get("nodes", 1))
+
+
+def groups(rows: list[dict[str, Any]]) -> dict[Group, list[dict[str, Any]]]:
+    """Return the rows of each group, in the order of their first row."""
+    found: dict[Group, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(group_of(row), []).append(row)
+    return found
+
+
+def judge(measured: Measured) -> None:
+    """Mark the best rows, say how far the automatic choice is from them, report wrong results.
+
+    ``null_spread`` is how far from 1 the ratio of MPI's own call to itself went in any round:
+    differences below it are none. A wrong result of ours, or of MPI's own, is a failure.
+    """
+    for row in measured.rows:
+        if row.get("error"):
+            what = "wrong result" if row["family"] != "peer" else "the peer's result is wrong"
+            reason = f"{what}: {row['error']:.0f} items"
+            measured.failures[f"{row['entry']} ({row['problem']})"] = reason
+    for rows in _by_problem(measured.rows).values():
+        null = next((row for row in rows if row["family"] == "null" and "ratio" in row), None)
+        right = [row for row in rows if not row.get("error") and row["family"] != "limit"]
+        best = min(right, key=lambda row: row["median_s"], default=None)
+        for row in rows:
+            row["best"] = row is best
+            if null is not None:
+                row["null_spread"] = max(null["ratio_max"], 1 / null["ratio_min"]) - 1
+            if row["entry"] == "auto" and best is not None:
+                row["over_best"] = row["median_s"] / best["median_s"]
+
+
+def _by_problem(rows: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    found: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        found.setdefault(row["problem"], []).append(row)
+    return found
+
+
+def show(console: Console, measured: Measured, heading: dict[str, str]) -> None:
+    """Print a table a group, sizes side by side, and what could not be measured."""
+    for (pattern, ranks, nodes), rows in groups(measured.rows).items():
+        on_nodes = f" on {nodes} nodes" if nodes > 1 else ""
+        title = f"{heading.get(pattern, pattern)}, {ranks} ranks{on_nodes}"
+        sizes = list(dict.fromkeys(row["size"] for row in rows))
+        if len(sizes) == 1:
+            console.print(_one_size(rows[0]["problem"], rows))
+            continue
+        for start in range(0, len(sizes), WIDEST):
+            console.print(_many_sizes(title, rows, sizes[start : start + WIDEST]))
+    waiting = {row["waiting"]: None for row in measured.rows if "waiting" in row}
+    for text in waiting:
+        console.print(f"waiting: {text}", highlight=False)
+    for name, reason in measured.failures.items():
+        console.print(f"[yellow]not measured:[/] {name}: {reason}", highlight=False)
+
+
+def _many_sizes(title: str, rows: list[dict[str, Any]], sizes: list[float]) -> Table:
+    table = Table(title=f"{title}: time, x MPI's own", title_justify="left")
+    table.add_column("entry", no_wrap=True)
+    for size in sizes:
+        table.add_column(size_text(size), justify="right", no_wrap=True)
+    found = {(row["entry"], row["size"]): row for row in rows}
+    for name, ours in dict.fromkeys((row["entry"], row["ours"]) for row in rows):
+        cells = [_cell(found.get((name, size))) for size in sizes]
+        if any(cells):
+            table.add_row(name, *cells, style="bold" if ours else "")
+    return table
+
+
+def _cell(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return ""
+    if row.get("error"):
+        return "[red]wrong[/]"
+    ratio = f" {row['ratio']:.2f}" if "ratio" in row else ""
+    text = time_text(row["median_s"]) + ratio
+    return f"[green]{text}[/]" if row.get("best") else text
+
+
+def _one_size(problem: str, rows: list[dict[str, Any]]) -> Table:
+    table = Table(title=problem, title_justify="left")
+    table.add_column("entry", no_wrap=True)
+    for heading in ("median", "quartiles", "x MPI's own", "GB/s", "buffers", "chosen"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in rows:
+        ends = [row.get("quartile_low_s"), row.get("quartile_high_s")]
+        quartiles = " .. ".join(time_text(end) for end in ends if end is not None)
+        speed = f"{row['gb_per_s']:.2f}" if "gb_per_s" in row else ""
+        buffers = f"{row['buffer_bytes'] / 1e6:.1f} MB" if row.get("buffer_bytes") else ""
+        ratio = f"{row['ratio']:.2f}" if "ratio" in row else ""
+        cells = [_cell({**row, "ratio": 0}).replace(" 0.00", ""), quartiles, ratio]
+        table.add_row(
+            row["entry"],
+            *cells,
+            speed,
+            buffers,
+            row.get("chosen", ""),
+            style="bold" if row["ours"] else "",
+        )
+    return table
