@@ -102,12 +102,6 @@ void combine(NumberType type, ReduceOp op, std::byte* out, std::span<const std::
   });
 }
 
-NumberType real_type(NumberType type) {
-  if (type == NumberType::complex64) return NumberType::float32;
-  if (type == NumberType::complex128) return NumberType::float64;
-  return type;
-}
-
 MPI_Datatype mpi_type(NumberType type) {
   switch (type) {
     case NumberType::float32:

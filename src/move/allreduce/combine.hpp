@@ -16,8 +16,12 @@ void combine(NumberType type, ReduceOp op, std::byte* out, std::span<const std::
              std::ptrdiff_t start, std::ptrdiff_t num_items);
 
 /// A complex number as two real ones, others as they are. Local.
-NumberType real_type(NumberType type);
-inline bool is_complex(NumberType type) { return real_type(type) != type; }
+constexpr NumberType real_type(NumberType type) {
+  if (type == NumberType::complex64) return NumberType::float32;
+  if (type == NumberType::complex128) return NumberType::float64;
+  return type;
+}
+constexpr bool is_complex(NumberType type) { return real_type(type) != type; }
 
 /// Local.
 MPI_Datatype mpi_type(NumberType type);

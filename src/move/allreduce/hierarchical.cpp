@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Three steps of MPI's: reduce to the first rank of each node, allreduce among these, broadcast
 // inside the nodes. Fewer messages between nodes than where every rank has partners elsewhere.
-// Cost: 2 log2(ranks per node) messages inside, 2 log2(nodes) between. With blocking steps all
-// work is done by those who wait; with non-blocking ones the caller computes meanwhile.
+// Cost: 2 log2(ranks per node) messages inside, 2 log2(nodes) between. Blocking or
+// non-blocking steps; a task that is started has non-blocking ones either way.
 #include "core/buffer.hpp"
 #include "move/allreduce/mpi_step.hpp"
 #include "move/allreduce/node_group.hpp"
@@ -25,20 +25,16 @@ class Hierarchical : public ReductionRunner {
   std::ptrdiff_t piece_bytes() const override { return std::ptrdiff_t{64} << 20; }
   std::ptrdiff_t buffer_bytes() const override { return scratch_.bytes(); }
 
+  void run(const ReductionTask& task) override {
+    begin(task, blocking_);
+    advance(true);
+  }
   void start(const ReductionTask& task) override {
-    task_ = task;
-    step_ = Step::inside;
-    under_way_ = false;
-    // A leader's own values stay where the result is for another rank.
-    if (group_.leads() && !task.wants_result(comm_.rank())) {
-      if (scratch_.bytes() == 0) scratch_ = Buffer(longest_bytes_);
-      task_.out = scratch_.data();
-    }
-    if (!blocking_) advance(false);
+    begin(task, false);
+    advance(false);
   }
 
   bool advance(bool may_wait) override {
-    if (blocking_ && !may_wait) return step_ == Step::done;
     while (step_ != Step::done) {
       if (!under_way_) post();
       under_way_ = true;
@@ -52,31 +48,43 @@ class Hierarchical : public ReductionRunner {
  private:
   enum class Step { inside, between, back, done };
 
+  void begin(const ReductionTask& task, bool at_once) {
+    task_ = task;
+    at_once_ = at_once;
+    step_ = Step::inside;
+    under_way_ = false;
+    // A leader's own values stay where the result is for another rank.
+    if (group_.leads() && !task.wants_result(comm_.rank())) {
+      if (scratch_.bytes() == 0) scratch_ = Buffer(longest_bytes_);
+      task_.out = scratch_.data();
+    }
+  }
+
   void post() {
     if (step_ == Step::inside) return post_inside();
     if (step_ == Step::between) return post_between();
-    if (task_.kind == ReductionKind::barrier) return message_.barrier(group_.node, blocking_);
+    if (task_.kind == ReductionKind::barrier) return message_.barrier(group_.node, at_once_);
     if (task_.kind == ReductionKind::allreduce) {
-      return message_.broadcast(task_, group_.node, blocking_);
+      return message_.broadcast(task_, group_.node, at_once_);
     }
     post_to_root();
   }
   void post_inside() {
-    if (task_.kind == ReductionKind::barrier) return message_.barrier(group_.node, blocking_);
+    if (task_.kind == ReductionKind::barrier) return message_.barrier(group_.node, at_once_);
     ReductionTask task = task_;
     task.root = 0;
-    message_.reduce(task, group_.node, blocking_);
+    message_.reduce(task, group_.node, at_once_);
   }
   void post_between() {
     if (!group_.leads()) return;
-    if (task_.kind == ReductionKind::barrier) return message_.barrier(group_.leaders, blocking_);
+    if (task_.kind == ReductionKind::barrier) return message_.barrier(group_.leaders, at_once_);
     ReductionTask task = task_;
     task.in = task.out;
     task.root = nodes_.node_of(task_.root);
     if (task_.kind == ReductionKind::reduce) {
-      return message_.reduce(task, group_.leaders, blocking_);
+      return message_.reduce(task, group_.leaders, at_once_);
     }
-    message_.allreduce(task, group_.leaders, blocking_);
+    message_.allreduce(task, group_.leaders, at_once_);
   }
   // The result of a reduce goes from the leader of the root's node to the root.
   void post_to_root() {
@@ -91,7 +99,8 @@ class Hierarchical : public ReductionRunner {
   const NodeMap& nodes_;
   NodeGroup group_;
   MpiStep message_;
-  bool blocking_;
+  bool blocking_;  ///< steps of a task that is run at once
+  bool at_once_ = false;
   std::ptrdiff_t longest_bytes_;
   Buffer scratch_;
   ReductionTask task_;
