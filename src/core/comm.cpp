@@ -60,7 +60,10 @@ Comm Comm::node() const {
   Comm node(with_errors_returned(raw));
   const char* part = std::getenv("TAILRACE_RANKS_PER_NODE");
   const int ranks_of_part = part == nullptr ? 0 : std::atoi(part);
-  return ranks_of_part < 1 ? std::move(node) : node.split(node.rank() / ranks_of_part);
+  if (ranks_of_part < 1) return node;
+  int world_rank = 0;  // whatever communicator asks, a rank is on the same node
+  check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank));
+  return node.split(world_rank / ranks_of_part);
 }
 
 int to_int(std::ptrdiff_t value) {
