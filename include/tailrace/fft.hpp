@@ -25,18 +25,22 @@ struct Problem {
   /// Largest |k| kept along each axis (z, y, x); -1 keeps all modes of that axis. Modes beyond it
   /// are neither transformed further nor moved (forward), and taken as zero (backward).
   std::array<std::ptrdiff_t, 3> cutoff{-1, -1, -1};
-  /// Ranks along z and y of the physical array (x is whole); {0, 0} chooses {P, 1}, or a 2D grid if
-  /// there are more ranks than planes. {P, 1} is a slab grid: one exchange instead of two.
+  /// Ranks along z and y of the physical array (x is whole); {0, 0} chooses. {P, 1} is a slab grid:
+  /// one exchange instead of two, taken on one node while there are planes enough. On several nodes
+  /// the first of two exchanges stays on a node where that can be (`choose_process_grid`).
   std::array<int, 2> grid{0, 0};
   int max_fields = 1;  ///< largest number of fields in one call
 };
 
 struct Options {
   std::string kernel = "auto";  ///< 1D kernel library, see kernels(); "auto" measures
-  std::string method = "auto";  ///< exchange method, see exchange_methods(); "auto" picks
-  int threads = 1;              ///< OpenMP threads in this rank
-  int chunks = 0;               ///< pieces of a fused exchange that may overlap; 0 chooses
-  Trace* trace = nullptr;       ///< not owned; spans of compute, transfer and wait
+  /// Exchange method, see exchange_methods(); "auto" is what measures best, for each of the two
+  /// exchanges (in rows of the grid between x and y, in columns between y and z) by itself.
+  std::string method = "auto";
+  int threads = 1;         ///< OpenMP threads in this rank
+  int chunks = 0;          ///< pieces of a fused exchange that may overlap; 0 chooses
+  Trace* trace = nullptr;  ///< not owned; spans of compute, transfer and wait
+  std::string row_method;  ///< of the exchange in rows; "" as `method`
 };
 
 /// The modes that a rank holds. Its spectral array has index order [ky][kz][kx], kx fastest,
@@ -92,8 +96,11 @@ class Transform {
 
   const Problem& problem() const;  ///< with grid filled in
   std::string_view kernel() const;
+  /// Of the exchange, or of the two ("node_direct in rows, pairwise in columns").
   std::string_view method() const;
-  /// One paragraph: grid, kernel, method, bytes moved by this rank for one field each way.
+  /// Why this grid of ranks, in a sentence.
+  std::string_view grid_why() const;
+  /// One paragraph: grid and why, kernel, methods, bytes moved by this rank for one field each way.
   std::string describe() const;
   /// Bytes of work space on this rank.
   std::ptrdiff_t buffer_bytes() const;

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The kernel libraries differ by a factor of two to five, and the winner depends on length,
-// precision and processor, so "auto" times them on the lines of this problem: some milliseconds.
+// precision and processor, so "auto" is the tuner's choice on the lines of this problem: rank 0
+// times them alone, which takes some milliseconds, or remembers.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <random>
 
 #include <fmt/format.h>
 
 #include "core/buffer.hpp"
 #include "engine.hpp"
-#include "tailrace/trace.hpp"
+#include "tailrace/tune.hpp"
 
 namespace tailrace::fft {
 
@@ -24,29 +26,40 @@ Kernels<Real> make_all(const KernelLibrary& library, const Geometry& g) {
   return kernels;
 }
 
-// One axis: time of a transform there and back, and the forward result for a fixed random panel.
+// A panel of one axis, transformed there and back.
 template <class Real>
-double measure(const Kernel<Real>& kernel, std::ptrdiff_t items, std::vector<Real>& result) {
-  const auto room = std::max(items, kernel.scratch_items()) + lanes<Real>;
-  Buffer buffer(room * static_cast<std::ptrdiff_t>(sizeof(Real)));
-  Buffer scratch(room * static_cast<std::ptrdiff_t>(sizeof(Real)));
-  std::mt19937 generator(1);
-  std::uniform_real_distribution<Real> uniform(-1, 1);
-  std::generate_n(buffer.as<Real>(), items, [&] { return uniform(generator); });
-  const Real* forward = kernel.run(Direction::forward, buffer.as<Real>(), scratch.as<Real>());
-  result.assign(forward, forward + items);
-  double best = 1e30;
-  for (int repeat = 0; repeat < 5; ++repeat) {
-    const double start = now_s();
-    for (int i = 0; i < 8; ++i) {
-      std::fill_n(buffer.as<Real>(), items, Real(0.5));  // no growth to infinity
-      kernel.run(Direction::forward, buffer.as<Real>(), scratch.as<Real>());
-      kernel.run(Direction::backward, buffer.as<Real>(), scratch.as<Real>());
-    }
-    best = std::min(best, now_s() - start);
+class PanelRun {
+ public:
+  PanelRun(std::shared_ptr<const Kernel<Real>> kernel, std::ptrdiff_t items)
+      : kernel_(std::move(kernel)),
+        items_(items),
+        buffer_(room() * static_cast<std::ptrdiff_t>(sizeof(Real))),
+        scratch_(room() * static_cast<std::ptrdiff_t>(sizeof(Real))) {}
+
+  /// The forward result for a fixed random panel.
+  std::vector<Real> forward() {
+    std::mt19937 generator(1);
+    std::uniform_real_distribution<Real> uniform(-1, 1);
+    std::generate_n(buffer_.template as<Real>(), items_, [&] { return uniform(generator); });
+    const Real* result = run(Direction::forward);
+    return {result, result + items_};
   }
-  return best;
-}
+  void there_and_back() {
+    std::fill_n(buffer_.template as<Real>(), items_, Real(0.5));  // no growth to infinity
+    run(Direction::forward);
+    run(Direction::backward);
+  }
+
+ private:
+  std::ptrdiff_t room() const { return std::max(items_, kernel_->scratch_items()) + lanes<Real>; }
+  const Real* run(Direction direction) {
+    return kernel_->run(direction, buffer_.template as<Real>(), scratch_.template as<Real>());
+  }
+
+  std::shared_ptr<const Kernel<Real>> kernel_;
+  std::ptrdiff_t items_;
+  Buffer buffer_, scratch_;
+};
 
 template <class Real>
 bool agrees(const std::vector<Real>& result, const std::vector<Real>& reference) {
@@ -59,27 +72,68 @@ bool agrees(const std::vector<Real>& result, const std::vector<Real>& reference)
   return error <= (sizeof(Real) == 4 ? Real(1e-4) : Real(1e-11)) * largest;
 }
 
+// The kernels of one library on the lines along x and y.
 template <class Real>
-std::size_t find_fastest(const Geometry& g) {
-  std::size_t best = 0;
-  double best_s = 1e30;
-  std::vector<Real> reference_x, reference_y, x, y;
-  for (std::size_t i = 0; i < num_kernel_libraries(); ++i) {
-    if (!kernel_library(i).available()) continue;
-    const auto kernels = make_all<Real>(kernel_library(i), g);
-    const auto x_items = g.x.points * (g.real() ? lanes<Real> : unit<Real>);
-    const double seconds =
-        measure(*kernels.x, x_items, x) + measure(*kernels.y, g.y.points * unit<Real>, y);
-    if (i == 0) {
-      reference_x = x;
-      reference_y = y;
-    }
-    if (seconds < best_s && agrees(x, reference_x) && agrees(y, reference_y)) {
-      best = i;
-      best_s = seconds;
-    }
+class KernelTrial : public tune::Trial {
+ public:
+  KernelTrial(const KernelLibrary& library, const Geometry& g)
+      : KernelTrial(make_all<Real>(library, g), g) {}
+  void run() override {
+    x_.there_and_back();
+    y_.there_and_back();
   }
-  return best;
+  /// Results of libraries differ in their last bits, so they are compared here, not by checksums.
+  bool agrees_with(KernelTrial& reference) {
+    return agrees(x_.forward(), reference.x_.forward()) &&
+           agrees(y_.forward(), reference.y_.forward());
+  }
+
+ private:
+  KernelTrial(const Kernels<Real>& kernels, const Geometry& g)
+      : x_(kernels.x, g.x.points * (g.real() ? lanes<Real> : unit<Real>)),
+        y_(kernels.y, g.y.points * unit<Real>) {}
+
+  PanelRun<Real> x_, y_;
+};
+
+template <class Real>
+std::unique_ptr<tune::Trial> make_trial(const KernelLibrary& library, const Geometry& g) {
+  auto trial = std::make_unique<KernelTrial<Real>>(library, g);
+  KernelTrial<Real> reference(kernel_library(0), g);
+  if (!trial->agrees_with(reference)) {
+    throw Error(Errc::internal,
+                fmt::format("its transforms are not those of {}", kernel_library(0).name));
+  }
+  return trial;
+}
+
+/// Of rank 0 alone.
+template <class Real>
+std::string find_fastest(const Geometry& g, tune::Settings settings) {
+  const Comm alone(MPI_COMM_SELF);
+  tune::Problem problem;
+  problem.operation = "fft kernel";
+  problem.key = fmt::format("{} points along x, {}, {} along y; {}", g.x.points,
+                            g.real() ? "real" : "complex", g.y.points,
+                            sizeof(Real) == 4 ? "single" : "double");
+  std::vector<tune::Candidate> candidates;
+  for (std::size_t i = 0; i < num_kernel_libraries(); ++i) {
+    const KernelLibrary& library = kernel_library(i);
+    if (!library.available()) continue;
+    candidates.push_back(
+        {std::string(library.name), [&library, &g] { return make_trial<Real>(library, g); }});
+  }
+  // Without measuring: one that takes panels as they are, where there is one.
+  problem.fallback = ducc_available() ? "ducc0" : candidates.front().name;
+  problem.fallback_why = "usually the fastest of those that are built in";
+  settings.budget_s /= 4;
+  return tune::choose(alone, problem, candidates, settings).name;
+}
+
+int index_of(std::string_view name) {
+  std::size_t index = 0;
+  while (kernel_library(index).name != name) ++index;
+  return static_cast<int>(index);
 }
 
 }  // namespace
@@ -87,9 +141,14 @@ std::size_t find_fastest(const Geometry& g) {
 template <class Real>
 Kernels<Real> choose_kernels(const Comm& comm, const Geometry& g, std::string& name) {
   if (name == "auto") {
-    unsigned long chosen = comm.rank() == 0 ? find_fastest<Real>(g) : 0;
-    check_mpi(MPI_Bcast(&chosen, 1, MPI_UNSIGNED_LONG, 0, comm.raw()));
-    name = kernel_library(chosen).name;
+    tune::Settings settings;
+    run_agreed(comm.raw(), [&] { settings = tune::Settings::from_environment(); });
+    int chosen = 0;
+    run_agreed(comm.raw(), [&] {
+      if (comm.rank() == 0) chosen = index_of(find_fastest<Real>(g, settings));
+    });
+    check_mpi(MPI_Bcast(&chosen, 1, MPI_INT, 0, comm.raw()));
+    name = kernel_library(static_cast<std::size_t>(chosen)).name;
   }
   const auto* library = find_kernel_library(name);
   std::string names = "auto";

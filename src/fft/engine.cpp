@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "move/tuned.hpp"
+
 namespace tailrace::fft {
 
 template <class Real>
@@ -19,40 +21,86 @@ int Transform<Real>::Engine::thread_number() {
 
 namespace {
 
-Problem complete(const Comm& comm, const Problem& problem, const Options& options) {
-  require_all(comm.raw(), options.threads >= 1,
-              fmt::format("threads {}: must be at least 1", options.threads));
-  const auto fault = find_fault(problem, comm.num_ranks());
-  require_all(comm.raw(), fault.empty(), fault);
-  Problem result = problem;
-  result.grid = choose_grid(problem, comm.num_ranks());
-  return result;
-}
-
 std::vector<int> numbers(const Axis& axis, Range range) {
   return {axis.k.begin() + range.start, axis.k.begin() + range.end()};
+}
+
+/// The method for blocks of `shape` among the ranks of `part`, which are some of those of `whole`:
+/// what is asked for, or the choice for them. Tells at once, and on all ranks of `whole`, whether
+/// the method can be had.
+std::string choose_method(const Comm& whole, const Comm& part, const BlockShape& shape,
+                          const std::string& asked) {
+  std::string name = asked;
+  std::optional<Error> failure;
+  try {
+    const std::vector<std::ptrdiff_t> nothing(static_cast<std::size_t>(part.num_ranks()), 0);
+    if (asked == "auto") {
+      name = choose_block_method(part, shape, Surroundings(part)).name;
+    } else {
+      const BlockExchange trial(part, {1, {nothing}, {nothing}}, asked);
+    }
+  } catch (const Error& error) {
+    failure = error;
+  }
+  agree(whole.raw(), failure ? &*failure : nullptr);
+  return name;
+}
+
+bool is_direct(const std::string& method) {
+  return MethodSpec::parse(method).name == "node_direct";
 }
 
 }  // namespace
 
 template <class Real>
-Transform<Real>::Engine::Engine(const Comm& comm, const Problem& problem, const Options& options_)
-    : options(options_),
-      row(comm.split(comm.rank() / complete(comm, problem, options_).grid[1], comm.rank())),
-      column(comm.split(comm.rank() % complete(comm, problem, options_).grid[1], comm.rank())),
-      g(Geometry::make(complete(comm, problem, options_), comm.rank())),
-      kernel_name(options_.kernel),
+auto Transform<Real>::Engine::complete(const Comm& comm, const Problem& problem,
+                                       const Options& wanted) -> Planned {
+  require_all(comm.raw(), wanted.threads >= 1,
+              fmt::format("threads {}: must be at least 1", wanted.threads));
+  const auto fault = find_fault(problem, comm.num_ranks());
+  require_all(comm.raw(), fault.empty(), fault);
+  const auto choice =
+      choose_grid(problem, static_cast<std::ptrdiff_t>(sizeof(Complex)), NodeMap(comm));
+  Planned planned{problem, choice.why};
+  planned.problem.grid = choice.grid;
+  return planned;
+}
+
+template <class Real>
+Transform<Real>::Engine::Engine(const Comm& comm, const Planned& planned, const Options& wanted)
+    : options(wanted),
+      grid_why(planned.grid_why),
+      row(comm.split(comm.rank() / planned.problem.grid[1], comm.rank())),
+      column(comm.split(comm.rank() % planned.problem.grid[1], comm.rank())),
+      g(Geometry::make(planned.problem, comm.rank())),
+      kernel_name(wanted.kernel),
       stages(g) {
   kernels = choose_kernels<Real>(comm, g, kernel_name);
   modes.ky = numbers(g.y, g.kys());
   modes.kz = numbers(g.z, {0, g.z.kept()});
   modes.kx = numbers(g.x, g.kxs());
   make_layouts(comm.num_ranks());
-  // An empty exchange tells at once, and on all ranks, whether the method can be had.
-  const BlockShape none{1,
-                        {std::vector<std::ptrdiff_t>(static_cast<std::size_t>(g.pz), 0)},
-                        {std::vector<std::ptrdiff_t>(static_cast<std::size_t>(g.pz), 0)}};
-  options.method = std::string(BlockExchange(column, none, options.method).method());
+  choose_methods(comm);
+}
+
+// Once for each communicator, by the shape of the forward transform: the way back moves as much.
+template <class Real>
+void Transform<Real>::Engine::choose_methods(const Comm& comm) {
+  const Cut cut{true, g.problem.max_fields, 1};
+  column_method = choose_method(
+      comm, column, ColumnExchange<Real>::blocks(g.rz, g.kxs().count, g.ky_of, g.z_of, cut),
+      options.method);
+  const auto asked = options.row_method.empty() ? options.method : options.row_method;
+  if (g.py > 1) {
+    row_method = choose_method(
+        comm, row, RowExchange<Real>::blocks(g.ry, g.zs().count, g.kx_of, g.y_of, cut), asked);
+  }
+  method_text = row_method.empty() || row_method == column_method
+                    ? column_method
+                    : fmt::format("{} in rows, {} in columns", row_method, column_method);
+  int all = is_direct(column_method) && (row_method.empty() || is_direct(row_method)) ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, comm.raw()));
+  direct = all != 0;
 }
 
 template <class Real>
@@ -85,23 +133,23 @@ template <class Real>
 auto Transform<Real>::Engine::make_x_to_y(Cut cut) const -> std::unique_ptr<RowExchange<Real>> {
   if (g.py == 1) return nullptr;
   return std::make_unique<RowExchange<Real>>(row, g.ry, g.zs().count, g.kx_of, g.y_of, cut,
-                                             options.method);
+                                             row_method);
 }
 template <class Real>
 auto Transform<Real>::Engine::make_y_to_x(Cut cut) const -> std::unique_ptr<RowExchange<Real>> {
   if (g.py == 1) return nullptr;
   return std::make_unique<RowExchange<Real>>(row, g.ry, g.zs().count, g.y_of, g.kx_of, cut,
-                                             options.method);
+                                             row_method);
 }
 template <class Real>
 auto Transform<Real>::Engine::make_y_to_z(Cut cut) const -> std::unique_ptr<ColumnExchange<Real>> {
   return std::make_unique<ColumnExchange<Real>>(column, g.rz, g.kxs().count, g.ky_of, g.z_of, cut,
-                                                options.method);
+                                                column_method);
 }
 template <class Real>
 auto Transform<Real>::Engine::make_z_to_y(Cut cut) const -> std::unique_ptr<ColumnExchange<Real>> {
   return std::make_unique<ColumnExchange<Real>>(column, g.rz, g.kxs().count, g.z_of, g.ky_of, cut,
-                                                options.method);
+                                                column_method);
 }
 
 template <class Real>
@@ -323,9 +371,10 @@ std::string Transform<Real>::Engine::describe() const {
                        unit<Real> * static_cast<std::ptrdiff_t>(sizeof(Real));
   return fmt::format(
       "{} transform of {} x {} x {} points (z, y, x), modes kept {} x {} x {}, {} x {} ranks, "
-      "kernel {}, exchange {}, {} thread(s), {} bytes a field each way through the z exchange",
+      "kernel {}, exchange {}, {} thread(s), {} bytes a field each way through the z exchange; "
+      "grid {}",
       g.real() ? "real" : "complex", n[0], n[1], n[2], g.z.kept(), g.y.kept(), g.x.kept(), g.pz,
-      g.py, kernel_name, options.method, options.threads, one_way);
+      g.py, kernel_name, method_text, options.threads, one_way, grid_why);
 }
 
 #define TAILRACE_FFT_INSTANTIATE(Real)                                                        \

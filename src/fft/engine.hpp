@@ -17,7 +17,8 @@ namespace tailrace::fft {
 template <class Real>
 class Transform<Real>::Engine {
  public:
-  Engine(const Comm& comm, const Problem& problem, const Options& options);
+  Engine(const Comm& comm, const Problem& problem, const Options& wanted)
+      : Engine(comm, complete(comm, problem, wanted), wanted) {}
 
   template <class Item>
   void forward(std::span<const Item* const> fields, std::span<Complex* const> modes);
@@ -45,19 +46,33 @@ class Transform<Real>::Engine {
   std::unique_ptr<RowExchange<Real>> make_y_to_x(Cut cut) const;
   std::unique_ptr<ColumnExchange<Real>> make_y_to_z(Cut cut) const;
   std::unique_ptr<ColumnExchange<Real>> make_z_to_y(Cut cut) const;
+  /// Every exchange of every rank moves nothing: its readers read where the writers wrote.
+  bool direct = false;
   std::ptrdiff_t kx_groups() const { return num_groups(g.kxs().count, lanes<Real>); }
 
   Options options;
+  std::string grid_why;
   Comm row, column;
   Geometry g;
   Kernels<Real> kernels;
   std::string kernel_name;
   Stages<Real> stages;
   Modes modes;
+  std::string row_method, column_method;  ///< as given to the exchanges; no row method on slabs
+  std::string method_text;
   std::optional<Layout> physical_layout, spectral_layout;
 
  private:
+  /// A problem with its grid filled in, and why.
+  struct Planned {
+    Problem problem;
+    std::string grid_why;
+  };
+  static Planned complete(const Comm& comm, const Problem& problem, const Options& wanted);
+  Engine(const Comm& comm, const Planned& planned, const Options& wanted);
+
   static int thread_number();
+  void choose_methods(const Comm& comm);
   void make_layouts(int num_ranks);
   void make_forward_route();
   void make_backward_route();

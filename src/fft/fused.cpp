@@ -15,9 +15,8 @@ class Fused<Real>::State {
  public:
   State(Transform<Real>& transform, const FusedShape& shape)
       : engine_(transform.engine()), g_(engine_.g), stages_(engine_.stages), shape_(shape) {
-    const bool one_node = engine_.options.method == "node_direct";
     int chunks = engine_.options.chunks;
-    if (chunks <= 0) chunks = one_node ? 1 : 4;  // nothing to overlap where nothing is sent
+    if (chunks <= 0) chunks = engine_.direct ? 1 : 4;  // nothing to overlap where nothing is sent
     const auto cut = [&](int fields) { return Cut{false, fields, chunks}; };
     z_to_y_ = engine_.make_z_to_y(cut(shape.num_fields));
     y_to_z_ = engine_.make_y_to_z(cut(shape.num_exchanged));

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometry.hpp"
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 namespace tailrace::fft {
@@ -60,15 +58,12 @@ std::string find_fault(const Problem& problem, int num_ranks) {
   return "";
 }
 
-std::array<int, 2> choose_grid(const Problem& problem, int num_ranks) {
-  if (problem.grid[0] > 0) return problem.grid;
-  // A slab grid has one exchange instead of two; it ends when planes (or kept ky) run out.
-  const auto planes = std::min(
-      problem.extents[0], problem.cutoff[1] < 0 ? problem.extents[1] : 2 * problem.cutoff[1] + 1);
-  int pz = static_cast<int>(std::min<std::ptrdiff_t>(num_ranks, planes));
-  while (num_ranks % pz != 0) --pz;
-  if (pz == 1 && num_ranks > planes) pz = num_ranks;  // a prime number of ranks: some stay idle
-  return {pz, num_ranks / pz};
+GridChoice choose_grid(const Problem& problem, std::ptrdiff_t item_bytes, const NodeMap& nodes) {
+  const bool half = problem.kind == Kind::real_to_complex;
+  const auto kept_y = Axis::make(problem.extents[1], problem.cutoff[1], false).kept();
+  const auto kept_x = Axis::make(problem.extents[2], problem.cutoff[2], half).kept();
+  return choose_process_grid({problem.extents, {0, kept_y, kept_x}, item_bytes, problem.grid},
+                             nodes);
 }
 
 }  // namespace tailrace::fft

@@ -6,6 +6,7 @@
 #include "axis.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/fft.hpp"
+#include "tailrace/process_grid.hpp"
 
 namespace tailrace::fft {
 
@@ -34,8 +35,8 @@ struct Geometry {
 
 /// Why `problem` cannot be transformed on `num_ranks` ranks, or "". Local.
 std::string find_fault(const Problem& problem, int num_ranks);
-/// The grid that is used when the user leaves it open. Local.
-std::array<int, 2> choose_grid(const Problem& problem, int num_ranks);
+/// The user's grid, or what suits the nodes; exchanged items have `item_bytes`. Local.
+GridChoice choose_grid(const Problem& problem, std::ptrdiff_t item_bytes, const NodeMap& nodes);
 
 /// `count` items in groups of `group`.
 constexpr std::ptrdiff_t num_groups(std::ptrdiff_t count, std::ptrdiff_t group) {

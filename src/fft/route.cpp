@@ -31,6 +31,18 @@ BlockShape make_shape(std::ptrdiff_t item_bytes, int pieces, int peers, int rank
 }  // namespace
 
 template <class Real>
+BlockShape ColumnExchange<Real>::blocks(int rank, std::ptrdiff_t num_kx,
+                                        const std::vector<Range>& readers,
+                                        const std::vector<Range>& writers, Cut cut) {
+  return make_shape(unit_bytes<Real>, cut.num_pieces(), static_cast<int>(readers.size()), rank,
+                    [&](int piece, int reader, int writer) {
+                      return cut.fields_in_piece() * count_of(readers, reader) *
+                             num_groups(num_kx, lanes<Real>) *
+                             padded(cut.units(count_of(writers, writer), piece).count);
+                    });
+}
+
+template <class Real>
 ColumnExchange<Real>::ColumnExchange(const Comm& column, int rank, std::ptrdiff_t num_kx,
                                      const std::vector<Range>& readers,
                                      const std::vector<Range>& writers, Cut cut_,
@@ -40,13 +52,19 @@ ColumnExchange<Real>::ColumnExchange(const Comm& column, int rank, std::ptrdiff_
       rank_(rank),
       groups_(num_groups(num_kx, lanes<Real>)),
       cut(cut_),
-      exchange(column,
-               make_shape(unit_bytes<Real>, cut_.num_pieces(), column.num_ranks(), rank,
-                          [&](int piece, int reader, int writer) {
-                            return cut_.fields_in_piece() * count_of(readers, reader) * groups_ *
-                                   padded(cut_.units(count_of(writers, writer), piece).count);
-                          }),
-               method) {}
+      exchange(column, blocks(rank, num_kx, readers, writers, cut_), method) {}
+
+template <class Real>
+BlockShape RowExchange<Real>::blocks(int rank, std::ptrdiff_t num_planes,
+                                     const std::vector<Range>& lane_axis,
+                                     const std::vector<Range>& run_axis, Cut cut) {
+  return make_shape(unit_bytes<Real>, cut.num_pieces(), static_cast<int>(lane_axis.size()), rank,
+                    [&](int piece, int reader, int writer) {
+                      return cut.fields_in_piece() * cut.units(num_planes, piece).count *
+                             num_groups(count_of(lane_axis, reader), lanes<Real>) *
+                             padded(count_of(run_axis, writer));
+                    });
+}
 
 template <class Real>
 RowExchange<Real>::RowExchange(const Comm& row, int rank, std::ptrdiff_t num_planes,
@@ -58,14 +76,7 @@ RowExchange<Real>::RowExchange(const Comm& row, int rank, std::ptrdiff_t num_pla
       rank_(rank),
       planes_(num_planes),
       cut(cut_),
-      exchange(row,
-               make_shape(unit_bytes<Real>, cut_.num_pieces(), row.num_ranks(), rank,
-                          [&](int piece, int reader, int writer) {
-                            return cut_.fields_in_piece() * cut_.units(num_planes, piece).count *
-                                   num_groups(count_of(lane_axis, reader), lanes<Real>) *
-                                   padded(count_of(run_axis, writer));
-                          }),
-               method) {}
+      exchange(row, blocks(rank, num_planes, lane_axis, run_axis, cut_), method) {}
 
 template class ColumnExchange<float>;
 template class ColumnExchange<double>;

@@ -56,6 +56,9 @@ class ColumnExchange {
   ColumnExchange(const Comm& column, int rank, std::ptrdiff_t num_kx,
                  const std::vector<Range>& readers, const std::vector<Range>& writers, Cut cut,
                  std::string_view method);
+  /// Sizes of its blocks.
+  static BlockShape blocks(int rank, std::ptrdiff_t num_kx, const std::vector<Range>& readers,
+                           const std::vector<Range>& writers, Cut cut);
 
   /// Address of unit (reader_index, group, my unit `index`) for `peer`; the next reader_index is
   /// `step(index)` items on.
@@ -112,6 +115,9 @@ class RowExchange {
   RowExchange(const Comm& row, int rank, std::ptrdiff_t num_planes,
               const std::vector<Range>& lane_axis, const std::vector<Range>& run_axis, Cut cut,
               std::string_view method);
+  /// Sizes of its blocks.
+  static BlockShape blocks(int rank, std::ptrdiff_t num_planes, const std::vector<Range>& lane_axis,
+                           const std::vector<Range>& run_axis, Cut cut);
 
   /// First unit of my run for plane z and a group of the peer's lanes.
   Real* send(int peer, int field, std::ptrdiff_t z, std::ptrdiff_t group) const {

@@ -112,7 +112,11 @@ std::string_view Transform<Real>::kernel() const {
 }
 template <class Real>
 std::string_view Transform<Real>::method() const {
-  return engine_->options.method;
+  return engine_->method_text;
+}
+template <class Real>
+std::string_view Transform<Real>::grid_why() const {
+  return engine_->grid_why;
 }
 template <class Real>
 std::string Transform<Real>::describe() const {

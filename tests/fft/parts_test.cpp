@@ -67,10 +67,16 @@ TEST(Geometry, EveryModeAndPointHasOneOwner) {
   }
 }
 
-TEST(Geometry, ChoosesSlabsWhileThereArePlanes) {
+TEST(Geometry, ChoosesTheGridByPlanesAndNodes) {
   const Problem problem{Kind::real_to_complex, {8, 8, 8}, {-1, -1, -1}, {0, 0}, 1};
-  EXPECT_EQ(choose_grid(problem, 4), (std::array<int, 2>{4, 1}));
-  EXPECT_EQ(choose_grid(problem, 16), (std::array<int, 2>{8, 2}));
+  const auto on_one_node = [&](int ranks) {
+    return choose_grid(problem, 16, NodeMap(std::vector<int>(static_cast<std::size_t>(ranks))))
+        .grid;
+  };
+  EXPECT_EQ(on_one_node(4), (std::array<int, 2>{4, 1}));
+  EXPECT_EQ(on_one_node(16), (std::array<int, 2>{8, 2}));
+  const NodeMap two_nodes({0, 0, 0, 0, 1, 1, 1, 1});
+  EXPECT_EQ(choose_grid(problem, 16, two_nodes).grid, (std::array<int, 2>{2, 4}));
 }
 
 }  // namespace

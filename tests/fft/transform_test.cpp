@@ -2,8 +2,10 @@
 // Every transform against the plain sum over points, on every grid of ranks, kernel and method.
 #include <cmath>
 #include <complex>
+#include <cstdlib>
 #include <numbers>
 #include <random>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -187,15 +189,31 @@ TEST(Transform, KeepsOnlyTheModesAskedFor) {
   }
 }
 
+// With every method that applies here; returns their number.
+int check_methods(const Comm& comm, const Problem& problem) {
+  int checked = 0;
+  for (const auto& method : exchange_methods()) {
+    Options options;
+    options.method = std::string(method.name);
+    try {
+      const Transform<double> trial(comm, problem, options);
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("does not apply"), std::string::npos)
+          << error.what();
+      continue;
+    }
+    check<double, double>(comm, problem, options, 3);
+    ++checked;
+  }
+  return checked;
+}
+
 TEST(Transform, EveryMethodAndKernelGivesTheSame) {
   Comm comm(MPI_COMM_WORLD);
   for (const auto& grid : grids(comm.num_ranks())) {
     Problem problem{Kind::real_to_complex, {9, 10, 12}, {2, 3, 4}, grid, 2};
-    for (const auto& method : exchange_methods()) {
-      Options options;
-      options.method = std::string(method.name);
-      check<double, double>(comm, problem, options, 3);
-    }
+    const int checked = check_methods(comm, problem);
+    EXPECT_GE(checked, 4) << "all ranks share a node";
     for (const auto& kernel : kernels()) {
       if (!kernel.available) continue;
       Options options;
@@ -215,6 +233,47 @@ TEST(Transform, ThreadsGiveTheSame) {
   options.threads = 2;
   check<double, double>(comm, {Kind::real_to_complex, {9, 10, 12}, {-1, 3, 4}, {0, 0}, 2}, options,
                         2);
+}
+
+// Environment variables for the length of a test.
+class Setting {
+ public:
+  Setting(const char* name, const char* value) : name_(name) {
+    const char* old = std::getenv(name);
+    if (old != nullptr) old_ = old;
+    had_ = old != nullptr;
+    setenv(name, value, 1);
+  }
+  ~Setting() { had_ ? setenv(name_, old_.c_str(), 1) : unsetenv(name_); }
+  Setting(const Setting&) = delete;
+  Setting& operator=(const Setting&) = delete;
+
+ private:
+  const char* name_;
+  std::string old_;
+  bool had_ = false;
+};
+
+TEST(Transform, KeepsItsRowsOnANode) {
+  Comm comm(MPI_COMM_WORLD);
+  if (comm.num_ranks() != 4) GTEST_SKIP() << "4 ranks make two nodes of two";
+  const Setting two_nodes("TAILRACE_RANKS_PER_NODE", "2");
+  const Setting unmeasured("TAILRACE_TUNE", "off");
+  const Problem problem{Kind::real_to_complex, {16, 12, 20}, {-1, -1, -1}, {0, 0}, 2};
+  const Transform<double> transform(comm, problem);
+  EXPECT_EQ(transform.problem().grid, (std::array<int, 2>{2, 2}));
+  EXPECT_EQ(transform.method(), "node_direct in rows, alltoallv in columns");
+  EXPECT_NE(transform.grid_why().find("rows of 2 stays on a node"), std::string::npos)
+      << transform.grid_why();
+  EXPECT_NE(transform.describe().find(transform.grid_why()), std::string::npos);
+  check<double, double>(comm, problem, {}, 2);
+  Options options;
+  options.row_method = "node_direct";
+  options.method = "pairwise";
+  check<double, double>(comm, problem, options, 3);
+  auto by_hand = problem;
+  by_hand.grid = {4, 1};
+  EXPECT_GE(check_methods(comm, by_hand), 4);
 }
 
 TEST(Transform, RefusesWhatItCannotDo) {
