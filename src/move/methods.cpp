@@ -24,7 +24,7 @@ constexpr std::array methods{
     MoveMethod{"pull", "one-sided reads of chunks in a random order of each rank's own",
                "MPI can make windows of these ranks", packed_applies, make_packed, packed_cost_s},
     MoveMethod{"node_aware", "inside the node first, then one message a pair of nodes",
-               "several nodes, one of them with several ranks", packed_applies, make_packed,
+               "always; made for several nodes with several ranks", packed_applies, make_packed,
                packed_cost_s},
     MoveMethod{"node_direct", "ranks read each other's arrays in shared memory in one strided pass",
                "ranks that exchange share a node", node_direct_applies, make_node_direct,

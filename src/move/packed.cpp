@@ -74,7 +74,7 @@ class PackedRunner : public Exchange::Runner {
   bool progress() override {
     if (released_) return true;
     blocks_->progress();
-    if (!unpack_arrived()) return false;
+    if (!unpack_arrived() || !blocks_->served(0)) return false;
     release_once();
     return true;
   }

@@ -252,9 +252,12 @@ std::vector<tune::Candidate> move_candidates(const MoveProblem& problem) {
                       problem.outer_ranks,
                       {std::string(method.name), {}}};
     if (!method.applies(asked)) continue;
-    add(std::string(method.name));
     const auto blocks = std::ranges::find(block_method_table(), method.name, &BlockMethod::name);
-    if (blocks == block_method_table().end()) continue;
+    const bool packs = blocks != block_method_table().end();
+    const BlockShape nothing;
+    if (packs && !blocks->worth_timing({problem.comm, nothing, problem.machine})) continue;
+    add(std::string(method.name));
+    if (!packs) continue;
     for (const auto& variant : words_of(blocks->variants)) add(variant);
   }
   return candidates;
@@ -286,7 +289,8 @@ std::vector<tune::Candidate> block_candidates(const Comm& comm, const BlockShape
                                               const Surroundings& machine) {
   std::vector<tune::Candidate> candidates;
   for (const auto& method : block_method_table()) {
-    if (!method.applies({comm, shape, machine, {}})) continue;
+    const BlockProblem problem{comm, shape, machine};
+    if (!method.applies(problem) || !method.worth_timing(problem)) continue;
     auto specs = words_of(method.variants);
     specs.insert(specs.begin(), std::string(method.name));
     for (const auto& name : specs) {

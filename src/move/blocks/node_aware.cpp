@@ -207,6 +207,7 @@ class NodeAware : public BlockRunner {
   }
   void start(std::ptrdiff_t piece) override {
     auto& own = pieces_[static_cast<std::size_t>(piece)];
+    ++own.starts;
     for (std::size_t i = 0; i < own.messages.size(); ++i) {
       const auto& message = own.messages[i];
       if (message.in_items == 0) continue;
@@ -236,15 +237,20 @@ class NodeAware : public BlockRunner {
   }
   bool arrived(std::ptrdiff_t piece, int peer) override {
     const int node = nodes_.node_of(peer);
-    return node == places_.own_node ? written(piece).reached(uses_)
-                                    : from_node(piece, node).reached(uses_);
+    const auto starts = pieces_[static_cast<std::size_t>(piece)].starts;
+    return node == places_.own_node ? written(piece).reached(starts)
+                                    : from_node(piece, node).reached(starts);
+  }
+  bool served(std::ptrdiff_t piece) override {
+    const auto& own = pieces_[static_cast<std::size_t>(piece)];
+    return own.sent && own.missing == 0;
   }
   void wait(std::ptrdiff_t piece) override {
     auto& own = pieces_[static_cast<std::size_t>(piece)];
-    written(piece).wait(uses_, waiting_, comm_.raw());
+    written(piece).wait(own.starts, waiting_, comm_.raw());
     send_if_written(piece);
     while (own.missing > 0) tell_arrived(piece, wait_for_any(own.receives, waiting_));
-    if (places_.incoming_of(piece) > 0) complete(piece).wait(uses_, waiting_, comm_.raw());
+    if (places_.incoming_of(piece) > 0) complete(piece).wait(own.starts, waiting_, comm_.raw());
   }
   void release() override {
     is_released_ = true;
@@ -257,6 +263,7 @@ class NodeAware : public BlockRunner {
   struct Piece {
     std::vector<Message> messages;
     std::vector<MPI_Request> sends, receives;
+    std::uint32_t starts = 0;  // a caller may leave pieces out of a use
     bool sent = true;            // all its messages are under way
     std::ptrdiff_t missing = 0;  // messages to arrive
   };
@@ -281,7 +288,7 @@ class NodeAware : public BlockRunner {
 
   void send_if_written(std::ptrdiff_t piece) {
     auto& own = pieces_[static_cast<std::size_t>(piece)];
-    if (own.sent || !written(piece).reached(uses_)) return;
+    if (own.sent || !written(piece).reached(own.starts)) return;
     own.sent = true;
     for (std::size_t i = 0; i < own.messages.size(); ++i) {
       const auto& message = own.messages[i];
@@ -293,7 +300,7 @@ class NodeAware : public BlockRunner {
   void tell_arrived(std::ptrdiff_t piece, int index) {
     auto& own = pieces_[static_cast<std::size_t>(piece)];
     --own.missing;
-    from_node(piece, own.messages[static_cast<std::size_t>(index)].node).publish(uses_);
+    from_node(piece, own.messages[static_cast<std::size_t>(index)].node).publish(own.starts);
     complete(piece).arrive(places_.incoming_of(piece));
   }
   /// This rank has read everything, and its messages have left: its part of the window is free.
@@ -330,7 +337,7 @@ class NodeAware : public BlockRunner {
 
 }  // namespace
 
-bool block_node_aware_applies(const BlockProblem& problem) {
+bool block_node_aware_worth_timing(const BlockProblem& problem) {
   const auto& nodes = problem.machine.nodes;
   return nodes.num_nodes() > 1 && nodes.most_ranks() > 1;
 }

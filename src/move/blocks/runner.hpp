@@ -51,7 +51,10 @@ class BlockRunner {
   virtual void progress() {}
   /// True if the block from `peer` may be read. Does not wait, nor advance anything.
   virtual bool arrived(std::ptrdiff_t piece, int peer) = 0;
-  /// Waits until all blocks of `piece` may be read.
+  /// True if this rank has nothing left to do in `piece` for others, such as sending on what they
+  /// have written. Does not wait.
+  virtual bool served(std::ptrdiff_t /*piece*/) { return true; }
+  /// Waits until all blocks of `piece` may be read and this rank has served the others.
   virtual void wait(std::ptrdiff_t piece) = 0;
   /// Waits until at least one more block of `piece` may be read; by default until all may.
   virtual void wait_some(std::ptrdiff_t piece) { wait(piece); }
@@ -73,6 +76,8 @@ struct BlockMethod {
   std::string_view variants;
   /// The same answer on all ranks. Collective, blocking.
   bool (*applies)(const BlockProblem& problem);
+  /// False where another line does the same as well: the tuner then leaves it out. Local.
+  bool (*worth_timing)(const BlockProblem& problem);
   /// Collective, blocking.
   std::unique_ptr<BlockRunner> (*make)(const BlockProblem& problem);
 };
@@ -118,7 +123,7 @@ std::unique_ptr<BlockRunner> make_block_alltoallw(const BlockProblem& problem);
 std::unique_ptr<BlockRunner> make_block_pairwise(const BlockProblem& problem);
 bool block_pull_applies(const BlockProblem& problem);
 std::unique_ptr<BlockRunner> make_block_pull(const BlockProblem& problem);
-bool block_node_aware_applies(const BlockProblem& problem);
+bool block_node_aware_worth_timing(const BlockProblem& problem);
 std::unique_ptr<BlockRunner> make_block_node_aware(const BlockProblem& problem);
 bool block_node_direct_applies(const BlockProblem& problem);
 std::unique_ptr<BlockRunner> make_block_node_direct(const BlockProblem& problem);

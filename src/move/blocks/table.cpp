@@ -13,22 +13,22 @@ namespace {
 bool always(const BlockProblem&) { return true; }
 
 constexpr std::array methods{
-    BlockMethod{"alltoallv", "MPI_Ialltoallv; the reference", "always", "", "", always,
+    BlockMethod{"alltoallv", "MPI_Ialltoallv; the reference", "always", "", "", always, always,
                 make_block_alltoallv},
     BlockMethod{"alltoallw", "MPI_Ialltoallw", "blocks of one rank below 2 GiB in all", "", "",
-                always, make_block_alltoallw},
+                always, always, make_block_alltoallw},
     BlockMethod{"pairwise", "one message a pair, staggered, a bounded number under way", "always",
-                "in_flight", "pairwise:in_flight=4 pairwise:in_flight=64", always,
+                "in_flight", "pairwise:in_flight=4 pairwise:in_flight=64", always, always,
                 make_block_pairwise},
     BlockMethod{"pull", "one-sided reads of chunks in a random order of each rank's own",
                 "windows of these ranks work", "chunk, depth, bucket",
-                "pull:chunk=512 pull:chunk=64k pull:chunk=1M,depth=4", block_pull_applies,
+                "pull:chunk=512 pull:chunk=64k pull:chunk=1M,depth=4", block_pull_applies, always,
                 make_block_pull},
     BlockMethod{"node_aware", "inside the node first, then one message a pair of nodes",
-                "several nodes, one of them with several ranks", "", "", block_node_aware_applies,
-                make_block_node_aware},
+                "always; made for several nodes with several ranks", "", "", always,
+                block_node_aware_worth_timing, make_block_node_aware},
     BlockMethod{"node_direct", "readers load from the writer's shared memory",
-                "all ranks share a node", "", "", block_node_direct_applies,
+                "all ranks share a node", "", "", block_node_direct_applies, always,
                 make_block_node_direct},
 };
 
