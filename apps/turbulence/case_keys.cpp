@@ -69,7 +69,7 @@ std::vector<CaseKey> grid_keys() {
        0,
        1e8,
        {},
-       "ranks along [z, y]; [0, 0] = chosen"},
+       "ranks along [z, y]; [0, 0] = chosen by the nodes"},
       {"grid.precision",
        +[](Case& c) -> std::string& { return c.grid.precision; },
        0,

@@ -225,6 +225,9 @@ void Run<Real>::finish_output(int signal) {
 
 template <class Real>
 void Run<Real>::advance() {
+  progress_.say(
+      fmt::format("ranks {}; exchange {}", flow_.transform().grid_why(), flow_.transform().method())
+          .c_str());
   const double start = now_s();
   courant_rate_ =
       restored_.courant_rate > 0 ? restored_.courant_rate : flow_.measure_courant_rate();
@@ -257,6 +260,7 @@ void Run<Real>::conclude() {
   summary.method = flow_.transform().method();
   summary.extents = flow_.options().extents;
   summary.grid = flow_.transform().problem().grid;
+  summary.grid_why = flow_.transform().grid_why();
   summary.threads = static_cast<int>(case_.fft.threads);
   summary.steps = flow_.step_number();
   summary.time = flow_.time();

@@ -145,6 +145,7 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
   text += line("dealias", quoted(summary.dealias));
   text += line("ranks", fmt::format("{}", comm.num_ranks()));
   text += line("rank_grid", fmt::format("[{}]", fmt::join(summary.grid, ", ")));
+  text += line("rank_grid_why", quoted(summary.grid_why));
   text += line("threads", fmt::format("{}", summary.threads));
   text += line("fft", fmt::format(R"({{"kernel": {}, "method": {}}})", quoted(summary.kernel),
                                   quoted(summary.method)));

@@ -17,6 +17,7 @@ struct Summary {
   std::string case_name, case_file, precision, scheme, dealias, kernel, method;
   std::array<std::ptrdiff_t, 3> extents{};  ///< (nz, ny, nx)
   std::array<int, 2> grid{};                ///< ranks along z, y
+  std::string grid_why;
   int threads = 1;
   std::int64_t steps = 0;  ///< last step number
   double time = 0;

@@ -117,8 +117,9 @@ std::unique_ptr<Machine> make_machine(const FatTree& tree);
 ///   dragonfly:9x1x16x4,host=25,local=25,chassis=25,global=50,loopback=50
 ///            (groups x chassis x blades x nodes)
 ///   fat_tree:16x16,up=1x8,cables=1x1,bw=12.5:12.5,loopback=50
-/// What is left out is unlimited (bw is not), ties split, one cable. Throws `Errc::invalid_input`
-/// naming the word that is wrong. Local.
+/// What is left out is unlimited (bw is not), ties split, one cable. latency=... and cores=..., of
+/// the same machines in a simulator, are taken and left out of account. Throws
+/// `Errc::invalid_input` naming the word that is wrong. Local.
 std::unique_ptr<Machine> make_machine(std::string_view text);
 
 /// Which node each rank is on.

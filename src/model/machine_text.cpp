@@ -99,7 +99,10 @@ class Words {
     if (result.size() == 1) result.resize(count, result[0]);
     return result;
   }
-  void finish() const {
+  /// What simulated machines (bench/scale) have besides is left out of account.
+  void finish() {
+    take("latency");
+    take("cores");
     require(values_.empty(), fmt::format("machine \"{}\": a {} knows no \"{}\"", text_, kind,
                                          values_.empty() ? "" : values_.begin()->first));
   }

@@ -114,6 +114,8 @@ def test_run_leaves_its_files(run: Path) -> None:
     summary = json.loads((run / "summary.json").read_text())
     assert summary["grid"] == [16, 16, 16]
     assert summary["ranks"] == 2
+    assert summary["rank_grid"] == [2, 1]
+    assert summary["rank_grid_why"].startswith("2 x 1 for 2 ranks on one node: slabs")
     assert summary["steps"] == 10
     assert summary["stopped_by"] == "end"
     assert summary["output"]["mode"] == "hidden"

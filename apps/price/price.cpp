@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the transposes of an array cost on a machine, by the link-load model, for `tailrace price`:
+//   tailrace-price MACHINE ROWSxCOLUMNS BYTES [rounds] < NODES
+// BYTES is the size of the array, NODES the node of each rank. Prints one line of JSON. Calls no
+// MPI function.
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <iostream>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "apps/json_text.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/link_load.hpp"
+
+namespace {
+
+using tailrace::apps::quoted;
+namespace model = tailrace::model;
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw tailrace::Error(tailrace::Errc::invalid_input, text);
+}
+
+template <class Number>
+Number read_number(std::string_view text, std::string_view what) {
+  Number value{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < 0) {
+    refuse(fmt::format("{} \"{}\": must be a number", what, text));
+  }
+  return value;
+}
+
+std::array<int, 2> read_grid(std::string_view text) {
+  const auto cross = text.find('x');
+  if (cross == std::string_view::npos) {
+    refuse(fmt::format("grid \"{}\": must be ROWSxCOLUMNS", text));
+  }
+  return {read_number<int>(text.substr(0, cross), "grid"),
+          read_number<int>(text.substr(cross + 1), "grid")};
+}
+
+std::string json_of(const model::LinkLoad& load) {
+  std::string kinds;
+  for (const auto& kind : load.kinds) {
+    kinds += fmt::format(
+        R"({}{{"name": {}, "seconds": {}, "total_bytes": {}, "most_bytes": {}, "fullest": {}}})",
+        kinds.empty() ? "" : ", ", quoted(kind.name), kind.seconds, kind.total_bytes,
+        kind.most_bytes, quoted(kind.fullest));
+  }
+  return fmt::format(R"({{"seconds": {}, "worst": {}, "rounds": {}, "kinds": [{}]}})", load.seconds,
+                     quoted(load.worst), load.rounds, kinds);
+}
+
+/// One of the two exchanges: all its groups at the same time.
+struct Exchange {
+  const char* name;
+  model::Groups groups;
+};
+
+std::string price(const model::Machine& machine, const model::Placement& node_of,
+                  const Exchange& exchange, double bytes, bool in_rounds) {
+  const auto ranks = exchange.groups.front().size();
+  const double per_pair = bytes / static_cast<double>(node_of.size()) / static_cast<double>(ranks);
+  const auto at_once = model::all_to_all(machine, node_of, exchange.groups, per_pair);
+  const std::string rounds =
+      in_rounds ? json_of(model::all_to_all_in_rounds(machine, node_of, exchange.groups, per_pair))
+                : "null";
+  return fmt::format(
+      R"({{"name": "{}", "groups": {}, "ranks": {}, "bytes_per_pair": {}, "moved_bytes": {}, )"
+      R"("at_once": {}, "in_rounds": {}}})",
+      exchange.name, exchange.groups.size(), ranks, per_pair, at_once.moved_bytes, json_of(at_once),
+      rounds);
+}
+
+void run(std::span<char*> words) {
+  if (words.size() < 3 || words.size() > 4 ||
+      (words.size() == 4 && std::string_view(words[3]) != "rounds")) {
+    refuse("usage: tailrace-price MACHINE ROWSxCOLUMNS BYTES [rounds] < NODES");
+  }
+  const auto machine = model::make_machine(std::string_view(words[0]));
+  const auto grid = read_grid(words[1]);
+  const auto bytes = read_number<double>(words[2], "bytes");
+  model::Placement node_of;
+  for (std::ptrdiff_t node = 0; std::cin >> node;) node_of.push_back(node);
+  if (node_of.empty() || std::ptrdiff_t{grid[0]} * grid[1] != std::ssize(node_of)) {
+    refuse(fmt::format("grid {}x{} does not fit {} ranks: the product must be {}", grid[0], grid[1],
+                       node_of.size(), node_of.size()));
+  }
+  const auto start = std::chrono::steady_clock::now();
+  std::string exchanges;
+  for (const auto& exchange : {Exchange{"rows", model::rows_of_grid(grid)},
+                               Exchange{"columns", model::columns_of_grid(grid)}}) {
+    if (exchange.groups.front().size() == 1) continue;
+    exchanges += exchanges.empty() ? "" : ", ";
+    exchanges += price(*machine, node_of, exchange, bytes, words.size() == 4);
+  }
+  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
+  fmt::print(R"({{"machine": {}, "machine_nodes": {}, "ranks": {}, "grid": [{}, {}], "bytes": {}, )"
+             R"("exchanges": [{}], "pricing_s": {}}})"
+             "\n",
+             quoted(machine->describe()), machine->num_nodes(), node_of.size(), grid[0], grid[1],
+             bytes, exchanges, spent.count());
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  try {
+    run(std::span(argv, static_cast<std::size_t>(argc)).subspan(1));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tailrace-price: %s\n", error.what());
+    return 2;
+  }
+  return 0;
+}
