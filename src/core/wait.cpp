@@ -74,6 +74,7 @@ WaitFacts find_wait_facts(const Comm& comm) {
 WaitPolicy choose_wait_policy(const WaitFacts& facts) {
   WaitPolicy policy;
   const bool crowded = facts.ranks_on_node > facts.cores;
+  if (facts.yield_works && !facts.simulated) policy.yields = crowded ? 50 : 300;
   policy.spins = crowded ? 50 : 2000;
   policy.inside_mpi = !crowded || facts.simulated || (facts.yield_works && facts.mpi_yields);
   policy.sleeps = !facts.simulated;
@@ -81,9 +82,10 @@ WaitPolicy choose_wait_policy(const WaitFacts& facts) {
 }
 
 std::string describe(const WaitFacts& facts, const WaitPolicy& policy) {
-  return fmt::format("{} ranks on {} cores: waits look {} times, then {}; for messages they {}",
-                     facts.ranks_on_node, facts.cores, policy.spins,
-                     policy.sleeps ? "sleep on a futex" : "let simulated time pass",
+  return fmt::format("{} ranks on {} cores: waits {}look {} times, then {}; for messages they {}",
+                     facts.ranks_on_node, facts.cores,
+                     policy.yields > 0 ? fmt::format("yield up to {} times, ", policy.yields) : "",
+                     policy.spins, policy.sleeps ? "sleep on a futex" : "let simulated time pass",
                      policy.inside_mpi ? "wait inside MPI"
                                        : "test and nap, as MPI's spinning would hold the core");
 }

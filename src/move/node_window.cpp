@@ -3,6 +3,8 @@
 
 #include <cstring>
 
+#include <sched.h>
+
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
@@ -88,6 +90,7 @@ bool SequenceFlag::wait_for(std::uint32_t value, double timeout_s, int spins) {
 void wait_and_progress(SequenceFlag& flag, std::uint32_t value, MPI_Comm comm,
                        const WaitPolicy& policy) {
   constexpr double nap_s = 1e-3;
+  for (int i = 0; i < policy.yields && !flag.reached(value); ++i) sched_yield();
   int spins = policy.spins;
   while (!flag.reached(value)) {
     if (policy.sleeps && flag.wait_for(value, nap_s, spins)) return;
