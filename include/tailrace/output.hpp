@@ -56,7 +56,7 @@ struct OutputOptions {
   int buffered_files = 2;                 ///< files that may be under way before `write` waits
   /// How data moves to the writers: a name of `move_methods()`, "push" (all ranks on one node: each
   /// rank copies its items straight into the writers' staging buffers, in one pass) or "auto" (push
-  /// where it applies, else alltoallv).
+  /// where it applies, else what measures best, see tune.hpp).
   std::string method = "auto";
   bool checksums = true;   ///< xxHash of each piece, kept in the file
   Trace* trace = nullptr;  ///< not owned

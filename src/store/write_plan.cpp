@@ -339,7 +339,8 @@ void WritePlans::choose_method(WritePlan& plan, const std::string& path) const {
   plan.method = options_.method;
   if (plan.method == "auto" && exchange == "messages") plan.method = "alltoallv";
   if (plan.method == "auto" && exchange == "node") plan.method = "push";
-  if (plan.method == "auto") plan.method = shared_memory_ ? "push" : "alltoallv";
+  // On one node nothing does less than one copy; between nodes each exchange asks the tuner.
+  if (plan.method == "auto" && shared_memory_) plan.method = "push";
   if (plan.method == "push" && !shared_memory_) {
     throw Error(Errc::invalid_input,
                 fmt::format("output: {}: method \"push\" (cb_exchange = node) needs all ranks on "

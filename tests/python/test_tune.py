@@ -246,7 +246,7 @@ def test_rules_go_into_a_selection_of_mpich() -> None:
     }
     tree = json.loads(mpich.text(rules, small_selection()))
     alltoall = tree["collective=alltoall"]["comm_type=intra"]["is_sendbuf_inplace=no"]
-    own = {"algorithm=MPIR_Alltoall_intra_brucks": {}}
+    own: dict[str, Any] = {"algorithm=MPIR_Alltoall_intra_brucks": {}}
     sizes = {"avg_msg_size<200": own, "avg_msg_size=any": own}
     assert alltoall == {"comm_size<4": own, "comm_size<=4": sizes, "comm_size=any": own}
     allreduce = tree["collective=allreduce"]["comm_type=intra"]["comm_size<=2"]
