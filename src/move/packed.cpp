@@ -82,7 +82,6 @@ class PackedRunner : public Exchange::Runner {
   void finish() override {
     if (blocks_ == nullptr) return;
     while (!unpack_arrived()) blocks_->wait_some(0);
-    if (!released_) blocks_->wait(0);
     release_once();
   }
 
@@ -109,6 +108,7 @@ class PackedRunner : public Exchange::Runner {
   void release_once() {
     if (released_) return;
     released_ = true;
+    blocks_->wait(0);  // all has arrived; what this rank still owes others goes out
     blocks_->release();
   }
 

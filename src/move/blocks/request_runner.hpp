@@ -47,6 +47,7 @@ class RequestRunner : public BlockRunner {
       post();
     }
   }
+  bool served(std::ptrdiff_t piece) override { return finished(piece); }
   void wait(std::ptrdiff_t piece) override {
     advance_while([&] { return !finished(piece); });
   }
