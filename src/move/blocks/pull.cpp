@@ -11,8 +11,33 @@
 
 #include "move/blocks/pull_runners.hpp"
 #include "move/one_sided_probe.hpp"
+#include "move/one_sided_window.hpp"
 
 namespace tailrace {
+
+namespace {
+
+class WindowMemory : public PullMemory {
+ public:
+  WindowMemory(const Comm& comm, std::ptrdiff_t bytes) : window_(comm, bytes) {}
+  std::span<std::byte> own() const override { return window_.own(); }
+  void publish(std::ptrdiff_t /*offset*/, std::ptrdiff_t /*bytes*/) override { window_.sync(); }
+  void see() override { window_.sync(); }
+  MPI_Request start_read(int rank, std::ptrdiff_t offset, std::span<std::byte> to) override {
+    return window_.start_get(rank, offset, to);
+  }
+
+ private:
+  OneSidedWindow window_;
+};
+
+}  // namespace
+
+std::ptrdiff_t sent_bytes(const BlockShape& shape) {
+  std::ptrdiff_t end = 0;
+  place_blocks(shape.send, end, -1);
+  return end * shape.item_bytes;
+}
 
 std::vector<std::ptrdiff_t> swap_numbers(const Comm& comm,
                                          const std::vector<std::ptrdiff_t>& mine) {
@@ -45,7 +70,9 @@ bool block_pull_applies(const BlockProblem& problem) {
 }
 
 std::unique_ptr<BlockRunner> make_block_pull(const BlockProblem& problem) {
-  return problem.settings.bucket_bytes > 0 ? make_pull_buckets(problem) : make_pull_whole(problem);
+  if (problem.settings.bucket_bytes > 0) return make_pull_buckets(problem);
+  return make_pull_whole(problem,
+                         std::make_unique<WindowMemory>(problem.comm, sent_bytes(problem.shape)));
 }
 
 }  // namespace tailrace

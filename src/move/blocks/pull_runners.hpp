@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "move/blocks/runner.hpp"
@@ -17,8 +18,27 @@ bool blocks_are_equal(const BlockProblem& problem);
 /// Bytes of one read: as set, within what MPI counts.
 std::ptrdiff_t chunk_bytes_of(const MethodSettings& settings);
 
-/// Blocks lie in the window as wholes.
-std::unique_ptr<BlockRunner> make_pull_whole(const BlockProblem& problem);
+/// Where a rank shows its blocks to the others.
+class PullMemory {
+ public:
+  virtual ~PullMemory() = default;
+  /// The blocks are written here.
+  virtual std::span<std::byte> own() const = 0;
+  /// Lets others read `bytes` of it, from `offset` on.
+  virtual void publish(std::ptrdiff_t offset, std::ptrdiff_t bytes) = 0;
+  /// Lets this rank read what others have published before it heard of it.
+  virtual void see() = 0;
+  virtual MPI_Request start_read(int rank, std::ptrdiff_t offset, std::span<std::byte> to) = 0;
+  /// Bytes that it holds.
+  virtual std::ptrdiff_t buffer_bytes() const { return std::ssize(own()); }
+};
+
+/// Bytes of this rank's blocks for all.
+std::ptrdiff_t sent_bytes(const BlockShape& shape);
+
+/// Blocks are shown as wholes, in memory of `sent_bytes`.
+std::unique_ptr<BlockRunner> make_pull_whole(const BlockProblem& problem,
+                                             std::unique_ptr<PullMemory> memory);
 /// Blocks pass through a bucket a peer in the window, so that its size is bounded.
 std::unique_ptr<BlockRunner> make_pull_buckets(const BlockProblem& problem);
 

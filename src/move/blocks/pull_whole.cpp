@@ -11,7 +11,6 @@
 #include "move/blocks/pull_order.hpp"
 #include "move/blocks/pull_runners.hpp"
 #include "move/blocks/request_runner.hpp"
-#include "move/one_sided_window.hpp"
 
 namespace tailrace {
 
@@ -21,21 +20,14 @@ std::size_t depth(const BlockProblem& problem) {
   return static_cast<std::size_t>(std::clamp(problem.settings.depth, 1, 4096));
 }
 
-// Bytes up to the end of the send blocks.
-std::ptrdiff_t sent_bytes(const BlockShape& shape) {
-  std::ptrdiff_t end = 0;
-  place_blocks(shape.send, end, -1);
-  return end * shape.item_bytes;
-}
-
 class PullWhole : public RequestRunner {
  public:
-  explicit PullWhole(const BlockProblem& problem)
+  PullWhole(const BlockProblem& problem, std::unique_ptr<PullMemory> memory)
       : RequestRunner(
             problem, depth(problem) + 2 * static_cast<std::size_t>(problem.shape.num_pieces() + 1)),
         shape_(problem.shape),
         chunk_bytes_(chunk_bytes_of(problem.settings)),
-        window_(comm_, sent_bytes(shape_)),
+        memory_(std::move(memory)),
         slots_(0, depth(problem)),
         under_way_(depth(problem)),
         all_have_read_(comm_, requests_.size() - 2, 0) {
@@ -62,7 +54,7 @@ class PullWhole : public RequestRunner {
     return all_have_read_.is_done();
   }
   std::byte* send_block(std::ptrdiff_t piece, int peer) const override {
-    return window_.own().data() + block_items(send_offsets_, piece, peer) * shape_.item_bytes;
+    return memory_->own().data() + block_items(send_offsets_, piece, peer) * shape_.item_bytes;
   }
   std::byte* receive_block(std::ptrdiff_t piece, int peer) const override {
     if (peer == comm_.rank()) return send_block(piece, peer);
@@ -73,7 +65,8 @@ class PullWhole : public RequestRunner {
     piece.next = 0;
     piece.left = std::ssize(piece.order);
     piece.left_of = piece.chunks_of;
-    window_.sync();
+    const auto first = block_items(send_offsets_, p, 0) * shape_.item_bytes;
+    memory_->publish(first, end_of(p) - first);
     piece.written.start(requests_);
     if (piece.written.is_done()) open(static_cast<std::size_t>(p));
   }
@@ -82,7 +75,7 @@ class PullWhole : public RequestRunner {
   }
   void release() override { all_have_read_.start(requests_); }
   std::ptrdiff_t buffer_bytes() const override {
-    return std::ssize(window_.own()) + received_.bytes();
+    return memory_->buffer_bytes() + received_.bytes();
   }
 
  private:
@@ -98,6 +91,12 @@ class PullWhole : public RequestRunner {
     int peer = 0;
   };
 
+  // Where the send blocks of a piece end.
+  std::ptrdiff_t end_of(std::ptrdiff_t p) const {
+    const int last = comm_.num_ranks() - 1;
+    return (block_items(send_offsets_, p, last) + block_items(shape_.send, p, last)) *
+           shape_.item_bytes;
+  }
   void find_peer_offsets(const BlockProblem& problem) {
     if (!blocks_are_equal(problem)) {
       for (const auto& mine : send_offsets_) peer_offsets_.push_back(swap_numbers(comm_, mine));
@@ -143,9 +142,9 @@ class PullWhole : public RequestRunner {
     const auto slot = slots_.take();
     under_way_[slot] = {p, chunk.peer};
     requests_[slot] =
-        window_.start_get(chunk.peer, there + start,
-                          {receive_block(piece, chunk.peer) + start,
-                           static_cast<std::size_t>(std::min(chunk_bytes_, bytes - start))});
+        memory_->start_read(chunk.peer, there + start,
+                            {receive_block(piece, chunk.peer) + start,
+                             static_cast<std::size_t>(std::min(chunk_bytes_, bytes - start))});
   }
 
   void complete(std::size_t index) override {
@@ -163,7 +162,7 @@ class PullWhole : public RequestRunner {
     }
   }
   void open(std::size_t p) {
-    window_.sync();
+    memory_->see();
     to_read_.push_back(p);
   }
   bool finished(std::ptrdiff_t p) const override {
@@ -177,7 +176,7 @@ class PullWhole : public RequestRunner {
 
   const BlockShape& shape_;
   std::ptrdiff_t chunk_bytes_;
-  OneSidedWindow window_;
+  std::unique_ptr<PullMemory> memory_;
   RequestSlots slots_;
   std::vector<Read> under_way_;  // in each slot
   BlockTable send_offsets_, receive_offsets_, peer_offsets_;
@@ -189,8 +188,9 @@ class PullWhole : public RequestRunner {
 
 }  // namespace
 
-std::unique_ptr<BlockRunner> make_pull_whole(const BlockProblem& problem) {
-  return std::make_unique<PullWhole>(problem);
+std::unique_ptr<BlockRunner> make_pull_whole(const BlockProblem& problem,
+                                             std::unique_ptr<PullMemory> memory) {
+  return std::make_unique<PullWhole>(problem, std::move(memory));
 }
 
 }  // namespace tailrace
