@@ -33,13 +33,13 @@ constexpr std::array methods{
                     "the same with non-blocking steps, which the caller's work overlaps",
                     "several nodes, some with several ranks", on_several_shared_nodes,
                     make_reduction_hierarchical_nonblocking},
+    ReductionMethod{"node_shared",
+                    "node's shared memory, one sleeping wait; long vectors a slice a rank",
+                    "some node with several ranks", on_shared_nodes, make_reduction_node_shared},
     ReductionMethod{"node_threads",
                     "node's shared memory; threads of its first rank combine long vectors",
                     "some node with several ranks; not in a simulator", with_threads,
                     make_reduction_node_threads},
-    ReductionMethod{"node_shared",
-                    "node's shared memory, one sleeping wait; long vectors a slice a rank",
-                    "some node with several ranks", on_shared_nodes, make_reduction_node_shared},
 };
 
 constexpr auto infos = [] {
