@@ -16,6 +16,7 @@
 #include "tailrace/fft.hpp"
 #include "tailrace/file.hpp"
 #include "tailrace/hints.hpp"
+#include "tailrace/reduction.hpp"
 
 namespace {
 
@@ -48,6 +49,14 @@ Table hints_table() {
                              hint.default_value.empty()
                                  ? std::string(hint.allowed)
                                  : fmt::format("{}; {}", hint.allowed, hint.default_value)});
+  }
+  return table;
+}
+
+Table reduction_table() {
+  Table table{"Methods of allreduce, reduce and barrier (Reduction)", {}};
+  for (const auto& method : tailrace::reduction_methods()) {
+    table.entries.push_back({method.name, method.summary, std::string(method.applies)});
   }
   return table;
 }
@@ -91,6 +100,7 @@ std::vector<Table> tables() {
       {"synchronous", "writes while the simulation waits", "always; for comparison"},
       {"none", "writes no fields", "always; for comparison"},
   };
+  all.push_back(reduction_table());
   all.push_back(file_table("Strategies for files (hint strategy)", tailrace::file_strategies()));
   all.push_back(file_table("Back ends for files (hint back_end)", tailrace::file_back_ends()));
   all.push_back(hints_table());
