@@ -19,6 +19,7 @@ BENCHES = {
     "servers": "servers",
     "exchange": "exchange",
     "allreduce": "allreduce",
+    "scale": "scale",
     "tune": "tune",
     "memory-bandwidth": "memory_bandwidth",
     "memory": "memory",

@@ -99,19 +99,48 @@ def _box(machine: Machine, placement: str) -> list[int]:
     return nodes
 
 
-def place_ranks(nodes: list[int], per_node: int, order: str) -> list[int]:
+def place_ranks(nodes: list[int], per_node: int, order: str, grid: tuple[int, int]) -> list[int]:
     """Return the node of each rank.
 
     `order` is ``blocks`` (ranks that follow one another share a node), ``round_robin`` (they are
-    spread over the nodes) or ``random`` (``random:SEED``).
+    spread over the nodes), ``random`` (``random:SEED``), or ``tiles:AxB``: each node holds a tile
+    of A x B ranks of the `grid` of rows x columns.
     """
     if order == "blocks":
         return [node for node in nodes for _ in range(per_node)]
     if order == "round_robin":
         return nodes * per_node
-    kind, _, seed = order.partition(":")
-    if kind == "random" and (seed.isdigit() or not seed):
+    kind, _, rest = order.partition(":")
+    if kind == "random" and (rest.isdigit() or not rest):
         ranks = nodes * per_node
-        random.Random(int(seed or 0)).shuffle(ranks)
+        random.Random(int(rest or 0)).shuffle(ranks)
         return ranks
-    raise TailraceError(f"order {order}: expected blocks, round_robin or random:SEED", status=2)
+    tile = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", rest)
+    if kind == "tiles" and tile:
+        return _tiles(nodes, per_node, (int(tile[1]), int(tile[2])), grid)
+    raise TailraceError(
+        f"order {order}: expected blocks, round_robin, random:SEED or tiles:AxB", status=2
+    )
+
+
+def _tiles(
+    nodes: list[int], per_node: int, tile: tuple[int, int], grid: tuple[int, int]
+) -> list[int]:
+    rows, columns = grid
+    fits = (
+        rows * columns == len(nodes) * per_node
+        and tile[0] * tile[1] == per_node
+        and rows % tile[0] == columns % tile[1] == 0
+    )
+    if not fits:
+        raise TailraceError(
+            f"order tiles:{tile[0]}x{tile[1]}: such tiles of {per_node} ranks on {len(nodes)} "
+            f"nodes do not make up a grid of {rows}x{columns}",
+            status=2,
+        )
+    across = columns // tile[1]  # tiles in a row of tiles
+    return [
+        nodes[row // tile[0] * across + column // tile[1]]
+        for row in range(rows)
+        for column in range(columns)
+    ]

@@ -36,7 +36,7 @@ MODEL = {
 DEFAULTS = {
     "placement": "all",  # nodes of the machine
     "per_node": "1",  # ranks of a node
-    "order": "blocks",  # of ranks over nodes
+    "order": "blocks",  # of ranks over nodes; round_robin, random:SEED, tiles:AxB
     "grid": "",  # rows x columns of ranks
     "alltoall": "alltoallv",  # method of moving blocks, or mpi, mpi:SELECTOR, isend_all
     "bytes": "1M",  # between two ranks
@@ -87,13 +87,12 @@ def run(machine_text: str, asked: dict[str, str], folder: Path) -> Finished:
     """Simulate one run; `asked` changes `DEFAULTS`."""
     unknown = set(asked) - set(DEFAULTS)
     if unknown:
-        raise TailraceError(
-            f"unknown setting {min(unknown)}: use {', '.join(DEFAULTS)}", status=2
-        )
+        raise TailraceError(f"unknown setting {min(unknown)}: use {', '.join(DEFAULTS)}", status=2)
     options = DEFAULTS | asked
     machine = find_machine(machine_text)
     nodes = choose_nodes(machine, options["placement"])
-    hosts = place_ranks(nodes, int(options["per_node"]), options["order"])
+    per_node = int(options["per_node"])
+    hosts = place_ranks(nodes, per_node, options["order"], _grid(options["grid"], nodes, per_node))
     with tempfile.NamedTemporaryFile("w", prefix="tailrace-hosts-") as file:
         file.write("".join(f"n{node}\n" for node in hosts))
         file.flush()
@@ -101,7 +100,19 @@ def run(machine_text: str, asked: dict[str, str], folder: Path) -> Finished:
         environment = os.environ | {"TAILRACE_MACHINE": machine.text}
         environment["TAILRACE_PAYLOAD"] = options["payload"]
         environment["TAILRACE_READ_OVERHEAD_S"] = options["overhead"]
+        environment["TAILRACE_TUNE"] = "off"
         return _run(words, environment, float(options["limit"]))
+
+
+def _grid(text: str, nodes: list[int], per_node: int) -> tuple[int, int]:
+    if not text:
+        return 1, len(nodes) * per_node
+    found = re.fullmatch(r"([1-9]\d*)x([1-9]\d*)", text)
+    if not found or int(found[1]) * int(found[2]) != len(nodes) * per_node:
+        raise TailraceError(
+            f"grid={text}: expected rows x columns of {len(nodes) * per_node} ranks", status=2
+        )
+    return int(found[1]), int(found[2])
 
 
 def _words(options: dict[str, str], folder: Path, ranks: int, hosts: str) -> list[str]:
@@ -151,12 +162,12 @@ def _run(words: list[str], environment: dict[str, str], limit_s: float) -> Finis
 
 def main(words: list[str]) -> int:
     """Run ``bench/scale/run MACHINE [key=value ...]``."""
-    if not words or ":" not in words[0] and "=" in words[0]:
+    if not words or (":" not in words[0] and "=" in words[0]):
         known = "\n  ".join(f"{key}={value}" for key, value in DEFAULTS.items())
         print(f"usage: bench/scale/run MACHINE [key=value ...], by default:\n  {known}")
         return 2
     try:
-        asked = dict(word.split("=", 1) if "=" in word else (word, "") for word in words[1:])
+        asked = {key: value for key, _, value in (word.partition("=") for word in words[1:])}
         answer = run(words[0], asked, build())
     except TailraceError as error:
         print(f"bench/scale/run: {error}", file=sys.stderr)

@@ -101,13 +101,14 @@ def bench(
         str,
         typer.Option(
             help="io: segmented, strided, contiguous, blocks3d[:slabs...], triangle; exchange: "
-            "uniform, fat, zipf, pencils, kept, slabs; allreduce: allreduce, reduce, barrier, many."
+            "uniform, fat, zipf, pencils, kept, slabs; allreduce: allreduce, reduce, barrier, "
+            "many; scale: torus, dragonfly, fat_tree, slab, pull."
         ),
     ] = "",
     sizes: Annotated[
         str,
         typer.Option(
-            help="exchange: bytes a pair, allreduce: bytes, as in 8,4k,1M; full: 8 to 64M."
+            help="exchange, scale: bytes a pair, allreduce: bytes, as in 8,4k,1M; full: 8 to 64M."
         ),
     ] = "",
     nodes: Annotated[
