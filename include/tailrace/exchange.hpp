@@ -18,6 +18,8 @@ struct ExchangeShape {
   int num_fields = 1;
   /// All sources lie in exposed `NodeArray`s: `node_direct` then needs no buffer at all.
   bool sources_in_node_arrays = false;
+  /// A field's source and destination may be the same array (of the larger of the two sizes).
+  bool in_place = false;
 };
 
 class NodeArray;
@@ -48,7 +50,7 @@ class Exchange {
   void expose(const NodeArray& array);
 
   /// Moves `sources[f]` to `destinations[f]` for each field f. Arrays are the caller's and must not
-  /// overlap. Collective, blocking.
+  /// overlap, unless the shape says `in_place`. Collective, blocking.
   void run(std::span<const void* const> sources, std::span<void* const> destinations);
   /// Begins the same; sources must stay unchanged and destinations untouched until `finish`.
   /// Collective, does not wait for other ranks to deliver (it may wait for them to enter).

@@ -99,7 +99,7 @@ class AlltoallwRunner : public Exchange::Runner {
       : comm_(problem.comm),
         sends_(problem, Direction::send),
         receives_(problem, Direction::receive),
-        self_(self_copies(problem)),
+        self_(problem),
         requests_(static_cast<std::size_t>(problem.shape.num_fields), MPI_REQUEST_NULL) {}
 
   void start(std::span<const void* const> sources, std::span<void* const> destinations) override {
@@ -108,7 +108,7 @@ class AlltoallwRunner : public Exchange::Runner {
                                destinations[f], receives_.counts(), receives_.displs(),
                                receives_.types(), comm_.raw(), &requests_[f]));
     }
-    run_copies(self_, sources, destinations);
+    self_.run(sources, destinations);
   }
 
   bool progress() override {
@@ -128,7 +128,7 @@ class AlltoallwRunner : public Exchange::Runner {
  private:
   const Comm& comm_;
   PeerTypes sends_, receives_;
-  std::vector<StridedCopy> self_;
+  SelfCopies self_;
   std::vector<MPI_Request> requests_;
 };
 

@@ -34,6 +34,9 @@ std::string fault_of(const MoveProblem& problem) {
     return fmt::format("item_bytes {} and num_fields {} must be positive", shape.item_bytes,
                        shape.num_fields);
   }
+  if (shape.in_place && shape.sources_in_node_arrays) {
+    return "sources that peers read where they lie cannot be exchanged in place";
+  }
   return {};
 }
 

@@ -90,27 +90,37 @@ void unpack(const Message& message, const std::byte* buffer, std::span<void* con
   }
 }
 
-std::vector<StridedCopy> self_copies(const MoveProblem& problem) {
+SelfCopies::SelfCopies(const MoveProblem& problem) {
   const auto rank = problem.plan.rank();
+  const auto item_bytes = problem.shape.item_bytes;
   const auto to = placed_pieces(problem, Direction::receive);
-  std::vector<StridedCopy> copies;
   auto received = to.begin();
+  std::ptrdiff_t staged_items = 0;
   for (const auto& sent : placed_pieces(problem, Direction::send)) {
     if (sent.peer != rank) continue;
     while (received->peer != rank) ++received;
     assert(received->box == sent.box);
-    copies.emplace_back(sent.box, sent.side, received->side, problem.shape.item_bytes);
+    if (problem.shape.in_place) {
+      const auto staged = packed_side(sent.box, staged_items);
+      out_.emplace_back(sent.box, sent.side, staged, item_bytes);
+      in_.emplace_back(sent.box, staged, received->side, item_bytes);
+      staged_items += sent.box.num_items();
+    } else {
+      direct_.emplace_back(sent.box, sent.side, received->side, item_bytes);
+    }
     ++received;
   }
-  return copies;
+  staging_ = Buffer(staged_items * item_bytes);
 }
 
-void run_copies(std::span<const StridedCopy> copies, std::span<const void* const> sources,
-                std::span<void* const> destinations) {
+void SelfCopies::run(std::span<const void* const> sources,
+                     std::span<void* const> destinations) const {
   for (std::size_t f = 0; f < sources.size(); ++f) {
-    for (const auto& copy : copies) {
-      copy.run(static_cast<const std::byte*>(sources[f]), static_cast<std::byte*>(destinations[f]));
-    }
+    const auto* source = static_cast<const std::byte*>(sources[f]);
+    auto* destination = static_cast<std::byte*>(destinations[f]);
+    for (const auto& copy : direct_) copy.run(source, destination);
+    for (const auto& copy : out_) copy.run(source, staging_.data());
+    for (const auto& copy : in_) copy.run(staging_.data(), destination);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "move/method.hpp"
 #include "move/strided_copy.hpp"
 
@@ -63,10 +64,19 @@ Messages make_messages(const MoveProblem& problem, Direction direction, std::ptr
 void pack(const Message& message, std::span<const void* const> sources, std::byte* buffer);
 void unpack(const Message& message, const std::byte* buffer, std::span<void* const> destinations);
 
-/// What a rank moves to itself: straight from array to array.
-std::vector<StridedCopy> self_copies(const MoveProblem& problem);
-void run_copies(std::span<const StridedCopy> copies, std::span<const void* const> sources,
-                std::span<void* const> destinations);
+/// What a rank moves to itself: straight from array to array, or in two steps if the two may be the
+/// same array.
+class SelfCopies {
+ public:
+  explicit SelfCopies(const MoveProblem& problem);
+  /// Runs after everything that goes to others has been packed. Local.
+  void run(std::span<const void* const> sources, std::span<void* const> destinations) const;
+
+ private:
+  std::vector<StridedCopy> direct_;    // not in place
+  std::vector<StridedCopy> out_, in_;  // in place: to the staging buffer of a field, and back
+  Buffer staging_;
+};
 
 /// The caller's arrays of one run, kept from start to finish without allocating.
 class FieldPointers {

@@ -11,13 +11,14 @@ namespace tailrace {
 
 namespace {
 
-bool always(const MoveProblem&) { return true; }
+bool not_in_place(const MoveProblem& problem) { return !problem.shape.in_place; }
 
 constexpr std::array methods{
     MoveMethod{"alltoallv", "pack all, MPI_Ialltoallv, unpack all (the reference)", "always",
                packed_applies, make_packed, packed_cost_s},
-    MoveMethod{"alltoallw", "derived datatypes and MPI_Ialltoallw: no buffers, MPI packs", "always",
-               always, make_alltoallw, alltoallw_cost_s},
+    MoveMethod{"alltoallw", "derived datatypes and MPI_Ialltoallw: no buffers, MPI packs",
+               "arrays that are not exchanged in place", not_in_place, make_alltoallw,
+               alltoallw_cost_s},
     MoveMethod{"pairwise",
                "a message a peer, staggered, a bounded number under way; packing overlaps them",
                "always", packed_applies, make_packed, overlapped_cost_s},

@@ -156,7 +156,7 @@ class NodeDirectRunner : public Exchange::Runner {
       : problem_(problem),
         sends_(make_messages(problem, Direction::send, 64)),
         incoming_(make_incoming(problem, sends_)),
-        self_(self_copies(problem)),
+        self_(problem),
         fields_(problem.shape.num_fields) {
     if (problem.comm.num_ranks() == 1) return;
     const auto packed_bytes = problem.shape.sources_in_node_arrays ? 0 : sends_.buffer_bytes;
@@ -178,7 +178,7 @@ class NodeDirectRunner : public Exchange::Runner {
       for (auto& one : incoming_) one.read = false;
       all_read_ = false;
     }
-    run_copies(self_, sources, destinations);
+    self_.run(sources, destinations);
   }
 
   bool progress() override {
@@ -227,6 +227,7 @@ class NodeDirectRunner : public Exchange::Runner {
   }
 
   FieldPlace place_of(const std::byte* source) const {
+    if (problem_.shape.in_place) return {};  // peers cannot read what is being overwritten
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
       const auto* begin = arrays_[a].data();
       const std::less<> before;  // a total order, also between different arrays
@@ -290,7 +291,7 @@ class NodeDirectRunner : public Exchange::Runner {
   const MoveProblem& problem_;
   Messages sends_;
   std::vector<Incoming> incoming_;
-  std::vector<StridedCopy> self_;
+  SelfCopies self_;
   FieldPointers fields_;
   std::vector<NodeArray> arrays_;
   SegmentShape shape_;

@@ -44,7 +44,7 @@ class PackedRunner : public Exchange::Runner {
         sends_(make_messages(problem, Direction::send, unit_.bytes())),
         receives_(make_messages(problem, Direction::receive, unit_.bytes())),
         unpacked_(receives_.list.size(), true),
-        self_(self_copies(problem)),
+        self_(problem),
         fields_(problem.shape.num_fields) {
     stagger(sends_.list, comm_.rank(), comm_.num_ranks(), 1);
     stagger(receives_.list, comm_.rank(), comm_.num_ranks(), -1);
@@ -68,7 +68,7 @@ class PackedRunner : public Exchange::Runner {
       std::fill(unpacked_.begin(), unpacked_.end(), false);
       released_ = false;
     }
-    run_copies(self_, sources, destinations);
+    self_.run(sources, destinations);
   }
 
   bool progress() override {
@@ -116,7 +116,7 @@ class PackedRunner : public Exchange::Runner {
   MessageUnit unit_;
   Messages sends_, receives_;
   std::vector<bool> unpacked_;  // of each message received, in the run under way
-  std::vector<StridedCopy> self_;
+  SelfCopies self_;
   FieldPointers fields_;
   BlockShape shape_;
   std::unique_ptr<BlockRunner> blocks_;  // none if there is only one rank

@@ -277,7 +277,10 @@ tune::Choice choose_move_method(const MoveProblem& problem) {
       "{} "
       "bytes, {} fields{}; {}",
       moved.sum, moved.most, peers.most, kept.sum, -out.most, -in.most, problem.shape.item_bytes,
-      problem.shape.num_fields, problem.shape.sources_in_node_arrays ? ", exposed" : "",
+      problem.shape.num_fields,
+      problem.shape.sources_in_node_arrays ? ", exposed"
+      : problem.shape.in_place             ? ", in place"
+                                           : "",
       machine_words(problem.machine));
   set_fallback(asked, problem.machine);
   asked.memory_bytes = (problem.from.num_items + 3 * problem.to.num_items) *

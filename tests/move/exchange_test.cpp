@@ -204,6 +204,40 @@ TEST_P(EveryMethod, MovesEveryCase) {
   }
 }
 
+TEST_P(EveryMethod, ExchangesInPlace) {
+  if (GetParam() == "alltoallw") GTEST_SKIP() << "MPI's types need two arrays";
+  for (const auto& one : cases()) {
+    SCOPED_TRACE(one.name);
+    const Plan plan(one.from, one.to, comm_.rank());
+    const auto from = memory_of(plan.from_boxes(), one.from_order, one.halo);
+    const auto to = memory_of(plan.to_boxes(), one.to_order, one.halo);
+    const ExchangeShape shape{8, 2, false, true};
+    Arrays arrays(plan, from, to, shape);
+    Exchange exchange(comm_, plan, from, to, shape, GetParam());
+    const auto source = arrays.sources;
+    for (int run = 0; run < 2; ++run) {
+      std::vector<void*> in_and_out;
+      for (std::size_t f = 0; f < source.size(); ++f) {
+        arrays.sources[f] = source[f];
+        arrays.sources[f].resize(std::max(source[f].size(), arrays.expected[f].size()));
+        in_and_out.push_back(arrays.sources[f].data());
+      }
+      exchange.run(std::vector<const void*>(in_and_out.begin(), in_and_out.end()), in_and_out);
+      for (const auto& box : plan.to_boxes()) {
+        const auto& memory = to.boxes[static_cast<std::size_t>(&box - plan.to_boxes().data())];
+        testing::for_each_item(box, [&](const Index&, const Index& local) {
+          const auto at = testing::place_in_memory(memory, local) * shape.item_bytes;
+          for (std::size_t f = 0; f < source.size(); ++f) {
+            ASSERT_TRUE(std::equal(arrays.expected[f].begin() + at,
+                                   arrays.expected[f].begin() + at + shape.item_bytes,
+                                   arrays.sources[f].begin() + at));
+          }
+        });
+      }
+    }
+  }
+}
+
 TEST_P(EveryMethod, SeesSourcesChangedBetweenRuns) {
   const Extents extents{5, 6, 7};
   const Plan plan(slabs(extents, 0, comm_.num_ranks()), slabs(extents, 1, comm_.num_ranks()),
@@ -285,6 +319,17 @@ TEST(Exchange, RefusesAnUnknownMethodOnAllRanks) {
     EXPECT_NE(std::string(error.what()).find("'alltoal'"), std::string::npos) << error.what();
     EXPECT_NE(std::string(error.what()).find("alltoallv"), std::string::npos) << error.what();
   }
+}
+
+TEST(Exchange, RanksThatDoNotExchangeAreInGroupsOfTheirOwn) {
+  const Comm comm(MPI_COMM_WORLD);
+  const auto grid = grid2(comm.num_ranks());
+  const Extents extents{8, 8, 8};
+  // Between x and y pencils only ranks of equal z part exchange.
+  const Plan plan(pencils(extents, 2, grid), pencils(extents, 1, grid), comm.rank());
+  const Exchange exchange(comm, plan, Memory::dense(plan.from_boxes()),
+                          Memory::dense(plan.to_boxes()), {8, 1});
+  EXPECT_EQ(exchange.num_ranks_together(), grid[1]);
 }
 
 TEST(Exchange, RefusesWhatDoesNotFitTogether) {
