@@ -255,6 +255,12 @@ double time_sample(const Made& entry, int runs) {
          runs;
 }
 
+double shortest_median(const std::vector<Made>& all) {
+  double shortest = 1e9;
+  for (const auto& entry : all) shortest = std::min(shortest, bench::median(entry.seconds));
+  return shortest;
+}
+
 void time_all(std::vector<Made>& all, double budget_s) {
   double shortest = 1e9;
   for (const auto& entry : all) shortest = std::min(shortest, time_sample(entry, 1));
@@ -266,15 +272,25 @@ void time_all(std::vector<Made>& all, double budget_s) {
   for (int round = 0; round < 400; ++round) {
     const double spent = bench::all_max(bench::now_s() - start);
     if (round >= 5 && spent > budget_s) return;
+    shortest = round == 5 ? shortest_median(all) : shortest;
     for (std::size_t i = turns.size() - 1; i > 0; --i)
       std::swap(turns[i], turns[order() % (i + 1)]);
     for (const auto turn : turns) {
       // A method far behind need not be timed as often as those that the question is about.
       const auto& seconds = all[turn].seconds;
-      const bool behind = seconds.size() >= 3 && bench::median(seconds) > 4 * shortest;
+      const bool behind = round > 5 && turn > 0 && bench::median(seconds) > 4 * shortest;
       if (!behind) all[turn].seconds.push_back(time_sample(all[turn], runs));
     }
   }
+}
+
+/// How many times as long an entry takes as "auto": the median of the ratios of the same rounds.
+double relative(const Made& entry, const Made& automatic) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < std::min(entry.seconds.size(), automatic.seconds.size()); ++i) {
+    ratios.push_back(entry.seconds[i] / automatic.seconds[i]);
+  }
+  return bench::median(ratios);
 }
 
 void print(const Problem& problem, const std::vector<Made>& all, int num_ranks) {
@@ -284,6 +300,7 @@ void print(const Problem& problem, const std::vector<Made>& all, int num_ranks) 
         .text("problem", std::to_string(num_ranks) + " ranks, " + problem.text)
         .flag("reference", &entry == all.data())
         .text("method", entry.method)
+        .number("relative", relative(entry, all.front()))
         .numbers("seconds", entry.seconds)
         .print();
   }

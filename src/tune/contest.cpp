@@ -2,11 +2,11 @@
 // Screening, rounds, null test. Slow candidates leave early, so that the budget goes to the close
 // ones:
 //   once each:      results compared (this also warms up);
-//   single runs:    those 20 times slower than the best leave;
-//   four rounds:    those twice as slow leave;
+//   single runs:    those 50 times slower than the best leave;
+//   some rounds:    those twice as slow leave;
 //   rounds with the best one entered twice: those 1.3 times as slow leave, until all is clear.
 // A sample is a batch of runs, long against clock and start. The order within a round is drawn
-// anew.
+// anew. Candidates are compared by the ratios of their samples of the same rounds.
 #include "tune/contest.hpp"
 
 #include <algorithm>
@@ -25,9 +25,10 @@ namespace {
 
 constexpr double sample_s = 300e-6;  // a sample lasts at least so long
 constexpr int most_runs = 4000;      // in a sample
-constexpr int screening_rounds = 4;
+constexpr int least_screening_rounds = 4;
+constexpr int most_screening_rounds = 24;
 constexpr int least_rounds = 3;           // even over the budget
-constexpr int rounds_between_looks = 10;  // at whether the matter is clear
+constexpr int rounds_between_looks = 20;  // at whether the matter is clear
 constexpr int most_rounds = 400;
 constexpr double untested_difference = 0.25;  // that counts where time did not allow a null test
 
@@ -87,9 +88,22 @@ std::vector<Contest::Entry*> Contest::running() {
 
 double Contest::Entry::seconds() const { return samples.empty() ? single_s : median(samples); }
 
+// How long each takes, as a multiple of the first one's time, where all have been in the same
+// rounds.
+std::vector<double> Contest::times(const std::vector<Entry*>& list) {
+  const auto has_none = [](const Entry* entry) { return entry->samples.empty(); };
+  const bool single = std::ranges::any_of(list, has_none);
+  std::vector<double> found;
+  for (const Entry* entry : list) {
+    found.push_back(single ? entry->seconds() : ratio(entry->samples, list.front()->samples));
+  }
+  return found;
+}
+
 Contest::Entry& Contest::best() {
   const auto list = running();
-  return **std::ranges::min_element(list, {}, [](const Entry* entry) { return entry->seconds(); });
+  const auto found = times(list);
+  return *list[static_cast<std::size_t>(std::ranges::min_element(found) - found.begin())];
 }
 
 // Local times: the clocks of two ranks cannot be compared.
@@ -153,19 +167,26 @@ void Contest::screen() {
     seconds = agreed(std::move(seconds));
     std::size_t next = 0;
     for (Entry* entry : running()) entry->single_s = std::min(entry->single_s, seconds[next++]);
-    constexpr double slack_s = 50e-6;  // of start and clock
-    const double limit_s = 20 * best().single_s + slack_s;
+    constexpr double slack_s = 5e-3;  // a time slice, where ranks share cores
+    const double limit_s = 50 * best().single_s + slack_s;
     for (Entry* entry : running()) entry->running = entry->single_s <= limit_s;
   }
 }
 
-// The same for all, so that all have the same share of start and overlap between runs.
-int Contest::runs_of_batch() {
+// `alike`: as many for all, so that all have the same share of start and overlap between runs.
+// Else fewer for slow ones, so that these do not take the time of the others.
+void Contest::set_runs(bool alike) {
+  const auto list = running();
+  const double best_s = best().seconds();
   double round_s = 0;
-  for (const Entry* entry : running()) round_s += entry->seconds();
-  const double wanted = std::ceil(sample_s / std::max(best().seconds(), 1e-9));
-  const double affordable = std::floor(budget_s_ / 30 / std::max(round_s, 1e-9));
-  return static_cast<int>(std::clamp(std::min(wanted, affordable), 1.0, double{most_runs}));
+  for (const Entry* entry : list) round_s += std::max(entry->seconds(), alike ? 0 : sample_s);
+  for (Entry* entry : list) {
+    const double own_s = std::max(alike ? best_s : entry->seconds(), 1e-9);
+    const double wanted = std::ceil(sample_s / own_s);
+    const double affordable = std::floor(budget_s_ / 30 / std::max(round_s, 1e-9));
+    entry->runs = static_cast<int>(
+        std::clamp(alike ? std::min(wanted, affordable) : wanted, 1.0, double{most_runs}));
+  }
 }
 
 std::vector<Contest::Slot> Contest::shuffled() {
@@ -179,45 +200,51 @@ std::vector<Contest::Slot> Contest::shuffled() {
   return slots;
 }
 
-void Contest::round(int runs) {
+void Contest::round() {
   const std::vector<Slot> slots = shuffled();
   std::vector<double> seconds;
   for (const Slot& slot : slots) {
+    const int runs = slot.entry->runs;
     if (runs > 1) slot.entry->trial->run();  // what the one before left behind is not counted
-    seconds.push_back(time_runs(*slot.entry->trial, runs));
+    seconds.push_back(time_runs(*slot.entry->trial, runs) / runs);
   }
   seconds = agreed(std::move(seconds));
-  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].samples->push_back(seconds[i] / runs);
+  for (std::size_t i = 0; i < slots.size(); ++i) slots[i].samples->push_back(seconds[i]);
 }
 
-void Contest::drop_slower(double ratio) {
-  const double limit_s = ratio * median(best().samples);
-  for (Entry* entry : running()) {
-    if (entry != paired_) entry->running = quantile(entry->samples, 0.25) <= limit_s;
+// Few samples may mislead: then only those leave that are slower by far.
+void Contest::drop_slower(double times_as_slow) {
+  const auto list = running();
+  const auto found = times(list);
+  const double few = 1 + 6 / static_cast<double>(list.front()->samples.size());
+  const double limit = times_as_slow * few * *std::ranges::min_element(found);
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    if (list[i] != paired_) list[i]->running = found[i] <= limit;
   }
 }
 
 // No other is within reach of the best one.
 bool Contest::is_clear() {
-  const Entry* fastest = &best();
-  const double reach_s = median(fastest->samples) * (1 + 3 * null());
-  return std::ranges::all_of(running(), [&](const Entry* entry) {
-    return entry == fastest || quantile(entry->samples, 0.25) > reach_s;
-  });
+  const auto found = times(running());
+  const double reach = *std::ranges::min_element(found) * (1 + 3 * null());
+  return std::ranges::count_if(found, [&](double time) { return time <= reach; }) == 1;
 }
 
 void Contest::time() {
   if (running().size() < 2) return;
-  int runs = runs_of_batch();
-  for (int i = 0; i < screening_rounds && !used_up(0.5); ++i) round(runs);
+  set_runs(false);
+  for (int done = 0; done < most_screening_rounds && !used_up(0.4); ++done) {
+    if (done >= least_screening_rounds && used_up(0.2)) break;
+    round();
+  }
   if (best().samples.empty()) return;
   drop_slower(2);
   if (used_up()) return;
-  runs = runs_of_batch();  // in a batch a run is shorter than alone
+  set_runs(true);  // in a batch a run is shorter than alone
   paired_ = &best();
   for (Entry* entry : running()) entry->samples.clear();
   for (int done = 1; done <= most_rounds; ++done) {
-    round(runs);
+    round();
     if (done >= least_rounds && used_up()) return;
     if (done % rounds_between_looks != 0) continue;
     drop_slower(1.3);
@@ -252,21 +279,21 @@ double Contest::null() const {
   return null_test_ran() ? null_spread(paired_->samples, twin_samples_) : untested_difference;
 }
 
-std::string Contest::reason(std::size_t winner, std::size_t fastest, double null) const {
+std::string Contest::reason(std::size_t winner, std::size_t fastest, double null) {
   const auto works = [](const Entry& entry) { return entry.trouble.empty(); };
   if (std::ranges::count_if(entries_, works) == 1) return "no other works here";
   std::string text = fmt::format("{} by measurement", time_text(entries_[winner].seconds()));
   if (winner != fastest) {
-    text += fmt::format("; {} ({}) is not faster by more than two equal entries differ",
-                        candidates_[fastest].name, time_text(entries_[fastest].seconds()));
+    const auto both = times({&entries_[winner], &entries_[fastest]});
+    text += fmt::format("; {} is faster by {:.1f} %, less than two equal entries may differ by",
+                        candidates_[fastest].name, 100 * (both[0] / both[1] - 1));
   }
   return text +
          fmt::format(" ({} {:.1f} %)", null_test_ran() ? "null spread" : "assumed", 100 * null);
 }
 
-Choice Contest::decide() const {
+Choice Contest::decide() {
   Choice choice;
-  std::vector<double> medians;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     const Entry& entry = entries_[i];
@@ -278,7 +305,6 @@ Choice Contest::decide() const {
     }
     choice.timings.push_back(timing);
     if (!entry.running) continue;
-    medians.push_back(timing.median_s);
     places.push_back(i);
   }
   if (places.empty()) {
@@ -287,10 +313,11 @@ Choice Contest::decide() const {
     throw Error(Errc::invalid_input, text);
   }
   choice.null_spread = null();
-  const std::size_t winner = places[first_as_good(medians, choice.null_spread)];
+  const auto found = times(running());
+  const std::size_t winner = places[first_as_good(found, choice.null_spread)];
   choice.name = candidates_[winner].name;
   choice.measured = true;
-  choice.why = reason(winner, places[first_as_good(medians, 0)], choice.null_spread);
+  choice.why = reason(winner, places[first_as_good(found, 0)], choice.null_spread);
   return choice;
 }
 

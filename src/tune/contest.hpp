@@ -28,7 +28,7 @@ class Contest {
   /// are to be timed anew, as what they lost to was wrong.
   bool has_winner();
   /// Local.
-  Choice decide() const;
+  Choice decide();
 
  private:
   struct Entry {
@@ -37,9 +37,10 @@ class Contest {
     bool running = false;         ///< neither in trouble nor dropped as slow
     std::uint64_t expected = 0;   ///< checksum of this rank's results
     double single_s = 0;          ///< the shortest single run
+    int runs = 1;                 ///< of a sample
     std::vector<double> samples;  ///< [s a run], all from the same rounds while it is running
 
-    double seconds() const;  ///< the best estimate so far
+    double seconds() const;  ///< of a run, the best estimate so far
   };
   /// What a round runs: an entry, or the second copy of one.
   struct Slot {
@@ -53,16 +54,17 @@ class Contest {
   std::vector<Slot> shuffled();
   double time_runs(Trial& trial, int runs) const;
   std::vector<double> agreed(std::vector<double> local_s);
-  void round(int runs);
-  int runs_of_batch();
-  void drop_slower(double ratio);
+  void round();
+  void set_runs(bool alike);
+  void drop_slower(double times_as_slow);
+  static std::vector<double> times(const std::vector<Entry*>& list);
   bool is_clear();
   bool used_up(double part = 1) const { return elapsed_s_ > part * budget_s_; }
   void leave_out(std::size_t index, const std::string& trouble, bool warn);
   std::string wrong_results(Entry& entry) const;
   bool null_test_ran() const;
   double null() const;
-  std::string reason(std::size_t winner, std::size_t fastest, double null) const;
+  std::string reason(std::size_t winner, std::size_t fastest, double null);
 
   const Comm& comm_;
   std::span<const Candidate> candidates_;

@@ -21,31 +21,40 @@ double spread(std::span<const double> samples) {
   return (quantile(samples, 0.75) - quantile(samples, 0.25)) / 2;
 }
 
-double null_spread(std::span<const double> first, std::span<const double> second) {
-  std::vector<double> all(first.begin(), first.end());
-  all.insert(all.end(), second.begin(), second.end());
-  const double middle = median(all);
-  if (middle <= 0) return least_difference;
-  constexpr int divisions = 200;
-  std::mt19937 generator(1);  // the same numbers on all ranks
-  std::vector<double> differences;
-  for (int division = 0; division < divisions; ++division) {
-    for (std::size_t i = all.size() - 1; i > 0; --i) std::swap(all[i], all[generator() % (i + 1)]);
-    const std::span<const double> shuffled(all);
-    differences.push_back(
-        std::abs(median(shuffled.first(first.size())) - median(shuffled.subspan(first.size()))));
+double ratio(std::span<const double> samples, std::span<const double> reference) {
+  std::vector<double> logs(std::min(samples.size(), reference.size()));
+  constexpr double least_s = 1e-12;
+  for (std::size_t i = 0; i < logs.size(); ++i) {
+    logs[i] = std::log(std::max(samples[i], least_s) / std::max(reference[i], least_s));
   }
-  const double seen = std::abs(median(first) - median(second));
-  // Few samples do not show how far they scatter.
-  const double few = 1 + 6 / static_cast<double>(std::min(first.size(), second.size()));
-  return std::max({seen / middle, few * quantile(differences, 0.99) / middle, least_difference});
+  return std::exp(median(logs));
 }
 
-std::size_t first_as_good(std::span<const double> medians, double null) {
-  const double best = *std::ranges::min_element(medians);
-  const auto found =
-      std::ranges::find_if(medians, [&](double m) { return m <= best * (1 + null); });
-  return static_cast<std::size_t>(found - medians.begin());
+double null_spread(std::span<const double> first, std::span<const double> second) {
+  const std::size_t count = std::min(first.size(), second.size());
+  if (count == 0) return least_difference;
+  std::vector<double> a(first.begin(), first.end());
+  std::vector<double> b(second.begin(), second.end());
+  const auto distance = [&] { return std::abs(std::log(ratio(a, b))); };
+  const double seen = distance();
+  constexpr int exchanges = 200;
+  std::mt19937 generator(1);  // the same numbers on all ranks
+  std::vector<double> chance;
+  for (int i = 0; i < exchanges; ++i) {
+    for (std::size_t round = 0; round < count; ++round) {
+      if (generator() % 2 == 0) std::swap(a[round], b[round]);
+    }
+    chance.push_back(distance());
+  }
+  // Few samples do not show how far they scatter.
+  const double few = 1 + 8 / static_cast<double>(count);
+  return std::max(std::expm1(std::max(seen, few * quantile(chance, 0.99))), least_difference);
+}
+
+std::size_t first_as_good(std::span<const double> times, double null) {
+  const double best = *std::ranges::min_element(times);
+  const auto found = std::ranges::find_if(times, [&](double m) { return m <= best * (1 + null); });
+  return static_cast<std::size_t>(found - times.begin());
 }
 
 }  // namespace tailrace::tune

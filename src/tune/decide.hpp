@@ -17,12 +17,17 @@ inline double median(std::span<const double> samples) { return quantile(samples,
 /// Half the distance between the quartiles.
 double spread(std::span<const double> samples);
 
-/// Relative difference of the medians of two equal entries that is none: what `first` and `second`
-/// (samples of the same entry) differ by, and at least what 99 of 100 random divisions of all their
-/// samples into two halves differ by, and `least_difference`.
+/// How many times as long `samples` are as `reference`, of the same rounds: the median of their
+/// ratios. What disturbs a round, or now and then one of the two, hardly changes it, even where it
+/// throws the medians about. As many as the shorter has.
+double ratio(std::span<const double> samples, std::span<const double> reference);
+
+/// Relative difference of two equal entries that is none, from samples `first` and `second` of the
+/// same rounds: what their `ratio` differs from 1 by, and at least what it differs by in 99 of 100
+/// cases if the two are exchanged in random rounds, and `least_difference`.
 double null_spread(std::span<const double> first, std::span<const double> second);
 
-/// Index of the first of `medians` that is no more than `null` above the least.
-std::size_t first_as_good(std::span<const double> medians, double null);
+/// Index of the first of `times` that is no more than `null` above the least.
+std::size_t first_as_good(std::span<const double> times, double null);
 
 }  // namespace tailrace::tune

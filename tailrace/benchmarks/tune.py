@@ -63,16 +63,15 @@ def finish(measured: Measured, _options: Options) -> None:
             for row in measured.rows
             if row["problem"] == auto["problem"] and row["entry"] != "auto"
         ]
-        best = min(others, key=lambda row: row["median_s"])
+        best = min(others, key=lambda row: row["relative"])
         twin = next((row for row in others if row["entry"] == auto["method"]), None)
-        fastest = min(best["median_s"], auto["median_s"])
-        auto["best"] = best["entry"]
-        auto["regret"] = auto["median_s"] / fastest - 1
+        fastest = min(best["relative"], 1.0)
+        auto["best"] = best["entry"] if best["relative"] < 1 else "auto"
+        auto["regret"] = 1 / fastest - 1
         if twin is not None:
-            auto["twin"] = abs(auto["median_s"] / twin["median_s"] - 1)
+            auto["twin"] = abs(twin["relative"] - 1)
         auto["good"] = auto["regret"] <= max(ALLOWED_REGRET, auto.get("twin", 0.0))
-        worst = max(others, key=lambda row: row["median_s"])
-        auto["worst_regret"] = worst["median_s"] / fastest - 1
+        auto["worst_regret"] = max(row["relative"] for row in others) / fastest - 1
 
 
 def show(console: Console, measured: Measured) -> None:

@@ -47,8 +47,8 @@ TEST(TuneDecide, EqualEntriesAreEqual) {
       const auto first = clock.samples(1e-4, count);
       const auto second = clock.samples(1e-4, count);
       const auto twin = clock.samples(1e-4, count);
-      const std::vector<double> medians{median(first), median(second)};
-      if (first_as_good(medians, null_spread(second, twin)) != 0) ++wrong;
+      const std::vector<double> times{1, ratio(second, first)};
+      if (first_as_good(times, null_spread(second, twin)) != 0) ++wrong;
     }
     EXPECT_LE(wrong, 25) << count << " samples";
   }
@@ -62,10 +62,32 @@ TEST(TuneDecide, SmallDifferencesAreSeenWithManySamples) {
     const auto slow = clock.samples(1.10e-4, 60);
     const auto fast = clock.samples(1.00e-4, 60);
     const auto twin = clock.samples(1.00e-4, 60);
-    const std::vector<double> medians{median(slow), median(fast)};
-    if (first_as_good(medians, null_spread(fast, twin)) == 1) ++seen;
+    const std::vector<double> times{1, ratio(fast, slow)};
+    if (first_as_good(times, null_spread(fast, twin)) == 1) ++seen;
   }
   EXPECT_GE(seen, 190);
+}
+
+// Half of the samples are thrown far off, of each entry on its own: medians are worth nothing,
+// ratios of the same rounds still show 10 %.
+TEST(TuneDecide, RatiosOfRoundsSeeThroughDisturbance) {
+  int seen = 0;
+  for (unsigned seed = 0; seed < 100; ++seed) {
+    std::mt19937 generator(seed);
+    std::bernoulli_distribution disturbed(0.5);
+    std::uniform_real_distribution<double> scatter(1, 1.02);
+    const auto draw = [&](double seconds) {
+      std::vector<double> list;
+      for (int i = 0; i < 200; ++i) {
+        list.push_back(seconds * scatter(generator) * (disturbed(generator) ? 20 : 1));
+      }
+      return list;
+    };
+    const auto slow = draw(1.1), fast = draw(1.0), twin = draw(1.0);
+    const std::vector<double> times{1, ratio(fast, slow)};
+    if (first_as_good(times, null_spread(fast, twin)) == 1) ++seen;
+  }
+  EXPECT_GE(seen, 80);
 }
 
 TEST(TuneDecide, NullSpreadHasAFloorAndSeesASystematicDifference) {
@@ -76,11 +98,11 @@ TEST(TuneDecide, NullSpreadHasAFloorAndSeesASystematicDifference) {
 }
 
 TEST(TuneDecide, TheFirstOfThoseWithinTheNullSpreadWins) {
-  const std::vector<double> medians{1.30, 1.04, 1.00, 0.99};
-  EXPECT_EQ(first_as_good(medians, 0), 3U);
-  EXPECT_EQ(first_as_good(medians, 0.02), 2U);
-  EXPECT_EQ(first_as_good(medians, 0.06), 1U);
-  EXPECT_EQ(first_as_good(medians, 0.5), 0U);
+  const std::vector<double> times{1.30, 1.04, 1.00, 0.99};
+  EXPECT_EQ(first_as_good(times, 0), 3U);
+  EXPECT_EQ(first_as_good(times, 0.02), 2U);
+  EXPECT_EQ(first_as_good(times, 0.06), 1U);
+  EXPECT_EQ(first_as_good(times, 0.5), 0U);
 }
 
 }  // namespace
