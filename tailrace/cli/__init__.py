@@ -15,7 +15,7 @@ import typer
 import tailrace
 from tailrace.errors import TailraceError
 
-COMMANDS = ("run", "report", "demo", "list", "bench", "plan", "stripe", "tune", "verify")
+COMMANDS = ("run", "report", "demo", "list", "bench", "plan", "price", "stripe", "tune", "verify")
 
 app = typer.Typer(
     name="tailrace",

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``tailrace price``: what a transpose costs on a machine, and which nodes and grid are best."""
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from tailrace.benchmarks.report import make_console
+from tailrace.errors import TailraceError
+from tailrace.planning.quantities import parse_amount
+from tailrace.pricing import Job, Price, parse_grid
+from tailrace.pricing import price as price_grids
+
+SHOWN = 5  # grids of each set of nodes
+
+
+def price(
+    machine: Annotated[
+        str,
+        typer.Option(
+            help="As in torus:23x24x24,bw=9.4:4.7:9.4, dragonfly:..., fat_tree:...; gemini."
+        ),
+    ] = "gemini",
+    nodes: Annotated[
+        list[str] | None,
+        typer.Option(help="Nodes: all, N, a box of a torus as in 6x24x24; several to compare."),
+    ] = None,
+    ranks_per_node: Annotated[int, typer.Option(min=1, help="Ranks of a node.")] = 1,
+    order: Annotated[
+        str, typer.Option(help="Ranks on nodes: blocks, round_robin, random:SEED, tiles:AxB.")
+    ] = "blocks",
+    grid: Annotated[
+        list[str] | None, typer.Option(help="Rows x columns of ranks; left out: all that fit.")
+    ] = None,
+    n: Annotated[int, typer.Option(min=0, help="Points along each axis of the array.")] = 0,
+    fields: Annotated[int, typer.Option(min=1, help="Arrays of n points that move.")] = 1,
+    item: Annotated[int, typer.Option(min=1, help="Bytes of a point.")] = 8,
+    size: Annotated[str, typer.Option("--bytes", help="Size of it all, instead of --n.")] = "",
+    rounds: Annotated[
+        bool, typer.Option("--rounds", help="In pairwise rounds, instead of all at once.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what the transposes of an array cost on a machine, which links are full, what is best."""
+    if bool(n) == bool(size):
+        raise TailraceError("give either --n (points along each axis) or --bytes", status=2)
+    amount = parse_amount(size, "--bytes") if size else float(n) ** 3 * fields * item
+    grids = [parse_grid(text) for text in grid or []]
+    found = {}
+    for placement in nodes or ["all"]:
+        job = Job(machine, placement, ranks_per_node, order, amount, rounds)
+        found[placement] = price_grids(job, grids, n)
+    if as_json:
+        typer.echo(json.dumps([_as_data(one) for prices in found.values() for one in prices]))
+        return
+    _show(found, amount, machine)
+
+
+def _as_data(one: Price) -> dict[str, Any]:
+    seconds = {"seconds": one.seconds, "worst": one.worst}
+    return {"nodes": one.nodes, "num_nodes": one.num_nodes} | seconds | one.data
+
+
+def _show(found: dict[str, list[Price]], amount: float, machine: str) -> None:
+    table = Table(
+        title=f"Transposes of {amount / 1e9:.4g} GB on {machine}",
+        title_justify="left",
+        title_style="bold",
+    )
+    for heading in ("nodes", "ranks", "grid", "rows [s]", "columns [s]", "both [s]"):
+        table.add_column(heading, justify="left" if heading == "nodes" else "right", no_wrap=True)
+    table.add_column("GB/s a node", justify="right")
+    table.add_column("fullest link")
+    for placement, prices in found.items():
+        for one in prices[:SHOWN]:
+            rows, columns = one.load("rows"), one.load("columns")
+            moved = amount * len(one.data["exchanges"]) / one.num_nodes / 1e9
+            table.add_row(
+                placement,
+                str(one.data["ranks"]),
+                f"{one.grid[0]}x{one.grid[1]}",
+                f"{rows['seconds']:.4g}" if rows else "-",
+                f"{columns['seconds']:.4g}" if columns else "-",
+                f"{one.seconds:.4g}",
+                f"{moved / one.seconds:.3g}" if one.seconds > 0 else "-",
+                one.worst,
+            )
+        if len(prices) > SHOWN:
+            table.add_row(placement, "", "...", "", "", f"{prices[-1].seconds:.4g}", "", "")
+        table.add_section()
+    console = make_console()
+    console.print(table)
+    best = min((prices[0] for prices in found.values()), key=lambda one: one.seconds)
+    console.print(
+        f"Least: {best.seconds:.4g} s with {best.grid[0]}x{best.grid[1]} ranks on {best.nodes}. "
+        "Bandwidth of links alone, without latency."
+    )
