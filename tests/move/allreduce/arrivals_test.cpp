@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -48,6 +50,32 @@ TEST(Arrivals, OnlyTheLastOneEndsTheRound) {
     EXPECT_TRUE(arrivals.reached(round + 1));
     EXPECT_EQ(calls, static_cast<int>(round) + 1);
   }
+}
+
+// Threads instead of ranks, so that a checker of races sees all of them.
+TEST(Arrivals, WhatIsWrittenBeforeIsSeenAfter) {
+  Arrivals arrivals{};
+  constexpr int num_threads = 4;
+  constexpr std::uint32_t num_rounds = 500;
+  std::uint32_t values[num_threads] = {};
+  std::uint32_t sum = 0;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < num_threads; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (std::uint32_t round = 1; round <= num_rounds; ++round) {
+        values[thread] = round;
+        arrivals.arrive(num_threads, [&] {
+          sum = 0;
+          for (const auto value : values) sum += value;
+        });
+        while (!arrivals.reached(round)) std::this_thread::yield();
+        if (sum != num_threads * round) ++wrong;
+      }
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong.load(), 0);
 }
 
 // Rounds are counted modulo 2^32: the flag that they are told by goes on past the largest number.

@@ -125,7 +125,7 @@ void ReductionMethods::check_type(std::string_view method) {
   constexpr std::ptrdiff_t longest = 100'003;
   Reduction reduction(*comm_, {number_type<T>, longest}, method);
   EXPECT_EQ(reduction.method(), method);
-  const bool all_lengths = num_ranks() <= 5 || number_type<T> == NumberType::float32;
+  const bool all_lengths = num_ranks() <= 3 || number_type<T> == NumberType::float32;
   for (const std::ptrdiff_t count : {0, 1, 2, 7, 1000, 4099, 100'003}) {
     if (!all_lengths && count % 2 == 0) continue;
     if (!all_lengths && count > 5000) break;
@@ -190,7 +190,7 @@ TEST_P(ReductionMethods, SumsAreTheSameBitsOnAllRanks) {
 TEST_P(ReductionMethods, ManyCallsInARow) {
   for_each_method([&](auto method) {
     Reduction reduction(*comm_, {NumberType::int64, 3}, method);
-    const int num_calls = num_ranks() <= 5 ? 300 : 50;
+    const int num_calls = num_ranks() <= 3 ? 300 : 50;
     for (int call = 0; call < num_calls; ++call) {
       std::int64_t values[3] = {call, rank(), call * rank()};
       reduction.allreduce(std::span<std::int64_t>(values));
