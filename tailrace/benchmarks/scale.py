@@ -180,11 +180,10 @@ def finish(measured: Measured, _options: Options) -> None:
     for problem in dict.fromkeys(row["problem"] for row in measured.rows):
         rows = [row for row in measured.rows if row["problem"] == problem]
         best = min(row["median_s"] for row in rows)
-        reference = next((row["median_s"] for row in rows if row.get("reference")), None)
         for row in rows:
             row["wins"] = row["median_s"] <= best * 1.0005
-            if reference is not None:
-                row["gain"] = reference / row["median_s"]
+            if "ratio" in row:
+                row["gain"] = 1 / row["ratio"]
 
 
 def show(console: Console, measured: Measured) -> None:
