@@ -47,8 +47,9 @@ double null_spread(std::span<const double> first, std::span<const double> second
     chance.push_back(distance());
   }
   // Few samples do not show how far they scatter.
-  const double few = 1 + 8 / static_cast<double>(count);
-  return std::max(std::expm1(std::max(seen, few * quantile(chance, 0.99))), least_difference);
+  const double few = 1 + 10 / static_cast<double>(count);
+  const double spread = std::expm1(std::max(seen, few * quantile(chance, 0.99)));
+  return std::clamp(spread, least_difference, largest_no_difference);
 }
 
 std::size_t first_as_good(std::span<const double> times, double null) {

@@ -10,6 +10,8 @@ namespace tailrace::tune {
 
 /// Differences below this are never a reason to change [relative].
 constexpr double least_difference = 0.01;
+/// Differences above this always count, however busy the machine is [relative].
+constexpr double largest_no_difference = 0.5;
 
 /// The value that a fraction `part` of `samples` lies below, interpolated; 0 without samples.
 double quantile(std::span<const double> samples, double part);
@@ -24,7 +26,8 @@ double ratio(std::span<const double> samples, std::span<const double> reference)
 
 /// Relative difference of two equal entries that is none, from samples `first` and `second` of the
 /// same rounds: what their `ratio` differs from 1 by, and at least what it differs by in 99 of 100
-/// cases if the two are exchanged in random rounds, and `least_difference`.
+/// cases if the two are exchanged in random rounds; between `least_difference` and
+/// `largest_no_difference`.
 double null_spread(std::span<const double> first, std::span<const double> second);
 
 /// Index of the first of `times` that is no more than `null` above the least.
