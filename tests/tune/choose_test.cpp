@@ -16,7 +16,7 @@ class TuneChoose : public testing::Test {
  protected:
   TuneChoose() {
     settings_.file = folder_ / "tune.json";
-    settings_.budget_s = 0.3;
+    settings_.budget_s = 0.25;
   }
   Choice choose_again() {
     counts_ = {};
@@ -28,7 +28,7 @@ class TuneChoose : public testing::Test {
   Settings settings_;
   Counts counts_;
   Problem problem_{"naps", "64 bytes", "slow", "always works", 1000};
-  std::vector<Candidate> candidates_{sleeper("slow", 0.005, &counts_),
+  std::vector<Candidate> candidates_{sleeper("slow", 0.05, &counts_),
                                      sleeper("fast", 0.0001, &counts_)};
 };
 
@@ -92,7 +92,7 @@ TEST_F(TuneChoose, AnotherMachineIsAnotherProblem) {
 
 TEST_F(TuneChoose, AWinnerThatIsNoCandidateAnyMoreIsForgotten) {
   choose_again();
-  candidates_ = {sleeper("slow", 0.005, &counts_), sleeper("new", 0.0001, &counts_)};
+  candidates_ = {sleeper("slow", 0.05, &counts_), sleeper("new", 0.0001, &counts_)};
   const Choice choice = choose_again();
   EXPECT_TRUE(choice.measured);
   EXPECT_EQ(choice.name, "new");

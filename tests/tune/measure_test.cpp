@@ -29,14 +29,14 @@ const Timing& timing(const Choice& choice, const std::string& name) {
 
 TEST(TuneMeasure, ASlowCandidateLosesWhereverItStands) {
   const Comm comm(MPI_COMM_WORLD);
-  const std::vector<Candidate> slow_first{sleeper("slow", 0.02), sleeper("fast", 0.0002)};
-  const std::vector<Candidate> slow_last{sleeper("fast", 0.0002), sleeper("slow", 0.02)};
+  const std::vector<Candidate> slow_first{sleeper("slow", 0.05), sleeper("fast", 0.0002)};
+  const std::vector<Candidate> slow_last{sleeper("fast", 0.0002), sleeper("slow", 0.05)};
   for (const auto& candidates : {slow_first, slow_last}) {
     const Choice choice = measure(comm, candidates, budget(0.5));
     EXPECT_EQ(choice.name, "fast") << choice.why;
     EXPECT_TRUE(choice.measured);
     EXPECT_EQ(choice.timings.size(), 2U);
-    EXPECT_GE(timing(choice, "slow").median_s, 0.02);
+    EXPECT_GE(timing(choice, "slow").median_s, 0.05);
     expect_agreed(comm, choice);
   }
 }
@@ -45,11 +45,11 @@ TEST(TuneMeasure, ASlowCandidateLosesWhereverItStands) {
 TEST(TuneMeasure, TheSlowestRankCounts) {
   const Comm comm(MPI_COMM_WORLD);
   const bool last = comm.rank() == comm.num_ranks() - 1;
-  const std::vector<Candidate> candidates{sleeper("uneven", last ? 0.03 : 0.0),
+  const std::vector<Candidate> candidates{sleeper("uneven", last ? 0.05 : 0.0),
                                           sleeper("even", 0.001)};
   const Choice choice = measure(comm, candidates, budget(0.4));
   EXPECT_EQ(choice.name, "even");
-  EXPECT_GE(timing(choice, "uneven").median_s, 0.03);
+  EXPECT_GE(timing(choice, "uneven").median_s, 0.05);
   expect_agreed(comm, choice);
 }
 
@@ -158,15 +158,15 @@ TEST(TuneMeasure, TheBudgetLimitsTheRuns) {
   EXPECT_NE(timing(choice, "b").trouble.find("budget"), std::string::npos);
 }
 
-// Hundreds of quick runs are one sample; the slow one does not take part in them.
-TEST(TuneMeasure, QuickOperationsAreTimedInBatches) {
+// Hundreds of quick runs may be one sample; a slow one is not run as often.
+TEST(TuneMeasure, SlowOnesAreNotRunInBatchesOfQuickOnes) {
   const Comm comm(MPI_COMM_WORLD);
   Counts quick, slow;
-  const std::vector<Candidate> candidates{sleeper("slow", 0.01, &slow),
+  const std::vector<Candidate> candidates{sleeper("slow", 0.05, &slow),
                                           sleeper("quick", 0, &quick)};
   const Choice choice = measure(comm, candidates, budget(0.5));
   EXPECT_EQ(choice.name, "quick");
-  EXPECT_LE(slow.runs, 10);
+  EXPECT_LE(slow.runs, 40);
 }
 
 // Rows of a process grid tune at the same time; each may find what it finds.
@@ -174,8 +174,8 @@ TEST(TuneMeasure, SubCommunicatorsAtTheSameTime) {
   const Comm world(MPI_COMM_WORLD);
   const int color = world.rank() % 2;
   const Comm row = world.split(color);
-  const std::vector<Candidate> candidates{sleeper("a", color == 0 ? 0.0005 : 0.02),
-                                          sleeper("b", color == 0 ? 0.02 : 0.0005)};
+  const std::vector<Candidate> candidates{sleeper("a", color == 0 ? 0.0005 : 0.05),
+                                          sleeper("b", color == 0 ? 0.05 : 0.0005)};
   const Choice choice = measure(row, candidates, budget(0.3));
   EXPECT_EQ(choice.name, color == 0 ? "a" : "b");
   expect_agreed(row, choice);
