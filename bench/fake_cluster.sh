@@ -67,6 +67,9 @@ open_mpi() { # HOSTS PROGRAM...
   export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=$self OMPI_MCA_plm_rsh_no_tree_spawn=1
   export OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_btl_tcp_if_include=lo
   export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}
+  # All connections at the start: two ranks that connect to each other at the same moment later on, on
+  # a busy machine, now and then lose both connections and wait for ever (Open MPI 4.1).
+  export OMPI_MCA_mpi_preconnect_mpi=1
   # As many slots as ranks make it believe that each rank has a core.
   export OMPI_MCA_mpi_yield_when_idle=1
   local words=(-H "$hosts" -n "$(ranks_of "$hosts")" --bind-to none)

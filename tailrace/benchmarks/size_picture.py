@@ -70,12 +70,13 @@ def _bars(found: dict[Group, list[dict[str, Any]]]) -> bool:
 def _styles(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return colour and dashes of each entry: ours in full, MPI's own black, peers dashed."""
     styles: dict[str, dict[str, Any]] = {}
+    references = {own[0]["entry"] for own in groups(rows).values() if own[0]["family"] == "mpi"}
     ours = theirs = 0
     for row in rows:
         name = row["entry"]
         if name in styles:
             continue
-        if row.get("family") in ("mpi", "null") and theirs == 0 and not styles:
+        if name in references:
             styles[name] = {"color": INK, "linestyle": "-", "linewidth": 1.8}
         elif name == "auto":
             styles[name] = {"color": AUTO, "linestyle": ":", "linewidth": 2.4}
@@ -95,7 +96,8 @@ def _title(group: Group, rows: list[dict[str, Any]], heading: dict[str, str]) ->
     pattern, ranks, nodes = group
     what = heading.get(pattern, pattern).split(" (")[0].removesuffix(", bytes a pair")
     if pattern not in ("barrier", "many") and _is_single(rows):
-        what = rows[0]["problem"].rsplit(", ", 1)[0]
+        what = rows[0]["problem"].rsplit(", ", 1)[0].replace(", order kept", ",\norder kept")
+    what = what.replace("pencils, ", "pencils,\n").replace("slabs, ", "slabs,\n")
     return f"{what}\n{ranks} ranks" + (f" on {nodes} nodes" if nodes > 1 else "")
 
 
@@ -135,7 +137,7 @@ def _short(seconds: float) -> str:
 
 
 def _draw_bars(axes: Axes, rows: list[dict[str, Any]], styles: dict[str, dict[str, Any]]) -> None:
-    top = max(row.get("quartile_high_s", row["median_s"]) for row in rows)
+    top = max(row["median_s"] for row in rows)
     for place, row in enumerate(rows):
         low = row.get("quartile_low_s", row["median_s"])
         high = row.get("quartile_high_s", row["median_s"])
@@ -143,11 +145,13 @@ def _draw_bars(axes: Axes, rows: list[dict[str, Any]], styles: dict[str, dict[st
         axes.plot([low, high], [place, place], color=MUTED, linewidth=0.9)
         ratio = f"  {row['ratio']:.2f}x" if "ratio" in row else ""
         text = time_text(row["median_s"]) + ratio
-        axes.text(max(high, row["median_s"]) + 0.02 * top, place, text, va="center", fontsize=7)
+        end = min(max(high, row["median_s"]), 1.15 * top)
+        note = axes.text(end + 0.02 * top, place, text, va="center", fontsize=7)
+        note.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.4})
     axes.set_yticks(range(len(rows)), [row["entry"] for row in rows])
     axes.tick_params(axis="y", length=0, labelcolor=INK, labelsize=7)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(0, 1.45 * top)
+    axes.set_xlim(0, 1.6 * top)
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: time_text(value)))
     axes.locator_params(axis="x", nbins=4)
 

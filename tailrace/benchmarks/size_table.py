@@ -92,7 +92,8 @@ def show(console: Console, measured: Measured, heading: dict[str, str]) -> None:
     for text in waiting:
         console.print(f"waiting: {text}", highlight=False)
     for name, reason in measured.failures.items():
-        console.print(f"[yellow]not measured:[/] {name}: {reason}", highlight=False)
+        mark = "[red]failed:[/]" if reason.startswith("wrong") else "[yellow]not measured:[/]"
+        console.print(f"{mark} {name}: {reason}", highlight=False)
 
 
 def _many_sizes(title: str, rows: list[dict[str, Any]], sizes: list[float]) -> Table:

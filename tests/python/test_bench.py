@@ -108,22 +108,23 @@ def test_absent_drivers_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 
 @pytest.mark.skipif(
-    find_driver("move_ours") is None and "TAILRACE_BIN_DIR" not in os.environ,
+    find_driver("exchange_ours") is None and "TAILRACE_BIN_DIR" not in os.environ,
     reason="the drivers are not built",
 )
 def test_a_tiny_bench_writes_the_agreed_file(tmp_path: Path) -> None:
-    path = tmp_path / "sub" / "move.json"
-    words = ["bench", "move", "--n", "32", "--ranks", "2", "--rounds", "2", "--repeats", "2"]
-    result = CliRunner().invoke(app, [*words, "--json", str(path)])
+    path = tmp_path / "sub" / "exchange.json"
+    words = ["--n", "32", "--ranks", "2", "--rounds", "2", "--repeats", "2", "--no-peers"]
+    line = ["bench", "exchange", "--patterns", "kept", *words, "--json", str(path)]
+    result = CliRunner().invoke(app, line)
     assert result.exit_code == 0, result.output
     content = json.loads(path.read_text())
-    assert content["bench"] == "move"
+    assert content["bench"] == "exchange"
     assert {"machine", "date", "rows"} <= content.keys()
     assert not content["failures"]
     entries = {row["entry"] for row in content["rows"]}
-    assert {"alltoallv", "alltoallw", "pairwise", "limit: memcpy"} <= entries
+    assert {"alltoallv", "alltoallw", "pairwise", "memcpy of as many bytes"} <= entries
     for row in content["rows"]:
         assert row.keys() >= KEYS
-        assert row["runs"] == 2 and row["error"] == 0
+        assert row["runs"] == 2 and not row.get("error")
         assert 0 < row["min_s"] <= row["median_s"] <= row["max_s"]
-        assert row["ours"] is not row["entry"].startswith("limit")
+        assert row["ours"] is (row["family"] == "ours")
