@@ -15,7 +15,7 @@
 
 namespace {
 
-// The rank whose MPI_Win_allocate fails, as Open MPI's does between nodes that have only TCP.
+// The rank whose windows cannot be made, as by Open MPI between nodes that have only TCP.
 int rank_without_windows = -1;
 // The rank whose reads fail.
 int rank_without_reads = -1;
@@ -29,13 +29,22 @@ bool is_me(int rank) {
 }  // namespace
 
 extern "C" {
-int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void* base,
-                     MPI_Win* win) {
-  const int status = PMPI_Win_allocate(bytes, unit, info, comm, base, win);
+using Allocate = int (*)(MPI_Aint, int, MPI_Info, MPI_Comm, void*, MPI_Win*);
+static int allocate_or_fail(Allocate allocate, MPI_Aint bytes, int unit, MPI_Info info,
+                            MPI_Comm comm, void* base, MPI_Win* win) {
+  const int status = allocate(bytes, unit, info, comm, base, win);
   if (status != MPI_SUCCESS || rank_without_windows < 0) return status;
   PMPI_Win_free(win);
   *win = MPI_WIN_NULL;
   return is_me(rank_without_windows) ? MPI_ERR_WIN : MPI_SUCCESS;
+}
+int MPI_Win_allocate(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void* base,
+                     MPI_Win* win) {
+  return allocate_or_fail(PMPI_Win_allocate, bytes, unit, info, comm, base, win);
+}
+int MPI_Win_allocate_shared(MPI_Aint bytes, int unit, MPI_Info info, MPI_Comm comm, void* base,
+                            MPI_Win* win) {
+  return allocate_or_fail(PMPI_Win_allocate_shared, bytes, unit, info, comm, base, win);
 }
 int MPI_Rget(void* buffer, int count, MPI_Datatype type, int rank, MPI_Aint offset, int there_count,
              MPI_Datatype there_type, MPI_Win win, MPI_Request* request) {
