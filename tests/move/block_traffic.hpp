@@ -31,6 +31,25 @@ inline BlockShape block_shape(const Comm& comm, std::ptrdiff_t item_bytes,
   return shape;
 }
 
+/// Sizes of blocks that have got exchanges wrong before, or might.
+struct BlockPattern {
+  std::string name;
+  BlockItems items;
+};
+
+inline std::vector<BlockPattern> block_patterns(int ranks) {
+  return {
+      {"equal", [](auto, int, int) { return 13; }},
+      {"uneven", [](auto piece, int from, int to) { return 3 * from + 5 * to + piece; }},
+      {"none", [](auto, int, int) { return 0; }},
+      {"one item", [ranks](auto, int from, int to) { return from == 0 && to == ranks - 1; }},
+      {"ring", [ranks](auto, int from, int to) { return to == (from + 1) % ranks ? 40 : 0; }},
+      {"rank 0 gives", [](auto, int from, int to) { return from == 0 ? 20 + to : 0; }},
+      {"rank 0 takes", [](auto, int from, int to) { return to == 0 ? 1 + 9 * from : 0; }},
+      {"one piece is empty", [](auto piece, int from, int) { return piece == 1 ? 0 : 9 + from; }},
+      {"one large", [](auto, int from, int to) { return from == 0 && to == 1 ? 5000 : 1; }}};
+}
+
 /// A runner of one method and what it is made for, with blocks of known bytes to move.
 class BlockTraffic {
  public:

@@ -84,29 +84,11 @@ const std::vector<std::string> specs{"pairwise",
                                      "pull:chunk=100,bucket=40,depth=2",
                                      "pull:chunk=5,bucket=1M"};
 
-struct Pattern {
-  std::string name;
-  BlockItems items;
-};
-
-std::vector<Pattern> patterns(int ranks) {
-  return {
-      {"equal", [](auto, int, int) { return 13; }},
-      {"uneven", [](auto piece, int from, int to) { return 3 * from + 5 * to + piece; }},
-      {"none", [](auto, int, int) { return 0; }},
-      {"one item", [ranks](auto, int from, int to) { return from == 0 && to == ranks - 1; }},
-      {"ring", [ranks](auto, int from, int to) { return to == (from + 1) % ranks ? 40 : 0; }},
-      {"rank 0 gives", [](auto, int from, int to) { return from == 0 ? 20 + to : 0; }},
-      {"rank 0 takes", [](auto, int from, int to) { return to == 0 ? 1 + 9 * from : 0; }},
-      {"one piece is empty", [](auto piece, int from, int) { return piece == 1 ? 0 : 9 + from; }},
-      {"one large", [](auto, int from, int to) { return from == 0 && to == 1 ? 5000 : 1; }}};
-}
-
 TEST(Blocks, ArriveWhateverTheirSizes) {
   const Comm comm(MPI_COMM_WORLD);
   const Surroundings machine(comm);
   for (const auto& spec : specs) {
-    for (const auto& pattern : patterns(comm.num_ranks())) {
+    for (const auto& pattern : block_patterns(comm.num_ranks())) {
       for (const std::ptrdiff_t item_bytes : {1, 3, 16}) {
         SCOPED_TRACE(spec + ", " + pattern.name);
         BlockTraffic traffic(comm, machine, spec, block_shape(comm, item_bytes, 3, pattern.items));

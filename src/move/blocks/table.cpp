@@ -11,6 +11,8 @@ namespace tailrace {
 namespace {
 
 bool always(const BlockProblem&) { return true; }
+// The tuner leaves it out: a trial starts a runtime that stays until the end of the job.
+bool never(const BlockProblem&) { return false; }
 
 constexpr std::array methods{
     BlockMethod{"alltoallv", "MPI_Ialltoallv; the reference", "always", "", "", always, always,
@@ -24,6 +26,8 @@ constexpr std::array methods{
                 "windows of these ranks work", "chunk, depth, bucket",
                 "pull:chunk=512 pull:chunk=64k pull:chunk=1M,depth=4", block_pull_applies, always,
                 make_block_pull},
+    BlockMethod{"caf", "pull in coarray Fortran", "OpenCoarrays built in; all ranks of the job",
+                "chunk", "", block_caf_applies, never, make_block_caf},
     BlockMethod{"node_aware", "inside the node first, then one message a pair of nodes",
                 "always; made for several nodes with several ranks", "", "", always,
                 block_node_aware_worth_timing, make_block_node_aware},
