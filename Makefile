@@ -19,7 +19,7 @@ PRESET ?= $(if $(CI),ci,release)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 MKL ?= 0
 DUCC ?= 1
-BENCHES ?= fft step output servers io move memory-bandwidth memory
+BENCHES ?= fft step output servers io exchange allreduce memory-bandwidth memory
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
 VENV := .venv
