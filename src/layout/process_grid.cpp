@@ -165,8 +165,9 @@ std::string describe(const GridExchange& exchange, const char* name) {
   const auto start = fmt::format("the exchange in {}s of {} ", name, exchange.ranks);
   if (exchange.nodes == 1) return start + "stays on a node";
   return start +
-         fmt::format("is between {} nodes: up to {:.3g} MB leave a node, {} messages a rank",
-                     exchange.nodes, exchange.leaving_bytes / 1e6, exchange.messages);
+         fmt::format("is between {} nodes: up to {:.3g} MB leave a node, {} message{} a rank",
+                     exchange.nodes, exchange.leaving_bytes / 1e6, exchange.messages,
+                     exchange.messages == 1 ? "" : "s");
 }
 
 std::string explain(const GridProblem& problem, const NodeMap& nodes, const Candidate& best) {

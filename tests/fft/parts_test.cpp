@@ -76,7 +76,8 @@ TEST(Geometry, ChoosesTheGridByPlanesAndNodes) {
   EXPECT_EQ(on_one_node(4), (std::array<int, 2>{4, 1}));
   EXPECT_EQ(on_one_node(16), (std::array<int, 2>{8, 2}));
   const NodeMap two_nodes({0, 0, 0, 0, 1, 1, 1, 1});
-  EXPECT_EQ(choose_grid(problem, 16, two_nodes).grid, (std::array<int, 2>{2, 4}));
+  const Problem larger{Kind::real_to_complex, {16, 16, 16}, {-1, -1, -1}, {0, 0}, 1};
+  EXPECT_EQ(choose_grid(larger, 16, two_nodes).grid, (std::array<int, 2>{2, 4}));
 }
 
 }  // namespace
