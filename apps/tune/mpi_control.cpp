@@ -47,11 +47,14 @@ std::vector<MpiControl::Value> values_of_words(std::string_view description) {
 }  // namespace
 
 std::optional<MpiControl> MpiControl::find(const std::string& name) {
-  int provided = 0;
-  int index = 0;
-  if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return std::nullopt;
+  // Left open to the end of the process: MPICH forgets its variables when it is closed.
+  static const bool open = [] {
+    int provided = 0;
+    return MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) == MPI_SUCCESS;
+  }();
+  if (!open) return std::nullopt;
   MpiControl control;
-  control.open_ = true;
+  int index = 0;
   if (MPI_T_cvar_get_index(name.c_str(), &index) != MPI_SUCCESS) return std::nullopt;
   std::array<char, 256> found{};
   std::array<char, 8192> description{};
@@ -73,13 +76,10 @@ std::optional<MpiControl> MpiControl::find(const std::string& name) {
 
 MpiControl::MpiControl(MpiControl&& other) noexcept
     : handle_(std::exchange(other.handle_, MPI_T_cvar_handle{})),
-      open_(std::exchange(other.open_, false)),
       values_(std::move(other.values_)) {}
 
 MpiControl::~MpiControl() {
-  if (!open_) return;
   if (handle_ != MPI_T_cvar_handle{}) MPI_T_cvar_handle_free(&handle_);
-  MPI_T_finalize();
 }
 
 void MpiControl::set(int number) const { check_mpi(MPI_T_cvar_write(handle_, &number)); }

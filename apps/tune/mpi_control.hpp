@@ -30,7 +30,6 @@ class MpiControl {
   MpiControl() = default;
 
   MPI_T_cvar_handle handle_{};
-  bool open_ = false;
   std::vector<Value> values_;
 };
 
