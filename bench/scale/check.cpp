@@ -9,7 +9,7 @@
 
 #include "move/block_exchange.hpp"
 #include "move/blocks/runner.hpp"
-#include "mpi_driver.hpp"
+#include "simulated_driver.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/reduction.hpp"
 #include "tests/move/numbered_items.hpp"
@@ -146,7 +146,7 @@ bool check(const char* what, const char* where, const Comm& comm, Check wrong_in
   return wrong == 0;
 }
 
-bool run(int argc, char** argv) {
+int run(int argc, char** argv) {
   const bench::Arguments arguments(argc, argv);
   const Comm world(MPI_COMM_WORLD);
   int rows = 1, columns = world.num_ranks();
@@ -173,18 +173,9 @@ bool run(int argc, char** argv) {
     right &= check("sum", "all ranks", world, wrong_in_sum, std::string(method.name));
     right &= check("sum", "rows", row, wrong_in_sum, std::string(method.name));
   }
-  return right;
+  return right ? 0 : 1;
 }
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const bench::MpiProgram program(&argc, &argv);
-  try {
-    return run(argc, argv) ? 0 : 1;
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "rank %d: %s\n", program.rank, error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return 1;
-}
+int main(int argc, char** argv) { return scale::run_driver(argc, argv, run); }

@@ -12,13 +12,9 @@
 #include <string>
 #include <vector>
 
-#include <simgrid/s4u.hpp>
-
 #include "core/buffer.hpp"
 #include "move/block_exchange.hpp"
-#include "mpi_driver.hpp"
-#include "payload.hpp"
-#include "tailrace/trace.hpp"
+#include "simulated_driver.hpp"
 
 namespace {
 
@@ -95,14 +91,9 @@ std::unique_ptr<Way> make_way(const Comm& comm, std::ptrdiff_t bytes, const std:
   return std::make_unique<Blocks>(comm, bytes, method);
 }
 
-/// Simulated seconds of one run, from when all ranks start it until the slowest of all is done. The
-/// clock of a simulation is one for all ranks: no barrier is needed, that some leave before others.
 double time_run(const Comm& comm, std::ptrdiff_t bytes, const std::string& method) {
   const auto way = make_way(comm, bytes, method);
-  const double start_s = bench::all_max(tailrace::now_s()) + 1e-3;
-  simgrid::s4u::this_actor::sleep_until(start_s);
-  way->run();
-  return bench::all_max(tailrace::now_s()) - start_s;
+  return scale::time_run([&way] { way->run(); });
 }
 
 int run(int argc, char** argv) {
@@ -138,14 +129,4 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  const bench::MpiProgram program(&argc, &argv);
-  scale::start_folding();
-  try {
-    return run(argc, argv);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "rank %d: %s\n", program.rank, error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return 1;
-}
+int main(int argc, char** argv) { return scale::run_driver(argc, argv, run); }
