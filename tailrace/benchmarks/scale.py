@@ -120,7 +120,7 @@ def _compared(problem: str, ways: list[tuple[str, Simulation]], ours: int) -> li
 
 def _map(kind: str, options: Options) -> list[Entry]:
     chosen = options.moving
-    ranks_of = options.ranks or [16, 64, 256]
+    ranks_of = options.ranks or [64, 256]
     unknown = [ranks for ranks in ranks_of if ranks not in SQUARES]
     if unknown:
         known = ", ".join(map(str, SQUARES))

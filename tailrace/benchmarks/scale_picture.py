@@ -37,7 +37,7 @@ def draw(path: Path, measured: Measured, machines: list[str], methods: list[str]
         handles = [Patch(color=colours[name], label=name) for name in used]
         figure.legend(handles=handles, loc="outside upper left", ncols=4, handlelength=1.2)
         figure.supxlabel(
-            "bytes between two ranks; figures: times faster than MPI's all-to-all, "
+            "bytes between two ranks; figures: times faster than as MPICH would do it, "
             "rows and columns of a square grid, 4 ranks a node (simulated)",
             fontsize=8,
             color=MUTED,
