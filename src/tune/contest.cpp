@@ -212,14 +212,14 @@ void Contest::round() {
   for (std::size_t i = 0; i < slots.size(); ++i) slots[i].samples->push_back(seconds[i]);
 }
 
-// Few samples may mislead: then only those leave that are slower by far.
+// By the lower quartile of the ratios to the best one: on a busy machine these scatter, and nobody
+// leaves before its time. Few samples may mislead, too.
 void Contest::drop_slower(double times_as_slow) {
-  const auto list = running();
-  const auto found = times(list);
-  const double few = 1 + 6 / static_cast<double>(list.front()->samples.size());
-  const double limit = times_as_slow * few * *std::ranges::min_element(found);
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    if (list[i] != paired_) list[i]->running = found[i] <= limit;
+  const Entry& fastest = best();
+  const double few = 1 + 2 / static_cast<double>(fastest.samples.size());
+  for (Entry* entry : running()) {
+    if (entry == paired_ || entry == &fastest) continue;
+    entry->running = ratio(entry->samples, fastest.samples, 0.25) <= times_as_slow * few;
   }
 }
 

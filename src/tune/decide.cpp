@@ -21,13 +21,13 @@ double spread(std::span<const double> samples) {
   return (quantile(samples, 0.75) - quantile(samples, 0.25)) / 2;
 }
 
-double ratio(std::span<const double> samples, std::span<const double> reference) {
+double ratio(std::span<const double> samples, std::span<const double> reference, double part) {
   std::vector<double> logs(std::min(samples.size(), reference.size()));
   constexpr double least_s = 1e-12;
   for (std::size_t i = 0; i < logs.size(); ++i) {
     logs[i] = std::log(std::max(samples[i], least_s) / std::max(reference[i], least_s));
   }
-  return std::exp(median(logs));
+  return std::exp(quantile(logs, part));
 }
 
 double null_spread(std::span<const double> first, std::span<const double> second) {

@@ -21,8 +21,8 @@ double spread(std::span<const double> samples);
 
 /// How many times as long `samples` are as `reference`, of the same rounds: the median of their
 /// ratios. What disturbs a round, or now and then one of the two, hardly changes it, even where it
-/// throws the medians about. As many as the shorter has.
-double ratio(std::span<const double> samples, std::span<const double> reference);
+/// throws the medians about. As many as the shorter has. `part`: another quantile than the median.
+double ratio(std::span<const double> samples, std::span<const double> reference, double part = 0.5);
 
 /// Relative difference of two equal entries that is none, from samples `first` and `second` of the
 /// same rounds: what their `ratio` differs from 1 by, and at least what it differs by in 99 of 100
