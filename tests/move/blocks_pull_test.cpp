@@ -89,7 +89,9 @@ TEST(Blocks, ArriveWhateverTheirSizes) {
   const Surroundings machine(comm);
   for (const auto& spec : specs) {
     for (const auto& pattern : block_patterns(comm.num_ranks())) {
-      for (const std::ptrdiff_t item_bytes : {1, 3, 16}) {
+      const auto sizes = pattern.name == "uneven" ? std::vector<std::ptrdiff_t>{1, 3, 16}
+                                                  : std::vector<std::ptrdiff_t>{3};
+      for (const auto item_bytes : sizes) {
         SCOPED_TRACE(spec + ", " + pattern.name);
         BlockTraffic traffic(comm, machine, spec, block_shape(comm, item_bytes, 3, pattern.items));
         for (int run = 0; run < 3; ++run) traffic.run(run);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -232,10 +233,15 @@ TEST(NavierStokes, SameOnEveryGridMethodAndThreadCount) {
         options.fft.method = std::string(method.name);
         options.fft.threads = threads;
         options.fft.chunks = threads;
-        NavierStokes<double> flow(comm, options);
-        advance(flow);
-        EXPECT_LE(largest_difference(gather(flow, 2), reference), 1e-14)
-            << method.name << " on " << pz << " x " << options.grid[1];
+        try {
+          NavierStokes<double> flow(comm, options);
+          advance(flow);
+          EXPECT_LE(largest_difference(gather(flow, 2), reference), 1e-14)
+              << method.name << " on " << pz << " x " << options.grid[1];
+        } catch (const Error& error) {  // not every method is for every grid
+          EXPECT_NE(std::string(error.what()).find("does not apply"), std::string::npos)
+              << error.what();
+        }
       }
     }
   }

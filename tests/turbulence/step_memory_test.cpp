@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Nothing is allocated in the time loop after the first step, and memory is what the docs say.
+#include <optional>
+#include <string>
+
 #include <gtest/gtest.h>
 
 #include "counted_new.hpp"
@@ -25,7 +28,15 @@ TEST(StepMemory, NothingIsAllocatedAfterTheFirstStep) {
       options.scalars = {{0.7, {1, 0, 0}}};
       options.fft.method = std::string(method.name);
       counted_new::reset();
-      NavierStokes<double> flow(comm, options);
+      std::optional<NavierStokes<double>> made;
+      try {
+        made.emplace(comm, options);
+      } catch (const Error& error) {  // not every method is for every grid
+        EXPECT_NE(std::string(error.what()).find("does not apply"), std::string::npos)
+            << error.what();
+        continue;
+      }
+      auto& flow = *made;
       EXPECT_GT(counted_new::allocations, 0) << "the counter does not count";
       const auto items = static_cast<std::size_t>(flow.transform().physical_box().num_items());
       std::vector<double> u(items), v(items), w(items), theta(items);

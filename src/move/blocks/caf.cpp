@@ -90,22 +90,26 @@ class CoarrayMemory : public PullMemory {
   CoarrayMemory(const Comm& comm, std::ptrdiff_t bytes) : blocks_(bytes) {
     // Coarrays have the same size on all images.
     std::int64_t most = bytes;
+    if (comm.num_ranks() == 1) return;  // there is nothing to read, so no images are needed
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, comm.raw()));
     start_runtime();
     part_bytes_ = most;
     first_ = tailrace_caf_reserve_part(most);
+    has_part_ = true;
   }
   ~CoarrayMemory() override {
-    if (!detail::mpi_is_finalized()) tailrace_caf_release_part();
+    if (has_part_ && !detail::mpi_is_finalized()) tailrace_caf_release_part();
   }
 
   std::span<std::byte> own() const override {
     return {blocks_.data(), static_cast<std::size_t>(blocks_.bytes())};
   }
   void publish(std::ptrdiff_t offset, std::ptrdiff_t bytes) override {
-    tailrace_caf_write_part(first_ + offset, bytes, blocks_.data() + offset);
+    if (has_part_) tailrace_caf_write_part(first_ + offset, bytes, blocks_.data() + offset);
   }
-  void see() override { tailrace_caf_sync_parts(); }
+  void see() override {
+    if (has_part_) tailrace_caf_sync_parts();
+  }
   MPI_Request start_read(int rank, std::ptrdiff_t offset, std::span<std::byte> to) override {
     tailrace_caf_read_part(rank + 1, first_ + offset, std::ssize(to), to.data());
     return done_request();
@@ -115,14 +119,16 @@ class CoarrayMemory : public PullMemory {
  private:
   Buffer blocks_;
   std::int64_t first_ = 0, part_bytes_ = 0;
+  bool has_part_ = false;
 };
 
 }  // namespace
 
 bool block_caf_applies(const BlockProblem& problem) {
+  if (problem.comm.num_ranks() == 1) return true;
   int same = MPI_UNEQUAL;
   check_mpi(MPI_Comm_compare(MPI_COMM_WORLD, problem.comm.raw(), &same));
-  if (same != MPI_CONGRUENT || problem.comm.num_ranks() == 1) return false;
+  if (same != MPI_CONGRUENT) return false;
   return is_started() || (probe_windows(problem.comm).empty() && runtime_can_start(problem.comm));
 }
 
