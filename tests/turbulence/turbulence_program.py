@@ -20,6 +20,7 @@ PROGRAM = Path(os.environ.get("TAILRACE_TURBULENCE", BUILD / "apps/turbulence/ta
 CASES = ROOT / "apps/turbulence/cases"
 ENVIRONMENT = {
     **os.environ,
+    "TAILRACE_TUNE": "off",  # no measuring of methods, and the same ones in each run
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
