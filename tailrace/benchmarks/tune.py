@@ -69,7 +69,7 @@ def finish(measured: Measured, _options: Options) -> None:
         auto["best"] = best["entry"] if best["relative"] < 1 else "auto"
         auto["regret"] = 1 / fastest - 1
         if twin is not None:
-            auto["twin"] = abs(twin["relative"] - 1)
+            auto["twin"] = max(twin["relative"], 1 / twin["relative"]) - 1
         auto["good"] = auto["regret"] <= max(ALLOWED_REGRET, auto.get("twin", 0.0))
         auto["worst_regret"] = max(row["relative"] for row in others) / fastest - 1
 
