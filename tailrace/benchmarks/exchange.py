@@ -31,6 +31,7 @@ PEERS = {  # driver -> the transposes that it can do
     "exchange_fftw": ("slabs",),
 }
 QUICK_SIZES = [8, 512, 4096, 32768, 2097152]
+QUICK_EDGE = 128  # points along an edge of a transpose
 MOST_BYTES = 256 << 20  # moved by all ranks together; larger all-to-alls are left out
 
 
@@ -58,7 +59,7 @@ def _ours(options: Options, program: Path, pattern: str, ranks: int) -> Command:
     chosen = options.moving
     sizes = chosen.sizes or QUICK_SIZES
     if pattern in TRANSPOSES:
-        sizes = options.sizes or [256]
+        sizes = options.sizes or [QUICK_EDGE]
     words = arguments(
         pattern=pattern,
         sizes=",".join(str(size) for size in sizes),
@@ -89,7 +90,7 @@ def _peers(options: Options, pattern: str, ranks: int, label: str) -> list[Entry
         program = find_driver(driver)
         if program is None or pattern not in patterns:
             continue
-        for n in options.sizes or [256]:
+        for n in options.sizes or [QUICK_EDGE]:
             words = arguments(n=n, pattern=pattern, repeats=options.repeats)
             command = fake_cluster.on_nodes(ranks, options.moving.nodes, program, words)
             found.append(Entry(f"{driver.removeprefix('exchange_')} {n}", label, False, command))

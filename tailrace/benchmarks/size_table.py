@@ -88,6 +88,10 @@ def show(console: Console, measured: Measured, heading: dict[str, str]) -> None:
             continue
         for start in range(0, len(sizes), WIDEST):
             console.print(_many_sizes(title, rows, sizes[start : start + WIDEST]))
+        chosen = {size_text(row["size"]): row["chosen"] for row in rows if row.get("chosen")}
+        if chosen:
+            text = ", ".join(f"{size} {name}" for size, name in chosen.items())
+            console.print(f"auto took: {text}", highlight=False)
     waiting = {row["waiting"]: None for row in measured.rows if "waiting" in row}
     for text in waiting:
         console.print(f"waiting: {text}", highlight=False)
