@@ -1,6 +1,11 @@
 # Coarray Fortran of the same MPI (OpenCoarrays): auto (if found), ON or OFF. Compiled by a command of
 # its own: as a language of CMake, Fortran would be asked of every project that uses the library.
-set(TAILRACE_CAF auto CACHE STRING "Exchange method caf: auto (if OpenCoarrays is found), ON or OFF")
+set(
+  TAILRACE_CAF
+  auto
+  CACHE STRING
+  "Exchange method caf: auto (if OpenCoarrays is found), ON or OFF"
+)
 set_property(CACHE TAILRACE_CAF PROPERTY STRINGS auto ON OFF)
 if(TAILRACE_CAF STREQUAL OFF)
   return()
@@ -22,7 +27,19 @@ set(found FALSE)
 if(TAILRACE_GFORTRAN AND TAILRACE_CAF_LIBRARY)
   set(source ${CMAKE_CURRENT_SOURCE_DIR}/caf.f90)
   set(folder ${CMAKE_CURRENT_BINARY_DIR})
-  set(compile ${TAILRACE_GFORTRAN} -std=f2018 -fcoarray=lib -O2 -fPIC -Wall -J ${folder} -c ${source})
+  set(
+    compile
+    ${TAILRACE_GFORTRAN}
+    -std=f2018
+    -fcoarray=lib
+    -O2
+    -fPIC
+    -Wall
+    -J
+    ${folder}
+    -c
+    ${source}
+  )
   execute_process(
     COMMAND ${TAILRACE_GFORTRAN} -print-file-name=libgfortran.so
     OUTPUT_VARIABLE gfortran_library
@@ -37,8 +54,12 @@ if(TAILRACE_GFORTRAN AND TAILRACE_CAF_LIBRARY)
   )
   if(failed EQUAL 0)
     include(CheckCXXSourceCompiles)
-    set(CMAKE_REQUIRED_LIBRARIES
-        ${folder}/caf_tried.o ${TAILRACE_CAF_LIBRARY} ${gfortran_library} MPI::MPI_CXX
+    set(
+      CMAKE_REQUIRED_LIBRARIES
+      ${folder}/caf_tried.o
+      ${TAILRACE_CAF_LIBRARY}
+      ${gfortran_library}
+      MPI::MPI_CXX
     )
     set(CMAKE_REQUIRED_QUIET TRUE)
     check_cxx_source_compiles(
@@ -77,7 +98,10 @@ if(found)
   )
   message(STATUS "OpenCoarrays: ${TAILRACE_CAF_LIBRARY}")
 elseif(NOT TAILRACE_CAF STREQUAL auto)
-  message(FATAL_ERROR "TAILRACE_CAF is ON, but there is no OpenCoarrays of this MPI, or no gfortran")
+  message(
+    FATAL_ERROR
+    "TAILRACE_CAF is ON, but there is no OpenCoarrays of this MPI, or no gfortran"
+  )
 else()
   message(STATUS "OpenCoarrays: not found for this MPI; exchange method caf says so")
 endif()
