@@ -5,6 +5,17 @@
 
 namespace tailrace {
 
+namespace {
+
+// The blocking MPI_Reduce of MPICH 4.0 crashes where a root other than 0 reduces in place.
+#ifdef MPICH_NUMVERSION
+constexpr bool any_root_may_reduce_in_place = false;
+#else
+constexpr bool any_root_may_reduce_in_place = true;
+#endif
+
+}  // namespace
+
 void MpiStep::allreduce(const ReductionTask& task, const Comm& comm, bool at_once) {
   const void* in = task.in == task.out ? MPI_IN_PLACE : task.in;
   const int count = to_int(task.num_items);
@@ -20,7 +31,8 @@ void MpiStep::reduce(const ReductionTask& task, const Comm& comm, bool at_once) 
   const int count = to_int(task.num_items);
   const auto type = mpi_type(task.type);
   const auto op = mpi_op(task.op);
-  check_mpi(inside(at_once)
+  const bool usable = any_root_may_reduce_in_place || task.root == 0;
+  check_mpi(inside(at_once) && usable
                 ? MPI_Reduce(in, task.out, count, type, op, task.root, comm.raw())
                 : MPI_Ireduce(in, task.out, count, type, op, task.root, comm.raw(), &request_));
 }
