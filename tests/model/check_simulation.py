@@ -23,8 +23,8 @@ from tailrace.errors import TailraceError
 TOLERANCE = 0.02
 Case = tuple[str, str, int, str, str]
 
-# Machine, nodes of the job, ranks a node, their order, rows x columns. SimGrid's torus sends ties in
-# + direction. Its dragonfly routes traffic inside a group rightly with one chassis only: it takes
+# Machine, nodes of the job, ranks a node, their order, rows x columns. SimGrid's torus sends ties
+# in + direction. Its dragonfly routes traffic inside a group rightly with one chassis only: it takes
 # every router that a blade link leads to for one of chassis 0.
 TORUS = "torus:8x8x4,bw=9.4:4.7:9.4,ties=plus,loopback=20"
 SLABS = "torus:8x8x8,bw=9.4:4.7:9.4,ties=plus,loopback=20"
