@@ -19,6 +19,7 @@
 #include "mpi_driver.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/reduction.hpp"
+#include "tailrace/tune.hpp"
 
 namespace {
 
@@ -293,6 +294,16 @@ double relative(const Made& entry, const Made& automatic) {
   return bench::median(ratios);
 }
 
+/// The largest null spread of the winners that were remembered after the first `before`.
+double null_spread_since(std::size_t& before) {
+  const auto winners = tune::list_remembered(tune::Settings::from_environment().file);
+  double largest = 0;
+  for (; before < winners.size(); ++before) {
+    largest = std::max(largest, winners[before].null_spread);
+  }
+  return largest;
+}
+
 void print(const Problem& problem, const std::vector<Made>& all, int num_ranks) {
   for (const auto& entry : all) {
     bench::JsonLine()
@@ -314,17 +325,25 @@ int main(int argc, char** argv) {
   try {
     const Comm comm(MPI_COMM_WORLD);
     const bool choose = args.text("phase", "time") == "choose";
+    std::size_t num_remembered = 0;
     const auto seed = static_cast<unsigned>(args.number("seed", 1));
     for (const auto& problem : draw(seed, args.number("count", 30), program.num_ranks)) {
       if (choose) {
         const Made made = problem.make(comm, "auto");
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (program.rank == 0) {
+          bench::JsonLine()
+              .text("problem", std::to_string(program.num_ranks) + " ranks, " + problem.text)
+              .number("null_spread", null_spread_since(num_remembered))
+              .print();
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
         continue;
       }
       auto all = make_all(comm, problem);
       time_all(all, args.real("budget", 3));
       if (program.rank == 0) print(problem, all, program.num_ranks);
     }
-    if (choose && program.rank == 0) bench::JsonLine().text("does_not_apply", "choosing").print();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_tune_problems: %s\n", error.what());
     MPI_Abort(MPI_COMM_WORLD, 1);

@@ -49,7 +49,8 @@ double null_spread(std::span<const double> first, std::span<const double> second
   // Few samples do not show how far they scatter.
   const double few = 1 + 10 / static_cast<double>(count);
   const double spread = std::expm1(std::max(seen, few * quantile(chance, 0.99)));
-  return std::clamp(spread, least_difference, largest_no_difference);
+  const double most = largest_no_difference * (1 + 20 / static_cast<double>(count));
+  return std::clamp(spread, least_difference, most);
 }
 
 std::size_t first_as_good(std::span<const double> times, double null) {

@@ -10,8 +10,9 @@ namespace tailrace::tune {
 
 /// Differences below this are never a reason to change [relative].
 constexpr double least_difference = 0.01;
-/// Differences above this always count, however busy the machine is [relative].
-constexpr double largest_no_difference = 0.5;
+/// Differences above this count, however busy the machine is, if there are many samples [relative];
+/// of n samples, those above 1 + 20 / n times this.
+constexpr double largest_no_difference = 0.25;
 
 /// The value that a fraction `part` of `samples` lies below, interpolated; 0 without samples.
 double quantile(std::span<const double> samples, double part);

@@ -18,7 +18,6 @@ from rich.table import Table
 from tailrace.benchmarks.drivers import Command, arguments, need_driver, parallel
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured, run_once
-from tailrace.tuning import memory
 
 SUMMARY = "the tuner's choices on 30 problems drawn at random, against every method"
 ALLOWED_REGRET = 0.05
@@ -43,13 +42,16 @@ def runner(_options: Options) -> Callable[[Command], list[dict[str, Any]]]:
         with tempfile.TemporaryDirectory(prefix="tailrace-tune-") as folder:
             file = Path(folder) / "tune.json"
             environment = {**command.environment, "TAILRACE_TUNE_FILE": str(file)}
-            records = []
-            for phase, mode in (("choose", "first_use"), ("time", "remembered")):
+
+            def run_phase(phase: str, mode: str) -> list[dict[str, Any]]:
                 words = [*command.words, "--phase", phase]
-                records += run_once(Command(words, {**environment, "TAILRACE_TUNE": mode}))
-            nulls = [winner.null_spread for winner in memory.read(file)]
+                return run_once(Command(words, {**environment, "TAILRACE_TUNE": mode}))
+
+            chosen = run_phase("choose", "first_use")
+            nulls = {record["problem"]: record["null_spread"] for record in chosen}
+            records = run_phase("time", "remembered")
             for record in records:
-                record["num_remembered"] = len(nulls)
+                record["null_spread"] = nulls[record["problem"]]
             return records
 
     return run
@@ -70,7 +72,9 @@ def finish(measured: Measured, _options: Options) -> None:
         auto["regret"] = 1 / fastest - 1
         if twin is not None:
             auto["twin"] = max(twin["relative"], 1 / twin["relative"]) - 1
-        auto["good"] = auto["regret"] <= max(ALLOWED_REGRET, auto.get("twin", 0.0))
+        auto["good"] = auto["regret"] <= max(
+            ALLOWED_REGRET, auto.get("twin", 0.0), auto["null_spread"]
+        )
         auto["worst_regret"] = max(row["relative"] for row in others) / fastest - 1
 
 
@@ -78,7 +82,7 @@ def show(console: Console, measured: Measured) -> None:
     """Print a line a problem, and how many choices were good."""
     table = Table(title="The tuner's choices", title_justify="left")
     table.add_column("problem")
-    for heading in ("choice", "best", "auto [s]", "regret", "twin", "worst entry"):
+    for heading in ("choice", "best", "auto [s]", "regret", "twin", "null", "worst entry"):
         table.add_column(heading, justify="left" if heading in ("choice", "best") else "right")
     rows = [row for row in measured.rows if row["entry"] == "auto"]
     for row in rows:
@@ -90,6 +94,7 @@ def show(console: Console, measured: Measured) -> None:
             f"{row['median_s']:.4g}",
             f"{100 * row['regret']:.1f} %",
             twin,
+            f"{100 * row['null_spread']:.1f} %",
             f"{100 * row['worst_regret']:+.0f} %",
             style="" if row["good"] else "red",
         )

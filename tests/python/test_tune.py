@@ -375,7 +375,8 @@ def test_problems_that_are_none_are_clean_errors(tmp_path: Path, problem: str, p
 
 
 def row(entry: str, method: str, relative: float, problem: str = "p") -> dict[str, Any]:
-    return {"entry": entry, "method": method, "relative": relative, "problem": problem}
+    names = {"entry": entry, "method": method, "problem": problem}
+    return {**names, "relative": relative, "null_spread": 0.02}
 
 
 def test_regret_is_against_the_best_entry_and_the_twin_says_what_is_none() -> None:

@@ -55,8 +55,8 @@ TEST(TuneMeasure, TheSlowestRankCounts) {
 
 TEST(TuneMeasure, TheFirstOfEqualEntriesWins) {
   const Comm comm(MPI_COMM_WORLD);
-  const std::vector<Candidate> candidates{sleeper("first", 0.002), sleeper("second", 0.002),
-                                          sleeper("third", 0.002)};
+  const std::vector<Candidate> candidates{sleeper("first", 0.01), sleeper("second", 0.01),
+                                          sleeper("third", 0.01)};
   // On a busy machine one of many contests may see a difference that is none: 1 of 100 or so.
   int firsts = 0;
   for (int repeat = 0; repeat < 3; ++repeat) {
