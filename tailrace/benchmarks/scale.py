@@ -51,7 +51,7 @@ METHODS = {  # entry -> method; the first is the reference
     "pull, chunks of 64k": "pull:chunk=64k,depth=4",
     "node_aware": "node_aware",
 }
-SIZES = [1 << 10, 16 << 10, 256 << 10]  # bytes of a pair
+SIZES = [64, 1 << 10, 16 << 10, 256 << 10]  # bytes of a pair
 FULL_SIZES = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20]
 SLAB = {  # entry -> where ranks of a grid of 32 x 32 are, 32 on each of 4x4x2 nodes of Gemini
     "tiles of 4 x 8 on a node": "tiles:4x8",
@@ -59,10 +59,10 @@ SLAB = {  # entry -> where ranks of a grid of 32 x 32 are, 32 on each of 4x4x2 n
     "ranks at random": "random",
     "slab on node (rows of the grid)": "blocks",
 }
-PULL = {  # entry -> method, 1,024 ranks on 8x8x16 nodes of Gemini
+PULL = {  # entry -> method, 1,024 ranks, 4 on each of 8x8x4 nodes of Gemini
     "MPI, pairwise rounds": "mpi:pair",
     "MPI, ring of partners": "mpi:ring",
-    "pull, whole blocks, 2 in flight": "pull:chunk=256k,depth=2",
+    "pull, whole blocks, 8 in flight": "pull:chunk=256k,depth=8",
 }
 PARTS = (*MACHINES, "slab", "pull")
 DEFAULT_PARTS = (*MACHINES, "slab")
@@ -101,9 +101,9 @@ def entries(options: Options) -> list[Entry]:
             ]
             found += _compared("slab on node, 1024 ranks, 8 MiB a rank", places, ours=3)
         else:
-            asked = {"grid": "32x32", "bytes": "256k", "limit": "3600"}
+            asked = {"grid": "32x32", "per_node": "4", "bytes": "256k", "limit": "3600"}
             ways = [
-                (name, Simulation("gemini:8x8x16", asked | {"alltoall": method}))
+                (name, Simulation("gemini:8x8x4", asked | {"alltoall": method}))
                 for name, method in PULL.items()
             ]
             found += _compared("chunked random pull, 1024 ranks, 256 KiB a pair", ways, ours=2)
