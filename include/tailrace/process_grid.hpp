@@ -43,7 +43,9 @@ struct GridChoice {
 
 /// Chooses the grid that suits the nodes. Of all rows x columns that multiply to the number of
 /// ranks it takes
-///   1. those whose fullest rank holds at most 1.5 times what it would on the most even grid;
+///   0. those that leave no rank without items, if there are any;
+///   1. of these, those whose fullest rank holds at most 1.5 times what it would on the most even
+///   grid;
 ///   2. of these, those with the fewest bytes leaving a node, within 5 %;
 ///   3. of these, those with the fewest messages to other nodes: with r ranks on each node, rows on
 ///      a node need r times fewer than slabs, which are r times as large;

@@ -136,6 +136,13 @@ Candidate look_at(const GridProblem& problem, const NodeMap& nodes, std::array<i
   return result;
 }
 
+/// True if ranks without any items are left in some stage.
+bool leaves_idle(const GridProblem& problem, const Candidate& candidate) {
+  const auto [rows, columns] = candidate.choice.grid;
+  return rows > std::min(problem.extents[0], kept(problem, 1)) ||
+         columns > std::min(problem.extents[1], kept(problem, 2));
+}
+
 /// Keeps the candidates whose `value` is at most `factor` times the least.
 template <class Value>
 void keep_least(std::vector<Candidate>& candidates, double factor, Value value) {
@@ -152,6 +159,7 @@ Candidate best_of(const GridProblem& problem, const NodeMap& nodes) {
     if (nodes.num_ranks() % rows != 0) continue;
     candidates.push_back(look_at(problem, nodes, {rows, nodes.num_ranks() / rows}));
   }
+  keep_least(candidates, 1, [&](const Candidate& c) { return 1 + int{leaves_idle(problem, c)}; });
   keep_least(candidates, 1.5, [](const Candidate& c) { return c.choice.fullest; });
   keep_least(candidates, 1.05, [](const Candidate& c) { return c.leaving_bytes; });
   keep_least(candidates, 1, [](const Candidate& c) { return c.messages; });

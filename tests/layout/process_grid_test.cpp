@@ -41,6 +41,7 @@ TEST(ProcessGrid, OneNodeTakesSlabsWhilePlanesLast) {
   const auto more_ranks = choose_process_grid(cube(16), blocks_of(1, 64));
   EXPECT_EQ(more_ranks.grid, (Grid{16, 4})) << more_ranks.why;
   EXPECT_TRUE(says(more_ranks, "too few planes")) << more_ranks.why;
+  EXPECT_EQ(choose_process_grid(cube(4), blocks_of(1, 6)).grid, (Grid{3, 2}));  // no idle rank
   EXPECT_EQ(choose_process_grid({{2, 64, 64}, {}, 16, {}}, blocks_of(1, 16)).grid, (Grid{2, 8}));
   // Modes that are dropped count: 64 planes, but only 21 rows of modes for the last stage.
   EXPECT_EQ(choose_process_grid({{64, 64, 64}, {64, 21, 22}, 16, {}}, blocks_of(1, 64)).grid,
