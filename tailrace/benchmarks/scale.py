@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tailrace.benchmarks import scale_picture
 from tailrace.benchmarks.drivers import Command
+from tailrace.benchmarks.options import FULL_SIZES as ALL_SIZES
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.benchmarks.scale_run import build, run
@@ -52,7 +53,7 @@ METHODS = {  # entry -> method; the first is the reference
     "node_aware": "node_aware",
 }
 SIZES = [64, 1 << 10, 16 << 10, 256 << 10]  # bytes of a pair
-FULL_SIZES = [256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20]
+FULL_SIZES = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20]
 SLAB = {  # entry -> where ranks of a grid of 32 x 32 are, 32 on each of 4x4x2 nodes of Gemini
     "tiles of 4 x 8 on a node": "tiles:4x8",
     "tiles of 8 x 4 on a node": "tiles:8x4",
@@ -129,9 +130,11 @@ def _map(kind: str, options: Options) -> list[Entry]:
     wanted = [
         name for name in methods if not chosen.ways or any(part in name for part in chosen.ways)
     ]
+    # Chunks of blocks above 1 MiB would take the simulator hours.
+    sizes = FULL_SIZES if chosen.sizes == ALL_SIZES else chosen.sizes or SIZES
     found = []
     for ranks in ranks_of:
-        for size in chosen.sizes or SIZES:
+        for size in sizes:
             asked = OVERHEAD | {"grid": SQUARES[ranks], "per_node": str(PER_NODE)}
             asked["bytes"] = str(size)
             for name in wanted:
