@@ -59,8 +59,8 @@ class Match {
     if (!problem.is_transpose()) add_all(mpil_.contenders(problem, source_.data(), target_.data()));
 #endif
     for (const auto& method : setting.methods) add_ours(method);
-    if (!problem.is_transpose()) return;
     if (setting.num_nodes == 1) add_exposed();
+    if (!problem.is_transpose()) return;
     Contender copy{"memcpy of as many bytes", "limit", [this] { copy_bytes(); }};
     copy.checked = false;
     contest_.add(std::move(copy));

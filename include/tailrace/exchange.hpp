@@ -71,6 +71,8 @@ class Exchange {
   class Runner;  // one method's state; see src/move/method.hpp
 
  private:
+  void check_call(std::span<const void* const> sources, std::span<void* const> destinations) const;
+
   class State;
   std::unique_ptr<State> state_;
 };

@@ -7,6 +7,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tailrace/comm.hpp"
@@ -80,17 +81,19 @@ struct Choice {
 /// Times the candidates: all ranks start together, rounds interleaved in changing order; a sample
 /// is the time of the slowest rank. Those far behind are dropped early; the best one then runs a
 /// second time under another name, and what differs between these two is no difference. Of those no
-/// slower than the best by more than that, the first in the list wins. A candidate that does not
+/// slower than the best by more than that, `preferred` wins, or else the first in the list. A
+/// candidate that does not
 /// apply, fails, or gives other results than the first one is left out with its trouble. The same
 /// result on all ranks. Takes about `settings.budget_s` (of rank 0), but tries each candidate at
 /// least once while that lasts. Throws `Errc::invalid_input` on all ranks if none works.
 /// Collective, blocking.
-Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings);
+Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings,
+               std::string_view preferred = {});
 
-/// The alternative for `problem`: remembered, measured or the fallback, as `settings` of rank 0
-/// say; rank 0 reads and writes the memory file. A file that cannot be read or written is a
-/// warning, not an error. Always the fallback under a simulator. The same result on all ranks.
-/// Collective, blocking.
+/// The alternative for `problem`: remembered, measured (the fallback is preferred) or the fallback,
+/// as `settings` of rank 0 say; rank 0 reads and writes the memory file. A file that cannot be read
+/// or written is a warning, not an error. Always the fallback under a simulator. The same result on
+/// all ranks. Collective, blocking.
 Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidate> candidates,
               const Settings& settings);
 /// The same with the settings of the environment; throws `Errc::invalid_input` on all ranks if

@@ -75,7 +75,7 @@ WaitPolicy choose_wait_policy(const WaitFacts& facts) {
   WaitPolicy policy;
   const bool crowded = facts.ranks_on_node > facts.cores;
   if (facts.yield_works && !facts.simulated) policy.yields = crowded ? 50 : 300;
-  policy.spins = crowded ? 50 : 2000;
+  policy.spins = crowded ? 50 : facts.yield_works ? 2000 : 500;
   policy.inside_mpi = !crowded || facts.simulated || (facts.yield_works && facts.mpi_yields);
   policy.sleeps = !facts.simulated;
   return policy;

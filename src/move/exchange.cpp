@@ -86,7 +86,8 @@ class Exchange::State {
     const auto fault = fault_of(problem);
     require_all(problem.comm.raw(), fault.empty(), "Exchange: " + fault);
     const auto wanted = method == "auto" ? MethodSpec{} : parse_agreed(problem.comm, method);
-    const Comm everybody = keep_to_group();
+    const auto* asked = find_move_method(wanted.name);
+    const Comm everybody = set_up(asked == nullptr || asked->in_groups);
     problem.method = method == "auto" ? choose() : wanted;
     const auto* chosen = find_move_method(problem.method.name);
     require_all(everybody.raw(), chosen != nullptr,
@@ -106,9 +107,14 @@ class Exchange::State {
   bool under_way = false;
 
  private:
-  /// Makes the problem that of the ranks which exchange with each other; returns all ranks.
-  Comm keep_to_group() {
+  /// Makes the problem that of the ranks which exchange with each other, if `in_groups`; returns
+  /// all ranks.
+  Comm set_up(bool in_groups) {
     problem.outer_ranks = ranks_together(problem.comm, problem.plan);
+    if (!in_groups) {
+      problem.outer_ranks.resize(static_cast<std::size_t>(problem.comm.num_ranks()));
+      std::iota(problem.outer_ranks.begin(), problem.outer_ranks.end(), 0);
+    }
     problem.plan = problem.plan.among(problem.outer_ranks);
     Comm everybody = std::move(problem.comm);
     problem.comm = everybody.split(problem.outer_ranks.front());
@@ -139,11 +145,18 @@ Exchange& Exchange::operator=(Exchange&& other) noexcept {
 }
 
 void Exchange::run(std::span<const void* const> sources, std::span<void* const> destinations) {
-  start(sources, destinations);
-  finish();
+  check_call(sources, destinations);
+  state_->runner->run(sources, destinations);
 }
 
 void Exchange::start(std::span<const void* const> sources, std::span<void* const> destinations) {
+  check_call(sources, destinations);
+  state_->runner->start(sources, destinations);
+  state_->under_way = true;
+}
+
+void Exchange::check_call(std::span<const void* const> sources,
+                          std::span<void* const> destinations) const {
   const auto wanted = static_cast<std::size_t>(state_->problem.shape.num_fields);
   if (sources.size() != wanted || destinations.size() != wanted) {
     throw Error(
@@ -154,8 +167,6 @@ void Exchange::start(std::span<const void* const> sources, std::span<void* const
   if (state_->under_way) {
     throw Error(Errc::invalid_input, "Exchange: start called again before finish");
   }
-  state_->runner->start(sources, destinations);
-  state_->under_way = true;
 }
 
 bool Exchange::progress() { return !state_->under_way || state_->runner->progress(); }

@@ -33,6 +33,11 @@ struct MoveProblem {
 class Exchange::Runner {
  public:
   virtual ~Runner() = default;
+  /// start and finish.
+  virtual void run(std::span<const void* const> sources, std::span<void* const> destinations) {
+    start(sources, destinations);
+    finish();
+  }
   virtual void start(std::span<const void* const> sources, std::span<void* const> destinations) = 0;
   virtual bool progress() = 0;
   virtual void finish() = 0;
@@ -52,6 +57,8 @@ struct MoveMethod {
   std::string_view name;
   std::string_view summary;
   std::string_view applies_text;
+  /// Runs by groups of ranks that exchange with each other; else by all ranks of the communicator.
+  bool in_groups;
   /// The same answer on all ranks. Collective, blocking.
   bool (*applies)(const MoveProblem& problem);
   /// Collective, blocking; `problem` outlives the runner.
@@ -78,6 +85,9 @@ std::unique_ptr<Exchange::Runner> make_packed(const MoveProblem& problem);
 double packed_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 double overlapped_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 // Methods without packing.
+bool contiguous_applies(const MoveProblem& problem);
+std::unique_ptr<Exchange::Runner> make_contiguous(const MoveProblem& problem);
+double contiguous_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 std::unique_ptr<Exchange::Runner> make_alltoallw(const MoveProblem& problem);
 double alltoallw_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 bool node_direct_applies(const MoveProblem& problem);

@@ -40,7 +40,7 @@ struct Head {
   Arrivals all_done;   ///< how many have read everything
 };
 
-constexpr std::ptrdiff_t small_bytes = 1 << 20;  // two buffers up to here
+constexpr std::ptrdiff_t small_bytes = 256 << 10;  // two buffers up to here
 
 /// How a segment is laid out, the same on both sides.
 struct SegmentShape {

@@ -37,11 +37,6 @@ Totals totals(const Comm& comm, std::int64_t own) {
   return all;
 }
 
-std::string machine_words(const Surroundings& machine) {
-  return fmt::format("{}; {} ranks of the job a node on {} cores", machine.nodes.describe(),
-                     machine.facts.ranks_on_node, machine.facts.cores);
-}
-
 /// Where nothing has been measured: the reader's loads on one node, else MPI's own.
 void set_fallback(tune::Problem& problem, const Surroundings& machine) {
   const bool direct = machine.one_node();
@@ -67,6 +62,7 @@ struct TrialArrays {
     }
     for (std::size_t f = 0; f < num_fields; ++f) fill(f, problem.comm.rank());
     num_destination_bytes = to_bytes;
+    forget();  // what no method writes, such as ghost cells, looks the same after every run
   }
   void fill(std::size_t field, int rank) {
     auto* words = static_cast<std::byte*>(const_cast<void*>(sources[field]));
@@ -132,10 +128,7 @@ class MoveTrial : public tune::Trial {
       problem_.outer_ranks[i] = static_cast<int>(i);
     }
   }
-  void run() override {
-    runner_->start(shared_->arrays->sources, shared_->arrays->destinations);
-    runner_->finish();
-  }
+  void run() override { runner_->run(shared_->arrays->sources, shared_->arrays->destinations); }
   std::uint64_t checksum() override {
     const auto sum = shared_->arrays->checksum();
     shared_->arrays->forget();
@@ -275,13 +268,12 @@ tune::Choice choose_move_method(const MoveProblem& problem) {
   asked.key = fmt::format(
       "{} bytes moved, at most {} a rank to {} peers, {} kept, runs of {} and {} bytes, items of "
       "{} "
-      "bytes, {} fields{}; {}",
+      "bytes, {} fields{}",
       moved.sum, moved.most, peers.most, kept.sum, -out.most, -in.most, problem.shape.item_bytes,
       problem.shape.num_fields,
       problem.shape.sources_in_node_arrays ? ", exposed"
       : problem.shape.in_place             ? ", in place"
-                                           : "",
-      machine_words(problem.machine));
+                                           : "");
   set_fallback(asked, problem.machine);
   asked.memory_bytes = (problem.from.num_items + 3 * problem.to.num_items) *
                        problem.shape.item_bytes * problem.shape.num_fields;
@@ -312,8 +304,8 @@ tune::Choice choose_block_method(const Comm& comm, const BlockShape& shape,
   const auto most = totals(comm, most_of(shape.send) * shape.item_bytes);
   tune::Problem asked;
   asked.operation = "blocks";
-  asked.key = fmt::format("{} bytes, at most {} a rank, largest block {}, {} pieces; {}", sum.sum,
-                          sum.most, most.most, shape.num_pieces(), machine_words(machine));
+  asked.key = fmt::format("{} bytes, at most {} a rank, largest block {}, {} pieces", sum.sum,
+                          sum.most, most.most, shape.num_pieces());
   set_fallback(asked, machine);
   asked.memory_bytes = 3 * sum.most;
   return tune::choose(comm, asked, block_candidates(comm, shape, machine));

@@ -117,7 +117,7 @@ Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidat
   if (too_large(comm, problem.memory_bytes, agreed.memory_bytes)) {
     return fallback(problem, "trying takes more memory than TAILRACE_TUNE_MEMORY");
   }
-  Choice choice = measure(comm, candidates, agreed);
+  Choice choice = measure(comm, candidates, agreed, problem.fallback);
   if (comm.rank() == 0) try_to_remember(agreed.file, wanted, choice);
   return choice;
 }

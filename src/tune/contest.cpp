@@ -292,7 +292,7 @@ std::string Contest::reason(std::size_t winner, std::size_t fastest, double null
          fmt::format(" ({} {:.1f} %)", null_test_ran() ? "null spread" : "assumed", 100 * null);
 }
 
-Choice Contest::decide() {
+Choice Contest::decide(std::string_view preferred) {
   Choice choice;
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < entries_.size(); ++i) {
@@ -314,14 +314,19 @@ Choice Contest::decide() {
   }
   choice.null_spread = null();
   const auto found = times(running());
-  const std::size_t winner = places[first_as_good(found, choice.null_spread)];
+  std::size_t winner = places[first_as_good(found, choice.null_spread)];
+  const double as_good_s = std::ranges::min(found) * (1 + choice.null_spread);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (candidates_[places[i]].name == preferred && found[i] <= as_good_s) winner = places[i];
+  }
   choice.name = candidates_[winner].name;
   choice.measured = true;
   choice.why = reason(winner, places[first_as_good(found, 0)], choice.null_spread);
   return choice;
 }
 
-Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings) {
+Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings,
+               std::string_view preferred) {
   double budget_s = settings.budget_s;
   check_mpi(MPI_Bcast(&budget_s, 1, MPI_DOUBLE, 0, comm.raw()));
   Contest contest(comm, candidates, budget_s);
@@ -329,7 +334,7 @@ Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Se
   do {
     contest.time();
   } while (!contest.has_winner());
-  return contest.decide();
+  return contest.decide(preferred);
 }
 
 }  // namespace tailrace::tune

@@ -6,6 +6,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tailrace/comm.hpp"
@@ -28,7 +29,7 @@ class Contest {
   /// are to be timed anew, as what they lost to was wrong.
   bool has_winner();
   /// Local.
-  Choice decide();
+  Choice decide(std::string_view preferred);
 
  private:
   struct Entry {
