@@ -68,7 +68,9 @@ std::vector<std::string> words_of(std::string_view text) {
 /// Names and variants, as the tuner has them.
 std::vector<std::string> exchange_names() {
   std::vector<std::string> names;
-  for (const auto& method : move_method_table()) names.emplace_back(method.name);
+  for (const auto& method : move_method_table()) {
+    if (method.name != "caf") names.emplace_back(method.name);  // the tuner starts no runtimes
+  }
   for (const auto& method : block_method_table()) {
     const auto more = words_of(method.variants);
     names.insert(names.end(), more.begin(), more.end());
@@ -79,7 +81,7 @@ std::vector<std::string> exchange_names() {
 std::vector<std::string> block_names() {
   std::vector<std::string> names;
   for (const auto& method : block_method_table()) {
-    names.emplace_back(method.name);
+    if (method.name != "caf") names.emplace_back(method.name);
     const auto more = words_of(method.variants);
     names.insert(names.end(), more.begin(), more.end());
   }

@@ -39,7 +39,7 @@ class Exchange {
   /// apply to a group, or if plan, memory and communicator do not fit together. Collective,
   /// blocking.
   Exchange(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
-           std::string_view method = "alltoallv");
+           std::string_view method = "auto");
   ~Exchange();
   Exchange(Exchange&&) noexcept;
   Exchange& operator=(Exchange&&) noexcept;
