@@ -338,8 +338,7 @@ class NodeAware : public BlockRunner {
 }  // namespace
 
 bool block_node_aware_worth_timing(const BlockProblem& problem) {
-  const auto& nodes = problem.machine.nodes;
-  return nodes.num_nodes() > 1 && nodes.most_ranks() > 1;
+  return problem.machine.nodes.most_ranks() > 1;
 }
 
 std::unique_ptr<BlockRunner> make_block_node_aware(const BlockProblem& problem) {
