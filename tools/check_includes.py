@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Checks that includes point one way.
 
-The order is core <- layout <- move <- file <- {store, fft} <- server <- apps.
+The order is core <- {layout, tune} <- move <- {model, file <- store, fft} <- server <- apps.
 
-`trace` needs only core, `tune` only core and trace; `model` needs layout and move. Public headers belong to the room that they are the face of. A file that
+`trace` needs only core, `tune` only core and trace.
+Public headers belong to the room that they are the face of. A file that
 includes one from a room above it, or beside it, is an error.
 """
 

@@ -4,7 +4,6 @@
 from dataclasses import dataclass, field
 from pathlib import Path
 
-
 FULL_SIZES = [8, 64, 512, 4096, 32768, 262144, 2097152, 16777216, 67108864]  # bytes, "full"
 
 

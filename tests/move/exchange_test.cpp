@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "move/exchange_arrays.hpp"
 #include "move/method.hpp"
 #include "move/numbered_items.hpp"
 #include "tailrace/exchange.hpp"
@@ -17,7 +18,7 @@
 namespace tailrace {
 namespace {
 
-using testing::make_fields;
+using testing::Arrays;
 using Extents = std::vector<std::ptrdiff_t>;
 
 struct Case {
@@ -134,23 +135,6 @@ std::vector<Case> cases() {
   }
   return list;
 }
-
-struct Arrays {
-  std::vector<std::vector<std::uint8_t>> sources, destinations, expected;
-  std::vector<const void*> source_pointers;
-  std::vector<void*> destination_pointers;
-
-  Arrays(const Plan& plan, const Memory& from, const Memory& to, const ExchangeShape& shape)
-      : sources(make_fields(plan.from_boxes(), from, shape.item_bytes, shape.num_fields, true)),
-        destinations(make_fields(plan.to_boxes(), to, shape.item_bytes, shape.num_fields, false)),
-        expected(make_fields(plan.to_boxes(), to, shape.item_bytes, shape.num_fields, true)) {
-    for (auto& field : sources) source_pointers.push_back(field.data());
-    for (auto& field : destinations) destination_pointers.push_back(field.data());
-  }
-  void forget() {
-    for (auto& field : destinations) std::fill(field.begin(), field.end(), testing::untouched);
-  }
-};
 
 class EveryMethod : public ::testing::TestWithParam<std::string> {
  protected:
@@ -332,7 +316,9 @@ TEST(Contiguous, MovesWhatIsOneRunOnBothSidesAndRefusesTheRest) {
     }
   }
   EXPECT_GT(num_moved, 0);
-  if (comm.num_ranks() > 1) EXPECT_LT(num_moved, 2 * std::ssize(cases()));
+  if (comm.num_ranks() > 1) {
+    EXPECT_LT(num_moved, 2 * std::ssize(cases()));
+  }
 }
 
 TEST(Exchange, RefusesAnUnknownMethodOnAllRanks) {

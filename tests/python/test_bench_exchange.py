@@ -161,7 +161,7 @@ def test_a_wrong_result_of_any_round_counts() -> None:
 @built
 def test_unknown_words_are_refused() -> None:
     for name, words, text in (
-        ("exchange", ["--patterns", "unifrom"], "uniform, fat, zipf"),
+        ("exchange", ["--patterns", "diagonal"], "uniform, fat, zipf"),
         ("allreduce", ["--patterns", "gather"], "allreduce, reduce, barrier"),
         ("exchange", ["--sizes", "4q"], "as in 8,4k,1M"),
     ):

@@ -263,7 +263,7 @@ class NodeAware : public BlockRunner {
   struct Piece {
     std::vector<Message> messages;
     std::vector<MPI_Request> sends, receives;
-    std::uint32_t starts = 0;  // a caller may leave pieces out of a use
+    std::uint32_t starts = 0;    // a caller may leave pieces out of a use
     bool sent = true;            // all its messages are under way
     std::ptrdiff_t missing = 0;  // messages to arrive
   };
