@@ -89,7 +89,9 @@ FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStoke
 /// Makes room for one more field of the files; the solver fills it.
 template <class Real>
 void FieldOutput<Real>::add_field(const std::string& name, const Memory& memory) {
-  arrays_.emplace_back(static_cast<std::size_t>(memory.num_items));
+  // Never without an address, which would say that the field is not wanted: a rank without points
+  // takes part in the transforms, too.
+  arrays_.emplace_back(static_cast<std::size_t>(std::max<std::ptrdiff_t>(memory.num_items, 1)));
   captures_.back() = arrays_.back().data();
   Variable variable;
   variable.name = name;

@@ -148,10 +148,12 @@ def test_progress_is_json_lines(run: Path) -> None:
     assert lines[-1]["step"] == lines[-1]["steps"] == 10
 
 
-def test_more_ranks_than_planes(run: Path) -> None:
-    """Six ranks and four planes."""
+@pytest.mark.parametrize("grid", ["[0, 0]", "[6, 1]", "[1, 6]", "[3, 2]"])
+def test_more_ranks_than_planes(run: Path, grid: str) -> None:
+    """Six ranks and four planes: some ranks may hold nothing, and take part all the same."""
     settings = ["grid.n=4", "time.step=0.1", "time.end=0.3", "statistics.every=1", "output.every=1"]
-    lines = succeed(6, CASES / "abc.toml", run, *settings, "output.mode=hidden")
+    settings += ["output.mode=hidden", f"grid.ranks={grid}"]
+    lines = succeed(6, CASES / "abc.toml", run, *settings)
     assert lines[-1]["energy"] == pytest.approx(1.5 * np.exp(-0.1 * 0.3), rel=1e-12)
 
 
