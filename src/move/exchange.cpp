@@ -123,9 +123,12 @@ class Exchange::State {
   }
 
   MethodSpec choose() {
-    auto choice = choose_move_method(problem);
-    why = std::move(choice.why);
-    return MethodSpec::parse(choice.name);
+    const auto choice = choose_move_method(problem);
+    problem.method = MethodSpec::parse(choice.name);
+    why = choice.why;
+    if (find_move_method(problem.method.name)->applies(problem)) return problem.method;
+    why = fmt::format("{} was chosen ({}), but does not apply here", choice.name, choice.why);
+    return MethodSpec{std::string(move_method_table().front().name), {}};
   }
 };
 

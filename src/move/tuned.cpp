@@ -120,8 +120,12 @@ class MoveTrial : public tune::Trial {
                  problem.outer_ranks,
                  MethodSpec::parse(method)},
         shared_(std::move(shared)) {
+    const auto& line = *find_move_method(problem_.method.name);
+    if (!line.applies(problem_)) {
+      throw Error(Errc::invalid_input, fmt::format("needs: {}", line.applies_text));
+    }
     shared_->make(problem);
-    runner_ = find_move_method(problem_.method.name)->make(problem_);
+    runner_ = line.make(problem_);
     if (problem.shape.sources_in_node_arrays) runner_->expose(shared_->exposed);
     // Places in the shared array are those of the group's ranks.
     for (std::size_t i = 0; i < problem_.outer_ranks.size(); ++i) {
@@ -145,9 +149,13 @@ class BlockTrial : public tune::Trial {
  public:
   BlockTrial(const Comm& comm, const BlockShape& shape, const Surroundings& machine,
              const BlockMethod& method, const MethodSettings& settings)
-      : comm_(comm.raw()),
-        shape_(shape),
-        runner_(method.make({comm_, shape_, machine, settings})) {}
+      : comm_(comm.raw()), shape_(shape) {
+    const BlockProblem problem{comm_, shape_, machine, settings};
+    if (!method.applies(problem)) {
+      throw Error(Errc::invalid_input, fmt::format("needs: {}", method.applies_text));
+    }
+    runner_ = method.make(problem);
+  }
 
   void run() override {
     runner_->acquire();
@@ -236,15 +244,6 @@ std::vector<tune::Candidate> move_candidates(const MoveProblem& problem) {
                           }});
   };
   for (const auto& method : move_method_table()) {
-    MoveProblem asked{Comm(problem.comm.raw()),
-                      problem.plan,
-                      problem.from,
-                      problem.to,
-                      problem.shape,
-                      problem.machine,
-                      problem.outer_ranks,
-                      {std::string(method.name), {}}};
-    if (!method.applies(asked)) continue;
     const auto blocks = std::ranges::find(block_method_table(), method.name, &BlockMethod::name);
     const bool packs = blocks != block_method_table().end();
     const BlockShape nothing;
@@ -275,17 +274,19 @@ tune::Choice choose_move_method(const MoveProblem& problem) {
       : problem.shape.in_place             ? ", in place"
                                            : "");
   set_fallback(asked, problem.machine);
-  asked.memory_bytes = (problem.from.num_items + 3 * problem.to.num_items) *
-                       problem.shape.item_bytes * problem.shape.num_fields;
-  return tune::choose(problem.comm, asked, move_candidates(problem));
+  // All candidates hold their buffers at the same time, beside the arrays.
+  const auto candidates = move_candidates(problem);
+  asked.memory_bytes = (problem.from.num_items + problem.to.num_items) * problem.shape.item_bytes *
+                           problem.shape.num_fields +
+                       std::ssize(candidates) * (work.sent_bytes + work.received_bytes);
+  return tune::choose(problem.comm, asked, candidates);
 }
 
 std::vector<tune::Candidate> block_candidates(const Comm& comm, const BlockShape& shape,
                                               const Surroundings& machine) {
   std::vector<tune::Candidate> candidates;
   for (const auto& method : block_method_table()) {
-    const BlockProblem problem{comm, shape, machine};
-    if (!method.applies(problem) || !method.worth_timing(problem)) continue;
+    if (!method.worth_timing({comm, shape, machine})) continue;
     auto specs = words_of(method.variants);
     specs.insert(specs.begin(), std::string(method.name));
     for (const auto& name : specs) {
@@ -307,8 +308,10 @@ tune::Choice choose_block_method(const Comm& comm, const BlockShape& shape,
   asked.key = fmt::format("{} bytes, at most {} a rank, largest block {}, {} pieces", sum.sum,
                           sum.most, most.most, shape.num_pieces());
   set_fallback(asked, machine);
-  asked.memory_bytes = 3 * sum.most;
-  return tune::choose(comm, asked, block_candidates(comm, shape, machine));
+  const auto candidates = block_candidates(comm, shape, machine);
+  asked.memory_bytes =
+      std::ssize(candidates) * (sum_of(shape.send) + sum_of(shape.receive)) * shape.item_bytes;
+  return tune::choose(comm, asked, candidates);
 }
 
 }  // namespace tailrace

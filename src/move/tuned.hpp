@@ -13,8 +13,8 @@ namespace tailrace {
 /// `MethodSpec::parse`, with an error that all ranks throw. Collective, blocking.
 MethodSpec parse_agreed(const Comm& comm, std::string_view text);
 
-/// The methods, and settings worth timing, that apply to `problem`, with arrays of their own to try
-/// them on; reference first. `problem` must outlive them. Collective, blocking.
+/// The methods, and settings worth timing, with arrays of their own to try them on; reference
+/// first. Making one that does not apply to `problem` throws. `problem` must outlive them. Local.
 std::vector<tune::Candidate> move_candidates(const MoveProblem& problem);
 /// What "auto" stands for. Collective, blocking; the same on all ranks.
 tune::Choice choose_move_method(const MoveProblem& problem);

@@ -288,8 +288,10 @@ std::string Contest::reason(std::size_t winner, std::size_t fastest, double null
     text += fmt::format("; {} is faster by {:.1f} %, less than two equal entries may differ by",
                         candidates_[fastest].name, 100 * (both[0] / both[1] - 1));
   }
+  if (null_test_ran()) return text + fmt::format(" (null spread {:.1f} %)", 100 * null);
+  if (running().size() == 1) return text + "; all others were far slower in a few runs";
   return text +
-         fmt::format(" ({} {:.1f} %)", null_test_ran() ? "null spread" : "assumed", 100 * null);
+         fmt::format("; few runs fit the time: {:.0f} % were taken for no difference", 100 * null);
 }
 
 Choice Contest::decide(std::string_view preferred) {
