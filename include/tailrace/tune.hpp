@@ -27,7 +27,7 @@ struct Settings {
   /// tailrace of the user's cache folder (XDG_CACHE_HOME, else ~/.cache). "" keeps nothing.
   std::string file;
   /// Longest time for one problem [s]: TAILRACE_TUNE_BUDGET_S.
-  double budget_s = 1.0;
+  double budget_s = 3.0;
   /// Most memory that a problem may take for trying [bytes a rank]: TAILRACE_TUNE_MEMORY, a number
   /// that may end in k, M or G.
   std::ptrdiff_t memory_bytes = std::ptrdiff_t{1} << 30;
@@ -84,8 +84,8 @@ struct Choice {
 /// slower than the best by more than that, `preferred` wins, or else the first in the list. A
 /// candidate that does not
 /// apply, fails, or gives other results than the first one is left out with its trouble. The same
-/// result on all ranks. Takes about `settings.budget_s` (of rank 0), but tries each candidate at
-/// least once while that lasts. Throws `Errc::invalid_input` on all ranks if none works.
+/// result on all ranks. Takes about `settings.budget_s` (of rank 0) once all are made, but tries
+/// each at least once while that lasts. Throws `Errc::invalid_input` on all ranks if none works.
 /// Collective, blocking.
 Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings,
                std::string_view preferred = {});

@@ -126,7 +126,7 @@ std::string find_fastest(const Geometry& g, tune::Settings settings) {
   // Without measuring: one that takes panels as they are, where there is one.
   problem.fallback = ducc_available() ? "ducc0" : candidates.front().name;
   problem.fallback_why = "usually the fastest of those that are built in";
-  settings.budget_s /= 4;
+  settings.budget_s /= 8;
   return tune::choose(alone, problem, candidates, settings).name;
 }
 

@@ -35,7 +35,7 @@ std::string choose_method(const Comm& whole, const Comm& part, const BlockShape&
   try {
     const std::vector<std::ptrdiff_t> nothing(static_cast<std::size_t>(part.num_ranks()), 0);
     if (asked == "auto") {
-      name = choose_block_method(part, shape, Surroundings(part)).name;
+      name = choose_block_method(whole, part, shape, Surroundings(part)).name;
     } else {
       const BlockExchange trial(part, {1, {nothing}, {nothing}}, asked);
     }

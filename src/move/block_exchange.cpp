@@ -24,7 +24,7 @@ BlockExchange::BlockExchange(const Comm& comm, BlockShape shape, std::string_vie
     : comm_(comm.raw()), machine_(comm_), shape_(std::move(shape)) {
   std::string wanted(method);
   if (wanted == "auto") {
-    const auto choice = choose_block_method(comm_, shape_, machine_);
+    const auto choice = choose_block_method(comm_, comm_, shape_, machine_);
     wanted = choice.name;
     why_ = choice.why;
   }

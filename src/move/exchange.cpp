@@ -88,7 +88,7 @@ class Exchange::State {
     const auto wanted = method == "auto" ? MethodSpec{} : parse_agreed(problem.comm, method);
     const auto* asked = find_move_method(wanted.name);
     const Comm everybody = set_up(asked == nullptr || asked->in_groups);
-    problem.method = method == "auto" ? choose() : wanted;
+    problem.method = method == "auto" ? choose(everybody) : wanted;
     const auto* chosen = find_move_method(problem.method.name);
     require_all(everybody.raw(), chosen != nullptr,
                 fmt::format("unknown method '{}' of moving data; there are: {}",
@@ -122,8 +122,8 @@ class Exchange::State {
     return everybody;
   }
 
-  MethodSpec choose() {
-    const auto choice = choose_move_method(problem);
+  MethodSpec choose(const Comm& everybody) {
+    const auto choice = choose_move_method(everybody, problem);
     problem.method = MethodSpec::parse(choice.name);
     why = choice.why;
     if (find_move_method(problem.method.name)->applies(problem)) return problem.method;

@@ -37,9 +37,15 @@ Totals totals(const Comm& comm, std::int64_t own) {
   return all;
 }
 
+/// How many communicators like `part` make up `everybody`, for a key.
+std::string groups_text(const Comm& everybody, const Comm& part) {
+  const auto count = totals(everybody, part.rank() == 0 ? 1 : 0).sum;
+  return count == 1 ? "" : fmt::format(", in {} groups at a time", count);
+}
+
 /// Where nothing has been measured: the reader's loads on one node, else MPI's own.
-void set_fallback(tune::Problem& problem, const Surroundings& machine) {
-  const bool direct = machine.one_node();
+void set_fallback(tune::Problem& problem, const Comm& everybody, const Surroundings& machine) {
+  const bool direct = totals(everybody, machine.one_node() ? 0 : 1).most == 0;
   problem.fallback = direct ? "node_direct" : "alltoallv";
   problem.fallback_why = direct ? "all ranks that exchange share a node" : "ranks on several nodes";
 }
@@ -227,15 +233,36 @@ std::int64_t shortest_run(const MoveProblem& problem, Direction direction) {
   return shortest;
 }
 
-}  // namespace
+/// Ways of moving blocks, with the settings worth timing.
+struct WaysOfBlocks {
+  const BlockMethod* method;
+  std::vector<std::string> specs;
+};
 
-MethodSpec parse_agreed(const Comm& comm, std::string_view text) {
-  MethodSpec spec;
-  run_agreed(comm.raw(), [&] { spec = MethodSpec::parse(text); });
-  return spec;
+/// Those that any rank would time: all groups time the same ones, at the same time.
+std::vector<WaysOfBlocks> worth_timing(const Comm& everybody, const BlockProblem& problem) {
+  std::vector<int> worth;
+  for (const auto& method : block_method_table()) {
+    worth.push_back(method.worth_timing(problem) ? 1 : 0);
+  }
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, worth.data(), to_int(std::ssize(worth)), MPI_INT, MPI_MAX,
+                          everybody.raw()));
+  std::vector<WaysOfBlocks> ways;
+  for (std::size_t i = 0; i < worth.size(); ++i) {
+    if (worth[i] == 0) continue;
+    const auto& method = block_method_table()[i];
+    ways.push_back({&method, words_of(method.variants)});
+    ways.back().specs.insert(ways.back().specs.begin(), std::string(method.name));
+  }
+  return ways;
 }
 
-std::vector<tune::Candidate> move_candidates(const MoveProblem& problem) {
+/// The methods, and settings worth timing, with arrays of their own to try them on; reference
+/// first. Making one that does not apply to `problem` throws. `problem` must outlive them.
+std::vector<tune::Candidate> move_candidates(const Comm& everybody, const MoveProblem& problem) {
+  const BlockShape nothing;
+  const auto ways = worth_timing(everybody, {problem.comm, nothing, problem.machine});
+  const auto blocks = block_method_table();
   auto shared = std::make_shared<SharedArrays>();
   std::vector<tune::Candidate> candidates;
   const auto add = [&](const std::string& name) {
@@ -244,54 +271,26 @@ std::vector<tune::Candidate> move_candidates(const MoveProblem& problem) {
                           }});
   };
   for (const auto& method : move_method_table()) {
-    const auto blocks = std::ranges::find(block_method_table(), method.name, &BlockMethod::name);
-    const bool packs = blocks != block_method_table().end();
-    const BlockShape nothing;
-    if (packs && !blocks->worth_timing({problem.comm, nothing, problem.machine})) continue;
-    add(std::string(method.name));
-    if (!packs) continue;
-    for (const auto& variant : words_of(blocks->variants)) add(variant);
+    const auto is_it = [&](const auto& way) { return way.method->name == method.name; };
+    const auto found = std::ranges::find_if(ways, is_it);
+    if (found != ways.end()) {
+      for (const auto& spec : found->specs) add(spec);
+    } else if (std::ranges::find(blocks, method.name, &BlockMethod::name) == blocks.end()) {
+      add(std::string(method.name));  // one that packs nothing
+    }
   }
   return candidates;
 }
 
-tune::Choice choose_move_method(const MoveProblem& problem) {
-  const auto work = work_of(problem);
-  const auto moved = totals(problem.comm, work.sent_bytes);
-  const auto peers = totals(problem.comm, work.num_peers);
-  const auto kept = totals(problem.comm, work.kept_bytes);
-  const auto out = totals(problem.comm, -shortest_run(problem, Direction::send));
-  const auto in = totals(problem.comm, -shortest_run(problem, Direction::receive));
-  tune::Problem asked;
-  asked.operation = "exchange";
-  asked.key = fmt::format(
-      "{} bytes moved, at most {} a rank to {} peers, {} kept, runs of {} and {} bytes, items of "
-      "{} "
-      "bytes, {} fields{}",
-      moved.sum, moved.most, peers.most, kept.sum, -out.most, -in.most, problem.shape.item_bytes,
-      problem.shape.num_fields,
-      problem.shape.sources_in_node_arrays ? ", exposed"
-      : problem.shape.in_place             ? ", in place"
-                                           : "");
-  set_fallback(asked, problem.machine);
-  // All candidates hold their buffers at the same time, beside the arrays.
-  const auto candidates = move_candidates(problem);
-  asked.memory_bytes = (problem.from.num_items + problem.to.num_items) * problem.shape.item_bytes *
-                           problem.shape.num_fields +
-                       std::ssize(candidates) * (work.sent_bytes + work.received_bytes);
-  return tune::choose(problem.comm, asked, candidates);
-}
-
-std::vector<tune::Candidate> block_candidates(const Comm& comm, const BlockShape& shape,
+/// The same for blocks.
+std::vector<tune::Candidate> block_candidates(const Comm& everybody, const Comm& comm,
+                                              const BlockShape& shape,
                                               const Surroundings& machine) {
   std::vector<tune::Candidate> candidates;
-  for (const auto& method : block_method_table()) {
-    if (!method.worth_timing({comm, shape, machine})) continue;
-    auto specs = words_of(method.variants);
-    specs.insert(specs.begin(), std::string(method.name));
+  for (const auto& [method, specs] : worth_timing(everybody, {comm, shape, machine})) {
     for (const auto& name : specs) {
-      candidates.push_back({name, [&, &method = method, name] {
-                              return std::make_unique<BlockTrial>(comm, shape, machine, method,
+      candidates.push_back({name, [&, method = method, name] {
+                              return std::make_unique<BlockTrial>(comm, shape, machine, *method,
                                                                   MethodSpec::parse(name).settings);
                             }});
     }
@@ -299,19 +298,54 @@ std::vector<tune::Candidate> block_candidates(const Comm& comm, const BlockShape
   return candidates;
 }
 
-tune::Choice choose_block_method(const Comm& comm, const BlockShape& shape,
+}  // namespace
+
+MethodSpec parse_agreed(const Comm& comm, std::string_view text) {
+  MethodSpec spec;
+  run_agreed(comm.raw(), [&] { spec = MethodSpec::parse(text); });
+  return spec;
+}
+
+tune::Choice choose_move_method(const Comm& everybody, const MoveProblem& problem) {
+  const auto work = work_of(problem);
+  const auto moved = totals(everybody, work.sent_bytes);
+  const auto peers = totals(everybody, work.num_peers);
+  const auto kept = totals(everybody, work.kept_bytes);
+  const auto out = totals(everybody, -shortest_run(problem, Direction::send));
+  const auto in = totals(everybody, -shortest_run(problem, Direction::receive));
+  tune::Problem asked;
+  asked.operation = "exchange";
+  asked.key = fmt::format(
+      "{} bytes moved, at most {} a rank to {} peers, {} kept, runs of {} and {} bytes, items of "
+      "{} bytes, {} fields{}{}",
+      moved.sum, moved.most, peers.most, kept.sum, -out.most, -in.most, problem.shape.item_bytes,
+      problem.shape.num_fields,
+      problem.shape.sources_in_node_arrays ? ", exposed"
+      : problem.shape.in_place             ? ", in place"
+                                           : "",
+      groups_text(everybody, problem.comm));
+  set_fallback(asked, everybody, problem.machine);
+  // All candidates hold their buffers at the same time, beside the arrays.
+  const auto candidates = move_candidates(everybody, problem);
+  asked.memory_bytes = (problem.from.num_items + problem.to.num_items) * problem.shape.item_bytes *
+                           problem.shape.num_fields +
+                       std::ssize(candidates) * (work.sent_bytes + work.received_bytes);
+  return tune::choose(everybody, asked, candidates);
+}
+
+tune::Choice choose_block_method(const Comm& everybody, const Comm& comm, const BlockShape& shape,
                                  const Surroundings& machine) {
-  const auto sum = totals(comm, sum_of(shape.send) * shape.item_bytes);
-  const auto most = totals(comm, most_of(shape.send) * shape.item_bytes);
+  const auto sum = totals(everybody, sum_of(shape.send) * shape.item_bytes);
+  const auto most = totals(everybody, most_of(shape.send) * shape.item_bytes);
   tune::Problem asked;
   asked.operation = "blocks";
-  asked.key = fmt::format("{} bytes, at most {} a rank, largest block {}, {} pieces", sum.sum,
-                          sum.most, most.most, shape.num_pieces());
-  set_fallback(asked, machine);
-  const auto candidates = block_candidates(comm, shape, machine);
+  asked.key = fmt::format("{} bytes, at most {} a rank, largest block {}, {} pieces{}", sum.sum,
+                          sum.most, most.most, shape.num_pieces(), groups_text(everybody, comm));
+  set_fallback(asked, everybody, machine);
+  const auto candidates = block_candidates(everybody, comm, shape, machine);
   asked.memory_bytes =
       std::ssize(candidates) * (sum_of(shape.send) + sum_of(shape.receive)) * shape.item_bytes;
-  return tune::choose(comm, asked, candidates);
+  return tune::choose(everybody, asked, candidates);
 }
 
 }  // namespace tailrace

@@ -56,7 +56,6 @@ Contest::Contest(const Comm& comm, std::span<const Candidate> candidates, double
       candidates_(candidates),
       start_(comm),
       budget_s_(budget_s),
-      began_s_(now_s()),
       entries_(candidates.size()) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Errc code = Errc::internal;
@@ -65,8 +64,7 @@ Contest::Contest(const Comm& comm, std::span<const Candidate> candidates, double
     entries_[i].running = trouble.empty();
     if (!trouble.empty()) leave_out(i, trouble, code != Errc::invalid_input);
   }
-  // Making counts, but not so much that no time is left for timing.
-  began_s_ = std::max(began_s_, now_s() - budget_s_ / 2);
+  began_s_ = now_s();  // first touching the buffers of all can take longer than the budget
 }
 
 void Contest::leave_out(std::size_t index, const std::string& trouble, bool warn) {
@@ -161,6 +159,7 @@ void Contest::screen() {
       try_once(i);
     }
   }
+  tried_s_ = elapsed_s_;
   for (int repeat = 0; repeat < 3 && running().size() > 1 && !used_up(0.25); ++repeat) {
     std::vector<double> seconds;
     for (const Entry* entry : running()) seconds.push_back(time_runs(*entry->trial, 1));

@@ -60,7 +60,10 @@ class Contest {
   void drop_slower(double times_as_slow);
   static std::vector<double> times(const std::vector<Entry*>& list);
   bool is_clear();
-  bool used_up(double part = 1) const { return elapsed_s_ > part * budget_s_; }
+  /// `part` of the time that was left when all had been tried.
+  bool used_up(double part = 1) const {
+    return elapsed_s_ > tried_s_ + part * (budget_s_ - tried_s_);
+  }
   void leave_out(std::size_t index, const std::string& trouble, bool warn);
   std::string wrong_results(Entry& entry) const;
   bool null_test_ran() const;
@@ -71,8 +74,9 @@ class Contest {
   std::span<const Candidate> candidates_;
   Start start_;
   double budget_s_;
-  double began_s_;
+  double began_s_ = 0;
   double elapsed_s_ = 0;  ///< of rank 0, known to all
+  double tried_s_ = 0;    ///< what trying each once took of it
   std::vector<Entry> entries_;
   Entry* reference_ = nullptr;  ///< the first whose results counted
   Entry* paired_ = nullptr;     ///< runs twice in each round: the null test

@@ -108,7 +108,7 @@ def _tune(
         ),
     ] = None,
     ranks: RanksOption = "2",
-    budget_s: BudgetOption = 1,
+    budget_s: BudgetOption = 3,
     file: FileOption = None,
 ) -> None:
     if context.invoked_subcommand is None:
@@ -125,7 +125,7 @@ def mpi_(
     sizes: Annotated[
         str, typer.Option(help="Bytes of a rank (allreduce) or of a pair of ranks.")
     ] = "8,64,512,4096,32768,262144,1048576",
-    budget_s: BudgetOption = 1,
+    budget_s: BudgetOption = 3,
     file: FileOption = None,
 ) -> None:
     """Measure the MPI library's own algorithms, for `tailrace tune export`."""

@@ -131,7 +131,7 @@ tune::Choice choose_reduction_method(const ReductionProblem& problem, const Redu
   // A program has many reductions: a fraction of the usual time is for each.
   tune::Settings settings;
   run_agreed(problem.comm.raw(), [&] { settings = tune::Settings::from_environment(); });
-  settings.budget_s /= 4;
+  settings.budget_s /= 8;
   return tune::choose(problem.comm, asked, candidates, settings);
 }
 
