@@ -50,7 +50,8 @@ void set_fallback(tune::Problem& problem, const Comm& everybody, const Surroundi
   problem.fallback_why = direct ? "all ranks that exchange share a node" : "ranks on several nodes";
 }
 
-/// The bytes of a rank's items in its arrays, in and out.
+/// The bytes of a rank's items in its arrays, in and out. These are plain memory, as those of most
+/// callers: in huge pages, MPI's copies between processes would be faster than they are for them.
 struct TrialArrays {
   TrialArrays(const MoveProblem& problem, const NodeArray& exposed) {
     const auto num_fields = static_cast<std::size_t>(problem.shape.num_fields);
@@ -60,10 +61,10 @@ struct TrialArrays {
       if (problem.shape.sources_in_node_arrays) {
         sources.push_back(exposed.data() + static_cast<std::ptrdiff_t>(f) * from_bytes);
       } else {
-        buffers.emplace_back(from_bytes);
+        buffers.emplace_back(static_cast<std::size_t>(from_bytes));
         sources.push_back(buffers.back().data());
       }
-      buffers.emplace_back(to_bytes);
+      buffers.emplace_back(static_cast<std::size_t>(to_bytes));
       destinations.push_back(buffers.back().data());
     }
     for (std::size_t f = 0; f < num_fields; ++f) fill(f, problem.comm.rank());
@@ -93,7 +94,7 @@ struct TrialArrays {
   }
 
   std::ptrdiff_t from_bytes = 0, num_destination_bytes = 0;
-  std::vector<Buffer> buffers;
+  std::vector<std::vector<std::byte>> buffers;
   std::vector<const void*> sources;
   std::vector<void*> destinations;
 };
