@@ -284,8 +284,9 @@ std::string Contest::reason(std::size_t winner, std::size_t fastest, double null
   std::string text = fmt::format("{} by measurement", time_text(entries_[winner].seconds()));
   if (winner != fastest) {
     const auto both = times({&entries_[winner], &entries_[fastest]});
+    const double percent = std::max(0.0, 100 * (both[0] / both[1] - 1));
     text += fmt::format("; {} is faster by {:.1f} %, less than two equal entries may differ by",
-                        candidates_[fastest].name, 100 * (both[0] / both[1] - 1));
+                        candidates_[fastest].name, percent);
   }
   if (null_test_ran()) return text + fmt::format(" (null spread {:.1f} %)", 100 * null);
   if (running().size() == 1) return text + "; all others were far slower in a few runs";
