@@ -114,7 +114,7 @@ void Session::State::choose_transport() {
   std::string why = "asked for";
   transport = decision.transport;
   if (transport == "auto") {
-    transport = server::choose_transport(team(), why).name;
+    transport = server::choose_transport(team(), transport_settings(), why).name;
   } else {
     const auto& chosen = find_transport(transport);
     const auto refusal = chosen.refuses(team());

@@ -104,7 +104,10 @@ struct Transport {
 std::span<const Transport> transport_table();
 /// The one called `name`. Throws `Errc::invalid_input` listing the names. Local.
 const Transport& find_transport(const std::string& name);
-/// The one for "auto", and `why`. Collective over `team.all`, blocking.
-const Transport& choose_transport(const Team& team, std::string& why);
+/// The one that "auto" stands for, and `why`, in a sentence; between nodes the tuner's choice for
+/// `settings`. The same on all ranks. Collective over `team.all`, blocking. Throws
+/// `Errc::invalid_input` if none can be used.
+const Transport& choose_transport(const Team& team, const TransportSettings& settings,
+                                  std::string& why);
 
 }  // namespace tailrace::server

@@ -10,10 +10,12 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "server/transports/choose.hpp"
+#include "environment.hpp"
 #include "server/transports/traffic.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
+#include "tailrace/tune.hpp"
+#include "temp_folder.hpp"
 
 namespace tailrace::server::test {
 namespace {
@@ -256,13 +258,37 @@ TEST(TransportTable, AutoSaysWhy) {
   MPI_Comm_size(MPI_COMM_WORLD, &n);
   Team team = make_team(MPI_COMM_WORLD, usual_servers(n));
   std::string why;
-  EXPECT_STREQ(choose_transport(team, why).name, "node");
+  EXPECT_STREQ(choose_transport(team, settings_of({}), why).name, "node");
   EXPECT_FALSE(why.empty());
   for (int& node : team.node_of_rank) node = static_cast<int>(&node - team.node_of_rank.data());
-  const std::string name = choose_transport(team, why).name;
+  const std::string name = choose_transport(team, settings_of({}), why).name;
   EXPECT_TRUE(name == "pull" || name == "push_any") << name;
   EXPECT_NE(why.find("different nodes"), std::string::npos) << why;
   EXPECT_THROW(find_transport("pigeon"), Error);
+}
+
+TEST(TransportTable, AutoMeasuresBetweenNodes) {
+  const Comm comm(MPI_COMM_WORLD);
+  const TempFolder folder(comm);
+  const Environment file("TAILRACE_TUNE_FILE", folder / "tune.json");
+  const Environment first_use("TAILRACE_TUNE", "first_use"), budget("TAILRACE_TUNE_BUDGET_S", "1");
+  Team team = make_team(comm.raw(), usual_servers(comm.num_ranks()));
+  for (int& node : team.node_of_rank) node = static_cast<int>(&node - team.node_of_rank.data());
+  std::string why;
+  const std::string chosen = choose_transport(team, settings_of({}), why).name;
+  EXPECT_NE(why.find("by measurement"), std::string::npos) << why;
+  MPI_Barrier(comm.raw());
+  const auto entries = tune::list_remembered(folder / "tune.json");
+  ASSERT_EQ(entries.size(), 1U);
+  EXPECT_EQ(entries[0].operation, "transport");
+  EXPECT_EQ(entries[0].winner, chosen);
+  for (const auto& timing : entries[0].timings) {
+    const bool refuses = !find_transport(timing.name).refuses(team).empty();
+    EXPECT_EQ(timing.trouble.empty(), !refuses) << timing.name << ": " << timing.trouble;
+    EXPECT_EQ(timing.num_samples > 0, !refuses) << timing.name;
+  }
+  EXPECT_EQ(choose_transport(team, settings_of({}), why).name, chosen);
+  EXPECT_NE(why.find("remembered"), std::string::npos) << why;
 }
 
 }  // namespace

@@ -31,7 +31,7 @@ class TempFolder {
 
  private:
   static std::string pattern() {
-    return (std::filesystem::temp_directory_path() / "tailrace_tune_XXXXXX").string();
+    return (std::filesystem::temp_directory_path() / "tailrace_test_XXXXXX").string();
   }
   static std::string make() {
     std::string path = pattern();
