@@ -53,6 +53,7 @@ NodeRunner::NodeRunner(const ReductionProblem& problem, LongVectors long_vectors
   if (long_vectors == LongVectors::by_threads_of_leader) {
     team_.emplace(num_threads(problem, group_.leads()));
   }
+  if (group_.lone()) ring_.emplace(group_.node, waiting_, problem.max_bytes);
 }
 
 void NodeRunner::run(const ReductionTask& task) {
@@ -65,6 +66,11 @@ void NodeRunner::start(const ReductionTask& task) { begin(task, false); }
 void NodeRunner::begin(const ReductionTask& task, bool at_once) {
   task_ = task;
   at_once_ = at_once;
+  if (ring_ && ring_->takes(task)) {
+    step_ = Step::enters_ring;
+    if (!at_once) advance_in_ring(false);  // others need what this rank gives
+    return;
+  }
   const int num_ranks = group_.node.num_ranks();
   const bool is_long = num_ranks > 1 && task.num_bytes() * num_ranks > short_bytes;
   by_team_ = is_long && long_vectors_ == LongVectors::by_threads_of_leader;
@@ -89,7 +95,18 @@ void NodeRunner::contribute() {
   copy_range(own_, task_.in, {end, task_.num_items - end});
 }
 
+bool NodeRunner::advance_in_ring(bool may_wait) {
+  if (step_ == Step::enters_ring) {
+    if (!ring_->give(task_, may_wait)) return false;
+    step_ = Step::in_ring;
+  }
+  if (task_.wants_result(comm_.rank()) && !ring_->take(task_, may_wait)) return false;
+  step_ = Step::done;
+  return true;
+}
+
 bool NodeRunner::advance(bool may_wait) {
+  if (step_ == Step::enters_ring || step_ == Step::in_ring) return advance_in_ring(may_wait);
   if (step_ == Step::contributed) {
     if (in_slices_) {
       if (!passed(head_->contributed, contributed_, may_wait)) return false;

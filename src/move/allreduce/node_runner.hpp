@@ -7,6 +7,7 @@
 
 #include "move/allreduce/mpi_step.hpp"
 #include "move/allreduce/node_group.hpp"
+#include "move/allreduce/reduce_ring.hpp"
 #include "move/allreduce/reducer.hpp"
 #include "move/allreduce/thread_team.hpp"
 #include "move/arrivals.hpp"
@@ -20,7 +21,8 @@ namespace tailrace {
 /// Short vectors: the last one to arrive combines all of them, in the order of ranks, and wakes the
 /// others once: a rank waits at most once. Long vectors: each rank combines its slice of all, and
 /// arrives at a second counter; or, with a team of threads, the node's first rank combines all.
-/// With several nodes the first ranks allreduce among themselves in between.
+/// With several nodes the first ranks allreduce among themselves in between. Short vectors that
+/// only one rank of a lone node wants go through a ring, so that the others need not wait for it.
 class NodeRunner : public ReductionRunner {
  public:
   enum class LongVectors { in_slices_by_ranks, by_threads_of_leader };
@@ -29,7 +31,9 @@ class NodeRunner : public ReductionRunner {
   NodeRunner(const ReductionProblem& problem, LongVectors long_vectors);
 
   std::ptrdiff_t piece_bytes() const override { return piece_bytes_; }
-  std::ptrdiff_t buffer_bytes() const override { return window_bytes_; }
+  std::ptrdiff_t buffer_bytes() const override {
+    return window_bytes_ + (ring_ ? ring_->buffer_bytes() : 0);
+  }
   void run(const ReductionTask& task) override;
   void start(const ReductionTask& task) override;
   bool advance(bool may_wait) override;
@@ -43,12 +47,13 @@ class NodeRunner : public ReductionRunner {
     Arrivals combined;     ///< all slices are
     SequenceFlag ready;    ///< the first rank says that the result is
   };
-  enum class Step { contributed, combined, between, done };
+  enum class Step { enters_ring, in_ring, contributed, combined, between, done };
   struct Range {
     std::ptrdiff_t start = 0, count = 0;
   };
 
   void begin(const ReductionTask& task, bool at_once);
+  bool advance_in_ring(bool may_wait);
   void contribute();
   void combine_slice();
   void begin_between();
@@ -71,6 +76,7 @@ class NodeRunner : public ReductionRunner {
   std::vector<const std::byte*> vectors_;  ///< of the node's ranks
   std::byte* own_ = nullptr;               ///< vector in shared memory
   std::optional<ThreadTeam> team_;
+  std::optional<ReduceRing> ring_;
   MpiStep message_;
 
   ReductionTask task_;

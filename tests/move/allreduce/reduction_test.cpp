@@ -1,10 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every method of the table, on the nodes that there are and on nodes of two ranks: all types, ops,
 // lengths; in place and not; blocking and not; several reductions at once.
+#include <sched.h>
+
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <optional>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -209,6 +214,47 @@ TEST_P(ReductionMethods, ManyCallsInARow) {
       ASSERT_EQ(reduction.allreduce(rank() + call, ReduceOp::max), num_ranks() - 1 + call);
     }
   });
+}
+
+// Short ones may run ahead of a slow root, but not over what it has not read yet.
+TEST_P(ReductionMethods, ManyReducesInARow) {
+  for_each_method([&](auto method) {
+    Reduction reduction(*comm_, {NumberType::int64, 40}, method);
+    const int num_calls = num_ranks() <= 3 ? 400 : 60;
+    for (int call = 0; call < num_calls; ++call) {
+      // The same root for a while, then the next; it comes late to the last of its calls.
+      const int root = call / 50 % num_ranks();
+      if (rank() == root && call % 50 == 48)
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      std::vector<std::int64_t> values(1 + call % 40, call + rank());
+      if (call % 3 == 0) {
+        reduction.start_reduce(std::span(values), ReduceOp::sum, root);
+        while (!reduction.progress()) sched_yield();
+        reduction.finish();
+      } else {
+        reduction.reduce(std::span(values), ReduceOp::sum, root);
+      }
+      const auto sum = num_ranks() * call + num_ranks() * (num_ranks() - 1) / 2;
+      const std::vector<std::int64_t> expected(values.size(), rank() == root ? sum : call + rank());
+      ASSERT_EQ(values, expected) << call;
+    }
+  });
+}
+
+TEST_P(ReductionMethods, WhoGivesShortVectorsOnANodeWaitsForNobody) {
+  if (num_ranks() == 1 || !machine_->one_node()) GTEST_SKIP() << "not several ranks on one node";
+  for (const char* method : {"node_shared", "node_threads"}) {
+    Reduction reduction(*comm_, {NumberType::float64, 8}, method);
+    double one = 1;
+    const auto reduce = [&] { reduction.reduce(std::span(&one, 1), ReduceOp::sum, 0); };
+    constexpr int num_calls = 10;
+    for (int call = 0; rank() != 0 && call < num_calls; ++call) reduce();
+    MPI_Barrier(comm_->raw());  // the root begins when all others are through
+    for (int call = 0; rank() == 0 && call < num_calls; ++call) {
+      reduce();
+      EXPECT_EQ(std::exchange(one, 1), num_ranks());
+    }
+  }
 }
 
 // Nobody leaves the barrier before the last one has entered it.
