@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.console import Console
 from rich.table import Table
 
 from tailrace.benchmarks.report import make_console
@@ -37,7 +38,7 @@ FileOption = Annotated[
 ]
 RanksOption = Annotated[str, typer.Option(help="Numbers of ranks, as in 2,4.")]
 BudgetOption = Annotated[
-    float, typer.Option("--budget", min=0.01, help="Longest time for a problem [s].")
+    float, typer.Option("--budget", min=0.01, help="Longest time for a problem, in seconds.")
 ]
 
 
@@ -58,33 +59,52 @@ def _time(seconds: float) -> str:
 def _slower(runner_up: Timing | None, winner: Timing) -> str:
     if runner_up is None or winner.median_s <= 0:
         return "-"
-    return f"{runner_up.name} {100 * (runner_up.median_s / winner.median_s - 1):+.0f} %"
+    percent = round(100 * (runner_up.median_s / winner.median_s - 1))
+    return f"{runner_up.name} {percent:+d} %"
 
 
-def _table(winners: list[Winner]) -> Table:
-    table = Table(title="Winners", title_justify="left", title_style="bold")
-    table.add_column("operation", style="cyan")
-    table.add_column("problem", overflow="fold", ratio=2)
-    table.add_column("ranks", overflow="fold", ratio=1)
-    table.add_column("winner", style="green")
-    for heading in ("time", "spread", "runner-up", "null spread", "date", "machine"):
-        table.add_column(heading)
+def _machine(entry: Winner) -> str:
+    machine = entry.machine
+    return f"{machine['processor']}, {machine['cores']} cores, {machine['mpi'].split(',')[0]}"
+
+
+def _has(entry: Winner, words: str) -> bool:
+    text = f"{entry.operation} {entry.key} {entry.places} {entry.winner} {_machine(entry)}".lower()
+    return all(word in text for word in words.lower().split())
+
+
+def _table(title: str, winners: list[Winner]) -> Table:
+    table = Table(title=title, title_justify="left", title_style="bold")
+    table.add_column("operation", style="cyan", no_wrap=True)
+    table.add_column("problem", overflow="fold", ratio=1)
+    table.add_column("winner", style="green", no_wrap=True)
+    table.add_column("time", justify="right", no_wrap=True)
+    table.add_column("+-", justify="right", no_wrap=True)
+    table.add_column("runner-up")
+    table.add_column("null", justify="right", no_wrap=True)
+    table.add_column("date", no_wrap=True)
     for entry in winners:
         own = entry.timing
-        machine = entry.machine
         table.add_row(
             entry.operation,
             entry.key,
-            entry.places,
             entry.winner,
             _time(own.median_s),
             _time(own.spread_s),
             _slower(entry.runner_up, own),
             f"{100 * entry.null_spread:.1f} %",
             entry.date[:10],
-            f"{machine['processor']}, {machine['cores']} cores, {machine['mpi'].split(',')[0]}",
         )
     return table
+
+
+def _print(winners: list[Winner], console: Console) -> None:
+    """One table for each machine and number of ranks, in the order of the file."""
+    groups: dict[str, list[Winner]] = {}
+    for entry in winners:
+        groups.setdefault(f"{entry.places}: {_machine(entry)}", []).append(entry)
+    for title, group in groups.items():
+        console.print(_table(title, group))
 
 
 def _measure_all(file: Path, problems: list[str], ranks: str, budget_s: float) -> None:
@@ -92,7 +112,7 @@ def _measure_all(file: Path, problems: list[str], ranks: str, budget_s: float) -
     for number in _numbers(ranks, "--ranks"):
         with console.status(f"measuring {len(problems)} problems on {number} ranks"):
             winners = list(measure(file, problems, number, budget_s))
-        console.print(_table(winners))
+        _print(winners, console)
     console.print(f"remembered in {file}")
 
 
@@ -143,7 +163,10 @@ def mpi_(
 @tune.command()
 def show(
     file: FileOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    only: Annotated[
+        str, typer.Option(help="Words that operation, problem, ranks, winner or machine must have.")
+    ] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, of all.")] = False,
 ) -> None:
     """Show what is remembered: winners, how sure they are, what came second."""
     path = file or memory.default_file()
@@ -153,8 +176,11 @@ def show(
         typer.echo(json.dumps({"file": str(path), "entries": entries}, indent=2))
         return
     console = make_console()
-    console.print(_table(winners))
-    console.print(f"{len(winners)} winners in {path}")
+    shown = [entry for entry in winners if _has(entry, only)]
+    _print(shown, console)
+    console.print(
+        f"{len(shown)} of {len(winners)} winners in {path}; null: what two equal entries differ by"
+    )
 
 
 @tune.command()

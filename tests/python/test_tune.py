@@ -107,6 +107,18 @@ def test_show_tells_winner_time_runner_up_and_machine(tmp_path: Path) -> None:
     assert "1 winners" in text
 
 
+def test_show_only_what_has_the_words(tmp_path: Path) -> None:
+    path = write_memory(
+        tmp_path / "m.json",
+        entry("exchange", "64 bytes", "pull"),
+        entry("allreduce", "up to 64 bytes", "mpi"),
+    )
+    text = tune("show", "--file", path, "--only", "64 allreduce").output
+    assert "up to 64 bytes" in text
+    assert "pull" not in text
+    assert "1 of 2 winners" in text
+
+
 def test_show_json_holds_everything(tmp_path: Path) -> None:
     path = write_memory(tmp_path / "m.json", entry("exchange", "64 bytes", "pull"))
     data = json.loads(tune("show", "--file", path, "--json").output)
