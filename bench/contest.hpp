@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "mpi_driver.hpp"
+#include "words.hpp"
 
 namespace bench {
 
@@ -28,6 +29,16 @@ struct Contender {
   double wrong = 0;  ///< items that came out wrong, in all rounds
   int calls = 1;     ///< timed together
 };
+
+/// The names of a table of methods, those of argument `methods` (between semicolons), and "auto".
+template <class Table>
+std::vector<std::string> methods_of(const Table& table, const Arguments& args) {
+  std::vector<std::string> methods;
+  for (const auto& method : table) methods.emplace_back(method.name);
+  for (auto& more : split(args.text("methods", ""), ';')) methods.push_back(std::move(more));
+  methods.emplace_back("auto");
+  return methods;
+}
 
 /// How long and how often is measured.
 struct Effort {

@@ -160,19 +160,11 @@ class Match {
   bench::Contest contest_;
 };
 
-std::vector<std::string> methods_of(const bench::Arguments& args) {
-  std::vector<std::string> methods;
-  for (const auto& method : tailrace::move_methods()) methods.emplace_back(method.name);
-  for (auto& more : bench::split(args.text("methods", ""), ';')) methods.push_back(std::move(more));
-  methods.emplace_back("auto");
-  return methods;
-}
-
 void run_all(const Comm& comm, const bench::Arguments& args) {
   const tailrace::NodeMap nodes(comm);
   const auto facts = tailrace::find_wait_facts(comm);
   const Setting setting{comm,
-                        methods_of(args),
+                        bench::methods_of(tailrace::move_methods(), args),
                         bench::split(args.text("ways", ""), ';'),
                         bench::Effort::from(args),
                         describe(facts, choose_wait_policy(facts)),
@@ -193,12 +185,7 @@ void run_all(const Comm& comm, const bench::Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bench::MpiProgram program(&argc, &argv);
-  try {
-    run_all(Comm(MPI_COMM_WORLD), bench::Arguments(argc, argv));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_exchange_ours: %s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return 0;
+  return bench::run_program("bench_exchange_ours", argc, argv, [](const auto&, const auto& args) {
+    run_all(Comm(MPI_COMM_WORLD), args);
+  });
 }

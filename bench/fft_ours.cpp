@@ -72,18 +72,12 @@ void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bench::MpiProgram program(&argc, &argv);
-  const bench::Arguments args(argc, argv);
-  try {
+  return bench::run_program("bench_fft_ours", argc, argv, [](const auto&, const auto& args) {
     const tailrace::Comm comm(MPI_COMM_WORLD);
     if (args.text("precision", "double") == "single") {
       measure<float>(comm, args);
     } else {
       measure<double>(comm, args);
     }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_fft_ours: %s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return 0;
+  });
 }

@@ -3,6 +3,8 @@
 
 #include <mpi.h>
 
+#include <cstdio>
+#include <exception>
 #include <vector>
 
 #include "driver.hpp"
@@ -42,5 +44,19 @@ class MpiProgram {
   int rank = 0;
   int num_ranks = 1;
 };
+
+/// A driver's `main`: MPI and arguments around `body(program, args)`. A failure of one rank ends
+/// all, as nobody knows where the others are.
+template <class Body>
+int run_program(const char* name, int argc, char** argv, Body body) {
+  const MpiProgram program(&argc, &argv);
+  try {
+    body(program, Arguments(argc, argv));
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: %s\n", name, error.what());
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
+  return 0;
+}
 
 }  // namespace bench

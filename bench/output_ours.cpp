@@ -193,16 +193,10 @@ class Bench {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bench::MpiProgram program(&argc, &argv);
-  const bench::Arguments args(argc, argv);
-  try {
+  return bench::run_program("bench_output_ours", argc, argv, [](const auto&, const auto& args) {
     const Comm comm(MPI_COMM_WORLD);
     Bench bench(comm, args);
     bench.measure(args.number("repeats", 1));
     bench.print(args.text("compute", "work"));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_output_ours: %s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return 0;
+  });
 }

@@ -322,33 +322,28 @@ void print(const Problem& problem, const std::vector<Made>& all, int num_ranks) 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const bench::MpiProgram program(&argc, &argv);
-  const bench::Arguments args(argc, argv);
-  try {
-    const Comm comm(MPI_COMM_WORLD);
-    const bool choose = args.text("phase", "time") == "choose";
-    std::size_t num_remembered = 0;
-    const auto seed = static_cast<unsigned>(args.number("seed", 1));
-    for (const auto& problem : draw(seed, args.number("count", 30), program.num_ranks)) {
-      if (choose) {
-        const Made made = problem.make(comm, "auto");
-        MPI_Barrier(MPI_COMM_WORLD);
-        if (program.rank == 0) {
-          bench::JsonLine()
-              .text("problem", std::to_string(program.num_ranks) + " ranks, " + problem.text)
-              .number("null_spread", null_spread_since(num_remembered))
-              .print();
+  return bench::run_program(
+      "bench_tune_problems", argc, argv, [](const auto& program, const auto& args) {
+        const Comm comm(MPI_COMM_WORLD);
+        const bool choose = args.text("phase", "time") == "choose";
+        std::size_t num_remembered = 0;
+        const auto seed = static_cast<unsigned>(args.number("seed", 1));
+        for (const auto& problem : draw(seed, args.number("count", 30), program.num_ranks)) {
+          if (choose) {
+            const Made made = problem.make(comm, "auto");
+            MPI_Barrier(MPI_COMM_WORLD);
+            if (program.rank == 0) {
+              bench::JsonLine()
+                  .text("problem", std::to_string(program.num_ranks) + " ranks, " + problem.text)
+                  .number("null_spread", null_spread_since(num_remembered))
+                  .print();
+            }
+            MPI_Barrier(MPI_COMM_WORLD);
+            continue;
+          }
+          auto all = make_all(comm, problem);
+          time_all(all, args.real("budget", 3));
+          if (program.rank == 0) print(problem, all, program.num_ranks);
         }
-        MPI_Barrier(MPI_COMM_WORLD);
-        continue;
-      }
-      auto all = make_all(comm, problem);
-      time_all(all, args.real("budget", 3));
-      if (program.rank == 0) print(problem, all, program.num_ranks);
-    }
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "bench_tune_problems: %s\n", error.what());
-    MPI_Abort(MPI_COMM_WORLD, 1);
-  }
-  return 0;
+      });
 }
