@@ -44,8 +44,10 @@ struct Runs {
   bool valid = true;
 };
 
-/// The largest number of bytes that all counts and offsets of all ranks are multiples of.
-std::ptrdiff_t common_unit(const Comm& comm, const Runs& sends, const Runs& receives) {
+/// The largest number of bytes that all counts and offsets of all ranks are multiples of; that of
+/// an item if MPI could not count so many.
+std::ptrdiff_t common_unit(const MoveProblem& problem, const Runs& sends, const Runs& receives) {
+  const auto& comm = problem.comm;
   std::int64_t unit = 0;
   for (const auto* runs : {&sends, &receives}) {
     for (std::size_t i = 0; i < runs->bytes.size(); ++i) {
@@ -55,7 +57,7 @@ std::ptrdiff_t common_unit(const Comm& comm, const Runs& sends, const Runs& rece
   std::vector<std::int64_t> all(static_cast<std::size_t>(comm.num_ranks()));
   check_mpi(MPI_Allgather(&unit, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, comm.raw()));
   for (const auto other : all) unit = std::gcd(unit, other);
-  return std::max<std::ptrdiff_t>(unit, 1);
+  return unit > INT_MAX ? problem.shape.item_bytes : std::max<std::ptrdiff_t>(unit, 1);
 }
 
 struct Counts {
@@ -83,7 +85,7 @@ class ContiguousRunner : public Exchange::Runner {
         requests_(static_cast<std::size_t>(problem.shape.num_fields), MPI_REQUEST_NULL) {
     const Runs sends(problem, Direction::send);
     const Runs receives(problem, Direction::receive);
-    const auto unit = common_unit(problem.comm, sends, receives);
+    const auto unit = common_unit(problem, sends, receives);
     send_ = Counts(sends, unit);
     receive_ = Counts(receives, unit);
     MPI_Datatype raw = MPI_DATATYPE_NULL;
@@ -134,7 +136,7 @@ class ContiguousRunner : public Exchange::Runner {
 bool contiguous_applies(const MoveProblem& problem) {
   const Runs sends(problem, Direction::send);
   const Runs receives(problem, Direction::receive);
-  const auto unit = common_unit(problem.comm, sends, receives);
+  const auto unit = common_unit(problem, sends, receives);
   int yes = !problem.shape.in_place && sends.valid && receives.valid && fit_counts(sends, unit) &&
                     fit_counts(receives, unit)
                 ? 1

@@ -4,6 +4,7 @@
 // one strided copy that runs while the others travel. Cost: peers * alpha + bytes * beta + 2 *
 // bytes / copy speed, of which a way that sends block by block hides the smaller of the last two.
 #include <algorithm>
+#include <bit>
 #include <vector>
 
 #include "move/blocks/runner.hpp"
@@ -141,6 +142,16 @@ bool packed_applies(const MoveProblem& problem) {
       {problem.comm, nothing, problem.machine, problem.method.settings});
 }
 
+bool bruck_applies(const MoveProblem& problem) {
+  std::vector<std::ptrdiff_t> bytes(static_cast<std::size_t>(problem.comm.num_ranks()));
+  for (const auto& piece : problem.plan.sends()) {
+    bytes[static_cast<std::size_t>(piece.peer)] +=
+        piece.box.num_items() * problem.shape.item_bytes * problem.shape.num_fields;
+  }
+  const BlockShape shape{1, {bytes}, {}};
+  return block_bruck_applies({problem.comm, shape, problem.machine});
+}
+
 std::unique_ptr<Exchange::Runner> make_packed(const MoveProblem& problem) {
   return std::make_unique<PackedRunner>(problem);
 }
@@ -149,6 +160,15 @@ double packed_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds) {
   const auto work = work_of(problem);
   return static_cast<double>(work.num_peers) * speeds.latency_s + travel_s(work, speeds) +
          copies_s(work, speeds);
+}
+
+double bruck_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds) {
+  const auto work = work_of(problem);
+  const auto peers = static_cast<std::size_t>(std::max<std::ptrdiff_t>(work.num_peers, 1));
+  const auto hops = static_cast<double>(std::bit_width(peers));
+  const auto sent = static_cast<double>(work.sent_bytes);
+  return hops * speeds.latency_s + hops / 2 * sent / speeds.message_bytes_per_s +
+         copies_s(work, speeds) + hops / 2 * sent / speeds.copy_bytes_per_s;
 }
 
 double overlapped_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds) {

@@ -12,6 +12,7 @@
 
 #include <gtest/gtest.h>
 
+#include "move/applying_methods.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/node_array.hpp"
 
@@ -102,8 +103,8 @@ TEST(ExchangeLarge, TransposesOf256Cubed) {
                                      {"z_fastest", std::array{1, 2, 0}},
                                      {"y_fastest", std::array{2, 0, 1}}}) {
     const auto to = Memory::ordered(plan.to_boxes()[0], order);
-    for (const auto& method : move_methods()) {
-      check_runs(comm, plan, from, to, label, method.name, false);
+    for (const auto& method : testing::applying_methods(comm, plan, from, to, {16, 1})) {
+      check_runs(comm, plan, from, to, label, method, false);
     }
     check_runs(comm, plan, from, to, label, "node_direct", true);
   }
@@ -121,16 +122,16 @@ TEST(ExchangeLarge, MessagesOfMoreThan2GiB) {
   const auto words = static_cast<std::size_t>(whole.num_items()) * (item_bytes / 8);
   std::vector<std::uint64_t> data(words);
   const bool sender = comm.rank() == 0;
-  for (const auto& method : move_methods()) {
+  const auto from = Memory::dense(plan.from_boxes()), to = Memory::dense(plan.to_boxes());
+  for (const auto& method : testing::applying_methods(comm, plan, from, to, {item_bytes, 1})) {
     for (std::size_t i = 0; i < words; ++i) data[i] = sender ? i * 0x9E3779B97F4A7C15ULL : 0;
     const std::array<const void*, 1> sources{sender ? data.data() : nullptr};
     const std::array<void*, 1> destinations{sender ? nullptr : data.data()};
-    Exchange exchange(comm, plan, Memory::dense(plan.from_boxes()), Memory::dense(plan.to_boxes()),
-                      {item_bytes, 1}, method.name);
+    Exchange exchange(comm, plan, from, to, {item_bytes, 1}, method);
     exchange.run(sources, destinations);
     std::size_t wrong = 0;
     for (std::size_t i = 0; i < words; ++i) wrong += data[i] != i * 0x9E3779B97F4A7C15ULL ? 1U : 0U;
-    EXPECT_EQ(wrong, 0U) << method.name;
+    EXPECT_EQ(wrong, 0U) << method;
   }
 }
 
