@@ -16,12 +16,25 @@ from tailrace.benchmarks.size_table import Group, groups, size_text, time_text
 from tailrace.errors import TailraceError
 from tailrace.report.style import INK, MUTED, RC
 
-OURS = ("#0b7285", "#f2a33a", "#6b4c9a", "#2a9d8f", "#d1495b", "#3d7dd8", "#8f6a2a", "#1b9e4b")
+OURS = (
+    "#0b7285",
+    "#f2a33a",
+    "#6b4c9a",
+    "#e377c2",
+    "#2a9d8f",
+    "#d1495b",
+    "#3d7dd8",
+    "#8f6a2a",
+    "#1b9e4b",
+    "#5f5fd3",
+)
 THEIRS = ("#8a94a0", "#c9b79c", "#b08fa8", "#93b1a7", "#b8c0c8", "#a3a37a", "#9aa7c7", "#c7a39a")
 AUTO = "#c2410c"
 COLUMNS = 3  # panels beside each other
 PANEL_INCHES = 3.4
 BAR_INCHES = 0.2
+NAME_INCHES = 2.5  # of an entry of the legend
+RATIOS = (0.05, 0.1, 0.25, 0.5, 1, 2, 4)  # ticks; what is slower than the last leaves the panel
 
 
 def draw(path: Path, measured: Measured, heading: dict[str, str]) -> None:
@@ -35,6 +48,8 @@ def draw(path: Path, measured: Measured, heading: dict[str, str]) -> None:
     most = max(len(rows) for rows in found.values() if _is_single(rows)) if _bars(found) else 0
     height = max(3.9, BAR_INCHES * most + 1)
     with mpl.rc_context(RC):
+        if any(not _is_single(rows) for rows in found.values()):
+            height += 0.06 * len(styles)
         figure = Figure(figsize=(PANEL_INCHES * columns, height * lines), layout="constrained")
         FigureCanvasAgg(figure)
         grid = figure.add_gridspec(lines, columns)
@@ -125,6 +140,10 @@ def _draw_lines(
     lower.xaxis.set_major_formatter(FuncFormatter(lambda size, _: size_text(size)))
     upper.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
     lower.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    lower.yaxis.set_major_locator(FixedLocator(RATIOS))
+    lower.yaxis.set_minor_locator(NullLocator())
+    least = min((row["ratio"] for row in rows if "ratio" in row), default=0.5)
+    lower.set_ylim(0.8 * min(least, 0.5), 1.2 * RATIOS[-1])
     upper.tick_params(labelbottom=False)
     lower.set_ylabel("x MPI's own")
     lower.tick_params(axis="x", labelsize=7)
@@ -163,5 +182,7 @@ def _legend(
 ) -> None:
     names = {row["entry"]: None for rows in found.values() if not _is_single(rows) for row in rows}
     handles = [Line2D([], [], **styles[name], label=name) for name in names]
-    columns = min(5, len(handles))
-    figure.legend(handles=handles, loc="outside upper left", ncols=columns, handlelength=2.2)
+    columns = max(1, int(figure.get_figwidth() / NAME_INCHES))
+    figure.legend(
+        handles=handles, loc="outside lower left", ncols=columns, handlelength=2.2, fontsize=7
+    )

@@ -135,7 +135,9 @@ def test_winners_are_found_and_drawn(tmp_path: Path) -> None:
     assert {row["gain"] for row in measured.rows} == {1.0, 2.0}
     scale.draw(tmp_path / "map.svg", measured)
     text = (tmp_path / "map.svg").read_text()
-    assert "#b56576" in text and "#2a9d8f" in text
+    colours = dict(zip(scale.METHODS, scale_picture.COLOURS, strict=False))
+    assert colours["node_aware"] in text and colours["pull, chunks of 64k"] in text
+    assert colours["alltoallv (all at once)"] not in text
     with pytest.raises(TailraceError, match="no map"):
         scale_picture.draw(tmp_path / "x.svg", measured, ["dragonfly"], list(scale.METHODS))
 
