@@ -118,7 +118,7 @@ class Exchange::State {
     problem.plan = problem.plan.among(problem.outer_ranks);
     Comm everybody = std::move(problem.comm);
     problem.comm = everybody.split(problem.outer_ranks.front());
-    problem.machine = Surroundings(problem.comm);
+    problem.machine = Surroundings::agreed(problem.comm);
     return everybody;
   }
 

@@ -14,6 +14,16 @@ struct Surroundings {
   explicit Surroundings(const Comm& comm)
       : nodes(comm), facts(find_wait_facts(comm)), waiting(choose_wait_policy(facts)) {}
 
+  /// The same for all ranks where methods ask: where some may wait inside MPI and others must not,
+  /// nobody does, as blocking and non-blocking calls do not meet. Collective, blocking.
+  static Surroundings agreed(const Comm& comm) {
+    Surroundings machine(comm);
+    int inside = machine.waiting.inside_mpi ? 1 : 0;
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &inside, 1, MPI_INT, MPI_MIN, comm.raw()));
+    machine.waiting.inside_mpi = inside != 0;
+    return machine;
+  }
+
   bool one_node() const { return nodes.num_nodes() == 1; }
 
   NodeMap nodes;

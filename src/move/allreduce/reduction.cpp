@@ -21,16 +21,6 @@ std::string method_names() {
   return names + "auto";
 }
 
-/// Where some ranks may wait inside MPI and others must not, nobody does: blocking and non-blocking
-/// calls do not meet. Collective, blocking.
-Surroundings agreed_surroundings(const Comm& comm) {
-  Surroundings machine(comm);
-  int inside = machine.waiting.inside_mpi ? 1 : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &inside, 1, MPI_INT, MPI_MIN, comm.raw()));
-  machine.waiting.inside_mpi = inside != 0;
-  return machine;
-}
-
 void require_same(const Comm& comm, const ReductionShape& shape) {
   const bool right = shape.max_items >= 1;
   require_all(comm.raw(), right,
@@ -51,7 +41,7 @@ class Reduction::State {
  public:
   State(const Comm& user, const ReductionShape& shape, std::string_view name)
       : comm_(user.raw()),
-        machine_(agreed_surroundings(comm_)),
+        machine_(Surroundings::agreed(comm_)),
         problem_{comm_, machine_, shape.max_items * number_bytes(shape.type)} {
     require_same(comm_, shape);
     std::string wanted(name);
