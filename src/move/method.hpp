@@ -84,7 +84,6 @@ bool packed_applies(const MoveProblem& problem);
 std::unique_ptr<Exchange::Runner> make_packed(const MoveProblem& problem);
 double packed_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 double overlapped_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
-bool bruck_applies(const MoveProblem& problem);
 double bruck_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 // Methods without packing.
 bool contiguous_applies(const MoveProblem& problem);

@@ -26,7 +26,7 @@ constexpr std::array methods{
                "a message a peer, staggered, a bounded number under way; packing overlaps them",
                "always", true, packed_applies, make_packed, overlapped_cost_s},
     MoveMethod{"bruck", "all messages that share a hop of 1, 2, 4, ... ranks in one",
-               "messages of at most 64 KiB", true, bruck_applies, make_packed, bruck_cost_s},
+               "always; made for tiny messages", true, packed_applies, make_packed, bruck_cost_s},
     MoveMethod{"pull", "one-sided reads of chunks in a random order of each rank's own",
                "MPI can make windows of these ranks", true, packed_applies, make_packed,
                packed_cost_s},

@@ -142,16 +142,6 @@ bool packed_applies(const MoveProblem& problem) {
       {problem.comm, nothing, problem.machine, problem.method.settings});
 }
 
-bool bruck_applies(const MoveProblem& problem) {
-  std::vector<std::ptrdiff_t> bytes(static_cast<std::size_t>(problem.comm.num_ranks()));
-  for (const auto& piece : problem.plan.sends()) {
-    bytes[static_cast<std::size_t>(piece.peer)] +=
-        piece.box.num_items() * problem.shape.item_bytes * problem.shape.num_fields;
-  }
-  const BlockShape shape{1, {bytes}, {}};
-  return block_bruck_applies({problem.comm, shape, problem.machine});
-}
-
 std::unique_ptr<Exchange::Runner> make_packed(const MoveProblem& problem) {
   return std::make_unique<PackedRunner>(problem);
 }

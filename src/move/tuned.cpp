@@ -261,8 +261,14 @@ std::vector<WaysOfBlocks> worth_timing(const Comm& everybody, const BlockProblem
 /// The methods, and settings worth timing, with arrays of their own to try them on; reference
 /// first. Making one that does not apply to `problem` throws. `problem` must outlive them.
 std::vector<tune::Candidate> move_candidates(const Comm& everybody, const MoveProblem& problem) {
-  const BlockShape nothing;
-  const auto ways = worth_timing(everybody, {problem.comm, nothing, problem.machine});
+  std::vector<std::ptrdiff_t> bytes(static_cast<std::size_t>(problem.comm.num_ranks()));
+  for (const auto& piece : problem.plan.sends()) {
+    if (piece.peer == problem.comm.rank()) continue;
+    bytes[static_cast<std::size_t>(piece.peer)] +=
+        piece.box.num_items() * problem.shape.item_bytes * problem.shape.num_fields;
+  }
+  const BlockShape shape{1, {bytes}, {}};
+  const auto ways = worth_timing(everybody, {problem.comm, shape, problem.machine});
   const auto blocks = block_method_table();
   auto shared = std::make_shared<SharedArrays>();
   std::vector<tune::Candidate> candidates;

@@ -53,7 +53,6 @@ METHODS = {  # entry -> method; the first is the reference
     "pull, chunks of 64k": "pull:chunk=64k,depth=4",
     "node_aware": "node_aware",
 }
-LONGEST = {"bruck": 64 << 10}  # bytes of a pair that a method takes
 SIZES = [64, 1 << 10, 16 << 10, 256 << 10]  # bytes of a pair
 FULL_SIZES = [64, 256, 1 << 10, 4 << 10, 16 << 10, 64 << 10, 256 << 10, 1 << 20]
 SLAB = {  # entry -> where ranks of a grid of 32 x 32 are, 32 on each of 4x4x2 nodes of Gemini
@@ -140,8 +139,6 @@ def _map(kind: str, options: Options) -> list[Entry]:
             asked = OVERHEAD | {"grid": SQUARES[ranks], "per_node": str(PER_NODE)}
             asked["bytes"] = str(size)
             for name in wanted:
-                if size > LONGEST.get(methods[name], size):
-                    continue
                 way = Simulation(MACHINES[kind][ranks], asked | {"alltoall": methods[name]})
                 problem = f"{kind}, {ranks} ranks, {size_text(size)}"
                 ours = not methods[name].startswith("mpi")

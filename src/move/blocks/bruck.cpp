@@ -7,6 +7,7 @@
 // among many ranks. Cost for p ranks and n bytes a rank: log2 p alpha + n/2 log2 p (beta + copy).
 #include <algorithm>
 #include <bit>
+#include <climits>
 #include <cstring>
 #include <utility>
 #include <vector>
@@ -17,7 +18,7 @@ namespace tailrace {
 
 namespace {
 
-constexpr std::ptrdiff_t longest_block_bytes = 64 << 10;
+constexpr std::ptrdiff_t longest_worth_timing = 64 << 10;  // block [bytes]
 
 std::size_t highest_bit(int distance) {
   return static_cast<std::size_t>(std::bit_width(static_cast<unsigned>(distance)) - 1);
@@ -33,6 +34,7 @@ class Bruck : public RequestRunner {
         shape_(problem.shape),
         item_(block_item_type(shape_)) {
     for (std::ptrdiff_t p = 0; p < shape_.num_pieces(); ++p) pieces_.push_back(make_piece(p));
+    require_all(comm_.raw(), fits_, "bruck: what a rank passes on is more than MPI counts");
     buffer_ = Buffer(num_items_ * shape_.item_bytes);
   }
   ~Bruck() override { end_all(); }
@@ -142,6 +144,7 @@ class Bruck : public RequestRunner {
       held[moving[i]] = come[i];
     }
     hop.receive_count = num_items_ - hop.receive_at;
+    fits_ = fits_ && std::max(hop.send_count, hop.receive_count) <= INT_MAX;
     return hop;
   }
 
@@ -191,23 +194,20 @@ class Bruck : public RequestRunner {
   const BlockShape& shape_;
   OwnedType item_;
   std::ptrdiff_t num_items_ = 0;
+  bool fits_ = true;  ///< MPI's counts
   std::vector<Piece> pieces_;
   Buffer buffer_;
 };
 
 }  // namespace
 
-bool block_bruck_applies(const BlockProblem& problem) {
+bool block_bruck_worth_timing(const BlockProblem& problem) {
   std::ptrdiff_t longest = 0;
   for (const auto& piece : problem.shape.send) {
     for (const auto items : piece) longest = std::max(longest, items * problem.shape.item_bytes);
   }
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &longest, 1, MPI_INT64_T, MPI_MAX, problem.comm.raw()));
-  return longest <= longest_block_bytes;
-}
-
-bool block_bruck_worth_timing(const BlockProblem& problem) {
-  return problem.comm.num_ranks() > 4;  // else as many messages as any other
+  // Among few ranks it sends as many messages as any other.
+  return problem.comm.num_ranks() > 4 && longest <= longest_worth_timing;
 }
 
 std::unique_ptr<BlockRunner> make_block_bruck(const BlockProblem& problem) {

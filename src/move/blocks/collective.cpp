@@ -62,6 +62,7 @@ class Collective : public BlockRunner {
   bool arrived(std::ptrdiff_t piece, int /*peer*/) override {
     return arrived_[static_cast<std::size_t>(piece)];
   }
+  bool served(std::ptrdiff_t piece) override { return arrived_[static_cast<std::size_t>(piece)]; }
   void wait(std::ptrdiff_t piece) override {
     wait_for(requests_[static_cast<std::size_t>(piece)], waiting_);
     arrived_[static_cast<std::size_t>(piece)] = true;

@@ -243,7 +243,8 @@ class NodeAware : public BlockRunner {
   }
   bool served(std::ptrdiff_t piece) override {
     const auto& own = pieces_[static_cast<std::size_t>(piece)];
-    return own.sent && own.missing == 0;
+    return own.sent && own.missing == 0 && written(piece).reached(own.starts) &&
+           (places_.incoming_of(piece) == 0 || complete(piece).reached(own.starts));
   }
   void wait(std::ptrdiff_t piece) override {
     auto& own = pieces_[static_cast<std::size_t>(piece)];

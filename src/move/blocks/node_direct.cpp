@@ -55,6 +55,7 @@ class NodeDirect : public BlockRunner {
   bool arrived(std::ptrdiff_t piece, int /*peer*/) override {
     return counter(piece + 1).reached(starts(piece));
   }
+  bool served(std::ptrdiff_t piece) override { return counter(piece + 1).reached(starts(piece)); }
   void wait(std::ptrdiff_t piece) override { wait_for_arrivals(counter(piece + 1), starts(piece)); }
   void release() override { counter(released).arrive(comm_.num_ranks()); }
   std::ptrdiff_t buffer_bytes() const override { return bytes_; }

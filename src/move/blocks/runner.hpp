@@ -51,8 +51,8 @@ class BlockRunner {
   virtual void progress() {}
   /// True if the block from `peer` may be read. Does not wait, nor advance anything.
   virtual bool arrived(std::ptrdiff_t piece, int peer) = 0;
-  /// True if this rank has nothing left to do in `piece` for others, such as sending on what they
-  /// have written. Does not wait.
+  /// True if `wait` would not wait: all has arrived, and this rank has nothing left to do in
+  /// `piece` for others, such as sending on what they have written. Does not wait.
   virtual bool served(std::ptrdiff_t /*piece*/) { return true; }
   /// Waits until all blocks of `piece` may be read and this rank has served the others.
   virtual void wait(std::ptrdiff_t piece) = 0;
@@ -121,7 +121,6 @@ BlockTable place_blocks(const BlockTable& items, std::ptrdiff_t& end, int skip);
 std::unique_ptr<BlockRunner> make_block_alltoallv(const BlockProblem& problem);
 std::unique_ptr<BlockRunner> make_block_alltoallw(const BlockProblem& problem);
 std::unique_ptr<BlockRunner> make_block_pairwise(const BlockProblem& problem);
-bool block_bruck_applies(const BlockProblem& problem);
 bool block_bruck_worth_timing(const BlockProblem& problem);
 std::unique_ptr<BlockRunner> make_block_bruck(const BlockProblem& problem);
 bool block_pull_applies(const BlockProblem& problem);

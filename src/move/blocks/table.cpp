@@ -23,7 +23,7 @@ constexpr std::array methods{
                 "in_flight", "pairwise:in_flight=4 pairwise:in_flight=64", always, always,
                 make_block_pairwise},
     BlockMethod{"bruck", "all blocks that share a hop of 1, 2, 4, ... ranks in one message",
-                "blocks of at most 64 KiB", "", "", block_bruck_applies, block_bruck_worth_timing,
+                "always; made for tiny blocks", "", "", always, block_bruck_worth_timing,
                 make_block_bruck},
     BlockMethod{"pull", "one-sided reads of chunks in a random order of each rank's own",
                 "windows of these ranks work", "chunk, depth, bucket",
