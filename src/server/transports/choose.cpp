@@ -54,9 +54,10 @@ std::ptrdiff_t packet_bytes(const Team& team, const TransportSettings& settings)
 class TransportTrial : public tune::Trial {
  public:
   TransportTrial(const Team& team, const Transport& transport, TransportSettings settings)
-      : team_(team), name_(transport.name), bytes_(packet_bytes(team, settings)) {
-    const auto refusal = transport.refuses(team);
-    if (!refusal.empty()) throw Error(Errc::invalid_input, refusal);
+      : team_(team),
+        comm_(team.all.raw()),
+        name_(transport.name),
+        bytes_(packet_bytes(team, settings)) {
     policy_ = choose_wait_policy(find_wait_facts(team.all));
     policy_.longest_nap_s = policy_.shortest_nap_s;
     settings.client_bytes = 2 * bytes_;
@@ -81,7 +82,7 @@ class TransportTrial : public tune::Trial {
     if (sender_) send();
     if (receiver_) receive();
     MPI_Request all_done = MPI_REQUEST_NULL;
-    check_mpi(MPI_Ibarrier(team_.all.raw(), &all_done));
+    check_mpi(MPI_Ibarrier(comm_.raw(), &all_done));
     help_until([&] {
       int done = 0;
       check_mpi(MPI_Test(&all_done, &done, MPI_STATUS_IGNORE));
@@ -129,6 +130,7 @@ class TransportTrial : public tune::Trial {
   }
 
   const Team& team_;
+  Comm comm_;  ///< of this trial: what is left over after a failure is in nobody's way
   const char* name_;
   std::ptrdiff_t bytes_;
   WaitPolicy policy_;
@@ -139,25 +141,38 @@ class TransportTrial : public tune::Trial {
   std::uint64_t sum_ = 0;
 };
 
+/// The candidates that this team can use, and why not the others. Asked anew even where a winner is
+/// remembered: MPI may have been told to use another network.
+struct Usable {
+  explicit Usable(const Team& team) {
+    for (const char* name : candidate_names) {
+      const auto refusal = find_transport(name).refuses(team);
+      if (refusal.empty()) {
+        names.emplace_back(name);
+      } else {
+        refusals += fmt::format(", not {} ({})", name, refusal);
+      }
+    }
+  }
+  bool has(const char* name) const { return std::ranges::find(names, name) != names.end(); }
+  std::vector<std::string> names;
+  std::string refusals;
+};
+
 /// Where nothing is measured. `not_on_node`: why `node` does not fit.
-void set_fallback(const Team& team, const std::string& not_on_node, tune::Problem& problem) {
-  const auto not_one_sided = find_transport("pull").refuses(team);
-  if (not_one_sided.empty()) {
+void set_fallback(const Usable& usable, const std::string& not_on_node, tune::Problem& problem) {
+  const auto others = fmt::format("not node ({}){}", not_on_node, usable.refusals);
+  if (usable.has("pull")) {
     problem.fallback = "pull";
-    problem.fallback_why = fmt::format(
-        "not node ({}); one-sided reads move without the compute ranks' help", not_on_node);
-    return;
+    problem.fallback_why = others + "; one-sided reads move without the compute ranks' help";
+  } else if (usable.has("push_any")) {
+    // Data that is sent unasked is there sooner than data that is asked for, measured with clients
+    // that call rarely and often.
+    problem.fallback = "push_any";
+    problem.fallback_why = others;
+  } else {
+    throw Error(Errc::invalid_input, "no transport fits: " + others);
   }
-  // Data that is sent unasked is there sooner than data that is asked for, measured with clients
-  // that call rarely and often.
-  const auto no_messages = find_transport("push_any").refuses(team);
-  if (!no_messages.empty()) {
-    throw Error(Errc::invalid_input,
-                fmt::format("no transport fits: not node ({}), not pull ({}), not push_any ({})",
-                            not_on_node, not_one_sided, no_messages));
-  }
-  problem.fallback = "push_any";
-  problem.fallback_why = fmt::format("not node ({}), not pull ({})", not_on_node, not_one_sided);
 }
 
 }  // namespace
@@ -176,11 +191,13 @@ const Transport& choose_transport(const Team& team, const TransportSettings& set
   problem.key =
       fmt::format("packets of {} bytes, {} clients to {} servers{}", bytes, team.num_clients(),
                   team.num_servers(), settings.helper_thread ? ", helper threads" : "");
-  problem.memory_bytes = 2 * bytes * num_clients_of(team, team.server) * ssize(candidate_names);
-  set_fallback(team, not_on_node, problem);
+  const Usable usable(team);
+  problem.memory_bytes =
+      2 * bytes * std::max(1, num_clients_of(team, team.server)) * std::ssize(usable.names);
+  set_fallback(usable, not_on_node, problem);
   std::vector<tune::Candidate> candidates;
-  for (const char* name : candidate_names) {
-    candidates.push_back({name, [&team, &settings, name] {
+  for (const auto& name : usable.names) {
+    candidates.push_back({name, [&team, &settings, &name] {
                             return std::make_unique<TransportTrial>(team, find_transport(name),
                                                                     settings);
                           }});

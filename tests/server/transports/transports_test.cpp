@@ -282,10 +282,11 @@ TEST(TransportTable, AutoMeasuresBetweenNodes) {
   ASSERT_EQ(entries.size(), 1U);
   EXPECT_EQ(entries[0].operation, "transport");
   EXPECT_EQ(entries[0].winner, chosen);
+  EXPECT_GE(entries[0].timings.size(), 3U);
   for (const auto& timing : entries[0].timings) {
-    const bool refuses = !find_transport(timing.name).refuses(team).empty();
-    EXPECT_EQ(timing.trouble.empty(), !refuses) << timing.name << ": " << timing.trouble;
-    EXPECT_EQ(timing.num_samples > 0, !refuses) << timing.name;
+    EXPECT_EQ(find_transport(timing.name).refuses(team), "");
+    EXPECT_EQ(timing.trouble, "") << timing.name;
+    EXPECT_GT(timing.num_samples, 0) << timing.name;
   }
   EXPECT_EQ(choose_transport(team, settings_of({}), why).name, chosen);
   EXPECT_NE(why.find("remembered"), std::string::npos) << why;
