@@ -82,10 +82,10 @@ struct Choice {
 /// is the time of the slowest rank. Those far behind are dropped early; the best one then runs a
 /// second time under another name, and what differs between these two is no difference. Of those no
 /// slower than the best by more than that, `preferred` wins, or else the first in the list. A
-/// candidate that does not
-/// apply, fails, or gives other results than the first one is left out with its trouble. The same
-/// result on all ranks. Takes about `settings.budget_s` (of rank 0) once all are made, but tries
-/// each at least once while that lasts. Throws `Errc::invalid_input` on all ranks if none works.
+/// candidate that does not apply, fails, or gives other results than the first one is left out with
+/// its trouble. The same result on all ranks. Takes about `settings.budget_s` (of rank 0) once all
+/// are made, but tries each at least once while that lasts. Throws `Errc::invalid_input` on all
+/// ranks if none works.
 /// Collective, blocking.
 Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings,
                std::string_view preferred = {});

@@ -108,7 +108,7 @@ TEST(Blocks, ArriveByEveryMethod) {
       }
     }
   }
-  for (const char* name : {"alltoallv", "alltoallw", "pairwise", "node_aware"}) {
+  for (const char* name : {"alltoallv", "alltoallw", "pairwise", "bruck", "node_aware"}) {
     EXPECT_TRUE(used.contains(name)) << name;
   }
   EXPECT_FALSE(used.contains("node_direct"));

@@ -10,6 +10,7 @@
 
 #include <gtest/gtest.h>
 
+#include "environment.hpp"
 #include "tailrace/fft.hpp"
 
 namespace tailrace::fft {
@@ -235,30 +236,11 @@ TEST(Transform, ThreadsGiveTheSame) {
                         2);
 }
 
-// Environment variables for the length of a test.
-class Setting {
- public:
-  Setting(const char* name, const char* value) : name_(name) {
-    const char* old = std::getenv(name);
-    if (old != nullptr) old_ = old;
-    had_ = old != nullptr;
-    setenv(name, value, 1);
-  }
-  ~Setting() { had_ ? setenv(name_, old_.c_str(), 1) : unsetenv(name_); }
-  Setting(const Setting&) = delete;
-  Setting& operator=(const Setting&) = delete;
-
- private:
-  const char* name_;
-  std::string old_;
-  bool had_ = false;
-};
-
 TEST(Transform, KeepsItsRowsOnANode) {
   Comm comm(MPI_COMM_WORLD);
   if (comm.num_ranks() != 4) GTEST_SKIP() << "4 ranks make two nodes of two";
-  const Setting two_nodes("TAILRACE_RANKS_PER_NODE", "2");
-  const Setting unmeasured("TAILRACE_TUNE", "off");
+  const Environment two_nodes("TAILRACE_RANKS_PER_NODE", "2");
+  const Environment unmeasured("TAILRACE_TUNE", "off");
   const Problem problem{Kind::real_to_complex, {16, 12, 20}, {-1, -1, -1}, {0, 0}, 2};
   const Transform<double> transform(comm, problem);
   EXPECT_EQ(transform.problem().grid, (std::array<int, 2>{2, 2}));

@@ -76,6 +76,7 @@ namespace {
 const std::vector<std::string> specs{"pairwise",
                                      "pairwise:in_flight=1",
                                      "pairwise:in_flight=2",
+                                     "bruck",
                                      "pull",
                                      "pull:chunk=7,depth=1",
                                      "pull:chunk=16,depth=3",

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <numbers>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -225,6 +226,7 @@ TEST(NavierStokes, SameOnEveryGridMethodAndThreadCount) {
         reference[static_cast<std::size_t>((l * kept[1] + j) * kept[2] + i)] =
             alone.velocity(2)[static_cast<std::size_t>(at)];
       }
+  int num_runs = 0;
   for (int pz = 1; pz <= comm.num_ranks(); ++pz) {
     if (comm.num_ranks() % pz != 0) continue;
     options.grid = {pz, comm.num_ranks() / pz};
@@ -233,18 +235,22 @@ TEST(NavierStokes, SameOnEveryGridMethodAndThreadCount) {
         options.fft.method = std::string(method.name);
         options.fft.threads = threads;
         options.fft.chunks = threads;
+        std::optional<NavierStokes<double>> flow;
         try {
-          NavierStokes<double> flow(comm, options);
-          advance(flow);
-          EXPECT_LE(largest_difference(gather(flow, 2), reference), 1e-14)
-              << method.name << " on " << pz << " x " << options.grid[1];
+          flow.emplace(comm, options);
         } catch (const Error& error) {  // not every method is for every grid
           EXPECT_NE(std::string(error.what()).find("does not apply"), std::string::npos)
               << error.what();
+          continue;
         }
+        ++num_runs;
+        advance(*flow);
+        EXPECT_LE(largest_difference(gather(*flow, 2), reference), 1e-14)
+            << method.name << " on " << pz << " x " << options.grid[1];
       }
     }
   }
+  EXPECT_GE(num_runs, 8);  // four methods, 1 and 2 threads
 }
 
 TEST(NavierStokes, SinglePrecisionFollowsDouble) {

@@ -14,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include "environment.hpp"
 #include "move/allreduce/combine.hpp"
 #include "move/allreduce/reducer.hpp"
 #include "tailrace/reduction.hpp"
@@ -84,9 +85,15 @@ class ReductionMethods : public ::testing::TestWithParam<int> {
   template <class Check>
   void for_each_method(Check&& check) {
     const ReductionProblem problem{*comm_, *machine_, 8};
+    const bool shared = machine_->nodes.most_ranks() > 1;
     for (const auto& method : reduction_method_table()) {
-      if (!method.applies(problem)) continue;
       SCOPED_TRACE(std::string(method.name));
+      if (method.name.starts_with("node_")) {
+        EXPECT_EQ(method.applies(problem), shared);
+      } else if (method.name.starts_with("hierarchical")) {
+        EXPECT_EQ(method.applies(problem), shared && !machine_->one_node());
+      }
+      if (!method.applies(problem)) continue;
       check(method.name);
     }
   }
@@ -356,17 +363,13 @@ TEST_P(ReductionMethods, WrongUseIsRefused) {
 }
 
 TEST_P(ReductionMethods, AutoGivesRightSums) {
-  setenv("TAILRACE_TUNE_FILE", "", 1);
-  setenv("TAILRACE_TUNE_BUDGET_S", "0.2", 1);
+  const Environment no_file("TAILRACE_TUNE_FILE", ""), budget("TAILRACE_TUNE_BUDGET_S", "0.2");
   for (const char* mode : {"off", "first_use"}) {
-    setenv("TAILRACE_TUNE", mode, 1);
+    const Environment tuning("TAILRACE_TUNE", mode);
     Reduction reduction(*comm_, {NumberType::complex128, 100});
     EXPECT_NE(find_reduction_method(reduction.method()), nullptr);
     EXPECT_FALSE(reduction.why().empty());
     check_length<std::complex<double>>(reduction, 100, ReduceOp::sum);
-  }
-  for (const char* name : {"TAILRACE_TUNE", "TAILRACE_TUNE_FILE", "TAILRACE_TUNE_BUDGET_S"}) {
-    unsetenv(name);
   }
 }
 
