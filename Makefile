@@ -6,6 +6,8 @@
 #   JOBS=N                         compile jobs (default: all processors)
 #   MKL=1                          also fetch MKL (large) as an FFT kernel
 #   DUCC=0                         build without the ducc0 FFT kernel
+#   TAILRACE_SOAK_S=N              seconds that each test of `make soak` runs (default: 3600)
+#   TAILRACE_SEED=N                where its random problems start, to repeat a run
 #   BENCHES="fft step ..."         benchmarks of `make bench`
 #   FLUIDSIM_PYTHON=/path/python   a Python that has fluidsim, to compare a step with
 #   PYTHON=/usr/bin/python3        the Python (3.11 or newer) that .venv is made with
@@ -41,7 +43,7 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build demo test verification check bench clean distclean system
+.PHONY: help build demo test verification soak check bench clean distclean system
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -94,6 +96,12 @@ verification: PRESET = release
 verification: build $(STAMPS)/venv-test  ## The slow comparisons with published and exact solutions
 	@ctest --preset verification
 	@$(TEST_ENV) $(PY) -m pytest -q -m slow || [ $$? -eq 5 ]
+
+soak: PRESET = release
+soak: export TAILRACE_SOAK_S ?= 3600
+# What runs over is stopped ten minutes later. (These tests have no TIMEOUT of their own.)
+soak: build  ## Random tests for an hour each (TAILRACE_SOAK_S=60: a minute; TAILRACE_SEED=N repeats)
+	@ctest --preset soak --timeout $$((TAILRACE_SOAK_S + 600))
 
 check: $(STAMPS)/venv $(STAMPS)/venv-test $(STAMPS)/venv-check  ## Formatting and static checks (FIX=1 formats, TIDY=1 adds clang-tidy)
 	@tools/setup --check
