@@ -54,9 +54,9 @@ def test_a_tiny_bench_gives_table_file_and_picture(tmp_path: Path) -> None:
     for row in content["rows"]:
         assert row.keys() >= ROW_KEYS
         assert row["outputs"] == 2 and row["bytes_per_output"] == 12**3 * 8
-        assert row["median_s"] >= 4 * 0.01
-    assert rows["tailrace, synchronous"]["ratio"] > 0 and rows["no output"]["ratio"] == 1
-    assert rows["tailrace, thread"]["call_s"] >= 0
+    reference = rows["no output"]["median_s"]  # one round: medians are its values
+    for name in ("no output", "tailrace, synchronous", "tailrace, thread", "toy server"):
+        assert rows[name]["ratio"] == pytest.approx(rows[name]["median_s"] / reference)
     assert "idle CPU" in output and picture.read_bytes().startswith(b"\x89PNG")
 
 

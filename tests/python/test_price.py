@@ -35,11 +35,10 @@ def test_shapes_of_the_gemini_torus() -> None:
     assert found[0]["grid"] == [3456, 1]
 
 
-def test_tens_of_thousands_of_nodes_take_no_time() -> None:
+def test_tens_of_thousands_of_ranks_are_priced() -> None:
     found = run("--ranks-per-node", "2", "--grid", "144x184", *GEMINI_TRANSPOSE)[0]
     assert found["ranks"] == 26496
     assert [exchange["groups"] for exchange in found["exchanges"]] == [144, 184]
-    assert found["pricing_s"] < 5  # some hundredths of a second; machines may be busy
 
 
 def test_rows_on_a_node_leave_the_network_alone() -> None:

@@ -62,7 +62,6 @@ TEST(TuneMeasure, TheFirstOfEqualEntriesWins) {
   for (int repeat = 0; repeat < 3; ++repeat) {
     const Choice choice = measure(comm, candidates, budget(0.4));
     if (choice.name == "first") ++firsts;
-    EXPECT_GE(choice.null_spread, 0.01);
     expect_agreed(comm, choice);
   }
   EXPECT_GE(firsts, 2);

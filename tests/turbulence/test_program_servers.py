@@ -152,7 +152,8 @@ def test_summary_tells_what_the_simulation_saw(run: Path) -> None:
     assert "1 server rank" in servers["description"]
     assert servers["steps"] == servers["complete"] == 4
     assert servers["written_bytes"] >= 4 * 3 * 16**3 * 8
-    assert servers["stall_s"] >= servers["room_s"] + servers["end_s"]
+    # Each is the largest of any rank, so parts of different ranks may add up to more.
+    assert servers["stall_s"] >= max(servers["room_s"], servers["end_s"])
     assert 0 <= servers["hidden_fraction"] <= 1
     assert summary["ranks"] == 2
     output, times = summary["output"], summary["times_s"]

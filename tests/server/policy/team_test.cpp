@@ -142,8 +142,8 @@ TEST(SpeedTest, FiguresAreReal) {
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   const auto disk = measure_disk(folder);
   EXPECT_GT(disk.bytes_per_s, 0);
-  EXPECT_GE(disk.busy, 0);
-  EXPECT_LE(disk.busy, 1);
+  EXPECT_GT(disk.busy, 0) << "writing takes time of the processor";
+  EXPECT_EQ(measure_disk("/proc").bytes_per_s, 0) << "where no file can be made";
   EXPECT_GT(measure_copying(), 0);
   EXPECT_TRUE(fs::is_empty(folder)) << "nothing is left behind";
   fs::remove(folder);

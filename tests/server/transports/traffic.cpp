@@ -78,6 +78,15 @@ int usual_servers(int num_ranks) {
   return num_ranks == 4 ? 2 : std::max(1, num_ranks / 8);
 }
 
+std::string missing_of(const std::set<std::string>& ran) {
+  // One-sided progress and OpenSHMEM are not everywhere.
+  std::string missing;
+  for (const char* name : {"push_ordered", "push_any", "credit", "node"}) {
+    if (!ran.contains(name)) missing += std::string(missing.empty() ? "" : ", ") + name;
+  }
+  return missing;
+}
+
 Side::Side(const Transport& transport, const Team& team, const TransportSettings& settings) {
   if (team.client >= 0) sender = transport.make_sender(team, settings);
   if (team.server >= 0) receiver = transport.make_receiver(team, settings);

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <random>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -20,6 +21,9 @@ namespace tailrace::server::test {
 Team make_team(MPI_Comm comm, int num_servers);
 /// 1 up to 3 ranks, 2 of 4; one for each eight ranks that compute.
 int usual_servers(int num_ranks);
+
+/// Which transports that apply between the ranks of one node are not among `ran`; "" if none.
+std::string missing_of(const std::set<std::string>& ran);
 
 /// One side of a transport, as this rank needs it.
 struct Side {

@@ -120,15 +120,28 @@ double processor_s() {
          1e-6 * static_cast<double>(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
 }
 
-TEST_P(Transports, WaitingUsesNoProcessor) {
+/// Processor time that this rank takes while `action` is called again and again, as a share.
+template <class Action>
+double processor_share(double seconds, Action&& action) {
+  const double before = processor_s(), start = now_s();
+  while (now_s() - start < seconds) action();
+  return (processor_s() - before) / (now_s() - start);
+}
+
+// Compared with what looking without a rest takes on this machine, beside the other ranks.
+TEST_P(Transports, WaitingLeavesTheProcessorToOthers) {
   Side side(transport(), team, settings_of({}));
   barrier();
-  const double before = processor_s(), start = now_s();
-  while (now_s() - start < 1) {
+  const double looking = processor_share(0.3, [&] {
+    if (side.sender) side.sender->progress();
+    if (side.receiver) side.receiver->progress();
+  });
+  barrier();
+  const double waiting = processor_share(1, [&] {
     if (side.sender) side.sender->wait(0.5);
     if (side.receiver) side.receiver->wait(0.5);
-  }
-  EXPECT_LT(processor_s() - before, 0.05 * (now_s() - start));
+  });
+  EXPECT_LT(waiting, looking / 4);
   barrier();
   run_traffic(side, team, {.packets = 1});
 }
@@ -136,15 +149,14 @@ TEST_P(Transports, WaitingUsesNoProcessor) {
 TEST_P(Transports, WakeEndsAWait) {
   Side side(transport(), team, settings_of({}));
   if (side.receiver) {
-    side.receiver->wake();  // before: the next wait ends at once
-    side.receiver->wait(limit_s);
+    side.receiver->wake();              // before: the next wait ends at once
+    constexpr double for_ever_s = 1e6;  // a wait that is not ended runs into the test's limit
+    side.receiver->wait(for_ever_s);
     std::thread other([&] {
       sleep_for(0.02);
       side.receiver->wake();
     });
-    const double start = now_s();
-    side.receiver->wait(limit_s);
-    EXPECT_LT(now_s() - start, limit_s / 2);
+    side.receiver->wait(for_ever_s);
     other.join();
   }
   run_traffic(side, team, {.packets = 1});
