@@ -116,6 +116,10 @@ Case parse_case(const std::string& text, const std::string& source,
 /// Reads the file on rank 0, shares its text and parses it. Throws on all ranks alike. Collective.
 Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings);
 
+/// Reads and checks a case as far as that goes without MPI, for a run of `num_ranks` ranks. Throws
+/// as `read_case` does. Local.
+Case check_case(const std::string& path, std::span<const std::string> settings, int num_ranks);
+
 /// The whole case as TOML, every key with its help; `parse_case` gives the same case back. Local.
 std::string format_case(const Case& values);
 

@@ -63,6 +63,23 @@ struct Format {
   }
 };
 
+/// Reads a file; returns errno, 0 if all went well.
+int read_text(const std::string& path, std::string& text) {
+  errno = 0;
+  std::ifstream file(path);
+  std::ostringstream content;
+  if (file.is_open() && file.peek() != std::ifstream::traits_type::eof()) content << file.rdbuf();
+  text = content.str();
+  if (file.is_open() && !file.bad()) return 0;
+  return errno != 0 ? errno : EIO;
+}
+
+void refuse_unread(const std::string& path, int code) {
+  if (code == 0) return;
+  throw Error(Errc::io, fmt::format("cannot read case file {}: {}", path, std::strerror(code)),
+              code);
+}
+
 }  // namespace
 
 std::string format_case(const Case& values) {
@@ -88,25 +105,23 @@ Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::stri
   std::string text;
   long header[2] = {0, 0};  // errno, length
   if (rank == 0) {
-    errno = 0;
-    std::ifstream file(path);
-    std::ostringstream content;
-    if (file.is_open() && file.peek() != std::ifstream::traits_type::eof()) content << file.rdbuf();
-    if (!file.is_open() || file.bad()) {
-      header[0] = errno != 0 ? errno : EIO;
-    }
-    text = content.str();
+    header[0] = read_text(path, text);
     header[1] = static_cast<long>(text.size());
   }
   check_mpi(MPI_Bcast(header, 2, MPI_LONG, 0, comm));
-  if (header[0] != 0) {
-    const int code = static_cast<int>(header[0]);
-    throw Error(Errc::io, fmt::format("cannot read case file {}: {}", path, std::strerror(code)),
-                code);
-  }
+  refuse_unread(path, static_cast<int>(header[0]));
   text.resize(static_cast<std::size_t>(header[1]));
   check_mpi(MPI_Bcast(text.data(), to_int(header[1]), MPI_CHAR, 0, comm));
   return parse_case(text, path, settings);
+}
+
+Case check_case(const std::string& path, std::span<const std::string> settings, int num_ranks) {
+  std::string text;
+  refuse_unread(path, read_text(path, text));
+  Case values = parse_case(text, path, settings);
+  // With servers, how many ranks compute is known only when the job has started.
+  if (values.output.servers.empty()) solver_options(values, num_ranks);
+  return values;
 }
 
 }  // namespace tailrace::turbulence

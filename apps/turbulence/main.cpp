@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tailrace-turbulence CASE.toml [--run-dir DIR] [--set section.key=value]... [--progress]
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 
+#include "case.hpp"
 #include "run.hpp"
 #include "run_main.hpp"
 
@@ -17,6 +19,7 @@ constexpr const char* usage =
     "  --run-dir DIR            folder of the results; default: the name of the case\n"
     "  --set section.key=value  overrides a key of the case; may be repeated\n"
     "  --progress               one JSON line a step on stdout instead of a table\n"
+    "  --check RANKS            checks the case for so many ranks and prints it whole; no MPI\n"
     "  --keys                   lists all keys of a case, with their ranges\n";
 
 void print_keys() {
@@ -33,12 +36,16 @@ void print_keys() {
 std::string parse(int argc, char** argv, RunRequest& request) {
   for (int i = 1; i < argc; ++i) {
     const std::string argument = argv[i];
-    const bool wants_value = argument == "--run-dir" || argument == "--set";
+    const bool wants_value =
+        argument == "--run-dir" || argument == "--set" || argument == "--check";
     if (wants_value && i + 1 >= argc) return argument + " needs a value";
     if (argument == "--run-dir") {
       request.folder = argv[++i];
     } else if (argument == "--set") {
       request.settings.emplace_back(argv[++i]);
+    } else if (argument == "--check") {
+      request.check_ranks = std::atoi(argv[++i]);
+      if (request.check_ranks < 1) return std::string("--check ") + argv[i] + ": how many ranks?";
     } else if (argument == "--progress") {
       request.progress = true;
     } else if (argument.starts_with("-")) {
@@ -52,6 +59,24 @@ std::string parse(int argc, char** argv, RunRequest& request) {
   return request.case_path.empty() ? "which case file?" : "";
 }
 
+int complain(const std::string& wrong) {
+  std::fprintf(stderr, "tailrace-turbulence: error: %s\n%s", wrong.c_str(), usage);
+  return 2;
+}
+
+/// Before ranks are started: what is wrong with the case is seen at once.
+int check(const RunRequest& request) {
+  try {
+    const auto values = tailrace::turbulence::check_case(request.case_path, request.settings,
+                                                         request.check_ranks);
+    std::fputs(tailrace::turbulence::format_case(values).c_str(), stdout);
+    return 0;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "tailrace-turbulence: error: %s\n", error.what());
+    return 1;
+  }
+}
+
 int run_program(const tailrace::Comm& comm, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   if (first == "--help" || first == "-h" || first == "--keys") {
@@ -62,15 +87,14 @@ int run_program(const tailrace::Comm& comm, int argc, char** argv) {
   RunRequest request;
   const std::string wrong = parse(argc, argv, request);
   if (wrong.empty()) return run_case(comm, request);
-  if (comm.rank() == 0) {
-    std::fprintf(stderr, "tailrace-turbulence: error: %s\n%s", wrong.c_str(), usage);
-  }
-  return 2;
+  return comm.rank() == 0 ? complain(wrong) : 2;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  RunRequest request;
+  if (parse(argc, argv, request).empty() && request.check_ranks > 0) return check(request);
   return tailrace::turbulence::run_main(
       argc, argv, [&](const tailrace::Comm& comm) { return run_program(comm, argc, argv); });
 }

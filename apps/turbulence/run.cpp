@@ -225,9 +225,11 @@ void Run<Real>::finish_output(int signal) {
 
 template <class Real>
 void Run<Real>::advance() {
-  progress_.say(
-      fmt::format("ranks {}; exchange {}", flow_.transform().grid_why(), flow_.transform().method())
-          .c_str());
+  if (comm_.num_ranks() > 1) {
+    const auto& transform = flow_.transform();
+    const auto text = fmt::format("ranks {}; exchange {}", transform.grid_why(), transform.method());
+    progress_.say(text.c_str());
+  }
   const double start = now_s();
   courant_rate_ =
       restored_.courant_rate > 0 ? restored_.courant_rate : flow_.measure_courant_rate();

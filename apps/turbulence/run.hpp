@@ -15,6 +15,7 @@ struct RunRequest {
   std::string folder;                 ///< RUN; "" = the name of the case
   std::vector<std::string> settings;  ///< of --set
   bool progress = false;              ///< JSON lines instead of a table
+  int check_ranks = 0;                ///< check the case for so many ranks in place of running it
 };
 
 /// Runs a case from the file to the last output. Returns the exit code. Throws on all ranks alike.

@@ -64,6 +64,7 @@ bool NodeMap::is_regular() const {
 }
 
 std::string NodeMap::describe() const {
+  if (num_ranks() == 1) return "1 rank on one node";
   if (num_nodes() == 1) return fmt::format("{} ranks on one node", num_ranks());
   const auto fewest = std::ranges::min(ranks_on_, {}, &std::vector<int>::size).size();
   const auto most = static_cast<std::size_t>(most_ranks());

@@ -183,7 +183,9 @@ std::string explain(const GridProblem& problem, const NodeMap& nodes, const Cand
   auto text = fmt::format("{} x {}", choice.grid[0], choice.grid[1]);
   if (problem.grid[0] > 0) text += " (set by hand)";
   text += fmt::format(" for {}: ", nodes.describe());
-  if (nodes.num_nodes() == 1) {
+  if (nodes.num_ranks() == 1) {
+    text += "no exchange";
+  } else if (nodes.num_nodes() == 1) {
     text += choice.grid[1] == 1    ? "slabs need one exchange instead of two"
             : problem.grid[0] == 0 ? "too few planes for slabs, which need one exchange"
                                    : "two exchanges";

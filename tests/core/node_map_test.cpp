@@ -27,7 +27,7 @@ TEST(NodeMap, KnowsBlocksOfEqualSize) {
   EXPECT_TRUE(NodeMap({0, 0, 1, 1}).is_regular());
   EXPECT_FALSE(NodeMap({0, 1, 0, 1}).is_regular());
   EXPECT_EQ(NodeMap({0, 0, 1, 1}).describe(), "4 ranks on 2 nodes, 2 each, in blocks");
-  EXPECT_EQ(NodeMap().describe(), "1 ranks on one node");
+  EXPECT_EQ(NodeMap().describe(), "1 rank on one node");
 }
 
 TEST(NodeMap, PartsOfANodeAreTheSameForEveryCommunicator) {

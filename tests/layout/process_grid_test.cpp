@@ -38,6 +38,8 @@ TEST(ProcessGrid, OneNodeTakesSlabsWhilePlanesLast) {
     EXPECT_EQ(choice.grid, (Grid{ranks, 1})) << choice.why;
     EXPECT_EQ(choice.columns.leaving_bytes, 0);
   }
+  const auto alone = choose_process_grid(cube(256), blocks_of(1, 1));
+  EXPECT_EQ(alone.why, "1 x 1 for 1 rank on one node: no exchange");
   const auto more_ranks = choose_process_grid(cube(16), blocks_of(1, 64));
   EXPECT_EQ(more_ranks.grid, (Grid{16, 4})) << more_ranks.why;
   EXPECT_TRUE(says(more_ranks, "too few planes")) << more_ranks.why;

@@ -5,12 +5,23 @@ from __future__ import annotations
 
 import json
 import subprocess
+import tomllib
 from pathlib import Path
 
 import h5py
 import numpy as np
 import pytest
-from turbulence_program import CASES, ENVIRONMENT, TINY, command, needs_program, statistics, succeed
+from turbulence_program import (
+    CASES,
+    ENVIRONMENT,
+    PROGRAM,
+    TINY,
+    command,
+    needs_program,
+    start,
+    statistics,
+    succeed,
+)
 
 pytestmark = needs_program
 
@@ -166,3 +177,44 @@ def test_forced_turbulence_is_stationary_and_skewed(run: Path) -> None:
     mean = {key: float(np.mean([line[key] for line in late])) for key in late[0]}
     assert mean["power"] == pytest.approx(mean["dissipation"], rel=0.1)
     assert -0.6 < mean["skewness"] < -0.3
+
+
+def check(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The program's own check of a case, which needs no launcher."""
+    return subprocess.run(
+        [str(PROGRAM), *arguments], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_check_prints_the_whole_case_and_starts_nothing(tmp_path: Path) -> None:
+    """What `tailrace run` asks for before it starts ranks."""
+    done = check(str(CASES / "taylor_green.toml"), "--check", "3", "--set", "grid.n=24")
+    assert done.returncode == 0, done.stderr
+    values = tomllib.loads(done.stdout)
+    assert values["grid"]["nx"] == 24
+    assert values["restart"]["file"] == ""
+    assert values["output"]["mode"] == "hidden"
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (["grid.m=3"], "unknown key `grid.m` in --set grid.m=3: did you mean `grid.n`?"),
+        (["grid.ranks=[2, 2]"], "needs 4 ranks, but the run has 3"),
+        (["time.end=-1"], "time.end"),
+    ],
+)
+def test_check_refuses_as_a_run_does(settings: list[str], message: str) -> None:
+    words = [word for setting in settings for word in ("--set", setting)]
+    done = check(str(CASES / "taylor_green.toml"), "--check", "3", *words)
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_one_rank_speaks_of_no_exchange(run: Path) -> None:
+    alone = start(1, CASES / "taylor_green.toml", run, *TINY)
+    assert alone.returncode == 0, alone.stderr
+    assert "exchange" not in alone.stdout
+    several = start(2, CASES / "taylor_green.toml", run.parent / "two", *TINY)
+    assert "ranks 2 x 1 for 2 ranks on one node: slabs need one exchange" in several.stdout
