@@ -91,7 +91,7 @@ void NavierStokes<Real>::State::set_operator() {
     const double nu =
         t == 0 ? options.viscosity : options.viscosity / options.scalars[t - 1].schmidt;
     op.decay.push_back({nu, std::vector<Real>(modes.kz.size()), std::vector<Real>(modes.ky.size()),
-                        std::vector<Real>(padded_kx, Real(1))});
+                        std::vector<Real>(padded_kx)});
   }
   if (options.dealias == Dealias::phase_shift) {
     set_kept();
@@ -155,7 +155,7 @@ void NavierStokes<Real>::State::set_decay(double dt) {
   for (auto& tables : op.decay) {
     const auto fill = [&](const std::vector<double>& numbers, std::vector<Real>& table) {
       std::transform(numbers.begin(), numbers.end(), table.begin(), [&](double number) {
-        return static_cast<Real>(std::exp(-tables.diffusivity * number * number * t));
+        return static_cast<Real>(std::expm1(-tables.diffusivity * number * number * t));
       });
     };
     fill(k[0], tables.z);

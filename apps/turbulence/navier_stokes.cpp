@@ -2,6 +2,7 @@
 #include "navier_stokes.hpp"
 
 #include <algorithm>
+#include <cstdint>
 
 #include "flow_state.hpp"
 
@@ -81,11 +82,22 @@ void NavierStokes<Real>::project() {
   for (auto& field : s.fields) s.make_hermitian(field);
 }
 
+namespace {
+
+/// Number `n` of the Weyl sequence of the golden ratio, less 1/2: any run of them is spread evenly
+/// over -1/2 .. 1/2.
+double weyl_number(std::ptrdiff_t n) {
+  return static_cast<double>(static_cast<std::uint64_t>(n) * 0x9E3779B97F4A7C15) * 0x1p-64 - 0.5;
+}
+
+}  // namespace
+
 template <class Real>
 void NavierStokes<Real>::step(double dt) {
   auto& s = *state_;
   s.set_decay(dt);
   s.op.dt = static_cast<Real>(dt);
+  s.op.rounding_shift = static_cast<Real>(weyl_number(s.step_number));
   s.op.captured = s.captured;
   s.run_substages(false);
   s.captured.clear();

@@ -2,6 +2,8 @@
 #include "step_operator.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <type_traits>
 
 namespace tailrace::turbulence {
 
@@ -97,11 +99,29 @@ void StepOperator<Real>::store_modes(Complex* modes, const Line& line, const Pai
                                value.im);
 }
 
+// E - 1 of a product of three E, from those of its factors: (1 + a) (1 + b) - 1 = a + b (1 + a).
 template <class Real>
 auto StepOperator<Real>::decay_of(const Line& line, std::size_t field) const -> V {
   const auto& tables = decay[field < 3 ? 0 : field - 2];
-  return fft::load(tables.x.data() + line.kx0) * (tables.y[static_cast<std::size_t>(line.ky)] *
-                                                  tables.z[static_cast<std::size_t>(line.kz)]);
+  const V x = fft::load(tables.x.data() + line.kx0);
+  const Real y = tables.y[static_cast<std::size_t>(line.ky)];
+  const Real z = tables.z[static_cast<std::size_t>(line.kz)];
+  return x + (y + z * (1 + y)) * (1 + x);
+}
+
+// value + change, rounded down a little more often than up or the other way round; see above.
+template <class Real>
+auto StepOperator<Real>::rounded_sum(V value, V change) const -> V {
+  if constexpr (std::is_same_v<Real, float>) {
+    using Bits = decltype(value < value);
+    Bits bits;
+    __builtin_memcpy(&bits, &value, sizeof bits);
+    bits &= Bits{} + static_cast<int>(0xff800000);  // sign and exponent
+    V power_of_two;
+    __builtin_memcpy(&power_of_two, &bits, sizeof bits);
+    change += power_of_two * (rounding_shift * std::numeric_limits<float>::epsilon());
+  }
+  return value + change;
 }
 
 // exp(i k . shift) of the half-shifted grid.
@@ -183,36 +203,40 @@ void StepOperator<Real>::add_forcing(const Line& line, Pair* terms) const {
   }
 }
 
-// One field's part of the substage: updates u or its sum, gives the next stage value.
+// One field's part of the substage: updates u or the sum of its changes, gives the next stage value.
 template <class Real>
 auto StepOperator<Real>::advance(const Line& line, std::size_t field, const Pair& term) const
     -> Pair {
-  const V e = decay_of(line, field);
+  const V d = decay_of(line, field);
+  const V e = 1 + d;
   const Pair value = load_modes(fields[field], line);
   // a * value + b * term
   const auto mix = [&](V a, V b) {
     return Pair{a * value.re + b * term.re, a * value.im + b * term.im};
   };
+  const auto changed = [&](const Pair& by) { return Pair{value.re + by.re, value.im + by.im}; };
   const auto add_to_sum = [&](V b) {
     const Pair sum = read(sums[field] + line.panel);
     return Pair{sum.re + b * term.re, sum.im + b * term.im};
   };
   const int last = scheme == Scheme::rk4 ? 4 : 2;
   if (substage == last) {
-    const Pair result = add_to_sum(fft::splat(dt / (scheme == Scheme::rk4 ? 6 : 2)));
+    const Pair sum = add_to_sum(fft::splat(dt / (scheme == Scheme::rk4 ? 6 : 2)));
+    const Pair result{rounded_sum(value.re, sum.re), rounded_sum(value.im, sum.im)};
     store_modes(fields[field], line, result);
     return result;
   }
   if (scheme == Scheme::rk2) {
-    write(sums[field] + line.panel, mix(e, e * (dt / 2)));
-    return mix(e, e * dt);
+    write(sums[field] + line.panel, mix(d, e * (dt / 2)));
+    return changed(mix(d, e * dt));
   }
+  const V d2 = d * (2 + d);  // E^2 - 1
   if (substage == 1) {
-    write(sums[field] + line.panel, mix(e * e, e * e * (dt / 6)));
-    return mix(e, e * (dt / 2));
+    write(sums[field] + line.panel, mix(d2, e * e * (dt / 6)));
+    return changed(mix(d, e * (dt / 2)));
   }
   write(sums[field] + line.panel, add_to_sum(e * (dt / 3)));
-  return substage == 2 ? mix(e, fft::splat(dt / 2)) : mix(e * e, e * dt);
+  return changed(substage == 2 ? mix(d, fft::splat(dt / 2)) : mix(d2, e * dt));
 }
 
 // The modes of a unit lie a row of kx apart from one kz to the next: too far for the processor's
