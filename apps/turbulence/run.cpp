@@ -50,6 +50,7 @@ class Run {
  private:
   NavierStokesOptions options_with_trace(const Comm& comm);
   std::int64_t set_state();
+  void restore_forcing();
   bool ended();
   double next_step();
   void take_step(double dt);
@@ -100,8 +101,7 @@ Run<Real>::Run(const Comm& comm, const Case& values, const RunSetting& setting)
                 values.time.max_steps) {
   if (first_step_ >= 0) {
     fields_.find_earlier(first_step_);
-    // Another kind of forcing, or other forced modes, start afresh.
-    if (restored_.forcing_type == values.forcing.type) forcing_.set_state(restored_.forcing);
+    restore_forcing();
   }
   step_s_.reserve(std::min(max_step_times, std::size_t{4096}));
 }
@@ -135,6 +135,17 @@ std::int64_t Run<Real>::set_state() {
                  flow_.step_number(), flow_.time());
   }
   return flow_.step_number();
+}
+
+/// Another kind of forcing, or other forced modes, start afresh.
+template <class Real>
+void Run<Real>::restore_forcing() {
+  const auto& type = case_.forcing.type;
+  if (restored_.forcing_type == type && forcing_.set_state(restored_.forcing)) return;
+  if (comm_.rank() != 0 || type == "none") return;
+  std::fprintf(stderr, "the force starts afresh: the checkpoint is of a run with %s forcing%s\n",
+               restored_.forcing_type.c_str(),
+               restored_.forcing_type == type ? " of other modes" : "");
 }
 
 template <class Real>

@@ -199,5 +199,39 @@ TEST_F(CheckpointTest, RefusesMissingDamagedAndForeignFiles) {
   EXPECT_EQ(failure(flow, path), Errc::corrupt);
 }
 
+std::string bytes_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// Every byte counts: also of what is no dataset of modes.
+TEST_F(CheckpointTest, RefusesDamagedAttributesAndForcing) {
+  const std::vector<double> force{1.25, -2.5, 1e-3};
+  Flow<double> flow(MPI_COMM_WORLD, flow_of());
+  const std::string path = write(flow, folder_, {3.5, "stochastic", force});
+  MPI_Barrier(flow.comm.raw());
+  const std::string whole = bytes_of(path);
+  const std::string state(reinterpret_cast<const char*>(force.data()), 8 * force.size());
+  std::vector<std::size_t> places;
+  for (const std::string& text : {state, std::string("stochastic"), std::string("viscosity")}) {
+    const auto found = whole.find(text);
+    ASSERT_NE(found, std::string::npos) << text;
+    places.push_back(found);
+    places.push_back(found + text.size() - 1);
+  }
+  const double rate = 3.5;
+  places.push_back(whole.find(std::string(reinterpret_cast<const char*>(&rate), 8)) + 6);
+  for (const std::size_t place : places) {
+    MPI_Barrier(flow.comm.raw());
+    if (rank_ == 0) {
+      std::string damaged = whole;
+      damaged[place] = static_cast<char>(damaged[place] ^ 0x08);
+      std::ofstream(path, std::ios::binary | std::ios::trunc) << damaged;
+    }
+    MPI_Barrier(flow.comm.raw());
+    EXPECT_EQ(failure(flow, path), Errc::corrupt) << "byte " << place;
+  }
+}
+
 }  // namespace
 }  // namespace tailrace::turbulence
