@@ -28,6 +28,8 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMPS := $(VENV)/stamps
 DUCC_DIR := build/deps/ducc0
+# What `build` builds: library, programs and examples. Tests and benches are built when they are run.
+TARGETS = all
 # Shell text: asked after the kernels were fetched, as fetching may fail.
 CMAKE_OPTIONS = \
   -DTAILRACE_DUCC_DIR=$$([ $(DUCC) = 1 ] && [ -e $(DUCC_DIR)/src/ducc0 ] && echo $(CURDIR)/$(DUCC_DIR)) \
@@ -81,11 +83,12 @@ build: system $(STAMPS)/venv $(if $(filter 1,$(DUCC)),$(DUCC_DIR)/src/ducc0/fft/
 	@echo "tailrace: building (preset $(PRESET), $(JOBS) jobs)"
 	@mkdir -p build
 	@cmake --preset $(PRESET) $(CMAKE_OPTIONS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
-	@cmake --build build/$(PRESET) -j $(JOBS)
+	@cmake --build build/$(PRESET) -j $(JOBS) --target $(TARGETS)
 
 demo: build  ## Taylor-Green with output none, synchronous and hidden, and the report (about a minute)
 	@$(TEST_ENV) $(VENV)/bin/tailrace demo
 
+test verification soak: TARGETS = all tests/all bench/all
 test: build $(STAMPS)/venv-test  ## All tests but the slow ones (ctest at 1 to 4 ranks, then pytest)
 	@status=0; \
 	ctest --preset $(PRESET) || status=1; \
@@ -110,7 +113,7 @@ check: $(STAMPS)/venv $(STAMPS)/venv-test $(STAMPS)/venv-check  ## Formatting an
 
 bench:  ## Benchmarks beside peers; figures in build/bench-results (BENCHES="fft step" chooses)
 	@tools/setup --bench
-	@$(MAKE) build
+	@$(MAKE) build TARGETS="all bench/all"
 	@mkdir -p build/bench-results
 	@for name in $(BENCHES); do \
 	  $(TEST_ENV) $(VENV)/bin/tailrace bench $$name --json build/bench-results/$$name.json \
