@@ -12,7 +12,8 @@ import time
 from typing import Any, Protocol, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Column
 
 PLAIN_INTERVAL_S = 5.0
 
@@ -109,27 +110,53 @@ class Plain:
             self._pending = None
 
 
+def _text(format_: str, style: str = "none") -> TextColumn:
+    return TextColumn(format_, style=style, markup=False, table_column=Column(no_wrap=True))
+
+
 class Bar:
-    """A live bar with step, time to end, energy and hidden output."""
+    """A live bar: part, time left and, as far as the line is wide enough, step and the rest."""
 
     def __init__(self, console: Console, title: str) -> None:
         self._progress = Progress(
-            TextColumn("[bold]{task.description}"),
-            BarColumn(bar_width=28, complete_style="cyan", finished_style="cyan"),
-            TaskProgressColumn(),
-            TextColumn("{task.fields[facts]}", style="dim"),
+            _text("{task.description}", "bold"),
+            BarColumn(bar_width=None, complete_style="cyan", finished_style="cyan"),
+            _text("{task.fields[part]}"),
+            _text("{task.fields[facts]}", "dim"),
             console=console,
+            expand=True,
         )
-        self._task = self._progress.add_task(title, total=1.0, facts="starting")
+        self._title = title
+        self._task = self._progress.add_task("", total=1.0, part="", facts="starting")
+        self._fit("starting", [])
         self._progress.start()
 
     def show(self, status: dict[str, Any]) -> None:
-        self._progress.update(
-            self._task, completed=fraction(status), facts=" · ".join(_facts(status))
-        )
+        part = f"{100 * fraction(status):3.0f} %"
+        if status.get("eta_s") is not None:
+            part += f" {duration(status['eta_s'])} left"
+        self._progress.update(self._task, completed=fraction(status))
+        self._fit(part, _facts({**status, "eta_s": None}))
+
+    def _fit(self, part: str, facts: list[str]) -> None:
+        """Cut title and facts so that the bar keeps a quarter of the line, `part` all it needs."""
+        width = self._progress.console.width
+        room = width - width // 4 - len(part) - 3  # a blank between columns
+        most = min(room, width // 3)
+        title = self._title if len(self._title) <= most else self._title[: max(0, most - 1)] + "…"
+        room -= len(title)
+        shown = ""
+        for fact in facts:
+            longer = f"{shown} · {fact}" if shown else fact
+            if len(longer) > room:
+                break
+            shown = longer
+        self._progress.update(self._task, description=title, part=part, facts=shown)
 
     def text(self, line: str) -> None:
-        self._progress.console.print(line.rstrip("\n"), markup=False, highlight=False)
+        self._progress.console.print(
+            line.rstrip("\n"), markup=False, highlight=False, soft_wrap=True
+        )
 
     def error(self, line: str) -> None:
         if sys.stderr.isatty():  # the same screen: above the bar
@@ -142,14 +169,17 @@ class Bar:
 
 
 def write_error(line: str) -> None:
-    """Write a line of a program to standard error, as it is."""
-    sys.stderr.write(line)
-    sys.stderr.flush()
+    """Write a line to standard error as it is; where nobody reads it any more, to nowhere."""
+    try:
+        sys.stderr.write(line)
+        sys.stderr.flush()
+    except OSError:
+        return
 
 
 def make_display(title: str) -> Display:
     """Return a bar if standard output is a terminal, else plain lines."""
     console = Console()
-    if console.is_terminal:
+    if console.is_terminal and not console.is_dumb_terminal:
         return Bar(console, title)
     return Plain(sys.stdout)

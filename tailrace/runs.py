@@ -4,6 +4,7 @@
 import csv
 import json
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -78,10 +79,10 @@ def load_run(folder: Path) -> Run:
     run = Run(folder)
     run.case = _read_toml(folder / "case.toml")
     run.summary = _read_json(folder / "summary.json")
-    run.statistics = read_table(folder / "statistics.csv")
+    run.statistics = read_table(folder / "statistics.csv", ("time", "energy"))
     run.spectra = _read_spectra(folder / "spectrum.csv")
     trace = _read_json(folder / "trace.json")
-    run.events = trace.get("traceEvents", [])
+    run.events = _events(folder / "trace.json", trace)
     run.spans_dropped = int(trace.get("otherData", {}).get("spans_dropped", 0))
     run.fields = sorted((folder / "fields").glob("*.h5"))
     if not (run.statistics or run.summary or run.events):
@@ -91,19 +92,27 @@ def load_run(folder: Path) -> Run:
     return run
 
 
-def read_table(path: Path) -> dict[str, Floats]:
-    """Read a CSV file with one header line (and # comments) as columns; {} if it is absent."""
+def read_table(path: Path, needed: Iterable[str] = ()) -> dict[str, Floats]:
+    """Read a CSV file with one header line (and # comments) as columns; {} if it is absent.
+
+    A last line without its end is still being written, and is left out.
+    """
     if not path.is_file():
         return {}
-    with path.open(newline="") as stream:
-        rows = list(csv.reader(line for line in stream if not line.startswith("#")))
+    text = _read_text(path)
+    lines = text[: text.rfind("\n") + 1].splitlines()
+    rows = list(csv.reader(line for line in lines if not line.startswith("#")))
     if not rows:
         return {}
     try:
         values = np.array(rows[1:], dtype=float).reshape(len(rows) - 1, len(rows[0]))
     except ValueError as error:
         raise TailraceError(f"{path}: damaged table ({error})") from error
-    return {name.strip(): values[:, i] for i, name in enumerate(rows[0])}
+    names = [name.strip() for name in rows[0]]
+    missing = [name for name in needed if name not in names]
+    if missing:
+        raise TailraceError(f"{path}: damaged table (no column {', '.join(missing)})")
+    return {name: values[:, i] for i, name in enumerate(names)}
 
 
 def published_taylor_green() -> dict[str, Floats]:
@@ -112,7 +121,7 @@ def published_taylor_green() -> dict[str, Floats]:
 
 
 def _read_spectra(path: Path) -> list[Spectrum]:
-    table = read_table(path)
+    table = read_table(path, ("step", "time", "k", "E"))
     if not table or not len(table["step"]):
         return []
     steps = table["step"]
@@ -130,11 +139,27 @@ def _read_spectra(path: Path) -> list[Spectrum]:
     return spectra
 
 
+def _events(path: Path, trace: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the spans of a Chrome trace that can be drawn."""
+    spans = [event for event in trace.get("traceEvents", []) if event.get("ph") == "X"]
+    for span in spans:
+        if not all(isinstance(span.get(key), int | float) for key in ("pid", "tid", "ts", "dur")):
+            raise TailraceError(f"{path}: damaged (a span without pid, tid, ts or dur: {span})")
+    return spans
+
+
+def _read_text(path: Path) -> str:
+    try:
+        return path.read_text()
+    except UnicodeDecodeError as error:
+        raise TailraceError(f"{path}: damaged (no text: {error.reason})") from error
+
+
 def _read_json(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        content = json.loads(path.read_text())
+        content = json.loads(_read_text(path))
     except json.JSONDecodeError as error:
         raise TailraceError(f"{path}: damaged ({error})") from error
     if isinstance(content, list):  # the bare form of a Chrome trace
@@ -146,6 +171,6 @@ def _read_toml(path: Path) -> dict[str, Any]:
     if not path.is_file():
         return {}
     try:
-        return tomllib.loads(path.read_text())
+        return tomllib.loads(_read_text(path))
     except tomllib.TOMLDecodeError as error:
         raise TailraceError(f"{path}: damaged ({error})") from error

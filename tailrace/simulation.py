@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One run of the turbulence program: its arguments, its run folder, its exit status."""
 
+import subprocess
 import time
+import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tailrace.errors import TailraceError
 from tailrace.launcher import find_launcher
@@ -12,6 +15,9 @@ from tailrace.programs import find_case, find_program
 from tailrace.progress import make_display
 
 PROGRAM = "tailrace-turbulence"
+CHECKPOINTS = "checkpoint_*.h5*"
+# What a run leaves: the program asks, too; here it is seen before ranks are started.
+RESULTS = ("statistics.csv", "summary.json", "trace.json", "fields/*.h5", CHECKPOINTS)
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,7 @@ class Job:
     settings: list[str] = field(default_factory=list)
     run_dir: Path | None = None
     title: str = ""
+    overwrite: bool = False
 
 
 def default_run_dir(case: Path) -> Path:
@@ -44,6 +51,46 @@ def check_settings(settings: list[str]) -> None:
             raise TailraceError(f"--set {setting}: expected section.key=value", status=2)
 
 
+def effective_case(program: Path, case: Path, ranks: int, settings: list[str]) -> dict[str, Any]:
+    """Return every key of the case, as the program checks it for so many ranks; it starts none."""
+    command = [str(program), str(case), "--check", str(ranks), *_as_options(settings)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    except OSError as error:
+        raise TailraceError(f"{program}: {error.strerror}") from error
+    if done.returncode != 0:
+        words = done.stderr.strip() or f"{program} --check ended with status {done.returncode}"
+        raise TailraceError(words.removeprefix(f"{PROGRAM}: error: "), status=2)
+    return tomllib.loads(done.stdout)
+
+
+def check_run_dir(run_dir: Path, restart: str, overwrite: bool) -> None:
+    """Refuse a folder whose results a fresh start would mix with its own, and a lost restart."""
+    if run_dir.exists() and not run_dir.is_dir():
+        raise TailraceError(f"--run-dir {run_dir}: is a file; name a folder", status=2)
+    none_there = not any(run_dir.glob(CHECKPOINTS))
+    if restart == "latest" and none_there:
+        raise TailraceError(
+            f"restart.file=latest: {run_dir} holds no checkpoint_NNNNNN.h5; give the --run-dir of "
+            "the run that is to go on, or a checkpoint's path; latest_or_fresh starts afresh then",
+            status=2,
+        )
+    fresh = not restart or (restart == "latest_or_fresh" and none_there)
+    if overwrite or not fresh:
+        return
+    found = next((path for name in RESULTS for path in sorted(run_dir.glob(name))), None)
+    if found is not None:
+        raise TailraceError(
+            f"--run-dir {run_dir} holds the results of a run ({found.relative_to(run_dir)}): name "
+            "another folder, or give --overwrite, or go on with --set restart.file=latest",
+            status=2,
+        )
+
+
+def _as_options(settings: list[str]) -> list[str]:
+    return [word for setting in settings for word in ("--set", setting)]
+
+
 def run_job(job: Job) -> tuple[int, Path]:
     """Run a case to its end; return the program's exit status and the run folder."""
     case = find_case(job.case)
@@ -54,9 +101,11 @@ def run_job(job: Job) -> tuple[int, Path]:
     settings = list(job.settings)
     if job.threads != 1:
         settings.append(f"fft.threads={job.threads}")
+    values = effective_case(program, case, job.ranks, settings)
+    check_run_dir(run_dir, values.get("restart", {}).get("file", ""), job.overwrite)
     launch.environment.setdefault("OMP_NUM_THREADS", str(job.threads))
-    arguments = [str(case), "--run-dir", str(run_dir), "--progress"]
-    for setting in settings:
-        arguments += ["--set", setting]
-    display = make_display(job.title or case.stem)
-    return run_program(launch, program, arguments, display), run_dir
+    arguments = [str(case), "--run-dir", str(run_dir), "--progress", *_as_options(settings)]
+    if job.overwrite:
+        arguments.append("--overwrite")
+    title = job.title or case.stem
+    return run_program(launch, program, arguments, lambda: make_display(title)), run_dir

@@ -6,7 +6,7 @@ Everything else, mpirun's own errors included, is passed on unchanged and at onc
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 RULE = re.compile(r"^-{60,}\n?$")
 NOISE_BOX = (
@@ -14,14 +14,20 @@ NOISE_BOX = (
     "Primary job  terminated normally, but",
     "MPI_ABORT was invoked on rank",
 )
+KILLED_BOX = "mpirun noticed that process rank"  # noise where we have sent the signal
 NOISE_LINE = re.compile(
     r"^\[[^\]]+\] (?:\d+ more process(?:es)? ha(?:s|ve) sent help message "
     r"help-mpi-api\.txt / mpi-abort|Set MCA parameter \"orte_base_help_aggregate\")"
 )
 
 
-def without_noise(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines that say something; a box is held back until its second line."""
+def without_noise(
+    lines: Iterable[str], stopped: Callable[[], bool] = lambda: False
+) -> Iterator[str]:
+    """Yield the lines that say something; a box is held back until its second line.
+
+    `stopped` tells whether the ranks have been sent a signal by us.
+    """
     lines = iter(lines)
     for line in lines:
         if NOISE_LINE.match(line):
@@ -31,6 +37,7 @@ def without_noise(lines: Iterable[str]) -> Iterator[str]:
             continue
         second = next(lines, "")
         is_noise = second.startswith(NOISE_BOX)
+        is_noise = is_noise or (stopped() and second.startswith(KILLED_BOX))
         if not is_noise:
             yield from (text for text in (line, second) if text)
         if RULE.match(second):

@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from tailrace.benchmarks.io_table import FAMILIES, ordered
 from tailrace.benchmarks.rounds import Measured
 from tailrace.errors import TailraceError
+from tailrace.files import save_figure
 from tailrace.report.style import ACCENT, INK, MUTED, RC, REFERENCE
 
 COLOURS = {"ours": ACCENT, "mpiio": "#aab4be", "hdf5": "#8a94a0", "posix": "#c9b79c"}
@@ -44,11 +45,7 @@ def draw(path: Path, measured: Measured) -> None:
             if number % columns:
                 panel.set_yticklabels([])
         _legend(figure, {way[1] for way in ways})
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=150)
-        except (OSError, ValueError) as error:
-            raise TailraceError(f"--picture {path}: {error}") from error
+        save_figure(figure, path)
 
 
 def _ways(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from rich.table import Table
 
 from tailrace.benchmarks.rounds import Measured
 from tailrace.errors import TailraceError
+from tailrace.files import write_whole
 
 COLUMNS = {  # field of a row -> heading and format; shown where a row of the problem has it
     "ns_per_point": ("ns/point", "{:.2f}"),
@@ -98,10 +99,8 @@ def write(path: Path, bench: str, measured: Measured, settings: dict[str, Any]) 
         "rows": measured.rows,
         "failures": measured.failures,
     }
-    partial = path.with_name(path.name + ".partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        partial.write_text(json.dumps(content, indent=1) + "\n")
-        partial.replace(path)
     except OSError as error:
-        raise TailraceError(f"{path}: {error.strerror}") from error
+        raise TailraceError(f"{path.parent}: {error.strerror}") from error
+    write_whole(path, json.dumps(content, indent=1) + "\n")

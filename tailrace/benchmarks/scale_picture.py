@@ -13,6 +13,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from tailrace.benchmarks.rounds import Measured
 from tailrace.errors import TailraceError
+from tailrace.files import save_figure
 from tailrace.report.style import INK, MUTED, RC
 
 COLOURS = ("#aab4be", "#c9b79c", "#6aa6c4", "#f2a33a", "#2a9d8f", "#b56576", "#7d6bb0", "#8ab17d")
@@ -42,11 +43,7 @@ def draw(path: Path, measured: Measured, machines: list[str], methods: list[str]
             fontsize=8,
             color=MUTED,
         )
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=150)
-        except (OSError, ValueError) as error:
-            raise TailraceError(f"--picture {path}: {error}") from error
+        save_figure(figure, path)
 
 
 def _cells(rows: list[dict[str, Any]]) -> dict[tuple[str, int, str], dict[str, Any]]:

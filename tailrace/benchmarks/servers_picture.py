@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 
 from tailrace.benchmarks.rounds import Measured
 from tailrace.errors import TailraceError
+from tailrace.files import save_figure
 from tailrace.report.style import ACCENT, INK, MUTED, RC, REFERENCE
 
 COMPUTE, SEEN, DRAIN = "#d5d9de", "#f2a33a", "#8a94a0"
@@ -45,11 +46,7 @@ def draw(path: Path, measured: Measured) -> None:
             if number % columns:
                 panel.set_yticklabels([])
         _legend(figure)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=150)
-        except (OSError, ValueError) as error:
-            raise TailraceError(f"--picture {path}: {error}") from error
+        save_figure(figure, path)
 
 
 def _draw_panel(

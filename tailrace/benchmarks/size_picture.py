@@ -14,6 +14,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from tailrace.benchmarks.rounds import Measured
 from tailrace.benchmarks.size_table import Group, groups, size_text, time_text
 from tailrace.errors import TailraceError
+from tailrace.files import save_figure
 from tailrace.report.style import INK, MUTED, RC
 
 OURS = (
@@ -67,11 +68,7 @@ def draw(path: Path, measured: Measured, heading: dict[str, str]) -> None:
             upper.set_title(_title(group, rows, heading))
         if any(not _is_single(rows) for rows in found.values()):
             _legend(figure, found, styles)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=150)
-        except (OSError, ValueError) as error:
-            raise TailraceError(f"--picture {path}: {error}") from error
+        save_figure(figure, path)
 
 
 def _is_single(rows: list[dict[str, Any]]) -> bool:

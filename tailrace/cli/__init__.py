@@ -3,24 +3,72 @@
 
 To add one, write ``tailrace/cli/NAME.py`` with a function ``NAME`` (or ``NAME_`` if Python has
 a ``NAME`` of its own) whose parameters are typer's options, or a ``typer.Typer`` called NAME for
-a subcommand with subcommands, and add NAME to `COMMANDS`.
+a subcommand with subcommands, and add NAME to `COMMANDS`. A module is loaded when it is asked for.
 """
 
 import importlib
-import importlib.util
-from typing import Annotated
+import os
+import sys
+from typing import Annotated, Any
 
 import typer
+from rich.markup import escape
+from typer.core import TyperGroup
+from typer.main import get_command, get_group
 
 import tailrace
 from tailrace.errors import TailraceError
+from tailrace.interrupts import ended_by_interrupts, raising_interrupts
 
 COMMANDS = ("run", "report", "demo", "list", "bench", "plan", "price", "stripe", "tune", "verify")
 
+
+class Commands(TyperGroup):
+    """The subcommands of `COMMANDS`, each loaded when it is asked for."""
+
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(**keywords)
+        # The names; what is misspelt is compared with them.
+        self.commands: Any = dict.fromkeys(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return the subcommand, or None if there is no such one."""
+        if cmd_name not in COMMANDS:
+            return None
+        if self.commands[cmd_name] is None:
+            with ended_by_interrupts():
+                self.commands[cmd_name] = _load(cmd_name)
+        return self.commands[cmd_name]
+
+
+def _load(name: str) -> Any:
+    module = importlib.import_module(f"tailrace.cli.{name}")
+    found = getattr(module, name, None) or getattr(module, f"{name}_")
+    if isinstance(found, typer.Typer):
+        command: Any = get_group(found)
+    else:
+        single = typer.Typer(add_completion=False)
+        single.command(name)(found)
+        command = get_command(single)
+    command.name = name
+    _keep_brackets(command)
+    return command
+
+
+def _keep_brackets(command: Any) -> None:
+    """Have "[s]" in a help text printed as it is, and not taken for a style of rich."""
+    command.help = escape(command.help or "")
+    for parameter in command.params:
+        if getattr(parameter, "help", None):
+            parameter.help = escape(parameter.help)
+    for subcommand in getattr(command, "commands", {}).values():
+        _keep_brackets(subcommand)
+
+
 app = typer.Typer(
     name="tailrace",
+    cls=Commands,
     help="Keeps parallel simulations computing while their data moves.",
-    no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -42,21 +90,65 @@ def _root(
     pass
 
 
-for _name in COMMANDS:
-    if importlib.util.find_spec(f"tailrace.cli.{_name}") is None:
-        continue
-    _module = importlib.import_module(f"tailrace.cli.{_name}")
-    _function = getattr(_module, _name, None) or getattr(_module, f"{_name}_")
-    if isinstance(_function, typer.Typer):
-        app.add_typer(_function, name=_name)
-    else:
-        app.command(_name)(_function)
+def _complain(text: str) -> None:
+    print(f"tailrace: {text}", file=sys.stderr)
+
+
+def _usage_text(error: Any) -> str:
+    """Return what is wrong with the command line, and where its help is."""
+    message = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    return message + (f" (see {context.command_path} --help)" if context else "")
+
+
+def _run_command(arguments: list[str]) -> int:
+    """Run a command and return its exit status; what the user can mend is one line."""
+    try:
+        status = app(arguments or ["--help"], prog_name="tailrace", standalone_mode=False)
+        return status if isinstance(status, int) else 0
+    except TailraceError as error:
+        _complain(str(error))
+        return error.status
+    except BrokenPipeError:
+        return 1  # who reads our output has seen enough: `tailrace list | head`
+    except OSError as error:
+        _complain(f"{error.filename or 'writing the output'}: {error.strerror or error}")
+        return 1
+    except Exception as error:
+        # The errors of a command line have no public name that all versions of typer share.
+        if not hasattr(error, "format_message"):
+            raise
+        if error.format_message():  # a group without a subcommand has shown its help
+            _complain(_usage_text(error))
+        return int(getattr(error, "exit_code", 2))
+
+
+def _flush_output(status: int) -> int:
+    """Write what is left of standard output; Python would print a traceback if that fails."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        if not isinstance(error, BrokenPipeError):
+            _complain(f"standard output: {error.strerror}")
+        return status or 1
+    return status
+
+
+def _prepare_streams() -> None:
+    """Make the standard streams usable: closed ones lead nowhere, no character is refused."""
+    for name in ("stdin", "stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "r+"))  # noqa: PTH123, SIM115
+    sys.stdout.reconfigure(errors="replace")  # type: ignore[union-attr]
 
 
 def main() -> None:
     """Run the command line; an error that the user can mend is one line and exit status 1 or 2."""
+    _prepare_streams()
     try:
-        app()
-    except TailraceError as error:
-        typer.echo(f"tailrace: {error}", err=True)
-        raise SystemExit(error.status) from None
+        with raising_interrupts():
+            status = _run_command(sys.argv[1:])
+    except (KeyboardInterrupt, typer.Abort):
+        status = 130  # as a shell calls the end by SIGINT
+    raise SystemExit(_flush_output(status))

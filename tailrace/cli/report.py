@@ -6,6 +6,9 @@ from typing import Annotated
 
 import typer
 
+from tailrace.files import require_writable, write_whole
+from tailrace.interrupts import ended_by_interrupts
+
 
 def report(
     run: Annotated[Path, typer.Argument(help="Run folder.")],
@@ -14,10 +17,12 @@ def report(
     ] = None,
 ) -> None:
     """Make the report of a run: timeline, hidden output, vorticity, spectrum, energy."""
-    # matplotlib takes a second to load: only here.
-    from tailrace.report.page import render  # noqa: PLC0415
-    from tailrace.runs import load_run  # noqa: PLC0415
+    with ended_by_interrupts():  # matplotlib takes a second to load: only here
+        from tailrace.report.page import render  # noqa: PLC0415
+        from tailrace.runs import load_run  # noqa: PLC0415
 
     path = output or run / "report.html"
-    path.write_text(render(load_run(run)))
+    found = load_run(run)
+    require_writable(path, "-o")
+    write_whole(path, render(found))
     typer.echo(f"Report: {path}")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``tailrace run``: a case, on so many ranks, with a progress bar."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -19,15 +20,18 @@ def run(
     run_dir: Annotated[
         Path | None, typer.Option(help="Folder of the results [default: runs/NAME-DATE-TIME].")
     ] = None,
-    threads: Annotated[int, typer.Option(help="OpenMP threads of each rank.")] = 1,
+    threads: Annotated[int, typer.Option(min=1, help="OpenMP threads of each rank.")] = 1,
     servers: Annotated[
         str | None,
         typer.Option(help="Who writes: none, thread, process, auto, N or 'N per node'."),
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Start afresh in a folder that holds a run.")
+    ] = False,
 ) -> None:
     """Run a case. SIGTERM or Ctrl-C writes a last checkpoint and ends the run cleanly."""
     given = [*(settings or []), *([f"output.servers={servers}"] if servers else [])]
-    status, folder = run_job(Job(case, ranks, threads, given, run_dir))
-    if status == 0:
-        typer.echo(f"Results in {folder}; see them with: tailrace report {folder}")
+    status, folder = run_job(Job(case, ranks, threads, given, run_dir, overwrite=overwrite))
+    if status == 0:  # the program has said where its results are
+        typer.echo(f"See them with: tailrace report {shlex.quote(str(folder))}")
     raise typer.Exit(status)

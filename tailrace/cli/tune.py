@@ -12,6 +12,7 @@ from rich.table import Table
 
 from tailrace.benchmarks.report import make_console
 from tailrace.errors import TailraceError
+from tailrace.files import write_whole
 from tailrace.tuning import memory, mpich, openmpi
 from tailrace.tuning.measure import measure, mpich_library
 from tailrace.tuning.memory import Timing, Winner
@@ -207,8 +208,5 @@ def export(
         start = mpich.read_base(base) if base else mpich.own_selection(mpich_library())
         content = mpich.text(rules, start)
         hint = f"MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE={output.resolve()}"
-    try:
-        output.write_text(content)
-    except OSError as error:
-        raise TailraceError(f"{output}: {error.strerror}") from None
+    write_whole(output, content)
     typer.echo(f"{output} is written; programs use it with\n  {hint}")

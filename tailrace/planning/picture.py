@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from tailrace.errors import TailraceError
+from tailrace.files import save_figure
 from tailrace.planning import model
 from tailrace.planning.model import Job, Machine
 from tailrace.planning.plan import Case
@@ -28,11 +28,7 @@ def draw(path: Path, cases: list[Case], machine: Machine, placement: str) -> Non
         _draw_ranks(left, cases, machine, placement)
         hidden = [case for case in cases if case.needed]
         _draw_servers(right, (hidden or cases)[-1].job, machine, placement)
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            figure.savefig(path, dpi=150)
-        except (OSError, ValueError) as error:
-            raise TailraceError(f"--picture {path}: {error}") from error
+        save_figure(figure, path)
 
 
 def _draw_ranks(axes: Axes, cases: list[Case], machine: Machine, placement: str) -> None:

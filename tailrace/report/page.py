@@ -16,6 +16,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailrace import __version__
+from tailrace.files import save_figure
 from tailrace.report import figures
 from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS, RC
 from tailrace.report.timeline import Segments, Track, close_up, totals, tracks
@@ -224,5 +225,4 @@ def save_picture(run: Run, path: Path) -> None:
         if times:
             figures.draw_output_times(lower, times)
             lower.set_title("The same run, with its output written in three ways")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        figure.savefig(path, dpi=150)
+        save_figure(figure, path)

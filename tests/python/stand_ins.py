@@ -29,12 +29,20 @@ exit $status
 FAKE_PROGRAM = """#!/usr/bin/env python3
 import json, os, pathlib, signal, sys, time
 case = pathlib.Path(sys.argv[1]).read_text()
+if "--check" in sys.argv:
+    if "# do: refuse" in case:
+        sys.exit("tailrace-turbulence: error: unknown key `grid.m`: did you mean `grid.n`?")
+    words = [word.partition("=")[2] for word in sys.argv if word.startswith("restart.file=")]
+    print(f"[restart]\\nfile = {json.dumps((words or [''])[-1])}")
+    sys.exit(0)
 run_dir = pathlib.Path(sys.argv[sys.argv.index("--run-dir") + 1])
 rank = int(os.environ.get("FAKE_RANK", 0))
 run_dir.mkdir(parents=True, exist_ok=True)
 (run_dir / f"arguments-{rank}.json").write_text(json.dumps(sys.argv[1:]))
 asked = []
-signal.signal(signal.SIGTERM, lambda *_: asked.append(1))
+for number in (signal.SIGTERM, signal.SIGINT):
+    signal.signal(number, lambda number, _: asked.append(signal.Signals(number).name))
+(run_dir / "trace.json").touch()
 if "# do: fail" in case:
     if rank == 0:
         print("tailrace-turbulence: [grid] n = 7: not so", file=sys.stderr)
@@ -56,7 +64,7 @@ if "# do: wait" in case:
     (run_dir / f"ready-{rank}").touch()
     for _ in range(600):
         if asked:
-            (run_dir / f"checkpoint-{rank}").touch()
+            (run_dir / f"checkpoint-{rank}").write_text(asked[0])
             sys.exit(0)
         time.sleep(0.05)
     sys.exit(5)

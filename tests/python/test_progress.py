@@ -3,7 +3,9 @@
 
 import doctest
 import io
+import re
 
+import pytest
 from rich.console import Console
 
 from tailrace import progress
@@ -46,5 +48,21 @@ def test_bar_shows_step_and_hidden_output() -> None:
     bar.text("a line\n")
     bar.close()
     text = stream.getvalue()
-    for part in ("step 2/4", "t 1/2", "output hidden 1.5 s", "50%", "a line"):
+    for part in ("step 2/4", "t 1/2", "output hidden 1.5 s", "50 %", "a line"):
         assert part in text
+
+
+@pytest.mark.parametrize("width", [40, 60, 80])
+def test_bar_keeps_part_and_time_left_on_a_narrow_line(width: int) -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=width, color_system=None)
+    bar = progress.Bar(console, "a_case_with_quite_a_long_name_[s]")
+    status = {"step": 123456, "time": 1.25, "end": 2.5, "energy": 0.1249}
+    bar.show({**status, "seconds_per_step": 0.0123, "hidden_s": 1.5, "eta_s": 4600})
+    bar.close()
+    line = re.sub(r"\x1b\[[?\w]*", "", stream.getvalue()).splitlines()[-1]
+    line = line.split("\r")[-1]
+    assert "50 % 1:16 h left" in line
+    assert line.count("━") + line.count("╸") + line.count("╺") >= width // 10
+    assert len(line.rstrip()) <= width
+    assert ("step 123456" in line) == (width == 80)

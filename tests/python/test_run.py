@@ -11,6 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from tailrace.launcher import Launch
+from tailrace.process import Running
+from tailrace.progress import Plain
+
 COMMAND = [sys.executable, "-m", "tailrace", "run"]
 
 
@@ -61,6 +65,7 @@ def test_default_run_dir_is_named_after_the_case(stage: Path) -> None:
     folders = list((stage / "runs").glob("small-*"))
     assert len(folders) == 1
     assert f"tailrace report {folders[0].relative_to(stage)}" in done.stdout
+    assert done.stdout.count(folders[0].name) == 1
 
 
 def test_error_text_and_status_of_the_program_are_kept(stage: Path) -> None:
@@ -69,7 +74,7 @@ def test_error_text_and_status_of_the_program_are_kept(stage: Path) -> None:
     assert done.stderr == "tailrace-turbulence: [grid] n = 7: not so\n"
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_signal_reaches_every_rank_and_not_the_launcher(stage: Path, number: int) -> None:
     case = write_case(stage, "# do: wait")
     process = subprocess.Popen(
@@ -83,7 +88,9 @@ def test_signal_reaches_every_rank_and_not_the_launcher(stage: Path, number: int
     _, errors = process.communicate(timeout=30)
     assert process.returncode == 0
     assert "launcher killed" not in errors
-    assert all((stage / "out" / f"checkpoint-{rank}").exists() for rank in range(2))
+    for rank in range(2):
+        received = (stage / "out" / f"checkpoint-{rank}").read_text()
+        assert received == ("SIGINT" if number == signal.SIGINT else "SIGTERM")
 
 
 @pytest.mark.parametrize(
@@ -92,6 +99,9 @@ def test_signal_reaches_every_rank_and_not_the_launcher(stage: Path, number: int
         (["taylor_gren"], "neither a file nor a shipped case"),
         (["small.toml", "--set", "grid=8"], "--set grid=8: expected section.key=value"),
         (["small.toml", "-n", "0"], "-n 0: at least one rank is needed"),
+        (["tools"], "case tools: is a folder"),
+        (["small.toml", "--run-dir", "small.toml"], "--run-dir small.toml: is a file"),
+        (["small.toml", "--run-dir", "new", "--set", "restart.file=latest"], "no checkpoint_"),
     ],
 )
 def test_bad_input_is_one_line(stage: Path, arguments: list[str], message: str) -> None:
@@ -107,3 +117,74 @@ def test_missing_program_says_what_to_do(stage: Path, monkeypatch: pytest.Monkey
     done = run(write_case(stage, "# plain"))
     assert done.returncode == 1
     assert "make build" in done.stderr
+
+
+def test_the_case_is_checked_before_ranks_are_started(stage: Path) -> None:
+    done = run(write_case(stage, "# do: refuse"), "-n", "2", "--run-dir", "out")
+    assert done.returncode == 2
+    assert done.stderr == "tailrace: unknown key `grid.m`: did you mean `grid.n`?\n"
+    assert not (stage / "out").exists()
+
+
+def test_a_used_run_folder_is_refused(stage: Path) -> None:
+    case = write_case(stage, "# plain")
+    assert run(case, "--run-dir", "out").returncode == 0
+    (stage / "out" / "arguments-0.json").unlink()
+    done = run(case, "--run-dir", "out")
+    assert done.returncode == 2
+    assert "--run-dir out holds the results of a run (trace.json)" in done.stderr
+    assert "--overwrite" in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert not (stage / "out" / "arguments-0.json").exists()  # no rank was started
+    assert run(case, "--run-dir", "out", "--overwrite").returncode == 0
+    assert "--overwrite" in json.loads((stage / "out" / "arguments-0.json").read_text())
+
+
+def test_a_case_file_alone_is_no_run(stage: Path) -> None:
+    (stage / "out").mkdir()
+    (stage / "out" / "case.toml").write_text("# plain")
+    assert run("out/case.toml", "--run-dir", "out").returncode == 0
+
+
+def test_latest_or_fresh_does_not_mix_runs(stage: Path) -> None:
+    case = write_case(stage, "# plain")
+    chain = ("--set", "restart.file=latest_or_fresh", "--run-dir", "out")
+    assert run(case, *chain).returncode == 0
+    assert "holds the results of a run" in run(case, *chain).stderr
+    (stage / "out" / "checkpoint_000001.h5").touch()
+    assert run(case, *chain).returncode == 0
+
+
+@pytest.mark.parametrize("restart", ["latest", "out/checkpoint_000001.h5"])
+def test_a_restart_goes_on_in_its_folder(stage: Path, restart: str) -> None:
+    case = write_case(stage, "# plain")
+    assert run(case, "--run-dir", "out").returncode == 0
+    (stage / "out" / "checkpoint_000001.h5").touch()
+    done = run(case, "--run-dir", "out", "--set", f"restart.file={restart}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_run_goes_on_when_nobody_reads_its_output(stage: Path) -> None:
+    case = write_case(stage, "# plain")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, case, "-n", "2", "--run-dir", "out"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.stderr.startswith(
+        "tailrace: standard output: No space left on device; the run goes on\n"
+    )
+    assert "Traceback" not in done.stderr
+    assert (stage / "out" / "arguments-1.json").exists()
+
+
+def test_a_signal_before_the_ranks_started_starts_none(stage: Path) -> None:
+    running = Running(Launch("none", []), stage / "tools" / "tailrace-turbulence")
+    running.receive(signal.SIGINT)
+    running.start(["absent.toml"])
+    assert running.follow(Plain(sys.stdout)) == 130
+    assert not list(stage.glob("*/arguments-0.json"))

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files that the command writes: whole or not at all, and an error that says what to do."""
+
+import contextlib
+import os
+from pathlib import Path
+from typing import Any
+
+from tailrace.errors import TailraceError
+
+
+def require_writable(path: Path, option: str) -> None:
+    """Complain about a file that cannot be written, before hours are spent on its content."""
+    if path.is_dir():
+        raise TailraceError(f"{path}: is a folder; name a file with {option}", status=2)
+    if not path.parent.is_dir():
+        raise TailraceError(f"{path}: no folder {path.parent} ({option} names the file)", status=2)
+    if not os.access(path.parent, os.W_OK):
+        raise TailraceError(f"{path}: cannot write there; name another place with {option}")
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a text file; it appears whole or not at all."""
+    partial = path.with_name(path.name + ".partial")
+    try:
+        partial.write_text(text)
+        partial.replace(path)
+    except OSError as error:
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
+        raise TailraceError(f"{path}: {error.strerror}") from error
+
+
+def save_figure(figure: Any, path: Path) -> None:
+    """Save a matplotlib figure; its name says the kind (.png, .svg, .pdf)."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        figure.savefig(path, dpi=150)
+    except OSError as error:
+        raise TailraceError(f"--picture {path}: {error.strerror}") from error
+    except ValueError as error:  # of the name's end
+        raise TailraceError(f"--picture {path}: {error}", status=2) from error

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Ctrl-C: an end without a traceback, also while modules are imported."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def ended_by_interrupts() -> Iterator[None]:
+    """Let Ctrl-C end the process at once and silently, as it ends one without Python.
+
+    For imports and other work that leaves nothing behind: an exception in the middle of NumPy's
+    import, say, is printed by its C code. SIGINT stays ignored where it was (a job of `nohup`).
+    """
+    kept = signal.getsignal(signal.SIGINT)
+    if kept is signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, kept)
+
+
+@contextmanager
+def raising_interrupts() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt, so that a command can clean up."""
+    kept = signal.getsignal(signal.SIGINT)
+    if kept is signal.SIG_IGN:
+        yield
+        return
+    signal.signal(signal.SIGINT, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, kept)
