@@ -223,7 +223,8 @@ void require_grid(const Case& values) {
 
 void require_sense(const Case& values) {
   const auto& flow = values.flow;
-  if (flow.initial == "restart" && values.restart.file.empty()) {
+  const auto& restart = values.restart.file;
+  if (flow.initial == "restart" && (restart.empty() || restart == "latest_or_fresh")) {
     refuse(fmt::format("{}: flow.initial = \"restart\" needs the checkpoint in `restart.file`",
                        values.source));
   }

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdlib>
 #include <filesystem>
 #include <type_traits>
 
@@ -61,22 +60,6 @@ Attributes attributes_of(const NavierStokes<Real>& flow, const RunState& state) 
 
 std::string checkpoint_path(const std::string& folder, std::int64_t step) {
   return fmt::format("{}/checkpoint_{:06d}.h5", folder, step);
-}
-
-std::string latest_checkpoint(MPI_Comm comm, const std::string& folder) {
-  int rank = 0;
-  check_mpi(MPI_Comm_rank(comm, &rank));
-  long long best = -1;
-  if (rank == 0) {
-    std::error_code ignored;
-    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored)) {
-      const std::string name = entry.path().filename().string();
-      if (!name.starts_with("checkpoint_") || entry.path().extension() != ".h5") continue;
-      best = std::max(best, std::strtoll(name.c_str() + 11, nullptr, 10));
-    }
-  }
-  check_mpi(MPI_Bcast(&best, 1, MPI_LONG_LONG, 0, comm));
-  return best < 0 ? "" : checkpoint_path(folder, best);
 }
 
 template <class Real>

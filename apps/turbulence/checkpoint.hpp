@@ -22,9 +22,6 @@ struct RunState {
 /// Path of the checkpoint of `step` in the run's folder: FOLDER/checkpoint_NNNNNN.h5.
 std::string checkpoint_path(const std::string& folder, std::int64_t step);
 
-/// The checkpoint of `folder` with the highest step, or "". Rank 0 looks. Collective, blocking.
-std::string latest_checkpoint(MPI_Comm comm, const std::string& folder);
-
 /// Writes checkpoints: the kept modes of the velocity and the scalars, real and imaginary parts as
 /// the datasets u_re, u_im, ..., global order (kz, ky, kx). Only the last two of a run are kept.
 template <class Real>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tailrace-turbulence CASE.toml [--run-dir DIR] [--set section.key=value]... [--progress]
+// tailrace-turbulence CASE.toml [--run-dir DIR] [--set section.key=value]... [--overwrite] [--progress]
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -14,10 +14,11 @@ using tailrace::turbulence::RunRequest;
 
 constexpr const char* usage =
     "usage: tailrace-turbulence CASE.toml [--run-dir DIR] [--set section.key=value]... "
-    "[--progress]\n"
+    "[--overwrite] [--progress]\n"
     "\n"
     "  --run-dir DIR            folder of the results; default: the name of the case\n"
     "  --set section.key=value  overrides a key of the case; may be repeated\n"
+    "  --overwrite              starts afresh in a folder that holds results, which are removed\n"
     "  --progress               one JSON line a step on stdout instead of a table\n"
     "  --check RANKS            checks the case for so many ranks and prints it whole; no MPI\n"
     "  --keys                   lists all keys of a case, with their ranges\n";
@@ -46,6 +47,8 @@ std::string parse(int argc, char** argv, RunRequest& request) {
     } else if (argument == "--check") {
       request.check_ranks = std::atoi(argv[++i]);
       if (request.check_ranks < 1) return std::string("--check ") + argv[i] + ": how many ranks?";
+    } else if (argument == "--overwrite") {
+      request.overwrite = true;
     } else if (argument == "--progress") {
       request.progress = true;
     } else if (argument.starts_with("-")) {

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -15,6 +14,7 @@
 #include "forcing.hpp"
 #include "initial.hpp"
 #include "progress.hpp"
+#include "run_folder.hpp"
 #include "run_main.hpp"
 #include "servers.hpp"
 #include "statistics_file.hpp"
@@ -30,6 +30,7 @@ namespace {
 struct RunSetting {
   const RunRequest& request;
   const std::string& folder;
+  RunFolder* results;  ///< in that folder; made by the ranks that compute
   Session* session;  ///< null: the ranks that compute write
   Trace& trace;
 };
@@ -49,7 +50,7 @@ class Run {
 
  private:
   NavierStokesOptions options_with_trace(const Comm& comm);
-  std::int64_t set_state();
+  std::int64_t set_state(RunFolder& results);
   void restore_forcing();
   bool ended();
   double next_step();
@@ -91,7 +92,7 @@ Run<Real>::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       trace_(setting.trace),
       stop_(comm),
       flow_(comm, options_with_trace(comm)),
-      first_step_(set_state()),
+      first_step_(set_state(*setting.results)),
       forcing_(comm, values, flow_),
       kernel_(comm, flow_),
       files_(comm, folder_, static_cast<int>(values.scalars.schmidt.size()), first_step_),
@@ -115,21 +116,14 @@ NavierStokesOptions Run<Real>::options_with_trace(const Comm& comm) {
 
 /// Initial fields, or the checkpoint; its step, or -1.
 template <class Real>
-std::int64_t Run<Real>::set_state() {
-  std::string path = case_.restart.file;
+std::int64_t Run<Real>::set_state(RunFolder& results) {
+  const std::string& path = results.checkpoint();
   if (path.empty()) {
     set_initial(comm_, case_, flow_);
     return -1;
   }
-  if (path == "latest") {
-    path = latest_checkpoint(comm_.raw(), folder_);
-    if (path.empty()) {
-      throw Error(
-          Errc::invalid_input,
-          fmt::format("restart.file = \"latest\", but {} holds no checkpoint_NNNNNN.h5", folder_));
-    }
-  }
   restored_ = read_checkpoint(comm_, case_, path, flow_);
+  results.go_on_from(flow_.step_number());
   if (comm_.rank() == 0) {
     std::fprintf(stderr, "restart from %s at step %td, time %.6g\n", path.c_str(),
                  flow_.step_number(), flow_.time());
@@ -317,25 +311,14 @@ void run_with(const Comm& comm, const Case& values, const RunSetting& setting) {
   }
 }
 
-void prepare_folder(const Comm& comm, const Case& values, const std::string& folder) {
-  run_agreed(comm.raw(), [&] {
-    if (comm.rank() != 0) return;
-    std::error_code failed;
-    std::filesystem::create_directories(folder, failed);
-    if (failed) {
-      throw Error(Errc::io, fmt::format("cannot make folder {}: {}", folder, failed.message()),
-                  failed.value());
-    }
-    // A summary stands for a run that has ended: none while this one is under way.
-    std::filesystem::remove(folder + "/summary.json", failed);
-    write_whole_file(folder + "/case.toml", format_case(values));
-  });
-}
-
 /// The run on the ranks that compute. Collective over them, blocking.
-void compute(const Comm& comm, const Case& values, const RunSetting& setting) {
+void compute(const Comm& comm, const Case& values, RunSetting setting) {
   solver_options(values, comm.num_ranks());  // refuses what does not fit before anything is written
-  prepare_folder(comm, values, setting.folder);
+  RunFolder results(comm.raw(), values, setting.folder, setting.request.overwrite);
+  setting.results = &results;
+  run_agreed(comm.raw(), [&] {
+    if (comm.rank() == 0) write_whole_file(setting.folder + "/case.toml", format_case(values));
+  });
   if (values.grid.precision == "single") {
     run_with<float>(comm, values, setting);
   } else {
@@ -351,7 +334,7 @@ int compute_or_serve(const Comm& comm, const Case& values, const RunRequest& req
     const StopSignal ignored(comm);  // the ranks that compute end the run
     return session.serve();
   }
-  compute(session.compute(), values, {request, folder, &session, trace});
+  compute(session.compute(), values, {request, folder, nullptr, &session, trace});
   session.close();
   return 0;
 }
@@ -383,7 +366,7 @@ int run_case(const Comm& comm, const RunRequest& request) {
   Trace trace(static_cast<std::size_t>(values.trace.spans));
   int code = 0;
   if (values.output.servers.empty()) {
-    compute(comm, values, {request, folder, nullptr, trace});
+    compute(comm, values, {request, folder, nullptr, nullptr, trace});
   } else {
     code = run_session(comm, values, request, folder, trace);
   }

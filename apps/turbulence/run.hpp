@@ -14,6 +14,7 @@ struct RunRequest {
   std::string case_path;
   std::string folder;                 ///< RUN; "" = the name of the case
   std::vector<std::string> settings;  ///< of --set
+  bool overwrite = false;             ///< a fresh start may remove what RUN holds
   bool progress = false;              ///< JSON lines instead of a table
   int check_ranks = 0;                ///< check the case for so many ranks in place of running it
 };

@@ -192,13 +192,13 @@ def test_what_cannot_be_is_refused_by_all_ranks(
 
 
 def test_a_file_that_cannot_be_written_ends_the_run(tmp_path: Path) -> None:
-    run = tmp_path / "run"
-    (run / "fields/taylor_green_000004.h5").mkdir(parents=True)  # a folder has its name
     for servers in ("thread", "1"):
+        run = tmp_path / servers
+        (run / "fields/taylor_green_000004.h5").mkdir(parents=True)  # a folder has its name
         message = refused(start(2, CASE, run, *TINY, *by(servers)))
         assert "taylor_green_000004.h5" in message
         assert "step 4" in message
-    assert not list(run.rglob("*.partial"))
+        assert not list(run.rglob("*.partial"))
 
 
 def test_continue_goes_on_without_the_file(tmp_path: Path) -> None:

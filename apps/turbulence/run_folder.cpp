@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run_folder.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "checkpoint.hpp"
+#include "servers.hpp"
+
+namespace tailrace::turbulence {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> entries_of(const std::string& folder) {
+  std::error_code none;  // no folder, no entries
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(folder, none)) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool is_checkpoint(const std::string& name) {
+  return name.starts_with("checkpoint_") && (name.ends_with(".h5") || name.ends_with(".h5.pieces"));
+}
+
+/// What runs have left in a folder. Other files are the user's.
+std::vector<fs::path> results_in(const std::string& folder, const std::set<std::string>& outputs) {
+  const std::set<std::string> names{"statistics.csv", "spectrum.csv", "summary.json",
+                                    "trace.json",     "fields.xdmf",  "report.html"};
+  std::vector<fs::path> found;
+  for (const auto& path : entries_of(folder)) {
+    const auto name = path.filename().string();
+    if (names.contains(name) || is_checkpoint(name)) found.push_back(path);
+  }
+  for (const auto& output : outputs) {
+    if (output == folder || !output.starts_with(folder + "/")) continue;  // not of this run alone
+    for (const auto& path : entries_of(output)) {
+      const auto kind = path.extension();
+      const bool store = kind == ".zarr" || kind == ".pieces";
+      if (!fs::is_directory(path) || store) found.push_back(path);
+    }
+  }
+  return found;
+}
+
+void erase(const fs::path& path) {
+  std::error_code failed;
+  fs::remove_all(path, failed);
+  if (!failed) return;
+  throw Error(Errc::io, fmt::format("cannot remove {}: {}", path.string(), failed.message()),
+              failed.value());
+}
+
+/// "a, b and 3 more", relative to the folder.
+std::string listed(const std::vector<fs::path>& paths, const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& path : paths) {
+    if (names.size() < 3) names.push_back(path.lexically_relative(folder).string());
+  }
+  const auto more = paths.size() - names.size();
+  return fmt::format("{}{}", fmt::join(names, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+/// Whether nobody writes to a partial file or folder: who does holds a lock on it.
+bool left_behind(const fs::path& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return true;
+  const bool held = flock(descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  close(descriptor);
+  return !held;
+}
+
+/// Step of a field file NAME_NNNNNN.h5.partial that was being written when its run was killed; -1 if
+/// `path` is none.
+std::int64_t cut_off_step(const fs::path& path, const std::string& name) {
+  const auto file = path.filename().string();
+  if (!file.starts_with(name + "_") || path.extension() != ".partial") return -1;
+  char* end = nullptr;
+  const auto step = std::strtoll(file.c_str() + name.size() + 1, &end, 10);
+  return std::string(end) == ".h5.partial" ? step : -1;
+}
+
+}  // namespace
+
+std::set<std::int64_t> checkpoint_steps(const std::string& folder) {
+  std::set<std::int64_t> steps;
+  for (const auto& path : entries_of(folder)) {
+    const auto name = path.filename().string();
+    if (!is_checkpoint(name)) continue;
+    const auto step = std::strtoll(name.c_str() + std::string("checkpoint_").size(), nullptr, 10);
+    if (fs::path(checkpoint_path(folder, step)).filename() == name) steps.insert(step);
+  }
+  return steps;
+}
+
+RunFolder::RunFolder(MPI_Comm comm, const Case& values, const std::string& path, bool overwrite)
+    : comm_(comm),
+      path_(path),
+      name_(values.about.name),
+      overwrite_(overwrite),
+      newest_(values.restart.file == "latest" || values.restart.file == "latest_or_fresh") {
+  check_mpi(MPI_Comm_rank(comm, &rank_));
+  output_folders_ = output_folders(path, values.output.products);
+  run_agreed(comm_, [&] {
+    if (rank_ != 0) return;
+    std::error_code failed;
+    fs::create_directories(path_, failed);
+    if (failed) {
+      throw Error(Errc::io, fmt::format("cannot make folder {}: {}", path_, failed.message()),
+                  failed.value());
+    }
+    lock();
+    checkpoint_ = choose_checkpoint(values);
+    if (checkpoint_.empty()) start_afresh();
+    if (checkpoint_.empty()) remove_partials(std::numeric_limits<std::int64_t>::max());
+    // A summary stands for a run that has ended: none while this one is under way.
+    fs::remove(path_ + "/summary.json", failed);
+  });
+  auto length = static_cast<long>(checkpoint_.size());
+  check_mpi(MPI_Bcast(&length, 1, MPI_LONG, 0, comm_));
+  checkpoint_.resize(static_cast<std::size_t>(length));
+  check_mpi(MPI_Bcast(checkpoint_.data(), to_int(length), MPI_CHAR, 0, comm_));
+}
+
+void RunFolder::lock() {
+  constexpr double wait_s = 1;  // the run before may be about to end
+  try {
+    lock_ = FileLock(path_ + "/.lock", wait_s);
+  } catch (const Error& error) {
+    if (error.sys_errno() == EAGAIN) {
+      throw Error(Errc::io,
+                  fmt::format("another run is at work in {}; wait for its end, or give another "
+                              "--run-dir",
+                              path_),
+                  EAGAIN);
+    }
+    if (error.sys_errno() == EACCES || error.sys_errno() == EROFS) throw;
+    std::fprintf(stderr, "%s: two runs at once in this folder would not be noticed\n",
+                 error.what());
+  }
+}
+
+/// Of the checkpoints in the folder the newest one that has all field files of earlier steps behind
+/// it: a file that was cut off is written again when the run passes its step.
+std::string RunFolder::choose_checkpoint(const Case& values) const {
+  const auto& file = values.restart.file;
+  if (!newest_) return file;
+  const auto steps = checkpoint_steps(path_);
+  if (steps.empty() && file == "latest") {
+    throw Error(Errc::invalid_input,
+                fmt::format("restart.file = \"latest\", but {} holds no checkpoint_NNNNNN.h5; "
+                            "\"latest_or_fresh\" starts afresh then",
+                            path_));
+  }
+  if (steps.empty()) return "";
+  auto step = *steps.rbegin();
+  for (const auto& path : entries_of(path_ + "/fields")) {
+    const auto cut_off = cut_off_step(path, name_);
+    if (cut_off < 0 || cut_off >= step) continue;
+    const auto after = steps.upper_bound(cut_off);
+    if (after == steps.begin()) {
+      std::fprintf(stderr, "the fields of step %td were cut off and are lost: no checkpoint is "
+                   "older\n", static_cast<std::ptrdiff_t>(cut_off));
+    } else {
+      step = *std::prev(after);
+    }
+  }
+  return checkpoint_path(path_, step);
+}
+
+void RunFolder::start_afresh() const {
+  const auto found = results_in(path_, output_folders_);
+  if (found.empty()) return;
+  if (!overwrite_) {
+    throw Error(Errc::invalid_input,
+                fmt::format("{} holds the results of a run ({}): give another --run-dir, go on "
+                            "with --set restart.file=latest, or give --overwrite to remove them",
+                            path_, listed(found, path_)));
+  }
+  for (const auto& path : found) erase(path);
+}
+
+/// Field files of steps from `restart_step` on keep theirs until they are written again: if the run
+/// is killed before, the next one must know of them.
+void RunFolder::remove_partials(std::int64_t restart_step) const {
+  auto folders = output_folders_;
+  folders.insert(path_);
+  for (const auto& folder : folders) {
+    if (!(folder + "/").starts_with(path_ + "/")) continue;
+    for (const auto& path : entries_of(folder)) {
+      if (path.extension() != ".partial" || cut_off_step(path, name_) >= restart_step) continue;
+      if (left_behind(path)) erase(path);
+    }
+  }
+}
+
+void RunFolder::go_on_from(std::int64_t step) {
+  run_agreed(comm_, [&] {
+    if (rank_ != 0) return;
+    std::vector<fs::path> later;
+    for (const auto other : checkpoint_steps(path_)) {
+      if (other <= step) continue;
+      later.emplace_back(checkpoint_path(path_, other));
+    }
+    remove_partials(step);
+    if (later.empty() || newest_) return;
+    if (!overwrite_) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("{} holds checkpoints later than step {}, from which this run would "
+                              "go on ({}): give another --run-dir, or --overwrite to remove them",
+                              path_, step, listed(later, path_)));
+    }
+    for (const auto& path : later) {
+      erase(path);
+      erase(path.string() + ".pieces");
+    }
+  });
+}
+
+}  // namespace tailrace::turbulence
