@@ -27,6 +27,7 @@
 #include "file/back_ends/descriptor.hpp"
 #include "file/back_ends/hdf5_dataset.hpp"
 #include "file/back_ends/mpi_types.hpp"
+#include "file/back_ends/ompio.hpp"
 
 namespace tailrace::file {
 namespace {
@@ -73,6 +74,7 @@ class Hdf5File final : public BackEnd {
       : openers_(request.openers),
         path_(request.path),
         statistics_(request.statistics),
+        reads_back_(ReadBack::is_needed(request)),
         file_(open_file(request)) {
     ++statistics_.opens;
     find_datasets();
@@ -147,10 +149,14 @@ class Hdf5File final : public BackEnd {
                 Kind kind);
   void transfer_dense(const FilePart* part, std::span<const Segment> segments, std::byte* dense,
                       Kind kind);
+  void check_written(const Hdf5Dataset& set, const Hdf5Dataset::Selection& selection,
+                     const std::byte* dense);
 
   const Comm& openers_;
   std::string path_;
   FileStatistics& statistics_;
+  const bool reads_back_;
+  std::vector<std::byte> held_;
   Hdf5Id file_;
   std::map<std::ptrdiff_t, Hdf5Dataset> datasets_;  // by first byte; disjoint
 };
@@ -254,6 +260,22 @@ void Hdf5File::transfer(const FilePart* part, std::span<const Segment> segments,
   if (!kind.writing) copy(true);
 }
 
+// What OMPIO has lost without an error; `run` has waited for those who write for this rank.
+void Hdf5File::check_written(const Hdf5Dataset& set, const Hdf5Dataset::Selection& selection,
+                             const std::byte* dense) {
+  if (selection.bytes == 0) return;
+  const Hdf5Id alone(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "access", path_);
+  held_.resize(static_cast<std::size_t>(selection.bytes));
+  set.transfer(selection, held_.data(), false, alone.id());
+  if (std::memcmp(held_.data(), dense, held_.size()) == 0) return;
+  throw Error(
+      Errc::io,
+      fmt::format("cannot write {}: HDF5 and MPI-IO (OMPIO) reported success, but some of {} "
+                  "bytes are not in the file; is the disk full?",
+                  path_, selection.bytes),
+      EIO);
+}
+
 void Hdf5File::transfer_dense(const FilePart* part, std::span<const Segment> segments,
                               std::byte* dense, Kind kind) {
   const auto run = [&](auto&& action) {
@@ -264,12 +286,16 @@ void Hdf5File::transfer_dense(const FilePart* part, std::span<const Segment> seg
   const auto bounds = kind.collective ? agree_on_bounds(segments) : bounds_of(segments);
   const Hdf5Id list(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "access", path_);
   H5Pset_dxpl_mpio(list.id(), kind.collective ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT);
+  if (kind.collective && !kind.writing && uses_ompio()) {
+    H5Pset_dxpl_mpio_collective_opt(list.id(), H5FD_MPIO_INDIVIDUAL_IO);
+  }
   for (const auto& [first_byte, set] : datasets_) {
     if (set.end() <= bounds[0] || first_byte >= bounds[1]) continue;
     std::optional<Hdf5Dataset::Selection> selection;
     run([&] { selection.emplace(set.select(part, segments)); });
     if (selection->bytes == 0 && !kind.collective) continue;
     run([&] { set.transfer(*selection, dense, kind.writing, list.id()); });
+    if (kind.writing && reads_back_) run([&] { check_written(set, *selection, dense); });
     dense += selection->bytes;
     (kind.writing ? statistics_.writes : statistics_.reads) += 1;
     (kind.writing ? statistics_.bytes_written : statistics_.bytes_read) += selection->bytes;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MPI-IO, the standard to compare with: the hints go to it as they are, a part is a file view.
 // Its errors seldom name an errno, and OMPIO (Open MPI 4) returns success on a full disk: hence the
-// checks of counts and of the size.
+// checks of counts and of the size, and what is read back. See ompio.hpp.
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -9,12 +9,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "file/back_end.hpp"
 #include "file/back_ends/descriptor.hpp"
 #include "file/back_ends/mpi_types.hpp"
+#include "file/back_ends/ompio.hpp"
 
 namespace tailrace::file {
 namespace {
@@ -122,6 +124,7 @@ class MpiFile final : public BackEnd {
   MPI_File file_ = MPI_FILE_NULL;
   bool has_view_ = false;
   std::ptrdiff_t written_end_ = 0;
+  std::optional<ReadBack> read_back_;
 };
 
 MpiFile::MpiFile(const OpenRequest& request)
@@ -139,6 +142,7 @@ MpiFile::MpiFile(const OpenRequest& request)
   detail::count_handles(1);
   ++statistics_.opens;
   report_hints(file_, request);
+  if (ReadBack::is_needed(request)) read_back_.emplace(request);
 }
 
 MpiFile::~MpiFile() {
@@ -172,8 +176,9 @@ int call_mpi(MPI_File file, MPI_Offset offset, void* memory, int count, MPI_Data
     return kind.collective ? MPI_File_write_at_all(file, offset, memory, count, type, &result)
                            : MPI_File_write_at(file, offset, memory, count, type, &result);
   }
-  return kind.collective ? MPI_File_read_at_all(file, offset, memory, count, type, &result)
-                         : MPI_File_read_at(file, offset, memory, count, type, &result);
+  return kind.collective && !uses_ompio()
+             ? MPI_File_read_at_all(file, offset, memory, count, type, &result)
+             : MPI_File_read_at(file, offset, memory, count, type, &result);
 }
 
 // One call. `offset` counts the bytes of the view; the segments say where they are in memory.
@@ -213,6 +218,7 @@ void MpiFile::write(std::span<const Segment> segments, const std::byte* memory, 
   const AddTime time(statistics_.io_s);
   if (has_view_) set_plain_view();
   transfer_plain(segments, const_cast<std::byte*>(memory), {true, false});
+  if (read_back_) read_back_->check(segments, memory);
 }
 
 void MpiFile::read(std::span<const Segment> segments, std::byte* memory, bool) {
@@ -261,20 +267,21 @@ void MpiFile::transfer_part(const FilePart& part, std::byte* data, Kind kind) {
     if (kind.writing) extend_for_holes(part);
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, &rounds, 1, MPI_INT64_T, MPI_MAX, openers_));
   }
-  if (rounds == 1) {
-    transfer(0, part.data().segments(), data, kind);
-    return;
-  }
-  for (std::ptrdiff_t round = 0; round < rounds; ++round) {
+  const auto once = [&](std::ptrdiff_t from, std::span<const Segment> segments) {
+    if (kind.collective && (rounds > 1 || uses_ompio())) {
+      run_agreed(openers_, [&] { transfer(from, segments, data, kind); });
+    } else {
+      transfer(from, segments, data, kind);
+    }
+  };
+  if (rounds == 1) once(0, part.data().segments());
+  for (std::ptrdiff_t round = 0; rounds > 1 && round < rounds; ++round) {
     const auto from = std::min(bytes, round * call_bytes);
     const auto to = std::min(bytes, from + call_bytes);
-    const auto now = slice(part.data().segments(), from, to);
-    if (kind.collective) {
-      run_agreed(openers_, [&] { transfer(from, now, data, kind); });
-    } else {
-      transfer(from, now, data, kind);
-    }
+    once(from, slice(part.data().segments(), from, to));
   }
+  // The agreement has waited for those who write for this rank.
+  if (kind.writing && read_back_) read_back_->check(part.data().segments(), data);
 }
 
 std::ptrdiff_t MpiFile::size() {
@@ -288,6 +295,7 @@ void MpiFile::flush() {
   const AddTime time(statistics_.io_s);
   const int status = MPI_File_sync(file_);
   if (status != MPI_SUCCESS) fail_mpi("flush", path_, status);
+  if (read_back_) read_back_->flush();
   if (const auto there = size(); there < written_end_) {
     throw Error(Errc::io,
                 fmt::format("cannot write {}: MPI-IO reported success, but the file has {} bytes "

@@ -12,16 +12,27 @@ namespace {
 
 bool always() { return true; }
 
+#ifdef OPEN_MPI
+constexpr std::string_view for_mpiio =
+    "always; on OMPIO reads are independent and writes are read back (not with "
+    "OMPI_MCA_io=romio321)";
+constexpr std::string_view for_hdf5 =
+    "built with a parallel HDF5 of the same MPI; on OMPIO as mpiio";
+#else
+constexpr std::string_view for_mpiio = "always";
+constexpr std::string_view for_hdf5 = "built with a parallel HDF5 of the same MPI";
+#endif
+
 constexpr std::array back_ends{
     BackEndEntry{"posix", "pwritev and preadv, around the page cache where that pays", "always",
                  false, always, open_posix},
     BackEndEntry{"uring", "io_uring: several requests in flight, written in the background",
                  "built with liburing, on a kernel that allows io_uring", false, uring_available,
                  open_uring},
-    BackEndEntry{"mpiio", "MPI-IO with hints, independent and collective", "always", true, always,
+    BackEndEntry{"mpiio", "MPI-IO with hints, independent and collective", for_mpiio, true, always,
                  open_mpiio},
-    BackEndEntry{"hdf5", "one dataset of parallel HDF5, independent and collective",
-                 "built with a parallel HDF5 of the same MPI", true, hdf5_available, open_hdf5},
+    BackEndEntry{"hdf5", "one dataset of parallel HDF5, independent and collective", for_hdf5, true,
+                 hdf5_available, open_hdf5},
 };
 
 std::array<FileMethodInfo, back_ends.size()> describe() {
