@@ -52,9 +52,9 @@ void transpose_plane(const Axis& outer, const Axis& inner, const std::byte* from
   constexpr std::size_t side = std::clamp<std::size_t>(std::bit_floor(64 / bytes), 2, 16);
   constexpr auto step = static_cast<std::ptrdiff_t>(side);
   constexpr auto item = static_cast<std::ptrdiff_t>(bytes);
-  constexpr std::ptrdiff_t run = std::max<std::ptrdiff_t>(4096 / item, step);
+  constexpr std::ptrdiff_t run = std::max<std::ptrdiff_t>(4096 / item / step, 1) * step;
   const bool along_source = std::abs(outer.to_stride) < std::abs(inner.from_stride);
-  const auto width = along_source ? run : step;  // of a strip of source rows
+  const auto width = along_source ? run : step;  // of a strip of source rows; whole squares
   const auto whole_i = outer.extent / step * step;
   const auto whole_j = inner.extent / step * step;
   for (std::ptrdiff_t i0 = 0; i0 < whole_i; i0 += width) {

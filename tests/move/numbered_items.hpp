@@ -35,15 +35,23 @@ inline std::ptrdiff_t place_in_memory(const BoxMemory& memory, const Index& loca
   return offset;
 }
 
-/// Byte `byte` of the item at `place` of field `field`: different for (almost) all of them.
-inline std::uint8_t byte_of(const Index& place, int field, std::ptrdiff_t byte) {
+/// A number for the item at `place` of field `field`: different for (almost) all of them.
+inline std::uint64_t key_of(const Index& place, int field) {
   auto mixed = static_cast<std::uint64_t>(field + 1) * 0x9E3779B97F4A7C15ULL;
   for (const auto coordinate : place) {
     mixed = (mixed ^ static_cast<std::uint64_t>(coordinate)) * 0xBF58476D1CE4E5B9ULL;
     mixed ^= mixed >> 29;
   }
-  mixed += static_cast<std::uint64_t>(byte) * 0x94D049BB133111EBULL;
-  return static_cast<std::uint8_t>(mixed >> 40);
+  return mixed;
+}
+
+/// Byte `byte` of the item with that number.
+inline std::uint8_t byte_of(std::uint64_t key, std::ptrdiff_t byte) {
+  return static_cast<std::uint8_t>(
+      (key + static_cast<std::uint64_t>(byte) * 0x94D049BB133111EBULL) >> 40);
+}
+inline std::uint8_t byte_of(const Index& place, int field, std::ptrdiff_t byte) {
+  return byte_of(key_of(place, field), byte);
 }
 
 constexpr std::uint8_t untouched = 0xEE;
@@ -61,8 +69,9 @@ inline std::vector<std::vector<std::uint8_t>> make_fields(const std::vector<Box>
     for (std::size_t i = 0; i < boxes.size(); ++i) {
       for_each_item(boxes[i], [&](const Index& place, const Index& local) {
         const auto at = place_in_memory(memory.boxes[i], local) * item_bytes;
+        const auto key = key_of(place, f);
         for (std::ptrdiff_t b = 0; b < item_bytes; ++b) {
-          bytes[static_cast<std::size_t>(at + b)] = byte_of(place, f, b);
+          bytes[static_cast<std::size_t>(at + b)] = byte_of(key, b);
         }
       });
     }
