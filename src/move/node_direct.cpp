@@ -8,9 +8,13 @@
 //   finish: copy what is ready, sleep until all have arrived, copy the rest; if peers read our
 //           arrays in place, wait until all are done
 // Small messages have two buffers used in turn: who has arrived in run n - 1 has finished n - 2, so
-// a run needs no more than one wait. Cost: one or two arrivals + bytes / copy speed (twice that
+// a run needs no more than one wait. A rank that waits for nobody (it only sends, or all that it
+// reads is there) may so be done with run n + 1 before a slow reader is done with n, but not with
+// n + 2, which begins with a wait for all to have arrived in n + 1: runs of even and of odd number
+// have counters of their own for `done`. Cost: one or two arrivals + bytes / copy speed (twice that
 // with packing).
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -37,7 +41,8 @@ struct FieldPlace {
 struct Head {
   SequenceFlag ready;  ///< the run whose sources may be read
   Arrivals all_ready;  ///< how many ranks have come as far
-  Arrivals all_done;   ///< how many have read everything
+  /// How many have read everything, in runs of even and of odd number.
+  std::array<Arrivals, 2> all_done;
 };
 
 constexpr std::ptrdiff_t small_bytes = 256 << 10;  // two buffers up to here
@@ -183,7 +188,7 @@ class NodeDirectRunner : public Exchange::Runner {
 
   bool progress() override {
     if (!all_read_ && !read_what_is_ready()) return false;
-    return !in_place_ || all().all_done.reached(run_);
+    return !in_place_ || all_done().reached(done_rounds());
   }
 
   void finish() override {
@@ -191,7 +196,7 @@ class NodeDirectRunner : public Exchange::Runner {
       wait(all().all_ready, run_);
       read_what_is_ready();
     }
-    if (in_place_) wait(all().all_done, run_);
+    if (in_place_) wait(all_done(), done_rounds());
   }
 
   std::ptrdiff_t buffer_bytes() const override {
@@ -202,11 +207,15 @@ class NodeDirectRunner : public Exchange::Runner {
   const Segment& segment(int rank) const { return segments_[static_cast<std::size_t>(rank)]; }
   const Segment& own() const { return segment(problem_.comm.rank()); }
   Head& all() const { return segments_.front().head(); }
+  /// Of the run under way, or of the last one.
+  Arrivals& all_done() const { return all().all_done[run_ % 2]; }
+  std::uint32_t done_rounds() const { return done_rounds_[run_ % 2]; }
 
   /// Says where each field is, having packed those that peers cannot see.
   void publish_sources(std::span<const void* const> sources) {
     wait_for_buffer();
     ++run_;
+    ++done_rounds_[run_ % 2];
     in_place_ = false;
     auto* places = own().places(run_);
     for (std::size_t f = 0; f < sources.size(); ++f) {
@@ -223,7 +232,8 @@ class NodeDirectRunner : public Exchange::Runner {
 
   /// Peers may still read the buffer of the run before the next one's, if there are two.
   void wait_for_buffer() const {
-    wait(shape_.num_buffers() == 2 ? all().all_ready : all().all_done, run_);
+    if (shape_.num_buffers() == 2) return wait(all().all_ready, run_);
+    wait(all_done(), done_rounds());
   }
 
   FieldPlace place_of(const std::byte* source) const {
@@ -259,7 +269,7 @@ class NodeDirectRunner : public Exchange::Runner {
     }
     if (left) return false;
     all_read_ = true;
-    all().all_done.arrive(problem_.comm.num_ranks());
+    all_done().arrive(problem_.comm.num_ranks());
     return true;
   }
 
@@ -296,9 +306,10 @@ class NodeDirectRunner : public Exchange::Runner {
   std::vector<NodeArray> arrays_;
   SegmentShape shape_;
   NodeWindow window_;
-  std::vector<Segment> segments_;  ///< of each rank; none if there is only one
-  std::uint32_t run_ = 0;          ///< number of the run under way, or of the last one
-  bool in_place_ = false;          ///< peers read our arrays themselves in this run
+  std::vector<Segment> segments_;               ///< of each rank; none if there is only one
+  std::uint32_t run_ = 0;                       ///< number of the run under way, or of the last one
+  std::array<std::uint32_t, 2> done_rounds_{};  ///< runs of even and of odd number
+  bool in_place_ = false;                       ///< peers read our arrays themselves in this run
   bool all_read_ = true;
 };
 
