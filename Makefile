@@ -85,7 +85,7 @@ build: system $(STAMPS)/venv $(if $(filter 1,$(DUCC)),$(DUCC_DIR)/src/ducc0/fft/
 	@cmake --preset $(PRESET) $(CMAKE_OPTIONS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build build/$(PRESET) -j $(JOBS) --target $(TARGETS)
 
-demo: build  ## Taylor-Green with output none, synchronous and hidden, and the report (about a minute)
+demo: build  ## Taylor-Green with each kind of output, and the report (a minute, 0.2 GB)
 	@$(TEST_ENV) $(VENV)/bin/tailrace demo
 
 test verification soak: TARGETS = all tests/all bench/all

@@ -118,7 +118,7 @@ class Running:
                 self._show(lambda facts=status: display.show(facts))  # type: ignore[misc]
         code = self._process.wait()
         errors.join(timeout=5)
-        self._show(display.close)
+        self._show(lambda: display.close(failed=code != 0))
         return 128 - code if code < 0 else code
 
     def _show(self, action: Callable[[], None]) -> None:

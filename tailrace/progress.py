@@ -24,7 +24,7 @@ class Display(Protocol):
     def show(self, status: dict[str, Any]) -> None: ...
     def text(self, line: str) -> None: ...
     def error(self, line: str) -> None: ...
-    def close(self) -> None: ...
+    def close(self, failed: bool = False) -> None: ...
 
 
 def parse(line: str) -> dict[str, Any] | None:
@@ -100,7 +100,7 @@ class Plain:
     def error(self, line: str) -> None:
         write_error(line)
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         self._flush()
 
     def _flush(self) -> None:
@@ -117,7 +117,7 @@ def _text(format_: str, style: str = "none") -> TextColumn:
 class Bar:
     """A live bar: part, time left and, as far as the line is wide enough, step and the rest."""
 
-    def __init__(self, console: Console, title: str) -> None:
+    def __init__(self, console: Console, title: str, transient: bool = False) -> None:
         self._progress = Progress(
             _text("{task.description}", "bold"),
             BarColumn(bar_width=None, complete_style="cyan", finished_style="cyan"),
@@ -125,6 +125,7 @@ class Bar:
             _text("{task.fields[facts]}", "dim"),
             console=console,
             expand=True,
+            transient=transient,
         )
         self._title = title
         self._task = self._progress.add_task("", total=1.0, part="", facts="starting")
@@ -164,8 +165,32 @@ class Bar:
         else:
             write_error(line)
 
-    def close(self) -> None:
+    def close(self, failed: bool = False) -> None:
         self._progress.stop()
+
+
+class Quiet:
+    """A bar that goes when its run has ended; what was said is shown if the run has failed."""
+
+    def __init__(self, bar: Bar | None) -> None:
+        self._bar = bar
+        self._said: list[str] = []
+
+    def show(self, status: dict[str, Any]) -> None:
+        if self._bar is not None:
+            self._bar.show(status)
+
+    def text(self, line: str) -> None:
+        self._said.append(line)
+
+    def error(self, line: str) -> None:
+        self._said.append(line)
+
+    def close(self, failed: bool = False) -> None:
+        if self._bar is not None:
+            self._bar.close()
+        if failed:
+            write_error("".join(self._said))
 
 
 def write_error(line: str) -> None:
@@ -177,9 +202,12 @@ def write_error(line: str) -> None:
         return
 
 
-def make_display(title: str) -> Display:
-    """Return a bar if standard output is a terminal, else plain lines."""
+def make_display(title: str, quiet: bool = False) -> Display:
+    """Return a bar if standard output is a terminal, else plain lines (none if `quiet`)."""
     console = Console()
+    bar = None
     if console.is_terminal and not console.is_dumb_terminal:
-        return Bar(console, title)
-    return Plain(sys.stdout)
+        bar = Bar(console, title, transient=quiet)
+    if quiet:
+        return Quiet(bar)
+    return bar or Plain(sys.stdout)

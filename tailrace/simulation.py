@@ -31,6 +31,7 @@ class Job:
     run_dir: Path | None = None
     title: str = ""
     overwrite: bool = False
+    quiet: bool = False  # a bar at most; what the program says only if it fails
 
 
 def default_run_dir(case: Path) -> Path:
@@ -108,4 +109,5 @@ def run_job(job: Job) -> tuple[int, Path]:
     if job.overwrite:
         arguments.append("--overwrite")
     title = job.title or case.stem
-    return run_program(launch, program, arguments, lambda: make_display(title)), run_dir
+    status = run_program(launch, program, arguments, lambda: make_display(title, job.quiet))
+    return status, run_dir

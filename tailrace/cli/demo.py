@@ -2,8 +2,10 @@
 """``tailrace demo``: the same flow with no output, hidden output and synchronous output."""
 
 import json
-import shutil
+import os
+import shlex
 import statistics
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,85 +14,146 @@ from rich.console import Console
 from rich.table import Table
 
 from tailrace.errors import TailraceError
+from tailrace.files import require_writable, write_whole
+from tailrace.interrupts import ended_by_interrupts
+from tailrace.machine_load import num_cores
+from tailrace.output_modes import MODES, Round, cost_of, doubts, run_rounds
 from tailrace.programs import find_case
-from tailrace.simulation import Job, default_run_dir, run_job
+from tailrace.simulation import Job, check_run_dir, default_run_dir, run_job
 
 CASE = "taylor_green"
-MODES = ("none", "synchronous", "hidden")
 GRID = 96
-END = 10.0
+END = 9.0
 EVERY = 5
+PIECE = 75
+REPEATS = 5
 STEP_TIMES_GRID = 1.28  # a time step of 0.02 on 64 points
+FIELD_ITEM_BYTES = 3 * 4  # u, v, w in single precision
 
 
-def run_modes(job: Job, folder: Path, repeats: int) -> dict[str, list[float]]:
-    """Run the case in each mode, interleaved, `repeats` times; return the seconds of each run.
+@dataclass(frozen=True)
+class Plan:
+    """The demo's run: computed once to its last piece, which is then run in each mode."""
 
-    The results of the last hidden run stay in `folder`, the others in folders below it.
-    """
-    times: dict[str, list[float]] = {mode: [] for mode in MODES}
-    for repeat in range(repeats):
-        for mode in MODES:
-            last = mode == "hidden" and repeat == repeats - 1
-            where = folder if last else folder / "other" / f"{mode}-{repeat + 1}"
-            settings = [*job.settings, f"output.mode={mode}"]
-            title = f"{mode} output" if mode != "none" else "no output"
-            status, _ = run_job(Job(job.case, job.ranks, job.threads, settings, where, title))
-            if status != 0:
-                raise TailraceError(f"the run with {title} ended with status {status}", status)
-            times[mode].append(seconds_of(where, mode))
-            if not last:  # their files have been timed; they need not fill the disk
-                shutil.rmtree(where / "fields", ignore_errors=True)
-    return times
+    grid: int
+    end: float
+    every: int
+    piece: int  # steps
+
+    @property
+    def step(self) -> float:
+        """Time step."""
+        return STEP_TIMES_GRID / self.grid
+
+    @property
+    def begin(self) -> float:
+        """Time at which the piece begins."""
+        return max(0.0, self.end - self.piece * self.step)
+
+    @property
+    def left_bytes(self) -> int:
+        """About what the demo leaves on the disk: the field files of one piece."""
+        return self.piece // self.every * self.grid**3 * FIELD_ITEM_BYTES
+
+    def settings(self) -> list[str]:
+        """Return the keys of the case."""
+        return [
+            f"grid.n={self.grid}",
+            f"time.step={self.step}",
+            f"output.every={self.every}",
+            "output.precision=single",
+            "trace.spans=400000",
+        ]
 
 
-def seconds_of(folder: Path, mode: str) -> float:
-    """Return the seconds of a run's time loop (with its output), as the program measured them."""
-    summary = json.loads((folder / "summary.json").read_text())
-    try:
-        return float(summary["times_s"][mode])
-    except (KeyError, TypeError) as error:
-        raise TailraceError(f"{folder}/summary.json: no times_s.{mode}") from error
+def first_part(job: Job, plan: Plan, folder: Path) -> Path:
+    """Compute the flow up to the piece, without output; return its checkpoint."""
+    settings = [*job.settings, f"time.end={plan.begin}", "output.mode=none"]
+    settings += ["checkpoint.at_end=true"]
+    title = f"to t = {plan.begin:.3g}"
+    status, _ = run_job(replace(job, settings=settings, run_dir=folder, title=title))
+    if status != 0:
+        raise TailraceError(f"the run {title} ended with status {status}", status)
+    found = sorted(folder.glob("checkpoint_*.h5"))
+    if not found:
+        raise TailraceError(f"{folder}: the run {title} has left no checkpoint")
+    return found[-1]
 
 
-def complete_summary(folder: Path, times: dict[str, list[float]]) -> dict[str, float]:
-    """Put the times of all modes into the summary of the hidden run; return their medians."""
+def complete_summary(folder: Path, rounds: list[Round], reasons: list[str]) -> None:
+    """Put the times of all runs into the summary of the hidden run, and what they are worth."""
     path = folder / "summary.json"
     summary: dict[str, Any] = json.loads(path.read_text())
-    medians = {mode: statistics.median(values) for mode, values in times.items()}
-    summary["times_s"] = medians
+    times = {mode: [one[mode].seconds for one in rounds] for mode in MODES}
+    summary["times_s"] = {mode: statistics.median(values) for mode, values in times.items()}
     summary["times_all_s"] = times
-    partial = path.with_suffix(".json.partial")
-    partial.write_text(json.dumps(summary, indent=2) + "\n")
-    partial.replace(path)
-    return medians
+    summary["times_doubts"] = reasons
+    write_whole(path, json.dumps(summary, indent=2) + "\n")
 
 
-def show(medians: dict[str, float], times: dict[str, list[float]]) -> None:
-    """Print the times as a table."""
-    table = Table(title="Time of the whole run", title_justify="left", title_style="bold")
-    for name in ("output", "seconds", "to none", "min", "max"):
+def show(console: Console, rounds: list[Round], reasons: list[str]) -> None:
+    """Print the times as a table, and what they say."""
+    table = Table(title="Seconds of a piece", title_justify="left", title_style="bold")
+    for name in ("output", "median", "min", "max", "cost", "of pairs"):
         table.add_column(name, justify="left" if name == "output" else "right")
     for mode in MODES:
-        table.add_row(
-            mode,
-            f"{medians[mode]:.2f}",
-            f"{medians[mode] / medians['none']:.3f}",
-            f"{min(times[mode]):.2f}",
-            f"{max(times[mode]):.2f}",
+        times = [one[mode].seconds for one in rounds]
+        cost = cost_of(rounds, mode)
+        words = ["", ""]
+        if mode != "none":
+            words = [f"{100 * cost.median:+.1f} %", _range(cost.low, cost.high)]
+            words = [f"({word})" if reasons else word for word in words]
+        figures = (statistics.median(times), min(times), max(times))
+        table.add_row(mode, *(f"{value:.2f}" for value in figures), *words)
+    console.print(table)
+    if reasons:
+        typer.echo(
+            "The machine was too busy to tell what output costs: "
+            + "; ".join(reasons)
+            + ". Repeat it when the machine is idle."
         )
-    Console().print(table)
+
+
+def _range(low: float, high: float) -> str:
+    return f"{100 * low:+.1f} .. {100 * high:+.1f} %"
+
+
+def _measure(job: Job, plan: Plan, folder: Path, repeats: int) -> None:
+    console = Console(highlight=False)
+    load = os.getloadavg()[0]
+    if not any(setting.startswith("restart.file=") for setting in job.settings):
+        checkpoint = first_part(job, plan, folder)
+        job = replace(job, settings=[*job.settings, f"restart.file={checkpoint}"])
+    job = replace(job, settings=[*job.settings, f"time.end={plan.end}"], overwrite=False)
+    rounds: list[Round] = []
+
+    def tell(number: int, found: Round) -> None:
+        rounds.append(found)
+        times = ", ".join(f"{mode} {found[mode].seconds:.2f} s" for mode in MODES)
+        typer.echo(f"round {number + 1} of {repeats}: {times}")
+
+    run_rounds(job, folder, repeats, tell)
+    cores = num_cores()
+    reasons = doubts(rounds, cores, job.ranks)
+    if reasons and load > cores / 2:
+        reasons.append(f"the load was {load:.1f} before it began")
+    complete_summary(folder, rounds, reasons)
+    show(console, rounds, reasons)
 
 
 def demo(
     ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 2,
-    grid: Annotated[int, typer.Option(help="Grid points along each axis.")] = GRID,
+    grid: Annotated[int, typer.Option(min=8, help="Grid points along each axis.")] = GRID,
     end: Annotated[float, typer.Option(help="Time at which the flow ends.")] = END,
-    every: Annotated[int, typer.Option(help="Steps between field files.")] = EVERY,
-    repeats: Annotated[int, typer.Option(min=1, help="Interleaved runs of each mode.")] = 1,
+    every: Annotated[int, typer.Option(min=1, help="Steps between field files.")] = EVERY,
+    piece: Annotated[int, typer.Option(min=1, help="Last steps, run in each mode.")] = PIECE,
+    repeats: Annotated[int, typer.Option(min=1, help="Rounds of all modes.")] = REPEATS,
     run_dir: Annotated[
         Path | None, typer.Option(help="Folder of the results [default: runs/demo-DATE-TIME].")
     ] = None,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Start afresh in a folder that holds a run.")
+    ] = False,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Override a key of the case."),
@@ -100,30 +163,33 @@ def demo(
     ] = None,
 ) -> None:
     """Run Taylor-Green at Re 1600 with output none, synchronous and hidden, and report."""
-    from tailrace.report.page import render, save_picture  # noqa: PLC0415
-    from tailrace.runs import load_run  # noqa: PLC0415
+    with ended_by_interrupts():
+        from tailrace.report.page import render, save_picture  # noqa: PLC0415
+        from tailrace.report.resolution import resolution_text  # noqa: PLC0415
+        from tailrace.runs import load_run  # noqa: PLC0415
 
     folder = run_dir or default_run_dir(Path("demo.toml"))
-    chosen = [
-        f"grid.n={grid}",
-        f"time.step={STEP_TIMES_GRID / grid}",
-        f"time.end={end}",
-        f"output.every={every}",
-        "output.precision=single",
-        "trace.spans=400000",
-        *(settings or []),
-    ]
-    job = Job(str(find_case(CASE)), ranks, settings=chosen)
+    if picture:
+        require_writable(picture, "--picture")
+    plan = Plan(grid, end, every, piece)
+    job = Job(str(find_case(CASE)), ranks, settings=[*plan.settings(), *(settings or [])])
+    job = replace(job, overwrite=overwrite, quiet=True)
+    check_run_dir(folder, "", overwrite)
     typer.echo(
-        f"Taylor-Green vortex, Re 1600, {grid}^3 points to t = {end:g} on {ranks} ranks, "
-        f"a field file every {every} steps"
+        f"Taylor-Green vortex, Re 1600, {grid}^3 points, {ranks} ranks: to t = {plan.begin:.3g} "
+        f"once, then the {piece} steps to t = {end:g} {repeats} times with each kind of output, "
+        f"a field file every {every} steps. About a minute for 96^3 points on two idle "
+        f"processors; {plan.left_bytes / 1e6:.0f} MB stay in {folder}"
     )
-    times = run_modes(job, folder, repeats)
-    show(complete_summary(folder, times), times)
+    _measure(job, plan, folder, repeats)
     run = load_run(folder)
+    text = resolution_text(run)
+    if text:
+        typer.echo(text)
     page = folder / "report.html"
-    page.write_text(render(run))
+    write_whole(page, render(run))
     typer.echo(f"Report: {page}")
+    typer.echo(f"Remove all of it with: rm -r {shlex.quote(str(folder))}")
     if picture:
         save_picture(run, picture)
         typer.echo(f"Picture: {picture}")

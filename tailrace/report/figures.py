@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The pictures of a report; each function draws into the axes it is given."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -52,7 +52,7 @@ def draw_timeline(
     axes.set_yticks(ticks, labels)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
-    axes.set_xlabel("time [s]")
+    axes.set_xlabel("time since the start [s]")
 
 
 def activity_legend(axes: Axes) -> None:
@@ -74,24 +74,35 @@ def timeline_height(num_tracks: int) -> float:
     return 0.75 + 0.24 * min(num_tracks, MAX_TRACKS)
 
 
-def draw_output_times(axes: Axes, times_s: Mapping[str, float]) -> None:
-    """Draw a bar for each output mode, with its cost beside the run without output."""
+def draw_output_times(
+    axes: Axes,
+    times_s: Mapping[str, float],
+    all_s: Mapping[str, Sequence[float]],
+    doubtful: bool = False,
+) -> None:
+    """Draw a bar for each output mode, a line from its shortest to its longest run, its cost."""
     modes = [mode for mode in ("none", "hidden", "servers", "synchronous") if times_s.get(mode)]
     values = [float(times_s[mode]) for mode in modes]
     base = float(times_s.get("none") or 0.0)
     axes.barh(range(len(modes)), values, color=[MODE_COLOURS[m] for m in modes], height=0.62)
     if base:
         axes.axvline(base, color=INK, linewidth=0.8, linestyle=(0, (4, 3)))
+    longest = max(values)
     for row, (mode, value) in enumerate(zip(modes, values, strict=True)):
+        runs = [float(run) for run in all_s.get(mode, [])] or [value]
+        longest = max(longest, *runs)
+        if len(runs) > 1:
+            axes.plot([min(runs), max(runs)], [row, row], color=INK, linewidth=1.0, marker="|")
         text = f"{value:.2f} s"
-        if base and mode != "none":
+        if base and mode != "none" and not doubtful:
             text += f"  ({100 * (value / base - 1):+.1f} %)"
-        axes.text(max(value, base), row, f"  {text}", va="center", fontsize=9, fontweight="bold")
+        axes.text(max(*runs, base), row, f"  {text}", va="center", fontsize=9, fontweight="bold")
     axes.set_yticks(range(len(modes)), [MODE_TEXT[m] for m in modes])
     axes.tick_params(axis="y", length=0, labelsize=9, labelcolor=INK)
     axes.invert_yaxis()
-    axes.set_xlim(0, 1.38 * max(values))
-    axes.set_xlabel("time of the whole run [s]")
+    axes.set_xlim(0, 1.38 * longest)
+    axes.set_ylabel("output")
+    axes.set_xlabel("time of the same steps [s]")
 
 
 def draw_vorticity(axes: Axes, plane: Plane) -> None:
@@ -116,6 +127,7 @@ def draw_vorticity(axes: Axes, plane: Plane) -> None:
     axes.set_title(f"|vorticity| at {plane.axis} = {plane.position:.3g}{when}")
     bar = axes.figure.colorbar(image, ax=axes, fraction=0.046, pad=0.03)
     bar.outline.set_visible(False)
+    bar.set_label("|vorticity|")
 
 
 def draw_spectrum(axes: Axes, spectra: list[Spectrum]) -> None:
@@ -151,7 +163,7 @@ def draw_spectrum(axes: Axes, spectra: list[Spectrum]) -> None:
         )
     axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("wave number k")
-    axes.set_ylabel("E(k)")
+    axes.set_ylabel("energy spectrum E(k)")
     axes.set_title("Energy spectrum")
     axes.legend()
 
@@ -163,7 +175,8 @@ def draw_energy(axes: Axes, run: Run) -> None:
         published = published_taylor_green()
         _published(axes, published["time"], published["energy"], run)
     axes.set_title("Kinetic energy")
-    axes.set_xlabel("time")
+    axes.set_xlabel("time t")
+    axes.set_ylabel("energy")
     axes.set_ylim(bottom=0)
 
 
@@ -174,7 +187,8 @@ def draw_dissipation(axes: Axes, run: Run) -> None:
         published = published_taylor_green()
         _published(axes, published["time"], 2 / 1600 * published["enstrophy"], run)
     axes.set_title("Dissipation")
-    axes.set_xlabel("time")
+    axes.set_xlabel("time t")
+    axes.set_ylabel("dissipation")
     axes.set_ylim(bottom=0)
 
 

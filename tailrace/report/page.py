@@ -18,6 +18,8 @@ from matplotlib.figure import Figure
 from tailrace import __version__
 from tailrace.files import save_figure
 from tailrace.report import figures
+from tailrace.report.facts import facts
+from tailrace.report.resolution import resolution_text
 from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS, RC
 from tailrace.report.timeline import Segments, Track, close_up, totals, tracks
 from tailrace.report.vorticity import has_velocity, vorticity_plane
@@ -71,20 +73,23 @@ def render(run: Run) -> str:
         title=run.name,
         version=__version__,
         cards=list(cards(run)),
-        timelines=_timelines(by_track),
+        timelines=_timelines(run, by_track),
         spans_dropped=run.spans_dropped,
         activity_rows=list(_activity_rows(by_track)),
         activities=[(name, ACTIVITY_COLOURS[name]) for name in ACTIVITIES],
         output=_output_picture(run),
         slices=_slices(run),
         curves=_curves(run),
-        facts=list(facts(run.summary)),
+        rounds=len(all_times(run).get("none", [])),
+        doubts=doubts(run),
+        facts=list(facts(run)),
         case_text=_text(run.folder / "case.toml"),
+        resolution=resolution_text(run),
         published=run.is_taylor_green_1600,
     )
 
 
-def _timelines(by_track: dict[Track, Segments]) -> list[tuple[str, Markup]]:
+def _timelines(run: Run, by_track: dict[Track, Segments]) -> list[tuple[str, Markup]]:
     if not by_track:
         return []
 
@@ -93,14 +98,16 @@ def _timelines(by_track: dict[Track, Segments]) -> list[tuple[str, Markup]]:
         figures.activity_legend(axes)
 
     size = (10.0, figures.timeline_height(len(by_track)))
-    pictures = [("The whole run", picture(whole, size, png))]
-    window = close_up(by_track)
+    restarted = bool(run.case.get("restart", {}).get("file"))
+    title = "Since the restart" if restarted else "The whole run"
+    pictures = [(title, picture(whole, size, png))]
+    window = close_up(run.events)
     if window:
 
         def close(axes: Axes) -> None:
             figures.draw_timeline(axes, by_track, window)
 
-        pictures.append(("One file, from nearby", picture(close, size, png)))
+        pictures.append(("While one file is written", picture(close, size, png)))
     return pictures
 
 
@@ -114,7 +121,11 @@ def _output_picture(run: Run) -> Markup | None:
     times = output_times(run)
     if len(times) < 2:
         return None
-    return picture(lambda axes: figures.draw_output_times(axes, times), (6.2, 1.9))
+    return picture(lambda axes: _draw_times(axes, run), (6.2, 1.9))
+
+
+def _draw_times(axes: Axes, run: Run) -> None:
+    figures.draw_output_times(axes, output_times(run), all_times(run), bool(doubts(run)))
 
 
 def output_times(run: Run) -> dict[str, float]:
@@ -123,6 +134,18 @@ def output_times(run: Run) -> dict[str, float]:
     if not isinstance(times, dict):
         return {}
     return {k: float(v) for k, v in times.items() if isinstance(v, int | float) and v > 0}
+
+
+def all_times(run: Run) -> dict[str, list[float]]:
+    """Return the seconds of every run of each output mode, where they were repeated."""
+    times = run.summary.get("times_all_s", {})
+    return times if isinstance(times, dict) else {}
+
+
+def doubts(run: Run) -> str:
+    """Return why the times of output modes say nothing; "" if they do."""
+    reasons = run.summary.get("times_doubts", [])
+    return "; ".join(map(str, reasons)) if isinstance(reasons, list) else ""
 
 
 def _slices(run: Run) -> list[Markup]:
@@ -151,7 +174,9 @@ def _curves(run: Run) -> list[Markup]:
 def cards(run: Run) -> Iterable[tuple[str, str]]:
     """Yield the few figures at the top of the page: text and what it means."""
     times = output_times(run)
-    if times.get("none"):
+    if times.get("none") and doubts(run):
+        yield "?", "cost of output: the machine was too busy to tell"
+    elif times.get("none"):
         for mode in ("hidden", "servers", "synchronous"):
             if mode in times:
                 cost = 100 * (times[mode] / times["none"] - 1)
@@ -185,22 +210,6 @@ def _server_cards(servers: object) -> Iterable[tuple[str, str]]:
             yield str(servers[key]), f"steps {key}"
 
 
-def facts(summary: dict[str, Any], prefix: str = "") -> Iterable[tuple[str, str]]:
-    """Yield the entries of a nested summary as lines of a table."""
-    for key, value in summary.items():
-        name = f"{prefix}{key}"
-        if value is None:
-            continue
-        if isinstance(value, dict):
-            yield from facts(value, f"{name}.")
-        elif isinstance(value, float):
-            yield name, f"{value:.6g}"
-        elif isinstance(value, list):
-            yield name, ", ".join(str(item) for item in value)
-        else:
-            yield name, str(value)
-
-
 def _text(path: Path) -> str:
     return path.read_text() if path.is_file() else ""
 
@@ -216,13 +225,15 @@ def save_picture(run: Run, path: Path) -> None:
         if files:
             figures.draw_vorticity(left.add_subplot(), vorticity_plane(files[-1], *SLICES[0]))
         upper, lower = right.subplots(2, 1, height_ratios=[1.35, 1.0])
-        window = close_up(by_track)
+        window = close_up(run.events)
         if by_track:
             figures.draw_timeline(upper, by_track, window)
             figures.activity_legend(upper)
             upper.set_title("While one file is written" if window else "Where the time went")
         times = output_times(run)
         if times:
-            figures.draw_output_times(lower, times)
-            lower.set_title("The same run, with its output written in three ways")
+            _draw_times(lower, run)
+            title = "The same steps, with each kind of output"
+            busy = " (the machine was too busy to compare)" if doubts(run) else ""
+            lower.set_title(title + busy)
         save_figure(figure, path)

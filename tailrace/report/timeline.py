@@ -100,24 +100,51 @@ def strip(shares_of_bins: Floats) -> Floats:
     return mixed
 
 
-def close_up(by_track: dict[Track, Segments]) -> tuple[float, float] | None:
-    """Return a window of time round one file's write, or None if nothing was written."""
-    writer = next((s for (_, t), s in by_track.items() if t == 1 and len(s.start)), None)
-    source = writer or next(iter(by_track.values()), None)
-    if source is None:
+def files_written(events: list[dict[str, Any]]) -> list[tuple[float, float]]:
+    """Return begin and end [s] of each file's writing, in order, over all who write.
+
+    A file is created, written and renamed, which are spans of their own.
+    """
+    spans: dict[Track, list[tuple[float, float, str]]] = {}
+    for event in events:
+        if event.get("ph") == "X" and event.get("cat") == "write":
+            start = float(event["ts"]) * 1e-6
+            track = (int(event["pid"]), int(event["tid"]))
+            end = start + float(event["dur"]) * 1e-6
+            spans.setdefault(track, []).append((start, end, str(event.get("name"))))
+    writers = [track for track in sorted(spans) if track[1] == 1] or sorted(spans)[:1]
+    files = [_files_of(sorted(spans[track])) for track in writers]
+    files = [of_writer for of_writer in files if len(of_writer) == len(files[0])]
+    return [
+        (min(begin for begin, _ in parts), max(end for _, end in parts))
+        for parts in zip(*files, strict=True)
+    ]
+
+
+def _files_of(spans: list[tuple[float, float, str]]) -> list[tuple[float, float]]:
+    files: list[tuple[float, float]] = []
+    has_data = True  # of the file under way; none is
+    for begin, end, name in spans:
+        is_data = name not in ("create file", "rename file")
+        if not files or name == "create file" or (is_data and has_data):
+            files.append((begin, end))
+            has_data = False
+        files[-1] = (files[-1][0], max(end, files[-1][1]))
+        has_data = has_data or is_data
+    return files
+
+
+def close_up(events: list[dict[str, Any]], margin: float = 0.15) -> tuple[float, float] | None:
+    """Return a window of time with one file in it, or None if nothing was written."""
+    files = files_written(events)
+    if not files:
         return None
-    writes = np.flatnonzero(source.activity == ACTIVITIES.index("write"))
-    if not len(writes):
-        return None
-    whole = max(float(s.end.max()) for s in by_track.values() if len(s.end))
-    # Pieces of one file follow each other closely; a longer gap begins the next file.
-    gaps = source.start[writes[1:]] - source.end[writes[:-1]]
-    files = np.split(writes, np.flatnonzero(gaps > 0.003 * whole) + 1)
-    spans = [(float(source.start[f[0]]), float(source.end[f[-1]])) for f in files]
-    # The short spans of slow disks are files that get their names, not data.
-    longest = max(end - begin for begin, end in spans)
-    spans = [(begin, end) for begin, end in spans if end - begin >= 0.5 * longest]
-    begin, end = spans[len(spans) // 2]
-    length = min(max(1.6 * (end - begin), 0.005 * whole), whole)
-    begin = min(max(0.0, begin - 0.2 * length), whole - length)
-    return begin, begin + length
+    # The short ones hold no data: a checkpoint that was linked, a file that was cut off.
+    longest = max(end - begin for begin, end in files)
+    chosen = [i for i, (begin, end) in enumerate(files) if end - begin >= 0.5 * longest]
+    number = chosen[len(chosen) // 2]
+    begin, end = files[number]
+    blank = margin * (end - begin)
+    before = files[number - 1][1] if number > 0 else 0.0
+    after = files[number + 1][0] if number + 1 < len(files) else end + blank
+    return max(begin - blank, min(before, begin)), min(end + blank, max(after, end))

@@ -1,37 +1,124 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tailrace demo` with a stand-in program whose times are known."""
+"""`tailrace demo` with a stand-in program whose times are known, on machines as busy as we say."""
 
+import itertools
 import json
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner, Result
 
-def test_demo_measures_three_modes_and_reports(stage: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tailrace", "demo", "-n", "2", "--repeats", "2", "--run-dir", "out"],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
+from tailrace import machine_load, output_modes
+from tailrace.cli import app
+from tailrace.cli import demo as demo_module
+from tailrace.machine_load import Sample, Share
+from tailrace.output_modes import Piece, cost_of, doubts
+
+
+def run_demo(
+    monkeypatch: pytest.MonkeyPatch, *arguments: str, others: float = 0.0, stolen: float = 0.0
+) -> Result:
+    """Run the demo where, second by second, others use so many processors."""
+    clock = itertools.count()
+
+    def sample() -> Sample:
+        seconds = float(next(clock))
+        return Sample(seconds, (2 + others) * seconds, stolen * seconds, 0.0, 2 * seconds)
+
+    monkeypatch.setattr(output_modes, "sample", sample)
+    monkeypatch.setattr(demo_module, "num_cores", lambda: 2)
+    return CliRunner().invoke(app, ["demo", "-n", "2", "--run-dir", "out", *arguments])
+
+
+def test_demo_measures_three_modes_in_turn_and_reports(
+    stage: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done = run_demo(monkeypatch, "--repeats", "3", "--end", "1")
+    assert done.exit_code == 0, done.output
     rows = [line.replace("│", " ").split() for line in done.stdout.splitlines() if "│" in line]
-    ratios = {row[0]: row[1:3] for row in rows if row and row[0] in ("none", "hidden")}
-    assert ratios == {"none": ["2.00", "1.000"], "hidden": ["2.10", "1.050"]}
+    costs = {row[0]: row[4:6] for row in rows if row and row[0] in ("hidden", "synchronous")}
+    assert costs == {"synchronous": ["+50.0", "%"], "hidden": ["+5.0", "%"]}
+    assert "too busy" not in done.stdout
     summary = json.loads((stage / "out" / "summary.json").read_text())
     assert summary["times_s"] == {"none": 2.0, "synchronous": 3.0, "hidden": 2.1}
-    assert summary["times_all_s"]["synchronous"] == [3.0, 3.0]
-    assert summary["hidden_fraction"] == 0.9
+    assert summary["times_all_s"]["synchronous"] == [3.0, 3.0, 3.0]
+    assert summary["times_doubts"] == []
     page = (stage / "out" / "report.html").read_text()
     assert "+5.0 %" in page
     assert "+50.0 %" in page
+    assert "too busy" not in page
     assert not list((stage / "out" / "other").glob("*/fields"))
+    folders = [path.name for path in sorted((stage / "out" / "other").iterdir())]
+    assert len(folders) == 8  # three rounds of three, but for the last hidden run
+    # All pieces begin at the checkpoint that the first part has left.
+    for name in ("out", "out/other/none-3"):
+        words = json.loads((stage / name / "arguments-0.json").read_text())
+        assert "restart.file=out/checkpoint_000001.h5" in words
+        assert "time.end=1.0" in words
 
 
-def test_demo_ends_with_the_status_of_a_failed_run(stage: Path) -> None:
+@pytest.mark.parametrize(
+    ("others", "stolen", "reason"),
+    [
+        (1.4, 0.0, "other programs used 1.4 of its 2 processors"),
+        (0.0, 0.6, "its host took 0.6 of them away"),
+    ],
+)
+def test_a_busy_machine_gives_no_figures_as_facts(
+    stage: Path, monkeypatch: pytest.MonkeyPatch, others: float, stolen: float, reason: str
+) -> None:
+    done = run_demo(monkeypatch, "--repeats", "2", others=others, stolen=stolen)
+    assert done.exit_code == 0, done.output
+    assert "The machine was too busy to tell what output costs: " + reason in done.stdout
+    page = (stage / "out" / "report.html").read_text()
+    assert "The machine was too busy to tell what output costs" in page
+    assert reason in page
+    assert "+5.0 %" not in page
+    assert "+50.0 %" not in page
+
+
+def test_doubts_follow_from_what_was_measured() -> None:
+    quiet, busy = Share(0.02, 0.0, 0.0), Share(0.5, 0.0, 0.3)
+
+    def rounds(none: list[float], share: Share | None) -> list[dict[str, Piece]]:
+        return [{m: Piece(s, share) for m in output_modes.MODES} for s in none]
+
+    assert doubts(rounds([1.0, 1.05], quiet), 2, 2) == []
+    assert doubts(rounds([1.0, 1.05], None), 2, 2) == []  # not known on this system
+    assert "other programs used 0.5" in doubts(rounds([1.0, 1.05], busy), 2, 2)[0]
+    assert doubts(rounds([1.0, 1.05], busy), 8, 2) == []  # there was room for them
+    assert "differ by 30 %" in doubts(rounds([1.0, 1.3], quiet), 8, 2)[0]
+
+
+def test_cost_is_the_median_of_pairs() -> None:
+    times = [(1.0, 1.1), (2.0, 2.2), (1.0, 2.0)]
+    found = cost_of(
+        [{"none": Piece(a, None), "hidden": Piece(b, None)} for a, b in times], "hidden"
+    )
+    assert found.median == pytest.approx(0.1)
+    assert (found.low, found.high) == (pytest.approx(0.1), pytest.approx(1.0))
+
+
+def test_share_is_what_is_neither_ours_nor_idle(tmp_path: Path) -> None:
+    ticks = machine_load.os.sysconf("SC_CLK_TCK")
+    stat = tmp_path / "stat"
+    stat.write_text(f"cpu  {7 * ticks} 0 {ticks} 99 {2 * ticks} 0 0 {3 * ticks} 0 0\ncpu0 1\n")
+    found = machine_load.sample(stat)
+    assert found is not None
+    assert (found.busy, found.stolen, found.waiting_for_disks) == (8.0, 3.0, 2.0)
+    earlier = Sample(found.clock - 4, 2.0, 1.0, 2.0, found.own - 2)
+    assert machine_load.between(earlier, found) == pytest.approx(Share(1.0, 0.5, 0.0))
+    assert machine_load.sample(tmp_path / "absent") is None
+
+
+def test_demo_ends_with_the_status_and_words_of_a_failed_run(stage: Path) -> None:
     program = stage / "tools" / "tailrace-turbulence"
-    program.write_text("#!/bin/sh\necho 'tailrace-turbulence: no space left' >&2\nexit 4\n")
+    program.write_text(
+        "#!/bin/sh\ncase $* in *--check*) exit 0;; esac\n"
+        "echo 'tailrace-turbulence: no space left' >&2\nexit 4\n"
+    )
     done = subprocess.run(
         [sys.executable, "-m", "tailrace", "demo", "--run-dir", "out"],
         capture_output=True,
@@ -42,3 +129,17 @@ def test_demo_ends_with_the_status_of_a_failed_run(stage: Path) -> None:
     assert done.returncode == 4
     assert "no space left" in done.stderr
     assert not (stage / "out" / "report.html").exists()
+
+
+def test_demo_refuses_a_used_folder(stage: Path) -> None:
+    (stage / "out").mkdir()
+    (stage / "out" / "summary.json").write_text("{}")
+    done = subprocess.run(
+        [sys.executable, "-m", "tailrace", "demo", "--run-dir", "out"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "--run-dir out holds the results of a run" in done.stderr

@@ -2,6 +2,7 @@
 """The report of a small run folder, and the arithmetic behind its pictures."""
 
 import itertools
+import json
 import re
 import subprocess
 import sys
@@ -11,20 +12,26 @@ import numpy as np
 import pytest
 
 from tailrace.errors import TailraceError
+from tailrace.report.facts import facts
 from tailrace.report.page import cards, render, save_picture
-from tailrace.report.timeline import close_up, innermost, shares, totals, tracks
+from tailrace.report.resolution import leaves_published_at, resolution_text, resolved_scale
+from tailrace.report.timeline import close_up, files_written, innermost, shares, totals, tracks
 from tailrace.report.vorticity import vorticity_plane
-from tailrace.runs import load_run, published_taylor_green
+from tailrace.runs import Run, load_run, published_taylor_green
 
 
-def test_page_is_self_contained_and_has_every_section(run_folder: Path) -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tailrace", "report", str(run_folder)],
+def make_report(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tailrace", "report", *arguments],
         capture_output=True,
         text=True,
         timeout=120,
         check=False,
     )
+
+
+def test_page_is_self_contained_and_has_every_section(run_folder: Path) -> None:
+    done = make_report(str(run_folder))
     assert done.returncode == 0, done.stderr
     page = (run_folder / "report.html").read_text()
     for section in ("output", "timeline", "flow", "facts"):
@@ -96,15 +103,138 @@ def test_hundred_thousand_spans_are_quick(run_folder: Path) -> None:
     ]
     by_track = tracks(spans)
     assert [len(segments.start) for segments in by_track.values()] == [25_000] * 4
-    assert close_up(by_track) is None  # nothing was written
+    assert close_up(spans) is None  # nothing was written
 
 
-def test_close_up_holds_one_file(run_folder: Path) -> None:
-    window = close_up(tracks(load_run(run_folder).events))
+def _writes(rank: int, late: float = 0.0) -> list[dict[str, object]]:
+    """Four files, the last cut short: each is created, written and renamed; no gaps between."""
+    spans = []
+    for number, length in enumerate((0.1, 0.1, 0.1, 0.001)):
+        start = late + 0.2 * number
+        parts = [("create file", start, 0.01), ("write file", start + 0.02, length)]
+        parts.append(("rename file", start + 0.19, 0.01))
+        spans += [(name, at, duration) for name, at, duration in parts]
+    return [
+        {"name": n, "cat": "write", "ph": "X", "ts": 1e6 * t, "dur": 1e6 * d, "pid": rank, "tid": 1}
+        for n, t, d in spans
+    ]
+
+
+def test_close_up_holds_one_file() -> None:
+    events = [*_writes(0), *_writes(3, late=0.004)]
+    files = files_written(events)
+    assert len(files) == 4
+    window = close_up(events)
     assert window is not None
-    begin, end = window
-    assert begin <= 0.6
-    assert 0.75 <= end < 1.0
+    inside = [file for file in files if file[0] < window[1] and file[1] > window[0]]
+    overlap = [min(file[1], window[1]) - max(file[0], window[0]) for file in inside]
+    assert sum(width > 0.005 for width in overlap) == 1  # the late rank's end of one, begin of next
+    begin, end = inside[overlap.index(max(overlap))]
+    assert window[0] <= begin
+    assert end <= window[1]
+
+
+def test_close_up_of_files_without_phases(run_folder: Path) -> None:
+    window = close_up(load_run(run_folder).events)
+    assert window is not None
+    assert window == pytest.approx((0.5775, 0.7725))
+
+
+def test_facts_are_words_and_not_a_dump(run_folder: Path) -> None:
+    summary = {
+        "grid": [8, 9, 10],
+        "precision": "double",
+        "ranks": 2,
+        "threads": 1,
+        "rank_grid_why": "2 x 1 for 2 ranks on one node: slabs need one exchange instead of two",
+        "steps": 12,
+        "time": 0.5,
+        "wall_s": 90.0,
+        "stopped_by": "SIGINT",
+        "seconds_per_step": {"median": 0.02, "min": 0.01, "max": 0.03},
+        "output": {
+            "mode": "hidden",
+            "files": 3,
+            "bytes": 2e6,
+            "call_s": 0.1,
+            "stall_s": 0.0,
+            "write_s": 0.5,
+        },
+        "times_all_s": {"none": [1.0]},
+        "servers": None,
+    }
+    (run_folder / "summary.json").write_text(json.dumps(summary))
+    found = dict(facts(load_run(run_folder)))
+    assert found["grid"] == "10 × 9 × 8 points (x, y, z), double precision"
+    assert found["steps"] == "up to 12, t = 0.5; ended by Ctrl-C (SIGINT), after 90 s of this part"
+    assert found["time of a step"] == "20 ms (10 ms to 30 ms)"
+    assert found["output"].startswith("hidden: 3 files, 2 MB; the simulation spent 100 ms in calls")
+    assert not any("_" in name or "{" in value for name, value in found.items())
+    (run_folder / "summary.json").write_text("{}")
+    assert set(facts(load_run(run_folder))) <= {("resolution", found["resolution"])}
+
+
+def test_resolution_is_told_where_it_lacks(run_folder: Path) -> None:
+    run = load_run(run_folder)  # 16 points: kmax = 5; dissipation 0.0005
+    expected = 5 * (1600.0**-3 / 0.0005) ** 0.25
+    assert resolved_scale(run) == pytest.approx(expected)
+    assert f"kmax eta falls to {expected:.2f}" in resolution_text(run)
+    assert "does not resolve" in render(run)
+    run.case["grid"]["n"] = 512
+    assert resolution_text(run) == ""
+
+
+def test_dissipation_leaves_the_published_curve() -> None:
+    published = published_taylor_green()
+    time = published["time"][published["time"] < 8]
+    table = {"time": time, "dissipation": 2 / 1600 * published["enstrophy"][: len(time)]}
+    case = {"flow": {"initial": "taylor_green", "reynolds": 1600}, "grid": {"n": 64}}
+    run = Run(Path(), case=case, statistics=table)
+    assert leaves_published_at(run) is None
+    run.statistics["dissipation"] = table["dissipation"] * np.where(time > 4, 0.9, 1.0)
+    assert leaves_published_at(run) == pytest.approx(4.0, abs=0.2)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("statistics.csv", "step,time,energy\n1,2\n3,4,5\n", "damaged table"),
+        ("statistics.csv", "step,time\n1,2\n", "no column energy"),
+        ("spectrum.csv", "step,time\n1,2\n", "no column k, E"),
+        ("trace.json", '{"traceEvents": [{"ph": "X"}]}', "a span without pid"),
+        ("case.toml", "[grid\n", "case.toml: damaged"),
+        ("summary.json", "\xff\xfe", "summary.json: damaged (no text"),
+    ],
+)
+def test_damaged_files_end_in_one_line(
+    run_folder: Path, name: str, content: str, message: str
+) -> None:
+    (run_folder / name).write_bytes(content.encode("latin-1"))
+    done = make_report(str(run_folder))
+    assert done.returncode == 1
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_a_line_that_is_being_written_is_left_out(run_folder: Path) -> None:
+    table = (run_folder / "statistics.csv").read_text()
+    (run_folder / "statistics.csv").write_text(table + "11,1.1,0.12")
+    assert len(load_run(run_folder).statistics["time"]) == 11
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("{run}", "is a folder; name a file with -o"),
+        ("{run}/absent/page.html", "no folder {run}/absent"),
+        ("/proc/page.html", "/proc/page.html: "),
+    ],
+)
+def test_a_page_that_cannot_be_written(run_folder: Path, output: str, message: str) -> None:
+    done = make_report(str(run_folder), "-o", output.format(run=run_folder))
+    assert done.returncode in (1, 2)
+    assert message.format(run=run_folder) in done.stderr
+    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("axis", ["z", "y", "x"])

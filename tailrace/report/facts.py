@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What a reader wants to know of a run, in words; the whole of it stands in summary.json."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from tailrace.planning.quantities import amount_text, seconds_text
+from tailrace.report.resolution import resolution_text, resolved_scale
+from tailrace.runs import Run
+
+ENDS = {
+    "end": "at time.end",
+    "max_steps": "at time.max_steps",
+    "SIGINT": "by Ctrl-C (SIGINT)",
+    "SIGTERM": "by SIGTERM",
+}
+STEPS_OF_SERVERS = ("dropped", "thinned", "lowered", "spilled", "failed")
+
+
+def facts(run: Run) -> Iterable[tuple[str, str]]:
+    """Yield the lines of the table: name and value; what the summary does not tell is left out."""
+    summary = run.summary
+    for name, text in (
+        ("grid", _grid(summary)),
+        ("resolution", _resolution(run)),
+        ("time stepping", _joined(summary, ("scheme", "{}"), ("dealias", "dealiasing {}"))),
+        ("ranks", _ranks(summary)),
+        ("transforms", _transforms(summary.get("fft"))),
+        ("steps", _steps(summary)),
+        ("time of a step", _step_time(summary.get("seconds_per_step"))),
+        ("output", _output(summary.get("output"))),
+        ("I/O servers", _servers(summary.get("servers"))),
+        ("memory", _memory(summary)),
+        ("last checkpoint", _joined(summary, ("last_checkpoint", "{}"))),
+        ("version", _joined(summary, ("program", "{}"), ("version", "{}"), separator=" ")),
+    ):
+        if text:
+            yield name, text
+
+
+def _joined(values: dict[str, Any], *parts: tuple[str, str], separator: str = ", ") -> str:
+    """Return the values that are known, each in its words."""
+    known = [(values.get(key), words) for key, words in parts]
+    return separator.join(words.format(value) for value, words in known if value not in (None, ""))
+
+
+def _number(values: object, key: str) -> float | None:
+    value = values.get(key) if isinstance(values, dict) else None
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _seconds(values: object, key: str, words: str) -> str:
+    value = _number(values, key)
+    return "" if value is None else words.format(seconds_text(value))
+
+
+def _grid(summary: dict[str, Any]) -> str:
+    extents = summary.get("grid")
+    if not isinstance(extents, list):
+        return ""
+    points = " × ".join(str(extent) for extent in reversed(extents))
+    precision = summary.get("precision")
+    return f"{points} points (x, y, z)" + (f", {precision} precision" if precision else "")
+
+
+def _resolution(run: Run) -> str:
+    scale = resolved_scale(run)
+    if scale is None:
+        return ""
+    return resolution_text(run) or f"kmax eta stays above {scale:.2f}"
+
+
+def _ranks(summary: dict[str, Any]) -> str:
+    ranks = summary.get("ranks")
+    if ranks is None:
+        return ""
+    threads = summary.get("threads", 1)
+    text = f"{ranks}" + (f" of {threads} threads" if threads != 1 else "")
+    return text + (
+        f"; {summary['rank_grid_why']}" if ranks != 1 and "rank_grid_why" in summary else ""
+    )
+
+
+def _transforms(fft: object) -> str:
+    if not isinstance(fft, dict):
+        return ""
+    return _joined(fft, ("kernel", "kernel {}"), ("method", "exchange {}"))
+
+
+def _steps(summary: dict[str, Any]) -> str:
+    if "steps" not in summary:
+        return ""
+    time, wall_s = _number(summary, "time"), _number(summary, "wall_s")
+    text = f"up to {summary['steps']}" + ("" if time is None else f", t = {time:.4g}")
+    if "stopped_by" in summary:
+        text += f"; ended {ENDS.get(summary['stopped_by'], summary['stopped_by'])}"
+    return text + ("" if wall_s is None else f", after {seconds_text(wall_s)} of this part")
+
+
+def _step_time(times: object) -> str:
+    if _number(times, "median") is None:
+        return ""
+    spread = _seconds(times, "min", " ({} to ") + _seconds(times, "max", "{})")
+    return _seconds(times, "median", "{}") + spread
+
+
+def _output(output: object) -> str:
+    if not isinstance(output, dict):
+        return ""
+    if output.get("mode") == "none":
+        return "none"
+    written = _number(output, "bytes")
+    parts = [
+        f"{output.get('mode')}: {output.get('files')} files"
+        + ("" if written is None else f", {amount_text(written, 'B')}"),
+        _seconds(output, "call_s", "the simulation spent {} in calls of output"),
+        _seconds(output, "stall_s", "of that it waited {} for earlier files"),
+        _seconds(output, "write_s", "writing took {}"),
+    ]
+    return "; ".join(part for part in parts if part)
+
+
+def _servers(servers: object) -> str:
+    if not isinstance(servers, dict):
+        return ""
+    lost = [f"{servers[key]} {key}" for key in STEPS_OF_SERVERS if servers.get(key)]
+    steps = f"{servers.get('complete')} of {servers.get('steps')} steps whole"
+    return "; ".join(filter(None, [str(servers.get("description") or ""), steps, *lost]))
+
+
+def _memory(summary: dict[str, Any]) -> str:
+    arrays = _number(summary, "memory_bytes_per_rank_max")
+    fields = _number(summary, "fields_in_memory")
+    resident = _number(summary, "resident_bytes_per_rank_max")
+    if arrays is None:
+        return ""
+    text = f"arrays of a rank {amount_text(arrays, 'B')}"
+    text += "" if fields is None else f" ({fields:.1f} times a field)"
+    return text + ("" if resident is None else f", the whole process {amount_text(resident, 'B')}")
