@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Runs GoogleTest on every rank; the exit status is a failure on all ranks if any rank failed.
+// TAILRACE_TEST_THREADS=multiple asks for MPI_THREAD_MULTIPLE.
 #include <cstdio>
+#include <cstdlib>
+#include <string>
 
 #include <gtest/gtest.h>
 #include <mpi.h>
 
 #include "tailrace/comm.hpp"
+#include "watch/mpi_threads_watch.h"
 
 int main(int argc, char** argv) {
+  const char* threads = std::getenv("TAILRACE_TEST_THREADS");
+  const bool multiple = threads != nullptr && std::string(threads) == "multiple";
   int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  MPI_Init_thread(&argc, &argv, multiple ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED, &provided);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   ::testing::InitGoogleTest(&argc, argv);
@@ -36,6 +42,10 @@ int main(int argc, char** argv) {
   const auto live = tailrace::detail::count_handles(0);
   if (live != 0) {
     std::fprintf(stderr, "[rank %d] %td MPI handles were not freed\n", rank, live);
+    failed = 1;
+  }
+  if (mpi_threads_watch_calls() == 0) {
+    std::fprintf(stderr, "[rank %d] the watch on MPI's rules of threads sees no calls\n", rank);
     failed = 1;
   }
   MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

@@ -22,6 +22,11 @@ std::recursive_mutex& hdf5_mutex() {
   return mutex;
 }
 
+void start_hdf5() {
+  const std::lock_guard lock(hdf5_mutex());
+  check_hdf5(H5open(), "start the library");
+}
+
 Hdf5Handle::Hdf5Handle(hid_t id, Close close, const std::string& what) : id_(id), close_(close) {
   if (id_ < 0) throw Error(Errc::io, fmt::format("HDF5 failed: {}", what), errno);
 }

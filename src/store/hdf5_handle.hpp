@@ -34,6 +34,10 @@ class Hdf5Handle {
 /// thread that has it.
 std::recursive_mutex& hdf5_mutex();
 
+/// Starts the HDF5 library. A parallel one calls MPI when it starts, so this comes before a thread
+/// that is not the main one uses it. Local, once.
+void start_hdf5();
+
 /// Throws `Errc::io` naming `what` if an HDF5 call failed.
 void check_hdf5(herr_t status, const std::string& what);
 

@@ -5,6 +5,7 @@
 #include <array>
 #include <deque>
 
+#include "server/kinds_here.hpp"
 #include "server/transport.hpp"
 #include "store/output_case.hpp"
 #include "tailrace/error.hpp"
@@ -22,7 +23,8 @@ class SessionTest : public FolderTest {
  protected:
   /// All ways that this number of ranks allows.
   std::vector<Way> ways() const {
-    std::vector<Way> found{{"none", "auto"}, {"thread", "auto"}, {"process", "auto"}};
+    std::vector<Way> found;
+    for (const auto& kind : testing::kinds_here(comm)) found.push_back({kind, "auto"});
     for (int servers = 1; servers <= 2 && servers < comm.num_ranks(); ++servers) {
       for (const auto& transport : server::transport_table()) {
         found.push_back({std::to_string(servers), transport.name});
@@ -45,11 +47,8 @@ class SessionTest : public FolderTest {
         session.serve();
       }
     } catch (const Error& error) {
-      if (error.code() == Errc::invalid_input &&
-          std::string(error.what()).find("cannot be used here") != std::string::npos) {
-        return false;
-      }
-      throw;
+      if (!testing::says_not_here(error)) throw;
+      return false;
     }
     MPI_Barrier(comm.raw());
     return true;
@@ -89,6 +88,29 @@ TEST_F(SessionTest, EveryWayWritesWhatWasGiven) {
     }
     MPI_Barrier(comm.raw());
   }
+}
+
+// Server threads of several nodes would call MPI beside the computation.
+TEST_F(SessionTest, ThreadsServeSeveralNodesOnlyWhereTheyMayCallMpi) {
+  const bool one_node = NodeMap(comm).num_nodes() == 1;
+  if (one_node || testing::threads_may_call_mpi()) {
+    Session session(comm.raw(), {.servers = "thread"});
+    EXPECT_NE(session.describe().find("server thread"), std::string::npos) << session.describe();
+    return;
+  }
+  try {
+    Session session(comm.raw(), {.servers = "thread"});
+    ADD_FAILURE() << "not refused: " << session.describe();
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(error.code(), Errc::invalid_input);
+    EXPECT_NE(text.find("needs MPI_THREAD_MULTIPLE"), std::string::npos) << text;
+    EXPECT_NE(text.find("use servers = \"1"), std::string::npos) << text;
+    EXPECT_NE(text.find("MPI_Init_thread"), std::string::npos) << text;
+  }
+  Session chosen(comm.raw(), {.servers = "auto", .folder = folder.string()});
+  EXPECT_EQ(chosen.describe().find("auto: thread"), std::string::npos) << chosen.describe();
+  if (!chosen.computes()) chosen.serve();
 }
 
 /// A one-dimensional array, of which each rank has what `boxes` says, and one with holes.

@@ -71,24 +71,25 @@ Machine look(const Comm& all, const SessionOptions& options) {
   find_nodes(all, machine);
   int level = MPI_THREAD_SINGLE;
   check_mpi(MPI_Query_thread(&level));
-  std::array<double, 5> found{};
+  int many_threads = level == MPI_THREAD_MULTIPLE ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &many_threads, 1, MPI_INT, MPI_MIN, all.raw()));
+  machine.threads_may_call_mpi = many_threads == 1;
+  std::array<double, 4> found{};
   if (all.rank() == 0) {
     const char* threads = std::getenv("OMP_NUM_THREADS");
     found[0] = std::max(1, threads != nullptr ? std::atoi(threads) : 1);
-    found[1] = level == MPI_THREAD_MULTIPLE ? 1 : 0;
     if (options.servers == "auto") {
       const auto disk = measure_disk(options.folder);
-      found[2] = disk.bytes_per_s;
-      found[3] = disk.busy;
-      found[4] = measure_copying();
+      found[1] = disk.bytes_per_s;
+      found[2] = disk.busy;
+      found[3] = measure_copying();
     }
   }
   check_mpi(MPI_Bcast(found.data(), static_cast<int>(found.size()), MPI_DOUBLE, 0, all.raw()));
   machine.threads_per_rank = static_cast<int>(found[0]);
-  machine.threads_may_call_mpi = found[1] > 0;
-  machine.disk_bytes_per_s = found[2];
-  machine.disk_busy = found[3];
-  machine.memory_bytes_per_s = found[4];
+  machine.disk_bytes_per_s = found[1];
+  machine.disk_busy = found[2];
+  machine.memory_bytes_per_s = found[3];
   return machine;
 }
 

@@ -17,7 +17,7 @@ struct Machine {
                                       ///< 0: not known
   double disk_busy = 0;               ///< share of that time which was processor time of the writer
   double memory_bytes_per_s = 0;      ///< one core's memcpy
-  bool threads_may_call_mpi = false;  ///< MPI_THREAD_MULTIPLE
+  bool threads_may_call_mpi = false;  ///< MPI_THREAD_MULTIPLE, on every rank
 };
 
 /// Who serves, and why (one sentence with the figures that decided).
@@ -34,7 +34,9 @@ struct Roles {
 ///   groups, so each node gives its share and rank 0 computes; "own_nodes" takes the last nodes;
 /// - "auto" is "none" where hiding cannot pay: a disk half as fast as memory, or, where no core is
 ///   idle, one whose writing is mostly processor time. Else "thread" where every node has an idle
-///   core or too few ranks to spare one, else "1 per node".
+///   core or too few ranks to spare one, else "1 per node". Threads on several nodes need
+///   MPI_THREAD_MULTIPLE: without it "1 per node" takes their place, or "none" where no node has a
+///   rank to spare.
 /// Looks at `servers`, `placement`, `transport` and `progress` of `options`, not at the
 /// environment. Throws `Errc::invalid_input` saying what would be right (also: more servers than
 /// ranks - 1). Local.

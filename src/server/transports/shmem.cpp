@@ -74,7 +74,12 @@ void start_shmem(std::ptrdiff_t bytes) {
   if (runs != nullptr && *runs) return;
   const auto heap = 2 * std::bit_ceil(static_cast<std::size_t>(bytes) + (std::size_t{1} << 20));
   setenv("SHMEM_SYMMETRIC_HEAP_SIZE", fmt::format("{}", heap).c_str(), 0);
-  shmem_init();
+  // Its progress is called from inside MPI, so threads that may call MPI reach it, too.
+  int level = MPI_THREAD_SINGLE;
+  check_mpi(MPI_Query_thread(&level));
+  int provided = 0;
+  shmem_init_thread(level == MPI_THREAD_MULTIPLE ? SHMEM_THREAD_MULTIPLE : SHMEM_THREAD_SINGLE,
+                    &provided);
   dl_iterate_phdr(keep_loaded, nullptr);
   int key = MPI_KEYVAL_INVALID;
   check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, forget_shmem, &key, nullptr));

@@ -59,7 +59,9 @@ TEST(RolesTest, NoneThreadAndProcess) {
   EXPECT_EQ(none.kind, Kind::none);
   EXPECT_TRUE(none.server_ranks.empty());
   EXPECT_FALSE(none.by_node);
-  const auto thread = decide("thread", machine({3, 3, 2}, 4));
+  auto three = machine({3, 3, 2}, 4);
+  three.threads_may_call_mpi = true;
+  const auto thread = decide("thread", three);
   EXPECT_EQ(thread.kind, Kind::thread);
   EXPECT_EQ(thread.server_ranks, (std::vector<int>{0, 3, 6}));
   EXPECT_TRUE(thread.by_node);
@@ -67,7 +69,34 @@ TEST(RolesTest, NoneThreadAndProcess) {
   EXPECT_EQ(process.kind, Kind::process);
   EXPECT_EQ(process.server_ranks, std::vector<int>{0});
   EXPECT_TRUE(process.by_node);
-  expect_refused(servers("process"), machine({2, 2}, 2), "on one node, and these ranks are on 2");
+  expect_refused(servers("process"), machine({2, 2}, 2),
+                 "on one node, and these ranks are on 2; use \"1 per node\"");
+}
+
+TEST(RolesTest, ThreadsOnSeveralNodesNeedMpiForThreads) {
+  const auto two = machine({2, 2}, 4);
+  expect_refused(servers("thread"), two,
+                 "servers = \"thread\" on 2 nodes needs MPI_THREAD_MULTIPLE");
+  expect_refused(servers("thread"), two, "use servers = \"1 per node\", or let the program ask");
+  expect_refused(servers("thread"), machine({2, 1}, 4), "use servers = \"1\" (one rank that");
+  EXPECT_EQ(decide("thread", machine({4}, 4)).kind, Kind::thread) << "one node needs no MPI";
+}
+
+TEST(RolesTest, AutoTakesNoThreadsOnSeveralNodesWithoutMpiForThreads) {
+  for (const auto& ranks : {std::vector<int>{1, 1}, {2, 2}, {2, 1}, {16, 16, 3}}) {
+    for (const int cores : {1, 64}) {  // none is idle, all are
+      auto found = machine(ranks, cores);
+      const auto none = decide("auto", found);
+      EXPECT_EQ(none.kind, Kind::none) << none.reason;
+      EXPECT_TRUE(says(none, "nodes need MPI_THREAD_MULTIPLE")) << none.reason;
+      found.threads_may_call_mpi = true;
+      EXPECT_EQ(decide("auto", found).kind, Kind::thread);
+    }
+  }
+  const auto idle = decide("auto", machine({20, 20}, 64));
+  EXPECT_EQ(idle.kind, Kind::ranks);
+  EXPECT_EQ(idle.server_ranks, (std::vector<int>{19, 39}));
+  EXPECT_TRUE(says(idle, "need MPI_THREAD_MULTIPLE and a rank of 20 is a small")) << idle.reason;
 }
 
 TEST(RolesTest, WordsThatAreNone) {
@@ -120,6 +149,7 @@ TEST(RolesTest, RanksDealtOutOverNodesInTurn) {
   found.node_of_rank = {0, 1, 0, 1, 0, 1, 0, 1};
   EXPECT_EQ(decide("1 per node", found).server_ranks, (std::vector<int>{6, 7}));
   EXPECT_EQ(decide("2", found).server_ranks, (std::vector<int>{6, 7}));
+  found.threads_may_call_mpi = true;
   EXPECT_EQ(decide("thread", found).server_ranks, (std::vector<int>{0, 1}));
 }
 
@@ -222,14 +252,20 @@ TEST(RolesTest, AutoOnACluster) {
   EXPECT_EQ(roles.server_ranks, decide("1 per node", cluster).server_ranks);
   EXPECT_TRUE(says(roles, "a rank of 128 is a small loss")) << roles.reason;
   // With a core left free on each node, a thread costs no rank.
-  EXPECT_EQ(decide("auto", machine(std::vector<int>(64, 127), 128)).kind, Kind::thread);
+  auto spare = machine(std::vector<int>(64, 127), 128);
+  spare.threads_may_call_mpi = true;
+  EXPECT_EQ(decide("auto", spare).kind, Kind::thread);
   // One node without an idle core is enough for no thread.
   auto ranks = std::vector<int>(64, 127);
   ranks[5] = 128;
-  EXPECT_EQ(decide("auto", machine(ranks, 128)).kind, Kind::ranks);
+  spare = machine(ranks, 128);
+  spare.threads_may_call_mpi = true;
+  EXPECT_EQ(decide("auto", spare).kind, Kind::ranks);
   // A node of one rank that fills it has none to spare.
   auto found = machine({128, 1}, 128);
   found.cores_of_node[1] = 1;
+  EXPECT_EQ(decide("auto", found).kind, Kind::none);
+  found.threads_may_call_mpi = true;
   EXPECT_EQ(decide("auto", found).kind, Kind::thread);
 }
 

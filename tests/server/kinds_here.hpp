@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/error.hpp"
+#include "tailrace/node_map.hpp"
+
+namespace tailrace::testing {
+
+inline bool threads_may_call_mpi() {
+  int level = MPI_THREAD_SINGLE;
+  MPI_Query_thread(&level);
+  return level == MPI_THREAD_MULTIPLE;
+}
+
+/// The values of `servers` that need no rank of their own and can be had here: threads of several
+/// nodes need MPI_THREAD_MULTIPLE, processes one node. Collective.
+inline std::vector<std::string> kinds_here(const Comm& comm) {
+  const bool one_node = NodeMap(comm).num_nodes() == 1;
+  std::vector<std::string> kinds{"none"};
+  if (one_node || threads_may_call_mpi()) kinds.emplace_back("thread");
+  if (one_node) kinds.emplace_back("process");
+  return kinds;
+}
+
+/// True for the refusal of a transport that these nodes, ranks or this MPI do not allow.
+inline bool says_not_here(const Error& error) {
+  const std::string text = error.what();
+  return error.code() == Errc::invalid_input &&
+         (text.find("cannot be used here") != std::string::npos ||
+          text.find("needs a server and a compute rank on every node") != std::string::npos);
+}
+
+}  // namespace tailrace::testing
