@@ -19,6 +19,7 @@
 #include <gtest/gtest.h>
 
 #include "tailrace/comm.hpp"
+#include "tailrace/node_map.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace {
@@ -62,7 +63,8 @@ class RandomProblems {
   /// One that takes longer hangs.
   static constexpr unsigned hang_s = 120;
 
-  RandomProblems(const Comm& comm, int count) : comm_(comm), count_(count) {
+  RandomProblems(const Comm& comm, int count)
+      : comm_(comm), launcher_(describe_launcher(comm)), count_(count) {
     const char* seed = std::getenv("TAILRACE_SEED");
     const char* limit = std::getenv("TAILRACE_SOAK_S");
     if (seed != nullptr) {
@@ -124,9 +126,25 @@ class RandomProblems {
 
   std::string line(std::uint64_t seed) const {
     const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
-    return fmt::format("TAILRACE_SEED={} mpirun -n {} {} --gtest_filter={}.{}", seed,
-                       comm_.num_ranks(), program_invocation_name, test->test_suite_name(),
-                       test->name());
+    return fmt::format("TAILRACE_SEED={} {} {} --gtest_filter={}.{}", seed, launcher_,
+                       program_invocation_name, test->test_suite_name(), test->name());
+  }
+
+  // "mpirun -n 4", or with the nodes that there are.
+  static std::string describe_launcher(const Comm& comm) {
+    const char* made_up = std::getenv("TAILRACE_RANKS_PER_NODE");
+    const NodeMap nodes(comm);
+    if (made_up != nullptr || nodes.num_nodes() == 1) {
+      const auto nodes_text =
+          made_up != nullptr ? fmt::format("TAILRACE_RANKS_PER_NODE={} ", made_up) : "";
+      return fmt::format("{}mpirun -n {}", nodes_text, comm.num_ranks());
+    }
+    std::string list;
+    for (int node = 0; node < nodes.num_nodes(); ++node) {
+      list += fmt::format("{}node{}:{}", node > 0 ? "," : "", static_cast<char>('a' + node),
+                          nodes.ranks_on(node).size());
+    }
+    return "bench/fake_cluster.sh --nodes " + list;
   }
 
   // A crash or a hang says the line, too.
@@ -158,6 +176,7 @@ class RandomProblems {
   }
 
   const Comm& comm_;
+  std::string launcher_;
   std::int64_t count_;
   std::uint64_t first_seed_ = 1;
   double soak_s_ = 0;

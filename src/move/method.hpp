@@ -89,6 +89,7 @@ double bruck_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 bool contiguous_applies(const MoveProblem& problem);
 std::unique_ptr<Exchange::Runner> make_contiguous(const MoveProblem& problem);
 double contiguous_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
+bool alltoallw_applies(const MoveProblem& problem);
 std::unique_ptr<Exchange::Runner> make_alltoallw(const MoveProblem& problem);
 double alltoallw_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 bool node_direct_applies(const MoveProblem& problem);

@@ -11,14 +11,12 @@ namespace tailrace {
 
 namespace {
 
-bool not_in_place(const MoveProblem& problem) { return !problem.shape.in_place; }
-
 constexpr std::array methods{
     MoveMethod{"alltoallv", "pack all, MPI_Ialltoallv, unpack all (the reference)", "always", true,
                packed_applies, make_packed, packed_cost_s},
     MoveMethod{"alltoallw", "derived datatypes and MPI_Ialltoallw: no buffers, MPI packs",
-               "arrays that are not exchanged in place", true, not_in_place, make_alltoallw,
-               alltoallw_cost_s},
+               "arrays that are not exchanged in place; an MPI that packs datatypes as they say",
+               true, alltoallw_applies, make_alltoallw, alltoallw_cost_s},
     MoveMethod{"contiguous", "MPI_Alltoallv from array to array, nothing packed",
                "each message is one run of bytes on both sides; not in place", true,
                contiguous_applies, make_contiguous, contiguous_cost_s},
