@@ -8,6 +8,8 @@ from typing import Any
 
 from tailrace.errors import TailraceError
 
+PICTURES = (".png", ".svg", ".pdf", ".jpg", ".webp")
+
 
 def require_writable(path: Path, option: str) -> None:
     """Complain about a file that cannot be written, before hours are spent on its content."""
@@ -17,6 +19,16 @@ def require_writable(path: Path, option: str) -> None:
         raise TailraceError(f"{path}: no folder {path.parent} ({option} names the file)", status=2)
     if not os.access(path.parent, os.W_OK):
         raise TailraceError(f"{path}: cannot write there; name another place with {option}")
+
+
+def require_picture(path: Path, option: str = "--picture") -> None:
+    """Complain about the name of a picture, before its figures are measured."""
+    if path.suffix not in PICTURES:
+        raise TailraceError(
+            f"{option} {path}: expected a name that ends in one of {', '.join(PICTURES)}", status=2
+        )
+    if path.is_dir():
+        raise TailraceError(f"{option} {path}: is a folder; name a file", status=2)
 
 
 def write_whole(path: Path, text: str) -> None:
@@ -32,11 +44,9 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def save_figure(figure: Any, path: Path) -> None:
-    """Save a matplotlib figure; its name says the kind (.png, .svg, .pdf)."""
+    """Save a matplotlib figure; its name, seen by `require_picture`, says the kind."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         figure.savefig(path, dpi=150)
     except OSError as error:
         raise TailraceError(f"--picture {path}: {error.strerror}") from error
-    except ValueError as error:  # of the name's end
-        raise TailraceError(f"--picture {path}: {error}", status=2) from error

@@ -76,6 +76,8 @@ def check_run_dir(run_dir: Path, restart: str, overwrite: bool) -> None:
             "the run that is to go on, or a checkpoint's path; latest_or_fresh starts afresh then",
             status=2,
         )
+    if restart not in ("", "latest", "latest_or_fresh") and not Path(restart).exists():
+        raise TailraceError(f"restart.file={restart}: no such file", status=2)
     fresh = not restart or (restart == "latest_or_fresh" and none_there)
     if overwrite or not fresh:
         return

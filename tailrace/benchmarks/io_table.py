@@ -5,7 +5,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from tailrace.benchmarks.report import show_failures
 from tailrace.benchmarks.rounds import Measured
 
 FAMILIES = ("ours", "mpiio", "hdf5", "posix", "test", "limit")
@@ -49,8 +51,7 @@ def show(console: Console, measured: Measured) -> None:
         rows = ordered([row for row in measured.rows if row["problem"] == problem])
         counted = any("counted_writes" in row for row in rows)
         console.print(_table(problem, rows, COUNTS if counted else SPEEDS))
-    for name, reason in measured.failures.items():
-        console.print(f"[yellow]not measured:[/] {name}: {reason}", highlight=False)
+    show_failures(console, measured.failures)
 
 
 def _table(problem: str, rows: list[dict[str, Any]], fields: dict[str, tuple[str, str]]) -> Table:
@@ -68,6 +69,8 @@ def _table(problem: str, rows: list[dict[str, Any]], fields: dict[str, tuple[str
             cells.append("" if value is None else fields[name][1].format(value))
             if name == "mb_per_s_median":
                 cells.append(f"{row['mb_per_s_min']:.0f} .. {row['mb_per_s_max']:.0f}")
-        best = " [green]best[/]" if row.get("best_peer") else ""
-        table.add_row(cells[0] + best, *cells[1:], style="bold" if row["ours"] else "")
+        best = (" best", "green") if row.get("best_peer") else ""
+        table.add_row(
+            Text.assemble(cells[0], best), *cells[1:], style="bold" if row["ours"] else ""
+        )
     return table

@@ -12,6 +12,7 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from tailrace.benchmarks.rounds import Measured
 from tailrace.errors import TailraceError
@@ -54,8 +55,11 @@ def machine() -> str:
 
 
 def make_console() -> Console:
-    """Return a console wide enough for the tables where the output goes to a file."""
-    return Console() if sys.stdout.isatty() else Console(width=150)
+    """Return a console wide enough for the tables where the output goes to a file.
+
+    It takes no markup: in "rows [s]" the unit would be a style, and vanish.
+    """
+    return Console(width=None if sys.stdout.isatty() else 150, markup=False)
 
 
 def show(console: Console, measured: Measured) -> None:
@@ -73,8 +77,15 @@ def show(console: Console, measured: Measured) -> None:
             style = "bold" if row["ours"] else ""
             table.add_row(*_cells(row), *(_extra(row, name) for name in extra), style=style)
         console.print(table)
-    for name, reason in measured.failures.items():
-        console.print(f"[yellow]not measured:[/] {name}: {reason}", highlight=False)
+    show_failures(console, measured.failures)
+
+
+def show_failures(console: Console, failures: dict[str, str], words: str = "not measured") -> None:
+    """Print what could not be measured, and why."""
+    for name, reason in failures.items():
+        wrong = reason.startswith("wrong")
+        mark = ("failed:", "red") if wrong else (f"{words}:", "yellow")
+        console.print(Text.assemble(mark, f" {name}: {reason}"))
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

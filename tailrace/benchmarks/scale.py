@@ -14,6 +14,7 @@ from tailrace.benchmarks import scale_picture
 from tailrace.benchmarks.drivers import Command
 from tailrace.benchmarks.options import FULL_SIZES as ALL_SIZES
 from tailrace.benchmarks.options import Options
+from tailrace.benchmarks.report import show_failures
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.benchmarks.scale_run import build, run
 from tailrace.errors import TailraceError
@@ -203,8 +204,7 @@ def show(console: Console, measured: Measured) -> None:
             gain = f"{row['gain']:.2f}" if "gain" in row else ""
             table.add_row(row["entry"], *cells, gain, style="bold" if row["wins"] else "")
         console.print(table)
-    for name, reason in measured.failures.items():
-        console.print(f"[yellow]not simulated:[/] {name}: {reason}", highlight=False)
+    show_failures(console, measured.failures, "not simulated")
 
 
 def draw(path: Path, measured: Measured) -> None:

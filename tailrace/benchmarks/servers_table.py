@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from tailrace.benchmarks.report import show_failures
 from tailrace.benchmarks.rounds import Measured
 
 COLUMNS = {  # heading -> fields of a row and their format; shown where a row has them
@@ -36,8 +37,7 @@ def show(console: Console, measured: Measured) -> None:
     for problem in dict.fromkeys(row["problem"] for row in measured.rows):
         console.print(_table(problem, [row for row in measured.rows if row["problem"] == problem]))
     console.print(LEGEND, style="dim", highlight=False)
-    for name, reason in measured.failures.items():
-        console.print(f"[yellow]not measured:[/] {name}: {reason}", highlight=False)
+    show_failures(console, measured.failures)
 
 
 def _cell(row: dict[str, Any], heading: str) -> str:

@@ -6,7 +6,9 @@ from typing import Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
+from tailrace.benchmarks.report import show_failures
 from tailrace.benchmarks.rounds import Measured
 
 WIDEST = 7  # sizes beside each other in one table
@@ -95,9 +97,7 @@ def show(console: Console, measured: Measured, heading: dict[str, str]) -> None:
     waiting = {row["waiting"]: None for row in measured.rows if "waiting" in row}
     for text in waiting:
         console.print(f"waiting: {text}", highlight=False)
-    for name, reason in measured.failures.items():
-        mark = "[red]failed:[/]" if reason.startswith("wrong") else "[yellow]not measured:[/]"
-        console.print(f"{mark} {name}: {reason}", highlight=False)
+    show_failures(console, measured.failures)
 
 
 def _many_sizes(title: str, rows: list[dict[str, Any]], sizes: list[float]) -> Table:
@@ -113,14 +113,13 @@ def _many_sizes(title: str, rows: list[dict[str, Any]], sizes: list[float]) -> T
     return table
 
 
-def _cell(row: dict[str, Any] | None) -> str:
+def _cell(row: dict[str, Any] | None) -> Text:
     if row is None:
-        return ""
+        return Text()
     if row.get("error"):
-        return "[red]wrong[/]"
+        return Text("wrong", style="red")
     ratio = f" {row['ratio']:.2f}" if "ratio" in row else ""
-    text = time_text(row["median_s"]) + ratio
-    return f"[green]{text}[/]" if row.get("best") else text
+    return Text(time_text(row["median_s"]) + ratio, style="green" if row.get("best") else "")
 
 
 def _one_size(problem: str, rows: list[dict[str, Any]]) -> Table:
@@ -134,7 +133,8 @@ def _one_size(problem: str, rows: list[dict[str, Any]]) -> Table:
         speed = f"{row['gb_per_s']:.2f}" if "gb_per_s" in row else ""
         buffers = f"{row['buffer_bytes'] / 1e6:.1f} MB" if row.get("buffer_bytes") else ""
         ratio = f"{row['ratio']:.2f}" if "ratio" in row else ""
-        cells = [_cell({**row, "ratio": 0}).replace(" 0.00", ""), quartiles, ratio]
+        alone = {key: value for key, value in row.items() if key != "ratio"}
+        cells: list[Text | str] = [_cell(alone), quartiles, ratio]
         table.add_row(
             row["entry"],
             *cells,

@@ -17,6 +17,7 @@ from rich.table import Table
 
 from tailrace.benchmarks.drivers import Command, arguments, need_driver, parallel
 from tailrace.benchmarks.options import Options
+from tailrace.benchmarks.report import show_failures
 from tailrace.benchmarks.rounds import Entry, Measured, run_once
 
 SUMMARY = "the tuner's choices on 30 problems drawn at random, against every method"
@@ -105,5 +106,4 @@ def show(console: Console, measured: Measured) -> None:
         f"{good} of {len(rows)} choices within {100 * ALLOWED_REGRET:.0f} % of the best entry or "
         f"within what two equal entries differ by ({within} within {100 * ALLOWED_REGRET:.0f} %)"
     )
-    for name, reason in measured.failures.items():
-        console.print(f"[yellow]not measured:[/] {name}: {reason}", highlight=False)
+    show_failures(console, measured.failures)

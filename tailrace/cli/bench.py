@@ -20,6 +20,7 @@ from tailrace.benchmarks.options import (
 from tailrace.benchmarks.report import make_console, show, write
 from tailrace.benchmarks.rounds import Measured, measure, run_once
 from tailrace.errors import TailraceError
+from tailrace.files import require_picture
 
 
 def _numbers(text: str, option: str) -> list[int]:
@@ -157,6 +158,10 @@ def bench(
     _check_name(name)
     if precision not in ("double", "single") or compute not in ("work", "sleep"):
         raise TailraceError("--precision is double or single, --compute is work or sleep", status=2)
+    if picture is not None:
+        require_picture(picture)
+    if json is not None and json.is_dir():
+        raise TailraceError(f"--json {json}: is a folder; name a file", status=2)
     options = Options(
         sizes=_numbers(n, "--n"),
         ranks=_numbers(ranks, "--ranks"),

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tailrace.errors import TailraceError
-from tailrace.files import require_writable, write_whole
+from tailrace.files import require_picture, write_whole
 from tailrace.interrupts import ended_by_interrupts
 from tailrace.machine_load import num_cores
 from tailrace.output_modes import MODES, Round, cost_of, doubts, run_rounds
@@ -119,7 +119,7 @@ def _range(low: float, high: float) -> str:
 
 
 def _measure(job: Job, plan: Plan, folder: Path, repeats: int) -> None:
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False)
     load = os.getloadavg()[0]
     if not any(setting.startswith("restart.file=") for setting in job.settings):
         checkpoint = first_part(job, plan, folder)
@@ -170,7 +170,7 @@ def demo(
 
     folder = run_dir or default_run_dir(Path("demo.toml"))
     if picture:
-        require_writable(picture, "--picture")
+        require_picture(picture)
     plan = Plan(grid, end, every, piece)
     job = Job(str(find_case(CASE)), ranks, settings=[*plan.settings(), *(settings or [])])
     job = replace(job, overwrite=overwrite, quiet=True)

@@ -45,7 +45,7 @@ def list_(
     if as_json:
         typer.echo(json.dumps({"tables": tables}, indent=2))
         return
-    console = Console()
+    console = Console(markup=False)
     for content in tables:
         table = Table(title=content["title"], title_justify="left", title_style="bold", expand=True)
         table.add_column("name", style="cyan", no_wrap=True)

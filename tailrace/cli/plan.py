@@ -10,6 +10,7 @@ import typer
 
 from tailrace.benchmarks.report import make_console
 from tailrace.errors import TailraceError
+from tailrace.files import require_picture
 from tailrace.planning import comparison, measured, model, table
 from tailrace.planning.model import Job, Machine
 from tailrace.planning.plan import as_data, make_cases
@@ -63,6 +64,8 @@ def plan(
     ] = None,
 ) -> None:
     """Say what output costs a run without servers and with N, and how many hide it."""
+    if picture is not None:
+        require_picture(picture)
     staging = parse_amount(memory, "--memory")
     if check is not None:
         comparison.show(make_console(), comparison.compare(check, staging))

@@ -83,6 +83,8 @@ def parse_winner(data: dict[str, Any]) -> Winner:
 
 def read(path: Path) -> list[Winner]:
     """Return the entries of a memory file, in the order in which they were added."""
+    if path.is_dir():
+        raise TailraceError(f"{path}: is a folder; name the memory file", status=2)
     if not path.is_file():
         raise TailraceError(
             f"{path}: no such file: nothing has been measured yet (`tailrace tune` does it now)"

@@ -12,7 +12,8 @@ from typer.testing import CliRunner
 from tailrace.benchmarks import BENCHES, load
 from tailrace.benchmarks.drivers import Command, find_driver, need_driver
 from tailrace.benchmarks.options import Options
-from tailrace.benchmarks.rounds import Entry, measure, run_once
+from tailrace.benchmarks.report import make_console, show
+from tailrace.benchmarks.rounds import Entry, Measured, measure, run_once
 from tailrace.cli import app
 from tailrace.errors import TailraceError
 
@@ -129,3 +130,14 @@ def test_a_tiny_bench_writes_the_agreed_file(tmp_path: Path) -> None:
         middle = (row["min_s"] + row["max_s"]) / 2  # of two rounds
         assert row["min_s"] > 0 and row["median_s"] == pytest.approx(middle)
         assert row["ours"] is (row["family"] == "ours")
+
+
+def test_tables_keep_what_stands_in_brackets(capsys: pytest.CaptureFixture[str]) -> None:
+    """rich takes "[s]" for a style, strike-through, and "[node]" for an unknown one."""
+    row = {"problem": "cube [b]", "entry": "way [i]", "ours": True, "ratio": 1.0}
+    row |= {"median_s": 1.0, "min_s": 0.5, "max_s": 2.0}
+    show(make_console(), Measured([row], {"peer [u]": "exit status 1: [node:17] no memory"}))
+    printed = capsys.readouterr().out
+    for text in ("cube [b]", "way [i]", "median [s]", "not measured: peer [u]: exit status 1: "):
+        assert text in printed
+    assert "[node:17] no memory" in printed

@@ -132,6 +132,12 @@ def test_letters_that_the_terminal_lacks_are_replaced(stage: Path) -> None:
         (["stripe", "shw"], "Did you mean 'show'? (see tailrace stripe --help)"),
         (["run", "x", "-n", "two"], "Invalid value for '-n' / '--ranks'"),
         (["run", "x", "--threads", "0"], "Invalid value for '--threads'"),
+        (["bench", "fft", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
+        (["bench", "fft", "--picture", "x"], "--picture x: expected a name that ends in"),
+        (["bench", "fft", "--json", "/tmp"], "--json /tmp: is a folder"),
+        (["plan", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
+        (["demo", "--picture", "/tmp"], "--picture /tmp: expected a name that ends in"),
+        (["tune", "show", "--file", "/tmp"], "/tmp: is a folder"),
     ],
 )
 def test_a_wrong_command_line_is_one_line(arguments: list[str], message: str) -> None:

@@ -102,6 +102,7 @@ def test_signal_reaches_every_rank_and_not_the_launcher(stage: Path, number: int
         (["tools"], "case tools: is a folder"),
         (["small.toml", "--run-dir", "small.toml"], "--run-dir small.toml: is a file"),
         (["small.toml", "--run-dir", "new", "--set", "restart.file=latest"], "no checkpoint_"),
+        (["small.toml", "--set", "restart.file=absent.h5"], "restart.file=absent.h5: no such file"),
     ],
 )
 def test_bad_input_is_one_line(stage: Path, arguments: list[str], message: str) -> None:
