@@ -82,7 +82,10 @@ def find_launcher(ranks: int, threads: int, environ: Mapping[str, str] | None = 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     own = env.get("TAILRACE_LAUNCHER")
     if own:
-        words = [word.replace("{ranks}", str(ranks)) for word in shlex.split(own)]
+        try:
+            words = [word.replace("{ranks}", str(ranks)) for word in shlex.split(own)]
+        except ValueError as error:
+            raise TailraceError(f"TAILRACE_LAUNCHER={own}: {error}", status=2) from error
         return Launch("TAILRACE_LAUNCHER", words)
     path = env.get("PATH")
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0

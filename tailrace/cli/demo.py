@@ -19,6 +19,7 @@ from tailrace.interrupts import ended_by_interrupts
 from tailrace.machine_load import num_cores
 from tailrace.output_modes import MODES, Round, cost_of, doubts, run_rounds
 from tailrace.programs import find_case
+from tailrace.progress import duration
 from tailrace.simulation import Job, check_run_dir, default_run_dir, run_job
 
 CASE = "taylor_green"
@@ -118,11 +119,20 @@ def _range(low: float, high: float) -> str:
     return f"{100 * low:+.1f} .. {100 * high:+.1f} %"
 
 
+def _tell_rest(folder: Path, steps: int) -> None:
+    """Say how long the rounds will take, from the steps that have been taken."""
+    summary = json.loads((folder / "summary.json").read_text())
+    step_s = (summary.get("seconds_per_step") or {}).get("median")
+    if step_s:
+        typer.echo(f"{1e3 * step_s:.0f} ms a step: about {duration(steps * step_s)} more")
+
+
 def _measure(job: Job, plan: Plan, folder: Path, repeats: int) -> None:
     console = Console(highlight=False, markup=False)
     load = os.getloadavg()[0]
     if not any(setting.startswith("restart.file=") for setting in job.settings):
         checkpoint = first_part(job, plan, folder)
+        _tell_rest(folder, repeats * len(MODES) * plan.piece)
         job = replace(job, settings=[*job.settings, f"restart.file={checkpoint}"])
     job = replace(job, settings=[*job.settings, f"time.end={plan.end}"], overwrite=False)
     rounds: list[Round] = []

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from tailrace.errors import TailraceError
 from tailrace.files import require_writable, write_whole
 from tailrace.interrupts import ended_by_interrupts
 
@@ -22,7 +23,13 @@ def report(
         from tailrace.runs import load_run  # noqa: PLC0415
 
     path = output or run / "report.html"
-    found = load_run(run)
-    require_writable(path, "-o")
-    write_whole(path, render(found))
+    try:
+        found = load_run(run)
+        require_writable(path, "-o")
+        page = render(found)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        # The files are JSON, TOML and CSV, but someone has put other things into them.
+        what = f"{type(error).__name__}: {error}"
+        raise TailraceError(f"{run}: its files are not as a run leaves them ({what})") from error
+    write_whole(path, page)
     typer.echo(f"Report: {path}")

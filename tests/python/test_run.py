@@ -189,3 +189,20 @@ def test_a_signal_before_the_ranks_started_starts_none(stage: Path) -> None:
     running.start(["absent.toml"])
     assert running.follow(Plain(sys.stdout)) == 130
     assert not list(stage.glob("*/arguments-0.json"))
+
+
+@pytest.mark.parametrize(
+    ("launcher", "message"),
+    [
+        ('srun "-n', 'TAILRACE_LAUNCHER=srun "-n: No closing quotation'),
+        ("absent -n {ranks}", "absent: No such file or directory"),
+        ("./small.toml", "./small.toml: Permission denied"),
+    ],
+)
+def test_a_launcher_that_is_none(
+    stage: Path, monkeypatch: pytest.MonkeyPatch, launcher: str, message: str
+) -> None:
+    monkeypatch.setenv("TAILRACE_LAUNCHER", launcher)
+    done = run(write_case(stage, "# plain"))
+    assert done.returncode in (1, 2)
+    assert done.stderr == f"tailrace: {message}\n"
