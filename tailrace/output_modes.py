@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from tailrace.errors import TailraceError
 from tailrace.machine_load import Share, between, sample
@@ -64,18 +65,30 @@ def run_rounds(job: Job, folder: Path, rounds: int, tell: Callable[[int, Round],
 def _run_piece(job: Job, mode: str, where: Path) -> Piece:
     title = f"{mode} output" if mode != "none" else "no output"
     before = sample()
-    settings = [*job.settings, f"output.mode={mode}"]
-    status, _ = run_job(replace(job, settings=settings, run_dir=where, title=title))
-    if status != 0:
-        raise TailraceError(f"the run with {title} ended with status {status}", status)
+    run_to_end(job, where, [f"output.mode={mode}"], title)
     return Piece(seconds_of(where, mode), between(before, sample()))
+
+
+def run_to_end(job: Job, where: Path, settings: list[str], title: str) -> None:
+    """Run the job with more settings; complain if it fails, or is stopped by a signal."""
+    chosen = [*job.settings, *settings]
+    status, _ = run_job(replace(job, settings=chosen, run_dir=where, title=title))
+    if status != 0:
+        raise TailraceError(f"the run ({title}) ended with status {status}", status)
+    stopped_by = _summary(where).get("stopped_by", "")
+    if stopped_by.startswith("SIG"):
+        raise TailraceError(f"the run ({title}) was stopped by {stopped_by}", 130)
+
+
+def _summary(folder: Path) -> dict[str, Any]:
+    summary: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return summary
 
 
 def seconds_of(folder: Path, mode: str) -> float:
     """Return the seconds of a run's time loop (with its output), as the program measured them."""
-    summary = json.loads((folder / "summary.json").read_text())
     try:
-        return float(summary["times_s"][mode])
+        return float(_summary(folder)["times_s"][mode])
     except (KeyError, TypeError) as error:
         raise TailraceError(f"{folder}/summary.json: no times_s.{mode}") from error
 

@@ -17,10 +17,10 @@ from tailrace.errors import TailraceError
 from tailrace.files import require_picture, write_whole
 from tailrace.interrupts import ended_by_interrupts
 from tailrace.machine_load import num_cores
-from tailrace.output_modes import MODES, Round, cost_of, doubts, run_rounds
+from tailrace.output_modes import MODES, Round, cost_of, doubts, run_rounds, run_to_end
 from tailrace.programs import find_case
 from tailrace.progress import duration
-from tailrace.simulation import Job, check_run_dir, default_run_dir, run_job
+from tailrace.simulation import Job, check_run_dir, default_run_dir
 
 CASE = "taylor_green"
 GRID = 96
@@ -69,12 +69,9 @@ class Plan:
 
 def first_part(job: Job, plan: Plan, folder: Path) -> Path:
     """Compute the flow up to the piece, without output; return its checkpoint."""
-    settings = [*job.settings, f"time.end={plan.begin}", "output.mode=none"]
-    settings += ["checkpoint.at_end=true"]
     title = f"to t = {plan.begin:.3g}"
-    status, _ = run_job(replace(job, settings=settings, run_dir=folder, title=title))
-    if status != 0:
-        raise TailraceError(f"the run {title} ended with status {status}", status)
+    settings = [f"time.end={plan.begin}", "output.mode=none", "checkpoint.at_end=true"]
+    run_to_end(job, folder, settings, title)
     found = sorted(folder.glob("checkpoint_*.h5"))
     if not found:
         raise TailraceError(f"{folder}: the run {title} has left no checkpoint")

@@ -13,8 +13,10 @@ from typer.testing import CliRunner, Result
 from tailrace import machine_load, output_modes
 from tailrace.cli import app
 from tailrace.cli import demo as demo_module
+from tailrace.errors import TailraceError
 from tailrace.machine_load import Sample, Share
 from tailrace.output_modes import Piece, cost_of, doubts
+from tailrace.simulation import Job
 
 
 def run_demo(
@@ -99,6 +101,15 @@ def test_cost_is_the_median_of_pairs() -> None:
     )
     assert found.median == pytest.approx(0.1)
     assert (found.low, found.high) == (pytest.approx(0.1), pytest.approx(1.0))
+
+
+def test_a_stopped_run_ends_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ctrl-C ends a run well, with status 0; the demo must not go on to the next one."""
+    monkeypatch.setattr(output_modes, "run_job", lambda _: (0, tmp_path))
+    (tmp_path / "summary.json").write_text('{"stopped_by": "SIGINT"}')
+    with pytest.raises(TailraceError, match=r"the run \(no output\) was stopped by SIGINT") as caught:
+        output_modes.run_to_end(Job("x"), tmp_path, [], "no output")
+    assert caught.value.status == 130
 
 
 def test_share_is_what_is_neither_ours_nor_idle(tmp_path: Path) -> None:
