@@ -12,6 +12,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -23,17 +24,17 @@ int try_lock(int descriptor) {
   struct flock whole {};
   whole.l_type = F_WRLCK;
   whole.l_whence = SEEK_SET;
-  if (::fcntl(descriptor, F_OFD_SETLK, &whole) == 0) return 0;
-  if (errno == EACCES) return EAGAIN;
-  if (errno == EAGAIN || errno == EINTR) return EAGAIN;
-  if (::flock(descriptor, LOCK_EX | LOCK_NB) == 0) return 0;
-  return errno == EINTR ? EAGAIN : errno;
+  if (uninterrupted([&] { return ::fcntl(descriptor, F_OFD_SETLK, &whole); }) == 0) return 0;
+  if (errno == EACCES || errno == EAGAIN) return EAGAIN;
+  if (uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0) return 0;
+  return errno;
 }
 
 }  // namespace
 
 FileLock::FileLock(const std::string& path, double wait_s) {
-  descriptor_ = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+  descriptor_ =
+      uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
   int failed = descriptor_ < 0 ? errno : try_lock(descriptor_);
   double napped_s = 0;
   for (double nap_s = 0.001; failed == EAGAIN && napped_s < wait_s;
@@ -43,7 +44,7 @@ FileLock::FileLock(const std::string& path, double wait_s) {
     failed = try_lock(descriptor_);
   }
   if (failed == 0) return;
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ >= 0) close_descriptor(descriptor_);
   descriptor_ = -1;
   throw Error(Errc::io,
               failed == EAGAIN ? fmt::format("another job has held {} for {} s", path, wait_s)
@@ -53,7 +54,7 @@ FileLock::FileLock(const std::string& path, double wait_s) {
 }
 
 FileLock::~FileLock() {
-  if (descriptor_ >= 0) ::close(descriptor_);
+  if (descriptor_ >= 0) close_descriptor(descriptor_);
 }
 
 }  // namespace tailrace

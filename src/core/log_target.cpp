@@ -16,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::detail {
@@ -57,7 +58,8 @@ LogTarget::LogTarget(const std::string& name) {
   } else if (name == "stdout") {
     file_ = STDOUT_FILENO;
   } else {
-    file_ = open(name.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    constexpr int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+    file_ = uninterrupted([&] { return open(name.c_str(), flags, 0666); });
     owned_ = true;
     if (file_ < 0) {
       throw Error(
@@ -71,7 +73,7 @@ LogTarget::LogTarget(const std::string& name) {
 }
 
 LogTarget::~LogTarget() {
-  if (owned_ && file_ >= 0) close(file_);
+  if (owned_ && file_ >= 0) close_descriptor(file_);
 }
 
 LogTarget::LogTarget(LogTarget&& other) noexcept { *this = std::move(other); }
@@ -88,18 +90,14 @@ std::ptrdiff_t LogTarget::room() const {
   if (broken_ || !pipe_) return max_flush_bytes;
   // A pipe that poll calls writable takes PIPE_BUF bytes without waiting.
   pollfd asked{file_, POLLOUT, 0};
-  const int ready = poll(&asked, 1, 0);
-  if (ready == 0 || (ready < 0 && errno == EINTR)) return 0;
+  if (uninterrupted([&] { return poll(&asked, 1, 0); }) == 0) return 0;
   return PIPE_BUF;
 }
 
 void LogTarget::write(const std::string& text) noexcept {
   if (broken_ || text.empty()) return;
   const PipeSignalHeld held;
-  ssize_t written = 0;
-  do {
-    written = ::write(file_, text.data(), text.size());
-  } while (written < 0 && errno == EINTR);
+  const auto written = uninterrupted([&] { return ::write(file_, text.data(), text.size()); });
   broken_ = written < 0 && errno != EAGAIN;
 }
 

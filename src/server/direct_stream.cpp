@@ -72,9 +72,13 @@ std::int64_t write_together(const Comm& comm, MpiGroup& group, const Step& step,
     run_agreed(comm.raw(), [&] {
       if (comm.rank() == 0) file->commit();
     });
-  } catch (const Error&) {
-    if (comm.rank() == 0) file->discard();
-    throw;
+  } catch (const Error& error) {
+    std::string left;
+    if (comm.rank() == 0) left = file->discard();
+    int any_left = left.empty() ? 0 : 1;
+    check_mpi(MPI_Bcast(&any_left, 1, MPI_INT, 0, comm.raw()));
+    if (any_left == 0) throw;
+    throw naming_left(error, step.path + ".partial");
   }
   return file->bytes();
 }

@@ -145,8 +145,9 @@ void Server::State::handle(const PeerMessage& message) {
       if (!one.failure) one.failure = failure_of(message);
       if (one.num_written < peers_.size()) break;
       if (one.failure) {
-        post(Result::Job::discard, key, file, [](StepFile& part) {
-          part.discard();
+        post(Result::Job::discard, key, file, [why = *one.failure](StepFile& part) {
+          const auto left = part.discard();
+          if (!left.empty()) throw naming_left(why, left);
           return std::vector<std::int64_t>();
         });
       } else {
@@ -254,8 +255,7 @@ void Server::State::handle(Result& result) {
   switch (result.job) {
     case Result::Job::lay_out: {
       if (result.failure) {
-        file.file->discard();
-        file_failed(result.key, result.file, *result.failure);
+        file_failed(result.key, result.file, naming_left(*result.failure, file.file->discard()));
         break;
       }
       auto place = message(Kind::place, result.key, result.file);
@@ -272,14 +272,13 @@ void Server::State::handle(Result& result) {
     }
     case Result::Job::commit:
       if (result.failure) {
-        file.file->discard();
-        file_failed(result.key, result.file, *result.failure);
+        file_failed(result.key, result.file, naming_left(*result.failure, file.file->discard()));
       } else {
         file.ended = true;
       }
       break;
     case Result::Job::discard:
-      file_failed(result.key, result.file, *file.failure);
+      file_failed(result.key, result.file, result.failure ? *result.failure : *file.failure);
       break;
   }
 }

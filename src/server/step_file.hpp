@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/step.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace::server {
@@ -35,10 +36,17 @@ class StepFile {
   virtual void place(std::span<const std::int64_t> layout) = 0;
   virtual void write() = 0;
   virtual void commit() = 0;
-  virtual void discard() noexcept = 0;
+  /// Removes the unfinished file; returns the name of what could not be removed, or "".
+  virtual std::string discard() noexcept = 0;
   virtual std::int64_t bytes() const = 0;  ///< written by this server
   virtual double seconds() const = 0;      ///< spent writing by this server
 };
+
+/// `error`, and what `StepFile::discard` could not remove.
+inline Error naming_left(const Error& error, const std::string& left) {
+  if (left.empty()) return error;
+  return {error.code(), std::string(error.what()) + "; " + left + " is left", error.sys_errno()};
+}
 
 /// A kind of file: a line of `format_table()`.
 struct Format {

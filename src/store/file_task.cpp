@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/system_call.hpp"
 #include "store/open_file.hpp"
 #include "store/piece_folder.hpp"
 
@@ -219,7 +220,9 @@ void FileTask::commit() {
     if (generation_ >= 0 && sync_) flush_pieces(path_);
     // Listed while `path.partial` is still held: another run may begin once it is renamed.
     const auto old_pieces = other_pieces(path_, generation_);
-    if (std::rename(partial_.c_str(), path_.c_str()) != 0) fail_errno(errno);
+    if (uninterrupted([&] { return std::rename(partial_.c_str(), path_.c_str()); }) != 0) {
+      fail_errno(errno);
+    }
     held_.release();
     if (sync_) {
       const auto slash = path_.find_last_of('/');
@@ -233,7 +236,7 @@ void FileTask::commit() {
 void FileTask::discard() noexcept {
   if (!held_.held()) return;
   if (generation_ >= 0) remove_pieces(path_, generation_);
-  unlink(partial_.c_str());
+  uninterrupted([&] { return unlink(partial_.c_str()); });
   held_.release();
 }
 

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -26,9 +27,13 @@ void take_range(int fd, FileRange range, FileImage& image) {
   const auto count = range.end - range.start;
   const auto place = image.bytes.size();
   image.bytes.resize(place + static_cast<std::size_t>(count));
-  if (pread(fd, image.bytes.data() + place, static_cast<std::size_t>(count), range.start) !=
-      count) {
-    throw Error(Errc::io, "cannot read the file image", errno);
+  for (std::ptrdiff_t done = 0; done < count;) {
+    const auto some = uninterrupted([&] {
+      return pread(fd, image.bytes.data() + place + done, static_cast<std::size_t>(count - done),
+                   range.start + done);
+    });
+    if (some <= 0) throw Error(Errc::io, "cannot read the file image", some < 0 ? errno : EIO);
+    done += some;
   }
   image.extents.push_back({range.start, static_cast<std::ptrdiff_t>(place), count});
 }
@@ -65,8 +70,10 @@ class Hash {
 
 MemoryFile::MemoryFile() {
   for (const char* folder : folders) {
-    path_ = fmt::format("{}/{}XXXXXX", folder, prefix_of(getpid()));
-    fd_ = mkostemp(path_.data(), O_CLOEXEC);
+    fd_ = uninterrupted([&] {
+      path_ = fmt::format("{}/{}XXXXXX", folder, prefix_of(getpid()));
+      return mkostemp(path_.data(), O_CLOEXEC);
+    });
     if (fd_ >= 0) return;
   }
   throw Error(Errc::io, "cannot make a file in /dev/shm, /tmp or the working folder", errno);
@@ -74,7 +81,7 @@ MemoryFile::MemoryFile() {
 
 MemoryFile::~MemoryFile() {
   remove();
-  close(fd_);
+  close_descriptor(fd_);
 }
 
 void MemoryFile::remove() {

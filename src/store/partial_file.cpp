@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/system_call.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
 
@@ -48,27 +49,25 @@ bool has_name(int fd, const std::string& name) {
 }  // namespace
 
 void PartialFile::release() noexcept {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (fd_ >= 0) close_descriptor(std::exchange(fd_, -1));
 }
 
 // Opens `name` and takes the lock; false if the name has passed to another file meanwhile or there
 // is none (or one already, if it was to be made).
 bool PartialFile::lock(const std::string& name, int flags) {
   release();
-  fd_ = open(name.c_str(), O_RDWR | O_CLOEXEC | flags, 0666);
+  fd_ = uninterrupted([&] { return open(name.c_str(), O_RDWR | O_CLOEXEC | flags, 0666); });
   if (fd_ < 0) {
     if (errno == ENOENT && (flags & O_CREAT) == 0) return false;
     if (errno == EEXIST && (flags & O_EXCL) != 0) return false;
     fail_errno(errno);
   }
-  while (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EINTR) continue;
-    if (errno == EWOULDBLOCK) {
-      const auto text = fmt::format("it is being written by another run{}", holder_of(fd_));
-      release();
-      throw Error(Errc::io, text, EBUSY);
-    }
-    break;  // no locks on this file system: docs/files.md
+  // Other failures: no locks on this file system (docs/files.md).
+  const int locked = uninterrupted([&] { return flock(fd_, LOCK_EX | LOCK_NB); });
+  if (locked != 0 && errno == EWOULDBLOCK) {
+    const auto text = fmt::format("it is being written by another run{}", holder_of(fd_));
+    release();
+    throw Error(Errc::io, text, EBUSY);
   }
   return has_name(fd_, name);
 }
@@ -78,7 +77,9 @@ void PartialFile::create(const std::string& name, const file::Settings& settings
     while (true) {
       if (lock(name, O_CREAT | O_EXCL)) break;
       // A file of that name exists: left by a killed run, if its lock can be had.
-      if (lock(name, 0) && unlink(name.c_str()) != 0) fail_errno(errno);
+      if (lock(name, 0) && uninterrupted([&] { return unlink(name.c_str()); }) != 0) {
+        fail_errno(errno);
+      }
     }
     const auto& system = settings.file_system.name;
     if (!settings.set_striping || (system != "lustre" && system != "ceph")) return;

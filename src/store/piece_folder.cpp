@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "core/system_call.hpp"
 #include "store/open_file.hpp"
 
 namespace tailrace::store {
@@ -57,7 +58,8 @@ struct CloseFolder {
 /// Calls `visit(name, generation)` for each piece file. An errno if the folder cannot be read.
 template <class Visit>
 int for_each_piece(const std::string& folder, Visit&& visit) {
-  const std::unique_ptr<DIR, CloseFolder> entries(opendir(folder.c_str()));
+  const std::unique_ptr<DIR, CloseFolder> entries(
+      uninterrupted([&] { return opendir(folder.c_str()); }));
   if (!entries) return errno;
   while (const dirent* entry = readdir(entries.get())) {
     const int generation = generation_of(entry->d_name);
@@ -78,7 +80,8 @@ std::string piece_reference(const std::string& path, int generation, int writer)
 
 int prepare_pieces(const std::string& path) {
   const auto folder = folder_of(path);
-  if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) fail_errno(errno);
+  const int made = uninterrupted([&] { return mkdir(folder.c_str(), 0777); });
+  if (made != 0 && errno != EEXIST) fail_errno(errno);
   std::vector<int> taken;
   const int error = for_each_piece(
       folder, [&](const std::string&, int generation) { taken.push_back(generation); });
@@ -90,12 +93,7 @@ int prepare_pieces(const std::string& path) {
 
 void flush_pieces(const std::string& path) {
   const auto folder = folder_of(path);
-  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (fd < 0) fail_errno(errno);
-  // Some file systems refuse to flush folders (EINVAL) and need no flush of them.
-  const int error = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
-  close(fd);
-  if (error != 0) fail_errno(error);
+  OpenFile(folder.c_str(), O_RDONLY | O_DIRECTORY).flush(true);
 }
 
 std::vector<std::string> other_pieces(const std::string& path, int generation) {
@@ -108,14 +106,16 @@ std::vector<std::string> other_pieces(const std::string& path, int generation) {
 
 void remove_pieces(const std::string& path, const std::vector<std::string>& files) noexcept {
   if (files.empty()) return;
-  for (const auto& file : files) unlink(file.c_str());
+  for (const auto& file : files) {
+    uninterrupted([&] { return unlink(file.c_str()); });
+  }
   rmdir(folder_of(path).c_str());  // fails if something is left in it
 }
 
 void remove_pieces(const std::string& path, int generation) noexcept {
   const auto folder = folder_of(path);
   const int missing = for_each_piece(folder, [&](const std::string& file, int found) {
-    if (found == generation) unlink(file.c_str());
+    if (found == generation) uninterrupted([&] { return unlink(file.c_str()); });
   });
   if (missing == 0) rmdir(folder.c_str());
 }

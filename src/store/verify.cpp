@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/system_call.hpp"
 #include "file/settings.hpp"
 #include "store/dataset_reader.hpp"
 #include "store/read_plan.hpp"
@@ -134,7 +135,7 @@ VerifiedDataset verify_dataset(const Comm& comm, ReadFile& file, const FileIndex
 
 // Hashes all of a file that is not in `data` (ascending), holes included.
 ChecksumRow hash_rest(const std::string& path, const std::vector<Range>& data) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   if (fd < 0) throw Error(Errc::io, fmt::format("cannot open {}", path), errno);
   const std::ptrdiff_t end = lseek(fd, 0, SEEK_END);
   std::vector<std::byte> buffer(1 << 20);
@@ -145,8 +146,8 @@ ChecksumRow hash_rest(const std::string& path, const std::vector<Range>& data) {
   const auto add = [&](std::ptrdiff_t from, std::ptrdiff_t until) {
     while (error == 0 && from < until) {
       const auto count = std::min(until - from, std::ssize(buffer));
-      const auto got = pread(fd, buffer.data(), static_cast<std::size_t>(count), from);
-      if (got < 0 && errno == EINTR) continue;
+      const auto got = uninterrupted(
+          [&] { return pread(fd, buffer.data(), static_cast<std::size_t>(count), from); });
       if (got <= 0) error = got < 0 ? errno : EIO;
       if (got <= 0) return;
       XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(got));
@@ -162,7 +163,7 @@ ChecksumRow hash_rest(const std::string& path, const std::vector<Range>& data) {
   add(at, end);
   row.xxh3 = XXH3_64bits_digest(state);
   XXH3_freeState(state);
-  close(fd);
+  close_descriptor(fd);
   if (error != 0) {
     throw Error(Errc::io,
                 fmt::format("cannot read {}: {} (errno {})", path, std::strerror(error), error),

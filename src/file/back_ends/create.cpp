@@ -6,15 +6,17 @@
 #include <cerrno>
 #include <cstdio>
 
+#include "core/system_call.hpp"
 #include "file/back_end.hpp"
 
 namespace tailrace::file {
 namespace {
 
 void make_empty(const std::string& path, int more_flags) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | more_flags, 0666);
+  const int fd = uninterrupted(
+      [&] { return open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | more_flags, 0666); });
   if (fd < 0) fail_io("create", path, errno);
-  if (close(fd) != 0 && errno != EINTR) fail_io("create", path, errno);
+  if (close_descriptor(fd) != 0) fail_io("create", path, errno);
 }
 
 bool has_stripes(const FileSystem& file_system) {
@@ -30,7 +32,8 @@ void create_file(const std::string& path, const Settings& settings) {
   }
   // The layout of a file that has held data cannot be changed: it must be a new one.
   struct stat status {};
-  if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && unlink(path.c_str()) != 0) {
+  if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+      uninterrupted([&] { return unlink(path.c_str()); }) != 0) {
     fail_io("replace", path, errno);
   }
   make_empty(path, O_TRUNC);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/back_ends/descriptor.hpp"
+#include "core/system_call.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -76,10 +77,7 @@ Descriptor::Descriptor(const OpenRequest& request, bool readable)
 Descriptor::~Descriptor() { shut(); }
 
 int Descriptor::open_file(int flags) const {
-  int fd = -1;
-  do {
-    fd = open(path_.c_str(), flags | O_CLOEXEC, 0666);
-  } while (fd < 0 && errno == EINTR);
+  const int fd = uninterrupted([&] { return open(path_.c_str(), flags | O_CLOEXEC, 0666); });
   if (fd < 0) fail_io("open", path_, errno);
   return fd;
 }
@@ -96,7 +94,7 @@ int Descriptor::direct_or(int& direct, int flags, int ordinary, Call& call) {
   if (!call.direct) return ordinary;
   bool allowed = flags == O_WRONLY ? direct_writes_ : direct_reads_;
   if (allowed && direct < 0) {
-    direct = open(path_.c_str(), flags | O_DIRECT | O_CLOEXEC);
+    direct = uninterrupted([&] { return open(path_.c_str(), flags | O_DIRECT | O_CLOEXEC); });
     allowed = direct >= 0;
     if (!allowed) refuse_direct();
   }
@@ -115,11 +113,11 @@ void Descriptor::write(Call& call) {
   while (call.bytes > 0) {
     const int fd = for_writing(call);
     ++statistics_.writes;
-    const auto done =
-        call.pieces.size() == 1
-            ? pwrite(fd, call.pieces[0].iov_base, call.pieces[0].iov_len, call.offset)
-            : pwritev(fd, call.pieces.data(), to_int(std::ssize(call.pieces)), call.offset);
-    if (done < 0 && errno == EINTR) continue;
+    const auto done = uninterrupted([&] {
+      return call.pieces.size() == 1
+                 ? pwrite(fd, call.pieces[0].iov_base, call.pieces[0].iov_len, call.offset)
+                 : pwritev(fd, call.pieces.data(), to_int(std::ssize(call.pieces)), call.offset);
+    });
     if (done < 0 && errno == EINVAL && call.direct) {
       refuse_direct();
       continue;
@@ -135,11 +133,11 @@ void Descriptor::write(Call& call) {
 bool Descriptor::read_once(Call& call) {
   const int fd = for_reading(call);
   ++statistics_.reads;
-  const auto done =
-      call.pieces.size() == 1
-          ? pread(fd, call.pieces[0].iov_base, call.pieces[0].iov_len, call.offset)
-          : preadv(fd, call.pieces.data(), to_int(std::ssize(call.pieces)), call.offset);
-  if (done < 0 && errno == EINTR) return true;
+  const auto done = uninterrupted([&] {
+    return call.pieces.size() == 1
+               ? pread(fd, call.pieces[0].iov_base, call.pieces[0].iov_len, call.offset)
+               : preadv(fd, call.pieces.data(), to_int(std::ssize(call.pieces)), call.offset);
+  });
   if (done < 0 && errno == EINVAL && call.direct) {
     refuse_direct();
     return true;
@@ -179,8 +177,8 @@ void Descriptor::lock(std::ptrdiff_t offset, std::ptrdiff_t bytes) {
   range.l_start = offset;
   range.l_len = bytes;
   ++statistics_.locks;
-  while (fcntl(fd_, F_OFD_SETLKW, &range) != 0) {
-    if (errno != EINTR) fail_io("lock a part of", path_, errno);
+  if (uninterrupted([&] { return fcntl(fd_, F_OFD_SETLKW, &range); }) != 0) {
+    fail_io("lock a part of", path_, errno);
   }
 }
 
@@ -201,16 +199,16 @@ std::ptrdiff_t Descriptor::size() {
 
 void Descriptor::flush() {
   const AddTime time(statistics_.io_s);
-  if (fdatasync(fd_) != 0) fail_io("flush", path_, errno);
+  if (uninterrupted([&] { return fdatasync(fd_); }) != 0) fail_io("flush", path_, errno);
 }
 
 void Descriptor::shut() noexcept {
   for (int* fd : {&direct_writer_, &direct_reader_}) {
-    if (*fd >= 0) ::close(std::exchange(*fd, -1));
+    if (*fd >= 0) close_descriptor(std::exchange(*fd, -1));
   }
-  if (reader_ >= 0 && reader_ != fd_) ::close(reader_);
+  if (reader_ >= 0 && reader_ != fd_) close_descriptor(reader_);
   reader_ = -1;
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (fd_ >= 0) close_descriptor(std::exchange(fd_, -1));
 }
 
 void Descriptor::close() {
@@ -218,7 +216,7 @@ void Descriptor::close() {
   const int fd = std::exchange(fd_, -1);
   if (reader_ == fd) reader_ = -1;
   shut();
-  if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) fail_io("close", path_, errno);
+  if (fd >= 0 && close_descriptor(fd) != 0) fail_io("close", path_, errno);
 }
 
 }  // namespace tailrace::file

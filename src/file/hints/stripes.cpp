@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "core/system_call.hpp"
 #include "file/hints/lustre.hpp"
 #include "file/settings.hpp"
 
@@ -52,14 +53,15 @@ std::string set_lustre(const std::string& path, std::ptrdiff_t stripe_bytes, int
   constexpr int delay_create = 0100000000 | O_NOCTTY | FASYNC;
   constexpr unsigned long set_stripe = _IOW('f', 154, long);  // LL_IOC_LOV_SETSTRIPE
   const std::string fresh = fmt::format("{}.stripes.{}", path, getpid());
-  const int file =
-      open(fresh.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | delay_create, mode);
+  const int flags = O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC | delay_create;
+  const int file = uninterrupted([&] { return open(fresh.c_str(), flags, mode); });
   if (file < 0) return failed(fresh, "create", errno);
   const LustreRequest request = lustre_request(stripe_bytes, stripe_count);
   std::string problem;
   if (ioctl(file, set_stripe, &request) != 0) problem = failed(path, "set the stripes of", errno);
-  close(file);
-  if (problem.empty() && rename(fresh.c_str(), path.c_str()) != 0) {
+  close_descriptor(file);
+  if (problem.empty() &&
+      uninterrupted([&] { return rename(fresh.c_str(), path.c_str()); }) != 0) {
     problem = failed(path, "replace", errno);
   }
   if (!problem.empty()) unlink(fresh.c_str());

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/system_call.hpp"
 #include "file/back_end.hpp"
 #include "file/strategies/pieces.hpp"
 
@@ -26,11 +27,12 @@ constexpr std::size_t header_bytes = magic.size() + sizeof(std::int64_t);
 class Opened {
  public:
   Opened(const char* doing, const std::string& path, int flags)
-      : path_(path), fd_(open(path.c_str(), flags | O_CLOEXEC, 0666)) {
+      : path_(path),
+        fd_(uninterrupted([&] { return open(path.c_str(), flags | O_CLOEXEC, 0666); })) {
     if (fd_ < 0) fail_io(doing, path_, errno);
   }
   ~Opened() {
-    if (fd_ >= 0) ::close(fd_);
+    if (fd_ >= 0) close_descriptor(fd_);
   }
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
@@ -39,8 +41,8 @@ class Opened {
     std::string text(bytes, '\0');
     std::size_t used = 0;
     while (used < bytes) {
-      const auto done = read(fd_, text.data() + used, bytes - used);
-      if (done < 0 && errno == EINTR) continue;
+      const auto done =
+          uninterrupted([&] { return read(fd_, text.data() + used, bytes - used); });
       if (done < 0) fail_io("read", path_, errno);
       if (done == 0) break;
       used += static_cast<std::size_t>(done);
@@ -50,8 +52,7 @@ class Opened {
   }
   void write_all(std::string_view text) const {
     while (!text.empty()) {
-      const auto done = write(fd_, text.data(), text.size());
-      if (done < 0 && errno == EINTR) continue;
+      const auto done = uninterrupted([&] { return write(fd_, text.data(), text.size()); });
       if (done <= 0) fail_io("write", path_, done < 0 ? errno : ENOSPC);
       text.remove_prefix(static_cast<std::size_t>(done));
     }
@@ -63,11 +64,12 @@ class Opened {
   }
   // Some file systems refuse to flush folders (EINVAL) and need no flush of them.
   void flush(bool folder = false) const {
-    if (fsync(fd_) != 0 && !(folder && errno == EINVAL)) fail_io("flush", path_, errno);
+    const int flushed = uninterrupted([&] { return fsync(fd_); });
+    if (flushed != 0 && !(folder && errno == EINVAL)) fail_io("flush", path_, errno);
   }
   void close() {
     const int fd = std::exchange(fd_, -1);
-    if (::close(fd) != 0 && errno != EINTR) fail_io("close", path_, errno);
+    if (close_descriptor(fd) != 0) fail_io("close", path_, errno);
   }
 
  private:
@@ -86,7 +88,7 @@ bool is_piece_name(const std::string& name) {
 }
 
 void remove_file(const std::string& path) {
-  if (unlink(path.c_str()) != 0 && errno != ENOENT) fail_io("remove", path, errno);
+  if (uninterrupted([&] { return unlink(path.c_str()); }) != 0 && errno != ENOENT) fail_io("remove", path, errno);
 }
 
 }  // namespace
@@ -98,7 +100,8 @@ std::string piece_path(const std::string& path, std::int64_t piece) {
 void make_pieces_folder(const std::string& path, bool empty) {
   const auto folder = pieces_folder(path);
   if (empty) remove_file(path);  // first, so that no index names pieces that are gone
-  if (mkdir(folder.c_str(), 0777) != 0 && errno != EEXIST) fail_io("create", folder, errno);
+  const int made = uninterrupted([&] { return mkdir(folder.c_str(), 0777); });
+  if (made != 0 && errno != EEXIST) fail_io("create", folder, errno);
   if (!empty) return;
   std::error_code error;
   for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
@@ -155,7 +158,9 @@ void write_pieces_index(const std::string& path, std::span<const PieceRow> rows,
   file.write_all(text);
   if (flush) file.flush();
   file.close();
-  if (std::rename(partial.c_str(), path.c_str()) != 0) fail_io("rename to", path, errno);
+  if (uninterrupted([&] { return std::rename(partial.c_str(), path.c_str()); }) != 0) {
+    fail_io("rename to", path, errno);
+  }
   if (!flush) return;
   const auto slash = path.find_last_of('/');
   const auto folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);

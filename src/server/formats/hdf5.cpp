@@ -166,8 +166,9 @@ class Hdf5File : public StepFile {
   void place(std::span<const std::int64_t> layout) override;
   void write() override { task_.write(); }
   void commit() override { task_.commit(); }
-  void discard() noexcept override {
+  std::string discard() noexcept override {
     if (server_ == 0) task_.discard();
+    return "";
   }
   std::int64_t bytes() const override { return task_.bytes(); }
   double seconds() const override { return task_.seconds(); }

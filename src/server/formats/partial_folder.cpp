@@ -8,9 +8,15 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include <fmt/format.h>
+
+#include "core/system_call.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
 
@@ -24,10 +30,43 @@ void flush_folder(const std::string& path) {
   store::OpenFile(path.c_str(), O_RDONLY | O_DIRECTORY).flush(true);
 }
 
-void remove_tree(const std::string& path) {
+/// 0, or the error of what could not be removed; the rest is gone then, too, as far as it can be. A
+/// failure may be of a moment (EINTR, EIO of a busy server), so it is tried again.
+int remove_tree(const std::string& path) noexcept {
+  constexpr int tries = 5;
   std::error_code error;
-  fs::remove_all(path, error);
-  if (error && error.value() != ENOENT) fail_errno(error.value());
+  for (int i = 0; i < tries; ++i) {
+    fs::remove_all(path, error);
+    if (!error || error.value() == ENOENT) return 0;
+  }
+  return error.value();
+}
+
+[[noreturn]] void fail_leaving(int error, const std::string& what, const std::string& left) {
+  throw Error(Errc::io,
+              fmt::format("{}: {} (errno {}); {} is left", what, std::strerror(error), error, left),
+              error);
+}
+
+void remove_or_fail(const std::string& path) {
+  const int error = remove_tree(path);
+  if (error != 0) fail_leaving(error, "what it replaces could not be removed", path);
+}
+
+/// All folders below `path`, and `path` last.
+std::vector<std::string> folders_of_tree(const std::string& path) {
+  std::error_code error;
+  std::vector<std::string> folders;
+  do {
+    folders.clear();
+    fs::recursive_directory_iterator entry(path, error);
+    for (; !error && entry != fs::end(entry); entry.increment(error)) {
+      if (entry->is_directory(error)) folders.push_back(entry->path());
+    }
+  } while (error.value() == EINTR);
+  if (error) fail_errno(error.value());
+  folders.push_back(path);
+  return folders;
 }
 
 bool is_there(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
@@ -38,24 +77,30 @@ std::string folder_of(const std::string& path) {
 }
 
 void rename_or_fail(const std::string& from, const std::string& to) {
-  if (std::rename(from.c_str(), to.c_str()) != 0) fail_errno(errno);
+  if (uninterrupted([&] { return std::rename(from.c_str(), to.c_str()); }) != 0) fail_errno(errno);
+}
+
+bool exchange_names(const std::string& one, const std::string& other) {
+  return uninterrupted([&] {
+           return renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE);
+         }) == 0;
 }
 
 }  // namespace
 
 void PartialFolder::release() noexcept {
-  if (fd_ >= 0) ::close(std::exchange(fd_, -1));
+  if (fd_ >= 0) close_descriptor(std::exchange(fd_, -1));
 }
 
 // Opens the folder and takes its lock; false if the name has passed to another one meanwhile.
 bool PartialFolder::lock() {
   release();
-  fd_ = open(partial().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  fd_ = uninterrupted([&] { return open(partial().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
   if (fd_ < 0 && errno == ENOENT) return false;
   if (fd_ < 0) fail_errno(errno);
-  while (flock(fd_, LOCK_EX | LOCK_NB) != 0) {
-    if (errno == EINTR) continue;
-    if (errno != EWOULDBLOCK) break;  // no locks on this file system
+  // Other failures: no locks on this file system.
+  const int locked = uninterrupted([&] { return flock(fd_, LOCK_EX | LOCK_NB); });
+  if (locked != 0 && errno == EWOULDBLOCK) {
     release();
     throw Error(Errc::io, "it is being written by another run", EBUSY);
   }
@@ -69,16 +114,18 @@ void PartialFolder::create(const std::string& keep) {
   if (is_there(path_) && !is_there(path_ + "/" + keep)) {
     throw Error(Errc::io, "something else has this name: a folder or file without " + keep, EEXIST);
   }
+  bool made = false;
   try {
     while (true) {
-      const bool made = mkdir(partial().c_str(), 0777) == 0;
+      made = uninterrupted([&] { return mkdir(partial().c_str(), 0777); }) == 0;
       if (!made && errno != EEXIST) fail_errno(errno);
       if (!lock()) continue;
       if (made) break;
-      remove_tree(partial());  // left by a killed run
+      remove_or_fail(partial());  // left by a killed run
     }
     if (!is_there(path_) && is_there(old())) rename_or_fail(old(), path_);
   } catch (...) {
+    if (made) rmdir(partial().c_str());  // still empty
     release();
     throw;
   }
@@ -86,33 +133,34 @@ void PartialFolder::create(const std::string& keep) {
 
 void PartialFolder::commit(bool sync) {
   if (sync) {
-    for (const auto& entry : fs::recursive_directory_iterator(partial())) {
-      if (entry.is_directory()) flush_folder(entry.path());
-    }
-    flush_folder(partial());
+    for (const auto& folder : folders_of_tree(partial())) flush_folder(folder);
   }
   auto replaced = partial();
   if (!is_there(path_)) {
     rename_or_fail(partial(), path_);
     replaced.clear();
-  } else if (renameat2(AT_FDCWD, partial().c_str(), AT_FDCWD, path_.c_str(), RENAME_EXCHANGE) !=
-             0) {
+  } else if (!exchange_names(partial(), path_)) {
     if (errno != EINVAL && errno != ENOSYS) fail_errno(errno);
-    remove_tree(old());  // the file system cannot exchange names
+    remove_or_fail(old());  // the file system cannot exchange names
     rename_or_fail(path_, old());
     rename_or_fail(partial(), path_);
     replaced = old();
   }
   release();
-  if (sync) flush_folder(folder_of(path_));
-  if (!replaced.empty()) remove_tree(replaced);
+  try {
+    if (sync) flush_folder(folder_of(path_));
+  } catch (const Error& error) {
+    if (replaced.empty()) throw;
+    fail_leaving(error.sys_errno(), "its new name could not be flushed", replaced);
+  }
+  if (!replaced.empty()) remove_or_fail(replaced);
 }
 
-void PartialFolder::discard() noexcept {
-  if (!held()) return;
-  std::error_code ignored;
-  fs::remove_all(partial(), ignored);
+std::string PartialFolder::discard() noexcept {
+  if (!held()) return "";
+  const bool removed = remove_tree(partial()) == 0;
   release();
+  return removed ? "" : partial();
 }
 
 }  // namespace tailrace::server

@@ -27,8 +27,8 @@ class PartialFolder {
   /// afterwards: killed at any moment, either the earlier or the new one is there. With `sync`
   /// everything in it is flushed first, folders too.
   void commit(bool sync);
-  /// Removes it, if this object made it.
-  void discard() noexcept;
+  /// Removes it, if this object made it. Returns the name of what is left of it, or "".
+  std::string discard() noexcept;
 
  private:
   bool lock();

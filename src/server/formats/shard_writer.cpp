@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/system_call.hpp"
 #include "move/strided_copy.hpp"
 #include "server/formats/crc32c.hpp"
 #include "server/pipeline/parallel_for.hpp"
@@ -107,7 +108,8 @@ class ShardWriter::File {
     const auto place = grid.shards().place_of(shard);
     auto path = setting.folder + "/c";
     for (std::size_t d = 0; d < static_cast<std::size_t>(grid.num_dims); ++d) {
-      if (mkdir(path.c_str(), 0777) != 0 && errno != EEXIST) store::fail_errno(errno);
+      const int made = uninterrupted([&] { return mkdir(path.c_str(), 0777); });
+      if (made != 0 && errno != EEXIST) store::fail_errno(errno);
       path += fmt::format("/{}", place[d]);
     }
     return path;

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "core/system_call.hpp"
 #include "move/strided_copy.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
@@ -64,14 +65,14 @@ std::int64_t append_shared(const std::string& path, const Field& field,
 
 SharedFile::SharedFile(const std::string& path, std::ptrdiff_t bytes) : bytes_(bytes) {
   if (bytes == 0) return;
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int fd = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   if (fd < 0) store::fail_errno(errno);
   struct stat status {};
   const bool whole = fstat(fd, &status) == 0 && status.st_size == bytes;
   void* data = whole ? mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ, MAP_SHARED, fd, 0)
                      : MAP_FAILED;
   const int error = errno;
-  close(fd);
+  close_descriptor(fd);
   if (!whole) {
     throw Error(Errc::io, fmt::format("{} has {} bytes instead of {}", path, status.st_size, bytes),
                 EIO);

@@ -12,6 +12,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include "core/system_call.hpp"
 #include "file/settings.hpp"
 #include "server/formats/formats.hpp"
 #include "server/formats/partial_folder.hpp"
@@ -27,7 +28,7 @@ namespace {
 constexpr const char* metadata_name = "zarr.json";
 
 void make_folder(const std::string& path) {
-  if (mkdir(path.c_str(), 0777) != 0) store::fail_errno(errno);
+  if (uninterrupted([&] { return mkdir(path.c_str(), 0777); }) != 0) store::fail_errno(errno);
 }
 
 void write_text(const std::string& path, const std::string& text, bool sync) {
@@ -66,7 +67,7 @@ class ZarrFile : public StepFile {
   void place(std::span<const std::int64_t> layout) override;
   void write() override;
   void commit() override;
-  void discard() noexcept override { folder_.discard(); }
+  std::string discard() noexcept override { return folder_.discard(); }
   std::int64_t bytes() const override { return bytes_; }
   double seconds() const override { return seconds_; }
 

@@ -10,6 +10,7 @@
 #include <hdf5.h>
 #include <unistd.h>
 
+#include "core/system_call.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
@@ -88,12 +89,12 @@ EnsembleContents read_ensemble(const std::string& path, const std::vector<std::s
 std::vector<double> read_values(const std::string& path, std::int64_t offset,
                                 std::ptrdiff_t count) {
   std::vector<double> values(static_cast<std::size_t>(count));
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  const int descriptor =
+      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   int failed = descriptor < 0 ? errno : 0;
   auto* at = reinterpret_cast<char*>(values.data());
   for (auto left = values.size() * sizeof(double); failed == 0 && left > 0;) {
-    const auto done = ::pread(descriptor, at, left, offset);
-    if (done < 0 && errno == EINTR) continue;
+    const auto done = uninterrupted([&] { return ::pread(descriptor, at, left, offset); });
     if (done <= 0) {
       failed = done < 0 ? errno : EIO;  // the file is shorter than its tables say
       break;
@@ -102,7 +103,7 @@ std::vector<double> read_values(const std::string& path, std::int64_t offset,
     offset += done;
     left -= static_cast<std::size_t>(done);
   }
-  if (descriptor >= 0) ::close(descriptor);
+  if (descriptor >= 0) close_descriptor(descriptor);
   if (failed == 0) return values;
   throw Error(Errc::io,
               fmt::format("cannot read {}: {}", path, std::generic_category().message(failed)),

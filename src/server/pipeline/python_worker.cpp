@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/system_call.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -127,10 +128,13 @@ void PythonWorker::send(const std::string& text, int memory) {
   head->cmsg_type = SCM_RIGHTS;
   head->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(head), &memory, sizeof(int));
-  if (::sendmsg(socket_, &message, MSG_NOSIGNAL) != sizeof length) fail_dead();
+  const auto sent_head =
+      uninterrupted([&] { return ::sendmsg(socket_, &message, MSG_NOSIGNAL); });
+  if (sent_head != sizeof length) fail_dead();
   for (std::size_t sent = 0; sent < text.size();) {
-    const auto count = ::send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
-    if (count < 0 && errno == EINTR) continue;
+    const auto count = uninterrupted([&] {
+      return ::send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
+    });
     if (count <= 0) fail_dead();
     sent += static_cast<std::size_t>(count);
   }
@@ -154,10 +158,9 @@ bool PythonWorker::read(char* data, std::size_t bytes, double until_s) {
     if (left_s <= 0) return false;
     pollfd event{socket_, POLLIN, 0};
     const int ready = ::poll(&event, 1, static_cast<int>(std::min(left_s * 1e3 + 1, 1e6)));
-    if (ready < 0 && errno != EINTR) store::fail_errno(errno);
+    if (ready < 0 && errno != EINTR) store::fail_errno(errno);  // interrupted: less time is left
     if (ready <= 0) continue;
-    const auto count = ::recv(socket_, data, bytes, 0);
-    if (count < 0 && errno == EINTR) continue;
+    const auto count = uninterrupted([&] { return ::recv(socket_, data, bytes, 0); });
     if (count <= 0) fail_dead();
     data += count;
     bytes -= static_cast<std::size_t>(count);

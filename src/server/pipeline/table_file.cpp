@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "core/system_call.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
 
@@ -128,7 +129,9 @@ void TableFile::rewrite(const std::string& header, std::int64_t step, const std:
   file.write(text.data(), static_cast<std::ptrdiff_t>(text.size()), 0);
   file.flush();
   file.close();
-  if (std::rename(partial.c_str(), path_.c_str()) != 0) store::fail_errno(errno);
+  if (uninterrupted([&] { return std::rename(partial.c_str(), path_.c_str()); }) != 0) {
+    store::fail_errno(errno);
+  }
   size_ = static_cast<std::int64_t>(text.size());
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/system_call.hpp"
 #include "server/policy/nameless_file.hpp"
 #include "tailrace/trace.hpp"
 
@@ -48,21 +49,23 @@ std::string existing_folder(const std::string& folder) {
 /// The same file once more, around the page cache; -1 if its file system cannot.
 int open_around_cache(int descriptor) {
   const auto path = "/proc/self/fd/" + std::to_string(descriptor);
-  return open(path.c_str(), O_WRONLY | O_CLOEXEC | O_DIRECT);
+  return uninterrupted([&] { return open(path.c_str(), O_WRONLY | O_CLOEXEC | O_DIRECT); });
 }
 
 /// Writes `bytes` at `offset` and flushes them. Returns false on failure.
 bool put(int descriptor, int direct, const std::byte* data, std::ptrdiff_t bytes,
          std::ptrdiff_t offset) {
   while (bytes > 0) {
-    auto done = direct >= 0 ? pwrite(direct, data, static_cast<std::size_t>(bytes), offset) : -1;
-    if (done <= 0) done = pwrite(descriptor, data, static_cast<std::size_t>(bytes), offset);
-    if (done < 0 && errno == EINTR) continue;
+    const auto put_some = [&](int to) {
+      return uninterrupted([&] { return pwrite(to, data, static_cast<std::size_t>(bytes), offset); });
+    };
+    auto done = direct >= 0 ? put_some(direct) : -1;
+    if (done <= 0) done = put_some(descriptor);
     if (done <= 0) return false;
     bytes -= done;
     offset += done;
   }
-  return fdatasync(descriptor) == 0;
+  return uninterrupted([&] { return fdatasync(descriptor); }) == 0;
 }
 
 DiskSpeed write_for_a_while(int descriptor, int direct, const std::byte* data) {
@@ -111,9 +114,9 @@ DiskSpeed measure_disk(const std::string& folder) {
     }
     const int direct = open_around_cache(descriptor);
     speed = write_for_a_while(descriptor, direct, static_cast<const std::byte*>(memory.get()));
-    if (direct >= 0) close(direct);
+    if (direct >= 0) close_descriptor(direct);
   }
-  close(descriptor);
+  close_descriptor(descriptor);
   return speed;
 }
 

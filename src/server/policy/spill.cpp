@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "core/system_call.hpp"
 #include "server/policy/nameless_file.hpp"
 #include "tailrace/error.hpp"
 
@@ -31,7 +32,7 @@ std::string default_folder() {
 Spill::Spill(std::string folder) : folder_(folder.empty() ? default_folder() : std::move(folder)) {}
 
 Spill::~Spill() {
-  if (descriptor_ >= 0) close(descriptor_);
+  if (descriptor_ >= 0) close_descriptor(descriptor_);
 }
 
 void Spill::fail(const char* doing, int error) const {
@@ -76,16 +77,18 @@ void Spill::put(std::span<const std::byte> packet, int server, int priority) {
   const Waiting waiting{place_for(std::ssize(packet)), std::ssize(packet), server, priority};
   std::ptrdiff_t done = 0;
   while (done < waiting.bytes) {
-    const auto some = pwrite(descriptor_, packet.data() + done,
-                             static_cast<std::size_t>(waiting.bytes - done), waiting.offset + done);
+    const auto some = uninterrupted([&] {
+      return pwrite(descriptor_, packet.data() + done,
+                    static_cast<std::size_t>(waiting.bytes - done), waiting.offset + done);
+    });
     if (some > 0) {
       done += some;
       continue;
     }
-    if (some < 0 && errno == EINTR) continue;
     const int error = some < 0 ? errno : ENOSPC;
     // What it has added is given back.
-    if (ftruncate(descriptor_, end_) != 0) end_ = std::max(end_, waiting.offset + done);
+    if (uninterrupted([&] { return ftruncate(descriptor_, end_); }) != 0)
+      end_ = std::max(end_, waiting.offset + done);
     fail("write", error);
   }
   end_ = std::max(end_, waiting.offset + waiting.bytes);
@@ -101,15 +104,16 @@ void Spill::take(std::span<std::byte> memory) {
   assert(std::ssize(memory) == packet.bytes);
   std::ptrdiff_t done = 0;
   while (done < packet.bytes) {
-    const auto some = pread(descriptor_, memory.data() + done,
-                            static_cast<std::size_t>(packet.bytes - done), packet.offset + done);
-    if (some < 0 && errno == EINTR) continue;
+    const auto some = uninterrupted([&] {
+      return pread(descriptor_, memory.data() + done,
+                   static_cast<std::size_t>(packet.bytes - done), packet.offset + done);
+    });
     if (some <= 0) fail("read", some < 0 ? errno : EIO);
     done += some;
   }
   waiting_.pop_front();
   // An emptied file takes no space; if that fails, its space is used again.
-  if (waiting_.empty() && ftruncate(descriptor_, 0) == 0) end_ = 0;
+  if (waiting_.empty() && uninterrupted([&] { return ftruncate(descriptor_, 0); }) == 0) end_ = 0;
 }
 
 }  // namespace tailrace::server

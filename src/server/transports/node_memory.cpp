@@ -16,6 +16,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server::on_node {
@@ -49,7 +50,7 @@ Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
 }
 
 Descriptor::~Descriptor() {
-  if (fd_ >= 0) close(fd_);
+  if (fd_ >= 0) close_descriptor(fd_);
 }
 
 Memory::Memory(std::ptrdiff_t bytes) {
@@ -65,7 +66,7 @@ Memory::Memory(std::ptrdiff_t bytes) {
   descriptor_ = Descriptor(memfd_create("tailrace", MFD_CLOEXEC));
   if (!descriptor_) fail("shared memory for output could not be made (memfd_create)");
   // Asked for now: memory that is not there would end the program at its first use.
-  const int status = posix_fallocate(descriptor_.get(), 0, bytes);
+  const int status = take_space(descriptor_.get(), bytes);
   if (status != 0) {
     errno = status;
     fail(fmt::format("{} bytes of shared memory for output cannot be had", bytes));
@@ -112,7 +113,7 @@ Endpoint Memory::endpoint(int client) const {
 
 Descriptor open_endpoint(const Endpoint& endpoint) {
   const auto path = fmt::format("/proc/{}/fd/{}", endpoint.pid, endpoint.fd);
-  Descriptor opened(open(path.c_str(), O_RDWR | O_CLOEXEC));
+  Descriptor opened(uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CLOEXEC); }));
   if (!opened) {
     fail(
         fmt::format("shared memory of process {} cannot be opened ({}); processes of one node and "
@@ -129,7 +130,7 @@ ProcessWatch::ProcessWatch(int pid) : pid_(pid) {
 bool ProcessWatch::alive() const {
   if (!descriptor_) return kill(pid_, 0) == 0 || errno == EPERM;
   pollfd ended{.fd = descriptor_.get(), .events = POLLIN, .revents = 0};
-  return poll(&ended, 1, 0) <= 0;
+  return uninterrupted([&] { return poll(&ended, 1, 0); }) <= 0;
 }
 
 }  // namespace tailrace::server::on_node

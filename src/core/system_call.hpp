@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// System calls that a signal has interrupted (EINTR: timers, profilers, children that end, also on
+// network file systems and FUSE) are made again, here and nowhere else.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cerrno>
+#include <type_traits>
+
+namespace tailrace {
+
+/// Makes `call` again as long as it fails with EINTR, and returns what it returns then (-1, or null,
+/// is a failure; errno). Not for `close`. Local.
+template <class Call>
+auto uninterrupted(Call&& call) {
+  while (true) {
+    const auto result = call();
+    using Result = std::remove_const_t<decltype(result)>;
+    bool failed = false;
+    if constexpr (std::is_pointer_v<Result>) {
+      failed = result == nullptr;
+    } else {
+      failed = result == Result{-1};
+    }
+    if (!failed || errno != EINTR) return result;
+  }
+}
+
+/// Closes a descriptor. An interrupted `close` has let go of it on Linux (another thread may have
+/// the number by now), so it is not repeated and not a failure. Local.
+int close_descriptor(int descriptor);
+
+/// Takes the first `bytes` of a file from its file system. Returns 0 or the error. The kernel gives
+/// up at any signal and takes back what it had taken, so signals wait meanwhile: a timer faster than
+/// the whole would never let it end. Local.
+int take_space(int descriptor, off_t bytes);
+
+}  // namespace tailrace

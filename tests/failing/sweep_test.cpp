@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One system call fails, is interrupted or does a part only: any call, in every way to write. What
+// must hold: an error on every compute rank that names path, step and errno; a right file or none
+// under the final name; nothing unfinished left; the next write works. Nothing hangs.
+#include "failing/sweep.hpp"
+
+#include <sys/time.h>
+#include <csignal>
+
+#include "server/kinds_here.hpp"
+#include "tailrace/session.hpp"
+
+namespace tailrace::failing_test {
+namespace {
+
+class SweepTest : public FolderTest {
+ protected:
+  void say(const Sweep& sweep, const std::string& way) const {
+    if (comm.rank() == 0) {
+      fmt::print("{}: {} calls failed, {} were errors\n", way, sweep.num_fired(),
+                 sweep.num_failed());
+    }
+    EXPECT_GT(sweep.num_fired(), 0) << way;
+  }
+
+  void sweep_output(failing_calls& plan, const std::string& strategy, OutputMode mode) {
+    OutputOptions options;
+    options.mode = mode;
+    options.strategy = strategy;
+    options.stripe_bytes = 4096;
+    Output output(comm, options);
+    const auto way = strategy + (mode == OutputMode::hidden ? ", hidden" : ", synchronous");
+    Sweep sweep(comm, plan, way, ".h5", [&](const std::string& path, const FileContents& contents) {
+      output.write(path, contents);
+      output.finish();
+    });
+    sweep.run();
+    say(sweep, way);
+  }
+
+  void sweep_session(failing_calls& plan, const std::string& servers, const std::string& suffix) {
+    SessionOptions options;
+    options.servers = servers;
+    options.memory_bytes = 16 << 20;
+    options.watchdog_s = 60;
+    Session session(comm.raw(), options);
+    if (session.computes()) {
+      Stream stream = session.open("fields");
+      const auto way = "servers = " + servers + ", " + suffix;
+      Sweep sweep(session.compute(), plan, way, suffix,
+                  [&](const std::string& path, const FileContents& contents) {
+                    stream.write(path, contents);
+                    stream.finish();
+                  });
+      sweep.run();
+      say(sweep, way);
+      session.close();
+    } else {
+      session.serve();
+    }
+    MPI_Barrier(comm.raw());
+  }
+
+  std::vector<std::string> kinds() const {
+    auto kinds = testing::kinds_here(comm);
+    if (comm.num_ranks() > 1) kinds.emplace_back("1");
+    if (comm.num_ranks() > 2) kinds.emplace_back("2");
+    return kinds;
+  }
+};
+
+constexpr const char* strategies[] = {"spokesperson", "collective", "shared_independent", "grouped",
+                                      "file_per_rank"};
+
+TEST_F(SweepTest, EveryStrategyOfOutput) {
+  const Plan plan(comm, folder);
+  for (const auto* strategy : strategies) {
+    for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+      sweep_output(plan.get(), strategy, mode);
+    }
+  }
+}
+
+TEST_F(SweepTest, EveryKindOfServerAndFormat) {
+  const Plan plan(comm, folder);
+  for (const auto& kind : kinds()) {
+    for (const char* suffix : {".h5", ".nc", ".zarr"}) sweep_session(plan.get(), kind, suffix);
+  }
+}
+
+std::atomic<long> ticks{0};
+
+/// Interrupts this process a thousand times a second, wherever it is; calls are not restarted.
+class Ticking {
+ public:
+  Ticking() {
+    struct sigaction action {};
+    action.sa_handler = [](int) { ++ticks; };
+    sigaction(SIGALRM, &action, &before_);
+    set(1000);
+  }
+  ~Ticking() {
+    set(0);
+    sigaction(SIGALRM, &before_, nullptr);
+  }
+
+ private:
+  static void set(suseconds_t us) {
+    const itimerval timer{{0, us}, {0, us}};
+    setitimer(ITIMER_REAL, &timer, nullptr);
+  }
+  struct sigaction before_ {};
+};
+
+TEST_F(SweepTest, AProgramWithATimerWritesEverything) {
+  const long before = ticks;
+  const Ticking ticking;
+  OutputCase large(comm, {16, 64, 66}, 1);
+  for (const auto* strategy : strategies) {
+    for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
+      SCOPED_TRACE(strategy);
+      OutputOptions options;
+      options.mode = mode;
+      options.strategy = strategy;
+      Output output(comm, options);
+      output.write(path("a.h5"), large.contents);
+      output.finish();
+      EXPECT_EQ(OutputCase::wrong_items(comm, path("a.h5"), 0), 0);
+      MPI_Barrier(comm.raw());
+    }
+  }
+  for (const auto& kind : kinds()) {
+    SCOPED_TRACE(kind);
+    SessionOptions options;
+    options.servers = kind;
+    options.memory_bytes = 256 << 20;  // takes longer than a tick to be had
+    Session session(comm.raw(), options);
+    if (session.computes()) {
+      OutputCase test(session.compute(), {16, 64, 66}, 1);
+      Stream stream = session.open("fields");
+      for (int step = 0; step < 3; ++step) stream.write(path("s.h5"), test.contents);
+      stream.finish();
+      EXPECT_EQ(OutputCase::wrong_items(session.compute(), path("s.h5"), 0), 0);
+      session.close();
+    } else {
+      session.serve();
+    }
+    MPI_Barrier(comm.raw());
+  }
+  EXPECT_GT(ticks, before + 100);
+}
+
+}  // namespace
+}  // namespace tailrace::failing_test
