@@ -33,7 +33,7 @@ constexpr Failure failures[] = {{ENOSPC}, {EIO}, {ENOSPC, true}, {EINTR}, {faili
 /// How many failing calls of a way to write and an error are tried: TAILRACE_TEST_CALLS (0: all).
 inline long calls_to_try() {
   const char* text = std::getenv("TAILRACE_TEST_CALLS");
-  return text != nullptr ? std::atol(text) : 4;
+  return text != nullptr ? std::atol(text) : 2;
 }
 
 /// What shall fail, known to all processes: a file that they have mapped. All tests of a program

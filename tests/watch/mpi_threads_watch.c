@@ -249,3 +249,7 @@ WATCHED(Win_shared_query, (MPI_Win a, int b, MPI_Aint* c, int* d, void* e), (a, 
 WATCHED(Win_sync, (MPI_Win a), (a))
 WATCHED(Win_unlock, (int a, MPI_Win b), (a, b))
 WATCHED(Win_unlock_all, (MPI_Win a), (a))
+WATCHED(Pack, (const void* a, int b, MPI_Datatype c, void* d, int e, int* f, MPI_Comm g), (a, b, c,
+        d, e, f, g))
+WATCHED(Unpack, (const void* a, int b, int* c, void* d, int e, MPI_Datatype f, MPI_Comm g), (a, b,
+        c, d, e, f, g))
