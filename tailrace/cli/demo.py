@@ -54,7 +54,8 @@ class Plan:
     @property
     def left_bytes(self) -> int:
         """About what the demo leaves on the disk: the field files of one piece."""
-        return self.piece // self.every * self.grid**3 * FIELD_ITEM_BYTES
+        files = self.piece // self.every + 1  # and the last one
+        return files * self.grid**3 * FIELD_ITEM_BYTES
 
     def settings(self) -> list[str]:
         """Return the keys of the case."""

@@ -233,7 +233,6 @@ def save_picture(run: Run, path: Path) -> None:
         times = output_times(run)
         if times:
             _draw_times(lower, run)
-            title = "The same steps, with each kind of output"
-            busy = " (the machine was too busy to compare)" if doubts(run) else ""
-            lower.set_title(title + busy)
+            busy = doubts(run) and " (machine too busy to compare)"
+            lower.set_title(f"Each kind of output{busy}")
         save_figure(figure, path)

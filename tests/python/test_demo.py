@@ -107,7 +107,9 @@ def test_a_stopped_run_ends_the_demo(tmp_path: Path, monkeypatch: pytest.MonkeyP
     """Ctrl-C ends a run well, with status 0; the demo must not go on to the next one."""
     monkeypatch.setattr(output_modes, "run_job", lambda _: (0, tmp_path))
     (tmp_path / "summary.json").write_text('{"stopped_by": "SIGINT"}')
-    with pytest.raises(TailraceError, match=r"the run \(no output\) was stopped by SIGINT") as caught:
+    with pytest.raises(
+        TailraceError, match=r"the run \(no output\) was stopped by SIGINT"
+    ) as caught:
         output_modes.run_to_end(Job("x"), tmp_path, [], "no output")
     assert caught.value.status == 130
 
