@@ -123,7 +123,7 @@ int run(int argc, char** argv) {
     tailrace::check_mpi(MPI_Bcast(&wrong, 1, MPI_INT, 0, comm.raw()));
     if (wrong == 0) file = tailrace::store::verify_file(comm, paths[i], !pieces.contains(paths[i]));
     if (comm.rank() == 0) print_file(file);
-    if (wrong == 1 || file.damaged()) status = 1;
+    if (!file.problem.empty() || file.damaged()) status = 1;
     add_sources(comm, file, paths, pieces);
   }
   return status;

@@ -51,6 +51,13 @@ struct Table {
       for (auto& entry : index.entries) {
         if (entry.name == names[v]) entries[v] = &entry;
       }
+      const bool known = entries[v] != nullptr ||
+                         std::ranges::find(index.refused, names[v], &FileIndex::Refused::name) !=
+                             index.refused.end();
+      if (!known) {
+        throw Error(Errc::corrupt,
+                    fmt::format("variable {} is gone, which its checksum table names", names[v]));
+      }
     }
     for (const auto& row : rows) {
       if constexpr (std::is_same_v<Row, ChecksumRow>) {

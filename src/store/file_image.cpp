@@ -11,6 +11,7 @@
 #include <hdf5_hl.h>
 
 #include "store/hdf5_handle.hpp"
+#include "store/header_seal.hpp"
 #include "store/item_convert.hpp"
 #include "store/memory_file.hpp"
 #include "store/piece_folder.hpp"
@@ -273,6 +274,7 @@ void build(const ImageSetting& setting, std::size_t num_datasets, FileImage& ima
     check_hdf5(H5Fflush(file.id(), H5F_SCOPE_LOCAL), "flush the file image");
   }
   take_metadata(memory.fd(), ranges, image);
+  add_header_seal(setting.stripe_bytes, image);
   if (image.table_offset >= 0) add_header_row(ranges, setting.table_rows, num_datasets, image);
 }
 

@@ -14,6 +14,7 @@
 
 #include "store/checksum_tables.hpp"
 #include "store/hdf5_handle.hpp"
+#include "store/header_seal.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -168,6 +169,13 @@ void add_values(hid_t dataset, FileIndex::Entry& entry) {
       "read " + entry.name);
 }
 
+// Whether all headers carry checksums of HDF5, as in files of 1.10 and later: then a version that
+// the library does not know is no damage.
+bool has_checked_headers(hid_t file) {
+  H5F_info2_t info{};
+  return H5Fget_info2(file, &info) >= 0 && info.super.version >= 3;
+}
+
 class Walk {
  public:
   Walk(hid_t file, const std::string& path, FileIndex& index)
@@ -201,11 +209,14 @@ class Walk {
       add_entry(link.name, info.fileno == fileno_);
     } catch (const Error& error) {
       // The others may be good. If it is one of ours, the checksum tables miss it.
+      const bool damaged = error.code() != Errc::invalid_input || !has_checked_headers(file_);
       index_.refused.push_back(
           {link.name,
-           fmt::format("is damaged, or of a format that this HDF5 library does not know ({})",
-                       error.what()),
-           true});
+           damaged ? fmt::format("is damaged, or of a format that this HDF5 library does not know "
+                                 "({})",
+                                 error.what())
+                   : fmt::format("cannot be read ({})", error.what()),
+           damaged});
     }
   }
   void refuse(const std::string& name, const std::string& why) {
@@ -264,6 +275,7 @@ Box box_of(const BoxRow& row, int num_dims) {
 }
 
 FileIndex index_file(const std::string& path) {
+  check_header_seal(path);  // before HDF5 meets what may be damaged
   const QuietHdf5 quiet;
   const auto file = open_hdf5_file(path);
   FileIndex index;
@@ -275,6 +287,9 @@ FileIndex index_file(const std::string& path) {
     const auto repeated = std::ranges::unique(index.sources);
     index.sources.erase(repeated.begin(), repeated.end());
   } catch (const Error& error) {
+    if (error.code() == Errc::invalid_input && has_checked_headers(file.id())) {
+      throw Error(error.code(), fmt::format("{}: {}", path, error.what()));
+    }
     throw Error(Errc::corrupt, fmt::format("{} is damaged: {}", path, error.what()));
   }
   return index;

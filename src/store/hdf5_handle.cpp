@@ -28,8 +28,52 @@ void start_hdf5() {
   check_hdf5(H5open(), "start the library");
 }
 
+namespace {
+
+// The innermost reason, and any about a version: "bad version number for datatype message".
+struct Reasons {
+  std::string first, version;
+};
+
+herr_t note_reason(unsigned n, const H5E_error2_t* error, void* reasons) {
+  auto& found = *static_cast<Reasons*>(reasons);
+  const std::string text = error->desc != nullptr ? error->desc : "";
+  if (n == 0) found.first = text;
+  if (found.version.empty() && text.find("version") != std::string::npos) found.version = text;
+  return 0;
+}
+
+Reasons reasons_of_failure() {
+  Reasons reasons;
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, note_reason, &reasons);
+  return reasons;
+}
+
+[[noreturn]] void fail_too_old(const std::string& what, const std::string& reason) {
+  unsigned major = 0, minor = 0, release = 0;
+  H5get_libversion(&major, &minor, &release);
+  throw Error(
+      Errc::invalid_input,
+      fmt::format("{}: written in a newer HDF5 format than the library of this program "
+                  "knows, which is HDF5 {}.{}.{} (it says: {}); build with a newer one, or "
+                  "write the file for older readers (h5py: libver=(\"earliest\", \"v110\"))",
+                  what, major, minor, release, reason));
+}
+
+}  // namespace
+
+void fail_hdf5(const std::string& what) {
+  const int error = errno;
+  const auto reasons = reasons_of_failure();
+  if (!reasons.version.empty()) fail_too_old(what, reasons.version);
+  throw Error(Errc::io,
+              reasons.first.empty() ? fmt::format("HDF5 failed: {}", what)
+                                    : fmt::format("HDF5 failed: {} ({})", what, reasons.first),
+              error);
+}
+
 Hdf5Handle::Hdf5Handle(hid_t id, Close close, const std::string& what) : id_(id), close_(close) {
-  if (id_ < 0) throw Error(Errc::io, fmt::format("HDF5 failed: {}", what), errno);
+  if (id_ < 0) fail_hdf5(what);
 }
 
 void Hdf5Handle::reset() {
@@ -40,7 +84,7 @@ void Hdf5Handle::reset() {
 }
 
 void check_hdf5(herr_t status, const std::string& what) {
-  if (status < 0) throw Error(Errc::io, fmt::format("HDF5 failed: {}", what), errno);
+  if (status < 0) fail_hdf5(what);
 }
 
 QuietHdf5::QuietHdf5() {
@@ -123,7 +167,12 @@ Hdf5Handle open_hdf5_file(const std::string& path) {
   }
   close_descriptor(fd);
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
-  if (file < 0) throw Error(Errc::corrupt, fmt::format("{} {}", path, what_is_wrong(path)));
+  if (file < 0) {
+    const auto reason = reasons_of_failure().version;
+    throw Error(Errc::corrupt,
+                fmt::format("{} {}{}", path, what_is_wrong(path),
+                            reason.empty() ? "" : fmt::format(" (HDF5 says: {})", reason)));
+  }
   return {file, H5Fclose, path};
 }
 

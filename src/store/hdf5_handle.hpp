@@ -12,7 +12,11 @@
 
 namespace tailrace::store {
 
-/// Owner of one HDF5 handle. Throws `Errc::io` naming `what` if HDF5 gave none.
+/// Throws for a failed call of HDF5, naming `what` and HDF5's own reason: `Errc::invalid_input` if
+/// the object seems to be of a newer format than this library knows, else `Errc::io`.
+[[noreturn]] void fail_hdf5(const std::string& what);
+
+/// Owner of one HDF5 handle. Throws as `fail_hdf5` if HDF5 gave none.
 class Hdf5Handle {
  public:
   using Close = herr_t (*)(hid_t);
@@ -38,7 +42,7 @@ std::recursive_mutex& hdf5_mutex();
 /// that is not the main one uses it. Local, once.
 void start_hdf5();
 
-/// Throws `Errc::io` naming `what` if an HDF5 call failed.
+/// Throws as `fail_hdf5` if an HDF5 call failed.
 void check_hdf5(herr_t status, const std::string& what);
 
 /// The use of HDF5 by this thread alone while it lives; HDF5 does not print its error stack.

@@ -26,19 +26,21 @@ namespace {
 constexpr std::ptrdiff_t buffer_bytes = 8 << 20;
 constexpr std::ptrdiff_t most_damages = 100;
 
-// Rank 0 opens; all ranks learn why it could not.
-std::string open_index(const Comm& comm, const std::string& path, FileIndex& index) {
+// Rank 0 opens; all ranks learn why it could not. False then.
+bool open_index(const Comm& comm, VerifiedFile& found, FileIndex& index) {
   try {
     run_agreed(comm.raw(), [&] {
-      if (comm.rank() == 0) index = index_file(path);
+      if (comm.rank() == 0) index = index_file(found.path);
     });
   } catch (const Error& error) {
     const std::string text = error.what();
     const std::string rank = "rank 0: ";  // of no use to a reader, as only rank 0 opens
-    return text.starts_with(rank) ? text.substr(rank.size()) : text;
+    found.problem = text.starts_with(rank) ? text.substr(rank.size()) : text;
+    found.newer = error.code() == Errc::invalid_input;
+    return false;
   }
   share_index(comm, index);
-  return {};
+  return true;
 }
 
 VerifiedDataset::Check check_of(const FileIndex::Entry& entry) {
@@ -200,17 +202,16 @@ VerifiedDataset verify_header(const std::string& path, const FileIndex& index) {
 }  // namespace
 
 bool VerifiedFile::damaged() const {
-  return !problem.empty() || std::ranges::any_of(datasets, [](const auto& dataset) {
-    return dataset.num_damages > 0 || !dataset.problem.empty();
-  });
+  return (!problem.empty() && !newer) || std::ranges::any_of(datasets, [](const auto& dataset) {
+           return dataset.num_damages > 0 || !dataset.problem.empty();
+         });
 }
 
 VerifiedFile verify_file(const Comm& comm, const std::string& path, bool data) {
   VerifiedFile found;
   found.path = path;
   FileIndex index;
-  found.problem = open_index(comm, path, index);
-  if (!found.problem.empty()) return found;
+  if (!open_index(comm, found, index)) return found;
   found.sources = index.sources;
   int header = index.header ? 1 : 0;
   check_mpi(MPI_Bcast(&header, 1, MPI_INT, 0, comm.raw()));

@@ -95,7 +95,8 @@ def _show_file(console: Console, line: Line) -> None:
     if line["problem"]:
         known = line["problem"].startswith(line["path"])
         problem = escape(line["problem"]) if known else f"{path}: {escape(line['problem'])}"
-        console.print(f"[red]DAMAGED[/red] {problem}")
+        verdict = "DAMAGED" if line["damaged"] else "UNREADABLE"
+        console.print(f"[red]{verdict}[/red] {problem}")
     elif line["damaged"]:
         console.print(f"[red]DAMAGED[/red] {path}")
     elif not line["checksums"]:

@@ -80,6 +80,16 @@ def main() -> int:
     done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert "packed by a filter that is not installed" in done.stderr, done.stderr
+    # A library that is too old for a file says so; it may also be new enough.
+    path = folder / "newest.h5"
+    with h5py.File(path, "w", libver="latest") as file:
+        file["plain"] = counting(1, "<f8")
+        file.attrs["flag"] = True
+    words = ["counting", str(path), "plain", "1"]
+    done = subprocess.run([*command, *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        assert "written in a newer HDF5 format than the library of this program" in done.stderr
+        assert "damaged" not in done.stderr, done.stderr
     shutil.rmtree(folder)
     return 0
 

@@ -121,7 +121,9 @@ def main() -> int:
     writes, opens = run(f"cb_nodes={ranks}", "cb_align=2")
     stripes = [-(-count // STRIPE) for count in (DATA_BYTES * 2 // 3, DATA_BYTES // 3)]
     assert len(writes) == headers + (sum(stripes) if ranks > 1 else 2) + 1
-    for stripe, found in owners(writes).items():
+    stripes_of = owners(writes)
+    assert stripes_of.pop(max(stripes_of)) == {0}, "the seal has a stripe of its own"
+    for stripe, found in stripes_of.items():
         assert len(found) == 1, f"stripe {stripe} was written by ranks {found}"
         assert found == {stripe % ranks}, f"stripe {stripe} by rank {found}"
 

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The seal: first byte and number of bytes of each stretch of headers, then a footer that ends the
+// file. Numbers are unsigned, of 64 bits, as the machine has them.
+#include "store/header_seal.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace::store {
+namespace {
+
+constexpr std::array<char, 8> magic{'T', 'R', 's', 'e', 'a', 'l', '0', '1'};
+
+struct Stretch {
+  std::uint64_t offset = 0, bytes = 0;
+};
+
+struct Footer {
+  std::uint64_t headers_xxh3 = 0;  ///< of all stretches, one after another
+  std::uint64_t num_stretches = 0;
+  std::uint64_t start = 0;      ///< first byte of the seal
+  std::uint64_t seal_xxh3 = 0;  ///< of the stretches and the numbers above
+  std::array<char, 8> end = magic;
+};
+static_assert(sizeof(Footer) == 40);
+
+std::uint64_t hash_of(const std::vector<Stretch>& stretches, const Footer& footer) {
+  const auto table = stretches.size() * sizeof(Stretch);
+  std::vector<std::byte> bytes(table + offsetof(Footer, seal_xxh3));
+  if (table > 0) std::memcpy(bytes.data(), stretches.data(), table);
+  std::memcpy(bytes.data() + table, &footer, offsetof(Footer, seal_xxh3));
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+class OpenedFile {
+ public:
+  explicit OpenedFile(const std::string& path)
+      : path_(path), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+  ~OpenedFile() {
+    if (fd_ >= 0) close(fd_);
+  }
+  OpenedFile(const OpenedFile&) = delete;
+  OpenedFile& operator=(const OpenedFile&) = delete;
+  bool is_file() const {
+    struct stat status {};
+    return fd_ >= 0 && fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
+  }
+  std::uint64_t bytes() const {
+    const auto end = lseek(fd_, 0, SEEK_END);
+    return end < 0 ? 0 : static_cast<std::uint64_t>(end);
+  }
+  void read(void* data, std::size_t bytes, std::uint64_t offset) const {
+    auto* at = static_cast<char*>(data);
+    while (bytes > 0) {
+      const auto got = pread(fd_, at, bytes, static_cast<off_t>(offset));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) {
+        const int error = got < 0 ? errno : EIO;
+        throw Error(
+            Errc::io,
+            fmt::format("cannot read {}: {} (errno {})", path_, std::strerror(error), error),
+            error);
+      }
+      at += got;
+      bytes -= static_cast<std::size_t>(got);
+      offset += static_cast<std::uint64_t>(got);
+    }
+  }
+
+ private:
+  const std::string& path_;
+  int fd_;
+};
+
+[[noreturn]] void fail(const std::string& path, const char* what) {
+  throw Error(Errc::corrupt, fmt::format("{} is damaged: {}", path, what));
+}
+
+}  // namespace
+
+void add_header_seal(std::ptrdiff_t stripe_bytes, FileImage& image) {
+  std::vector<Stretch> stretches;
+  for (const auto& extent : image.extents) {
+    stretches.push_back(
+        {static_cast<std::uint64_t>(extent.file_offset), static_cast<std::uint64_t>(extent.count)});
+  }
+  // The stripe of the last data is another writer's.
+  const auto unit =
+      image.total_bytes > stripe_bytes ? std::max<std::ptrdiff_t>(stripe_bytes, 8) : 8;
+  const auto start = (image.total_bytes + unit - 1) / unit * unit;
+  Footer footer;
+  footer.headers_xxh3 = XXH3_64bits(image.bytes.data(), image.bytes.size());
+  footer.num_stretches = stretches.size();
+  footer.start = static_cast<std::uint64_t>(start);
+  footer.seal_xxh3 = hash_of(stretches, footer);
+  const auto table = stretches.size() * sizeof(Stretch);
+  const auto place = image.bytes.size();
+  image.bytes.resize(place + table + sizeof(footer));
+  if (table > 0) std::memcpy(image.bytes.data() + place, stretches.data(), table);
+  std::memcpy(image.bytes.data() + place + table, &footer, sizeof(footer));
+  const auto bytes = static_cast<std::ptrdiff_t>(table + sizeof(footer));
+  image.extents.push_back({start, static_cast<std::ptrdiff_t>(place), bytes});
+  image.total_bytes = start + bytes;
+}
+
+void check_header_seal(const std::string& path) {
+  const OpenedFile file(path);
+  Footer footer;
+  if (!file.is_file() || file.bytes() < sizeof(footer)) return;
+  const auto end = file.bytes();
+  file.read(&footer, sizeof(footer), end - sizeof(footer));
+  if (footer.end != magic) return;
+  const auto room = (end - sizeof(footer)) / sizeof(Stretch);
+  if (footer.num_stretches > room ||
+      footer.start != end - sizeof(footer) - footer.num_stretches * sizeof(Stretch)) {
+    fail(path, "the seal of its headers is not as it was written");
+  }
+  std::vector<Stretch> stretches(footer.num_stretches);
+  file.read(stretches.data(), stretches.size() * sizeof(Stretch), footer.start);
+  if (hash_of(stretches, footer) != footer.seal_xxh3) {
+    fail(path, "the seal of its headers is not as it was written");
+  }
+  std::vector<std::byte> headers;
+  for (const auto& stretch : stretches) {
+    const auto place = headers.size();
+    headers.resize(place + stretch.bytes);
+    file.read(headers.data() + place, stretch.bytes, stretch.offset);
+  }
+  if (XXH3_64bits(headers.data(), headers.size()) != footer.headers_xxh3) {
+    fail(path, "headers, attributes or coordinates are not as they were written");
+  }
+}
+
+}  // namespace tailrace::store

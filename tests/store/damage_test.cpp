@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Files damaged at random: bits flipped, blocks zeroed or overwritten, ends cut off, in headers and
+// in data, of every kind of file that `Output` writes. Whatever can be read is right, and nothing
+// that has changed passes `verify_file`.
+#include <hdf5.h>
+
+#include <algorithm>
+
+#include "output_case.hpp"
+#include "random_problems.hpp"
+#include "store/hdf5_handle.hpp"
+#include "store/verify.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace {
+namespace {
+
+using namespace store_test;
+
+struct Kind {
+  std::string name;
+  OutputOptions options;
+};
+
+std::vector<Kind> kinds() {
+  std::vector<Kind> all{{"collective.h5", {}}, {"grouped.nc", {}}, {"pieces.h5", {}}};
+  all[0].options.stripe_bytes = 4096;
+  all[1].options.strategy = "shared_independent";
+  all[2].options.strategy = "file_per_rank";
+  for (auto& kind : all) kind.options.mode = OutputMode::synchronous;
+  return all;
+}
+
+class DamageTest : public FolderTest {
+ protected:
+  void SetUp() override {
+    FolderTest::SetUp();
+    const OutputCase test(comm, {9, 8, 31}, 2);
+    for (const auto& kind : kinds())
+      Output(comm, kind.options).write(path(kind.name), test.contents);
+    MPI_Barrier(comm.raw());
+  }
+
+  // What differs from the file that was written, though no error was thrown; "" if nothing.
+  std::string read_wrong(const std::string& file) {
+    try {
+      const Input input(comm, file);
+      auto names = input.names();
+      std::ranges::sort(names);
+      if (names != std::vector<std::string>{"modes", "u", "v"}) return "names are wrong";
+      if (input.attribute_double("time") != 0.25 || input.attribute_int("step") != 7 ||
+          input.attribute_string("run") != "abc") {
+        return "attributes are wrong";
+      }
+      const auto x = input.coordinate("x");
+      for (std::size_t i = 0; i < 31; ++i) {
+        if (x.size() != 31 || x[i] != 0.5 + static_cast<double>(i)) return "coordinates are wrong";
+      }
+      const auto wrong = OutputCase::wrong_items(comm, file, 0);
+      return wrong == 0 ? "" : fmt::format("{} items are wrong", wrong);
+    } catch (const Error&) {
+      return "";  // found
+    }
+  }
+
+  bool verified(const std::string& file) {
+    const auto found = store::verify_file(comm, file);
+    int sources = static_cast<int>(found.sources.size()), damaged = found.damaged() ? 1 : 0;
+    MPI_Bcast(&sources, 1, MPI_INT, 0, comm.raw());
+    for (int n = 0; n < sources; ++n) {
+      std::string name = comm.rank() == 0 ? found.sources[static_cast<std::size_t>(n)] : "";
+      name.resize(1000);
+      MPI_Bcast(name.data(), 1000, MPI_CHAR, 0, comm.raw());
+      if (store::verify_file(comm, name.c_str(), false).damaged()) damaged = 1;
+    }
+    return damaged == 0;
+  }
+
+  fs::path work() const { return folder / "work"; }
+
+  // On rank 0: copies the files and damages one of them; says what it did.
+  std::string damage(Dice& dice, const std::string& name) {
+    fs::remove_all(work());
+    fs::create_directories(work());
+    std::vector<fs::path> files;
+    for (const auto& entry : fs::directory_iterator(folder)) {
+      const auto found = entry.path().filename().string();
+      if (found != name && found != name + ".pieces") continue;
+      fs::copy(entry.path(), work() / found, fs::copy_options::recursive);
+    }
+    for (const auto& entry : fs::recursive_directory_iterator(work())) {
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    }
+    std::ranges::sort(files);
+    const auto& file =
+        files[static_cast<std::size_t>(dice.chance(50) ? 0 : dice.below(std::ssize(files)))];
+    auto bytes = slurp(file);
+    const auto before = bytes;
+    std::string what;
+    while (bytes == before) what = change(dice, bytes);
+    std::ofstream(file, std::ios::binary).write(bytes.data(), std::ssize(bytes));
+    return fmt::format("{}: {}", file.filename().string(), what);
+  }
+
+  static std::string change(Dice& dice, std::string& bytes) {
+    const auto size = std::ssize(bytes);
+    const auto kind = dice.below(10);
+    const auto at = dice.below(dice.chance(60) ? std::min<std::ptrdiff_t>(size, 9000) : size);
+    if (kind < 6) {
+      auto& byte = bytes[static_cast<std::size_t>(at)];
+      byte = static_cast<char>(byte ^ (1 << dice.below(8)));
+      return fmt::format("a bit of byte {} flipped", at);
+    }
+    if (kind < 7) {
+      bytes.resize(static_cast<std::size_t>(dice.below(size)));
+      return fmt::format("cut to {} bytes", bytes.size());
+    }
+    const auto count = std::min(size - at, dice.between(1, 3000));
+    for (auto n = at; n < at + count; ++n) {
+      bytes[static_cast<std::size_t>(n)] = kind == 9 ? static_cast<char>(dice.bits()) : '\0';
+    }
+    return fmt::format("{} bytes from {} on overwritten with {}", count, at,
+                       kind == 9 ? "noise" : "zeros");
+  }
+};
+
+TEST_F(DamageTest, NothingDamagedPassesForWhole) {
+  std::ptrdiff_t found = 0;
+  RandomProblems(comm, comm.num_ranks() == 1 ? 400 : 60).run([&](std::uint64_t seed) {
+    Dice dice(seed);
+    const auto all = kinds();
+    const auto& kind = dice.one_of(all);
+    std::string what;
+    if (comm.rank() == 0) what = damage(dice, kind.name);
+    MPI_Barrier(comm.raw());
+    const auto file = (work() / kind.name).string();
+    auto wrong = read_wrong(file);
+    if (verified(file)) {
+      wrong += " verify_file finds nothing";
+    } else {
+      ++found;
+    }
+    {
+      const store::QuietHdf5 quiet;
+      if (H5close() < 0) wrong += " HDF5 cannot be closed";  // what a program's end does
+    }
+    return wrong.empty() ? "" : fmt::format("{} ({}; {})", wrong, kind.name, what);
+  });
+  EXPECT_GT(found, 0);
+}
+
+// The files themselves pass, so that what is found above is the damage.
+TEST_F(DamageTest, WholeFilesPass) {
+  for (const auto& kind : kinds()) {
+    const auto file = path(kind.name);
+    EXPECT_TRUE(verified(file)) << kind.name;
+    EXPECT_EQ(OutputCase::wrong_items(comm, file, 0), 0) << kind.name;
+    EXPECT_EQ(read_wrong(file), "") << kind.name;
+    EXPECT_NO_THROW(Input(comm, file)) << kind.name;
+  }
+}
+
+}  // namespace
+}  // namespace tailrace
