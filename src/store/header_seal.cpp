@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -46,9 +47,9 @@ std::uint64_t hash_of(const std::vector<Stretch>& stretches, const Footer& foote
 class OpenedFile {
  public:
   explicit OpenedFile(const std::string& path)
-      : path_(path), fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC)) {}
+      : path_(path), fd_(uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); })) {}
   ~OpenedFile() {
-    if (fd_ >= 0) close(fd_);
+    if (fd_ >= 0) close_descriptor(fd_);
   }
   OpenedFile(const OpenedFile&) = delete;
   OpenedFile& operator=(const OpenedFile&) = delete;
@@ -63,8 +64,8 @@ class OpenedFile {
   void read(void* data, std::size_t bytes, std::uint64_t offset) const {
     auto* at = static_cast<char*>(data);
     while (bytes > 0) {
-      const auto got = pread(fd_, at, bytes, static_cast<off_t>(offset));
-      if (got < 0 && errno == EINTR) continue;
+      const auto got =
+          uninterrupted([&] { return pread(fd_, at, bytes, static_cast<off_t>(offset)); });
       if (got <= 0) {
         const int error = got < 0 ? errno : EIO;
         throw Error(
