@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tailrace-turbulence CASE.toml [--run-dir DIR] [--set section.key=value]... [--overwrite] [--progress]
+// tailrace-turbulence CASE.toml [--run-dir DIR] [--set section.key=value]... [--overwrite]
+// [--progress]
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -70,8 +71,8 @@ int complain(const std::string& wrong) {
 /// Before ranks are started: what is wrong with the case is seen at once.
 int check(const RunRequest& request) {
   try {
-    const auto values = tailrace::turbulence::check_case(request.case_path, request.settings,
-                                                         request.check_ranks);
+    const auto values =
+        tailrace::turbulence::check_case(request.case_path, request.settings, request.check_ranks);
     std::fputs(tailrace::turbulence::format_case(values).c_str(), stdout);
     return 0;
   } catch (const std::exception& error) {
