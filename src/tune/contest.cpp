@@ -190,8 +190,10 @@ void Contest::set_runs(bool alike) {
 
 std::vector<Contest::Slot> Contest::shuffled() {
   std::vector<Slot> slots;
-  for (Entry* entry : running()) slots.push_back({entry, &entry->samples});
-  if (paired_ != nullptr) slots.push_back({paired_, &twin_samples_});
+  for (Entry* entry : running()) slots.push_back({entry, entry->trial.get(), &entry->samples});
+  if (paired_ != nullptr) {
+    slots.push_back({paired_, twin_ ? twin_.get() : paired_->trial.get(), &twin_samples_});
+  }
   std::mt19937 generator(rounds_++);  // the same order on all ranks
   for (std::size_t i = slots.size() - 1; i > 0; --i) {
     std::swap(slots[i], slots[generator() % (i + 1)]);
@@ -204,8 +206,8 @@ void Contest::round() {
   std::vector<double> seconds;
   for (const Slot& slot : slots) {
     const int runs = slot.entry->runs;
-    if (runs > 1) slot.entry->trial->run();  // what the one before left behind is not counted
-    seconds.push_back(time_runs(*slot.entry->trial, runs) / runs);
+    if (runs > 1) slot.trial->run();  // what the one before left behind is not counted
+    seconds.push_back(time_runs(*slot.trial, runs) / runs);
   }
   seconds = agreed(std::move(seconds));
   for (std::size_t i = 0; i < slots.size(); ++i) slots[i].samples->push_back(seconds[i]);
@@ -229,6 +231,17 @@ bool Contest::is_clear() {
   return std::ranges::count_if(found, [&](double time) { return time <= reach; }) == 1;
 }
 
+void Contest::pair_best() {
+  paired_ = &best();
+  const auto& candidate = candidates_[static_cast<std::size_t>(paired_ - entries_.data())];
+  Errc code = Errc::internal;
+  const auto trouble = failure_of(comm_, code, [&] {
+    twin_ = candidate.make();
+    twin_->run();  // touches its memory
+  });
+  if (!trouble.empty()) twin_.reset();
+}
+
 void Contest::time() {
   if (running().size() < 2) return;
   set_runs(false);
@@ -240,7 +253,7 @@ void Contest::time() {
   drop_slower(2);
   if (used_up()) return;
   set_runs(true);  // in a batch a run is shorter than alone
-  paired_ = &best();
+  pair_best();
   for (Entry* entry : running()) entry->samples.clear();
   for (int done = 1; done <= most_rounds; ++done) {
     round();
@@ -261,6 +274,7 @@ bool Contest::has_winner() {
   if (!running().empty()) return true;
   // The wrong ones were the fast ones: back to those that were dropped as slow.
   paired_ = nullptr;
+  twin_.reset();
   for (Entry& entry : entries_) {
     entry.running = entry.trouble.empty();
     entry.samples.clear();

@@ -46,6 +46,7 @@ class Contest {
   /// What a round runs: an entry, or the second copy of one.
   struct Slot {
     Entry* entry;
+    Trial* trial;
     std::vector<double>* samples;
   };
 
@@ -57,6 +58,7 @@ class Contest {
   std::vector<double> agreed(std::vector<double> local_s);
   void round();
   void set_runs(bool alike);
+  void pair_best();
   void drop_slower(double times_as_slow);
   static std::vector<double> times(const std::vector<Entry*>& list);
   bool is_clear();
@@ -80,6 +82,9 @@ class Contest {
   std::vector<Entry> entries_;
   Entry* reference_ = nullptr;  ///< the first whose results counted
   Entry* paired_ = nullptr;     ///< runs twice in each round: the null test
+  /// Its second copy, made anew: memory that lies elsewhere is a difference, too. Null if there is
+  /// no room for it: then the same one runs twice.
+  std::unique_ptr<Trial> twin_;
   std::vector<double> twin_samples_;
   unsigned rounds_ = 0;
 };

@@ -137,6 +137,21 @@ TEST(TuneMeasure, WithoutAnyThatWorksItSaysWhy) {
   }
 }
 
+// Where an object's memory lies can cost 10 %: what the second of two equal ones loses by that is
+// no difference, so the reference stays.
+TEST(TuneMeasure, TheLuckOfOneObjectIsNoDifference) {
+  const Comm comm(MPI_COMM_WORLD);
+  int made = 0;
+  const std::vector<Candidate> candidates{
+      sleeper("reference", 0.0022),
+      {"lucky once",
+       [&made] { return std::make_unique<Sleeper>(made++ == 0 ? 0.002 : 0.0024, 7, nullptr); }}};
+  const Choice choice = measure(comm, candidates, budget(1.0));
+  EXPECT_EQ(choice.name, "reference") << choice.why;
+  EXPECT_EQ(made, 2) << "the better one was not made a second time";
+  expect_agreed(comm, choice);
+}
+
 // By the number of runs, as times depend on what else the machine does: with runs of at least 20 ms
 // and a budget of 0.2 s there is no room for more than the rounds that are always made.
 TEST(TuneMeasure, TheBudgetLimitsTheRuns) {
