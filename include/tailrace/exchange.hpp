@@ -26,6 +26,15 @@ class NodeArray;
 
 /// Runs a plan by one method, again and again. Allocates everything it needs when made; `run`,
 /// `start`, `progress`, `finish` do not allocate after their first use.
+///
+/// A transfer moves on in calls of its ranks: a rank that waits in `finish`, or calls `progress`,
+/// of any `Exchange` or `Reduction` advances all that its thread has started, so ranks may end them
+/// in orders of their own. A rank that is elsewhere (in calls of MPI's own, blocking ones of this
+/// library such as `run`, or constructors) may hold up the others until it comes back.
+///
+/// Errors of calls are found before anything is told to others. They are thrown (`invalid_input`)
+/// if all ranks that exchange have one, and the call may be made again; if only some have, the
+/// others would wait for them, and after 10 s the job ends with a line on standard error.
 class Exchange {
  public:
   /// `method` is a name of `move_methods()`, with settings if wanted ("pull:chunk=4k,depth=16"), or
@@ -35,18 +44,23 @@ class Exchange {
   /// Ranks of `comm` that exchange with each other, directly or through others, form a group, such
   /// as the rows of a pencil grid; each group runs by itself, with a communicator of its own, and
   /// "auto" chooses for each. So a row whose ranks share a node can use `node_direct` whatever the
-  /// other ranks do. Throws `Errc::invalid_input` on all ranks if the method is unknown or does not
-  /// apply to a group, or if plan, memory and communicator do not fit together. Collective,
-  /// blocking.
+  /// other ranks do. Throws on all ranks alike: `Errc::invalid_input` if the method is unknown or
+  /// does not apply to a group, if plan, memory (which must hold the boxes) and communicator do not
+  /// fit together, if an item has two sources, or if the ranks give different shapes, methods or
+  /// layouts; `Errc::io` (ENOMEM) if one has no memory for the buffers. Collective, blocking.
   Exchange(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
            std::string_view method = "auto");
+  /// Waits for a transfer that is under way, so the arrays must outlive it. If an exception is on
+  /// its way and the other ranks do not come within 10 s, the job ends with a line on standard
+  /// error. Harmless after MPI_Finalize.
   ~Exchange();
   Exchange(Exchange&&) noexcept;
   Exchange& operator=(Exchange&&) noexcept;
 
   /// Tells that sources may lie in `array`, which all ranks of `comm` made together; `node_direct`
   /// then lets the peers read them where they are (one pass, no packing), other methods ignore it.
-  /// All ranks expose the same arrays in the same order, before `start`. Local.
+  /// All ranks expose the same arrays in the same order, before `start`. Throws
+  /// `Errc::invalid_input` on all ranks if other ranks, or these in another order, made it. Local.
   void expose(const NodeArray& array);
 
   /// Moves `sources[f]` to `destinations[f]` for each field f. Arrays are the caller's and must not
@@ -71,8 +85,6 @@ class Exchange {
   class Runner;  // one method's state; see src/move/method.hpp
 
  private:
-  void check_call(std::span<const void* const> sources, std::span<void* const> destinations) const;
-
   class State;
   std::unique_ptr<State> state_;
 };

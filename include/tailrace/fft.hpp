@@ -68,7 +68,8 @@ class Transform {
 
   /// Plans; measures kernels if asked to. Collective, blocking. Throws `Errc::invalid_input` on all
   /// ranks: extents < 1, a cut-off beyond n/2, a grid that does not multiply to the number of
-  /// ranks, an unknown or absent kernel or method.
+  /// ranks, an unknown or absent kernel or method, arguments that differ between ranks (but
+  /// `threads` and `trace` may). Errors of calls are treated as those of an `Exchange`.
   Transform(const Comm& comm, const Problem& problem, const Options& options = {});
   ~Transform();
   Transform(Transform&&) noexcept;

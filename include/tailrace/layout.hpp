@@ -78,7 +78,7 @@ Layout cyclic_domains(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t it
 
 /// Any boxes: `boxes[rank]` lists the boxes of each rank. Boxes must lie inside `extents`; several
 /// ranks may hold the same item of a destination, but a source layout must hold each item once
-/// (checked by `Plan`s on request). Local.
+/// (checked by `Exchange`). Local.
 Layout from_boxes(std::span<const std::ptrdiff_t> extents, std::vector<std::vector<Box>> boxes);
 
 /// How one box of a rank lies in its memory: item (i0, i1, ...) of the box (local indices, from 0)

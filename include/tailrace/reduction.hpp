@@ -88,7 +88,9 @@ struct DotPair {
 /// All ranks call the same operations in the same order, with the same number of items, type and
 /// op (as in MPI, this is not checked); one operation at a time is under way on a `Reduction`, any
 /// number of `Reduction`s may be on one communicator. Calls come from the rank's main thread.
-/// Nothing is allocated after construction, except by MPI.
+/// Nothing is allocated after construction, except by MPI. What was started moves on as transfers
+/// of an `Exchange` do, and errors of calls are treated as theirs: thrown if all ranks have one,
+/// else the end of the job. So is the destructor.
 ///
 /// Sums of integers wrap around. Which of its arguments `min` or `max` gives is unspecified where
 /// one is not a number, as in MPI. Results of a method are the same from run to run; they are the
@@ -186,8 +188,8 @@ class Reduction {
   class State;
 
   template <class T>
-  static ReductionTask task_of(std::span<const T> in, std::span<T> out, ReduceOp op,
-                               ReductionKind kind = ReductionKind::allreduce, int root = 0) {
+  ReductionTask task_of(std::span<const T> in, std::span<T> out, ReduceOp op,
+                        ReductionKind kind = ReductionKind::allreduce, int root = 0) const {
     require_equal(std::ssize(in), std::ssize(out));
     return {kind,
             number_type<T>,
@@ -197,7 +199,7 @@ class Reduction {
             std::ssize(in),
             root};
   }
-  static void require_equal(std::ptrdiff_t num_in, std::ptrdiff_t num_out);
+  void require_equal(std::ptrdiff_t num_in, std::ptrdiff_t num_out) const;
   void run(const ReductionTask& task);
   void start(const ReductionTask& task);
   void run_parts(const std::byte* const* parts, std::ptrdiff_t num_parts,

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
+
 namespace tailrace {
 
 void check_mpi(int status, std::source_location where) {
@@ -30,14 +32,15 @@ void agree(MPI_Comm comm, const Error* failure) {
   std::string message;
   if (rank == first) {
     message = failure->what();
-    if (num_ranks > 1) message = fmt::format("rank {}: {}", rank, message);
+    const bool says_so = message.starts_with("rank ");  // agreed on by some ranks before
+    if (num_ranks > 1 && !says_so) message = fmt::format("rank {}: {}", rank, message);
     header = {static_cast<int>(failure->code()), failure->sys_errno(),
               static_cast<int>(message.size())};
   }
   check_mpi(MPI_Bcast(header.data(), 3, MPI_INT, first, comm));
   message.resize(static_cast<std::size_t>(header[2]));
   check_mpi(MPI_Bcast(message.data(), header[2], MPI_CHAR, first, comm));
-  throw Error(static_cast<Errc>(header[0]), message, header[1]);
+  throw AgreedError(static_cast<Errc>(header[0]), message, header[1]);
 }
 
 void require_all(MPI_Comm comm, bool ok, const std::string& text) {
@@ -53,7 +56,7 @@ void require_all(MPI_Comm comm, bool ok, const std::string& text) {
   std::string agreed = text;
   agreed.resize(static_cast<std::size_t>(length));
   check_mpi(MPI_Bcast(agreed.data(), length, MPI_CHAR, first, comm));
-  throw Error(Errc::invalid_input, agreed);
+  throw AgreedError(Errc::invalid_input, agreed);
 }
 
 }  // namespace tailrace

@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "core/under_way.hpp"
+
 namespace tailrace {
 
 namespace {
@@ -91,6 +93,7 @@ std::string describe(const WaitFacts& facts, const WaitPolicy& policy) {
 }
 
 void nap(const WaitPolicy& policy, double seconds) {
+  UnderWay::advance_all();
   if (!policy.sleeps) {
     int any = 0;  // simulated time passes in calls of MPI
     check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
@@ -102,8 +105,15 @@ void nap(const WaitPolicy& policy, double seconds) {
   nanosleep(&length, nullptr);
 }
 
+namespace {
+
+/// Not where others that are under way here would stand still meanwhile.
+bool wait_inside(const WaitPolicy& policy) { return policy.inside_mpi && !UnderWay::any(); }
+
+}  // namespace
+
 void wait_for(MPI_Request& request, const WaitPolicy& policy) {
-  if (policy.inside_mpi) {
+  if (wait_inside(policy)) {
     check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE));
     return;
   }
@@ -116,7 +126,7 @@ void wait_for(MPI_Request& request, const WaitPolicy& policy) {
 
 void wait_for_all(std::span<MPI_Request> requests, const WaitPolicy& policy) {
   const int count = to_int(std::ssize(requests));
-  if (policy.inside_mpi) {
+  if (wait_inside(policy)) {
     check_mpi(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE));
     return;
   }
@@ -127,10 +137,15 @@ void wait_for_all(std::span<MPI_Request> requests, const WaitPolicy& policy) {
   });
 }
 
+void end_requests(std::span<MPI_Request> requests) noexcept {
+  if (detail::mpi_is_finalized()) return;
+  MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE);
+}
+
 int wait_for_any(std::span<MPI_Request> requests, const WaitPolicy& policy) {
   const int count = to_int(std::ssize(requests));
   int index = MPI_UNDEFINED;
-  if (policy.inside_mpi) {
+  if (wait_inside(policy)) {
     check_mpi(MPI_Waitany(count, requests.data(), &index, MPI_STATUS_IGNORE));
     return index;
   }

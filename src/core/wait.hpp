@@ -43,7 +43,7 @@ WaitPolicy choose_wait_policy(const WaitFacts& facts);
 /// "16 ranks on 2 cores: ..." in one sentence. Local.
 std::string describe(const WaitFacts& facts, const WaitPolicy& policy);
 
-/// Sleeps for `seconds`; under a simulator lets simulated time pass instead.
+/// Advances what is `UnderWay`, then sleeps; under a simulator lets simulated time pass instead.
 void nap(const WaitPolicy& policy, double seconds);
 
 /// Looks with `done` until it is true: a few times at once, then with naps between that grow.
@@ -62,6 +62,8 @@ void wait_until(const WaitPolicy& policy, Done&& done) {
 /// MPI_Wait, MPI_Waitall, MPI_Waitany by the policy. They throw `Error(Errc::mpi)`.
 void wait_for(MPI_Request& request, const WaitPolicy& policy);
 void wait_for_all(std::span<MPI_Request> requests, const WaitPolicy& policy);
+/// The same for destructors: nothing once MPI has been finalized, and no errors.
+void end_requests(std::span<MPI_Request> requests) noexcept;
 /// Index of a request that has completed; MPI_UNDEFINED if there is none under way.
 int wait_for_any(std::span<MPI_Request> requests, const WaitPolicy& policy);
 

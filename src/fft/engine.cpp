@@ -70,6 +70,7 @@ template <class Real>
 Transform<Real>::Engine::Engine(const Comm& comm, const Planned& planned, const Options& wanted)
     : options(wanted),
       grid_why(planned.grid_why),
+      everybody(comm.raw()),
       row(comm.split(comm.rank() / planned.problem.grid[1], comm.rank())),
       column(comm.split(comm.rank() % planned.problem.grid[1], comm.rank())),
       g(Geometry::make(planned.problem, comm.rank())),
@@ -123,33 +124,35 @@ void Transform<Real>::Engine::make_layouts(int num_ranks) {
 template <class Real>
 std::vector<Work<Real>> Transform<Real>::Engine::make_work(int num_panels,
                                                            std::ptrdiff_t tiles) const {
-  std::vector<Work<Real>> work;
-  const auto items = g.py == 1 ? tiles * stages.tile_items() : 0;
-  for (int t = 0; t < options.threads; ++t) work.emplace_back(g, kernels, num_panels, items);
-  return work;
+  return make_on_all([&] {
+    std::vector<Work<Real>> work;
+    const auto items = g.py == 1 ? tiles * stages.tile_items() : 0;
+    for (int t = 0; t < options.threads; ++t) work.emplace_back(g, kernels, num_panels, items);
+    return work;
+  });
 }
 
 template <class Real>
 auto Transform<Real>::Engine::make_x_to_y(Cut cut) const -> std::unique_ptr<RowExchange<Real>> {
   if (g.py == 1) return nullptr;
-  return std::make_unique<RowExchange<Real>>(row, g.ry, g.zs().count, g.kx_of, g.y_of, cut,
-                                             row_method);
+  return make_exchange<RowExchange<Real>>(row, g.ry, g.zs().count, g.kx_of, g.y_of, cut,
+                                          row_method);
 }
 template <class Real>
 auto Transform<Real>::Engine::make_y_to_x(Cut cut) const -> std::unique_ptr<RowExchange<Real>> {
   if (g.py == 1) return nullptr;
-  return std::make_unique<RowExchange<Real>>(row, g.ry, g.zs().count, g.y_of, g.kx_of, cut,
-                                             row_method);
+  return make_exchange<RowExchange<Real>>(row, g.ry, g.zs().count, g.y_of, g.kx_of, cut,
+                                          row_method);
 }
 template <class Real>
 auto Transform<Real>::Engine::make_y_to_z(Cut cut) const -> std::unique_ptr<ColumnExchange<Real>> {
-  return std::make_unique<ColumnExchange<Real>>(column, g.rz, g.kxs().count, g.ky_of, g.z_of, cut,
-                                                column_method);
+  return make_exchange<ColumnExchange<Real>>(column, g.rz, g.kxs().count, g.ky_of, g.z_of, cut,
+                                             column_method);
 }
 template <class Real>
 auto Transform<Real>::Engine::make_z_to_y(Cut cut) const -> std::unique_ptr<ColumnExchange<Real>> {
-  return std::make_unique<ColumnExchange<Real>>(column, g.rz, g.kxs().count, g.z_of, g.ky_of, cut,
-                                                column_method);
+  return make_exchange<ColumnExchange<Real>>(column, g.rz, g.kxs().count, g.z_of, g.ky_of, cut,
+                                             column_method);
 }
 
 template <class Real>

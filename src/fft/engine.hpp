@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cerrno>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/last_resort.hpp"
 #include "geometry.hpp"
 #include "route.hpp"
 #include "stages.hpp"
@@ -50,9 +53,34 @@ class Transform<Real>::Engine {
   bool direct = false;
   std::ptrdiff_t kx_groups() const { return num_groups(g.kxs().count, lanes<Real>); }
 
+  /// Fails on all ranks alike: `make` makes something that is collective over rows, columns or
+  /// nobody, and may fail in some of them.
+  template <class Make>
+  auto make_on_all(Make&& make) const -> decltype(make()) {
+    decltype(make()) made{};
+    std::optional<Error> failure;
+    try {
+      made = make();
+    } catch (const Error& error) {
+      failure = error;
+    } catch (const std::bad_alloc&) {
+      failure = Error(Errc::io, "no memory for the work space of a transform", ENOMEM);
+    }
+    agree(everybody.raw(), failure ? &*failure : nullptr);
+    return made;
+  }
+  template <class Exchange, class... Arguments>
+  std::unique_ptr<Exchange> make_exchange(const Arguments&... arguments) const {
+    return make_on_all([&] { return std::make_unique<Exchange>(arguments...); });
+  }
+  /// Throws if all ranks refuse the call; see `refuse_call`.
+  [[noreturn]] void refuse(const std::string& fault) const {
+    refuse_call(everybody, WaitPolicy{}, Error(Errc::invalid_input, "Transform: " + fault));
+  }
+
   Options options;
   std::string grid_why;
-  Comm row, column;
+  Comm everybody, row, column;
   Geometry g;
   Kernels<Real> kernels;
   std::string kernel_name;

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "core/last_resort.hpp"
+#include "core/same_on_all.hpp"
 #include "engine.hpp"
 #include "move/block_exchange.hpp"
 
@@ -18,14 +22,32 @@ void in_groups(std::size_t total, int most, Body&& body) {
   }
 }
 
-void check_call(bool kind_fits, std::size_t inputs, std::size_t outputs) {
-  if (!kind_fits) {
-    throw Error(Errc::invalid_input,
-                "this transform is of the other kind (real or complex physical arrays)");
-  }
+/// Threads may differ.
+void require_agreement(const Comm& comm, const Problem& problem, const Options& wanted,
+                       std::size_t real_bytes) {
+  const auto numbers_of = [](const auto& list) {
+    return fmt::format("{}", fmt::join(list, " x "));
+  };
+  const bool real = problem.kind == Kind::real_to_complex;
+  const std::array arguments{
+      CommonArgument{"precision", real_bytes == 4 ? "single" : "double"},
+      CommonArgument{"kind", real ? "real_to_complex" : "complex_to_complex"},
+      CommonArgument{"extents", numbers_of(problem.extents)},
+      CommonArgument{"cutoff", numbers_of(problem.cutoff)},
+      CommonArgument{"grid", numbers_of(problem.grid)},
+      CommonArgument{"max_fields", std::to_string(problem.max_fields)},
+      CommonArgument{"kernel", wanted.kernel},
+      CommonArgument{"method", wanted.method},
+      CommonArgument{"row_method", wanted.row_method},
+      CommonArgument{"chunks", std::to_string(wanted.chunks)}};
+  require_same(comm, "Transform", arguments);
+}
+
+template <class Engine>
+void check_call(const Engine& engine, bool kind_fits, std::size_t inputs, std::size_t outputs) {
+  if (!kind_fits) engine.refuse("it is of the other kind (real or complex physical arrays)");
   if (inputs != outputs) {
-    throw Error(Errc::invalid_input,
-                fmt::format("{} fields in, {} out: must be as many", inputs, outputs));
+    engine.refuse(fmt::format("{} fields in, {} out: must be as many", inputs, outputs));
   }
 }
 
@@ -33,7 +55,10 @@ void check_call(bool kind_fits, std::size_t inputs, std::size_t outputs) {
 
 template <class Real>
 Transform<Real>::Transform(const Comm& comm, const Problem& problem, const Options& options)
-    : engine_(std::make_unique<Engine>(comm, problem, options)) {}
+    : engine_(make_together(comm, "Transform", [&] {
+        require_agreement(comm, problem, options, sizeof(Real));
+        return std::make_unique<Engine>(comm, problem, options);
+      })) {}
 template <class Real>
 Transform<Real>::~Transform() = default;
 template <class Real>
@@ -73,14 +98,14 @@ std::array<std::ptrdiff_t, 3> Transform<Real>::spectral_extents() const {
 
 template <class Real>
 void Transform<Real>::forward(std::span<const Real* const> fields, std::span<Complex* const> out) {
-  check_call(engine_->g.real(), fields.size(), out.size());
+  check_call(*engine_, engine_->g.real(), fields.size(), out.size());
   in_groups(fields.size(), problem().max_fields, [&](std::size_t first, std::size_t count) {
     engine_->template forward<Real>(fields.subspan(first, count), out.subspan(first, count));
   });
 }
 template <class Real>
 void Transform<Real>::backward(std::span<const Complex* const> in, std::span<Real* const> fields) {
-  check_call(engine_->g.real(), in.size(), fields.size());
+  check_call(*engine_, engine_->g.real(), in.size(), fields.size());
   in_groups(fields.size(), problem().max_fields, [&](std::size_t first, std::size_t count) {
     engine_->template backward<Real>(in.subspan(first, count), fields.subspan(first, count));
   });
@@ -88,7 +113,7 @@ void Transform<Real>::backward(std::span<const Complex* const> in, std::span<Rea
 template <class Real>
 void Transform<Real>::forward(std::span<const Complex* const> fields,
                               std::span<Complex* const> out) {
-  check_call(!engine_->g.real(), fields.size(), out.size());
+  check_call(*engine_, !engine_->g.real(), fields.size(), out.size());
   in_groups(fields.size(), problem().max_fields, [&](std::size_t first, std::size_t count) {
     engine_->template forward<Complex>(fields.subspan(first, count), out.subspan(first, count));
   });
@@ -96,7 +121,7 @@ void Transform<Real>::forward(std::span<const Complex* const> fields,
 template <class Real>
 void Transform<Real>::backward(std::span<const Complex* const> in,
                                std::span<Complex* const> fields) {
-  check_call(!engine_->g.real(), in.size(), fields.size());
+  check_call(*engine_, !engine_->g.real(), in.size(), fields.size());
   in_groups(fields.size(), problem().max_fields, [&](std::size_t first, std::size_t count) {
     engine_->template backward<Complex>(in.subspan(first, count), fields.subspan(first, count));
   });

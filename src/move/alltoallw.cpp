@@ -150,6 +150,7 @@ class AlltoallwRunner : public Exchange::Runner {
  public:
   explicit AlltoallwRunner(const MoveProblem& problem)
       : comm_(problem.comm),
+        waiting_(problem.machine.waiting),
         sends_(problem, Direction::send),
         receives_(problem, Direction::receive),
         self_(problem),
@@ -176,19 +177,20 @@ class AlltoallwRunner : public Exchange::Runner {
   }
 
   void finish() override {
-    check_mpi(
-        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+    wait_for_all(requests_, waiting_);
     for (std::size_t f = 0; f < requests_.size(); ++f) {
       receives_.unpack(f, fields_.destinations()[f]);
     }
   }
 
+  bool needs_calls() const override { return false; }
   std::ptrdiff_t buffer_bytes() const override {
     return sends_.buffer_bytes() + receives_.buffer_bytes();
   }
 
  private:
   const Comm& comm_;
+  const WaitPolicy& waiting_;
   Side sends_, receives_;
   SelfCopies self_;
   FieldPointers fields_;

@@ -2,10 +2,13 @@
 #include "move/block_exchange.hpp"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/last_resort.hpp"
+#include "core/same_on_all.hpp"
 #include "move/tuned.hpp"
 
 namespace tailrace {
@@ -18,10 +21,53 @@ std::string method_names() {
   return names + "auto";
 }
 
+/// Items of all pieces, by peer.
+std::vector<Correspondence> correspondence(const BlockTable& table, int num_ranks) {
+  std::vector<Correspondence> list;
+  for (int peer = 0; peer < num_ranks; ++peer) {
+    auto& one = list.emplace_back(Correspondence{peer});
+    for (std::ptrdiff_t piece = 0; piece < std::ssize(table); ++piece) {
+      const auto items = block_items(table, piece, peer);
+      one.digest = add_to_digest(one.digest, static_cast<std::uint64_t>(items));
+      one.num_items += items;
+    }
+  }
+  return list;
+}
+
+/// All ranks ask for the same, and for blocks that fit together.
+void require_agreement(const Comm& comm, const BlockShape& shape, std::string_view method) {
+  const auto ranks = static_cast<std::size_t>(comm.num_ranks());
+  const auto fits = [ranks](const auto& piece) {
+    return piece.size() == ranks &&
+           std::ranges::none_of(piece, [](std::ptrdiff_t items) { return items < 0; });
+  };
+  const bool right = shape.item_bytes >= 1 && shape.send.size() == shape.receive.size() &&
+                     std::ranges::all_of(shape.send, fits) &&
+                     std::ranges::all_of(shape.receive, fits);
+  require_all(
+      comm.raw(), right,
+      fmt::format("BlockExchange: item_bytes {} must be positive, and each of the {} pieces "
+                  "sent and {} received must have a size, not negative, for each of the {} "
+                  "ranks",
+                  shape.item_bytes, shape.send.size(), shape.receive.size(), ranks));
+  const std::array arguments{CommonArgument{"item_bytes", std::to_string(shape.item_bytes)},
+                             CommonArgument{"pieces", std::to_string(shape.num_pieces())},
+                             CommonArgument{"method", std::string(method)}};
+  require_same(comm, "BlockExchange", arguments);
+  require_matching(comm, "BlockExchange", "both must name the same sizes",
+                   correspondence(shape.send, comm.num_ranks()),
+                   correspondence(shape.receive, comm.num_ranks()));
+}
+
 }  // namespace
 
 BlockExchange::BlockExchange(const Comm& comm, BlockShape shape, std::string_view method)
-    : comm_(comm.raw()), machine_(comm_), shape_(std::move(shape)) {
+    : comm_(comm.raw()),
+      machine_(comm_),
+      shape_(std::move(shape)),
+      started_(shape_.send.size(), false) {
+  require_agreement(comm_, shape_, method);
   std::string wanted(method);
   if (wanted == "auto") {
     const auto choice = choose_block_method(comm_, comm_, shape_, machine_);
@@ -38,11 +84,46 @@ BlockExchange::BlockExchange(const Comm& comm, BlockShape shape, std::string_vie
   require_all(comm_.raw(), found->applies(problem),
               fmt::format("exchange method '{}' does not apply here; it needs: {}; or use auto",
                           spec.name, found->applies_text));
-  runner_ = found->make(problem);
+  runner_ = make_together(comm_, "BlockExchange", [&] { return found->make(problem); });
   name_ = found->name;
 }
 
-BlockExchange::~BlockExchange() = default;
+BlockExchange::~BlockExchange() {
+  if (std::ranges::find(started_, true) != started_.end()) {
+    end_operation(comm_, machine_.waiting, "a BlockExchange", exceptions_when_made_, [this] {
+      runner_->progress();
+      for (std::size_t piece = 0; piece < started_.size(); ++piece) {
+        if (started_[piece] && !runner_->served(static_cast<std::ptrdiff_t>(piece))) return false;
+      }
+      return true;
+    });
+  }
+  leave();
+  if (!in_use_ || detail::mpi_is_finalized()) return;
+  // Peers may wait for pieces that will never be started, or for this rank to have read.
+  if (num_started_ < shape_.num_pieces() && std::uncaught_exceptions() > exceptions_when_made_) {
+    meet_to_free(comm_, machine_.waiting, "a BlockExchange", exceptions_when_made_);
+  }
+  try {
+    runner_->release();
+  } catch (const Error& error) {
+    end_job(comm_, std::string("a BlockExchange cannot be ended: ") + error.what());
+  }
+}
+
+void BlockExchange::start(std::ptrdiff_t piece) {
+  runner_->start(piece);
+  started_[static_cast<std::size_t>(piece)] = true;
+  ++num_started_;
+  if (runner_->needs_calls()) enter();
+}
+
+void BlockExchange::wait(std::ptrdiff_t piece) {
+  started_[static_cast<std::size_t>(piece)] = false;
+  leave();  // it advances itself while it waits
+  runner_->wait(piece);
+  if (runner_->needs_calls() && std::ranges::find(started_, true) != started_.end()) enter();
+}
 
 std::span<const BlockMethodInfo> block_methods() {
   static const auto list = [] {

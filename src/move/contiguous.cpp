@@ -117,6 +117,7 @@ class ContiguousRunner : public Exchange::Runner {
     return done != 0;
   }
   void finish() override { wait_for_all(requests_, problem_.machine.waiting); }
+  bool needs_calls() const override { return false; }
   std::ptrdiff_t buffer_bytes() const override { return 0; }
 
  private:

@@ -2,43 +2,25 @@
 #include "tailrace/exchange.hpp"
 
 #include <algorithm>
+#include <exception>
+#include <functional>
 #include <numeric>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
 
+#include "core/last_resort.hpp"
+#include "core/under_way.hpp"
+#include "core/world_ranks.hpp"
 #include "move/method.hpp"
+#include "move/move_faults.hpp"
 #include "move/tuned.hpp"
+#include "tailrace/node_array.hpp"
 
 namespace tailrace {
 
 namespace {
-
-/// The first thing wrong with the arguments on this rank, or "".
-std::string fault_of(const MoveProblem& problem) {
-  const auto& plan = problem.plan;
-  const auto& shape = problem.shape;
-  if (plan.rank() != problem.comm.rank() || plan.num_ranks() != problem.comm.num_ranks()) {
-    return fmt::format("the plan is for rank {} of {}, the communicator's is rank {} of {}",
-                       plan.rank(), plan.num_ranks(), problem.comm.rank(),
-                       problem.comm.num_ranks());
-  }
-  if (problem.from.boxes.size() != plan.from_boxes().size() ||
-      problem.to.boxes.size() != plan.to_boxes().size()) {
-    return fmt::format(
-        "memory of {} source and {} destination boxes is given, rank {} holds {} and {}",
-        problem.from.boxes.size(), problem.to.boxes.size(), plan.rank(), plan.from_boxes().size(),
-        plan.to_boxes().size());
-  }
-  if (shape.item_bytes < 1 || shape.num_fields < 1) {
-    return fmt::format("item_bytes {} and num_fields {} must be positive", shape.item_bytes,
-                       shape.num_fields);
-  }
-  if (shape.in_place && shape.sources_in_node_arrays) {
-    return "sources that peers read where they lie cannot be exchanged in place";
-  }
-  return {};
-}
 
 std::string method_names() {
   std::string names;
@@ -74,7 +56,7 @@ std::vector<int> ranks_together(const Comm& comm, const Plan& plan) {
 }  // namespace
 
 /// A method's runner with the problem that it refers to.
-class Exchange::State {
+class Exchange::State final : public UnderWay {
  public:
   State(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
         std::string_view method)
@@ -83,8 +65,10 @@ class Exchange::State {
                 .from = std::move(from),
                 .to = std::move(to),
                 .shape = shape} {
-    const auto fault = fault_of(problem);
+    const auto fault = find_fault(problem);
     require_all(problem.comm.raw(), fault.empty(), "Exchange: " + fault);
+    require_agreement(problem, method);
+    num_outer_ranks = problem.comm.num_ranks();
     const auto wanted = method == "auto" ? MethodSpec{} : parse_agreed(problem.comm, method);
     const auto* asked = find_move_method(wanted.name);
     const Comm everybody = set_up(asked == nullptr || asked->in_groups);
@@ -97,14 +81,47 @@ class Exchange::State {
                 fmt::format("method '{}' does not apply here; it needs: {}", problem.method.name,
                             chosen->applies_text));
     name = chosen->name;
-    runner = chosen->make(problem);
+    std::optional<Error> failure;  // groups fail by themselves
+    try {
+      runner = make_together(problem.comm, "Exchange", [&] { return chosen->make(problem); });
+    } catch (const Error& error) {
+      failure = error;
+    }
+    agree(everybody.raw(), failure ? &*failure : nullptr);
   }
+
+  ~State() { leave(); }
+
+  void start(std::span<const void* const> sources, std::span<void* const> destinations) {
+    check_call(sources, destinations);
+    runner->start(sources, destinations);
+    under_way = true;
+    if (runner->needs_calls()) enter();
+  }
+  void finish() {
+    under_way = false;
+    leave();
+    runner->finish();
+  }
+  void advance() override {
+    if (runner->progress()) leave();
+  }
+  /// Before anything is told to others.
+  void check_call(std::span<const void* const> sources, std::span<void* const> destinations) const {
+    const auto fault = fault_of_call(sources, destinations);
+    if (fault.empty()) return;
+    refuse_call(problem.comm, problem.machine.waiting,
+                Error(Errc::invalid_input, "Exchange: " + fault));
+  }
+  void expose(const NodeArray& array);
 
   MoveProblem problem;
   std::string_view name;
   std::string why;
   std::unique_ptr<Runner> runner;
   bool under_way = false;
+  int num_outer_ranks = 1;  ///< of the caller's communicator
+  int exceptions_when_made = std::uncaught_exceptions();
 
  private:
   /// Makes the problem that of the ranks which exchange with each other, if `in_groups`; returns
@@ -122,6 +139,18 @@ class Exchange::State {
     return everybody;
   }
 
+  std::string fault_of_call(std::span<const void* const> sources,
+                            std::span<void* const> destinations) const;
+  bool is_exposed(const void* source) const {
+    return std::ranges::any_of(exposed_, [source](std::span<const std::byte> array) {
+      const std::less<> before;  // a total order, also between different arrays
+      const auto* place = static_cast<const std::byte*>(source);
+      return !before(place, array.data()) && before(place, array.data() + array.size());
+    });
+  }
+
+  std::vector<std::span<const std::byte>> exposed_;  ///< of this rank
+
   MethodSpec choose(const Comm& everybody) {
     const auto choice = choose_move_method(everybody, problem);
     problem.method = MethodSpec::parse(choice.name);
@@ -132,14 +161,56 @@ class Exchange::State {
   }
 };
 
+std::string Exchange::State::fault_of_call(std::span<const void* const> sources,
+                                           std::span<void* const> destinations) const {
+  const auto wanted = static_cast<std::size_t>(problem.shape.num_fields);
+  if (sources.size() != wanted || destinations.size() != wanted) {
+    return fmt::format("{} sources and {} destinations given, it was made for {} fields",
+                       sources.size(), destinations.size(), wanted);
+  }
+  if (under_way) return "start called again before finish";
+  const auto is_other = [this](const Piece& piece) { return piece.peer != problem.plan.rank(); };
+  if (!problem.shape.sources_in_node_arrays ||
+      std::ranges::none_of(problem.plan.sends(), is_other)) {
+    return {};
+  }
+  for (std::size_t f = 0; f < sources.size(); ++f) {
+    if (is_exposed(sources[f])) continue;
+    return fmt::format("source {} is not in an exposed NodeArray, as the shape promised", f);
+  }
+  return {};
+}
+
+// All ranks find the same, as all know whose arrays they are.
+void Exchange::State::expose(const NodeArray& array) {
+  const auto& owners = array.world_ranks();
+  const auto ours = world_ranks_of(problem.comm);
+  bool same = std::ssize(owners) == num_outer_ranks;
+  for (std::size_t i = 0; i < ours.size() && same; ++i) {
+    same = owners[static_cast<std::size_t>(problem.outer_ranks[i])] == ours[i];
+  }
+  if (!same) {
+    throw AgreedError(
+        Errc::invalid_input,
+        fmt::format("Exchange: the NodeArray was made by {} ranks of another communicator; make it "
+                    "with the one that the exchange was made with, of {} ranks",
+                    owners.size(), num_outer_ranks));
+  }
+  exposed_.emplace_back(array.data(), static_cast<std::size_t>(array.num_bytes()));
+  runner->expose(array);
+}
+
 Exchange::Exchange(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
                    std::string_view method)
-    : state_(std::make_unique<State>(comm, std::move(plan), std::move(from), std::move(to), shape,
-                                     method)) {}
+    : state_(make_together(comm, "Exchange", [&] {
+        return std::make_unique<State>(comm, std::move(plan), std::move(from), std::move(to), shape,
+                                       method);
+      })) {}
 Exchange::~Exchange() {
-  // The buffers belong to MPI until the transfer has ended.
-  if (state_ != nullptr && state_->under_way && !detail::mpi_is_finalized())
-    state_->runner->finish();
+  if (state_ == nullptr || !state_->under_way) return;
+  // The buffers belong to MPI, and the sources to the peers, until the transfer has ended.
+  end_operation(state_->problem.comm, state_->problem.machine.waiting, "an Exchange",
+                state_->exceptions_when_made, [this] { return state_->runner->progress(); });
 }
 Exchange::Exchange(Exchange&&) noexcept = default;
 Exchange& Exchange::operator=(Exchange&& other) noexcept {
@@ -148,39 +219,25 @@ Exchange& Exchange::operator=(Exchange&& other) noexcept {
 }
 
 void Exchange::run(std::span<const void* const> sources, std::span<void* const> destinations) {
-  check_call(sources, destinations);
+  state_->check_call(sources, destinations);
   state_->runner->run(sources, destinations);
 }
 
 void Exchange::start(std::span<const void* const> sources, std::span<void* const> destinations) {
-  check_call(sources, destinations);
-  state_->runner->start(sources, destinations);
-  state_->under_way = true;
+  state_->start(sources, destinations);
 }
 
-void Exchange::check_call(std::span<const void* const> sources,
-                          std::span<void* const> destinations) const {
-  const auto wanted = static_cast<std::size_t>(state_->problem.shape.num_fields);
-  if (sources.size() != wanted || destinations.size() != wanted) {
-    throw Error(
-        Errc::invalid_input,
-        fmt::format("Exchange: {} sources and {} destinations given, it was made for {} fields",
-                    sources.size(), destinations.size(), wanted));
-  }
-  if (state_->under_way) {
-    throw Error(Errc::invalid_input, "Exchange: start called again before finish");
-  }
+bool Exchange::progress() {
+  const bool done = !state_->under_way || state_->runner->progress();
+  UnderWay::advance_all();
+  return done;
 }
-
-bool Exchange::progress() { return !state_->under_way || state_->runner->progress(); }
 
 void Exchange::finish() {
-  if (!state_->under_way) return;
-  state_->under_way = false;
-  state_->runner->finish();
+  if (state_->under_way) state_->finish();
 }
 
-void Exchange::expose(const NodeArray& array) { state_->runner->expose(array); }
+void Exchange::expose(const NodeArray& array) { state_->expose(array); }
 std::string_view Exchange::method() const { return state_->name; }
 std::string_view Exchange::why() const { return state_->why; }
 int Exchange::num_ranks_together() const { return state_->problem.comm.num_ranks(); }

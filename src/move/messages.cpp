@@ -4,6 +4,8 @@
 #include <cassert>
 #include <climits>
 
+#include "core/agreed_buffer.hpp"
+
 namespace tailrace {
 
 namespace {
@@ -110,7 +112,9 @@ SelfCopies::SelfCopies(const MoveProblem& problem) {
     }
     ++received;
   }
-  staging_ = Buffer(staged_items * item_bytes);
+  if (problem.shape.in_place) {
+    staging_ = agreed_buffer(problem.comm, staged_items * item_bytes);
+  }
 }
 
 void SelfCopies::run(std::span<const void* const> sources,

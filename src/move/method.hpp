@@ -42,6 +42,9 @@ class Exchange::Runner {
   virtual bool progress() = 0;
   virtual void finish() = 0;
   virtual void expose(const NodeArray&) {}
+  /// False if peers get all that they need of a run from `start` and MPI: nobody waits for this
+  /// rank to call `progress` or `finish`.
+  virtual bool needs_calls() const { return true; }
   virtual std::ptrdiff_t buffer_bytes() const = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <vector>
 
+#include "core/world_ranks.hpp"
 #include "move/node_window.hpp"
 
 namespace tailrace {
@@ -11,6 +12,7 @@ namespace tailrace {
 struct NodeArray::State {
   NodeWindow window;
   std::vector<std::byte*> segments;  ///< of each rank
+  std::vector<int> world_ranks;
   std::ptrdiff_t num_bytes = 0;
   int rank = 0;
 };
@@ -19,7 +21,7 @@ NodeArray::NodeArray(const Comm& comm, std::ptrdiff_t num_bytes) {
   require_all(comm.raw(), num_bytes >= 0, "NodeArray: num_bytes must not be negative");
   auto state = std::make_shared<State>();
   const Comm node = comm.node();
-  state->window = NodeWindow(node, num_bytes);
+  state->window = NodeWindow(comm, node, num_bytes);
   std::vector<int> ranks(static_cast<std::size_t>(node.num_ranks()));
   const int own = comm.rank();
   check_mpi(MPI_Allgather(&own, 1, MPI_INT, ranks.data(), 1, MPI_INT, node.raw()));
@@ -28,6 +30,7 @@ NodeArray::NodeArray(const Comm& comm, std::ptrdiff_t num_bytes) {
     state->segments[static_cast<std::size_t>(ranks[static_cast<std::size_t>(i)])] =
         state->window.segment(i);
   }
+  state->world_ranks = world_ranks_of(comm);
   state->num_bytes = num_bytes;
   state->rank = comm.rank();
   state_ = std::move(state);
@@ -35,6 +38,10 @@ NodeArray::NodeArray(const Comm& comm, std::ptrdiff_t num_bytes) {
 
 std::byte* NodeArray::data() const { return data_of(state_->rank); }
 std::ptrdiff_t NodeArray::num_bytes() const { return state_->num_bytes; }
+const std::vector<int>& NodeArray::world_ranks() const {
+  static const std::vector<int> none;
+  return state_ == nullptr ? none : state_->world_ranks;
+}
 std::byte* NodeArray::data_of(int rank) const {
   assert(state_ != nullptr);
   return state_->segments[static_cast<std::size_t>(rank)];

@@ -1,15 +1,25 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node_window.hpp"
 
-#include <cstring>
-
+#include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <numeric>
+
+#include <fmt/format.h>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
 
 #include "core/futex.hpp"
+#include "core/under_way.hpp"
 
 namespace tailrace {
 
@@ -25,6 +35,72 @@ std::byte* align_up(void* address) {
   return reinterpret_cast<std::byte*>(align_up(reinterpret_cast<std::ptrdiff_t>(address)));
 }
 
+Error no_memory(std::ptrdiff_t bytes, const char* reason) {
+  return {Errc::io,
+          fmt::format("{} bytes of shared memory for the ranks of a node cannot be had: {}", bytes,
+                      reason),
+          ENOMEM};
+}
+
+#ifndef SMPI_H
+
+/// A file in memory without a name, made by the first rank of a node and opened by the others.
+class CommonFile {
+ public:
+  /// Collective over `node`, blocking.
+  CommonFile(const Comm& node, std::ptrdiff_t bytes) {
+    std::int64_t told[4] = {};  // process, descriptor, and what identifies the file
+    struct stat found {};
+    if (node.rank() == 0) {
+      descriptor_ = memfd_create("tailrace", MFD_CLOEXEC);
+      bool made = descriptor_ >= 0 && ftruncate(descriptor_, bytes) == 0;
+      made = made && fstat(descriptor_, &found) == 0;
+      told[0] = getpid();
+      told[1] = made ? descriptor_ : -1;
+      told[2] = static_cast<std::int64_t>(found.st_dev);
+      told[3] = static_cast<std::int64_t>(found.st_ino);
+    }
+    check_mpi(MPI_Bcast(told, 4, MPI_INT64_T, 0, node.raw()));
+    if (node.rank() != 0 && told[1] >= 0) {
+      const auto path = fmt::format("/proc/{}/fd/{}", told[0], told[1]);
+      descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
+    }
+    // In a container of its own, a rank finds another process by that number.
+    const bool is_it = told[1] >= 0 && descriptor_ >= 0 && fstat(descriptor_, &found) == 0 &&
+                       static_cast<std::int64_t>(found.st_dev) == told[2] &&
+                       static_cast<std::int64_t>(found.st_ino) == told[3];
+    int all = is_it ? 1 : 0;
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, node.raw()));
+    opened_by_all_ = all != 0;
+  }
+  ~CommonFile() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  CommonFile(const CommonFile&) = delete;
+  CommonFile& operator=(const CommonFile&) = delete;
+
+  bool opened_by_all() const { return opened_by_all_; }
+  int descriptor() const { return descriptor_; }
+  /// Takes memory for `range` now, from this rank's domain: later there would be a signal in place
+  /// of an error. Returns 0 or why it fails. In parts, as signals interrupt it.
+  int allocate(Range range) const {
+    constexpr std::ptrdiff_t part_bytes = 16 << 20;
+    for (std::ptrdiff_t done = 0; done < range.count;) {
+      const auto count = std::min(part_bytes, range.count - done);
+      const int reason = posix_fallocate(descriptor_, range.start + done, count);
+      if (reason != 0 && reason != EINTR) return reason;
+      if (reason == 0) done += count;
+    }
+    return 0;
+  }
+
+ private:
+  int descriptor_ = -1;
+  bool opened_by_all_ = false;
+};
+
+#endif
+
 void pause_briefly() {
 #if defined(__x86_64__)
   _mm_pause();
@@ -33,31 +109,76 @@ void pause_briefly() {
 
 }  // namespace
 
-// Rank 0 allocates for all: simulators know only its segment, and one segment is all that is
-// needed. A rank touches its own part first, so that it lies in its own memory domain.
-NodeWindow::NodeWindow(const Comm& node, std::ptrdiff_t bytes) {
+void NodeWindow::Mapping::operator()(std::byte* base) const { munmap(base, bytes); }
+
+// One piece of memory for all. Mappings start on a page in every process, so the segments are found
+// at the same places everywhere.
+NodeWindow::NodeWindow(const Comm& everybody, const Comm& node, std::ptrdiff_t bytes) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(node.num_ranks()));
   const std::int64_t own_bytes = align_up(bytes);
   check_mpi(MPI_Allgather(&own_bytes, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, node.raw()));
-  std::int64_t total = alignment;
-  for (const auto size : sizes) total += size;
-  void* base = nullptr;
-  MPI_Win raw = MPI_WIN_NULL;
-  check_mpi(MPI_Win_allocate_shared(node.rank() == 0 ? static_cast<MPI_Aint>(total) : 0, 1,
-                                    MPI_INFO_NULL, node.raw(), &base, &raw));
-  win_ = OwnedWin(raw);
-  MPI_Aint size = 0;
-  int unit = 0;
-  check_mpi(MPI_Win_shared_query(raw, 0, &size, &unit, &base));
-  // Mappings are page-aligned in every process, so the same padding is found everywhere.
+  const auto own_start =
+      std::accumulate(sizes.begin(), sizes.begin() + node.rank(), std::ptrdiff_t{0});
+  const auto total = std::accumulate(sizes.begin(), sizes.end(), alignment);
+  std::optional<Error> failure;
+  std::byte* base = map_common(node, total, {own_start, own_bytes}, failure);
+  if (base == nullptr && !failure) base = allocate_window(node, total, failure);
+  if (!failure) std::memset(align_up(base) + own_start, 0, static_cast<std::size_t>(own_bytes));
+  // Nobody may read or wait on memory that is not zeroed yet, either.
+  agree(everybody.raw(), failure ? &*failure : nullptr);
   auto* next = align_up(base);
   for (const auto segment_bytes : sizes) {
     segments_.push_back(next);
     next += segment_bytes;
   }
   own_ = segment(node.rank());
-  std::memset(own_, 0, static_cast<std::size_t>(bytes));
-  check_mpi(MPI_Barrier(node.raw()));  // nobody may read or wait on memory that is not zeroed yet
+}
+
+#ifdef SMPI_H
+
+std::byte* NodeWindow::map_common(const Comm&, std::ptrdiff_t, Range, std::optional<Error>&) {
+  return nullptr;  // one process has all ranks
+}
+
+#else
+
+std::byte* NodeWindow::map_common(const Comm& node, std::ptrdiff_t total, Range own,
+                                  std::optional<Error>& failure) {
+  const CommonFile file(node, total);
+  if (!file.opened_by_all()) return nullptr;
+  const auto size = static_cast<std::size_t>(total);
+  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor(), 0);
+  int reason = base == MAP_FAILED ? errno : 0;
+  if (reason == 0) {
+    mapped_ = {static_cast<std::byte*>(base), Mapping{size}};
+    reason = file.allocate(own);
+  }
+  if (reason != 0) failure = no_memory(total, std::strerror(reason));
+  return mapped_.get();
+}
+
+#endif
+
+// Rank 0 allocates for all: simulators know only its segment. Where it alone fails, the others may
+// have a window that cannot be freed without it.
+std::byte* NodeWindow::allocate_window(const Comm& node, std::ptrdiff_t total,
+                                       std::optional<Error>& failure) {
+  void* base = nullptr;
+  MPI_Win raw = MPI_WIN_NULL;
+  try {
+    check_mpi(MPI_Win_allocate_shared(node.rank() == 0 ? static_cast<MPI_Aint>(total) : 0, 1,
+                                      MPI_INFO_NULL, node.raw(), &base, &raw));
+  } catch (const Error& error) {
+    failure = no_memory(total, error.what());
+  }
+  int made = failure ? 0 : 1;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &made, 1, MPI_INT, MPI_MIN, node.raw()));
+  if (made == 0) return nullptr;
+  win_ = OwnedWin(raw);
+  MPI_Aint size = 0;
+  int unit = 0;
+  check_mpi(MPI_Win_shared_query(raw, 0, &size, &unit, &base));
+  return static_cast<std::byte*>(base);
 }
 
 void SequenceFlag::publish(std::uint32_t value) {
@@ -89,10 +210,11 @@ bool SequenceFlag::wait_for(std::uint32_t value, double timeout_s, int spins) {
 
 void wait_and_progress(SequenceFlag& flag, std::uint32_t value, MPI_Comm comm,
                        const WaitPolicy& policy) {
-  constexpr double nap_s = 1e-3;
   for (int i = 0; i < policy.yields && !flag.reached(value); ++i) sched_yield();
   int spins = policy.spins;
   while (!flag.reached(value)) {
+    UnderWay::advance_all();
+    const double nap_s = UnderWay::any() ? 50e-6 : 1e-3;
     if (policy.sleeps && flag.wait_for(value, nap_s, spins)) return;
     spins = 0;  // whoever has slept once is in no hurry
     int any = 0;

@@ -4,21 +4,30 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <vector>
 
 #include "core/wait.hpp"
+#include "tailrace/box.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace {
 
-/// Memory of the ranks of one node that all of them can read and write (an MPI shared-memory
-/// window). Making and freeing it is collective over the node's ranks.
+/// Memory of the ranks of one node that all of them can read and write: without a name, and
+/// without limit but that of the node's memory (memfd). Ranks that cannot open what another one has
+/// made, as they are in containers of their own, get an MPI shared-memory window; freeing that is
+/// collective over the node's ranks. Other memory is let go of by each rank for itself: those that
+/// still have it keep it, also beyond MPI_Finalize.
 class NodeWindow {
  public:
   NodeWindow() = default;
   /// `bytes` of this rank's own segment (may be 0, may differ between ranks), 64-byte aligned,
-  /// zeroed and so touched by this rank. Collective, blocking.
-  NodeWindow(const Comm& node, std::ptrdiff_t bytes);
+  /// zeroed; a segment is taken from the memory domain of its rank. Throws `Errc::io` (ENOMEM) on
+  /// all ranks of `everybody`, of which `node` is a part, if there is none. Collective over
+  /// `everybody`, blocking.
+  NodeWindow(const Comm& everybody, const Comm& node, std::ptrdiff_t bytes);
+  NodeWindow(const Comm& node, std::ptrdiff_t bytes) : NodeWindow(node, node, bytes) {}
 
   /// First byte of the segment of node rank `rank`. Local.
   std::byte* segment(int rank) const { return segments_[static_cast<std::size_t>(rank)]; }
@@ -26,7 +35,19 @@ class NodeWindow {
   explicit operator bool() const { return own_ != nullptr; }
 
  private:
+  /// Memory of this process that is mapped from a file.
+  struct Mapping {
+    void operator()(std::byte* base) const;
+    std::size_t bytes;
+  };
+
+  /// Null if the ranks cannot open what their first one makes; `failure` says what else went wrong.
+  std::byte* map_common(const Comm& node, std::ptrdiff_t total, Range own,
+                        std::optional<Error>& failure);
+  std::byte* allocate_window(const Comm& node, std::ptrdiff_t total, std::optional<Error>& failure);
+
   OwnedWin win_;
+  std::unique_ptr<std::byte, Mapping> mapped_;
   std::vector<std::byte*> segments_;
   std::byte* own_ = nullptr;
 };

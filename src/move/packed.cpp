@@ -86,6 +86,7 @@ class PackedRunner : public Exchange::Runner {
     release_once();
   }
 
+  bool needs_calls() const override { return blocks_ != nullptr && blocks_->needs_calls(); }
   std::ptrdiff_t buffer_bytes() const override {
     return blocks_ == nullptr ? 0 : blocks_->buffer_bytes();
   }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/last_resort.hpp"
 #include "move/messages.hpp"
 #include "tailrace/node_array.hpp"
 
@@ -110,7 +111,8 @@ struct SharedArrays {
       exposed = NodeArray(problem.comm, problem.from.num_items * problem.shape.item_bytes *
                                             problem.shape.num_fields);
     }
-    arrays = std::make_unique<TrialArrays>(problem, exposed);
+    run_agreed(problem.comm.raw(),
+               [&] { arrays = std::make_unique<TrialArrays>(problem, exposed); });
   }
 };
 
@@ -132,7 +134,8 @@ class MoveTrial : public tune::Trial {
       throw Error(Errc::invalid_input, fmt::format("needs: {}", line.applies_text));
     }
     shared_->make(problem);
-    runner_ = line.make(problem_);
+    runner_ =
+        make_together(problem_.comm, "a method on trial", [&] { return line.make(problem_); });
     if (problem.shape.sources_in_node_arrays) runner_->expose(shared_->exposed);
     // Places in the shared array are those of the group's ranks.
     for (std::size_t i = 0; i < problem_.outer_ranks.size(); ++i) {
@@ -161,7 +164,7 @@ class BlockTrial : public tune::Trial {
     if (!method.applies(problem)) {
       throw Error(Errc::invalid_input, fmt::format("needs: {}", method.applies_text));
     }
-    runner_ = method.make(problem);
+    runner_ = make_together(comm_, "a method on trial", [&] { return method.make(problem); });
   }
 
   void run() override {

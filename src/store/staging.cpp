@@ -2,14 +2,12 @@
 #include "store/staging.hpp"
 
 #include <sys/mman.h>
-#include <sys/statvfs.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <numeric>
 
 #include <fmt/format.h>
 
@@ -25,20 +23,6 @@ constexpr std::size_t huge_page_bytes = 2 << 20;
 std::byte* page_start(std::byte* memory) {
   const auto rest = reinterpret_cast<std::uintptr_t>(memory) % page_bytes;
   return rest == 0 ? memory : memory + (page_bytes - static_cast<std::ptrdiff_t>(rest));
-}
-
-// MPI libraries keep shared windows in /dev/shm; touching more than fits there would end the job
-// with SIGBUS, so it is refused before.
-void check_shared_memory(std::ptrdiff_t bytes) {
-  struct statvfs status {};
-  if (statvfs("/dev/shm", &status) != 0) return;
-  const auto free = static_cast<std::ptrdiff_t>(status.f_bavail * status.f_frsize);
-  if (bytes <= free) return;
-  throw Error(Errc::io,
-              fmt::format("staging buffers need {} bytes of shared memory, /dev/shm has {}: choose "
-                          "fewer buffered_files, or a method other than \"push\"",
-                          bytes, free),
-              ENOMEM);
 }
 
 }  // namespace
@@ -63,8 +47,6 @@ void Staging::reserve(std::ptrdiff_t bytes) {
   check_mpi(MPI_Allgather(&slot_bytes_, 1, MPI_AINT, rank_bytes_.data(), 1, MPI_AINT, comm_.raw()));
   const auto total = slot_bytes_ * slots_;
   if (node_) {
-    const auto sum = std::accumulate(rank_bytes_.begin(), rank_bytes_.end(), std::ptrdiff_t{0});
-    run_agreed(comm_.raw(), [&] { check_shared_memory(sum * slots_); });
     window_ = NodeWindow();  // the old one goes first: never two at a time
     window_ = NodeWindow(*node_, total + page_bytes);
     for (int rank = 0; rank < comm_.num_ranks(); ++rank) {

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/buffer.hpp"
+#include "core/last_resort.hpp"
 #include "move/allreduce/combine.hpp"
 #include "move/allreduce/reducer.hpp"
 
@@ -61,7 +62,9 @@ class ReductionTrial : public tune::Trial {
  public:
   ReductionTrial(const ReductionProblem& problem, const ReductionMethod& method,
                  std::shared_ptr<TrialVectors> vectors)
-      : runner_(method.make(problem)), vectors_(std::move(vectors)) {}
+      : runner_(
+            make_together(problem.comm, "a method on trial", [&] { return method.make(problem); })),
+        vectors_(std::move(vectors)) {}
 
   void run() override {
     allreduce();
@@ -118,8 +121,10 @@ tune::Choice choose_reduction_method(const ReductionProblem& problem, const Redu
     candidates.push_back({std::string(method.name), [&] {
                             if (!vectors) {
                               const auto type = real_type(shape.type);
-                              vectors = std::make_shared<TrialVectors>(
-                                  problem.comm, type, problem.max_bytes / number_bytes(type));
+                              run_agreed(problem.comm.raw(), [&] {
+                                vectors = std::make_shared<TrialVectors>(
+                                    problem.comm, type, problem.max_bytes / number_bytes(type));
+                              });
                             }
                             return std::make_unique<ReductionTrial>(problem, method, vectors);
                           }});

@@ -4,6 +4,7 @@
 // Cost: 2 log2(ranks per node) messages inside, 2 log2(nodes) between. Blocking or
 // non-blocking steps; a task that is started has non-blocking ones either way.
 #include "core/buffer.hpp"
+#include "core/last_resort.hpp"
 #include "move/allreduce/mpi_step.hpp"
 #include "move/allreduce/node_group.hpp"
 #include "move/allreduce/reducer.hpp"
@@ -55,7 +56,9 @@ class Hierarchical : public ReductionRunner {
     under_way_ = false;
     // A leader's own values stay where the result is for another rank.
     if (group_.leads() && !task.wants_result(comm_.rank())) {
-      if (scratch_.bytes() == 0) scratch_ = Buffer(longest_bytes_);
+      if (scratch_.bytes() == 0) {
+        scratch_ = make_together(comm_, "Reduction", [&] { return Buffer(longest_bytes_); });
+      }
       task_.out = scratch_.data();
     }
   }

@@ -19,6 +19,7 @@ class Mpi : public ReductionRunner {
   }
   void start(const ReductionTask& task) override { step_.start(task, comm_, false); }
   bool advance(bool may_wait) override { return step_.advance(may_wait); }
+  bool needs_calls() const override { return false; }
 
  private:
   const Comm& comm_;

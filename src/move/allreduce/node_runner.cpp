@@ -44,7 +44,7 @@ NodeRunner::NodeRunner(const ReductionProblem& problem, LongVectors long_vectors
       message_(problem.machine.waiting) {
   const auto head_bytes = whole_lines(sizeof(Head)) + piece_bytes_;  // and the result
   window_bytes_ = piece_bytes_ + (group_.leads() ? head_bytes : 0);
-  window_ = NodeWindow(group_.node, window_bytes_);
+  window_ = NodeWindow(comm_, group_.node, window_bytes_);
   head_ = reinterpret_cast<Head*>(window_.segment(0));
   for (int rank = 0; rank < group_.node.num_ranks(); ++rank) {
     vectors_.push_back(window_.segment(rank) + (rank == 0 ? head_bytes : 0));

@@ -40,6 +40,9 @@ class ReductionRunner {
   /// Combines vectors of this rank, see `combine`.
   virtual void combine_parts(NumberType type, ReduceOp op, std::byte* out,
                              std::span<const std::byte* const> parts, std::ptrdiff_t num_items);
+  /// False if peers get all that they need from `start` and MPI: nobody waits for this rank's
+  /// `advance`.
+  virtual bool needs_calls() const { return true; }
   virtual std::ptrdiff_t buffer_bytes() const { return 0; }
 };
 

@@ -2,11 +2,16 @@
 #include "tailrace/reduction.hpp"
 
 #include <algorithm>
+#include <array>
+#include <exception>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/last_resort.hpp"
+#include "core/same_on_all.hpp"
+#include "core/under_way.hpp"
 #include "move/allreduce/combine.hpp"
 #include "move/allreduce/local_dots.hpp"
 #include "move/allreduce/reducer.hpp"
@@ -21,29 +26,25 @@ std::string method_names() {
   return names + "auto";
 }
 
-void require_same(const Comm& comm, const ReductionShape& shape) {
-  const bool right = shape.max_items >= 1;
-  require_all(comm.raw(), right,
+void require_agreement(const Comm& comm, const ReductionShape& shape, std::string_view method) {
+  require_all(comm.raw(), shape.max_items >= 1,
               fmt::format("Reduction: max_items {} must be positive", shape.max_items));
-  std::int64_t ends[4] = {static_cast<std::int64_t>(shape.type), shape.max_items, 0, 0};
-  ends[2] = -ends[0];
-  ends[3] = -ends[1];
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, ends, 4, MPI_INT64_T, MPI_MAX, comm.raw()));
-  require_all(comm.raw(), ends[0] == -ends[2] && ends[1] == -ends[3],
-              fmt::format("Reduction: all ranks must name the same shape; here it is {} x {}",
-                          shape.max_items, number_name(shape.type)));
+  const std::array arguments{CommonArgument{"type", std::string(number_name(shape.type))},
+                             CommonArgument{"max_items", std::to_string(shape.max_items)},
+                             CommonArgument{"method", std::string(method)}};
+  require_same(comm, "Reduction", arguments);
 }
 
 }  // namespace
 
 /// The runner of one method, and the task that it works on, piece by piece.
-class Reduction::State {
+class Reduction::State final : public UnderWay {
  public:
   State(const Comm& user, const ReductionShape& shape, std::string_view name)
       : comm_(user.raw()),
         machine_(Surroundings::agreed(comm_)),
         problem_{comm_, machine_, shape.max_items * number_bytes(shape.type)} {
-    require_same(comm_, shape);
+    require_agreement(comm_, shape, name);
     std::string wanted(name);
     why_ = "asked for";
     if (name == "auto") {
@@ -61,6 +62,15 @@ class Reduction::State {
     runner_ = method_->make(problem_);
   }
 
+  // What is under way belongs to MPI and to the peers until it has ended.
+  ~State() {
+    if (busy_) {
+      end_operation(comm_, machine_.waiting, "a Reduction", exceptions_when_made_,
+                    [this] { return move_on(false); });
+    }
+    leave();
+  }
+
   void run(ReductionTask task) {
     if (!begin(task)) return;
     for (; left_ > 0 || barrier_; next_piece()) runner_->run(piece_);
@@ -69,21 +79,28 @@ class Reduction::State {
   void start(ReductionTask task) {
     if (!begin(task)) return;
     runner_->start(piece_);
+    if (runner_->needs_calls() || left_ > longest_) enter();
   }
-  bool advance(bool may_wait) {
-    while (busy_) {
-      if (!runner_->advance(may_wait)) return false;
-      next_piece();
-      busy_ = left_ > 0;
-      if (busy_) runner_->start(piece_);
-    }
-    return true;
+  void advance() override {
+    if (move_on(false)) leave();
+  }
+  bool progress() {
+    const bool done = move_on(false);
+    UnderWay::advance_all();
+    return done;
+  }
+  void finish() {
+    leave();
+    move_on(true);
+  }
+  [[noreturn]] void refuse(const std::string& fault) const {
+    refuse_call(comm_, machine_.waiting, Error(Errc::invalid_input, "Reduction: " + fault));
   }
 
   /// Combines parts of this rank into the task's vector.
   void combine(std::span<const std::byte* const> parts, const ReductionTask& task) const {
     check(task);
-    if (parts.empty()) throw Error(Errc::invalid_input, "Reduction: there are no parts");
+    if (parts.empty()) refuse("there are no parts");
     const int scale = is_complex(task.type) ? 2 : 1;
     runner_->combine_parts(real_type(task.type), task.op, task.out, parts, scale * task.num_items);
   }
@@ -93,6 +110,15 @@ class Reduction::State {
   const std::string& why() const { return why_; }
 
  private:
+  bool move_on(bool may_wait) {
+    while (busy_) {
+      if (!runner_->advance(may_wait)) return false;
+      next_piece();
+      busy_ = left_ > 0;
+      if (busy_) runner_->start(piece_);
+    }
+    return true;
+  }
   /// False if there is nothing to do.
   bool begin(ReductionTask task) {
     check(task);
@@ -115,21 +141,18 @@ class Reduction::State {
     piece_.num_items = std::min(left_, longest_);
   }
   void check(const ReductionTask& task) const {
-    if (busy_) {
-      throw Error(Errc::invalid_input, "Reduction: an operation is under way; finish it first");
-    }
+    if (busy_) refuse("an operation is under way; finish it first");
     if (task.num_bytes() > problem_.max_bytes) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("Reduction: {} numbers of {} are more than the {} bytes that it was "
-                              "made for (max_items)",
-                              task.num_items, number_name(task.type), problem_.max_bytes));
+      refuse(
+          fmt::format("{} numbers of {} are more than the {} bytes that it was made for "
+                      "(max_items)",
+                      task.num_items, number_name(task.type), problem_.max_bytes));
     }
     if (is_complex(task.type) && task.op != ReduceOp::sum) {
-      throw Error(Errc::invalid_input, "Reduction: complex numbers have a sum, no min or max");
+      refuse("complex numbers have a sum, no min or max");
     }
     if (task.root < 0 || task.root >= comm_.num_ranks()) {
-      throw Error(Errc::invalid_input, fmt::format("Reduction: root {} is none of the {} ranks",
-                                                   task.root, comm_.num_ranks()));
+      refuse(fmt::format("root {} is none of the {} ranks", task.root, comm_.num_ranks()));
     }
   }
 
@@ -145,38 +168,38 @@ class Reduction::State {
   std::ptrdiff_t longest_ = 0;
   bool barrier_ = false;
   bool busy_ = false;
+  int exceptions_when_made_ = std::uncaught_exceptions();
 };
 
 namespace {
 
-/// The local products, in `results`.
+/// The local products, in `results`, or why there are none.
 template <class T, class Result>
-void form_dots(std::span<const DotPair<T>> pairs, std::span<Result> results) {
+std::string form_dots(std::span<const DotPair<T>> pairs, std::span<Result> results) {
   if (pairs.size() != results.size()) {
-    throw Error(Errc::invalid_input, fmt::format("Reduction: {} results for {} dot products",
-                                                 results.size(), pairs.size()));
+    return fmt::format("{} results for {} dot products", results.size(), pairs.size());
   }
   for (const auto& pair : pairs) {
     if (pair.x.size() == pair.y.size()) continue;
-    throw Error(Errc::invalid_input,
-                fmt::format("Reduction: a dot product of vectors of {} and {} items", pair.x.size(),
-                            pair.y.size()));
+    return fmt::format("a dot product of vectors of {} and {} items", pair.x.size(), pair.y.size());
   }
   local_dots(pairs, results.data());
+  return {};
 }
 
 }  // namespace
 
 Reduction::Reduction(const Comm& comm, ReductionShape shape, std::string_view method)
-    : state_(std::make_unique<State>(comm, shape, method)) {}
+    : state_(make_together(comm, "Reduction",
+                           [&] { return std::make_unique<State>(comm, shape, method); })) {}
 Reduction::~Reduction() = default;
 Reduction::Reduction(Reduction&&) noexcept = default;
 Reduction& Reduction::operator=(Reduction&&) noexcept = default;
 
-void Reduction::require_equal(std::ptrdiff_t num_in, std::ptrdiff_t num_out) {
-  if (num_in == num_out) return;
-  throw Error(Errc::invalid_input,
-              fmt::format("Reduction: {} values in, room for {} out", num_in, num_out));
+void Reduction::require_equal(std::ptrdiff_t num_in, std::ptrdiff_t num_out) const {
+  if (num_in != num_out) {
+    state_->refuse(fmt::format("{} values in, room for {} out", num_in, num_out));
+  }
 }
 
 void Reduction::run(const ReductionTask& task) { state_->run(task); }
@@ -186,46 +209,46 @@ void Reduction::run_parts(const std::byte* const* parts, std::ptrdiff_t num_part
   state_->combine({parts, static_cast<std::size_t>(num_parts)}, task);
   state_->run(task);
 }
-bool Reduction::progress() { return state_->advance(false); }
-void Reduction::finish() { state_->advance(true); }
+bool Reduction::progress() { return state_->progress(); }
+void Reduction::finish() { state_->finish(); }
 std::string_view Reduction::method() const { return state_->method(); }
 const std::string& Reduction::why() const { return state_->why(); }
 std::ptrdiff_t Reduction::buffer_bytes() const { return state_->runner().buffer_bytes(); }
 
 void Reduction::dots(std::span<const DotPair<float>> pairs, std::span<double> results) {
-  form_dots(pairs, results);
+  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
   run(task_of<double>(results, results, ReduceOp::sum));
 }
 void Reduction::start_dots(std::span<const DotPair<float>> pairs, std::span<double> results) {
-  form_dots(pairs, results);
+  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
   start(task_of<double>(results, results, ReduceOp::sum));
 }
 void Reduction::dots(std::span<const DotPair<double>> pairs, std::span<double> results) {
-  form_dots(pairs, results);
+  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
   run(task_of<double>(results, results, ReduceOp::sum));
 }
 void Reduction::start_dots(std::span<const DotPair<double>> pairs, std::span<double> results) {
-  form_dots(pairs, results);
+  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
   start(task_of<double>(results, results, ReduceOp::sum));
 }
 void Reduction::dots(std::span<const DotPair<std::complex<float>>> pairs,
                      std::span<std::complex<double>> results) {
-  form_dots(pairs, results);
+  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
   run(task_of<std::complex<double>>(results, results, ReduceOp::sum));
 }
 void Reduction::start_dots(std::span<const DotPair<std::complex<float>>> pairs,
                            std::span<std::complex<double>> results) {
-  form_dots(pairs, results);
+  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
   start(task_of<std::complex<double>>(results, results, ReduceOp::sum));
 }
 void Reduction::dots(std::span<const DotPair<std::complex<double>>> pairs,
                      std::span<std::complex<double>> results) {
-  form_dots(pairs, results);
+  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
   run(task_of<std::complex<double>>(results, results, ReduceOp::sum));
 }
 void Reduction::start_dots(std::span<const DotPair<std::complex<double>>> pairs,
                            std::span<std::complex<double>> results) {
-  form_dots(pairs, results);
+  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
   start(task_of<std::complex<double>>(results, results, ReduceOp::sum));
 }
 

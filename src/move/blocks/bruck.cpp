@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/agreed_buffer.hpp"
 #include "move/blocks/request_runner.hpp"
 
 namespace tailrace {
@@ -35,7 +36,7 @@ class Bruck : public RequestRunner {
         item_(block_item_type(shape_)) {
     for (std::ptrdiff_t p = 0; p < shape_.num_pieces(); ++p) pieces_.push_back(make_piece(p));
     require_all(comm_.raw(), fits_, "bruck: what a rank passes on is more than MPI counts");
-    buffer_ = Buffer(num_items_ * shape_.item_bytes);
+    buffer_ = agreed_buffer(comm_, num_items_ * shape_.item_bytes);
   }
   ~Bruck() override { end_all(); }
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "core/agreed_buffer.hpp"
 #include "move/blocks/runner.hpp"
 
 namespace tailrace {
@@ -14,13 +15,13 @@ BlockTable place_blocks(const BlockTable& items, std::ptrdiff_t& end, int skip) 
   return offsets;
 }
 
-BlockBuffers::BlockBuffers(const BlockShape& shape, int rank)
-    : item_bytes_(shape.item_bytes), rank_(rank) {
+BlockBuffers::BlockBuffers(const BlockShape& shape, const Comm& comm)
+    : item_bytes_(shape.item_bytes), rank_(comm.rank()) {
   std::ptrdiff_t end = 0;
   send_offsets_ = place_blocks(shape.send, end, -1);
   receive_start_ = ++end;  // equal addresses would be taken for MPI_IN_PLACE by Open MPI
-  receive_offsets_ = place_blocks(shape.receive, end, rank);
-  buffer_ = Buffer(end * item_bytes_);
+  receive_offsets_ = place_blocks(shape.receive, end, rank_);
+  buffer_ = agreed_buffer(comm, end * item_bytes_);
 }
 
 std::byte* BlockBuffers::send_block(std::ptrdiff_t piece, int peer) const {

@@ -18,7 +18,7 @@ class Collective : public BlockRunner {
       : comm_(problem.comm),
         waiting_(problem.machine.waiting),
         item_(block_item_type(problem.shape)),
-        buffers_(problem.shape, comm_.rank()),
+        buffers_(problem.shape, comm_),
         requests_(static_cast<std::size_t>(problem.shape.num_pieces()), MPI_REQUEST_NULL),
         arguments_(requests_.size()),
         arrived_(requests_.size(), true) {
@@ -26,9 +26,7 @@ class Collective : public BlockRunner {
       fill(arguments_[static_cast<std::size_t>(p)], problem.shape, p);
     }
   }
-  ~Collective() override {
-    for (auto& request : requests_) MPI_Wait(&request, MPI_STATUS_IGNORE);
-  }
+  ~Collective() override { end_requests(requests_); }
 
   std::byte* send_block(std::ptrdiff_t piece, int peer) const override {
     return buffers_.send_block(piece, peer);
@@ -67,6 +65,7 @@ class Collective : public BlockRunner {
     wait_for(requests_[static_cast<std::size_t>(piece)], waiting_);
     arrived_[static_cast<std::size_t>(piece)] = true;
   }
+  bool needs_calls() const override { return false; }
   std::ptrdiff_t buffer_bytes() const override { return buffers_.bytes(); }
 
  private:

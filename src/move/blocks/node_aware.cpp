@@ -171,7 +171,7 @@ class NodeAware : public BlockRunner {
         nodes_(problem.machine.nodes),
         places_(problem, node_),
         item_(block_item_type(problem.shape)),
-        window_(node_, places_.segment_bytes),
+        window_(comm_, node_, places_.segment_bytes),
         bytes_(places_.segment_bytes),
         pieces_(static_cast<std::size_t>(places_.num_pieces)) {
     for (const auto& message : places_.messages) {
@@ -183,9 +183,8 @@ class NodeAware : public BlockRunner {
   }
   ~NodeAware() override {
     for (auto& piece : pieces_) {
-      for (auto* list : {&piece.sends, &piece.receives}) {
-        MPI_Waitall(static_cast<int>(list->size()), list->data(), MPI_STATUSES_IGNORE);
-      }
+      end_requests(piece.sends);
+      end_requests(piece.receives);
     }
   }
 

@@ -27,7 +27,7 @@ class Pairwise : public RequestRunner {
       : RequestRunner(problem, 2 * bound(problem)),
         shape_(problem.shape),
         item_(block_item_type(shape_)),
-        buffers_(shape_, comm_.rank()),
+        buffers_(shape_, comm_),
         send_slots_(0, bound(problem)),
         receive_slots_(bound(problem), bound(problem)),
         under_way_(requests_.size()) {

@@ -8,7 +8,9 @@
 // alpha + n beta.
 #include <algorithm>
 #include <array>
+#include <exception>
 
+#include "core/last_resort.hpp"
 #include "move/blocks/pull_runners.hpp"
 #include "move/one_sided_probe.hpp"
 #include "move/one_sided_window.hpp"
@@ -19,7 +21,12 @@ namespace {
 
 class WindowMemory : public PullMemory {
  public:
-  WindowMemory(const Comm& comm, std::ptrdiff_t bytes) : window_(comm, bytes) {}
+  WindowMemory(const BlockProblem& problem, std::ptrdiff_t bytes)
+      : problem_(problem), window_(problem.comm, bytes) {}
+  ~WindowMemory() override {
+    meet_to_free(problem_.comm, problem_.machine.waiting, "an exchange by pull",
+                 exceptions_when_made_);
+  }
   std::span<std::byte> own() const override { return window_.own(); }
   void publish(std::ptrdiff_t /*offset*/, std::ptrdiff_t /*bytes*/) override { window_.sync(); }
   void see() override { window_.sync(); }
@@ -28,6 +35,8 @@ class WindowMemory : public PullMemory {
   }
 
  private:
+  BlockProblem problem_;
+  int exceptions_when_made_ = std::uncaught_exceptions();
   OneSidedWindow window_;
 };
 
@@ -72,7 +81,7 @@ bool block_pull_applies(const BlockProblem& problem) {
 std::unique_ptr<BlockRunner> make_block_pull(const BlockProblem& problem) {
   if (problem.settings.bucket_bytes > 0) return make_pull_buckets(problem);
   return make_pull_whole(problem,
-                         std::make_unique<WindowMemory>(problem.comm, sent_bytes(problem.shape)));
+                         std::make_unique<WindowMemory>(problem, sent_bytes(problem.shape)));
 }
 
 }  // namespace tailrace

@@ -6,11 +6,13 @@
 // bounds the memory that the network must reach (and may have to pin).
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <functional>
 #include <optional>
 #include <utility>
 #include <vector>
 
+#include "core/last_resort.hpp"
 #include "move/blocks/pull_order.hpp"
 #include "move/blocks/pull_runners.hpp"
 #include "move/blocks/request_runner.hpp"
@@ -59,7 +61,7 @@ class PullBuckets : public RequestRunner {
         shape_(problem.shape),
         bucket_bytes_(problem.settings.bucket_bytes),
         chunk_bytes_(std::min(chunk_bytes_of(problem.settings), bucket_bytes_)),
-        buffers_(shape_, comm_.rank()),
+        buffers_(shape_, comm_),
         slots_(0, depth(problem)),
         under_way_(depth(problem)),
         pieces_(static_cast<std::size_t>(shape_.num_pieces())) {
@@ -73,7 +75,10 @@ class PullBuckets : public RequestRunner {
     }
     begun_.reserve(pieces_.size());
   }
-  ~PullBuckets() override { end_all(); }
+  ~PullBuckets() override {
+    end_all();
+    meet_to_free(comm_, waiting_, "an exchange by pull", exceptions_when_made_);
+  }
 
   void acquire() override {
     begun_.clear();
@@ -307,6 +312,7 @@ class PullBuckets : public RequestRunner {
 
   const BlockShape& shape_;
   std::ptrdiff_t bucket_bytes_, chunk_bytes_;
+  int exceptions_when_made_ = std::uncaught_exceptions();
   BlockBuffers buffers_;
   std::optional<OneSidedWindow> window_;
   RequestSlots slots_;

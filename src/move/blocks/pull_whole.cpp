@@ -4,9 +4,12 @@
 // be read, another one when all have read: log p empty messages a rank whatever the blocks are. Its
 // price is that the first read waits for the last rank.
 #include <algorithm>
+#include <exception>
 #include <utility>
 #include <vector>
 
+#include "core/agreed_buffer.hpp"
+#include "core/last_resort.hpp"
 #include "move/blocks/dissemination.hpp"
 #include "move/blocks/pull_order.hpp"
 #include "move/blocks/pull_runners.hpp"
@@ -34,15 +37,15 @@ class PullWhole : public RequestRunner {
     std::ptrdiff_t end = 0, received = 0;
     send_offsets_ = place_blocks(shape_.send, end, -1);
     receive_offsets_ = place_blocks(shape_.receive, received, comm_.rank());
-    received_ = Buffer(received * shape_.item_bytes);
+    received_ = agreed_buffer(comm_, received * shape_.item_bytes);
     find_peer_offsets(problem);
     make_pieces(problem);
   }
   ~PullWhole() override {
-    try {
-      acquire();
-    } catch (const Error&) {  // the job ends
-    }
+    end_operation(comm_, waiting_, "an exchange by pull", exceptions_when_made_, [this] {
+      progress();
+      return all_have_read_.is_done();
+    });
     end_all();
   }
 
@@ -175,6 +178,7 @@ class PullWhole : public RequestRunner {
   }
 
   const BlockShape& shape_;
+  int exceptions_when_made_ = std::uncaught_exceptions();
   std::ptrdiff_t chunk_bytes_;
   std::unique_ptr<PullMemory> memory_;
   RequestSlots slots_;

@@ -73,9 +73,7 @@ class RequestRunner : public BlockRunner {
   virtual std::ptrdiff_t num_missing(std::ptrdiff_t piece) const = 0;
 
   /// Destructors of the ways call this: memory must outlive its transfers.
-  void end_all() {
-    for (auto& request : requests_) MPI_Wait(&request, MPI_STATUS_IGNORE);
-  }
+  void end_all() { end_requests(requests_); }
 
   template <class Unfinished>
   void advance_while(Unfinished&& unfinished) {

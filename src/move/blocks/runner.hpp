@@ -60,6 +60,9 @@ class BlockRunner {
   virtual void wait_some(std::ptrdiff_t piece) { wait(piece); }
   /// The receive blocks of all pieces are no longer needed.
   virtual void release() {}
+  /// False if peers get all that they need of a piece from `start` and MPI: nobody waits for this
+  /// rank to call anything else.
+  virtual bool needs_calls() const { return true; }
   /// True if `acquire` would not wait: what was sent last time has left or has been read.
   virtual bool may_acquire() { return true; }
   virtual std::ptrdiff_t buffer_bytes() const = 0;
@@ -89,7 +92,8 @@ using BlockTable = std::vector<std::vector<std::ptrdiff_t>>;  ///< [piece][peer]
 /// Send and receive blocks in private memory, for ways that hand them to MPI.
 class BlockBuffers {
  public:
-  BlockBuffers(const BlockShape& shape, int rank);
+  /// Collective over `comm`, blocking; throws on all ranks if one has no memory.
+  BlockBuffers(const BlockShape& shape, const Comm& comm);
   std::byte* send_block(std::ptrdiff_t piece, int peer) const;
   std::byte* receive_block(std::ptrdiff_t piece, int peer) const;
   /// Where a block starts, in items from the first send (receive) block.

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "core/world_ranks.hpp"
 #include "move/one_sided_probe.hpp"
 #include "server/transports/desk.hpp"
 #include "server/transports/entries.hpp"
@@ -39,15 +40,7 @@ std::vector<int> pes_of(const Comm& comm) {
   int num_pes = 0;
   check_mpi(MPI_Comm_size(MPI_COMM_WORLD, &num_pes));
   if (num_pes != comm.num_ranks()) return {};
-  std::vector<int> ranks(static_cast<std::size_t>(num_pes)), pes(ranks.size());
-  for (std::size_t i = 0; i < ranks.size(); ++i) ranks[i] = static_cast<int>(i);
-  MPI_Group ours = MPI_GROUP_NULL, world = MPI_GROUP_NULL;
-  check_mpi(MPI_Comm_group(comm.raw(), &ours));
-  check_mpi(MPI_Comm_group(MPI_COMM_WORLD, &world));
-  check_mpi(MPI_Group_translate_ranks(ours, num_pes, ranks.data(), world, pes.data()));
-  MPI_Group_free(&ours);
-  MPI_Group_free(&world);
-  return pes;
+  return world_ranks_of(comm);
 }
 
 // How Open MPI 4 ends OpenSHMEM does not go with MPI: shmem_finalize takes MPI with it, and is

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/last_resort.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+
+#include "core/under_way.hpp"
+
+namespace tailrace {
+
+namespace {
+
+constexpr double patience_s = 10;
+constexpr int refusal_tag = 32766;  // of no other messages
+
+/// True if all ranks come within `patience_s`. Messages, as a collective call could meet another
+/// one that a rank without an error has made.
+bool all_come(const Comm& comm, const WaitPolicy& waiting) {
+  const double end_s = MPI_Wtime() + patience_s;
+  const int num_ranks = comm.num_ranks();
+  for (int distance = 1; distance < num_ranks; distance *= 2) {
+    const int to = (comm.rank() + distance) % num_ranks;
+    const int from = (comm.rank() - distance + num_ranks) % num_ranks;
+    std::array<MPI_Request, 2> requests{MPI_REQUEST_NULL, MPI_REQUEST_NULL};
+    check_mpi(MPI_Irecv(nullptr, 0, MPI_BYTE, from, refusal_tag, comm.raw(), &requests[0]));
+    check_mpi(MPI_Isend(nullptr, 0, MPI_BYTE, to, refusal_tag, comm.raw(), &requests[1]));
+    for (int done = 0; done == 0; nap(waiting, waiting.shortest_nap_s)) {
+      check_mpi(MPI_Testall(2, requests.data(), &done, MPI_STATUSES_IGNORE));
+      if (done == 0 && MPI_Wtime() > end_s) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void end_job(const Comm& comm, const std::string& why) {
+  std::fprintf(stderr, "tailrace: rank %d: %s: the job ends\n", comm.rank(), why.c_str());
+  std::fflush(stderr);
+  MPI_Abort(comm.raw(), 1);
+  std::abort();
+}
+
+void refuse_call(const Comm& comm, const WaitPolicy& waiting, const Error& fault) {
+  if (!all_come(comm, waiting)) {
+    end_job(comm, fmt::format("{}; other ranks had no error for {} s, and would wait for this one",
+                              fault.what(), patience_s));
+  }
+  throw AgreedError(fault.code(), fault.what(), fault.sys_errno());
+}
+
+void end_operation(const Comm& comm, const WaitPolicy& waiting, std::string_view what,
+                   int exceptions_when_made, const std::function<bool()>& done) noexcept {
+  if (detail::mpi_is_finalized()) return;
+  const bool failing = std::uncaught_exceptions() > exceptions_when_made;
+  const double end_s = MPI_Wtime() + patience_s;
+  try {
+    for (double nap_s = waiting.shortest_nap_s; !done();
+         nap_s = std::min(2 * nap_s, waiting.longest_nap_s)) {
+      if (failing && MPI_Wtime() > end_s) {
+        end_job(comm, fmt::format("{} is left by an exception, and the other ranks have not ended "
+                                  "theirs for {} s",
+                                  what, patience_s));
+      }
+      nap(waiting, nap_s);
+    }
+  } catch (const std::exception& error) {
+    end_job(comm, fmt::format("{} is left while it is under way, and cannot be ended: {}", what,
+                              error.what()));
+  }
+}
+
+void meet_to_free(const Comm& comm, const WaitPolicy& waiting, std::string_view what,
+                  int exceptions_when_made) noexcept {
+  if (detail::mpi_is_finalized()) return;
+  MPI_Request all = MPI_REQUEST_NULL;
+  int here = MPI_Ibarrier(comm.raw(), &all) == MPI_SUCCESS ? 0 : 1;
+  end_operation(comm, waiting, what, exceptions_when_made, [&] {
+    if (here == 0) check_mpi(MPI_Test(&all, &here, MPI_STATUS_IGNORE));
+    return here != 0;
+  });
+}
+
+}  // namespace tailrace

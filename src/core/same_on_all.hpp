@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether ranks that make something together mean the same.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tailrace/comm.hpp"
+
+namespace tailrace {
+
+/// An argument that all ranks give alike, as text.
+struct CommonArgument {
+  std::string_view name;
+  std::string value;
+};
+
+/// Throws `Errc::invalid_input` on all ranks alike if any argument differs between them: "WHO:
+/// item_bytes must be the same on all ranks: 8 on ranks 0-2, 4 on rank 3". One allreduce.
+/// Collective, blocking.
+void require_same(const Comm& comm, std::string_view who,
+                  std::span<const CommonArgument> arguments);
+
+/// What one rank believes that it sends to another, or gets from it, in numbers.
+struct Correspondence {
+  int peer = 0;
+  std::uint64_t digest = 0;  ///< of all that matters, the same on both sides
+  std::ptrdiff_t num_items = 0;
+};
+
+/// Throws `Errc::invalid_input` on all ranks alike unless each rank gets what its peers send:
+/// "WHO: rank 2 sends 24 items to rank 5, which expects 30 items from it; REMEDY". Peers that are
+/// not listed send, or get, nothing. One allreduce. Collective, blocking.
+void require_matching(const Comm& comm, std::string_view who, std::string_view remedy,
+                      std::span<const Correspondence> sends,
+                      std::span<const Correspondence> receives);
+
+/// Adds a number to a digest. Local.
+constexpr std::uint64_t add_to_digest(std::uint64_t digest, std::uint64_t number) {
+  digest = (digest ^ number) * 0x9E3779B97F4A7C15U;  // of Fibonacci hashing
+  return digest ^ (digest >> 29);
+}
+
+}  // namespace tailrace

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What one rank does wrong alone: the job ends with a line that says what. The argument names it.
+#include <array>
+#include <cstdio>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "mpi_program.hpp"
+#include "tailrace/exchange.hpp"
+#include "tailrace/fft.hpp"
+#include "tailrace/node_array.hpp"
+#include "tailrace/reduction.hpp"
+
+namespace {
+
+using namespace tailrace;
+
+fft::Options with_fftw() {
+  fft::Options options;
+  options.kernel = "fftw";
+  return options;
+}
+
+struct Transpose {
+  Transpose(const Comm& comm, const char* method, bool exposed, std::ptrdiff_t columns = 11)
+      : plan(slabs(std::array<std::ptrdiff_t, 2>{13, columns}, 0, comm.num_ranks()),
+             slabs(std::array<std::ptrdiff_t, 2>{13, columns}, 1, comm.num_ranks()), comm.rank()),
+        from(Memory::dense(plan.from_boxes())),
+        to(Memory::dense(plan.to_boxes())),
+        source(static_cast<std::size_t>(from.num_items)),
+        arrived(static_cast<std::size_t>(to.num_items)),
+        exchange(comm, plan, from, to, {8, 1, exposed}, method) {}
+
+  Plan plan;
+  Memory from, to;
+  std::vector<double> source, arrived;
+  std::array<const void*, 1> sources{source.data()};
+  std::array<void*, 1> destinations{arrived.data()};
+  Exchange exchange;
+};
+
+/// Rank 1 gives too few pointers.
+void pointers(const Comm& comm, bool wrong) {
+  Transpose t(comm, "node_direct", false);
+  if (wrong) t.exchange.start({}, {});
+  t.exchange.run(t.sources, t.destinations);
+}
+
+/// Its sources are not where all said they would be.
+void unexposed(const Comm& comm, bool wrong) {
+  const NodeArray array(comm, 1000);
+  Transpose t(comm, "node_direct", true);
+  if (!wrong) t.exchange.expose(array);
+  const std::array<const void*, 1> sources{array.data()};
+  t.exchange.run(wrong ? t.sources : sources, t.destinations);
+}
+
+void items(const Comm& comm, bool wrong) {
+  Reduction reduction(comm, {NumberType::float64, 2});
+  std::vector<double> values(wrong ? 3 : 2);
+  reduction.allreduce(std::span(values));
+}
+
+void fields(const Comm& comm, bool wrong) {
+  fft::Transform<double> transform(comm, {.extents = {8, 8, 8}}, with_fftw());
+  std::vector<double> field(static_cast<std::size_t>(transform.physical_box().num_items()));
+  std::vector<std::complex<double>> modes(static_cast<std::size_t>(transform.modes().num_modes()));
+  const std::array<const double*, 1> in{field.data()};
+  const std::array<std::complex<double>*, 2> out{modes.data(), modes.data()};
+  transform.forward(in, std::span(out).first(wrong ? 2 : 1));
+}
+
+/// An exception of its own takes it out of an exchange that the others never enter.
+void thrown(const Comm& comm, bool wrong) {
+  Transpose t(comm, "bruck", false);
+  if (wrong) {
+    t.exchange.start(t.sources, t.destinations);
+    throw std::runtime_error("of this rank alone");
+  }
+  MPI_Barrier(comm.raw());
+}
+
+/// The same with one that is not under way, whose memory all free together.
+void thrown_idle(const Comm& comm, bool wrong) {
+  const Transpose t(comm, "pull", false);
+  if (wrong) throw std::runtime_error("of this rank alone");
+  MPI_Barrier(comm.raw());
+}
+
+void thrown_reduction(const Comm& comm, bool wrong) {
+  std::vector<double> values(1000);
+  Reduction reduction(comm, {NumberType::float64, 1000}, "mpi");
+  if (wrong) {
+    reduction.start_allreduce(std::span(values));
+    throw std::runtime_error("of this rank alone");
+  }
+  MPI_Barrier(comm.raw());
+}
+
+/// No more memory for this rank; all hear of it.
+void memory(const Comm& comm, bool wrong) {
+  if (wrong) {
+    long pages = 0;
+    std::FILE* file = std::fopen("/proc/self/statm", "r");
+    if (file == nullptr || std::fscanf(file, "%ld", &pages) != 1) std::abort();
+    std::fclose(file);
+    const rlimit limit{static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (48 << 20),
+                       RLIM_INFINITY};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  int heard = 0;
+  for (const char* method : {"alltoallv", "pairwise", "bruck", "node_direct", "node_aware"}) {
+    constexpr std::ptrdiff_t columns = 1'600'000;  // 55 MB a rank and side
+    const std::array<std::ptrdiff_t, 2> extents{13, columns};
+    const Plan plan(slabs(extents, 0, comm.num_ranks()), slabs(extents, 1, comm.num_ranks()),
+                    comm.rank());
+    try {
+      const Exchange exchange(comm, plan, Memory::dense(plan.from_boxes()),
+                              Memory::dense(plan.to_boxes()), {8, 1}, method);
+    } catch (const Error& error) {
+      heard += std::string(error.what()).find("memory") != std::string::npos ? 1 : 0;
+    }
+  }
+  int least = heard;
+  MPI_Allreduce(&heard, &least, 1, MPI_INT, MPI_MIN, comm.raw());
+  if (comm.rank() == 0) std::printf("all ranks heard of %d\n", least);
+}
+
+int run(int argc, char** argv) {
+  const Comm comm(MPI_COMM_WORLD);
+  const std::string what = argc > 1 ? argv[1] : "";
+  using Case = std::pair<const char*, void (*)(const Comm&, bool)>;
+  const std::vector<Case> cases{{"pointers", pointers},
+                                {"unexposed", unexposed},
+                                {"items", items},
+                                {"fields", fields},
+                                {"thrown", thrown},
+                                {"thrown_idle", thrown_idle},
+                                {"thrown_reduction", thrown_reduction},
+                                {"memory", memory}};
+  for (const auto& [name, action] : cases) {
+    if (what != name) continue;
+    action(comm, comm.rank() == 1);
+    return 0;
+  }
+  throw std::invalid_argument("unknown case " + what);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return tailrace::mpi_main("last_resort_program", argc, argv, run);
+}
