@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Random transforms against the plain sums: any extents, cut-offs, grid of ranks, kernel, methods,
+// precision, real or complex, any number of fields.
+#include <complex>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+
+#include "fft/check_transform.hpp"
+#include "random_problems.hpp"
+#include "tailrace/fft.hpp"
+
+namespace tailrace::fft {
+namespace {
+
+using testing::Extents;
+
+Extents draw_extents(Dice& dice) {
+  // Odd primes among them, and few points for many ranks.
+  constexpr std::ptrdiff_t lengths[] = {1, 2, 3, 4, 5, 7, 8, 9, 11, 13, 15, 16, 17, 19, 23, 31, 37};
+  Extents extents{};
+  constexpr std::ptrdiff_t most_points = 3000;
+  do {
+    for (auto& extent : extents) extent = dice.one_of(lengths);
+  } while (extents[0] * extents[1] * extents[2] > most_points);
+  return extents;
+}
+
+Problem draw_problem(Dice& dice, int num_ranks) {
+  Problem problem;
+  problem.kind = dice.chance(60) ? Kind::real_to_complex : Kind::complex_to_complex;
+  problem.extents = draw_extents(dice);
+  for (std::size_t d = 0; d < 3; ++d) {
+    const bool half = d == 2 && problem.kind == Kind::real_to_complex;
+    const auto most = half ? problem.extents[d] / 2 : (problem.extents[d] - 1) / 2;
+    if (dice.chance(50)) problem.cutoff[d] = dice.between(0, most);
+  }
+  std::vector<int> rows;
+  for (int pz = 1; pz <= num_ranks; ++pz) {
+    if (num_ranks % pz == 0) rows.push_back(pz);
+  }
+  const int pz = dice.one_of(rows);
+  if (dice.chance(80)) problem.grid = {pz, num_ranks / pz};
+  problem.max_fields = static_cast<int>(dice.between(1, 3));
+  return problem;
+}
+
+Options draw_options(Dice& dice) {
+  std::vector<std::string> kernel_names{"auto"}, methods{"auto"};
+  for (const auto& kernel : kernels()) {
+    if (kernel.available) kernel_names.emplace_back(kernel.name);
+  }
+  for (const auto& method : exchange_methods()) methods.emplace_back(method.name);
+  Options options;
+  options.kernel = dice.one_of(kernel_names);
+  options.method = dice.one_of(methods);
+  if (dice.chance(30)) options.row_method = dice.one_of(methods);
+  options.threads = dice.chance(10) ? 2 : 1;
+  return options;
+}
+
+std::string describe(const Problem& problem, const Options& options, int num_fields, bool single) {
+  return fmt::format(
+      "{} {} of {}, cut-off {}, grid {}, kernel {}, methods {} and \"{}\", {} fields",
+      single ? "single" : "double", problem.kind == Kind::real_to_complex ? "real" : "complex",
+      problem.extents, problem.cutoff, problem.grid, options.kernel, options.method,
+      options.row_method, num_fields);
+}
+
+std::string solve(const Comm& comm, Dice& dice) {
+  const auto problem = draw_problem(dice, comm.num_ranks());
+  const auto options = draw_options(dice);
+  const int num_fields = static_cast<int>(dice.between(1, 4));
+  const bool single = dice.chance(30);
+  try {
+    if (problem.kind == Kind::real_to_complex) {
+      single ? testing::check<float, float>(comm, problem, options, num_fields)
+             : testing::check<double, double>(comm, problem, options, num_fields);
+    } else {
+      single ? testing::check<float, std::complex<float>>(comm, problem, options, num_fields)
+             : testing::check<double, std::complex<double>>(comm, problem, options, num_fields);
+    }
+  } catch (const Error& error) {
+    const std::string text = error.what();
+    if (text.find("does not apply here") != std::string::npos) return "";
+    return text + " in " + describe(problem, options, num_fields, single);
+  }
+  if (!::testing::Test::HasFailure()) return "";
+  return describe(problem, options, num_fields, single);
+}
+
+TEST(RandomTransforms, ArePlainSums) {
+  const Comm comm(MPI_COMM_WORLD);
+  RandomProblems(comm, 40).run([&](std::uint64_t seed) {
+    Dice dice(seed);
+    return solve(comm, dice);
+  });
+}
+
+}  // namespace
+}  // namespace tailrace::fft
