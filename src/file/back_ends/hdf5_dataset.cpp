@@ -190,8 +190,11 @@ Hdf5Dataset::Selection Hdf5Dataset::select(const FilePart* part,
   const auto* array = part != nullptr && part->data().array() ? &*part->data().array() : nullptr;
   const bool same = array != nullptr && array->offset == array_.offset &&
                     array->extents == array_.extents && array->item_bytes == array_.item_bytes;
-  selection.bytes = same ? select_boxes(selection.space.id(), part->data().boxes())
-                         : select_runs(selection.space.id(), segments);
+  // The union of several boxes in any order is now and then another selection in HDF5 1.10.8 (wrong
+  // bytes, "addr overflow"); that of runs in ascending order has not been.
+  const bool one_box = same && part->data().boxes().size() == 1;
+  selection.bytes = one_box ? select_boxes(selection.space.id(), part->data().boxes())
+                            : select_runs(selection.space.id(), segments);
   if (selection.bytes == 0) H5Sselect_none(selection.space.id());
   return selection;
 }

@@ -9,6 +9,7 @@
 #include "file/back_end.hpp"
 #include "file/strategy.hpp"
 #include "random_boxes.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/file.hpp"
 #include "temp_folder.hpp"
 
@@ -340,19 +341,40 @@ class FileProblem {
   std::string failure_;
 };
 
-TEST(FileRandom, ReadsWhatWasWritten) {
-  const Comm comm(MPI_COMM_WORLD);
-  const TempFolder folder(comm);
-  FilePool pool(comm);
-  RandomProblems(comm, 60).run([&](std::uint64_t seed) {
-    auto failure = FileProblem(comm, pool, folder / fmt::format("file{}", seed), seed).run();
+class FileRandom : public ::testing::Test {
+ protected:
+  // What OMPIO loses below HDF5 cannot be gone round, but is said.
+  std::string run(std::uint64_t seed) {
+    const auto path = folder / fmt::format("file{}", seed);
+    std::string failure;
+    try {
+      failure = FileProblem(comm, pool, path, seed).run();
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      if (text.find("HDF5 and MPI-IO (OMPIO) reported success") == std::string::npos) throw;
+    }
     MPI_Barrier(comm.raw());
     if (comm.rank() == 0) {
-      std::filesystem::remove_all(folder / fmt::format("file{}", seed));
-      std::filesystem::remove_all(folder / fmt::format("file{}.pieces", seed));
+      std::filesystem::remove_all(path);
+      std::filesystem::remove_all(path + ".pieces");
     }
     return failure;
-  });
+  }
+  const Comm comm{MPI_COMM_WORLD};
+  const TempFolder folder{comm};
+  FilePool pool{comm};
+};
+
+TEST_F(FileRandom, ReadsWhatWasWritten) {
+  RandomProblems(comm, 60).run([&](std::uint64_t seed) { return run(seed); });
+}
+
+// Unions of boxes in HDF5.
+TEST_F(FileRandom, WhatFailedOnceIsRight) {
+  std::vector<std::uint64_t> seeds{987504724};
+  if (comm.num_ranks() == 2) seeds = {226587042, 226587386};
+  if (comm.num_ranks() == 5) seeds = {120258720, 120259184};
+  for (const auto seed : seeds) EXPECT_EQ(run(seed), "") << seed;
 }
 
 }  // namespace
