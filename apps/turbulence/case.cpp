@@ -221,6 +221,21 @@ void require_grid(const Case& values) {
   }
 }
 
+void require_fields(const Case& values) {
+  auto fields = values.output.fields;
+  std::sort(fields.begin(), fields.end());
+  const auto twice = std::adjacent_find(fields.begin(), fields.end());
+  if (twice != fields.end()) {
+    refuse(fmt::format("{}: `output.fields` names \"{}\" twice", values.source, *twice));
+  }
+  const bool any = !fields.empty() && (fields != std::vector<std::string>{"scalars"} ||
+                                       !values.scalars.schmidt.empty());
+  if (any || values.output.mode == "none") return;
+  refuse(fmt::format("{}: `output.fields` names no field of this flow; give at least one of u, v, "
+                     "w{}, or output.mode = \"none\"",
+                     values.source, values.scalars.schmidt.empty() ? "" : ", scalars"));
+}
+
 void require_sense(const Case& values) {
   const auto& flow = values.flow;
   const auto& restart = values.restart.file;
@@ -228,6 +243,7 @@ void require_sense(const Case& values) {
     refuse(fmt::format("{}: flow.initial = \"restart\" needs the checkpoint in `restart.file`",
                        values.source));
   }
+  require_fields(values);
   const auto gradients = values.scalars.mean_gradient.size();
   const auto scalars = values.scalars.schmidt.size();
   if (gradients != 0 && gradients != 3 && gradients != 3 * scalars) {

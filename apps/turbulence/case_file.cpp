@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "case.hpp"
+#include "grid_check.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace::turbulence {
@@ -120,7 +121,9 @@ Case check_case(const std::string& path, std::span<const std::string> settings, 
   refuse_unread(path, read_text(path, text));
   Case values = parse_case(text, path, settings);
   // With servers, how many ranks compute is known only when the job has started.
-  if (values.output.servers.empty()) solver_options(values, num_ranks);
+  Case any_grid = values;
+  if (!values.output.servers.empty()) any_grid.grid.ranks = {0, 0};
+  require_flow_on_grid(values, solver_options(any_grid, num_ranks));
   return values;
 }
 

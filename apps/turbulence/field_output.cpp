@@ -158,6 +158,7 @@ void FieldOutput<Real>::finish() {
   if (!active()) return;
   writer_->finish();
   drop_missing();
+  if (files_.empty()) return;
   const bool single = narrow_ || std::is_same_v<Real, float>;
   write_xdmf(*comm_, folder_ + "/fields.xdmf", files_, times_, variables_, extents_, spacing_,
              single ? ItemType::float32 : ItemType::float64);

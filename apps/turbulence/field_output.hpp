@@ -36,6 +36,8 @@ class FieldOutput {
   /// Takes up the files of earlier steps that a run which is restarted has left. Collective.
   void find_earlier(std::int64_t restart_step);
 
+  /// Whether the step under way, or done, has fields to write: its start must have been finite.
+  bool has_caught() const { return caught_step_ >= 0; }
   bool active() const { return writer_.has_value(); }
   OutputStatistics statistics() const;
   std::optional<StreamStatistics> stream_statistics() const;

@@ -14,7 +14,9 @@ namespace {
 constexpr double pi = std::numbers::pi;
 constexpr std::size_t max_scalars = 24;
 
-std::array<std::ptrdiff_t, 3> cutoffs(const NavierStokesOptions& options) {
+}  // namespace
+
+std::array<std::ptrdiff_t, 3> largest_modes(const NavierStokesOptions& options) {
   std::array<std::ptrdiff_t, 3> result{};
   for (std::size_t d = 0; d < 3; ++d) {
     const auto n = options.extents[d];
@@ -24,8 +26,6 @@ std::array<std::ptrdiff_t, 3> cutoffs(const NavierStokesOptions& options) {
   }
   return result;
 }
-
-}  // namespace
 
 fft::Problem transform_problem(const Comm& comm, const NavierStokesOptions& options) {
   std::string fault;
@@ -41,7 +41,7 @@ fft::Problem transform_problem(const Comm& comm, const NavierStokesOptions& opti
     if (!(scalar.schmidt > 0)) fault = fmt::format("Schmidt number {} <= 0", scalar.schmidt);
   }
   require_all(comm.raw(), fault.empty(), fault);
-  return {fft::Kind::real_to_complex, options.extents, cutoffs(options), options.grid, 1};
+  return {fft::Kind::real_to_complex, options.extents, largest_modes(options), options.grid, 1};
 }
 
 template <class Real>

@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <complex>
+#include <numeric>
 
 #include "random.hpp"
 #include "shells.hpp"
@@ -99,14 +100,17 @@ void scale_shells(const Comm& comm, NavierStokes<Real>& flow,
   });
 }
 
-/// Energy wanted in each shell: zero in those that the grid does not hold whole.
+/// Energy wanted in each shell, `total` in all: zero in those that the grid does not hold whole.
 template <class Real>
 std::vector<double> wanted_shells(const Case& values, NavierStokes<Real>& flow, double total) {
-  auto wanted = spectrum_shares(values.flow.exponent, values.flow.k_peak, num_shells(flow));
-  const double largest = largest_isotropic_wave_number(flow) / unit_wave_number(flow.options());
+  const auto& options = flow.options();
+  auto wanted = spectrum_shares(values.flow.exponent, values.flow.k_peak, num_shells(options));
+  const double largest = largest_isotropic_wave_number(options) / unit_wave_number(options);
   for (std::size_t s = 0; s < wanted.size(); ++s) {
-    wanted[s] *= static_cast<double>(s) + 0.5 <= largest ? total : 0.0;
+    if (static_cast<double>(s) + 0.5 > largest) wanted[s] = 0;
   }
+  const double held = std::accumulate(wanted.begin(), wanted.end(), 0.0);
+  for (double& energy : wanted) energy *= held > 0 ? total / held : 0;
   return wanted;
 }
 

@@ -2,6 +2,7 @@
 #include "navier_stokes.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "flow_state.hpp"
@@ -159,6 +160,22 @@ double NavierStokes<Real>::measure_courant_rate() {
   state_->op.captured.clear();
   state_->run_substages(true);
   return state_->reduce_rate();
+}
+
+template <class Real>
+bool NavierStokes<Real>::was_finite() const {
+  return std::isfinite(state_->rate);
+}
+template <class Real>
+bool NavierStokes<Real>::is_finite() const {
+  int bad = 0;
+  for (const auto& field : state_->fields) {
+    Real sum = 0;  // of zeros, or nan
+    for (const Complex& mode : field) sum += (mode.real() - mode.real()) + (mode.imag() - mode.imag());
+    if (sum != 0) bad = 1;
+  }
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX, state_->comm));
+  return bad == 0;
 }
 
 template <class Real>

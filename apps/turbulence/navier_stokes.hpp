@@ -34,6 +34,9 @@ struct NavierStokesOptions {
   fft::Options fft;
 };
 
+/// Largest mode numbers that are kept along (z, y, x). Local.
+std::array<std::ptrdiff_t, 3> largest_modes(const NavierStokesOptions& options);
+
 /// One forced mode: `acceleration` (x, y, z components, in the normalisation of the velocity
 /// modes) is added to du/dt of the mode at `index` of this rank's array, held over a step.
 template <class Real>
@@ -93,6 +96,10 @@ class NavierStokes {
   double courant_rate() const;
   /// The same for the present velocity, by transforms of its own. Collective, blocking.
   double measure_courant_rate();
+  /// Whether the velocity at the start of the last step was finite at all points of this rank. Local.
+  bool was_finite() const;
+  /// Whether all modes are finite now. Collective, blocking.
+  bool is_finite() const;
   /// Bytes held on this rank, and the same in units of one full physical field of this rank.
   std::ptrdiff_t memory_bytes() const;
 

@@ -12,6 +12,7 @@
 #include "checkpoint.hpp"
 #include "field_output.hpp"
 #include "forcing.hpp"
+#include "grid_check.hpp"
 #include "initial.hpp"
 #include "progress.hpp"
 #include "run_folder.hpp"
@@ -56,6 +57,8 @@ class Run {
   double next_step();
   void take_step(double dt);
   void take_statistics(double dt);
+  [[noreturn]] void refuse_blown_up() const;
+  void require_finite(bool mine) const;
   void write_checkpoint();
   void finish_output(int signal);
   double hidden_s() const;
@@ -166,7 +169,7 @@ double Run<Real>::next_step() {
 template <class Real>
 void Run<Real>::take_step(double dt) {
   fields_.before_step(flow_);
-  stop_.start();
+  stop_.start(!flow_.was_finite());  // of the step before: the answer takes no time of its own
   const double start = now_s();
   forcing_.before_step(flow_, dt);
   flow_.step(dt);
@@ -175,6 +178,8 @@ void Run<Real>::take_step(double dt) {
   if (step_s_.size() < max_step_times) step_s_.push_back(spent);
   loop_s_ += spent;
   signal_ = stop_.finish();
+  if (signal_ == StopSignal::trouble) refuse_blown_up();
+  if (fields_.has_caught()) require_finite(flow_.was_finite());
   fields_.after_step(flow_);
   checkpoints_.progress();
   if (case_.time.courant > 0) courant_rate_ = flow_.courant_rate();
@@ -192,17 +197,31 @@ void Run<Real>::take_statistics(double dt) {
   now.power = forcing_.power();
   files_.append(now);
   progress_.statistics(now, mean_step_s());
-  if (std::isfinite(now.energy)) return;
-  throw Error(
-      Errc::invalid_input,
-      fmt::format("the flow blew up: its energy is not finite at step {}, time {:.6g}; take a "
-                  "smaller time.step, or time.courant below 1",
-                  now.step, now.time));
+  double sum = now.energy;
+  for (const double variance : now.scalar_variance) sum += variance;
+  if (!std::isfinite(sum)) refuse_blown_up();
+}
+
+template <class Real>
+void Run<Real>::refuse_blown_up() const {
+  throw Error(Errc::invalid_input,
+              fmt::format("the flow blew up: it is not finite at step {}, time {:.6g}; take a "
+                          "smaller time.step, or time.courant below 1",
+                          flow_.step_number(), flow_.time()));
+}
+
+/// Nothing that is not finite goes to a file. Collective.
+template <class Real>
+void Run<Real>::require_finite(bool mine) const {
+  int bad = mine ? 0 : 1;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX, comm_.raw()));
+  if (bad != 0) refuse_blown_up();
 }
 
 template <class Real>
 void Run<Real>::write_checkpoint() {
   const Span span(&trace_, Activity::write, "checkpoint");
+  if (!flow_.is_finite()) refuse_blown_up();
   const auto state = forcing_.state();
   checkpoints_.write(flow_, {courant_rate_, case_.forcing.type, {state.begin(), state.end()}});
 }
@@ -249,7 +268,7 @@ void Run<Real>::advance() {
     if (line) take_statistics(dt);
     progress_.step(step, flow_.time(), dt, mean_step_s(), hidden_s(), line);
     const auto every = case_.checkpoint.every;
-    if (!last && every > 0 && step % every == 0) write_checkpoint();
+    if (every > 0 && step % every == 0) write_checkpoint();
   }
   finish_output(signal_);
   wall_s_ = now_s() - start;
@@ -313,7 +332,8 @@ void run_with(const Comm& comm, const Case& values, const RunSetting& setting) {
 
 /// The run on the ranks that compute. Collective over them, blocking.
 void compute(const Comm& comm, const Case& values, RunSetting setting) {
-  solver_options(values, comm.num_ranks());  // refuses what does not fit before anything is written
+  // What does not fit is refused before anything is written.
+  require_flow_on_grid(values, solver_options(values, comm.num_ranks()));
   RunFolder results(comm.raw(), values, setting.folder, setting.request.overwrite);
   setting.results = &results;
   run_agreed(comm.raw(), [&] {

@@ -19,32 +19,29 @@ inline double unit_wave_number(const NavierStokesOptions& options) {
 /// Shell of a wave number: s holds s - 1/2 <= k / unit < s + 1/2.
 inline int shell_of(double k, double unit) { return static_cast<int>(k / unit + 0.5); }
 
-/// Largest kept mode number along axis d (z, y, x).
-template <class Real>
-std::ptrdiff_t largest_mode(NavierStokes<Real>& flow, std::size_t d) {
-  const auto& problem = flow.transform().problem();
-  return problem.cutoff[d] >= 0 ? problem.cutoff[d] : problem.extents[d] / 2;
+/// Largest wave number [1/length] of a corner of the kept modes: no mode has a larger one.
+inline double largest_wave_number(const NavierStokesOptions& options) {
+  const auto modes = largest_modes(options);
+  double square = 0;
+  for (std::size_t d = 0; d < 3; ++d) {
+    const double k = 2 * M_PI / options.lengths[d] * static_cast<double>(modes[d]);
+    square += k * k;
+  }
+  return std::sqrt(square);
 }
 
 /// Number of shells (0, 1, ...) that any kept mode can lie in.
-template <class Real>
-int num_shells(NavierStokes<Real>& flow) {
-  const auto& options = flow.options();
-  double square = 0;
-  for (std::size_t d = 0; d < 3; ++d) {
-    const double k = 2 * M_PI / options.lengths[d] * static_cast<double>(largest_mode(flow, d));
-    square += k * k;
-  }
-  return shell_of(std::sqrt(square), unit_wave_number(options)) + 1;
+inline int num_shells(const NavierStokesOptions& options) {
+  return shell_of(largest_wave_number(options), unit_wave_number(options)) + 1;
 }
 
 /// Largest wave number [1/length] up to which the modes of every direction are kept.
-template <class Real>
-double largest_isotropic_wave_number(NavierStokes<Real>& flow) {
+inline double largest_isotropic_wave_number(const NavierStokesOptions& options) {
+  const auto modes = largest_modes(options);
   double largest = HUGE_VAL;
   for (std::size_t d = 0; d < 3; ++d) {
-    largest = std::min(
-        largest, 2 * M_PI / flow.options().lengths[d] * static_cast<double>(largest_mode(flow, d)));
+    largest =
+        std::min(largest, 2 * M_PI / options.lengths[d] * static_cast<double>(modes[d]));
   }
   return largest;
 }

@@ -22,7 +22,7 @@ double rounded_root(double square) { return square > 0 ? std::sqrt(square) : 0.0
 template <class Real>
 StatisticsKernel<Real>::StatisticsKernel(const Comm& comm, NavierStokes<Real>& flow)
     : comm_(comm.raw()),
-      num_shells_(static_cast<std::size_t>(num_shells(flow))),
+      num_shells_(static_cast<std::size_t>(num_shells(flow.options()))),
       num_scalars_(flow.options().scalars.size()),
       sums_(num_flow_sums + 2 * num_scalars_ + num_shells_),
       derivative_(static_cast<std::size_t>(flow.modes().num_modes())),
@@ -142,7 +142,7 @@ void StatisticsKernel<Real>::derive(NavierStokes<Real>& flow) {
   now_.lambda = rounded_root(15 * now_.u_rms * now_.u_rms / sums_[square_gradient]);
   now_.re_lambda = now_.u_rms * now_.lambda / nu;
   now_.eta = std::pow(nu * nu * nu / now_.dissipation, 0.25);
-  now_.kmax_eta = largest_isotropic_wave_number(flow) * now_.eta;
+  now_.kmax_eta = largest_isotropic_wave_number(options) * now_.eta;
   const double* shells = sums_.data() + num_flow_sums + 2 * num_scalars_;
   double over_k = 0;
   for (std::size_t s = 0; s < num_shells_; ++s) {

@@ -29,14 +29,19 @@ void StepOperator<Real>::physical(const fft::PhysicalTile<Real>& tile) {
   const V rz = fft::splat(static_cast<Real>(inverse_spacing[2]));
   if (substage == 0) {
     V largest = fft::splat(Real(0));
+    V zero = fft::splat(Real(0));  // nan once a rate is not finite, which comparisons may miss
     for (std::ptrdiff_t i = 0; i < tile.num_items; i += w) {
       const auto magnitude = [](V value) { return value < 0 ? -value : value; };
       const V rate = magnitude(fft::load(u_ + i)) * rx + magnitude(fft::load(v_ + i)) * ry +
                      magnitude(fft::load(w_ + i)) * rz;
       largest = rate > largest ? rate : largest;
+      zero += rate - rate;
     }
     auto& mine = largest_rate[static_cast<std::size_t>(tile.thread)];
-    for (std::ptrdiff_t lane = 0; lane < w; ++lane) mine = std::max<Real>(mine, largest[lane]);
+    for (std::ptrdiff_t lane = 0; lane < w; ++lane) {
+      const bool finite = zero[lane] == 0;
+      mine = std::max<Real>(mine, finite ? largest[lane] : std::numeric_limits<Real>::infinity());
+    }
     const auto nx = extents[2];
     const auto row = (tile.z - box.start[0]) * box.extents[1] + tile.y0 - box.start[1];
     for (std::size_t f = 0; f < captured.size(); ++f) {

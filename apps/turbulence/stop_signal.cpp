@@ -35,8 +35,8 @@ StopSignal::~StopSignal() {
   set_handler(SIGINT, SIG_DFL);
 }
 
-void StopSignal::start() {
-  mine_ = static_cast<int>(received);
+void StopSignal::start(bool has_trouble) {
+  mine_ = has_trouble ? trouble : static_cast<int>(received);
   check_mpi(MPI_Iallreduce(&mine_, &any_, 1, MPI_INT, MPI_MAX, comm_, &request_));
 }
 

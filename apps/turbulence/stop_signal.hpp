@@ -17,10 +17,13 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
+  /// What `finish` returns if a rank's `start` told of trouble: larger than any signal.
+  static constexpr int trouble = 1 << 16;
+
   /// Starts asking the other ranks; the answer travels while the caller computes. Collective.
-  void start();
-  /// Number of the signal that some rank has received before its `start`, or 0; the same on all
-  /// ranks. Collective, blocking.
+  void start(bool has_trouble);
+  /// Number of the signal that some rank has received before its `start`, `trouble`, or 0; the same
+  /// on all ranks. Collective, blocking.
   int finish();
   /// "SIGTERM", "SIGINT" or "signal 3".
   static std::string name(int signal);
