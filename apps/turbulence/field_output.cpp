@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "servers.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::turbulence {
 
@@ -31,13 +32,34 @@ void narrow_in_place(void* data, std::size_t count) {
   }
 }
 
-Coordinate axis(const char* name, std::ptrdiff_t points, double length) {
+// As CF has it. Numbers are in the units of the case, which are nobody's: "1".
+Coordinate axis(const char* name, const char* letter, std::ptrdiff_t points, double length) {
   Coordinate out;
   out.name = name;
+  out.attributes = {{"axis", std::string(letter)},
+                    {"long_name", fmt::format("position along {}", name)},
+                    {"units", std::string("1")}};
   for (std::ptrdiff_t i = 0; i < points; ++i) {
     out.values.push_back(length * static_cast<double>(i) / static_cast<double>(points));
   }
   return out;
+}
+
+// A dimension of one, by which readers put the files of a run in a row.
+Coordinate time_axis() {
+  Coordinate out;
+  out.name = "time";
+  out.values = {0.0};
+  out.attributes = {{"axis", std::string("T")},
+                    {"standard_name", std::string("time")},
+                    {"long_name", std::string("time since the start of the flow")},
+                    {"units", std::string("1")}};
+  return out;
+}
+
+std::string long_name(const std::string& field) {
+  if (field.starts_with("scalar_")) return "passive scalar " + field.substr(7);
+  return fmt::format("velocity along {}", field == "u" ? "x" : field == "v" ? "y" : "z");
 }
 
 bool contains(const std::vector<std::string>& list, const std::string& text) {
@@ -49,7 +71,7 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
 template <class Real>
 FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStokes<Real>& flow,
                                const std::string& folder, Session* session, Trace* trace)
-    : comm_(&comm), folder_(folder), name_(values.about.name), every_(values.output.every) {
+    : comm_(&comm), self_(MPI_COMM_SELF), folder_(folder), name_(values.about.name), every_(values.output.every) {
   if (values.output.mode == "none") return;
   const auto stream = field_options(values, folder, trace);
   run_agreed(comm.raw(), [&] {
@@ -70,9 +92,10 @@ FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStoke
     spacing_[d] = options.lengths[d] / static_cast<double>(extents_[d]);
   }
   narrow_ = std::is_same_v<Real, double> && values.output.precision == "single";
-  contents_.coordinates = {axis("x", extents_[2], options.lengths[2]),
-                           axis("y", extents_[1], options.lengths[1]),
-                           axis("z", extents_[0], options.lengths[0])};
+  contents_.coordinates = {axis("x", "X", extents_[2], options.lengths[2]),
+                           axis("y", "Y", extents_[1], options.lengths[1]),
+                           axis("z", "Z", extents_[0], options.lengths[0]),
+                           time_axis()};
   const Memory memory = Memory::dense(layout_->boxes(comm.rank()));
   for (std::size_t f = 0; f < 3 + options.scalars.size(); ++f) {
     const std::string name =
@@ -80,10 +103,11 @@ FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStoke
     captures_.push_back(nullptr);
     if (contains(values.output.fields, f < 3 ? name : "scalars")) add_field(name, memory);
   }
-  contents_.attributes = {{"title", values.about.name},
-                          {"step", std::int64_t{0}},
+  contents_.attributes = {{"step", std::int64_t{0}},
                           {"time", 0.0},
-                          {"viscosity", options.viscosity}};
+                          {"title", values.about.name},
+                          {"viscosity", options.viscosity},
+                          {"Conventions", std::string("CF-1.11")}};
 }
 
 /// Makes room for one more field of the files; the solver fills it.
@@ -100,7 +124,7 @@ void FieldOutput<Real>::add_field(const std::string& name, const Memory& memory)
   variable.layout = layout_.get();
   variable.memory = memory;
   variable.data = arrays_.back().data();
-  variable.attributes = {{"units", std::string("1")}};
+  variable.attributes = {{"long_name", long_name(name)}, {"units", std::string("1")}};
   contents_.variables.push_back(std::move(variable));
   variables_.push_back(name);
 }
@@ -125,7 +149,10 @@ void FieldOutput<Real>::before_step(NavierStokes<Real>& flow) {
 
 template <class Real>
 void FieldOutput<Real>::after_step(NavierStokes<Real>&) {
-  if (writer_) writer_->progress();  // files get their names while the run goes on
+  if (writer_) {
+    writer_->progress();  // files get their names while the run goes on
+    show_complete();
+  }
   if (caught_step_ < 0) return;
   write(caught_step_, caught_time_);
   caught_step_ = -1;
@@ -145,8 +172,9 @@ void FieldOutput<Real>::write(std::int64_t step, double time) {
     for (auto& array : arrays_) narrow_in_place(array.data(), array.size());
   }
   contents_.step = step;
-  contents_.attributes[1].second = step;
-  contents_.attributes[2].second = time;
+  contents_.attributes[0].second = step;
+  contents_.attributes[1].second = time;
+  contents_.coordinates.back().values[0] = time;
   last_step_ = step;
   if (!writer_->write(path_of(step), contents_)) return;
   files_.push_back(path_of(step));
@@ -157,26 +185,42 @@ template <class Real>
 void FieldOutput<Real>::finish() {
   if (!active()) return;
   writer_->finish();
-  drop_missing();
-  if (files_.empty()) return;
+  write_sidecar(*comm_, files_.size());
+}
+
+/// Of the first `num_files` files; rank 0's list counts. A stream may have written a file elsewhere,
+/// or not at all.
+template <class Real>
+void FieldOutput<Real>::write_sidecar(const Comm& comm, std::size_t num_files) const {
+  std::vector<std::string> files;
+  std::vector<double> times;
+  for (std::size_t f = 0; f < num_files && comm_->rank() == 0; ++f) {
+    std::error_code ignored;
+    if (!std::filesystem::exists(files_[f], ignored)) continue;
+    files.push_back(files_[f]);
+    times.push_back(times_[f]);
+  }
   const bool single = narrow_ || std::is_same_v<Real, float>;
-  write_xdmf(*comm_, folder_ + "/fields.xdmf", files_, times_, variables_, extents_, spacing_,
+  write_xdmf(comm, folder_ + "/fields.xdmf", files, times, variables_, extents_, spacing_,
              single ? ItemType::float32 : ItemType::float64);
 }
 
-/// A stream may have written a file elsewhere, or not at all. The sidecar is rank 0's.
+/// The sidecar of the files that are complete, for those who look on while the run goes on. It is
+/// written anew each time, so with many files less often: it may take a twentieth of the time.
 template <class Real>
-void FieldOutput<Real>::drop_missing() {
-  if (comm_->rank() != 0 || !writer_->stream_statistics()) return;
-  std::size_t kept = 0;
-  for (std::size_t f = 0; f < files_.size(); ++f) {
-    std::error_code ignored;
-    if (!std::filesystem::exists(files_[f], ignored)) continue;
-    files_[kept] = files_[f];
-    times_[kept++] = times_[f];
+void FieldOutput<Real>::show_complete() {
+  if (comm_->rank() != 0 || writer_->last_complete() == shown_) return;
+  const double now = now_s();
+  if (now < next_show_s_) return;
+  shown_ = writer_->last_complete();
+  const auto last = std::find(files_.begin(), files_.end(), shown_);
+  if (last == files_.end()) return;
+  try {
+    write_sidecar(self_, static_cast<std::size_t>(last - files_.begin()) + 1);
+  } catch (const Error&) {
+    // The last one, which all ranks write together, tells.
   }
-  files_.resize(kept);
-  times_.resize(kept);
+  next_show_s_ = now + 20 * (now_s() - now);
 }
 
 template <class Real>

@@ -31,7 +31,7 @@ class FieldOutput {
   void after_step(NavierStokes<Real>& flow);
   /// Writes the present fields, if they are to be written at this step or `always`. Collective.
   void write_last(NavierStokes<Real>& flow, bool always);
-  /// Waits for all files and writes the sidecar. Collective, blocking. Throws `Errc::io`.
+  /// Waits for all files and writes the sidecar, which shows complete files all the while. Collective, blocking. Throws `Errc::io`.
   void finish();
   /// Takes up the files of earlier steps that a run which is restarted has left. Collective.
   void find_earlier(std::int64_t restart_step);
@@ -47,10 +47,12 @@ class FieldOutput {
   bool due(std::int64_t step) const;
   void add_field(const std::string& name, const Memory& memory);
   void write(std::int64_t step, double time);
-  void drop_missing();
+  void show_complete();
+  void write_sidecar(const Comm& comm, std::size_t num_files) const;
   std::string path_of(std::int64_t step) const;
 
   const Comm* comm_;
+  Comm self_;  ///< this rank alone
   std::string folder_, name_;
   std::int64_t every_ = 1;
   std::int64_t last_step_ = -1;    ///< last step that has its file
@@ -66,6 +68,8 @@ class FieldOutput {
   FileContents contents_;
   std::vector<std::string> files_, variables_;
   std::vector<double> times_;
+  std::string shown_;       ///< last file in the sidecar of a run under way
+  double next_show_s_ = 0;  ///< not before
 };
 
 extern template class FieldOutput<float>;

@@ -14,6 +14,7 @@
 #include "forcing.hpp"
 #include "grid_check.hpp"
 #include "initial.hpp"
+#include "memory_need.hpp"
 #include "progress.hpp"
 #include "run_folder.hpp"
 #include "run_main.hpp"
@@ -333,7 +334,9 @@ void run_with(const Comm& comm, const Case& values, const RunSetting& setting) {
 /// The run on the ranks that compute. Collective over them, blocking.
 void compute(const Comm& comm, const Case& values, RunSetting setting) {
   // What does not fit is refused before anything is written.
-  require_flow_on_grid(values, solver_options(values, comm.num_ranks()));
+  const auto options = solver_options(values, comm.num_ranks());
+  require_flow_on_grid(values, options);
+  require_memory(comm.raw(), values, options);
   RunFolder results(comm.raw(), values, setting.folder, setting.request.overwrite);
   setting.results = &results;
   run_agreed(comm.raw(), [&] {

@@ -115,7 +115,7 @@ RunFolder::RunFolder(MPI_Comm comm, const Case& values, const std::string& path,
       overwrite_(overwrite),
       newest_(values.restart.file == "latest" || values.restart.file == "latest_or_fresh") {
   check_mpi(MPI_Comm_rank(comm, &rank_));
-  output_folders_ = output_folders(path, values.output.products);
+  output_folders_ = output_folders(path, field_options(values, path, nullptr).products);
   run_agreed(comm_, [&] {
     if (rank_ != 0) return;
     std::error_code failed;

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // XDMF 3: https://www.xdmf.org/index.php/XDMF_Model_and_Format
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -46,6 +48,28 @@ struct Grid {
   std::string number;      // attributes of a DataItem: type and precision
 };
 
+// The components u, v, w of docs/conventions.md as one vector.
+std::string describe_velocity(const Grid& grid, const std::string& file) {
+  auto text = fmt::format(
+      "        <Attribute Name=\"velocity\" AttributeType=\"Vector\" Center=\"Node\">\n"
+      "          <DataItem ItemType=\"Function\" Function=\"JOIN($0 , $1 , $2)\" "
+      "Dimensions=\"{} 3\">\n",
+      grid.dimensions);
+  for (const char* name : {"u", "v", "w"}) {
+    text += fmt::format(
+        "            <DataItem Dimensions=\"{}\" {} Format=\"HDF\">{}:/{}</DataItem>\n",
+        grid.dimensions, grid.number, escape(file), name);
+  }
+  return text + "          </DataItem>\n        </Attribute>\n";
+}
+
+bool has_velocity(std::span<const std::string> variables) {
+  const std::array<std::string, 3> names{"u", "v", "w"};
+  return std::ranges::all_of(names, [&](const auto& name) {
+    return std::ranges::find(variables, name) != variables.end();
+  });
+}
+
 std::string describe_grid(const Grid& grid, const std::string& file, double time_s,
                           std::span<const std::string> variables) {
   auto text = fmt::format(
@@ -67,6 +91,7 @@ std::string describe_grid(const Grid& grid, const std::string& file, double time
         "        </Attribute>\n",
         escape(variable), grid.dimensions, grid.number, escape(file));
   }
+  if (has_velocity(variables)) text += describe_velocity(grid, file);
   return text + "      </Grid>\n";
 }
 
@@ -117,6 +142,7 @@ void write_xdmf(const Comm& comm, const std::string& path, std::span<const std::
                               "spacing 3 numbers (not {} and {})",
                               files.size(), times_s.size(), extents.size(), spacing.size()));
     }
+    if (files.empty()) return;
     const Grid grid{fmt::format("{}", fmt::join(extents, " ")),
                     fmt::format("{}", fmt::join(spacing, " ")), number_of(type)};
     std::string text =

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import json
 import subprocess
+import time
 import tomllib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import h5py
 import numpy as np
@@ -117,6 +119,64 @@ def test_xarray_opens_the_fields(run: Path) -> None:
     with xarray.open_dataset(run / "fields/taylor_green_000004.h5", engine="h5netcdf") as data:
         assert data["u"].dims == ("z", "y", "x")
         assert float(data["x"][1]) == pytest.approx(2 * np.pi / 16)
+
+
+def test_files_follow_each_other_in_time(run: Path) -> None:
+    """xarray puts the files in a row along time by itself; names and units are those of CF."""
+    xarray = pytest.importorskip("xarray")
+    succeed(2, CASES / "taylor_green.toml", run, *TINY, "scalars.schmidt=[1]")
+    parts = [xarray.open_dataset(path) for path in sorted((run / "fields").glob("*.h5"))]
+    # What open_mfdataset does, which needs dask.
+    data = xarray.combine_by_coords(parts, data_vars="all", combine_attrs="override")
+    assert data["u"].dims == ("time", "z", "y", "x")
+    np.testing.assert_allclose(data["time"], [0, 0.08, 0.16, 0.2], atol=1e-15)
+    assert data.attrs["Conventions"].startswith("CF-1.")
+    assert data["time"].attrs["standard_name"] == "time"
+    for name, letter in (("time", "T"), ("x", "X"), ("y", "Y"), ("z", "Z")):
+        assert data[name].attrs["axis"] == letter
+        assert data[name].attrs["units"] == "1"
+    assert data["v"].attrs["long_name"] == "velocity along y"
+    for part, moment in zip(parts, data["time"], strict=True):
+        assert part.attrs["time"] == moment
+        np.testing.assert_array_equal(part["u"][...], data["u"].sel(time=moment))
+
+
+def test_vtk_reads_the_velocity_as_a_vector(run: Path) -> None:
+    """VTK's own reader of the sidecar gives the numbers of the files."""
+    xdmf = pytest.importorskip("vtkmodules.vtkIOXdmf2")
+    arrays = pytest.importorskip("vtkmodules.util.numpy_support")
+    succeed(2, CASES / "taylor_green.toml", run, *TINY, "grid.nx=18", "output.precision=single")
+    reader = xdmf.vtkXdmfReader()
+    reader.SetFileName(str(run / "fields.xdmf"))
+    reader.UpdateInformation()
+    reader.UpdateTimeStep(0.16)
+    image = reader.GetOutputDataObject(0)
+    assert image.GetDimensions() == (18, 16, 16)
+    velocity = arrays.vtk_to_numpy(image.GetPointData().GetArray("velocity"))
+    with h5py.File(run / "fields/taylor_green_000008.h5") as file:
+        for component, name in enumerate(("u", "v", "w")):
+            np.testing.assert_array_equal(velocity[:, component], file[name][:].ravel())
+
+
+def test_the_sidecar_is_whole_while_the_run_goes_on(run: Path) -> None:
+    """It is valid at any time, and names whole files only."""
+    settings = (*TINY, "grid.n=32", "time.end=1e9", "output.every=5", "time.max_steps=400")
+    line = command(2, CASES / "taylor_green.toml", run, *settings)
+    seen = set()
+    with subprocess.Popen(
+        line, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
+        while process.poll() is None:
+            if (run / "fields.xdmf").exists():
+                tree = ElementTree.parse(run / "fields.xdmf")
+                items = [item.text or "" for item in tree.iter("DataItem")]
+                files = {text.split(":")[0] for text in items if ".h5:" in text}
+                assert all((run / name).exists() for name in files)
+                if process.poll() is None and not (run / "summary.json").exists():
+                    seen.add(len(files))
+            time.sleep(0.05)
+    assert process.returncode == 0
+    assert len(seen) > 1
 
 
 def test_run_leaves_its_files(run: Path) -> None:

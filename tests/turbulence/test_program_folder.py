@@ -64,6 +64,19 @@ def test_a_fresh_start_does_not_mix_with_old_results(run: Path, ranks: int) -> N
     assert (run / "notes.txt").read_text() == "mine"
 
 
+def test_products_are_results(run: Path) -> None:
+    """Also where they are all that a run has written, and wherever they are in its folder."""
+    product = '\n[[output.products]]\nname = "range"\nstages = ["minmax"]\npath = "deep/{name}.csv"\n'
+    case = run.parent / "case.toml"
+    case.write_text(CASE.read_text() + product)
+    served = (*TINY, "output.servers=thread", "output.memory=32M")
+    succeed(1, case, run, *served)
+    for path in run.iterdir():
+        if path.name != "deep":
+            subprocess.run(["rm", "-r", str(path)], check=True)
+    assert "deep/range.csv" in refused(start(1, case, run, *served))
+
+
 def test_a_folder_with_a_case_alone_is_no_run(run: Path) -> None:
     """A case may be kept where its results go."""
     run.mkdir()
