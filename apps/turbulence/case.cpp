@@ -231,9 +231,10 @@ void require_fields(const Case& values) {
   const bool any = !fields.empty() && (fields != std::vector<std::string>{"scalars"} ||
                                        !values.scalars.schmidt.empty());
   if (any || values.output.mode == "none") return;
-  refuse(fmt::format("{}: `output.fields` names no field of this flow; give at least one of u, v, "
-                     "w{}, or output.mode = \"none\"",
-                     values.source, values.scalars.schmidt.empty() ? "" : ", scalars"));
+  refuse(
+      fmt::format("{}: `output.fields` names no field of this flow; give at least one of u, v, "
+                  "w{}, or output.mode = \"none\"",
+                  values.source, values.scalars.schmidt.empty() ? "" : ", scalars"));
 }
 
 void require_sense(const Case& values) {

@@ -71,7 +71,11 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
 template <class Real>
 FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStokes<Real>& flow,
                                const std::string& folder, Session* session, Trace* trace)
-    : comm_(&comm), self_(MPI_COMM_SELF), folder_(folder), name_(values.about.name), every_(values.output.every) {
+    : comm_(&comm),
+      self_(MPI_COMM_SELF),
+      folder_(folder),
+      name_(values.about.name),
+      every_(values.output.every) {
   if (values.output.mode == "none") return;
   const auto stream = field_options(values, folder, trace);
   run_agreed(comm.raw(), [&] {
@@ -94,8 +98,7 @@ FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStoke
   narrow_ = std::is_same_v<Real, double> && values.output.precision == "single";
   contents_.coordinates = {axis("x", "X", extents_[2], options.lengths[2]),
                            axis("y", "Y", extents_[1], options.lengths[1]),
-                           axis("z", "Z", extents_[0], options.lengths[0]),
-                           time_axis()};
+                           axis("z", "Z", extents_[0], options.lengths[0]), time_axis()};
   const Memory memory = Memory::dense(layout_->boxes(comm.rank()));
   for (std::size_t f = 0; f < 3 + options.scalars.size(); ++f) {
     const std::string name =
@@ -188,8 +191,8 @@ void FieldOutput<Real>::finish() {
   write_sidecar(*comm_, files_.size());
 }
 
-/// Of the first `num_files` files; rank 0's list counts. A stream may have written a file elsewhere,
-/// or not at all.
+/// Of the first `num_files` files; rank 0's list counts. A stream may have written a file
+/// elsewhere, or not at all.
 template <class Real>
 void FieldOutput<Real>::write_sidecar(const Comm& comm, std::size_t num_files) const {
   std::vector<std::string> files;

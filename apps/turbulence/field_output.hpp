@@ -31,7 +31,8 @@ class FieldOutput {
   void after_step(NavierStokes<Real>& flow);
   /// Writes the present fields, if they are to be written at this step or `always`. Collective.
   void write_last(NavierStokes<Real>& flow, bool always);
-  /// Waits for all files and writes the sidecar, which shows complete files all the while. Collective, blocking. Throws `Errc::io`.
+  /// Waits for all files and writes the sidecar, which shows complete files all the while.
+  /// Collective, blocking. Throws `Errc::io`.
   void finish();
   /// Takes up the files of earlier steps that a run which is restarted has left. Collective.
   void find_earlier(std::int64_t restart_step);

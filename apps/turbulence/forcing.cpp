@@ -26,7 +26,8 @@ Forcing<Real>::Forcing(const Comm& comm, const Case& values, NavierStokes<Real>&
       time_scale_(values.forcing.time_scale),
       seed_(static_cast<std::uint64_t>(values.forcing.seed)) {
   if (values.forcing.type == "none") return;
-  const double largest = largest_isotropic_wave_number(flow.options()) / unit_wave_number(flow.options());
+  const double largest =
+      largest_isotropic_wave_number(flow.options()) / unit_wave_number(flow.options());
   if (k_max_ > largest) {
     throw Error(Errc::invalid_input,
                 fmt::format("forcing.k_max = {} is beyond the largest wave number of the grid, {} "

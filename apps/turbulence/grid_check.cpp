@@ -45,10 +45,10 @@ void require_wave(const Case& values, const NavierStokesOptions& options,
                   const std::array<bool, 3>& direction) {
   const auto largest = largest_wave(options, direction);
   if (values.flow.wavenumber <= largest) return;
-  refuse(values, fmt::format("flow.wavenumber = {} is beyond {}, which keeps the modes of {} up to "
-                             "{}; take more points, or a smaller wave number",
-                             values.flow.wavenumber, grid_of(options), values.flow.initial,
-                             largest));
+  refuse(values,
+         fmt::format("flow.wavenumber = {} is beyond {}, which keeps the modes of {} up to "
+                     "{}; take more points, or a smaller wave number",
+                     values.flow.wavenumber, grid_of(options), values.flow.initial, largest));
 }
 
 /// The peak of a random spectrum must lie in a shell that the grid holds whole.

@@ -14,8 +14,8 @@ std::vector<double> spectrum_shares(double exponent, double k_peak, int num_shel
 
 /// Sets the velocity and the scalars to the initial fields of `values` (not "restart"), and makes
 /// them divergence-free. Random fields are the same on any number of ranks and on any grid that
-/// holds their spectrum. Shells that a grid does not hold whole stay empty, and the others share the
-/// energy. Collective, blocking.
+/// holds their spectrum. Shells that a grid does not hold whole stay empty, and the others share
+/// the energy. Collective, blocking.
 template <class Real>
 void set_initial(const Comm& comm, const Case& values, NavierStokes<Real>& flow);
 

@@ -171,7 +171,8 @@ bool NavierStokes<Real>::is_finite() const {
   int bad = 0;
   for (const auto& field : state_->fields) {
     Real sum = 0;  // of zeros, or nan
-    for (const Complex& mode : field) sum += (mode.real() - mode.real()) + (mode.imag() - mode.imag());
+    for (const Complex& mode : field)
+      sum += (mode.real() - mode.real()) + (mode.imag() - mode.imag());
     if (sum != 0) bad = 1;
   }
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX, state_->comm));

@@ -96,7 +96,8 @@ class NavierStokes {
   double courant_rate() const;
   /// The same for the present velocity, by transforms of its own. Collective, blocking.
   double measure_courant_rate();
-  /// Whether the velocity at the start of the last step was finite at all points of this rank. Local.
+  /// Whether the velocity at the start of the last step was finite at all points of this rank.
+  /// Local.
   bool was_finite() const;
   /// Whether all modes are finite now. Collective, blocking.
   bool is_finite() const;

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
-#include <memory>
 
 #include <fmt/format.h>
 
@@ -33,7 +32,7 @@ struct RunSetting {
   const RunRequest& request;
   const std::string& folder;
   RunFolder* results;  ///< in that folder; made by the ranks that compute
-  Session* session;  ///< null: the ranks that compute write
+  Session* session;    ///< null: the ranks that compute write
   Trace& trace;
 };
 
@@ -252,7 +251,8 @@ template <class Real>
 void Run<Real>::advance() {
   if (comm_.num_ranks() > 1) {
     const auto& transform = flow_.transform();
-    const auto text = fmt::format("ranks {}; exchange {}", transform.grid_why(), transform.method());
+    const auto text =
+        fmt::format("ranks {}; exchange {}", transform.grid_why(), transform.method());
     progress_.say(text.c_str());
   }
   const double start = now_s();

@@ -85,8 +85,8 @@ bool left_behind(const fs::path& path) {
   return !held;
 }
 
-/// Step of a field file NAME_NNNNNN.h5.partial that was being written when its run was killed; -1 if
-/// `path` is none.
+/// Step of a field file NAME_NNNNNN.h5.partial that was being written when its run was killed; -1
+/// if `path` is none.
 std::int64_t cut_off_step(const fs::path& path, const std::string& name) {
   const auto file = path.filename().string();
   if (!file.starts_with(name + "_") || path.extension() != ".partial") return -1;
@@ -174,8 +174,10 @@ std::string RunFolder::choose_checkpoint(const Case& values) const {
     if (cut_off < 0 || cut_off >= step) continue;
     const auto after = steps.upper_bound(cut_off);
     if (after == steps.begin()) {
-      std::fprintf(stderr, "the fields of step %td were cut off and are lost: no checkpoint is "
-                   "older\n", static_cast<std::ptrdiff_t>(cut_off));
+      std::fprintf(stderr,
+                   "the fields of step %td were cut off and are lost: no checkpoint is "
+                   "older\n",
+                   static_cast<std::ptrdiff_t>(cut_off));
     } else {
       step = *std::prev(after);
     }

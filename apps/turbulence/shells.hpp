@@ -40,8 +40,7 @@ inline double largest_isotropic_wave_number(const NavierStokesOptions& options) 
   const auto modes = largest_modes(options);
   double largest = HUGE_VAL;
   for (std::size_t d = 0; d < 3; ++d) {
-    largest =
-        std::min(largest, 2 * M_PI / options.lengths[d] * static_cast<double>(modes[d]));
+    largest = std::min(largest, 2 * M_PI / options.lengths[d] * static_cast<double>(modes[d]));
   }
   return largest;
 }

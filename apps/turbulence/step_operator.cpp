@@ -208,7 +208,8 @@ void StepOperator<Real>::add_forcing(const Line& line, Pair* terms) const {
   }
 }
 
-// One field's part of the substage: updates u or the sum of its changes, gives the next stage value.
+// One field's part of the substage: updates u or the sum of its changes, gives the next stage
+// value.
 template <class Real>
 auto StepOperator<Real>::advance(const Line& line, std::size_t field, const Pair& term) const
     -> Pair {

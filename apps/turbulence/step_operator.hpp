@@ -83,12 +83,12 @@ class StepOperator : public fft::FusedOperator<Real> {
 
   // Of the step under way.
   Real dt = 0;
-  Real rounding_shift = 0;                   // from the nearest float, in units of a float's spacing
-  int substage = 0;                          // 0: nothing received yet
-  bool measuring = false;                    // only the Courant rate is wanted
-  std::vector<Real*> captured;               // physical arrays to fill, or empty
-  std::vector<Real> largest_rate;            // of each thread; infinite if one is not finite
-  std::vector<ForcedMode<Real>> forced;      // sorted by index
+  Real rounding_shift = 0;               // from the nearest float, in units of a float's spacing
+  int substage = 0;                      // 0: nothing received yet
+  bool measuring = false;                // only the Courant rate is wanted
+  std::vector<Real*> captured;           // physical arrays to fill, or empty
+  std::vector<Real> largest_rate;        // of each thread; infinite if one is not finite
+  std::vector<ForcedMode<Real>> forced;  // sorted by index
   std::vector<std::ptrdiff_t> forced_start;  // of each line (ky, kz): its first in `forced`
 
  private:

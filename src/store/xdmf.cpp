@@ -56,9 +56,9 @@ std::string describe_velocity(const Grid& grid, const std::string& file) {
       "Dimensions=\"{} 3\">\n",
       grid.dimensions);
   for (const char* name : {"u", "v", "w"}) {
-    text += fmt::format(
-        "            <DataItem Dimensions=\"{}\" {} Format=\"HDF\">{}:/{}</DataItem>\n",
-        grid.dimensions, grid.number, escape(file), name);
+    text +=
+        fmt::format("            <DataItem Dimensions=\"{}\" {} Format=\"HDF\">{}:/{}</DataItem>\n",
+                    grid.dimensions, grid.number, escape(file), name);
   }
   return text + "          </DataItem>\n        </Attribute>\n";
 }

@@ -66,7 +66,9 @@ def test_a_fresh_start_does_not_mix_with_old_results(run: Path, ranks: int) -> N
 
 def test_products_are_results(run: Path) -> None:
     """Also where they are all that a run has written, and wherever they are in its folder."""
-    product = '\n[[output.products]]\nname = "range"\nstages = ["minmax"]\npath = "deep/{name}.csv"\n'
+    product = (
+        '\n[[output.products]]\nname = "range"\nstages = ["minmax"]\npath = "deep/{name}.csv"\n'
+    )
     case = run.parent / "case.toml"
     case.write_text(CASE.read_text() + product)
     served = (*TINY, "output.servers=thread", "output.memory=32M")
