@@ -2,7 +2,9 @@
 #include "store/route.hpp"
 
 #include <algorithm>
+#include <cstring>
 
+#include "layout/holes.hpp"
 #include "tailrace/plan.hpp"
 
 namespace tailrace::store {
@@ -93,12 +95,15 @@ void Route::add_variable(const Comm& comm, const Variable& variable, const Write
   for (std::size_t w = 0; w < writers.size(); ++w) {
     place(writers[w], plan.writers[w], dataset, plan.pieces);
   }
+  const int mine = place_of_rank[static_cast<std::size_t>(rank_)];
+  if (mine >= 0 && has_holes(layout)) {
+    add_holes(layout, item, writers[static_cast<std::size_t>(mine)]);
+  }
   Shape shape{variable.name,    variable.type,       dataset.extents,
               dataset.num_dims, layout.boxes(rank_), variable.memory};
   if (plan.method == "push") {
     add_pushes(shape, domains, place_of_rank, writers);
   } else {
-    const int mine = place_of_rank[static_cast<std::size_t>(rank_)];
     const auto memory =
         mine < 0 ? Memory{}
                  : staging_memory(writers[static_cast<std::size_t>(mine)].staged,
@@ -122,6 +127,27 @@ void Route::add_pushes(const Shape& shape, const Layout& to, const std::vector<i
           side_of(overlap.shared, writer.boxes[local], {staged.first_item, staged.strides});
       pushes_.push_back({shapes_.size(), overlap.rank, staged.staging_bytes,
                          StridedCopy(overlap.shared, from, into, item_bytes(shape.type))});
+    }
+  }
+}
+
+// The rows of what nobody has of this rank's boxes.
+void Route::add_holes(const Layout& layout, std::ptrdiff_t item, const Writer& writer) {
+  for (std::size_t b = 0; b < writer.boxes.size(); ++b) {
+    const auto& staged = writer.staged[b];
+    for (const auto& hole : holes_in(writer.boxes[b], layout)) {
+      const auto last = static_cast<std::size_t>(hole.num_dims) - 1;
+      const auto rows = hole.num_items() / hole.extents[last];
+      for (std::ptrdiff_t row = 0; row < rows; ++row) {
+        auto at = staged.first_item;
+        auto rest = row;
+        for (auto d = last + 1; d-- > 0;) {
+          const auto along = d == last ? 0 : rest % hole.extents[d];
+          if (d != last) rest /= hole.extents[d];
+          at += (hole.start[d] - writer.boxes[b].start[d] + along) * staged.strides[d];
+        }
+        holes_.push_back({staged.staging_bytes + at * item, hole.extents[last] * item});
+      }
     }
   }
 }
@@ -174,6 +200,11 @@ bool Route::fits(const FileContents& contents, int rank) const {
 }
 
 void Route::move(const FileContents& contents, const Staging& staging, int slot) {
+  // The buffer still holds an earlier file.
+  for (const auto& hole : holes_) {
+    std::memset(staging.slot(rank_, slot) + hole.staging_bytes, 0,
+                static_cast<std::size_t>(hole.bytes));
+  }
   for (const auto& push : pushes_) {
     push.copy.run(static_cast<const std::byte*>(contents.variables[push.variable].data),
                   staging.slot(push.writer, slot) + push.staging_bytes);

@@ -60,6 +60,10 @@ class Route {
     std::ptrdiff_t staging_bytes;  // what the copy counts from, in the writer's slot
     StridedCopy copy;
   };
+  // Bytes of this rank's slot that no rank puts anything into.
+  struct Hole {
+    std::ptrdiff_t staging_bytes, bytes;
+  };
   // The boxes of a writer, where they lie in its slot, and what it writes.
   struct Writer {
     WriterPart part;
@@ -71,6 +75,7 @@ class Route {
   void place(Writer& writer, int rank, const DatasetShape& dataset, bool pieces);
   void add_pushes(const Shape& shape, const Layout& to, const std::vector<int>& place_of_rank,
                   const std::vector<Writer>& writers);
+  void add_holes(const Layout& layout, std::ptrdiff_t item, const Writer& writer);
   void number_rows(const WritePlan& plan, std::vector<Writer>& writers);
 
   bool names_differ(const Variable& variable, std::size_t v) const;
@@ -80,6 +85,7 @@ class Route {
   int rank_;
   std::vector<Shape> shapes_;
   std::vector<Push> pushes_;
+  std::vector<Hole> holes_;
   std::shared_ptr<const WriterPart> part_;
   std::shared_ptr<const FileImage> piece_image_;
   std::vector<std::vector<PieceSource>> sources_;

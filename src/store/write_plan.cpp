@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "file/hints/environment.hpp"
+#include "layout/holes.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"
 
@@ -140,6 +141,12 @@ Layout layout_of_writers(const WritePlan& plan, const Layout& layout, std::ptrdi
       auto& mine = boxes[static_cast<std::size_t>(plan.writer_of[static_cast<std::size_t>(rank)])];
       const auto more = layout.boxes(rank);
       mine.insert(mine.end(), more.begin(), more.end());
+    }
+    if (has_holes(layout)) {
+      // Files hold all items, and checksums cover them: what nobody has is the first writer's.
+      auto& first = boxes[static_cast<std::size_t>(plan.writers[0])];
+      const auto holes = holes_in({layout.num_dims(), {}, global}, layout);
+      first.insert(first.end(), holes.begin(), holes.end());
     }
     for (auto& mine : boxes) mine = merge_boxes(std::move(mine));
     return from_boxes(extents, std::move(boxes));
