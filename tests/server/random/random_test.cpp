@@ -1,0 +1,396 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Random files of `Output` and of a session's streams, in every format and by every kind of server,
+// read back by `Input` in another random layout, and by Python's packages.
+#include <chrono>
+#include <map>
+#include <set>
+#include <thread>
+
+#include "layout/holes.hpp"
+#include "python_reader.hpp"
+#include "random_ways.hpp"
+#include "store/verify.hpp"
+#include "tailrace/error.hpp"
+#include "temp_folder.hpp"
+
+namespace tailrace {
+namespace {
+
+constexpr std::ptrdiff_t guard_bytes = 64;
+
+/// A file that must be there, and what is in it.
+struct ExpectedFile {
+  std::string path;
+  std::size_t step = 0;
+  bool checksums = false;
+};
+
+/// How often each way, format and check ran; the same on all ranks but for Python's.
+struct Counts {
+  std::map<std::string, int> ways, formats, not_here;
+  int by_python = 0, spilled = 0, dropped = 0;
+};
+
+class OutputProblem {
+ public:
+  OutputProblem(const Comm& comm, const std::string& folder, PythonReader* python, Counts& counts,
+                Way way, std::uint64_t seed)
+      : comm_(comm),
+        folder_(folder),
+        python_(python),
+        counts_(counts),
+        way_(std::move(way)),
+        dice_seed_(seed),
+        dice_(seed),
+        own_dice_(seed * 1000 + static_cast<std::uint64_t>(comm.rank())) {
+    const auto compute_ranks = comm.num_ranks() - way_.num_serving_ranks();
+    const auto count = dice_.between(1, 4);
+    for (std::ptrdiff_t n = 0; n < count; ++n) {
+      steps_.push_back(random_step(dice_, n, compute_ranks, n == 0 ? nullptr : &steps_.back()));
+    }
+    taken_.assign(steps_.size(), 0);
+    plan_files();
+  }
+
+  std::string run() {
+    bool here = true;
+    try {
+      way_.strategy.empty() ? write_by_session() : write_by_output();
+    } catch (const Error& error) {
+      here = !testing::says_not_here(error);
+      if (here) fail(error.what());
+    }
+    ++(here ? counts_.ways : counts_.not_here)[way_.name()];
+    // Servers know nothing of a failure of those that compute.
+    int failed = !here || !failure_.empty() ? 1 : 0;
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm_.raw()));
+    if (failed == 0) read_back();
+    return failure_.empty() ? "" : fmt::format("{} ({})", failure_, way_.name());
+  }
+
+ private:
+  void read_back() {
+    dice_ = Dice(dice_seed_ + 1000000007);  // servers have not thrown the dice of the others
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, taken_.data(), static_cast<int>(taken_.size()), MPI_INT,
+                            MPI_MAX, comm_.raw()));
+    for (const auto& file : expected_files()) check(file);
+    if (comm_.rank() == 0) check_folder();
+  }
+
+  // The suffix of each step's file; some steps replace the file of the step before.
+  void plan_files() {
+    const std::vector<std::string> plain{".h5", ".nc"}, all{".h5", ".nc", ".zarr", ".zarr"};
+    for (std::size_t n = 0; n < steps_.size(); ++n) {
+      replaces_.push_back(n > 0 && dice_.chance(20));
+      const auto& suffix = dice_.one_of(way_.strategy.empty() ? all : plain);
+      paths_.push_back(replaces_[n] ? paths_[n - 1]
+                                    : fmt::format("{}/file{}{}", folder_, n, suffix));
+    }
+    if (!way_.strategy.empty()) return;
+    if (dice_.chance(40)) product_ = random_product(dice_);
+    variables_ = !product_ || dice_.chance(70);
+  }
+
+  static std::string stem(const std::string& path) { return path.substr(0, path.rfind('.')); }
+
+  std::vector<ExpectedFile> expected_files() const {
+    std::map<std::string, ExpectedFile> files;
+    for (std::size_t n = 0; n < steps_.size(); ++n) {
+      if (taken_[n] == 0) continue;
+      if (variables_) files[paths_[n]] = {paths_[n], n, checksums_};
+      if (!product_) continue;
+      const auto path = stem(paths_[n]) + product_->path.substr(std::strlen("{path}"));
+      files[path] = {path, n, checksums_};
+    }
+    std::vector<ExpectedFile> list;
+    for (const auto& [path, file] : files) list.push_back(file);
+    return list;
+  }
+
+  // A rank that is late by some milliseconds; any other rank may be ahead.
+  void someone_is_late(const Comm& compute) {
+    const auto late = dice_.below(compute.num_ranks());
+    const auto delay_us = dice_.chance(40) ? dice_.below(5000) : 0;
+    if (compute.rank() != late || delay_us == 0) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(delay_us));
+  }
+
+  // `write(path, contents)` says whether the step was taken.
+  template <class Write>
+  void write_step(const Comm& compute, std::size_t n, Write&& write) {
+    StepArrays arrays(steps_[n], compute.rank(), own_dice_);
+    someone_is_late(compute);
+    taken_[n] = write(paths_[n], arrays.contents()) ? 1 : 0;
+    if (arrays.changed()) fail("write changed the caller's arrays");
+    arrays.spoil();
+  }
+
+  void write_by_output() {
+    auto options = random_output(dice_, comm_);
+    options.strategy = way_.strategy;
+    options.mode = way_.mode;
+    checksums_ = options.checksums;
+    Output output(comm_, options);
+    for (std::size_t n = 0; n < steps_.size(); ++n) {
+      if (replaces_[n]) output.finish();
+      write_step(comm_, n, [&](const std::string& path, const FileContents& contents) {
+        output.write(path, contents);
+        return true;
+      });
+      if (dice_.chance(50)) output.progress();
+    }
+    someone_is_late(comm_);
+    output.finish();
+    if (output.last_complete() != paths_.back()) fail("last_complete: " + output.last_complete());
+  }
+
+  StreamOptions random_stream(const Comm& compute) {
+    StreamOptions options;
+    options.output = random_output(dice_, compute);
+    options.output.checksums = checksums_;
+    options.priority = static_cast<int>(dice_.below(3));
+    options.variables = variables_;
+    if (product_) options.products = {*product_};
+    if (way_.servers == "none") return options;
+    if (dice_.chance(15)) options.when_full = WhenFull::drop;
+    if (dice_.chance(20)) {
+      options.when_full = WhenFull::spill;
+      options.spill_folder = folder_;
+    }
+    return options;
+  }
+
+  void write_by_session() {
+    checksums_ = dice_.chance(80);
+    const auto options = random_session(dice_, way_, folder_);
+    Session session(comm_.raw(), options);
+    if (!session.computes()) {
+      if (session.serve() != 0) fail("a server lost output");
+      return;
+    }
+    const Comm& compute = session.compute();
+    std::vector<Stream> streams;
+    streams.push_back(session.open("one", random_stream(compute)));
+    if (dice_.chance(40)) streams.push_back(session.open("two", random_stream(compute)));
+    for (std::size_t n = 0; n < steps_.size(); ++n) {
+      auto& stream = streams[n % streams.size()];
+      if (replaces_[n]) {
+        for (auto& any : streams) any.finish();
+      }
+      write_step(compute, n, [&](const std::string& path, const FileContents& contents) {
+        const auto result = stream.write(path, contents);
+        if (compute.rank() == 0) count(result);
+        return result != WriteResult::dropped;
+      });
+      if (dice_.chance(50)) stream.progress();
+    }
+    someone_is_late(compute);
+    std::int64_t complete = 0;
+    for (auto& stream : streams) {
+      stream.finish();
+      complete += stream.statistics().complete;
+    }
+    if (complete != std::ranges::count(taken_, 1)) {
+      fail(fmt::format("{} steps are said to be complete", complete));
+    }
+    if (dice_.chance(50)) session.close();
+  }
+
+  void count(WriteResult result) {
+    if (result == WriteResult::spilled) ++counts_.spilled;
+    if (result == WriteResult::dropped) ++counts_.dropped;
+  }
+
+  // Collective.
+  void check(const ExpectedFile& file) {
+    const auto suffix = file.path.substr(file.path.rfind('.') + 1);
+    ++counts_.formats[suffix];
+    const bool is_zarr = suffix == "zarr";
+    const bool with_python = is_zarr || dice_.chance(25);
+    if (comm_.rank() == 0 && python_ != nullptr && with_python) {
+      ++counts_.by_python;
+      const auto wrong = python_->check(file.path, steps_[file.step], folder_);
+      if (!wrong.empty()) fail(fmt::format("{}: {}", name_of(file), wrong));
+    }
+    if (is_zarr) return;
+    const auto verified = store::verify_file(comm_, file.path);
+    if (verified.damaged() || !verified.problem.empty()) fail(name_of(file) + ": verify: damaged");
+    // Servers write holes that cross their parts without checksums.
+    const bool bare = way_.strategy.empty() && has_holes_in(steps_[file.step]);
+    if (comm_.rank() == 0 && !bare && verified.checksums != file.checksums) {
+      fail(name_of(file) + ": verify sees other checksums than were asked for");
+    }
+    someone_is_late(comm_);
+    const auto options = random_input(dice_, comm_.num_ranks());
+    const Input input(comm_, file.path, options);
+    check_names(input, file);
+    for (const auto& variable : steps_[file.step].variables) check_array(input, variable, file);
+  }
+
+  static bool has_holes_in(const RandomStep& step) {
+    return std::ranges::any_of(step.variables, [](const RandomVariable& variable) {
+      return has_holes(variable.layout());
+    });
+  }
+
+  std::string name_of(const ExpectedFile& file) const {
+    return fmt::format("{} of step {}", file.path.substr(folder_.size() + 1), file.step);
+  }
+
+  void check_names(const Input& input, const ExpectedFile& file) {
+    const auto& step = steps_[file.step];
+    std::set<std::string> right;
+    for (const auto& variable : step.variables) right.insert(variable.name);
+    const auto names = input.names();
+    if (std::set<std::string>(names.begin(), names.end()) != right) {
+      fail(fmt::format("{} has {} arrays of {}", name_of(file), names.size(), right.size()));
+    }
+    for (const auto& [name, value] : step.attributes) {
+      const bool same = std::visit(
+          [&, key = name](const auto& expected) {
+            using Value = std::decay_t<decltype(expected)>;
+            if constexpr (std::is_same_v<Value, double>) {
+              return input.attribute_double(key) == expected;
+            } else if constexpr (std::is_same_v<Value, std::int64_t>) {
+              return input.attribute_int(key) == expected;
+            } else if constexpr (std::is_same_v<Value, std::string>) {
+              return input.attribute_string(key) == expected;
+            } else {
+              return input.attribute_doubles(key) == expected;
+            }
+          },
+          value);
+      if (!same) fail(fmt::format("{}: attribute {} differs", name_of(file), name));
+    }
+    for (const auto& coordinate : step.coordinates) {
+      if (input.coordinate(coordinate.name) == coordinate.values) continue;
+      fail(fmt::format("{}: coordinate {} differs", name_of(file), coordinate.name));
+    }
+  }
+
+  void check_array(const Input& input, const RandomVariable& variable, const ExpectedFile& file) {
+    if (input.extents(variable.name) != variable.extents ||
+        input.type(variable.name) != variable.type) {
+      return fail(fmt::format("{}: {} has another shape or type", name_of(file), variable.name));
+    }
+    const auto right = variable.whole();
+    someone_is_late(comm_);
+    if (dice_.chance(20)) {
+      Bytes all(right.size(), std::byte{0xa5});
+      input.read_all(variable.name, variable.type, all.data());
+      if (all != right) fail(fmt::format("{}: read_all of {}", name_of(file), variable.name));
+    }
+    const auto parts = random_wishes(dice_, variable.extents, comm_.num_ranks());
+    const auto& boxes = parts[static_cast<std::size_t>(comm_.rank())];
+    const auto memory = random_memory(own_dice_, boxes, own_dice_.chance(40));
+    const auto item = item_bytes(variable.type);
+    Bytes expected(static_cast<std::size_t>(memory.num_items * item + 2 * guard_bytes),
+                   std::byte{0xa5});
+    auto data = expected;
+    input.read(variable.name, variable.type, from_boxes(variable.extents, parts), memory,
+               data.data() + guard_bytes);
+    for (std::size_t b = 0; b < boxes.size(); ++b) {
+      for_each_item(boxes[b], memory.boxes[b], [&](const Index& at, std::ptrdiff_t place) {
+        std::memcpy(expected.data() + guard_bytes + place * item,
+                    right.data() + flat_index(variable.extents, at) * item,
+                    static_cast<std::size_t>(item));
+      });
+    }
+    if (data == expected) return;
+    const auto at = std::ranges::mismatch(data, expected).in1 - data.begin() - guard_bytes;
+    fail(fmt::format("{}: {} ({}) read differs at byte {} of the memory", name_of(file),
+                     variable.name, store::type_name(variable.type), at));
+  }
+
+  // Nothing else is left in the folder.
+  void check_folder() {
+    std::set<std::string> right;
+    for (const auto& file : expected_files()) right.insert(file.path);
+    for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+      const auto path = entry.path().string();
+      const auto name = entry.path().filename().string();
+      const bool pieces = path.ends_with(".pieces") && right.contains(stem(path));
+      if (right.contains(path) || pieces || name.starts_with("right_")) continue;
+      fail(name + " was left in the folder");
+    }
+  }
+
+  void fail(const std::string& text) {
+    if (failure_.empty()) failure_ = text;
+  }
+
+  const Comm& comm_;
+  std::string folder_;
+  PythonReader* python_;
+  Counts& counts_;
+  Way way_;
+  std::uint64_t dice_seed_;
+  Dice dice_;      // the same on all ranks that compute
+  Dice own_dice_;  // of this rank: how its memory looks
+  std::vector<RandomStep> steps_;
+  std::vector<std::string> paths_;
+  std::vector<bool> replaces_;
+  std::vector<int> taken_;
+  std::optional<Product> product_;
+  bool variables_ = true, checksums_ = true;
+  std::string failure_;
+};
+
+class OutputRandom : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (comm.rank() != 0) return;
+    const auto missing = python.start();
+    have_python = missing.empty();
+    if (!have_python) std::printf("Zarr stores are not read: %s\n", missing.c_str());
+  }
+
+  std::string run(std::uint64_t seed) {
+    const auto own = folder / fmt::format("problem{}", seed);
+    if (comm.rank() == 0) std::filesystem::create_directories(own);
+    MPI_Barrier(comm.raw());
+    const auto& way = ways[static_cast<std::size_t>((seed - 1) % ways.size())];
+    const auto failure =
+        OutputProblem(comm, own, have_python ? &python : nullptr, counts, way, seed).run();
+    MPI_Barrier(comm.raw());
+    if (comm.rank() == 0) std::filesystem::remove_all(own);
+    return failure;
+  }
+
+  // Every way ran, unless it cannot be had here, and every format came to be read.
+  void check_counts() {
+    for (const auto& way : ways) {
+      const auto name = way.name();
+      EXPECT_GT(counts.ways[name] + counts.not_here[name], 0) << name << " never ran";
+    }
+    for (const auto* format : {"h5", "nc", "zarr"}) {
+      EXPECT_GT(counts.formats[format], 0) << format << " was never written";
+    }
+    if (comm.rank() != 0) return;
+    EXPECT_EQ(counts.by_python > 0, have_python);
+    std::printf(
+        "%d files of .h5, %d .nc, %d .zarr; %d read by Python; %d steps spilled, %d dropped\n",
+        counts.formats["h5"], counts.formats["nc"], counts.formats["zarr"], counts.by_python,
+        counts.spilled, counts.dropped);
+    for (const auto& [name, count] : counts.ways) std::printf("  %5d by %s\n", count, name.c_str());
+    for (const auto& [name, count] : counts.not_here) {
+      if (count > 0) std::printf("  cannot be had here: %s\n", name.c_str());
+    }
+  }
+
+  const Comm comm{MPI_COMM_WORLD};
+  const TempFolder folder{comm};
+  const std::vector<Way> ways = all_ways(comm);
+  PythonReader python;
+  bool have_python = false;
+  Counts counts;
+};
+
+TEST_F(OutputRandom, IsReadBack) {
+  const auto count = std::max(static_cast<int>(ways.size()), 30);
+  RandomProblems(comm, count).run([&](std::uint64_t seed) { return run(seed); });
+  if (std::getenv("TAILRACE_SEED") == nullptr) check_counts();
+}
+
+}  // namespace
+}  // namespace tailrace
