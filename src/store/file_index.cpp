@@ -184,7 +184,9 @@ class Walk {
     check_hdf5(H5Oget_info2(file, &info, H5O_INFO_BASIC), "look at the root group");
     fileno_ = info.fileno;
     std::vector<Link> links;
-    check_hdf5(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_INC, note_link, &links), "list");
+    // Not in the order of names: HDF5 makes a table for that, and crashes if it cannot fill it.
+    check_hdf5(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, note_link, &links), "list");
+    std::ranges::sort(links, {}, &Link::name);
     for (const auto& link : links) visit(link);
   }
 
@@ -290,6 +292,8 @@ FileIndex index_file(const std::string& path) {
     if (error.code() == Errc::invalid_input && has_checked_headers(file.id())) {
       throw Error(error.code(), fmt::format("{}: {}", path, error.what()));
     }
+    throw Error(Errc::corrupt, fmt::format("{} is damaged: {}", path, error.what()));
+  } catch (const std::exception& error) {  // more items than fit the memory
     throw Error(Errc::corrupt, fmt::format("{} is damaged: {}", path, error.what()));
   }
   return index;

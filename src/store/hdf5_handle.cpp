@@ -49,6 +49,26 @@ Reasons reasons_of_failure() {
   return reasons;
 }
 
+int be_quiet(MPI_Comm, int, void*, void*) {
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+  return MPI_SUCCESS;
+}
+
+// HDF5 may not get rid of what a damaged file left in it, and would say so when it ends ("infinite
+// loop closing library"): a parallel one in MPI_Finalize, by an attribute of MPI_COMM_SELF. Such
+// attributes go in reverse order, so that this one goes before.
+void be_quiet_at_exit() {
+  static bool done = false;
+  int here = 0;
+  check_mpi(MPI_Is_thread_main(&here));
+  if (done || here == 0) return;
+  done = true;
+  int key = MPI_KEYVAL_INVALID;
+  check_mpi(MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, be_quiet, &key, nullptr));
+  check_mpi(MPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr));
+  check_mpi(MPI_Comm_free_keyval(&key));
+}
+
 [[noreturn]] void fail_too_old(const std::string& what, const std::string& reason) {
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
@@ -64,6 +84,7 @@ Reasons reasons_of_failure() {
 
 void fail_hdf5(const std::string& what) {
   const int error = errno;
+  be_quiet_at_exit();
   const auto reasons = reasons_of_failure();
   if (!reasons.version.empty()) fail_too_old(what, reasons.version);
   throw Error(Errc::io,
@@ -265,16 +286,25 @@ void write_attributes(hid_t object, const Attributes& attributes) {
   }
 }
 
+namespace {
+
+herr_t note_attribute(hid_t, const char* name, const H5A_info_t*, void* names) {
+  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  return 0;
+}
+
+}  // namespace
+
 Attributes read_attributes(hid_t object) {
-  H5O_info_t info{};
-  check_hdf5(H5Oget_info2(object, &info, H5O_INFO_NUM_ATTRS), "count attributes");
+  std::vector<std::string> names;
+  // Not in the order of names: HDF5 makes a table for that, and crashes if it cannot fill it.
+  check_hdf5(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, note_attribute, &names),
+             "list attributes");
+  std::ranges::sort(names);
   Attributes found;
-  for (hsize_t i = 0; i < info.num_attrs; ++i) {
-    const Hdf5Handle attribute(
-        H5Aopen_by_idx(object, ".", H5_INDEX_NAME, H5_ITER_INC, i, H5P_DEFAULT, H5P_DEFAULT),
-        H5Aclose, "open attribute");
-    std::string name(static_cast<std::size_t>(H5Aget_name(attribute.id(), 0, nullptr)), '\0');
-    H5Aget_name(attribute.id(), name.size() + 1, name.data());
+  for (auto& name : names) {
+    const Hdf5Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose,
+                               "open attribute " + name);
     AttributeValue value;
     if (read_attribute(attribute.id(), value)) found.emplace_back(name, std::move(value));
   }

@@ -11,6 +11,8 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -88,6 +90,44 @@ class OpenedFile {
   throw Error(Errc::corrupt, fmt::format("{} is damaged: {}", path, what));
 }
 
+constexpr std::uint64_t most_searched = 1 << 20;
+
+std::string some_of(const OpenedFile& file, std::uint64_t from, std::uint64_t until) {
+  std::string bytes(until - from, '\0');
+  file.read(bytes.data(), bytes.size(), from);
+  return bytes;
+}
+
+// The end of the HDF5 file that its superblock names, if it is as we write it and complete: of
+// version 2 or 3, at byte 0, with addresses of 64 bits and no writer at work. HDF5 compares the
+// checksum of the superblock, and refuses a file that ends before.
+std::optional<std::uint64_t> named_end(const OpenedFile& file) {
+  constexpr std::string_view signature{"\x89HDF\r\n\x1a\n", 8};
+  const auto found = some_of(file, 0, 36);
+  const bool ours = found.starts_with(signature) && (found[8] == 2 || found[8] == 3) &&
+                    found[9] == 8 && found[10] == 8 && found[11] == 0;
+  std::uint64_t base = 0, end = 0;
+  std::memcpy(&base, &found[12], sizeof(base));
+  std::memcpy(&end, &found[28], sizeof(end));
+  return ours && base == 0 ? std::optional(end) : std::nullopt;
+}
+
+// Without a seal at the end of a file. HDF5 ends its files where the superblock says so: what lies
+// behind is the rest of a seal. Some file systems and tools fill up with zeros, which are damage
+// only if the tables of checksums are named in the file.
+void check_no_seal_is_lost(const OpenedFile& file, const std::string& path) {
+  constexpr const char* lost = "the seal of its headers is not as it was written";
+  const auto bytes = file.bytes();
+  const auto end = named_end(file);
+  if (!end || *end >= bytes) return;
+  const auto behind = some_of(file, std::max(*end, bytes - std::min(bytes, most_searched)), bytes);
+  if (behind.find_first_not_of('\0') != std::string::npos) fail(path, lost);
+  const auto searched = std::min(*end, most_searched);
+  for (const auto from : {std::uint64_t{0}, *end - searched}) {
+    if (some_of(file, from, from + searched).find("xxh3_64") != std::string::npos) fail(path, lost);
+  }
+}
+
 }  // namespace
 
 void add_header_seal(std::ptrdiff_t stripe_bytes, FileImage& image) {
@@ -121,7 +161,7 @@ void check_header_seal(const std::string& path) {
   if (!file.is_file() || file.bytes() < sizeof(footer)) return;
   const auto end = file.bytes();
   file.read(&footer, sizeof(footer), end - sizeof(footer));
-  if (footer.end != magic) return;
+  if (footer.end != magic) return check_no_seal_is_lost(file, path);
   const auto room = (end - sizeof(footer)) / sizeof(Stretch);
   if (footer.num_stretches > room ||
       footer.start != end - sizeof(footer) - footer.num_stretches * sizeof(Stretch)) {

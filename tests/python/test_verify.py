@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from test_whole import built, tailrace
 
+from tailrace.programs import find_program
+
 h5py = pytest.importorskip("h5py")
 xxhash = pytest.importorskip("xxhash")
 
@@ -270,6 +272,33 @@ def test_without_checksums(tmp_path: Path) -> None:
     status, lines = verified(tmp_path / "plain.h5")
     assert status == 1
     assert "dataset c, box [0:9000] cannot be read" in lines[0]["problem"]
+
+
+def test_damaged_files_of_other_programs_end_no_run(tmp_path: Path) -> None:
+    """Without a seal HDF5 meets the damage: it neither crashes nor writes among our lines."""
+    path, chance = tmp_path / "theirs.h5", random.Random(3)
+    with h5py.File(path, "w", libver=("v108", "v108")) as file:
+        for i in range(12):
+            file.attrs[f"a{i}"] = i
+            file[f"group/d{i}"] = np.arange(10 + i)
+    raw = path.read_bytes()
+    copies = []
+    for n in range(80):
+        copy = bytearray(raw)
+        copy[chance.randrange(48, len(raw))] ^= 1 << chance.randrange(8)
+        copies.append(tmp_path / f"{n}.h5")
+        copies[-1].write_bytes(copy)
+    built("tailrace-verify")
+    done = subprocess.run(
+        [find_program("tailrace-verify"), *copies],
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1, done.stderr
+    lines = [json.loads(line) for line in done.stdout.splitlines()]
+    found = files_of(lines)
+    assert sorted(found) == sorted(map(str, copies))
+    assert any(line["damaged"] for line in found.values())
+    assert "HDF5" not in done.stderr
 
 
 def test_pieces_behind_a_virtual_dataset(tmp_path: Path) -> None:
