@@ -70,7 +70,8 @@ void OpenFile::resize(std::ptrdiff_t bytes) const {
 }
 
 void OpenFile::flush(bool folder) const {
-  if (uninterrupted([&] { return fsync(fd_); }) != 0 && !(folder && errno == EINVAL)) fail_errno(errno);
+  if (uninterrupted([&] { return fsync(fd_); }) != 0 && !(folder && errno == EINVAL))
+    fail_errno(errno);
 }
 
 void OpenFile::close() {
