@@ -45,7 +45,7 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build demo test verification soak check bench clean distclean system
+.PHONY: help build demo test verification sanitizers soak check bench clean distclean system
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -99,6 +99,17 @@ verification: PRESET = release
 verification: build $(STAMPS)/venv-test  ## The slow comparisons with published and exact solutions
 	@ctest --preset verification
 	@$(TEST_ENV) $(PY) -m pytest -q -m slow || [ $$? -eq 5 ]
+	@$(MAKE) sanitizers
+
+# Servers and output on 1 and 2 ranks under the address and undefined behaviour sanitizers, and that of threads.
+SANITIZED := session node_transport node_sides formats output output_strategies output_faults
+sanitizers: system $(if $(filter 1,$(DUCC)),$(DUCC_DIR)/src/ducc0/fft/fft.h)
+	@mkdir -p build
+	@for preset in asan tsan; do \
+	  cmake --preset $$preset $(CMAKE_OPTIONS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
+	  cmake --build build/$$preset -j $(JOBS) --target tailrace-server $(addprefix test_,$(SANITIZED)); \
+	  ctest --preset $$preset -R '^($(subst $() $(),|,$(SANITIZED)))\.[12]$$'; \
+	done
 
 soak: PRESET = release
 soak: export TAILRACE_SOAK_S ?= 3600
@@ -121,7 +132,7 @@ bench:  ## Benchmarks beside peers; figures in build/bench-results (BENCHES="fft
 	done
 
 clean:  ## Remove what the compilers made
-	@rm -rf build/release build/debug build/asan build/ci
+	@rm -rf build/release build/debug build/asan build/tsan build/ci
 
 distclean: clean  ## Remove everything that was made or fetched
 	@rm -rf build $(VENV)
