@@ -9,20 +9,24 @@
 
 namespace tailrace {
 
-namespace {
+/// Without memory of its own, as the time loop allocates nothing. More operations than these are
+/// not advanced by others; their ranks end them in one order, as programs do.
+struct UnderWay::List {
+  std::array<UnderWay*, 1024> entries{};
+  std::size_t count = 0;
+  bool advancing = false;  // whoever is advanced may look at others itself
 
-/// Without memory of its own, as the time loop allocates nothing. More operations than these are not
-/// advanced by others; their ranks end them in one order, as programs do.
-struct List {
-  std::array<UnderWay*, 1024> entries;
-  std::size_t count;
-  bool advancing;  // whoever is advanced may look at others itself
+  ~List() {  // the thread ends before what it started
+    for (std::size_t i = 0; i < count; ++i) entries[i]->list_ = nullptr;
+  }
 };
 
-List& list() {
+UnderWay::List& UnderWay::own_list() {
   static thread_local List all;
   return all;
 }
+
+namespace {
 
 #ifdef SMPI_H
 constexpr bool has_list = false;
@@ -32,34 +36,36 @@ constexpr bool has_list = true;
 
 }  // namespace
 
-bool UnderWay::any() { return list().count != 0; }
+bool UnderWay::any() { return own_list().count != 0; }
 
 void UnderWay::advance_all() {
-  auto& [entries, count, advancing] = list();
-  if (advancing || count == 0) return;
+  auto& list = own_list();
+  if (list.advancing || list.count == 0) return;
   struct Done {
     bool& flag;
     ~Done() { flag = false; }
-  } const done{advancing = true};
+  } const done{list.advancing = true};
   // Backwards, as an entry may leave.
-  for (std::size_t i = count; i-- > 0;) {
-    if (i < count) entries[i]->advance();
+  for (std::size_t i = list.count; i-- > 0;) {
+    if (i < list.count) list.entries[i]->advance();
   }
 }
 
 void UnderWay::enter() {
-  auto& [entries, count, advancing] = list();
-  if (!has_list || listed_ || count == entries.size()) return;
-  entries[count++] = this;
-  listed_ = true;
+  if (!has_list || list_ != nullptr) return;
+  auto& list = own_list();
+  if (list.count == list.entries.size()) return;
+  list.entries[list.count++] = this;
+  list_ = &list;
 }
 
 void UnderWay::leave() {
-  if (!listed_) return;
-  auto& [entries, count, advancing] = list();
-  const auto end = entries.begin() + static_cast<std::ptrdiff_t>(count);
-  count = static_cast<std::size_t>(std::remove(entries.begin(), end, this) - entries.begin());
-  listed_ = false;
+  if (list_ == nullptr) return;
+  auto& entries = list_->entries;
+  const auto end = entries.begin() + static_cast<std::ptrdiff_t>(list_->count);
+  list_->count =
+      static_cast<std::size_t>(std::remove(entries.begin(), end, this) - entries.begin());
+  list_ = nullptr;
 }
 
 }  // namespace tailrace

@@ -7,8 +7,10 @@ namespace tailrace {
 /// they wait for what it passes on, posts next or reads. So whoever waits or looks advances all of
 /// its thread's: a rank that waits in one operation does not hold up those that look at another.
 ///
-/// The list is a thread's own, as ranks may exchange in several threads. Simulated ranks (SMPI) are
-/// coroutines of one thread: they have no list, and must end operations in one order.
+/// The list is a thread's own, as ranks may exchange in several threads. What another thread ends
+/// leaves the list of the thread that started it, which may not be in a call meanwhile. Simulated
+/// ranks (SMPI) are coroutines of one thread: they have no list, and must end operations in one
+/// order.
 class UnderWay {
  public:
   UnderWay(const UnderWay&) = delete;
@@ -29,7 +31,9 @@ class UnderWay {
   virtual void advance() = 0;
 
  private:
-  bool listed_ = false;
+  struct List;
+  static List& own_list();
+  List* list_ = nullptr;  // that it is in
 };
 
 }  // namespace tailrace
