@@ -265,7 +265,8 @@ std::vector<CaseKey> run_keys() {
        0,
        0,
        {},
-       "checkpoint to go on from; latest = the newest one of the run folder; latest_or_fresh = that, "
+       "checkpoint to go on from; latest = the newest one of the run folder; latest_or_fresh = "
+       "that, "
        "or a fresh start if there is none"},
       {"fft.kernel",
        +[](Case& c) -> std::string& { return c.fft.kernel; },

@@ -23,10 +23,10 @@ class RunFolder {
 
   /// Checkpoint to go on from; "" = a fresh start.
   const std::string& checkpoint() const { return checkpoint_; }
-  /// To be called when the checkpoint has been read, which is of `step`. If the case names its file,
-  /// later checkpoints in the folder are of another run, which the next restart would take for this
-  /// one's: they are removed if results may go, else it throws `Errc::invalid_input`. Collective,
-  /// blocking.
+  /// To be called when the checkpoint has been read, which is of `step`. If the case names its
+  /// file, later checkpoints in the folder are of another run, which the next restart would take
+  /// for this one's: they are removed if results may go, else it throws `Errc::invalid_input`.
+  /// Collective, blocking.
   void go_on_from(std::int64_t step);
 
  private:

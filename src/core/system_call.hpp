@@ -10,8 +10,8 @@
 
 namespace tailrace {
 
-/// Makes `call` again as long as it fails with EINTR, and returns what it returns then (-1, or null,
-/// is a failure; errno). Not for `close`. Local.
+/// Makes `call` again as long as it fails with EINTR, and returns what it returns then (-1, or
+/// null, is a failure; errno). Not for `close`. Local.
 template <class Call>
 auto uninterrupted(Call&& call) {
   while (true) {
@@ -32,8 +32,8 @@ auto uninterrupted(Call&& call) {
 int close_descriptor(int descriptor);
 
 /// Takes the first `bytes` of a file from its file system. Returns 0 or the error. The kernel gives
-/// up at any signal and takes back what it had taken, so signals wait meanwhile: a timer faster than
-/// the whole would never let it end. Local.
+/// up at any signal and takes back what it had taken, so signals wait meanwhile: a timer faster
+/// than the whole would never let it end. Local.
 int take_space(int descriptor, off_t bytes);
 
 }  // namespace tailrace

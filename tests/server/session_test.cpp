@@ -157,20 +157,12 @@ struct IrregularCase {
     contents.step = step;
     const std::vector<std::vector<std::string>> dims{{"particle"}, {"r1", "r2"}, {"point"}};
     for (std::size_t v = 0; v < layouts.size(); ++v) {
-      contents.variables.push_back({"v" + std::to_string(v),
-                                    ItemType::float64,
-                                    dims[v],
-                                    &layouts[v],
-                                    memories[v],
-                                    values[v].data(),
-                                    {}});
-      contents.variables.push_back({"i" + std::to_string(v),
-                                    ItemType::int32,
-                                    dims[v],
-                                    &layouts[v],
-                                    memories[v],
-                                    integers[v].data(),
-                                    {}});
+      const auto add = [&](const char* kind, ItemType type, const void* data) {
+        contents.variables.push_back(
+            {kind + std::to_string(v), type, dims[v], &layouts[v], memories[v], data, {}});
+      };
+      add("v", ItemType::float64, values[v].data());
+      add("i", ItemType::int32, integers[v].data());
     }
   }
   std::ptrdiff_t wrong_items(const Comm& comm, const std::string& file, int step) const {

@@ -41,10 +41,9 @@ struct Measured {
 /// A shear flow (sin z, cos z, 0), which has no nonlinear term, and a scalar that it does not stir.
 template <class Real>
 Measured measure(const Setting& setting, const std::string& scheme) {
-  Flow<Real> flow(MPI_COMM_WORLD,
-                  {"grid.n=8", "flow.initial=abc", "flow.a=1", "flow.b=0", "flow.c=0",
-                   fmt::format("flow.viscosity={}", setting.viscosity), "scalars.schmidt=[0.5]",
-                   "time.scheme=" + scheme});
+  Flow<Real> flow(MPI_COMM_WORLD, {"grid.n=8", "flow.initial=abc", "flow.a=1", "flow.b=0",
+                                   "flow.c=0", fmt::format("flow.viscosity={}", setting.viscosity),
+                                   "scalars.schmidt=[0.5]", "time.scheme=" + scheme});
   for_each_mode(flow.solver.modes(), [&](std::ptrdiff_t index, int kx, int ky, int kz) {
     const bool wave = kx == 0 && ky == 0 && std::abs(kz) == 1;
     flow.solver.scalar(0)[static_cast<std::size_t>(index)] = wave ? Real(0.3) : Real(0);

@@ -60,8 +60,7 @@ std::string set_lustre(const std::string& path, std::ptrdiff_t stripe_bytes, int
   std::string problem;
   if (ioctl(file, set_stripe, &request) != 0) problem = failed(path, "set the stripes of", errno);
   close_descriptor(file);
-  if (problem.empty() &&
-      uninterrupted([&] { return rename(fresh.c_str(), path.c_str()); }) != 0) {
+  if (problem.empty() && uninterrupted([&] { return rename(fresh.c_str(), path.c_str()); }) != 0) {
     problem = failed(path, "replace", errno);
   }
   if (!problem.empty()) unlink(fresh.c_str());

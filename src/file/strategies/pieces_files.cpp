@@ -41,8 +41,7 @@ class Opened {
     std::string text(bytes, '\0');
     std::size_t used = 0;
     while (used < bytes) {
-      const auto done =
-          uninterrupted([&] { return read(fd_, text.data() + used, bytes - used); });
+      const auto done = uninterrupted([&] { return read(fd_, text.data() + used, bytes - used); });
       if (done < 0) fail_io("read", path_, errno);
       if (done == 0) break;
       used += static_cast<std::size_t>(done);
@@ -88,7 +87,8 @@ bool is_piece_name(const std::string& name) {
 }
 
 void remove_file(const std::string& path) {
-  if (uninterrupted([&] { return unlink(path.c_str()); }) != 0 && errno != ENOENT) fail_io("remove", path, errno);
+  if (uninterrupted([&] { return unlink(path.c_str()); }) != 0 && errno != ENOENT)
+    fail_io("remove", path, errno);
 }
 
 }  // namespace

@@ -89,8 +89,7 @@ EnsembleContents read_ensemble(const std::string& path, const std::vector<std::s
 std::vector<double> read_values(const std::string& path, std::int64_t offset,
                                 std::ptrdiff_t count) {
   std::vector<double> values(static_cast<std::size_t>(count));
-  const int descriptor =
-      uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
   int failed = descriptor < 0 ? errno : 0;
   auto* at = reinterpret_cast<char*>(values.data());
   for (auto left = values.size() * sizeof(double); failed == 0 && left > 0;) {

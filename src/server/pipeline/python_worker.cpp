@@ -128,13 +128,11 @@ void PythonWorker::send(const std::string& text, int memory) {
   head->cmsg_type = SCM_RIGHTS;
   head->cmsg_len = CMSG_LEN(sizeof(int));
   std::memcpy(CMSG_DATA(head), &memory, sizeof(int));
-  const auto sent_head =
-      uninterrupted([&] { return ::sendmsg(socket_, &message, MSG_NOSIGNAL); });
+  const auto sent_head = uninterrupted([&] { return ::sendmsg(socket_, &message, MSG_NOSIGNAL); });
   if (sent_head != sizeof length) fail_dead();
   for (std::size_t sent = 0; sent < text.size();) {
-    const auto count = uninterrupted([&] {
-      return ::send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
-    });
+    const auto count = uninterrupted(
+        [&] { return ::send(socket_, text.data() + sent, text.size() - sent, MSG_NOSIGNAL); });
     if (count <= 0) fail_dead();
     sent += static_cast<std::size_t>(count);
   }

@@ -12,8 +12,8 @@
 namespace tailrace::server {
 
 int open_nameless(const std::string& folder) {
-  const int descriptor = uninterrupted(
-      [&] { return open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); });
+  const int descriptor =
+      uninterrupted([&] { return open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); });
   // Network file systems know no nameless files: a name for a moment.
   if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) {
     return descriptor;

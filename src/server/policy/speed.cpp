@@ -57,7 +57,8 @@ bool put(int descriptor, int direct, const std::byte* data, std::ptrdiff_t bytes
          std::ptrdiff_t offset) {
   while (bytes > 0) {
     const auto put_some = [&](int to) {
-      return uninterrupted([&] { return pwrite(to, data, static_cast<std::size_t>(bytes), offset); });
+      return uninterrupted(
+          [&] { return pwrite(to, data, static_cast<std::size_t>(bytes), offset); });
     };
     auto done = direct >= 0 ? put_some(direct) : -1;
     if (done <= 0) done = put_some(descriptor);

@@ -105,8 +105,8 @@ void Spill::take(std::span<std::byte> memory) {
   std::ptrdiff_t done = 0;
   while (done < packet.bytes) {
     const auto some = uninterrupted([&] {
-      return pread(descriptor_, memory.data() + done,
-                   static_cast<std::size_t>(packet.bytes - done), packet.offset + done);
+      return pread(descriptor_, memory.data() + done, static_cast<std::size_t>(packet.bytes - done),
+                   packet.offset + done);
     });
     if (some <= 0) fail("read", some < 0 ? errno : EIO);
     done += some;
