@@ -70,6 +70,11 @@ inline OutputOptions random_output(Dice& dice, const Comm& comm) {
   options.hints = random_write_hints(dice, comm.num_ranks());
   options.writers = static_cast<int>(dice.chance(50) ? 0 : dice.between(1, comm.num_ranks()));
   options.stripe_bytes = dice.one_of(stripes);
+  // Owned stripes must not be that short.
+  const bool owned = std::ranges::any_of(options.hints.pairs(), [](const auto& pair) {
+    return pair.first == "cb_align" && pair.second == "2";
+  });
+  if (owned && options.stripe_bytes == 1032) options.stripe_bytes = 4096;
   options.buffered_files = static_cast<int>(dice.between(1, 3));
   options.method = dice.one_of(methods);
   options.checksums = dice.chance(80);
