@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "server/server_state.hpp"
+#include "store/hdf5_handle.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server {
@@ -30,7 +31,9 @@ void put_failure(PeerMessage& message, const Error& error) {
 }  // namespace
 
 Server::Server(Receiver& receiver, Peers& peers, Group& group, ServerSettings settings)
-    : state_(std::make_unique<State>(receiver, peers, group, std::move(settings))) {}
+    : state_(std::make_unique<State>(receiver, peers, group, std::move(settings))) {
+  store::start_hdf5();  // files are laid out by background threads
+}
 Server::~Server() = default;
 bool Server::run() { return state_->run(); }
 void Server::stop() { state_->stop(); }

@@ -20,7 +20,8 @@ struct ServerSettings {
 };
 
 /// A server: takes packets, puts steps together, runs their products, has files written by a
-/// background thread of each stream, and tells the clients what became of them.
+/// background thread of each stream, and tells the clients what became of them. Made on the rank's
+/// main thread; `run` may be called on another.
 class Server {
  public:
   Server(Receiver& receiver, Peers& peers, Group& group, ServerSettings settings);

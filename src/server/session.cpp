@@ -18,7 +18,6 @@
 #include "server/served_stream.hpp"
 #include "server/server.hpp"
 #include "server/transport.hpp"
-#include "store/hdf5_handle.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -173,7 +172,6 @@ void Session::State::make_server() {
     parts_.group = std::make_unique<LoneGroup>();
   }
   if (!here) return;
-  store::start_hdf5();  // files are laid out by background threads
   parts_.server = std::make_unique<Server>(
       *parts_.receiver, *parts_.peers, *parts_.group,
       ServerSettings{clients_told_by(team(), team().server), options.threads, options.watchdog_s,
