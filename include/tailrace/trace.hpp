@@ -37,7 +37,7 @@ class Trace {
     Activity activity = Activity::compute;
     std::int8_t track = 0;
   };
-  std::string to_json(int rank, double shift_s) const;
+  std::string to_json(int rank, double shift_s, double first_s) const;
 
   std::vector<Entry> spans_;
   std::atomic<std::size_t> used_{0};

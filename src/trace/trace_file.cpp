@@ -132,7 +132,7 @@ void append_ranks(const Comm& comm, const std::string& own, TraceFile* file) {
 
 }  // namespace
 
-std::string Trace::to_json(int rank, double shift_s) const {
+std::string Trace::to_json(int rank, double shift_s, double first_s) const {
   std::string out;
   const auto back = std::back_inserter(out);
   const char* separator = rank == 0 ? "\n" : ",\n";
@@ -155,7 +155,7 @@ std::string Trace::to_json(int rank, double shift_s) const {
                    ",\n{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{:.3f},"
                    "\"dur\":{:.3f},\"pid\":{},\"tid\":{}}}",
                    escape(name), activity_names[static_cast<std::size_t>(entry.activity)],
-                   (entry.start_s + shift_s) * 1e6, (entry.end_s - entry.start_s) * 1e6, rank,
+                   (entry.start_s + shift_s - first_s) * 1e6, (entry.end_s - entry.start_s) * 1e6, rank,
                    int{entry.track});
   }
   return out;
@@ -179,7 +179,7 @@ void Trace::write(const Comm& comm, const std::string& path) const {
     file = std::make_unique<TraceFile>(path);
     file->append("{\"displayTimeUnit\":\"ms\",\n\"traceEvents\":[");
   }
-  append_ranks(comm, to_json(comm.rank(), shift_s - first_s), file.get());
+  append_ranks(comm, to_json(comm.rank(), shift_s, first_s), file.get());
   run_agreed(comm.raw(), [&] {
     if (!file) return;
     file->append(fmt::format("\n],\n\"otherData\":{{\"num_ranks\":{},\"spans_dropped\":{}}}}}\n",
