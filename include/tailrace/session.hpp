@@ -13,9 +13,9 @@ namespace tailrace {
 
 struct SessionOptions {
   /// Who writes: "none" (the compute ranks, inside `write`), "thread" (a background thread on each
-  /// node; on several nodes only if MPI was initialised with MPI_THREAD_MULTIPLE), "process" (a
-  /// supervised process; one node only), "N" or "N per node" (ranks of their own) or "auto". The
-  /// environment variable TAILRACE_SERVERS goes before it.
+  /// node; on several nodes without MPI_THREAD_MULTIPLE its messages go on in calls of the
+  /// streams), "process" (a supervised process; one node only), "N" or "N per node" (ranks of their
+  /// own) or "auto". The environment variable TAILRACE_SERVERS goes before it.
   std::string servers = "auto";
   /// Ranks that serve: "spread" over the nodes, or "own_nodes" (the last ones).
   std::string placement = "spread";

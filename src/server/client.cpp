@@ -10,8 +10,14 @@
 
 namespace tailrace::server {
 
-Client::Client(const Team& team, std::unique_ptr<Sender> sender)
-    : team_(team), sender_(std::move(sender)), arena_(sender_->memory()) {}
+namespace {
+
+constexpr double longest_nap_s = 1e-3;  // where messages must be moved on, which wake nobody
+
+}  // namespace
+
+Client::Client(const Team& team, std::unique_ptr<Sender> sender, MpiRelay* relay)
+    : team_(team), sender_(std::move(sender)), relay_(relay), arena_(sender_->memory()) {}
 
 template <class Action>
 void Client::guarded(Action&& action) {
@@ -29,11 +35,12 @@ void Client::hand_over(int server, std::span<const std::byte> packet, int priori
 
 void Client::progress() {
   guarded([&] { sender_->progress(); });
+  if (relay_ != nullptr) guarded([&] { relay_->progress(); });
   guarded([&] { collect(); });
 }
 
 void Client::wait(double limit_s) {
-  guarded([&] { sender_->wait(limit_s); });
+  guarded([&] { sender_->wait(relay_ != nullptr ? std::min(limit_s, longest_nap_s) : limit_s); });
   progress();
 }
 

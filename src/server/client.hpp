@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "server/block_arena.hpp"
+#include "server/mpi_relay.hpp"
 #include "server/transport.hpp"
 #include "tailrace/error.hpp"
 
@@ -17,7 +18,8 @@ namespace tailrace::server {
 /// is gone, that is remembered and told by the streams' next calls.
 class Client {
  public:
-  Client(const Team& team, std::unique_ptr<Sender> sender);
+  /// `relay`, if set, is moved on beside the packets; not owned.
+  Client(const Team& team, std::unique_ptr<Sender> sender, MpiRelay* relay = nullptr);
   const Team& team() const { return team_; }
   BlockArena& arena() { return arena_; }
   bool can_hand_over(int server) const { return sender_->can_hand_over(server); }
@@ -49,6 +51,7 @@ class Client {
 
   const Team& team_;
   std::unique_ptr<Sender> sender_;
+  MpiRelay* relay_;
   BlockArena arena_;
   std::vector<const std::byte*> released_;
   std::vector<std::deque<Notice>> notices_;  // of each stream

@@ -2,6 +2,7 @@
 #include "tailrace/session.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <exception>
 #include <thread>
@@ -9,10 +10,12 @@
 #include <fmt/format.h>
 
 #include "core/background_thread.hpp"
+#include "core/wait.hpp"
 #include "server/client.hpp"
 #include "server/direct_stream.hpp"
 #include "server/mpi_group.hpp"
 #include "server/mpi_peers.hpp"
+#include "server/mpi_relay.hpp"
 #include "server/policy/roles.hpp"
 #include "server/process/launcher.hpp"
 #include "server/served_stream.hpp"
@@ -87,11 +90,14 @@ class Session::State {
   void make_sides();
   void make_server();
   void start_thread();
+  void join_thread();
   void check_name(const std::string& name) const;
 
+  std::unique_ptr<MpiRelay> relay_;
   ServerParts parts_;
   std::thread thread_;
   std::exception_ptr thread_failure_;
+  std::atomic<bool> thread_ended_ = false;
   bool thread_kept_all_ = true;
   std::unique_ptr<ServerProcess> process_;
   std::unique_ptr<Client> client_;
@@ -152,18 +158,24 @@ void Session::State::make_sides() {
     if (team().client >= 0) sender = chosen.make_sender(team(), settings);
     if (team().server >= 0) parts_.receiver = chosen.make_receiver(team(), settings);
   }
-  if (sender) client_ = std::make_unique<Client>(team(), std::move(sender));
   make_server();
+  if (sender) client_ = std::make_unique<Client>(team(), std::move(sender), relay_.get());
   if (team().kind == Team::Kind::thread && team().server >= 0) start_thread();
 }
 
-// Servers on several nodes talk by MPI; threads of them, too.
+// Servers on several nodes talk by MPI; threads of them by way of the main thread, if they may not
+// call MPI.
 void Session::State::make_server() {
   const bool here = parts_.receiver != nullptr;
   if (team().kind == Team::Kind::process) return;
   if (team().num_servers() > 1) {
     const Comm servers = team().all.split(here ? 0 : 1, here ? team().server : 0);
-    if (here) {
+    const bool relays = team().kind == Team::Kind::thread && !decision.threads_may_call_mpi;
+    if (here && relays) {
+      relay_ = std::make_unique<MpiRelay>(servers, *parts_.receiver);
+      parts_.peers = relay_->make_peers();
+      parts_.group = relay_->make_group(servers);
+    } else if (here) {
       parts_.peers = std::make_unique<MpiPeers>(servers);
       parts_.group = std::make_unique<MpiGroup>(servers);
     }
@@ -187,7 +199,17 @@ void Session::State::start_thread() {
       std::fprintf(stderr, "tailrace: the server thread fails: %s\n", error.what());
       MPI_Abort(team().all.raw(), 1);
     }
+    thread_ended_.store(true);
   });
+}
+
+void Session::State::join_thread() {
+  if (!thread_.joinable()) return;
+  wait_until({}, [&] {
+    if (relay_) relay_->progress();
+    return !relay_ || thread_ended_.load();
+  });
+  thread_.join();
 }
 
 int Session::State::serve() {
@@ -249,7 +271,7 @@ void Session::State::close() {
   }
   try {
     client_->leave(std::min(end_limit_s, 2 * options.watchdog_s));
-    if (thread_.joinable()) thread_.join();
+    join_thread();
     if (process_) process_->finish(end_limit_s);
   } catch (const Error& error) {
     if (!failure) failure = error;
@@ -269,7 +291,7 @@ Session::State::~State() {
     if (client_ && !client_->has_left()) client_->abandon(options.watchdog_s);
     if (thread_.joinable() && client_->gone()) parts_.server->stop();
   }
-  if (thread_.joinable()) thread_.join();
+  join_thread();
 }
 
 Session::Session(MPI_Comm world, SessionOptions options)

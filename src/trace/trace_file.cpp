@@ -155,8 +155,8 @@ std::string Trace::to_json(int rank, double shift_s, double first_s) const {
                    ",\n{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{:.3f},"
                    "\"dur\":{:.3f},\"pid\":{},\"tid\":{}}}",
                    escape(name), activity_names[static_cast<std::size_t>(entry.activity)],
-                   (entry.start_s + shift_s - first_s) * 1e6, (entry.end_s - entry.start_s) * 1e6, rank,
-                   int{entry.track});
+                   (entry.start_s + shift_s - first_s) * 1e6, (entry.end_s - entry.start_s) * 1e6,
+                   rank, int{entry.track});
   }
   return out;
 }

@@ -10,19 +10,11 @@
 
 namespace tailrace::testing {
 
-inline bool threads_may_call_mpi() {
-  int level = MPI_THREAD_SINGLE;
-  MPI_Query_thread(&level);
-  return level == MPI_THREAD_MULTIPLE;
-}
-
-/// The values of `servers` that need no rank of their own and can be had here: threads of several
-/// nodes need MPI_THREAD_MULTIPLE, processes one node. Collective.
+/// The values of `servers` that need no rank of their own and can be had here: processes need all
+/// ranks on one node. Collective.
 inline std::vector<std::string> kinds_here(const Comm& comm) {
-  const bool one_node = NodeMap(comm).num_nodes() == 1;
-  std::vector<std::string> kinds{"none"};
-  if (one_node || threads_may_call_mpi()) kinds.emplace_back("thread");
-  if (one_node) kinds.emplace_back("process");
+  std::vector<std::string> kinds{"none", "thread"};
+  if (NodeMap(comm).num_nodes() == 1) kinds.emplace_back("process");
   return kinds;
 }
 

@@ -5,113 +5,13 @@
 #include <array>
 #include <deque>
 
-#include "server/kinds_here.hpp"
-#include "server/transport.hpp"
-#include "store/output_case.hpp"
-#include "tailrace/error.hpp"
+#include "server/session_fixture.hpp"
 
 namespace tailrace {
 namespace {
 
 using namespace store_test;
-
-struct Way {
-  std::string servers, transport;
-};
-
-class SessionTest : public FolderTest {
- protected:
-  /// All ways that this number of ranks allows.
-  std::vector<Way> ways() const {
-    std::vector<Way> found;
-    for (const auto& kind : testing::kinds_here(comm)) found.push_back({kind, "auto"});
-    for (int servers = 1; servers <= 2 && servers < comm.num_ranks(); ++servers) {
-      for (const auto& transport : server::transport_table()) {
-        found.push_back({std::to_string(servers), transport.name});
-      }
-    }
-    return found;
-  }
-
-  /// Runs `compute(session)` on the ranks that compute; false if this way cannot be had here.
-  template <class Compute>
-  bool run(const Way& way, SessionOptions options, Compute&& compute) {
-    options.servers = way.servers;
-    options.transport = way.transport;
-    try {
-      Session session(comm.raw(), options);
-      if (session.computes()) {
-        compute(session);
-        session.close();
-      } else {
-        session.serve();
-      }
-    } catch (const Error& error) {
-      if (!testing::says_not_here(error)) throw;
-      return false;
-    }
-    MPI_Barrier(comm.raw());
-    return true;
-  }
-
-  static SessionOptions small() {
-    SessionOptions options;
-    options.memory_bytes = 64 << 20;
-    return options;
-  }
-};
-
-TEST_F(SessionTest, EveryWayWritesWhatWasGiven) {
-  for (const auto& way : ways()) {
-    SCOPED_TRACE(way.servers + " " + way.transport);
-    const bool ran = run(way, small(), [&](Session& session) {
-      OutputCase test(session.compute(), {9, 8, 31}, 2);
-      Stream fields = session.open("fields");
-      Stream more = session.open("more", {.priority = 1});
-      for (int step = 0; step < 5; ++step) {
-        test.fill(step);
-        fields.write(path("a" + std::to_string(step) + ".h5"), test.contents);
-        more.write(path("b" + std::to_string(step) + ".h5"), test.contents);
-        test.fill(99);
-        fields.progress();
-      }
-      fields.finish();
-      EXPECT_EQ(fields.statistics().complete, 5);
-      EXPECT_EQ(fields.last_complete(), path("a4.h5"));
-    });
-    if (!ran) continue;
-    for (int step = 0; step < 5; ++step) {
-      for (const char* name : {"a", "b"}) {
-        const auto file = path(name + std::to_string(step) + ".h5");
-        EXPECT_EQ(OutputCase::wrong_items(comm, file, step), 0) << file;
-      }
-    }
-    MPI_Barrier(comm.raw());
-  }
-}
-
-// Server threads of several nodes would call MPI beside the computation.
-TEST_F(SessionTest, ThreadsServeSeveralNodesOnlyWhereTheyMayCallMpi) {
-  const bool one_node = NodeMap(comm).num_nodes() == 1;
-  if (one_node || testing::threads_may_call_mpi()) {
-    Session session(comm.raw(), {.servers = "thread"});
-    EXPECT_NE(session.describe().find("server thread"), std::string::npos) << session.describe();
-    return;
-  }
-  try {
-    Session session(comm.raw(), {.servers = "thread"});
-    ADD_FAILURE() << "not refused: " << session.describe();
-  } catch (const Error& error) {
-    const std::string text = error.what();
-    EXPECT_EQ(error.code(), Errc::invalid_input);
-    EXPECT_NE(text.find("needs MPI_THREAD_MULTIPLE"), std::string::npos) << text;
-    EXPECT_NE(text.find("use servers = \"1"), std::string::npos) << text;
-    EXPECT_NE(text.find("MPI_Init_thread"), std::string::npos) << text;
-  }
-  Session chosen(comm.raw(), {.servers = "auto", .folder = folder.string()});
-  EXPECT_EQ(chosen.describe().find("auto: thread"), std::string::npos) << chosen.describe();
-  if (!chosen.computes()) chosen.serve();
-}
+using testing::SessionTest;
 
 /// A one-dimensional array, of which each rank has what `boxes` says, and one with holes.
 struct IrregularCase {

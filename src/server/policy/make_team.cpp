@@ -134,7 +134,7 @@ Decision make_team(MPI_Comm world, const SessionOptions& options) {
   auto machine = look(all, agreed);
   auto roles = decide_roles(agreed, machine);  // the same on all ranks, errors included
   return {split(std::move(all), roles, std::move(machine.node_of_rank)), std::move(roles.reason),
-          agreed.transport};
+          agreed.transport, machine.threads_may_call_mpi};
 }
 
 }  // namespace tailrace::server

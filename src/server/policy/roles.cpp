@@ -106,13 +106,6 @@ class Chooser {
           fmt::format("servers = \"process\" works on one node, and these ranks are on {}; use {}",
                       num_nodes(), server_ranks_instead()));
     }
-    if (kind == "thread" && !threads_can_serve()) {
-      refuse(
-          fmt::format("servers = \"thread\" on {} nodes needs MPI_THREAD_MULTIPLE, as the server "
-                      "threads talk to each other by MPI, and the program has initialised MPI with "
-                      "less: use servers = {}, or let the program ask for it with MPI_Init_thread",
-                      num_nodes(), server_ranks_instead()));
-    }
     roles.kind = kind == "thread" ? Team::Kind::thread : Team::Kind::process;
     roles.by_node = true;
     for (const auto& ranks : nodes_) roles.server_ranks.push_back(ranks.front());
@@ -120,10 +113,7 @@ class Chooser {
     return roles;
   }
 
-  /// Threads on several nodes call MPI beside the computation.
-  bool threads_can_serve() const { return num_nodes() == 1 || machine_.threads_may_call_mpi; }
-
-  /// What to ask for on several nodes instead of threads or processes.
+  /// What to ask for on several nodes instead of processes.
   std::string server_ranks_instead() const {
     return can_spare() ? "\"1 per node\"" : "\"1\" (one rank that serves all nodes)";
   }
@@ -235,14 +225,7 @@ class Chooser {
                                       disk(), cores));
     }
     const bool has_spare = most > few_ranks && can_spare();
-    if (!threads_can_serve() && !has_spare) {
-      return make(
-          "none",
-          fmt::format("auto: none, because there is no rank to spare, and server threads on "
-                      "{} nodes need MPI_THREAD_MULTIPLE: {}; {}",
-                      num_nodes(), cores, disk()));
-    }
-    if (threads_can_serve() && (idle || !has_spare)) {
+    if (idle || !has_spare) {
       return make("thread", fmt::format("auto: thread, because {}: {}; {}",
                                         idle ? "a core is idle" : "there is no rank to spare",
                                         cores, disk()));
@@ -251,8 +234,7 @@ class Chooser {
     roles.kind = Team::Kind::ranks;
     roles.server_ranks = spread({"", 1, true});
     roles.reason = fmt::format(
-        "auto: 1 per node, because {} and a rank of {} is a small loss: {}; {}",
-        idle ? "server threads on several nodes need MPI_THREAD_MULTIPLE" : "no core is idle", most,
+        "auto: 1 per node, because no core is idle and a rank of {} is a small loss: {}; {}", most,
         cores, disk());
     return checked(std::move(roles));
   }

@@ -34,9 +34,7 @@ struct Roles {
 ///   groups, so each node gives its share and rank 0 computes; "own_nodes" takes the last nodes;
 /// - "auto" is "none" where hiding cannot pay: a disk half as fast as memory, or, where no core is
 ///   idle, one whose writing is mostly processor time. Else "thread" where every node has an idle
-///   core or too few ranks to spare one, else "1 per node". Threads on several nodes need
-///   MPI_THREAD_MULTIPLE: without it "1 per node" takes their place, or "none" where no node has a
-///   rank to spare.
+///   core or too few ranks to spare one, else "1 per node".
 /// Looks at `servers`, `placement`, `transport` and `progress` of `options`, not at the
 /// environment. Throws `Errc::invalid_input` saying what would be right (also: more servers than
 /// ranks - 1). Local.
@@ -49,7 +47,8 @@ Roles decide_roles(const SessionOptions& options, const Machine& machine);
 struct Decision {
   Team team;
   std::string reason;
-  std::string transport;  ///< as options and environment ask for it
+  std::string transport;      ///< as options and environment ask for it
+  bool threads_may_call_mpi;  ///< see `Machine`
 };
 Decision make_team(MPI_Comm world, const SessionOptions& options);
 

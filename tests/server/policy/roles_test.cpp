@@ -59,8 +59,7 @@ TEST(RolesTest, NoneThreadAndProcess) {
   EXPECT_EQ(none.kind, Kind::none);
   EXPECT_TRUE(none.server_ranks.empty());
   EXPECT_FALSE(none.by_node);
-  auto three = machine({3, 3, 2}, 4);
-  three.threads_may_call_mpi = true;
+  const auto three = machine({3, 3, 2}, 4);
   const auto thread = decide("thread", three);
   EXPECT_EQ(thread.kind, Kind::thread);
   EXPECT_EQ(thread.server_ranks, (std::vector<int>{0, 3, 6}));
@@ -73,30 +72,17 @@ TEST(RolesTest, NoneThreadAndProcess) {
                  "on one node, and these ranks are on 2; use \"1 per node\"");
 }
 
-TEST(RolesTest, ThreadsOnSeveralNodesNeedMpiForThreads) {
-  const auto two = machine({2, 2}, 4);
-  expect_refused(servers("thread"), two,
-                 "servers = \"thread\" on 2 nodes needs MPI_THREAD_MULTIPLE");
-  expect_refused(servers("thread"), two, "use servers = \"1 per node\", or let the program ask");
-  expect_refused(servers("thread"), machine({2, 1}, 4), "use servers = \"1\" (one rank that");
-  EXPECT_EQ(decide("thread", machine({4}, 4)).kind, Kind::thread) << "one node needs no MPI";
-}
-
-TEST(RolesTest, AutoTakesNoThreadsOnSeveralNodesWithoutMpiForThreads) {
+TEST(RolesTest, AutoOnSeveralNodes) {
   for (const auto& ranks : {std::vector<int>{1, 1}, {2, 2}, {2, 1}, {16, 16, 3}}) {
     for (const int cores : {1, 64}) {  // none is idle, all are
-      auto found = machine(ranks, cores);
-      const auto none = decide("auto", found);
-      EXPECT_EQ(none.kind, Kind::none) << none.reason;
-      EXPECT_TRUE(says(none, "nodes need MPI_THREAD_MULTIPLE")) << none.reason;
-      found.threads_may_call_mpi = true;
-      EXPECT_EQ(decide("auto", found).kind, Kind::thread);
+      EXPECT_EQ(decide("auto", machine(ranks, cores)).kind, Kind::thread);
     }
   }
   const auto idle = decide("auto", machine({20, 20}, 64));
-  EXPECT_EQ(idle.kind, Kind::ranks);
-  EXPECT_EQ(idle.server_ranks, (std::vector<int>{19, 39}));
-  EXPECT_TRUE(says(idle, "need MPI_THREAD_MULTIPLE and a rank of 20 is a small")) << idle.reason;
+  EXPECT_EQ(idle.kind, Kind::thread) << idle.reason;
+  const auto busy = decide("auto", machine({20, 20}, 20));
+  EXPECT_EQ(busy.server_ranks, (std::vector<int>{19, 39}));
+  EXPECT_TRUE(says(busy, "no core is idle and a rank of 20 is a small")) << busy.reason;
 }
 
 TEST(RolesTest, WordsThatAreNone) {
@@ -149,7 +135,6 @@ TEST(RolesTest, RanksDealtOutOverNodesInTurn) {
   found.node_of_rank = {0, 1, 0, 1, 0, 1, 0, 1};
   EXPECT_EQ(decide("1 per node", found).server_ranks, (std::vector<int>{6, 7}));
   EXPECT_EQ(decide("2", found).server_ranks, (std::vector<int>{6, 7}));
-  found.threads_may_call_mpi = true;
   EXPECT_EQ(decide("thread", found).server_ranks, (std::vector<int>{0, 1}));
 }
 
@@ -253,19 +238,15 @@ TEST(RolesTest, AutoOnACluster) {
   EXPECT_TRUE(says(roles, "a rank of 128 is a small loss")) << roles.reason;
   // With a core left free on each node, a thread costs no rank.
   auto spare = machine(std::vector<int>(64, 127), 128);
-  spare.threads_may_call_mpi = true;
   EXPECT_EQ(decide("auto", spare).kind, Kind::thread);
   // One node without an idle core is enough for no thread.
   auto ranks = std::vector<int>(64, 127);
   ranks[5] = 128;
   spare = machine(ranks, 128);
-  spare.threads_may_call_mpi = true;
   EXPECT_EQ(decide("auto", spare).kind, Kind::ranks);
   // A node of one rank that fills it has none to spare.
   auto found = machine({128, 1}, 128);
   found.cores_of_node[1] = 1;
-  EXPECT_EQ(decide("auto", found).kind, Kind::none);
-  found.threads_may_call_mpi = true;
   EXPECT_EQ(decide("auto", found).kind, Kind::thread);
 }
 

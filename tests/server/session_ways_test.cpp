@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whoever serves, and by whatever transport: files and products are the same.
+#include <algorithm>
+#include <cstdlib>
+
+#include "server/session_fixture.hpp"
+
+namespace tailrace {
+namespace {
+
+using namespace store_test;
+using testing::SessionTest;
+
+TEST_F(SessionTest, EveryWayWritesWhatWasGiven) {
+  for (const auto& way : ways()) {
+    SCOPED_TRACE(way.servers + " " + way.transport);
+    const bool ran = run(way, small(), [&](Session& session) {
+      OutputCase test(session.compute(), {9, 8, 31}, 2);
+      Stream fields = session.open("fields");
+      Stream more = session.open("more", {.priority = 1});
+      for (int step = 0; step < 5; ++step) {
+        test.fill(step);
+        fields.write(path("a" + std::to_string(step) + ".h5"), test.contents);
+        more.write(path("b" + std::to_string(step) + ".h5"), test.contents);
+        test.fill(99);
+        fields.progress();
+      }
+      fields.finish();
+      EXPECT_EQ(fields.statistics().complete, 5);
+      EXPECT_EQ(fields.last_complete(), path("a4.h5"));
+    });
+    if (!ran) continue;
+    for (int step = 0; step < 5; ++step) {
+      for (const char* name : {"a", "b"}) {
+        const auto file = path(name + std::to_string(step) + ".h5");
+        EXPECT_EQ(OutputCase::wrong_items(comm, file, step), 0) << file;
+      }
+    }
+    MPI_Barrier(comm.raw());
+  }
+}
+
+// Stages call each other's servers: on several nodes, also from threads that may not call MPI.
+TEST_F(SessionTest, ProductsAreTheSameByEveryWay) {
+  std::vector<double> expected;
+  for (const auto& way : ways()) {
+    SCOPED_TRACE(way.servers + " " + way.transport);
+    const auto name = "p_" + way.servers + "_" + way.transport;
+    const bool ran = run(way, small(), [&](Session& session) {
+      OutputCase test(session.compute(), {8, 6, 10}, 2);
+      StreamOptions options;
+      options.products = {
+          {.name = "half", .variables = {"u"}, .stages = {"mean", "coarsen factor=2"}}};
+      Stream fields = session.open("fields", options);
+      for (int step = 0; step < 3; ++step) {
+        test.fill(step);
+        test.contents.step = step;
+        fields.write(path(name + std::to_string(step) + ".h5"), test.contents);
+      }
+      fields.finish();
+      EXPECT_EQ(fields.statistics().complete, 3);
+    });
+    if (!ran) continue;
+    for (int step = 0; step < 3; ++step) {
+      const Input half(comm, path(name + std::to_string(step) + "_half.h5"));
+      std::vector<double> found(static_cast<std::size_t>(4 * 3 * 5));
+      half.read_all("u", ItemType::float64, found.data());
+      if (way.servers == "none") expected.insert(expected.end(), found.begin(), found.end());
+      const auto* of_step = expected.data() + step * std::ssize(found);
+      EXPECT_TRUE(std::equal(found.begin(), found.end(), of_step));
+    }
+    MPI_Barrier(comm.raw());
+  }
+  ASSERT_FALSE(expected.empty());
+  EXPECT_NE(expected.front(), expected.back());
+}
+
+// Where threads may not call MPI, the main threads carry the messages of several nodes' servers;
+// the watch on MPI's rules is linked to this program.
+TEST_F(SessionTest, ThreadsServeAllNodesWhateverTheyMayCall) {
+  const char* servers = std::getenv("TAILRACE_SERVERS");
+  if (servers != nullptr) GTEST_SKIP() << "TAILRACE_SERVERS says who serves";
+  Session session(comm.raw(), {.servers = "thread"});
+  EXPECT_EQ(session.num_servers(), NodeMap(comm).num_nodes()) << session.describe();
+  EXPECT_NE(session.describe().find("server thread"), std::string::npos) << session.describe();
+}
+
+}  // namespace
+}  // namespace tailrace
