@@ -52,7 +52,7 @@ void start_folding() {
 
 namespace tailrace::detail {
 
-std::byte* allocate_payload(std::ptrdiff_t bytes) {
+std::byte* allocate_payload(std::ptrdiff_t bytes, bool) {
   if (scale::payload_is_folded()) return scale::folded_memory(bytes);
   void* const memory = std::calloc(static_cast<std::size_t>(bytes), 1);
   if (memory == nullptr) throw std::bad_alloc();

@@ -9,7 +9,7 @@
 
 namespace tailrace::detail {
 
-std::byte* allocate_payload(std::ptrdiff_t bytes) {
+std::byte* allocate_payload(std::ptrdiff_t bytes, bool zeroed) {
   constexpr std::ptrdiff_t huge_page = 2 << 20;
   const std::ptrdiff_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
   const auto rounded = static_cast<std::size_t>((bytes + alignment - 1) / alignment * alignment);
@@ -17,7 +17,8 @@ std::byte* allocate_payload(std::ptrdiff_t bytes) {
   if (memory == nullptr) throw std::bad_alloc();
   // A hint only: without huge pages everything works, with more TLB misses.
   if (alignment == huge_page) madvise(memory, rounded, MADV_HUGEPAGE);
-  return static_cast<std::byte*>(std::memset(memory, 0, rounded));
+  if (zeroed) std::memset(memory, 0, rounded);
+  return static_cast<std::byte*>(memory);
 }
 
 void free_payload(std::byte* memory) { std::free(memory); }

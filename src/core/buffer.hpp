@@ -7,19 +7,20 @@
 namespace tailrace {
 
 namespace detail {
-/// Memory of `Buffer`, and its end; `bytes` > 0. In a file of its own (buffer.cpp): simulated
-/// machines have another one, that folds the memory of thousands of ranks (bench/scale).
-std::byte* allocate_payload(std::ptrdiff_t bytes);
+/// Memory of `Buffer`, and its end; `bytes` > 0. `zeroed`: and touched. In a file of its own
+/// (buffer.cpp): simulated machines have another one, that folds the memory of thousands of ranks
+/// (bench/scale).
+std::byte* allocate_payload(std::ptrdiff_t bytes, bool zeroed);
 void free_payload(std::byte* memory);
 }  // namespace detail
 
 /// Payload memory: aligned to 64 bytes (to 2 MiB, with huge pages asked for, when it is large),
-/// zeroed and so touched by the thread that makes it. Move-only.
+/// zeroed and so touched by the thread that makes it, unless that is not asked for. Move-only.
 class Buffer {
  public:
   Buffer() = default;
-  explicit Buffer(std::ptrdiff_t bytes) : bytes_(bytes) {
-    if (bytes > 0) memory_.reset(detail::allocate_payload(bytes));
+  explicit Buffer(std::ptrdiff_t bytes, bool zeroed = true) : bytes_(bytes) {
+    if (bytes > 0) memory_.reset(detail::allocate_payload(bytes, zeroed));
   }
 
   std::byte* data() const { return memory_.get(); }

@@ -13,12 +13,12 @@ int close_descriptor(int descriptor) {
   return status != 0 && errno == EINTR ? 0 : status;
 }
 
-int take_space(int descriptor, off_t bytes) {
+int take_space(int descriptor, off_t start, off_t bytes) {
   sigset_t all, before;
   sigfillset(&all);
   pthread_sigmask(SIG_SETMASK, &all, &before);
   int error = EINTR;
-  while (error == EINTR) error = posix_fallocate(descriptor, 0, bytes);
+  while (error == EINTR) error = posix_fallocate(descriptor, start, bytes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return error;
 }

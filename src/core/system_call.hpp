@@ -31,9 +31,9 @@ auto uninterrupted(Call&& call) {
 /// the number by now), so it is not repeated and not a failure. Local.
 int close_descriptor(int descriptor);
 
-/// Takes the first `bytes` of a file from its file system. Returns 0 or the error. The kernel gives
+/// Takes `bytes` of a file, from `start` on, from its file system. Returns 0 or the error. The kernel gives
 /// up at any signal and takes back what it had taken, so signals wait meanwhile: a timer faster
 /// than the whole would never let it end. Local.
-int take_space(int descriptor, off_t bytes);
+int take_space(int descriptor, off_t start, off_t bytes);
 
 }  // namespace tailrace

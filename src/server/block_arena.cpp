@@ -50,6 +50,12 @@ std::optional<std::span<std::byte>> BlockArena::allocate(std::ptrdiff_t bytes) {
   return std::nullopt;
 }
 
+void BlockArena::limit(std::ptrdiff_t bytes) {
+  memory_ = memory_.first(static_cast<std::size_t>(bytes));
+  for (auto& range : free_) range.bytes = std::min(range.bytes, bytes - range.start);
+  std::erase_if(free_, [](const Range& range) { return range.bytes <= 0; });
+}
+
 void BlockArena::free(const std::byte* first) {
   const auto start = first - memory_.data();
   const auto block = std::ranges::find(taken_, start, &Range::start);

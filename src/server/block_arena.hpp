@@ -18,6 +18,8 @@ class BlockArena {
   std::optional<std::span<std::byte>> allocate(std::ptrdiff_t bytes);
   /// Takes back the block that begins at `first`. Throws `Errc::internal` for any other. Local.
   void free(const std::byte* first);
+  /// Has only the first `bytes` from now on; no block that is taken lies beyond. Local.
+  void limit(std::ptrdiff_t bytes);
   std::ptrdiff_t capacity() const { return std::ssize(memory_); }
   std::ptrdiff_t used() const { return used_; }
   /// Bytes that a block of `bytes` takes.

@@ -29,6 +29,23 @@ void Client::guarded(Action&& action) {
   }
 }
 
+std::optional<std::span<std::byte>> Client::allocate(int server, std::ptrdiff_t bytes) {
+  if (!sender_->can_hand_over(server)) return std::nullopt;
+  const auto block = arena_.allocate(bytes);
+  if (!block) return std::nullopt;
+  const auto end = block->data() + BlockArena::rounded(bytes) - sender_->memory().data();
+  if (end <= provided_) return block;
+  try {
+    sender_->provide(end);
+    provided_ = end;
+    return block;
+  } catch (const Error&) {
+    arena_.free(block->data());
+    arena_.limit(provided_);
+    return std::nullopt;
+  }
+}
+
 void Client::hand_over(int server, std::span<const std::byte> packet, int priority) {
   guarded([&] { sender_->hand_over(server, packet, priority); });
 }

@@ -21,8 +21,11 @@ class Client {
   /// `relay`, if set, is moved on beside the packets; not owned.
   Client(const Team& team, std::unique_ptr<Sender> sender, MpiRelay* relay = nullptr);
   const Team& team() const { return team_; }
-  BlockArena& arena() { return arena_; }
-  bool can_hand_over(int server) const { return sender_->can_hand_over(server); }
+  /// A block of staging memory for a packet to `server`; nothing if there is no room for it now.
+  /// Where the node does not have the memory after all, the capacity becomes what it has. Local.
+  std::optional<std::span<std::byte>> allocate(int server, std::ptrdiff_t bytes);
+  void free(const std::byte* block) { arena_.free(block); }
+  std::ptrdiff_t capacity() const { return arena_.capacity(); }
   void hand_over(int server, std::span<const std::byte> packet, int priority);
   /// Moves data on, frees what was released, and sorts notices. Never throws. Local.
   void progress();
@@ -53,6 +56,7 @@ class Client {
   std::unique_ptr<Sender> sender_;
   MpiRelay* relay_;
   BlockArena arena_;
+  std::ptrdiff_t provided_ = 0;  // bytes of the staging memory that are there
   std::vector<const std::byte*> released_;
   std::vector<std::deque<Notice>> notices_;  // of each stream
   std::optional<Error> gone_;

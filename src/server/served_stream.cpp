@@ -54,8 +54,7 @@ PacketPlan& ServedStream::plan_for(const FileContents& contents, bool lowered) {
 bool ServedStream::reserve(const PacketPlan& plan, Reserved what) {
   for (const auto& packet : plan.packets()) {
     const auto bytes = PacketPlan::bytes_of(packet, std::ssize(description_));
-    const auto block =
-        client_.can_hand_over(packet.server) ? client_.arena().allocate(bytes) : std::nullopt;
+    const auto block = client_.allocate(packet.server, bytes);
     if (!block) {
       unreserve();
       return false;
@@ -67,7 +66,7 @@ bool ServedStream::reserve(const PacketPlan& plan, Reserved what) {
 }
 
 void ServedStream::unreserve() {
-  for (const auto& block : reserved_) client_.arena().free(block.data());
+  for (const auto& block : reserved_) client_.free(block.data());
   reserved_.clear();
   room_for_ = Reserved::nothing;
 }
@@ -96,8 +95,8 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& con
     plan = &plan_for(contents, false);
     if (options_.when_full == WhenFull::lower) lowered = &plan_for(contents, true);
     step_bytes_ = plan->payload_bytes();
-    problem = too_large(*plan);
     fits = spill_.empty() && reserve(*plan, Reserved::step);
+    problem = too_large(*plan);  // memory that the node did not have is not counted any more
     if (!fits && lowered != nullptr) reserve(*lowered, Reserved::lowered_step);
   }
   auto votes = vote(path, problem, fits);
@@ -125,12 +124,14 @@ std::optional<Error> ServedStream::too_large(const PacketPlan& plan) const {
   for (const auto& packet : plan.packets()) {
     bytes += BlockArena::rounded(PacketPlan::bytes_of(packet, std::ssize(description_)));
   }
-  const auto capacity = client_.arena().capacity();
+  const auto capacity = client_.capacity();
   if (bytes <= capacity) return std::nullopt;
-  return Error(Errc::invalid_input,
-               fmt::format("stream {}: a step of {} bytes of compute rank {} does not fit into its "
-                           "staging memory of {} bytes: give SessionOptions::memory_bytes more",
-                           name_, bytes, client_.team().client, capacity));
+  return Error(
+      Errc::invalid_input,
+      fmt::format("stream {}: a step of {} bytes of compute rank {} does not fit into its "
+                  "staging memory of {} bytes: give SessionOptions::memory_bytes more, if the "
+                  "node has it",
+                  name_, bytes, client_.team().client, capacity));
 }
 
 void ServedStream::wait_for_room(const PacketPlan& plan, const PacketPlan* lowered,
@@ -148,6 +149,7 @@ void ServedStream::wait_for_room(const PacketPlan& plan, const PacketPlan* lower
     if (!reserve(plan, Reserved::step) && lowered != nullptr) {
       reserve(*lowered, Reserved::lowered_step);
     }
+    if (const auto never = too_large(plan)) client_.fail(*never);
   }
   statistics_.room_s += now_s() - start_s;
 }
@@ -230,9 +232,9 @@ void ServedStream::spill(PacketPlan& plan, const std::string& path, const FileCo
 }
 
 void ServedStream::move_spilled() {
-  while (!spill_.empty() && client_.can_hand_over(spill_.front().server)) {
+  while (!spill_.empty()) {
     const auto waiting = spill_.front();
-    const auto block = client_.arena().allocate(waiting.bytes);
+    const auto block = client_.allocate(waiting.server, waiting.bytes);
     if (!block) return;
     try {
       spill_.take(*block);

@@ -20,8 +20,11 @@ namespace tailrace::server {
 class Sender {
  public:
   virtual ~Sender() = default;
-  /// The staging memory, 64-byte aligned, allocated once and touched. Local.
+  /// The staging memory, 64-byte aligned, always the same. Local.
   virtual std::span<std::byte> memory() = 0;
+  /// Called before the first `bytes` of the staging memory are used. Throws `Errc::io` if the node
+  /// does not have so much. Local.
+  virtual void provide(std::ptrdiff_t bytes) { static_cast<void>(bytes); }
   /// True if another packet may be handed over to `server` (tables of packets are finite). Local.
   virtual bool can_hand_over(int server) const = 0;
   /// Hands `packet`, which lies in `memory()` and is not empty, over to `server`; its bytes must

@@ -18,7 +18,7 @@ SharedMemory::SharedMemory(std::ptrdiff_t bytes)
   descriptor_ = ::memfd_create("tailrace-stage", MFD_CLOEXEC);
   if (descriptor_ < 0) store::fail_errno(errno);
   // Taken now, so that a lack of memory is an error here and no signal later.
-  int failed = take_space(descriptor_, static_cast<off_t>(bytes_));
+  int failed = take_space(descriptor_, 0, static_cast<off_t>(bytes_));
   if (failed == 0) {
     void* memory = ::mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_, 0);
     failed = memory == MAP_FAILED ? errno : 0;

@@ -11,7 +11,7 @@ namespace tailrace::server {
 
 Intake::Intake(int num_clients, std::ptrdiff_t memory_bytes, Order order)
     : order_(order),
-      memory_(memory_bytes),
+      memory_(memory_bytes, false),
       arena_({memory_.data(), static_cast<std::size_t>(memory_bytes)}),
       lines_(static_cast<std::size_t>(num_clients)),
       last_accepted_(static_cast<std::size_t>(num_clients)) {

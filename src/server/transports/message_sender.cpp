@@ -29,7 +29,7 @@ MessageSender::MessageSender(Sides sides, const Way& way)
     packets_[i].slot = static_cast<int>(i % slots_per_server);
   }
   run_agreed(sides_.comm.raw(),
-             [&] { memory_ = std::make_unique<Buffer>(sides_.settings.client_bytes); });
+             [&] { memory_ = std::make_unique<Buffer>(sides_.settings.client_bytes, false); });
   if (sides_.settings.helper_thread) start_helper();
 }
 

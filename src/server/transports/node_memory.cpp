@@ -23,6 +23,7 @@ namespace tailrace::server::on_node {
 
 namespace {
 
+constexpr std::ptrdiff_t page_bytes = 4096;
 constexpr int pidfd_open_number = 434;  // the same on all processors; not in older headers
 
 [[noreturn]] void fail(const std::string& what) {
@@ -53,7 +54,7 @@ Descriptor::~Descriptor() {
   if (fd_ >= 0) close_descriptor(fd_);
 }
 
-Memory::Memory(std::ptrdiff_t bytes) {
+Memory::Memory(std::ptrdiff_t bytes, std::ptrdiff_t provided) {
   // The kernel would take it page by page, until it ends programs for want of memory.
   const std::int64_t available = available_bytes();
   if (available >= 0 && bytes > available) {
@@ -65,13 +66,26 @@ Memory::Memory(std::ptrdiff_t bytes) {
   }
   descriptor_ = Descriptor(memfd_create("tailrace", MFD_CLOEXEC));
   if (!descriptor_) fail("shared memory for output could not be made (memfd_create)");
-  // Asked for now: memory that is not there would end the program at its first use.
-  const int status = take_space(descriptor_.get(), bytes);
+  if (uninterrupted([&] { return ftruncate(descriptor_.get(), bytes); }) != 0) {
+    fail(fmt::format("{} bytes of shared memory for output cannot be had", bytes));
+  }
+  map(descriptor_.get(), bytes);
+  provide(provided < 0 ? bytes : provided);
+}
+
+void Memory::provide(std::ptrdiff_t bytes) {
+  if (bytes <= provided_) return;
+  const int status = take_space(descriptor_.get(), provided_, bytes - provided_);
   if (status != 0) {
     errno = status;
     fail(fmt::format("{} bytes of shared memory for output cannot be had", bytes));
   }
-  map(descriptor_.get(), bytes);
+#ifdef MADV_POPULATE_WRITE
+  // A hint, which older kernels do not take: no page faults when time counts.
+  const auto first = provided_ / page_bytes * page_bytes;
+  madvise(data_ + first, static_cast<std::size_t>(bytes - first), MADV_POPULATE_WRITE);
+#endif
+  provided_ = bytes;
 }
 
 Memory::Memory(const Endpoint& endpoint) {
@@ -82,12 +96,14 @@ Memory::Memory(const Endpoint& endpoint) {
 Memory::Memory(Memory&& other) noexcept
     : descriptor_(std::move(other.descriptor_)),
       data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)) {}
+      bytes_(std::exchange(other.bytes_, 0)),
+      provided_(std::exchange(other.provided_, 0)) {}
 
 Memory& Memory::operator=(Memory&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
+  std::swap(provided_, other.provided_);
   return *this;
 }
 
@@ -97,8 +113,7 @@ Memory::~Memory() {
 
 void Memory::map(int fd, std::ptrdiff_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
-  // Populated: no page fault later, when time counts.
-  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_POPULATE, fd, 0);
+  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   if (base == MAP_FAILED) fail(fmt::format("{} bytes of shared memory cannot be mapped", bytes));
   data_ = static_cast<std::byte*>(base);
   bytes_ = bytes;

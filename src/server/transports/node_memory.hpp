@@ -38,8 +38,9 @@ class Descriptor {
 class Memory {
  public:
   Memory() = default;
-  /// New memory, zeroed and touched. Throws `Errc::io` if there is not so much. Local.
-  explicit Memory(std::ptrdiff_t bytes);
+  /// New memory, zeroed. The node gives the first `provided` bytes now (all, if negative), the rest
+  /// when `provide` asks for it. Throws `Errc::io` if there is not so much. Local.
+  explicit Memory(std::ptrdiff_t bytes, std::ptrdiff_t provided = -1);
   /// Memory of another process (or of this one). Throws `Errc::io` saying what forbids it. Local.
   explicit Memory(const Endpoint& endpoint);
   Memory(Memory&& other) noexcept;
@@ -49,6 +50,9 @@ class Memory {
   std::byte* data() const { return data_; }
   std::ptrdiff_t bytes() const { return bytes_; }
   explicit operator bool() const { return data_ != nullptr; }
+  /// Has the node give the first `bytes`, as far as it has not: what it does not have would end the
+  /// program at its first use. Throws `Errc::io`. Local.
+  void provide(std::ptrdiff_t bytes);
   /// For other processes; for memory that was made here. Local.
   Endpoint endpoint(int client = -1) const;
   /// Of the memory; -1 if it is that of another process. Local.
@@ -58,7 +62,7 @@ class Memory {
   void map(int fd, std::ptrdiff_t bytes);
   Descriptor descriptor_;
   std::byte* data_ = nullptr;
-  std::ptrdiff_t bytes_ = 0;
+  std::ptrdiff_t bytes_ = 0, provided_ = 0;
 };
 
 /// Opens the descriptor that `endpoint` names; it stays valid when that process is gone. Throws

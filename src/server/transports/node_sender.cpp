@@ -31,7 +31,7 @@ bool runs(ProcessWatch& watch, const std::atomic<std::int32_t>& pid) {
 }  // namespace
 
 NodeSender::NodeSender(int client, const std::vector<int>& servers, std::ptrdiff_t staging_bytes)
-    : memory_(memory_bytes(servers.size(), staging_bytes)),
+    : memory_(memory_bytes(servers.size(), staging_bytes), memory_bytes(servers.size(), 0)),
       block_(reinterpret_cast<ClientBlock*>(memory_.data())),
       lines_(servers.size()) {
   block_->client = client;

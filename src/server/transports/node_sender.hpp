@@ -24,6 +24,7 @@ class NodeSender final : public Sender {
   void keep(std::shared_ptr<const void> thing) { kept_ = std::move(thing); }
 
   std::span<std::byte> memory() override;
+  void provide(std::ptrdiff_t bytes) override { memory_.provide(block_->staging_offset + bytes); }
   bool can_hand_over(int server) const override;
   void hand_over(int server, std::span<const std::byte> packet, int priority) override;
   void progress() override;

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Staging memory is taken from the node as steps need it, and only as much as the node has.
+#include "server/client.hpp"
+
+#include <cerrno>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+namespace tailrace::server {
+namespace {
+
+constexpr std::ptrdiff_t page = 4096;
+
+/// A node that has no more than `node_bytes` of the memory.
+class SenderOfASmallNode : public Sender {
+ public:
+  explicit SenderOfASmallNode(std::ptrdiff_t node_bytes) : node_bytes_(node_bytes) {}
+  std::span<std::byte> memory() override { return memory_; }
+  void provide(std::ptrdiff_t bytes) override {
+    if (bytes > node_bytes_) throw Error(Errc::io, "the node has no more", ENOMEM);
+    EXPECT_GT(bytes, provided) << "asked for twice";
+    provided = bytes;
+  }
+  bool can_hand_over(int) const override { return true; }
+  void hand_over(int, std::span<const std::byte>, int) override {}
+  void progress() override {}
+  void take_released(std::vector<const std::byte*>&) override {}
+  bool take_notice(Notice&) override { return false; }
+  void wait(double) override {}
+  void leave(double) override {}
+  std::ptrdiff_t provided = 0;
+
+ private:
+  std::ptrdiff_t node_bytes_;
+  std::vector<std::byte> memory_ = std::vector<std::byte>(16 * page);
+};
+
+class ClientTest : public ::testing::Test {
+ protected:
+  Client make(std::ptrdiff_t node_bytes) {
+    auto made = std::make_unique<SenderOfASmallNode>(node_bytes);
+    sender = made.get();
+    return Client(team, std::move(made));
+  }
+  Team team{Team::Kind::ranks, Comm(MPI_COMM_WORLD), {}, {}, {0}, {0}, {0}};
+  SenderOfASmallNode* sender = nullptr;
+};
+
+TEST_F(ClientTest, MemoryIsTakenAsBlocksNeedIt) {
+  auto client = make(16 * page);
+  EXPECT_EQ(sender->provided, 0);
+  const auto first = client.allocate(0, 3 * page);
+  ASSERT_TRUE(first);
+  EXPECT_EQ(sender->provided, 3 * page);
+  const auto second = client.allocate(0, 2 * page);
+  EXPECT_EQ(sender->provided, 5 * page);
+  client.free(first->data());
+  ASSERT_TRUE(client.allocate(0, 3 * page)) << "in the place of the first";
+  EXPECT_EQ(sender->provided, 5 * page);
+  EXPECT_EQ(second->data() - first->data(), 3 * page);
+}
+
+TEST_F(ClientTest, WhatTheNodeDoesNotHaveIsNotCapacity) {
+  auto client = make(8 * page);
+  const auto first = client.allocate(0, 6 * page);
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(client.allocate(0, 4 * page));
+  EXPECT_EQ(client.capacity(), 6 * page);
+  EXPECT_FALSE(client.allocate(0, 64)) << "the first block has all";
+  client.free(first->data());
+  EXPECT_TRUE(client.allocate(0, 6 * page));
+  EXPECT_EQ(sender->provided, 6 * page);
+}
+
+}  // namespace
+}  // namespace tailrace::server
