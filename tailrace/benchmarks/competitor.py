@@ -22,15 +22,17 @@ class Competitor:
 
 
 def _write(path: str, ends: Event, told: "multiprocessing.Queue[float]") -> None:
-    """Write block after block, each to the disk, round and round in one file."""
+    """Write block after block, one at least, each to the disk, round and round in one file."""
     block = os.urandom(BLOCK_BYTES)
     file = os.open(path, os.O_CREAT | os.O_WRONLY | os.O_DSYNC, 0o644)
     start, written = time.monotonic(), 0
     parent = os.getppid()
     try:
-        while not ends.is_set() and os.getppid() == parent:  # a parent that was killed cannot ask
+        while True:
             os.pwrite(file, block, written % FILE_BYTES)
             written += BLOCK_BYTES
+            if ends.is_set() or os.getppid() != parent:  # a parent that was killed cannot ask
+                break
     finally:
         os.close(file)
         told.put(written / (time.monotonic() - start))
@@ -50,8 +52,9 @@ def competing(folder: Path) -> Iterator[Competitor]:
     try:
         yield result
     finally:
+        writing = process.is_alive()  # asked before it is told to end: it may have ended at once
         ends.set()
-        if process.is_alive():
+        if writing:
             result.bytes_per_s = told.get(timeout=60)
         process.join(timeout=60)
         path.unlink(missing_ok=True)

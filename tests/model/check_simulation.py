@@ -24,8 +24,8 @@ TOLERANCE = 0.02
 Case = tuple[str, str, int, str, str]
 
 # Machine, nodes of the job, ranks a node, their order, rows x columns. SimGrid's torus sends ties
-# in + direction. Its dragonfly routes traffic inside a group rightly with one chassis only: it takes
-# every router that a blade link leads to for one of chassis 0.
+# in + direction. Its dragonfly routes traffic inside a group rightly with one chassis only: it
+# takes every router that a blade link leads to for one of chassis 0.
 TORUS = "torus:8x8x4,bw=9.4:4.7:9.4,ties=plus,loopback=20"
 SLABS = "torus:8x8x8,bw=9.4:4.7:9.4,ties=plus,loopback=20"
 DRAGONFLY = "dragonfly:8x1x16x2,host=12.5,local=10,chassis=10,global=20,loopback=20"

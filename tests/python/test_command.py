@@ -78,7 +78,7 @@ def test_ctrl_c_in_a_command_is_silent(stage: Path) -> None:
     while not (stage / "started").exists():
         assert process.poll() is None
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=60)
     assert errors == ""
     assert process.returncode == 130
 

@@ -81,11 +81,12 @@ def test_signal_reaches_every_rank_and_not_the_launcher(stage: Path, number: int
         [*COMMAND, case, "-n", "2", "--run-dir", "out"], stderr=subprocess.PIPE, text=True
     )
     ready = [stage / "out" / f"ready-{rank}" for rank in range(2)]
-    limit = time.monotonic() + 30
-    while not all(path.exists() for path in ready) and time.monotonic() < limit:
+    limit = time.monotonic() + 60
+    while not all(path.exists() for path in ready):
+        assert time.monotonic() < limit, "the ranks have not begun"
         time.sleep(0.02)
     os.kill(process.pid, number)
-    _, errors = process.communicate(timeout=30)
+    _, errors = process.communicate(timeout=60)
     assert process.returncode == 0
     assert "launcher killed" not in errors
     for rank in range(2):

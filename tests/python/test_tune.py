@@ -353,7 +353,8 @@ def test_mpi_algorithms_are_measured(tmp_path: Path) -> None:
     if find_launcher(2, 1).kind != "Open MPI":
         pytest.skip("needs Open MPI")
     path = tmp_path / "m.json"
-    words = ("--collectives", "allreduce,alltoallv", "--sizes", "64", "--budget", "0.05")
+    # A budget that is not used up on a busy machine: what it has no room for is left out.
+    words = ("--collectives", "allreduce,alltoallv", "--sizes", "64", "--budget", "10")
     result = tune("mpi", *words, "--file", path)
     assert result.exit_code == 0, result.output
     winners = {winner.operation: winner for winner in memory.read(path)}

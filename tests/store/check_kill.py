@@ -57,6 +57,22 @@ def kill(pids: list[int]) -> None:
             os.kill(pid, signal.SIGKILL)
 
 
+def is_gone(pid: int) -> bool:
+    """Also true of one that has ended and is not waited for yet."""
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
+def wait_until_gone(pids: list[int]) -> None:
+    """Wait for the end of killed processes: until then they go on with the call they are in."""
+    end = time.monotonic() + 60
+    while not all(map(is_gone, pids)):
+        assert time.monotonic() < end, f"killed processes of {pids} are still there"
+        time.sleep(0.005)
+
+
 class Job:
     """A job that writes files, and what it has said."""
 
@@ -99,6 +115,7 @@ class Job:
                 self.process.wait(timeout=20)
             kill([self.process.pid, *ranks])
         self.process.wait()
+        wait_until_gone(ranks)
         self.reader.join()
 
     def is_rank(self, pid: int) -> bool:

@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from check_kill import descendants, kill
+from check_kill import descendants, kill, wait_until_gone
 
 
 def start(command: list[str], folder: pathlib.Path) -> subprocess.Popen:
@@ -24,8 +24,10 @@ def start(command: list[str], folder: pathlib.Path) -> subprocess.Popen:
 
 def kill_job(job: subprocess.Popen) -> None:
     """SIGKILL for the launcher and every rank below it."""
-    kill([job.pid, *descendants(job.pid)])
+    ranks = descendants(job.pid)
+    kill([job.pid, *ranks])
     job.wait()
+    wait_until_gone(ranks)
 
 
 def check(command: list[str], folder: pathlib.Path) -> None:

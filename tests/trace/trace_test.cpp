@@ -82,7 +82,7 @@ TEST_F(TraceTest, FileHoldsSpansOfEveryRankOnAlignedClocks) {
   }
   EXPECT_EQ(count(text, "quote \\\" and \\\\"), comm_.num_ranks());
   EXPECT_EQ(count(text, "process_name"), comm_.num_ranks());
-  EXPECT_EQ(count(text, "\"ts\":0.000"), 1) << "the first span of all is at time 0\n" << text;
+  EXPECT_GE(count(text, "\"ts\":0.000"), 1) << "the first span of all is at time 0\n" << text;
 }
 
 TEST_F(TraceTest, SeveralThreadsRecordAtOnce) {

@@ -58,6 +58,7 @@ class Disk:
 
 def room(job: Job, disk: Disk) -> None:
     seen: set[int] = set()
+    job.go_on()
     while job.running():
         if disk.is_full():
             time.sleep(0.3)
@@ -69,6 +70,7 @@ def room(job: Job, disk: Disk) -> None:
 
 
 def full(job: Job, disk: Disk) -> None:
+    job.go_on()
     job.check_end(well=False, clean=True)
     errors = job.errors()
     assert NO_ROOM in errors, errors
@@ -78,8 +80,8 @@ def full(job: Job, disk: Disk) -> None:
 
 def proceed(job: Job, disk: Disk) -> None:
     assert wait_until(lambda: disk.is_full() and NO_ROOM in job.errors(), 60), job.errors()
-    time.sleep(0.2)
     before = disk.make_room(job)
+    job.go_on()
     job.check_end(well=True, clean=True, check=False)
     after = disk.make_room(job)
     assert before
@@ -89,6 +91,7 @@ def proceed(job: Job, disk: Disk) -> None:
 
 
 def fallback(job: Job, disk: Disk) -> None:
+    job.go_on()
     job.check_end(well=True, clean=True, check=False)
     seen = disk.make_room(job)
     elsewhere = job.read(sorted((job.folder / "elsewhere").glob("*.h5")))
@@ -100,6 +103,7 @@ def fallback(job: Job, disk: Disk) -> None:
 
 def error(job: Job, disk: Disk) -> None:
     (job.folder / "fail").touch()
+    job.go_on()
     job.check_end(well=False, clean=True)
     errors = job.errors()
     assert "Input/output error" in errors, errors
@@ -107,6 +111,7 @@ def error(job: Job, disk: Disk) -> None:
 
 
 def slow(job: Job, disk: Disk) -> None:
+    job.go_on()
     job.check_end(well=True, clean=True)
 
 

@@ -4,6 +4,7 @@
 import contextlib
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -76,11 +77,13 @@ class Job:
             "OMPI_MCA_pml": "ob1",
         }
         self.folder = folder
+        self.hold = folder / "go_on"
+        self.hold.unlink(missing_ok=True)
         self.steps = steps
         self.command = command
         self.log = (folder / "errors.txt").open("w+")
         self.process = subprocess.Popen(
-            [*command, "run", str(self.output), f"steps={steps}", *settings],
+            [*command, "run", str(self.output), f"steps={steps}", f"hold={self.hold}", *settings],
             stdout=subprocess.PIPE, stderr=self.log, text=True,
             start_new_session=True, env={**self.environment, **(variables or {})},
         )  # fmt: skip
@@ -103,6 +106,10 @@ class Job:
                 self.done = int(words[1])
                 self.ended = words[0] == "end"
                 self.begun.set()
+
+    def go_on(self) -> None:
+        """Let the job write the second half of its steps."""
+        self.hold.touch()
 
     def errors(self) -> str:
         return pathlib.Path(self.log.name).read_text()
@@ -167,9 +174,9 @@ class Job:
             assert self.process.returncode != 0
         if check:
             self.check_files(clean)
-        names = [str(pid) for pid in (*self.rank_pids, *self.server_pids)]
+        pids = {*self.rank_pids, *self.server_pids}
         shared = [p.name for p in pathlib.Path("/dev/shm").iterdir()]
-        left_shared = [name for name in shared if any(word in name for word in names)]
+        left_shared = [n for n in shared if pids & {int(word) for word in re.findall(r"\d+", n)}]
         assert not left_shared, f"shared memory was left: {left_shared}"
 
     def check_files(self, clean: bool) -> None:

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // For check_process.py and check_faults.py: `run FOLDER KEY=VALUE...` writes files through a
-// session and says "done N" when N of them are known to be complete, and "end N" at the end; `check
-// FILE...` reads files and says "N", the number of each, or fails.
+// session and says "done N" when N of them are known to be complete, and "end N" at the end; with
+// hold=PATH half of the steps are written only when PATH exists. `check FILE...` reads files and
+// says "N", the number of each, or fails.
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -18,7 +20,7 @@ namespace {
 using namespace store_test;
 
 struct Job {
-  std::string folder;
+  std::string folder, hold;
   int num_steps = 0;
   double pause_s = 0.01;
   SessionOptions session;
@@ -38,6 +40,8 @@ Job parse(const std::string& folder, int count, char** words) {
       job.num_steps = std::stoi(value);
     } else if (key == "pause_s") {
       job.pause_s = std::stod(value);
+    } else if (key == "hold") {
+      job.hold = value;
     } else if (key == "servers") {
       job.session.servers = value;
     } else if (key == "retry_s") {
@@ -59,6 +63,15 @@ void tell(const Comm& comm, const Stream& stream, std::int64_t& reported) {
   reported = complete;
   std::printf("done %lld\n", static_cast<long long>(reported));
   std::fflush(stdout);
+}
+
+/// Goes on with what is under way until the file `hold` is there.
+void wait_for(const std::string& hold, const Comm& comm, Stream& stream, std::int64_t& reported) {
+  while (!hold.empty() && !std::filesystem::exists(hold)) {
+    stream.progress();
+    tell(comm, stream, reported);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
 }
 
 int run_steps(const Job& job) {
@@ -88,6 +101,7 @@ int run_steps(const Job& job) {
     stream.progress();
     tell(comm, stream, reported);
     std::this_thread::sleep_for(std::chrono::duration<double>(job.pause_s));
+    if (step == job.num_steps / 2) wait_for(job.hold, comm, stream, reported);
   }
   stream.finish();
   tell(comm, stream, reported);
