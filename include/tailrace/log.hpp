@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,6 +24,13 @@ struct LogOptions {
   double finish_wait_s = 30;             ///< [s] how long `finish` waits for the other ranks
 };
 
+/// Where the library's own lines go: warnings, and errors that no call can return (output that was
+/// lost while objects were destroyed). `handler` gets them from any thread, never two at once, and
+/// must not throw; with none they go to the newest `Log` there is, else to standard error. For the
+/// whole process. Local.
+using LineHandler = std::function<void(LogLevel level, std::string_view text)>;
+void set_line_handler(LineHandler handler);
+
 /// What a log has done so far, on this rank.
 struct LogStatistics {
   std::int64_t given = 0;     ///< lines given here, with those of too low a level
@@ -36,7 +44,8 @@ struct LogStatistics {
 /// only, warnings and errors from any rank by way of rank 0, identical lines once with their
 /// number and ranks: `warning: slow disk (x 37 on ranks 0-36)`. Memory, messages and lines a
 /// second are bounded; what is left out is counted, and said. Every flush is one write(2). A
-/// target that is closed or full never stops, kills or fails the program.
+/// target that is closed or full never stops, kills or fails the program. Until it is finished it
+/// also takes the library's own lines (`set_line_handler`).
 ///
 /// Main thread only, as it calls MPI.
 class Log {

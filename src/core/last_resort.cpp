@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
 
+#include <fmt/format.h>
+
+#include "core/say.hpp"
 #include "core/under_way.hpp"
 
 namespace tailrace {
@@ -37,8 +39,7 @@ bool all_come(const Comm& comm, const WaitPolicy& waiting) {
 }  // namespace
 
 void end_job(const Comm& comm, const std::string& why) {
-  std::fprintf(stderr, "tailrace: rank %d: %s: the job ends\n", comm.rank(), why.c_str());
-  std::fflush(stderr);
+  say_last(fmt::format("rank {}: {}: the job ends", comm.rank(), why));
   MPI_Abort(comm.raw(), 1);
   std::abort();
 }

@@ -16,6 +16,7 @@
 
 #include "core/log_lines.hpp"
 #include "core/log_target.hpp"
+#include "core/say.hpp"
 
 namespace tailrace {
 
@@ -72,6 +73,9 @@ class Log::State {
         lines(options.max_lines, comm.rank() == 0 ? options.repeat_s : 0),
         tokens_(options.lines_per_s) {}
 
+  void add(LogLevel level, std::string_view text);
+  /// Adds the library's own lines.
+  void add_library_lines();
   void send();
   void receive();
   void flush(bool all);
@@ -85,6 +89,7 @@ class Log::State {
   Comm comm;
   detail::LogLines lines;
   detail::LogTarget target;  ///< of rank 0
+  std::optional<LineQueue> library_lines{std::in_place};
   bool finished = false;
   /// Other ranks are lost: a message may be under way for ever, and the communicator cannot be
   /// freed without them.
@@ -101,6 +106,23 @@ class Log::State {
   double tokens_ = 0;
   double refilled_s_ = clock_s();
 };
+
+void Log::State::add(LogLevel level, std::string_view text) {
+  ++statistics.given;
+  if (level < options.level || (level < LogLevel::warning && comm.rank() != 0)) return;
+  try {
+    lines.add(level, detail::one_line(text, options.max_line_bytes), 1, comm.rank());
+  } catch (const std::exception&) {
+    lines.leave_out(1);
+  }
+}
+
+void Log::State::add_library_lines() {
+  if (!library_lines) return;
+  const auto taken = library_lines->take();
+  for (const auto& [level, text] : taken.lines) add(level, text);
+  lines.leave_out(taken.left_out);
+}
 
 void Log::State::send() {
   int done = 1;
@@ -248,6 +270,8 @@ Log::~Log() {
   } else if (!state_->finished) {
     state_->abandoned = true;
     try {
+      state_->add_library_lines();
+      state_->library_lines.reset();
       state_->write_rest();
     } catch (const std::exception&) {
       // There is nobody left to tell.
@@ -261,15 +285,7 @@ Log::~Log() {
 void Log::write(LogLevel level, std::string_view text) noexcept {
   State& state = *state_;
   if (state.finished) return;
-  ++state.statistics.given;
-  if (level < state.options.level) return;
-  const int rank = state.comm.rank();
-  if (level < LogLevel::warning && rank != 0) return;
-  try {
-    state.lines.add(level, detail::one_line(text, state.options.max_line_bytes), 1, rank);
-  } catch (const std::exception&) {
-    state.lines.leave_out(1);
-  }
+  state.add(level, text);
   if (level == LogLevel::error) progress();
 }
 
@@ -277,6 +293,7 @@ void Log::progress() noexcept {
   State& state = *state_;
   if (state.finished) return;
   try {
+    state.add_library_lines();
     if (state.comm.rank() != 0) {
       state.send();
     } else {
@@ -294,6 +311,8 @@ void Log::finish() noexcept {
   if (state.finished) return;
   state.finished = true;
   try {
+    state.add_library_lines();
+    state.library_lines.reset();
     state.abandoned = detail::mpi_is_finalized() || !state.deliver();
     if (state.comm.rank() == 0 || state.abandoned) state.write_rest();
   } catch (const std::exception&) {

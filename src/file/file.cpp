@@ -7,13 +7,13 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <exception>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "core/buffer.hpp"
+#include "core/say.hpp"
 #include "file/back_ends/ompio.hpp"
 #include "file/pieces_index.hpp"
 #include "file/pool.hpp"
@@ -93,7 +93,7 @@ File::State::~State() {
     close();
   } catch (const std::exception& error) {
     // Lost data must not go unseen.
-    if (comm_.rank() == 0) std::fprintf(stderr, "tailrace: file lost: %s\n", error.what());
+    if (comm_.rank() == 0) say(LogLevel::error, fmt::format("file lost: {}", error.what()));
   }
 }
 

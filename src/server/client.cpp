@@ -2,10 +2,10 @@
 #include "server/client.hpp"
 
 #include <algorithm>
-#include <cstdio>
 
 #include <fmt/format.h>
 
+#include "core/last_resort.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server {
@@ -93,9 +93,7 @@ void Client::abandon(double limit_s) {
   try {
     sender_->leave(std::max(1.0, end_s - now_s()));
   } catch (const Error& error) {
-    std::fprintf(stderr, "tailrace: compute rank %d cannot end its servers: %s\n", team_.client,
-                 error.what());
-    MPI_Abort(team_.all.raw(), 1);
+    end_job(team_.all, fmt::format("its servers cannot be ended: {}", error.what()));
   }
 }
 

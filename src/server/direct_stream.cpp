@@ -3,10 +3,12 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <cstring>
 #include <thread>
 
+#include <fmt/format.h>
+
+#include "core/say.hpp"
 #include "move/strided_copy.hpp"
 #include "server/step_file.hpp"
 #include "tailrace/error.hpp"
@@ -148,8 +150,7 @@ void DirectStream::with_fallback(const std::string& path, Action&& action) {
       const auto instead = options_.fallback_path + "/" +
                            (slash == std::string::npos ? path : path.substr(slash + 1));
       if (team_.client == 0) {
-        std::fprintf(stderr, "tailrace: %s: %s is written instead\n", error.what(),
-                     instead.c_str());
+        say(LogLevel::warning, fmt::format("{}: {} is written instead", error.what(), instead));
       }
       action(instead);
       return;
@@ -194,7 +195,7 @@ void DirectStream::write_products(const std::string& path, const FileContents& c
 void DirectStream::settle(const std::string&, const Error& error) {
   ++statistics_.failed;
   if (options_.on_failure == OnFailure::stop || error.code() == Errc::invalid_input) throw error;
-  if (team_.client == 0) std::fprintf(stderr, "tailrace: %s\n", error.what());
+  if (team_.client == 0) say(LogLevel::error, error.what());
 }
 
 }  // namespace tailrace::server

@@ -3,11 +3,11 @@
 #include "server/served_stream.hpp"
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 
 #include <fmt/format.h>
 
+#include "core/say.hpp"
 #include "server/description.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
@@ -35,7 +35,7 @@ ServedStream::~ServedStream() {
     finish();
   } catch (const std::exception& error) {
     if (client_.team().client == 0) {
-      std::fprintf(stderr, "tailrace: stream %s: output lost: %s\n", name_.c_str(), error.what());
+      say(LogLevel::error, fmt::format("stream {}: output lost: {}", name_, error.what()));
     }
   }
 }

@@ -3,10 +3,10 @@
 // a step has ended.
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 
 #include <fmt/format.h>
 
+#include "core/say.hpp"
 #include "server/server_state.hpp"
 #include "tailrace/trace.hpp"
 
@@ -161,7 +161,7 @@ void Server::State::finish_step(const StepKey& key) {
   // Steps that nobody will ask about must not go unseen.
   const bool proceeds = step.description->options.on_failure == OnFailure::proceed;
   if (kind != Notice::Kind::committed && (proceeds || kind == Notice::Kind::fallback)) {
-    std::fprintf(stderr, "tailrace: %s\n", ended.text.c_str());
+    say(step.failure ? LogLevel::error : LogLevel::warning, ended.text);
   }
   const auto nanoseconds = [](double s) { return static_cast<std::int64_t>(1e9 * s); };
   ended.values = {static_cast<std::int64_t>(kind), bytes, nanoseconds(seconds),

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstdio>
 #include <exception>
 #include <thread>
 
 #include <fmt/format.h>
 
 #include "core/background_thread.hpp"
+#include "core/last_resort.hpp"
+#include "core/say.hpp"
 #include "core/wait.hpp"
 #include "server/client.hpp"
 #include "server/direct_stream.hpp"
@@ -196,8 +197,7 @@ void Session::State::start_thread() {
       thread_kept_all_ = parts_.server->run();
     } catch (const std::exception& error) {
       // Compute ranks would wait for ever.
-      std::fprintf(stderr, "tailrace: the server thread fails: %s\n", error.what());
-      MPI_Abort(team().all.raw(), 1);
+      end_job(team().all, fmt::format("the server thread fails: {}", error.what()));
     }
     thread_ended_.store(true);
   });
@@ -221,10 +221,8 @@ int Session::State::serve() {
     open_ = false;
     return kept_all ? 0 : 1;
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tailrace: server %d fails: %s\n", team().server, error.what());
-    MPI_Abort(team().all.raw(), 1);
+    end_job(team().all, fmt::format("server {} fails: {}", team().server, error.what()));
   }
-  return 1;
 }
 
 void Session::State::check_name(const std::string& name) const {
@@ -284,7 +282,7 @@ Session::State::~State() {
     try {
       if (std::uncaught_exceptions() == 0) close();
     } catch (const std::exception& error) {
-      if (team().client == 0) std::fprintf(stderr, "tailrace: %s\n", error.what());
+      if (team().client == 0) say(LogLevel::error, error.what());
     }
     for (const auto& stream : streams_) stream->close();
     // Also after a `close` that failed: servers would wait for ever.

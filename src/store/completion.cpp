@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/completion.hpp"
+#include "core/last_resort.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <thread>
 
 namespace tailrace::store {
@@ -128,9 +128,7 @@ void Completion::leave_together(double limit_s) {
       check_mpi(MPI_Test(&others, &together, MPI_STATUS_IGNORE));
     }
     if (now_s() > end_s) {
-      std::fprintf(stderr, "tailrace: rank %d ends by an error that the other ranks do not have\n",
-                   comm_.rank());
-      MPI_Abort(comm_.raw(), 1);
+      end_job(comm_, "it ends by an error that the other ranks do not have");
     }
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }

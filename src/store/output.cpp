@@ -6,13 +6,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <exception>
 #include <limits>
 #include <memory>
 
 #include <fmt/format.h>
 
+#include "core/say.hpp"
 #include "store/completion.hpp"
 #include "store/contents_check.hpp"
 #include "store/file_image.hpp"
@@ -103,8 +103,8 @@ Output::State::~State() {
     try {
       finish();
     } catch (const std::exception& error) {
-      // The only print of this room: lost data must not go unseen.
-      if (comm_.rank() == 0) std::fprintf(stderr, "tailrace: output lost: %s\n", error.what());
+      // Lost data must not go unseen.
+      if (comm_.rank() == 0) say(LogLevel::error, fmt::format("output lost: {}", error.what()));
     }
   }
 }

@@ -8,11 +8,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <fstream>
 
 #include <fmt/format.h>
 
+#include "core/say.hpp"
 #include "core/system_call.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
@@ -84,7 +84,7 @@ void PartialFile::create(const std::string& name, const file::Settings& settings
     const auto& system = settings.file_system.name;
     if (!settings.set_striping || (system != "lustre" && system != "ceph")) return;
     const auto problem = file::set_stripes(name, settings.striping_unit, settings.striping_factor);
-    if (!problem.empty()) std::fprintf(stderr, "tailrace: %s\n", problem.c_str());
+    if (!problem.empty()) say(LogLevel::warning, problem);
     // The file system may have needed a new file for the new layout.
     if (!has_name(fd_, name) && !lock(name, 0)) {
       throw Error(Errc::io, "it is being written by another run", EBUSY);

@@ -4,8 +4,10 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 
+#include <fmt/format.h>
+
+#include "core/say.hpp"
 #include "core/system_call.hpp"
 #include "file/back_end.hpp"
 
@@ -38,9 +40,7 @@ void create_file(const std::string& path, const Settings& settings) {
   }
   make_empty(path, O_TRUNC);
   const auto problem = set_stripes(path, settings.striping_unit, settings.striping_factor);
-  if (!problem.empty()) {
-    std::fprintf(stderr, "tailrace: %s: %s\n", path.c_str(), problem.c_str());
-  }
+  if (!problem.empty()) say(LogLevel::warning, fmt::format("{}: {}", path, problem));
 }
 
 }  // namespace tailrace::file

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -13,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/say.hpp"
 #include "file/back_end.hpp"
 #include "file/back_ends/descriptor.hpp"
 #include "file/back_ends/mpi_types.hpp"
@@ -75,8 +75,8 @@ void report_hints(MPI_File file, const OpenRequest& request) {
   }
   MPI_Info_free(&used);
   if (others.empty()) return;
-  std::fprintf(stderr, "tailrace: %s: hints that MPI-IO did not take: %s\n", request.path.c_str(),
-               others.c_str());
+  say(LogLevel::warning,
+      fmt::format("{}: hints that MPI-IO did not take: {}", request.path, others));
 }
 
 struct Kind {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include "core/log_target.hpp"
+#include "core/say.hpp"
 #include "file/settings.hpp"
 
 namespace tailrace::file {
@@ -39,18 +39,14 @@ std::string settings_text(const std::string& path, const Settings& settings) {
 
 void show(const Comm& comm, const std::string& path, const Settings& settings) {
   if (comm.rank() != 0) return;
-  std::string text;
   for (const std::string& name : settings.unknown) {
-    text += fmt::format("tailrace: {}: unknown hint {}; passed on to MPI-IO\n", path, name);
+    say(LogLevel::warning, fmt::format("{}: unknown hint {}; passed on to MPI-IO", path, name));
   }
   for (const std::string& warning : settings.warnings) {
-    text += fmt::format("tailrace: {}: {}\n", path, warning);
+    say(LogLevel::warning, fmt::format("{}: {}", path, warning));
   }
-  if (display_wanted()) text += settings_text(path, settings);
-  if (text.empty()) return;
-  // One call, so that lines of other programs do not get in between. Nobody can be told if
-  // stderr is closed.
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
+  // A table that was asked for; one call, so that lines of other programs do not get in between.
+  if (display_wanted()) detail::LogTarget("stderr").write(settings_text(path, settings));
 }
 
 }  // namespace tailrace::file

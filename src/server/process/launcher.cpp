@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -14,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/say.hpp"
 #include "server/process/arguments.hpp"
 #include "server/process/start_program.hpp"
 #include "server/transports/node_sender.hpp"
@@ -157,7 +157,7 @@ void ServerProcess::State::end() noexcept {
   try {
     finish(watchdog_s_);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tailrace: %s; it is killed\n", error.what());
+    say(LogLevel::error, fmt::format("{}; it is killed", error.what()));
     const int worker = block().worker.load(std::memory_order_acquire);
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, 0);

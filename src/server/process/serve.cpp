@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/process/serve.hpp"
 
-#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <thread>
@@ -9,7 +8,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
+#include <fmt/format.h>
+
 #include "core/background_thread.hpp"
+#include "core/say.hpp"
 #include "server/mpi_group.hpp"
 #include "server/mpi_peers.hpp"
 #include "server/server.hpp"
@@ -105,7 +107,7 @@ int serve_clients(const ServeOptions& options) {
       throw;
     }
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "tailrace: the output server process fails: %s\n", error.what());
+    say(LogLevel::error, fmt::format("the output server process fails: {}", error.what()));
   }
   return serve_failed;
 }

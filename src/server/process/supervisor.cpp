@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstring>
 #include <deque>
 #include <string>
@@ -16,6 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "core/say.hpp"
 #include "server/process/serve.hpp"
 #include "store/memory_file.hpp"
 #include "tailrace/error.hpp"
@@ -137,8 +137,8 @@ int Supervisor::run() {
                               num_deaths, deaths_s, describe(status),
                               block_.text[0] != 0 ? ": " : "", block_.text));
     }
-    std::fprintf(stderr, "tailrace: the output server process was %s; it is started again\n",
-                 describe(status).c_str());
+    say(LogLevel::warning,
+        fmt::format("the output server process was {}; it is started again", describe(status)));
     block_.num_restarts.fetch_add(1);
   }
 }

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tailrace/log.hpp"
+
+namespace tailrace {
+
+/// The one way in which the library prints: a line that a user must see and that no call can
+/// return. It goes where `set_line_handler` says, else to the newest `LineQueue`, else as
+/// "tailrace: TEXT" to standard error. From any thread, never throws. Local.
+void say(LogLevel level, std::string_view text) noexcept;
+
+/// Prints what the queues hold, and then `text`, to standard error: the job ends. From any thread.
+/// Local.
+void say_last(std::string_view text) noexcept;
+
+/// Takes the library's lines while it lives (a `Log` has one), for one thread to fetch.
+class LineQueue {
+ public:
+  LineQueue();
+  ~LineQueue();
+  LineQueue(const LineQueue&) = delete;
+  LineQueue& operator=(const LineQueue&) = delete;
+
+  struct Lines {
+    std::vector<std::pair<LogLevel, std::string>> lines;
+    std::int64_t left_out = 0;  ///< there is room for a thousand
+  };
+  /// What has come since the last call. Local.
+  Lines take();
+
+ private:
+  friend void say(LogLevel level, std::string_view text) noexcept;
+  friend void say_last(std::string_view text) noexcept;
+  Lines waiting_;
+};
+
+}  // namespace tailrace
