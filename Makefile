@@ -85,14 +85,15 @@ build: system $(STAMPS)/venv $(if $(filter 1,$(DUCC)),$(DUCC_DIR)/src/ducc0/fft/
 	@cmake --preset $(PRESET) $(CMAKE_OPTIONS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build build/$(PRESET) -j $(JOBS) --target $(TARGETS)
 
-demo: build  ## Taylor-Green with each kind of output, and the report (a minute, 0.2 GB)
+demo: build  ## Taylor-Green with each kind of output, and the report (1 to 2 minutes, 0.2 GB)
 	@$(TEST_ENV) $(VENV)/bin/tailrace demo
 
 test verification soak: TARGETS = all tests/all bench/all
 test: build $(STAMPS)/venv-test  ## All tests but the slow ones (ctest at 1 to 4 ranks, then pytest)
 	@status=0; \
 	ctest --preset $(PRESET) || status=1; \
-	$(TEST_ENV) $(PY) -m pytest -q -m "not slow" || status=1; \
+	tools/slowest.py build/$(PRESET); \
+	$(TEST_ENV) $(PY) -m pytest -q -m "not slow" --durations=10 --durations-min=1 || status=1; \
 	if [ $$status -ne 0 ]; then echo "tailrace: tests FAILED (see above)"; fi; exit $$status
 
 verification: PRESET = release

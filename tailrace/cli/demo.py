@@ -186,7 +186,7 @@ def demo(
     typer.echo(
         f"Taylor-Green vortex, Re 1600, {grid}^3 points, {ranks} ranks: to t = {plan.begin:.3g} "
         f"once, then the {piece} steps to t = {end:g} {repeats} times with each kind of output, "
-        f"a field file every {every} steps. About a minute for 96^3 points on two idle "
+        f"a field file every {every} steps. One to two minutes for 96^3 points on two idle "
         f"processors; {plan.left_bytes / 1e6:.0f} MB stay in {folder}"
     )
     _measure(job, plan, folder, repeats)
