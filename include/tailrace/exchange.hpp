@@ -34,7 +34,8 @@ class NodeArray;
 ///
 /// Errors of calls are found before anything is told to others. They are thrown (`invalid_input`)
 /// if all ranks that exchange have one, and the call may be made again; if only some have, the
-/// others would wait for them, and after 10 s the job ends with a line on standard error.
+/// others would wait for them, and after 10 s (`TAILRACE_PATIENCE_S`) the job ends with a line on
+/// standard error.
 class Exchange {
  public:
   /// `method` is a name of `move_methods()`, with settings if wanted ("pull:chunk=4k,depth=16"), or

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <cmath>
 #include <cstdlib>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -14,13 +17,27 @@ namespace tailrace {
 
 namespace {
 
-constexpr double patience_s = 10;
+constexpr double default_patience_s = 10;
 constexpr int refusal_tag = 32766;  // of no other messages
 
-/// True if all ranks come within `patience_s`. Messages, as a collective call could meet another
+/// How long ranks wait for others that may never come: TAILRACE_PATIENCE_S. What is not a number of
+/// seconds above 0 is left aside, as this is asked for where nothing may be thrown.
+double patience_s() {
+  static const double chosen = [] {
+    const char* text = std::getenv("TAILRACE_PATIENCE_S");
+    const std::string_view value = text != nullptr ? text : "";
+    double seconds = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+    const bool good = error == std::errc{} && end == value.data() + value.size();
+    return good && std::isfinite(seconds) && seconds > 0 ? seconds : default_patience_s;
+  }();
+  return chosen;
+}
+
+/// True if all ranks come within `patience_s()`. Messages, as a collective call could meet another
 /// one that a rank without an error has made.
 bool all_come(const Comm& comm, const WaitPolicy& waiting) {
-  const double end_s = MPI_Wtime() + patience_s;
+  const double end_s = MPI_Wtime() + patience_s();
   const int num_ranks = comm.num_ranks();
   for (int distance = 1; distance < num_ranks; distance *= 2) {
     const int to = (comm.rank() + distance) % num_ranks;
@@ -47,7 +64,7 @@ void end_job(const Comm& comm, const std::string& why) {
 void refuse_call(const Comm& comm, const WaitPolicy& waiting, const Error& fault) {
   if (!all_come(comm, waiting)) {
     end_job(comm, fmt::format("{}; other ranks had no error for {} s, and would wait for this one",
-                              fault.what(), patience_s));
+                              fault.what(), patience_s()));
   }
   throw AgreedError(fault.code(), fault.what(), fault.sys_errno());
 }
@@ -56,14 +73,14 @@ void end_operation(const Comm& comm, const WaitPolicy& waiting, std::string_view
                    int exceptions_when_made, const std::function<bool()>& done) noexcept {
   if (detail::mpi_is_finalized()) return;
   const bool failing = std::uncaught_exceptions() > exceptions_when_made;
-  const double end_s = MPI_Wtime() + patience_s;
+  const double end_s = MPI_Wtime() + patience_s();
   try {
     for (double nap_s = waiting.shortest_nap_s; !done();
          nap_s = std::min(2 * nap_s, waiting.longest_nap_s)) {
       if (failing && MPI_Wtime() > end_s) {
         end_job(comm, fmt::format("{} is left by an exception, and the other ranks have not ended "
                                   "theirs for {} s",
-                                  what, patience_s));
+                                  what, patience_s()));
       }
       nap(waiting, nap_s);
     }
