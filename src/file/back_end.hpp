@@ -64,6 +64,8 @@ class BackEnd {
   virtual void flush() = 0;
   /// Closes; once. Collective over the openers for `mpiio` and `hdf5`.
   virtual void close() = 0;
+  /// False if opening was, and closing is, collective over the openers.
+  virtual bool opens_alone() const { return true; }
 };
 
 /// A line of the table of back ends.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Before the C library: lets one system call fail, see failing_calls.h. A program of tests is linked
-   to it; programs that it starts load it by LD_PRELOAD. */
+/* Before the C library: lets one system call fail, see failing_calls.h. A program of tests is
+   linked to it; programs that it starts load it by LD_PRELOAD. */
 #define _GNU_SOURCE
 #include "failing/failing_calls.h"
 
@@ -16,6 +16,9 @@
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
+#if __has_include(<liburing.h>)
+#include <liburing.h>
+#endif
 
 #define NEXT(name) ((__typeof__(&name))dlsym(RTLD_NEXT, #name))
 
@@ -35,7 +38,9 @@ static struct failing_calls* plan(void) {
   return mapped;
 }
 
-struct failing_calls* failing_calls_plan(void) { return plan(); }
+struct failing_calls* failing_calls_plan(void) {
+  return plan();
+}
 
 /* The file of a descriptor, or a path in a folder that is open. */
 static void whole_path(char* whole, size_t room, int fd, const char* path) {
@@ -60,8 +65,11 @@ static long fails(const char* name, int fd, const char* path) {
   whole_path(whole, sizeof whole, fd, path);
   errno = saved;
   if (strncmp(whole, p->folder, strlen(p->folder)) != 0) return 0;
+  const int writes = strstr(name, "write") != NULL;
+  const long pause_us = atomic_load(&p->pause_us);
+  if (writes && pause_us > 0) usleep((useconds_t)pause_us);
   const long error = atomic_load(&p->error);
-  if (error == failing_short_write && strstr(name, "write") == NULL) return 0;
+  if (error == failing_short && !writes && strstr(name, "read") == NULL) return 0;
   const long number = atomic_fetch_add(&p->calls, 1) + 1, at = atomic_load(&p->at);
   if (at < 0 || number < at || (number > at && !atomic_load(&p->all))) return 0;
   if (number > at) return error;
@@ -80,34 +88,48 @@ static long fails(const char* name, int fd, const char* path) {
     }                                          \
   } while (0)
 
-/* Writes: half of it if they are to be short. */
-#define WRITE(name, fd, bytes, whole, part)                   \
-  do {                                                        \
-    const long error_ = fails(name, fd, NULL);                \
-    if (error_ == failing_short_write && bytes > 1) return part; \
-    if (error_ > 0) {                                         \
-      errno = (int)error_;                                    \
-      return -1;                                              \
-    }                                                         \
-    return whole;                                             \
+/* Reads and writes: half of it if they are to be short. */
+#define MOVE(name, fd, bytes, whole, part)                 \
+  do {                                                     \
+    const long error_ = fails(name, fd, NULL);             \
+    if (error_ == failing_short && bytes > 1) return part; \
+    if (error_ > 0) {                                      \
+      errno = (int)error_;                                 \
+      return -1;                                           \
+    }                                                      \
+    return whole;                                          \
   } while (0)
 
 ssize_t pwrite(int fd, const void* data, size_t bytes, off_t at) {
-  WRITE("pwrite", fd, bytes, NEXT(pwrite)(fd, data, bytes, at),
-        NEXT(pwrite)(fd, data, bytes / 2, at));
+  MOVE("pwrite", fd, bytes, NEXT(pwrite)(fd, data, bytes, at),
+       NEXT(pwrite)(fd, data, bytes / 2, at));
 }
 ssize_t pwrite64(int fd, const void* data, size_t bytes, off_t at) {
   return pwrite(fd, data, bytes, at);
 }
 ssize_t write(int fd, const void* data, size_t bytes) {
-  WRITE("write", fd, bytes, NEXT(write)(fd, data, bytes), NEXT(write)(fd, data, bytes / 2));
+  MOVE("write", fd, bytes, NEXT(write)(fd, data, bytes), NEXT(write)(fd, data, bytes / 2));
 }
 ssize_t pwritev(int fd, const struct iovec* pieces, int count, off_t at) {
-  WRITE("pwritev", fd, pieces[0].iov_len, NEXT(pwritev)(fd, pieces, count, at),
-        NEXT(pwrite)(fd, pieces[0].iov_base, pieces[0].iov_len / 2, at));
+  MOVE("pwritev", fd, pieces[0].iov_len, NEXT(pwritev)(fd, pieces, count, at),
+       NEXT(pwrite)(fd, pieces[0].iov_base, pieces[0].iov_len / 2, at));
 }
 ssize_t pwritev64(int fd, const struct iovec* pieces, int count, off_t at) {
   return pwritev(fd, pieces, count, at);
+}
+ssize_t pread(int fd, void* data, size_t bytes, off_t at) {
+  MOVE("pread", fd, bytes, NEXT(pread)(fd, data, bytes, at), NEXT(pread)(fd, data, bytes / 2, at));
+}
+ssize_t pread64(int fd, void* data, size_t bytes, off_t at) { return pread(fd, data, bytes, at); }
+ssize_t read(int fd, void* data, size_t bytes) {
+  MOVE("read", fd, bytes, NEXT(read)(fd, data, bytes), NEXT(read)(fd, data, bytes / 2));
+}
+ssize_t preadv(int fd, const struct iovec* pieces, int count, off_t at) {
+  MOVE("preadv", fd, pieces[0].iov_len, NEXT(preadv)(fd, pieces, count, at),
+       NEXT(pread)(fd, pieces[0].iov_base, pieces[0].iov_len / 2, at));
+}
+ssize_t preadv64(int fd, const struct iovec* pieces, int count, off_t at) {
+  return preadv(fd, pieces, count, at);
 }
 int fsync(int fd) {
   FAIL_IF("fsync", fd, NULL);
@@ -176,3 +198,100 @@ int openat64(int fd, const char* path, int flags, ...) {
   va_end(rest);
   return openat(fd, path, flags, mode);
 }
+
+/* Locks of ranges wait, and fail on network file systems. */
+static int fcntl_or_fail(int fd, int command, void* argument) {
+  if (command == F_OFD_SETLKW || command == F_SETLKW) FAIL_IF("fcntl (lock)", fd, NULL);
+  return NEXT(fcntl)(fd, command, argument);
+}
+int fcntl(int fd, int command, ...) {
+  va_list rest;
+  va_start(rest, command);
+  void* argument = va_arg(rest, void*);
+  va_end(rest);
+  return fcntl_or_fail(fd, command, argument);
+}
+int fcntl64(int fd, int command, ...) {
+  va_list rest;
+  va_start(rest, command);
+  void* argument = va_arg(rest, void*);
+  va_end(rest);
+  return fcntl_or_fail(fd, command, argument);
+}
+
+#if __has_include(<liburing.h>)
+/* Requests of io_uring, before the kernel sees them: one that is to fail becomes one that does
+   nothing, and its result is put in its place when it has come back, which is at once. */
+enum { max_failed = 64 };
+static _Thread_local struct {
+  uint64_t user_data;
+  int result;
+} failed_requests[max_failed];
+static _Thread_local int num_failed_requests;
+
+static void fail_request(struct io_uring_sqe* request, long error) {
+  if (error <= 0 || num_failed_requests == max_failed) return;
+  failed_requests[num_failed_requests].user_data = request->user_data;
+  failed_requests[num_failed_requests++].result = (int)-error;
+  const uint64_t user_data = request->user_data;
+  memset(request, 0, sizeof *request);
+  request->opcode = IORING_OP_NOP;
+  request->fd = -1;
+  request->user_data = user_data;
+}
+
+static void shorten_request(struct io_uring_sqe* request, struct iovec* first) {
+  *first = *(const struct iovec*)(uintptr_t)request->addr; /* which the kernel copies */
+  if (first->iov_len > 1) first->iov_len /= 2;
+  request->addr = (uint64_t)(uintptr_t)first;
+  request->len = 1;
+}
+
+/* Returns the error that the call itself is to have, or 0. */
+static long disturb_requests(struct io_uring* ring, struct iovec* first) {
+  const struct io_uring_sq* queue = &ring->sq;
+  if (queue->sqe_head != queue->sqe_tail) {
+    const struct io_uring_sqe* request = &queue->sqes[queue->sqe_head & *queue->kring_mask];
+    const long error = fails("io_uring_enter", request->fd, NULL);
+    if (error > 0) return error;
+  }
+  for (unsigned at = queue->sqe_head; at != queue->sqe_tail; ++at) {
+    struct io_uring_sqe* request = &queue->sqes[at & *queue->kring_mask];
+    const int writes = request->opcode == IORING_OP_WRITEV;
+    if (!writes && request->opcode != IORING_OP_READV) continue;
+    const long error = fails(writes ? "io_uring write" : "io_uring read", request->fd, NULL);
+    if (error == failing_short) shorten_request(request, first);
+    fail_request(request, error);
+  }
+  return 0;
+}
+
+static void put_results(struct io_uring* ring) {
+  const struct io_uring_cq* queue = &ring->cq;
+  const unsigned tail = __atomic_load_n(queue->ktail, __ATOMIC_ACQUIRE);
+  for (unsigned at = *queue->khead; at != tail; ++at) {
+    struct io_uring_cqe* result = &queue->cqes[at & *queue->kring_mask];
+    for (int f = 0; f < num_failed_requests; ++f) {
+      if (failed_requests[f].user_data != result->user_data) continue;
+      result->res = failed_requests[f].result;
+      failed_requests[f] = failed_requests[--num_failed_requests];
+      break;
+    }
+  }
+}
+
+#define SUBMIT(ring, submitted)                          \
+  do {                                                   \
+    struct iovec first_;                                 \
+    const long error_ = disturb_requests(ring, &first_); \
+    if (error_ > 0) return (int)-error_;                 \
+    const int status_ = submitted;                       \
+    put_results(ring);                                   \
+    return status_;                                      \
+  } while (0)
+
+int io_uring_submit(struct io_uring* ring) { SUBMIT(ring, NEXT(io_uring_submit)(ring)); }
+int io_uring_submit_and_wait(struct io_uring* ring, unsigned count) {
+  SUBMIT(ring, NEXT(io_uring_submit_and_wait)(ring, count));
+}
+#endif

@@ -23,7 +23,7 @@ class SweepTest : public FolderTest {
     EXPECT_GT(sweep.num_fired(), 0) << way;
   }
 
-  void sweep_output(failing_calls& plan, const std::string& strategy, OutputMode mode) {
+  void sweep_output(const FailurePlan& plan, const std::string& strategy, OutputMode mode) {
     OutputOptions options;
     options.mode = mode;
     options.strategy = strategy;
@@ -38,7 +38,8 @@ class SweepTest : public FolderTest {
     say(sweep, way);
   }
 
-  void sweep_session(failing_calls& plan, const std::string& servers, const std::string& suffix) {
+  void sweep_session(const FailurePlan& plan, const std::string& servers,
+                     const std::string& suffix) {
     SessionOptions options;
     options.servers = servers;
     options.memory_bytes = 16 << 20;
@@ -73,18 +74,18 @@ constexpr const char* strategies[] = {"spokesperson", "collective", "shared_inde
                                       "file_per_rank"};
 
 TEST_F(SweepTest, EveryStrategyOfOutput) {
-  const Plan plan(comm, folder);
+  const FailurePlan plan(comm, folder);
   for (const auto* strategy : strategies) {
     for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
-      sweep_output(plan.get(), strategy, mode);
+      sweep_output(plan, strategy, mode);
     }
   }
 }
 
 TEST_F(SweepTest, EveryKindOfServerAndFormat) {
-  const Plan plan(comm, folder);
+  const FailurePlan plan(comm, folder);
   for (const auto& kind : kinds()) {
-    for (const char* suffix : {".h5", ".nc", ".zarr"}) sweep_session(plan.get(), kind, suffix);
+    for (const char* suffix : {".h5", ".nc", ".zarr"}) sweep_session(plan, kind, suffix);
   }
 }
 

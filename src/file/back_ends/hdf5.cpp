@@ -39,10 +39,17 @@ Bounds bounds_of(std::span<const Segment> segments) {
   return {segments.front().file_offset, segments.back().file_end()};
 }
 
+// A file that OMPIO opens on some ranks only, it never does: they wait for each other. To read,
+// each rank opens alone there; to write, HDF5 needs the others.
+bool opened_alone(const OpenRequest& request) {
+  return request.access == FileAccess::read && uses_ompio();
+}
+
 Hdf5Id access_list(const OpenRequest& request) {
   Hdf5Id list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "open", request.path);
   const MpiInfo info(request.settings.mpi_hints);
-  if (H5Pset_fapl_mpio(list.id(), request.openers.raw(), info.raw()) < 0) {
+  const MPI_Comm together = opened_alone(request) ? MPI_COMM_SELF : request.openers.raw();
+  if (H5Pset_fapl_mpio(list.id(), together, info.raw()) < 0) {
     fail_hdf5("open", request.path);
   }
   if (const auto stripe = request.settings.striping_unit; stripe > 1) {
@@ -74,9 +81,11 @@ class Hdf5File final : public BackEnd {
       : openers_(request.openers),
         path_(request.path),
         statistics_(request.statistics),
+        opened_alone_(opened_alone(request)),
         reads_back_(ReadBack::is_needed(request)),
         file_(open_file(request)) {
     ++statistics_.opens;
+    if (ReadBack::is_needed_for_reads_of_hdf5(request)) read_again_.emplace(request);
     find_datasets();
   }
 
@@ -122,6 +131,7 @@ class Hdf5File final : public BackEnd {
     errno = 0;
     if (file_.id() >= 0 && file_.reset() < 0) fail_hdf5("close", path_);
   }
+  bool opens_alone() const override { return opened_alone_; }
 
  private:
   struct Kind {
@@ -155,9 +165,11 @@ class Hdf5File final : public BackEnd {
   const Comm& openers_;
   std::string path_;
   FileStatistics& statistics_;
+  const bool opened_alone_;
   const bool reads_back_;
   std::vector<std::byte> held_;
   Hdf5Id file_;
+  std::optional<ReadBack> read_again_;
   std::map<std::ptrdiff_t, Hdf5Dataset> datasets_;  // by first byte; disjoint
 };
 
@@ -171,7 +183,9 @@ herr_t note_name(hid_t, const char* name, const H5L_info_t*, void* names) {
 void Hdf5File::find_datasets() {
   const SilentHdf5 silent;
   std::vector<std::string> names;
-  H5Literate(file_.id(), H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, note_name, &names);
+  if (H5Literate(file_.id(), H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, note_name, &names) < 0) {
+    fail_hdf5("read", path_);
+  }
   for (const auto& name : names) add(Hdf5Dataset::open(file_.id(), path_, name));
 }
 
@@ -278,24 +292,26 @@ void Hdf5File::check_written(const Hdf5Dataset& set, const Hdf5Dataset::Selectio
 
 void Hdf5File::transfer_dense(const FilePart* part, std::span<const Segment> segments,
                               std::byte* dense, Kind kind) {
-  const auto run = [&](auto&& action) {
-    kind.collective ? run_agreed(openers_.raw(), action) : action();
-  };
+  const bool together = kind.collective && !opened_alone_;
+  const auto run = [&](auto&& action) { together ? run_agreed(openers_.raw(), action) : action(); };
   std::ptrdiff_t left = 0;
   for (const auto& segment : segments) left += segment.bytes;
-  const auto bounds = kind.collective ? agree_on_bounds(segments) : bounds_of(segments);
+  const auto bounds = together ? agree_on_bounds(segments) : bounds_of(segments);
   const Hdf5Id list(H5Pcreate(H5P_DATASET_XFER), H5Pclose, "access", path_);
-  H5Pset_dxpl_mpio(list.id(), kind.collective ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT);
-  if (kind.collective && !kind.writing && uses_ompio()) {
+  H5Pset_dxpl_mpio(list.id(), together ? H5FD_MPIO_COLLECTIVE : H5FD_MPIO_INDEPENDENT);
+  if (together && !kind.writing && uses_ompio()) {
     H5Pset_dxpl_mpio_collective_opt(list.id(), H5FD_MPIO_INDIVIDUAL_IO);
   }
   for (const auto& [first_byte, set] : datasets_) {
     if (set.end() <= bounds[0] || first_byte >= bounds[1]) continue;
     std::optional<Hdf5Dataset::Selection> selection;
     run([&] { selection.emplace(set.select(part, segments)); });
-    if (selection->bytes == 0 && !kind.collective) continue;
+    if (selection->bytes == 0 && !together) continue;
     run([&] { set.transfer(*selection, dense, kind.writing, list.id()); });
     if (kind.writing && reads_back_) run([&] { check_written(set, *selection, dense); });
+    if (!kind.writing && read_again_) {
+      run([&] { read_again_->check(set.places(segments), dense, false); });
+    }
     dense += selection->bytes;
     (kind.writing ? statistics_.writes : statistics_.reads) += 1;
     (kind.writing ? statistics_.bytes_written : statistics_.bytes_read) += selection->bytes;

@@ -199,6 +199,22 @@ Hdf5Dataset::Selection Hdf5Dataset::select(const FilePart* part,
   return selection;
 }
 
+std::vector<Segment> Hdf5Dataset::places(std::span<const Segment> segments) const {
+  const haddr_t address = H5Dget_offset(set_.id());
+  if (address == HADDR_UNDEF) fail_hdf5("find data in", path_);
+  const auto shift = static_cast<std::ptrdiff_t>(address) - first_byte();
+  std::vector<Segment> found;
+  std::ptrdiff_t dense = 0;
+  for (const auto& segment : segments) {
+    const auto from = std::max(segment.file_offset, first_byte());
+    const auto bytes = std::min(segment.file_end(), end()) - from;
+    if (bytes <= 0) continue;
+    found.push_back({from + shift, dense, bytes});
+    dense += bytes;
+  }
+  return found;
+}
+
 void Hdf5Dataset::transfer(const Selection& selection, std::byte* memory, bool writing,
                            hid_t list) const {
   const auto items = static_cast<hsize_t>(selection.bytes / array_.item_bytes);

@@ -72,6 +72,8 @@ class Hdf5Dataset {
   /// What of `part`, or of ascending `segments` that it may come from, lies in this dataset. Throws
   /// `Errc::invalid_input` if it cuts items of the dataset.
   Selection select(const FilePart* part, std::span<const Segment> segments) const;
+  /// Where in the HDF5 file those of `segments` that lie in this dataset are, in dense memory.
+  std::vector<Segment> places(std::span<const Segment> segments) const;
   /// Moves a selection from or to dense memory.
   void transfer(const Selection& selection, std::byte* memory, bool writing, hid_t list) const;
 

@@ -108,6 +108,7 @@ class MpiFile final : public BackEnd {
   std::ptrdiff_t size() override;
   void flush() override;
   void close() override;
+  bool opens_alone() const override { return uses_ompio(); }
 
  private:
   void transfer_part(const FilePart& part, std::byte* data, Kind kind);
@@ -134,7 +135,11 @@ MpiFile::MpiFile(const OpenRequest& request)
   const MpiInfo info(request.settings.mpi_hints);
   const int mode =
       request.access == FileAccess::read ? MPI_MODE_RDONLY : MPI_MODE_CREATE | MPI_MODE_RDWR;
-  const int status = MPI_File_open(openers_, path_.c_str(), mode, info.raw(), &file_);
+  if (ReadBack::is_needed(request)) read_back_.emplace(request);
+  // A file that OMPIO opens on some ranks only, it never does: they wait for each other. As nothing
+  // is collective there, each rank opens alone.
+  const MPI_Comm together = opens_alone() ? MPI_COMM_SELF : openers_;
+  const int status = MPI_File_open(together, path_.c_str(), mode, info.raw(), &file_);
   if (status != MPI_SUCCESS) {
     file_ = MPI_FILE_NULL;
     fail_mpi("open", path_, status);
@@ -143,7 +148,6 @@ MpiFile::MpiFile(const OpenRequest& request)
   detail::count_handles(1);
   ++statistics_.opens;
   report_hints(file_, request);
-  if (ReadBack::is_needed(request)) read_back_.emplace(request);
 }
 
 MpiFile::~MpiFile() {
@@ -204,6 +208,10 @@ void MpiFile::transfer(MPI_Offset offset, std::span<const Segment> segments, std
   }
   (kind.writing ? statistics_.bytes_written : statistics_.bytes_read) += bytes;
   if (!segments.empty()) check_size(segments.back().file_end(), kind.writing);
+  if (done < bytes) {  // though the file is long enough: OMPIO gives no error
+    throw Error(Errc::io,
+                fmt::format("cannot read {}: MPI-IO read {} of {} bytes", path_, done, bytes), EIO);
+  }
 }
 
 void MpiFile::check_size(std::ptrdiff_t end, bool writing) {

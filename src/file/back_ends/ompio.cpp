@@ -38,6 +38,10 @@ bool ReadBack::is_needed(const OpenRequest& request) {
          request.settings.file_system.kind != FileSystem::Kind::network;
 }
 
+bool ReadBack::is_needed_for_reads_of_hdf5(const OpenRequest& request) {
+  return uses_ompio() && (request.access == FileAccess::read || is_needed(request));
+}
+
 ReadBack::ReadBack(const OpenRequest& request)
     : comm_(request.openers), path_(request.path), settings_(request.settings) {
   settings_.direct_io = Switch::off;  // the page cache has what was just written
@@ -49,7 +53,7 @@ BackEnd& ReadBack::file() {
   return *file_;
 }
 
-void ReadBack::check(std::span<const Segment> segments, const std::byte* memory) {
+void ReadBack::check(std::span<const Segment> segments, const std::byte* memory, bool writing) {
   constexpr std::ptrdiff_t most_bytes = 4 << 20;
   std::ptrdiff_t bytes = 0;
   for (const auto& segment : segments) bytes += segment.bytes;
@@ -76,9 +80,11 @@ void ReadBack::check(std::span<const Segment> segments, const std::byte* memory)
     }
     if (same) continue;
     throw Error(Errc::io,
-                fmt::format("cannot write {}: MPI-IO (OMPIO) reported success, but of bytes {} to "
-                            "{} some are not in the file; is the disk full?",
-                            path_, wanted.front().file_offset, wanted.back().file_end() - 1),
+                fmt::format("cannot {} {}: MPI-IO (OMPIO) reported success, but of bytes {} to {} "
+                            "some are {}",
+                            writing ? "write" : "read", path_, wanted.front().file_offset,
+                            wanted.back().file_end() - 1,
+                            writing ? "not in the file; is the disk full?" : "others in the file"),
                 EIO);
   }
 }

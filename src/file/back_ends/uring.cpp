@@ -112,6 +112,7 @@ class Uring final : public BackEnd {
  private:
   void start(std::span<const Segment> segments, const std::byte* memory, bool writing) {
     const AddTime time(file_.statistics().io_s);
+    if (ring_error_ != 0) return note_ring_error();
     jobs_.emplace_back(segments, memory, limits(writing), writing).number = ++num_jobs_;
     submit_all();
   }
@@ -126,6 +127,7 @@ class Uring final : public BackEnd {
   void complete(Request& request, int result);
   void wait_for_one();
   void abandon(int error);
+  void note_ring_error();
   void drain() noexcept;
   void drop_done_jobs();
   void note(std::exception_ptr failure) {
@@ -141,6 +143,7 @@ class Uring final : public BackEnd {
   std::list<Job> jobs_;  // by number; requests point at them
   std::int64_t num_jobs_ = 0;
   int in_flight_ = 0;
+  int ring_error_ = 0;  // with which the kernel refuses this ring
   std::exception_ptr failure_;
 };
 
@@ -170,6 +173,7 @@ void Uring::submit(Request& request) {
 
 // Fills the free requests from the jobs, in order, and hands them to the kernel in one call.
 void Uring::submit_all() {
+  if (ring_error_ != 0) return;
   auto job = jobs_.begin();
   for (auto& request : requests_) {
     while (!request.busy && job != jobs_.end()) {
@@ -231,13 +235,19 @@ void Uring::wait_for_one() {
   }
 }
 
-// The kernel takes nothing more from this ring, so nothing more will come back either.
+// The kernel takes nothing more from this ring, so nothing more will come back either. What it has
+// not taken stays in the ring, which must not be handed over again: its requests are gone.
 void Uring::abandon(int error) {
+  ring_error_ = error;
   for (auto& request : requests_) request.busy = false;
   in_flight_ = 0;
   for (auto& job : jobs_) job.in_flight = 0;
+  note_ring_error();
+}
+
+void Uring::note_ring_error() {
   try {
-    fail_io("hand requests to io_uring for", file_.path(), error);
+    fail_io("hand requests to io_uring for", file_.path(), ring_error_);
   } catch (...) {
     note(std::current_exception());
   }

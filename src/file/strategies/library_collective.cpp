@@ -27,8 +27,8 @@ class LibraryCollective final : public Strategy {
             {comm_, request.path, request.access, request.settings, request.statistics});
       });
     } catch (...) {
-      // Closing is collective, and some ranks have nothing to close: rather leave it open.
-      (void)file_.release();
+      // Where closing is collective, and some ranks have nothing to close, rather leave it open.
+      if (file_ && !file_->opens_alone()) (void)file_.release();
       throw;
     }
   }

@@ -104,7 +104,11 @@ void make_pieces_folder(const std::string& path, bool empty) {
   if (made != 0 && errno != EEXIST) fail_io("create", folder, errno);
   if (!empty) return;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+  std::filesystem::directory_iterator entries;
+  do {
+    entries = std::filesystem::directory_iterator(folder, error);
+  } while (error.value() == EINTR);
+  for (const auto& entry : entries) {
     if (is_piece_name(entry.path().filename().string())) remove_file(entry.path().string());
   }
   if (error) fail_io("read", folder, error.value());
@@ -154,17 +158,26 @@ void write_pieces_index(const std::string& path, std::span<const PieceRow> rows,
   const std::uint64_t hash = XXH3_64bits(text.data(), text.size());
   text.append(reinterpret_cast<const char*>(&hash), sizeof hash);
   const auto partial = path + ".partial";
-  Opened file("create", partial, O_WRONLY | O_CREAT | O_TRUNC);
-  file.write_all(text);
-  if (flush) file.flush();
-  file.close();
-  if (uninterrupted([&] { return std::rename(partial.c_str(), path.c_str()); }) != 0) {
-    fail_io("rename to", path, errno);
+  try {
+    Opened file("create", partial, O_WRONLY | O_CREAT | O_TRUNC);
+    file.write_all(text);
+    if (flush) file.flush();
+    file.close();
+    if (uninterrupted([&] { return std::rename(partial.c_str(), path.c_str()); }) != 0) {
+      fail_io("rename to", path, errno);
+    }
+  } catch (const Error&) {
+    uninterrupted([&] { return unlink(partial.c_str()); });
+    throw;
   }
   if (!flush) return;
   const auto slash = path.find_last_of('/');
   const auto folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
-  Opened("open", folder, O_RDONLY | O_DIRECTORY).flush(true);
+  try {
+    Opened("open", folder, O_RDONLY | O_DIRECTORY).flush(true);
+  } catch (const Error& error) {
+    throw Error(Errc::io, fmt::format("{}: {}", path, error.what()), error.sys_errno());
+  }
 }
 
 }  // namespace tailrace::file

@@ -71,8 +71,8 @@ class SharedIndependent final : public Strategy {
     try {
       run_agreed(request_.comm.raw(), [&] { open(request_.comm); });
     } catch (...) {
-      // Closing is collective, and some ranks have nothing to close: rather leave it open.
-      (void)file_.release();
+      // Where closing is collective, and some ranks have nothing to close, rather leave it open.
+      if (file_ && !file_->opens_alone()) (void)file_.release();
       throw;
     }
   }

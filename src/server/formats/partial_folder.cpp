@@ -48,9 +48,10 @@ int remove_tree(const std::string& path) noexcept {
               error);
 }
 
-void remove_or_fail(const std::string& path) {
+void remove_or_fail(const std::string& path,
+                    const std::string& what = "what it replaces could not be removed") {
   const int error = remove_tree(path);
-  if (error != 0) fail_leaving(error, "what it replaces could not be removed", path);
+  if (error != 0) fail_leaving(error, what, path);
 }
 
 /// All folders below `path`, and `path` last.
@@ -129,6 +130,10 @@ void PartialFolder::create(const std::string& keep) {
     release();
     throw;
   }
+}
+
+void PartialFolder::remove(const std::string& name) const {
+  remove_or_fail(partial() + "/" + name, "what only the servers need could not be removed");
 }
 
 void PartialFolder::commit(bool sync) {

@@ -23,6 +23,8 @@ class PartialFolder {
   /// kind has: a `PATH` without it is somebody's, and is refused (EEXIST). EBUSY if another run
   /// holds the lock.
   void create(const std::string& keep);
+  /// Removes a folder in it.
+  void remove(const std::string& name) const;
   /// Gives the folder its final name. What had it before stays complete until then and is removed
   /// afterwards: killed at any moment, either the earlier or the new one is there. With `sync`
   /// everything in it is flushed first, folders too.

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <filesystem>
 #include <utility>
 
 #include <fcntl.h>
@@ -91,11 +90,6 @@ class ZarrFile : public StepFile {
           error.code(),
           fmt::format("cannot write {} (step {}): {}", step_.path, step_.step, error.what()),
           error.sys_errno());
-    } catch (const std::filesystem::filesystem_error& error) {
-      throw Error(Errc::io,
-                  fmt::format("cannot write {} (step {}): {} (errno {})", step_.path, step_.step,
-                              error.code().message(), error.code().value()),
-                  error.code().value());
     }
     seconds_ += now_s() - start_s;
   }
@@ -314,7 +308,7 @@ void ZarrFile::commit() {
   run("finish store", [&] {
     if (any_shared()) {
       write_shared();
-      std::filesystem::remove_all(folder_.partial() + "/.shared");
+      folder_.remove(".shared");
     }
     folder_.commit(sync_);
   });

@@ -10,12 +10,14 @@ slow      every write is slow: every file is written
 
 The small disk is a tmpfs in a name space of this script's own. Exit status 77 where there is none.
 
-Usage: check_faults.py FOLDER SCENARIOS FAILING_WRITES_LIBRARY COMMAND... (runs served_program)
+Usage: check_faults.py FOLDER SCENARIOS FAILING_CALLS_LIBRARY COMMAND... (runs served_program)
 """
 
+import errno
 import os
 import pathlib
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -27,6 +29,27 @@ DISK = "4m"  # for about six files
 KINDS = ("thread", "process", "1")
 SKIPPED = 77
 NO_ROOM = "No space left on device"
+
+
+class FailingCalls:
+    """What calls of a job that has loaded the library shall do: the struct of failing_calls.h."""
+
+    FIELDS = ("armed", "calls", "at", "all", "error", "fired", "pause_us")
+    MORE_BYTES = 512 + 32 + 1024
+
+    def __init__(self, path: pathlib.Path, folder: pathlib.Path) -> None:
+        self.path = path
+        text = str(folder).encode().ljust(self.MORE_BYTES, b"\0")
+        path.write_bytes(struct.pack(f"{len(self.FIELDS)}l", *[0] * len(self.FIELDS)) + text)
+
+    def arm(self, **values: int) -> None:
+        with self.path.open("r+b", buffering=0) as file:
+            for name, value in {**values, "armed": 1}.items():
+                file.seek(self.FIELDS.index(name) * struct.calcsize("l"))
+                file.write(struct.pack("l", value))
+
+    def variables(self, library: str) -> dict[str, str]:
+        return {"LD_PRELOAD": library, "TAILRACE_FAILING_CALLS": str(self.path)}
 
 
 class Disk:
@@ -56,7 +79,7 @@ class Disk:
         return numbers
 
 
-def room(job: Job, disk: Disk) -> None:
+def room(job: Job, disk: Disk, _: FailingCalls) -> None:
     seen: set[int] = set()
     job.go_on()
     while job.running():
@@ -69,7 +92,7 @@ def room(job: Job, disk: Disk) -> None:
     assert seen == set(range(1, STEPS + 1)), sorted(seen)
 
 
-def full(job: Job, disk: Disk) -> None:
+def full(job: Job, disk: Disk, _: FailingCalls) -> None:
     job.go_on()
     job.check_end(well=False, clean=True)
     errors = job.errors()
@@ -78,7 +101,7 @@ def full(job: Job, disk: Disk) -> None:
     assert "step" in errors, errors
 
 
-def proceed(job: Job, disk: Disk) -> None:
+def proceed(job: Job, disk: Disk, _: FailingCalls) -> None:
     assert wait_until(lambda: disk.is_full() and NO_ROOM in job.errors(), 60), job.errors()
     before = disk.make_room(job)
     job.go_on()
@@ -90,7 +113,7 @@ def proceed(job: Job, disk: Disk) -> None:
     assert len(before | after) == job.done < STEPS, (before, after, job.done)
 
 
-def fallback(job: Job, disk: Disk) -> None:
+def fallback(job: Job, disk: Disk, _: FailingCalls) -> None:
     job.go_on()
     job.check_end(well=True, clean=True, check=False)
     seen = disk.make_room(job)
@@ -101,8 +124,8 @@ def fallback(job: Job, disk: Disk) -> None:
     assert seen | elsewhere == set(range(1, STEPS + 1)), (seen, elsewhere)
 
 
-def error(job: Job, disk: Disk) -> None:
-    (job.folder / "fail").touch()
+def error(job: Job, disk: Disk, calls: FailingCalls) -> None:
+    calls.arm(at=1, all=1, error=errno.EIO)
     job.go_on()
     job.check_end(well=False, clean=True)
     errors = job.errors()
@@ -110,7 +133,7 @@ def error(job: Job, disk: Disk) -> None:
     assert f"{disk.folder}/file_" in errors, errors
 
 
-def slow(job: Job, disk: Disk) -> None:
+def slow(job: Job, disk: Disk, _: FailingCalls) -> None:
     job.go_on()
     job.check_end(well=True, clean=True)
 
@@ -129,22 +152,23 @@ SCENARIOS = {
 def run(scenario: str, kind: str, folder: pathlib.Path, library: str, command: list[str]) -> None:
     test, settings, small = SCENARIOS[scenario]
     variables = {}
-    if scenario in ("error", "slow"):
-        variables = {"LD_PRELOAD": library, "FAILING_WRITES": str(folder / "fail")}
-    if scenario == "slow":
-        variables["SLOW_WRITES_US"] = "20000"
     if scenario == "fallback":
         settings = (*settings, f"fallback_path={folder / 'elsewhere'}")
     disk = Disk(folder / "output")
     shutil.rmtree(folder, ignore_errors=True)
     for name in ("output", "elsewhere"):
         (folder / name).mkdir(parents=True)
+    calls = FailingCalls(folder / "calls", disk.folder)
+    if scenario in ("error", "slow"):
+        variables = calls.variables(library)
+    if scenario == "slow":
+        calls.arm(at=-1, pause_us=20000)
     if small:
         disk.mount()
     start = time.monotonic()
     try:
         job = Job(command, folder, STEPS, (f"servers={kind}", *settings), variables)
-        test(job, disk)
+        test(job, disk, calls)
     except AssertionError as wrong:
         raise AssertionError(f"{scenario}, servers = {kind}: {wrong}") from wrong
     finally:
