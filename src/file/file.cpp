@@ -99,7 +99,7 @@ File::State::~State() {
 
 void File::State::make_strategy(const file::StrategyEntry& entry) {
   strategy_ = entry.make({pool_, comm_, path_, access_, settings, *back_end_, statistics, trace_});
-  file::show(comm_, path_, settings);
+  if (comm_.rank() == 0) file::show(path_, settings);
 }
 
 file::Strategy& File::State::strategy(const FilePart& part, Direction direction) {

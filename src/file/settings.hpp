@@ -79,9 +79,9 @@ Settings resolve(const Comm& comm, const std::string& path, const Hints& hints);
 /// The same for a program or thread that has no others to agree with, and no MPI. Local.
 Settings resolve_alone(const std::string& path, const Hints& hints);
 
-/// Rank 0 prints the unknown names and warnings (always) and the settings (if
-/// `TAILRACE_HINTS_DISPLAY=1`) to stderr, once for an opened file. Local.
-void show(const Comm& comm, const std::string& path, const Settings& settings);
+/// Says the unknown names and warnings (always) and prints the settings (if
+/// `TAILRACE_HINTS_DISPLAY=1`), once for an opened file: on one rank. Local.
+void show(const std::string& path, const Settings& settings);
 
 /// "0+4+8" as rank numbers; empty if it is not such a list. Local.
 std::vector<int> parse_ranks(const std::string& text);

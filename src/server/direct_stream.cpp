@@ -167,7 +167,7 @@ void DirectStream::write_variables(const std::string& path, const FileContents& 
       statistics_.bytes = output_->statistics().bytes;
       return;
     }
-    const FileSettings settings{options_.output, threads_};
+    const FileSettings settings{options_.output, threads_, false};
     const auto bytes =
         write_together(*team_.compute, group_, step_of(to, number_ - 1, contents, team_.client),
                        options_.format, settings);
@@ -182,7 +182,7 @@ void DirectStream::write_products(const std::string& path, const FileContents& c
   std::vector<Pipeline::Failure> failures;
   pipeline_.run(step_of(path, number_ - 1, contents, team_.client), group_, threads_, results,
                 failures);
-  const FileSettings settings{options_.output, threads_};
+  const FileSettings settings{options_.output, threads_, false};
   for (auto& result : results) {
     with_fallback(result.step.path, [&](const std::string& to) {
       result.step.path = to;

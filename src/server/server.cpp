@@ -212,7 +212,8 @@ void Server::State::make_file(const StepKey& key, std::size_t f) {
   }
   auto needs = message(Kind::needs, key, f);
   try {
-    FileSettings settings{pending.description->options.output, settings_.threads};
+    const bool says = leads() && !std::exchange(streams_[key.stream].said, true);
+    FileSettings settings{pending.description->options.output, settings_.threads, says};
     settings.output.trace = settings_.trace;
     file.file = find_format(file.format, file.step.path)
                     .make(file.step, settings, peers_.rank(), peers_.size());

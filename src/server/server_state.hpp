@@ -36,6 +36,7 @@ class Server::State {
     std::unique_ptr<Worker> worker = std::make_unique<Worker>();
     std::optional<Pipeline> pipeline;
     std::optional<std::int64_t> next;  ///< number of the step to run next
+    bool said = false;                 ///< what there is to say about its hints
   };
   /// What a background thread has done.
   struct Result {

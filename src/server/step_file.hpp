@@ -17,6 +17,7 @@ namespace tailrace::server {
 struct FileSettings {
   OutputOptions output;  ///< hints, stripes, checksums, trace
   int threads = 1;       ///< that `write` may use
+  bool say = false;      ///< what is to be said about the hints: the leader, once a stream
 };
 
 /// One server's part of one file. Without MPI; each call may come from another thread, never two at

@@ -40,7 +40,7 @@ Input::State::State(const Comm& comm_in, std::string path_in, InputOptions optio
       options(std::move(options_in)),
       index((check_options(comm, options), agreed_index(comm, path))) {
   settings = file::resolve(comm, path, options.hints);
-  file::show(comm, path, settings);
+  if (comm.rank() == 0) file::show(path, settings);
   if (settings.group_size > 0) options.group_size = settings.group_size;
   readers = store::choose_readers(comm.num_ranks(), options.group_size);
   const auto next = std::ranges::upper_bound(readers, comm.rank());

@@ -193,7 +193,7 @@ void WritePlans::show(const std::string& path, std::int64_t number) {
   // Of the files of a series, warnings are printed for the first.
   if (display == nullptr && entry.shown) return;
   entry.shown = true;
-  file::show(comm_, path, entry.plan.settings);
+  file::show(path, entry.plan.settings);
 }
 
 // What the options say in their own words, unless a hint says it already.
@@ -212,7 +212,7 @@ std::int64_t WritePlans::make(const std::string& path) {
   WritePlan& plan = entry.plan;
   plan.settings = file::resolve(comm_, path, program_hints());
   choose_strategy(plan);
-  choose_stripe(plan);
+  plan.stripe_bytes = choose_stripe(plan.settings, options_.stripe_bytes);
   choose_writers(plan);
   choose_method(plan, path);
   if (comm_.rank() == 0) entry.hints = environment_hints(path);
@@ -244,33 +244,32 @@ void WritePlans::choose_strategy(WritePlan& plan) const {
   plan.pieces = settings.strategy == "file_per_rank";
 }
 
-void WritePlans::choose_stripe(WritePlan& plan) const {
-  auto& settings = plan.settings;
+std::ptrdiff_t choose_stripe(file::Settings& settings, std::ptrdiff_t asked_bytes) {
   const OutputOptions defaults;
   const auto system_stripe = settings.file_system.stripe_bytes;
-  plan.stripe_bytes = options_.stripe_bytes;
+  auto stripe_bytes = asked_bytes;
   if (was_given(settings, "striping_unit") && settings.striping_unit > 0) {
-    plan.stripe_bytes = settings.striping_unit;
-  } else if (options_.stripe_bytes == defaults.stripe_bytes && system_stripe > 0) {
-    plan.stripe_bytes = system_stripe;
-  } else if (options_.stripe_bytes > 0) {
-    settings.choose("striping_unit", std::to_string(options_.stripe_bytes),
-                    "OutputOptions::stripe_bytes");
+    stripe_bytes = settings.striping_unit;
+  } else if (asked_bytes == defaults.stripe_bytes && system_stripe > 0) {
+    stripe_bytes = system_stripe;
+  } else if (asked_bytes > 0) {
+    settings.choose("striping_unit", std::to_string(asked_bytes), "OutputOptions::stripe_bytes");
   }
-  if (plan.stripe_bytes == 0 && settings.cb_align != file::Alignment::even) {
-    plan.stripe_bytes = defaults.stripe_bytes;
+  if (stripe_bytes == 0 && settings.cb_align != file::Alignment::even) {
+    stripe_bytes = defaults.stripe_bytes;
   }
-  if (plan.stripe_bytes % 8 != 0) {
+  if (stripe_bytes % 8 != 0) {
     throw Error(Errc::invalid_input,
                 fmt::format("output: striping_unit = {} must be a multiple of 8 for files of "
                             "8-byte numbers",
-                            plan.stripe_bytes));
+                            stripe_bytes));
   }
-  if (settings.cb_align == file::Alignment::owner && plan.stripe_bytes < smallest_cyclic_stripe) {
+  if (settings.cb_align == file::Alignment::owner && stripe_bytes < smallest_cyclic_stripe) {
     throw Error(Errc::invalid_input,
                 fmt::format("output: cb_align = 2 needs stripes of at least {} bytes, not {}",
-                            smallest_cyclic_stripe, plan.stripe_bytes));
+                            smallest_cyclic_stripe, stripe_bytes));
   }
+  return stripe_bytes;
 }
 
 /// The first rank of each rank's group: the node (0), or `group_size` ranks in turn.

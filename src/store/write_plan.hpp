@@ -30,6 +30,10 @@ struct WritePlan {
   }
 };
 
+/// The stripes that a file's data is aligned to, from its hints and what the program asked for;
+/// notes where they come from. Throws `Errc::invalid_input` for what cannot be. Local.
+std::ptrdiff_t choose_stripe(file::Settings& settings, std::ptrdiff_t asked_bytes);
+
 /// The boxes that each writer writes of an array that the ranks hold as `layout` says. Local.
 Layout layout_of_writers(const WritePlan& plan, const Layout& layout, std::ptrdiff_t item_bytes);
 
@@ -63,7 +67,6 @@ class WritePlans {
   };
   Hints program_hints() const;
   void choose_strategy(WritePlan& plan) const;
-  void choose_stripe(WritePlan& plan) const;
   void choose_writers(WritePlan& plan) const;
   void choose_method(WritePlan& plan, const std::string& path) const;
   std::vector<int> groups(int group_size) const;

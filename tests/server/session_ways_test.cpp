@@ -4,12 +4,21 @@
 #include <cstdlib>
 
 #include "server/session_fixture.hpp"
+#include "store/hdf5_handle.hpp"
+#include "tailrace/log.hpp"
 
 namespace tailrace {
 namespace {
 
 using namespace store_test;
 using testing::SessionTest;
+
+std::ptrdiff_t data_offset(const std::string& path, const char* name) {
+  const store::Hdf5Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose,
+                               path.c_str());
+  const store::Hdf5Handle dataset(H5Dopen2(file.id(), name, H5P_DEFAULT), H5Dclose, name);
+  return static_cast<std::ptrdiff_t>(H5Dget_offset(dataset.id()));
+}
 
 TEST_F(SessionTest, EveryWayWritesWhatWasGiven) {
   for (const auto& way : ways()) {
@@ -73,6 +82,37 @@ TEST_F(SessionTest, ProductsAreTheSameByEveryWay) {
   }
   ASSERT_FALSE(expected.empty());
   EXPECT_NE(expected.front(), expected.back());
+}
+
+// Files of servers have the stripes that hints ask for, and a wrong name is said once.
+TEST_F(SessionTest, HintsHoldByEveryWay) {
+  for (const auto& way : ways()) {
+    SCOPED_TRACE(way.servers + " " + way.transport);
+    const auto file = path("hints_" + way.servers + "_" + way.transport + ".h5");
+    int said = 0;
+    set_line_handler([&](LogLevel, std::string_view text) {
+      if (text.find("unknown hint cb_node ") != std::string_view::npos) ++said;
+    });
+    const bool ran = run(way, small(), [&](Session& session) {
+      OutputCase test(session.compute(), {64, 8, 31}, 2);
+      StreamOptions options;
+      options.output.hints = {{"striping_unit", "24576"}, {"cb_node", "2"}};
+      Stream fields = session.open("fields", options);
+      fields.write(file, test.contents);
+      fields.write(file, test.contents);
+      fields.finish();
+    });
+    set_line_handler({});
+    if (!ran) continue;
+    MPI_Allreduce(MPI_IN_PLACE, &said, 1, MPI_INT, MPI_SUM, comm.raw());
+    if (way.servers != "process") {
+      EXPECT_EQ(said, 1);
+    }
+    if (comm.rank() == 0) {
+      EXPECT_EQ(data_offset(file, "u") % 24576, 0);
+    }
+    MPI_Barrier(comm.raw());
+  }
 }
 
 // Where threads may not call MPI, the main threads carry the messages of several nodes' servers;

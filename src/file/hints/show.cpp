@@ -37,8 +37,7 @@ std::string settings_text(const std::string& path, const Settings& settings) {
 
 }  // namespace
 
-void show(const Comm& comm, const std::string& path, const Settings& settings) {
-  if (comm.rank() != 0) return;
+void show(const std::string& path, const Settings& settings) {
   for (const std::string& name : settings.unknown) {
     say(LogLevel::warning, fmt::format("{}: unknown hint {}; passed on to MPI-IO", path, name));
   }

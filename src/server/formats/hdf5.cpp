@@ -12,6 +12,7 @@
 #include "move/strided_copy.hpp"
 #include "server/formats/formats.hpp"
 #include "store/file_task.hpp"
+#include "store/write_plan.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -158,6 +159,11 @@ class Hdf5File : public StepFile {
       shapes_.push_back(shape_of(field, server, num_servers));
     }
     settings_ = file::resolve_alone(step_.path, output_.hints);
+    stripe_bytes_ = choose_stripe(settings_, output_.stripe_bytes);
+    if (!settings.say) return;
+    settings_.choose("strategy", "servers", "each writes what it has");
+    settings_.choose("cb_nodes", std::to_string(num_servers), "the servers");
+    file::show(step_.path, settings_);
   }
 
   std::vector<std::int64_t> needs() const override;
@@ -181,6 +187,7 @@ class Hdf5File : public StepFile {
   OutputOptions output_;
   std::size_t server_;
   file::Settings settings_;
+  std::ptrdiff_t stripe_bytes_;
   std::vector<FieldShape> shapes_;
   Parts parts_;
   FileTask task_;
@@ -255,9 +262,8 @@ std::vector<std::int64_t> Hdf5File::lay_out(
   const bool checksums = output_.checksums && !bare;
   std::vector<Layout> layouts;
   const auto contents = contents_of(step_, layouts);
-  const auto stripe = settings_.file_system.stripe_bytes > 0 ? settings_.file_system.stripe_bytes
-                                                             : output_.stripe_bytes;
-  ImageSetting setting{.alignment = stripe, .stripe_bytes = stripe, .path = step_.path};
+  ImageSetting setting{
+      .alignment = stripe_bytes_, .stripe_bytes = stripe_bytes_, .path = step_.path};
   if (checksums) setting.table_rows = rows;
   if (checksums && box_rows > 0) setting.box_rows = box_rows;
   task_.name(step_.path, step_.step);
