@@ -45,6 +45,11 @@ void sleep_for(double seconds) {
   std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
+/// Longer than the others take for a packet.
+void nap_if_late(const Team& team, const Traffic& traffic, int point) {
+  if (team.all.rank() == traffic.late_rank && point == traffic.late_at) sleep_for(1e-3);
+}
+
 std::ptrdiff_t random_size(std::mt19937_64& random, std::ptrdiff_t largest) {
   // As many small ones as big ones, of each power of two alike.
   const double share = std::uniform_real_distribution<double>(0, 1)(random);
@@ -166,11 +171,15 @@ void run_client(Sender& sender, const Team& team, const Traffic& traffic) {
   std::vector<std::int64_t> sent(static_cast<std::size_t>(team.num_servers()));
   for (int i = 0; i < traffic.packets; ++i) {
     const int server = static_cast<int>(random() % sent.size());
+    nap_if_late(team, traffic, 0);
     const auto packet = client.stage(random_size(random, traffic.largest));
+    nap_if_late(team, traffic, 1);
     fill(packet, team.client, server, sent[static_cast<std::size_t>(server)]++);
+    nap_if_late(team, traffic, 2);
     client.hand_over(server, packet, static_cast<int>(random() % 3));
     if (random() % 4 == 0)
       sleep_for(traffic.longest_pause_s * static_cast<double>(random() % 100) / 100);
+    nap_if_late(team, traffic, 3);
     if (traffic.calls) sender.progress();
   }
   // The first server tells of each of its packets.
@@ -206,10 +215,14 @@ class FakeServer {
     const double until_s = now_s() + limit_s;
     while ((!receiver_.all_left() || !held_.empty()) && now_s() < until_s) {
       bool any = false;
+      nap_if_late(team_, traffic_, 0);
       for (Arrival arrival; receiver_.take(arrival); any = true) held_.push_back(arrival);
+      nap_if_late(team_, traffic_, 1);
       if (!held_.empty() && (!any || held_.size() > 5 || random_() % 2 == 0)) release_one();
       if (random_() % 16 == 0) sleep_for(traffic_.longest_pause_s);
+      nap_if_late(team_, traffic_, 2);
       if (held_.empty()) receiver_.wait(0.1);
+      nap_if_late(team_, traffic_, 3);
       receiver_.progress();
     }
     EXPECT_TRUE(receiver_.all_left());

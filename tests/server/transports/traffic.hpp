@@ -41,7 +41,10 @@ struct Traffic {
   double longest_pause_s = 1e-3;  ///< of clients and servers, now and then
   bool calls = true;              ///< clients call `progress` while they "compute"
   bool helper_thread = false;
+  int late_rank = -1;  ///< of all ranks: late whenever it comes to `late_at`
+  int late_at = 0;     ///< from 0 to `num_late_points` - 1
 };
+constexpr int num_late_points = 4;
 TransportSettings settings_of(const Traffic& traffic);
 
 /// Fills `packet` with bytes that say whose they are and that can be checked.
