@@ -6,7 +6,8 @@
 #   JOBS=N                         compile jobs (default: all processors)
 #   MKL=1                          also fetch MKL (large) as an FFT kernel
 #   DUCC=0                         build without the ducc0 FFT kernel
-#   TAILRACE_SOAK_S=N              seconds that each test of `make soak` runs (default: 3600)
+#   TAILRACE_SOAK_S=N              seconds of each random test in `make soak` (default: 3600) and
+#                                  in `make sanitizers` (default: 10)
 #   TAILRACE_SEED=N                where its random problems start, to repeat a run
 #   BENCHES="fft step ..."         benchmarks of `make bench`
 #   FLUIDSIM_PYTHON=/path/python   a Python that has fluidsim, to compare a step with
@@ -102,15 +103,21 @@ verification: build $(STAMPS)/venv-test  ## The slow comparisons with published 
 	@$(TEST_ENV) $(PY) -m pytest -q -m slow || [ $$? -eq 5 ]
 	@$(MAKE) sanitizers
 
-# Servers and output on 1 and 2 ranks under the address and undefined behaviour sanitizers, and that of threads.
-SANITIZED := session node_transport node_sides formats output output_strategies output_faults
-sanitizers: system $(if $(filter 1,$(DUCC)),$(DUCC_DIR)/src/ducc0/fft/fft.h)
+# On 1 to 3 ranks: under tsan what has threads; under asan (addresses, undefined behaviour) the random
+# tests, too, which go on for some seconds each, from a fixed seed. Without ducc0: its templates
+# compile for a quarter of an hour with sanitizers.
+SANITIZED_tsan := session node_transport node_sides transports_thread exchange_threads late_rank \
+  formats output output_strategies output_faults output_random
+SANITIZED_asan := $(SANITIZED_tsan) random_exchange random_blocks reduction_random file_random damage \
+  strided_copy fft_transform_random
+sanitizers: export TAILRACE_SOAK_S ?= 10
+sanitizers: export TAILRACE_SEED ?= 1
+sanitizers: system
 	@mkdir -p build
-	@for preset in asan tsan; do \
-	  cmake --preset $$preset $(CMAKE_OPTIONS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
-	  cmake --build build/$$preset -j $(JOBS) --target tailrace-server $(addprefix test_,$(SANITIZED)); \
-	  ctest --preset $$preset -R '^($(subst $() $(),|,$(SANITIZED)))\.[12]$$'; \
-	done
+	@$(foreach preset,asan tsan, \
+	  cmake --preset $(preset) -DTAILRACE_DUCC_DIR= -DTAILRACE_MKL_DIR= >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
+	  cmake --build build/$(preset) -j $(JOBS) --target tailrace-server $(addprefix test_,$(SANITIZED_$(preset))); \
+	  ctest --preset $(preset) -R '^($(subst $() $(),|,$(strip $(SANITIZED_$(preset)))))\.[123]$$';)
 
 soak: PRESET = release
 soak: export TAILRACE_SOAK_S ?= 3600
