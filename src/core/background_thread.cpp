@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace tailrace {
@@ -23,7 +24,9 @@ std::thread start_thread(std::function<void()> body) {
 std::thread start_background_thread(std::function<void()> body) {
   return start_thread([body = std::move(body)] {
     constexpr int niceness = 10;
-    setpriority(PRIO_PROCESS, static_cast<id_t>(syscall(SYS_gettid)), niceness);
+    const auto thread = static_cast<id_t>(syscall(SYS_gettid));
+    // Never less than that of a job that was started by `nice`.
+    setpriority(PRIO_PROCESS, thread, std::max(niceness, getpriority(PRIO_PROCESS, thread)));
     body();
   });
 }

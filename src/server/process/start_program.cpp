@@ -23,7 +23,7 @@ namespace tailrace::server {
 namespace {
 
 constexpr const char* program_name = "tailrace-server";
-constexpr int lower_priority = 5;  // "nice": about a quarter of a core that a rank wants, too
+constexpr int lower_by = 5;  // "nice": about a quarter of a core that a rank wants, too
 
 // Launchers tell ranks who they are by these; and cores by the last ones.
 constexpr std::string_view launcher_variables[] = {
@@ -116,7 +116,7 @@ void settle_in_background() {
   cpu_set_t all;
   std::memset(&all, 0xff, sizeof all);
   sched_setaffinity(0, sizeof all, &all);  // as many as this process may have
-  setpriority(PRIO_PROCESS, 0, lower_priority);
+  setpriority(PRIO_PROCESS, 0, getpriority(PRIO_PROCESS, 0) + lower_by);  // the job may be nice
 }
 
 }  // namespace tailrace::server

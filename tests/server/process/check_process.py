@@ -43,7 +43,9 @@ def look_at_worker(job: Job) -> int:
     opened = [str((folder / "fd" / fd).readlink()) for fd in ("0", "1", "2")]
     assert opened[0] == "/dev/null", opened
     assert opened[1] == opened[2] == str(job.folder / "errors.txt") or "pipe" in opened[2], opened
-    assert os.getpriority(os.PRIO_PROCESS, pid) > os.getpriority(os.PRIO_PROCESS, 0)
+    lowest = 19
+    own = os.getpriority(os.PRIO_PROCESS, 0)  # the tests may be nice themselves
+    assert os.getpriority(os.PRIO_PROCESS, pid) > own or own == lowest
     assert os.sched_getaffinity(pid) >= os.sched_getaffinity(job.process.pid)
     assert os.getsid(pid) not in [os.getsid(rank) for rank in job.rank_pids]
     return 0
