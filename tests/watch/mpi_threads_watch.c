@@ -158,6 +158,8 @@ WATCHED(Group_translate_ranks, (MPI_Group a, int b, const int c[], MPI_Group d, 
         d, e))
 WATCHED(Iallreduce, (const void* a, void* b, int c, MPI_Datatype d, MPI_Op e, MPI_Comm f,
         MPI_Request* g), (a, b, c, d, e, f, g))
+WATCHED(Ialltoall, (const void* a, int b, MPI_Datatype c, void* d, int e, MPI_Datatype f, MPI_Comm
+        g, MPI_Request* h), (a, b, c, d, e, f, g, h))
 WATCHED(Ialltoallv, (const void* a, const int b[], const int c[], MPI_Datatype d, void* e, const int
         f[], const int g[], MPI_Datatype h, MPI_Comm i, MPI_Request* j), (a, b, c, d, e, f, g, h, i,
         j))

@@ -140,7 +140,8 @@ def main() -> int:
             kills = hurt(job)
             job.go_on()
             try:
-                job.check_end(well, clean=scenario not in ("both", "often"))
+                unclean, unswept = scenario in ("both", "often"), scenario == "both"
+                job.check_end(well, clean=not unclean, swept=not unswept)
                 assert says in job.errors(), job.errors()
             except AssertionError as error:
                 raise AssertionError(f"{scenario}, round {number}: {error}") from error

@@ -152,8 +152,11 @@ class Job:
     def running(self) -> bool:
         return self.process.poll() is None
 
-    def check_end(self, well: bool, clean: bool, check: bool = True) -> None:
-        """Wait for the end, and look at what is left."""
+    def check_end(self, well: bool, clean: bool, check: bool = True, swept: bool = True) -> None:
+        """Wait for the end, and look at what is left.
+
+        `swept` is false where those were killed, too, who sweep shared memory up.
+        """
         limit = END_LIMIT_S + (60 if well else 0)
         self.remember_ranks()
         over = wait_until(lambda: not self.running(), limit)
@@ -177,7 +180,9 @@ class Job:
         pids = {*self.rank_pids, *self.server_pids}
         shared = [p.name for p in pathlib.Path("/dev/shm").iterdir()]
         left_shared = [n for n in shared if pids & {int(word) for word in re.findall(r"\d+", n)}]
-        assert not left_shared, f"shared memory was left: {left_shared}"
+        assert not (swept and left_shared), f"shared memory was left: {left_shared}"
+        for name in left_shared:
+            pathlib.Path("/dev/shm", name).unlink(missing_ok=True)
 
     def check_files(self, clean: bool) -> None:
         files = sorted(self.output.glob("*.h5"))
