@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "checkpoint.hpp"
+#include "core/whole_file.hpp"
 #include "field_output.hpp"
 #include "forcing.hpp"
 #include "grid_check.hpp"

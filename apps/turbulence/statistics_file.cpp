@@ -8,6 +8,8 @@
 
 #include <fmt/format.h>
 
+#include "core/whole_file.hpp"
+
 namespace tailrace::turbulence {
 
 namespace {
@@ -71,11 +73,9 @@ StatisticsFiles::File StatisticsFiles::open(const std::string& path, const std::
                              nullptr, 10);
   }
   // The old table stays whole until the shortened one is complete.
-  const std::string partial = path + ".partial";
-  File file(std::fopen(partial.c_str(), "w"));
+  write_whole_file(path, header + "\n" + kept);
+  File file(std::fopen(path.c_str(), "a"));
   if (file == nullptr) fail(path, restart_step < 0 ? 0 : restart_step);
-  write_text(file.get(), path, header + "\n" + kept, restart_step < 0 ? 0 : restart_step);
-  if (std::rename(partial.c_str(), path.c_str()) != 0) fail(path, restart_step);
   return file;
 }
 

@@ -4,12 +4,11 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 
 #include <fmt/format.h>
+
+#include "core/whole_file.hpp"
 
 namespace tailrace::turbulence {
 
@@ -106,22 +105,6 @@ double hidden_fraction(const OutputStatistics& total) {
   const double cost_s = total.call_s - total.stall_s + total.write_s;
   if (cost_s <= 0) return 1;
   return std::clamp(1 - total.call_s / cost_s, 0.0, 1.0);
-}
-
-void write_whole_file(const std::string& path, const std::string& text) {
-  const std::string partial = path + ".partial";
-  const auto fail = [&] {
-    const int code = errno;
-    std::remove(partial.c_str());
-    throw Error(Errc::io, fmt::format("cannot write {}: {}", path, std::strerror(code)), code);
-  };
-  std::FILE* file = std::fopen(partial.c_str(), "w");
-  if (file == nullptr) fail();
-  const bool whole = std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const int write_errno = errno;
-  const bool closed = std::fclose(file) == 0;
-  if (!whole) errno = write_errno;
-  if (!whole || !closed || std::rename(partial.c_str(), path.c_str()) != 0) fail();
 }
 
 void write_summary(const Comm& comm, const std::string& folder, const Summary& summary) {

@@ -43,7 +43,4 @@ double hidden_fraction(const OutputStatistics& total);
 /// `Errc::io` on all ranks.
 void write_summary(const Comm& comm, const std::string& folder, const Summary& summary);
 
-/// Writes `text` to `path` under a temporary name and renames it, on this rank. Throws `Errc::io`.
-void write_whole_file(const std::string& path, const std::string& text);
-
 }  // namespace tailrace::turbulence

@@ -12,7 +12,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -33,28 +32,21 @@ int try_lock(int descriptor) {
 }  // namespace
 
 FileLock::FileLock(const std::string& path, double wait_s) {
-  descriptor_ =
-      uninterrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
-  int failed = descriptor_ < 0 ? errno : try_lock(descriptor_);
+  file_ = open_descriptor(path, O_RDWR | O_CREAT);
+  int failed = file_ ? try_lock(file_.get()) : errno;
   double napped_s = 0;
   for (double nap_s = 0.001; failed == EAGAIN && napped_s < wait_s;
        nap_s = std::min(2 * nap_s, 0.05)) {
     std::this_thread::sleep_for(std::chrono::duration<double>(nap_s));
     napped_s += nap_s;
-    failed = try_lock(descriptor_);
+    failed = try_lock(file_.get());
   }
   if (failed == 0) return;
-  if (descriptor_ >= 0) close_descriptor(descriptor_);
-  descriptor_ = -1;
   throw Error(Errc::io,
               failed == EAGAIN ? fmt::format("another job has held {} for {} s", path, wait_s)
                                : fmt::format("cannot lock {}: {} (errno {})", path,
                                              std::strerror(failed), failed),
               failed);
-}
-
-FileLock::~FileLock() {
-  if (descriptor_ >= 0) close_descriptor(descriptor_);
 }
 
 }  // namespace tailrace

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <string>
-#include <utility>
+
+#include "core/descriptor.hpp"
 
 namespace tailrace {
 
@@ -14,15 +15,9 @@ class FileLock {
   FileLock() = default;
   /// Waits for the lock. Throws `Errc::io` after `wait_s` seconds, or if there can be none. Local.
   FileLock(const std::string& path, double wait_s);
-  ~FileLock();
-  FileLock(FileLock&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)) {}
-  FileLock& operator=(FileLock&& other) noexcept {
-    std::swap(descriptor_, other.descriptor_);
-    return *this;
-  }
 
  private:
-  int descriptor_ = -1;
+  Descriptor file_;
 };
 
 }  // namespace tailrace

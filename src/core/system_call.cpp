@@ -6,7 +6,28 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "core/descriptor.hpp"
+#include "tailrace/error.hpp"
+
 namespace tailrace {
+
+void fail_errno(int error) {
+  throw Error(Errc::io, fmt::format("{} (errno {})", std::strerror(error), error), error);
+}
+
+void fail_io(std::string_view doing, const std::string& path, int error) {
+  throw Error(Errc::io,
+              fmt::format("cannot {} {}: {} (errno {})", doing, path, std::strerror(error), error),
+              error);
+}
+
+Descriptor open_descriptor(const char* path, int flags) {
+  return Descriptor(uninterrupted([&] { return open(path, flags | O_CLOEXEC, 0666); }));
+}
 
 int close_descriptor(int descriptor) {
   const int status = close(descriptor);

@@ -6,6 +6,8 @@
 #include <sys/types.h>
 
 #include <cerrno>
+#include <string>
+#include <string_view>
 #include <type_traits>
 
 namespace tailrace {
@@ -27,13 +29,18 @@ auto uninterrupted(Call&& call) {
   }
 }
 
+/// Throws `Error(Errc::io)` with the text of `error`, "No space left on device (errno 28)".
+[[noreturn]] void fail_errno(int error);
+/// The same with "cannot DOING PATH: " before it.
+[[noreturn]] void fail_io(std::string_view doing, const std::string& path, int error);
+
 /// Closes a descriptor. An interrupted `close` has let go of it on Linux (another thread may have
 /// the number by now), so it is not repeated and not a failure. Local.
 int close_descriptor(int descriptor);
 
-/// Takes `bytes` of a file, from `start` on, from its file system. Returns 0 or the error. The kernel gives
-/// up at any signal and takes back what it had taken, so signals wait meanwhile: a timer faster
-/// than the whole would never let it end. Local.
+/// Takes `bytes` of a file, from `start` on, from its file system. Returns 0 or the error. The
+/// kernel gives up at any signal and takes back what it had taken, so signals wait meanwhile: a
+/// timer faster than the whole would never let it end. Local.
 int take_space(int descriptor, off_t start, off_t bytes);
 
 }  // namespace tailrace

@@ -5,8 +5,8 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <string_view>
 
+#include "core/descriptor.hpp"
 #include "file/part.hpp"
 #include "file/segment.hpp"
 #include "file/settings.hpp"
@@ -96,8 +96,5 @@ bool hdf5_available();
 /// Creates or empties `path` on this rank and sets the stripes that were asked for. Throws
 /// `Errc::io`. Local.
 void create_file(const std::string& path, const Settings& settings);
-
-/// `Error(Errc::io)`: "cannot DOING PATH: No space left on device (errno 28)".
-[[noreturn]] void fail_io(std::string_view doing, const std::string& path, int error);
 
 }  // namespace tailrace::file

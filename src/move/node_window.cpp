@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node_window.hpp"
 
-#include <fcntl.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -52,50 +50,36 @@ class CommonFile {
     std::int64_t told[4] = {};  // process, descriptor, and what identifies the file
     struct stat found {};
     if (node.rank() == 0) {
-      descriptor_ = memfd_create("tailrace", MFD_CLOEXEC);
-      bool made = descriptor_ >= 0 && ftruncate(descriptor_, bytes) == 0;
-      made = made && fstat(descriptor_, &found) == 0;
+      file_ = make_memory_file(bytes);
+      const bool made = file_ && fstat(file_.get(), &found) == 0;
       told[0] = getpid();
-      told[1] = made ? descriptor_ : -1;
+      told[1] = made ? file_.get() : -1;
       told[2] = static_cast<std::int64_t>(found.st_dev);
       told[3] = static_cast<std::int64_t>(found.st_ino);
     }
     check_mpi(MPI_Bcast(told, 4, MPI_INT64_T, 0, node.raw()));
     if (node.rank() != 0 && told[1] >= 0) {
-      const auto path = fmt::format("/proc/{}/fd/{}", told[0], told[1]);
-      descriptor_ = open(path.c_str(), O_RDWR | O_CLOEXEC);
+      file_ = open_of_process(static_cast<int>(told[0]), static_cast<int>(told[1]));
     }
     // In a container of its own, a rank finds another process by that number.
-    const bool is_it = told[1] >= 0 && descriptor_ >= 0 && fstat(descriptor_, &found) == 0 &&
+    const bool is_it = told[1] >= 0 && file_ && fstat(file_.get(), &found) == 0 &&
                        static_cast<std::int64_t>(found.st_dev) == told[2] &&
                        static_cast<std::int64_t>(found.st_ino) == told[3];
     int all = is_it ? 1 : 0;
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, node.raw()));
     opened_by_all_ = all != 0;
   }
-  ~CommonFile() {
-    if (descriptor_ >= 0) close(descriptor_);
-  }
-  CommonFile(const CommonFile&) = delete;
-  CommonFile& operator=(const CommonFile&) = delete;
 
   bool opened_by_all() const { return opened_by_all_; }
-  int descriptor() const { return descriptor_; }
+  int descriptor() const { return file_.get(); }
   /// Takes memory for `range` now, from this rank's domain: later there would be a signal in place
-  /// of an error. Returns 0 or why it fails. In parts, as signals interrupt it.
+  /// of an error. Returns 0 or why it fails.
   int allocate(Range range) const {
-    constexpr std::ptrdiff_t part_bytes = 16 << 20;
-    for (std::ptrdiff_t done = 0; done < range.count;) {
-      const auto count = std::min(part_bytes, range.count - done);
-      const int reason = posix_fallocate(descriptor_, range.start + done, count);
-      if (reason != 0 && reason != EINTR) return reason;
-      if (reason == 0) done += count;
-    }
-    return 0;
+    return range.count == 0 ? 0 : take_space(file_.get(), range.start, range.count);
   }
 
  private:
-  int descriptor_ = -1;
+  Descriptor file_;
   bool opened_by_all_ = false;
 };
 
@@ -108,8 +92,6 @@ void pause_briefly() {
 }
 
 }  // namespace
-
-void NodeWindow::Mapping::operator()(std::byte* base) const { munmap(base, bytes); }
 
 // One piece of memory for all. Mappings start on a page in every process, so the segments are found
 // at the same places everywhere.
@@ -146,15 +128,14 @@ std::byte* NodeWindow::map_common(const Comm& node, std::ptrdiff_t total, Range 
                                   std::optional<Error>& failure) {
   const CommonFile file(node, total);
   if (!file.opened_by_all()) return nullptr;
-  const auto size = static_cast<std::size_t>(total);
-  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.descriptor(), 0);
-  int reason = base == MAP_FAILED ? errno : 0;
-  if (reason == 0) {
-    mapped_ = {static_cast<std::byte*>(base), Mapping{size}};
-    reason = file.allocate(own);
+  try {
+    mapped_ = Mapping(file.descriptor(), total);
+    const int reason = file.allocate(own);
+    if (reason != 0) fail_errno(reason);
+  } catch (const Error& error) {
+    failure = no_memory(total, error.what());
   }
-  if (reason != 0) failure = no_memory(total, std::strerror(reason));
-  return mapped_.get();
+  return mapped_.data();
 }
 
 #endif

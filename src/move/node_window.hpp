@@ -4,10 +4,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <optional>
 #include <vector>
 
+#include "core/shared_memory.hpp"
 #include "core/wait.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/comm.hpp"
@@ -35,19 +35,13 @@ class NodeWindow {
   explicit operator bool() const { return own_ != nullptr; }
 
  private:
-  /// Memory of this process that is mapped from a file.
-  struct Mapping {
-    void operator()(std::byte* base) const;
-    std::size_t bytes;
-  };
-
   /// Null if the ranks cannot open what their first one makes; `failure` says what else went wrong.
   std::byte* map_common(const Comm& node, std::ptrdiff_t total, Range own,
                         std::optional<Error>& failure);
   std::byte* allocate_window(const Comm& node, std::ptrdiff_t total, std::optional<Error>& failure);
 
   OwnedWin win_;
-  std::unique_ptr<std::byte, Mapping> mapped_;
+  Mapping mapped_;
   std::vector<std::byte*> segments_;
   std::byte* own_ = nullptr;
 };

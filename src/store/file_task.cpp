@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
 
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "core/system_call.hpp"
+#include "core/whole_file.hpp"
 #include "store/open_file.hpp"
 #include "store/piece_folder.hpp"
 
@@ -220,15 +218,9 @@ void FileTask::commit() {
     if (generation_ >= 0 && sync_) flush_pieces(path_);
     // Listed while `path.partial` is still held: another run may begin once it is renamed.
     const auto old_pieces = other_pieces(path_, generation_);
-    if (uninterrupted([&] { return std::rename(partial_.c_str(), path_.c_str()); }) != 0) {
-      fail_errno(errno);
-    }
+    rename_file(partial_, path_);
     held_.release();
-    if (sync_) {
-      const auto slash = path_.find_last_of('/');
-      const auto folder = slash == std::string::npos ? "." : path_.substr(0, slash + 1);
-      OpenFile(folder.c_str(), O_RDONLY | O_DIRECTORY).flush(true);
-    }
+    if (sync_) flush_folder(folder_of(path_));
     remove_pieces(path_, old_pieces);
   });
 }

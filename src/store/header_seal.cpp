@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "core/system_call.hpp"
+#include "core/descriptor.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -49,25 +49,20 @@ std::uint64_t hash_of(const std::vector<Stretch>& stretches, const Footer& foote
 class OpenedFile {
  public:
   explicit OpenedFile(const std::string& path)
-      : path_(path), fd_(uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); })) {}
-  ~OpenedFile() {
-    if (fd_ >= 0) close_descriptor(fd_);
-  }
-  OpenedFile(const OpenedFile&) = delete;
-  OpenedFile& operator=(const OpenedFile&) = delete;
+      : path_(path), file_(open_descriptor(path, O_RDONLY)) {}
   bool is_file() const {
     struct stat status {};
-    return fd_ >= 0 && fstat(fd_, &status) == 0 && S_ISREG(status.st_mode);
+    return file_ && fstat(file_.get(), &status) == 0 && S_ISREG(status.st_mode);
   }
   std::uint64_t bytes() const {
-    const auto end = lseek(fd_, 0, SEEK_END);
+    const auto end = lseek(file_.get(), 0, SEEK_END);
     return end < 0 ? 0 : static_cast<std::uint64_t>(end);
   }
   void read(void* data, std::size_t bytes, std::uint64_t offset) const {
     auto* at = static_cast<char*>(data);
     while (bytes > 0) {
       const auto got =
-          uninterrupted([&] { return pread(fd_, at, bytes, static_cast<off_t>(offset)); });
+          uninterrupted([&] { return pread(file_.get(), at, bytes, static_cast<off_t>(offset)); });
       if (got <= 0) {
         const int error = got < 0 ? errno : EIO;
         throw Error(
@@ -83,7 +78,7 @@ class OpenedFile {
 
  private:
   const std::string& path_;
-  int fd_;
+  Descriptor file_;
 };
 
 [[noreturn]] void fail(const std::string& path, const char* what) {

@@ -6,10 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tailrace::store {
+#include "core/descriptor.hpp"
 
-/// Throws `Error(Errc::io)` with the text of `error`, "No space left on device (errno 28)".
-[[noreturn]] void fail_errno(int error);
+namespace tailrace::store {
 
 /// A file open for writing. Large aligned pieces may go around the page cache (O_DIRECT) where the
 /// file system can: the data is flushed at once anyway, and the copy would take processor time from
@@ -17,16 +16,12 @@ namespace tailrace::store {
 class OpenFile {
  public:
   OpenFile(const char* path, int flags);
-  ~OpenFile();
-  OpenFile(const OpenFile&) = delete;
-  OpenFile& operator=(const OpenFile&) = delete;
 
   /// Asks for writes around the page cache from now on, for pieces of at least `least_bytes`.
   void open_direct(const char* path, std::ptrdiff_t least_bytes);
   void write(const void* data, std::ptrdiff_t bytes, std::ptrdiff_t offset);
   void resize(std::ptrdiff_t bytes) const;
-  /// `folder`: some file systems refuse to flush folders (EINVAL) and need no flush of them.
-  void flush(bool folder = false) const;
+  void flush() const;
   void close();
   /// System calls that wrote.
   std::int64_t writes() const { return writes_; }
@@ -34,8 +29,7 @@ class OpenFile {
  private:
   ssize_t write_some(const char* data, std::ptrdiff_t bytes, std::ptrdiff_t offset);
 
-  int fd_;
-  int direct_ = -1;
+  Descriptor file_, direct_;
   std::ptrdiff_t least_direct_ = 0;
   std::int64_t writes_ = 0;
 };

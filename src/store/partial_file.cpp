@@ -14,7 +14,6 @@
 
 #include "core/say.hpp"
 #include "core/system_call.hpp"
-#include "store/open_file.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -48,28 +47,24 @@ bool has_name(int fd, const std::string& name) {
 
 }  // namespace
 
-void PartialFile::release() noexcept {
-  if (fd_ >= 0) close_descriptor(std::exchange(fd_, -1));
-}
-
 // Opens `name` and takes the lock; false if the name has passed to another file meanwhile or there
 // is none (or one already, if it was to be made).
 bool PartialFile::lock(const std::string& name, int flags) {
   release();
-  fd_ = uninterrupted([&] { return open(name.c_str(), O_RDWR | O_CLOEXEC | flags, 0666); });
-  if (fd_ < 0) {
+  file_ = open_descriptor(name, O_RDWR | flags);
+  if (!file_) {
     if (errno == ENOENT && (flags & O_CREAT) == 0) return false;
     if (errno == EEXIST && (flags & O_EXCL) != 0) return false;
     fail_errno(errno);
   }
   // Other failures: no locks on this file system (docs/files.md).
-  const int locked = uninterrupted([&] { return flock(fd_, LOCK_EX | LOCK_NB); });
+  const int locked = uninterrupted([&] { return flock(file_.get(), LOCK_EX | LOCK_NB); });
   if (locked != 0 && errno == EWOULDBLOCK) {
-    const auto text = fmt::format("it is being written by another run{}", holder_of(fd_));
+    const auto text = fmt::format("it is being written by another run{}", holder_of(file_.get()));
     release();
     throw Error(Errc::io, text, EBUSY);
   }
-  return has_name(fd_, name);
+  return has_name(file_.get(), name);
 }
 
 void PartialFile::create(const std::string& name, const file::Settings& settings) {
@@ -86,7 +81,7 @@ void PartialFile::create(const std::string& name, const file::Settings& settings
     const auto problem = file::set_stripes(name, settings.striping_unit, settings.striping_factor);
     if (!problem.empty()) say(LogLevel::warning, problem);
     // The file system may have needed a new file for the new layout.
-    if (!has_name(fd_, name) && !lock(name, 0)) {
+    if (!has_name(file_.get(), name) && !lock(name, 0)) {
       throw Error(Errc::io, "it is being written by another run", EBUSY);
     }
   } catch (...) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <string>
-#include <utility>
 
+#include "core/descriptor.hpp"
 #include "file/settings.hpp"
 
 namespace tailrace::store {
@@ -14,22 +14,17 @@ namespace tailrace::store {
 /// Only the holder of the lock of the file that has the name removes or renames it.
 class PartialFile {
  public:
-  PartialFile() = default;
-  /// Lets go of the lock; the file stays.
-  ~PartialFile() { release(); }
-  PartialFile(PartialFile&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  PartialFile& operator=(PartialFile&&) = delete;
-
   /// Makes a new, empty file `name`, laid out over the storage as `settings` say, and locks it. One
   /// that nobody holds is replaced. Throws `Errc::io`: EBUSY if another run holds it. Local.
   void create(const std::string& name, const file::Settings& settings);
-  bool held() const { return fd_ >= 0; }
-  void release() noexcept;
+  bool held() const { return static_cast<bool>(file_); }
+  /// Lets go of the lock, as its end does; the file stays.
+  void release() noexcept { file_.close(); }
 
  private:
   bool lock(const std::string& name, int flags);
 
-  int fd_ = -1;
+  Descriptor file_;
 };
 
 }  // namespace tailrace::store

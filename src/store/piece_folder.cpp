@@ -15,14 +15,13 @@
 
 #include <fmt/format.h>
 
-#include "core/system_call.hpp"
-#include "store/open_file.hpp"
+#include "core/whole_file.hpp"
 
 namespace tailrace::store {
 
 namespace {
 
-std::string folder_of(const std::string& path) { return path + ".pieces"; }
+std::string pieces_folder(const std::string& path) { return path + ".pieces"; }
 
 std::string file_name(int generation, int writer) {
   return generation == 0 ? fmt::format("{:05d}.h5", writer)
@@ -71,7 +70,7 @@ int for_each_piece(const std::string& folder, Visit&& visit) {
 }  // namespace
 
 std::string piece_path(const std::string& path, int generation, int writer) {
-  return folder_of(path) + "/" + file_name(generation, writer);
+  return pieces_folder(path) + "/" + file_name(generation, writer);
 }
 
 std::string piece_reference(const std::string& path, int generation, int writer) {
@@ -79,7 +78,7 @@ std::string piece_reference(const std::string& path, int generation, int writer)
 }
 
 int prepare_pieces(const std::string& path) {
-  const auto folder = folder_of(path);
+  const auto folder = pieces_folder(path);
   const int made = uninterrupted([&] { return mkdir(folder.c_str(), 0777); });
   if (made != 0 && errno != EEXIST) fail_errno(errno);
   std::vector<int> taken;
@@ -91,14 +90,11 @@ int prepare_pieces(const std::string& path) {
   return generation;
 }
 
-void flush_pieces(const std::string& path) {
-  const auto folder = folder_of(path);
-  OpenFile(folder.c_str(), O_RDONLY | O_DIRECTORY).flush(true);
-}
+void flush_pieces(const std::string& path) { flush_folder(pieces_folder(path)); }
 
 std::vector<std::string> other_pieces(const std::string& path, int generation) {
   std::vector<std::string> files;
-  for_each_piece(folder_of(path), [&](const std::string& file, int found) {
+  for_each_piece(pieces_folder(path), [&](const std::string& file, int found) {
     if (found != generation) files.push_back(file);
   });
   return files;
@@ -109,11 +105,11 @@ void remove_pieces(const std::string& path, const std::vector<std::string>& file
   for (const auto& file : files) {
     uninterrupted([&] { return unlink(file.c_str()); });
   }
-  rmdir(folder_of(path).c_str());  // fails if something is left in it
+  rmdir(pieces_folder(path).c_str());  // fails if something is left in it
 }
 
 void remove_pieces(const std::string& path, int generation) noexcept {
-  const auto folder = folder_of(path);
+  const auto folder = pieces_folder(path);
   const int missing = for_each_piece(folder, [&](const std::string& file, int found) {
     if (found == generation) uninterrupted([&] { return unlink(file.c_str()); });
   });

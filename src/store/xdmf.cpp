@@ -2,14 +2,12 @@
 // XDMF 3: https://www.xdmf.org/index.php/XDMF_Model_and_Format
 #include <algorithm>
 #include <array>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/whole_file.hpp"
 #include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/output.hpp"
@@ -95,25 +93,6 @@ std::string describe_grid(const Grid& grid, const std::string& file, double time
   return text + "      </Grid>\n";
 }
 
-void write_whole(const std::string& path, const std::string& text) {
-  const std::string partial = path + ".partial";
-  std::FILE* file = std::fopen(partial.c_str(), "w");
-  int error = file == nullptr ? errno : 0;
-  if (file != nullptr) {
-    errno = 0;
-    if (std::fwrite(text.data(), 1, text.size(), file) != text.size())
-      error = errno != 0 ? errno : EIO;
-    if (std::fclose(file) != 0 && error == 0) error = errno;
-    if (error == 0 && std::rename(partial.c_str(), path.c_str()) != 0) error = errno;
-    if (error != 0) std::remove(partial.c_str());
-  }
-  if (error != 0) {
-    throw Error(Errc::io,
-                fmt::format("cannot write {}: {} (errno {})", path, std::strerror(error), error),
-                error);
-  }
-}
-
 std::string number_of(ItemType type) {
   const auto name = store::type_name(type);
   if (name.starts_with("complex")) {
@@ -155,7 +134,7 @@ void write_xdmf(const Comm& comm, const std::string& path, std::span<const std::
           fs::absolute(files[i]).lexically_normal().lexically_relative(folder.lexically_normal());
       text += describe_grid(grid, file.string(), times_s[i], variables);
     }
-    write_whole(path, text + "    </Grid>\n  </Domain>\n</Xdmf>\n");
+    write_whole_file(path, text + "    </Grid>\n  </Domain>\n</Xdmf>\n");
   });
 }
 

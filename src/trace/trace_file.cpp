@@ -2,14 +2,11 @@
 // The trace file: Chrome's trace event format, object form, which Perfetto and chrome://tracing
 // read. https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <limits>
-#include <memory>
 
 #include <fmt/format.h>
 
+#include "core/whole_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -69,43 +66,8 @@ double clock_shift_s(const Comm& comm) {
   return 0;
 }
 
-// A file under a temporary name on rank 0; remembers the first failure and goes on, so that the
-// other ranks' text can always be received.
-class TraceFile {
- public:
-  explicit TraceFile(const std::string& path) : path_(path), partial_(path + ".partial") {
-    file_.reset(std::fopen(partial_.c_str(), "w"));
-    if (!file_) errno_ = errno;
-  }
-  void append(const std::string& text) {
-    if (errno_ != 0 || text.empty()) return;
-    errno = 0;
-    if (std::fwrite(text.data(), 1, text.size(), file_.get()) != text.size()) {
-      errno_ = errno != 0 ? errno : EIO;
-    }
-  }
-  void commit() {
-    const bool opened = file_ != nullptr;
-    if (opened && std::fclose(file_.release()) != 0 && errno_ == 0) errno_ = errno;
-    if (errno_ == 0 && std::rename(partial_.c_str(), path_.c_str()) != 0) errno_ = errno;
-    if (errno_ == 0) return;
-    if (opened) std::remove(partial_.c_str());
-    throw Error(Errc::io,
-                fmt::format("cannot write {}: {} (errno {})", path_, std::strerror(errno_), errno_),
-                errno_);
-  }
-
- private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  std::string path_, partial_;
-  std::unique_ptr<std::FILE, Close> file_;
-  int errno_ = 0;
-};
-
 // Rank 0 gets the text of each rank in turn, so that it holds only one at a time.
-void append_ranks(const Comm& comm, const std::string& own, TraceFile* file) {
+void append_ranks(const Comm& comm, const std::string& own, WholeFile* file) {
   constexpr int tag = 2;
   constexpr std::ptrdiff_t chunk = 1 << 30;
   auto total = static_cast<std::ptrdiff_t>(own.size());
@@ -174,9 +136,9 @@ void Trace::write(const Comm& comm, const std::string& path) const {
   auto dropped = static_cast<std::int64_t>(used - kept);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &dropped, 1, MPI_INT64_T, MPI_SUM, comm.raw()));
 
-  std::unique_ptr<TraceFile> file;
+  std::unique_ptr<WholeFile> file;
   if (comm.rank() == 0) {
-    file = std::make_unique<TraceFile>(path);
+    file = std::make_unique<WholeFile>(path);
     file->append("{\"displayTimeUnit\":\"ms\",\n\"traceEvents\":[");
   }
   append_ranks(comm, to_json(comm.rank(), shift_s, first_s), file.get());

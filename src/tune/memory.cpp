@@ -2,21 +2,18 @@
 #include "tune/memory.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
 #include <ctime>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
 #include "core/file_lock.hpp"
+#include "core/whole_file.hpp"
 
 namespace tailrace::tune {
 
@@ -87,17 +84,6 @@ Remembered entry_of(const Json& json) {
   return entry;
 }
 
-std::string read_whole(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) {
-    const int error = errno;
-    throw Error(Errc::io, fmt::format("cannot read {}: {}", path, std::strerror(error)), error);
-  }
-  return text.str();
-}
-
 /// Its entries. Throws `Errc::corrupt`.
 std::vector<Remembered> parse(const std::string& path, const std::string& text) {
   try {
@@ -121,7 +107,7 @@ std::vector<Remembered> parse(const std::string& path, const std::string& text) 
 std::vector<Remembered> read_to_change(const std::string& path) {
   if (!fs::exists(path)) return {};
   try {
-    return parse(path, read_whole(path));
+    return parse(path, read_whole_file(path));
   } catch (const Error& error) {
     if (error.code() != Errc::corrupt) throw;
     const std::string aside = path + ".unreadable";
@@ -137,16 +123,10 @@ void replace(const std::string& path, const std::vector<Remembered>& entries) {
   Json list = Json::array();
   for (const Remembered& entry : entries) list.push_back(json_of(entry));
   const Json json{{"schema", schema_name}, {"version", schema_version}, {"entries", list}};
-  const std::string partial = fmt::format("{}.{}.partial", path, getpid());
-  std::ofstream file(partial, std::ios::binary);
+  WholeFile whole(path, fmt::format("{}.{}.partial", path, getpid()));
   // Words of others (a processor's name) need not be UTF-8.
-  file << json.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
-  file.close();
-  if (file.fail() || std::rename(partial.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    std::remove(partial.c_str());
-    throw Error(Errc::io, fmt::format("cannot write {}: {}", path, std::strerror(error)), error);
-  }
+  whole.append(json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n');
+  whole.commit();
 }
 
 /// Held while the file is read, changed and replaced; none where the file system has no locks: then
@@ -185,7 +165,7 @@ std::string date_text() {
 void warn(const std::string& text) { fmt::print(stderr, "tailrace: warning: {}\n", text); }
 
 std::vector<Remembered> list_remembered(const std::string& file) {
-  return parse(file, read_whole(file));
+  return parse(file, read_whole_file(file));
 }
 
 std::vector<Remembered> recall(const std::string& file) {

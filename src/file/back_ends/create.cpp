@@ -8,17 +8,14 @@
 #include <fmt/format.h>
 
 #include "core/say.hpp"
-#include "core/system_call.hpp"
 #include "file/back_end.hpp"
 
 namespace tailrace::file {
 namespace {
 
-void make_empty(const std::string& path, int more_flags) {
-  const int fd = uninterrupted(
-      [&] { return open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | more_flags, 0666); });
-  if (fd < 0) fail_io("create", path, errno);
-  if (close_descriptor(fd) != 0) fail_io("create", path, errno);
+void make_empty(const std::string& path) {
+  Descriptor file = open_descriptor(path, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!file || file.close() != 0) fail_io("create", path, errno);
 }
 
 bool has_stripes(const FileSystem& file_system) {
@@ -29,7 +26,7 @@ bool has_stripes(const FileSystem& file_system) {
 
 void create_file(const std::string& path, const Settings& settings) {
   if (!settings.set_striping || !has_stripes(settings.file_system)) {
-    make_empty(path, O_TRUNC);
+    make_empty(path);
     return;
   }
   // The layout of a file that has held data cannot be changed: it must be a new one.
@@ -38,7 +35,7 @@ void create_file(const std::string& path, const Settings& settings) {
       uninterrupted([&] { return unlink(path.c_str()); }) != 0) {
     fail_io("replace", path, errno);
   }
-  make_empty(path, O_TRUNC);
+  make_empty(path);
   const auto problem = set_stripes(path, settings.striping_unit, settings.striping_factor);
   if (!problem.empty()) say(LogLevel::warning, fmt::format("{}: {}", path, problem));
 }

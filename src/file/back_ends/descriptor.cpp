@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
@@ -40,12 +39,6 @@ int access_flags(FileAccess access, bool readable) {
 }
 
 }  // namespace
-
-void fail_io(std::string_view doing, const std::string& path, int error) {
-  throw Error(Errc::io,
-              fmt::format("cannot {} {}: {} (errno {})", doing, path, std::strerror(error), error),
-              error);
-}
 
 void consume(Call& call, std::ptrdiff_t done) {
   call.offset += done;

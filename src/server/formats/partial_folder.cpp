@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -16,19 +15,13 @@
 
 #include <fmt/format.h>
 
-#include "core/system_call.hpp"
-#include "store/open_file.hpp"
+#include "core/whole_file.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
 namespace {
 
 namespace fs = std::filesystem;
-using store::fail_errno;
-
-void flush_folder(const std::string& path) {
-  store::OpenFile(path.c_str(), O_RDONLY | O_DIRECTORY).flush(true);
-}
 
 /// 0, or the error of what could not be removed; the rest is gone then, too, as far as it can be. A
 /// failure may be of a moment (EINTR, EIO of a busy server), so it is tried again.
@@ -72,15 +65,6 @@ std::vector<std::string> folders_of_tree(const std::string& path) {
 
 bool is_there(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-std::string folder_of(const std::string& path) {
-  const auto slash = path.find_last_of('/');
-  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
-}
-
-void rename_or_fail(const std::string& from, const std::string& to) {
-  if (uninterrupted([&] { return std::rename(from.c_str(), to.c_str()); }) != 0) fail_errno(errno);
-}
-
 bool exchange_names(const std::string& one, const std::string& other) {
   return uninterrupted([&] {
            return renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE);
@@ -89,25 +73,21 @@ bool exchange_names(const std::string& one, const std::string& other) {
 
 }  // namespace
 
-void PartialFolder::release() noexcept {
-  if (fd_ >= 0) close_descriptor(std::exchange(fd_, -1));
-}
-
 // Opens the folder and takes its lock; false if the name has passed to another one meanwhile.
 bool PartialFolder::lock() {
   release();
-  fd_ = uninterrupted([&] { return open(partial().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); });
-  if (fd_ < 0 && errno == ENOENT) return false;
-  if (fd_ < 0) fail_errno(errno);
+  file_ = open_descriptor(partial(), O_RDONLY | O_DIRECTORY);
+  if (!file_ && errno == ENOENT) return false;
+  if (!file_) fail_errno(errno);
   // Other failures: no locks on this file system.
-  const int locked = uninterrupted([&] { return flock(fd_, LOCK_EX | LOCK_NB); });
+  const int locked = uninterrupted([&] { return flock(file_.get(), LOCK_EX | LOCK_NB); });
   if (locked != 0 && errno == EWOULDBLOCK) {
     release();
     throw Error(Errc::io, "it is being written by another run", EBUSY);
   }
   struct stat opened {};
   struct stat named {};
-  return fstat(fd_, &opened) == 0 && stat(partial().c_str(), &named) == 0 &&
+  return fstat(file_.get(), &opened) == 0 && stat(partial().c_str(), &named) == 0 &&
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
@@ -124,7 +104,7 @@ void PartialFolder::create(const std::string& keep) {
       if (made) break;
       remove_or_fail(partial());  // left by a killed run
     }
-    if (!is_there(path_) && is_there(old())) rename_or_fail(old(), path_);
+    if (!is_there(path_) && is_there(old())) rename_file(old(), path_);
   } catch (...) {
     if (made) rmdir(partial().c_str());  // still empty
     release();
@@ -142,13 +122,13 @@ void PartialFolder::commit(bool sync) {
   }
   auto replaced = partial();
   if (!is_there(path_)) {
-    rename_or_fail(partial(), path_);
+    rename_file(partial(), path_);
     replaced.clear();
   } else if (!exchange_names(partial(), path_)) {
     if (errno != EINVAL && errno != ENOSYS) fail_errno(errno);
     remove_or_fail(old());  // the file system cannot exchange names
-    rename_or_fail(path_, old());
-    rename_or_fail(partial(), path_);
+    rename_file(path_, old());
+    rename_file(partial(), path_);
     replaced = old();
   }
   release();

@@ -3,20 +3,19 @@
 
 #include <string>
 
+#include "core/descriptor.hpp"
+
 namespace tailrace::server {
 
 /// `PATH.partial`, a folder that becomes `PATH` when it is whole. A lock on it keeps other runs
 /// away and tells what is being written from what a killed run left. Failures are `Errc::io` as
-/// `store::fail_errno` throws them.
+/// `fail_errno` throws them.
 class PartialFolder {
  public:
   explicit PartialFolder(std::string path) : path_(std::move(path)) {}
-  ~PartialFolder() { release(); }
-  PartialFolder(const PartialFolder&) = delete;
-  PartialFolder& operator=(const PartialFolder&) = delete;
 
   std::string partial() const { return path_ + ".partial"; }
-  bool held() const { return fd_ >= 0; }
+  bool held() const { return static_cast<bool>(file_); }
 
   /// Makes the folder, empty, and locks it. One that nobody holds is removed first; if a killed run
   /// left only `PATH.old`, that gets its name back. `keep` names the file that every folder of this
@@ -34,11 +33,11 @@ class PartialFolder {
 
  private:
   bool lock();
-  void release() noexcept;
+  void release() noexcept { file_.close(); }
   std::string old() const { return path_ + ".old"; }
 
   std::string path_;
-  int fd_ = -1;
+  Descriptor file_;
 };
 
 }  // namespace tailrace::server

@@ -109,7 +109,7 @@ class ShardWriter::File {
     auto path = setting.folder + "/c";
     for (std::size_t d = 0; d < static_cast<std::size_t>(grid.num_dims); ++d) {
       const int made = uninterrupted([&] { return mkdir(path.c_str(), 0777); });
-      if (made != 0 && errno != EEXIST) store::fail_errno(errno);
+      if (made != 0 && errno != EEXIST) fail_errno(errno);
       path += fmt::format("/{}", place[d]);
     }
     return path;

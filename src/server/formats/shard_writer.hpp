@@ -27,7 +27,7 @@ class ShardWriter {
       : grid_(grid), codec_(codec), item_bytes_(item_bytes), setting_(std::move(setting)) {}
 
   /// Writes `shards`, filled from `parts`, which are disjoint; items in none of them are 0. Throws
-  /// `Errc::io` as `store::fail_errno` does.
+  /// `Errc::io` as `fail_errno` does.
   void write(std::span<const std::int64_t> shards, std::span<const FieldPart> parts);
   std::int64_t bytes() const { return bytes_; }  ///< written so far
 

@@ -2,16 +2,13 @@
 #include "server/formats/shared_cells.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "core/system_call.hpp"
 #include "move/strided_copy.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
@@ -46,7 +43,7 @@ std::int64_t append_shared(const std::string& path, const Field& field,
                            std::span<const Box> boxes) {
   store::OpenFile file(path.c_str(), O_RDWR | O_CREAT);
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) store::fail_errno(errno);
+  if (stat(path.c_str(), &status) != 0) fail_errno(errno);
   const auto item = item_bytes(field.type);
   std::int64_t at = status.st_size;
   std::vector<std::byte> packed;
@@ -63,31 +60,16 @@ std::int64_t append_shared(const std::string& path, const Field& field,
   return at - status.st_size;
 }
 
-SharedFile::SharedFile(const std::string& path, std::ptrdiff_t bytes) : bytes_(bytes) {
+SharedFile::SharedFile(const std::string& path, std::ptrdiff_t bytes) {
   if (bytes == 0) return;
-  const int fd = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); });
-  if (fd < 0) store::fail_errno(errno);
+  const Descriptor file = open_descriptor(path, O_RDONLY);
   struct stat status {};
-  const bool whole = fstat(fd, &status) == 0 && status.st_size == bytes;
-  void* data = whole ? mmap(nullptr, static_cast<std::size_t>(bytes), PROT_READ, MAP_SHARED, fd, 0)
-                     : MAP_FAILED;
-  const int error = errno;
-  close_descriptor(fd);
-  if (!whole) {
+  if (!file || fstat(file.get(), &status) != 0) fail_errno(errno);
+  if (status.st_size != bytes) {
     throw Error(Errc::io, fmt::format("{} has {} bytes instead of {}", path, status.st_size, bytes),
                 EIO);
   }
-  if (data == MAP_FAILED) store::fail_errno(error);
-  data_ = static_cast<const std::byte*>(data);
-}
-
-SharedFile::SharedFile(SharedFile&& other) noexcept
-    : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
-
-SharedFile::~SharedFile() {
-  if (data_ != nullptr) {
-    munmap(const_cast<std::byte*>(data_), static_cast<std::size_t>(bytes_));
-  }
+  mapping_ = Mapping(file.get(), bytes, false);
 }
 
 }  // namespace tailrace::server

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/shared_memory.hpp"
 #include "server/formats/chunk_grid.hpp"
 #include "server/step.hpp"
 
@@ -20,7 +21,7 @@ namespace tailrace::server {
 std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_t> shards,
                               std::span<const Box> parts);
 
-/// Appends those items of `field` to the file `path`. Throws `Errc::io` as `store::fail_errno`
+/// Appends those items of `field` to the file `path`. Throws `Errc::io` as `fail_errno`
 /// does. Returns the bytes written.
 std::int64_t append_shared(const std::string& path, const Field& field, std::span<const Box> boxes);
 
@@ -29,14 +30,10 @@ std::int64_t append_shared(const std::string& path, const Field& field, std::spa
 class SharedFile {
  public:
   SharedFile(const std::string& path, std::ptrdiff_t bytes);
-  ~SharedFile();
-  SharedFile(SharedFile&& other) noexcept;
-  SharedFile& operator=(SharedFile&&) = delete;
-  const std::byte* data() const { return data_; }
+  const std::byte* data() const { return mapping_.data(); }
 
  private:
-  const std::byte* data_ = nullptr;
-  std::ptrdiff_t bytes_ = 0;
+  Mapping mapping_;
 };
 
 }  // namespace tailrace::server

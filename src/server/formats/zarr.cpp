@@ -27,7 +27,7 @@ namespace {
 constexpr const char* metadata_name = "zarr.json";
 
 void make_folder(const std::string& path) {
-  if (uninterrupted([&] { return mkdir(path.c_str(), 0777); }) != 0) store::fail_errno(errno);
+  if (uninterrupted([&] { return mkdir(path.c_str(), 0777); }) != 0) fail_errno(errno);
 }
 
 void write_text(const std::string& path, const std::string& text, bool sync) {

@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/shared_memory.hpp"
 #include "entries.hpp"
 #include "parallel_for.hpp"
 #include "python_worker.hpp"
 #include "server/bytes.hpp"
 #include "settings.hpp"
-#include "shared_memory.hpp"
 
 namespace tailrace::server {
 
@@ -113,13 +113,17 @@ class PythonStage : public Stage {
     }
     called_ = !handed.empty();
     if (!called_) return {};
-    const auto memory = std::make_shared<SharedMemory>(total);
+    Descriptor file = make_memory_file(total);
+    if (!file) fail_errno(errno);
+    // Taken now, so that a lack of memory is an error here and no signal later.
+    const int lacking = take_space(file.get(), 0, total);
+    if (lacking != 0) fail_errno(lacking);
+    const auto memory = std::make_shared<Mapping>(file.get(), total);
     parallel_for(static_cast<std::ptrdiff_t>(handed.size()), threads, [&](std::ptrdiff_t i) {
       const auto& one = handed[static_cast<std::size_t>(i)];
       std::memcpy(memory->data() + one.offset, one.part->data, static_cast<std::size_t>(one.bytes));
     });
-    const auto values = parse(ask(request, *memory));
-    memory->close_descriptor();
+    const auto values = parse(ask(request, file.get()));
     for (const auto& one : handed) one.part->data = memory->data() + one.offset;
     step.memory.push_back(memory);
     return values;
@@ -135,10 +139,10 @@ class PythonStage : public Stage {
     return text + " " + field.name;
   }
 
-  std::string ask(const std::string& request, const SharedMemory& memory) {
+  std::string ask(const std::string& request, int memory) {
     try {
       if (!worker_) worker_ = std::make_unique<PythonWorker>(worker_settings_);
-      return worker_->call(request, memory.descriptor());
+      return worker_->call(request, memory);
     } catch (const Error& error) {
       if (error.code() == Errc::io) worker_.reset();  // the next step starts another one
       throw Error(error.code(),

@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "core/system_call.hpp"
-#include "store/open_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -71,7 +70,7 @@ PythonWorker::PythonWorker(const Settings& settings) : settings_(settings) {
 
 void PythonWorker::start() {
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) store::fail_errno(errno);
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) fail_errno(errno);
   socket_ = ends[0];
   timeval limit{};
   limit.tv_sec = static_cast<time_t>(settings_.limit_s) + 1;
@@ -156,7 +155,7 @@ bool PythonWorker::read(char* data, std::size_t bytes, double until_s) {
     if (left_s <= 0) return false;
     pollfd event{socket_, POLLIN, 0};
     const int ready = ::poll(&event, 1, static_cast<int>(std::min(left_s * 1e3 + 1, 1e6)));
-    if (ready < 0 && errno != EINTR) store::fail_errno(errno);  // interrupted: less time is left
+    if (ready < 0 && errno != EINTR) fail_errno(errno);  // interrupted: less time is left
     if (ready <= 0) continue;
     const auto count = uninterrupted([&] { return ::recv(socket_, data, bytes, 0); });
     if (count <= 0) fail_dead();

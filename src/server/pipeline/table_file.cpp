@@ -4,16 +4,14 @@
 #include <cerrno>
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/stat.h>
 
-#include "core/system_call.hpp"
+#include "core/whole_file.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
 
@@ -25,13 +23,9 @@ namespace {
 std::optional<std::string> whole_lines(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 && errno == ENOENT) return std::nullopt;
-  if (S_ISDIR(status.st_mode)) store::fail_errno(EISDIR);
-  if (!S_ISREG(status.st_mode)) store::fail_errno(EINVAL);  // a device may have no end
-  std::ifstream file(path, std::ios::binary);
-  if (!file) store::fail_errno(errno);
-  std::ostringstream all;
-  all << file.rdbuf();
-  auto text = all.str();
+  if (S_ISDIR(status.st_mode)) fail_errno(EISDIR);
+  if (!S_ISREG(status.st_mode)) fail_errno(EINVAL);  // a device may have no end
+  auto text = read_whole_file(path);
   text.resize(text.rfind('\n') + 1);  // npos + 1 is 0
   return text;
 }
@@ -73,8 +67,7 @@ void TableFile::put(const std::string& path, const std::string& header, std::int
   } catch (const Error& error) {
     size_ = -1;  // look again next time
     if (error.code() != Errc::io) throw;
-    throw Error(Errc::io, fmt::format("cannot write table {}: {}", path, error.what()),
-                error.sys_errno());
+    fail_io("write table", path, error.sys_errno());
   }
 }
 
@@ -95,13 +88,13 @@ void TableFile::look(const std::string& path, const std::string& header) {
   });
   size_ = static_cast<std::int64_t>(text->size());
   if (file_size(path) == size_) return;
-  store::OpenFile file(path.c_str(), O_WRONLY | O_CLOEXEC);
+  store::OpenFile file(path.c_str(), O_WRONLY);
   file.resize(static_cast<std::ptrdiff_t>(size_));
   file.close();
 }
 
 void TableFile::append(const std::string& text) {
-  store::OpenFile file(path_.c_str(), O_WRONLY | O_CLOEXEC);
+  store::OpenFile file(path_.c_str(), O_WRONLY);
   try {
     file.write(text.data(), static_cast<std::ptrdiff_t>(text.size()),
                static_cast<std::ptrdiff_t>(size_));
@@ -124,14 +117,7 @@ void TableFile::rewrite(const std::string& header, std::int64_t step, const std:
     text += line;
   });
   if (!placed) text += lines;
-  const auto partial = path_ + ".partial";
-  store::OpenFile file(partial.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC);
-  file.write(text.data(), static_cast<std::ptrdiff_t>(text.size()), 0);
-  file.flush();
-  file.close();
-  if (uninterrupted([&] { return std::rename(partial.c_str(), path_.c_str()); }) != 0) {
-    store::fail_errno(errno);
-  }
+  write_whole_file(path_, text, true);
   size_ = static_cast<std::int64_t>(text.size());
 }
 

@@ -7,23 +7,21 @@
 
 #include <cerrno>
 
-#include "core/system_call.hpp"
-
 namespace tailrace::server {
 
-int open_nameless(const std::string& folder) {
-  const int descriptor =
-      uninterrupted([&] { return open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); });
+Descriptor open_nameless(const std::string& folder) {
+  Descriptor nameless(
+      uninterrupted([&] { return open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); }));
   // Network file systems know no nameless files: a name for a moment.
-  if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) {
-    return descriptor;
+  if (nameless || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) {
+    return nameless;
   }
   std::string name;
-  const int named = uninterrupted([&] {
+  Descriptor named(uninterrupted([&] {
     name = folder + "/.tailrace_XXXXXX";
     return mkostemp(name.data(), O_CLOEXEC);
-  });
-  if (named >= 0) uninterrupted([&] { return unlink(name.c_str()); });
+  }));
+  if (named) uninterrupted([&] { return unlink(name.c_str()); });
   return named;
 }
 

@@ -99,8 +99,8 @@ DiskSpeed write_for_a_while(int descriptor, int direct, const std::byte* data) {
 }  // namespace
 
 DiskSpeed measure_disk(const std::string& folder) {
-  const int descriptor = open_nameless(existing_folder(folder));
-  if (descriptor < 0) return {};
+  const Descriptor file = open_nameless(existing_folder(folder));
+  if (!file) return {};
   const std::unique_ptr<void, Freed> memory(std::aligned_alloc(page_bytes, chunk_bytes));
   DiskSpeed speed;
   if (memory) {
@@ -113,11 +113,10 @@ DiskSpeed measure_disk(const std::string& folder) {
       number ^= number << 17;
       numbers[i] = number;
     }
-    const int direct = open_around_cache(descriptor);
-    speed = write_for_a_while(descriptor, direct, static_cast<const std::byte*>(memory.get()));
+    const int direct = open_around_cache(file.get());
+    speed = write_for_a_while(file.get(), direct, static_cast<const std::byte*>(memory.get()));
     if (direct >= 0) close_descriptor(direct);
   }
-  close_descriptor(descriptor);
   return speed;
 }
 

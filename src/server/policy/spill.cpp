@@ -31,10 +31,6 @@ std::string default_folder() {
 
 Spill::Spill(std::string folder) : folder_(folder.empty() ? default_folder() : std::move(folder)) {}
 
-Spill::~Spill() {
-  if (descriptor_ >= 0) close_descriptor(descriptor_);
-}
-
 void Spill::fail(const char* doing, int error) const {
   throw Error(Errc::io,
               fmt::format("cannot {} the file for spilled output in {}: {} (errno {})", doing,
@@ -43,9 +39,9 @@ void Spill::fail(const char* doing, int error) const {
 }
 
 void Spill::open() {
-  if (descriptor_ >= 0) return;
-  descriptor_ = open_nameless(folder_);
-  if (descriptor_ < 0) fail("make", errno);
+  if (file_) return;
+  file_ = open_nameless(folder_);
+  if (!file_) fail("make", errno);
 }
 
 /// The first gap that is large enough, or the end of what waits.
@@ -78,7 +74,7 @@ void Spill::put(std::span<const std::byte> packet, int server, int priority) {
   std::ptrdiff_t done = 0;
   while (done < waiting.bytes) {
     const auto some = uninterrupted([&] {
-      return pwrite(descriptor_, packet.data() + done,
+      return pwrite(file_.get(), packet.data() + done,
                     static_cast<std::size_t>(waiting.bytes - done), waiting.offset + done);
     });
     if (some > 0) {
@@ -87,7 +83,7 @@ void Spill::put(std::span<const std::byte> packet, int server, int priority) {
     }
     const int error = some < 0 ? errno : ENOSPC;
     // What it has added is given back.
-    if (uninterrupted([&] { return ftruncate(descriptor_, end_); }) != 0)
+    if (uninterrupted([&] { return ftruncate(file_.get(), end_); }) != 0)
       end_ = std::max(end_, waiting.offset + done);
     fail("write", error);
   }
@@ -105,7 +101,7 @@ void Spill::take(std::span<std::byte> memory) {
   std::ptrdiff_t done = 0;
   while (done < packet.bytes) {
     const auto some = uninterrupted([&] {
-      return pread(descriptor_, memory.data() + done, static_cast<std::size_t>(packet.bytes - done),
+      return pread(file_.get(), memory.data() + done, static_cast<std::size_t>(packet.bytes - done),
                    packet.offset + done);
     });
     if (some <= 0) fail("read", some < 0 ? errno : EIO);
@@ -113,7 +109,7 @@ void Spill::take(std::span<std::byte> memory) {
   }
   waiting_.pop_front();
   // An emptied file takes no space; if that fails, its space is used again.
-  if (waiting_.empty() && uninterrupted([&] { return ftruncate(descriptor_, 0); }) == 0) end_ = 0;
+  if (waiting_.empty() && uninterrupted([&] { return ftruncate(file_.get(), 0); }) == 0) end_ = 0;
 }
 
 }  // namespace tailrace::server

@@ -6,6 +6,8 @@
 #include <span>
 #include <string>
 
+#include "core/descriptor.hpp"
+
 namespace tailrace::server {
 
 /// Packets of a client that wait on node-local disk for room in its staging memory, first in first
@@ -15,9 +17,6 @@ class Spill {
  public:
   /// `folder` "": $TMPDIR, else /tmp. Nothing is opened before the first `put`.
   explicit Spill(std::string folder);
-  ~Spill();
-  Spill(const Spill&) = delete;
-  Spill& operator=(const Spill&) = delete;
   /// True if `bytes` more would fit (the folder exists and its file system has room). Local.
   bool has_room(std::ptrdiff_t bytes) const;
   /// Appends a packet. Throws `Errc::io` with errno and folder; then nothing is appended. Local.
@@ -44,7 +43,7 @@ class Spill {
   std::ptrdiff_t place_for(std::ptrdiff_t bytes) const;
 
   std::string folder_;
-  int descriptor_ = -1;
+  Descriptor file_;
   std::ptrdiff_t end_ = 0;  ///< of the file
   std::deque<Waiting> waiting_;
 };

@@ -7,16 +7,13 @@
 #include <cstring>
 #include <fstream>
 #include <string>
-#include <utility>
 
-#include <fcntl.h>
 #include <fmt/format.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server::on_node {
@@ -43,17 +40,6 @@ std::int64_t available_bytes() {
 
 }  // namespace
 
-Descriptor::Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-
-Descriptor& Descriptor::operator=(Descriptor&& other) noexcept {
-  std::swap(fd_, other.fd_);
-  return *this;
-}
-
-Descriptor::~Descriptor() {
-  if (fd_ >= 0) close_descriptor(fd_);
-}
-
 Memory::Memory(std::ptrdiff_t bytes, std::ptrdiff_t provided) {
   // The kernel would take it page by page, until it ends programs for want of memory.
   const std::int64_t available = available_bytes();
@@ -64,12 +50,9 @@ Memory::Memory(std::ptrdiff_t bytes, std::ptrdiff_t provided) {
                             bytes, available),
                 ENOMEM);
   }
-  descriptor_ = Descriptor(memfd_create("tailrace", MFD_CLOEXEC));
-  if (!descriptor_) fail("shared memory for output could not be made (memfd_create)");
-  if (uninterrupted([&] { return ftruncate(descriptor_.get(), bytes); }) != 0) {
-    fail(fmt::format("{} bytes of shared memory for output cannot be had", bytes));
-  }
-  map(descriptor_.get(), bytes);
+  descriptor_ = make_memory_file(bytes);
+  if (!descriptor_) fail(fmt::format("{} bytes of shared memory for output cannot be had", bytes));
+  mapping_ = Mapping(descriptor_.get(), bytes);
   provide(provided < 0 ? bytes : provided);
 }
 
@@ -83,57 +66,29 @@ void Memory::provide(std::ptrdiff_t bytes) {
 #ifdef MADV_POPULATE_WRITE
   // A hint, which older kernels do not take: no page faults when time counts.
   const auto first = provided_ / page_bytes * page_bytes;
-  madvise(data_ + first, static_cast<std::size_t>(bytes - first), MADV_POPULATE_WRITE);
+  madvise(data() + first, static_cast<std::size_t>(bytes - first), MADV_POPULATE_WRITE);
 #endif
   provided_ = bytes;
 }
 
 Memory::Memory(const Endpoint& endpoint) {
-  const Descriptor opened = open_endpoint(endpoint);
-  map(opened.get(), static_cast<std::ptrdiff_t>(endpoint.bytes));
-}
-
-Memory::Memory(Memory&& other) noexcept
-    : descriptor_(std::move(other.descriptor_)),
-      data_(std::exchange(other.data_, nullptr)),
-      bytes_(std::exchange(other.bytes_, 0)),
-      provided_(std::exchange(other.provided_, 0)) {}
-
-Memory& Memory::operator=(Memory&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  std::swap(data_, other.data_);
-  std::swap(bytes_, other.bytes_);
-  std::swap(provided_, other.provided_);
-  return *this;
-}
-
-Memory::~Memory() {
-  if (data_ != nullptr) munmap(data_, static_cast<std::size_t>(bytes_));
-}
-
-void Memory::map(int fd, std::ptrdiff_t bytes) {
-  const auto size = static_cast<std::size_t>(bytes);
-  void* base = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (base == MAP_FAILED) fail(fmt::format("{} bytes of shared memory cannot be mapped", bytes));
-  data_ = static_cast<std::byte*>(base);
-  bytes_ = bytes;
+  mapping_ = Mapping(open_endpoint(endpoint).get(), static_cast<std::ptrdiff_t>(endpoint.bytes));
 }
 
 Endpoint Memory::endpoint(int client) const {
   return {.pid = static_cast<std::int32_t>(getpid()),
           .fd = descriptor_.get(),
-          .bytes = static_cast<std::int64_t>(bytes_),
+          .bytes = static_cast<std::int64_t>(bytes()),
           .client = client};
 }
 
 Descriptor open_endpoint(const Endpoint& endpoint) {
-  const auto path = fmt::format("/proc/{}/fd/{}", endpoint.pid, endpoint.fd);
-  Descriptor opened(uninterrupted([&] { return open(path.c_str(), O_RDWR | O_CLOEXEC); }));
+  Descriptor opened = open_of_process(endpoint.pid, endpoint.fd);
   if (!opened) {
     fail(
-        fmt::format("shared memory of process {} cannot be opened ({}); processes of one node and "
-                    "one user can, unless they are in containers of their own",
-                    endpoint.pid, path));
+        fmt::format("shared memory of process {0} cannot be opened (/proc/{0}/fd/{1}); processes "
+                    "of one node and one user can, unless they are in containers of their own",
+                    endpoint.pid, endpoint.fd));
   }
   return opened;
 }

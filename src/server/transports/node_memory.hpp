@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "core/shared_memory.hpp"
+
 namespace tailrace::server::on_node {
 
 /// Where memory without a name can be found: descriptor `fd` of process `pid`, as others open it
@@ -16,23 +18,6 @@ struct Endpoint {
   std::int32_t padding = 0;
 };
 
-/// Owner of a file descriptor. Local.
-class Descriptor {
- public:
-  Descriptor() = default;
-  explicit Descriptor(int fd) : fd_(fd) {}
-  Descriptor(Descriptor&& other) noexcept;
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor();
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-
- private:
-  int fd_ = -1;
-};
-
 /// Memory that processes of a node share. It has no name in any file system: it is gone with the
 /// last process that has it, whatever that one ends of. Move-only. Local.
 class Memory {
@@ -43,13 +28,10 @@ class Memory {
   explicit Memory(std::ptrdiff_t bytes, std::ptrdiff_t provided = -1);
   /// Memory of another process (or of this one). Throws `Errc::io` saying what forbids it. Local.
   explicit Memory(const Endpoint& endpoint);
-  Memory(Memory&& other) noexcept;
-  Memory& operator=(Memory&& other) noexcept;
-  ~Memory();
 
-  std::byte* data() const { return data_; }
-  std::ptrdiff_t bytes() const { return bytes_; }
-  explicit operator bool() const { return data_ != nullptr; }
+  std::byte* data() const { return mapping_.data(); }
+  std::ptrdiff_t bytes() const { return mapping_.bytes(); }
+  explicit operator bool() const { return data() != nullptr; }
   /// Has the node give the first `bytes`, as far as it has not: what it does not have would end the
   /// program at its first use. Throws `Errc::io`. Local.
   void provide(std::ptrdiff_t bytes);
@@ -59,10 +41,9 @@ class Memory {
   int descriptor() const { return descriptor_.get(); }
 
  private:
-  void map(int fd, std::ptrdiff_t bytes);
   Descriptor descriptor_;
-  std::byte* data_ = nullptr;
-  std::ptrdiff_t bytes_ = 0, provided_ = 0;
+  Mapping mapping_;
+  std::ptrdiff_t provided_ = 0;
 };
 
 /// Opens the descriptor that `endpoint` names; it stays valid when that process is gone. Throws

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "core/whole_file.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <utility>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace {
+
+WholeFile::WholeFile(std::string path, std::string partial)
+    : path_(std::move(path)),
+      partial_(std::move(partial)),
+      file_(open_descriptor(partial_, O_WRONLY | O_CREAT | O_TRUNC)),
+      made_(static_cast<bool>(file_)),
+      error_(made_ ? 0 : errno) {}
+
+void WholeFile::append(std::string_view text) {
+  while (error_ == 0 && !text.empty()) {
+    const auto done = uninterrupted([&] { return write(file_.get(), text.data(), text.size()); });
+    if (done <= 0) {
+      error_ = done < 0 ? errno : ENOSPC;
+    } else {
+      text.remove_prefix(static_cast<std::size_t>(done));
+    }
+  }
+}
+
+void WholeFile::commit(bool flush) {
+  const auto note = [&](int status) {
+    if (status != 0 && error_ == 0) error_ = errno;
+  };
+  if (flush && error_ == 0) note(uninterrupted([&] { return fsync(file_.get()); }));
+  note(file_.close());
+  try {
+    if (error_ != 0) fail_errno(error_);
+    rename_file(partial_, path_);
+    made_ = false;
+    if (flush) flush_folder(folder_of(path_));
+  } catch (const Error& error) {
+    remove_partial();
+    fail_io("write", path_, error.sys_errno());
+  }
+}
+
+void WholeFile::remove_partial() {
+  if (std::exchange(made_, false)) uninterrupted([&] { return unlink(partial_.c_str()); });
+}
+
+void write_whole_file(const std::string& path, std::string_view text, bool flush) {
+  WholeFile file(path);
+  file.append(text);
+  file.commit(flush);
+}
+
+std::string read_whole_file(const std::string& path, std::size_t most_bytes) {
+  const Descriptor file = open_descriptor(path, O_RDONLY);
+  if (!file) fail_io("open", path, errno);
+  std::string text;
+  std::array<char, 1 << 16> part{};
+  while (text.size() < most_bytes) {
+    const auto count = std::min(part.size(), most_bytes - text.size());
+    const auto done = uninterrupted([&] { return read(file.get(), part.data(), count); });
+    if (done < 0) fail_io("read", path, errno);
+    if (done == 0) break;
+    text.append(part.data(), static_cast<std::size_t>(done));
+  }
+  return text;
+}
+
+void rename_file(const std::string& from, const std::string& to) {
+  if (uninterrupted([&] { return std::rename(from.c_str(), to.c_str()); }) != 0) fail_errno(errno);
+}
+
+void flush_folder(const std::string& folder) {
+  const Descriptor opened = open_descriptor(folder, O_RDONLY | O_DIRECTORY);
+  if (!opened) fail_errno(errno);
+  if (uninterrupted([&] { return fsync(opened.get()); }) != 0 && errno != EINVAL) {
+    fail_errno(errno);
+  }
+}
+
+std::string folder_of(const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  return slash == std::string::npos ? "." : path.substr(0, slash + 1);
+}
+
+}  // namespace tailrace

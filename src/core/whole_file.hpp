@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/descriptor.hpp"
+
+namespace tailrace {
+
+/// A small file that gets its name when it is whole: until then it is `PATH.partial`, and what had
+/// the name before stays. Local.
+class WholeFile {
+ public:
+  explicit WholeFile(std::string path) : WholeFile(path, path + ".partial") {}
+  /// `partial` is the temporary name, in the same folder.
+  WholeFile(std::string path, std::string partial);
+  ~WholeFile() { remove_partial(); }
+  WholeFile(const WholeFile&) = delete;
+  WholeFile& operator=(const WholeFile&) = delete;
+
+  /// The first failure is remembered, and nothing is written any more.
+  void append(std::string_view text);
+  /// Gives the file its name; `flush`: when it is on the disk. Throws `Errc::io` if this or
+  /// anything before it has failed, and nothing is left then.
+  void commit(bool flush = false);
+
+ private:
+  void remove_partial();
+
+  std::string path_, partial_;
+  Descriptor file_;
+  bool made_ = false;
+  int error_ = 0;
+};
+
+void write_whole_file(const std::string& path, std::string_view text, bool flush = false);
+/// Its first `most_bytes`. Throws `Errc::io`. Local.
+std::string read_whole_file(const std::string& path, std::size_t most_bytes = SIZE_MAX);
+
+/// These throw as `fail_errno` does. Local.
+void rename_file(const std::string& from, const std::string& to);
+/// Makes names in a folder last. Some file systems refuse it (EINVAL) and need no flush of folders.
+void flush_folder(const std::string& folder);
+/// "." for a path without a folder; else it ends in a slash.
+std::string folder_of(const std::string& path);
+
+}  // namespace tailrace
