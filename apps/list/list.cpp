@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "apps/json_text.hpp"
+#include "core/json_text.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/step_file.hpp"
 #include "server/transport.hpp"
@@ -20,7 +20,7 @@
 
 namespace {
 
-using tailrace::apps::quoted;
+using tailrace::json_quoted;
 
 struct Entry {
   std::string_view name, summary;
@@ -114,12 +114,13 @@ int main() {
   std::string out = "{\"tables\": [";
   const char* between_tables = "";
   for (const Table& table : tables()) {
-    out += fmt::format("{}\n {{\"title\": {}, \"entries\": [", between_tables, quoted(table.title));
+    out += fmt::format("{}\n {{\"title\": {}, \"entries\": [", between_tables,
+                       json_quoted(table.title));
     const char* between_entries = "";
     for (const Entry& entry : table.entries) {
-      out +=
-          fmt::format("{}\n  {{\"name\": {}, \"summary\": {}, \"applies\": {}}}", between_entries,
-                      quoted(entry.name), quoted(entry.summary), quoted(entry.applies));
+      out += fmt::format("{}\n  {{\"name\": {}, \"summary\": {}, \"applies\": {}}}",
+                         between_entries, json_quoted(entry.name), json_quoted(entry.summary),
+                         json_quoted(entry.applies));
       between_entries = ",";
     }
     out += "]}";

@@ -15,13 +15,13 @@
 
 #include <fmt/format.h>
 
-#include "apps/json_text.hpp"
+#include "core/json_text.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/link_load.hpp"
 
 namespace {
 
-using tailrace::apps::quoted;
+using tailrace::json_quoted;
 namespace model = tailrace::model;
 
 [[noreturn]] void refuse(const std::string& text) {
@@ -52,11 +52,11 @@ std::string json_of(const model::LinkLoad& load) {
   for (const auto& kind : load.kinds) {
     kinds += fmt::format(
         R"({}{{"name": {}, "seconds": {}, "total_bytes": {}, "most_bytes": {}, "fullest": {}}})",
-        kinds.empty() ? "" : ", ", quoted(kind.name), kind.seconds, kind.total_bytes,
-        kind.most_bytes, quoted(kind.fullest));
+        kinds.empty() ? "" : ", ", json_quoted(kind.name), kind.seconds, kind.total_bytes,
+        kind.most_bytes, json_quoted(kind.fullest));
   }
   return fmt::format(R"({{"seconds": {}, "worst": {}, "rounds": {}, "kinds": [{}]}})", load.seconds,
-                     quoted(load.worst), load.rounds, kinds);
+                     json_quoted(load.worst), load.rounds, kinds);
 }
 
 /// One of the two exchanges: all its groups at the same time.
@@ -106,8 +106,8 @@ void run(std::span<char*> words) {
   fmt::print(R"({{"machine": {}, "machine_nodes": {}, "ranks": {}, "grid": [{}, {}], "bytes": {}, )"
              R"("exchanges": [{}], "pricing_s": {}}})"
              "\n",
-             quoted(machine->describe()), machine->num_nodes(), node_of.size(), grid[0], grid[1],
-             bytes, exchanges, spent.count());
+             json_quoted(machine->describe()), machine->num_nodes(), node_of.size(), grid[0],
+             grid[1], bytes, exchanges, spent.count());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "case.hpp"
+#include "core/broadcast_text.hpp"
 #include "grid_check.hpp"
 #include "tailrace/comm.hpp"
 
@@ -104,16 +105,10 @@ Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::stri
   int rank = 0;
   check_mpi(MPI_Comm_rank(comm, &rank));
   std::string text;
-  long header[2] = {0, 0};  // errno, length
-  if (rank == 0) {
-    header[0] = read_text(path, text);
-    header[1] = static_cast<long>(text.size());
-  }
-  check_mpi(MPI_Bcast(header, 2, MPI_LONG, 0, comm));
-  refuse_unread(path, static_cast<int>(header[0]));
-  text.resize(static_cast<std::size_t>(header[1]));
-  check_mpi(MPI_Bcast(text.data(), to_int(header[1]), MPI_CHAR, 0, comm));
-  return parse_case(text, path, settings);
+  int error = rank == 0 ? read_text(path, text) : 0;
+  check_mpi(MPI_Bcast(&error, 1, MPI_INT, 0, comm));
+  refuse_unread(path, error);
+  return parse_case(broadcast_text(comm, text), path, settings);
 }
 
 Case check_case(const std::string& path, std::span<const std::string> settings, int num_ranks) {

@@ -17,6 +17,7 @@
 #include <fmt/ranges.h>
 
 #include "checkpoint.hpp"
+#include "core/broadcast_text.hpp"
 #include "servers.hpp"
 
 namespace tailrace::turbulence {
@@ -131,10 +132,7 @@ RunFolder::RunFolder(MPI_Comm comm, const Case& values, const std::string& path,
     // A summary stands for a run that has ended: none while this one is under way.
     fs::remove(path_ + "/summary.json", failed);
   });
-  auto length = static_cast<long>(checkpoint_.size());
-  check_mpi(MPI_Bcast(&length, 1, MPI_LONG, 0, comm_));
-  checkpoint_.resize(static_cast<std::size_t>(length));
-  check_mpi(MPI_Bcast(checkpoint_.data(), to_int(length), MPI_CHAR, 0, comm_));
+  checkpoint_ = broadcast_text(comm_, checkpoint_);
 }
 
 void RunFolder::lock() {

@@ -8,20 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "core/json_text.hpp"
 #include "core/whole_file.hpp"
 
 namespace tailrace::turbulence {
 
 namespace {
-
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    if (static_cast<unsigned char>(c) >= 0x20) out += c;
-  }
-  return out + "\"";
-}
 
 std::string number(double value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "null";
@@ -44,7 +36,7 @@ std::string step_times(const std::vector<double>& step_s) {
 std::string output_entry(const Summary& summary, const OutputStatistics& total) {
   return fmt::format(
       R"({{"mode": {}, "files": {}, "bytes": {}, "call_s": {}, "stall_s": {}, "write_s": {}}})",
-      quoted(summary.output_mode), total.files, total.bytes, number(total.call_s),
+      json_quoted(summary.output_mode), total.files, total.bytes, number(total.call_s),
       number(total.stall_s), number(total.write_s));
 }
 
@@ -71,8 +63,8 @@ std::string servers_entry(MPI_Comm comm, const Summary& summary) {
       number(write_s), number(total.hidden_fraction()));
   return fmt::format(
       R"({{"description": {}, {}, "run_s": {}, {}, "written_bytes": {}, "slowest_s": {}, "slowest_step": {}}})",
-      quoted(summary.servers), counts, number(run_s), times, mine.written_bytes, number(slowest_s),
-      mine.slowest_step);
+      json_quoted(summary.servers), counts, number(run_s), times, mine.written_bytes,
+      number(slowest_s), mine.slowest_step);
 }
 
 /// This run's wall time in the slot of its own mode; who compares runs fills the others.
@@ -121,17 +113,20 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
     return fmt::format("  \"{}\": {},\n", key, value);
   };
   std::string text = "{\n";
-  text += line("program", "\"tailrace-turbulence\"") + line("version", quoted(TAILRACE_VERSION));
-  text += line("case", quoted(summary.case_name)) + line("case_file", quoted(summary.case_file));
+  text +=
+      line("program", "\"tailrace-turbulence\"") + line("version", json_quoted(TAILRACE_VERSION));
+  text += line("case", json_quoted(summary.case_name)) +
+          line("case_file", json_quoted(summary.case_file));
   text += line("grid", fmt::format("[{}]", fmt::join(summary.extents, ", ")));
-  text += line("precision", quoted(summary.precision)) + line("scheme", quoted(summary.scheme));
-  text += line("dealias", quoted(summary.dealias));
+  text += line("precision", json_quoted(summary.precision)) +
+          line("scheme", json_quoted(summary.scheme));
+  text += line("dealias", json_quoted(summary.dealias));
   text += line("ranks", fmt::format("{}", comm.num_ranks()));
   text += line("rank_grid", fmt::format("[{}]", fmt::join(summary.grid, ", ")));
-  text += line("rank_grid_why", quoted(summary.grid_why));
+  text += line("rank_grid_why", json_quoted(summary.grid_why));
   text += line("threads", fmt::format("{}", summary.threads));
-  text += line("fft", fmt::format(R"({{"kernel": {}, "method": {}}})", quoted(summary.kernel),
-                                  quoted(summary.method)));
+  text += line("fft", fmt::format(R"({{"kernel": {}, "method": {}}})", json_quoted(summary.kernel),
+                                  json_quoted(summary.method)));
   text += line("steps", fmt::format("{}", summary.steps)) + line("time", number(summary.time));
   text += line("wall_s", number(summary.wall_s));
   text += line("seconds_per_step", step_times(summary.step_s));
@@ -144,8 +139,8 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
   text += line("fields_in_memory",
                number(static_cast<double>(largest[0]) / static_cast<double>(largest[2])));
   text += line("last_checkpoint",
-               summary.last_checkpoint.empty() ? "null" : quoted(summary.last_checkpoint));
-  text += fmt::format("  \"stopped_by\": {}\n}}\n", quoted(summary.stopped_by));
+               summary.last_checkpoint.empty() ? "null" : json_quoted(summary.last_checkpoint));
+  text += fmt::format("  \"stopped_by\": {}\n}}\n", json_quoted(summary.stopped_by));
   run_agreed(comm.raw(), [&] {
     if (comm.rank() == 0) write_whole_file(folder + "/summary.json", text);
   });

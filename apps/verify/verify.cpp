@@ -16,13 +16,14 @@
 #include <fmt/ranges.h>
 #include <mpi.h>
 
-#include "apps/json_text.hpp"
+#include "core/broadcast_text.hpp"
+#include "core/json_text.hpp"
 #include "store/verify.hpp"
 #include "tailrace/comm.hpp"
 
 namespace {
 
-using tailrace::apps::quoted;
+using tailrace::json_quoted;
 
 using tailrace::store::Damage;
 using tailrace::store::VerifiedDataset;
@@ -51,23 +52,23 @@ void print_dataset(const std::string& path, const VerifiedDataset& dataset) {
     const auto& file = dataset.files[i].empty() ? path : dataset.files[i];
     damages.push_back(fmt::format(
         "{{\"box\": {}, \"first_byte\": {}, \"bytes\": {}, \"file\": {}, \"file_offset\": {}}}",
-        quoted(damage.box.describe()), damage.bytes.start, damage.bytes.count, quoted(file),
-        damage.file_offset));
+        json_quoted(damage.box.describe()), damage.bytes.start, damage.bytes.count,
+        json_quoted(file), damage.file_offset));
   }
   fmt::print(
       "{{\"path\": {}, \"dataset\": {}, \"check\": \"{}\", \"checked\": {}, \"bytes\": {}, "
       "\"num_damages\": {}, \"problem\": {}, \"damages\": [{}]}}\n",
-      quoted(path), quoted(dataset.name), name_of(dataset.check), dataset.checked, dataset.bytes,
-      dataset.num_damages, quoted(dataset.problem), fmt::join(damages, ", "));
+      json_quoted(path), json_quoted(dataset.name), name_of(dataset.check), dataset.checked,
+      dataset.bytes, dataset.num_damages, json_quoted(dataset.problem), fmt::join(damages, ", "));
 }
 
 void print_file(const VerifiedFile& file) {
   for (const auto& dataset : file.datasets) print_dataset(file.path, dataset);
   std::vector<std::string> sources;
-  for (const auto& source : file.sources) sources.push_back(quoted(source));
+  for (const auto& source : file.sources) sources.push_back(json_quoted(source));
   fmt::print(
       "{{\"path\": {}, \"checksums\": {}, \"damaged\": {}, \"problem\": {}, \"sources\": [{}]}}\n",
-      quoted(file.path), file.checksums, file.damaged(), quoted(file.problem),
+      json_quoted(file.path), file.checksums, file.damaged(), json_quoted(file.problem),
       fmt::join(sources, ", "));
   std::fflush(stdout);
 }
@@ -94,11 +95,8 @@ void add_sources(const tailrace::Comm& comm, const VerifiedFile& file,
   int count = static_cast<int>(file.sources.size());
   tailrace::check_mpi(MPI_Bcast(&count, 1, MPI_INT, 0, comm.raw()));
   for (int i = 0; i < count; ++i) {
-    std::string path = comm.rank() == 0 ? file.sources[static_cast<std::size_t>(i)] : "";
-    int length = static_cast<int>(path.size());
-    tailrace::check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm.raw()));
-    path.resize(static_cast<std::size_t>(length));
-    tailrace::check_mpi(MPI_Bcast(path.data(), length, MPI_CHAR, 0, comm.raw()));
+    const auto path = tailrace::broadcast_text(
+        comm.raw(), comm.rank() == 0 ? file.sources[static_cast<std::size_t>(i)] : "");
     if (std::ranges::find(paths, path) != paths.end()) continue;
     if (file.pieces_checked) pieces.insert(path);
     paths.push_back(path);

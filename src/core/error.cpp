@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/error.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "core/agreed_error.hpp"
+#include "core/broadcast_text.hpp"
 
 namespace tailrace {
 
@@ -28,19 +32,17 @@ void agree(MPI_Comm comm, const Error* failure) {
   int first = failure != nullptr ? rank : num_ranks;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
   if (first == num_ranks) return;
-  std::array<int, 3> header{};
+  std::array<int, 2> codes{};
   std::string message;
   if (rank == first) {
     message = failure->what();
     const bool says_so = message.starts_with("rank ");  // agreed on by some ranks before
     if (num_ranks > 1 && !says_so) message = fmt::format("rank {}: {}", rank, message);
-    header = {static_cast<int>(failure->code()), failure->sys_errno(),
-              static_cast<int>(message.size())};
+    codes = {static_cast<int>(failure->code()), failure->sys_errno()};
   }
-  check_mpi(MPI_Bcast(header.data(), 3, MPI_INT, first, comm));
-  message.resize(static_cast<std::size_t>(header[2]));
-  check_mpi(MPI_Bcast(message.data(), header[2], MPI_CHAR, first, comm));
-  throw AgreedError(static_cast<Errc>(header[0]), message, header[1]);
+  check_mpi(MPI_Bcast(codes.data(), 2, MPI_INT, first, comm));
+  message = broadcast_text(comm, std::move(message), first);
+  throw AgreedError(static_cast<Errc>(codes[0]), message, codes[1]);
 }
 
 void require_all(MPI_Comm comm, bool ok, const std::string& text) {
@@ -51,12 +53,19 @@ void require_all(MPI_Comm comm, bool ok, const std::string& text) {
   int first = ok ? num_ranks : rank;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
   if (first == num_ranks) return;
-  int length = static_cast<int>(text.size());
-  check_mpi(MPI_Bcast(&length, 1, MPI_INT, first, comm));
-  std::string agreed = text;
-  agreed.resize(static_cast<std::size_t>(length));
-  check_mpi(MPI_Bcast(agreed.data(), length, MPI_CHAR, first, comm));
-  throw AgreedError(Errc::invalid_input, agreed);
+  throw AgreedError(Errc::invalid_input, broadcast_text(comm, text, first));
+}
+
+std::string broadcast_text(MPI_Comm comm, std::string text, int root) {
+  auto bytes = static_cast<std::int64_t>(text.size());
+  check_mpi(MPI_Bcast(&bytes, 1, MPI_INT64_T, root, comm));
+  text.resize(static_cast<std::size_t>(bytes));
+  constexpr std::int64_t most = 1 << 30;  // of one call, whose counts are ints
+  for (std::int64_t at = 0; at < bytes; at += most) {
+    const auto count = static_cast<int>(std::min(most, bytes - at));
+    check_mpi(MPI_Bcast(text.data() + at, count, MPI_CHAR, root, comm));
+  }
+  return text;
 }
 
 }  // namespace tailrace

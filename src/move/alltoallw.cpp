@@ -258,12 +258,4 @@ std::unique_ptr<Exchange::Runner> make_alltoallw(const MoveProblem& problem) {
   return std::make_unique<AlltoallwRunner>(problem);
 }
 
-double alltoallw_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds) {
-  const auto work = work_of(problem);
-  const auto moved = static_cast<double>(work.sent_bytes + work.received_bytes);
-  return static_cast<double>(work.num_peers * problem.shape.num_fields) * speeds.latency_s +
-         moved / 2 / speeds.message_bytes_per_s +
-         (moved + static_cast<double>(work.kept_bytes)) / speeds.copy_bytes_per_s;
-}
-
 }  // namespace tailrace

@@ -150,12 +150,4 @@ std::unique_ptr<Exchange::Runner> make_contiguous(const MoveProblem& problem) {
   return std::make_unique<ContiguousRunner>(problem);
 }
 
-double contiguous_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds) {
-  const auto work = work_of(problem);
-  return static_cast<double>(work.num_peers) * speeds.latency_s +
-         static_cast<double>(work.sent_bytes + work.received_bytes) / 2 /
-             speeds.message_bytes_per_s +
-         static_cast<double>(work.kept_bytes) / speeds.copy_bytes_per_s;
-}
-
 }  // namespace tailrace

@@ -48,13 +48,6 @@ class Exchange::Runner {
   virtual std::ptrdiff_t buffer_bytes() const = 0;
 };
 
-/// What the cost models need to know of a machine.
-struct MoveSpeeds {
-  double latency_s = 0;            ///< of one message
-  double message_bytes_per_s = 1;  ///< between two ranks
-  double copy_bytes_per_s = 1;     ///< of a strided copy in memory
-};
-
 /// A line of the table of methods.
 struct MoveMethod {
   std::string_view name;
@@ -66,8 +59,6 @@ struct MoveMethod {
   bool (*applies)(const MoveProblem& problem);
   /// Collective, blocking; `problem` outlives the runner.
   std::unique_ptr<Exchange::Runner> (*make)(const MoveProblem& problem);
-  /// Estimated time of one run on this rank [s]. Local.
-  double (*cost_s)(const MoveProblem& problem, const MoveSpeeds& speeds);
 };
 
 /// The table, reference first.
@@ -75,7 +66,7 @@ std::span<const MoveMethod> move_method_table();
 /// The line of that name; nullptr if there is none. Local.
 const MoveMethod* find_move_method(std::string_view name);
 
-/// Bytes and peers of one run on this rank, for cost models.
+/// Bytes and peers of one run on this rank.
 struct MoveWork {
   std::ptrdiff_t sent_bytes = 0, received_bytes = 0, kept_bytes = 0;
   std::ptrdiff_t num_peers = 0;  ///< other ranks that this rank sends to
@@ -85,18 +76,12 @@ MoveWork work_of(const MoveProblem& problem);
 // Methods that pack, around the way of moving blocks that has their name: src/move/blocks/.
 bool packed_applies(const MoveProblem& problem);
 std::unique_ptr<Exchange::Runner> make_packed(const MoveProblem& problem);
-double packed_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
-double overlapped_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
-double bruck_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 // Methods without packing.
 bool contiguous_applies(const MoveProblem& problem);
 std::unique_ptr<Exchange::Runner> make_contiguous(const MoveProblem& problem);
-double contiguous_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 bool alltoallw_applies(const MoveProblem& problem);
 std::unique_ptr<Exchange::Runner> make_alltoallw(const MoveProblem& problem);
-double alltoallw_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 bool node_direct_applies(const MoveProblem& problem);
 std::unique_ptr<Exchange::Runner> make_node_direct(const MoveProblem& problem);
-double node_direct_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds);
 
 }  // namespace tailrace

@@ -321,12 +321,4 @@ std::unique_ptr<Exchange::Runner> make_node_direct(const MoveProblem& problem) {
   return std::make_unique<NodeDirectRunner>(problem);
 }
 
-double node_direct_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds) {
-  const auto work = work_of(problem);
-  const auto packed = problem.shape.sources_in_node_arrays ? 0 : work.sent_bytes;
-  return 2 * static_cast<double>(work.num_peers) * speeds.latency_s +
-         static_cast<double>(packed + work.received_bytes + work.kept_bytes) /
-             speeds.copy_bytes_per_s;
-}
-
 }  // namespace tailrace

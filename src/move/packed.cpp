@@ -4,7 +4,6 @@
 // one strided copy that runs while the others travel. Cost: peers * alpha + bytes * beta + 2 *
 // bytes / copy speed, of which a way that sends block by block hides the smaller of the last two.
 #include <algorithm>
-#include <bit>
 #include <vector>
 
 #include "move/blocks/runner.hpp"
@@ -125,16 +124,6 @@ class PackedRunner : public Exchange::Runner {
   bool released_ = true;
 };
 
-double copies_s(const MoveWork& work, const MoveSpeeds& speeds) {
-  return static_cast<double>(work.sent_bytes + work.received_bytes + work.kept_bytes) /
-         speeds.copy_bytes_per_s;
-}
-
-double travel_s(const MoveWork& work, const MoveSpeeds& speeds) {
-  return static_cast<double>(work.sent_bytes + work.received_bytes) / 2 /
-         speeds.message_bytes_per_s;
-}
-
 }  // namespace
 
 bool packed_applies(const MoveProblem& problem) {
@@ -145,29 +134,6 @@ bool packed_applies(const MoveProblem& problem) {
 
 std::unique_ptr<Exchange::Runner> make_packed(const MoveProblem& problem) {
   return std::make_unique<PackedRunner>(problem);
-}
-
-double packed_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds) {
-  const auto work = work_of(problem);
-  return static_cast<double>(work.num_peers) * speeds.latency_s + travel_s(work, speeds) +
-         copies_s(work, speeds);
-}
-
-double bruck_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds) {
-  const auto work = work_of(problem);
-  const auto peers = static_cast<std::size_t>(std::max<std::ptrdiff_t>(work.num_peers, 1));
-  const auto hops = static_cast<double>(std::bit_width(peers));
-  const auto sent = static_cast<double>(work.sent_bytes);
-  return hops * speeds.latency_s + hops / 2 * sent / speeds.message_bytes_per_s +
-         copies_s(work, speeds) + hops / 2 * sent / speeds.copy_bytes_per_s;
-}
-
-double overlapped_cost_s(const MoveProblem& problem, const MoveSpeeds& speeds) {
-  const auto work = work_of(problem);
-  const auto peers = static_cast<double>(std::max<std::ptrdiff_t>(work.num_peers, 1));
-  const auto copies = copies_s(work, speeds);
-  const auto travel = travel_s(work, speeds);
-  return peers * speeds.latency_s + std::max(copies, travel) + std::min(copies, travel) / peers;
 }
 
 }  // namespace tailrace

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What the compute ranks agree on in a write: one reduction by minimum.
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
-#include <thread>
 
 #include <fmt/format.h>
 
+#include "core/wait.hpp"
 #include "server/served_stream.hpp"
 #include "tailrace/error.hpp"
 
@@ -49,24 +48,18 @@ ServedStream::Votes ServedStream::vote(const std::string& path, const std::optio
 
 // Naps leave the core to ranks that still compute, and data on its way goes on.
 void ServedStream::reduce(std::span<double> values) {
-  constexpr int polls = 200;
-  constexpr std::chrono::microseconds longest_nap{500};
-  std::chrono::microseconds nap{20};
   const double start_s = now_s();
   MPI_Request request = MPI_REQUEST_NULL;
   std::array<double, num_votes> own{};
   std::ranges::copy(values, own.begin());
   check_mpi(MPI_Iallreduce(own.data(), values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
                            MPI_MIN, client_.team().compute->raw(), &request));
-  for (int i = 0;; ++i) {
+  wait_until(WaitPolicy{}, [&] {
     int done = 0;
     check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
-    if (done != 0) break;
-    if (i < polls) continue;
-    client_.progress();
-    std::this_thread::sleep_for(nap);
-    nap = std::min(2 * nap, longest_nap);
-  }
+    if (done == 0) client_.progress();
+    return done != 0;
+  });
   statistics_.agree_s += now_s() - start_s;
 }
 

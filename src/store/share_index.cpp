@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <algorithm>
 #include <cstring>
 #include <type_traits>
 
+#include "core/broadcast_text.hpp"
 #include "store/file_index.hpp"
 #include "tailrace/error.hpp"
 
@@ -67,7 +67,7 @@ class Packer {
     (*this)(index.refused);
     (*this)(index.attributes);
   }
-  std::vector<char> bytes;
+  std::string bytes;
   bool unpacking = false;
 
  private:
@@ -84,8 +84,7 @@ class Packer {
       std::memcpy(value, bytes.data() + at_, count);
       at_ += count;
     } else {
-      const auto* from = static_cast<const char*>(value);
-      bytes.insert(bytes.end(), from, from + count);
+      bytes.append(static_cast<const char*>(value), count);
     }
   }
   std::size_t at_ = 0;
@@ -96,14 +95,7 @@ class Packer {
 void share_index(const Comm& comm, FileIndex& index) {
   Packer packer;
   if (comm.rank() == 0) packer.all(index);
-  auto count = static_cast<std::ptrdiff_t>(packer.bytes.size());
-  check_mpi(MPI_Bcast(&count, 1, MPI_AINT, 0, comm.raw()));
-  packer.bytes.resize(static_cast<std::size_t>(count));
-  constexpr std::ptrdiff_t most = 1 << 30;  // the table of a file of 30 TB is longer than an int
-  for (std::ptrdiff_t at = 0; at < count; at += most) {
-    check_mpi(MPI_Bcast(packer.bytes.data() + at, to_int(std::min(most, count - at)), MPI_CHAR, 0,
-                        comm.raw()));
-  }
+  packer.bytes = broadcast_text(comm.raw(), std::move(packer.bytes));
   if (comm.rank() == 0) return;
   packer.unpacking = true;
   packer.all(index);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/json_text.hpp"
 #include "core/whole_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -15,22 +16,6 @@ namespace {
 
 constexpr const char* activity_names[] = {"compute", "transfer", "write", "wait"};
 constexpr const char* track_names[] = {"main", "writer"};
-
-std::string escape(const char* text) {
-  std::string out;
-  for (; *text != '\0'; ++text) {
-    const auto c = static_cast<unsigned char>(*text);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += *text;
-    } else if (c < 0x20) {
-      out += fmt::format("\\u{:04x}", static_cast<unsigned>(c));
-    } else {
-      out += *text;
-    }
-  }
-  return out;
-}
 
 // Clocks may have another origin on each rank (MPI_WTIME_IS_GLOBAL is often false, and Open MPI
 // counts from MPI_Init). Rank 0 asks each rank for its time and keeps the answer with the shortest
@@ -114,9 +99,9 @@ std::string Trace::to_json(int rank, double shift_s, double first_s) const {
     const char* name = entry.name.load(std::memory_order_acquire);
     if (name == nullptr) continue;
     fmt::format_to(back,
-                   ",\n{{\"name\":\"{}\",\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{:.3f},"
+                   ",\n{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{:.3f},"
                    "\"dur\":{:.3f},\"pid\":{},\"tid\":{}}}",
-                   escape(name), activity_names[static_cast<std::size_t>(entry.activity)],
+                   json_quoted(name), activity_names[static_cast<std::size_t>(entry.activity)],
                    (entry.start_s + shift_s - first_s) * 1e6, (entry.end_s - entry.start_s) * 1e6,
                    rank, int{entry.track});
   }

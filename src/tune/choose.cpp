@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/broadcast_text.hpp"
 #include "core/wait.hpp"
 #include "tailrace/node_map.hpp"
 #include "tailrace/tune.hpp"
@@ -34,15 +35,6 @@ std::string describe_places(const Comm& comm, const WaitFacts& facts) {
   return fmt::format("{}; {}", NodeMap(comm).describe(), crowd);
 }
 
-/// Rank 0's text, on all ranks.
-std::string from_first(const Comm& comm, std::string text) {
-  std::ptrdiff_t length = std::ssize(text);
-  check_mpi(MPI_Bcast(&length, 1, MPI_INT64_T, 0, comm.raw()));
-  text.resize(static_cast<std::size_t>(length));
-  check_mpi(MPI_Bcast(text.data(), to_int(length), MPI_CHAR, 0, comm.raw()));
-  return text;
-}
-
 /// The winner that is remembered for what `wanted` names, if `candidates` still has it.
 std::optional<Remembered> find(const Comm& comm, const std::string& file, const Remembered& wanted,
                                std::span<const Candidate> candidates) {
@@ -54,7 +46,7 @@ std::optional<Remembered> find(const Comm& comm, const std::string& file, const 
       if (known && same_problem(entry, wanted)) text = to_text(entry);
     }
   }
-  text = from_first(comm, std::move(text));
+  text = broadcast_text(comm.raw(), std::move(text));
   if (text.empty()) return std::nullopt;
   return from_text(text);
 }

@@ -364,25 +364,12 @@ TEST(Exchange, RefusesWhatDoesNotFitTogether) {
   EXPECT_THROW(exchange.run({}, {}), Error);
 }
 
-TEST(Exchange, TableBeginsWithTheReferenceAndPricesEveryEntry) {
+TEST(Exchange, TableBeginsWithTheReferenceAndDescribesEveryEntry) {
   ASSERT_FALSE(move_methods().empty());
   EXPECT_EQ(move_methods()[0].name, "alltoallv");
-  const Comm comm(MPI_COMM_WORLD);
-  const Extents extents{64, 64, 64};
-  const Plan plan(slabs(extents, 0, comm.num_ranks()), slabs(extents, 1, comm.num_ranks()),
-                  comm.rank());
-  const MoveProblem problem{Comm(comm.raw()),
-                            plan,
-                            Memory::dense(plan.from_boxes()),
-                            Memory::dense(plan.to_boxes()),
-                            {8, 1}};
   for (const auto& method : move_method_table()) {
     EXPECT_FALSE(method.summary.empty());
     EXPECT_FALSE(method.applies_text.empty());
-    const auto slow = method.cost_s(problem, {1e-6, 1e9, 1e9});
-    const auto fast = method.cost_s(problem, {1e-6, 1e10, 1e10});
-    EXPECT_GT(slow, fast) << method.name;
-    EXPECT_GT(fast, 0) << method.name;
   }
 }
 

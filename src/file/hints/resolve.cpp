@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/broadcast_text.hpp"
 #include "file/hints/environment.hpp"
 #include "file/hints/table.hpp"
 #include "file/settings.hpp"
@@ -35,14 +36,6 @@ class Texts {
   std::size_t place_ = 0;
 };
 
-std::string broadcast(const Comm& comm, std::string text) {
-  int bytes = to_int(static_cast<std::ptrdiff_t>(text.size()));
-  check_mpi(MPI_Bcast(&bytes, 1, MPI_INT, 0, comm.raw()));
-  text.resize(static_cast<std::size_t>(bytes));
-  check_mpi(MPI_Bcast(text.data(), bytes, MPI_CHAR, 0, comm.raw()));
-  return text;
-}
-
 /// What only rank 0 looks up, so that all ranks decide from the same.
 struct Surroundings {
   std::string environment;
@@ -65,7 +58,7 @@ Surroundings look_around(const Comm& comm, const std::string& path, const Hints&
       texts.put(value);
     }
   }
-  Texts received(broadcast(comm, texts.packed()));
+  Texts received(broadcast_text(comm.raw(), texts.packed()));
   Surroundings found;
   found.environment = received.next().value_or("");
   found.file_system.kind = static_cast<FileSystem::Kind>(std::stoi(received.next().value_or("1")));

@@ -7,22 +7,15 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/broadcast_text.hpp"
 #include "server/policy/roles.hpp"
 #include "server/policy/speed.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/node_map.hpp"
 
 namespace tailrace::server {
 
 namespace {
-
-/// Rank 0's text, on all ranks. Collective.
-std::string agreed_text(const Comm& comm, std::string text) {
-  int length = static_cast<int>(text.size());
-  check_mpi(MPI_Bcast(&length, 1, MPI_INT, 0, comm.raw()));
-  text.resize(static_cast<std::size_t>(length));
-  check_mpi(MPI_Bcast(text.data(), length, MPI_CHAR, 0, comm.raw()));
-  return text;
-}
 
 std::string from_environment(const char* name, const std::string& otherwise) {
   const char* value = std::getenv(name);
@@ -31,10 +24,12 @@ std::string from_environment(const char* name, const std::string& otherwise) {
 
 /// The options that decide, as rank 0 sees them.
 SessionOptions agreed_options(const Comm& all, SessionOptions options) {
-  options.servers = agreed_text(all, from_environment("TAILRACE_SERVERS", options.servers));
-  options.transport = agreed_text(all, from_environment("TAILRACE_TRANSPORT", options.transport));
-  options.placement = agreed_text(all, options.placement);
-  options.progress = agreed_text(all, options.progress);
+  options.servers =
+      broadcast_text(all.raw(), from_environment("TAILRACE_SERVERS", options.servers));
+  options.transport =
+      broadcast_text(all.raw(), from_environment("TAILRACE_TRANSPORT", options.transport));
+  options.placement = broadcast_text(all.raw(), options.placement);
+  options.progress = broadcast_text(all.raw(), options.progress);
   return options;
 }
 
@@ -48,21 +43,15 @@ int cores_of(const Comm& node) {
 }
 
 void find_nodes(const Comm& all, Machine& machine) {
-  const Comm node = all.node();
-  int first = all.rank();
-  check_mpi(MPI_Bcast(&first, 1, MPI_INT, 0, node.raw()));
-  std::array<int, 2> mine{first, cores_of(node)};
-  const auto num_ranks = static_cast<std::size_t>(all.num_ranks());
-  std::vector<std::array<int, 2>> found(num_ranks);
-  check_mpi(MPI_Allgather(mine.data(), 2, MPI_INT, found.data(), 2, MPI_INT, all.raw()));
-  std::vector<int> number(num_ranks, -1);  // of the node whose first rank it is
-  for (std::size_t rank = 0; rank < num_ranks; ++rank) {
-    auto& node_number = number[static_cast<std::size_t>(found[rank][0])];
-    if (node_number < 0) {
-      node_number = static_cast<int>(machine.cores_of_node.size());
-      machine.cores_of_node.push_back(found[rank][1]);
-    }
-    machine.node_of_rank.push_back(node_number);
+  const NodeMap nodes(all);
+  const int own = cores_of(all.node());
+  std::vector<int> cores(static_cast<std::size_t>(all.num_ranks()));
+  check_mpi(MPI_Allgather(&own, 1, MPI_INT, cores.data(), 1, MPI_INT, all.raw()));
+  machine.cores_of_node.resize(static_cast<std::size_t>(nodes.num_nodes()));
+  for (int rank = 0; rank < all.num_ranks(); ++rank) {
+    const int node = nodes.node_of(rank);
+    machine.node_of_rank.push_back(node);
+    machine.cores_of_node[static_cast<std::size_t>(node)] = cores[static_cast<std::size_t>(rank)];
   }
 }
 
