@@ -6,14 +6,15 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <exception>
 #include <optional>
+#include <span>
 #include <thread>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/bytes.hpp"
 #include "core/log_lines.hpp"
 #include "core/log_target.hpp"
 #include "core/say.hpp"
@@ -31,37 +32,6 @@ constexpr int tag = 1;
 double clock_s() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-
-/// Lines as they travel: left out, then level, count, length and text of each.
-class Message {
- public:
-  void put(std::int64_t number) { put(&number, sizeof number); }
-  void put(const std::string& text) {
-    put(static_cast<std::int64_t>(text.size()));
-    put(text.data(), text.size());
-  }
-  std::int64_t number() {
-    std::int64_t number = 0;
-    std::memcpy(&number, bytes_.data() + place_, sizeof number);
-    place_ += sizeof number;
-    return number;
-  }
-  std::string text() {
-    const auto length = static_cast<std::size_t>(number());
-    place_ += length;
-    return {bytes_.data() + place_ - length, length};
-  }
-  bool at_end() const { return place_ >= bytes_.size(); }
-  std::vector<char>& bytes() { return bytes_; }
-
- private:
-  void put(const void* data, std::size_t count) {
-    const char* first = static_cast<const char*>(data);
-    bytes_.insert(bytes_.end(), first, first + count);
-  }
-  std::vector<char> bytes_;
-  std::size_t place_ = 0;
-};
 
 }  // namespace
 
@@ -97,11 +67,12 @@ class Log::State {
 
  private:
   void refill();
-  void unpack(Message& message, int rank);
+  /// Lines as they travel: left out, then level, count and text of each.
+  void unpack(std::span<const std::byte> message, int rank);
   /// The lines of a message that nobody took: written twice is better than lost.
   void take_back();
 
-  Message sending_;
+  std::vector<std::byte> sending_;
   MPI_Request request_ = MPI_REQUEST_NULL;
   double tokens_ = 0;
   double refilled_s_ = clock_s();
@@ -128,8 +99,8 @@ void Log::State::send() {
   int done = 1;
   if (request_ != MPI_REQUEST_NULL) check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
   if (done == 0 || (!lines.waiting() && lines.left_out() == 0)) return;
-  sending_ = {};
-  sending_.put(lines.left_out());
+  ByteWriter message;
+  message.put(lines.left_out());
   lines.said_left_out();
   const auto taken = lines.take({.now_s = clock_s(),
                                  .lines = options.max_lines,
@@ -137,13 +108,13 @@ void Log::State::send() {
                                  .all = true,
                                  .drop_info = false});
   for (const detail::LogLine& line : taken) {
-    sending_.put(static_cast<std::int64_t>(line.level));
-    sending_.put(line.count);
-    sending_.put(line.text);
+    message.put(line.level);
+    message.put(line.count);
+    message.put(line.text);
   }
-  auto& bytes = sending_.bytes();
-  check_mpi(MPI_Issend(bytes.data(), to_int(static_cast<std::ptrdiff_t>(bytes.size())), MPI_BYTE, 0,
-                       tag, comm.raw(), &request_));
+  sending_ = message.take();
+  check_mpi(MPI_Issend(sending_.data(), to_int(std::ssize(sending_)), MPI_BYTE, 0, tag, comm.raw(),
+                       &request_));
   ++statistics.messages;
 }
 
@@ -155,20 +126,20 @@ void Log::State::receive() {
     if (found == 0) return;
     int bytes = 0;
     check_mpi(MPI_Get_count(&status, MPI_BYTE, &bytes));
-    Message message;
-    message.bytes().resize(static_cast<std::size_t>(bytes));
-    check_mpi(MPI_Recv(message.bytes().data(), bytes, MPI_BYTE, status.MPI_SOURCE, tag, comm.raw(),
+    std::vector<std::byte> message(static_cast<std::size_t>(bytes));
+    check_mpi(MPI_Recv(message.data(), bytes, MPI_BYTE, status.MPI_SOURCE, tag, comm.raw(),
                        MPI_STATUS_IGNORE));
     unpack(message, status.MPI_SOURCE);
   }
 }
 
-void Log::State::unpack(Message& message, int rank) {
-  lines.leave_out(message.number());
-  while (!message.at_end()) {
-    const auto level = static_cast<LogLevel>(message.number());
-    const std::int64_t count = message.number();
-    lines.add(level, message.text(), count, rank);
+void Log::State::unpack(std::span<const std::byte> message, int rank) {
+  ByteReader in(message);
+  lines.leave_out(in.get<std::int64_t>());
+  while (!in.at_end()) {
+    const auto level = in.get<LogLevel>();
+    const auto count = in.get<std::int64_t>();
+    lines.add(level, in.get_text(), count, rank);
   }
 }
 
@@ -232,8 +203,7 @@ void Log::State::take_back() {
   if (request_ == MPI_REQUEST_NULL) return;
   if (!detail::mpi_is_finalized()) check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
   if (done != 0) return;
-  Message copy = sending_;  // MPI may still read the original
-  unpack(copy, comm.rank());
+  unpack(sending_, comm.rank());
 }
 
 void Log::State::write_rest() {

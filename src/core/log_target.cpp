@@ -61,12 +61,7 @@ LogTarget::LogTarget(const std::string& name) {
     constexpr int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
     file_ = uninterrupted([&] { return open(name.c_str(), flags, 0666); });
     owned_ = true;
-    if (file_ < 0) {
-      throw Error(
-          Errc::io,
-          fmt::format("cannot open log {}: {} (errno {})", name, std::strerror(errno), errno),
-          errno);
-    }
+    if (file_ < 0) fail_io("open log", name, errno);
   }
   struct stat status {};
   pipe_ = fstat(file_, &status) == 0 && !S_ISREG(status.st_mode);

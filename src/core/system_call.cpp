@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/descriptor.hpp"
+#include "core/read_at.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -27,6 +28,30 @@ void fail_io(std::string_view doing, const std::string& path, int error) {
 
 Descriptor open_descriptor(const char* path, int flags) {
   return Descriptor(uninterrupted([&] { return open(path, flags | O_CLOEXEC, 0666); }));
+}
+
+int read_at(int descriptor, void* data, std::ptrdiff_t bytes, off_t offset) {
+  for (auto* at = static_cast<char*>(data); bytes > 0;) {
+    const auto count = static_cast<std::size_t>(bytes);
+    const auto some = uninterrupted([&] { return pread(descriptor, at, count, offset); });
+    if (some <= 0) return some < 0 ? errno : EIO;
+    at += some;
+    bytes -= some;
+    offset += some;
+  }
+  return 0;
+}
+
+int write_at(int descriptor, const void* data, std::ptrdiff_t bytes, off_t offset) {
+  for (const auto* at = static_cast<const char*>(data); bytes > 0;) {
+    const auto count = static_cast<std::size_t>(bytes);
+    const auto some = uninterrupted([&] { return pwrite(descriptor, at, count, offset); });
+    if (some <= 0) return some < 0 ? errno : ENOSPC;
+    at += some;
+    bytes -= some;
+    offset += some;
+  }
+  return 0;
 }
 
 int close_descriptor(int descriptor) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/mpi_peers.hpp"
 
-#include "server/bytes.hpp"
+#include "core/bytes.hpp"
 
 namespace tailrace::server {
 namespace {

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "core/system_call.hpp"
+#include "core/descriptor.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -120,14 +120,14 @@ namespace {
 // Why HDF5 does not open a file that can be read: its signature lies at byte 0, 512, 1024, ...
 std::string what_is_wrong(const std::string& path) {
   constexpr std::string_view signature{"\x89HDF\r\n\x1a\n", 8};
-  const int fd = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  const Descriptor file = open_descriptor(path, O_RDONLY);
   bool found = false;
   std::array<char, 8> start{};
-  for (off_t at = 0; !found && pread(fd, start.data(), 8, at) == 8; at = at == 0 ? 512 : 2 * at) {
+  for (off_t at = 0; !found && pread(file.get(), start.data(), 8, at) == 8;
+       at = at == 0 ? 512 : 2 * at) {
     found = std::string_view(start.data(), 8) == signature;
   }
-  const auto bytes = lseek(fd, 0, SEEK_END);
-  close_descriptor(fd);
+  const auto bytes = lseek(file.get(), 0, SEEK_END);
   if (!found) return fmt::format("is not an HDF5 file ({} bytes, without its signature)", bytes);
   return fmt::format("is not a whole HDF5 file: cut short ({} bytes), or its headers are damaged",
                      bytes);
@@ -180,13 +180,7 @@ Hdf5Handle native_type(ItemType type) {
 }
 
 Hdf5Handle open_hdf5_file(const std::string& path) {
-  const int fd = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); });
-  if (fd < 0) {
-    throw Error(Errc::io,
-                fmt::format("cannot open {}: {} (errno {})", path, std::strerror(errno), errno),
-                errno);
-  }
-  close_descriptor(fd);
+  if (!open_descriptor(path, O_RDONLY)) fail_io("open", path, errno);
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file < 0) {
     const auto reason = reasons_of_failure().version;

@@ -18,6 +18,7 @@
 #include <xxhash.h>
 
 #include "core/descriptor.hpp"
+#include "core/read_at.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -59,21 +60,9 @@ class OpenedFile {
     return end < 0 ? 0 : static_cast<std::uint64_t>(end);
   }
   void read(void* data, std::size_t bytes, std::uint64_t offset) const {
-    auto* at = static_cast<char*>(data);
-    while (bytes > 0) {
-      const auto got =
-          uninterrupted([&] { return pread(file_.get(), at, bytes, static_cast<off_t>(offset)); });
-      if (got <= 0) {
-        const int error = got < 0 ? errno : EIO;
-        throw Error(
-            Errc::io,
-            fmt::format("cannot read {}: {} (errno {})", path_, std::strerror(error), error),
-            error);
-      }
-      at += got;
-      bytes -= static_cast<std::size_t>(got);
-      offset += static_cast<std::uint64_t>(got);
-    }
+    const int error =
+        read_at(file_.get(), data, static_cast<std::ptrdiff_t>(bytes), static_cast<off_t>(offset));
+    if (error != 0) fail_io("read", path_, error);
   }
 
  private:

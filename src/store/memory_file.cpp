@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/read_at.hpp"
 #include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
@@ -27,14 +28,8 @@ void take_range(int fd, FileRange range, FileImage& image) {
   const auto count = range.end - range.start;
   const auto place = image.bytes.size();
   image.bytes.resize(place + static_cast<std::size_t>(count));
-  for (std::ptrdiff_t done = 0; done < count;) {
-    const auto some = uninterrupted([&] {
-      return pread(fd, image.bytes.data() + place + done, static_cast<std::size_t>(count - done),
-                   range.start + done);
-    });
-    if (some <= 0) throw Error(Errc::io, "cannot read the file image", some < 0 ? errno : EIO);
-    done += some;
-  }
+  const int error = read_at(fd, image.bytes.data() + place, count, range.start);
+  if (error != 0) throw Error(Errc::io, "cannot read the file image", error);
   image.extents.push_back({range.start, static_cast<std::ptrdiff_t>(place), count});
 }
 

@@ -14,7 +14,8 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "core/system_call.hpp"
+#include "core/descriptor.hpp"
+#include "core/read_at.hpp"
 #include "file/settings.hpp"
 #include "store/dataset_reader.hpp"
 #include "store/read_plan.hpp"
@@ -137,9 +138,9 @@ VerifiedDataset verify_dataset(const Comm& comm, ReadFile& file, const FileIndex
 
 // Hashes all of a file that is not in `data` (ascending), holes included.
 ChecksumRow hash_rest(const std::string& path, const std::vector<Range>& data) {
-  const int fd = uninterrupted([&] { return open(path.c_str(), O_RDONLY | O_CLOEXEC); });
-  if (fd < 0) throw Error(Errc::io, fmt::format("cannot open {}", path), errno);
-  const std::ptrdiff_t end = lseek(fd, 0, SEEK_END);
+  const Descriptor file = open_descriptor(path, O_RDONLY);
+  if (!file) fail_io("open", path, errno);
+  const std::ptrdiff_t end = lseek(file.get(), 0, SEEK_END);
   std::vector<std::byte> buffer(1 << 20);
   auto* state = XXH3_createState();
   XXH3_64bits_reset(state);
@@ -148,13 +149,11 @@ ChecksumRow hash_rest(const std::string& path, const std::vector<Range>& data) {
   const auto add = [&](std::ptrdiff_t from, std::ptrdiff_t until) {
     while (error == 0 && from < until) {
       const auto count = std::min(until - from, std::ssize(buffer));
-      const auto got = uninterrupted(
-          [&] { return pread(fd, buffer.data(), static_cast<std::size_t>(count), from); });
-      if (got <= 0) error = got < 0 ? errno : EIO;
-      if (got <= 0) return;
-      XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(got));
-      row.bytes += static_cast<std::uint64_t>(got);
-      from += got;
+      error = read_at(file.get(), buffer.data(), count, from);
+      if (error != 0) return;
+      XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(count));
+      row.bytes += static_cast<std::uint64_t>(count);
+      from += count;
     }
   };
   std::ptrdiff_t at = 0;
@@ -165,12 +164,7 @@ ChecksumRow hash_rest(const std::string& path, const std::vector<Range>& data) {
   add(at, end);
   row.xxh3 = XXH3_64bits_digest(state);
   XXH3_freeState(state);
-  close_descriptor(fd);
-  if (error != 0) {
-    throw Error(Errc::io,
-                fmt::format("cannot read {}: {} (errno {})", path, std::strerror(error), error),
-                error);
-  }
+  if (error != 0) fail_io("read", path, error);
   return row;
 }
 

@@ -13,11 +13,11 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/bytes.hpp"
 #include "core/file_lock.hpp"
 #include "ensemble_file.hpp"
 #include "entries.hpp"
 #include "row_field.hpp"
-#include "server/bytes.hpp"
 #include "server/step_file.hpp"
 #include "settings.hpp"
 #include "slab.hpp"

@@ -10,7 +10,8 @@
 #include <hdf5.h>
 #include <unistd.h>
 
-#include "core/system_call.hpp"
+#include "core/descriptor.hpp"
+#include "core/read_at.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
@@ -89,24 +90,11 @@ EnsembleContents read_ensemble(const std::string& path, const std::vector<std::s
 std::vector<double> read_values(const std::string& path, std::int64_t offset,
                                 std::ptrdiff_t count) {
   std::vector<double> values(static_cast<std::size_t>(count));
-  const int descriptor = uninterrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
-  int failed = descriptor < 0 ? errno : 0;
-  auto* at = reinterpret_cast<char*>(values.data());
-  for (auto left = values.size() * sizeof(double); failed == 0 && left > 0;) {
-    const auto done = uninterrupted([&] { return ::pread(descriptor, at, left, offset); });
-    if (done <= 0) {
-      failed = done < 0 ? errno : EIO;  // the file is shorter than its tables say
-      break;
-    }
-    at += done;
-    offset += done;
-    left -= static_cast<std::size_t>(done);
-  }
-  if (descriptor >= 0) close_descriptor(descriptor);
-  if (failed == 0) return values;
-  throw Error(Errc::io,
-              fmt::format("cannot read {}: {}", path, std::generic_category().message(failed)),
-              failed);
+  const Descriptor file = open_descriptor(path, O_RDONLY);
+  const auto bytes = count * static_cast<std::ptrdiff_t>(sizeof(double));
+  const int error = file ? read_at(file.get(), values.data(), bytes, offset) : errno;
+  if (error != 0) fail_io("read", path, error);
+  return values;
 }
 
 }  // namespace tailrace::server

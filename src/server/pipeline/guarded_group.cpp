@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "server/bytes.hpp"
+#include "core/bytes.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "server/bytes.hpp"
+#include "core/bytes.hpp"
 #include "server/pipeline/visit.hpp"
 
 namespace tailrace::server {

@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/bytes.hpp"
 #include "core/shared_memory.hpp"
 #include "entries.hpp"
 #include "parallel_for.hpp"
 #include "python_worker.hpp"
-#include "server/bytes.hpp"
 #include "settings.hpp"
 
 namespace tailrace::server {

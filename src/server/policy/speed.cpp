@@ -13,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/read_at.hpp"
 #include "core/system_call.hpp"
 #include "server/policy/nameless_file.hpp"
 #include "tailrace/trace.hpp"
@@ -46,25 +47,18 @@ std::string existing_folder(const std::string& folder) {
   return path.string();
 }
 
-/// The same file once more, around the page cache; -1 if its file system cannot.
-int open_around_cache(int descriptor) {
+/// The same file once more, around the page cache; nothing if its file system cannot.
+Descriptor open_around_cache(int descriptor) {
   const auto path = "/proc/self/fd/" + std::to_string(descriptor);
-  return uninterrupted([&] { return open(path.c_str(), O_WRONLY | O_CLOEXEC | O_DIRECT); });
+  return open_descriptor(path, O_WRONLY | O_DIRECT);
 }
 
 /// Writes `bytes` at `offset` and flushes them. Returns false on failure.
 bool put(int descriptor, int direct, const std::byte* data, std::ptrdiff_t bytes,
          std::ptrdiff_t offset) {
-  while (bytes > 0) {
-    const auto put_some = [&](int to) {
-      return uninterrupted(
-          [&] { return pwrite(to, data, static_cast<std::size_t>(bytes), offset); });
-    };
-    auto done = direct >= 0 ? put_some(direct) : -1;
-    if (done <= 0) done = put_some(descriptor);
-    if (done <= 0) return false;
-    bytes -= done;
-    offset += done;
+  if ((direct < 0 || write_at(direct, data, bytes, offset) != 0) &&
+      write_at(descriptor, data, bytes, offset) != 0) {
+    return false;
   }
   return uninterrupted([&] { return fdatasync(descriptor); }) == 0;
 }
@@ -113,9 +107,9 @@ DiskSpeed measure_disk(const std::string& folder) {
       number ^= number << 17;
       numbers[i] = number;
     }
-    const int direct = open_around_cache(file.get());
-    speed = write_for_a_while(file.get(), direct, static_cast<const std::byte*>(memory.get()));
-    if (direct >= 0) close_descriptor(direct);
+    const Descriptor direct = open_around_cache(file.get());
+    speed =
+        write_for_a_while(file.get(), direct.get(), static_cast<const std::byte*>(memory.get()));
   }
   return speed;
 }

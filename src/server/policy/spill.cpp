@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "core/system_call.hpp"
+#include "core/read_at.hpp"
 #include "server/policy/nameless_file.hpp"
 #include "tailrace/error.hpp"
 
@@ -71,20 +71,12 @@ bool Spill::has_room(std::ptrdiff_t bytes) const {
 void Spill::put(std::span<const std::byte> packet, int server, int priority) {
   open();
   const Waiting waiting{place_for(std::ssize(packet)), std::ssize(packet), server, priority};
-  std::ptrdiff_t done = 0;
-  while (done < waiting.bytes) {
-    const auto some = uninterrupted([&] {
-      return pwrite(file_.get(), packet.data() + done,
-                    static_cast<std::size_t>(waiting.bytes - done), waiting.offset + done);
-    });
-    if (some > 0) {
-      done += some;
-      continue;
-    }
-    const int error = some < 0 ? errno : ENOSPC;
+  const int error = write_at(file_.get(), packet.data(), waiting.bytes, waiting.offset);
+  if (error != 0) {
     // What it has added is given back.
-    if (uninterrupted([&] { return ftruncate(file_.get(), end_); }) != 0)
-      end_ = std::max(end_, waiting.offset + done);
+    if (uninterrupted([&] { return ftruncate(file_.get(), end_); }) != 0) {
+      end_ = lseek(file_.get(), 0, SEEK_END);
+    }
     fail("write", error);
   }
   end_ = std::max(end_, waiting.offset + waiting.bytes);
@@ -98,15 +90,8 @@ void Spill::forget_after(std::size_t count) {
 void Spill::take(std::span<std::byte> memory) {
   const auto packet = waiting_.front();
   assert(std::ssize(memory) == packet.bytes);
-  std::ptrdiff_t done = 0;
-  while (done < packet.bytes) {
-    const auto some = uninterrupted([&] {
-      return pread(file_.get(), memory.data() + done, static_cast<std::size_t>(packet.bytes - done),
-                   packet.offset + done);
-    });
-    if (some <= 0) fail("read", some < 0 ? errno : EIO);
-    done += some;
-  }
+  const int error = read_at(file_.get(), memory.data(), packet.bytes, packet.offset);
+  if (error != 0) fail("read", error);
   waiting_.pop_front();
   // An emptied file takes no space; if that fails, its space is used again.
   if (waiting_.empty() && uninterrupted([&] { return ftruncate(file_.get(), 0); }) == 0) end_ = 0;

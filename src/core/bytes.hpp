@@ -10,7 +10,7 @@
 
 #include "tailrace/error.hpp"
 
-namespace tailrace::server {
+namespace tailrace {
 
 /// Writes plain values and texts one after another, to be read back by a program of the same build.
 class ByteWriter {
@@ -73,4 +73,4 @@ class ByteReader {
   std::span<const std::byte> bytes_;
 };
 
-}  // namespace tailrace::server
+}  // namespace tailrace
