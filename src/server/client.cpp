@@ -54,6 +54,19 @@ void Client::progress() {
   guarded([&] { sender_->progress(); });
   if (relay_ != nullptr) guarded([&] { relay_->progress(); });
   guarded([&] { collect(); });
+  guarded([&] { move_spilled(); });
+}
+
+void Client::move_spilled() {
+  while (!spilled_.empty()) {
+    auto& spill = *spilled_.front();
+    const auto waiting = spill.front();
+    const auto block = allocate(waiting.server, waiting.bytes);
+    if (!block) return;
+    spill.take(*block);  // if it cannot be read, the other ranks learn it at the next call
+    spilled_.pop_front();
+    sender_->hand_over(waiting.server, *block, waiting.priority);
+  }
 }
 
 void Client::wait(double limit_s) {

@@ -9,6 +9,7 @@
 
 #include "server/block_arena.hpp"
 #include "server/mpi_relay.hpp"
+#include "server/policy/spill.hpp"
 #include "server/transport.hpp"
 #include "tailrace/error.hpp"
 
@@ -27,6 +28,15 @@ class Client {
   void free(const std::byte* block) { arena_.free(block); }
   std::ptrdiff_t capacity() const { return arena_.capacity(); }
   void hand_over(int server, std::span<const std::byte> packet, int priority);
+  /// The last `packets` of `spill`, which outlives them, wait for room. They get it in the order in
+  /// which all streams have spilled, the same on all ranks, in whatever stream's call: a rank that
+  /// waits for a later step must not keep an earlier one of another stream. Local.
+  void note_spilled(Spill& spill, std::size_t packets) {
+    spilled_.insert(spilled_.end(), packets, &spill);
+  }
+  /// While true, steps at hand must not be given room: they are later than what was spilled.
+  bool has_spilled() const { return !spilled_.empty(); }
+  void forget_spilled(const Spill& spill) { std::erase(spilled_, &spill); }
   /// Moves data on, frees what was released, and sorts notices. Never throws. Local.
   void progress();
   /// Sleeps until something may have happened, at most `limit_s`; then as `progress`. Local.
@@ -51,6 +61,7 @@ class Client {
   template <class Action>
   void guarded(Action&& action);
   void collect();
+  void move_spilled();
 
   const Team& team_;
   std::unique_ptr<Sender> sender_;
@@ -59,6 +70,7 @@ class Client {
   std::ptrdiff_t provided_ = 0;  // bytes of the staging memory that are there
   std::vector<const std::byte*> released_;
   std::vector<std::deque<Notice>> notices_;  // of each stream
+  std::deque<Spill*> spilled_;               // whose oldest packet is next
   std::optional<Error> gone_;
   bool left_ = false;
 };

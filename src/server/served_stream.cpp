@@ -30,14 +30,17 @@ ServedStream::ServedStream(std::string stream_name, StreamOptions options, Clien
       spill_(options_.spill_folder) {}
 
 ServedStream::~ServedStream() {
-  if (closed_ || std::uncaught_exceptions() > 0) return;
-  try {
-    finish();
-  } catch (const std::exception& error) {
-    if (client_.team().client == 0) {
-      say(LogLevel::error, fmt::format("stream {}: output lost: {}", name_, error.what()));
+  if (closed_) return;
+  if (std::uncaught_exceptions() == 0) {
+    try {
+      finish();
+    } catch (const std::exception& error) {
+      if (client_.team().client == 0) {
+        say(LogLevel::error, fmt::format("stream {}: output lost: {}", name_, error.what()));
+      }
     }
   }
+  client_.forget_spilled(spill_);
 }
 
 PacketPlan& ServedStream::plan_for(const FileContents& contents, bool lowered) {
@@ -95,9 +98,11 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& con
     plan = &plan_for(contents, false);
     if (options_.when_full == WhenFull::lower) lowered = &plan_for(contents, true);
     step_bytes_ = plan->payload_bytes();
-    fits = spill_.empty() && reserve(*plan, Reserved::step);
+    fits = !client_.has_spilled() && reserve(*plan, Reserved::step);
     problem = too_large(*plan);  // memory that the node did not have is not counted any more
-    if (!fits && lowered != nullptr) reserve(*lowered, Reserved::lowered_step);
+    if (!fits && lowered != nullptr && !client_.has_spilled()) {
+      reserve(*lowered, Reserved::lowered_step);
+    }
   }
   auto votes = vote(path, problem, fits);
   // Who sends may have changed for servers, even if this rank has met its own shapes before.
@@ -145,7 +150,7 @@ void ServedStream::wait_for_room(const PacketPlan& plan, const PacketPlan* lower
     if (left_s <= 0) break;
     client_.wait(std::min(nap_s, left_s));
     progress();
-    if (!spill_.empty()) continue;
+    if (client_.has_spilled()) continue;
     if (!reserve(plan, Reserved::step) && lowered != nullptr) {
       reserve(*lowered, Reserved::lowered_step);
     }
@@ -226,30 +231,15 @@ void ServedStream::spill(PacketPlan& plan, const std::string& path, const FileCo
     spill_.forget_after(before);
     throw;
   }
+  client_.note_spilled(spill_, spill_.size() - before);
   under_way_.push_back({num_handed_++, contents.step, path, now_s()});
   statistics_.bytes += plan.payload_bytes();
   statistics_.copy_s += now_s() - start_s;
 }
 
-void ServedStream::move_spilled() {
-  while (!spill_.empty()) {
-    const auto waiting = spill_.front();
-    const auto block = client_.allocate(waiting.server, waiting.bytes);
-    if (!block) return;
-    try {
-      spill_.take(*block);
-    } catch (const Error& error) {
-      client_.fail(error);  // the other ranks learn it at the next call
-      return;
-    }
-    client_.hand_over(waiting.server, *block, waiting.priority);
-  }
-}
-
 void ServedStream::progress() {
   if (closed_) return;
   client_.progress();
-  move_spilled();
   take_notices();
 }
 

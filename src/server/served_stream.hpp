@@ -74,7 +74,6 @@ class ServedStream : public Stream::State {
   void hand_over(PacketPlan& plan, const std::string& path, const FileContents& contents,
                  bool lowered);
   void spill(PacketPlan& plan, const std::string& path, const FileContents& contents);
-  void move_spilled();
   void take_notices();
   void take(const Notice& notice);
   void describe(const std::string& path, const FileContents& contents, bool lowered);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random files of `Output` and of a session's streams, in every format and by every kind of server,
-// read back by `Input` in another random layout, and by Python's packages.
+// read back by `Input` in another random layout, by other ranks, as another type, and by Python's
+// packages. In some problems staging memory holds a step or two, so that steps wait, or are dropped
+// or spilled.
 #include <chrono>
 #include <map>
 #include <set>
@@ -28,7 +30,8 @@ struct ExpectedFile {
 /// How often each way, format and check ran; the same on all ranks but for Python's.
 struct Counts {
   std::map<std::string, int> ways, formats, not_here;
-  int by_python = 0, spilled = 0, dropped = 0;
+  int by_python = 0, spilled = 0, dropped = 0, tight = 0;
+  int fewer_readers = 0, converted = 0, unfit = 0;
 };
 
 class OutputProblem {
@@ -44,7 +47,9 @@ class OutputProblem {
         dice_(seed),
         own_dice_(seed * 1000 + static_cast<std::uint64_t>(comm.rank())) {
     const auto compute_ranks = comm.num_ranks() - way_.num_serving_ranks();
-    const auto count = dice_.between(1, 4);
+    tight_ = way_.stages_at_clients_only() && dice_.chance(75);
+    if (tight_) ++counts_.tight;
+    const auto count = tight_ ? dice_.between(8, 14) : dice_.between(1, 4);
     for (std::ptrdiff_t n = 0; n < count; ++n) {
       steps_.push_back(random_step(dice_, n, compute_ranks, n == 0 ? nullptr : &steps_.back()));
     }
@@ -108,10 +113,10 @@ class OutputProblem {
   }
 
   // A rank that is late by some milliseconds; any other rank may be ahead.
-  void someone_is_late(const Comm& compute) {
-    const auto late = dice_.below(compute.num_ranks());
-    const auto delay_us = dice_.chance(40) ? dice_.below(5000) : 0;
-    if (compute.rank() != late || delay_us == 0) return;
+  static void someone_is_late(const Comm& comm, Dice& dice) {
+    const auto late = dice.below(comm.num_ranks());
+    const auto delay_us = dice.chance(40) ? dice.below(5000) : 0;
+    if (comm.rank() != late || delay_us == 0) return;
     std::this_thread::sleep_for(std::chrono::microseconds(delay_us));
   }
 
@@ -119,7 +124,7 @@ class OutputProblem {
   template <class Write>
   void write_step(const Comm& compute, std::size_t n, Write&& write) {
     StepArrays arrays(steps_[n], compute.rank(), own_dice_);
-    someone_is_late(compute);
+    if (!tight_) someone_is_late(compute, dice_);
     taken_[n] = write(paths_[n], arrays.contents()) ? 1 : 0;
     if (arrays.changed()) fail("write changed the caller's arrays");
     arrays.spoil();
@@ -139,7 +144,7 @@ class OutputProblem {
       });
       if (dice_.chance(50)) output.progress();
     }
-    someone_is_late(comm_);
+    someone_is_late(comm_, dice_);
     output.finish();
     if (output.last_complete() != paths_.back()) fail("last_complete: " + output.last_complete());
   }
@@ -151,23 +156,56 @@ class OutputProblem {
     options.priority = static_cast<int>(dice_.below(3));
     options.variables = variables_;
     if (product_) options.products = {*product_};
-    if (way_.servers == "none") return options;
-    if (dice_.chance(15)) options.when_full = WhenFull::drop;
-    if (dice_.chance(20)) {
-      options.when_full = WhenFull::spill;
-      options.spill_folder = folder_;
-    }
+    if (!tight_) return options;
+    options.when_full = dice_.one_of(std::array{WhenFull::wait, WhenFull::drop, WhenFull::spill});
+    if (options.when_full == WhenFull::spill) options.spill_folder = folder_;
     return options;
   }
 
+  // Little memory is as much as every step needs, found by trying.
   void write_by_session() {
+    const int most_clients =
+        std::min(NodeMap(comm_).most_ranks(), comm_.num_ranks() - way_.num_serving_ranks());
+    const auto dice = dice_, own_dice = own_dice_;
+    for (std::ptrdiff_t bytes = 16 << 10;; bytes = 3 * bytes / 2) {
+      int fits = try_session(tight_ ? bytes * most_clients : 0) ? 1 : 0;
+      check_mpi(MPI_Allreduce(MPI_IN_PLACE, &fits, 1, MPI_INT, MPI_MIN, comm_.raw()));
+      if (fits == 1) return;
+      if (comm_.rank() == 0) {
+        for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
+          std::filesystem::remove_all(entry.path());
+        }
+      }
+      check_mpi(MPI_Barrier(comm_.raw()));
+      dice_ = dice;
+      own_dice_ = own_dice;
+      std::ranges::fill(taken_, 0);
+    }
+  }
+
+  /// False if a step does not fit into the memory at all; all that compute are told so.
+  bool try_session(std::ptrdiff_t memory_bytes) {
     checksums_ = dice_.chance(80);
-    const auto options = random_session(dice_, way_, folder_);
+    auto options = random_session(dice_, way_, folder_);
+    if (memory_bytes > 0) options.memory_bytes = memory_bytes;
     Session session(comm_.raw(), options);
     if (!session.computes()) {
       if (session.serve() != 0) fail("a server lost output");
-      return;
+      return true;
     }
+    try {
+      write_steps(session);
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      if (memory_bytes == 0 || text.find("does not fit into its") == std::string::npos) throw;
+      session.close();
+      return false;
+    }
+    if (dice_.chance(50)) session.close();
+    return true;
+  }
+
+  void write_steps(Session& session) {
     const Comm& compute = session.compute();
     std::vector<Stream> streams;
     streams.push_back(session.open("one", random_stream(compute)));
@@ -184,7 +222,7 @@ class OutputProblem {
       });
       if (dice_.chance(50)) stream.progress();
     }
-    someone_is_late(compute);
+    someone_is_late(compute, dice_);
     std::int64_t complete = 0;
     for (auto& stream : streams) {
       stream.finish();
@@ -193,7 +231,6 @@ class OutputProblem {
     if (complete != std::ranges::count(taken_, 1)) {
       fail(fmt::format("{} steps are said to be complete", complete));
     }
-    if (dice_.chance(50)) session.close();
   }
 
   void count(WriteResult result) {
@@ -220,11 +257,30 @@ class OutputProblem {
     if (comm_.rank() == 0 && !bare && verified.checksums != file.checksums) {
       fail(name_of(file) + ": verify sees other checksums than were asked for");
     }
-    someone_is_late(comm_);
-    const auto options = random_input(dice_, comm_.num_ranks());
-    const Input input(comm_, file.path, options);
-    check_names(input, file);
-    for (const auto& variable : steps_[file.step].variables) check_array(input, variable, file);
+    read_by_some(file);
+  }
+
+  // Some ranks read, and the others do so, too, by themselves: each group throws dice of its own.
+  void read_by_some(const ExpectedFile& file) {
+    const auto num_readers =
+        dice_.chance(50) ? comm_.num_ranks() : dice_.between(1, comm_.num_ranks());
+    const bool first = comm_.rank() < num_readers;
+    const auto seed = dice_.bits() >> 20;
+    const Comm readers = comm_.split(first ? 0 : 1);
+    if (readers.num_ranks() < comm_.num_ranks()) ++counts_.fewer_readers;
+    Dice dice(seed + (first ? 0 : 1));
+    try {
+      someone_is_late(readers, dice);
+      const auto options = random_input(dice, readers.num_ranks());
+      const Input input(readers, file.path, options);
+      check_names(input, file);
+      for (const auto& variable : steps_[file.step].variables) {
+        check_array(input, variable, file, readers, dice);
+      }
+    } catch (const Error& error) {
+      fail(fmt::format("{} read by {} of {} ranks: {}", name_of(file), readers.num_ranks(),
+                       comm_.num_ranks(), error.what()));
+    }
   }
 
   static bool has_holes_in(const RandomStep& step) {
@@ -268,27 +324,61 @@ class OutputProblem {
     }
   }
 
-  void check_array(const Input& input, const RandomVariable& variable, const ExpectedFile& file) {
+  /// `bytes` as another type, item by item; those that do not fit stay 0xa5.
+  static Bytes converted(const Bytes& bytes, ItemType from, ItemType to, bool& all_fit) {
+    const auto count = std::ssize(bytes) / item_bytes(from);
+    Bytes result(static_cast<std::size_t>(count * item_bytes(to)), std::byte{0xa5});
+    for (std::ptrdiff_t n = 0; n < count; ++n) {
+      if (store::convert_items(from, to, bytes.data() + n * item_bytes(from), 1,
+                               result.data() + n * item_bytes(to))) {
+        all_fit = false;
+      }
+    }
+    return result;
+  }
+
+  static ItemType random_type_from(Dice& dice, ItemType from) {
+    std::vector<ItemType> types;
+    for (const auto type : store::all_types) {
+      if (store::convertible(from, type)) types.push_back(type);
+    }
+    return dice.one_of(types);
+  }
+
+  void check_array(const Input& input, const RandomVariable& variable, const ExpectedFile& file,
+                   const Comm& readers, Dice& dice) {
     if (input.extents(variable.name) != variable.extents ||
         input.type(variable.name) != variable.type) {
       return fail(fmt::format("{}: {} has another shape or type", name_of(file), variable.name));
     }
-    const auto right = variable.whole();
-    someone_is_late(comm_);
-    if (dice_.chance(20)) {
+    auto right = variable.whole();
+    someone_is_late(readers, dice);
+    if (dice.chance(20)) {
       Bytes all(right.size(), std::byte{0xa5});
       input.read_all(variable.name, variable.type, all.data());
       if (all != right) fail(fmt::format("{}: read_all of {}", name_of(file), variable.name));
     }
-    const auto parts = random_wishes(dice_, variable.extents, comm_.num_ranks());
-    const auto& boxes = parts[static_cast<std::size_t>(comm_.rank())];
+    const auto type = dice.chance(40) ? random_type_from(dice, variable.type) : variable.type;
+    bool all_fit = true;
+    if (type != variable.type) right = converted(right, variable.type, type, all_fit);
+    const auto parts = random_wishes(dice, variable.extents, readers.num_ranks());
+    const auto& boxes = parts[static_cast<std::size_t>(readers.rank())];
     const auto memory = random_memory(own_dice_, boxes, own_dice_.chance(40));
-    const auto item = item_bytes(variable.type);
+    const auto item = item_bytes(type);
     Bytes expected(static_cast<std::size_t>(memory.num_items * item + 2 * guard_bytes),
                    std::byte{0xa5});
     auto data = expected;
-    input.read(variable.name, variable.type, from_boxes(variable.extents, parts), memory,
-               data.data() + guard_bytes);
+    try {
+      input.read(variable.name, type, from_boxes(variable.extents, parts), memory,
+                 data.data() + guard_bytes);
+    } catch (const Error& error) {
+      const std::string text = error.what();
+      const bool refused = text.find("does not fit") != std::string::npos;
+      if (all_fit || !refused || error.code() != Errc::invalid_input) throw;
+      ++counts_.unfit;
+      return;
+    }
+    counts_.converted += type != variable.type ? 1 : 0;
     for (std::size_t b = 0; b < boxes.size(); ++b) {
       for_each_item(boxes[b], memory.boxes[b], [&](const Index& at, std::ptrdiff_t place) {
         std::memcpy(expected.data() + guard_bytes + place * item,
@@ -298,8 +388,9 @@ class OutputProblem {
     }
     if (data == expected) return;
     const auto at = std::ranges::mismatch(data, expected).in1 - data.begin() - guard_bytes;
-    fail(fmt::format("{}: {} ({}) read differs at byte {} of the memory", name_of(file),
-                     variable.name, store::type_name(variable.type), at));
+    fail(fmt::format("{}: {} ({}) read as {} by {} ranks differs at byte {} of the memory",
+                     name_of(file), variable.name, store::type_name(variable.type),
+                     store::type_name(type), readers.num_ranks(), at));
   }
 
   // Nothing else is left in the folder.
@@ -333,6 +424,7 @@ class OutputProblem {
   std::vector<int> taken_;
   std::optional<Product> product_;
   bool variables_ = true, checksums_ = true;
+  bool tight_ = false;  // staging memory is little
   std::string failure_;
 };
 
@@ -366,12 +458,17 @@ class OutputRandom : public ::testing::Test {
     for (const auto* format : {"h5", "nc", "zarr"}) {
       EXPECT_GT(counts.formats[format], 0) << format << " was never written";
     }
+    EXPECT_GT(counts.converted, 0);
+    EXPECT_GT(counts.unfit, 0);
+    EXPECT_EQ(counts.fewer_readers > 0, comm.num_ranks() > 1);
     if (comm.rank() != 0) return;
     EXPECT_EQ(counts.by_python > 0, have_python);
-    std::printf(
-        "%d files of .h5, %d .nc, %d .zarr; %d read by Python; %d steps spilled, %d dropped\n",
-        counts.formats["h5"], counts.formats["nc"], counts.formats["zarr"], counts.by_python,
-        counts.spilled, counts.dropped);
+    std::printf("%d files of .h5, %d .nc, %d .zarr; %d read by Python\n", counts.formats["h5"],
+                counts.formats["nc"], counts.formats["zarr"], counts.by_python);
+    std::printf("%d problems in little memory: %d steps spilled, %d dropped\n", counts.tight,
+                counts.spilled, counts.dropped);
+    std::printf("%d files read by a part of the ranks, %d arrays as other types, %d unfit\n",
+                counts.fewer_readers, counts.converted, counts.unfit);
     for (const auto& [name, count] : counts.ways) std::printf("  %5d by %s\n", count, name.c_str());
     for (const auto& [name, count] : counts.not_here) {
       if (count > 0) std::printf("  cannot be had here: %s\n", name.c_str());

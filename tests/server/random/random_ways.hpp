@@ -14,13 +14,21 @@ namespace tailrace {
 struct Way {
   std::string strategy;  // of an `Output`, else ""
   OutputMode mode = OutputMode::synchronous;
-  std::string servers, transport;
+  std::string servers, transport, placement = "spread";
 
   std::string name() const {
-    if (strategy.empty()) return fmt::format("servers {}, transport {}", servers, transport);
+    if (strategy.empty()) {
+      return fmt::format("servers {}, transport {}{}", servers, transport,
+                         placement == "spread" ? "" : ", " + placement);
+    }
     return fmt::format("{} {}", mode == OutputMode::hidden ? "hidden" : "synchronous", strategy);
   }
-  int num_serving_ranks() const { return servers == "1" ? 1 : servers == "2" ? 2 : 0; }
+  int num_serving_ranks() const { return std::atoi(servers.c_str()); }
+  /// Packets lie in the memory of those that compute until the server has done with them. (A server
+  /// with a memory of its own must have much of it: packets of later steps may fill it.)
+  bool stages_at_clients_only() const {
+    return servers == "thread" || servers == "process" || transport == "node";
+  }
 };
 
 /// All ways that there are here. Collective.
@@ -40,6 +48,13 @@ inline std::vector<Way> all_ways(const Comm& comm) {
     for (const auto& transport : server::transport_table()) {
       ways.push_back({"", OutputMode::synchronous, std::to_string(servers), transport.name});
     }
+  }
+  const NodeMap nodes(comm);
+  if (nodes.num_nodes() == 1) return ways;
+  const auto last = nodes.ranks_on(nodes.num_nodes() - 1).size();
+  for (const auto& transport : server::transport_table()) {
+    ways.push_back(
+        {"", OutputMode::synchronous, std::to_string(last), transport.name, "own_nodes"});
   }
   return ways;
 }
@@ -85,6 +100,7 @@ inline SessionOptions random_session(Dice& dice, const Way& way, const std::stri
   SessionOptions options;
   options.servers = way.servers;
   options.transport = way.transport;
+  options.placement = way.placement;
   // The symmetric heap of SHMEM is small unless the environment says otherwise.
   options.memory_bytes = way.transport == "shmem" ? 4 << 20 : dice.chance(50) ? 8 << 20 : 64 << 20;
   options.senders_at_once = static_cast<int>(dice.between(1, 4));
