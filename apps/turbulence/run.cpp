@@ -343,11 +343,8 @@ void compute(const Comm& comm, const Case& values, RunSetting setting) {
   run_agreed(comm.raw(), [&] {
     if (comm.rank() == 0) write_whole_file(setting.folder + "/case.toml", format_case(values));
   });
-  if (values.grid.precision == "single") {
-    run_with<float>(comm, values, setting);
-  } else {
-    run_with<double>(comm, values, setting);
-  }
+  const bool single = values.grid.precision == "single";
+  (single ? run_with<float> : run_with<double>)(comm, values, setting);
 }
 
 /// The run in a session: some ranks may serve. Returns the exit code. Collective, blocking.
