@@ -3,9 +3,9 @@
 
 import signal
 
-# Shells start background jobs with Ctrl-C ignored, nohup does so with the hang-up, and programs hand
-# that down: the tests of signals must not depend on how they are started. What is caught here has
-# its usual effect in the programs that tests start.
+# Shells start background jobs with Ctrl-C ignored, nohup does so with the hang-up, and programs
+# hand that down: the tests of signals must not depend on how they are started. What is caught here
+# has its usual effect in the programs that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
