@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "case.hpp"
-#include "core/broadcast_text.hpp"
+#include "core/same_on_all.hpp"
 #include "grid_check.hpp"
 #include "tailrace/comm.hpp"
 

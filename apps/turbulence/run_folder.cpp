@@ -17,7 +17,7 @@
 #include <fmt/ranges.h>
 
 #include "checkpoint.hpp"
-#include "core/broadcast_text.hpp"
+#include "core/same_on_all.hpp"
 #include "servers.hpp"
 
 namespace tailrace::turbulence {

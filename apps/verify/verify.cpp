@@ -16,8 +16,8 @@
 #include <fmt/ranges.h>
 #include <mpi.h>
 
-#include "core/broadcast_text.hpp"
 #include "core/json_text.hpp"
+#include "core/same_on_all.hpp"
 #include "store/verify.hpp"
 #include "tailrace/comm.hpp"
 

@@ -26,8 +26,8 @@ struct LogOptions {
 
 /// Where the library's own lines go: warnings, and errors that no call can return (output that was
 /// lost while objects were destroyed). `handler` gets them from any thread, never two at once, and
-/// must not throw; with none they go to the newest `Log` there is, else to standard error. For the
-/// whole process. Local.
+/// must neither throw nor call this library; with none they go to the newest `Log` there is, else
+/// to standard error. For the whole process. Local.
 using LineHandler = std::function<void(LogLevel level, std::string_view text)>;
 void set_line_handler(LineHandler handler);
 

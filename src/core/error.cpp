@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/agreed_error.hpp"
-#include "core/broadcast_text.hpp"
+#include "core/same_on_all.hpp"
 
 namespace tailrace {
 
@@ -54,18 +54,6 @@ void require_all(MPI_Comm comm, bool ok, const std::string& text) {
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
   if (first == num_ranks) return;
   throw AgreedError(Errc::invalid_input, broadcast_text(comm, text, first));
-}
-
-std::string broadcast_text(MPI_Comm comm, std::string text, int root) {
-  auto bytes = static_cast<std::int64_t>(text.size());
-  check_mpi(MPI_Bcast(&bytes, 1, MPI_INT64_T, root, comm));
-  text.resize(static_cast<std::size_t>(bytes));
-  constexpr std::int64_t most = 1 << 30;  // of one call, whose counts are ints
-  for (std::int64_t at = 0; at < bytes; at += most) {
-    const auto count = static_cast<int>(std::min(most, bytes - at));
-    check_mpi(MPI_Bcast(text.data() + at, count, MPI_CHAR, root, comm));
-  }
-  return text;
 }
 
 }  // namespace tailrace

@@ -121,4 +121,16 @@ void require_matching(const Comm& comm, std::string_view who, std::string_view r
   require_all(comm.raw(), fault.empty(), fault);
 }
 
+std::string broadcast_text(MPI_Comm comm, std::string text, int root) {
+  auto bytes = static_cast<std::int64_t>(text.size());
+  check_mpi(MPI_Bcast(&bytes, 1, MPI_INT64_T, root, comm));
+  text.resize(static_cast<std::size_t>(bytes));
+  constexpr std::int64_t most = 1 << 30;  // of one call, whose counts are ints
+  for (std::int64_t at = 0; at < bytes; at += most) {
+    const auto count = static_cast<int>(std::min(most, bytes - at));
+    check_mpi(MPI_Bcast(text.data() + at, count, MPI_CHAR, root, comm));
+  }
+  return text;
+}
+
 }  // namespace tailrace

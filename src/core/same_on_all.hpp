@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether ranks that make something together mean the same.
+// Ranks that make something together mean the same: checked, or told by one of them.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <mpi.h>
 
 #include "tailrace/comm.hpp"
 
@@ -38,6 +40,9 @@ struct Correspondence {
 void require_matching(const Comm& comm, std::string_view who, std::string_view remedy,
                       std::span<const Correspondence> sends,
                       std::span<const Correspondence> receives);
+
+/// The text that `root` has, on all ranks; of any length. Collective over `comm`, blocking.
+std::string broadcast_text(MPI_Comm comm, std::string text, int root = 0);
 
 /// Adds a number to a digest. Local.
 constexpr std::uint64_t add_to_digest(std::uint64_t digest, std::uint64_t number) {

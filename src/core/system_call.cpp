@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include "core/descriptor.hpp"
-#include "core/read_at.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -37,6 +38,11 @@ auto uninterrupted(Call&& call) {
 /// Closes a descriptor. An interrupted `close` has let go of it on Linux (another thread may have
 /// the number by now), so it is not repeated and not a failure. Local.
 int close_descriptor(int descriptor);
+
+/// Reads or writes all of a range of a file. Returns 0 or the error: EIO if the file ends before,
+/// ENOSPC if it takes nothing more. Local.
+int read_at(int descriptor, void* data, std::ptrdiff_t bytes, off_t offset);
+int write_at(int descriptor, const void* data, std::ptrdiff_t bytes, off_t offset);
 
 /// Takes `bytes` of a file, from `start` on, from its file system. Returns 0 or the error. The
 /// kernel gives up at any signal and takes back what it had taken, so signals wait meanwhile: a

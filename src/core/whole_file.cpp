@@ -90,4 +90,9 @@ std::string folder_of(const std::string& path) {
   return slash == std::string::npos ? "." : path.substr(0, slash + 1);
 }
 
+std::string in_folder(const std::string& folder, const std::string& path) {
+  const auto slash = path.find_last_of('/');
+  return folder + "/" + (slash == std::string::npos ? path : path.substr(slash + 1));
+}
+
 }  // namespace tailrace

@@ -45,5 +45,7 @@ void rename_file(const std::string& from, const std::string& to);
 void flush_folder(const std::string& folder);
 /// "." for a path without a folder; else it ends in a slash.
 std::string folder_of(const std::string& path);
+/// The file of that name in another folder.
+std::string in_folder(const std::string& folder, const std::string& path);
 
 }  // namespace tailrace

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/say.hpp"
+#include "core/whole_file.hpp"
 #include "move/strided_copy.hpp"
 #include "server/step_file.hpp"
 #include "tailrace/error.hpp"
@@ -146,9 +147,7 @@ void DirectStream::with_fallback(const std::string& path, Action&& action) {
         continue;
       }
       if (error.code() != Errc::io || options_.fallback_path.empty()) throw;
-      const auto slash = path.find_last_of('/');
-      const auto instead = options_.fallback_path + "/" +
-                           (slash == std::string::npos ? path : path.substr(slash + 1));
+      const auto instead = in_folder(options_.fallback_path, path);
       if (team_.client == 0) {
         say(LogLevel::warning, fmt::format("{}: {} is written instead", error.what(), instead));
       }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "core/say.hpp"
+#include "core/whole_file.hpp"
 #include "server/server_state.hpp"
 #include "tailrace/trace.hpp"
 
@@ -17,11 +18,6 @@ constexpr double retry_nap_s = 0.2;
 
 bool lacks_room(const Error& error) {
   return error.sys_errno() == ENOSPC || error.sys_errno() == EDQUOT;
-}
-
-std::string in_folder(const std::string& folder, const std::string& path) {
-  const auto slash = path.find_last_of('/');
-  return folder + "/" + (slash == std::string::npos ? path : path.substr(slash + 1));
 }
 
 }  // namespace

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/completion.hpp"
-#include "core/last_resort.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
+
+#include "core/last_resort.hpp"
 
 namespace tailrace::store {
 

@@ -18,7 +18,6 @@
 #include <xxhash.h>
 
 #include "core/descriptor.hpp"
-#include "core/read_at.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {

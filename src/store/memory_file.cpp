@@ -15,7 +15,6 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "core/read_at.hpp"
 #include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 

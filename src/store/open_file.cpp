@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+
 namespace tailrace::store {
 
 constexpr std::ptrdiff_t page_bytes = 4096;

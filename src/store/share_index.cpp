@@ -2,7 +2,7 @@
 #include <cstring>
 #include <type_traits>
 
-#include "core/broadcast_text.hpp"
+#include "core/same_on_all.hpp"
 #include "store/file_index.hpp"
 #include "tailrace/error.hpp"
 

@@ -15,7 +15,6 @@
 #include <xxhash.h>
 
 #include "core/descriptor.hpp"
-#include "core/read_at.hpp"
 #include "file/settings.hpp"
 #include "store/dataset_reader.hpp"
 #include "store/read_plan.hpp"

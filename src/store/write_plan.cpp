@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/whole_file.hpp"
 #include "file/hints/environment.hpp"
 #include "layout/holes.hpp"
 #include "tailrace/error.hpp"
@@ -48,12 +49,6 @@ std::string environment_hints(const std::string& path) {
     found.append(hint.name).append("=").append(hint.value).append("\n");
   }
   return found;
-}
-
-std::string_view folder_of(const std::string& path) {
-  const auto slash = path.find_last_of('/');
-  return slash == std::string::npos ? std::string_view()
-                                    : std::string_view(path).substr(0, slash + 1);
 }
 
 void check_options(const Comm& comm, const OutputOptions& options) {

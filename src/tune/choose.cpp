@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "core/broadcast_text.hpp"
+#include "core/same_on_all.hpp"
 #include "core/wait.hpp"
 #include "tailrace/node_map.hpp"
 #include "tailrace/tune.hpp"

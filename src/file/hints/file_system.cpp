@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/whole_file.hpp"
 #include "file/hints/lustre.hpp"
 #include "file/settings.hpp"
 
@@ -49,12 +50,6 @@ constexpr auto known_file_systems = std::to_array<KnownFileSystem>({
     {0x01161970, Kind::network, "gfs2"},
     {V9FS_MAGIC, Kind::network, "9p"},
 });
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 std::string attribute(const std::string& path, const char* name) {
   std::array<char, 4096> value{};

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/broadcast_text.hpp"
+#include "core/same_on_all.hpp"
 #include "file/hints/environment.hpp"
 #include "file/hints/table.hpp"
 #include "file/settings.hpp"

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "core/descriptor.hpp"
-#include "core/read_at.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "core/broadcast_text.hpp"
+#include "core/same_on_all.hpp"
 #include "server/policy/roles.hpp"
 #include "server/policy/speed.hpp"
 #include "tailrace/error.hpp"

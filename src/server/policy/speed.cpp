@@ -13,7 +13,6 @@
 #include <memory>
 #include <vector>
 
-#include "core/read_at.hpp"
 #include "core/system_call.hpp"
 #include "server/policy/nameless_file.hpp"
 #include "tailrace/trace.hpp"

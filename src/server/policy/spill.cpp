@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "core/read_at.hpp"
+#include "core/system_call.hpp"
 #include "server/policy/nameless_file.hpp"
 #include "tailrace/error.hpp"
 
