@@ -42,7 +42,7 @@ struct Product {
 };
 
 struct StreamOptions {
-  int priority = 0;  ///< a stream of a higher one goes first where both have work
+  int priority = 0;  ///< packets of a stream of a higher one are moved first
   WhenFull when_full = WhenFull::wait;
   /// Share of the run time that writes may cost, e.g. 0.02: a write waits for room only as long as
   /// that allows, and then does what `when_full` says. 0: no budget. Not with `WhenFull::wait`.

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
+
+#include <mpi.h>
+
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -10,5 +14,9 @@ class AgreedError : public Error {
  public:
   using Error::Error;
 };
+
+/// Throws the error of rank `root` on all ranks; the other ranks' `failure` does not count.
+/// Collective over `comm`, blocking.
+[[noreturn]] void throw_together(MPI_Comm comm, int root, std::optional<Error> failure);
 
 }  // namespace tailrace

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
 #include <span>
 #include <string>
@@ -33,6 +34,11 @@ class ByteWriter {
   void put_all(const std::vector<T>& values) {
     put_all(std::span<const T>(values));
   }
+  void put(const Error& error) {
+    put(static_cast<std::int32_t>(error.code()));
+    put(static_cast<std::int32_t>(error.sys_errno()));
+    put(std::string(error.what()));
+  }
   std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
@@ -60,6 +66,11 @@ class ByteReader {
     std::vector<T> values(count);
     if (count > 0) std::memcpy(values.data(), next(count * sizeof(T)), count * sizeof(T));
     return values;
+  }
+  Error get_error() {
+    const auto code = static_cast<Errc>(get<std::int32_t>());
+    const int sys_errno = get<std::int32_t>();
+    return {code, get_text(), sys_errno};
   }
   bool at_end() const { return bytes_.empty(); }
 

@@ -32,16 +32,25 @@ void agree(MPI_Comm comm, const Error* failure) {
   int first = failure != nullptr ? rank : num_ranks;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
   if (first == num_ranks) return;
-  std::array<int, 2> codes{};
-  std::string message;
+  std::optional<Error> told;
   if (rank == first) {
-    message = failure->what();
+    std::string message = failure->what();
     const bool says_so = message.starts_with("rank ");  // agreed on by some ranks before
     if (num_ranks > 1 && !says_so) message = fmt::format("rank {}: {}", rank, message);
-    codes = {static_cast<int>(failure->code()), failure->sys_errno()};
+    told.emplace(failure->code(), message, failure->sys_errno());
   }
-  check_mpi(MPI_Bcast(codes.data(), 2, MPI_INT, first, comm));
-  message = broadcast_text(comm, std::move(message), first);
+  throw_together(comm, first, std::move(told));
+}
+
+void throw_together(MPI_Comm comm, int root, std::optional<Error> failure) {
+  std::array<int, 2> codes{};
+  std::string message;
+  if (failure) {
+    codes = {static_cast<int>(failure->code()), failure->sys_errno()};
+    message = failure->what();
+  }
+  check_mpi(MPI_Bcast(codes.data(), 2, MPI_INT, root, comm));
+  message = broadcast_text(comm, std::move(message), root);
   throw AgreedError(static_cast<Errc>(codes[0]), message, codes[1]);
 }
 

@@ -2,6 +2,7 @@
 #include "server/client.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -81,7 +82,15 @@ void Client::collect() {
   Notice notice;
   while (sender_->take_notice(notice)) {
     const auto stream = static_cast<std::size_t>(notice.stream);
-    if (stream < notices_.size()) notices_[stream].push_back(notice);
+    if (stream >= notices_.size()) continue;
+    auto& beginning = beginnings_[stream];
+    // A server that was started again tells a notice from its beginning.
+    if (beginning.notice.number != notice.number) beginning.text.clear();
+    beginning.notice = notice;
+    beginning.text += notice.text;
+    if (notice.kind != Notice::Kind::text) {
+      notices_[stream].push_back(std::exchange(beginning, {}));
+    }
   }
 }
 
@@ -112,13 +121,14 @@ void Client::abandon(double limit_s) {
 
 std::int32_t Client::add_stream() {
   notices_.emplace_back();
+  beginnings_.emplace_back();
   return static_cast<std::int32_t>(notices_.size()) - 1;
 }
 
-bool Client::take_notice(std::int32_t stream, Notice& notice) {
+bool Client::take_notice(std::int32_t stream, WholeNotice& notice) {
   auto& waiting = notices_[static_cast<std::size_t>(stream)];
   if (waiting.empty()) return false;
-  notice = waiting.front();
+  notice = std::move(waiting.front());
   waiting.pop_front();
   return true;
 }

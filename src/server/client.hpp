@@ -51,7 +51,7 @@ class Client {
 
   /// A new stream; returns its number.
   std::int32_t add_stream();
-  bool take_notice(std::int32_t stream, Notice& notice);
+  bool take_notice(std::int32_t stream, WholeNotice& notice);
   /// Nothing can be handed over any more, because of `error`. Local.
   void fail(const Error& error) { gone_ = error; }
   /// Why nothing can be handed over any more.
@@ -69,8 +69,9 @@ class Client {
   BlockArena arena_;
   std::ptrdiff_t provided_ = 0;  // bytes of the staging memory that are there
   std::vector<const std::byte*> released_;
-  std::vector<std::deque<Notice>> notices_;  // of each stream
-  std::deque<Spill*> spilled_;               // whose oldest packet is next
+  std::vector<std::deque<WholeNotice>> notices_;  // of each stream
+  std::vector<WholeNotice> beginnings_;           // of each stream, as far as told
+  std::deque<Spill*> spilled_;                    // whose oldest packet is next
   std::optional<Error> gone_;
   bool left_ = false;
 };

@@ -7,6 +7,7 @@
 #include "server/pipeline/pipeline.hpp"
 #include "server/stream_state.hpp"
 #include "server/team.hpp"
+#include "server/write_step.hpp"
 
 namespace tailrace::server {
 
@@ -22,11 +23,9 @@ class DirectStream : public Stream::State {
   void finish() override {}
 
  private:
-  void write_variables(const std::string& path, const FileContents& contents);
-  void write_products(const std::string& path, const FileContents& contents);
-  template <class Action>
-  void with_fallback(const std::string& path, Action&& action);
-  void settle(const std::string& path, const Error& error);
+  Outcome write_variables(const std::string& path, const FileContents& contents);
+  Outcome write_products(const std::string& path, const FileContents& contents);
+  void settle(const std::string& path, const Outcome& outcome);
 
   const Team& team_;
   int threads_;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -9,12 +11,14 @@ namespace tailrace::server {
 
 /// The servers among themselves: what stages need to work on a whole field. All calls are
 /// collective over the servers and blocking; the same order on all of them. A lone server needs no
-/// MPI.
+/// MPI; without servers, the compute ranks are the members.
 class Group {
  public:
   virtual ~Group() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
+  /// What a member is called in errors.
+  virtual const char* word() const { return "server"; }
   virtual void sum(std::span<double> values) = 0;
   virtual void min(std::span<double> values) = 0;
   virtual void max(std::span<double> values) = 0;
@@ -24,5 +28,11 @@ class Group {
   virtual std::vector<std::vector<std::byte>> exchange(
       const std::vector<std::vector<std::byte>>& outgoing) = 0;
 };
+
+/// Runs `action` on all members and tells all of them the numbers that it returned, in their order.
+/// If it throws on any, all throw the `Error` of the first one, which names it where there are
+/// several. `action` makes no calls of `group`. Collective, blocking; one exchange.
+std::vector<std::vector<std::int64_t>> run_on_all(
+    Group& group, const std::function<std::vector<std::int64_t>()>& action);
 
 }  // namespace tailrace::server

@@ -6,31 +6,23 @@
 namespace tailrace::server {
 namespace {
 
-constexpr int tag = 0;
 constexpr std::size_t chunk_bytes = std::size_t{1} << 30;  // MPI's counts have 31 bits
-
-std::vector<std::vector<std::byte>> make_room(const std::vector<std::int64_t>& sizes) {
-  std::vector<std::vector<std::byte>> all(sizes.size());
-  for (std::size_t s = 0; s < sizes.size(); ++s) all[s].resize(static_cast<std::size_t>(sizes[s]));
-  return all;
-}
 
 }  // namespace
 
-GroupCall::GroupCall(const Comm& comm, std::span<double> values, MPI_Op operation)
-    : comm_(comm.raw()) {
-  check_mpi(MPI_Iallreduce(MPI_IN_PLACE, values.data(), to_int(std::ssize(values)), MPI_DOUBLE,
-                           operation, comm_, &requests_.emplace_back()));
-}
-
-GroupCall::GroupCall(const Comm& comm, std::span<const std::vector<std::byte>> outgoing)
-    : comm_(comm.raw()), outgoing_(outgoing), sizes_(outgoing.size()) {
+GroupExchange::GroupExchange(const Comm& comm, int channel,
+                             std::span<const std::vector<std::byte>> outgoing)
+    : comm_(comm.raw()), tag_(channel), outgoing_(outgoing), sizes_(outgoing.size()) {
   for (const auto& bytes : outgoing) own_sizes_.push_back(std::ssize(bytes));
-  check_mpi(MPI_Ialltoall(own_sizes_.data(), 1, MPI_INT64_T, sizes_.data(), 1, MPI_INT64_T, comm_,
-                          &requests_.emplace_back()));
+  for (std::size_t m = 0; m < outgoing.size(); ++m) {
+    const auto peer = static_cast<int>(m);
+    check_mpi(MPI_Irecv(&sizes_[m], 1, MPI_INT64_T, peer, tag_, comm_, &requests_.emplace_back()));
+    check_mpi(
+        MPI_Isend(&own_sizes_[m], 1, MPI_INT64_T, peer, tag_, comm_, &requests_.emplace_back()));
+  }
 }
 
-bool GroupCall::advance(bool wait) {
+bool GroupExchange::advance(bool wait) {
   while (!requests_.empty()) {
     const int count = to_int(std::ssize(requests_));
     int done = 1;
@@ -46,42 +38,41 @@ bool GroupCall::advance(bool wait) {
   return true;
 }
 
-void GroupCall::start_messages() {
-  incoming_ = make_room(sizes_);
-  sizes_.clear();
-  for (std::size_t s = 0; s < incoming_.size(); ++s) {
-    const auto peer = static_cast<int>(s);
-    for (std::size_t at = 0; at < incoming_[s].size(); at += chunk_bytes) {
-      const auto count = static_cast<int>(std::min(chunk_bytes, incoming_[s].size() - at));
-      check_mpi(MPI_Irecv(incoming_[s].data() + at, count, MPI_BYTE, peer, tag, comm_,
+// Messages from a member arrive in the order in which it sent them, so one tag is enough.
+void GroupExchange::start_messages() {
+  incoming_.resize(sizes_.size());
+  for (std::size_t m = 0; m < incoming_.size(); ++m) {
+    const auto peer = static_cast<int>(m);
+    incoming_[m].resize(static_cast<std::size_t>(sizes_[m]));
+    for (std::size_t at = 0; at < incoming_[m].size(); at += chunk_bytes) {
+      const auto count = static_cast<int>(std::min(chunk_bytes, incoming_[m].size() - at));
+      check_mpi(MPI_Irecv(incoming_[m].data() + at, count, MPI_BYTE, peer, tag_, comm_,
                           &requests_.emplace_back()));
     }
-    for (std::size_t at = 0; at < outgoing_[s].size(); at += chunk_bytes) {
-      const auto count = static_cast<int>(std::min(chunk_bytes, outgoing_[s].size() - at));
-      check_mpi(MPI_Isend(outgoing_[s].data() + at, count, MPI_BYTE, peer, tag, comm_,
+    for (std::size_t at = 0; at < outgoing_[m].size(); at += chunk_bytes) {
+      const auto count = static_cast<int>(std::min(chunk_bytes, outgoing_[m].size() - at));
+      check_mpi(MPI_Isend(outgoing_[m].data() + at, count, MPI_BYTE, peer, tag_, comm_,
                           &requests_.emplace_back()));
     }
   }
+  sizes_.clear();
 }
 
-void CalledGroup::reduce(std::span<double> values, MPI_Op operation) {
-  carry_out([&] { return GroupCall(comm_, values, operation); });
+void MpiGroup::reduce(std::span<double> values, MPI_Op operation) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), to_int(std::ssize(values)), MPI_DOUBLE,
+                          operation, comm_.raw()));
 }
 
-std::vector<std::vector<std::byte>> CalledGroup::gather(std::span<const std::byte> bytes) {
-  const auto servers = static_cast<std::size_t>(size());
-  return exchange(std::vector<std::vector<std::byte>>(servers, {bytes.begin(), bytes.end()}));
+std::vector<std::vector<std::byte>> MpiGroup::gather(std::span<const std::byte> bytes) {
+  const auto members = static_cast<std::size_t>(size());
+  return exchange(std::vector<std::vector<std::byte>>(members, {bytes.begin(), bytes.end()}));
 }
 
-std::vector<std::vector<std::byte>> CalledGroup::exchange(
+std::vector<std::vector<std::byte>> MpiGroup::exchange(
     const std::vector<std::vector<std::byte>>& outgoing) {
-  return carry_out([&] { return GroupCall(comm_, outgoing); }).take_incoming();
-}
-
-GroupCall MpiGroup::carry_out(const StartCall& start) {
-  GroupCall call = start();
+  GroupExchange call(comm_, 0, outgoing);
   call.advance(true);
-  return call;
+  return call.take_incoming();
 }
 
 }  // namespace tailrace::server

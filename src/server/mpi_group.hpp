@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <utility>
 
 #include "server/group.hpp"
@@ -10,33 +9,37 @@
 
 namespace tailrace::server {
 
-/// A collective call of servers on its way: started when it is made, moved on by `advance`.
-class GroupCall {
+/// Bytes of members for each other on their way: started when it is made, moved on by `advance`.
+/// Calls of different channels may be under way at the same time, in any order.
+class GroupExchange {
  public:
-  /// The sum, minimum or maximum, in place; `values` must live until it is complete.
-  GroupCall(const Comm& comm, std::span<double> values, MPI_Op operation);
-  /// `outgoing[s]` goes to server s, and must live until the call is complete.
-  GroupCall(const Comm& comm, std::span<const std::vector<std::byte>> outgoing);
+  /// `outgoing[m]` goes to member m, and must live until the exchange is complete. Local.
+  GroupExchange(const Comm& comm, int channel, std::span<const std::vector<std::byte>> outgoing);
   /// True once it is complete, for which it waits if `wait`.
   bool advance(bool wait);
-  /// What came from each server, once it is complete.
+  /// What came from each member, once it is complete.
   std::vector<std::vector<std::byte>> take_incoming() { return std::move(incoming_); }
 
  private:
   void start_messages();
 
   MPI_Comm comm_;
+  int tag_;
   std::span<const std::vector<std::byte>> outgoing_;
   std::vector<std::vector<std::byte>> incoming_;
-  std::vector<std::int64_t> own_sizes_, sizes_;  // empty once the messages have begun
+  std::vector<std::int64_t> own_sizes_, sizes_;  // `sizes_` is empty once the messages have begun
   std::vector<MPI_Request> requests_;
 };
 
-/// The servers that are ranks of `comm`; who makes the MPI calls is up to the kinds of it.
-class CalledGroup : public Group {
+/// Ranks that call MPI themselves.
+class MpiGroup : public Group {
  public:
+  /// Duplicates `comm`; members are called `word` in errors. Collective, blocking.
+  explicit MpiGroup(const Comm& comm, const char* word = "server")
+      : comm_(comm.raw()), word_(word) {}
   int rank() const override { return comm_.rank(); }
   int size() const override { return comm_.num_ranks(); }
+  const char* word() const override { return word_; }
   void sum(std::span<double> values) override { reduce(values, MPI_SUM); }
   void min(std::span<double> values) override { reduce(values, MPI_MIN); }
   void max(std::span<double> values) override { reduce(values, MPI_MAX); }
@@ -44,25 +47,10 @@ class CalledGroup : public Group {
   std::vector<std::vector<std::byte>> exchange(
       const std::vector<std::vector<std::byte>>& outgoing) override;
 
- protected:
-  /// Duplicates `comm`. Collective, blocking.
-  explicit CalledGroup(const Comm& comm) : comm_(comm.raw()) {}
-  using StartCall = std::function<GroupCall()>;
-
  private:
-  /// Starts the call and waits until it is complete.
-  virtual GroupCall carry_out(const StartCall& start) = 0;
   void reduce(std::span<double> values, MPI_Op operation);
   Comm comm_;
-};
-
-/// Each server calls MPI itself.
-class MpiGroup : public CalledGroup {
- public:
-  explicit MpiGroup(const Comm& comm) : CalledGroup(comm) {}
-
- private:
-  GroupCall carry_out(const StartCall& start) override;
+  const char* word_;
 };
 
 /// A server without others.

@@ -1,87 +1,80 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/mpi_relay.hpp"
 
+#include <algorithm>
+#include <cstring>
+
 namespace tailrace::server {
 
-class MpiRelay::RelayedPeers : public Peers {
+class MpiRelay::ChannelGroup : public Group {
  public:
-  explicit RelayedPeers(MpiRelay& relay) : relay_(relay) {}
-  int rank() const override { return relay_.peers_.rank(); }
-  int size() const override { return relay_.peers_.size(); }
+  ChannelGroup(MpiRelay& relay, int channel) : relay_(relay), channel_(channel) {}
+  int rank() const override { return relay_.comm_.rank(); }
+  int size() const override { return relay_.comm_.num_ranks(); }
+  void sum(std::span<double> values) override {
+    combine(values, [](double a, double b) { return a + b; });
+  }
+  void min(std::span<double> values) override {
+    combine(values, [](double a, double b) { return std::min(a, b); });
+  }
+  void max(std::span<double> values) override {
+    combine(values, [](double a, double b) { return std::max(a, b); });
+  }
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
+    const auto servers = static_cast<std::size_t>(size());
+    return exchange(std::vector<std::vector<std::byte>>(servers, {bytes.begin(), bytes.end()}));
+  }
+  std::vector<std::vector<std::byte>> exchange(
+      const std::vector<std::vector<std::byte>>& outgoing) override {
+    return relay_.exchange(channel_, outgoing);
+  }
 
-  void send(int server, const PeerMessage& message) override {
-    const std::lock_guard lock(relay_.mutex_);
-    if (server == rank()) {
-      relay_.arrived_.push_back(message);
-      relay_.arrived_.back().from = server;
-    } else {
-      relay_.to_send_.emplace_back(server, message);
+ private:
+  // In the order of the servers, so that all of them get the same bits.
+  template <class Operation>
+  void combine(std::span<double> values, Operation operation) {
+    const auto all = gather(std::as_bytes(values));
+    std::vector<double> other(values.size());
+    for (std::size_t server = 0; server < all.size(); ++server) {
+      std::memcpy(other.data(), all[server].data(), values.size_bytes());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = server == 0 ? other[i] : operation(values[i], other[i]);
+      }
     }
   }
 
-  bool take(PeerMessage& message) override {
-    const std::lock_guard lock(relay_.mutex_);
-    if (relay_.arrived_.empty()) return false;
-    message = std::move(relay_.arrived_.front());
-    relay_.arrived_.pop_front();
-    return true;
-  }
-
- private:
   MpiRelay& relay_;
+  int channel_;
 };
 
-class MpiRelay::RelayedGroup : public CalledGroup {
- public:
-  RelayedGroup(MpiRelay& relay, const Comm& servers) : CalledGroup(servers), relay_(relay) {}
-
- private:
-  GroupCall carry_out(const StartCall& start) override { return relay_.carry_out(start); }
-  MpiRelay& relay_;
-};
-
-std::unique_ptr<Peers> MpiRelay::make_peers() { return std::make_unique<RelayedPeers>(*this); }
-std::unique_ptr<Group> MpiRelay::make_group(const Comm& servers) {
-  return std::make_unique<RelayedGroup>(*this, servers);
+std::unique_ptr<Group> MpiRelay::make_group(int channel) {
+  return std::make_unique<ChannelGroup>(*this, channel);
 }
 
-GroupCall MpiRelay::carry_out(StartCall start) {
+std::vector<std::vector<std::byte>> MpiRelay::exchange(
+    int channel, const std::vector<std::vector<std::byte>>& outgoing) {
+  Call call{.channel = channel, .outgoing = outgoing};
   std::unique_lock lock(mutex_);
-  start_ = std::move(start);
-  call_ended_.wait(lock, [&] { return complete_; });
-  complete_ = false;
-  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
-  GroupCall call = std::move(*call_);
-  call_.reset();
-  return call;
+  calls_.push_back(&call);
+  if (wakes_ != nullptr) wakes_->wake();
+  call_ended_.wait(lock, [&] { return call.complete; });
+  if (call.failure) std::rethrow_exception(call.failure);
+  return call.exchange->take_incoming();
 }
 
 void MpiRelay::progress() {
   const std::lock_guard lock(mutex_);
-  move_messages();
-  move_call();
-}
-
-void MpiRelay::move_messages() {
-  for (const auto& [server, message] : to_send_) peers_.send(server, message);
-  to_send_.clear();
-  PeerMessage message;
-  while (peers_.take(message)) {
-    arrived_.push_back(std::move(message));
-    receiver_.wake();
-  }
-}
-
-void MpiRelay::move_call() {
-  if (!start_ && (!call_ || complete_)) return;
-  try {
-    if (start_) call_.emplace(std::exchange(start_, nullptr)());
-    complete_ = call_->advance(false);
-  } catch (...) {
-    failure_ = std::current_exception();
-    complete_ = true;
-  }
-  if (complete_) call_ended_.notify_one();
+  const auto ended = std::erase_if(calls_, [&](Call* call) {
+    try {
+      if (!call->exchange) call->exchange.emplace(comm_, call->channel, call->outgoing);
+      call->complete = call->exchange->advance(false);
+    } catch (...) {
+      call->failure = std::current_exception();
+      call->complete = true;
+    }
+    return call->complete;
+  });
+  if (ended > 0) call_ended_.notify_all();
 }
 
 }  // namespace tailrace::server

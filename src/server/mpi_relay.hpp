@@ -2,53 +2,48 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <exception>
-#include <functional>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <utility>
 
 #include "server/mpi_group.hpp"
-#include "server/mpi_peers.hpp"
 #include "server/transport.hpp"
 
 namespace tailrace::server {
 
-/// What a server thread has to do with servers of other nodes where it may not call MPI
-/// (MPI_THREAD_FUNNELED): it leaves messages and calls here, and the rank's main thread carries
-/// them out in `progress`. Must outlive the server.
+/// What the background threads of a server have to do with other servers: they leave it here, and
+/// one thread that may call MPI carries it out in `progress`: the server's own, or the main thread
+/// of a compute rank (MPI_THREAD_FUNNELED). Must outlive the server.
 class MpiRelay {
  public:
-  /// Duplicates `servers`; wakes `receiver`, which is not owned, when something has arrived.
-  /// Collective over `servers`, blocking. Main thread.
-  MpiRelay(const Comm& servers, Receiver& receiver) : receiver_(receiver), peers_(servers) {}
-  /// For the server thread. Local.
-  std::unique_ptr<Peers> make_peers();
-  /// For the server thread. Duplicates `servers`. Collective over it, blocking.
-  std::unique_ptr<Group> make_group(const Comm& servers);
-  /// Moves messages and calls on. Never waits. Main thread.
+  /// Duplicates `servers`. `wakes`, if set, is woken when there is something to do; not owned.
+  /// Collective over `servers`, blocking.
+  MpiRelay(const Comm& servers, Receiver* wakes) : comm_(servers.raw()), wakes_(wakes) {}
+  /// For one thread at a time. Groups of different channels do not disturb each other; those of the
+  /// same channel on all servers belong together. Local.
+  std::unique_ptr<Group> make_group(int channel);
+  /// Moves exchanges on. Never waits. The thread that calls MPI.
   void progress();
 
  private:
-  class RelayedPeers;
-  class RelayedGroup;
-  using StartCall = std::function<GroupCall()>;
-  /// Has `start` and the rest of its call carried out. Blocking. Server thread.
-  GroupCall carry_out(StartCall start);
-  void move_messages();
-  void move_call();
+  class ChannelGroup;
+  struct Call {
+    int channel;
+    std::span<const std::vector<std::byte>> outgoing;
+    std::optional<GroupExchange> exchange = {};
+    std::exception_ptr failure = {};
+    bool complete = false;
+  };
+  /// Has an exchange carried out. Blocking. Any thread.
+  std::vector<std::vector<std::byte>> exchange(int channel,
+                                               const std::vector<std::vector<std::byte>>& outgoing);
 
-  Receiver& receiver_;
-  MpiPeers peers_;    // main thread only
-  std::mutex mutex_;  // of what follows
-  std::deque<std::pair<int, PeerMessage>> to_send_;
-  std::deque<PeerMessage> arrived_;
-  StartCall start_;                // of a call to come
-  std::optional<GroupCall> call_;  // under way, or complete
-  bool complete_ = false;
-  std::exception_ptr failure_;
+  Comm comm_;
+  Receiver* wakes_;
+  std::mutex mutex_;        // of what follows
+  std::list<Call*> calls_;  // of the threads that wait for them
   std::condition_variable call_ended_;
 };
 

@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace tailrace::server {
 
-/// What the leading server tells every client about a step. Fixed size, plain bytes: it travels
+/// What a server tells its clients about a step. Fixed size, plain bytes: it travels
 /// through shared memory and messages alike.
 struct Notice {
   enum class Kind : std::int32_t {
@@ -13,7 +14,7 @@ struct Notice {
     committed,  ///< the step is safe on disk, products included
     failed,     ///< a file or a stage of it failed; `text`, `sys_errno` and `code` say how
     fallback,   ///< could not be written where it belongs, and is safe elsewhere
-    restarted   ///< the server process died and was started again
+    text        ///< the beginning of the next notice's text, which is too long for one
   };
   static constexpr int text_bytes = 440;
   Kind kind = Kind::none;
@@ -27,5 +28,11 @@ struct Notice {
   char text[text_bytes] = {};  ///< ends in a zero
 };
 static_assert(sizeof(Notice) <= 512);
+
+/// A notice with its whole text.
+struct WholeNotice {
+  Notice notice;
+  std::string text;
+};
 
 }  // namespace tailrace::server

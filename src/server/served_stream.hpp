@@ -75,7 +75,7 @@ class ServedStream : public Stream::State {
                  bool lowered);
   void spill(PacketPlan& plan, const std::string& path, const FileContents& contents);
   void take_notices();
-  void take(const Notice& notice);
+  void take(const WholeNotice& told);
   void describe(const std::string& path, const FileContents& contents, bool lowered);
 
   Client& client_;
@@ -91,8 +91,8 @@ class ServedStream : public Stream::State {
   std::ptrdiff_t step_bytes_ = 0;
   std::vector<std::byte> description_, spill_memory_;
   std::deque<Handed> under_way_;
-  std::deque<Notice> failures_;  // not yet thrown
-  std::int64_t told_ = -1;       // failures up to this step have been thrown
+  std::deque<WholeNotice> failures_;  // not yet thrown
+  std::int64_t told_ = -1;            // failures up to this step have been thrown
   std::int64_t num_handed_ = 0;
 };
 

@@ -4,8 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "server/group.hpp"
-#include "server/peers.hpp"
+#include "server/mpi_relay.hpp"
 #include "server/transport.hpp"
 
 namespace tailrace::server {
@@ -13,18 +12,20 @@ namespace tailrace::server {
 struct ServerSettings {
   std::vector<int> clients;  ///< whom this server tells about steps: each client has one that does
   int threads = 1;
-  double watchdog_s = 120;
   /// Packets outlive this server, which may be started again: streams need not begin with step 0.
   bool may_restart = false;
   Trace* trace = nullptr;
+  MpiRelay* relay = nullptr;  ///< to the other servers; null: there are none. Not owned
+  bool moves_relay = false;   ///< by the thread that runs the server; else somebody else does
 };
 
-/// A server: takes packets, puts steps together, runs their products, has files written by a
-/// background thread of each stream, and tells the clients what became of them. Made on the rank's
-/// main thread; `run` may be called on another.
+/// A server: takes packets, puts steps together, and tells the clients what became of them. What is
+/// between is done by background threads of each stream, in a straight line: one has the products
+/// made, the other writes the files. Made on the rank's main thread; `run` may be called on
+/// another.
 class Server {
  public:
-  Server(Receiver& receiver, Peers& peers, Group& group, ServerSettings settings);
+  Server(Receiver& receiver, ServerSettings settings);
   ~Server();
   /// Serves until all clients have left (or `stop` is called) and everything has been written.
   /// Returns true if nothing was lost. Collective over the servers.

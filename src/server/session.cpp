@@ -14,8 +14,6 @@
 #include "core/wait.hpp"
 #include "server/client.hpp"
 #include "server/direct_stream.hpp"
-#include "server/mpi_group.hpp"
-#include "server/mpi_peers.hpp"
 #include "server/mpi_relay.hpp"
 #include "server/policy/roles.hpp"
 #include "server/process/launcher.hpp"
@@ -35,8 +33,6 @@ constexpr double end_limit_s = 600;
 /// What a rank or thread that serves needs.
 struct ServerParts {
   std::unique_ptr<Receiver> receiver;
-  std::unique_ptr<Peers> peers;
-  std::unique_ptr<Group> group;
   std::unique_ptr<Server> server;
 };
 
@@ -95,6 +91,7 @@ class Session::State {
   void check_name(const std::string& name) const;
 
   std::unique_ptr<MpiRelay> relay_;
+  MpiRelay* moved_here_ = nullptr;  // by the streams' calls
   ServerParts parts_;
   std::thread thread_;
   std::exception_ptr thread_failure_;
@@ -160,7 +157,7 @@ void Session::State::make_sides() {
     if (team().server >= 0) parts_.receiver = chosen.make_receiver(team(), settings);
   }
   make_server();
-  if (sender) client_ = std::make_unique<Client>(team(), std::move(sender), relay_.get());
+  if (sender) client_ = std::make_unique<Client>(team(), std::move(sender), moved_here_);
   if (team().kind == Team::Kind::thread && team().server >= 0) start_thread();
 }
 
@@ -169,26 +166,21 @@ void Session::State::make_sides() {
 void Session::State::make_server() {
   const bool here = parts_.receiver != nullptr;
   if (team().kind == Team::Kind::process) return;
+  const bool moves_relay = team().kind == Team::Kind::ranks || decision.threads_may_call_mpi;
   if (team().num_servers() > 1) {
     const Comm servers = team().all.split(here ? 0 : 1, here ? team().server : 0);
-    const bool relays = team().kind == Team::Kind::thread && !decision.threads_may_call_mpi;
-    if (here && relays) {
-      relay_ = std::make_unique<MpiRelay>(servers, *parts_.receiver);
-      parts_.peers = relay_->make_peers();
-      parts_.group = relay_->make_group(servers);
-    } else if (here) {
-      parts_.peers = std::make_unique<MpiPeers>(servers);
-      parts_.group = std::make_unique<MpiGroup>(servers);
+    if (here) {
+      relay_ = std::make_unique<MpiRelay>(servers, moves_relay ? parts_.receiver.get() : nullptr);
+      if (!moves_relay) moved_here_ = relay_.get();
     }
-  } else if (here) {
-    parts_.peers = std::make_unique<LonePeers>();
-    parts_.group = std::make_unique<LoneGroup>();
   }
   if (!here) return;
   parts_.server = std::make_unique<Server>(
-      *parts_.receiver, *parts_.peers, *parts_.group,
-      ServerSettings{clients_told_by(team(), team().server), options.threads, options.watchdog_s,
-                     false, options.trace});
+      *parts_.receiver, ServerSettings{.clients = clients_told_by(team(), team().server),
+                                       .threads = options.threads,
+                                       .trace = options.trace,
+                                       .relay = relay_.get(),
+                                       .moves_relay = relay_ && moves_relay});
 }
 
 void Session::State::start_thread() {
@@ -206,8 +198,8 @@ void Session::State::start_thread() {
 void Session::State::join_thread() {
   if (!thread_.joinable()) return;
   wait_until({}, [&] {
-    if (relay_) relay_->progress();
-    return !relay_ || thread_ended_.load();
+    if (moved_here_ != nullptr) moved_here_->progress();
+    return moved_here_ == nullptr || thread_ended_.load();
   });
   thread_.join();
 }

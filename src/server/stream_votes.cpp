@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
 #include "core/wait.hpp"
 #include "server/served_stream.hpp"
 #include "tailrace/error.hpp"
@@ -33,7 +34,7 @@ ServedStream::Votes ServedStream::vote(const std::string& path, const std::optio
   const auto key = [&](double number) { return number * team.num_clients() + team.client; };
   votes[failed] = none;
   if (client_.gone()) votes[failed] = key(after_all_steps);
-  if (!failures_.empty()) votes[failed] = key(static_cast<double>(failures_.front().number));
+  if (!failures_.empty()) votes[failed] = key(static_cast<double>(failures_.front().notice.number));
   votes[room] = fits ? 1 : 0;
   votes[room_lowered] = fits || room_for_ == Reserved::lowered_step ? 1 : 0;
   votes[can_spill] = 0;
@@ -88,37 +89,36 @@ void ServedStream::throw_failure(double key) {
   const auto clients = static_cast<double>(comm.num_ranks());
   const double number = std::floor(key / clients);
   const int root = static_cast<int>(key - number * clients);
-  Notice notice;
-  if (root == comm.rank() && number < after_all_steps) notice = failures_.front();
-  if (root == comm.rank() && number >= after_all_steps) {
-    notice.number = std::numeric_limits<std::int64_t>::max();
-    notice.code = static_cast<std::int32_t>(client_.gone()->code());
-    notice.sys_errno = client_.gone()->sys_errno();
-    const std::string text = client_.gone()->what();
-    text.copy(notice.text, Notice::text_bytes - 1);
+  std::optional<Error> failure;
+  if (root == comm.rank()) {
+    failure = client_.gone();
+    if (number < after_all_steps) {
+      const auto& [notice, text] = failures_.front();
+      failure = Error(static_cast<Errc>(notice.code), text, notice.sys_errno);
+    }
   }
-  check_mpi(MPI_Bcast(&notice, sizeof(notice), MPI_BYTE, root, comm.raw()));
   if (number < after_all_steps) {
-    told_ = std::max(told_, notice.number);
-    std::erase_if(failures_, [&](const Notice& failure) { return failure.number <= told_; });
+    told_ = std::max(told_, static_cast<std::int64_t>(number));
+    std::erase_if(failures_, [&](const auto& told) { return told.notice.number <= told_; });
   }
-  throw Error(static_cast<Errc>(notice.code), notice.text, notice.sys_errno);
+  throw_together(comm.raw(), root, std::move(failure));
 }
 
 void ServedStream::take_notices() {
-  Notice notice;
-  while (client_.take_notice(number_of_stream_, notice)) take(notice);
+  WholeNotice told;
+  while (client_.take_notice(number_of_stream_, told)) take(told);
 }
 
 // A restarted server may tell again what is known.
-void ServedStream::take(const Notice& notice) {
+void ServedStream::take(const WholeNotice& told) {
+  const auto& notice = told.notice;
   const auto handed = std::ranges::find(under_way_, notice.number, &Handed::number);
   if (handed == under_way_.end()) return;
   const double seconds = now_s() - handed->handed_s;
   if (notice.kind == Notice::Kind::failed) {
     ++statistics_.failed;
     if (options_.on_failure == OnFailure::stop && notice.number > told_) {
-      failures_.push_back(notice);
+      failures_.push_back(told);
     }
   } else {
     ++statistics_.complete;

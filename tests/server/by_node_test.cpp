@@ -3,8 +3,6 @@
 #include <numeric>
 
 #include "server/client.hpp"
-#include "server/mpi_group.hpp"
-#include "server/mpi_peers.hpp"
 #include "server/served_stream.hpp"
 #include "server/server.hpp"
 #include "server/transport.hpp"
@@ -64,10 +62,10 @@ TEST_F(ByNodeTest, EachServerWritesWhatItsNodeHas) {
     client.leave(60);
   } else {
     const auto receiver = transport.make_receiver(team, settings);
-    MpiPeers peers(*team.servers);
-    MpiGroup group(*team.servers);
-    Server server(*receiver, peers, group,
-                  {.clients = team.clients_of_server(team.server), .trace = nullptr});
+    MpiRelay relay(*team.servers, receiver.get());
+    Server server(
+        *receiver,
+        {.clients = team.clients_of_server(team.server), .relay = &relay, .moves_relay = true});
     EXPECT_TRUE(server.run());
   }
   MPI_Barrier(comm.raw());

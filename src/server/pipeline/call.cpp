@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A user's C++ function on each server's parts.
+#include <mutex>
+
 #include "entries.hpp"
 #include "functions.hpp"
 #include "settings.hpp"
@@ -30,7 +32,11 @@ class CallStage : public Stage {
                           {part.data, part.data + bytes}});
       }
     }
-    call_user(name_, [&] { function_(step.step, *parts); });
+    {
+      static std::mutex one_at_a_time;  // streams make their products side by side
+      const std::lock_guard lock(one_at_a_time);
+      call_user(name_, [&] { function_(step.step, *parts); });
+    }
     auto made = parts->begin();
     for (auto& field : step.fields) {
       for (auto& part : field.parts) {

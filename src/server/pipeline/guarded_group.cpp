@@ -42,18 +42,13 @@ void GuardedGroup::run(const std::function<void()>& action) {
   if (!others && !any(failure.has_value())) return;
   if (size() == 1) throw Error(*failure);
   ByteWriter out;
-  if (failure) {
-    out.put(static_cast<std::int32_t>(failure->code()));
-    out.put(static_cast<std::int32_t>(failure->sys_errno()));
-    out.put(std::string(failure->what()));
-  }
+  if (failure) out.put(*failure);
   const auto all = group_.gather(out.take());
   for (std::size_t server = 0; server < all.size(); ++server) {
     if (all[server].empty()) continue;
-    ByteReader in(all[server]);
-    const auto code = static_cast<Errc>(in.get<std::int32_t>());
-    const int sys_errno = in.get<std::int32_t>();
-    throw Error(code, fmt::format("server {}: {}", server, in.get_text()), sys_errno);
+    const auto error = ByteReader(all[server]).get_error();
+    throw Error(error.code(), fmt::format("{} {}: {}", word(), server, error.what()),
+                error.sys_errno());
   }
   throw Error(Errc::internal, "servers disagree about a failure");
 }

@@ -20,6 +20,7 @@ class GuardedGroup final : public Group {
 
   int rank() const override { return group_.rank(); }
   int size() const override { return group_.size(); }
+  const char* word() const override { return group_.word(); }
   void sum(std::span<double> values) override;
   void min(std::span<double> values) override;
   void max(std::span<double> values) override;

@@ -12,8 +12,6 @@
 
 #include "core/background_thread.hpp"
 #include "core/say.hpp"
-#include "server/mpi_group.hpp"
-#include "server/mpi_peers.hpp"
 #include "server/server.hpp"
 #include "server/transports/node_receiver.hpp"
 #include "tailrace/trace.hpp"
@@ -69,7 +67,6 @@ class Watchdog {
 int serve(const ServeOptions& options) {
   ServerSettings settings;
   settings.threads = options.threads;
-  settings.watchdog_s = options.watchdog_s;
   settings.may_restart = true;
   std::vector<Endpoint> clients = options.clients;
   for (Endpoint& client : clients) {
@@ -79,9 +76,7 @@ int serve(const ServeOptions& options) {
   Endpoint here = options.block;
   here.pid = getpid();
   NodeReceiver receiver(options.server, clients, Memory(here));
-  LonePeers peers;
-  LoneGroup group;
-  Server server(receiver, peers, group, std::move(settings));
+  Server server(receiver, std::move(settings));
   bool kept_all = false;
   {
     const Watchdog watchdog(options, receiver, server);

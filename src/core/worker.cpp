@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/worker.hpp"
+#include "core/worker.hpp"
 
 #include <utility>
 
 #include "core/background_thread.hpp"
 
-namespace tailrace::server {
+namespace tailrace {
 
 Worker::~Worker() {
   if (!thread_.joinable()) return;
@@ -39,4 +39,4 @@ void Worker::loop() {
   }
 }
 
-}  // namespace tailrace::server
+}  // namespace tailrace

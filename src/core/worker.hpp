@@ -7,7 +7,7 @@
 #include <mutex>
 #include <thread>
 
-namespace tailrace::server {
+namespace tailrace {
 
 /// Runs jobs one after another on a background thread, which is made by the first one. Jobs must
 /// not throw.
@@ -29,4 +29,4 @@ class Worker {
   std::thread thread_;
 };
 
-}  // namespace tailrace::server
+}  // namespace tailrace

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "server/write_step.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include <fmt/format.h>
+
+#include "core/whole_file.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::server {
+namespace {
+
+using Numbers = std::vector<std::int64_t>;
+
+constexpr std::chrono::milliseconds retry_nap{200};
+
+bool lacks_room(const Error& error) {
+  return error.sys_errno() == ENOSPC || error.sys_errno() == EDQUOT;
+}
+
+// Only the first member has made anything that may be left.
+[[noreturn]] void discard_and_throw(StepFile* file, Group& group, const std::string& path,
+                                    const Error& error) {
+  std::string left;
+  const auto all = run_on_all(group, [&] {
+    if (group.rank() == 0 && file != nullptr) left = file->discard();
+    return Numbers{left.empty() ? 0 : 1};
+  });
+  throw naming_left(error, all[0][0] == 0 ? "" : left.empty() ? path + ".partial" : left);
+}
+
+}  // namespace
+
+void Outcome::add(const Outcome& other) {
+  bytes += other.bytes;
+  seconds += other.seconds;
+  if (!failure) failure = other.failure;
+  if (instead.empty()) instead = other.instead;
+}
+
+Outcome write_file(const Step& step, const std::string& format, const FileSettings& settings,
+                   Group& group) {
+  std::unique_ptr<StepFile> file;
+  const bool leads = group.rank() == 0;
+  try {
+    const auto needs = run_on_all(group, [&] {
+      file = find_format(format, step.path).make(step, settings, group.rank(), group.size());
+      return file->needs();
+    });
+    const auto layouts =
+        run_on_all(group, [&] { return leads ? file->lay_out(needs) : Numbers(); });
+    const auto written = run_on_all(group, [&] {
+      file->place(layouts[0]);
+      file->write();
+      return Numbers{file->bytes(), static_cast<std::int64_t>(1e9 * file->seconds())};
+    });
+    run_on_all(group, [&] {
+      if (leads) file->commit();
+      return Numbers();
+    });
+    Outcome outcome;
+    for (const auto& numbers : written) {
+      outcome.bytes += numbers[0];
+      outcome.seconds = std::max(outcome.seconds, 1e-9 * static_cast<double>(numbers[1]));
+    }
+    return outcome;
+  } catch (const Error& error) {
+    discard_and_throw(file.get(), group, step.path, error);
+  }
+}
+
+Outcome write_or_fall_back(const std::string& path, const StreamOptions& options, Group& group,
+                           const std::function<Outcome(const std::string& path)>& write) {
+  const double start_s = now_s();
+  std::string to = path;
+  std::string instead;
+  while (true) {
+    try {
+      auto outcome = write(to);
+      outcome.instead = std::move(instead);
+      return outcome;
+    } catch (const Error& error) {
+      double waited_s = now_s() - start_s;
+      group.max({&waited_s, 1});
+      if (lacks_room(error) && waited_s < options.retry_s) {
+        std::this_thread::sleep_for(retry_nap);
+        continue;
+      }
+      const auto other = in_folder(options.fallback_path, path);
+      if (error.code() != Errc::io || options.fallback_path.empty() || other == to) {
+        Outcome failed;
+        failed.failure = error;
+        return failed;
+      }
+      instead = fmt::format("{}: {} is written instead", error.what(), other);
+      to = other;
+    }
+  }
+}
+
+Outcome write_files(const std::vector<Pipeline::Result>& results, const StreamOptions& options,
+                    const FileSettings& settings, Group& group) {
+  Outcome all;
+  for (const auto& result : results) {
+    all.add(write_or_fall_back(result.step.path, options, group, [&](const std::string& path) {
+      Step step = result.step;
+      step.path = path;
+      return write_file(step, result.format, settings, group);
+    }));
+  }
+  return all;
+}
+
+}  // namespace tailrace::server
