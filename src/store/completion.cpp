@@ -6,11 +6,33 @@
 #include <thread>
 
 #include "core/last_resort.hpp"
+#include "core/wait.hpp"
 
 namespace tailrace::store {
 
-Completion::Completion(const Comm& comm, WriterThread& thread, int slots)
-    : comm_(comm.raw()), thread_(thread), slots_(static_cast<std::size_t>(slots)) {}
+Completion::Completion(const Comm& comm, bool in_background, int slots)
+    : comm_(comm.raw()), in_background_(in_background), slots_(static_cast<std::size_t>(slots)) {}
+
+void Completion::post(FileJob& job, void (FileTask::*work)()) {
+  job.failure.reset();
+  job.done = false;
+  const auto run = [&job, work] {
+    try {
+      (job.task.*work)();
+    } catch (const Error& error) {
+      job.failure = error;
+    } catch (const std::exception& error) {
+      job.failure = Error(Errc::internal, error.what());
+    }
+    job.done = true;
+    job.done.notify_one();
+  };
+  if (in_background_) {
+    worker_.post(run);
+  } else {
+    run();
+  }
+}
 
 void Completion::begin(bool is_writer) {
   Slot& file = slot(num_begun_++);
@@ -18,13 +40,13 @@ void Completion::begin(bool is_writer) {
   file.failing_rank = comm_.num_ranks();
   file.posted = is_writer;
   file.job.failure.reset();
-  if (is_writer) thread_.post(file.job, FileJob::Kind::write);
+  if (is_writer) post(file.job, &FileTask::write);
 }
 
 bool Completion::job_done(Slot& file, bool wait) {
   if (!file.posted) return true;
-  if (wait) thread_.wait(file.job);
-  return thread_.done(file.job);
+  if (wait) file.job.done.wait(false);
+  return file.job.done;
 }
 
 void Completion::start_agreement(Slot& file, Stage stage) {
@@ -43,23 +65,17 @@ void Completion::start_gather(Slot& file, const FileTask::Gather& gather) {
 void Completion::start_commit(Slot& file) {
   file.posted = comm_.rank() == 0;
   file.stage = Stage::committing;
-  if (file.posted) thread_.post(file.job, FileJob::Kind::commit);
+  if (file.posted) post(file.job, &FileTask::commit);
 }
 
-// Waits by polling with naps, so that a waiting rank leaves its core to the others.
 bool Completion::agreement_done(bool wait) {
-  constexpr int polls = 200;
-  constexpr std::chrono::microseconds longest_nap{500};
-  std::chrono::microseconds nap{20};
-  for (int i = 0;; ++i) {
-    int done = 0;
+  int done = 0;
+  const auto test = [&] {
     check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
-    if (done != 0) return true;
-    if (!wait) return false;
-    if (i < polls) continue;
-    std::this_thread::sleep_for(nap);
-    nap = std::min(2 * nap, longest_nap);
-  }
+    return done != 0;
+  };
+  if (wait) wait_until({}, test);
+  return done != 0 || test();
 }
 
 // One stage of the oldest file that has not ended; false if it cannot be passed yet. Strictly one

@@ -1,14 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "store/writer_thread.hpp"
+#include "core/worker.hpp"
+#include "store/file_task.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace::store {
+
+/// A file's work on this rank, its state, and what went wrong.
+struct FileJob {
+  FileTask task;
+  std::atomic<bool> done = true;
+  std::optional<Error> failure;  ///< read only once done
+};
 
 /// Follows the files under way, oldest first. A file is committed (renamed) when the writers of all
 /// ranks have its data on disk, which they tell each other by a non-blocking reduction; a second
@@ -17,7 +27,8 @@ namespace tailrace::store {
 /// the `slots` newest may be under way. MPI calls only from the main thread.
 class Completion {
  public:
-  Completion(const Comm& comm, WriterThread& thread, int slots);
+  /// `in_background`: a thread of this rank does its work on files, else `begin` and `progress` do.
+  Completion(const Comm& comm, bool in_background, int slots);
   /// Nothing may be under way.
   ~Completion() = default;
 
@@ -53,19 +64,21 @@ class Completion {
     return slots_[static_cast<std::size_t>(number) % slots_.size()];
   }
   bool advance(bool wait);
-  bool job_done(Slot& file, bool wait);
+  void post(FileJob& job, void (FileTask::*work)());
+  static bool job_done(Slot& file, bool wait);
   void start_agreement(Slot& file, Stage stage);
   bool agreement_done(bool wait);
   void start_gather(Slot& file, const FileTask::Gather& gather);
   void start_commit(Slot& file);
 
   Comm comm_;
-  WriterThread& thread_;
+  bool in_background_;
   std::vector<Slot> slots_;
   std::int64_t num_begun_ = 0;
   std::int64_t num_ended_ = 0;
   MPI_Request request_ = MPI_REQUEST_NULL;
   int own_vote_ = 0, vote_ = 0;
+  Worker worker_;  // ends before what it works on
 };
 
 }  // namespace tailrace::store

@@ -19,7 +19,6 @@
 #include "store/route.hpp"
 #include "store/staging.hpp"
 #include "store/write_plan.hpp"
-#include "store/writer_thread.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -68,7 +67,6 @@ class Output::State {
   OutputOptions options_;
   WritePlans plans_;
   Staging staging_;
-  WriterThread thread_;
   Completion completion_;
   std::vector<std::unique_ptr<Route>> routes_;
   std::vector<std::ptrdiff_t> offsets_;  // see Place
@@ -88,7 +86,7 @@ Output::State::State(const Comm& comm, OutputOptions options)
       plans_(comm_, options_),
       staging_(comm_, options_.mode == OutputMode::hidden ? options_.buffered_files : 1,
                options_.method == "auto" || options_.method == "push"),
-      completion_(comm_, thread_,
+      completion_(comm_, options_.mode == OutputMode::hidden,
                   options_.mode == OutputMode::hidden ? options_.buffered_files : 1) {
   require_all(comm_.raw(), options_.method != "push" || staging_.shared(),
               "output: method \"push\" needs all ranks on one node");
@@ -181,8 +179,6 @@ Route& Output::State::make_route(const FileContents& contents, std::int64_t plan
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &grows, 1, MPI_INT, MPI_MAX, comm_.raw()));
   if (grows == 1) wait_for(completion_.num_begun());  // the old buffers are in use until then
   staging_.reserve(bytes);
-  const bool writes = comm_.rank() == 0 || !route->part()->empty();
-  if (writes && options_.mode == OutputMode::hidden) thread_.start();
   routes_.push_back(std::move(route));
   return *routes_.back();
 }
