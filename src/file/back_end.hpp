@@ -80,6 +80,9 @@ struct BackEndEntry {
   /// has created or emptied the file before (`create_file`, called by the strategy), so a back end
   /// must not empty it again; `hdf5` alone makes its own.
   std::unique_ptr<BackEnd> (*open)(const OpenRequest& request);
+  /// Adds to the warnings of `settings`, of a file to be written, what users must know. May be
+  /// null.
+  void (*warn)(Settings& settings) = nullptr;
 };
 
 /// The table, plain reference (`posix`) first.
@@ -89,9 +92,6 @@ const BackEndEntry& find_back_end(std::string_view name);
 std::unique_ptr<BackEnd> open_posix(const OpenRequest& request);
 std::unique_ptr<BackEnd> open_uring(const OpenRequest& request);
 bool uring_available();
-std::unique_ptr<BackEnd> open_mpiio(const OpenRequest& request);
-std::unique_ptr<BackEnd> open_hdf5(const OpenRequest& request);
-bool hdf5_available();
 
 /// Creates or empties `path` on this rank and sets the stripes that were asked for. Throws
 /// `Errc::io`. Local.

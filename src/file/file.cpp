@@ -14,7 +14,6 @@
 
 #include "core/buffer.hpp"
 #include "core/say.hpp"
-#include "file/back_ends/ompio.hpp"
 #include "file/pieces_index.hpp"
 #include "file/pool.hpp"
 #include "file/strategies/choose.hpp"
@@ -63,7 +62,7 @@ File::State::State(FilePool& pool, std::string path, FileAccess access, const Hi
       access_(access),
       trace_(trace) {
   back_end_ = &file::choose_back_end(settings, access_);
-  if (access_ != FileAccess::read) file::warn_of_ompio(settings);
+  if (access_ != FileAccess::read && back_end_->warn != nullptr) back_end_->warn(settings);
   if (access_ == FileAccess::read) {
     int pieces = 0;
     run_agreed(comm_.raw(), [&] {

@@ -57,6 +57,5 @@ std::unique_ptr<Strategy> make_file_per_rank(const StrategyRequest& request);
 std::unique_ptr<Strategy> make_shared_independent(const StrategyRequest& request);
 std::unique_ptr<Strategy> make_collective(const StrategyRequest& request);
 std::unique_ptr<Strategy> make_grouped(const StrategyRequest& request);
-std::unique_ptr<Strategy> make_library_collective(const StrategyRequest& request);
 
 }  // namespace tailrace::file

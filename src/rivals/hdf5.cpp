@@ -25,9 +25,9 @@
 #include <fmt/format.h>
 
 #include "file/back_ends/descriptor.hpp"
-#include "file/back_ends/hdf5_dataset.hpp"
-#include "file/back_ends/mpi_types.hpp"
-#include "file/back_ends/ompio.hpp"
+#include "rivals/hdf5_dataset.hpp"
+#include "rivals/mpi_types.hpp"
+#include "rivals/ompio.hpp"
 
 namespace tailrace::file {
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file/back_ends/hdf5_dataset.hpp"
+#include "rivals/hdf5_dataset.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file/back_ends/mpi_types.hpp"
+#include "rivals/mpi_types.hpp"
 
 #include <algorithm>
 #include <array>

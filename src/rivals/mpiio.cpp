@@ -15,8 +15,8 @@
 #include "core/say.hpp"
 #include "file/back_end.hpp"
 #include "file/back_ends/descriptor.hpp"
-#include "file/back_ends/mpi_types.hpp"
-#include "file/back_ends/ompio.hpp"
+#include "rivals/mpi_types.hpp"
+#include "rivals/ompio.hpp"
 
 namespace tailrace::file {
 namespace {

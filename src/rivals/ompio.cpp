@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file/back_ends/ompio.hpp"
+#include "rivals/ompio.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "file/back_ends/mpi_types.hpp"
+#include "rivals/mpi_types.hpp"
 
 namespace tailrace::file {
 
@@ -25,8 +25,7 @@ bool uses_ompio() {
 }
 
 void warn_of_ompio(Settings& settings) {
-  const bool by_mpi = settings.back_end == "mpiio" || settings.back_end == "hdf5";
-  if (!by_mpi || !uses_ompio() || settings.file_system.kind != FileSystem::Kind::network) return;
+  if (!uses_ompio() || settings.file_system.kind != FileSystem::Kind::network) return;
   settings.warnings.push_back(fmt::format(
       "Open MPI's OMPIO may not report failed writes, which cannot be checked on {}; use ROMIO "
       "(OMPI_MCA_io=romio321) or back_end=posix",

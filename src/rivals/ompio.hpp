@@ -12,11 +12,11 @@ namespace tailrace::file {
 
 /// Whether MPI-IO may be OMPIO, Open MPI's own, and not ROMIO (OMPI_MCA_io=romio321 or ^ompio).
 /// OMPIO 4.1 has two defects: a collective read gives wrong bytes where parts of ranks overlap
-/// (tests/file/back_ends/mpi_io_test.cpp shows it), and a failed call is reported as success (a
+/// (tests/rivals/mpi_io_test.cpp shows it), and a failed call is reported as success (a
 /// read with the number of bytes that it got, which HDF5 makes zeros of). Local.
 bool uses_ompio();
 
-/// Adds a warning to `settings` if failed writes of their back end may go unseen. Local.
+/// Adds a warning to `settings` if failed writes of MPI-IO may go unseen. Local.
 void warn_of_ompio(Settings& settings);
 
 /// Finds what OMPIO has lost without an error: reads once more by plain system calls. What was

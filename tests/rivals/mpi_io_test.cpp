@@ -15,7 +15,7 @@
 #include <gtest/gtest.h>
 
 #include "file/back_end.hpp"
-#include "file/back_ends/ompio.hpp"
+#include "rivals/ompio.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/file.hpp"
 #include "temp_folder.hpp"

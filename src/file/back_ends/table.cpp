@@ -6,33 +6,28 @@
 #include <fmt/format.h>
 
 #include "file/back_end.hpp"
+#if TAILRACE_RIVALS
+#include "rivals/rivals.hpp"
+#endif
 
 namespace tailrace::file {
 namespace {
 
 bool always() { return true; }
 
-#ifdef OPEN_MPI
-constexpr std::string_view for_mpiio =
-    "always; on OMPIO reads are independent and writes are read back (not with "
-    "OMPI_MCA_io=romio321)";
-constexpr std::string_view for_hdf5 =
-    "built with a parallel HDF5 of the same MPI; on OMPIO as mpiio";
-#else
-constexpr std::string_view for_mpiio = "always";
-constexpr std::string_view for_hdf5 = "built with a parallel HDF5 of the same MPI";
+constexpr std::array back_ends {
+  BackEndEntry{"posix",  "pwritev and preadv, around the page cache where that pays",
+               "always", false,
+               always,   open_posix},
+      BackEndEntry{"uring",
+                   "io_uring: several requests in flight, written in the background",
+                   "built with liburing, on a kernel that allows io_uring",
+                   false,
+                   uring_available,
+                   open_uring},
+#if TAILRACE_RIVALS
+      mpiio_entry, hdf5_entry,
 #endif
-
-constexpr std::array back_ends{
-    BackEndEntry{"posix", "pwritev and preadv, around the page cache where that pays", "always",
-                 false, always, open_posix},
-    BackEndEntry{"uring", "io_uring: several requests in flight, written in the background",
-                 "built with liburing, on a kernel that allows io_uring", false, uring_available,
-                 open_uring},
-    BackEndEntry{"mpiio", "MPI-IO with hints, independent and collective", for_mpiio, true, always,
-                 open_mpiio},
-    BackEndEntry{"hdf5", "one dataset of parallel HDF5, independent and collective", for_hdf5, true,
-                 hdf5_available, open_hdf5},
 };
 
 std::array<FileMethodInfo, back_ends.size()> describe() {
@@ -49,13 +44,14 @@ std::array<FileMethodInfo, back_ends.size()> describe() {
 std::span<const BackEndEntry> back_end_table() { return back_ends; }
 
 const BackEndEntry& find_back_end(std::string_view name) {
+  constexpr auto hint = TAILRACE_RIVALS ? "" : " (mpiio, hdf5: build with -DTAILRACE_RIVALS=ON)";
   std::string names;
   for (const auto& entry : back_ends) {
     if (entry.name == name) return entry;
     names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
   }
   throw Error(Errc::invalid_input,
-              fmt::format("there is no back end \"{}\"; there are {}", name, names));
+              fmt::format("there is no back end \"{}\"; there are {}{}", name, names, hint));
 }
 
 void BackEnd::write_all(const FilePart&, const std::byte*) {

@@ -4,29 +4,33 @@
 #include <array>
 
 #include "file/strategy.hpp"
+#if TAILRACE_RIVALS
+#include "rivals/rivals.hpp"
+#endif
 
 namespace tailrace::file {
 namespace {
 
 bool on_plain_files(const BackEndEntry& back_end) { return back_end.name != "hdf5"; }
 bool on_any(const BackEndEntry&) { return true; }
-bool with_collective_calls(const BackEndEntry& back_end) { return back_end.has_collective; }
 
-constexpr std::array strategies{
-    StrategyEntry{"spokesperson", "rank 0 gathers everything and writes it (the reference)",
-                  "back ends of plain files", on_plain_files, make_spokesperson},
-    StrategyEntry{"file_per_rank", "a file of its own for each rank, and an index",
-                  "back ends of plain files", on_plain_files, make_file_per_rank},
-    StrategyEntry{"shared_independent", "every rank writes its pieces to the shared file", "always",
-                  on_any, make_shared_independent},
-    StrategyEntry{"collective",
-                  "two-phase: some ranks write large stripe-aligned pieces for all (cb_nodes, "
-                  "cb_align)",
-                  "back ends of plain files", on_plain_files, make_collective},
-    StrategyEntry{"grouped", "ranks in groups (group_size), the first of each writes for all of it",
-                  "back ends of plain files", on_plain_files, make_grouped},
-    StrategyEntry{"library_collective", "the collective calls of MPI-IO or parallel HDF5",
-                  "back ends mpiio and hdf5", with_collective_calls, make_library_collective},
+constexpr std::array strategies {
+  StrategyEntry{"spokesperson", "rank 0 gathers everything and writes it (the reference)",
+                "back ends of plain files", on_plain_files, make_spokesperson},
+      StrategyEntry{"file_per_rank", "a file of its own for each rank, and an index",
+                    "back ends of plain files", on_plain_files, make_file_per_rank},
+      StrategyEntry{"shared_independent", "every rank writes its pieces to the shared file",
+                    "always", on_any, make_shared_independent},
+      StrategyEntry{"collective",
+                    "two-phase: some ranks write large stripe-aligned pieces for all (cb_nodes, "
+                    "cb_align)",
+                    "back ends of plain files", on_plain_files, make_collective},
+      StrategyEntry{"grouped",
+                    "ranks in groups (group_size), the first of each writes for all of it",
+                    "back ends of plain files", on_plain_files, make_grouped},
+#if TAILRACE_RIVALS
+      library_collective_entry,
+#endif
 };
 
 constexpr auto infos = [] {

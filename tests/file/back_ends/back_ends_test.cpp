@@ -234,32 +234,6 @@ TEST_F(BackEnds, UpdateKeepsWhatIsThere) {
   }
 }
 
-// Runs, arrays and later bytes in one file of datasets.
-TEST_F(BackEnds, Hdf5KeepsAllBytesInDatasets) {
-  const auto& entry = find_back_end("hdf5");
-  if (!entry.available()) GTEST_SKIP() << "no parallel HDF5";
-  const auto r = comm.rank();
-  const auto n = comm.num_ranks();
-  const FileArray array{80 * n, {n, 5, 4}, 4};
-  const Box box{3, {r, 0, 0}, {1, 5, 4}};
-  const auto boxes = FilePart::boxes(array, std::vector{box}, Memory::dense(std::vector{box}));
-  const auto before = FilePart::runs(std::vector<FileRun>{{r * 80, 80}});
-  const auto after = FilePart::runs(std::vector<FileRun>{{160 * n + r * 10, 10}});
-  auto file = open(entry, "sets", FileAccess::write, comm);
-  for (const auto* part : {&before, &boxes, &after}) {
-    file->write_all(*part, filled(part->data().segments()).data());
-  }
-  file->close();
-  file = open(entry, "sets", FileAccess::read, comm);
-  const auto whole = FilePart::runs(std::vector<FileRun>{{0, 170 * n}});
-  Bytes back(static_cast<std::size_t>(whole.bytes()));
-  file->read_part(whole, back.data());
-  EXPECT_TRUE(back == filled(whole.data().segments()));
-  const auto cut = FilePart::runs(std::vector<FileRun>{{80 * n + 2, 4}});
-  EXPECT_THROW(file->read_part(cut, back.data()), Error) << "items of 4 bytes are not cut";
-  file->close();
-}
-
 TEST_F(BackEnds, TheTableNamesThem) {
   EXPECT_EQ(back_end_table().front().name, "posix");
   EXPECT_EQ(file_back_ends().size(), back_end_table().size());
@@ -269,7 +243,7 @@ TEST_F(BackEnds, TheTableNamesThem) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Errc::invalid_input);
-    EXPECT_NE(std::string(error.what()).find("posix, uring, mpiio, hdf5"), std::string::npos);
+    EXPECT_NE(std::string(error.what()).find("posix, uring"), std::string::npos);
   }
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// How segments are cut into system calls, windows and slices: plain functions.
+// How segments are cut into system calls and windows: plain functions.
 #include "file/back_ends/calls.hpp"
 
 #include <climits>
@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "file/back_ends/mpi_types.hpp"
 #include "file/back_ends/sieve.hpp"
 
 namespace tailrace::file {
@@ -95,21 +94,6 @@ TEST(SieveWindow, EndsWhereBufferDensityOrDistanceSay) {
   EXPECT_EQ(first_window(whole, 100, 1, 10).span_bytes, 2010);
   const std::vector<Segment> clusters{{0, 0, 10}, {12, 12, 10}, {5000, 50, 10}, {5012, 60, 10}};
   EXPECT_EQ(first_window(clusters, 10000, 0.1, 1000).segments, 2U);
-}
-
-TEST(Slice, CountsInTheOrderOfTheFile) {
-  const std::vector<Segment> segments{{100, 7, 10}, {200, 50, 5}, {300, 0, 7}};
-  const auto middle = slice(segments, 4, 17);
-  ASSERT_EQ(middle.size(), 3U);
-  EXPECT_EQ(middle[0].file_offset, 104);
-  EXPECT_EQ(middle[0].memory_offset, 11);
-  EXPECT_EQ(middle[0].bytes, 6);
-  EXPECT_EQ(middle[1].bytes, 5);
-  EXPECT_EQ(middle[2].file_offset, 300);
-  EXPECT_EQ(middle[2].bytes, 2);
-  EXPECT_TRUE(slice(segments, 22, 30).empty());
-  EXPECT_FALSE(dense_in_memory(segments));
-  EXPECT_TRUE(dense_in_memory(std::vector<Segment>{{5, 2, 3}, {50, 5, 1}}));
 }
 
 }  // namespace
