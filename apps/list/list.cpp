@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Prints the tables of methods and kernels of this build as JSON: {"tables": [{"title", "entries":
-// [{"name", "summary", "applies"}]}]}. Calls no MPI function.
+// Prints the tables of methods and kernels of this build as JSON: {"tables": [{"name", "title",
+// "columns", "entries": [{"name", "summary", "applies", "available"}]}]}; `columns` are the titles
+// of the entries' name, summary and applies. Calls no MPI function.
+#include <cstdio>
 #include <span>
 #include <string>
 #include <string_view>
@@ -24,26 +26,57 @@ using tailrace::json_quoted;
 
 struct Entry {
   std::string_view name, summary;
-  std::string applies;
+  std::string applies = {};
+  bool available = true;
 };
 
 struct Table {
-  std::string_view title;
-  std::vector<Entry> entries;
+  std::string_view name, title;
+  std::string_view name_title, applies_title;
+  std::vector<Entry> entries = {};
 };
 
-// Which of the file methods work in this build, or when they apply.
-Table file_table(std::string_view title, std::span<const tailrace::FileMethodInfo> methods) {
-  Table table{title, {}};
+template <typename Methods>
+Table methods_table(std::string_view name, std::string_view title, const Methods& methods) {
+  Table table{name, title, "method", "applies"};
   for (const auto& method : methods) {
-    table.entries.push_back({method.name, method.summary,
-                             method.available ? std::string(method.applies) : "not in this build"});
+    table.entries.push_back({method.name, method.summary, std::string(method.applies)});
   }
   return table;
 }
 
+Table file_table(std::string_view name, std::string_view title, std::string_view name_title,
+                 std::span<const tailrace::FileMethodInfo> methods) {
+  Table table{name, title, name_title, "applies"};
+  for (const auto& method : methods) {
+    table.entries.push_back(
+        {method.name, method.summary, std::string(method.applies), method.available});
+  }
+  return table;
+}
+
+Table kernels_table() {
+  Table table{"kernels", "1D transform kernels (fft.kernel)", "kernel", "applies"};
+  for (const auto& kernel : tailrace::fft::kernels()) {
+    table.entries.push_back({kernel.name, kernel.summary, "where built in", kernel.available});
+  }
+  return table;
+}
+
+Table output_modes_table() {
+  return {"output_modes",
+          "Output modes (output.mode)",
+          "mode",
+          "applies",
+          {{"hidden", "copies to a staging buffer; a thread of each writer rank writes meanwhile",
+            "always; needs memory for buffered_files copies of the output"},
+           {"synchronous", "writes while the simulation waits", "always; for comparison"},
+           {"none", "writes no fields", "always; for comparison"}}};
+}
+
 Table hints_table() {
-  Table table{"Hints of a file (Hints, TAILRACE_HINTS), allowed values and default", {}};
+  Table table{"hints", "Hints of a file (Hints, TAILRACE_HINTS)", "hint",
+              "allowed values; default"};
   for (const auto& hint : tailrace::hint_table()) {
     table.entries.push_back({hint.name, hint.summary,
                              hint.default_value.empty()
@@ -53,79 +86,75 @@ Table hints_table() {
   return table;
 }
 
-Table reduction_table() {
-  Table table{"Methods of allreduce, reduce and barrier (Reduction)", {}};
-  for (const auto& method : tailrace::reduction_methods()) {
-    table.entries.push_back({method.name, method.summary, std::string(method.applies)});
+Table transports_table() {
+  Table table{"transports", "Transports to I/O servers (transport)", "transport", ""};
+  for (const auto& transport : tailrace::server::transport_table()) {
+    table.entries.push_back({transport.name, transport.summary});
   }
   return table;
 }
 
-void add_server_tables(std::vector<Table>& all) {
-  Table transports{"Transports to I/O servers (transport)", {}};
-  for (const auto& transport : tailrace::server::transport_table()) {
-    transports.entries.push_back({transport.name, transport.summary, ""});
-  }
-  Table formats{"Formats of files that servers write (format)", {}};
+Table formats_table() {
+  Table table{"formats", "Formats of files that servers write (format)", "format", "paths"};
   for (const auto& format : tailrace::server::format_table()) {
-    formats.entries.push_back(
-        {format.name, format.summary, fmt::format("paths ending in {}", format.suffix)});
+    table.entries.push_back(
+        {format.name, format.summary, fmt::format("ending in {}", format.suffix)});
   }
-  Table stages{"Stages of products, settings and defaults (stages)", {}};
+  return table;
+}
+
+Table stages_table() {
+  Table table{"stages", "Stages of products (stages)", "stage", "settings and defaults"};
   for (const auto& stage : tailrace::server::stage_table()) {
-    stages.entries.push_back({stage.name, stage.summary, stage.settings});
+    table.entries.push_back({stage.name, stage.summary, stage.settings});
   }
-  all.insert(all.end(), {transports, formats, stages});
+  return table;
 }
 
 std::vector<Table> tables() {
-  std::vector<Table> all(4);
-  all[0].title = "Methods of exchange (Exchange, output)";
-  for (const auto& method : tailrace::move_methods()) {
-    all[0].entries.push_back({method.name, method.summary, std::string(method.applies)});
-  }
-  all[1].title = "Methods of the transposes inside a parallel transform (fft.method)";
-  for (const auto& method : tailrace::fft::exchange_methods()) {
-    all[1].entries.push_back({method.name, method.summary, std::string(method.applies)});
-  }
-  all[2].title = "1D transform kernels (fft.kernel)";
-  for (const auto& kernel : tailrace::fft::kernels()) {
-    all[2].entries.push_back(
-        {kernel.name, kernel.summary, kernel.available ? "built in" : "not in this build"});
-  }
-  all[3].title = "Output modes (output.mode)";
-  all[3].entries = {
-      {"hidden", "copies to a staging buffer; a thread of each writer rank writes meanwhile",
-       "always; needs memory for buffered_files copies of the output"},
-      {"synchronous", "writes while the simulation waits", "always; for comparison"},
-      {"none", "writes no fields", "always; for comparison"},
+  return {
+      methods_table("exchange", "Methods of exchange (Exchange, output)", tailrace::move_methods()),
+      methods_table("transposes",
+                    "Methods of the transposes inside a parallel transform (fft.method)",
+                    tailrace::fft::exchange_methods()),
+      kernels_table(),
+      output_modes_table(),
+      methods_table("reductions", "Methods of allreduce, reduce and barrier (Reduction)",
+                    tailrace::reduction_methods()),
+      file_table("strategies", "Strategies for files (hint strategy)", "strategy",
+                 tailrace::file_strategies()),
+      file_table("back_ends", "Back ends for files (hint back_end)", "back end",
+                 tailrace::file_back_ends()),
+      hints_table(),
+      transports_table(),
+      formats_table(),
+      stages_table(),
   };
-  all.push_back(reduction_table());
-  all.push_back(file_table("Strategies for files (hint strategy)", tailrace::file_strategies()));
-  all.push_back(file_table("Back ends for files (hint back_end)", tailrace::file_back_ends()));
-  all.push_back(hints_table());
-  add_server_tables(all);
-  return all;
+}
+
+std::string in_json(const Entry& entry) {
+  return fmt::format(R"({{"name": {}, "summary": {}, "applies": {}, "available": {}}})",
+                     json_quoted(entry.name), json_quoted(entry.summary),
+                     json_quoted(entry.applies), entry.available);
+}
+
+std::string in_json(const Table& table) {
+  std::vector<std::string> entries;
+  for (const auto& entry : table.entries) entries.push_back(in_json(entry));
+  return fmt::format(R"({{"name": {}, "title": {}, "columns": [{}, "what it does", {}], )"
+                     "\n \"entries\": [\n  {}]}}",
+                     json_quoted(table.name), json_quoted(table.title),
+                     json_quoted(table.name_title), json_quoted(table.applies_title),
+                     fmt::join(entries, ",\n  "));
 }
 
 }  // namespace
 
 int main() {
-  std::string out = "{\"tables\": [";
-  const char* between_tables = "";
-  for (const Table& table : tables()) {
-    out += fmt::format("{}\n {{\"title\": {}, \"entries\": [", between_tables,
-                       json_quoted(table.title));
-    const char* between_entries = "";
-    for (const Entry& entry : table.entries) {
-      out += fmt::format("{}\n  {{\"name\": {}, \"summary\": {}, \"applies\": {}}}",
-                         between_entries, json_quoted(entry.name), json_quoted(entry.summary),
-                         json_quoted(entry.applies));
-      between_entries = ",";
-    }
-    out += "]}";
-    between_tables = ",";
-  }
-  fmt::print("{}\n]}}\n", out);
-  return 0;
+  std::vector<std::string> texts;
+  for (const auto& table : tables()) texts.push_back(in_json(table));
+  const auto text = fmt::format("{{\"tables\": [\n {}\n]}}\n", fmt::join(texts, ",\n "));
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  std::perror("tailrace-list: standard output");
+  return 1;
 }

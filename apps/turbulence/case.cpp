@@ -3,13 +3,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
+#include <set>
 
 #include <fmt/format.h>
-#include <toml++/toml.h>
 
-#include "case_products.hpp"
-#include "core/nearest_word.hpp"
+#include "file/settings.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::turbulence {
@@ -18,182 +16,8 @@ namespace {
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
 
-/// Where a value was given: "cases/x.toml line 12" or "--set grid.nx=8".
-struct Place {
-  std::string text;
-};
-
-/// The name of a key before its dot.
-std::string section_of(const std::string& name) { return name.substr(0, name.find('.')); }
-
-[[noreturn]] void refuse_unknown(const std::string& what, const std::string& name,
-                                 const Place& place) {
-  std::vector<std::string> words;
-  for (const auto& key : case_keys()) {
-    words.push_back(what == "section" ? section_of(key.name) : key.name);
-  }
-  refuse(fmt::format("unknown {} `{}` in {}: did you mean `{}`?", what, name, place.text,
-                     nearest_word(name, words)));
-}
-
-const CaseKey& find_key(const std::string& name, const Place& place) {
-  for (const auto& key : case_keys()) {
-    if (key.name == name) return key;
-  }
-  const auto section = section_of(name);
-  const bool known = std::any_of(case_keys().begin(), case_keys().end(), [&](const CaseKey& key) {
-    return section_of(key.name) == section;
-  });
-  if (!known && name.find('.') == std::string::npos) refuse_unknown("section", name, place);
-  refuse_unknown("key", name, place);
-}
-
-std::string describe_range(const CaseKey& key) {
-  const bool open_above = key.max >= 1e299;
-  if (key.min <= -1e299) return "any number";
-  const std::string from =
-      key.min > 0 && key.min < 1e-200 ? "greater than 0" : fmt::format("at least {}", key.min);
-  return open_above ? from : fmt::format("{} and at most {}", from, key.max);
-}
-
-void require_range(const CaseKey& key, double value, const Place& place) {
-  if (std::isfinite(value) && value >= key.min && value <= key.max) return;
-  refuse(fmt::format("`{}` in {} is {}: it must be {}", key.name, place.text, value,
-                     describe_range(key)));
-}
-
-void require_choice(const CaseKey& key, const std::string& value, const Place& place) {
-  if (key.choices.empty()) return;
-  if (std::find(key.choices.begin(), key.choices.end(), value) != key.choices.end()) return;
-  refuse(fmt::format("`{}` in {} is \"{}\": it must be one of {}; did you mean \"{}\"?", key.name,
-                     place.text, value, fmt::join(key.choices, ", "),
-                     nearest_word(value, key.choices)));
-}
-
-[[noreturn]] void refuse_type(const CaseKey& key, const toml::node& node, const char* right,
-                              const Place& place) {
-  std::ostringstream type;
-  type << node.type();
-  refuse(fmt::format("`{}` in {} is a {}: it must be {}", key.name, place.text, type.str(), right));
-}
-
-/// Stores one TOML value in the member of the same type, after checking type and range.
-struct Assign {
-  Case& values;
-  const CaseKey& key;
-  const toml::node& node;
-  const Place& place;
-
-  void operator()(bool& (*member)(Case&)) const {
-    if (!node.is_boolean()) refuse_type(key, node, "true or false", place);
-    member(values) = *node.value<bool>();
-  }
-  void operator()(std::int64_t& (*member)(Case&)) const {
-    if (!node.is_integer()) refuse_type(key, node, "a whole number", place);
-    const auto value = *node.value<std::int64_t>();
-    require_range(key, static_cast<double>(value), place);
-    member(values) = value;
-  }
-  void operator()(double& (*member)(Case&)) const {
-    if (!node.is_number()) refuse_type(key, node, "a number", place);
-    const auto value = *node.value<double>();
-    require_range(key, value, place);
-    member(values) = value;
-  }
-  void operator()(std::string& (*member)(Case&)) const {
-    if (!node.is_string()) refuse_type(key, node, "a text in \"quotes\"", place);
-    auto value = *node.value<std::string>();
-    require_choice(key, value, place);
-    member(values) = std::move(value);
-  }
-  void operator()(std::vector<double>& (*member)(Case&)) const {
-    const auto* array = node.as_array();
-    if (array == nullptr) refuse_type(key, node, "a list of numbers like [1, 2]", place);
-    std::vector<double> list;
-    for (const auto& item : *array) {
-      if (!item.is_number()) refuse_type(key, item, "a list of numbers like [1, 2]", place);
-      list.push_back(*item.value<double>());
-      require_range(key, list.back(), place);
-    }
-    member(values) = std::move(list);
-  }
-  void operator()(std::vector<std::string>& (*member)(Case&)) const {
-    const auto* array = node.as_array();
-    if (array == nullptr) refuse_type(key, node, "a list of texts like [\"u\"]", place);
-    std::vector<std::string> list;
-    for (const auto& item : *array) {
-      if (!item.is_string()) refuse_type(key, item, "a list of texts like [\"u\"]", place);
-      list.push_back(*item.value<std::string>());
-      require_choice(key, list.back(), place);
-    }
-    member(values) = std::move(list);
-  }
-  void operator()(std::vector<Product>& (*member)(Case&)) const {
-    member(values) = parse_products(node, fmt::format("`{}` in {}", key.name, place.text));
-  }
-};
-
-void assign(Case& values, const std::string& name, const toml::node& node, const Place& place) {
-  const CaseKey& key = find_key(name, place);
-  std::visit(Assign{values, key, node, place}, key.member);
-  values.given.insert(name);
-}
-
-toml::table parse_toml(const std::string& text, const std::string& source) {
-  try {
-    return toml::parse(text, source);
-  } catch (const toml::parse_error& error) {
-    refuse(fmt::format("{} line {}: {}", source, error.source().begin.line,
-                       std::string(error.description())));
-  }
-}
-
-void assign_file(Case& values, const std::string& text) {
-  const toml::table file = parse_toml(text, values.source);
-  for (const auto& [section, node] : file) {
-    const std::string section_name(section.str());
-    const auto place_of = [&](const toml::node& at) {
-      return Place{fmt::format("{} line {}", values.source, at.source().begin.line)};
-    };
-    const auto* table = node.as_table();
-    if (table == nullptr) {
-      refuse(fmt::format("{}: `{}` stands outside a section; write it under one, like [grid]",
-                         place_of(node).text, section_name));
-    }
-    const bool known = std::any_of(case_keys().begin(), case_keys().end(), [&](const CaseKey& k) {
-      return section_of(k.name) == section_name;
-    });
-    if (!known) refuse_unknown("section", section_name, place_of(node));
-    for (const auto& [key, value] : *table) {
-      assign(values, section_name + "." + std::string(key.str()), value, place_of(value));
-    }
-  }
-}
-
-/// Applies "section.key=value". The other key of a pair (step or courant) gives way.
-void assign_setting(Case& values, const std::string& setting) {
-  const Place place{"--set " + setting};
-  const auto equals = setting.find('=');
-  if (equals == std::string::npos) {
-    refuse(fmt::format("{}: it must be section.key=value, like --set grid.n=64", place.text));
-  }
-  const std::string name = setting.substr(0, equals);
-  const std::string value = setting.substr(equals + 1);
-  const CaseKey& key = find_key(name, place);
-  if (!key.instead_of.empty()) values.given.erase(key.instead_of);
-  toml::table table;
-  try {
-    table = toml::parse("value = " + value);
-  } catch (const toml::parse_error&) {
-    table.insert_or_assign("value", value);  // a bare word
-  }
-  const bool wants_text = std::holds_alternative<std::string& (*)(Case&)>(key.member);
-  if (wants_text && !table.get("value")->is_string()) table.insert_or_assign("value", value);
-  assign(values, name, *table.get("value"), place);
-}
-
-void require_pairs(const Case& values) {
-  for (const auto& key : case_keys()) {
+void require_pairs(const Case& values, const Keys& keys) {
+  for (const auto& key : keys) {
     if (key.instead_of.empty() || key.name > key.instead_of) continue;
     const bool first = values.given.contains(key.name);
     const bool second = values.given.contains(key.instead_of);
@@ -255,6 +79,57 @@ void require_sense(const Case& values) {
   }
 }
 
+/// Names of the fields that the files hold.
+std::vector<std::string> field_names(const Case& values) {
+  std::vector<std::string> names;
+  for (const auto& field : values.output.fields) {
+    if (field != "scalars") {
+      names.push_back(field);
+      continue;
+    }
+    for (std::size_t s = 0; s < values.scalars.schmidt.size(); ++s) {
+      names.push_back(fmt::format("scalar_{}", s));
+    }
+  }
+  return names;
+}
+
+/// Keys of use only with another one must be as they are by default.
+void require_no_needs(const Case& values, const Keys& keys) {
+  Case initial;
+  const Keys usual = keys_of(initial);
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    const auto& key = keys[k];
+    if (key.needs.empty() || format_value(key) == format_value(usual[k])) continue;
+    refuse(fmt::format("{}: `{}` is of use with `{}` only; give that, too, such as \"thread\"",
+                       values.source, key.name, key.needs));
+  }
+}
+
+/// Without servers, keys that only they heed must be as they are by default; with them, products
+/// have names of their own and use fields that are written.
+void require_servers(const Case& values, const Keys& keys) {
+  if (values.output.servers.empty()) return require_no_needs(values, keys);
+  file::parse_bytes(values.output.memory, values.source + ": output.memory");
+  const auto& products = values.output.products;
+  const auto fields = field_names(values);
+  std::set<std::string> names;
+  for (const auto& product : products) {
+    if (product.name.empty() || product.name.find('/') != std::string::npos) {
+      refuse(fmt::format("{}: output.products: name = \"{}\": each needs a name, without a slash",
+                         values.source, product.name));
+    }
+    if (!names.insert(product.name).second) {
+      refuse(fmt::format("{}: output.products: two are named \"{}\"", values.source, product.name));
+    }
+    for (const auto& variable : product.variables) {
+      if (std::find(fields.begin(), fields.end(), variable) != fields.end()) continue;
+      refuse(fmt::format("{}: product \"{}\" needs \"{}\", which is not written; the fields are {}",
+                         values.source, product.name, variable, fmt::join(fields, ", ")));
+    }
+  }
+}
+
 void fill_defaults(Case& values) {
   auto& grid = values.grid;
   for (auto* points : {&grid.nx, &grid.ny, &grid.nz}) {
@@ -281,13 +156,14 @@ Case parse_case(const std::string& text, const std::string& source,
                 std::span<const std::string> settings) {
   Case values;
   values.source = source;
-  assign_file(values, text);
-  for (const auto& setting : settings) assign_setting(values, setting);
-  require_pairs(values);
+  const Keys keys = keys_of(values);
+  read_toml(keys, text, source, values.given);
+  for (const auto& setting : settings) read_setting(keys, setting, values.given);
+  require_pairs(values, keys);
   fill_defaults(values);
   require_grid(values);
   require_sense(values);
-  require_servers(values);
+  require_servers(values, keys);
   if (values.about.name.empty() || values.about.name.find('/') != std::string::npos) {
     refuse(fmt::format("{}: `case.name` must be a name of files, without a slash", source));
   }

@@ -5,11 +5,11 @@
 #include <set>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include <mpi.h>
 
+#include "keys.hpp"
 #include "navier_stokes.hpp"
 #include "tailrace/hints.hpp"
 #include "tailrace/stream.hpp"
@@ -90,22 +90,12 @@ struct Case {
   } trace;
 };
 
-/// One line of the table of keys: the name in the file, the member, what values are right.
-struct CaseKey {
-  using Member =
-      std::variant<bool& (*)(Case&), std::int64_t& (*)(Case&), double& (*)(Case&),
-                   std::string& (*)(Case&), std::vector<double>& (*)(Case&),
-                   std::vector<std::string>& (*)(Case&), std::vector<Product>& (*)(Case&)>;
-  std::string name;  ///< "section.key"
-  Member member;
-  double min = 0, max = 0;           ///< range of numbers, both included
-  std::vector<std::string> choices;  ///< allowed texts; empty = any
-  std::string help;                  ///< one line, written beside the value
-  std::string instead_of{};          ///< exactly one of the two keys must be given
-};
+/// The table of keys of a case file, bound to `values`; `[[output.products]]` has one of its own.
+Keys keys_of(Case& values);
+Keys keys_of(Product& values);
 
-/// The table that parsing, suggestions and `write_case` walk.
-std::span<const CaseKey> case_keys();
+/// Both tables in Markdown, for the docs. Local.
+std::string describe_keys();
 
 /// Parses the text of a case file, then applies the settings "section.key=value" in order (value in
 /// TOML; a bare word is taken as text). Throws `Errc::invalid_input` that names key, line and what
@@ -120,7 +110,8 @@ Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::stri
 /// as `read_case` does. Local.
 Case check_case(const std::string& path, std::span<const std::string> settings, int num_ranks);
 
-/// The whole case as TOML, every key with its help; `parse_case` gives the same case back. Local.
+/// The whole case as TOML, every key with its meaning; `parse_case` gives the same case back.
+/// Local.
 std::string format_case(const Case& values);
 
 /// `output.hints` as hints. Throws `Errc::invalid_input` for one that is not NAME=VALUE. Local.

@@ -16,55 +16,6 @@ namespace tailrace::turbulence {
 
 namespace {
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
-/// 17 significant digits, and always with a point or an exponent, so that TOML reads a float.
-std::string number(double value) {
-  auto text = fmt::format("{}", value);
-  if (text.find_first_of(".en") == std::string::npos) text += ".0";
-  return text;
-}
-
-std::string texts(const std::vector<std::string>& list) {
-  std::vector<std::string> items;
-  for (const auto& item : list) items.push_back(quoted(item));
-  return fmt::format("[{}]", fmt::join(items, ", "));
-}
-
-struct Format {
-  Case& values;
-  std::string operator()(bool& (*member)(Case&)) const { return member(values) ? "true" : "false"; }
-  std::string operator()(std::int64_t& (*member)(Case&)) const {
-    return fmt::format("{}", member(values));
-  }
-  std::string operator()(double& (*member)(Case&)) const { return number(member(values)); }
-  std::string operator()(std::string& (*member)(Case&)) const { return quoted(member(values)); }
-  std::string operator()(std::vector<double>& (*member)(Case&)) const {
-    std::vector<std::string> items;
-    for (const double item : member(values)) items.push_back(number(item));
-    return fmt::format("[{}]", fmt::join(items, ", "));
-  }
-  std::string operator()(std::vector<std::string>& (*member)(Case&)) const {
-    return texts(member(values));
-  }
-  std::string operator()(std::vector<Product>& (*member)(Case&)) const {
-    std::string out = "[";
-    for (const auto& product : member(values)) {
-      out += fmt::format("\n  {{name = {}, variables = {}, stages = {}, path = {}, every = {}}},",
-                         quoted(product.name), texts(product.variables), texts(product.stages),
-                         quoted(product.path), product.every);
-    }
-    return out + (out.size() > 1 ? "\n]" : "]");
-  }
-};
-
 /// Reads a file; returns errno, 0 if all went well.
 int read_text(const std::string& path, std::string& text) {
   errno = 0;
@@ -88,17 +39,22 @@ std::string format_case(const Case& values) {
   Case copy = values;
   std::string text = fmt::format("# The whole case, as run; made from {}\n", values.source);
   std::string section;
-  for (const auto& key : case_keys()) {
+  for (const auto& key : keys_of(copy)) {
     if (!key.instead_of.empty() && !values.given.contains(key.name)) continue;
-    const auto dot = key.name.find('.');
-    if (key.name.substr(0, dot) != section) {
-      section = key.name.substr(0, dot);
+    if (section_of(key.name) != section) {
+      section = section_of(key.name);
       text += fmt::format("\n[{}]\n", section);
     }
-    text += fmt::format("{} = {}  # {}\n", key.name.substr(dot + 1),
-                        std::visit(Format{copy}, key.member), key.help);
+    text += fmt::format("{} = {}  # {}\n", key.name.substr(section.size() + 1), format_value(key),
+                        key.doc);
   }
   return text;
+}
+
+std::string describe_keys() {
+  Case values;
+  Product product;
+  return format_markdown(keys_of(values)) + "\n" + format_markdown(keys_of(product));
 }
 
 Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings) {

@@ -22,17 +22,7 @@ constexpr const char* usage =
     "  --overwrite              starts afresh in a folder that holds results, which are removed\n"
     "  --progress               one JSON line a step on stdout instead of a table\n"
     "  --check RANKS            checks the case for so many ranks and prints it whole; no MPI\n"
-    "  --keys                   lists all keys of a case, with their ranges\n";
-
-void print_keys() {
-  for (const auto& key : tailrace::turbulence::case_keys()) {
-    std::printf("%-26s %s", key.name.c_str(), key.help.c_str());
-    for (std::size_t c = 0; c < key.choices.size(); ++c) {
-      std::printf("%s%s", c == 0 ? " [" : ", ", key.choices[c].c_str());
-    }
-    std::printf("%s\n", key.choices.empty() ? "" : "]");
-  }
-}
+    "  --keys                   prints the tables of all keys of a case in Markdown\n";
 
 /// "" if the arguments make a request, else what is wrong with them.
 std::string parse(int argc, char** argv, RunRequest& request) {
@@ -68,13 +58,18 @@ int complain(const std::string& wrong) {
   return 2;
 }
 
+int print(const std::string& text) {
+  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  std::perror("tailrace-turbulence: error: standard output");
+  return 1;
+}
+
 /// Before ranks are started: what is wrong with the case is seen at once.
 int check(const RunRequest& request) {
   try {
     const auto values =
         tailrace::turbulence::check_case(request.case_path, request.settings, request.check_ranks);
-    std::fputs(tailrace::turbulence::format_case(values).c_str(), stdout);
-    return 0;
+    return print(tailrace::turbulence::format_case(values));
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tailrace-turbulence: error: %s\n", error.what());
     return 1;
@@ -83,9 +78,8 @@ int check(const RunRequest& request) {
 
 int run_program(const tailrace::Comm& comm, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
-  if (first == "--help" || first == "-h" || first == "--keys") {
-    if (comm.rank() == 0 && first == "--keys") print_keys();
-    if (comm.rank() == 0 && first != "--keys") std::fputs(usage, stdout);
+  if (first == "--help" || first == "-h") {
+    if (comm.rank() == 0) std::fputs(usage, stdout);
     return 0;
   }
   RunRequest request;
@@ -97,6 +91,9 @@ int run_program(const tailrace::Comm& comm, int argc, char** argv) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (argc == 2 && std::string(argv[1]) == "--keys") {
+    return print(tailrace::turbulence::describe_keys());
+  }
   RunRequest request;
   if (parse(argc, argv, request).empty() && request.check_ranks > 0) return check(request);
   return tailrace::turbulence::run_main(

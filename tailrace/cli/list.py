@@ -1,21 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``tailrace list``: the tables of the library, as it was built here."""
 
+import difflib
 import json
 import subprocess
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 from tailrace.errors import TailraceError
 from tailrace.launcher import find_launcher
 from tailrace.programs import find_program, shipped_cases
 
+Table = dict[str, Any]
 
-def read_tables() -> list[dict[str, Any]]:
-    """Return the tables ``{"title", "entries": [{"name", "summary", "applies"}]}``."""
+
+def read_tables() -> list[Table]:
+    """Return the tables.
+
+    Each is ``{"name", "title", "columns", "entries": [{"name", "summary", "applies",
+    "available"}]}``.
+    """
     program = find_program("tailrace-list")
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -24,12 +29,17 @@ def read_tables() -> list[dict[str, Any]]:
         done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise TailraceError(f"{program} failed: {done.stderr.strip()}")
-    tables: list[dict[str, Any]] = json.loads(done.stdout)["tables"]
+    try:
+        tables: list[Table] = json.loads(done.stdout)["tables"]
+    except (ValueError, KeyError) as error:
+        raise TailraceError(f"{program} printed no tables; run `make build`") from error
     cases = [
-        {"name": name, "summary": _first_comment(path.read_text()), "applies": ""}
+        {"name": name, "summary": _first_comment(path.read_text()), "applies": "", "available": True}
         for name, path in shipped_cases().items()
     ]
-    return [*tables, {"title": "Shipped cases", "entries": cases}]
+    columns = ["case", "what it shows", ""]
+    title = "Shipped cases (tailrace run)"
+    return [*tables, {"name": "cases", "title": title, "columns": columns, "entries": cases}]
 
 
 def _first_comment(text: str) -> str:
@@ -37,20 +47,69 @@ def _first_comment(text: str) -> str:
     return first.lstrip("# ").rstrip() if first.startswith("#") else ""
 
 
-def list_(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
-    """Show methods, kernels, ways to write files and hints, and when each applies."""
-    tables = read_tables()
-    if as_json:
-        typer.echo(json.dumps({"tables": tables}, indent=2))
-        return
+def _choose(tables: list[Table], name: str) -> list[Table]:
+    if not name:
+        return tables
+    chosen = [table for table in tables if table["name"] == name]
+    if not chosen:
+        names = [table["name"] for table in tables]
+        near = difflib.get_close_matches(name, names, n=1)
+        hint = f"; did you mean {near[0]}?" if near else ""
+        raise TailraceError(f"no table {name}{hint} (there are: {', '.join(names)})", status=2)
+    return chosen
+
+
+def markdown(table: Table) -> str:
+    """Return the table for the docs: the same whatever is built in here."""
+    code = table["columns"][2].startswith("settings")
+    rows = [
+        [f"`{e['name']}`", e["summary"], f"`{e['applies']}`" if code and e["applies"] else e["applies"]]
+        for e in table["entries"]
+    ]
+    width = 3 if table["columns"][2] else 2
+    lines = [table["columns"], ["---"] * 3, *rows]
+    cells = [[cell.replace("|", "\\|") for cell in line[:width]] for line in lines]
+    return "".join(f"| {' | '.join(line)} |\n" for line in cells).replace("| --- ", "|---").replace(
+        "|--- |", "|---|"
+    )
+
+
+def _print(tables: list[Table]) -> None:
+    from rich.console import Console  # noqa: PLC0415
+    from rich.table import Table as Grid  # noqa: PLC0415
+
     console = Console(markup=False)
     for content in tables:
-        table = Table(title=content["title"], title_justify="left", title_style="bold", expand=True)
-        table.add_column("name", style="cyan", no_wrap=True)
-        table.add_column("what it does", ratio=3)
-        table.add_column("applies", ratio=2)
+        title = f"{content['title']}: {content['name']}"
+        grid = Grid(title=title, title_justify="left", title_style="bold", expand=True)
+        grid.add_column(content["columns"][0], style="cyan", no_wrap=True)
+        grid.add_column(content["columns"][1], ratio=3)
+        if content["columns"][2]:
+            grid.add_column(content["columns"][2], ratio=2)
         for entry in content["entries"]:
-            table.add_row(entry["name"], entry["summary"], entry["applies"])
-        console.print(table)
+            applies = entry["applies"] if entry["available"] else "not in this build"
+            cells = [entry["name"], entry["summary"], applies]
+            grid.add_row(*cells[: len(grid.columns)])
+        console.print(grid)
+
+
+def list_(
+    table: Annotated[str, typer.Argument(help="One table, such as hints (default: all).")] = "",
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print tables in Markdown, as they are in the docs.")
+    ] = False,
+) -> None:
+    """Show methods, kernels, hints, stages and other tables of this build, and when each applies.
+
+    Example: tailrace list hints
+    """
+    tables = _choose(read_tables(), table)
+    if as_json:
+        typer.echo(json.dumps({"tables": tables}, indent=2))
+    elif as_markdown:
+        titles = [f"## {content['title']}\n\n" if not table else "" for content in tables]
+        texts = [title + markdown(content) for title, content in zip(titles, tables, strict=True)]
+        typer.echo("\n".join(texts), nl=False)
+    else:
+        _print(tables)

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -137,8 +138,35 @@ TEST(Case, EffectiveCaseGivesTheSameCaseBack) {
   EXPECT_EQ(format_case(second), text);
   EXPECT_EQ(second.time.end, 0.30000000000000004);
   EXPECT_EQ(second.about.name, "a \"b\"");
-  for (const auto& key : case_keys()) {
+  Case third;
+  for (const auto& key : keys_of(third)) {
     EXPECT_TRUE(!key.instead_of.empty() || second.given.contains(key.name)) << key.name;
+  }
+}
+
+TEST(Case, TableOfKeysSaysAllAboutAKey) {
+  const std::string text = describe_keys();
+  for (const char* line :
+       {"| `[grid]` | default | allowed | unit | meaning |\n",
+        "| `grid.nx` | `0` | whole, at least 0, at most 1048576 | points | points along x; 0 = n "
+        "|\n",
+        "| `time.scheme` | `\"rk4\"` | rk4, rk2 |  | Runge-Kutta scheme, viscous part exact |\n",
+        "| `time.courant` |  | greater than 0, at most 10 |  | Courant number that sets the step "
+        "anew "
+        "each time; give this or `time.step` |\n",
+        "(constant_energy) or \\|k\\| (stochastic)", "| `output.products.every` | `1` |"}) {
+    EXPECT_NE(text.find(line), std::string::npos) << line;
+  }
+  // Names are unique, and the other key of a pair and one that is needed exist.
+  Case values;
+  Product product;
+  Keys keys = keys_of(values);
+  for (const auto& key : keys_of(product)) keys.push_back(key);
+  std::set<std::string> names{""};
+  for (const auto& key : keys) EXPECT_TRUE(names.insert(key.name).second) << key.name;
+  for (const auto& key : keys) {
+    EXPECT_TRUE(names.contains(key.instead_of) && names.contains(key.needs)) << key.name;
+    EXPECT_FALSE(key.doc.empty()) << key.name;
   }
 }
 
@@ -197,10 +225,14 @@ TEST(Case, RefusesWhatServersCannotDo) {
   has(refusal(served + "[[output.products]]\nname = \"coarse\"\n"), "two are named \"coarse\"");
   has(refusal(served + "[[output.products]]\npath = \"x.h5\"\n"), "each needs a name");
   has(refusal(served + "[[output.products]]\nname = \"a\"\nstage = [\"mean\"]\n"),
-      "product 3: unknown key `stage`: did you mean `stages`?");
-  has(refusal(served + "[[output.products]]\nname = \"a\"\nevery = 0\n"), "whole number from 1");
+      "unknown key `output.products.stage` in x.toml line 24: did you mean "
+      "`output.products.stages`?");
+  has(refusal(served + "[[output.products]]\nname = \"a\"\nevery = 0\n"),
+      "`output.products.every` in x.toml line 24 is 0: it must be at least 1");
   has(refusal(served + "[[output.products]]\nname = \"a\"\nstages = \"mean\"\n"),
-      "`stages` must be a list of texts");
+      "`output.products.stages` in x.toml line 24 is a string: it must be a list of texts");
+  has(refusal(small, {"output.servers=1", "output.products=[{naem = \"a\"}]"}),
+      "unknown key `output.products.naem` in --set output.products=[{naem = \"a\"}]: did you mean");
   has(refusal(small + "[output]\nservers = \"thread\"\nproducts = [\"mean\"]\n"),
       "must be tables, each under [[output.products]]");
 }

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Keys of a TOML file as data: a line of a table says all about a key.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "tailrace/stream.hpp"
+
+namespace tailrace::turbulence {
+
+/// What a key may hold: numbers from `min` to `max`, both included; one of `choices`, if any.
+struct Allowed {
+  static constexpr double infinite = 1e300;
+  double min = -infinite, max = infinite;
+  std::vector<std::string> choices = {};
+};
+
+/// A line of a table of keys, bound to the object that holds the values. Reading, messages,
+/// case.toml and the reference page are all made of it.
+struct Key {
+  /// Where the value is; the type says how it stands in TOML.
+  using Value = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<double>*,
+                             std::vector<std::string>*, std::vector<Product>*>;
+  std::string name;  ///< "section.key"
+  Value value;
+  Allowed allowed;
+  std::string unit;  ///< "" = none
+  std::string doc;
+  std::string instead_of{};  ///< exactly one of the two keys must be given
+  std::string needs{};       ///< only where that key is given is this one of use
+};
+
+using Keys = std::vector<Key>;
+
+/// What stands before the last dot of a key's name. Local, as all of this file.
+std::string section_of(const std::string& name);
+
+/// Stores what the TOML `text` says and adds the names to `given`; `source` is its path, for
+/// messages. Throws `Errc::invalid_input` that names key, line, value and what would be right.
+void read_toml(const Keys& keys, const std::string& text, const std::string& source,
+               std::set<std::string>& given);
+
+/// The same for "section.key=value" of the command line (value in TOML; a bare word is taken as
+/// text). The other key of a pair (`instead_of`) gives way.
+void read_setting(const Keys& keys, const std::string& setting, std::set<std::string>& given);
+
+/// The value as TOML, with all its digits.
+std::string format_value(const Key& key);
+
+/// "at least 1 and at most 9", or the choices.
+std::string describe_allowed(const Key& key);
+
+/// Tables in Markdown, one a section: key, default (the values now), allowed, unit, meaning.
+std::string format_markdown(const Keys& keys);
+
+}  // namespace tailrace::turbulence

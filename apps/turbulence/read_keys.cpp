@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include <fmt/format.h>
+#include <toml++/toml.h>
+
+#include "case.hpp"
+#include "core/nearest_word.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::turbulence {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
+
+/// Where `node` stands: "cases/x.toml line 12" or, in place of a path, "--set grid.nx=8".
+std::string place_of(const std::string& source, const toml::node& node) {
+  if (source.starts_with("--set ")) return source;
+  return fmt::format("{} line {}", source, node.source().begin.line);
+}
+
+[[noreturn]] void refuse_unknown(const Keys& keys, bool section, const std::string& name,
+                                 const std::string& place) {
+  std::vector<std::string> words;
+  for (const auto& key : keys) words.push_back(section ? section_of(key.name) : key.name);
+  refuse(fmt::format("unknown {} `{}` in {}: did you mean `{}`?", section ? "section" : "key", name,
+                     place, nearest_word(name, words)));
+}
+
+void require_section(const Keys& keys, const std::string& name, const std::string& place) {
+  const auto is_in = [&](const Key& key) { return section_of(key.name) == name; };
+  if (std::none_of(keys.begin(), keys.end(), is_in)) refuse_unknown(keys, true, name, place);
+}
+
+const Key& find_key(const Keys& keys, const std::string& name, const std::string& place) {
+  for (const auto& key : keys) {
+    if (key.name == name) return key;
+  }
+  if (name.find('.') == std::string::npos) require_section(keys, name, place);
+  refuse_unknown(keys, false, name, place);
+}
+
+/// Reads a TOML value of `key` into a member of the same type, after checking type and range.
+struct Reader {
+  const Key& key;
+  const std::string& source;
+  const std::string place;
+
+  [[noreturn]] void refuse_type(const toml::node& node, const char* right) const {
+    std::ostringstream type;
+    type << node.type();
+    refuse(fmt::format("`{}` in {} is a {}: it must be {}", key.name, place, type.str(), right));
+  }
+
+  void read(const toml::node& node, bool& value) const {
+    if (!node.is_boolean()) refuse_type(node, "true or false");
+    value = *node.value<bool>();
+  }
+  void read(const toml::node& node, std::int64_t& value) const {
+    if (!node.is_integer()) refuse_type(node, "a whole number");
+    value = *node.value<std::int64_t>();
+    require_range(static_cast<double>(value));
+  }
+  void read(const toml::node& node, double& value, const char* right = "a number") const {
+    if (!node.is_number()) refuse_type(node, right);
+    value = *node.value<double>();
+    require_range(value);
+  }
+  void read(const toml::node& node, std::string& value,
+            const char* right = "a text in \"quotes\"") const {
+    if (!node.is_string()) refuse_type(node, right);
+    value = *node.value<std::string>();
+    const auto& choices = key.allowed.choices;
+    if (choices.empty() || std::ranges::find(choices, value) != choices.end()) return;
+    refuse(fmt::format("`{}` in {} is \"{}\": it must be one of {}; did you mean \"{}\"?", key.name,
+                       place, value, describe_allowed(key), nearest_word(value, choices)));
+  }
+  template <typename Item>
+  void read(const toml::node& node, std::vector<Item>& value) const {
+    constexpr auto right = std::is_same_v<Item, double> ? "a list of numbers like [1, 2]"
+                                                        : "a list of texts like [\"u\"]";
+    if (!node.is_array()) refuse_type(node, right);
+    value.clear();
+    for (const auto& item : *node.as_array()) read(item, value.emplace_back(), right);
+  }
+  void read(const toml::node& node, std::vector<Product>& value) const {
+    const auto* array = node.as_array();
+    if (array == nullptr || !std::ranges::all_of(*array, &toml::node::is_table)) {
+      refuse(
+          fmt::format("`{}` in {} must be tables, each under [[{}]]", key.name, place, key.name));
+    }
+    value.clear();
+    for (const auto& item : *array) {
+      const Keys keys = keys_of(value.emplace_back());
+      for (const auto& [name, content] : *item.as_table()) {
+        const auto here = place_of(source, content);
+        const Key& line = find_key(keys, fmt::format("{}.{}", key.name, name.str()), here);
+        std::visit([&](auto* v) { Reader{line, source, here}.read(content, *v); }, line.value);
+      }
+    }
+  }
+
+  void require_range(double value) const {
+    if (std::isfinite(value) && value >= key.allowed.min && value <= key.allowed.max) return;
+    refuse(fmt::format("`{}` in {} is {}: it must be {}", key.name, place, value,
+                       describe_allowed(key)));
+  }
+};
+
+void assign(const Keys& keys, const std::string& name, const toml::node& node,
+            const std::string& source, std::set<std::string>& given) {
+  const auto place = place_of(source, node);
+  const Key& key = find_key(keys, name, place);
+  std::visit([&](auto* value) { Reader{key, source, place}.read(node, *value); }, key.value);
+  given.insert(name);
+}
+
+}  // namespace
+
+void read_toml(const Keys& keys, const std::string& text, const std::string& source,
+               std::set<std::string>& given) {
+  toml::table file;
+  try {
+    file = toml::parse(text, source);
+  } catch (const toml::parse_error& error) {
+    refuse(fmt::format("{} line {}: {}", source, error.source().begin.line, error.description()));
+  }
+  for (const auto& [section, node] : file) {
+    const std::string name(section.str());
+    const auto* table = node.as_table();
+    if (table == nullptr) {
+      refuse(fmt::format("{}: `{}` stands outside a section; write it under one, like [grid]",
+                         place_of(source, node), name));
+    }
+    require_section(keys, name, place_of(source, node));
+    for (const auto& [key, value] : *table) {
+      assign(keys, fmt::format("{}.{}", name, key.str()), value, source, given);
+    }
+  }
+}
+
+void read_setting(const Keys& keys, const std::string& setting, std::set<std::string>& given) {
+  const auto source = "--set " + setting;
+  const auto equals = setting.find('=');
+  if (equals == std::string::npos) {
+    refuse(fmt::format("{}: it must be section.key=value, like --set grid.n=64", source));
+  }
+  const auto name = setting.substr(0, equals);
+  const auto value = setting.substr(equals + 1);
+  const Key& key = find_key(keys, name, source);
+  toml::table table;
+  try {
+    table = toml::parse("value = " + value);
+  } catch (const toml::parse_error&) {
+    table.insert_or_assign("value", value);  // a bare word
+  }
+  const bool wants_text = std::holds_alternative<std::string*>(key.value);
+  if (wants_text && !table.get("value")->is_string()) table.insert_or_assign("value", value);
+  assign(keys, name, *table.get("value"), source, given);
+  given.erase(key.instead_of);
+}
+
+}  // namespace tailrace::turbulence
