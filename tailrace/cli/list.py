@@ -34,7 +34,12 @@ def read_tables() -> list[Table]:
     except (ValueError, KeyError) as error:
         raise TailraceError(f"{program} printed no tables; run `make build`") from error
     cases = [
-        {"name": name, "summary": _first_comment(path.read_text()), "applies": "", "available": True}
+        {
+            "name": name,
+            "summary": _first_comment(path.read_text()),
+            "applies": "",
+            "available": True,
+        }
         for name, path in shipped_cases().items()
     ]
     columns = ["case", "what it shows", ""]
@@ -61,17 +66,21 @@ def _choose(tables: list[Table], name: str) -> list[Table]:
 
 def markdown(table: Table) -> str:
     """Return the table for the docs: the same whatever is built in here."""
-    code = table["columns"][2].startswith("settings")
+    settings = table["columns"][2].startswith("settings")
     rows = [
-        [f"`{e['name']}`", e["summary"], f"`{e['applies']}`" if code and e["applies"] else e["applies"]]
-        for e in table["entries"]
+        table["columns"],
+        *([f"`{e['name']}`", e["summary"], e["applies"]] for e in table["entries"]),
     ]
     width = 3 if table["columns"][2] else 2
-    lines = [table["columns"], ["---"] * 3, *rows]
-    cells = [[cell.replace("|", "\\|") for cell in line[:width]] for line in lines]
-    return "".join(f"| {' | '.join(line)} |\n" for line in cells).replace("| --- ", "|---").replace(
-        "|--- |", "|---|"
-    )
+    lines: list[str] = []
+    for row in rows:
+        cells = [cell.replace("|", "\\|") for cell in row[:width]]
+        if settings and lines and cells[2]:
+            cells[2] = f"`{cells[2]}`"
+        lines.append(f"| {' | '.join(cells)} |")
+        if len(lines) == 1:
+            lines.append("|---" * width + "|")
+    return "\n".join(lines) + "\n"
 
 
 def _print(tables: list[Table]) -> None:

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Scripts that stand for the launcher and for the simulation."""
+"""Scripts that stand for the launcher and for the simulation, and a look at the real programs."""
 
+import os
 import stat
 from pathlib import Path
+
+import pytest
+
+from tailrace.errors import TailraceError
+from tailrace.programs import find_program
 
 # Stands for mpirun: tells that it is Open MPI, starts the program -n times, ends as the first does.
 FAKE_MPIRUN = """#!/usr/bin/env bash
@@ -77,3 +83,13 @@ def write_script(path: Path, text: str) -> Path:
     path.write_text(text)
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
     return path
+
+
+def built(name: str) -> None:
+    """Skip the test if the program is not built."""
+    try:
+        find_program(name)
+    except TailraceError as error:
+        if "TAILRACE_BIN_DIR" in os.environ:  # as `make test` sets it: nothing may be missing
+            raise
+        pytest.skip(str(error))

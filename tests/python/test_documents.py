@@ -7,9 +7,11 @@ import sys
 from pathlib import Path
 
 import pytest
+from stand_ins import built
 from typer.main import get_command
 
 from tailrace.cli import app
+from tailrace.cli.list import read_tables
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -53,3 +55,25 @@ def test_every_subcommand_has_help() -> None:
         )
         assert done.returncode == 0, done.stderr
         assert "Usage" in done.stdout
+
+
+def test_generated_tables_are_what_the_programs_print() -> None:
+    built("tailrace-list")
+    built("tailrace-turbulence")
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / "reference", "--check"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_every_table_of_the_programs_is_in_the_docs() -> None:
+    built("tailrace-list")
+    text = "".join(path.read_text() for path in DOCUMENTS)
+    names = {table["name"] for table in read_tables()} - {"cases"}
+    commands = {f"tailrace list {name} --markdown" for name in names}
+    found = re.findall(r"<!-- generated: (.*) -->\n\n\|.*\n", text)
+    assert sorted(found) == sorted(commands | {"tailrace-turbulence --keys"})
