@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <set>
+
+#include "file/settings.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -32,29 +35,46 @@ int first_client(const Team& team, int server) {
   return team.by_node ? team.clients_of_server(server).front() : 0;
 }
 
-bool same(const Memory& a, const Memory& b) {
-  return std::ranges::equal(a.boxes, b.boxes, [](const BoxMemory& x, const BoxMemory& y) {
-    return x.offset == y.offset && x.strides == y.strides;
-  });
-}
-
 }  // namespace
 
-Box share_of_server(const Layout& layout, int server, int num_servers) {
-  Box share{layout.num_dims(), {}, layout.global_extents()};
-  const auto rows = split_evenly(share.extents[0], num_servers, server);
-  share.start[0] = rows.start;
-  share.extents[0] = rows.count;
-  return share;
+std::ptrdiff_t stripe_of_shares(const OutputOptions& options) {
+  for (const auto& [name, value] : options.hints.pairs()) {
+    if (name == "striping_unit") return file::parse_bytes(value, name);
+  }
+  return options.stripe_bytes;
 }
 
-PacketPlan::PacketPlan(const FileContents& contents, const Team& team, bool lowered)
-    : team_(team), lowered_(lowered) {
-  for (const auto& variable : contents.variables) {
-    shapes_.push_back({variable.type, variable.layout->global_extents(),
-                       variable.layout->num_dims(), variable.layout->boxes(team.client),
-                       variable.memory});
-  }
+Range share_of_server(const Index& extents, int num_dims, ItemType type,
+                      std::ptrdiff_t stripe_bytes, int server, int num_servers) {
+  constexpr std::ptrdiff_t least_units = 4;  // of a server, so that shares are about equal
+  // Lowered steps have the same shares as others.
+  auto row_bytes = item_bytes(type == ItemType::float64 ? ItemType::float32 : type);
+  for (std::size_t d = 1; d < static_cast<std::size_t>(num_dims); ++d) row_bytes *= extents[d];
+  if (row_bytes == 0 || stripe_bytes == 0) return split_evenly(extents[0], num_servers, server);
+  // Rows that are whole stripes.
+  const auto unit = stripe_bytes / std::gcd(row_bytes, stripe_bytes);
+  const auto units = (extents[0] + unit - 1) / unit;
+  if (units < least_units * num_servers) return split_evenly(extents[0], num_servers, server);
+  const auto mine = split_evenly(units, num_servers, server);
+  const auto start = mine.start * unit;
+  return {start, std::min(extents[0], mine.end() * unit) - start};
+}
+
+Box PacketPlan::share(const Variable& variable, int server) const {
+  Box box{variable.layout->num_dims(), {}, variable.layout->global_extents()};
+  const auto rows = share_of_server(box.extents, box.num_dims, variable.type, stripe_bytes_, server,
+                                    team_.num_servers());
+  box.start[0] = rows.start;
+  box.extents[0] = rows.count;
+  return box;
+}
+
+PacketPlan::PacketPlan(const FileContents& contents, const Team& team, std::ptrdiff_t stripe_bytes,
+                       bool lowered)
+    : team_(team),
+      stripe_bytes_(stripe_bytes),
+      lowered_(lowered),
+      shapes_(store::shapes_of(contents, team.client)) {
   const int own_server = team.by_node ? team.server_of_client(team.client) : -1;
   for (int server = 0; server < team.num_servers(); ++server) {
     if (team.by_node && server != own_server) continue;
@@ -62,8 +82,7 @@ PacketPlan::PacketPlan(const FileContents& contents, const Team& team, bool lowe
     for (std::size_t v = 0; v < shapes_.size(); ++v) {
       const auto& layout = *contents.variables[v].layout;
       const Box whole{layout.num_dims(), {}, layout.global_extents()};
-      add_pieces(packet, v,
-                 team.by_node ? whole : share_of_server(layout, server, team.num_servers()));
+      add_pieces(packet, v, team.by_node ? whole : share(contents.variables[v], server));
     }
     packet.describes = team.client == first_client(team, server);
     if (!packet.pieces.empty() || packet.describes || team.by_node) {
@@ -82,9 +101,9 @@ void PacketPlan::count_clients(const FileContents& contents) {
     }
     std::set<int> clients{0};
     for (const auto& variable : contents.variables) {
-      const auto share = share_of_server(*variable.layout, packet.server, team_.num_servers());
-      if (share.empty()) continue;
-      const auto touching = variable.layout->ranks_touching(share);
+      const auto box = share(variable, packet.server);
+      if (box.empty()) continue;
+      const auto touching = variable.layout->ranks_touching(box);
       clients.insert(touching.begin(), touching.end());
     }
     packet.expected = std::ssize(clients);
@@ -124,21 +143,6 @@ PacketPlan::Piece PacketPlan::make_piece(std::size_t variable, std::size_t box,
   piece.copy =
       StridedCopy(rows, side_of(rows, shape.boxes[box], memory), packed_side(rows, 0), item);
   return piece;
-}
-
-bool PacketPlan::fits(const FileContents& contents) const {
-  if (contents.variables.size() != shapes_.size()) return false;
-  for (std::size_t v = 0; v < shapes_.size(); ++v) {
-    const auto& variable = contents.variables[v];
-    const auto& shape = shapes_[v];
-    if (variable.type != shape.type || variable.layout->num_dims() != shape.num_dims ||
-        variable.layout->global_extents() != shape.extents ||
-        variable.layout->boxes(team_.client) != shape.boxes ||
-        !same(variable.memory, shape.memory)) {
-      return false;
-    }
-  }
-  return true;
 }
 
 std::ptrdiff_t PacketPlan::bytes_of(const Packet& packet, std::ptrdiff_t description_bytes) {

@@ -8,21 +8,30 @@
 #include "move/strided_copy.hpp"
 #include "server/packet.hpp"
 #include "server/team.hpp"
+#include "store/shapes.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace::server {
 
-/// The part of an array that a server has, unless it serves the clients of its node: equal shares
-/// of the slowest axis. Local.
-Box share_of_server(const Layout& layout, int server, int num_servers);
+/// The stripes that servers' shares of arrays follow: hint `striping_unit`, where the program gives
+/// it, else `stripe_bytes`. Known without a look at the file system. Local.
+std::ptrdiff_t stripe_of_shares(const OutputOptions& options);
+
+/// The indices of the slowest axis of an array that a server has, unless it serves the clients of
+/// its node: about equal shares, which begin at stripes of the array where whole rows do. Local.
+Range share_of_server(const Index& extents, int num_dims, ItemType type,
+                      std::ptrdiff_t stripe_bytes, int server, int num_servers);
 
 /// Which items of a step's arrays go to which server, for one set of shapes, on one client.
 class PacketPlan {
  public:
-  /// `lowered`: float64 goes as float32. Local.
-  PacketPlan(const FileContents& contents, const Team& team, bool lowered);
+  /// `stripe_bytes` as `stripe_of_shares` says; `lowered`: float64 goes as float32. Local.
+  PacketPlan(const FileContents& contents, const Team& team, std::ptrdiff_t stripe_bytes,
+             bool lowered);
   /// True if `contents` has the same shapes on this client. Local.
-  bool fits(const FileContents& contents) const;
+  bool fits(const FileContents& contents) const {
+    return store::same_shapes(shapes_, contents, team_.client);
+  }
   /// Where other clients' shapes may have changed: whom each server is to wait for. Local.
   void count_clients(const FileContents& contents);
 
@@ -49,20 +58,16 @@ class PacketPlan {
   std::ptrdiff_t payload_bytes() const;
 
  private:
-  struct Shape {
-    ItemType type;
-    Index extents;
-    int num_dims;
-    std::vector<Box> boxes;
-    Memory memory;
-  };
   void add_pieces(Packet& packet, std::size_t variable, const Box& share);
   Piece make_piece(std::size_t variable, std::size_t box, const Box& part) const;
   void lower(const Piece& piece, const std::byte* from, std::byte* to);
 
+  Box share(const Variable& variable, int server) const;
+
   const Team& team_;
+  std::ptrdiff_t stripe_bytes_;
   bool lowered_;
-  std::vector<Shape> shapes_;
+  std::vector<store::Shape> shapes_;
   std::vector<Packet> packets_;
   std::vector<double> row_;  // of one index of the slowest axis
 };

@@ -26,6 +26,7 @@ ServedStream::ServedStream(std::string stream_name, StreamOptions options, Clien
       client_(client),
       trace_(trace),
       number_of_stream_(client.add_stream()),
+      stripe_bytes_(stripe_of_shares(options_.output)),
       overflow_(options_),
       spill_(options_.spill_folder) {}
 
@@ -50,7 +51,7 @@ PacketPlan& ServedStream::plan_for(const FileContents& contents, bool lowered) {
     return plan->packets;
   }
   if (plans_.size() == max_plans) plans_.pop_front();
-  plans_.push_back({PacketPlan(contents, client_.team(), lowered), lowered});
+  plans_.push_back({PacketPlan(contents, client_.team(), stripe_bytes_, lowered), lowered});
   return plans_.back().packets;
 }
 

@@ -81,6 +81,7 @@ class ServedStream : public Stream::State {
   Client& client_;
   Trace* trace_;
   std::int32_t number_of_stream_;
+  std::ptrdiff_t stripe_bytes_;
   Overflow overflow_;
   Spill spill_;
   std::list<Plan> plans_;  // the one used last is the last

@@ -10,16 +10,6 @@
 namespace tailrace::store {
 namespace {
 
-bool same_memory(const Memory& a, const Memory& b) {
-  if (a.num_items != b.num_items || a.boxes.size() != b.boxes.size()) return false;
-  for (std::size_t i = 0; i < a.boxes.size(); ++i) {
-    if (a.boxes[i].offset != b.boxes[i].offset || a.boxes[i].strides != b.boxes[i].strides) {
-      return false;
-    }
-  }
-  return true;
-}
-
 // A name for a box's dataset in a piece file: the variable's, or one that no other dataset has.
 std::string piece_name(const std::string& variable, std::size_t box, const WriterPart& part) {
   std::string name = box == 0 ? variable : variable + "#" + std::to_string(box);
@@ -44,9 +34,14 @@ Memory staging_memory(const std::vector<StagedBox>& staged, std::ptrdiff_t slot_
 
 Route::Route(const Comm& comm, const FileContents& contents, const WritePlan& plan,
              std::int64_t plan_number)
-    : plan_number_(plan_number), pieces_(plan.pieces), rank_(comm.rank()) {
+    : plan_number_(plan_number),
+      pieces_(plan.pieces),
+      rank_(comm.rank()),
+      shapes_(shapes_of(contents, rank_)) {
   std::vector<Writer> writers(plan.writers.size());
-  for (const auto& variable : contents.variables) add_variable(comm, variable, plan, writers);
+  for (std::size_t v = 0; v < shapes_.size(); ++v) {
+    add_variable(comm, contents.variables[v], v, plan, writers);
+  }
   row_counts_.assign(static_cast<std::size_t>(comm.num_ranks()), 0);
   number_rows(plan, writers);
   const auto me = std::ranges::find(plan.writers, rank_);
@@ -76,8 +71,8 @@ void Route::place(Writer& writer, int rank, const DatasetShape& dataset, bool pi
   }
 }
 
-void Route::add_variable(const Comm& comm, const Variable& variable, const WritePlan& plan,
-                         std::vector<Writer>& writers) {
+void Route::add_variable(const Comm& comm, const Variable& variable, std::size_t v,
+                         const WritePlan& plan, std::vector<Writer>& writers) {
   const auto& layout = *variable.layout;
   const auto item = item_bytes(variable.type);
   const auto domains = layout_of_writers(plan, layout, item);
@@ -99,10 +94,8 @@ void Route::add_variable(const Comm& comm, const Variable& variable, const Write
   if (mine >= 0 && has_holes(layout)) {
     add_holes(layout, item, writers[static_cast<std::size_t>(mine)]);
   }
-  Shape shape{variable.name,    variable.type,       dataset.extents,
-              dataset.num_dims, layout.boxes(rank_), variable.memory};
   if (plan.method == "push") {
-    add_pushes(shape, domains, place_of_rank, writers);
+    add_pushes(v, domains, place_of_rank, writers);
   } else {
     const auto memory =
         mine < 0 ? Memory{}
@@ -111,11 +104,11 @@ void Route::add_variable(const Comm& comm, const Variable& variable, const Write
     exchanges_.emplace_back(comm, Plan(layout, domains, rank_), variable.memory, memory,
                             ExchangeShape{item, 1}, plan.method);
   }
-  shapes_.push_back(std::move(shape));
 }
 
-void Route::add_pushes(const Shape& shape, const Layout& to, const std::vector<int>& place_of_rank,
+void Route::add_pushes(std::size_t v, const Layout& to, const std::vector<int>& place_of_rank,
                        const std::vector<Writer>& writers) {
+  const auto& shape = shapes_[v];
   for (std::size_t b = 0; b < shape.boxes.size(); ++b) {
     for (const auto& overlap : to.overlaps(shape.boxes[b])) {
       const auto place = place_of_rank[static_cast<std::size_t>(overlap.rank)];
@@ -125,7 +118,7 @@ void Route::add_pushes(const Shape& shape, const Layout& to, const std::vector<i
       const auto from = side_of(overlap.shared, shape.boxes[b], shape.memory.boxes[b]);
       const auto into =
           side_of(overlap.shared, writer.boxes[local], {staged.first_item, staged.strides});
-      pushes_.push_back({shapes_.size(), overlap.rank, staged.staging_bytes,
+      pushes_.push_back({v, overlap.rank, staged.staging_bytes,
                          StridedCopy(overlap.shared, from, into, item_bytes(shape.type))});
     }
   }
@@ -180,23 +173,10 @@ void Route::lay_out_piece(bool checksums) {
 }
 
 // Names matter where they stand in piece files that have been laid out.
-bool Route::names_differ(const Variable& variable, std::size_t v) const {
-  return pieces_ && variable.name != shapes_[v].name;
-}
-
 bool Route::fits(const FileContents& contents, int rank) const {
-  if (contents.variables.size() != shapes_.size()) return false;
-  for (std::size_t v = 0; v < shapes_.size(); ++v) {
-    const auto& variable = contents.variables[v];
-    const auto& shape = shapes_[v];
-    if (variable.type != shape.type || variable.layout->num_dims() != shape.num_dims ||
-        variable.layout->global_extents() != shape.extents || names_differ(variable, v) ||
-        !same_memory(variable.memory, shape.memory) ||
-        variable.layout->boxes(rank) != shape.boxes) {
-      return false;
-    }
-  }
-  return true;
+  if (!same_shapes(shapes_, contents, rank)) return false;
+  return !pieces_ ||
+         std::ranges::equal(shapes_, contents.variables, {}, &Shape::name, &Variable::name);
 }
 
 void Route::move(const FileContents& contents, const Staging& staging, int slot) {

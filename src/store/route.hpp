@@ -8,6 +8,7 @@
 
 #include "move/strided_copy.hpp"
 #include "store/file_image.hpp"
+#include "store/shapes.hpp"
 #include "store/staging.hpp"
 #include "store/write_plan.hpp"
 #include "store/writer_part.hpp"
@@ -45,14 +46,6 @@ class Route {
   void move(const FileContents& contents, const Staging& staging, int slot);
 
  private:
-  struct Shape {
-    std::string name;
-    ItemType type;
-    Index extents;
-    int num_dims;
-    std::vector<Box> boxes;
-    Memory memory;
-  };
   // One piece that this rank pushes to a writer.
   struct Push {
     std::size_t variable;
@@ -70,15 +63,13 @@ class Route {
     std::vector<Box> boxes;  // of the variable at hand
     std::vector<StagedBox> staged;
   };
-  void add_variable(const Comm& comm, const Variable& variable, const WritePlan& plan,
-                    std::vector<Writer>& writers);
+  void add_variable(const Comm& comm, const Variable& variable, std::size_t v,
+                    const WritePlan& plan, std::vector<Writer>& writers);
   void place(Writer& writer, int rank, const DatasetShape& dataset, bool pieces);
-  void add_pushes(const Shape& shape, const Layout& to, const std::vector<int>& place_of_rank,
+  void add_pushes(std::size_t v, const Layout& to, const std::vector<int>& place_of_rank,
                   const std::vector<Writer>& writers);
   void add_holes(const Layout& layout, std::ptrdiff_t item, const Writer& writer);
   void number_rows(const WritePlan& plan, std::vector<Writer>& writers);
-
-  bool names_differ(const Variable& variable, std::size_t v) const;
 
   std::int64_t plan_number_;
   bool pieces_;

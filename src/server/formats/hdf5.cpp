@@ -11,6 +11,7 @@
 #include "layout/run_boxes.hpp"
 #include "move/strided_copy.hpp"
 #include "server/formats/formats.hpp"
+#include "server/packet_plan.hpp"
 #include "store/file_task.hpp"
 #include "store/write_plan.hpp"
 
@@ -26,7 +27,7 @@ struct FieldShape {
                  end_bytes = 0;  ///< of all parts, counted from the dataset's start
   std::ptrdiff_t items = 0;      ///< of all parts
   bool covered = true;           ///< the parts fill what lies between
-  std::ptrdiff_t share_start = 0, share_end = 0;  ///< an equal share of the dataset, whole rows
+  std::ptrdiff_t share_start = 0, share_end = 0;  ///< of this server (share_of_server)
   std::vector<std::vector<Box>> checksums;        ///< of each part, if rows are those of boxes
 
   bool within_share() const {
@@ -40,7 +41,7 @@ struct FieldShape {
   }
 };
 
-FieldShape shape_of(const Field& field, int server, int num_servers) {
+FieldShape shape_of(const Field& field, std::ptrdiff_t stripe_bytes, int server, int num_servers) {
   FieldShape shape;
   shape.dataset = {field.name, field.type, field.num_dims(), field.extents, false};
   const auto item = item_bytes(field.type);
@@ -58,7 +59,8 @@ FieldShape shape_of(const Field& field, int server, int num_servers) {
     shape.checksums.push_back(checksum_boxes(part.box, item));
   }
   shape.covered = shape.items * item == shape.bytes();
-  const auto rows = split_evenly(field.extents[0], num_servers, server);
+  const auto rows = share_of_server(field.extents, field.num_dims(), field.type, stripe_bytes,
+                                    server, num_servers);
   shape.share_start = rows.start * strides[0] * item;
   shape.share_end = rows.end() * strides[0] * item;
   return shape;
@@ -156,7 +158,7 @@ class Hdf5File : public StepFile {
                               step_.path, name, value));
     }
     for (const auto& field : step_.fields) {
-      shapes_.push_back(shape_of(field, server, num_servers));
+      shapes_.push_back(shape_of(field, stripe_of_shares(output_), server, num_servers));
     }
     settings_ = file::resolve_alone(step_.path, output_.hints);
     stripe_bytes_ = choose_stripe(settings_, output_.stripe_bytes);
