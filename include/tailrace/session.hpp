@@ -22,6 +22,8 @@ struct SessionOptions {
   /// A name of `transport_table()` or "auto". TAILRACE_TRANSPORT goes before it.
   std::string transport = "auto";
   /// Staging memory of all compute ranks of a node together, at most: it is taken as steps need it.
+  /// Receive memory of a server rank, by transports other than "node": it takes more only for a
+  /// step that does not fit, at most about one step.
   std::ptrdiff_t memory_bytes = std::ptrdiff_t{1} << 30;
   int senders_at_once = 4;               ///< of a server (transport "credit")
   std::ptrdiff_t chunk_bytes = 4 << 20;  ///< of a message

@@ -22,14 +22,16 @@ BlockArena::BlockArena(std::span<std::byte> memory) : memory_(memory) {
 }
 
 // Large blocks are whole pages, so that they begin at pages, as direct writes want it.
+bool BlockArena::takes_pages(std::ptrdiff_t bytes) { return bytes >= page_bytes; }
+
 std::ptrdiff_t BlockArena::rounded(std::ptrdiff_t bytes) {
-  const auto unit = bytes >= page_bytes ? page_bytes : line_bytes;
+  const auto unit = takes_pages(bytes) ? page_bytes : line_bytes;
   return (bytes + unit - 1) / unit * unit;
 }
 
 std::optional<std::span<std::byte>> BlockArena::allocate(std::ptrdiff_t bytes) {
   const auto size = rounded(bytes);
-  const auto unit = bytes >= page_bytes ? page_bytes : line_bytes;
+  const auto unit = takes_pages(bytes) ? page_bytes : line_bytes;
   for (auto range = free_.begin(); range != free_.end(); ++range) {
     const auto start = (range->start + unit - 1) / unit * unit;
     const auto end = range->start + range->bytes;

@@ -22,6 +22,8 @@ class BlockArena {
   void limit(std::ptrdiff_t bytes);
   std::ptrdiff_t capacity() const { return std::ssize(memory_); }
   std::ptrdiff_t used() const { return used_; }
+  /// True if a block of `bytes` takes whole pages, and begins at one.
+  static bool takes_pages(std::ptrdiff_t bytes);
   /// Bytes that a block of `bytes` takes.
   static std::ptrdiff_t rounded(std::ptrdiff_t bytes);
 

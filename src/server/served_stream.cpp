@@ -55,22 +55,31 @@ PacketPlan& ServedStream::plan_for(const FileContents& contents, bool lowered) {
   return plans_.back().packets;
 }
 
+// Whole pages first: then blocks leave no gaps in an empty memory, and what `too_large` lets pass
+// fits.
 bool ServedStream::reserve(const PacketPlan& plan, Reserved what) {
-  for (const auto& packet : plan.packets()) {
-    const auto bytes = PacketPlan::bytes_of(packet, std::ssize(description_));
-    const auto block = client_.allocate(packet.server, bytes);
-    if (!block) {
-      unreserve();
-      return false;
+  const auto& packets = plan.packets();
+  reserved_.assign(packets.size(), {});
+  for (const bool pages : {true, false}) {
+    for (std::size_t p = 0; p < packets.size(); ++p) {
+      const auto bytes = PacketPlan::bytes_of(packets[p], std::ssize(description_));
+      if (BlockArena::takes_pages(bytes) != pages) continue;
+      const auto block = client_.allocate(packets[p].server, bytes);
+      if (!block) {
+        unreserve();
+        return false;
+      }
+      reserved_[p] = *block;
     }
-    reserved_.push_back(*block);
   }
   room_for_ = what;
   return true;
 }
 
 void ServedStream::unreserve() {
-  for (const auto& block : reserved_) client_.free(block.data());
+  for (const auto& block : reserved_) {
+    if (!block.empty()) client_.free(block.data());
+  }
   reserved_.clear();
   room_for_ = Reserved::nothing;
 }

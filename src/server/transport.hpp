@@ -15,7 +15,8 @@ namespace tailrace::server {
 
 /// The client's side of a transport: staging memory, and packets (contiguous bytes of it) that go
 /// to servers. Of one client, packets of the same server arrive in the order of their priority,
-/// equal ones in the order in which they were handed over. Main thread only. Throws `Errc::io` if a
+/// equal ones in the order in which they were handed over; but where a server has no room, the
+/// oldest packet comes in before more important ones. Main thread only. Throws `Errc::io` if a
 /// server is gone.
 class Sender {
  public:
@@ -84,7 +85,9 @@ class Receiver {
 
 struct TransportSettings {
   std::ptrdiff_t client_bytes = 0;  ///< staging memory of this client
-  std::ptrdiff_t server_bytes = 0;  ///< receive memory of this server, where one is needed
+  /// Receive memory of this server, where one is needed; it takes more for a client's oldest
+  /// packet.
+  std::ptrdiff_t server_bytes = 0;
   int senders_at_once = 4;
   std::ptrdiff_t chunk_bytes = 4 << 20;
   bool helper_thread = false;

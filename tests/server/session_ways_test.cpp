@@ -49,6 +49,36 @@ TEST_F(SessionTest, EveryWayWritesWhatWasGiven) {
   }
 }
 
+// Every rank's part fits into its share of the staging memory, which is a page at least; together
+// they are more than a server may have at once.
+TEST_F(SessionTest, StepsLargerThanAServersMemory) {
+  for (const auto& way : ways()) {
+    if (way.servers != "1" && way.servers != "2") continue;
+    SCOPED_TRACE(way.servers + " " + way.transport);
+    auto options = small();
+    options.memory_bytes = 4096;
+    const bool ran = run(way, options, [&](Session& session) {
+      const auto& compute = session.compute();
+      OutputCase test(compute, {compute.num_ranks(), 4, 12}, 2);
+      StreamOptions patient{.wait_limit_s = 60, .output = {.hints = {{"sync", "false"}}}};
+      Stream fields = session.open("fields", patient);
+      patient.priority = 1;
+      Stream more = session.open("more", patient);
+      for (int step = 0; step < 3; ++step) {
+        test.fill(step);
+        fields.write(path("a" + std::to_string(step) + ".h5"), test.contents);
+        more.write(path("b" + std::to_string(step) + ".h5"), test.contents);
+      }
+      fields.finish();
+      more.finish();
+      EXPECT_EQ(fields.statistics().complete + more.statistics().complete, 6);
+    });
+    if (!ran) continue;
+    EXPECT_EQ(OutputCase::wrong_items(comm, path("a2.h5"), 2), 0);
+    MPI_Barrier(comm.raw());
+  }
+}
+
 // Stages call each other's servers: on several nodes, also from threads that may not call MPI.
 TEST_F(SessionTest, ProductsAreTheSameByEveryWay) {
   std::vector<double> expected;

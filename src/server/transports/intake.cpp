@@ -2,12 +2,22 @@
 #include "server/transports/intake.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <memory>
+#include <new>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
+
+namespace {
+
+constexpr std::size_t page_bytes = 4096;
+
+}  // namespace
 
 Intake::Intake(int num_clients, std::ptrdiff_t memory_bytes, Order order)
     : order_(order),
@@ -22,7 +32,7 @@ void Intake::add(const Offer& offer) {
   Line& of_client = line(offer.client);
   const auto size = BlockArena::rounded(offer.bytes);
   if (size > of_client.largest) {
-    if (of_client.held == 0) reserve_ += size - of_client.largest;
+    if (of_client.held.empty()) reserve_ += size - of_client.largest;
     of_client.largest = size;
   }
   of_client.offers.push_back(offer);
@@ -30,7 +40,7 @@ void Intake::add(const Offer& offer) {
 }
 
 // The offer of this client that comes next, if any of it may come now.
-std::optional<std::size_t> Intake::best_of(const Line& line) const {
+std::optional<std::size_t> Intake::best_of(const Line& line) {
   if (line.offers.empty()) return std::nullopt;
   const auto best =
       std::min_element(line.offers.begin(), line.offers.end(), [](const Offer& a, const Offer& b) {
@@ -43,9 +53,20 @@ std::optional<std::size_t> Intake::best_of(const Line& line) const {
   return static_cast<std::size_t>(best - line.offers.begin());
 }
 
+std::size_t Intake::oldest_of(const Line& line) {
+  const auto oldest = std::ranges::min_element(line.offers, {}, &Offer::sequence);
+  return static_cast<std::size_t>(oldest - line.offers.begin());
+}
+
+bool Intake::must_be_taken(const Line& line, const Offer& offer) {
+  return offer.sequence == line.offers[oldest_of(line)].sequence &&
+         std::ranges::all_of(line.held,
+                             [&](const Held& held) { return held.sequence > offer.sequence; });
+}
+
 bool Intake::fits(const Line& line, std::ptrdiff_t bytes) const {
   const auto left = arena_.capacity() - arena_.used() - BlockArena::rounded(bytes);
-  return left >= (line.held == 0 ? 0 : reserve_);
+  return left >= (line.held.empty() ? 0 : reserve_);
 }
 
 void Intake::collect_candidates() {
@@ -69,21 +90,72 @@ std::optional<Accepted> Intake::accept() {
   if (num_waiting_ == 0) return std::nullopt;
   collect_candidates();
   for (const Candidate& candidate : candidates_) {
-    Line& of_client = lines_[candidate.client];
-    const auto at = of_client.offers.begin() + static_cast<std::ptrdiff_t>(candidate.offer);
-    const Offer offer = *at;
-    if (!fits(of_client, offer.bytes)) continue;
-    const auto place = arena_.allocate(offer.bytes);
-    if (!place) continue;
-    of_client.offers.erase(at);
-    of_client.under_way.push_back(offer.priority);
-    if (of_client.held++ == 0) reserve_ -= of_client.largest;
-    --num_waiting_;
-    last_accepted_[candidate.client] = ++num_accepted_;
-    turn_ = (candidate.client + 1) % lines_.size();
-    return Accepted{offer, *place};
+    const Line& of_client = lines_[candidate.client];
+    auto place = find_place(of_client, of_client.offers[candidate.offer]);
+    if (place) return take_in(candidate, std::move(*place));
+  }
+  // What is in memory may wait for a packet that a more important one has overtaken.
+  for (const Candidate& candidate : candidates_) {
+    const Line& of_client = lines_[candidate.client];
+    if (!of_client.under_way.empty()) continue;
+    const auto oldest = oldest_of(of_client);
+    auto place = find_place(of_client, of_client.offers[oldest]);
+    if (place) return take_in({candidate.client, oldest}, std::move(*place));
   }
   return std::nullopt;
+}
+
+std::optional<Intake::Place> Intake::find_place(const Line& line, const Offer& offer) {
+  const bool must = must_be_taken(line, offer);
+  if (must || fits(line, offer.bytes)) {
+    if (const auto block = arena_.allocate(offer.bytes)) return Place{*block, {}};
+  }
+  if (!must) return std::nullopt;
+  return find_extra(offer);
+}
+
+// Steps of one shape find the memory that the one before has left.
+Intake::Place Intake::find_extra(const Offer& offer) {
+  const auto bytes = static_cast<std::size_t>(offer.bytes);
+  const auto wanted = BlockArena::rounded(offer.bytes) + static_cast<std::ptrdiff_t>(page_bytes);
+  std::ranges::sort(spares_, {}, &Buffer::bytes);
+  auto spare = std::ranges::lower_bound(spares_, wanted, {}, &Buffer::bytes);
+  if (spare == spares_.end() && !spares_.empty()) --spare;
+  Buffer extra;
+  if (spare != spares_.end()) {
+    extra = std::move(*spare);
+    spares_.erase(spare);
+  }
+  if (extra.bytes() < wanted) {
+    extra = {};
+    try {
+      extra = Buffer(wanted, false);
+    } catch (const std::bad_alloc&) {
+      throw Error(Errc::io,
+                  fmt::format("no memory for a packet of {} bytes of client {}, which does not fit "
+                              "into what is left of the receive memory of {} bytes",
+                              offer.bytes, offer.client, arena_.capacity()),
+                  ENOMEM);
+    }
+  }
+  void* first = extra.data();
+  auto left = static_cast<std::size_t>(extra.bytes());
+  std::align(page_bytes, bytes, first, left);
+  return {{static_cast<std::byte*>(first), bytes}, std::move(extra)};
+}
+
+Accepted Intake::take_in(const Candidate& candidate, Place place) {
+  Line& of_client = lines_[candidate.client];
+  const auto at = of_client.offers.begin() + static_cast<std::ptrdiff_t>(candidate.offer);
+  const Offer offer = *at;
+  of_client.offers.erase(at);
+  of_client.under_way.push_back(offer.priority);
+  if (of_client.held.empty()) reserve_ -= of_client.largest;
+  of_client.held.push_back({offer.sequence, std::move(place.extra)});
+  --num_waiting_;
+  last_accepted_[candidate.client] = ++num_accepted_;
+  turn_ = (candidate.client + 1) % lines_.size();
+  return {offer, place.bytes};
 }
 
 void Intake::finish(const Accepted& packet) {
@@ -103,18 +175,24 @@ bool Intake::take(Arrival& arrival) {
 }
 
 void Intake::release(const Arrival& arrival) {
-  arena_.free(arrival.bytes.data());
   Line& of_client = line(arrival.client);
-  if (of_client.held <= 0) {
+  const auto held = std::ranges::find(of_client.held, arrival.handle, &Held::sequence);
+  if (held == of_client.held.end()) {
     throw Error(Errc::internal,
                 fmt::format("a packet of client {} is released twice", arrival.client));
   }
-  if (--of_client.held == 0) reserve_ += of_client.largest;
+  if (held->extra.bytes() > 0) {
+    spares_.push_back(std::move(held->extra));
+  } else {
+    arena_.free(arrival.bytes.data());
+  }
+  of_client.held.erase(held);
+  if (of_client.held.empty()) reserve_ += of_client.largest;
 }
 
 void Intake::forget(int client) {
   Line& of_client = line(client);
-  if (of_client.held == 0) reserve_ -= of_client.largest;
+  if (of_client.held.empty()) reserve_ -= of_client.largest;
   of_client.largest = 0;
 }
 

@@ -40,6 +40,12 @@ struct Accepted {
 /// Each client that has nothing in memory keeps room in reserve for a packet as large as its
 /// largest so far: else a client that is ahead could fill the memory with steps that others can not
 /// complete any more.
+///
+/// The oldest packet of a client is always taken: if there is no room for it, beyond the memory.
+/// Packets of the oldest unfinished step are the oldest of all clients on all servers, as steps are
+/// handed over in the same order everywhere and those before it have been released. So that step
+/// becomes whole whatever fills the memory: newer steps, holes, or a step larger than the memory.
+/// Beyond the memory lie at most a packet of each client, or two where priorities differ.
 class Intake {
  public:
   enum class Order { by_priority, clients_in_turn };
@@ -47,7 +53,8 @@ class Intake {
   Intake(int num_clients, std::ptrdiff_t memory_bytes, Order order);
 
   void add(const Offer& offer);
-  /// The next packet that may come now, with memory for it; nothing if none waits or fits.
+  /// The next packet that may come now, with memory for it; nothing if none waits or fits. Throws
+  /// `Errc::io` (ENOMEM) if this node has no memory for one that must be taken.
   std::optional<Accepted> accept();
   /// All bytes of an accepted packet are there.
   void finish(const Accepted& packet);
@@ -62,24 +69,38 @@ class Intake {
   std::int64_t bytes_received() const { return bytes_received_; }
 
  private:
+  struct Held {
+    std::uint64_t sequence = 0;
+    Buffer extra;  // where it lies, if not in the memory
+  };
   struct Line {  // of a client
     std::vector<Offer> offers;
     std::vector<int> under_way;  // priorities of accepted packets that have not arrived
-    std::ptrdiff_t held = 0;     // packets in memory
+    std::vector<Held> held;
     std::ptrdiff_t largest = 0;  // bytes of its largest offer so far
   };
   struct Candidate {
     std::size_t client = 0;
     std::size_t offer = 0;
   };
-  std::optional<std::size_t> best_of(const Line& line) const;
+  struct Place {
+    std::span<std::byte> bytes;
+    Buffer extra;
+  };
+  static std::optional<std::size_t> best_of(const Line& line);
+  static std::size_t oldest_of(const Line& line);
+  static bool must_be_taken(const Line& line, const Offer& offer);
   bool fits(const Line& line, std::ptrdiff_t bytes) const;
   void collect_candidates();
+  std::optional<Place> find_place(const Line& line, const Offer& offer);
+  Place find_extra(const Offer& offer);
+  Accepted take_in(const Candidate& candidate, Place place);
   Line& line(int client) { return lines_[static_cast<std::size_t>(client)]; }
 
   Order order_;
   Buffer memory_;
   BlockArena arena_;
+  std::vector<Buffer> spares_;  // memory beyond, not in use
   std::vector<Line> lines_;
   std::vector<Candidate> candidates_;
   std::deque<Arrival> arrived_;

@@ -113,31 +113,36 @@ void MessageSender::start(Packet& packet) {
   }
 }
 
-// One packet at a time, but small ones together, and a more important one beside a big one.
+// One packet at a time, but small ones together, a more important one beside a big one, and the
+// oldest beside any: the server may have no room for others before it has that.
 bool MessageSender::may_push(int server, const Packet& packet) {
   int under_way = 0;
   std::ptrdiff_t bytes = std::ssize(packet.bytes);
-  bool first = true;
+  bool first = true, oldest = true;
   for (const Packet& other : packets_of(server)) {
     if (other.state != Packet::State::moving || other.arrived) continue;
     ++under_way;
     bytes += std::ssize(other.bytes);
     first = first && packet.priority > other.priority;
+    oldest = oldest && packet.sequence < other.sequence;
   }
-  return first || (under_way < pushed_packets && bytes <= pushed_bytes);
+  return first || oldest || (under_way < pushed_packets && bytes <= pushed_bytes);
 }
 
 bool MessageSender::push(int server) {
   bool pushed = false;
   while (lines_[static_cast<std::size_t>(server)].waiting > 0) {
     Packet* next = nullptr;
+    Packet* oldest = nullptr;
     for (Packet& packet : packets_of(server)) {
       if (packet.state != Packet::State::waiting) continue;
+      if (oldest == nullptr || packet.sequence < oldest->sequence) oldest = &packet;
       if (next == nullptr || packet.priority > next->priority ||
           (packet.priority == next->priority && packet.sequence < next->sequence)) {
         next = &packet;
       }
     }
+    if (!may_push(server, *next)) next = oldest;
     if (!may_push(server, *next)) break;
     announce(*next);
     start(*next);

@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include "server/block_arena.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
@@ -48,19 +47,15 @@ Sides::Sides(const char* name, const Team& team, const TransportSettings& given)
   require_all(comm.raw(), wrong.empty(), fmt::format("transport {}: {}", name, wrong));
   // A chunk is one message: all ranks cut alike, and its size must fit into an int.
   constexpr std::ptrdiff_t largest_chunk = std::ptrdiff_t{1} << 30;
-  const std::array<std::ptrdiff_t, 3> mine{given.server_bytes,
-                                           std::min(given.chunk_bytes, largest_chunk),
+  const std::array<std::ptrdiff_t, 2> mine{std::min(given.chunk_bytes, largest_chunk),
                                            team.client >= 0 ? given.client_bytes : 0};
-  std::vector<std::array<std::ptrdiff_t, 3>> of_rank(static_cast<std::size_t>(comm.num_ranks()));
+  std::vector<std::array<std::ptrdiff_t, 2>> of_rank(static_cast<std::size_t>(comm.num_ranks()));
   static_assert(sizeof(std::ptrdiff_t) == sizeof(std::int64_t));
-  check_mpi(MPI_Allgather(mine.data(), 3, MPI_INT64_T, of_rank.data(), 3, MPI_INT64_T, comm.raw()));
-  settings.chunk_bytes = of_rank[0][1];
+  check_mpi(MPI_Allgather(mine.data(), 2, MPI_INT64_T, of_rank.data(), 2, MPI_INT64_T, comm.raw()));
+  settings.chunk_bytes = of_rank[0][0];
   for (const auto& one : of_rank) {
-    settings.chunk_bytes = std::min(settings.chunk_bytes, one[1]);
-    largest_client_bytes = std::max(largest_client_bytes, one[2]);
-  }
-  for (const int rank : rank_of_server) {
-    server_bytes.push_back(of_rank[static_cast<std::size_t>(rank)][0]);
+    settings.chunk_bytes = std::min(settings.chunk_bytes, one[0]);
+    largest_client_bytes = std::max(largest_client_bytes, one[1]);
   }
 }
 
@@ -78,15 +73,6 @@ void Sides::check_packet(std::span<const std::byte> memory, int server_number,
                 fmt::format("transport {}: a packet of {} bytes does not lie in the memory of the "
                             "sender, or is empty",
                             transport, packet.size()));
-  }
-  const auto room = server_bytes[static_cast<std::size_t>(server_number)];
-  if (BlockArena::rounded(std::ssize(packet)) > room) {
-    throw Error(
-        Errc::invalid_input,
-        fmt::format("transport {}: a packet of {} bytes is larger than the receive memory of "
-                    "server {} ({} bytes); give the servers more memory or write less at "
-                    "once",
-                    transport, packet.size(), server_number, room));
   }
 }
 

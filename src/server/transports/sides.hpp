@@ -15,7 +15,7 @@
 namespace tailrace::server {
 
 /// What client and server ranks must know of each other: a communicator of this transport alone, so
-/// that its messages meet no others, and the sizes of the servers' memories.
+/// that its messages meet no others, and what sizes they agree on.
 struct Sides {
   /// Throws `Errc::invalid_input` on all ranks for settings out of range. Collective over
   /// `team.all`, blocking.
@@ -27,7 +27,6 @@ struct Sides {
   int client, server;  ///< this rank's number, or -1
   std::vector<int> rank_of_client, rank_of_server;
   std::vector<int> client_of_rank, server_of_rank;  ///< or -1
-  std::vector<std::ptrdiff_t> server_bytes;         ///< receive memory of each server
   std::ptrdiff_t largest_client_bytes = 0;
 
   int client_rank(int number) const { return rank_of_client[static_cast<std::size_t>(number)]; }
@@ -35,7 +34,7 @@ struct Sides {
   int num_clients() const { return static_cast<int>(rank_of_client.size()); }
   int num_servers() const { return static_cast<int>(rank_of_server.size()); }
 
-  /// Throws `Errc::invalid_input` unless `packet` lies in `memory` and `server` can take it. Local.
+  /// Throws `Errc::invalid_input` unless `packet` lies in `memory` and there is `server`. Local.
   void check_packet(std::span<const std::byte> memory, int server_number,
                     std::span<const std::byte> packet) const;
   /// Throws `Errc::io`: server `server_number` has been silent for too long. Local.

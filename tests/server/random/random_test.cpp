@@ -28,7 +28,7 @@ class OutputProblem : private ReadBack {
         way_(std::move(way)),
         dice_seed_(seed) {
     const auto compute_ranks = comm.num_ranks() - way_.num_serving_ranks();
-    tight_ = way_.stages_at_clients_only() && dice_.chance(75);
+    tight_ = way_.strategy.empty() && dice_.chance(75);
     if (tight_) ++counts_.tight;
     const auto count = tight_ ? dice_.between(8, 14) : dice_.between(1, 4);
     for (std::ptrdiff_t n = 0; n < count; ++n) {

@@ -24,11 +24,6 @@ struct Way {
     return fmt::format("{} {}", mode == OutputMode::hidden ? "hidden" : "synchronous", strategy);
   }
   int num_serving_ranks() const { return std::atoi(servers.c_str()); }
-  /// Packets lie in the memory of those that compute until the server has done with them. (A server
-  /// with a memory of its own must have much of it: packets of later steps may fill it.)
-  bool stages_at_clients_only() const {
-    return servers == "thread" || servers == "process" || transport == "node";
-  }
 };
 
 /// All ways that there are here. Collective.
