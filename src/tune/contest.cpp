@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <random>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -51,11 +52,13 @@ std::string time_text(double seconds) {
 
 }  // namespace
 
-Contest::Contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s)
+Contest::Contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s,
+                 Clock clock)
     : comm_(comm),
       candidates_(candidates),
       start_(comm),
       budget_s_(budget_s),
+      clock_(std::move(clock)),
       entries_(candidates.size()) {
   for (std::size_t i = 0; i < entries_.size(); ++i) {
     Errc code = Errc::internal;
@@ -64,7 +67,7 @@ Contest::Contest(const Comm& comm, std::span<const Candidate> candidates, double
     entries_[i].running = trouble.empty();
     if (!trouble.empty()) leave_out(i, trouble, code != Errc::invalid_input);
   }
-  began_s_ = now_s();  // first touching the buffers of all can take longer than the budget
+  began_s_ = clock_();  // first touching the buffers of all can take longer than the budget
 }
 
 void Contest::leave_out(std::size_t index, const std::string& trouble, bool warn) {
@@ -107,14 +110,14 @@ Contest::Entry& Contest::best() {
 // Local times: the clocks of two ranks cannot be compared.
 double Contest::time_runs(Trial& trial, int runs) const {
   start_.together();
-  const double start_s = now_s();
+  const double start_s = clock_();
   for (int run = 0; run < runs; ++run) trial.run();
-  return now_s() - start_s;
+  return clock_() - start_s;
 }
 
 // The time of an operation is that of its slowest rank. Rank 0's clock goes along.
 std::vector<double> Contest::agreed(std::vector<double> local_s) {
-  local_s.push_back(comm_.rank() == 0 ? now_s() - began_s_ : 0);
+  local_s.push_back(comm_.rank() == 0 ? clock_() - began_s_ : 0);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, local_s.data(), to_int(std::ssize(local_s)), MPI_DOUBLE,
                           MPI_MAX, comm_.raw()));
   elapsed_s_ = local_s.back();
@@ -341,16 +344,21 @@ Choice Contest::decide(std::string_view preferred) {
   return choice;
 }
 
-Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings,
-               std::string_view preferred) {
-  double budget_s = settings.budget_s;
-  check_mpi(MPI_Bcast(&budget_s, 1, MPI_DOUBLE, 0, comm.raw()));
-  Contest contest(comm, candidates, budget_s);
+Choice hold_contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s,
+                    std::string_view preferred, const Clock& clock) {
+  Contest contest(comm, candidates, budget_s, clock);
   contest.screen();
   do {
     contest.time();
   } while (!contest.has_winner());
   return contest.decide(preferred);
+}
+
+Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings,
+               std::string_view preferred) {
+  double budget_s = settings.budget_s;
+  check_mpi(MPI_Bcast(&budget_s, 1, MPI_DOUBLE, 0, comm.raw()));
+  return hold_contest(comm, candidates, budget_s, preferred, now_s);
 }
 
 }  // namespace tailrace::tune

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -10,17 +11,21 @@
 #include <vector>
 
 #include "tailrace/comm.hpp"
+#include "tailrace/trace.hpp"
 #include "tailrace/tune.hpp"
 #include "tune/start.hpp"
 
 namespace tailrace::tune {
+
+/// Seconds from any moment on, of this rank.
+using Clock = std::function<double()>;
 
 /// The candidates of one problem while they are timed. All ranks know the same samples, so they
 /// decide alike. Calls are collective and blocking, in the order below.
 class Contest {
  public:
   /// Makes the trials.
-  Contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s);
+  Contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s, Clock clock);
   /// Runs each once, compares results, and drops the hopeless after a few single runs.
   void screen();
   /// Times those that remain in rounds, until the budget is used up or the matter is clear.
@@ -76,6 +81,7 @@ class Contest {
   std::span<const Candidate> candidates_;
   Start start_;
   double budget_s_;
+  Clock clock_;
   double began_s_ = 0;
   double elapsed_s_ = 0;  ///< of rank 0, known to all
   double tried_s_ = 0;    ///< what trying each once took of it
@@ -88,5 +94,9 @@ class Contest {
   std::vector<double> twin_samples_;
   unsigned rounds_ = 0;
 };
+
+/// As `measure`, which does it by `now_s`.
+Choice hold_contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s,
+                    std::string_view preferred, const Clock& clock);
 
 }  // namespace tailrace::tune

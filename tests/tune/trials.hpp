@@ -7,10 +7,21 @@
 #include <thread>
 #include <utility>
 
+#include <gtest/gtest.h>
+#include <mpi.h>
+
 #include "tailrace/error.hpp"
 #include "tailrace/tune.hpp"
 
 namespace tailrace::tune {
+
+/// The lowest and highest rank's index of the winner, to see that all have the same.
+inline void expect_agreed(const Comm& comm, const Choice& choice) {
+  const auto value = static_cast<long>(std::hash<std::string>{}(choice.name + choice.why) >> 1);
+  long extremes[2] = {value, -value};
+  MPI_Allreduce(MPI_IN_PLACE, extremes, 2, MPI_LONG, MPI_MAX, comm.raw());
+  EXPECT_EQ(extremes[0], -extremes[1]) << choice.name << ": " << choice.why;
+}
 
 /// What trials have done, so that tests can count it.
 struct Counts {
