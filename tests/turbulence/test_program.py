@@ -3,7 +3,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
+import signal
 import subprocess
 import time
 import tomllib
@@ -20,6 +23,7 @@ from turbulence_program import (
     TINY,
     command,
     needs_program,
+    program_processes,
     start,
     statistics,
     succeed,
@@ -158,25 +162,36 @@ def test_vtk_reads_the_velocity_as_a_vector(run: Path) -> None:
             np.testing.assert_array_equal(velocity[:, component], file[name][:].ravel())
 
 
+def files_of(sidecar: Path) -> set[str]:
+    """Those that it names; they are there."""
+    items = [item.text or "" for item in ElementTree.parse(sidecar).iter("DataItem")]
+    files = {text.split(":")[0] for text in items if ".h5:" in text}
+    assert all((sidecar.parent / name).exists() for name in files)
+    return files
+
+
 def test_the_sidecar_is_whole_while_the_run_goes_on(run: Path) -> None:
-    """It is valid at any time, and names whole files only."""
-    settings = (*TINY, "grid.n=32", "time.end=1e9", "output.every=5", "time.max_steps=400")
+    """It is valid at any time, names whole files only, and grows; the run lasts until it has."""
+    settings = (*TINY, "time.end=1e9", "output.every=20", "time.max_steps=100000000")
     line = command(2, CASES / "taylor_green.toml", run, *settings)
-    seen = set()
+    seen: list[set[str]] = []
     with subprocess.Popen(
         line, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     ) as process:
-        while process.poll() is None:
+        deadline = time.monotonic() + 100
+        while len(seen) < 5 and process.poll() is None and time.monotonic() < deadline:
             if (run / "fields.xdmf").exists():
-                tree = ElementTree.parse(run / "fields.xdmf")
-                items = [item.text or "" for item in tree.iter("DataItem")]
-                files = {text.split(":")[0] for text in items if ".h5:" in text}
-                assert all((run / name).exists() for name in files)
-                if process.poll() is None and not (run / "summary.json").exists():
-                    seen.add(len(files))
-            time.sleep(0.05)
+                files = files_of(run / "fields.xdmf")
+                if not seen or files != seen[-1]:
+                    seen.append(files)
+            time.sleep(0.02)
+        for pid in program_processes(run):
+            os.kill(pid, signal.SIGTERM)
+        process.wait(timeout=60)
     assert process.returncode == 0
-    assert len(seen) > 1
+    assert len(seen) == 5
+    seen.append(files_of(run / "fields.xdmf"))
+    assert all(before <= after for before, after in itertools.pairwise(seen))
 
 
 def test_run_leaves_its_files(run: Path) -> None:
