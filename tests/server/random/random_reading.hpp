@@ -27,7 +27,7 @@ struct ExpectedFile {
 /// How often each way, format and check ran; the same on all ranks but for Python's.
 struct Counts {
   std::map<std::string, int> ways, formats, not_here;
-  int by_python = 0, spilled = 0, dropped = 0, tight = 0;
+  int by_python = 0, spilled = 0, dropped = 0, thinned = 0, lowered = 0, tight = 0;
   int fewer_readers = 0, converted = 0, unfit = 0;
 };
 

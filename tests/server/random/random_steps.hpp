@@ -20,15 +20,17 @@ struct RandomVariable {
   std::vector<std::vector<Box>> boxes;  // of each rank
   Attributes attributes;
   std::uint64_t salt = 0;
+  bool lowered = false;  // a float64 that became a float32
 
   Layout layout() const { return from_boxes(extents, boxes); }
 
   /// Any bytes; so a number may be any, not-a-number too.
   void put_item(std::ptrdiff_t flat, std::byte* item) const {
-    for (std::ptrdiff_t n = 0; n < item_bytes(type); ++n) {
-      const auto place = static_cast<std::uint64_t>(flat * item_bytes(type) + n);
-      item[n] = static_cast<std::byte>(((place + salt * 7919) * 0x9e3779b97f4a7c15U) >> 56);
-    }
+    if (!lowered) return put_bytes(flat, item_bytes(type), item);
+    double value = 0;
+    put_bytes(flat, sizeof value, reinterpret_cast<std::byte*>(&value));
+    const auto low = static_cast<float>(value);
+    std::memcpy(item, &low, sizeof low);
   }
   /// All of it, row-major; items that nobody has are 0.
   Bytes whole() const {
@@ -45,6 +47,14 @@ struct RandomVariable {
     }
     return bytes;
   }
+
+ private:
+  void put_bytes(std::ptrdiff_t flat, std::ptrdiff_t count, std::byte* item) const {
+    for (std::ptrdiff_t n = 0; n < count; ++n) {
+      const auto place = static_cast<std::uint64_t>(flat * count + n);
+      item[n] = static_cast<std::byte>(((place + salt * 7919) * 0x9e3779b97f4a7c15U) >> 56);
+    }
+  }
 };
 
 /// What goes to one file.
@@ -53,6 +63,14 @@ struct RandomStep {
   std::vector<Coordinate> coordinates;
   Attributes attributes;
   std::int64_t number = 0;
+
+  void lower() {
+    for (auto& variable : variables) {
+      if (variable.type != ItemType::float64) continue;
+      variable.type = ItemType::float32;
+      variable.lowered = true;
+    }
+  }
 };
 
 inline double random_number(Dice& dice) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random files of `Output` and of a session's streams, in every format and by every kind of server,
 // read back by `Input` in another random layout, by other ranks, as another type, and by Python's
-// packages. In some problems staging memory holds a step or two, so that steps wait, or are dropped
-// or spilled.
+// packages. In some problems staging memory holds a step or two, so that steps wait, or are left
+// out, lowered or spilled.
 #include <chrono>
 #include <map>
 #include <set>
@@ -18,6 +18,9 @@
 
 namespace tailrace {
 namespace {
+
+/// What becomes of a step.
+constexpr int left_out = 0, as_it_is = 1, as_lowered = 2;
 
 class OutputProblem : private ReadBack {
  public:
@@ -59,6 +62,9 @@ class OutputProblem : private ReadBack {
     dice_ = Dice(dice_seed_ + 1000000007);  // servers have not thrown the dice of the others
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, taken_.data(), static_cast<int>(taken_.size()), MPI_INT,
                             MPI_MAX, comm_.raw()));
+    for (std::size_t n = 0; n < steps_.size(); ++n) {
+      if (taken_[n] == as_lowered) steps_[n].lower();
+    }
     for (const auto& file : expected_files()) check(file);
     if (comm_.rank() == 0) check_folder();
   }
@@ -82,7 +88,7 @@ class OutputProblem : private ReadBack {
   std::vector<ExpectedFile> expected_files() const {
     std::map<std::string, ExpectedFile> files;
     for (std::size_t n = 0; n < steps_.size(); ++n) {
-      if (taken_[n] == 0) continue;
+      if (taken_[n] == left_out) continue;
       if (variables_) files[paths_[n]] = {paths_[n], n, checksums_};
       if (!product_) continue;
       const auto path = stem(paths_[n]) + product_->path.substr(std::strlen("{path}"));
@@ -93,12 +99,12 @@ class OutputProblem : private ReadBack {
     return list;
   }
 
-  // `write(path, contents)` says whether the step was taken.
+  // `write(path, contents)` says what became of the step.
   template <class Write>
   void write_step(const Comm& compute, std::size_t n, Write&& write) {
     StepArrays arrays(steps_[n], compute.rank(), own_dice_);
     if (!tight_) someone_is_late(compute, dice_);
-    taken_[n] = write(paths_[n], arrays.contents()) ? 1 : 0;
+    taken_[n] = write(paths_[n], arrays.contents());
     if (arrays.changed()) fail("write changed the caller's arrays");
     arrays.spoil();
   }
@@ -113,7 +119,7 @@ class OutputProblem : private ReadBack {
       if (replaces_[n]) output.finish();
       write_step(comm_, n, [&](const std::string& path, const FileContents& contents) {
         output.write(path, contents);
-        return true;
+        return as_it_is;
       });
       if (dice_.chance(50)) output.progress();
     }
@@ -130,7 +136,8 @@ class OutputProblem : private ReadBack {
     options.variables = variables_;
     if (product_) options.products = {*product_};
     if (!tight_) return options;
-    options.when_full = dice_.one_of(std::array{WhenFull::wait, WhenFull::drop, WhenFull::spill});
+    options.when_full = dice_.one_of(std::array{WhenFull::wait, WhenFull::drop, WhenFull::thin,
+                                                WhenFull::lower, WhenFull::spill});
     if (options.when_full == WhenFull::spill) options.spill_folder = folder_;
     return options;
   }
@@ -190,8 +197,8 @@ class OutputProblem : private ReadBack {
       }
       write_step(compute, n, [&](const std::string& path, const FileContents& contents) {
         const auto result = stream.write(path, contents);
-        if (compute.rank() == 0) count(result);
-        return result != WriteResult::dropped;
+        if (result == WriteResult::lowered) return as_lowered;
+        return result == WriteResult::dropped ? left_out : as_it_is;
       });
       if (dice_.chance(50)) stream.progress();
     }
@@ -200,15 +207,18 @@ class OutputProblem : private ReadBack {
     for (auto& stream : streams) {
       stream.finish();
       complete += stream.statistics().complete;
+      if (compute.rank() == 0) count(stream.statistics());
     }
-    if (complete != std::ranges::count(taken_, 1)) {
+    if (complete != std::ssize(taken_) - std::ranges::count(taken_, left_out)) {
       fail(fmt::format("{} steps are said to be complete", complete));
     }
   }
 
-  void count(WriteResult result) {
-    if (result == WriteResult::spilled) ++counts_.spilled;
-    if (result == WriteResult::dropped) ++counts_.dropped;
+  void count(const StreamStatistics& statistics) {
+    counts_.spilled += static_cast<int>(statistics.spilled);
+    counts_.dropped += static_cast<int>(statistics.dropped);
+    counts_.thinned += static_cast<int>(statistics.thinned);
+    counts_.lowered += static_cast<int>(statistics.lowered);
   }
 
   // Collective.
@@ -257,7 +267,7 @@ class OutputProblem : private ReadBack {
   std::uint64_t dice_seed_;
   std::vector<std::string> paths_;
   std::vector<bool> replaces_;
-  std::vector<int> taken_;
+  std::vector<int> taken_;  // what became of each step
   std::optional<Product> product_;
   bool variables_ = true, checksums_ = true;
   bool tight_ = false;  // staging memory is little
@@ -300,8 +310,9 @@ class OutputRandom : public ::testing::Test {
     EXPECT_EQ(counts.by_python > 0, have_python);
     std::printf("%d files of .h5, %d .nc, %d .zarr; %d read by Python\n", counts.formats["h5"],
                 counts.formats["nc"], counts.formats["zarr"], counts.by_python);
-    std::printf("%d problems in little memory: %d steps spilled, %d dropped\n", counts.tight,
-                counts.spilled, counts.dropped);
+    std::printf(
+        "%d problems in little memory: %d steps spilled, %d dropped, %d thinned, %d lowered\n",
+        counts.tight, counts.spilled, counts.dropped, counts.thinned, counts.lowered);
     std::printf("%d files read by a part of the ranks, %d arrays as other types, %d unfit\n",
                 counts.fewer_readers, counts.converted, counts.unfit);
     for (const auto& [name, count] : counts.ways) std::printf("  %5d by %s\n", count, name.c_str());
