@@ -136,7 +136,7 @@ bench:  ## Benchmarks beside peers; figures in build/bench-results (BENCHES="fft
 	@mkdir -p build/bench-results
 	@for name in $(BENCHES); do \
 	  $(TEST_ENV) $(VENV)/bin/tailrace bench $$name --json build/bench-results/$$name.json \
-	    $(if $(FLUIDSIM_PYTHON),--fluidsim-python $(FLUIDSIM_PYTHON)); \
+	    $(if $(FLUIDSIM_PYTHON),$$([ $$name = step ] && echo --fluidsim-python $(FLUIDSIM_PYTHON))); \
 	done
 
 clean:  ## Remove what the compilers made

@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,25 @@ def require_writable(path: Path, option: str) -> None:
         raise TailraceError(f"{path}: no folder {path.parent} ({option} names the file)", status=2)
     if not os.access(path.parent, os.W_OK):
         raise TailraceError(f"{path}: cannot write there; name another place with {option}")
+
+
+def require_place(path: Path, option: str) -> None:
+    """Complain about a file whose folder can neither be written to nor made."""
+    if path.is_dir():
+        raise TailraceError(f"{option} {path}: is a folder; name a file", status=2)
+    require_folder(path.parent, option)
+
+
+def require_folder(folder: Path, option: str) -> None:
+    """Make a folder, and complain if no file can be made in it."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            pass
+    except OSError as error:
+        raise TailraceError(
+            f"{option}: no file can be made in {folder} ({error.strerror}); name another folder"
+        ) from error
 
 
 def require_picture(path: Path, option: str = "--picture") -> None:

@@ -5,14 +5,16 @@ A program prints one JSON object a line, with ``step``, ``steps``, ``time``, ``e
 ``seconds_per_step``, ``eta_s`` and ``hidden_s``; any other line is passed on as it is.
 """
 
+import contextlib
 import json
 import re
 import sys
 import time
+from collections.abc import Callable, Iterator
 from typing import Any, Protocol, TextIO
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Column
 
 PLAIN_INTERVAL_S = 5.0
@@ -132,12 +134,13 @@ class Bar:
         self._fit("starting", [])
         self._progress.start()
 
-    def show(self, status: dict[str, Any]) -> None:
+    def show(self, status: dict[str, Any], what: str = "") -> None:
+        """Show a status, or only `what` beside the part that is done."""
         part = f"{100 * fraction(status):3.0f} %"
         if status.get("eta_s") is not None:
             part += f" {duration(status['eta_s'])} left"
         self._progress.update(self._task, completed=fraction(status))
-        self._fit(part, _facts({**status, "eta_s": None}))
+        self._fit(part, [what] if what else _facts({**status, "eta_s": None}))
 
     def _fit(self, part: str, facts: list[str]) -> None:
         """Cut title and facts so that the bar keeps a quarter of the line, `part` all it needs."""
@@ -169,30 +172,6 @@ class Bar:
         self._progress.stop()
 
 
-class Quiet:
-    """A bar that goes when its run has ended; what was said is shown if the run has failed."""
-
-    def __init__(self, bar: Bar | None) -> None:
-        self._bar = bar
-        self._said: list[str] = []
-
-    def show(self, status: dict[str, Any]) -> None:
-        if self._bar is not None:
-            self._bar.show(status)
-
-    def text(self, line: str) -> None:
-        self._said.append(line)
-
-    def error(self, line: str) -> None:
-        self._said.append(line)
-
-    def close(self, failed: bool = False) -> None:
-        if self._bar is not None:
-            self._bar.close()
-        if failed:
-            write_error("".join(self._said))
-
-
 def write_error(line: str) -> None:
     """Write a line to standard error as it is; where nobody reads it any more, to nowhere."""
     try:
@@ -202,12 +181,101 @@ def write_error(line: str) -> None:
         return
 
 
-def make_display(title: str, quiet: bool = False) -> Display:
-    """Return a bar if standard output is a terminal, else plain lines (none if `quiet`)."""
+def make_display(title: str) -> Display:
+    """Return a bar if standard output is a terminal, else plain lines."""
     console = Console()
-    bar = None
     if console.is_terminal and not console.is_dumb_terminal:
-        bar = Bar(console, title, transient=quiet)
-    if quiet:
-        return Quiet(bar)
-    return bar or Plain(sys.stdout)
+        return Bar(console, title)
+    return Plain(sys.stdout)
+
+
+@contextlib.contextmanager
+def working(title: str, total: int | None = None) -> Iterator[Callable[[str], None]]:
+    """Show a bar while something is done; in a pipe, nothing.
+
+    What it yields is called with the name of each of the `total` parts that begins; without a total
+    the bar only moves. It goes to standard error and is gone at the end.
+    """
+    console = Console(stderr=True)
+    if not console.is_terminal or console.is_dumb_terminal:
+        yield lambda _name: None
+        return
+    columns = (
+        _text("{task.description}", "bold"),
+        BarColumn(bar_width=None, complete_style="cyan"),
+        TimeElapsedColumn(),
+        _text("{task.fields[name]}", "dim"),
+    )
+    with Progress(*columns, console=console, expand=True, transient=True) as progress:
+        task = progress.add_task(title, total=total, name="")
+        begun = 0
+
+        def begin(name: str) -> None:
+            nonlocal begun
+            most = max(8, console.width // 2)
+            progress.update(task, completed=begun, name=name[:most])
+            begun += 1
+
+        yield begin
+
+
+class Parts:
+    """One bar for several runs in turn, by the steps of all; used as a context."""
+
+    def __init__(self, title: str, steps: int) -> None:
+        console = Console()
+        live = console.is_terminal and not console.is_dumb_terminal
+        self._bar = Bar(console, title, transient=True) if live else None
+        self._steps = steps
+        self._done = 0
+        self.failure = ""  # the last words of a run that has failed
+        self._start_s = time.monotonic()
+
+    def __enter__(self) -> "Parts":
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def part(self, title: str, steps: int) -> Display:
+        """Return the display of the next run, which takes so many steps."""
+        return _Part(self, title, steps)
+
+    def tell(self, title: str, steps: int) -> None:
+        """Show that the run `title` has taken so many steps."""
+        done = min(self._done + steps, self._steps)
+        if self._bar is None or done == 0:
+            return
+        left = (time.monotonic() - self._start_s) * (self._steps - done) / done
+        status = {"step": done, "steps": self._steps, "eta_s": left}
+        self._bar.show(status, title)
+
+    def end(self, steps: int) -> None:
+        """Count a run that has ended."""
+        self._done += steps
+
+
+class _Part:
+    """A run below a bar of several."""
+
+    def __init__(self, parts: Parts, title: str, steps: int) -> None:
+        self._parts, self._title, self._steps = parts, title, steps
+        self._first: int | None = None
+        self._errors: list[str] = []
+
+    def show(self, status: dict[str, Any]) -> None:
+        if self._first is None:
+            self._first = int(status["step"])
+        self._parts.tell(self._title, int(status["step"]) - self._first)
+
+    def text(self, line: str) -> None:
+        """What a run says when all is well is not shown."""
+
+    def error(self, line: str) -> None:
+        self._errors.append(line.strip())
+
+    def close(self, failed: bool = False) -> None:
+        self._parts.end(self._steps)
+        if failed:
+            self._parts.failure = " | ".join(self._errors[-3:])

@@ -4,6 +4,7 @@
 import subprocess
 import time
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from tailrace.errors import TailraceError
 from tailrace.launcher import find_launcher
 from tailrace.process import run_program
 from tailrace.programs import find_case, find_program
-from tailrace.progress import make_display
+from tailrace.progress import Display, make_display
 
 PROGRAM = "tailrace-turbulence"
 CHECKPOINTS = "checkpoint_*.h5*"
@@ -31,7 +32,7 @@ class Job:
     run_dir: Path | None = None
     title: str = ""
     overwrite: bool = False
-    quiet: bool = False  # a bar at most; what the program says only if it fails
+    display: Callable[[str], Display] | None = None  # of a title; None: a bar or lines
 
 
 def default_run_dir(case: Path) -> Path:
@@ -111,5 +112,5 @@ def run_job(job: Job) -> tuple[int, Path]:
     if job.overwrite:
         arguments.append("--overwrite")
     title = job.title or case.stem
-    status = run_program(launch, program, arguments, lambda: make_display(title, job.quiet))
+    status = run_program(launch, program, arguments, lambda: (job.display or make_display)(title))
     return status, run_dir

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tailrace-tune FILE PROBLEM...: measures each problem on the ranks that it runs on, adds the
-// winners to the memory FILE, and prints them as JSON lines. TAILRACE_TUNE_BUDGET_S is the time for
-// each.
+// winners to the memory FILE, and prints them as JSON lines; before, a line for each problem as it
+// begins. TAILRACE_TUNE_BUDGET_S is the time for each.
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -51,7 +51,11 @@ void run(const Comm& comm, const std::string& file, const std::vector<std::strin
   std::vector<apps::TuneProblem> parsed;
   for (const auto& text : problems) parsed.push_back(apps::TuneProblem::parse(text));
   const FreshMemory memory(comm, file);
-  for (const auto& problem : parsed) apps::tune_problem(comm, problem);
+  for (std::size_t i = 0; i < parsed.size(); ++i) {
+    if (comm.rank() == 0) fmt::print("measuring {}\n", problems[i]);
+    std::fflush(stdout);
+    apps::tune_problem(comm, parsed[i]);
+  }
   check_mpi(MPI_Barrier(comm.raw()));  // rows of ranks write, too
   run_agreed(comm.raw(), [&] {
     if (comm.rank() != 0) return;

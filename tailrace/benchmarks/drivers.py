@@ -39,7 +39,7 @@ def need_driver(name: str) -> Path:
     """Like `find_driver`, for our own drivers: absence is an error."""
     path = find_driver(name)
     if path is None:
-        raise TailraceError(f"bench_{name} was not found; run `make build`")
+        raise TailraceError(f"bench_{name} was not found; run `make build TARGETS=bench/all`")
     return path
 
 

@@ -99,8 +99,8 @@ def _extra(row: dict[str, Any], name: str) -> str:
     return "" if value is None else COLUMNS[name][1].format(value)
 
 
-def write(path: Path, bench: str, measured: Measured, settings: dict[str, Any]) -> None:
-    """Write the JSON file of a bench; it appears whole or not at all."""
+def figures(bench: str, measured: Measured, settings: dict[str, Any]) -> str:
+    """Return all that was measured, and where, as JSON."""
     content = {
         "bench": bench,
         "machine": machine(),
@@ -110,8 +110,13 @@ def write(path: Path, bench: str, measured: Measured, settings: dict[str, Any]) 
         "rows": measured.rows,
         "failures": measured.failures,
     }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def write(path: Path, bench: str, measured: Measured, settings: dict[str, Any]) -> None:
+    """Write the JSON file of a bench; it appears whole or not at all."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TailraceError(f"{path.parent}: {error.strerror}") from error
-    write_whole(path, json.dumps(content, indent=1) + "\n")
+    write_whole(path, figures(bench, measured, settings))

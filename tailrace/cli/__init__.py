@@ -3,7 +3,8 @@
 
 To add one, write ``tailrace/cli/NAME.py`` with a function ``NAME`` (or ``NAME_`` if Python has
 a ``NAME`` of its own) whose parameters are typer's options, or a ``typer.Typer`` called NAME for
-a subcommand with subcommands, and add NAME to `COMMANDS`. A module is loaded when it is asked for.
+a subcommand with subcommands, and add NAME to `COMMANDS` with the first line of its help. A module
+is loaded when it is asked for.
 """
 
 import importlib
@@ -12,7 +13,6 @@ import sys
 from typing import Annotated, Any
 
 import typer
-from rich.markup import escape
 from typer.core import TyperGroup
 from typer.main import get_command, get_group
 
@@ -20,7 +20,42 @@ import tailrace
 from tailrace.errors import TailraceError
 from tailrace.interrupts import ended_by_interrupts, raising_interrupts
 
-COMMANDS = ("run", "report", "demo", "list", "bench", "plan", "price", "stripe", "tune", "verify")
+COMMANDS = {
+    "demo": "Run Taylor-Green at Re 1600 with each kind of output.",
+    "new": "Copy a shipped case to a file of your own, to edit.",
+    "run": "Run a case.",
+    "report": "Make the report of a run: timeline, hidden output, vorticity.",
+    "list": "Show methods, kernels, hints, cases and other tables of this build.",
+    "verify": "Check files against their checksums.",
+    "plan": "Say what output costs a run, without and with servers.",
+    "price": "Say what the transposes of an array cost on a machine.",
+    "stripe": "Show, advise on or set the stripes of files.",
+    "tune": "Measure which methods are best here, and remember.",
+    "bench": "Measure ours beside others in interleaved rounds.",
+}
+
+START = """\
+Tailrace keeps parallel simulations computing while their data moves.
+
+See what it does, in one to two minutes (pictures in runs/demo-.../report.html):
+  tailrace demo
+
+Run a case that comes with it, and see its report:
+  tailrace list cases
+  tailrace run taylor_green -n 2 --set grid.n=64
+  tailrace report runs/taylor_green-...
+
+Run a case of your own:
+  tailrace new decaying mine.toml      then edit mine.toml
+  tailrace run mine.toml -n 2
+
+What is fast on this machine:
+  tailrace bench io --dir .            every way to write a shared file
+  tailrace tune                        measures the best methods, remembers them
+
+tailrace --help lists all commands; tailrace COMMAND --help explains one.
+tailrace --install-completion has your shell complete them.
+"""
 
 
 class Commands(TyperGroup):
@@ -30,6 +65,11 @@ class Commands(TyperGroup):
         super().__init__(**keywords)
         # The names; what is misspelt is compared with them.
         self.commands: Any = dict.fromkeys(COMMANDS)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """List the subcommands without loading them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([*COMMANDS.items()])
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the subcommand, or None if there is no such one."""
@@ -47,29 +87,19 @@ def _load(name: str) -> Any:
     if isinstance(found, typer.Typer):
         command: Any = get_group(found)
     else:
-        single = typer.Typer(add_completion=False)
+        single = typer.Typer(add_completion=False, rich_markup_mode=None)
         single.command(name)(found)
         command = get_command(single)
     command.name = name
-    _keep_brackets(command)
     return command
-
-
-def _keep_brackets(command: Any) -> None:
-    """Have "[s]" in a help text printed as it is, and not taken for a style of rich."""
-    command.help = escape(command.help or "")
-    for parameter in command.params:
-        if getattr(parameter, "help", None):
-            parameter.help = escape(parameter.help)
-    for subcommand in getattr(command, "commands", {}).values():
-        _keep_brackets(subcommand)
 
 
 app = typer.Typer(
     name="tailrace",
     cls=Commands,
     help="Keeps parallel simulations computing while their data moves.",
-    add_completion=False,
+    rich_markup_mode=None,  # plain help fits a screen, and is there at once
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
@@ -83,11 +113,20 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
     ] = False,
 ) -> None:
-    pass
+    if context.invoked_subcommand is None:
+        typer.echo(START + _where_docs_are())
+
+
+def _where_docs_are() -> str:
+    from tailrace.programs import SOURCE_ROOT  # noqa: PLC0415
+
+    docs = SOURCE_ROOT / "docs"
+    return f"Documents: {docs}" if docs.is_dir() else "Documents: docs/ of the source tree"
 
 
 def _complain(text: str) -> None:
@@ -101,26 +140,36 @@ def _usage_text(error: Any) -> str:
     return message + (f" (see {context.command_path} --help)" if context else "")
 
 
-def _run_command(arguments: list[str]) -> int:
+def _invoke(arguments: list[str]) -> int:
     """Run a command and return its exit status; what the user can mend is one line."""
     try:
-        status = app(arguments or ["--help"], prog_name="tailrace", standalone_mode=False)
+        status = app(arguments, prog_name="tailrace", standalone_mode=False)
         return status if isinstance(status, int) else 0
     except TailraceError as error:
         _complain(str(error))
         return error.status
+    except OSError:
+        raise
+    except Exception as error:
+        # The errors of a command line have no public name that all versions of typer share.
+        if not hasattr(error, "format_message"):
+            raise
+        if error.format_message().startswith("Usage:"):  # a group without a subcommand
+            print(error.format_message())
+        else:
+            _complain(_usage_text(error))
+        return int(getattr(error, "exit_code", 2))
+
+
+def _run_command(arguments: list[str]) -> int:
+    """Do as `_invoke`, and let the loss of the output or of a file be one line as well."""
+    try:
+        return _invoke(arguments)
     except BrokenPipeError:
         return 1  # who reads our output has seen enough: `tailrace list | head`
     except OSError as error:
         _complain(f"{error.filename or 'writing the output'}: {error.strerror or error}")
         return 1
-    except Exception as error:
-        # The errors of a command line have no public name that all versions of typer share.
-        if not hasattr(error, "format_message"):
-            raise
-        if error.format_message():  # a group without a subcommand has shown its help
-            _complain(_usage_text(error))
-        return int(getattr(error, "exit_code", 2))
 
 
 def _flush_output(status: int) -> int:

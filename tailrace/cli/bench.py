@@ -1,228 +1,400 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``tailrace bench``: ours beside others, measured in the same run."""
+"""``tailrace bench``: ours beside others, measured in the same run; a subcommand a bench."""
 
 import dataclasses
-import difflib
+from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tailrace.benchmarks import BENCHES, load
-from tailrace.benchmarks.options import (
-    FULL_SIZES,
-    IoOptions,
-    MovingOptions,
-    Options,
-    ServersOptions,
+from tailrace.benchmarks import load
+from tailrace.benchmarks.options import IoOptions, Options, ServersOptions
+from tailrace.cli.bench_options import (
+    FOLDER,
+    Compute,
+    ComputeOption,
+    ComputeS,
+    Edges,
+    Folder,
+    Json,
+    Methods,
+    Nodes,
+    Peers,
+    Picture,
+    Precision,
+    PrecisionOption,
+    Ranks,
+    Repeats,
+    Rounds,
+    Steps,
+    Threads,
+    Throttle,
+    Ways,
+    basic,
+    moving,
+    numbers,
+    option,
+    words,
 )
-from tailrace.benchmarks.report import make_console, show, write
-from tailrace.benchmarks.rounds import Measured, measure, run_once
 from tailrace.errors import TailraceError
-from tailrace.files import require_picture
+from tailrace.files import require_folder, require_picture, require_place
+
+bench = typer.Typer(
+    help="Measure ours beside others in interleaved rounds: medians, spread, ratios.\n\n"
+    "Example: tailrace bench fft --n 128",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
 
 
-def _numbers(text: str, option: str) -> list[int]:
-    words = [word for word in text.replace(",", " ").split() if word]
-    if not all(word.isdigit() and int(word) > 0 for word in words):
-        raise TailraceError(f"{option} {text}: expected positive integers, as in 1,2,4", status=2)
-    return [int(word) for word in words]
-
-
-def _byte_counts(text: str, option: str) -> list[int]:
-    """Read sizes such as 8,4k,1M: powers of 1024."""
-    units = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
-    sizes = []
-    for word in _words(text):
-        digits = word.rstrip("kMG")
-        unit = units.get(word[len(digits) :])
-        if not digits.isdigit() or int(digits) == 0 or unit is None:
-            raise TailraceError(f"{option} {text}: expected sizes, as in 8,4k,1M", status=2)
-        sizes.append(int(digits) * unit)
-    return sizes
-
-
-def _check_name(name: str) -> None:
-    if name in BENCHES:
-        return
-    near = difflib.get_close_matches(name, BENCHES, n=1)
-    hint = f"; did you mean {near[0]}?" if near else ""
-    raise TailraceError(f"no bench {name}{hint} (there are: {', '.join(BENCHES)})", status=2)
-
-
-def _words(text: str, separator: str = ",") -> list[str]:
-    return [word.strip() for word in text.split(separator) if word.strip()]
-
-
-def _draw(module: ModuleType, path: Path, measured: Measured) -> None:
-    if not hasattr(module, "draw"):
-        raise TailraceError("--picture: this bench draws none", status=2)
-    module.draw(path, measured)
-
-
-def bench(
-    name: Annotated[str, typer.Argument(help=f"One of: {', '.join(BENCHES)}.")],
-    json: Annotated[Path | None, typer.Option(help="Write the figures to this file.")] = None,
-    n: Annotated[str, typer.Option("--n", help="Points along an edge, as in 128,256.")] = "",
-    ranks: Annotated[str, typer.Option(help="Numbers of ranks, as in 1,2.")] = "",
-    rounds: Annotated[int, typer.Option(min=1, help="Rounds; every entry runs once in each.")] = 5,
-    repeats: Annotated[int, typer.Option(min=1, help="Timed runs within one process.")] = 5,
-    precision: Annotated[str, typer.Option(help="double or single (ours only).")] = "double",
-    kernel: Annotated[str, typer.Option(help="1D kernels of ours, as in auto,fftw,ducc0.")] = "",
-    method: Annotated[
-        str,
-        typer.Option(
-            help="Exchange method of ours; exchange, allreduce: methods to time besides those of "
-            "the table, as in 'pull:chunk=4k;pull:chunk=512' (divided by ;)."
-        ),
-    ] = "auto",
-    threads: Annotated[int, typer.Option(min=1, help="OpenMP threads of a rank of ours.")] = 1,
-    peers: Annotated[bool, typer.Option(help="Run other libraries too.")] = True,
-    folder: Annotated[Path, typer.Option(help="output, servers: where files go.")] = Path(
-        "bench-output"
-    ),
-    throttle: Annotated[
-        str, typer.Option(help="output, servers: slow a disk to so many bytes/s (needs root).")
-    ] = "",
-    steps: Annotated[int, typer.Option(min=1, help="output, servers: steps of a run.")] = 4,
-    compute_s: Annotated[
-        float, typer.Option(min=0, help="output, servers: compute of a step [s].")
-    ] = 0.7,
-    compute: Annotated[
-        str, typer.Option(help="output, servers: work (keeps cores busy) or sleep.")
-    ] = "work",
-    fluidsim_python: Annotated[
-        str, typer.Option(help="step: a Python that has fluidsim, to compare with.")
-    ] = "",
-    dirs: Annotated[
-        list[Path] | None, typer.Option("--dir", help="io: a folder for files; may be repeated.")
-    ] = None,
-    patterns: Annotated[
-        str,
-        typer.Option(
-            help="io: segmented, strided, contiguous, blocks3d[:slabs...], triangle; exchange: "
-            "uniform, fat, zipf, pencils, kept, slabs; allreduce: allreduce, reduce, barrier, "
-            "many; scale: torus, dragonfly, fat_tree, slab, pull."
-        ),
-    ] = "",
-    sizes: Annotated[
-        str,
-        typer.Option(
-            help="exchange, scale: bytes a pair, allreduce: bytes, as in 8,4k,1M; full: 8 to 64M."
-        ),
-    ] = "",
-    nodes: Annotated[
-        int,
-        typer.Option(min=1, help="exchange, allreduce: so many nodes, made up on this machine."),
-    ] = 1,
-    block: Annotated[str, typer.Option(help="io: bytes of a block, as in 10000,1000000.")] = "",
-    transfer: Annotated[
-        int, typer.Option(min=0, help="io: bytes of a call where each piece is a call.")
-    ] = 0,
-    total: Annotated[
-        int, typer.Option("--bytes", min=0, help="io: bytes of a file, about (0 = 20 MB).")
-    ] = 0,
-    ways: Annotated[
-        str,
-        typer.Option(help="Only ways with such words in their names (divided by ;; io: by ,)."),
-    ] = "",
-    hints: Annotated[str, typer.Option(help="io: hints of ours, name=value:name=value.")] = "",
-    wrapper: Annotated[str, typer.Option(help="io: a command put before the driver.")] = "",
-    read: Annotated[bool, typer.Option(help="io: measure reading too.")] = False,
-    count: Annotated[
-        bool, typer.Option(help="io: count system calls with strace in place of measuring.")
-    ] = False,
-    servers: Annotated[int, typer.Option(min=1, help="servers: ranks that serve.")] = 1,
-    shapes: Annotated[str, typer.Option(help="servers: slab, pencil or both.")] = "",
-    every: Annotated[int, typer.Option(min=1, help="servers: steps between outputs.")] = 1,
-    calls: Annotated[int, typer.Option(min=1, help="servers: calls of progress in a step.")] = 4,
-    halo: Annotated[
-        int, typer.Option(min=0, help="servers: doubles sent to neighbours at each such call.")
-    ] = 0,
-    fractions: Annotated[
-        str,
-        typer.Option(help="servers: disks of 1/2, 1/4, ... of the synchronous speed, as in 2,4,8."),
-    ] = "",
-    competitor: Annotated[
-        bool, typer.Option(help="servers: again beside another writer on the same disk.")
-    ] = False,
-    idle_s: Annotated[
-        float, typer.Option(min=0, help="servers: watch idle servers for so long [s].")
-    ] = 1,
-    picture: Annotated[
-        Path | None, typer.Option(help="Draw the figures (.png, .svg), where the bench can.")
-    ] = None,
-) -> None:
-    """Measure ours beside others in interleaved rounds: medians, spread, ratios of pairs."""
-    _check_name(name)
-    if precision not in ("double", "single") or compute not in ("work", "sleep"):
-        raise TailraceError("--precision is double or single, --compute is work or sleep", status=2)
+def _measure(name: str, options: Options, json: Path | None, picture: Path | None = None) -> None:
+    """Run the bench; print its table, or write its figures, or draw them."""
     if picture is not None:
         require_picture(picture)
-    if json is not None and json.is_dir():
-        raise TailraceError(f"--json {json}: is a folder; name a file", status=2)
-    options = Options(
-        sizes=_numbers(n, "--n"),
-        ranks=_numbers(ranks, "--ranks"),
-        rounds=rounds,
-        repeats=repeats,
-        precision=precision,
-        kernels=kernel.replace(",", " ").split(),
-        method=method,
-        threads=threads,
-        peers=peers,
-        folder=folder,
-        throttle=throttle,
-        steps=steps,
-        compute_s=compute_s,
-        compute=compute,
-        fluidsim_python=fluidsim_python,
-        io=IoOptions(
-            folders=dirs or [],
-            patterns=_words(patterns),
-            blocks=_numbers(block, "--block"),
-            transfer=transfer,
-            total_bytes=total,
-            ways=_words(ways, ";" if name == "servers" else ","),
-            hints=hints,
-            wrapper=wrapper,
-            read=read,
-            count=count,
-        ),
-        servers=ServersOptions(
-            servers=servers,
-            shapes=_words(shapes),
-            every=every,
-            calls=calls,
-            halo=halo,
-            fractions=_numbers(fractions, "--fractions"),
-            competitor=competitor,
-            idle_s=idle_s,
-        ),
-        moving=MovingOptions(
-            sizes=FULL_SIZES if sizes == "full" else _byte_counts(sizes, "--sizes"),
-            patterns=_words(patterns),
-            methods=[] if method == "auto" else _words(method, ";"),
-            ways=_words(ways, ";"),
-            nodes=nodes,
-        ),
-    )
-    options.cache.mkdir(parents=True, exist_ok=True)
+        require_place(picture, "--picture")
+    if json not in (None, Path("-")):
+        require_place(json, "--json")
+    for folder in options.io.folders:
+        require_folder(folder, "--dir")
+    if name in ("output", "servers"):
+        require_folder(options.folder, "--folder")
+    from tailrace.benchmarks.report import figures, make_console, show, write  # noqa: PLC0415
+    from tailrace.benchmarks.rounds import measure, run_once  # noqa: PLC0415
+    from tailrace.progress import working  # noqa: PLC0415
+
+    try:
+        options.cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TailraceError(
+            f"{options.cache}: {error.strerror}; run it in a folder that you may write to"
+        ) from error
     module = load(name)
-    console = make_console()
-    with console.status("starting") as status:
-        run = module.runner(options) if hasattr(module, "runner") else run_once
-        measured = measure(module.entries(options), 1 if count else rounds, status.update, run)
+    rounds = 1 if options.io.count else options.rounds
+    run: Callable[..., Any] = module.runner(options) if hasattr(module, "runner") else run_once
+    entries = module.entries(options)
+    with working(f"bench {name}", rounds * len(entries)) as tell:
+        measured = measure(entries, rounds, tell, run)
     module.finish(measured, options)
-    getattr(module, "show", show)(console, measured)
+    settings = {key: str(value) for key, value in dataclasses.asdict(options).items()}
+    console = make_console()
+    if json == Path("-"):
+        typer.echo(figures(name, measured, settings), nl=False)
+    else:
+        getattr(module, "show", show)(console, measured)
     if picture is not None:
-        _draw(module, picture, measured)
-        console.print(f"picture in {picture}")
-    if json is not None:
-        settings = {key: str(value) for key, value in dataclasses.asdict(options).items()}
+        module.draw(picture, measured)
+        typer.echo(f"picture in {picture}", err=json == Path("-"))
+    if json not in (None, Path("-")):
         write(json, name, measured, settings)
         console.print(f"figures in {json}")
     marks = ("wrong result", "ours failed")
     if any(mark in reason for mark in marks for reason in measured.failures.values()):
         raise typer.Exit(1)
+
+
+@bench.command()
+def fft(
+    n: Edges = "",
+    ranks: Ranks = "",
+    precision: PrecisionOption = Precision.double,
+    kernel: Annotated[
+        str, option("1D kernels of ours, as in auto,fftw,ducc0.", metavar="TEXT")
+    ] = "",
+    method: Annotated[str, option("Exchange method of ours.")] = "auto",
+    threads: Threads = 1,
+    rounds: Rounds = 5,
+    repeats: Repeats = 5,
+    peers: Peers = True,
+    json: Json = None,
+) -> None:
+    """Transform a cube forward and backward, beside other libraries.
+
+    Example: tailrace bench fft --n 128,256 --ranks 1,2
+    """
+    options = basic(
+        n,
+        ranks,
+        rounds,
+        repeats=repeats,
+        precision=precision.value,
+        kernels=kernel.replace(",", " ").split(),
+        method=method,
+        threads=threads,
+        peers=peers,
+    )
+    _measure("fft", options, json)
+
+
+@bench.command()
+def step(
+    n: Edges = "",
+    ranks: Ranks = "",
+    precision: PrecisionOption = Precision.double,
+    threads: Threads = 1,
+    fluidsim_python: Annotated[
+        str, option("A Python that has fluidsim, to compare with.", metavar="TEXT")
+    ] = "",
+    rounds: Rounds = 5,
+    repeats: Repeats = 5,
+    peers: Peers = True,
+    json: Json = None,
+) -> None:
+    """Time one RK4 step of Taylor-Green, dealiased, beside fluidsim.
+
+    Example: tailrace bench step --n 128 --ranks 2
+    """
+    options = basic(
+        n,
+        ranks,
+        rounds,
+        repeats=repeats,
+        precision=precision.value,
+        threads=threads,
+        fluidsim_python=fluidsim_python,
+        peers=peers,
+    )
+    _measure("step", options, json)
+
+
+@bench.command()
+def output(
+    n: Edges = "",
+    ranks: Ranks = "",
+    folder: Folder = FOLDER,
+    throttle: Throttle = "",
+    steps: Steps = 4,
+    compute_s: ComputeS = 0.7,
+    compute: ComputeOption = Compute.work,
+    rounds: Rounds = 5,
+    json: Json = None,
+) -> None:
+    """Measure what output costs a run: none, hidden, synchronous, MPI-IO.
+
+    Example: tailrace bench output --folder /scratch/me/bench --rounds 3
+    """
+    options = basic(
+        n,
+        ranks,
+        rounds,
+        folder=folder,
+        throttle=throttle,
+        steps=steps,
+        compute_s=compute_s,
+        compute=compute.value,
+    )
+    _measure("output", options, json)
+
+
+@bench.command()
+def io(
+    dirs: Annotated[
+        list[Path] | None, option("A folder for files; may be repeated.", "--dir", metavar="DIR")
+    ] = None,
+    patterns: Annotated[
+        str, option("segmented, contiguous, blocks3d:slabs, ...", metavar="TEXT")
+    ] = "",
+    n: Edges = "",
+    ranks: Ranks = "",
+    block: Annotated[str, option("Bytes of a block, as in 10000,1000000.", metavar="TEXT")] = "",
+    transfer: Annotated[int, option("Bytes of a call of one piece.", min=0, metavar="N")] = 0,
+    total: Annotated[int, option("About, of a file (0 = 20 MB).", "--bytes", min=0)] = 0,
+    ways: Annotated[
+        str, option("Only entries with these words (divided by ,).", metavar="TEXT")
+    ] = "",
+    hints: Annotated[str, option("Hints of ours, name=value:name=value.", metavar="TEXT")] = "",
+    wrapper: Annotated[str, option("A command put before the driver.", metavar="TEXT")] = "",
+    read: Annotated[bool, option("Measure reading too.", "--read")] = False,
+    count: Annotated[bool, option("Count system calls with strace instead.", "--count")] = False,
+    rounds: Rounds = 5,
+    json: Json = None,
+    picture: Picture = None,
+) -> None:
+    """Write a shared file by every strategy and back end, MPI-IO and HDF5.
+
+    Example: tailrace bench io --dir /scratch/me --ranks 1,4
+    """
+    chosen = IoOptions(
+        folders=dirs or [],
+        patterns=words(patterns),
+        blocks=numbers(block, "--block"),
+        transfer=transfer,
+        total_bytes=total,
+        ways=words(ways),
+        hints=hints,
+        wrapper=wrapper,
+        read=read,
+        count=count,
+    )
+    _measure("io", basic(n, ranks, rounds, io=chosen), json, picture)
+
+
+@bench.command()
+def servers(
+    n: Edges = "",
+    ranks: Ranks = "",
+    servers: Annotated[int, option("Ranks that serve.", min=1)] = 1,
+    shapes: Annotated[str, option("slab, pencil or both.", metavar="TEXT")] = "",
+    folder: Folder = FOLDER,
+    throttle: Throttle = "",
+    fractions: Annotated[
+        str, option("Disks of 1/2, 1/4, ... of the speed, as in 2,4.", metavar="TEXT")
+    ] = "",
+    steps: Steps = 4,
+    every: Annotated[int, option("Steps between outputs.", min=1)] = 1,
+    compute_s: ComputeS = 0.7,
+    compute: ComputeOption = Compute.work,
+    calls: Annotated[int, option("Calls of progress in a step.", min=1)] = 4,
+    halo: Annotated[int, option("Doubles sent to neighbours at each call.", min=0)] = 0,
+    competitor: Annotated[bool, option("Again beside another writer.", "--competitor")] = False,
+    idle_s: Annotated[float, option("Watch idle servers.", metavar="SECONDS", min=0)] = 1,
+    ways: Ways = "",
+    peers: Peers = True,
+    rounds: Rounds = 5,
+    json: Json = None,
+    picture: Picture = None,
+) -> None:
+    """Run with every kind of server and transport, beside HDF5 and ADIOS2.
+
+    Example: tailrace bench servers --folder /scratch/me --rounds 3
+    """
+    chosen = ServersOptions(
+        servers=servers,
+        shapes=words(shapes),
+        every=every,
+        calls=calls,
+        halo=halo,
+        fractions=numbers(fractions, "--fractions"),
+        competitor=competitor,
+        idle_s=idle_s,
+    )
+    options = basic(
+        n,
+        ranks,
+        rounds,
+        folder=folder,
+        throttle=throttle,
+        steps=steps,
+        compute_s=compute_s,
+        compute=compute.value,
+        peers=peers,
+        io=IoOptions(ways=words(ways, ";")),
+        servers=chosen,
+    )
+    _measure("servers", options, json, picture)
+
+
+@bench.command()
+def exchange(
+    patterns: Annotated[
+        str, option("uniform, fat, zipf, pencils, kept, slabs.", metavar="TEXT")
+    ] = "",
+    sizes: Annotated[
+        str, option("Bytes of a pair, as in 8,4k,1M; full: 8 to 64M.", metavar="TEXT")
+    ] = "",
+    n: Edges = "",
+    ranks: Ranks = "",
+    nodes: Nodes = 1,
+    method: Methods = "",
+    ways: Ways = "",
+    rounds: Rounds = 5,
+    repeats: Repeats = 5,
+    peers: Peers = True,
+    json: Json = None,
+    picture: Picture = None,
+) -> None:
+    """Move data between ranks by every method, beside MPI's own and others.
+
+    Example: tailrace bench exchange --patterns pencils --n 256 --ranks 2,4
+    """
+    chosen = moving(patterns, sizes, method, ways, nodes)
+    options = basic(n, ranks, rounds, repeats=repeats, peers=peers, moving=chosen)
+    _measure("exchange", options, json, picture)
+
+
+@bench.command()
+def allreduce(
+    patterns: Annotated[str, option("allreduce, reduce, barrier, many.", metavar="TEXT")] = "",
+    sizes: Annotated[str, option("Bytes, as in 8,4k,1M; full: 8 to 64M.", metavar="TEXT")] = "",
+    ranks: Ranks = "",
+    nodes: Nodes = 1,
+    method: Methods = "",
+    ways: Ways = "",
+    rounds: Rounds = 5,
+    repeats: Repeats = 5,
+    peers: Peers = True,
+    json: Json = None,
+    picture: Picture = None,
+) -> None:
+    """Reduce among all ranks by every method, beside MPI's own and others.
+
+    Example: tailrace bench allreduce --patterns barrier --ranks 2,4
+    """
+    chosen = moving(patterns, sizes, method, ways, nodes)
+    options = basic("", ranks, rounds, repeats=repeats, peers=peers, moving=chosen)
+    _measure("allreduce", options, json, picture)
+
+
+@bench.command()
+def scale(
+    patterns: Annotated[
+        str, option("torus, dragonfly, fat_tree, slab, pull.", metavar="TEXT")
+    ] = "",
+    sizes: Annotated[str, option("Bytes of a pair, as in 8,4k,1M.", metavar="TEXT")] = "",
+    ranks: Ranks = "",
+    method: Methods = "",
+    ways: Ways = "",
+    rounds: Rounds = 5,
+    json: Json = None,
+    picture: Picture = None,
+) -> None:
+    """Run the methods on simulated machines of up to thousands of ranks.
+
+    Example: tailrace bench scale --patterns torus --picture map.png
+    """
+    chosen = moving(patterns, sizes, method, ways, 1)
+    _measure("scale", basic("", ranks, rounds, moving=chosen), json, picture)
+
+
+@bench.command()
+def tune(
+    ranks: Ranks = "",
+    rounds: Rounds = 5,
+    json: Json = None,
+) -> None:
+    """Compare the tuner's choices on 30 random problems with every method.
+
+    Example: tailrace bench tune --rounds 1 --ranks 2
+    """
+    _measure("tune", basic("", ranks, rounds), json)
+
+
+@bench.command()
+def memory_bandwidth(
+    ranks: Ranks = "",
+    rounds: Rounds = 5,
+    repeats: Repeats = 5,
+    json: Json = None,
+) -> None:
+    """Copy, scale and add arrays larger than the caches, on all ranks at once.
+
+    Example: tailrace bench memory-bandwidth --ranks 1,2
+    """
+    _measure("memory-bandwidth", basic("", ranks, rounds, repeats=repeats), json)
+
+
+@bench.command()
+def memory(
+    n: Edges = "",
+    ranks: Ranks = "",
+    precision: PrecisionOption = Precision.double,
+    threads: Threads = 1,
+    rounds: Rounds = 5,
+    json: Json = None,
+) -> None:
+    """Count the memory of a turbulence run: arrays, and what the system says.
+
+    Example: tailrace bench memory --n 128
+    """
+    options = basic(n, ranks, rounds, precision=precision.value, threads=threads)
+    _measure("memory", options, json)

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``tailrace demo``: the same flow with no output, hidden output and synchronous output."""
 
+import contextlib
 import json
 import os
 import shlex
 import statistics
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,12 +16,12 @@ from rich.console import Console
 from rich.table import Table
 
 from tailrace.errors import TailraceError
-from tailrace.files import require_picture, write_whole
+from tailrace.files import require_picture, require_place, write_whole
 from tailrace.interrupts import ended_by_interrupts
 from tailrace.machine_load import num_cores
 from tailrace.output_modes import MODES, Round, cost_of, doubts, run_rounds, run_to_end
 from tailrace.programs import find_case
-from tailrace.progress import duration
+from tailrace.progress import Parts, duration
 from tailrace.simulation import Job, check_run_dir, default_run_dir
 
 CASE = "taylor_green"
@@ -117,28 +119,53 @@ def _range(low: float, high: float) -> str:
     return f"{100 * low:+.1f} .. {100 * high:+.1f} %"
 
 
-def _tell_rest(folder: Path, steps: int) -> None:
+def _tell_rest(folder: Path, steps: int, err: bool) -> None:
     """Say how long the rounds will take, from the steps that have been taken."""
     summary = json.loads((folder / "summary.json").read_text())
     step_s = (summary.get("seconds_per_step") or {}).get("median")
     if step_s:
-        typer.echo(f"{1e3 * step_s:.0f} ms a step: about {duration(steps * step_s)} more")
+        typer.echo(f"{1e3 * step_s:.0f} ms a step: about {duration(steps * step_s)} more", err=err)
 
 
-def _measure(job: Job, plan: Plan, folder: Path, repeats: int) -> None:
-    console = Console(highlight=False, markup=False)
+def _measure(
+    job: Job, plan: Plan, folder: Path, repeats: int, err: bool
+) -> tuple[list[Round], list[str]]:
+    """Run the first part and the rounds under one bar; return them, and why to doubt them."""
     load = os.getloadavg()[0]
-    if not any(setting.startswith("restart.file=") for setting in job.settings):
-        checkpoint = first_part(job, plan, folder)
-        _tell_rest(folder, repeats * len(MODES) * plan.piece)
-        job = replace(job, settings=[*job.settings, f"restart.file={checkpoint}"])
+    restarts = any(setting.startswith("restart.file=") for setting in job.settings)
+    first = 0 if restarts else round(plan.begin / plan.step)
+    pieces = repeats * len(MODES) * plan.piece
+    with Parts("demo", first + pieces) as bar, _one_error(bar):
+        if not restarts:
+            alone = replace(job, display=lambda title: bar.part(title, first))
+            checkpoint = first_part(alone, plan, folder)
+            _tell_rest(folder, pieces, err)
+            job = replace(job, settings=[*job.settings, f"restart.file={checkpoint}"])
+        job = replace(job, display=lambda title: bar.part(title, plan.piece))
+        return _run_pieces(job, plan, folder, repeats, load, err)
+
+
+@contextlib.contextmanager
+def _one_error(bar: Parts) -> Iterator[None]:
+    """Let an error say what the run has said, too, in one line."""
+    try:
+        yield
+    except TailraceError as error:
+        words = bar.failure.removeprefix("tailrace-turbulence: error: ")
+        text = f"{error}: {words}" if words else str(error)
+        raise TailraceError(text, error.status) from error
+
+
+def _run_pieces(
+    job: Job, plan: Plan, folder: Path, repeats: int, load: float, err: bool
+) -> tuple[list[Round], list[str]]:
     job = replace(job, settings=[*job.settings, f"time.end={plan.end}"], overwrite=False)
     rounds: list[Round] = []
 
     def tell(number: int, found: Round) -> None:
         rounds.append(found)
         times = ", ".join(f"{mode} {found[mode].seconds:.2f} s" for mode in MODES)
-        typer.echo(f"round {number + 1} of {repeats}: {times}")
+        typer.echo(f"round {number + 1} of {repeats}: {times}", err=err)
 
     run_rounds(job, folder, repeats, tell)
     cores = num_cores()
@@ -146,7 +173,7 @@ def _measure(job: Job, plan: Plan, folder: Path, repeats: int) -> None:
     if reasons and load > cores / 2:
         reasons.append(f"the load was {load:.1f} before it began")
     complete_summary(folder, rounds, reasons)
-    show(console, rounds, reasons)
+    return rounds, reasons
 
 
 def demo(
@@ -169,8 +196,12 @@ def demo(
     picture: Annotated[
         Path | None, typer.Option(help="Also save one picture of the result here.")
     ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the times as JSON.")] = False,
 ) -> None:
-    """Run Taylor-Green at Re 1600 with output none, synchronous and hidden, and report."""
+    """Run Taylor-Green at Re 1600 with each kind of output: none, synchronous, hidden.
+
+    Example: tailrace demo --grid 64 --repeats 3
+    """
     with ended_by_interrupts():
         from tailrace.report.page import render, save_picture  # noqa: PLC0415
         from tailrace.report.resolution import resolution_text  # noqa: PLC0415
@@ -179,25 +210,32 @@ def demo(
     folder = run_dir or default_run_dir(Path("demo.toml"))
     if picture:
         require_picture(picture)
+        require_place(picture, "--picture")
     plan = Plan(grid, end, every, piece)
     job = Job(str(find_case(CASE)), ranks, settings=[*plan.settings(), *(settings or [])])
-    job = replace(job, overwrite=overwrite, quiet=True)
+    job = replace(job, overwrite=overwrite)
     check_run_dir(folder, "", overwrite)
     typer.echo(
         f"Taylor-Green vortex, Re 1600, {grid}^3 points, {ranks} ranks: to t = {plan.begin:.3g} "
         f"once, then the {piece} steps to t = {end:g} {repeats} times with each kind of output, "
         f"a field file every {every} steps. One to two minutes for 96^3 points on two idle "
-        f"processors; {plan.left_bytes / 1e6:.0f} MB stay in {folder}"
+        f"processors; {plan.left_bytes / 1e6:.0f} MB stay in {folder}",
+        err=as_json,
     )
-    _measure(job, plan, folder, repeats)
+    rounds, reasons = _measure(job, plan, folder, repeats, as_json)
     run = load_run(folder)
     text = resolution_text(run)
+    if not as_json:
+        show(Console(highlight=False, markup=False), rounds, reasons)
     if text:
-        typer.echo(text)
+        typer.echo(text, err=as_json)
     page = folder / "report.html"
     write_whole(page, render(run))
-    typer.echo(f"Report: {page}")
-    typer.echo(f"Remove all of it with: rm -r {shlex.quote(str(folder))}")
+    typer.echo(f"Report: {page}", err=as_json)
+    typer.echo(f"Remove all of it with: rm -r {shlex.quote(str(folder))}", err=as_json)
     if picture:
         save_picture(run, picture)
-        typer.echo(f"Picture: {picture}")
+        typer.echo(f"Picture: {picture}", err=as_json)
+    if as_json:
+        times = {key: value for key, value in run.summary.items() if key.startswith("times_")}
+        typer.echo(json.dumps({"folder": str(folder), "report": str(page), **times}, indent=2))

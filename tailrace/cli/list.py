@@ -109,7 +109,7 @@ def list_(
         bool, typer.Option("--markdown", help="Print tables in Markdown, as they are in the docs.")
     ] = False,
 ) -> None:
-    """Show methods, kernels, hints, stages and other tables of this build, and when each applies.
+    """Show methods, kernels, hints, cases and other tables of this build.
 
     Example: tailrace list hints
     """

@@ -1,77 +1,80 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``tailrace plan``: what output will cost a run, and how many servers hide it."""
 
+import dataclasses
 import importlib
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tailrace.benchmarks.report import make_console
 from tailrace.errors import TailraceError
-from tailrace.files import require_picture
+from tailrace.files import require_picture, require_place
 from tailrace.planning import comparison, measured, model, table
 from tailrace.planning.model import Job, Machine
 from tailrace.planning.plan import as_data, make_cases
 from tailrace.planning.quantities import parse_amount, parse_counts
+from tailrace.progress import working
 
 PLACEMENTS = ("own_nodes", "spread")
 
 
+def _option(text: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=text, **{"metavar": "N", **more})
+
+
 def plan(
-    ranks: Annotated[str, typer.Option(help="Ranks that compute, as in 64,128 or 64..1M.")] = "",
-    ranks_per_node: Annotated[int, typer.Option(min=1, help="Ranks of a node.")] = 64,
-    rank_bytes: Annotated[
-        str, typer.Option("--bytes", help="Bytes that each rank outputs, as in 64M.")
-    ] = "",
-    total_bytes: Annotated[
-        str, typer.Option(help="Bytes of an output of all ranks, instead; strong scaling.")
-    ] = "",
-    interval: Annotated[int, typer.Option(help="Steps from one output to the next.")] = 1,
-    step_s: Annotated[
-        float, typer.Option(help="Time of a step [s]; with --total-bytes on the fewest ranks.")
-    ] = 0,
-    steps: Annotated[int, typer.Option(min=0, help="Steps of the run (0: 1000 outputs).")] = 0,
-    writer: Annotated[str, typer.Option(help="Bandwidth of one writer, as in 1.5G.")] = "",
-    file_system: Annotated[str, typer.Option(help="That of the file system, as in 200G.")] = "",
-    measure: Annotated[
-        Path | None, typer.Option(help="Measure both in this folder, for some seconds.")
-    ] = None,
+    ranks: Annotated[str, _option("Ranks that compute, as in 64,128 or 64..1M.")] = "",
+    ranks_per_node: Annotated[int, _option("Ranks per node.", min=1)] = 64,
+    rank_bytes: Annotated[str, _option("Of an output, per rank, as in 64M.", "--bytes")] = "",
+    total_bytes: Annotated[str, _option("Of all ranks, instead (strong scaling).")] = "",
+    interval: Annotated[int, _option("Steps from one output to the next.")] = 1,
+    step_s: Annotated[float, _option("Seconds of a step (on the fewest ranks).")] = 0,
+    steps: Annotated[int, _option("Of the run (0: 1000 outputs).", min=0)] = 0,
+    writer: Annotated[str, _option("Bandwidth of one writer, as in 1.5G.")] = "",
+    file_system: Annotated[str, _option("That of the file system, as in 200G.")] = "",
+    measure: Annotated[Path | None, _option("Measure both in this folder.", metavar="DIR")] = None,
     source: Annotated[
-        Path | None, typer.Option("--from", help="Take both from a file of `tailrace bench io`.")
+        Path | None, _option("Take both from `tailrace bench io`.", "--from", metavar="FILE")
     ] = None,
-    memory: Annotated[str, typer.Option(help="Staging memory of a node.")] = "8G",
-    load: Annotated[float, typer.Option(help="Share of the file system taken by others.")] = 0,
-    outage_s: Annotated[float, typer.Option(min=0, help="Outage to be ridden out [s].")] = 0,
-    servers: Annotated[str, typer.Option(help="Numbers to consider, as in 1,2,4 or 1..16.")] = "",
+    memory: Annotated[str, _option("Staging memory of a node.")] = "8G",
+    load: Annotated[float, _option("Share of the disk that others use.")] = 0,
+    outage_s: Annotated[float, _option("Seconds of an outage to ride out.", min=0)] = 0,
+    servers: Annotated[str, _option("Numbers of servers, as in 1,2,4 or 1..16.")] = "",
     placement: Annotated[
-        str, typer.Option(help="own_nodes (more nodes) or spread (taken from the ranks).")
+        str, _option("own_nodes (more nodes) or spread.", metavar="NAME")
     ] = "own_nodes",
-    servers_per_node: Annotated[
-        int, typer.Option(min=1, help="Servers of a node that only serves.")
-    ] = 1,
-    copy: Annotated[str, typer.Option(help="Memory copies of all ranks of a node.")] = "10G",
-    network: Annotated[str, typer.Option(help="Network bandwidth of a node.")] = "10G",
-    disturbance: Annotated[
-        float, typer.Option(help="Share by which transfers slow the computing meanwhile.")
-    ] = 0.0019,
+    servers_per_node: Annotated[int, _option("On nodes that only serve.", min=1)] = 1,
+    copy: Annotated[str, _option("Memory copies of all ranks of a node.")] = "10G",
+    network: Annotated[str, _option("Network bandwidth of a node.")] = "10G",
+    disturbance: Annotated[float, _option("Slow-down by transfers.")] = 0.0019,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-    picture: Annotated[Path | None, typer.Option(help="Draw it (.png, .svg).")] = None,
+    picture: Annotated[Path | None, _option("Draw it (.png, .svg).", metavar="FILE")] = None,
     check: Annotated[
-        Path | None,
-        typer.Option(help="Compare the model with a file of `tailrace bench servers`, instead."),
+        Path | None, _option("Compare with `tailrace bench servers`.", metavar="FILE")
     ] = None,
 ) -> None:
-    """Say what output costs a run without servers and with N, and how many hide it."""
+    """Say what output costs a run, without and with servers, and how many hide it.
+
+    Example: tailrace plan --ranks 1k --bytes 64M --step-s 1 --measure /scratch
+    """
     if picture is not None:
         require_picture(picture)
+        require_place(picture, "--picture")
     staging = parse_amount(memory, "--memory")
     if check is not None:
-        comparison.show(make_console(), comparison.compare(check, staging))
+        compared = comparison.compare(check, staging)
+        if as_json:
+            typer.echo(json.dumps([dataclasses.asdict(one) for one in compared], indent=2))
+        else:
+            comparison.show(make_console(), compared)
         return
     if placement not in PLACEMENTS:
         raise TailraceError(f"--placement {placement}: expected own_nodes or spread", status=2)
+    if not ranks:
+        raise TailraceError("give --ranks, how many compute, as in --ranks 64,1k", status=2)
     counts = parse_counts(ranks, "--ranks")
     numbers = parse_counts(servers, "--servers") if servers else []
     one, whole = _bandwidths(writer, file_system, measure, source)
@@ -113,7 +116,8 @@ def _bandwidths(
         raise TailraceError("--measure and --from: give one of them", status=2)
     found = None
     if folder is not None:
-        found = measured.measure_folder(folder)
+        with working(f"writing to {folder}"):
+            found = measured.measure_folder(folder)
     elif source is not None:
         found = measured.read_file(source)
     elif not (writer and file_system):

@@ -12,46 +12,51 @@ from tailrace.errors import TailraceError
 from tailrace.planning.quantities import parse_amount
 from tailrace.pricing import Job, Price, parse_grid
 from tailrace.pricing import price as price_grids
+from tailrace.progress import working
 
 SHOWN = 5  # grids of each set of nodes
 
 
+def _option(text: str, *names: str, **more: Any) -> Any:
+    return typer.Option(*names, help=text, **{"metavar": "N", **more})
+
+
 def price(
     machine: Annotated[
-        str,
-        typer.Option(
-            help="As in torus:23x24x24,bw=9.4:4.7:9.4, dragonfly:..., fat_tree:...; gemini."
-        ),
+        str, _option("torus:..., dragonfly:..., fat_tree:...; gemini.", metavar="TEXT")
     ] = "gemini",
     nodes: Annotated[
-        list[str] | None,
-        typer.Option(help="Nodes: all, N, a box of a torus as in 6x24x24; several to compare."),
+        list[str] | None, _option("all, N, a box as in 6x24x24; several to compare.")
     ] = None,
-    ranks_per_node: Annotated[int, typer.Option(min=1, help="Ranks of a node.")] = 1,
+    ranks_per_node: Annotated[int, _option("Ranks per node.", min=1)] = 1,
     order: Annotated[
-        str, typer.Option(help="Ranks on nodes: blocks, round_robin, random:SEED, tiles:AxB.")
+        str, _option("blocks, round_robin, random:SEED, tiles:AxB.", metavar="TEXT")
     ] = "blocks",
     grid: Annotated[
-        list[str] | None, typer.Option(help="Rows x columns of ranks; left out: all that fit.")
+        list[str] | None, _option("Rows x columns of ranks [default: all].", metavar="AxB")
     ] = None,
-    n: Annotated[int, typer.Option(min=0, help="Points along each axis of the array.")] = 0,
-    fields: Annotated[int, typer.Option(min=1, help="Arrays of n points that move.")] = 1,
-    item: Annotated[int, typer.Option(min=1, help="Bytes of a point.")] = 8,
-    size: Annotated[str, typer.Option("--bytes", help="Size of it all, instead of --n.")] = "",
-    rounds: Annotated[
-        bool, typer.Option("--rounds", help="In pairwise rounds, instead of all at once.")
-    ] = False,
+    n: Annotated[int, _option("Points along each axis of the array.", "--n", min=0)] = 0,
+    fields: Annotated[int, _option("Arrays of n points that move.", min=1)] = 1,
+    item: Annotated[int, _option("Bytes of a point.", min=1)] = 8,
+    size: Annotated[str, _option("Of all arrays, instead of --n.", "--bytes")] = "",
+    rounds: Annotated[bool, typer.Option("--rounds", help="In pairwise rounds.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say what the transposes of an array cost on a machine, which links are full, what is best."""
+    """Say what the transposes of an array cost on a machine, which grid is best.
+
+    Example: tailrace price --machine fat_tree:16x16 --nodes 64 --n 1024
+    """
     if bool(n) == bool(size):
         raise TailraceError("give either --n (points along each axis) or --bytes", status=2)
     amount = parse_amount(size, "--bytes") if size else float(n) ** 3 * fields * item
     grids = [parse_grid(text) for text in grid or []]
     found = {}
-    for placement in nodes or ["all"]:
-        job = Job(machine, placement, ranks_per_node, order, amount, rounds)
-        found[placement] = price_grids(job, grids, n)
+    placements = nodes or ["all"]
+    with working("price", len(placements)) as tell:
+        for placement in placements:
+            tell(placement)
+            job = Job(machine, placement, ranks_per_node, order, amount, rounds)
+            found[placement] = price_grids(job, grids, n)
     if as_json:
         typer.echo(json.dumps([_as_data(one) for prices in found.values() for one in prices]))
         return

@@ -9,6 +9,7 @@ import typer
 from tailrace.errors import TailraceError
 from tailrace.files import require_writable, write_whole
 from tailrace.interrupts import ended_by_interrupts
+from tailrace.progress import working
 
 
 def report(
@@ -17,7 +18,10 @@ def report(
         Path | None, typer.Option("-o", "--output", help="The page [default: RUN/report.html].")
     ] = None,
 ) -> None:
-    """Make the report of a run: timeline, hidden output, vorticity, spectrum, energy."""
+    """Make the report of a run: timeline, hidden output, vorticity, spectrum, energy.
+
+    Example: tailrace report runs/taylor_green-20260101-120000
+    """
     with ended_by_interrupts():  # matplotlib takes a second to load: only here
         from tailrace.report.page import render  # noqa: PLC0415
         from tailrace.runs import load_run  # noqa: PLC0415
@@ -26,7 +30,8 @@ def report(
     try:
         found = load_run(run)
         require_writable(path, "-o")
-        page = render(found)
+        with working("report"):
+            page = render(found)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
         # The files are JSON, TOML and CSV, but someone has put other things into them.
         what = f"{type(error).__name__}: {error}"

@@ -29,7 +29,10 @@ def run(
         bool, typer.Option("--overwrite", help="Start afresh in a folder that holds a run.")
     ] = False,
 ) -> None:
-    """Run a case. SIGTERM or Ctrl-C writes a last checkpoint and ends the run cleanly."""
+    """Run a case. SIGTERM or Ctrl-C writes a last checkpoint and ends the run cleanly.
+
+    Example: tailrace run taylor_green -n 4 --set grid.n=128
+    """
     given = [*(settings or []), *([f"output.servers={servers}"] if servers else [])]
     status, folder = run_job(Job(case, ranks, threads, given, run_dir, overwrite=overwrite))
     if status == 0:  # the program has said where its results are

@@ -21,8 +21,10 @@ from tailrace.striping.layout import (
 )
 
 stripe = typer.Typer(
-    help="Show, advise on or set the stripes of files on Lustre and CephFS.",
+    help="Show, advise on or set the stripes of files on Lustre and CephFS.\n\n"
+    "Example: tailrace stripe show /scratch/me",
     no_args_is_help=True,
+    rich_markup_mode=None,
 )
 
 Where = Annotated[Path, typer.Argument(help="File or folder.")]
@@ -63,7 +65,10 @@ def show(
     path: Where,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the layout of a file, or the one that new files of a folder get."""
+    """Show the layout of a file, or the one that new files of a folder get.
+
+    Example: tailrace stripe show /scratch/me
+    """
     layout = file_system.read_layout(path)
     if as_json:
         typer.echo(json.dumps(dataclasses.asdict(layout), indent=2))
@@ -84,7 +89,10 @@ def advise(
     ] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say which stripes suit, why, and the command that sets them. Changes nothing."""
+    """Say which stripes suit, why, and the command that sets them. Changes nothing.
+
+    Example: tailrace stripe advise /scratch/me --files 1 --writers 64 --bytes 64G
+    """
     size = parse_size(file_bytes, "--bytes")
     if size == 0:
         raise TailraceError("--bytes 0: expected the size of a file", status=2)
@@ -116,6 +124,9 @@ def set_(
     count: Annotated[int, typer.Option(help="Storage targets; -1: all.")] = 0,
     size: Annotated[str, typer.Option(help="Stripe size, as in 4M.")] = "0",
 ) -> None:
-    """Set the stripes of a folder, or of a file that does not exist or is empty."""
+    """Set the stripes of a folder, or of a file that does not exist or is empty.
+
+    Example: tailrace stripe set /scratch/me --count 4 --size 4M
+    """
     file_system.set_layout(path, count, parse_size(size, "--size"))
     _print(file_system.read_layout(path))

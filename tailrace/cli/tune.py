@@ -12,15 +12,18 @@ from rich.table import Table
 
 from tailrace.benchmarks.report import make_console
 from tailrace.errors import TailraceError
-from tailrace.files import write_whole
+from tailrace.files import require_place, write_whole
+from tailrace.progress import working
 from tailrace.tuning import memory, mpich, openmpi
 from tailrace.tuning.measure import measure, mpich_library
 from tailrace.tuning.memory import Timing, Winner
 from tailrace.tuning.rules import LIBRARIES, collect
 
 tune = typer.Typer(
-    help="Measure which methods are best here, and remember; show or export what is remembered.",
+    help="Measure which methods are best here, and remember; show or export what is remembered.\n\n"
+    "Example: tailrace tune --problem fft:extents=64x64x64 --ranks 2,4",
     invoke_without_command=True,
+    rich_markup_mode=None,
 )
 
 DEFAULT_PROBLEMS = [
@@ -38,6 +41,7 @@ FileOption = Annotated[
     Path | None, typer.Option("--file", help="Memory file (default: the one programs use).")
 ]
 RanksOption = Annotated[str, typer.Option(help="Numbers of ranks, as in 2,4.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 BudgetOption = Annotated[
     float, typer.Option("--budget", min=0.01, help="Longest time for a problem, in seconds.")
 ]
@@ -108,13 +112,27 @@ def _print(winners: list[Winner], console: Console) -> None:
         console.print(_table(title, group))
 
 
-def _measure_all(file: Path, problems: list[str], ranks: str, budget_s: float) -> None:
+def _measure_all(
+    file: Path, problems: list[str], ranks: str, budget_s: float, as_json: bool
+) -> None:
+    require_place(file, "--file")
     console = make_console()
+    found: list[Winner] = []
     for number in _numbers(ranks, "--ranks"):
-        with console.status(f"measuring {len(problems)} problems on {number} ranks"):
-            winners = list(measure(file, problems, number, budget_s))
-        _print(winners, console)
-    console.print(f"remembered in {file}")
+        with working(f"tune on {number} ranks", len(problems)) as tell:
+            winners = measure(file, problems, number, budget_s, tell)
+        found += winners
+        if not as_json:
+            _print(winners, console)
+    if as_json:
+        _print_json(file, found)
+    else:
+        console.print(f"remembered in {file}")
+
+
+def _print_json(file: Path, winners: list[Winner]) -> None:
+    entries = [dataclasses.asdict(entry) for entry in winners]
+    typer.echo(json.dumps({"file": str(file), "entries": entries}, indent=2))
 
 
 @tune.callback()
@@ -131,10 +149,11 @@ def _tune(
     ranks: RanksOption = "2",
     budget_s: BudgetOption = 3,
     file: FileOption = None,
+    as_json: JsonOption = False,
 ) -> None:
     if context.invoked_subcommand is None:
         problems = problem or DEFAULT_PROBLEMS
-        _measure_all(file or memory.default_file(), problems, ranks, budget_s)
+        _measure_all(file or memory.default_file(), problems, ranks, budget_s, as_json)
 
 
 @tune.command("mpi")
@@ -148,8 +167,12 @@ def mpi_(
     ] = "8,64,512,4096,32768,262144,1048576",
     budget_s: BudgetOption = 3,
     file: FileOption = None,
+    as_json: JsonOption = False,
 ) -> None:
-    """Measure the MPI library's own algorithms, for `tailrace tune export`."""
+    """Measure the MPI library's own algorithms, for `tailrace tune export`.
+
+    Example: tailrace tune mpi --collectives allreduce --ranks 2,4
+    """
     wanted = collectives.replace(",", " ").split()
     unknown = [name for name in wanted if name not in COLLECTIVES]
     if unknown or not wanted:
@@ -158,7 +181,7 @@ def mpi_(
         )
     bytes_ = _numbers(sizes, "--sizes")
     problems = [f"mpi_{name}:bytes={size}" for name in wanted for size in bytes_]
-    _measure_all(file or memory.default_file(), problems, ranks, budget_s)
+    _measure_all(file or memory.default_file(), problems, ranks, budget_s, as_json)
 
 
 @tune.command()
@@ -167,14 +190,16 @@ def show(
     only: Annotated[
         str, typer.Option(help="Words that operation, problem, ranks, winner or machine must have.")
     ] = "",
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON, of all.")] = False,
+    as_json: JsonOption = False,
 ) -> None:
-    """Show what is remembered: winners, how sure they are, what came second."""
+    """Show what is remembered: winners, how sure they are, what came second.
+
+    Example: tailrace tune show --only "exchange 4 ranks"
+    """
     path = file or memory.default_file()
     winners = memory.read(path)
     if as_json:
-        entries = [dataclasses.asdict(entry) for entry in winners]
-        typer.echo(json.dumps({"file": str(path), "entries": entries}, indent=2))
+        _print_json(path, winners)
         return
     console = make_console()
     shown = [entry for entry in winners if _has(entry, only)]
@@ -194,7 +219,10 @@ def export(
         typer.Option(help="mpich: selection file to start from (default: the library's own)."),
     ] = None,
 ) -> None:
-    """Write what `tailrace tune mpi` has measured as a rules file for the MPI library."""
+    """Write what `tailrace tune mpi` has measured as a rules file for the MPI library.
+
+    Example: tailrace tune export rules.conf --format openmpi
+    """
     if format_ not in LIBRARIES:
         raise TailraceError(f"--format {format_}: expected {' or '.join(LIBRARIES)}", status=2)
     rules, machine = collect(memory.read(file or memory.default_file()), format_)

@@ -2,8 +2,6 @@
 """``tailrace verify``: compares files with the checksums that they carry."""
 
 import json
-import os
-import subprocess
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,18 +9,27 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from tailrace.captured import Captured, run_captured
 from tailrace.errors import TailraceError
 from tailrace.launcher import Launch, find_launcher
 from tailrace.programs import find_program
+from tailrace.progress import working
 from tailrace.stderr_filter import without_noise
 
 Line = dict[str, Any]
 
 
-def _start(launch: Launch, program: Path, files: list[Path]) -> subprocess.CompletedProcess[str]:
+def _start(launch: Launch, program: Path, files: list[Path]) -> Captured:
     command = [*launch.prefix, str(program), *map(str, files)]
-    environment = {**os.environ, **launch.environment}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    with working("verify", len(files)) as tell:
+        left = iter(files)
+        tell(str(next(left)))
+
+        def follow(line: str) -> None:
+            if line.startswith("{") and "dataset" not in json.loads(line):
+                tell(str(next(left, "")))
+
+        return run_captured(command, launch.environment, follow)
 
 
 def verify_files(files: list[Path], ranks: int = 1) -> list[Line]:
@@ -30,16 +37,14 @@ def verify_files(files: list[Path], ranks: int = 1) -> list[Line]:
     program = find_program("tailrace-verify")
     alone = Launch("none", [])
     done = _start(alone if ranks == 1 else find_launcher(ranks, 1), program, files)
-    if ranks == 1 and done.returncode not in (0, 1):
+    if ranks == 1 and done.status not in (0, 1):
         # Some MPI libraries start no program without their launcher.
         done = _start(find_launcher(1, 1), program, files)
-    lines: list[Line] = [
-        json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")
-    ]
+    lines: list[Line] = [json.loads(line) for line in done.lines if line.startswith("{")]
     ended = sum("dataset" not in line for line in lines)
-    if done.returncode not in (0, 1) or ended < len(files):
-        noise_free = "".join(without_noise(done.stderr.splitlines(keepends=True)))
-        words = noise_free.strip() or f"it ended with status {done.returncode}"
+    if done.status not in (0, 1) or ended < len(files):
+        noise_free = "".join(without_noise(done.errors.splitlines(keepends=True)))
+        words = noise_free.strip() or f"it ended with status {done.status}"
         raise TailraceError(f"{program} failed: {words}")
     return lines
 
@@ -113,6 +118,8 @@ def verify(
     """Check files against their checksums; name the dataset and box of what is damaged.
 
     The exit status is 1 if anything is damaged, cut short or missing.
+
+    Example: tailrace verify runs/*/fields/*.h5
     """
     lines = verify_files(files, ranks)
     console = Console(soft_wrap=True, highlight=False)

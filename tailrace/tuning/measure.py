@@ -4,39 +4,47 @@
 import ctypes.util
 import json
 import os
-import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable
 from pathlib import Path
 
+from tailrace.captured import one_line, run_captured
 from tailrace.errors import TailraceError
 from tailrace.launcher import find_launcher
 from tailrace.programs import find_program
 from tailrace.tuning.memory import Winner, parse_winner
 
 
-def measure(file: Path, problems: list[str], ranks: int, budget_s: float) -> Iterator[Winner]:
-    """Measure `problems` on `ranks` ranks, `budget_s` seconds each; yield what was remembered."""
+def measure(
+    file: Path,
+    problems: list[str],
+    ranks: int,
+    budget_s: float,
+    tell: Callable[[str], None] = lambda _problem: None,
+) -> list[Winner]:
+    """Measure `problems` on `ranks` ranks, `budget_s` seconds each; return what was remembered.
+
+    `tell` is called with each problem that begins.
+    """
     program = find_program("tailrace-tune")
     launch = find_launcher(ranks, 1)
     environment = {
-        **os.environ,
         **launch.environment,
         "TAILRACE_TUNE_BUDGET_S": str(budget_s),
         # Open MPI: only so does it let one choose algorithms; without a file it changes nothing.
         "OMPI_MCA_coll_tuned_use_dynamic_rules": "1",
     }
     command = [*launch.prefix, str(program), str(file.resolve()), *problems]
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
-    except OSError as error:
-        raise TailraceError(f"{command[0]}: {error.strerror}") from None
-    if done.returncode != 0:
-        lines = [line for line in done.stderr.splitlines() if line.startswith("tailrace-tune: ")]
-        why = lines[0].removeprefix("tailrace-tune: ") if lines else done.stderr.strip()[-2000:]
+
+    def follow(line: str) -> None:
+        if line.startswith("measuring "):
+            tell(line.removeprefix("measuring ").strip())
+
+    done = run_captured(command, environment, follow)
+    if done.status != 0:
+        lines = [line for line in done.errors.splitlines() if line.startswith("tailrace-tune: ")]
+        why = lines[0].removeprefix("tailrace-tune: ") if lines else one_line(done.errors)
         raise TailraceError(f"measuring failed: {why}")
-    for line in done.stdout.splitlines():
-        if line.startswith("{"):
-            yield parse_winner(json.loads(line))
+    return [parse_winner(json.loads(line)) for line in done.lines if line.startswith("{")]
 
 
 def mpich_library() -> Path:

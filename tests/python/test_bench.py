@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.main import get_command
 from typer.testing import CliRunner
 
 from tailrace.benchmarks import BENCHES, load
@@ -91,10 +92,21 @@ def test_every_bench_of_the_table_loads() -> None:
         assert module.SUMMARY and callable(module.entries) and callable(module.finish)
 
 
+def test_every_bench_is_a_subcommand_with_its_own_options() -> None:
+    commands = get_command(app).get_command(None, "bench").commands  # type: ignore[attr-defined]
+    assert set(commands) == set(BENCHES)
+    options = {name: {one.name for one in command.params} for name, command in commands.items()}
+    assert "kernel" in options["fft"] and "dirs" not in options["fft"]
+    assert "dirs" in options["io"] and "kernel" not in options["io"]
+    assert all({"ranks", "rounds", "json"} <= names for names in options.values())
+    drawing = {name for name in BENCHES if hasattr(load(name), "draw")}
+    assert {name for name, names in options.items() if "picture" in names} == drawing
+
+
 def test_unknown_names_and_numbers_are_refused() -> None:
     for words, text in (
-        (["bench", "ftf"], "did you mean fft"),
         (["bench", "fft", "--n", "-4"], "--n"),
+        (["bench", "allreduce", "--sizes", "8q"], "--sizes"),
     ):
         result = CliRunner().invoke(app, words)
         assert isinstance(result.exception, TailraceError)
@@ -104,7 +116,9 @@ def test_unknown_names_and_numbers_are_refused() -> None:
 def test_absent_drivers_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("TAILRACE_BIN_DIR", str(tmp_path))
     assert find_driver("accfft") is None
-    with pytest.raises(TailraceError, match="bench_fft_ours was not found; run `make build`"):
+    with pytest.raises(
+        TailraceError, match="bench_fft_ours was not found; run `make build TARGETS"
+    ):
         need_driver("fft_ours")
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from tailrace.cli import COMMANDS, app
+from tailrace.programs import shipped_cases
 
 TAILRACE = [sys.executable, "-m", "tailrace"]
 
@@ -85,12 +87,14 @@ def test_ctrl_c_in_a_command_is_silent(stage: Path) -> None:
 
 def test_what_is_not_needed_is_not_loaded() -> None:
     code = "import sys; import tailrace.cli; print([m for m in ('numpy', 'matplotlib', 'h5py', "
-    code += "'tailrace.benchmarks', 'tailrace.planning') if m in sys.modules])"
+    code += "'rich', 'tailrace.benchmarks', 'tailrace.planning') if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"], ["list"]])
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["run", "--help"], ["--version"], ["list"], ["bench"], []]
+)
 def test_full_standard_output_is_one_line(stage: Path, arguments: list[str]) -> None:
     program = stage / "tools" / "tailrace-list"
     program.write_text("#!/bin/sh\necho '{\"tables\": []}'\n")
@@ -102,7 +106,7 @@ def test_full_standard_output_is_one_line(stage: Path, arguments: list[str]) -> 
     assert "No space left on device" in done.stderr
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"], ["bench"]])
 def test_closed_standard_output_is_silent(arguments: list[str]) -> None:
     reader, writer = os.pipe()
     os.close(reader)
@@ -132,8 +136,8 @@ def test_letters_that_the_terminal_lacks_are_replaced(stage: Path) -> None:
         (["stripe", "shw"], "Did you mean 'show'? (see tailrace stripe --help)"),
         (["run", "x", "-n", "two"], "Invalid value for '-n' / '--ranks'"),
         (["run", "x", "--threads", "0"], "Invalid value for '--threads'"),
-        (["bench", "fft", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
-        (["bench", "fft", "--picture", "x"], "--picture x: expected a name that ends in"),
+        (["bench", "scale", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
+        (["bench", "scale", "--picture", "x"], "--picture x: expected a name that ends in"),
         (["bench", "fft", "--json", "/tmp"], "--json /tmp: is a folder"),
         (["plan", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
         (["demo", "--picture", "/tmp"], "--picture /tmp: expected a name that ends in"),
@@ -147,6 +151,87 @@ def test_a_wrong_command_line_is_one_line(arguments: list[str], message: str) ->
     assert done.stderr.count("\n") == 1, done.stderr
 
 
+def every_command() -> list[list[str]]:
+    """Return the words of every command and subcommand."""
+    group = get_command(app)
+    found: list[list[str]] = [[]]
+    for name in COMMANDS:
+        command = group.get_command(None, name)  # type: ignore[attr-defined]
+        found += [[name], *([name, sub] for sub in getattr(command, "commands", {}))]
+    return found
+
+
+@pytest.mark.parametrize("words", every_command(), ids=" ".join)
+def test_help_fits_a_screen_and_has_an_example(words: list[str]) -> None:
+    done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "80"})
+    lines = done.stdout.splitlines()
+    # Two have more options than a screen has lines.
+    assert done.exit_code == 0, done.output
+    assert len(lines) <= (32 if words in (["plan"], ["bench", "servers"]) else 24)
+    assert max(map(len, lines)) <= 80
+    assert not words or f"Example: tailrace {' '.join(words)}" in done.stdout
+    assert "Show this message" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["bench", "allreduce", "--json", "/proc/x.json"],
+        ["bench", "io", "--dir", "/proc/x"],
+        ["bench", "servers", "--folder", "/proc/x"],
+        ["plan", "--picture", "/proc/x.png"],
+        ["tune", "--file", "/proc/x/y"],
+        ["demo", "--picture", "/proc/x.png"],
+    ],
+    ids=" ".join,
+)
+def test_a_place_that_cannot_be_written_is_seen_before_hours_are_spent(words: list[str]) -> None:
+    done = tailrace(*words)
+    assert done.returncode == 1
+    assert "no file can be made in /proc" in done.stderr
+    assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_no_arguments_say_what_to_do_first() -> None:
+    done = tailrace()
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80
+    for words in ("tailrace demo", "tailrace new ", "tailrace run ", "Documents: "):
+        assert words in done.stdout
+
+
+def test_summaries_of_the_table_are_those_of_the_commands() -> None:
+    group = get_command(app)
+    for name, summary in COMMANDS.items():
+        command = group.get_command(None, name)  # type: ignore[attr-defined]
+        first = " ".join((command.help or "").split("\n\n")[0].split())
+        assert first.startswith(summary.rstrip(".")), (name, first)
+
+
+def test_shell_completion_knows_commands_and_options() -> None:
+    for words, expected in (("tailrace ver", "verify"), ("tailrace bench f", "fft")):
+        environment = {
+            "_TAILRACE_COMPLETE": "complete_bash",
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(len(words.split()) - 1),
+        }
+        done = tailrace(environment=environment)
+        assert done.stdout.split() == [expected], done.stderr
+
+
+def test_new_copies_a_case_and_keeps_what_is_there(tmp_path: Path) -> None:
+    path = tmp_path / "mine.toml"
+    assert tailrace("new", "decaying", str(path)).returncode == 0
+    assert path.read_text() == shipped_cases()["decaying"].read_text()
+    path.write_text("mine")
+    done = tailrace("new", "decaying", str(path))
+    assert (done.returncode, path.read_text()) == (1, "mine")
+    assert done.stderr == f"tailrace: {path}: exists; name a new file\n"
+    done = tailrace("new", "decayin", str(path))
+    assert "did you mean decaying?" in done.stderr
+
+
 def _plain(text: str) -> str:
     return re.sub(r"[^\w\[\]]", "", text.replace("\\[", "["))
 
@@ -158,8 +243,8 @@ def test_help_keeps_what_stands_in_brackets(name: str) -> None:
     command = group.get_command(None, name)  # type: ignore[attr-defined]
     subcommands = getattr(command, "commands", {})
     for words, one in [([name], command), *(([name, k], c) for k, c in subcommands.items())]:
-        done = tailrace(*words, "--help", environment={"COLUMNS": "300"})
-        assert done.returncode == 0
+        done = CliRunner().invoke(app, [*words, "--help"], env={"COLUMNS": "300"})
+        assert done.exit_code == 0
         printed = _plain(done.stdout)
         for parameter in one.params:
             if getattr(parameter, "help", None):

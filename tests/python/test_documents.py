@@ -2,6 +2,7 @@
 """What README and guides tell to type exists."""
 
 import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +30,30 @@ def test_make_targets_and_subcommands_exist(path: Path) -> None:
     assert set(re.findall(r"\bmake (?:[A-Z]+=\S+ )*([a-z]+)", text)) <= targets
     known = set(get_command(app).commands)  # type: ignore[attr-defined]
     assert set(re.findall(r"(?:^|[/ ])tailrace ([a-z]+)", text, flags=re.MULTILINE)) <= known
+
+
+def command_lines(text: str) -> list[list[str]]:
+    """Return the words of the lines "tailrace ..." that have no place-holders."""
+    found = []
+    lines = code(text.replace("\\\n", " "))
+    for line in re.findall(r"(?:^|[/ ])tailrace ([a-z][^\n|>&;]*)", lines, flags=re.MULTILINE):
+        words = shlex.split(line, comments=True)
+        if not any(word in ("...", "COMMAND") or re.search(r"\bNAME\b", word) for word in words):
+            found.append(words)
+    return found
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_options_of_command_lines_exist(path: Path) -> None:
+    for words in command_lines(path.read_text()):
+        command = get_command(app)
+        while words and hasattr(command, "commands") and not words[0].startswith("-"):
+            command = command.get_command(None, words.pop(0))  # type: ignore[attr-defined]
+            assert command is not None, words
+        known = {name for parameter in command.params for name in parameter.opts}
+        known |= {name for parameter in command.params for name in parameter.secondary_opts}
+        given = {word.partition("=")[0] for word in words if re.match(r"--?[a-z]", word)}
+        assert given - {"--help", "-h"} <= known, words
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

@@ -66,3 +66,37 @@ def test_bar_keeps_part_and_time_left_on_a_narrow_line(width: int) -> None:
     assert line.count("━") + line.count("╸") + line.count("╺") >= width // 10
     assert len(line.rstrip()) <= width
     assert ("step 123456" in line) == (width == 80)
+
+
+@pytest.mark.parametrize("total", [None, 2])
+def test_work_is_shown_in_a_terminal_and_not_in_a_pipe(
+    total: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for terminal in (True, False):
+        stream = io.StringIO()
+        console = Console(file=stream, force_terminal=terminal, width=80, color_system=None)
+        monkeypatch.setattr(progress, "Console", lambda stderr, used=console: used)
+        with progress.working("some work", total) as tell:
+            tell("first part")
+            tell("second part")
+        text = stream.getvalue()
+        assert ("second part" in text and "some work" in text) == terminal
+        assert terminal or not text
+
+
+def test_several_runs_are_one_bar(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=80, color_system=None)
+    monkeypatch.setattr(progress, "Console", lambda: console)
+    with progress.Parts("demo", 40) as bar:
+        for title, first in (("no output", 0), ("hidden output", 100)):
+            part = bar.part(title, 20)
+            for step in (0, 10):
+                part.show({"step": first + step})
+            part.text("all is well\n")
+            part.error("a warning\n")
+            part.close(failed=title == "hidden output")
+    text = stream.getvalue()
+    # The first run and half of the second, whatever number its steps begin with.
+    assert " 75 %" in text and "hidden output" in text
+    assert "all is well" not in text and bar.failure == "a warning"

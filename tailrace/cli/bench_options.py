@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Options that several benches have, and what their texts mean."""
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from tailrace.benchmarks.options import FULL_SIZES, MovingOptions, Options
+from tailrace.errors import TailraceError
+
+
+class Precision(StrEnum):
+    """Of a computation."""
+
+    double = "double"
+    single = "single"
+
+
+class Compute(StrEnum):
+    """What a run does between its outputs."""
+
+    work = "work"
+    sleep = "sleep"
+
+
+def option(text: str, *names: str, **more: Any) -> Any:
+    if "min" in more:
+        more.setdefault("metavar", "N")
+    return typer.Option(*names, help=text, **more)
+
+
+# Options that several benches have.
+Json = Annotated[Path | None, option("Write the figures to FILE; - prints them.", metavar="FILE")]
+Picture = Annotated[Path | None, option("Draw the figures (.png, .svg).", metavar="FILE")]
+Edges = Annotated[str, option("Points along an edge, as in 128,256.", "--n", metavar="N,N")]
+Ranks = Annotated[str, option("Numbers of ranks, as in 1,2.", metavar="N,N")]
+Rounds = Annotated[int, option("Rounds, of each entry once.", min=1)]
+Repeats = Annotated[int, option("Timed runs within one process.", min=1)]
+PrecisionOption = Annotated[Precision, option("Precision of ours.", metavar="double|single")]
+Threads = Annotated[int, option("OpenMP threads per rank of ours.", min=1)]
+Peers = Annotated[bool, option("Run other libraries too.")]
+Folder = Annotated[Path, option("Where files go.", metavar="DIR")]
+Throttle = Annotated[str, option("Slow a disk to so many bytes/s (needs root).", metavar="TEXT")]
+Steps = Annotated[int, option("Steps of a run.", min=1)]
+ComputeS = Annotated[float, option("Computing time of a step.", metavar="SECONDS", min=0)]
+ComputeOption = Annotated[Compute, option("work keeps cores busy.", metavar="work|sleep")]
+Patterns = Annotated[str, option("Patterns, divided by commas.", metavar="TEXT")]
+Methods = Annotated[
+    str, option("More methods, as in 'pull:chunk=4k;pull:chunk=512'.", metavar="TEXT")
+]
+Ways = Annotated[str, option("Only entries with these words (divided by ;).", metavar="TEXT")]
+Nodes = Annotated[int, option("So many nodes, simulated on this machine.", min=1)]
+FOLDER = Path("bench-output")
+
+
+def numbers(text: str, option: str) -> list[int]:
+    words = [word for word in text.replace(",", " ").split() if word]
+    if not all(word.isdigit() and int(word) > 0 for word in words):
+        raise TailraceError(f"{option} {text}: expected positive integers, as in 1,2,4", status=2)
+    return [int(word) for word in words]
+
+
+def byte_counts(text: str, option: str) -> list[int]:
+    """Read sizes such as 8,4k,1M: powers of 1024."""
+    if text == "full":
+        return FULL_SIZES
+    units = {"": 1, "k": 1 << 10, "M": 1 << 20, "G": 1 << 30}
+    sizes = []
+    for word in words(text):
+        digits = word.rstrip("kMG")
+        unit = units.get(word[len(digits) :])
+        if not digits.isdigit() or int(digits) == 0 or unit is None:
+            raise TailraceError(f"{option} {text}: expected sizes, as in 8,4k,1M", status=2)
+        sizes.append(int(digits) * unit)
+    return sizes
+
+
+def words(text: str, separator: str = ",") -> list[str]:
+    return [word.strip() for word in text.split(separator) if word.strip()]
+
+
+def basic(n: str, ranks: str, rounds: int, **more: Any) -> Options:
+    return Options(sizes=numbers(n, "--n"), ranks=numbers(ranks, "--ranks"), rounds=rounds, **more)
+
+
+def moving(patterns: str, sizes: str, method: str, ways: str, nodes: int) -> MovingOptions:
+    return MovingOptions(
+        sizes=byte_counts(sizes, "--sizes"),
+        patterns=words(patterns),
+        methods=words(method, ";"),
+        ways=words(ways, ";"),
+        nodes=nodes,
+    )
