@@ -26,7 +26,7 @@ std::string processor_model() {
     const bool is_name = line.starts_with("model name") || line.starts_with("cpu\t");
     if (is_name) return line.substr(colon + 2);
     if (line.starts_with("CPU implementer") || line.starts_with("CPU part")) {
-      model += " " + line.substr(colon + 2);
+      model.append(" ").append(line.substr(colon + 2));
     }
   }
   return model;
