@@ -2,8 +2,6 @@
 // The table of hints, what values it takes, and how TAILRACE_HINTS is taken apart.
 #include "tailrace/hints.hpp"
 
-#include <fstream>
-#include <iterator>
 #include <set>
 #include <string>
 #include <vector>
@@ -47,27 +45,6 @@ TEST(HintTable, EveryDefaultIsAllowedAndEveryNameIsThereOnce) {
     Hints hints;
     EXPECT_NO_THROW(hints.set(std::string(info.name), std::string(info.default_value)));
     EXPECT_EQ(hints.pairs().at(0).second, info.default_value);
-  }
-}
-
-TEST(HintTable, IsTheTableOfTheDocs) {
-  std::ifstream file(TAILRACE_HINTS_DOC);
-  const std::string doc{std::istreambuf_iterator<char>(file), {}};
-  ASSERT_FALSE(doc.empty()) << TAILRACE_HINTS_DOC;
-  for (const HintInfo& info : hint_table()) {
-    const std::string name = "`" + std::string(info.name) + "`";
-    if (file::find_hint(info.name)->kind == file::ValueKind::text) {
-      expect_holds(doc, {name});
-      continue;
-    }
-    std::string allowed(info.allowed);
-    for (std::size_t at = 0; (at = allowed.find(" | ")) != std::string::npos;) {
-      allowed.replace(at, 3, ", ");
-    }
-    const std::string value =
-        info.default_value.empty() ? "" : "`" + std::string(info.default_value) + "`";
-    expect_holds(doc, {"| " + name + " | " + value + " | " + allowed + " | " +
-                       std::string(info.summary) + " |\n"});
   }
 }
 

@@ -45,18 +45,6 @@ TEST(Stages, WhatIsWrongWithATextIsTold) {
   expect_holds(told("python file=\"a"), {"quote is not closed"});
 }
 
-TEST(Stages, TheGuideHasTheTable) {
-  std::string table = "| stage | settings and defaults | what it does |\n|---|---|---|\n";
-  for (const auto& entry : stage_table()) {
-    const std::string settings =
-        *entry.settings == '\0' ? "" : "`" + std::string(entry.settings) + "`";
-    table += "| `" + std::string(entry.name) + "` | " + settings + " | " + entry.summary + " |\n";
-  }
-  EXPECT_NE(text_of(TAILRACE_PRODUCTS_DOC).find(table), std::string::npos)
-      << "docs/products.md should hold:\n"
-      << table;
-}
-
 TEST(Products, WhatCannotBeIsRefused) {
   const auto told = [](std::vector<Product> products) {
     return message_of([&] { Pipeline pipeline(std::move(products)); });
