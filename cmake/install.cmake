@@ -22,6 +22,11 @@ if(NOT BUILD_SHARED_LIBS)
 endif()
 
 install(TARGETS tailrace EXPORT tailraceTargets)
+if(TARGET tailrace_dense)
+  # A set of its own: who has no LAPACK can still use the rest.
+  install(TARGETS tailrace_dense EXPORT tailraceDenseTargets)
+  install(EXPORT tailraceDenseTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
+endif()
 install(DIRECTORY include/tailrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT tailraceTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
 configure_package_config_file(

@@ -20,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 BELOW = {
     "core": set(),
     "trace": {"core"},
+    "dense": set(),
     "layout": {"core"},
     "tune": {"core", "trace"},
     "move": {"core", "layout", "trace", "tune"},
@@ -37,6 +38,7 @@ LISTED = {("file", "rivals/rivals.hpp")}
 # The room of each public header, include/tailrace/NAME.hpp.
 PUBLIC = {
     "comm": "core",
+    "dense": "dense",
     "error": "core",
     "lanes": "core",
     "box": "layout",

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "dense/factors.hpp"
+
+namespace tailrace::dense {
+
+/// Whether processor, system and build have AMX tiles of bf16. Asks the system once.
+bool bf16_available();
+
+/// LU with row swaps of values in fp32, whose products are those of 1 or 2 bf16 `pieces` of each
+/// factor with sums in fp32. Panels are `panel` columns wide (0: chosen from n). False: a zero
+/// pivot.
+bool factor_bf16(Factors<float>& factors, int pieces, std::ptrdiff_t panel = 0);
+
+/// A panel's product: c -= l u, column-major, by `pieces`; l is m x k, u is k x n, c is m x n.
+struct PanelUpdate {
+  std::ptrdiff_t m, n, k;
+  const float* l;
+  const float* u;
+  float* c;
+  std::ptrdiff_t ld;  ///< of all three, which are parts of one matrix
+  int pieces;
+};
+void update_by_tiles(const PanelUpdate& update);
+
+}  // namespace tailrace::dense

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "tailrace/dense.hpp"
+
+namespace tailrace::dense {
+
+/// The matrix of a system as the caller gave it, column-major.
+struct Matrix {
+  const double* a = nullptr;
+  std::ptrdiff_t n = 0;
+  std::ptrdiff_t lda = 0;
+  char triangle = 'A';  ///< 'L' or 'U': symmetric, only that triangle is read; 'A': general
+
+  bool symmetric() const { return triangle != 'A'; }
+};
+
+/// Triangular factors of an n x n matrix, column-major: LU with row swaps, or Cholesky's L.
+template <class T>
+struct Factors {
+  std::unique_ptr<T[]> values;
+  std::ptrdiff_t n = 0;
+  std::ptrdiff_t ld = 0;
+  std::vector<int> pivots;  ///< as LAPACK's ipiv, from 1; empty: Cholesky
+  double scale = 1;         ///< the factors are those of scale * A
+
+  bool cholesky() const { return pivots.empty(); }
+};
+
+/// Whether all are from 1 to `n`: LAPACK's searches return others where items are NaN.
+inline bool pivots_within(std::span<const int> pivots, std::ptrdiff_t n) {
+  for (int pivot : pivots) {
+    if (pivot < 1 || pivot > n) return false;
+  }
+  return true;
+}
+
+/// x = (scale A)^-1 x, or its transpose's. The factors are read in their own precision, all sums
+/// are in double precision. `x` has n items.
+template <class T>
+void apply_inverse(const Factors<T>& factors, double* x);
+template <class T>
+void apply_inverse_transposed(const Factors<T>& factors, double* x);
+
+/// Estimate of 1 / (norm1 |A^-1|_1) by Higham's one-norm estimator; `norm1` is |A|_1. 0 if an
+/// intermediate result is not finite.
+template <class T>
+double reciprocal_condition(const Factors<T>& factors, double norm1);
+
+/// One factorisation of the ladder.
+struct RungEntry {
+  Rung rung;
+  const char* name;
+  bool symmetric;  ///< it has a Cholesky factorisation, too
+  bool (*available)();
+  /// Overwrites the values by their factors; false: a zero pivot, or not positive definite.
+  bool (*factor)(Factors<float>& factors);
+  /// Below this estimate the factors are of no use as a preconditioner: climb at once.
+  double least_rcond;
+  /// With a known condition number above this, the rung is not tried.
+  double largest_condition;
+};
+
+/// The ladder without fp64, cheapest first.
+std::span<const RungEntry> low_rungs();
+
+}  // namespace tailrace::dense

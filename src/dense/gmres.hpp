@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "dense/factors.hpp"
+
+namespace tailrace::dense {
+
+/// GMRES on (scale A)^-1 A with factors of low precision, whose sums are in double precision.
+struct Gmres {
+  const Matrix& matrix;
+  const Factors<float>& factors;
+  int max_steps;  ///< at most; the Krylov space has at most 60
+};
+
+/// Adds the solution of A d = r to `x`, until the preconditioned residual has fallen by 1e-8 or the
+/// steps are used up. Returns the steps that it took. `r` and `x` have n items.
+int correct_by_gmres(const Gmres& gmres, const double* r, double* x);
+
+}  // namespace tailrace::dense

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The climb: rung by rung, each by the evidence of the one before; the last is LAPACK's own driver.
+#include <algorithm>
+#include <chrono>
+#include <climits>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "dense/lapack.hpp"
+#include "dense/refine.hpp"
+
+namespace tailrace::dense {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr std::ptrdiff_t least_profitable = 700;  // items of a row, measured: docs/dense.md
+constexpr std::ptrdiff_t rows_per_column = 60;    // of B, likewise
+
+/// Throws unless `ok`.
+void require(bool ok, const std::string& text) {
+  if (!ok) throw std::invalid_argument("dense::" + text);
+}
+
+void check(const std::string& routine, const Matrix& matrix, std::ptrdiff_t nrhs, const double* b,
+           std::ptrdiff_t ldb, const SolveOptions& options) {
+  const auto n = matrix.n;
+  const auto number = [](std::ptrdiff_t value) { return std::to_string(value); };
+  require(n >= 0 && n <= INT_MAX, routine + ": n is " + number(n) + ", expected 0 to 2^31 - 1");
+  require(nrhs >= 0 && nrhs <= INT_MAX,
+          routine + ": nrhs is " + number(nrhs) + ", expected 0 to 2^31 - 1");
+  const auto least = std::max<std::ptrdiff_t>(1, n);
+  require(matrix.lda >= least && matrix.lda <= INT_MAX,
+          routine + ": lda is " + number(matrix.lda) + ", expected at least " + number(least));
+  require(ldb >= least && ldb <= INT_MAX,
+          routine + ": ldb is " + number(ldb) + ", expected at least " + number(least));
+  require(n == 0 || matrix.a != nullptr, routine + ": a is null");
+  require(n == 0 || nrhs == 0 || b != nullptr, routine + ": b is null");
+  require(options.max_steps >= 1,
+          routine + ": max_steps is " + number(options.max_steps) + ", expected at least 1");
+  require(options.lowest <= options.highest, routine + ": lowest (" + name(options.lowest) +
+                                                 ") is above highest (" + name(options.highest) +
+                                                 ")");
+  require(options.expected_condition >= 0,
+          routine + ": expected_condition is negative or not a number");
+}
+
+/// Whether to try a rung of which the matrix is not known yet.
+bool worth_trying(const RungEntry& entry, const Matrix& matrix, const SolveOptions& options) {
+  if (entry.rung < options.lowest || entry.rung > options.highest || !entry.available())
+    return false;
+  if (matrix.symmetric() && !entry.symmetric) return false;
+  if (options.expected_condition > 0) {
+    return options.expected_condition <= entry.largest_condition || options.highest == entry.rung;
+  }
+  return entry.rung != Rung::bf16x1 || options.highest == Rung::bf16x1;
+}
+
+bool pays(const Matrix& matrix, std::ptrdiff_t nrhs) {
+  return matrix.n >= least_profitable && nrhs * rows_per_column <= matrix.n;
+}
+
+/// |x - exact| / |x| in the one norm, at most about this: the residual's own rounding is counted.
+double forward_error(const Problem& problem, const Answer& answer, double rcond) {
+  const auto n = problem.matrix.n;
+  double worst = 0;
+  for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) {
+    double left = 0;
+    double rounding = 0;
+    double size = 0;
+    for (std::ptrdiff_t i = 0; i < n; ++i) {
+      const auto k = static_cast<std::size_t>(i + c * n);
+      left += std::abs(answer.r[k]);
+      rounding += answer.w[k];
+      size += std::abs(answer.x[k]);
+    }
+    if (size == 0) continue;
+    const double unit = static_cast<double>(n + 1) * 0x1p-53;
+    worst = std::max(worst, (left + unit * rounding) / (problem.norms.one * size));
+  }
+  return rcond > 0 ? worst / rcond : std::numeric_limits<double>::infinity();
+}
+
+void certify(const Problem& problem, const Answer& answer, double rcond, Certificate& certificate) {
+  certificate.rcond = rcond;
+  certificate.backward_error = answer.errors.normwise;
+  certificate.componentwise_backward_error = answer.errors.componentwise;
+  certificate.forward_error = forward_error(problem, answer, rcond);
+}
+
+/// Tries one rung; true if `answer` is the answer.
+bool try_rung(const RungEntry& entry, const Problem& problem, const SolveOptions& options,
+              Answer& answer, Certificate& certificate) {
+  const auto start = Clock::now();
+  Attempt attempt;
+  attempt.rung = entry.rung;
+  bool solved = false;
+  auto factors = low_copy(problem.matrix, problem.norms.largest);
+  if (!entry.factor(factors)) {
+    attempt.outcome = "the factorisation broke down";
+  } else {
+    attempt.rcond = reciprocal_condition(factors, problem.norms.one);
+    const double least = options.refiner == Refiner::gmres ? 0 : entry.least_rcond;
+    if (attempt.rcond <= least) {
+      attempt.outcome = "too ill-conditioned for this rung";
+    } else {
+      const auto refined = refine(problem, factors, options, attempt.rcond, answer);
+      attempt.steps = refined.steps;
+      attempt.inner_steps = refined.inner_steps;
+      attempt.outcome = refined.converged ? "solved" : refined.why_not;
+      solved = refined.converged;
+    }
+  }
+  attempt.seconds = seconds_since(start);
+  certificate.rung = entry.rung;
+  certificate.steps = attempt.steps;
+  certificate.inner_steps = attempt.inner_steps;
+  certificate.rcond = attempt.rcond;
+  certificate.attempts.push_back(std::move(attempt));
+  return solved;
+}
+
+/// LAPACK's own driver on copies.
+void solve_fp64(const Problem& problem, double* b, const SolveOptions& options,
+                Certificate& certificate) {
+  const auto start = Clock::now();
+  const auto n = problem.matrix.n;
+  Factors<double> factors;
+  factors.n = factors.ld = n;
+  factors.values = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(n * n));
+  for (std::ptrdiff_t j = 0; j < n; ++j) {
+    std::copy_n(problem.matrix.a + j * problem.matrix.lda, n, factors.values.get() + j * n);
+  }
+  Answer answer;
+  answer.x.resize(static_cast<std::size_t>(n * problem.nrhs));
+  for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) {
+    std::copy_n(problem.b + c * problem.ldb, n, answer.x.data() + c * n);
+  }
+  const int order = static_cast<int>(n);
+  const int columns = static_cast<int>(problem.nrhs);
+  if (problem.matrix.symmetric()) {
+    dposv_(&problem.matrix.triangle, &order, &columns, factors.values.get(), &order,
+           answer.x.data(), &order, &certificate.info, 1);
+  } else {
+    factors.pivots.resize(static_cast<std::size_t>(n));
+    dgesv_(&order, &columns, factors.values.get(), &order, factors.pivots.data(), answer.x.data(),
+           &order, &certificate.info);
+  }
+  certificate.rung = Rung::fp64;
+  certificate.steps = certificate.inner_steps = 0;
+  certificate.rcond = 0;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  certificate.forward_error = infinity;
+  certificate.backward_error = certificate.componentwise_backward_error = infinity;
+  if (certificate.info == 0) {
+    if (options.bounds) {
+      if (problem.matrix.triangle == 'U') {  // our solves take L
+        for (std::ptrdiff_t j = 0; j < n; ++j) {
+          for (std::ptrdiff_t i = 0; i < j; ++i) {
+            factors.values[static_cast<std::size_t>(j + i * n)] =
+                factors.values[static_cast<std::size_t>(i + j * n)];
+          }
+        }
+      }
+      answer.r.resize(answer.x.size());
+      answer.w.resize(answer.x.size());
+      measure(problem, answer);
+      const bool usable = pivots_within(factors.pivots, n);  // not so with NaN
+      const double rcond = usable ? reciprocal_condition(factors, problem.norms.one) : 0;
+      certify(problem, answer, rcond, certificate);
+    }
+    for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) {
+      std::copy_n(answer.x.data() + c * n, n, b + c * problem.ldb);
+    }
+  }
+  if (certificate.attempts.empty()) return;
+  Attempt attempt;
+  attempt.rcond = certificate.rcond;
+  attempt.seconds = seconds_since(start);
+  attempt.outcome = certificate.info == 0 ? "solved" : "singular or not positive definite";
+  certificate.attempts.push_back(std::move(attempt));
+}
+
+Certificate climb(const Matrix& matrix, std::ptrdiff_t nrhs, double* b, std::ptrdiff_t ldb,
+                  const SolveOptions& options) {
+  const auto start = Clock::now();
+  Certificate certificate;
+  if (matrix.n == 0) return certificate;
+  const bool may_skip = options.skip_unprofitable && options.highest == Rung::fp64;
+  const bool low = nrhs > 0 && (!may_skip || pays(matrix, nrhs));
+  const Norms norms = low || options.bounds ? norms_of(matrix) : Norms{};
+  const Problem problem{matrix, norms, nrhs, b, ldb};
+  bool finite = std::isfinite(norms.largest) && norms.largest > 0;
+  for (std::ptrdiff_t c = 0; low && c < nrhs; ++c) {
+    for (std::ptrdiff_t i = 0; i < matrix.n; ++i) finite = finite && std::isfinite(b[i + c * ldb]);
+  }
+  if (low && finite) {
+    Answer answer;
+    answer.x.resize(static_cast<std::size_t>(matrix.n * nrhs));
+    answer.r.resize(answer.x.size());
+    answer.w.resize(answer.x.size());
+    for (const auto& entry : low_rungs()) {
+      if (!worth_trying(entry, matrix, options)) continue;
+      if (!try_rung(entry, problem, options, answer, certificate)) continue;
+      certify(problem, answer, certificate.rcond, certificate);
+      for (std::ptrdiff_t c = 0; c < nrhs; ++c) {
+        std::copy_n(answer.x.data() + c * matrix.n, matrix.n, b + c * ldb);
+      }
+      certificate.seconds = seconds_since(start);
+      return certificate;
+    }
+  }
+  if (options.highest == Rung::fp64) {
+    solve_fp64(problem, b, options, certificate);
+  } else {
+    certificate.info = -1;
+  }
+  certificate.seconds = seconds_since(start);
+  return certificate;
+}
+
+}  // namespace
+
+Certificate gesv(std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a, std::ptrdiff_t lda,
+                 double* b, std::ptrdiff_t ldb, const SolveOptions& options) {
+  const Matrix matrix{a, n, lda, 'A'};
+  check("gesv", matrix, nrhs, b, ldb, options);
+  return climb(matrix, nrhs, b, ldb, options);
+}
+
+Certificate posv(char triangle, std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a,
+                 std::ptrdiff_t lda, double* b, std::ptrdiff_t ldb, const SolveOptions& options) {
+  require(triangle == 'L' || triangle == 'U', "posv: triangle is neither 'L' nor 'U'");
+  const Matrix matrix{a, n, lda, triangle};
+  check("posv", matrix, nrhs, b, ldb, options);
+  return climb(matrix, nrhs, b, ldb, options);
+}
+
+}  // namespace tailrace::dense

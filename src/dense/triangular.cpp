@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Solves with triangular factors for one right-hand side: the factors are read once, in their own
+// precision, the sums are in double. Four columns at a time, so x is read and written a quarter as
+// often; the cost is that of reading the factors from memory.
+#include <utility>
+
+#include "dense/factors.hpp"
+#include "dense/vector_clones.hpp"
+
+namespace tailrace::dense {
+
+namespace {
+
+/// x[first, last) -= the columns c .. c+3 of `a` times `s`.
+template <class T>
+inline void subtract_columns(const T* a, std::ptrdiff_t ld, const double* s, std::ptrdiff_t first,
+                             std::ptrdiff_t last, double* x) {
+  const T* a1 = a + ld;
+  const T* a2 = a1 + ld;
+  const T* a3 = a2 + ld;
+#pragma omp simd
+  for (std::ptrdiff_t i = first; i < last; ++i) {
+    x[i] -= s[0] * static_cast<double>(a[i]) + s[1] * static_cast<double>(a1[i]) +
+            s[2] * static_cast<double>(a2[i]) + s[3] * static_cast<double>(a3[i]);
+  }
+}
+
+template <class T>
+inline void subtract_column(const T* a, double s, std::ptrdiff_t first, std::ptrdiff_t last,
+                            double* x) {
+#pragma omp simd
+  for (std::ptrdiff_t i = first; i < last; ++i) x[i] -= s * static_cast<double>(a[i]);
+}
+
+/// The scalar product of x[first, last) and a column.
+template <class T>
+inline double product(const T* a, std::ptrdiff_t first, std::ptrdiff_t last, const double* x) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (std::ptrdiff_t i = first; i < last; ++i) sum += x[i] * static_cast<double>(a[i]);
+  return sum;
+}
+
+template <class T>
+inline void lower(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, bool unit, double* x) {
+  std::ptrdiff_t j = 0;
+  for (; j + 4 <= n; j += 4) {
+    const T* column = a + j * ld;
+    for (std::ptrdiff_t k = 0; k < 4; ++k) {
+      if (!unit) x[j + k] /= static_cast<double>(column[j + k + k * ld]);
+      subtract_column(column + k * ld, x[j + k], j + k + 1, j + 4, x);
+    }
+    subtract_columns(column, ld, x + j, j + 4, n, x);
+  }
+  for (; j < n; ++j) {
+    if (!unit) x[j] /= static_cast<double>(a[j + j * ld]);
+    subtract_column(a + j * ld, x[j], j + 1, n, x);
+  }
+}
+
+template <class T>
+inline void upper(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, double* x) {
+  std::ptrdiff_t j = n;
+  for (; j >= 4; j -= 4) {
+    const T* column = a + (j - 4) * ld;
+    for (std::ptrdiff_t k = 3; k >= 0; --k) {
+      const auto i = j - 4 + k;
+      x[i] /= static_cast<double>(column[i + k * ld]);
+      subtract_column(column + k * ld, x[i], j - 4, i, x);
+    }
+    subtract_columns(column, ld, x + j - 4, 0, j - 4, x);
+  }
+  while (j-- > 0) {
+    x[j] /= static_cast<double>(a[j + j * ld]);
+    subtract_column(a + j * ld, x[j], 0, j, x);
+  }
+}
+
+template <class T>
+inline void lower_transposed(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, bool unit,
+                             double* x) {
+  for (std::ptrdiff_t j = n - 1; j >= 0; --j) {
+    x[j] -= product(a + j * ld, j + 1, n, x);
+    if (!unit) x[j] /= static_cast<double>(a[j + j * ld]);
+  }
+}
+
+template <class T>
+inline void upper_transposed(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, double* x) {
+  for (std::ptrdiff_t j = 0; j < n; ++j) {
+    x[j] -= product(a + j * ld, 0, j, x);
+    x[j] /= static_cast<double>(a[j + j * ld]);
+  }
+}
+
+template <class T>
+inline void apply(const Factors<T>& f, double* x) {
+  const auto n = f.n;
+  const T* a = f.values.get();
+  if (f.cholesky()) {
+    lower(a, n, f.ld, false, x);
+    lower_transposed(a, n, f.ld, false, x);
+    return;
+  }
+  for (std::ptrdiff_t i = 0; i < n; ++i)
+    std::swap(x[i], x[f.pivots[static_cast<std::size_t>(i)] - 1]);
+  lower(a, n, f.ld, true, x);
+  upper(a, n, f.ld, x);
+}
+
+template <class T>
+inline void apply_transposed(const Factors<T>& f, double* x) {
+  if (f.cholesky()) return apply(f, x);
+  upper_transposed(f.values.get(), f.n, f.ld, x);
+  lower_transposed(f.values.get(), f.n, f.ld, true, x);
+  for (auto i = f.n - 1; i >= 0; --i) std::swap(x[i], x[f.pivots[static_cast<std::size_t>(i)] - 1]);
+}
+
+}  // namespace
+
+template <>
+TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<float>& factors, double* x) {
+  apply(factors, x);
+}
+template <>
+TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<double>& factors, double* x) {
+  apply(factors, x);
+}
+template <>
+TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<float>& factors, double* x) {
+  apply_transposed(factors, x);
+}
+template <>
+TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<double>& factors, double* x) {
+  apply_transposed(factors, x);
+}
+
+}  // namespace tailrace::dense

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// In place of the kernels for AMX, where the compiler or the system has none.
+#include <cstdlib>
+
+#include "dense/bf16_lu.hpp"
+
+namespace tailrace::dense {
+
+bool bf16_available() { return false; }
+
+void update_by_tiles(const PanelUpdate& /*update*/) { std::abort(); }  // never asked for
+
+}  // namespace tailrace::dense
