@@ -21,6 +21,7 @@ BENCHES = {
     "allreduce": "allreduce",
     "scale": "scale",
     "tune": "tune",
+    "dense": "dense",
     "memory-bandwidth": "memory_bandwidth",
     "memory": "memory",
 }

@@ -33,6 +33,8 @@ COLUMNS = {  # field of a row -> heading and format; shown where a row of the pr
     "arrays": ("arrays", "{:.1f}"),
     "kernel": ("kernel", "{}"),
     "method": ("method", "{}"),
+    "gain": ("gain", "{:.2f}"),
+    "attempts": ("rungs", "{}"),
 }
 
 
