@@ -20,7 +20,7 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-constexpr std::ptrdiff_t least_profitable = 700;  // items of a row, measured: docs/dense.md
+constexpr std::ptrdiff_t least_profitable = 700;  // rows; set by hand after n = 500 and 700
 constexpr std::ptrdiff_t rows_per_column = 60;    // of B, likewise
 
 /// Throws unless `ok`.
