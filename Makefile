@@ -106,8 +106,8 @@ verification: build $(STAMPS)/venv-test  ## The slow comparisons with published 
 # On 1 to 3 ranks: under tsan what has threads; under asan (addresses, undefined behaviour) the random
 # tests, too, which go on for some seconds each, from a fixed seed. Without ducc0: its templates
 # compile for a quarter of an hour with sanitizers.
-SANITIZED_tsan := session node_transport node_sides transports_thread exchange_threads late_rank \
-  formats output output_strategies output_faults output_random
+SANITIZED_tsan := session intake transports node_transport node_sides transports_thread \
+  exchange_threads late_rank formats output output_strategies output_faults output_random
 SANITIZED_asan := $(SANITIZED_tsan) random_exchange random_blocks reduction_random file_random damage \
   strided_copy fft_transform_random
 sanitizers: export TAILRACE_SOAK_S ?= 10
