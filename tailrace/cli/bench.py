@@ -370,6 +370,21 @@ def tune(
 
 
 @bench.command()
+def dense(
+    n: Edges = "",
+    threads: Threads = 1,
+    rounds: Rounds = 5,
+    repeats: Repeats = 5,
+    json: Json = None,
+) -> None:
+    """Solve dense systems, beside LAPACK's double and mixed-precision drivers.
+
+    Example: tailrace bench dense --n 1000,2000
+    """
+    _measure("dense", basic(n, "", rounds, repeats=repeats, threads=threads), json)
+
+
+@bench.command()
 def memory_bandwidth(
     ranks: Ranks = "",
     rounds: Rounds = 5,

@@ -98,7 +98,8 @@ def test_every_bench_is_a_subcommand_with_its_own_options() -> None:
     options = {name: {one.name for one in command.params} for name, command in commands.items()}
     assert "kernel" in options["fft"] and "dirs" not in options["fft"]
     assert "dirs" in options["io"] and "kernel" not in options["io"]
-    assert all({"ranks", "rounds", "json"} <= names for names in options.values())
+    assert all({"rounds", "json"} <= names for names in options.values())
+    assert {name for name, names in options.items() if "ranks" not in names} == {"dense"}
     drawing = {name for name in BENCHES if hasattr(load(name), "draw")}
     assert {name for name, names in options.items() if "picture" in names} == drawing
 
@@ -144,6 +145,26 @@ def test_a_tiny_bench_writes_the_agreed_file(tmp_path: Path) -> None:
         middle = (row["min_s"] + row["max_s"]) / 2  # of two rounds
         assert row["min_s"] > 0 and row["median_s"] == pytest.approx(middle)
         assert row["ours"] is (row["family"] == "ours")
+
+
+@pytest.mark.skipif(
+    find_driver("dense_ours") is None and "TAILRACE_BIN_DIR" not in os.environ,
+    reason="the drivers are not built",
+)
+def test_a_tiny_bench_of_dense_systems(tmp_path: Path) -> None:
+    path = tmp_path / "dense.json"
+    words = ["--n", "128", "--rounds", "2", "--repeats", "2"]
+    result = CliRunner().invoke(app, ["bench", "dense", *words, "--json", str(path)])
+    assert result.exit_code == 0, result.output
+    content = json.loads(path.read_text())
+    assert not content["failures"]
+    rows = content["rows"]
+    assert len({row["problem"] for row in rows}) == 3  # a condition number each
+    assert {row["entry"] for row in rows} == {"tailrace", "dgesv", "dsgesv"}
+    for row in rows:
+        assert row["runs"] == 2 and row["error"] < 1e-14
+        assert row["ours"] is (row["entry"] == "tailrace")
+        assert not row["ours"] or row["gain"] == 1 / row["ratio"]
 
 
 def test_tables_keep_what_stands_in_brackets(capsys: pytest.CaptureFixture[str]) -> None:
