@@ -1,15 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``tailrace bench``: ours beside others, measured in the same run; a subcommand a bench."""
 
-import dataclasses
-from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from tailrace.benchmarks import load
-from tailrace.benchmarks.options import IoOptions, Options, ServersOptions
+from tailrace.benchmarks.options import IoOptions, ServersOptions
 from tailrace.cli.bench_options import (
     FOLDER,
     Compute,
@@ -37,8 +34,7 @@ from tailrace.cli.bench_options import (
     option,
     words,
 )
-from tailrace.errors import TailraceError
-from tailrace.files import require_folder, require_picture, require_place
+from tailrace.cli.bench_run import measure_bench
 
 bench = typer.Typer(
     help="Measure ours beside others in interleaved rounds: medians, spread, ratios.\n\n"
@@ -46,51 +42,6 @@ bench = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode=None,
 )
-
-
-def _measure(name: str, options: Options, json: Path | None, picture: Path | None = None) -> None:
-    """Run the bench; print its table, or write its figures, or draw them."""
-    if picture is not None:
-        require_picture(picture)
-        require_place(picture, "--picture")
-    if json not in (None, Path("-")):
-        require_place(json, "--json")
-    for folder in options.io.folders:
-        require_folder(folder, "--dir")
-    if name in ("output", "servers"):
-        require_folder(options.folder, "--folder")
-    from tailrace.benchmarks.report import figures, make_console, show, write  # noqa: PLC0415
-    from tailrace.benchmarks.rounds import measure, run_once  # noqa: PLC0415
-    from tailrace.progress import working  # noqa: PLC0415
-
-    try:
-        options.cache.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TailraceError(
-            f"{options.cache}: {error.strerror}; run it in a folder that you may write to"
-        ) from error
-    module = load(name)
-    rounds = 1 if options.io.count else options.rounds
-    run: Callable[..., Any] = module.runner(options) if hasattr(module, "runner") else run_once
-    entries = module.entries(options)
-    with working(f"bench {name}", rounds * len(entries)) as tell:
-        measured = measure(entries, rounds, tell, run)
-    module.finish(measured, options)
-    settings = {key: str(value) for key, value in dataclasses.asdict(options).items()}
-    console = make_console()
-    if json == Path("-"):
-        typer.echo(figures(name, measured, settings), nl=False)
-    else:
-        getattr(module, "show", show)(console, measured)
-    if picture is not None:
-        module.draw(picture, measured)
-        typer.echo(f"picture in {picture}", err=json == Path("-"))
-    if json not in (None, Path("-")):
-        write(json, name, measured, settings)
-        console.print(f"figures in {json}")
-    marks = ("wrong result", "ours failed")
-    if any(mark in reason for mark in marks for reason in measured.failures.values()):
-        raise typer.Exit(1)
 
 
 @bench.command()
@@ -123,7 +74,7 @@ def fft(
         threads=threads,
         peers=peers,
     )
-    _measure("fft", options, json)
+    measure_bench("fft", options, json)
 
 
 @bench.command()
@@ -154,7 +105,7 @@ def step(
         fluidsim_python=fluidsim_python,
         peers=peers,
     )
-    _measure("step", options, json)
+    measure_bench("step", options, json)
 
 
 @bench.command()
@@ -183,7 +134,7 @@ def output(
         compute_s=compute_s,
         compute=compute.value,
     )
-    _measure("output", options, json)
+    measure_bench("output", options, json)
 
 
 @bench.command()
@@ -226,7 +177,7 @@ def io(
         read=read,
         count=count,
     )
-    _measure("io", basic(n, ranks, rounds, io=chosen), json, picture)
+    measure_bench("io", basic(n, ranks, rounds, io=chosen), json, picture)
 
 
 @bench.command()
@@ -281,7 +232,7 @@ def servers(
         io=IoOptions(ways=words(ways, ";")),
         servers=chosen,
     )
-    _measure("servers", options, json, picture)
+    measure_bench("servers", options, json, picture)
 
 
 @bench.command()
@@ -309,7 +260,7 @@ def exchange(
     """
     chosen = moving(patterns, sizes, method, ways, nodes)
     options = basic(n, ranks, rounds, repeats=repeats, peers=peers, moving=chosen)
-    _measure("exchange", options, json, picture)
+    measure_bench("exchange", options, json, picture)
 
 
 @bench.command()
@@ -332,7 +283,7 @@ def allreduce(
     """
     chosen = moving(patterns, sizes, method, ways, nodes)
     options = basic("", ranks, rounds, repeats=repeats, peers=peers, moving=chosen)
-    _measure("allreduce", options, json, picture)
+    measure_bench("allreduce", options, json, picture)
 
 
 @bench.command()
@@ -353,7 +304,7 @@ def scale(
     Example: tailrace bench scale --patterns torus --picture map.png
     """
     chosen = moving(patterns, sizes, method, ways, 1)
-    _measure("scale", basic("", ranks, rounds, moving=chosen), json, picture)
+    measure_bench("scale", basic("", ranks, rounds, moving=chosen), json, picture)
 
 
 @bench.command()
@@ -366,7 +317,7 @@ def tune(
 
     Example: tailrace bench tune --rounds 1 --ranks 2
     """
-    _measure("tune", basic("", ranks, rounds), json)
+    measure_bench("tune", basic("", ranks, rounds), json)
 
 
 @bench.command()
@@ -381,7 +332,7 @@ def dense(
 
     Example: tailrace bench dense --n 1000,2000
     """
-    _measure("dense", basic(n, "", rounds, repeats=repeats, threads=threads), json)
+    measure_bench("dense", basic(n, "", rounds, repeats=repeats, threads=threads), json)
 
 
 @bench.command()
@@ -395,7 +346,7 @@ def memory_bandwidth(
 
     Example: tailrace bench memory-bandwidth --ranks 1,2
     """
-    _measure("memory-bandwidth", basic("", ranks, rounds, repeats=repeats), json)
+    measure_bench("memory-bandwidth", basic("", ranks, rounds, repeats=repeats), json)
 
 
 @bench.command()
@@ -412,4 +363,4 @@ def memory(
     Example: tailrace bench memory --n 128
     """
     options = basic(n, ranks, rounds, precision=precision.value, threads=threads)
-    _measure("memory", options, json)
+    measure_bench("memory", options, json)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What every subcommand of ``tailrace bench`` does with its options."""
+
+import dataclasses
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from tailrace.benchmarks import load
+from tailrace.benchmarks.options import Options
+from tailrace.errors import TailraceError
+from tailrace.files import require_folder, require_picture, require_place
+
+
+def measure_bench(
+    name: str, options: Options, json: Path | None, picture: Path | None = None
+) -> None:
+    """Run the bench; print its table, or write its figures, or draw them."""
+    if picture is not None:
+        require_picture(picture)
+        require_place(picture, "--picture")
+    if json not in (None, Path("-")):
+        require_place(json, "--json")
+    for folder in options.io.folders:
+        require_folder(folder, "--dir")
+    if name in ("output", "servers"):
+        require_folder(options.folder, "--folder")
+    from tailrace.benchmarks.report import figures, make_console, show, write  # noqa: PLC0415
+    from tailrace.benchmarks.rounds import measure, run_once  # noqa: PLC0415
+    from tailrace.progress import working  # noqa: PLC0415
+
+    try:
+        options.cache.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TailraceError(
+            f"{options.cache}: {error.strerror}; run it in a folder that you may write to"
+        ) from error
+    module = load(name)
+    rounds = 1 if options.io.count else options.rounds
+    run: Callable[..., Any] = module.runner(options) if hasattr(module, "runner") else run_once
+    entries = module.entries(options)
+    with working(f"bench {name}", rounds * len(entries)) as tell:
+        measured = measure(entries, rounds, tell, run)
+    module.finish(measured, options)
+    settings = {key: str(value) for key, value in dataclasses.asdict(options).items()}
+    console = make_console()
+    if json == Path("-"):
+        typer.echo(figures(name, measured, settings), nl=False)
+    else:
+        getattr(module, "show", show)(console, measured)
+    if picture is not None:
+        module.draw(picture, measured)
+        typer.echo(f"picture in {picture}", err=json == Path("-"))
+    if json not in (None, Path("-")):
+        write(json, name, measured, settings)
+        console.print(f"figures in {json}")
+    marks = ("wrong result", "ours failed")
+    if any(mark in reason for mark in marks for reason in measured.failures.values()):
+        raise typer.Exit(1)
