@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Communicators of this process, numbered as they are met.
+#pragma once
+#include <mpi.h>
+
+#include <cstdint>
+
+namespace tailrace::preload {
+
+struct CommInfo {
+  MPI_Comm handle = MPI_COMM_NULL;
+  int size = 0;  // of the remote group, in an intercommunicator
+  int rank = 0;
+  int out_neighbours = 0;
+  bool is_inter = false;
+  bool is_loose = false;       // has messages that are not matched
+  int* world_ranks = nullptr;  // of its members; null: those of the world
+  std::uint64_t members_hash = 0;
+  std::uint32_t ordinal = 0;  // among the communicators with the same members
+};
+
+constexpr unsigned max_comms = 1024;  // the last stands for all beyond
+
+// Index of `comm`; one that was never met is added, which allocates.
+unsigned comm_index(MPI_Comm comm);
+CommInfo& comm_info(unsigned index);
+unsigned num_comms();
+// The handle no longer means this communicator.
+void forget_comm(MPI_Comm comm);
+// Rank in the world of `rank` in the communicator; -1 for MPI_PROC_NULL.
+inline int world_rank(const CommInfo& info, int rank) {
+  if (rank < 0 || rank >= info.size) return -1;
+  return info.world_ranks == nullptr ? rank : info.world_ranks[rank];
+}
+
+}  // namespace tailrace::preload

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Symbols of MPI's Fortran libraries, found in the running program.
+#include <dlfcn.h>
+#include <link.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "wrapper.hpp"
+
+namespace tailrace::preload {
+namespace {
+
+// A library that was opened privately (an extension of Python) is not where RTLD_NEXT looks.
+int look_into(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
+  auto& [name, found] = *static_cast<std::pair<const char*, void*>*>(wanted);
+  if (info->dlpi_name == nullptr || std::strstr(info->dlpi_name, "mpi") == nullptr) return 0;
+  void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+  if (library == nullptr) return 0;
+  found = dlsym(library, name);
+  dlclose(library);
+  return found != nullptr ? 1 : 0;
+}
+
+void* look_up(const char* name) {
+  if (void* found = dlsym(RTLD_NEXT, name)) return found;
+  std::pair<const char*, void*> wanted{name, nullptr};
+  dl_iterate_phdr(look_into, &wanted);
+  return wanted.second;
+}
+
+// Compilers write the names of Fortran's common blocks in four ways.
+struct Spellings {
+  const void* at[4] = {};
+  Spellings(const char* upper, const char* lower) {
+    char name[64];
+    at[0] = dlsym(RTLD_DEFAULT, upper);
+    const char* endings[3] = {"", "_", "__"};
+    for (int i = 0; i < 3; ++i) {
+      std::snprintf(name, sizeof name, "%s%s", lower, endings[i]);
+      at[i + 1] = dlsym(RTLD_DEFAULT, name);
+    }
+  }
+  bool contains(const void* address) const {
+    for (const void* one : at)
+      if (one != nullptr && one == address) return true;
+    return false;
+  }
+};
+
+}  // namespace
+
+void* fortran_symbol(const char* name) {
+  if (void* found = look_up(name)) return found;
+  std::fprintf(stderr, "tailrace profile: %s is not in this MPI library\n", name);
+  std::_Exit(127);
+}
+
+bool fortran_in_place(const void* buffer) {
+  static const Spellings places("MPI_FORTRAN_IN_PLACE", "mpi_fortran_in_place");
+  return places.contains(buffer);
+}
+
+bool fortran_status_ignored(const void* status) {
+  static const Spellings one("MPI_FORTRAN_STATUS_IGNORE", "mpi_fortran_status_ignore");
+  static const Spellings many("MPI_FORTRAN_STATUSES_IGNORE", "mpi_fortran_statuses_ignore");
+  return one.contains(status) || many.contains(status);
+}
+
+}  // namespace tailrace::preload

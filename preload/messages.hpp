@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Messages and requests: what is needed to find, after the run, which receive waited for which
+// send.
+#pragma once
+#include <mpi.h>
+
+#include <cstdint>
+
+#include "comms.hpp"
+#include "recorder.hpp"
+
+namespace tailrace::preload {
+
+// A message leaves for `dest` of communicator `comm`, at `begin`.
+void sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin);
+// A blocking receive that ended; `source` and `tag` are those of its status.
+void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uint32_t row);
+// A receive was posted; its request is `request`. Source and tag may be wildcards.
+void posted(MPI_Request request, unsigned comm, int source, int tag);
+// One-sided: bytes that go to (or come from) `target` of the window; no event.
+void moved(unsigned comm, int target, std::int64_t bytes);
+
+constexpr int max_watched = 1024;
+// The posted receives among requests that a call completes, found before the call, as MPI clears
+// their handles. Requests beyond max_watched make their messages loose.
+class Watched {
+ public:
+  template <class RequestAt>
+  Watched(int count, const RequestAt& request_at) {
+    if (count > 0 && any_posted()) look_up(count, request_at);
+  }
+  // Request number i has completed: its sender is `source`, or unknown (MPI_ANY_SOURCE).
+  void completed(int i, int source, int tag, Tick begin, Tick end, std::uint32_t row) const {
+    if (i < count_) complete(i, source, tag, begin, end, row);
+  }
+
+  // Request 0 is cancelled or freed: its message will not be seen.
+  void gone() const;
+
+ private:
+  static bool any_posted();
+  static void beyond();
+  template <class RequestAt>
+  void look_up(int count, const RequestAt& request_at) {
+    if (count > max_watched) {
+      beyond();
+      count = max_watched;
+    }
+    for (int i = 0; i < count; ++i) set(i, request_at(i));
+    count_ = count;
+  }
+  static void set(int i, MPI_Request request);
+  void complete(int i, int source, int tag, Tick begin, Tick end, std::uint32_t row) const;
+  int count_ = 0;
+};
+
+}  // namespace tailrace::preload

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Start and end of the record: MPI_Init and its Fortran names, MPI_COMM_SELF's attribute, exit,
+// MPI_Abort, SIGTERM.
+#include "recorder.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "comms.hpp"
+#include "wrapper.hpp"
+
+namespace tailrace::preload {
+
+State state;
+__thread Thread* my_thread = nullptr;
+Thread threads[max_threads];
+std::atomic<std::uint32_t> num_threads{0};
+std::atomic<std::uint64_t> lost_calls{0};  // of threads beyond max_threads
+Tick first_tick = 0;
+std::uint64_t first_ns = 0;
+
+namespace {
+
+constexpr std::size_t all_rows = rows_of_a_thread + max_calls;
+
+// Zeroed memory that costs nothing until it is touched; null if there is none.
+void* reserve(std::size_t bytes) {
+  void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return memory == MAP_FAILED ? nullptr : memory;
+}
+
+// The time stamp counter serves as a clock where the kernel itself takes it for one.
+bool tsc_is_clock() {
+  char name[16] = {};
+  std::FILE* file =
+      std::fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "r");
+  if (file == nullptr) return false;
+  const bool is_tsc =
+      std::fgets(name, sizeof name, file) != nullptr && std::strncmp(name, "tsc", 3) == 0;
+  std::fclose(file);
+#if defined(__x86_64__)
+  return is_tsc;
+#else
+  return false;
+#endif
+}
+
+int at_finalize(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
+  if (state.on.exchange(false)) write_record("finalized");
+  return MPI_SUCCESS;
+}
+
+void at_sigterm(int number) {
+  if (state.on.exchange(false)) write_record("SIGTERM");
+  std::signal(number, SIG_DFL);
+  std::raise(number);
+}
+
+void watch_sigterm() {
+  struct sigaction old {};
+  if (sigaction(SIGTERM, nullptr, &old) != 0 || old.sa_handler != SIG_DFL) return;
+  struct sigaction ours {};
+  ours.sa_handler = at_sigterm;
+  sigaction(SIGTERM, &ours, nullptr);
+}
+
+__attribute__((destructor)) void at_exit() {
+  if (state.on.exchange(false)) write_record("exit");
+}
+
+}  // namespace
+
+Thread* new_thread() {
+  const std::uint32_t i = num_threads.fetch_add(1);
+  if (i >= max_threads) {
+    num_threads.store(max_threads);
+    lost_calls.fetch_add(1);
+    return nullptr;
+  }
+  Thread& thread = threads[i];
+  thread.rows = static_cast<Row*>(reserve(all_rows * sizeof(Row)));
+  if (thread.rows == nullptr) return nullptr;
+  thread.first_row = i * static_cast<std::uint32_t>(all_rows);
+  return my_thread = &thread;
+}
+
+std::uint64_t monotonic_ns() {
+  timespec t{};
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return static_cast<std::uint64_t>(t.tv_sec) * 1000000000U + static_cast<std::uint64_t>(t.tv_nsec);
+}
+
+void start() {
+  int provided = MPI_THREAD_SINGLE;
+  PMPI_Query_thread(&provided);
+  state.has_threads = provided == MPI_THREAD_MULTIPLE;
+  state.uses_tsc = tsc_is_clock();
+  state.pid = static_cast<int>(getpid());
+  PMPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
+  PMPI_Comm_size(MPI_COMM_WORLD, &state.num_ranks);
+  const char* wanted = std::getenv("TAILRACE_PROFILE_EVENTS");
+  const long long events = wanted != nullptr ? std::atoll(wanted) : 1 << 20;
+  const auto ranks = static_cast<std::size_t>(state.num_ranks);
+  state.events = static_cast<Event*>(
+      reserve(static_cast<std::size_t>(events > 0 ? events : 1) * sizeof(Event)));
+  state.max_events = state.events == nullptr || events <= 0 ? 0 : static_cast<std::size_t>(events);
+  state.sent_bytes = static_cast<std::uint64_t*>(reserve(2 * ranks * sizeof(std::uint64_t)));
+  if (state.sent_bytes != nullptr) state.sent_messages = state.sent_bytes + ranks;
+  Thread* main = this_thread();
+  if (main == nullptr) return;
+  main->is_main = true;
+  comm_index(MPI_COMM_WORLD);
+  comm_index(MPI_COMM_SELF);
+  int key = MPI_KEYVAL_INVALID;
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr);
+  PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+  watch_sigterm();
+  first_ns = monotonic_ns();
+  first_tick = now();
+  state.on.store(true);
+}
+
+namespace {
+struct Made {
+  MPI_Win win;
+  unsigned comm;
+};
+Made windows[256];
+unsigned num_windows = 0;
+}  // namespace
+
+void win_made(MPI_Win win, unsigned comm) {
+  for (unsigned i = 0; i < num_windows; ++i) {
+    if (windows[i].win == win) {
+      windows[i].comm = comm;
+      return;
+    }
+  }
+  if (num_windows < 256) windows[num_windows++] = {win, comm};
+}
+
+unsigned win_comm(MPI_Win win) {
+  for (unsigned i = 0; i < num_windows; ++i)
+    if (windows[i].win == win) return windows[i].comm;
+  return 0;
+}
+
+}  // namespace tailrace::preload
+
+using namespace tailrace::preload;
+
+extern "C" {
+#pragma GCC visibility push(default)
+
+int MPI_Init(int* argc, char*** argv) {
+  const int code = PMPI_Init(argc, argv);
+  if (code == MPI_SUCCESS) start();
+  return code;
+}
+
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  const int code = PMPI_Init_thread(argc, argv, required, provided);
+  if (code == MPI_SUCCESS) start();
+  return code;
+}
+
+int MPI_Abort(MPI_Comm comm, int code) {
+  if (state.on.exchange(false)) write_record("MPI_Abort");
+  return PMPI_Abort(comm, code);
+}
+
+void mpi_abort_(void* comm, void* code, void* error) {
+  if (state.on.exchange(false)) write_record("MPI_Abort");
+  reinterpret_cast<void (*)(void*, void*, void*)>(fortran_symbol("pmpi_abort_"))(comm, code, error);
+}
+
+void mpi_abort_f08_(void* comm, void* code, void* error) {
+  if (state.on.exchange(false)) write_record("MPI_Abort");
+  reinterpret_cast<void (*)(void*, void*, void*)>(fortran_symbol("pmpi_abort_f08_"))(comm, code,
+                                                                                     error);
+}
+
+// Fortran's MPI_Init calls C's PMPI_Init in Open MPI, which we do not see.
+void mpi_init_(void* error) {
+  reinterpret_cast<void (*)(void*)>(fortran_symbol("pmpi_init_"))(error);
+  if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
+}
+
+void mpi_init_f08_(void* error) {
+  int own = MPI_SUCCESS;
+  if (error == nullptr) error = &own;
+  reinterpret_cast<void (*)(void*)>(fortran_symbol("pmpi_init_f08_"))(error);
+  if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
+}
+
+void mpi_init_thread_(void* required, void* provided, void* error) {
+  reinterpret_cast<void (*)(void*, void*, void*)>(fortran_symbol("pmpi_init_thread_"))(
+      required, provided, error);
+  if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
+}
+
+void mpi_init_thread_f08_(void* required, void* provided, void* error) {
+  int own = MPI_SUCCESS;
+  if (error == nullptr) error = &own;
+  reinterpret_cast<void (*)(void*, void*, void*)>(fortran_symbol("pmpi_init_thread_f08_"))(
+      required, provided, error);
+  if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
+}
+}

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The record of a rank: rank-NNNNNN.json (counters, communicators, modules, traffic) and
+// rank-NNNNNN.events (the events as they lie in memory), in the folder TAILRACE_PROFILE_DIR.
+// Written without MPI and without the heap, as the program may be ending by a signal.
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <climits>
+#include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "comms.hpp"
+#include "recorder.hpp"
+
+namespace tailrace::preload {
+
+extern Thread threads[];
+extern std::atomic<std::uint32_t> num_threads;
+extern std::atomic<std::uint64_t> lost_calls;
+extern Tick first_tick;
+extern std::uint64_t first_ns;
+std::uint64_t monotonic_ns();
+
+namespace {
+
+// A file that is written through a buffer; the first error stays.
+class Writer {
+ public:
+  explicit Writer(const char* path)
+      : fd_(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
+    if (fd_ < 0) error_ = errno;
+  }
+  [[gnu::format(printf, 2, 3)]] void print(const char* format, ...) {
+    if (sizeof buffer_ - used_ < 512) flush();
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = std::vsnprintf(buffer_ + used_, sizeof buffer_ - used_, format, arguments);
+    va_end(arguments);
+    if (n > 0) used_ += std::min(static_cast<std::size_t>(n), sizeof buffer_ - used_ - 1);
+  }
+  // A JSON string; bytes below a blank are left out.
+  void text(const char* words) {
+    print("\"");
+    for (; *words != '\0'; ++words) {
+      if (*words == '"' || *words == '\\') print("\\");
+      if (static_cast<unsigned char>(*words) >= ' ') print("%c", *words);
+    }
+    print("\"");
+  }
+  void bytes(const void* data, std::size_t size) {
+    flush();
+    put(static_cast<const char*>(data), size);
+  }
+  // Returns errno of the first failure, or 0.
+  int finish() {
+    flush();
+    if (fd_ >= 0 && close(fd_) != 0 && error_ == 0) error_ = errno;
+    fd_ = -1;
+    return error_;
+  }
+
+ private:
+  void flush() {
+    put(buffer_, used_);
+    used_ = 0;
+  }
+  void put(const char* data, std::size_t size) {
+    while (size > 0 && error_ == 0) {
+      const ssize_t n = write(fd_, data, size);
+      if (n < 0 && errno == EINTR) continue;
+      if (n < 0) {
+        error_ = errno;
+        return;
+      }
+      data += n;
+      size -= static_cast<std::size_t>(n);
+    }
+  }
+  int fd_;
+  int error_ = 0;
+  std::size_t used_ = 0;
+  char buffer_[16384] = {};
+};
+
+struct Modules {
+  Writer* out;
+  bool is_first = true;
+};
+
+void print_build_id(Writer& out, const dl_phdr_info& info, const ElfW(Phdr) & header) {
+  const auto* at = reinterpret_cast<const char*>(info.dlpi_addr + header.p_vaddr);
+  const char* const end = at + header.p_memsz;
+  while (at + sizeof(ElfW(Nhdr)) < end) {
+    const auto* note = reinterpret_cast<const ElfW(Nhdr)*>(at);
+    const char* name = at + sizeof *note;
+    const char* id = name + ((note->n_namesz + 3U) & ~3U);
+    if (note->n_type == NT_GNU_BUILD_ID && std::memcmp(name, "GNU", 4) == 0) {
+      for (unsigned i = 0; i < note->n_descsz; ++i)
+        out.print("%02x", static_cast<unsigned>(static_cast<unsigned char>(id[i])));
+      return;
+    }
+    at = id + ((note->n_descsz + 3U) & ~3U);
+  }
+}
+
+int print_module(dl_phdr_info* info, std::size_t /*size*/, void* argument) {
+  auto& modules = *static_cast<Modules*>(argument);
+  Writer& out = *modules.out;
+  std::uint64_t end = 0;
+  for (int i = 0; i < info->dlpi_phnum; ++i) {
+    const auto& header = info->dlpi_phdr[i];
+    if (header.p_type == PT_LOAD && header.p_vaddr + header.p_memsz > end)
+      end = header.p_vaddr + header.p_memsz;
+  }
+  char path[PATH_MAX] = {};
+  const bool is_program = info->dlpi_name == nullptr || info->dlpi_name[0] == '\0';
+  if (is_program && readlink("/proc/self/exe", path, sizeof path - 1) < 0) return 0;
+  if (is_program && !modules.is_first) return 0;  // the kernel's own page
+  out.print("%s\n  {\"path\": ", modules.is_first ? "" : ",");
+  modules.is_first = false;
+  out.text(is_program ? path : info->dlpi_name);
+  out.print(", \"base\": %llu, \"size\": %llu, \"build_id\": \"",
+            static_cast<unsigned long long>(info->dlpi_addr), static_cast<unsigned long long>(end));
+  for (int i = 0; i < info->dlpi_phnum; ++i)
+    if (info->dlpi_phdr[i].p_type == PT_NOTE) {
+      print_build_id(out, *info, info->dlpi_phdr[i]);
+    }
+  out.print("\"}");
+  return 0;
+}
+
+void print_rows(Writer& out) {
+  out.print("\"rows\": [");
+  const char* comma = "";
+  for (std::uint32_t t = 0; t < num_threads.load() && t < max_threads; ++t) {
+    const Thread& thread = threads[t];
+    for (std::size_t i = 0; thread.rows != nullptr && i < rows_of_a_thread + max_calls; ++i) {
+      const Row& row = thread.rows[i];
+      if (row.count == 0) continue;
+      const auto call = static_cast<unsigned>((row.what & 0xFFFFU) - 1);
+      out.print(
+          "%s\n  [%zu, \"%s\", \"%s\", %llu, %u, %u, %llu, %llu, %llu, %llu, %llu]", comma,
+          thread.first_row + i, call_name(call), call_kind(call),
+          static_cast<unsigned long long>(row.site),
+          static_cast<unsigned>(row.what >> 16U & 0xFFFFFFU),
+          static_cast<unsigned>(row.what >> 40U), static_cast<unsigned long long>(row.count),
+          static_cast<unsigned long long>(row.bytes), static_cast<unsigned long long>(row.ticks),
+          static_cast<unsigned long long>(row.least), static_cast<unsigned long long>(row.most));
+      comma = ",";
+    }
+  }
+  out.print("],\n");
+}
+
+void print_comms(Writer& out) {
+  out.print("\"comms\": [");
+  for (unsigned i = 0; i < num_comms(); ++i) {
+    const CommInfo& info = comm_info(i);
+    out.print(
+        "%s\n  {\"members\": \"%016llx\", \"ordinal\": %u, \"size\": %d, \"rank\": %d, "
+        "\"inter\": %s, \"loose\": %s}",
+        i == 0 ? "" : ",", static_cast<unsigned long long>(info.members_hash), info.ordinal,
+        info.size, info.rank, info.is_inter ? "true" : "false", info.is_loose ? "true" : "false");
+  }
+  out.print("],\n");
+}
+
+void print_traffic(Writer& out) {
+  out.print("\"traffic\": [");
+  const char* comma = "";
+  for (int i = 0; state.sent_bytes != nullptr && i < state.num_ranks; ++i) {
+    if (state.sent_messages[i] == 0) continue;
+    out.print("%s[%d, %llu, %llu]", comma, i, static_cast<unsigned long long>(state.sent_bytes[i]),
+              static_cast<unsigned long long>(state.sent_messages[i]));
+    comma = ", ";
+  }
+  out.print("],\n");
+}
+
+void print_usage(Writer& out) {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
+  };
+  out.print(
+      "\"usage\": {\"user_s\": %.6f, \"system_s\": %.6f, \"max_memory_kib\": %ld, "
+      "\"minor_faults\": %ld, \"major_faults\": %ld, \"waits\": %ld, \"preemptions\": %ld},\n",
+      seconds(usage.ru_utime), seconds(usage.ru_stime), usage.ru_maxrss, usage.ru_minflt,
+      usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw);
+}
+
+void print_node(Writer& out) {
+  char host[256] = {};
+  char boot[64] = {};
+  gethostname(host, sizeof host - 1);
+  const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
+  if (fd >= 0) {
+    const ssize_t n = read(fd, boot, 36);
+    boot[n > 0 ? n : 0] = '\0';
+    close(fd);
+  }
+  out.print("\"host\": ");
+  out.text(host);
+  out.print(", \"boot\": ");
+  out.text(boot);
+  out.print(",\n");
+}
+
+// Says once on standard error that there is no record; the program goes on as it would have.
+int complain(const char* path, int error) {
+  char line[PATH_MAX + 160];
+  const int n = std::snprintf(line, sizeof line,
+                              "tailrace profile: rank %d: %s: %s; no record of this rank\n",
+                              state.rank, path, strerrordesc_np(error));
+  if (n > 0 && write(STDERR_FILENO, line, static_cast<std::size_t>(n)) < 0) return error;
+  return error;
+}
+
+std::size_t kept_events() { return std::min(state.num_events.load(), state.max_events); }
+
+int write_events(const char* path) {
+  Writer out(path);
+  out.bytes(state.events, kept_events() * sizeof(Event));
+  return out.finish();
+}
+
+int write_counters(const char* path, const char* how, Tick last_tick, std::uint64_t last_ns) {
+  Writer out(path);
+  out.print("{\"version\": 1, \"rank\": %d, \"ranks\": %d, \"pid\": %d, \"ended\": \"%s\",\n",
+            state.rank, state.num_ranks, static_cast<int>(getpid()), how);
+  out.print("\"first_tick\": %llu, \"last_tick\": %llu, \"first_ns\": %llu, \"last_ns\": %llu,\n",
+            static_cast<unsigned long long>(first_tick), static_cast<unsigned long long>(last_tick),
+            static_cast<unsigned long long>(first_ns), static_cast<unsigned long long>(last_ns));
+  out.print("\"events\": %zu, \"lost_events\": %zu, \"lost_calls\": %llu, \"threads\": %s,\n",
+            kept_events(), state.num_events.load() - kept_events(),
+            static_cast<unsigned long long>(lost_calls.load()),
+            state.has_threads ? "true" : "false");
+  std::uint32_t main_row = 0;
+  for (std::uint32_t t = 0; t < num_threads.load() && t < max_threads; ++t)
+    if (threads[t].is_main) main_row = threads[t].first_row;
+  out.print("\"main_row\": %u, \"rows_of_a_thread\": %zu,\n", main_row,
+            rows_of_a_thread + max_calls);
+  print_node(out);
+  print_usage(out);
+  print_comms(out);
+  print_traffic(out);
+  print_rows(out);
+  out.print("\"modules\": [");
+  Modules modules{&out};
+  dl_iterate_phdr(print_module, &modules);
+  out.print("]}\n");
+  return out.finish();
+}
+
+}  // namespace
+
+void write_record(const char* how) {
+  if (static_cast<int>(getpid()) != state.pid) return;
+  const Tick last_tick = now();
+  const std::uint64_t last_ns = monotonic_ns();
+  const char* folder = std::getenv("TAILRACE_PROFILE_DIR");
+  if (folder == nullptr || folder[0] == '\0') {
+    folder = "tailrace-profile";
+    mkdir(folder, 0777);
+  }
+  char events[PATH_MAX];
+  char part[PATH_MAX];
+  char whole[PATH_MAX];
+  const auto name = [&](char* path, const char* ending) {
+    std::snprintf(path, PATH_MAX, "%s/rank-%06d.%s", folder, state.rank, ending);
+  };
+  name(events, "events");
+  name(part, "part");
+  name(whole, "json");
+  if (const int error = write_events(events)) {
+    complain(events, error);
+    unlink(events);
+    return;
+  }
+  int error = write_counters(part, how, last_tick, last_ns);
+  if (error == 0 && rename(part, whole) != 0) error = errno;
+  if (error != 0) {
+    complain(whole, error);
+    unlink(part);
+    unlink(events);
+  }
+}
+
+}  // namespace tailrace::preload
