@@ -32,6 +32,7 @@ COMMANDS = {
     "stripe": "Show, advise on or set the stripes of files.",
     "tune": "Measure which methods are best here, and remember.",
     "bench": "Measure ours beside others in interleaved rounds.",
+    "profile": "Say where any MPI program spends its time, and who waits for whom.",
 }
 
 START = """\

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``tailrace profile``: where an MPI program, unchanged, spends its time."""
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tailrace.errors import TailraceError
+from tailrace.files import require_place, write_whole
+from tailrace.profile.job import run_recorded
+from tailrace.profile.record import read_records
+from tailrace.profile.summary import summarize
+from tailrace.profile.text import as_text
+
+
+def profile(
+    command: Annotated[
+        list[str] | None, typer.Argument(help="-- PROGRAM ARGS", show_default=False)
+    ] = None,
+    ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 1,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the profile as JSON.")
+    ] = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FOLDER", help="Keep the ranks' records here."),
+    ] = None,
+    read: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Run nothing: show the records of this folder."),
+    ] = None,
+) -> None:
+    """Say where any MPI program spends its time, and who waits for whom.
+
+    Example: tailrace profile -n 4 -- ./app input.txt
+    """
+    if (read is None) == (not command):
+        raise TailraceError("name a program (-- PROGRAM ARGS) or records (--read FOLDER)", status=2)
+    if json_file is not None:
+        require_place(json_file, "--json")
+    if read is not None:
+        if not _show(read, json_file):
+            raise TailraceError(f"{read}: holds no records (rank-*.json)")
+        return
+    assert command
+    with tempfile.TemporaryDirectory(prefix="tailrace-profile-") as temporary:
+        kept = folder or Path(temporary)
+        status = run_recorded(ranks, command[0], command[1:], kept)
+        if not _show(kept, json_file):
+            print(
+                f"tailrace: program {command[0]}: no record: it did not call MPI_Init of the "
+                "Open MPI that the recorder was built with (another MPI, linked statically, or "
+                "no MPI program), or could not write it",
+                file=sys.stderr,
+            )
+    raise typer.Exit(status)  # the program's own
+
+
+def _show(folder: Path, json_file: Path | None) -> bool:
+    """Print the profile of the records in a folder; tell whether there are any."""
+    records = read_records(folder)
+    if not records:
+        return False
+    found = summarize(records)
+    print(as_text(found), end="", file=sys.stderr)
+    if json_file is not None:
+        try:
+            write_whole(json_file, json.dumps(found, indent=1) + "\n")
+        except OSError as error:  # the program has run: its exit status stays
+            print(f"tailrace: --json {json_file}: {error.strerror}", file=sys.stderr)
+    return True

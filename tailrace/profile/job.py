@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a program with the recorder before its MPI library."""
+
+import os
+import shutil
+import signal
+import struct
+import subprocess
+from pathlib import Path
+from types import FrameType
+
+from tailrace.errors import TailraceError
+from tailrace.launcher import find_launcher
+from tailrace.programs import BUILD_NAMES, SOURCE_ROOT
+
+LIBRARY = "libtailrace_mpi.so"
+PT_INTERP = 3
+
+
+def find_library() -> Path:
+    """Return the recorder: in TAILRACE_BIN_DIR, a build of the tree, or beside the programs."""
+    chosen = os.environ.get("TAILRACE_BIN_DIR")
+    folders = [Path(chosen)] if chosen else [SOURCE_ROOT / "build" / b for b in BUILD_NAMES]
+    on_path = shutil.which("tailrace-turbulence")
+    if on_path and not chosen:
+        folders += [Path(on_path).resolve().parent.parent / name for name in ("lib", "lib64")]
+    found = [p for f in folders for p in (f / LIBRARY, f / "preload" / LIBRARY) if p.is_file()]
+    if not found:
+        raise TailraceError(f"{LIBRARY} was not found; run `make build` (it is for Open MPI)")
+    return max(found, key=lambda path: path.stat().st_mtime)
+
+
+def is_static(program: Path) -> bool:
+    """Tell whether a file is an ELF program that no library can be put before."""
+    with program.open("rb") as file:
+        head = file.read(64)
+        if head[:4] != b"\x7fELF" or len(head) < 64 or head[4] != 2:
+            return False
+        (at,) = struct.unpack_from("<Q", head, 32)
+        size, count = struct.unpack_from("<HH", head, 54)
+        file.seek(at)
+        headers = file.read(size * count)
+    kinds = [struct.unpack_from("<I", headers, i * size)[0] for i in range(count)]
+    return PT_INTERP not in kinds
+
+
+def check_program(name: str) -> Path:
+    """Return the path of the program that the user named."""
+    found = shutil.which(name)
+    if found is None:
+        path = Path(name)
+        reason = "is a folder" if path.is_dir() else "was not found"
+        if path.is_file():
+            reason = "may not be executed (chmod +x)"
+        raise TailraceError(f"program {name}: {reason}", status=2)
+    path = Path(found).absolute()
+    if is_static(path):
+        raise TailraceError(
+            f"program {name}: is statically linked, so its MPI calls cannot be recorded; "
+            "link it with the shared MPI library",
+            status=2,
+        )
+    return path
+
+
+def prepare_folder(folder: Path) -> None:
+    """Make the folder of the records and take out those of an earlier run."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.glob("rank-*.*"):
+            if path.suffix in (".json", ".events", ".part"):
+                path.unlink()
+        probe = folder / "rank-probe.part"
+        probe.write_bytes(b"")
+        probe.unlink()
+    except OSError as error:
+        raise TailraceError(f"folder {folder}: {error.strerror}") from error
+
+
+def _follow(process: "subprocess.Popen[bytes]") -> int:
+    """Wait for the launcher; pass on the signals that ask for an end."""
+
+    def forward(number: int, _frame: FrameType | None) -> None:
+        process.send_signal(number)
+
+    asked = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+    kept = {number: signal.signal(number, forward) for number in asked}
+    try:
+        code = process.wait()
+    finally:
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+    return 128 - code if code < 0 else code
+
+
+def run_recorded(ranks: int, program: str, arguments: list[str], folder: Path) -> int:
+    """Run the program on `ranks` ranks, records go to `folder`; return its exit status."""
+    path = check_program(program)
+    library = find_library()
+    launch = find_launcher(ranks, 1)
+    prepare_folder(folder)
+    before = os.environ.get("LD_PRELOAD")
+    preload = f"{library}:{before}" if before else str(library)
+    # Set by env for the ranks alone: neither the launcher nor its daemons are recorded.
+    setting = ["env", f"LD_PRELOAD={preload}", f"TAILRACE_PROFILE_DIR={folder.absolute()}"]
+    command = [*launch.prefix, *setting, str(path), *arguments]
+    try:
+        # In a session of its own, or a signal to our group reached mpirun twice: it would kill the
+        # ranks at once, and they could write no record.
+        process = subprocess.Popen(
+            command, env={**os.environ, **launch.environment}, start_new_session=True
+        )
+    except OSError as error:
+        raise TailraceError(f"{command[0]}: {error.strerror}") from error
+    return _follow(process)

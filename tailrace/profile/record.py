@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Records of ranks, as `preload/write.cpp` writes them."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace.errors import TailraceError
+
+VERSION = 1
+
+# Kinds of events, as in preload/recorder.hpp.
+ALL, ROOT, TO_ROOT, LOWER, SEND, RECEIVE = range(1, 7)
+
+EVENT = np.dtype(
+    [
+        ("begin", "<u8"),
+        ("end", "<u8"),
+        ("row", "<u4"),
+        ("comm", "<u2"),
+        ("kind", "<u2"),
+        ("peer", "<i4"),
+        ("tag", "<i4"),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """Calls of one kind from one place on one communicator with messages of one size class."""
+
+    index: int
+    name: str
+    kind: str
+    site: int
+    comm: int
+    size_class: int
+    count: int
+    bytes: int
+    ticks: int
+    least: int
+    most: int
+
+
+@dataclass(frozen=True)
+class Record:
+    """What one rank wrote; `begin_s` and `end_s` of its events are on the node's clock [s]."""
+
+    rank: int
+    facts: dict[str, Any]
+    rows: list[Row]
+    events: NDArray[Any]
+    begin_s: NDArray[np.float64]
+    end_s: NDArray[np.float64]
+    tick_s: float
+
+    @property
+    def wall_s(self) -> float:
+        """Time from the end of MPI_Init to MPI_Finalize, or to the end of the program."""
+        return float(self.facts["last_ns"] - self.facts["first_ns"]) * 1e-9
+
+    def is_main(self, row: Row) -> bool:
+        """Tell whether the thread that called MPI_Init made these calls."""
+        first = self.facts["main_row"]
+        return bool(first <= row.index < first + self.facts["rows_of_a_thread"])
+
+    def module_of(self, site: int) -> tuple[str, int]:
+        """Return the file that the address lies in, and its offset there."""
+        for module in self.facts["modules"]:
+            offset = site - int(module["base"])
+            if 0 <= offset < int(module["size"]):
+                return str(module["path"]), offset
+        return "", site
+
+
+def read_record(path: Path) -> Record:
+    """Return the record whose counters are in `path` (rank-NNNNNN.json)."""
+    try:
+        facts = json.loads(path.read_text(errors="replace"))
+        events = np.fromfile(path.with_suffix(".events"), dtype=EVENT)
+    except (OSError, ValueError) as error:
+        raise TailraceError(f"{path}: cannot be read as a record of a rank: {error}") from error
+    if facts.get("version") != VERSION:
+        raise TailraceError(f"{path}: a record of version {facts.get('version')}, not {VERSION}")
+    ticks = max(1, facts["last_tick"] - facts["first_tick"])
+    tick_s = (facts["last_ns"] - facts["first_ns"]) * 1e-9 / ticks
+    start_s = facts["first_ns"] * 1e-9
+
+    def seconds(column: str) -> NDArray[np.float64]:
+        since = events[column].astype(np.int64) - facts["first_tick"]
+        return np.asarray(start_s + since * tick_s, np.float64)
+
+    rows = [Row(*row) for row in facts.pop("rows")]
+    return Record(facts["rank"], facts, rows, events, seconds("begin"), seconds("end"), tick_s)
+
+
+def read_records(folder: Path) -> list[Record]:
+    """Return the records of a folder, by rank; there may be none."""
+    return sorted((read_record(p) for p in folder.glob("rank-*.json")), key=lambda r: r.rank)

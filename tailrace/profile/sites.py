@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Places of a program by address: file:line from debug information, else function, else offset."""
+
+import shutil
+import subprocess
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+Place = tuple[str, int]  # file of the program or library, offset of the return address
+
+TIMEOUT_S = 120
+
+
+def _ask(tool: str, module: str, offsets: list[int]) -> list[tuple[str, str]]:
+    """Return (function, file:line) of each address from addr2line or llvm-symbolizer."""
+    # One byte back: the call is before the address that it returns to.
+    addresses = "\n".join(hex(offset - 1) for offset in offsets) + "\n"
+    command = [tool, "-e", module, "-f", "-C"]
+    if "symbolizer" in tool:
+        command = [tool, f"--obj={module}", "--output-style=GNU", "--functions", "--demangle"]
+    try:
+        done = subprocess.run(
+            command,
+            input=addresses,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+            errors="replace",
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    lines = done.stdout.splitlines()
+    return list(zip(lines[0::2], lines[1::2], strict=False))
+
+
+def _name(module: str, offset: int, answer: tuple[str, str] | None) -> str:
+    """Return the shortest name of a place that still says where it is."""
+    function, line = answer or ("??", "??:0")
+    path, _, number = line.split(" (discriminator")[0].rpartition(":")
+    if path and not path.startswith("??") and number not in ("?", "0"):
+        return f"{Path(path).name}:{number}" + (f" {function}" if function != "??" else "")
+    library = Path(module).name or "?"
+    return f"{library} {function}" if function != "??" else f"{library}+{offset:#x}"
+
+
+def name_places(places: Iterable[Place]) -> dict[Place, str]:
+    """Return the name of each place; without addr2line and llvm-symbolizer file and offset."""
+    by_module: dict[str, list[int]] = defaultdict(list)
+    for module, offset in sorted(set(places)):
+        by_module[module].append(offset)
+    tool = shutil.which("addr2line") or shutil.which("llvm-symbolizer")
+    names: dict[Place, str] = {}
+    for module, offsets in by_module.items():
+        answers: list[tuple[str, str]] = []
+        if tool and Path(module).is_file():
+            answers = _ask(tool, module, offsets)
+        for i, offset in enumerate(offsets):
+            answer = answers[i] if i < len(answers) else None
+            names[module, offset] = _name(module, offset, answer)
+    return names

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The profile as a page of text."""
+
+from typing import Any
+
+TOP = 15
+MATRIX_RANKS = 16
+
+
+def _bytes(number: float) -> str:
+    for unit in ("B", "KiB", "MiB", "GiB"):
+        if number < 1024 or unit == "GiB":
+            return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
+        number /= 1024
+    raise AssertionError
+
+
+def _percent(part: float, whole: float) -> str:
+    return f"{100 * part / whole:5.1f} %" if whole > 0 else "      -"
+
+
+def _groups(profile: dict[str, Any]) -> list[str]:
+    lines = ["Group          mean [s]   share    imbalance   slowest rank"]
+    meaning = (("user_s", "USER"), ("mpi_s", "MPI"), ("sync_s", "MPI_SYNC"))
+    total = sum(profile["groups"].values())
+    for name, label in meaning:
+        mean = profile["groups"][name]
+        worst = max(profile["by_rank"], key=lambda g, n=name: g[n])  # type: ignore[misc]
+        lines.append(
+            f"{label:12} {mean:10.4f} {_percent(mean, total)}   {profile['imbalance'][name]:8.3f}"
+            f"   {worst['rank']} ({worst[name]:.4f} s)"
+        )
+    return lines
+
+
+def _efficiency(profile: dict[str, Any]) -> list[str]:
+    values = profile["efficiency"]
+    return [
+        f"Parallel efficiency {values['parallel']:.3f} = load balance "
+        f"{values['load_balance']:.3f} x communication {values['communication']:.3f}"
+    ]
+
+
+def _calls(profile: dict[str, Any]) -> list[str]:
+    lines = ["Call                        count        bytes    time [s]    wait [s]  where"]
+    for call in profile["calls"][:TOP]:
+        lines.append(
+            f"{call['name']:22} {call['count']:10d} {_bytes(call['bytes']):>12} "
+            f"{call['time_s']:11.4f} {call['wait_s']:11.4f}  {call['where']}"
+        )
+    more = len(profile["calls"]) - TOP
+    return [*lines, f"({more} more; times are sums over the ranks)"] if more > 0 else lines
+
+
+def _sizes(profile: dict[str, Any]) -> list[str]:
+    lines = ["Message size               count        bytes    time [s]"]
+    for size in profile["sizes"]:
+        low, high = size["from_bytes"], size["below_bytes"]
+        label = "0 B" if low == 0 else f"{_bytes(low)} to < {_bytes(high)}"
+        lines.append(
+            f"{label:22} {size['count']:9d} {_bytes(size['bytes']):>12} {size['time_s']:11.4f}"
+        )
+    return lines
+
+
+def _matrix(profile: dict[str, Any]) -> list[str]:
+    pairs = {(cell["from"], cell["to"]): cell for cell in profile["matrix"]}
+    if not pairs:
+        return []
+    ranks = profile["ranks"]
+    if ranks > MATRIX_RANKS:
+        lines = [f"From -> to, the largest of {len(pairs)} pairs       bytes     messages"]
+        largest = sorted(profile["matrix"], key=lambda cell: -cell["bytes"])[:TOP]
+        for cell in largest:
+            pair = f"{cell['from']} -> {cell['to']}"
+            lines.append(f"{pair:34} {_bytes(cell['bytes']):>12} {cell['messages']:12d}")
+        return lines
+    lines = ["Bytes sent, from (line) to" + "".join(f"{to:>11}" for to in range(ranks))]
+    for sender in range(ranks):
+        cells = [pairs.get((sender, to)) for to in range(ranks)]
+        words = [_bytes(cell["bytes"]) if cell else "." for cell in cells]
+        lines.append(f"{sender:26d}" + "".join(f"{word:>11}" for word in words))
+    return lines
+
+
+def as_text(profile: dict[str, Any]) -> str:
+    """Return the page, ending in a new line."""
+    parts = [
+        [f"Profile of {profile['ranks']} ranks, {profile['wall_s']:.3f} s of MPI_Init to Finalize"],
+        _groups(profile),
+        _efficiency(profile),
+        _calls(profile),
+        _sizes(profile),
+        _matrix(profile),
+        [f"Note: {note}" for note in profile["notes"]],
+    ]
+    return "\n\n".join("\n".join(part) for part in parts if part) + "\n"

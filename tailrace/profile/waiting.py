@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Who waited for whom: events of all ranks are matched after the run.
+
+A rank that enters a collective call early waits for the last one to enter (or for the root, or for
+the lower ranks: whom the call needs). The n-th blocking collective call on a communicator is the
+same call on all its members, so entry times are enough; no barrier and no message is added to the
+run. A receive waits until its message's send has begun: the n-th send to a rank with a tag on a
+communicator matches its n-th receive in the order of posting, as MPI keeps messages in order.
+"""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tailrace.profile.record import ALL, LOWER, RECEIVE, ROOT, SEND, TO_ROOT, Record
+
+CommKey = tuple[str, int]
+Floats = NDArray[np.float64]
+
+
+@dataclass
+class Waiting:
+    """Seconds waited, by rank and row of its record, and what could not be matched."""
+
+    by_row: dict[tuple[int, int], float] = field(default_factory=lambda: defaultdict(float))
+    notes: list[str] = field(default_factory=list)
+    num_collectives: int = 0
+    num_messages: int = 0
+
+
+def comm_keys(record: Record) -> list[CommKey]:
+    """Return the communicators of a record by their members and number, alike on all ranks."""
+    return [(comm["members"], comm["ordinal"]) for comm in record.facts["comms"]]
+
+
+def find_waiting(records: list[Record]) -> Waiting:
+    """Return how long each row of each rank waited."""
+    found = Waiting()
+    boots = {record.facts["boot"] for record in records}
+    if len(boots) > 1:
+        found.notes.append(f"waiting is not shown: the clocks of {len(boots)} nodes differ")
+        return found
+    _collectives(records, found)
+    _messages(records, found)
+    lost = sum(record.facts["lost_events"] for record in records)
+    if lost:
+        found.notes.append(
+            f"{lost} calls came after the list of events was full: their waiting is not shown "
+            "(TAILRACE_PROFILE_EVENTS sets its length)"
+        )
+    return found
+
+
+def waits(kinds: NDArray[Any], roots: NDArray[Any], enter: Floats, leave: Floats) -> Floats:
+    """Return who waited how long in matched collective calls; all but `kinds` (ranks, calls)."""
+    last = enter.max(axis=0)
+    ranks, calls = enter.shape
+    root_enters = enter[np.clip(roots, 0, ranks - 1), np.arange(calls)]
+    until = np.zeros_like(enter)
+    until[:, kinds == ALL] = last[kinds == ALL]
+    until[:, kinds == ROOT] = root_enters[kinds == ROOT]
+    lower = np.maximum.accumulate(enter, axis=0)
+    until[:, kinds == LOWER] = lower[:, kinds == LOWER]
+    at_root = kinds == TO_ROOT
+    calls_to_root = np.nonzero(at_root)[0]
+    until[np.clip(roots, 0, ranks - 1)[at_root], calls_to_root] = last[at_root]
+    return np.clip(until - enter, 0.0, np.maximum(leave - enter, 0.0))
+
+
+def _collectives(records: list[Record], found: Waiting) -> None:
+    """Match the blocking collective calls of each communicator."""
+    members: dict[CommKey, list[tuple[int, Record, NDArray[np.intp]]]] = defaultdict(list)
+    sizes: dict[CommKey, int] = {}
+    for record in records:
+        is_collective = record.events["kind"] <= LOWER
+        for index, key in enumerate(comm_keys(record)):
+            comm = record.facts["comms"][index]
+            mine = np.nonzero(is_collective & (record.events["comm"] == index))[0]
+            members[key].append((comm["rank"], record, mine))
+            sizes[key] = comm["size"]
+    for key, parts in members.items():
+        if len(parts) != sizes[key] or len(parts) < 2:
+            continue
+        parts.sort(key=lambda part: part[0])
+        calls = min(len(events) for _, _, events in parts)
+        kinds = np.stack([record.events["kind"][mine[:calls]] for _, record, mine in parts])
+        alike = np.all(kinds == kinds[0], axis=0)
+        if not alike.all():  # a call that only some ranks made: nothing after it can be matched
+            calls = int(np.argmin(alike))
+            found.notes.append(f"collective calls of a communicator match up to number {calls}")
+        if calls == 0:
+            continue
+        roots = parts[0][1].events["peer"][parts[0][2][:calls]]
+        enter = np.stack([record.begin_s[mine[:calls]] for _, record, mine in parts])
+        leave = np.stack([record.end_s[mine[:calls]] for _, record, mine in parts])
+        waited = waits(kinds[0][:calls], roots, enter, leave)
+        found.num_collectives += calls
+        for i, (_, record, mine) in enumerate(parts):
+            _add(found, record, record.events["row"][mine[:calls]], waited[i])
+
+
+def _add(found: Waiting, record: Record, rows: NDArray[Any], waited: Floats) -> None:
+    """Add waited seconds to the rows of a record."""
+    places, inverse = np.unique(rows, return_inverse=True)
+    for row, seconds in zip(places, np.bincount(inverse, weights=waited), strict=True):
+        found.by_row[record.rank, int(row)] += float(seconds)
+
+
+def _numbered(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return for each key how many like it come before."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first = np.r_[True, ordered[1:] != ordered[:-1]] if len(keys) else np.zeros(0, bool)
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(keys)), 0))
+    numbers = np.empty(len(keys), np.int64)
+    numbers[order] = np.arange(len(keys)) - starts
+    return numbers
+
+
+def _messages(records: list[Record], found: Waiting) -> None:
+    """Match sends and receives; a receive waits until its send begins."""
+    numbers: dict[CommKey, int] = {}
+    loose: set[CommKey] = set()
+    for record in records:
+        for key, comm in zip(comm_keys(record), record.facts["comms"], strict=True):
+            numbers.setdefault(key, len(numbers))
+            if comm["loose"]:
+                loose.add(key)
+    if loose:
+        found.notes.append(
+            f"late senders are not shown on {len(loose)} of {len(numbers)} communicators, whose "
+            "messages cannot be matched (persistent or cancelled requests, threads, or wildcards "
+            "without a status)"
+        )
+    loose_numbers = [numbers[key] for key in loose]
+    columns = {kind: _flows(records, kind, numbers, loose_numbers) for kind in (SEND, RECEIVE)}
+    sends, receives = columns[SEND], columns[RECEIVE]
+    if not len(sends["flow"]) or not len(receives["flow"]):
+        return
+    _, flows = np.unique(
+        np.concatenate([sends["flow"], receives["flow"]]), axis=0, return_inverse=True
+    )
+    flows = flows.reshape(-1)
+    split = len(sends["flow"])
+    limit = int(max(len(flows), 1))
+    send_id = flows[:split] * limit + _numbered(flows[:split])
+    receive_id = flows[split:] * limit + _numbered(flows[split:])
+    _, at_send, at_receive = np.intersect1d(send_id, receive_id, return_indices=True)
+    found.num_messages = len(at_send)
+    begin = receives["begin"][at_receive]
+    end = receives["end"][at_receive]
+    waited = np.clip(sends["begin"][at_send] - begin, 0.0, np.maximum(end - begin, 0.0))
+    waited[~receives["done"][at_receive]] = 0.0
+    _add_calls(found, receives, at_receive, waited)
+
+
+def _add_calls(
+    found: Waiting, receives: dict[str, NDArray[Any]], at: NDArray[Any], waited: Floats
+) -> None:
+    """Add waits of receives; those that one call waited for count once, by the latest."""
+    rank, row = receives["rank"][at], receives["row"][at]
+    begin = receives["begin"][at]
+    order = np.lexsort((waited, begin, row, rank))
+    same = (np.diff(rank[order]) == 0) & (np.diff(row[order]) == 0) & (np.diff(begin[order]) == 0)
+    for i in order[np.r_[~same, True]]:  # the last of each group waited longest
+        if waited[i] > 0.0:
+            found.by_row[int(rank[i]), int(row[i])] += float(waited[i])
+
+
+def _flows(
+    records: list[Record], kind: int, numbers: dict[CommKey, int], loose: list[int]
+) -> dict[str, NDArray[Any]]:
+    """Return the messages of one kind: flow (comm, from, to, tag), times, row and rank of each."""
+    parts: dict[str, list[NDArray[Any]]] = defaultdict(list)
+    for record in records:
+        comms = np.array([numbers[key] for key in comm_keys(record)], np.int64)
+        mine = (record.events["kind"] == kind) & (record.events["peer"] >= 0)
+        mine[mine] = ~np.isin(comms[record.events["comm"][mine]], loose)
+        events = record.events[mine]
+        here = np.full(len(events), record.rank, np.int64)
+        there = events["peer"].astype(np.int64)
+        ends = (here, there) if kind == SEND else (there, here)
+        flow = (comms[events["comm"]], *ends, events["tag"].astype(np.int64))
+        parts["flow"].append(np.stack(flow, axis=1))
+        parts["begin"].append(record.begin_s[mine])
+        parts["end"].append(record.end_s[mine])
+        parts["done"].append(events["end"] > 0)
+        parts["row"].append(events["row"].astype(np.int64))
+        parts["rank"].append(here)
+    return {name: np.concatenate(arrays) for name, arrays in parts.items()}
