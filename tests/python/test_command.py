@@ -182,6 +182,7 @@ def test_help_fits_a_screen_and_has_an_example(words: list[str]) -> None:
         ["plan", "--picture", "/proc/x.png"],
         ["tune", "--file", "/proc/x/y"],
         ["demo", "--picture", "/proc/x.png"],
+        ["profile", "--json", "/proc/x.json", "--", "true"],
     ],
     ids=" ".join,
 )

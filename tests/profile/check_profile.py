@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs programs under ``tailrace profile`` and compares what it saw with what they did.
+
+``check_profile.py TASK FOLDER BIN_DIR PROGRAM`` with TASK one of those in `TASKS`.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+Result = subprocess.CompletedProcess[str]
+
+
+def profile(ranks: int, folder: Path, bin_dir: str, command: list[str]) -> tuple[Result, Any]:
+    """Run a command under the profiler; return what it did and the profile (None: no file)."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    written = folder / "profile.json"
+    words = [sys.executable, "-m", "tailrace", "profile", "-n", str(ranks), "--json", str(written)]
+    words += ["-o", str(folder / "records"), "--", *command]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TAILRACE_BIN_DIR": bin_dir}
+    done = subprocess.run(
+        words, capture_output=True, text=True, env=environment, check=False, cwd=folder
+    )
+    return done, json.loads(written.read_text()) if written.exists() else None
+
+
+def require(ok: bool, what: str, done: Result) -> None:
+    """Fail with the program's output unless `ok`."""
+    if not ok:
+        sys.exit(f"{what}\nstatus {done.returncode}\n{done.stdout}\n{done.stderr}")
+
+
+def seen_calls(found: Any) -> dict[str, int]:
+    """Return how often the profile saw each call."""
+    seen: Counter[str] = Counter()
+    for call in found["calls"]:
+        seen[call["name"]] += call["count"]
+    return dict(seen)
+
+
+def check_calls(folder: Path, bin_dir: str, program: str) -> None:
+    """Seen calls are made calls, results are right, on 1 to 3 ranks."""
+    for ranks in (1, 2, 3):
+        done, found = profile(ranks, folder, bin_dir, [program, str(folder / "data")])
+        require(done.returncode == 0 and found is not None, "the program failed", done)
+        lines = [line.split() for line in done.stdout.splitlines() if line.startswith("MADE")]
+        made = {name: int(count) for _, name, count in lines}
+        require(len(made) > 10, "the program says too little", done)
+        seen = seen_calls(found)
+        differing = {
+            name: (made.get(name, 0), seen.get(name, 0))
+            for name in sorted({*made, *seen})
+            if made.get(name, 0) != seen.get(name, 0)
+        }
+        require(not differing, f"{ranks} ranks: calls made and seen: {differing}", done)
+        total = sum(found["groups"].values())
+        mean_wall = sum(rank["wall_s"] for rank in found["by_rank"]) / ranks
+        require(abs(total - mean_wall) < 1e-6, f"groups sum to {total}, not {mean_wall}", done)
+
+
+def check_ends(folder: Path, bin_dir: str, program: str) -> None:
+    """The exit status is the program's, and there are records however it ends."""
+    data = str(folder / "data")
+    for end, status in (("seven", 7), ("abort", 5), ("exit", None)):
+        done, found = profile(2, folder, bin_dir, [program, data, end])
+        wanted = done.returncode != 0 if status is None else done.returncode == status
+        require(wanted and found is not None, f"end {end}", done)
+        require(seen_calls(found)["MPI_Comm_dup"] == 2, f"end {end}: calls of both ranks", done)
+        noted = any("without MPI_Finalize" in note for note in found["notes"])
+        require(noted == (end != "seven"), f"end {end}: {found['notes']}", done)
+
+
+def check_late(folder: Path, bin_dir: str, program: str) -> None:
+    """The waiting found is what the program measured itself, on the same ranks and lines."""
+    done, found = profile(3, folder, bin_dir, [program])
+    require(done.returncode == 0 and found is not None, "the program failed", done)
+    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("WAITED")]
+    require(len(lines) == 3, "the program says nothing", done)
+    in_collectives = in_messages = 0.0
+    for _, rank, collective_s, message_s in lines:
+        in_collectives += float(collective_s)
+        in_messages += float(message_s)
+        own = float(collective_s) + float(message_s)
+        sync_s = next(g["sync_s"] for g in found["by_rank"] if g["rank"] == int(rank))
+        # Both are sums of differences of the same entries; a preemption between may come in.
+        near = abs(sync_s - own) < 0.2 * own + 0.05
+        require(near, f"rank {rank} waited {own} s, the profile says {sync_s} s", done)
+    source = Path(__file__).with_name("late.cpp").read_text().splitlines()
+    for name, mark, own in (
+        ("MPI_Allreduce", "// late rank", in_collectives),
+        ("MPI_Recv", "// late sender", in_messages),
+    ):
+        line = next(i for i, text in enumerate(source, 1) if mark in text)
+        calls = [call for call in found["calls"] if call["name"] == name]
+        require(len(calls) == 1, f"{name} has {len(calls)} places", done)
+        where = calls[0]["where"]
+        require(where.startswith(f"late.cpp:{line}"), f"{name} is at {where}, not {line}", done)
+        near = abs(calls[0]["wait_s"] - own) < 0.2 * own + 0.1
+        require(near and own > 0.1, f"{name} waited {own} s, not {calls[0]['wait_s']} s", done)
+
+
+def check_refusals(folder: Path, bin_dir: str, program: str) -> None:
+    """Bad input gives one sentence; what cannot be recorded changes nothing in the program."""
+    text = folder.parent / "text.txt"
+    text.write_text("")
+    for command, words in (
+        ([str(folder / "nothing")], "was not found"),
+        ([str(folder)], "is a folder"),
+        ([str(text)], "may not be executed"),
+    ):
+        done, found = profile(2, folder, bin_dir, command)
+        require(done.returncode == 2 and found is None, "refused", done)
+        require(words in done.stderr and done.stderr.count("\n") == 1, f"says {words}", done)
+    done, found = profile(1, folder, bin_dir, ["sh", "-c", "echo out; exit 4"])
+    require(done.returncode == 4 and done.stdout == "out\n", "a program without MPI", done)
+    require("no record" in done.stderr, "says that there is no record", done)
+    # A full disk: the records' folder leads to /dev/full for every file of rank 0.
+    done, found = profile(1, folder, bin_dir, [program, str(folder / "data")])
+    require(done.returncode == 0, "the program alone", done)
+    plain = done.stdout
+    records = folder / "records"
+    for ending in ("events", "part"):
+        (records / f"rank-000000.{ending}").unlink(missing_ok=True)
+        (records / f"rank-000000.{ending}").symlink_to("/dev/full")
+    library = next(p for p in Path(bin_dir).rglob("libtailrace_mpi.so"))
+    environment = {
+        **os.environ,
+        "LD_PRELOAD": str(library),
+        "TAILRACE_PROFILE_DIR": str(records),
+    }
+    command = [program, str(folder / "data")]
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    require(done.returncode == 0 and done.stdout == plain, "output with a full disk", done)
+    require("No space left on device" in done.stderr, "says that the disk is full", done)
+
+
+TASKS = {
+    "calls": check_calls,
+    "ends": check_ends,
+    "late": check_late,
+    "refusals": check_refusals,
+}
+
+if __name__ == "__main__":
+    TASKS[sys.argv[1]](Path(sys.argv[2]), sys.argv[3], sys.argv[4])

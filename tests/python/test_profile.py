@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The profile's arithmetic, on records made by hand: waits are exact, and nothing is timed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tailrace.errors import TailraceError
+from tailrace.profile.job import is_static
+from tailrace.profile.record import (
+    ALL,
+    EVENT,
+    LOWER,
+    RECEIVE,
+    ROOT,
+    SEND,
+    TO_ROOT,
+    read_records,
+)
+from tailrace.profile.sites import name_places
+from tailrace.profile.summary import efficiencies, imbalance, summarize
+from tailrace.profile.text import as_text
+from tailrace.profile.waiting import find_waiting, waits
+
+Event = tuple[int, int, int, int, int, int, int]  # begin, end, row, comm, kind, peer, tag
+
+ROWS = [
+    # index, name, kind, site, comm, class, count, bytes, ticks, least, most
+    [0, "MPI_Allreduce", "collective", 4096 + 16, 0, 4, 2, 16, 300, 100, 200],
+    [1, "MPI_Recv", "p2p", 4096 + 32, 0, 4, 1, 8, 100, 100, 100],
+]
+
+
+def write_rank(
+    folder: Path, rank: int, events: list[Event], ranks: int = 3, **changes: Any
+) -> None:
+    """Write a record whose ticks are microseconds of a run of 1000 of them."""
+    facts = {
+        "version": 1,
+        "rank": rank,
+        "ranks": ranks,
+        "ended": "finalized",
+        "first_tick": 5000,
+        "last_tick": 6000,
+        "first_ns": 10**9,
+        "last_ns": 10**9 + 10**6,
+        "lost_events": 0,
+        "main_row": 0,
+        "rows_of_a_thread": 100,
+        "host": "a",
+        "boot": "b",
+        "usage": {},
+        "comms": [
+            {"members": "w", "ordinal": 0, "size": ranks, "rank": rank, "loose": False},
+        ],
+        "traffic": [[(rank + 1) % ranks, 8, 1]],
+        "rows": ROWS,
+        "modules": [{"path": "/no/such/program", "base": 4096, "size": 100}],
+        **changes,
+    }
+    (folder / f"rank-{rank:06d}.json").write_text(json.dumps(facts))
+    moved = [(5000 + e[0], 5000 + e[1] if e[1] else 0, *e[2:]) for e in events]
+    np.array(moved, dtype=EVENT).tofile(folder / f"rank-{rank:06d}.events")
+
+
+def test_waits_of_each_kind() -> None:
+    enter = np.array([[1.0, 1, 1, 1], [3, 3, 3, 3], [2, 2, 2, 2]])
+    leave = np.full((3, 4), 10.0)
+    kinds = np.array([ALL, ROOT, TO_ROOT, LOWER])
+    roots = np.array([-1, 1, 2, -1])
+    expected = [[2, 2, 0, 0], [0, 0, 0, 0], [1, 1, 1, 1]]
+    assert waits(kinds, roots, enter, leave).tolist() == expected
+
+
+def test_a_wait_is_no_longer_than_the_call() -> None:
+    enter, leave = np.array([[0.0], [9.0]]), np.array([[4.0], [9.5]])
+    assert waits(np.array([ALL]), np.array([-1]), enter, leave).tolist() == [[4.0], [0.0]]
+
+
+def test_collectives_match_by_number_and_communicator(tmp_path: Path) -> None:
+    for rank, late in enumerate((0, 100, 40)):
+        events = [
+            (100 + late, 250, 0, 0, ALL, -1, 0),
+            (300, 400, 0, 0, ALL, -1, 0),
+        ]
+        write_rank(tmp_path, rank, events)
+    found = find_waiting(read_records(tmp_path))
+    assert found.num_collectives == 2
+    assert found.by_row[0, 0] == pytest.approx(100e-6)
+    assert found.by_row.get((1, 0), 0.0) == pytest.approx(0.0, abs=1e-12)
+    assert found.by_row[2, 0] == pytest.approx(60e-6)
+
+
+def test_calls_that_differ_end_the_matching(tmp_path: Path) -> None:
+    write_rank(tmp_path, 0, [(0, 9, 0, 0, ALL, -1, 0), (20, 90, 0, 0, ROOT, 0, 0)], 2)
+    write_rank(tmp_path, 1, [(5, 9, 0, 0, ALL, -1, 0), (50, 90, 0, 0, ALL, -1, 0)], 2)
+    found = find_waiting(read_records(tmp_path))
+    assert found.num_collectives == 1
+    assert found.notes == ["collective calls of a communicator match up to number 1"]
+
+
+def test_messages_match_in_order_of_their_flow(tmp_path: Path) -> None:
+    # Rank 0 sends twice with tag 1 and once with tag 2; rank 1 takes tag 2 first.
+    sends = [(10, 10, 0, 0, SEND, 1, 1), (50, 50, 0, 0, SEND, 1, 1), (70, 70, 0, 0, SEND, 1, 2)]
+    receives = [
+        (20, 80, 1, 0, RECEIVE, 0, 2),  # waits 50
+        (81, 90, 1, 0, RECEIVE, 0, 1),  # was sent before
+        (0, 0, 1, 0, RECEIVE, 0, 1),  # never completed
+    ]
+    write_rank(tmp_path, 0, sends, 2)
+    write_rank(tmp_path, 1, receives, 2)
+    found = find_waiting(read_records(tmp_path))
+    assert found.num_messages == 3
+    assert dict(found.by_row) == {(1, 1): pytest.approx(50e-6)}
+
+
+def test_receives_of_one_wait_count_once(tmp_path: Path) -> None:
+    write_rank(tmp_path, 0, [(30, 30, 0, 0, SEND, 2, 1)])
+    write_rank(tmp_path, 1, [(60, 60, 0, 0, SEND, 2, 1)])
+    both = [(10, 90, 1, 0, RECEIVE, 0, 1), (10, 90, 1, 0, RECEIVE, 1, 1)]
+    write_rank(tmp_path, 2, both)
+    found = find_waiting(read_records(tmp_path))
+    assert found.by_row[2, 1] == pytest.approx(50e-6)
+
+
+def test_loose_communicators_and_other_nodes_are_said(tmp_path: Path) -> None:
+    loose = [{"members": "w", "ordinal": 0, "size": 2, "rank": 0, "loose": True}]
+    write_rank(tmp_path, 0, [(30, 30, 0, 0, SEND, 1, 1)], 2, comms=loose)
+    write_rank(tmp_path, 1, [(10, 90, 1, 0, RECEIVE, 0, 1)], 2)
+    found = find_waiting(read_records(tmp_path))
+    assert not found.by_row
+    assert "late senders are not shown on 1 of 1 communicators" in found.notes[0]
+    write_rank(tmp_path, 1, [(10, 90, 1, 0, ALL, -1, 0)], 2, boot="c")
+    assert "clocks of 2 nodes differ" in find_waiting(read_records(tmp_path)).notes[0]
+
+
+def test_summary_and_page(tmp_path: Path) -> None:
+    for rank, late in enumerate((0, 100, 40)):
+        write_rank(tmp_path, rank, [(100 + late, 250, 0, 0, ALL, -1, 0)])
+    found = summarize(read_records(tmp_path))
+    assert found["ranks"] == 3
+    assert found["groups"]["user_s"] == pytest.approx(600e-6)
+    assert found["groups"]["sync_s"] == pytest.approx(160e-6 / 3)
+    assert sum(found["groups"].values()) == pytest.approx(1000e-6)
+    call = found["calls"][0]
+    assert (call["name"], call["count"], call["bytes"]) == ("MPI_Allreduce", 6, 48)
+    assert call["where"] == "program+0x10"
+    assert call["time_s"] == pytest.approx(900e-6)
+    assert call["wait_s"] == pytest.approx(160e-6)
+    assert found["sizes"][0]["from_bytes"] == 8
+    assert {"from": 2, "to": 0, "bytes": 8, "messages": 1} in found["matrix"]
+    page = as_text(found)
+    assert "USER" in page
+    assert "program+0x10" in page
+    (tmp_path / "rank-000001.json").unlink()
+    assert "1 of 3 ranks left no record" in summarize(read_records(tmp_path))["notes"]
+
+
+def test_efficiencies_multiply() -> None:
+    found = efficiencies([1.0, 3.0], 4.0)
+    assert found == {"parallel": 0.5, "load_balance": 2 / 3, "communication": 0.75}
+    assert imbalance([1.0, 3.0]) == pytest.approx(1 / 3)
+    assert imbalance([]) == 0.0
+
+
+def test_broken_records_are_named(tmp_path: Path) -> None:
+    (tmp_path / "rank-000000.json").write_text("{")
+    with pytest.raises(TailraceError, match=r"rank-000000\.json"):
+        read_records(tmp_path)
+    write_rank(tmp_path, 0, [], version=9)
+    with pytest.raises(TailraceError, match="version 9"):
+        read_records(tmp_path)
+
+
+def test_static_programs_are_known(tmp_path: Path) -> None:
+    header = bytearray(64 + 56)
+    header[:6] = b"\x7fELF\x02\x01"
+    header[32:40] = (64).to_bytes(8, "little")
+    header[54:58] = (56).to_bytes(2, "little") + (1).to_bytes(2, "little")
+    header[64] = 1  # PT_LOAD alone
+    (tmp_path / "static").write_bytes(header)
+    header[64] = 3  # PT_INTERP
+    (tmp_path / "dynamic").write_bytes(header)
+    (tmp_path / "script").write_text("#!/bin/sh\n")
+    assert [is_static(tmp_path / name) for name in ("static", "dynamic", "script")] == [
+        True,
+        False,
+        False,
+    ]
+
+
+def test_places_without_a_file_have_offsets() -> None:
+    names = name_places([("/no/such/lib.so", 64), ("", 5)])
+    assert names == {("/no/such/lib.so", 64): "lib.so+0x40", ("", 5): "?+0x5"}
