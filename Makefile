@@ -52,7 +52,7 @@ help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 system:  # compilers and libraries (Debian packages as root; elsewhere advice)
-	@tools/setup
+	@tools/setup $(SETUP)
 
 $(PY):
 	@$(MAKE) system
@@ -90,6 +90,7 @@ demo: build  ## Taylor-Green with each kind of output, and the report (1 to 2 mi
 	@$(TEST_ENV) $(VENV)/bin/tailrace demo
 
 test verification soak: TARGETS = all tests/all bench/all
+test verification soak: SETUP = --test
 test: build $(STAMPS)/venv-test  ## All tests but the slow ones (ctest at 1 to 4 ranks, then pytest)
 	@status=0; \
 	ctest --preset $(PRESET) || status=1; \

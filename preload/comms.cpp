@@ -11,7 +11,7 @@ namespace tailrace::preload {
 namespace {
 
 struct Slot {
-  std::atomic<MPI_Comm> handle{nullptr};  // null: never used
+  std::atomic<MPI_Comm> handle{MPI_Comm{}};  // 0: never used
   std::atomic<unsigned> index{0};
 };
 
@@ -26,11 +26,9 @@ __thread unsigned last_version;
 std::atomic<unsigned> version{1};  // changes when a handle is forgotten
 
 // Marks a slot whose communicator is gone, so that those after it are still found.
-MPI_Comm gone() { return reinterpret_cast<MPI_Comm>(static_cast<std::uintptr_t>(1)); }
+MPI_Comm gone() { return handle_of<MPI_Comm>(1); }
 
-std::size_t first_slot(MPI_Comm comm) {
-  return (reinterpret_cast<std::uintptr_t>(comm) >> 5U) * 0x9E3779B97F4A7C15U >> 40U;
-}
+std::size_t first_slot(MPI_Comm comm) { return bits_of(comm) * 0x9E3779B97F4A7C15U >> 40U; }
 
 int topology_neighbours(MPI_Comm comm) {
   int kind = MPI_UNDEFINED;
@@ -108,7 +106,7 @@ unsigned find(MPI_Comm comm) {
   for (unsigned i = 0; i < num_slots; ++i, at = (at + 1) % num_slots) {
     MPI_Comm there = slots[at].handle.load(std::memory_order_acquire);
     if (there == comm) return slots[at].index.load(std::memory_order_relaxed);
-    if (there == nullptr) break;
+    if (there == MPI_Comm{}) break;
   }
   return max_comms;
 }
@@ -117,7 +115,7 @@ void insert(MPI_Comm comm, unsigned index) {
   std::size_t at = first_slot(comm) % num_slots;
   for (unsigned i = 0; i < num_slots; ++i, at = (at + 1) % num_slots) {
     MPI_Comm there = slots[at].handle.load(std::memory_order_relaxed);
-    if (there != nullptr && there != gone()) continue;
+    if (there != MPI_Comm{} && there != gone()) continue;
     slots[at].index.store(index, std::memory_order_relaxed);
     slots[at].handle.store(comm, std::memory_order_release);
     return;
@@ -160,7 +158,7 @@ void forget_comm(MPI_Comm comm) {
   std::size_t at = first_slot(comm) % num_slots;
   for (unsigned i = 0; i < num_slots; ++i, at = (at + 1) % num_slots) {
     MPI_Comm there = slots[at].handle.load(std::memory_order_relaxed);
-    if (there == nullptr) break;
+    if (there == MPI_Comm{}) break;
     if (there == comm) slots[at].handle.store(gone(), std::memory_order_relaxed);
   }
   version.fetch_add(1);

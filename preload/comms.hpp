@@ -4,8 +4,28 @@
 #include <mpi.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace tailrace::preload {
+
+// A handle as a number: MPI libraries have pointers or integers. No handle is 0.
+template <class Handle>
+std::uint64_t bits_of(Handle handle) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<std::uintptr_t>(handle);
+  } else {
+    return static_cast<std::uint32_t>(handle);
+  }
+}
+
+template <class Handle>
+Handle handle_of(std::uint32_t bits) {
+  if constexpr (std::is_pointer_v<Handle>) {
+    return reinterpret_cast<Handle>(static_cast<std::uintptr_t>(bits));
+  } else {
+    return static_cast<Handle>(bits);
+  }
+}
 
 struct CommInfo {
   MPI_Comm handle = MPI_COMM_NULL;

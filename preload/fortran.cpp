@@ -17,6 +17,7 @@ namespace {
 int look_into(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
   auto& [name, found] = *static_cast<std::pair<const char*, void*>*>(wanted);
   if (info->dlpi_name == nullptr || std::strstr(info->dlpi_name, "mpi") == nullptr) return 0;
+  if (std::strstr(info->dlpi_name, "libtailrace_mpi") != nullptr) return 0;
   void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return 0;
   found = dlsym(library, name);
@@ -52,7 +53,7 @@ struct Spellings {
 
 }  // namespace
 
-void* fortran_symbol(const char* name) {
+void* next_symbol(const char* name) {
   if (void* found = look_up(name)) return found;
   std::fprintf(stderr, "tailrace profile: %s is not in this MPI library\n", name);
   std::_Exit(127);
@@ -66,7 +67,11 @@ bool fortran_in_place(const void* buffer) {
 bool fortran_status_ignored(const void* status) {
   static const Spellings one("MPI_FORTRAN_STATUS_IGNORE", "mpi_fortran_status_ignore");
   static const Spellings many("MPI_FORTRAN_STATUSES_IGNORE", "mpi_fortran_statuses_ignore");
-  return one.contains(status) || many.contains(status);
+  // mpi_f08 of MPICH.
+  static const void* const one_f08 = dlsym(RTLD_DEFAULT, "MPIR_F08_MPI_STATUS_IGNORE_OBJ");
+  static const void* const many_f08 = dlsym(RTLD_DEFAULT, "MPIR_F08_MPI_STATUSES_IGNORE_OBJ");
+  return one.contains(status) || many.contains(status) ||
+         (status != nullptr && (status == one_f08 || status == many_f08));
 }
 
 }  // namespace tailrace::preload

@@ -13,11 +13,10 @@ constexpr unsigned num_posted_slots = 16384;
 constexpr unsigned max_posted = num_posted_slots / 2;
 Posted table[num_posted_slots];
 unsigned num_posted = 0;
-MPI_Request watched[max_watched];  // null pointer: no posted receive
+MPI_Request watched[max_watched];  // 0: no posted receive
 
 unsigned first_slot(MPI_Request request) {
-  const auto bits = reinterpret_cast<std::uintptr_t>(request);
-  return static_cast<unsigned>((bits >> 4U) * 0x9E3779B97F4A7C15U >> 40U) % num_posted_slots;
+  return static_cast<unsigned>(bits_of(request) * 0x9E3779B97F4A7C15U >> 40U) % num_posted_slots;
 }
 
 bool is_free(const Posted& slot) { return slot.event == nullptr; }
@@ -107,11 +106,11 @@ void Watched::beyond() {
 }
 
 void Watched::set(int i, MPI_Request request) {
-  watched[i] = find(request) < 0 ? nullptr : request;
+  watched[i] = find(request) < 0 ? MPI_Request{} : request;
 }
 
 void Watched::gone() const {
-  if (count_ == 0 || watched[0] == nullptr) return;
+  if (count_ == 0 || watched[0] == MPI_Request{}) return;
   const int slot = find(watched[0]);
   if (slot < 0) return;
   loosen(table[slot].event->comm);
@@ -119,7 +118,7 @@ void Watched::gone() const {
 }
 
 void Watched::complete(int i, int source, int tag, Tick begin, Tick end, std::uint32_t row) const {
-  if (watched[i] == nullptr) return;
+  if (watched[i] == MPI_Request{}) return;
   const int slot = find(watched[i]);
   if (slot < 0) return;
   Event& event = *table[slot].event;

@@ -17,6 +17,7 @@ namespace tailrace::preload {
 
 State state;
 __thread Thread* my_thread = nullptr;
+__thread const void* fortran_site = nullptr;
 Thread threads[max_threads];
 std::atomic<std::uint32_t> num_threads{0};
 std::atomic<std::uint64_t> lost_calls{0};  // of threads beyond max_threads
@@ -176,38 +177,37 @@ int MPI_Abort(MPI_Comm comm, int code) {
 
 void mpi_abort_(void* comm, void* code, void* error) {
   if (state.on.exchange(false)) write_record("MPI_Abort");
-  reinterpret_cast<void (*)(void*, void*, void*)>(fortran_symbol("pmpi_abort_"))(comm, code, error);
+  reinterpret_cast<void (*)(void*, void*, void*)>(next_symbol("mpi_abort_"))(comm, code, error);
 }
 
 void mpi_abort_f08_(void* comm, void* code, void* error) {
   if (state.on.exchange(false)) write_record("MPI_Abort");
-  reinterpret_cast<void (*)(void*, void*, void*)>(fortran_symbol("pmpi_abort_f08_"))(comm, code,
-                                                                                     error);
+  reinterpret_cast<void (*)(void*, void*, void*)>(next_symbol("mpi_abort_f08_"))(comm, code, error);
 }
 
 // Fortran's MPI_Init calls C's PMPI_Init in Open MPI, which we do not see.
 void mpi_init_(void* error) {
-  reinterpret_cast<void (*)(void*)>(fortran_symbol("pmpi_init_"))(error);
+  reinterpret_cast<void (*)(void*)>(next_symbol("mpi_init_"))(error);
   if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
 }
 
 void mpi_init_f08_(void* error) {
   int own = MPI_SUCCESS;
   if (error == nullptr) error = &own;
-  reinterpret_cast<void (*)(void*)>(fortran_symbol("pmpi_init_f08_"))(error);
+  reinterpret_cast<void (*)(void*)>(next_symbol("mpi_init_f08_"))(error);
   if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
 }
 
 void mpi_init_thread_(void* required, void* provided, void* error) {
-  reinterpret_cast<void (*)(void*, void*, void*)>(fortran_symbol("pmpi_init_thread_"))(
-      required, provided, error);
+  reinterpret_cast<void (*)(void*, void*, void*)>(next_symbol("mpi_init_thread_"))(required,
+                                                                                   provided, error);
   if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
 }
 
 void mpi_init_thread_f08_(void* required, void* provided, void* error) {
   int own = MPI_SUCCESS;
   if (error == nullptr) error = &own;
-  reinterpret_cast<void (*)(void*, void*, void*)>(fortran_symbol("pmpi_init_thread_f08_"))(
+  reinterpret_cast<void (*)(void*, void*, void*)>(next_symbol("mpi_init_thread_f08_"))(
       required, provided, error);
   if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
 }

@@ -28,7 +28,7 @@ using Tick = std::uint64_t;
 enum class Wait : std::uint8_t { none, all, root, toroot, lower };
 
 constexpr std::size_t rows_of_a_thread = 8192;
-constexpr std::size_t max_calls = 256;
+constexpr std::size_t max_calls = 512;
 constexpr std::size_t max_threads = 64;
 
 struct Row {
@@ -43,7 +43,7 @@ struct Row {
 };
 static_assert(sizeof(Row) == 64);
 
-// Kinds of events; the numbers are those of tailrace/profile_record.py.
+// Kinds of events; the numbers are those of tailrace/profile/record.py.
 enum class EventKind : std::uint16_t {
   unused = 0,
   all = 1,
@@ -157,6 +157,27 @@ inline Event* next_event() {
   }
   return i < state.max_events ? &state.events[i] : nullptr;
 }
+
+// Where Fortran called from, while a family's Fortran library calls C's names (MPICH).
+extern __thread const void* fortran_site;
+class FortranSite {
+ public:
+  explicit FortranSite(const void* site) : is_outer_(fortran_site == nullptr) {
+    if (is_outer_) fortran_site = site;
+  }
+  ~FortranSite() {
+    if (is_outer_) fortran_site = nullptr;
+  }
+  FortranSite(const FortranSite&) = delete;
+  FortranSite& operator=(const FortranSite&) = delete;
+
+ private:
+  bool is_outer_;
+};
+
+// The place in the program that called a wrapper.
+#define TAILRACE_CALLER \
+  (fortran_site != nullptr ? fortran_site : static_cast<const void*>(__builtin_return_address(0)))
 
 // A call under way: only the outermost one of a thread is counted. Ends also by an exception.
 class Scope {

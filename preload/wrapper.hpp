@@ -12,9 +12,9 @@
 
 namespace tailrace::preload {
 
-// Address of a symbol of MPI's Fortran library, which only Fortran programs load. Ends the process
-// with a line if there is none, as then the program could not have called it.
-void* fortran_symbol(const char* name);
+// The function of MPI's Fortran library that has the name of ours; only Fortran programs load that
+// library. Ends the process with a line if there is none, as the program could not have called it.
+void* next_symbol(const char* name);
 bool fortran_in_place(const void* buffer);
 bool fortran_status_ignored(const void* status);
 
@@ -27,7 +27,8 @@ inline std::int64_t type_size(MPI_Datatype type) {
   return size;
 }
 
-inline std::int64_t total(const int* counts, int n, MPI_Datatype type) {
+template <class Count>
+std::int64_t total(const Count* counts, int n, MPI_Datatype type) {
   std::int64_t sum = 0;
   for (int i = 0; i < n; ++i) sum += counts[i];
   return sum * type_size(type);
@@ -40,8 +41,8 @@ struct FortranTypes {
   }
 };
 
-template <class Types>
-std::int64_t total_of_types(const int* counts, int n, const Types& types) {
+template <class Count, class Types>
+std::int64_t total_of_types(const Count* counts, int n, const Types& types) {
   std::int64_t sum = 0;
   for (int i = 0; i < n; ++i)
     if (counts[i] > 0) sum += counts[i] * type_size(types[i]);
@@ -92,7 +93,7 @@ class CStatusAll {
   MPI_Status* used_;
 };
 
-// Fortran's: MPI_F_STATUS_SIZE integers each, source and tag first (Open MPI: f08, too).
+// Fortran's: as many integers each as a C status has, in the same order, also with mpi_f08.
 class FortranStatusAll {
  public:
   explicit FortranStatusAll(void* given) : used_(given), known_(!fortran_status_ignored(given)) {}
@@ -102,7 +103,10 @@ class FortranStatusAll {
 
  private:
   static constexpr int size_ = sizeof(MPI_Status) / sizeof(MPI_Fint);
-  int field(int i, int k) const { return static_cast<const MPI_Fint*>(used_)[i * size_ + k]; }
+  static constexpr int first_ = offsetof(MPI_Status, MPI_SOURCE) / sizeof(MPI_Fint);
+  int field(int i, int k) const {
+    return static_cast<const MPI_Fint*>(used_)[i * size_ + first_ + k];
+  }
   void* used_;
   bool known_;
 };

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from tailrace.errors import TailraceError
 
@@ -74,12 +75,33 @@ def _version_text(path: str) -> str:
     return (done.stdout + done.stderr).lower()
 
 
+def _by_version(path: str, request: Request) -> Launch:
+    """Return the launcher of the flavour that `path --version` tells."""
+    text = _version_text(path)
+    for marks, make in FLAVOURS:
+        if any(mark in text for mark in marks):
+            return make(path, request)
+    return Launch(Path(path).name, [path, "-n", str(request.ranks)])
+
+
+def _request(ranks: int, threads: int, path: str | None) -> Request:
+    """Describe this machine to a launcher."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
+    has_ssh = any(shutil.which(name, path=path) for name in ("ssh", "rsh"))
+    return Request(ranks, threads, cores or 1, is_root, has_ssh)
+
+
+def launch_with(path: str, ranks: int) -> Launch:
+    """Return how the launcher at `path` starts `ranks` ranks of one thread."""
+    return _by_version(path, _request(ranks, 1, os.environ.get("PATH")))
+
+
 def find_launcher(ranks: int, threads: int, environ: Mapping[str, str] | None = None) -> Launch:
     """Choose how `ranks` ranks are started; `environ` stands for the environment in tests."""
     env = os.environ if environ is None else environ
     if ranks < 1:
         raise TailraceError(f"-n {ranks}: at least one rank is needed", status=2)
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     own = env.get("TAILRACE_LAUNCHER")
     if own:
         try:
@@ -88,21 +110,14 @@ def find_launcher(ranks: int, threads: int, environ: Mapping[str, str] | None = 
             raise TailraceError(f"TAILRACE_LAUNCHER={own}: {error}", status=2) from error
         return Launch("TAILRACE_LAUNCHER", words)
     path = env.get("PATH")
-    is_root = hasattr(os, "geteuid") and os.geteuid() == 0
-    has_ssh = any(shutil.which(name, path=path) for name in ("ssh", "rsh"))
-    request = Request(ranks, threads, cores or 1, is_root, has_ssh)
+    request = _request(ranks, threads, path)
     srun = shutil.which("srun", path=path)
     if "SLURM_JOB_ID" in env and srun:
         return _srun(srun, request)
     for name in ("mpirun", "mpiexec"):
         found = shutil.which(name, path=path)
-        if not found:
-            continue
-        text = _version_text(found)
-        for marks, make in FLAVOURS:
-            if any(mark in text for mark in marks):
-                return make(found, request)
-        return Launch(name, [found, "-n", str(ranks)])
+        if found:
+            return _by_version(found, request)
     if ranks == 1:
         return Launch("none", [])
     raise TailraceError(

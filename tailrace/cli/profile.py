@@ -52,9 +52,9 @@ def profile(
         status = run_recorded(ranks, command[0], command[1:], kept)
         if not _show(kept, json_file):
             print(
-                f"tailrace: program {command[0]}: no record: it did not call MPI_Init of the "
-                "Open MPI that the recorder was built with (another MPI, linked statically, or "
-                "no MPI program), or could not write it",
+                f"tailrace: program {command[0]}: no record: it did not call MPI_Init of the MPI "
+                "library that its launcher starts (no MPI program, another MPI, or one that is "
+                "linked statically), or could not write it",
                 file=sys.stderr,
             )
     raise typer.Exit(status)  # the program's own

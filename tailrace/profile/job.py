@@ -10,23 +10,34 @@ from pathlib import Path
 from types import FrameType
 
 from tailrace.errors import TailraceError
-from tailrace.launcher import find_launcher
+from tailrace.launcher import Launch, find_launcher, launch_with
 from tailrace.programs import BUILD_NAMES, SOURCE_ROOT
 
-LIBRARY = "libtailrace_mpi.so"
 PT_INTERP = 3
 
+# Families of MPI libraries: what their library is called, and their name for people.
+FAMILIES = {"openmpi": ("libmpi.so.40", "Open MPI"), "mpich": ("libmpi.so.12", "MPICH")}
+DEBIAN_MPICH = "libmpich.so.12"
+LAUNCHERS = {  # other names of launchers, for when mpirun is of another family
+    "openmpi": ("mpirun.openmpi", "orterun", "prterun"),
+    "mpich": ("mpiexec.mpich", "mpiexec.hydra"),
+}
 
-def find_library() -> Path:
+
+def find_library(family: str) -> Path:
     """Return the recorder: in TAILRACE_BIN_DIR, a build of the tree, or beside the programs."""
+    name = f"libtailrace_mpi_{family}.so"
     chosen = os.environ.get("TAILRACE_BIN_DIR")
     folders = [Path(chosen)] if chosen else [SOURCE_ROOT / "build" / b for b in BUILD_NAMES]
     on_path = shutil.which("tailrace-turbulence")
     if on_path and not chosen:
         folders += [Path(on_path).resolve().parent.parent / name for name in ("lib", "lib64")]
-    found = [p for f in folders for p in (f / LIBRARY, f / "preload" / LIBRARY) if p.is_file()]
+    found = [p for f in folders for p in (f / name, f / "preload" / name) if p.is_file()]
     if not found:
-        raise TailraceError(f"{LIBRARY} was not found; run `make build` (it is for Open MPI)")
+        raise TailraceError(
+            f"{name} was not found; run `make build` where {FAMILIES[family][1]} is installed "
+            f"(mpicc.{family}, or the MPI that the build is configured with)"
+        )
     return max(found, key=lambda path: path.stat().st_mtime)
 
 
@@ -63,6 +74,49 @@ def check_program(name: str) -> Path:
     return path
 
 
+def family_of(program: Path) -> str | None:
+    """Return the family of MPI that a program is linked with; None: not seen, as in a script."""
+    try:
+        done = subprocess.run(
+            ["ldd", str(program)], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    libraries = {line.split()[0] for line in done.stdout.splitlines() if line.split()}
+    found = {name for name, (library, _) in FAMILIES.items() if library in libraries}
+    if DEBIAN_MPICH in libraries:
+        found.add("mpich")
+    if len(found) > 1:
+        raise TailraceError(
+            f"program {program}: is linked with two MPI libraries, Open MPI and MPICH "
+            "(see ldd); build it and its libraries with one",
+            status=2,
+        )
+    return found.pop() if found else None
+
+
+def choose_launcher(ranks: int, program: Path) -> tuple[str, Launch]:
+    """Return the family of MPI of a program and a launcher that fits it."""
+    launch = find_launcher(ranks, 1)
+    kinds = {"Open MPI": "openmpi", "MPICH": "mpich"}
+    launched = kinds.get(launch.kind)
+    family = family_of(program)
+    if family is None:
+        return launched or "openmpi", launch
+    if launched in (None, family):
+        return family, launch
+    for name in LAUNCHERS[family]:
+        path = shutil.which(name)
+        if path:
+            return family, launch_with(path, ranks)
+    mine, other = FAMILIES[family][1], FAMILIES[launched][1]
+    raise TailraceError(
+        f"program {program}: is linked with {mine}, but {launch.prefix[0]} is the launcher of "
+        f"{other}; put {mine}'s first on PATH, or set TAILRACE_LAUNCHER",
+        status=2,
+    )
+
+
 def prepare_folder(folder: Path) -> None:
     """Make the folder of the records and take out those of an earlier run."""
     try:
@@ -96,8 +150,8 @@ def _follow(process: "subprocess.Popen[bytes]") -> int:
 def run_recorded(ranks: int, program: str, arguments: list[str], folder: Path) -> int:
     """Run the program on `ranks` ranks, records go to `folder`; return its exit status."""
     path = check_program(program)
-    library = find_library()
-    launch = find_launcher(ranks, 1)
+    family, launch = choose_launcher(ranks, path)
+    library = find_library(family)
     prepare_folder(folder)
     before = os.environ.get("LD_PRELOAD")
     preload = f"{library}:{before}" if before else str(library)

@@ -130,7 +130,7 @@ def check_refusals(folder: Path, bin_dir: str, program: str) -> None:
     for ending in ("events", "part"):
         (records / f"rank-000000.{ending}").unlink(missing_ok=True)
         (records / f"rank-000000.{ending}").symlink_to("/dev/full")
-    library = next(p for p in Path(bin_dir).rglob("libtailrace_mpi.so"))
+    library = next(p for p in Path(bin_dir).rglob("libtailrace_mpi_openmpi.so"))
     environment = {
         **os.environ,
         "LD_PRELOAD": str(library),

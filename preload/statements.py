@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Statements of a wrapper before and after the call proper."""
+
+from calls import Call, bytes_of
+
+BEFORE_COMPLETION = {
+    "request": "const Watched watched(1, [&](int) { return *request_; });",
+    "requests": "const Watched watched(number_, [&](int i) { return requests_[i]; });",
+}
+
+
+def after(call: Call) -> list[str]:
+    """Return the statements that follow the call proper."""
+    lines = []
+    if call.kind not in ("p2p", "wait") and call.wait != "-":
+        root = "root_" if call.has("root") else "-1"
+        lines.append(f"collective(comm, EventKind::{call.wait}, {root}, begin, end, row);")
+    if call.wait == "send":
+        lines.append("sent(comm, dest_, tag_, bytes, begin);")
+    elif call.wait == "recv":
+        lines.append("if (ok) received(comm, from.source(), from.tag(), begin, end, row);")
+    elif call.wait == "sendrecv":
+        lines.append("sent(comm, dest_, tag_, bytes, begin);")
+        lines.append("if (ok) received(comm, from.source(), from.tag(), begin, end, row);")
+    elif call.wait == "post":
+        lines.append("if (ok) posted(*request_, comm, source_, tag_);")
+    elif call.wait == "loose":
+        lines.append("info.is_loose = true;")
+    if call.has("target", "type"):
+        lines.append("moved(comm, target_, bytes);")
+    if call.name in ("MPI_Cancel", "MPI_Request_free"):
+        lines.append("watched.gone();")
+    if call.has("newcomm") and call.name != "MPI_Comm_idup":
+        lines.append("if (ok && *newcomm_ != MPI_COMM_NULL) comm_index(*newcomm_);")
+    if call.has("newwin", "comm"):
+        lines.append("if (ok) win_made(*newwin_, comm);")
+    if call.kind == "wait":
+        lines += completion(call)
+    return lines
+
+
+def completion(call: Call) -> list[str]:
+    """Return the statements after a call that completes requests."""
+    one = "watched.completed({i}, from.source({at}), from.tag({at}), begin, end, row);"
+    if call.has("request"):
+        condition = "ok && *flag_ != 0" if call.has("flag") else "ok"
+        return [f"if ({condition}) " + one.format(i="0", at="")]
+    if call.has("index"):
+        condition = "ok && *flag_ != 0" if call.has("flag") else "ok"
+        return [f"if ({condition} && *index_ >= 0) " + one.format(i="INDEX(*index_)", at="")]
+    if call.has("outcount"):
+        body = one.format(i="INDEX(indices_[i])", at="i")
+        return [f"for (int i = 0; ok && i < *outcount_; ++i) {body}"]
+    condition = "ok && *flag_ != 0" if call.has("flag") else "ok"
+    return [f"for (int i = 0; {condition} && i < number_; ++i) " + one.format(i="i", at="i")]
+
+
+def needs_status(call: Call) -> bool:
+    """Tell whether the sender of a message must be read from the status."""
+    return call.kind == "wait" or call.wait in ("recv", "sendrecv")
+
+
+def before(call: Call, flavour: str) -> list[str]:
+    """Return the statements between the scope and the call proper."""
+    lines = []
+    if call.has("comm"):
+        lines.append("const unsigned comm = comm_index(comm_);")
+    elif call.has("freecomm"):
+        lines.append("const unsigned comm = comm_index(*freecomm_);")
+    elif call.has("win"):
+        lines.append("const unsigned comm = win_comm(win_);")
+    else:
+        lines.append("const unsigned comm = 0;")
+    if call.has("freecomm"):
+        lines.append("forget_comm(*freecomm_);")
+    size = bytes_of(call)
+    if "info." in size or call.wait == "loose":
+        lines.append("[[maybe_unused]] CommInfo& info = comm_info(comm);")
+    lines.append(f"const std::int64_t bytes = {size};")
+    if needs_status(call):
+        role = "status" if call.has("status") else "statuses"
+        kind = "One" if call.has("status") else "All"
+        lines.append(f"{flavour}Status{kind} from({role}_);")
+    if call.kind == "wait" or call.name in ("MPI_Cancel", "MPI_Request_free"):
+        lines.append(BEFORE_COMPLETION["request" if call.has("request") else "requests"])
+    return lines
