@@ -24,7 +24,7 @@ COMMANDS = {
     "demo": "Run Taylor-Green at Re 1600 with each kind of output.",
     "new": "Copy a shipped case to a file of your own, to edit.",
     "run": "Run a case.",
-    "report": "Make the report of a run: timeline, hidden output, vorticity.",
+    "report": "Make the report of a run or of a profile: one page with pictures.",
     "list": "Show methods, kernels, hints, cases and other tables of this build.",
     "verify": "Check files against their checksums.",
     "plan": "Say what output costs a run, without and with servers.",

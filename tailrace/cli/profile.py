@@ -5,16 +5,18 @@ import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
+from tailrace.interrupts import ended_by_interrupts
 from tailrace.profile.job import run_recorded
 from tailrace.profile.record import read_records
 from tailrace.profile.summary import summarize
 from tailrace.profile.text import as_text
+from tailrace.progress import working
 
 
 def profile(
@@ -24,6 +26,9 @@ def profile(
     ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 1,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the profile as JSON.")
+    ] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the profile as a page of HTML.")
     ] = None,
     folder: Annotated[
         Path | None,
@@ -40,17 +45,19 @@ def profile(
     """
     if (read is None) == (not command):
         raise TailraceError("name a program (-- PROGRAM ARGS) or records (--read FOLDER)", status=2)
-    if json_file is not None:
-        require_place(json_file, "--json")
+    files = {"--json": json_file, "--report": report}
+    for option, path in files.items():
+        if path is not None:
+            require_place(path, option)
     if read is not None:
-        if not _show(read, json_file):
+        if not _show(read, files):
             raise TailraceError(f"{read}: holds no records (rank-*.json)")
         return
     assert command
     with tempfile.TemporaryDirectory(prefix="tailrace-profile-") as temporary:
         kept = folder or Path(temporary)
         status = run_recorded(ranks, command[0], command[1:], kept)
-        if not _show(kept, json_file):
+        if not _show(kept, files):
             print(
                 f"tailrace: program {command[0]}: no record: it did not call MPI_Init of the MPI "
                 "library that its launcher starts (no MPI program, another MPI, or one that is "
@@ -60,16 +67,29 @@ def profile(
     raise typer.Exit(status)  # the program's own
 
 
-def _show(folder: Path, json_file: Path | None) -> bool:
-    """Print the profile of the records in a folder; tell whether there are any."""
+def _show(folder: Path, files: dict[str, Path | None]) -> bool:
+    """Print the profile of the records in a folder, write it; tell whether there are any."""
     records = read_records(folder)
     if not records:
         return False
     found = summarize(records)
     print(as_text(found), end="", file=sys.stderr)
-    if json_file is not None:
+    for option, path in files.items():
+        if path is None:
+            continue
         try:
-            write_whole(json_file, json.dumps(found, indent=1) + "\n")
-        except OSError as error:  # the program has run: its exit status stays
-            print(f"tailrace: --json {json_file}: {error.strerror}", file=sys.stderr)
+            write_whole(path, _page(found, path) if option == "--report" else _json(found))
+        except TailraceError as error:  # the program has run: its exit status stays
+            print(f"tailrace: {option} {error}", file=sys.stderr)
     return True
+
+
+def _json(profile: dict[str, Any]) -> str:
+    return json.dumps(profile, indent=1) + "\n"
+
+
+def _page(profile: dict[str, Any], path: Path) -> str:
+    with ended_by_interrupts():  # matplotlib takes a second to load: only here
+        from tailrace.report.profile_page import render_profile  # noqa: PLC0415
+    with working("report"):
+        return render_profile(profile, path.stem)

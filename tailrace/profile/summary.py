@@ -3,11 +3,14 @@
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from tailrace.profile.record import Record, Row
 from tailrace.profile.sites import Place, name_places
 from tailrace.profile.waiting import Waiting, find_waiting
+
+VERSION = 1  # of the profile file; a key more is no new version
 
 
 @dataclass
@@ -142,7 +145,10 @@ def summarize(records: list[Record]) -> dict[str, Any]:
     ends = sorted({record.facts["ended"] for record in records} - {"finalized"})
     if ends:
         notes.append(f"ranks ended without MPI_Finalize: {', '.join(ends)}")
+    modules = records[0].facts["modules"]
     return {
+        "version": VERSION,
+        "program": Path(modules[0]["path"]).name if modules else "",
         "ranks": records[0].facts["ranks"],
         "wall_s": wall_s,
         "groups": {name: sum(g[name] for g in by_rank) / len(by_rank) for name in names},

@@ -7,7 +7,12 @@ TOP = 15
 MATRIX_RANKS = 16
 
 
-def _bytes(number: float) -> str:
+def bytes_text(number: float) -> str:
+    """Return a number of bytes in powers of 1024.
+
+    >>> bytes_text(800), bytes_text(2048)
+    ('800 B', '2.0 KiB')
+    """
     for unit in ("B", "KiB", "MiB", "GiB"):
         if number < 1024 or unit == "GiB":
             return f"{number:.0f} {unit}" if unit == "B" else f"{number:.1f} {unit}"
@@ -45,7 +50,7 @@ def _calls(profile: dict[str, Any]) -> list[str]:
     lines = ["Call                        count        bytes    time [s]    wait [s]  where"]
     for call in profile["calls"][:TOP]:
         lines.append(
-            f"{call['name']:22} {call['count']:10d} {_bytes(call['bytes']):>12} "
+            f"{call['name']:22} {call['count']:10d} {bytes_text(call['bytes']):>12} "
             f"{call['time_s']:11.4f} {call['wait_s']:11.4f}  {call['where']}"
         )
     more = len(profile["calls"]) - TOP
@@ -56,9 +61,9 @@ def _sizes(profile: dict[str, Any]) -> list[str]:
     lines = ["Message size               count        bytes    time [s]"]
     for size in profile["sizes"]:
         low, high = size["from_bytes"], size["below_bytes"]
-        label = "0 B" if low == 0 else f"{_bytes(low)} to < {_bytes(high)}"
+        label = "0 B" if low == 0 else f"{bytes_text(low)} to < {bytes_text(high)}"
         lines.append(
-            f"{label:22} {size['count']:9d} {_bytes(size['bytes']):>12} {size['time_s']:11.4f}"
+            f"{label:22} {size['count']:9d} {bytes_text(size['bytes']):>12} {size['time_s']:11.4f}"
         )
     return lines
 
@@ -73,12 +78,12 @@ def _matrix(profile: dict[str, Any]) -> list[str]:
         largest = sorted(profile["matrix"], key=lambda cell: -cell["bytes"])[:TOP]
         for cell in largest:
             pair = f"{cell['from']} -> {cell['to']}"
-            lines.append(f"{pair:34} {_bytes(cell['bytes']):>12} {cell['messages']:12d}")
+            lines.append(f"{pair:34} {bytes_text(cell['bytes']):>12} {cell['messages']:12d}")
         return lines
     lines = ["Bytes sent, from (line) to" + "".join(f"{to:>11}" for to in range(ranks))]
     for sender in range(ranks):
         cells = [pairs.get((sender, to)) for to in range(ranks)]
-        words = [_bytes(cell["bytes"]) if cell else "." for cell in cells]
+        words = [bytes_text(cell["bytes"]) if cell else "." for cell in cells]
         lines.append(f"{sender:26d}" + "".join(f"{word:>11}" for word in words))
     return lines
 

@@ -1,24 +1,19 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Puts a run's pictures and facts into one self-contained HTML page."""
+"""The page of a run: its pictures and facts."""
 
-import base64
-import io
-import re
-import zlib
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import matplotlib as mpl
 from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailrace import __version__
 from tailrace.files import save_figure
 from tailrace.report import figures
 from tailrace.report.facts import facts
+from tailrace.report.html import fill, picture, png
 from tailrace.report.resolution import resolution_text
 from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS, RC
 from tailrace.report.timeline import Segments, Track, close_up, totals, tracks
@@ -28,50 +23,12 @@ from tailrace.runs import Run
 SLICES = (("z", 0.5), ("x", 0.5))
 
 
-def svg(figure: Figure) -> Markup:
-    """Return a figure as inline SVG."""
-    stream = io.StringIO()
-    figure.savefig(stream, format="svg", bbox_inches="tight", pad_inches=0.03)
-    text = stream.getvalue()
-    text = text[text.index("<svg") :]
-    # Names are unique in one SVG, not in one page; metadata names outside addresses.
-    prefix = f"f{zlib.crc32(text.encode()):08x}-"
-    text = re.sub(r'(\bid="|url\(#|href="#)', lambda match: match.group(1) + prefix, text)
-    text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'\swidth="[\d.]+pt" height="[\d.]+pt"', "", text, count=1)
-    return Markup(text)
-
-
-def png(figure: Figure, dpi: int = 170) -> Markup:
-    """Return a figure as an <img> with its data inside."""
-    stream = io.BytesIO()
-    figure.savefig(stream, format="png", dpi=dpi, bbox_inches="tight", pad_inches=0.03)
-    data = base64.b64encode(stream.getvalue()).decode()
-    return Markup(f'<img alt="" src="data:image/png;base64,{data}">')
-
-
-def picture(
-    draw: Callable[[Axes], None],
-    size: tuple[float, float],
-    as_format: Callable[[Figure], Markup] = svg,
-) -> Markup:
-    """Draw one picture of `size` [inches]."""
-    with mpl.rc_context(RC):
-        figure = Figure(figsize=size, layout="constrained")
-        draw(figure.add_subplot())
-        return as_format(figure)
-
-
 def render(run: Run) -> str:
     """Return the report of a run as one HTML page."""
     by_track = tracks(run.events)
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent), autoescape=True, trim_blocks=True
-    )
-    template = environment.get_template("page.html.j2")
-    return template.render(
+    return fill(
+        "run.html.j2",
         title=run.name,
-        version=__version__,
         cards=list(cards(run)),
         timelines=_timelines(run, by_track),
         spans_dropped=run.spans_dropped,

@@ -10,6 +10,13 @@ ACTIVITY_COLOURS = {
     "write": "#2a9d8f",
     "wait": "#d5d9de",
 }
+# The groups of a profile, in the colours of what they are: key, name, activity.
+GROUPS = (
+    ("user_s", "USER", "compute"),
+    ("mpi_s", "MPI", "transfer"),
+    ("sync_s", "MPI_SYNC", "wait"),
+)
+AMOUNTS = ("#e3f0f2", "#7fbcc6", "#0b7285", "#06323b")  # little to much
 INK = "#1c2733"
 MUTED = "#66727f"
 ACCENT = "#0b7285"
@@ -37,6 +44,7 @@ RC: Any = {
     "legend.fontsize": 8,
     "lines.linewidth": 1.6,
     "svg.fonttype": "path",
+    "svg.hashsalt": "tailrace",  # the same page from the same data
     "savefig.transparent": False,
     "figure.facecolor": "white",
 }

@@ -14,6 +14,9 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT))
+
+from tailrace.profile.schema import first_fault  # noqa: E402
 
 Result = subprocess.CompletedProcess[str]
 
@@ -29,7 +32,10 @@ def profile(ranks: int, folder: Path, bin_dir: str, command: list[str]) -> tuple
     done = subprocess.run(
         words, capture_output=True, text=True, env=environment, check=False, cwd=folder
     )
-    return done, json.loads(written.read_text()) if written.exists() else None
+    found = json.loads(written.read_text()) if written.exists() else None
+    if found is not None:
+        require(first_fault(found) == "", f"not as the schema says: {first_fault(found)}", done)
+    return done, found
 
 
 def require(ok: bool, what: str, done: Result) -> None:

@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page of a profile: groups, efficiencies, call sites, messages, matrix, ranks, files."""
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+from markupsafe import Markup
+from matplotlib.axes import Axes
+
+from tailrace.planning.quantities import seconds_text
+from tailrace.profile.text import bytes_text
+from tailrace.report import profile_figures as figures
+from tailrace.report.efficiency import efficiency_tree
+from tailrace.report.html import fill, picture, png
+from tailrace.report.style import GROUPS
+from tailrace.runs import Floats
+
+Profile = dict[str, Any]
+
+SHOWN_CALLS, MOST_CALLS = 15, 200
+SHOWN_RANKS, MOST_RANKS = 16, 1024
+SHOWN_FILES, MOST_FILES = 15, 200
+SVG_RANKS = 1024  # beyond, a picture of pixels is smaller
+CROWDED_NODES = 8
+
+USAGE = (  # key, heading, unit
+    ("user_s", "processor, user", seconds_text),
+    ("system_s", "system", seconds_text),
+    ("max_memory_kib", "most memory", lambda kib: bytes_text(1024 * kib)),
+    ("minor_faults", "page faults", "{:,.0f}".format),
+    ("major_faults", "from disk", "{:,.0f}".format),
+    ("waits", "gave up the core", "{:,.0f}".format),
+    ("preemptions", "was preempted", "{:,.0f}".format),
+)
+
+
+def render_profile(profile: Profile, name: str) -> str:
+    """Return the page of a profile as HTML; `name` is its title where it knows no program.
+
+    Keys that the profile lacks leave out their part of the page.
+    """
+    calls = profile.get("calls", [])
+    total_s = sum(group["wall_s"] for group in profile["by_rank"])
+    return fill(
+        "profile.html.j2",
+        title=profile.get("program") or name,
+        cards=list(cards(profile)),
+        notes=profile.get("notes", []),
+        groups_picture=_groups_picture(profile),
+        group_rows=list(_group_rows(profile)),
+        tree=efficiency_tree(profile),
+        windows=_windows_picture(profile),
+        calls=[_call_row(call, total_s) for call in calls[:SHOWN_CALLS]],
+        more_calls=[_call_row(call, total_s) for call in calls[SHOWN_CALLS:MOST_CALLS]],
+        num_calls=len(calls),
+        most_calls=MOST_CALLS,
+        sizes=_size_pictures(profile),
+        matrices=_matrix_pictures(profile),
+        pairs=list(_pair_rows(profile)),
+        ranks_picture=_ranks_picture(profile),
+        usage_heads=[heading for _, heading, _ in USAGE],
+        usage_spread=list(_usage_spread(profile)),
+        usage_rows=list(_usage_rows(profile)),
+        num_ranks=profile["ranks"],
+        most_ranks=MOST_RANKS,
+        files=[_file_row(file) for file in _files(profile)[:SHOWN_FILES]],
+        more_files=[_file_row(file) for file in _files(profile)[SHOWN_FILES:MOST_FILES]],
+        num_files=len(_files(profile)),
+        most_files=MOST_FILES,
+    )
+
+
+def hosts(profile: Profile) -> list[str]:
+    """Return the hosts of the ranks in order of rank, each once."""
+    found = sorted(profile.get("usage", []), key=lambda usage: int(usage["rank"]))
+    return list(dict.fromkeys(str(usage["host"]) for usage in found))
+
+
+def cards(profile: Profile) -> Iterable[tuple[str, str]]:
+    """Yield the few figures at the top of the page: text and what it means."""
+    ranks, nodes = profile["ranks"], len(hosts(profile))
+    yield (
+        f"{ranks:,}",
+        ("rank" if ranks == 1 else "ranks") + (f" on {nodes} nodes" if nodes > 1 else ""),
+    )
+    yield seconds_text(profile["wall_s"]), "from MPI_Init to MPI_Finalize"
+    efficiency = profile.get("efficiency", {})
+    for key, name in (
+        ("parallel", "parallel efficiency"),
+        ("load_balance", "load balance"),
+        ("communication", "communication efficiency"),
+    ):
+        if key in efficiency:
+            yield f"{100 * efficiency[key]:.0f} %", name
+    total = sum(profile["groups"].values())
+    if total > 0 and profile.get("matched", {"collectives": 1})["collectives"]:
+        yield f"{100 * profile['groups']['sync_s'] / total:.0f} %", "waiting for late ranks"
+
+
+def _groups_picture(profile: Profile) -> Markup:
+    return picture(lambda axes: figures.draw_groups(axes, profile["groups"]), (9.0, 1.15))
+
+
+def _group_rows(profile: Profile) -> Iterable[dict[str, str]]:
+    total = sum(profile["groups"].values())
+    for key, name, _ in GROUPS:
+        mean = profile["groups"][key]
+        worst = max(profile["by_rank"], key=lambda group, k=key: group[k])  # type: ignore[misc]
+        yield {
+            "name": name,
+            "colour": figures.GROUP_COLOURS[key],
+            "mean": seconds_text(mean),
+            "share": f"{100 * mean / total:.1f} %" if total > 0 else "-",
+            "imbalance": f"{100 * profile['imbalance'][key]:.1f} %",
+            "worst": f"{seconds_text(worst[key])} on rank {worst['rank']}",
+        }
+
+
+def _windows_picture(profile: Profile) -> Markup | None:
+    windows = profile.get("windows") or []
+    if not any(windows):
+        return None
+    height = 0.8 + max(0.24 * min(len(windows), figures.NAMED_RANKS), 0.5)
+    if len(windows) > figures.NAMED_RANKS:
+        height = 4.0
+    return picture(lambda axes: figures.draw_windows(axes, windows), (10.0, height), png)
+
+
+def _call_row(call: dict[str, Any], total_s: float) -> dict[str, Any]:
+    """Return the words of a call; `share` is its part of the time of all ranks [%]."""
+    time_s = call["time_s"]
+    wait_s = min(call.get("wait_s", 0.0), time_s)
+    scale = 100 / total_s if total_s > 0 else 0.0
+    return {
+        "name": call["name"],
+        "where": call["where"],
+        "count": f"{call['count']:,}",
+        "bytes": bytes_text(call["bytes"]),
+        "time": seconds_text(time_s),
+        "wait": seconds_text(wait_s) if wait_s > 0 else "",
+        "share": f"{scale * time_s:.1f} %",
+        "moving": min(100.0, scale * (time_s - wait_s)),
+        "waiting": min(100.0, scale * wait_s),
+        "imbalance": f"{100 * call['imbalance']:.0f} %" if "imbalance" in call else "",
+        "spread": f"{seconds_text(call['min_rank_s'])} to {seconds_text(call['max_rank_s'])}"
+        if "max_rank_s" in call
+        else "",
+    }
+
+
+def _size_pictures(profile: Profile) -> list[Markup]:
+    sizes = profile.get("sizes") or []
+    if not sizes:
+        return []
+    kinds = (("count", "Calls"), ("bytes", "Bytes"), ("time_s", "Time, sum over the ranks"))
+    return [
+        picture(
+            lambda axes, k=key, t=title: figures.draw_sizes(axes, sizes, k, t),  # type: ignore[misc]
+            (3.5, 2.3),
+        )
+        for key, title in kinds
+    ]
+
+
+def byte_matrix(profile: Profile) -> Floats:
+    """Return the bytes that each rank (line) sent to each (column), ranks x ranks."""
+    ranks = int(profile["ranks"])
+    matrix = np.zeros((ranks, ranks))
+    for cell in profile["matrix"]:
+        matrix[cell["from"], cell["to"]] += cell["bytes"]
+    return matrix
+
+
+def node_matrix(profile: Profile) -> tuple[Floats, list[str]]:
+    """Return the bytes between nodes (within them on the diagonal), and the nodes' names."""
+    names = hosts(profile)
+    number = {usage["rank"]: names.index(str(usage["host"])) for usage in profile["usage"]}
+    matrix = np.zeros((len(names), len(names)))
+    for cell in profile["matrix"]:
+        if cell["from"] in number and cell["to"] in number:
+            matrix[number[cell["from"]], number[cell["to"]]] += cell["bytes"]
+    return matrix, names
+
+
+def _matrix_pictures(profile: Profile) -> list[tuple[str, Markup]]:
+    if not any(cell["bytes"] > 0 for cell in profile.get("matrix", [])):
+        return []
+
+    def drawn(matrix: Floats, what: str, names: list[str] | None = None) -> Markup:
+        def draw(axes: Axes) -> None:
+            figures.draw_matrix(axes, matrix, what, names)
+
+        return picture(draw, (4.8, 3.9), png)
+
+    pictures = [("Ranks", drawn(byte_matrix(profile), "rank"))]
+    if len(hosts(profile)) > 1:
+        pictures.append(("Nodes", drawn(*_before_names(node_matrix(profile)))))
+    return pictures
+
+
+def _before_names(found: tuple[Floats, list[str]]) -> tuple[Floats, str, list[str]]:
+    return found[0], "node", found[1]
+
+
+def _pair_rows(profile: Profile) -> Iterable[list[str]]:
+    largest = sorted(profile.get("matrix", []), key=lambda cell: -cell["bytes"])[:10]
+    for cell in largest:
+        mean = bytes_text(cell["bytes"] / max(1, cell["messages"]))
+        yield [
+            f"{cell['from']} to {cell['to']}",
+            bytes_text(cell["bytes"]),
+            f"{cell['messages']:,}",
+            mean,
+        ]
+
+
+def _ranks_picture(profile: Profile) -> Markup | None:
+    by_rank = profile["by_rank"]
+    if len(by_rank) < 2:
+        return None
+    kind = png if len(by_rank) > SVG_RANKS else None
+    arguments = (lambda axes: figures.draw_ranks(axes, by_rank), (10.0, 2.9))
+    return picture(*arguments, kind) if kind else picture(*arguments)
+
+
+def _usage_spread(profile: Profile) -> Iterable[list[str]]:
+    """Yield name, least, mean, most and the rank of the most, of what the ranks used."""
+    usage = profile.get("usage", [])
+    for key, heading, words in USAGE:
+        values = [(float(rank[key]), rank["rank"]) for rank in usage if key in rank]
+        if values:
+            numbers = [value for value, _ in values]
+            most, rank = max(values, key=lambda value: value[0])
+            mean = sum(numbers) / len(numbers)
+            yield [heading, words(min(numbers)), words(mean), words(most), f"rank {rank}"]
+
+
+def _usage_rows(profile: Profile) -> Iterable[list[str]]:
+    for rank in profile.get("usage", [])[:MOST_RANKS]:
+        cells = [_word(words, rank.get(key)) for key, _, words in USAGE]
+        yield [f"{rank['rank']}", str(rank.get("host", "")), *cells]
+
+
+def _word(words: Callable[[float], str], value: float | None) -> str:
+    return "" if value is None else words(value)
+
+
+def _files(profile: Profile) -> list[dict[str, Any]]:
+    return sorted(profile.get("io") or [], key=lambda file: -float(file.get("time_s", 0.0)))
+
+
+def _file_row(file: dict[str, Any]) -> list[str]:
+    counts = [f"{file.get(key, 0):,}" for key in ("opens", "reads", "writes", "small")]
+    read, written = (bytes_text(file.get(key, 0)) for key in ("read_bytes", "written_bytes"))
+    return [str(file["path"]), *counts, read, written, seconds_text(file.get("time_s", 0.0))]
