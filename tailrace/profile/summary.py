@@ -39,17 +39,28 @@ def imbalance(values: list[float]) -> float:
     return (most - sum(values) / len(values)) / most if most > 0 else 0.0
 
 
-def efficiencies(useful_s: list[float], wall_s: float) -> dict[str, float]:
-    """Return the efficiencies of POP: parallel = load balance x communication."""
+def efficiencies(
+    useful_s: list[float], wall_s: float, idle_s: list[float] | None = None
+) -> dict[str, float]:
+    """Return the efficiencies of POP: parallel = load balance x communication.
+
+    Where `idle_s`, how long each rank waited, is known: communication = serialisation x transfer,
+    with the longest time of a rank outside MPI and waiting in place of an ideal network's run.
+    """
     most = max(useful_s, default=0.0)
     mean = sum(useful_s) / len(useful_s) if useful_s else 0.0
     balance = mean / most if most > 0 else 0.0
     communication = most / wall_s if wall_s > 0 else 0.0
-    return {
+    found = {
         "parallel": balance * communication,
         "load_balance": balance,
         "communication": communication,
     }
+    if idle_s:
+        ideal_s = max(u + i for u, i in zip(useful_s, idle_s, strict=True))
+        found["serialisation"] = most / ideal_s if ideal_s > 0 else 0.0
+        found["transfer"] = ideal_s / wall_s if wall_s > 0 else 0.0
+    return found
 
 
 def _groups(records: list[Record], waiting: Waiting) -> list[dict[str, float]]:
@@ -131,12 +142,20 @@ def _matrix(records: list[Record]) -> list[dict[str, int]]:
     ]
 
 
+def _late(waiting: Waiting, ranks: int) -> list[dict[str, float]]:
+    """Return the ranks that others waited for, and how long all others did."""
+    seconds = waiting.caused(ranks)
+    return [{"rank": int(r), "caused_s": float(seconds[r])} for r in seconds.nonzero()[0]]
+
+
 def summarize(records: list[Record]) -> dict[str, Any]:
     """Return the profile; `groups` are means over the ranks, `calls` sums over the ranks."""
     waiting = find_waiting(records)
     by_rank = _groups(records, waiting)
     wall_s = max(record.wall_s for record in records)
     useful = [group["user_s"] for group in by_rank]
+    idle = [group["sync_s"] for group in by_rank]
+    is_known = waiting.num_collectives + waiting.num_messages > 0
     names = ("user_s", "mpi_s", "sync_s")
     notes = list(waiting.notes)
     missing = records[0].facts["ranks"] - len(records)
@@ -153,11 +172,12 @@ def summarize(records: list[Record]) -> dict[str, Any]:
         "wall_s": wall_s,
         "groups": {name: sum(g[name] for g in by_rank) / len(by_rank) for name in names},
         "imbalance": {name: imbalance([g[name] for g in by_rank]) for name in names},
-        "efficiency": efficiencies(useful, wall_s),
+        "efficiency": efficiencies(useful, wall_s, idle if is_known else None),
         "by_rank": by_rank,
         "calls": _calls(records, waiting),
         "sizes": _sizes(records),
         "matrix": _matrix(records),
+        "late": _late(waiting, records[0].facts["ranks"]),
         "usage": [{"rank": r.rank, "host": r.facts["host"], **r.facts["usage"]} for r in records],
         "matched": {"collectives": waiting.num_collectives, "messages": waiting.num_messages},
         "notes": notes,

@@ -5,6 +5,7 @@ from typing import Any
 
 TOP = 15
 MATRIX_RANKS = 16
+LATE_RANKS = 5
 
 
 def bytes_text(number: float) -> str:
@@ -40,10 +41,20 @@ def _groups(profile: dict[str, Any]) -> list[str]:
 
 def _efficiency(profile: dict[str, Any]) -> list[str]:
     values = profile["efficiency"]
-    return [
+    lines = [
         f"Parallel efficiency {values['parallel']:.3f} = load balance "
         f"{values['load_balance']:.3f} x communication {values['communication']:.3f}"
     ]
+    if "transfer" in values:
+        lines.append(
+            f"Communication {values['communication']:.3f} = serialisation "
+            f"{values['serialisation']:.3f} x transfer {values['transfer']:.3f}"
+        )
+    late = sorted(profile.get("late", []), key=lambda rank: -rank["caused_s"])[:LATE_RANKS]
+    if late:
+        words = [f"{rank['rank']} ({rank['caused_s']:.4f} s)" for rank in late]
+        lines.append(f"Others waited for ranks {', '.join(words)}")
+    return lines
 
 
 def _calls(profile: dict[str, Any]) -> list[str]:

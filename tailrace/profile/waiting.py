@@ -23,12 +23,31 @@ Floats = NDArray[np.float64]
 
 @dataclass
 class Waiting:
-    """Seconds waited, by rank and row of its record, and what could not be matched."""
+    """Seconds waited, and for whom, in each event of a rank; what could not be matched.
 
-    by_row: dict[tuple[int, int], float] = field(default_factory=lambda: defaultdict(float))
+    `by_event` and `whom` have for each rank an array over the events of its record: seconds, and
+    the rank of the job that was waited for (-1: nobody). `by_row` has sums by rank and row.
+    """
+
+    by_event: dict[int, Floats] = field(default_factory=dict)
+    whom: dict[int, NDArray[np.int32]] = field(default_factory=dict)
+    by_row: dict[tuple[int, int], float] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     num_collectives: int = 0
     num_messages: int = 0
+
+    def add(self, rank: int, events: NDArray[Any], waited: Floats, whom: NDArray[Any]) -> None:
+        """Set what events of a rank waited, and for whom."""
+        self.by_event[rank][events] = waited
+        self.whom[rank][events] = np.where(waited > 0.0, whom, -1)
+
+    def caused(self, ranks: int) -> Floats:
+        """Return how long others waited for each rank of the job, over all who waited."""
+        total = np.zeros(ranks)
+        for rank, whom in self.whom.items():
+            known = whom >= 0
+            total += np.bincount(whom[known], self.by_event[rank][known], ranks)[:ranks]
+        return total
 
 
 def comm_keys(record: Record) -> list[CommKey]:
@@ -39,12 +58,19 @@ def comm_keys(record: Record) -> list[CommKey]:
 def find_waiting(records: list[Record]) -> Waiting:
     """Return how long each row of each rank waited."""
     found = Waiting()
+    for record in records:
+        found.by_event[record.rank] = np.zeros(len(record.events))
+        found.whom[record.rank] = np.full(len(record.events), -1, np.int32)
     boots = {record.facts["boot"] for record in records}
     if len(boots) > 1:
         found.notes.append(f"waiting is not shown: the clocks of {len(boots)} nodes differ")
         return found
     _collectives(records, found)
     _messages(records, found)
+    for record in records:
+        sums = np.bincount(record.events["row"], found.by_event[record.rank])
+        for row in np.nonzero(sums)[0]:
+            found.by_row[record.rank, int(row)] = float(sums[row])
     lost = sum(record.facts["lost_events"] for record in records)
     if lost:
         found.notes.append(
@@ -68,6 +94,20 @@ def waits(kinds: NDArray[Any], roots: NDArray[Any], enter: Floats, leave: Floats
     calls_to_root = np.nonzero(at_root)[0]
     until[np.clip(roots, 0, ranks - 1)[at_root], calls_to_root] = last[at_root]
     return np.clip(until - enter, 0.0, np.maximum(leave - enter, 0.0))
+
+
+def culprits(kinds: NDArray[Any], roots: NDArray[Any], enter: Floats) -> NDArray[np.intp]:
+    """Return whom each rank waited for, as a rank of the communicator; shapes as in `waits`."""
+    ranks, calls = enter.shape
+    last = np.argmax(enter, axis=0)
+    whom = np.repeat(last[np.newaxis], ranks, axis=0)
+    whom[:, kinds == ROOT] = np.clip(roots, 0, ranks - 1)[kinds == ROOT]
+    if np.any(kinds == LOWER):
+        highest = np.maximum.accumulate(enter, axis=0)
+        number = np.repeat(np.arange(ranks)[:, np.newaxis], calls, axis=1)
+        lower = np.maximum.accumulate(np.where(enter == highest, number, 0), axis=0)
+        whom[:, kinds == LOWER] = lower[:, kinds == LOWER]
+    return whom
 
 
 def _collectives(records: list[Record], found: Waiting) -> None:
@@ -97,16 +137,11 @@ def _collectives(records: list[Record], found: Waiting) -> None:
         enter = np.stack([record.begin_s[mine[:calls]] for _, record, mine in parts])
         leave = np.stack([record.end_s[mine[:calls]] for _, record, mine in parts])
         waited = waits(kinds[0][:calls], roots, enter, leave)
+        in_job = np.array([record.rank for _, record, _ in parts])
+        whom = in_job[culprits(kinds[0][:calls], roots, enter)]
         found.num_collectives += calls
         for i, (_, record, mine) in enumerate(parts):
-            _add(found, record, record.events["row"][mine[:calls]], waited[i])
-
-
-def _add(found: Waiting, record: Record, rows: NDArray[Any], waited: Floats) -> None:
-    """Add waited seconds to the rows of a record."""
-    places, inverse = np.unique(rows, return_inverse=True)
-    for row, seconds in zip(places, np.bincount(inverse, weights=waited), strict=True):
-        found.by_row[record.rank, int(row)] += float(seconds)
+            found.add(record.rank, mine[:calls], waited[i], whom[i])
 
 
 def _numbered(keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -154,26 +189,28 @@ def _messages(records: list[Record], found: Waiting) -> None:
     end = receives["end"][at_receive]
     waited = np.clip(sends["begin"][at_send] - begin, 0.0, np.maximum(end - begin, 0.0))
     waited[~receives["done"][at_receive]] = 0.0
-    _add_calls(found, receives, at_receive, waited)
+    _add_calls(found, receives, at_receive, waited, sends["rank"][at_send])
 
 
 def _add_calls(
-    found: Waiting, receives: dict[str, NDArray[Any]], at: NDArray[Any], waited: Floats
+    found: Waiting, receives: dict[str, NDArray[Any]], at: NDArray[Any], waited: Floats, whom: Any
 ) -> None:
     """Add waits of receives; those that one call waited for count once, by the latest."""
     rank, row = receives["rank"][at], receives["row"][at]
     begin = receives["begin"][at]
     order = np.lexsort((waited, begin, row, rank))
     same = (np.diff(rank[order]) == 0) & (np.diff(row[order]) == 0) & (np.diff(begin[order]) == 0)
-    for i in order[np.r_[~same, True]]:  # the last of each group waited longest
-        if waited[i] > 0.0:
-            found.by_row[int(rank[i]), int(row[i])] += float(waited[i])
+    latest = order[np.r_[~same, True]]  # the last of each group waited longest
+    latest = latest[waited[latest] > 0.0]
+    for one in np.unique(rank[latest]):
+        mine = latest[rank[latest] == one]
+        found.add(int(one), receives["event"][at[mine]], waited[mine], whom[mine])
 
 
 def _flows(
     records: list[Record], kind: int, numbers: dict[CommKey, int], loose: list[int]
 ) -> dict[str, NDArray[Any]]:
-    """Return the messages of one kind: flow (comm, from, to, tag), times, row and rank of each."""
+    """Return the messages of one kind: flow (comm, from, to, tag), times, event, row, rank."""
     parts: dict[str, list[NDArray[Any]]] = defaultdict(list)
     for record in records:
         comms = np.array([numbers[key] for key in comm_keys(record)], np.int64)
@@ -188,6 +225,7 @@ def _flows(
         parts["begin"].append(record.begin_s[mine])
         parts["end"].append(record.end_s[mine])
         parts["done"].append(events["end"] > 0)
+        parts["event"].append(np.nonzero(mine)[0])
         parts["row"].append(events["row"].astype(np.int64))
         parts["rank"].append(here)
     return {name: np.concatenate(arrays) for name, arrays in parts.items()}

@@ -23,7 +23,7 @@ from tailrace.profile.record import (
 from tailrace.profile.sites import name_places
 from tailrace.profile.summary import efficiencies, imbalance, summarize
 from tailrace.profile.text import as_text
-from tailrace.profile.waiting import find_waiting, waits
+from tailrace.profile.waiting import culprits, find_waiting, waits
 
 Event = tuple[int, int, int, int, int, int, int]  # begin, end, row, comm, kind, peer, tag
 
@@ -195,3 +195,22 @@ def test_static_programs_are_known(tmp_path: Path) -> None:
 def test_places_without_a_file_have_offsets() -> None:
     names = name_places([("/no/such/lib.so", 64), ("", 5)])
     assert names == {("/no/such/lib.so", 64): "lib.so+0x40", ("", 5): "?+0x5"}
+
+
+def test_who_was_late_is_named() -> None:
+    enter = np.array([[1.0, 1, 1, 1], [3, 3, 3, 1], [2, 2, 2, 2]])
+    kinds = np.array([ALL, ROOT, TO_ROOT, LOWER])
+    whom = culprits(kinds, np.array([-1, 0, 2, -1]), enter)
+    assert whom.tolist() == [[1, 0, 1, 0], [1, 0, 1, 1], [1, 0, 1, 2]]
+
+
+def test_late_ranks_and_serialisation(tmp_path: Path) -> None:
+    sends = [(60, 60, 0, 0, SEND, 0, 1)]
+    write_rank(tmp_path, 0, [(10, 90, 1, 0, RECEIVE, 1, 1), (200, 250, 0, 0, ALL, -1, 0)], 2)
+    write_rank(tmp_path, 1, [*sends, (220, 250, 0, 0, ALL, -1, 0)], 2)
+    found = summarize(read_records(tmp_path))
+    assert found["late"] == [{"rank": 1, "caused_s": pytest.approx(70e-6)}]
+    # 1000 us, of which 400 in MPI; rank 0 waits 70 of them.
+    assert found["efficiency"]["serialisation"] == pytest.approx(600 / 670)
+    assert found["efficiency"]["transfer"] == pytest.approx(0.67)
+    assert "Others waited for ranks 1 (0.0001 s)" in as_text(found)
