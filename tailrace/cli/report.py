@@ -7,9 +7,11 @@ from typing import Annotated
 import typer
 
 from tailrace.errors import TailraceError
-from tailrace.files import require_writable, write_whole
+from tailrace.files import require_place, require_writable, write_whole
 from tailrace.interrupts import ended_by_interrupts
 from tailrace.profile.load import has_records, load_profile
+from tailrace.profile.record import read_records
+from tailrace.profile.trace import Window, chrome_trace, whole_run
 from tailrace.progress import working
 
 
@@ -21,11 +23,28 @@ def report(
         Path | None,
         typer.Option("-o", "--output", help="The page [default: RUN/report.html, JSON's .html]."),
     ] = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write a Chrome trace of the records, not the page."),
+    ] = None,
+    from_s: Annotated[
+        float | None, typer.Option("--from", metavar="S", help="Begin of the trace.")
+    ] = None,
+    to_s: Annotated[
+        float | None, typer.Option("--to", metavar="S", help="End of the trace.")
+    ] = None,
 ) -> None:
     """Make the report of a run or of a profile: one page with pictures.
 
     Example: tailrace report runs/taylor_green-20260101-120000
     """
+    if trace is not None:
+        write_trace(run, trace, from_s, to_s)
+        typer.echo(f"Trace: {trace} (for ui.perfetto.dev or chrome://tracing)")
+        if output is None:
+            return
+    elif from_s is not None or to_s is not None:
+        raise TailraceError("--from and --to are of a trace: name its file with --trace", status=2)
     is_profile = run.is_file() or (run.is_dir() and has_records(run))
     path = output or (run.with_suffix(".html") if run.is_file() else run / "report.html")
     if is_profile and path == run:
@@ -50,6 +69,30 @@ def run_page(run: Path, path: Path) -> str:
         # The files are JSON, TOML and CSV, but someone has put other things into them.
         what = f"{type(error).__name__}: {error}"
         raise TailraceError(f"{run}: its files are not as a run leaves them ({what})") from error
+
+
+def write_trace(records: Path, path: Path, from_s: float | None, to_s: float | None) -> None:
+    """Write the trace of a folder of records, whole or from `from_s` to `to_s`."""
+    if not (records.is_dir() and has_records(records)):
+        raise TailraceError(
+            f"{records}: --trace needs the records of the ranks, the folder of tailrace profile -o "
+            "(a run folder has its trace.json)",
+            status=2,
+        )
+    require_place(path, "--trace")
+    with working("trace"):
+        found = read_records(records)
+        whole = whole_run(found)
+        window = Window(
+            whole.from_s if from_s is None else from_s, whole.to_s if to_s is None else to_s
+        )
+        if not window.from_s < window.to_s:
+            raise TailraceError(
+                f"--from {window.from_s:g} --to {window.to_s:g}: ends before it begins (the run "
+                f"took {whole.to_s:.4g} s)",
+                status=2,
+            )
+        write_whole(path, "".join(chrome_trace(found, window)))
 
 
 def profile_page(profile: Path, path: Path) -> str:
