@@ -27,6 +27,8 @@ if(TARGET tailrace_dense)
   install(TARGETS tailrace_dense EXPORT tailraceDenseTargets)
   install(EXPORT tailraceDenseTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
 endif()
+install(TARGETS tailrace_sparse EXPORT tailraceSparseTargets)
+install(EXPORT tailraceSparseTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
 install(DIRECTORY include/tailrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT tailraceTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
 configure_package_config_file(

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+// Kernels see plain arrays only, as each instruction set compiles them in a file with flags of its
+// own: what such a file shares with others (inline functions of any library) might run anywhere.
+namespace tailrace::sparse {
+
+/// Rows that are multiplied side by side.
+constexpr int num_lanes = 8;
+/// Vectors of one pass over the matrix where there are several.
+constexpr int block_vectors = 4;
+
+/// X (ldx x n) and Y (ldy x n), column-major; n is 1, or `block_vectors` if `block`.
+struct Vectors {
+  const double* x;
+  std::ptrdiff_t ldx;
+  double* y;
+  std::ptrdiff_t ldy;
+  bool block;
+};
+
+struct CsrArrays {
+  const std::int64_t* row_starts;
+  const std::int32_t* columns;
+  const double* values;
+};
+
+/// See sell.cpp. Pointers to values, columns, bases and masks are those of the first chunk.
+struct SellArrays {
+  const void* values;
+  const double* table;
+  const void* columns;
+  const std::int32_t* bases;
+  const std::uint8_t* masks;
+  const std::int32_t* full;
+  const std::int32_t* longest;
+  const std::int32_t* order;  ///< row of each place, or null: places are rows
+  std::ptrdiff_t rows;
+};
+
+/// See block_csr.cpp.
+struct BlockArrays {
+  const std::int64_t* row_starts;
+  const std::int32_t* columns;
+  const void* values;
+};
+
+/// See dia.cpp.
+struct DiaArrays {
+  const void* values;
+  const double* table;
+  const std::int32_t* offsets;
+  std::ptrdiff_t num_diagonals;
+  std::ptrdiff_t rows;
+  std::ptrdiff_t columns;
+};
+
+enum class ColumnKind { bits8, bits16, bits32 };
+
+using CsrKernel = void (*)(const CsrArrays&, std::ptrdiff_t first, std::ptrdiff_t last,
+                           const Vectors&);
+using SellKernel = void (*)(const SellArrays&, std::ptrdiff_t first, std::ptrdiff_t last,
+                            const Vectors&);
+using BlockKernel = void (*)(const BlockArrays&, std::ptrdiff_t first, std::ptrdiff_t last,
+                             const Vectors&);
+using DiaKernel = void (*)(const DiaArrays&, std::ptrdiff_t first, std::ptrdiff_t last,
+                           const Vectors&);
+
+/// All kernels of an instruction set. The last index is 1 for `block_vectors` vectors.
+struct Kernels {
+  CsrKernel csr_wide[2];
+  SellKernel sell[3][3][2];     ///< by ColumnKind, ValueKind
+  DiaKernel dia[3][2];          ///< by ValueKind
+  BlockKernel block[17][2][2];  ///< by block size (2 to 16), ValueKind but dictionary
+};
+
+extern const Kernels kernels_portable;
+extern const Kernels kernels_avx2;
+extern const Kernels kernels_avx512;
+
+}  // namespace tailrace::sparse

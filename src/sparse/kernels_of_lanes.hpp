@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// The kernels, in terms of the eight lanes of an instruction set: included once by each
+// kernels_NAME.cpp, after its lanes_NAME.hpp. A lane is a row, and each of its products and sums is
+// rounded, in the order of the columns (contraction to fused operations is off in src/sparse):
+// so all but csr_wide have the bits of the plain reference.
+#include <type_traits>
+
+#include "sparse/kernels.hpp"
+
+namespace tailrace::sparse {
+namespace {
+
+/// The next eight values; codes of a dictionary are looked up.
+template <class Value>
+inline Lanes::D values_at(const Value* p, const double* table) {
+  if constexpr (std::is_same_v<Value, std::uint8_t>) {
+    return Lanes::gather(table, Lanes::indices(p));
+  } else {
+    return Lanes::load(p);
+  }
+}
+
+inline unsigned count_bits(unsigned mask) {
+  return static_cast<unsigned>(__builtin_popcount(mask));
+}
+
+template <int n>
+void csr_wide(const CsrArrays& a, std::ptrdiff_t first, std::ptrdiff_t last, const Vectors& to) {
+  for (auto row = first; row < last; ++row) {
+    auto k = a.row_starts[row];
+    const auto end = a.row_starts[row + 1];
+    Lanes::D sums[n];
+    for (auto& sum : sums) sum = Lanes::zero();
+    for (; k + num_lanes <= end; k += num_lanes) {
+      const auto value = Lanes::load(a.values + k);
+      const auto column = Lanes::indices(a.columns + k);
+      for (int i = 0; i < n; ++i) {
+        const auto x = Lanes::gather(to.x + i * to.ldx, column);
+        sums[i] = Lanes::add(sums[i], Lanes::multiply(value, x));
+      }
+    }
+    const auto rest = k;
+    for (int i = 0; i < n; ++i) {
+      const double* x = to.x + i * to.ldx;
+      double even = Lanes::sum(sums[i]);
+      double odd = 0;
+      for (k = rest; k + 2 <= end; k += 2) {
+        even += a.values[k] * x[a.columns[k]];
+        odd += a.values[k + 1] * x[a.columns[k + 1]];
+      }
+      if (k < end) even += a.values[k] * x[a.columns[k]];
+      to.y[row + i * to.ldy] = even + odd;
+    }
+  }
+}
+
+inline void put_rows(const SellArrays& a, std::ptrdiff_t chunk, double* y, Lanes::D sum) {
+  const auto place = chunk * num_lanes;
+  const auto left = a.rows - place;
+  const int count = left < num_lanes ? static_cast<int>(left) : num_lanes;
+  if (a.order == nullptr && count == num_lanes) {
+    Lanes::store(y + place, sum);
+  } else if (a.order == nullptr) {
+    Lanes::store_first(y + place, sum, count);
+  } else {
+    double items[num_lanes];
+    Lanes::store(items, sum);
+    for (int i = 0; i < count; ++i) y[a.order[place + i]] = items[i];
+  }
+}
+
+template <class Column, class Value, int n>
+void sell(const SellArrays& a, std::ptrdiff_t first, std::ptrdiff_t last, const Vectors& to) {
+  constexpr bool based = !std::is_same_v<Column, std::int32_t>;
+  const auto* value = static_cast<const Value*>(a.values);
+  const auto* column = static_cast<const Column*>(a.columns);
+  const auto* base = a.bases;
+  const auto* mask = a.masks;
+  for (auto chunk = first; chunk < last; ++chunk) {
+    Lanes::D sums[n];
+    for (auto& sum : sums) sum = Lanes::zero();
+    const auto full = a.full[chunk];
+    for (std::int32_t j = 0; j < full; ++j) {
+      const auto v = values_at(value, a.table);
+      const auto c = Lanes::indices(column);
+      const double* x = based ? to.x + *base++ : to.x;
+      for (int i = 0; i < n; ++i) {
+        const auto items = Lanes::gather(x + i * to.ldx, c);
+        sums[i] = Lanes::add(sums[i], Lanes::multiply(v, items));
+      }
+      value += num_lanes;
+      column += num_lanes;
+    }
+    for (auto j = full; j < a.longest[chunk]; ++j) {
+      const unsigned on = *mask++;
+      const auto v = Lanes::spread(on, values_at(value, a.table));
+      const auto c = Lanes::spread(on, Lanes::indices(column));
+      const double* x = based ? to.x + *base++ : to.x;
+      for (int i = 0; i < n; ++i) {
+        const auto items = Lanes::gather(x + i * to.ldx, c);
+        sums[i] = Lanes::add_where(on, sums[i], Lanes::multiply(v, items));
+      }
+      value += count_bits(on);
+      column += count_bits(on);
+    }
+    for (int i = 0; i < n; ++i) put_rows(a, chunk, to.y + i * to.ldy, sums[i]);
+  }
+}
+
+template <int size, class Value, int n>
+void block_csr(const BlockArrays& a, std::ptrdiff_t first, std::ptrdiff_t last, const Vectors& to) {
+  constexpr int parts = (size + num_lanes - 1) / num_lanes;
+  for (auto row = first; row < last; ++row) {
+    Lanes::D sums[n][parts];
+    for (auto& of_vector : sums) {
+      for (auto& sum : of_vector) sum = Lanes::zero();
+    }
+    for (auto k = a.row_starts[row]; k < a.row_starts[row + 1]; ++k) {
+      const auto* block = static_cast<const Value*>(a.values) + k * size * size;
+      const double* x = to.x + static_cast<std::ptrdiff_t>(a.columns[k]) * size;
+      for (int j = 0; j < size; ++j) {
+        for (int p = 0; p < parts; ++p) {
+          const auto v = Lanes::load(block + j * size + p * num_lanes);
+          for (int i = 0; i < n; ++i) {
+            const auto item = Lanes::all(x[j + i * to.ldx]);
+            sums[i][p] = Lanes::add(sums[i][p], Lanes::multiply(v, item));
+          }
+        }
+      }
+    }
+    for (int i = 0; i < n; ++i) {
+      for (int p = 0; p < parts; ++p) {
+        const int left = size - p * num_lanes;
+        Lanes::store_first(to.y + row * size + p * num_lanes + i * to.ldy, sums[i][p],
+                           left < num_lanes ? left : num_lanes);
+      }
+    }
+  }
+}
+
+/// Eight items of x from `at` on, of which some lie outside: those lanes have 0.
+inline Lanes::D items_at_edge(const double* x, std::ptrdiff_t at, std::ptrdiff_t columns) {
+  double items[num_lanes] = {};
+  for (int lane = 0; lane < num_lanes; ++lane) {
+    if (at + lane >= 0 && at + lane < columns) items[lane] = x[at + lane];
+  }
+  return Lanes::load(items);
+}
+
+template <class Value, int n>
+void dia(const DiaArrays& a, std::ptrdiff_t first, std::ptrdiff_t last, const Vectors& to) {
+  const auto* value = static_cast<const Value*>(a.values) + first * a.num_diagonals * num_lanes;
+  for (auto chunk = first; chunk < last; ++chunk) {
+    Lanes::D sums[n];
+    for (auto& sum : sums) sum = Lanes::zero();
+    const auto row = chunk * num_lanes;
+    for (std::ptrdiff_t d = 0; d < a.num_diagonals; ++d, value += num_lanes) {
+      const auto at = row + a.offsets[d];
+      if (at >= 0 && at + num_lanes <= a.columns) {
+        const auto v = values_at(value, a.table);
+        for (int i = 0; i < n; ++i) {
+          const auto items = Lanes::load(to.x + i * to.ldx + at);
+          sums[i] = Lanes::add(sums[i], Lanes::multiply(v, items));
+        }
+      } else if (at > -num_lanes && at < a.columns) {
+        const auto v = values_at(value, a.table);
+        for (int i = 0; i < n; ++i) {
+          const auto items = items_at_edge(to.x + i * to.ldx, at, a.columns);
+          sums[i] = Lanes::add(sums[i], Lanes::multiply(v, items));
+        }
+      }
+    }
+    const auto left = a.rows - row;
+    for (int i = 0; i < n; ++i) {
+      Lanes::store_first(to.y + row + i * to.ldy, sums[i],
+                         left < num_lanes ? static_cast<int>(left) : num_lanes);
+    }
+  }
+}
+
+template <class Column>
+constexpr void set_sell(SellKernel (&kernels)[3][2]) {
+  kernels[0][0] = sell<Column, double, 1>;
+  kernels[0][1] = sell<Column, double, block_vectors>;
+  kernels[1][0] = sell<Column, float, 1>;
+  kernels[1][1] = sell<Column, float, block_vectors>;
+  kernels[2][0] = sell<Column, std::uint8_t, 1>;
+  kernels[2][1] = sell<Column, std::uint8_t, block_vectors>;
+}
+
+template <int size>
+constexpr void set_blocks(Kernels& kernels) {
+  kernels.block[size][0][0] = block_csr<size, double, 1>;
+  kernels.block[size][0][1] = block_csr<size, double, block_vectors>;
+  kernels.block[size][1][0] = block_csr<size, float, 1>;
+  kernels.block[size][1][1] = block_csr<size, float, block_vectors>;
+  if constexpr (size < 16) set_blocks<size + 1>(kernels);
+}
+
+constexpr Kernels kernels_of_lanes() {
+  Kernels kernels{};
+  kernels.csr_wide[0] = csr_wide<1>;
+  kernels.csr_wide[1] = csr_wide<block_vectors>;
+  set_sell<std::uint8_t>(kernels.sell[0]);
+  set_sell<std::uint16_t>(kernels.sell[1]);
+  set_sell<std::int32_t>(kernels.sell[2]);
+  kernels.dia[0][0] = dia<double, 1>;
+  kernels.dia[0][1] = dia<double, block_vectors>;
+  kernels.dia[1][0] = dia<float, 1>;
+  kernels.dia[1][1] = dia<float, block_vectors>;
+  kernels.dia[2][0] = dia<std::uint8_t, 1>;
+  kernels.dia[2][1] = dia<std::uint8_t, block_vectors>;
+  set_blocks<2>(kernels);
+  return kernels;
+}
+
+}  // namespace
+}  // namespace tailrace::sparse

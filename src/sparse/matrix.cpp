@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <stdexcept>
+
+#include "sparse/choose.hpp"
+
+namespace tailrace::sparse {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) {
+  throw std::invalid_argument("sparse::Matrix: " + text);
+}
+
+std::string words(std::int64_t number) { return std::to_string(number); }
+
+void check_options(const MatrixOptions& options) {
+  if (options.threads < 1) {
+    refuse("threads is " + words(options.threads) + "; it must be at least 1");
+  }
+  if (!(options.expected_multiplies >= 0)) {
+    refuse("expected_multiplies is " + std::to_string(options.expected_multiplies) +
+           "; it must be at least 0");
+  }
+}
+
+template <class Index>
+void check_starts(std::span<const Index> starts, std::size_t num_columns, std::size_t num_values) {
+  if (starts.empty()) refuse("row_starts is empty; it must have one item more than there are rows");
+  if (starts.front() != 0) refuse("row_starts[0] is " + words(starts.front()) + "; it must be 0");
+  if (starts.size() - 1 > std::numeric_limits<std::int32_t>::max()) {
+    refuse("there are " + words(static_cast<std::int64_t>(starts.size() - 1)) +
+           " rows; at most 2147483647 are possible");
+  }
+  for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
+    if (starts[row + 1] < starts[row]) {
+      refuse("row_starts falls from " + words(starts[row]) + " to " + words(starts[row + 1]) +
+             " after row " + words(static_cast<std::int64_t>(row)));
+    }
+  }
+  const auto items = static_cast<std::size_t>(starts.back());
+  if (num_columns != items || num_values != items) {
+    refuse("row_starts ends at " + words(starts.back()) + ", but there are " +
+           words(static_cast<std::int64_t>(num_columns)) + " column indices and " +
+           words(static_cast<std::int64_t>(num_values)) + " values");
+  }
+}
+
+template <class Index>
+void check_columns(std::ptrdiff_t columns, std::span<const Index> starts,
+                   std::span<const Index> indices) {
+  if (columns < 0 || columns > std::numeric_limits<std::int32_t>::max()) {
+    refuse("columns is " + words(columns) + "; it must be from 0 to 2147483647");
+  }
+  for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
+    std::int64_t before = -1;
+    for (auto k = starts[row]; k < starts[row + 1]; ++k) {
+      const std::int64_t column = indices[static_cast<std::size_t>(k)];
+      if (column <= before || column >= columns) {
+        const auto text =
+            "row " + words(static_cast<std::int64_t>(row)) + " has column " + words(column);
+        if (column < 0 || column >= columns) {
+          refuse(text + "; there are " + words(columns) + " columns");
+        }
+        if (column == before) refuse(text + " twice; add such items up before");
+        refuse(text + " after " + words(before) + "; columns must ascend within a row");
+      }
+      before = column;
+    }
+  }
+}
+
+/// Moves first units of threads so that each thread has about as many items.
+std::vector<std::ptrdiff_t> share_units(const Stored& stored, int threads) {
+  const auto units = stored.num_units();
+  std::vector<std::ptrdiff_t> starts{0};
+  for (int thread = 1; thread < threads; ++thread) {
+    const auto goal = stored.items_before(units) / threads * thread;
+    auto low = starts.back();
+    auto high = units;
+    while (low < high) {
+      const auto middle = (low + high) / 2;
+      if (stored.items_before(middle) < goal) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    starts.push_back(low);
+  }
+  starts.push_back(units);
+  return starts;
+}
+
+void run(const Stored& stored, const std::vector<std::ptrdiff_t>& starts, const Vectors& vectors) {
+  const auto threads = static_cast<int>(starts.size()) - 1;
+  if (threads == 1) return stored.multiply(0, starts.back(), vectors);
+#pragma omp parallel for num_threads(threads) schedule(static, 1)
+  for (int thread = 0; thread < threads; ++thread) {
+    const auto part = static_cast<std::size_t>(thread);
+    if (starts[part] < starts[part + 1]) {
+      stored.multiply(starts[part], starts[part + 1], vectors);
+    }
+  }
+}
+
+template <class Index>
+CsrView checked(std::ptrdiff_t columns, std::span<const Index> starts,
+                std::span<const Index> indices, std::span<const double> values,
+                const MatrixOptions& options) {
+  check_options(options);
+  check_starts(starts, indices.size(), values.size());
+  check_columns(columns, starts, indices);
+  return {static_cast<std::ptrdiff_t>(starts.size()) - 1, columns, nullptr, nullptr, values.data()};
+}
+
+}  // namespace
+
+Matrix::Matrix(std::ptrdiff_t columns, std::span<const std::int32_t> row_starts,
+               std::span<const std::int32_t> column_indices, std::span<const double> values,
+               const MatrixOptions& options) {
+  auto view = checked(columns, row_starts, column_indices, values, options);
+  const std::vector<std::int64_t> starts(row_starts.begin(), row_starts.end());
+  view.row_starts = starts.data();
+  view.column_indices = column_indices.data();
+  take(view, options);
+}
+
+Matrix::Matrix(std::ptrdiff_t columns, std::span<const std::int64_t> row_starts,
+               std::span<const std::int64_t> column_indices, std::span<const double> values,
+               const MatrixOptions& options) {
+  auto view = checked(columns, row_starts, column_indices, values, options);
+  std::vector<std::int32_t> indices(column_indices.size());
+  std::transform(column_indices.begin(), column_indices.end(), indices.begin(),
+                 [](std::int64_t column) { return static_cast<std::int32_t>(column); });
+  view.row_starts = row_starts.data();
+  view.column_indices = indices.data();
+  take(view, options);
+}
+
+void Matrix::take(const CsrView& view, const MatrixOptions& options) {
+  rows_ = view.rows;
+  columns_ = view.columns;
+  num_items_ = view.num_items();
+  stored_ = choose(view, options, trials_);
+  thread_starts_ = share_units(*stored_, options.threads);
+}
+
+void Matrix::multiply(std::span<const double> x, std::span<double> y) const {
+  if (static_cast<std::ptrdiff_t>(x.size()) != columns_) {
+    refuse("x has " + std::to_string(x.size()) + " items; the matrix has " + words(columns_) +
+           " columns");
+  }
+  if (static_cast<std::ptrdiff_t>(y.size()) != rows_) {
+    refuse("y has " + std::to_string(y.size()) + " items; the matrix has " + words(rows_) +
+           " rows");
+  }
+  const std::less<const double*> before;
+  if (!x.empty() && !y.empty() && before(x.data(), y.data() + y.size()) &&
+      before(y.data(), x.data() + x.size())) {
+    refuse("x and y overlap; they must be apart");
+  }
+  run(*stored_, thread_starts_, {x.data(), 0, y.data(), 0, false});
+}
+
+void Matrix::multiply(std::ptrdiff_t vectors, const double* x, std::ptrdiff_t ldx, double* y,
+                      std::ptrdiff_t ldy) const {
+  if (vectors < 0) refuse("vectors is " + words(vectors) + "; it must be at least 0");
+  if (ldx < columns_ || ldy < rows_) {
+    refuse("ldx is " + words(ldx) + " and ldy " + words(ldy) + "; they must be at least " +
+           words(columns_) + " and " + words(rows_));
+  }
+  std::ptrdiff_t i = 0;
+  for (; i + block_vectors <= vectors; i += block_vectors) {
+    run(*stored_, thread_starts_, {x + i * ldx, ldx, y + i * ldy, ldy, true});
+  }
+  for (; i < vectors; ++i) {
+    run(*stored_, thread_starts_, {x + i * ldx, ldx, y + i * ldy, ldy, false});
+  }
+}
+
+Csr Matrix::to_csr() const { return stored_->to_csr(); }
+std::string Matrix::storage() const { return stored_->describe(); }
+std::size_t Matrix::memory_bytes() const { return stored_->memory_bytes(); }
+
+}  // namespace tailrace::sparse

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <new>
+#include <utility>
+#include <vector>
+
+namespace tailrace::sparse {
+
+/// Storage that begins at a cache line, is not cleared, and may be read `slack` items beyond its
+/// end.
+template <class T>
+class Aligned {
+ public:
+  static constexpr std::size_t slack = 16;
+  Aligned() = default;
+  explicit Aligned(std::size_t size)
+      : size_(size),
+        data_(static_cast<T*>(::operator new((size + slack) * sizeof(T), std::align_val_t(64)))) {
+    std::memset(static_cast<void*>(data_.get() + size), 0, slack * sizeof(T));
+  }
+  T* data() { return data_.get(); }
+  const T* data() const { return data_.get(); }
+  T& operator[](std::size_t i) { return data_.get()[i]; }
+  const T& operator[](std::size_t i) const { return data_.get()[i]; }
+  std::size_t size() const { return size_; }
+  std::size_t bytes() const { return size_ * sizeof(T); }
+  void clear() { std::memset(static_cast<void*>(data_.get()), 0, bytes()); }
+
+ private:
+  struct Free {
+    void operator()(T* data) const { ::operator delete(data, std::align_val_t(64)); }
+  };
+  std::size_t size_ = 0;
+  std::unique_ptr<T, Free> data_;
+};
+
+/// How values are stored; all are exact, bit by bit.
+enum class ValueKind { fp64, fp32, dictionary };
+
+inline bool exact_in_fp32(double value) {
+  return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<float>(value))) ==
+         std::bit_cast<std::uint64_t>(value);
+}
+
+/// Up to 256 different values and their codes. Values are told apart by their bits.
+class Dictionary {
+ public:
+  /// The code of a value, which is added if it is new; -1 if there is no more room.
+  int add(double value) {
+    const auto bits = std::bit_cast<std::uint64_t>(value);
+    if (num_values_ > 0 && bits == last_bits_) return last_code_;
+    const int code = find_or_add(bits);
+    if (code >= 0) {
+      last_bits_ = bits;
+      last_code_ = code;
+    }
+    return code;
+  }
+  int num_values() const { return num_values_; }
+  const std::array<double, 256>& values() const { return values_; }
+
+ private:
+  int find_or_add(std::uint64_t bits) {
+    auto place = static_cast<std::size_t>((bits * 0x9E3779B97F4A7C15ULL) >> 54);
+    for (;; place = (place + 1) % codes_.size()) {
+      if (codes_[place] == 0) break;
+      const int code = codes_[place] - 1;
+      if (std::bit_cast<std::uint64_t>(values_[static_cast<std::size_t>(code)]) == bits)
+        return code;
+    }
+    if (num_values_ == 256) return -1;
+    values_[static_cast<std::size_t>(num_values_)] = std::bit_cast<double>(bits);
+    codes_[place] = static_cast<std::int16_t>(++num_values_);
+    return num_values_ - 1;
+  }
+
+  std::array<double, 256> values_{};
+  std::array<std::int16_t, 1024> codes_{};  ///< code + 1 by hash; 0: free
+  int num_values_ = 0;
+  std::uint64_t last_bits_ = 0;
+  int last_code_ = 0;
+};
+
+/// Values of a matrix in the order of a format.
+class Values {
+ public:
+  /// `size` slots, to be filled by `write`; `dictionary` must know all values if `kind` says so.
+  Values(ValueKind kind, std::size_t size, const Dictionary& dictionary)
+      : kind_(kind), dictionary_(dictionary) {
+    if (kind == ValueKind::fp64) fp64_ = Aligned<double>(size);
+    if (kind == ValueKind::fp32) fp32_ = Aligned<float>(size);
+    if (kind == ValueKind::dictionary) codes_ = Aligned<std::uint8_t>(size);
+  }
+
+  /// Calls `fill` with a function put(slot, value).
+  template <class Fill>
+  void write(Fill&& fill) {
+    if (kind_ == ValueKind::fp64) {
+      fill([data = fp64_.data()](auto i, double v) { data[i] = v; });
+    } else if (kind_ == ValueKind::fp32) {
+      fill([data = fp32_.data()](auto i, double v) { data[i] = static_cast<float>(v); });
+    } else {
+      fill([data = codes_.data(), this](auto i, double v) {
+        data[i] = static_cast<std::uint8_t>(dictionary_.add(v));
+      });
+    }
+  }
+  /// All slots hold +0.0, which the dictionary must have (or room for it).
+  void clear() {
+    if (kind_ == ValueKind::fp64) fp64_.clear();
+    if (kind_ == ValueKind::fp32) fp32_.clear();
+    if (kind_ == ValueKind::dictionary) {
+      std::memset(codes_.data(), dictionary_.add(0.0), codes_.size());
+    }
+  }
+  double operator[](std::size_t i) const {
+    if (kind_ == ValueKind::fp64) return fp64_[i];
+    if (kind_ == ValueKind::fp32) return static_cast<double>(fp32_[i]);
+    return dictionary_.values()[codes_[i]];
+  }
+  ValueKind kind() const { return kind_; }
+  const void* data() const {
+    if (kind_ == ValueKind::fp64) return fp64_.data();
+    if (kind_ == ValueKind::fp32) return fp32_.data();
+    return codes_.data();
+  }
+  const double* table() const { return dictionary_.values().data(); }
+  std::size_t bytes() const { return fp64_.bytes() + fp32_.bytes() + codes_.bytes(); }
+  const char* words() const {
+    if (kind_ == ValueKind::fp64) return "fp64";
+    return kind_ == ValueKind::fp32 ? "fp32 (exact)" : "dictionary";
+  }
+
+ private:
+  ValueKind kind_;
+  Dictionary dictionary_;
+  Aligned<double> fp64_;
+  Aligned<float> fp32_;
+  Aligned<std::uint8_t> codes_;
+};
+
+inline double bytes_of(ValueKind kind) {
+  if (kind == ValueKind::fp64) return 8;
+  return kind == ValueKind::fp32 ? 4 : 1;
+}
+
+/// One bit for each slot of a format with fill: is it an item of the matrix?
+class Presence {
+ public:
+  Presence() = default;
+  explicit Presence(std::size_t size) : bits_((size + 63) / 64, 0) {}
+  void set(std::size_t i) { bits_[i / 64] |= std::uint64_t{1} << (i % 64); }
+  bool operator[](std::size_t i) const {
+    return bits_.empty() || ((bits_[i / 64] >> (i % 64)) & 1) != 0;
+  }
+  std::size_t bytes() const { return bits_.size() * 8; }
+
+ private:
+  std::vector<std::uint64_t> bits_;  ///< empty: all are
+};
+
+}  // namespace tailrace::sparse
