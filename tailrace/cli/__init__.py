@@ -33,6 +33,7 @@ COMMANDS = {
     "tune": "Measure which methods are best here, and remember.",
     "bench": "Measure ours beside others in interleaved rounds.",
     "profile": "Say where any MPI program spends its time, and who waits for whom.",
+    "compare": "Say what changed between two profiles, and what may be noise.",
 }
 
 START = """\
@@ -66,6 +67,13 @@ class Commands(TyperGroup):
         super().__init__(**keywords)
         # The names; what is misspelt is compared with them.
         self.commands: Any = dict.fromkeys(COMMANDS)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help without --show-completion: rarely wanted, and it is to fit a screen."""
+        for parameter in self.params:
+            if parameter.name == "show_completion":
+                parameter.hidden = True  # type: ignore[attr-defined]
+        super().format_help(ctx, formatter)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """List the subcommands without loading them."""

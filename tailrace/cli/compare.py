@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``tailrace compare``: what changed between two profiles, and what may be noise."""
+
+import json
+from typing import Annotated
+
+import typer
+
+from tailrace.errors import TailraceError
+from tailrace.interrupts import ended_by_interrupts
+from tailrace.profile.comparison import Side, compare_sides, make_side, split_paths
+from tailrace.profile.load import load_profile
+from tailrace.progress import working
+
+PROFILES = "records of tailrace profile -o, or JSON; A1,A2,A3 are several runs"
+
+
+def compare(
+    before: Annotated[str, typer.Argument(metavar="A", help=f"Profile before: {PROFILES}.")],
+    after: Annotated[str, typer.Argument(metavar="B", help="Profile after, likewise.")],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say what changed between two profiles, and what may be noise.
+
+    Example: tailrace compare old1,old2,old3 new1,new2,new3
+    """
+    with ended_by_interrupts():
+        from tailrace.benchmarks.report import make_console  # noqa: PLC0415
+        from tailrace.profile.comparison_table import show  # noqa: PLC0415
+
+    with working("compare"):
+        found = compare_sides(_side(before, "A"), _side(after, "B"))
+    if as_json:
+        print(json.dumps(found.as_json(), indent=1))
+    else:
+        show(make_console(), found)
+
+
+def _side(text: str, name: str) -> Side:
+    paths = split_paths(text)
+    if not paths:
+        raise TailraceError(f'{name} "{text}": expected profiles, as in A1,A2,A3', status=2)
+    return make_side([load_profile(path) for path in paths], [str(path) for path in paths])

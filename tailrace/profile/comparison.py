@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What changed between two profiles, and what may be noise.
+
+A side is one or several runs of the same job. A value has changed if all runs of one side lie
+beyond all runs of the other. That happens by chance alone, if nothing has changed, in 2 of
+(a + b over a) cases with a and b runs: one in ten with three runs a side. If chance does it more
+often than that, the verdict is that it is unknown.
+"""
+
+import math
+import re
+import statistics
+from collections import Counter, defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tailrace.errors import TailraceError
+from tailrace.profile.text import bytes_text
+
+Profile = dict[str, Any]
+Values = tuple[float, ...]
+
+RARE = 0.1  # a verdict may be chance in so many cases
+AMOUNTS = ("time_s", "wait_s", "count", "bytes")
+NUM_TOTALS = 4  # rows of messages that are no classes of sizes
+_LINE = re.compile(r"(?P<file>\S+?):(?P<number>\d+)(?P<function>( .*)?)$")
+_OFFSET = re.compile(r"(?P<file>.+)\+0x(?P<number>[0-9a-f]+)$")
+
+
+@dataclass(frozen=True)
+class Side:
+    """Profiles of runs of one job, and the names of their files."""
+
+    profiles: list[Profile]
+    names: list[str]
+
+    @property
+    def ranks(self) -> int:
+        """Ranks of each run."""
+        return int(self.profiles[0]["ranks"])
+
+
+@dataclass(frozen=True)
+class Row:
+    """A value in the runs of both sides."""
+
+    name: str
+    a: Values
+    b: Values
+
+    def change(self) -> float | None:
+        """Return how much the median grew, as a part of that of A; None if that is 0."""
+        before = statistics.median(self.a)
+        return statistics.median(self.b) / before - 1 if before else None
+
+    def verdict(self) -> str:
+        """Return "same", "noise", "changed" or "unknown"."""
+        if len({*self.a, *self.b}) == 1:
+            return "same"
+        if min(self.a) <= max(self.b) and min(self.b) <= max(self.a):
+            return "noise"
+        return "changed" if chance(len(self.a), len(self.b)) <= RARE else "unknown"
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the row as ``--json`` prints it."""
+        return {
+            "name": self.name,
+            "a": list(self.a),
+            "b": list(self.b),
+            "change": self.change(),
+            "verdict": self.verdict(),
+        }
+
+
+@dataclass(frozen=True)
+class Place:
+    """A call from one place; `before` is where it was in A, if its line or offset has changed."""
+
+    name: str
+    where: str
+    before: str
+    rows: dict[str, Row]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the place as ``--json`` prints it."""
+        rows = {key: row.as_json() for key, row in self.rows.items()}
+        return {"name": self.name, "where": self.where, "where_a": self.before, **rows}
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two sides and what they differ in; times of places are means over the ranks."""
+
+    a: Side
+    b: Side
+    groups: list[Row]
+    efficiency: list[Row]
+    messages: list[Row]
+    places: list[Place]
+
+    def notes(self) -> list[str]:
+        """Return what a reader must know to judge the verdicts."""
+        found = []
+        runs = (len(self.a.profiles), len(self.b.profiles))
+        likely = chance(*runs)
+        if runs == (1, 1):
+            found.append("noise is not known from one run a side: give several, A1,A2,A3 B1,B2,B3")
+        elif likely > RARE:
+            found.append(
+                f"{runs[0]} and {runs[1]} runs are too few: chance alone sets the sides apart in "
+                f"{likely:.0%} of values; three runs a side are needed"
+            )
+        else:
+            found.append(f"chance alone would call {likely:.0%} of unchanged values changed")
+        if self.a.ranks != self.b.ranks:
+            found.append(
+                f"A has {self.a.ranks} ranks, B {self.b.ranks}: calls and bytes are sums over "
+                "the ranks, times are means"
+            )
+        return found
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as ``--json`` prints it."""
+
+        def about(side: Side) -> dict[str, Any]:
+            return {"profiles": side.names, "ranks": side.ranks}
+
+        return {
+            "a": about(self.a),
+            "b": about(self.b),
+            "chance": chance(len(self.a.profiles), len(self.b.profiles)),
+            "groups": [row.as_json() for row in self.groups],
+            "efficiency": [row.as_json() for row in self.efficiency],
+            "messages": [row.as_json() for row in self.messages],
+            "calls": [place.as_json() for place in self.places],
+            "notes": self.notes(),
+        }
+
+
+def chance(a: int, b: int) -> float:
+    """Return how likely runs of the same thing lie apart, all of a side beyond the other's."""
+    return 2 / math.comb(a + b, a)
+
+
+def make_side(profiles: list[Profile], names: list[str]) -> Side:
+    """Return the side of runs of one job; complains if they are of different ones."""
+    first = profiles[0]
+    for profile, name in zip(profiles, names, strict=True):
+        if profile["ranks"] != first["ranks"]:
+            raise TailraceError(
+                f"{name}: {profile['ranks']} ranks, but {names[0]} has {first['ranks']}: the runs "
+                "of a side must be runs of the same job",
+                status=2,
+            )
+    return Side(profiles, names)
+
+
+def compare_sides(a: Side, b: Side) -> Comparison:
+    """Return what changed from A to B."""
+
+    def row(name: str, *keys: str) -> Row:
+        return Row(name, *(tuple(float(_at(p, keys)) for p in side.profiles) for side in (a, b)))
+
+    def known(key: str) -> list[str]:
+        everywhere = [p[key] for side in (a, b) for p in side.profiles]
+        return [name for name in everywhere[0] if all(name in values for values in everywhere)]
+
+    groups = [row("wall_s", "wall_s"), *(row(k, "groups", k) for k in known("groups"))]
+    efficiency = [row(key, "efficiency", key) for key in known("efficiency")]
+    efficiency += [row(f"imbalance of {key}", "imbalance", key) for key in known("imbalance")]
+    return Comparison(a, b, groups, efficiency, _messages(a, b), _places(a, b))
+
+
+def _at(values: Any, keys: tuple[str, ...]) -> Any:
+    for key in keys:
+        values = values[key]
+    return values
+
+
+def _messages(a: Side, b: Side) -> list[Row]:
+    """Return bytes and messages between ranks, and the calls of each class of sizes."""
+
+    def row(name: str, part: str, key: str) -> Row:
+        sums = [tuple(_sum(p[part], key) for p in side.profiles) for side in (a, b)]
+        return Row(name, *sums)
+
+    rows = [row("bytes between ranks", "matrix", "bytes")]
+    rows.append(row("messages between ranks", "matrix", "messages"))
+    rows += [row("bytes of all calls", "calls", "bytes"), row("calls", "calls", "count")]
+    tables = [
+        [Counter({s["from_bytes"]: s["count"] for s in p["sizes"]}) for p in side.profiles]
+        for side in (a, b)
+    ]
+    for size in sorted({size for side in tables for counts in side for size in counts}):
+        both = [tuple(float(counts[size]) for counts in side) for side in tables]
+        limits = f"{bytes_text(size)} to < {bytes_text(2 * size)}" if size else "0 B"
+        rows.append(Row(f"calls of {limits}", *both))
+    return rows
+
+
+def _sum(items: list[dict[str, Any]], key: str) -> float:
+    return float(sum(item[key] for item in items))
+
+
+Key = tuple[str, str]
+
+
+def _amounts(profile: Profile) -> dict[Key, dict[str, float]]:
+    """Return the amounts of each place, times as means over the ranks."""
+    found: dict[Key, dict[str, float]] = defaultdict(lambda: dict.fromkeys(AMOUNTS, 0.0))
+    for call in profile["calls"]:
+        place = found[call["name"], call["where"]]
+        for amount in AMOUNTS:
+            ranks = profile["ranks"] if amount.endswith("_s") else 1
+            place[amount] += call[amount] / ranks
+    return found
+
+
+def _stem(key: Key) -> tuple[tuple[str, str, str], int]:
+    """Return what stays of a place when lines are added elsewhere, and its number."""
+    name, where = key
+    line = _LINE.match(where)
+    if line:
+        return (name, line["file"], line["function"]), int(line["number"])
+    offset = _OFFSET.match(where)
+    if offset:
+        return (name, offset["file"], "+"), int(offset["number"], 16)
+    return (name, where, ""), 0
+
+
+def paired(a: set[Key], b: set[Key]) -> list[tuple[Key | None, Key | None]]:
+    """Return the places of A and B that are the same, and those that only one has (None).
+
+    A program that was edited has its calls on other lines. So the calls of one name in one function
+    are paired in order if there are as many in A as in B, else those on the same line are.
+    """
+    stems: dict[tuple[str, str, str], tuple[list[Key], list[Key]]] = defaultdict(lambda: ([], []))
+    for number, keys in enumerate((a, b)):
+        for key in sorted(keys, key=_stem):
+            stems[_stem(key)[0]][number].append(key)
+    pairs: list[tuple[Key | None, Key | None]] = []
+    for in_a, in_b in stems.values():
+        if len(in_a) == len(in_b):
+            pairs += zip(in_a, in_b, strict=True)
+            continue
+        pairs += [(key, key if key in in_b else None) for key in in_a]
+        pairs += [(None, key) for key in in_b if key not in in_a]
+    return pairs
+
+
+def _places(a: Side, b: Side) -> list[Place]:
+    """Return the places, those whose time changed most first."""
+    tables = [[_amounts(profile) for profile in side.profiles] for side in (a, b)]
+    keys = [{key for table in side for key in table} for side in tables]
+    places = []
+    nothing = dict.fromkeys(AMOUNTS, 0.0)
+    for pair in paired(*keys):
+        name, where = pair[1] or pair[0] or ("", "")
+        before = pair[0][1] if pair[0] else ""
+        rows = {}
+        for amount in AMOUNTS:
+            values = [
+                tuple((table.get(key, nothing) if key else nothing)[amount] for table in side)
+                for key, side in zip(pair, tables, strict=True)
+            ]
+            rows[amount] = Row(amount, *values)
+        places.append(Place(name, where, before, rows))
+    return sorted(places, key=lambda place: (-_moved(place), place.name, place.where))
+
+
+def _moved(place: Place) -> float:
+    times = place.rows["time_s"]
+    return abs(statistics.median(times.b) - statistics.median(times.a))
+
+
+def split_paths(text: str) -> list[Path]:
+    """Return the paths of "A1,A2,A3"; a path with a comma that is there is one path."""
+    if Path(text).exists():
+        return [Path(text)]
+    return [Path(word) for word in text.split(",") if word]
