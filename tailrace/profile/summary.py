@@ -36,7 +36,8 @@ class Counter:
 def imbalance(values: list[float]) -> float:
     """Return (max - mean) / max, 0 where all are alike; 0 of nothing."""
     most = max(values, default=0.0)
-    return (most - sum(values) / len(values)) / most if most > 0 else 0.0
+    # The mean of equal values may be above them by a rounding.
+    return max(0.0, (most - sum(values) / len(values)) / most) if most > 0 else 0.0
 
 
 def efficiencies(

@@ -163,7 +163,7 @@ def test_efficiencies_multiply() -> None:
     found = efficiencies([1.0, 3.0], 4.0)
     assert found == {"parallel": 0.5, "load_balance": 2 / 3, "communication": 0.75}
     assert imbalance([1.0, 3.0]) == pytest.approx(1 / 3)
-    assert imbalance([]) == 0.0
+    assert imbalance([]) == imbalance([0.1, 0.1, 0.1]) == 0.0
 
 
 def test_broken_records_are_named(tmp_path: Path) -> None:
