@@ -50,7 +50,7 @@ class Dia : public Stored {
   void multiply(std::ptrdiff_t first, std::ptrdiff_t last, const Vectors& vectors) const override {
     const DiaArrays arrays{values_.data(),  values_.table(), offsets_.data(),
                            num_diagonals(), rows_,           num_columns_};
-    const auto kernel = kernels_->dia[static_cast<int>(values_.kind())][vectors.block ? 1 : 0];
+    const auto kernel = kernels_->dia[values_.kernel()][vectors.block ? 1 : 0];
     for (auto unit = first; unit < last; ++unit) {
       const auto begin = unit * unit_chunks;
       const auto end = std::min(num_chunks_, begin + unit_chunks);

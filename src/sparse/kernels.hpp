@@ -72,8 +72,8 @@ using DiaKernel = void (*)(const DiaArrays&, std::ptrdiff_t first, std::ptrdiff_
 /// All kernels of an instruction set. The last index is 1 for `block_vectors` vectors.
 struct Kernels {
   CsrKernel csr_wide[2];
-  SellKernel sell[3][3][2];     ///< by ColumnKind, ValueKind
-  DiaKernel dia[3][2];          ///< by ValueKind
+  SellKernel sell[3][4][2];     ///< by ColumnKind, Values::kernel()
+  DiaKernel dia[4][2];          ///< by Values::kernel()
   BlockKernel block[17][2][2];  ///< by block size (2 to 16), ValueKind but dictionary
 };
 

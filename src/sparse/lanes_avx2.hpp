@@ -11,6 +11,7 @@ namespace tailrace::sparse {
 namespace {
 
 struct Lanes {
+  static constexpr int width = num_lanes;
   struct D {
     __m256d low, high;
   };
@@ -39,6 +40,9 @@ struct Lanes {
   }
   static I indices(const std::uint8_t* p) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+  }
+  static D look_up_few(const double* table, const std::uint8_t* p) {
+    return gather(table, indices(p));
   }
   static D gather(const double* x, I index) {
     return {_mm256_i32gather_pd(x, _mm256_castsi256_si128(index), 8),
@@ -83,6 +87,23 @@ struct Lanes {
     _mm256_storeu_pd(v, _mm256_add_pd(a.low, a.high));
     return (v[0] + v[2]) + (v[1] + v[3]);
   }
+};
+
+/// Four doubles: blocks of up to four.
+struct HalfLanes {
+  static constexpr int width = 4;
+  using D = __m256d;
+
+  static D zero() { return _mm256_setzero_pd(); }
+  static D all(double value) { return _mm256_set1_pd(value); }
+  static D load(const double* p) { return _mm256_loadu_pd(p); }
+  static D load(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+  static void store_first(double* p, D d, int count) {
+    const auto lanes = _mm256_set_epi64x(3, 2, 1, 0);
+    _mm256_maskstore_pd(p, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lanes), d);
+  }
+  static D add(D a, D b) { return _mm256_add_pd(a, b); }
+  static D multiply(D a, D b) { return _mm256_mul_pd(a, b); }
 };
 
 }  // namespace

@@ -11,6 +11,7 @@ namespace tailrace::sparse {
 namespace {
 
 struct Lanes {
+  static constexpr int width = num_lanes;
   using D = __m512d;
   using I = __m256i;
 
@@ -31,6 +32,11 @@ struct Lanes {
   static I indices(const std::uint8_t* p) {
     return _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
   }
+  /// From 16 values.
+  static D look_up_few(const double* table, const std::uint8_t* p) {
+    const auto codes = _mm512_cvtepu8_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(p)));
+    return _mm512_permutex2var_pd(_mm512_loadu_pd(table), codes, _mm512_loadu_pd(table + 8));
+  }
   static D gather(const double* x, I index) { return _mm512_i32gather_pd(index, x, 8); }
   static D spread(unsigned mask, D from) {
     return _mm512_maskz_expand_pd(static_cast<__mmask8>(mask), from);
@@ -44,6 +50,23 @@ struct Lanes {
   }
   static D multiply(D a, D b) { return _mm512_mul_pd(a, b); }
   static double sum(D a) { return _mm512_reduce_add_pd(a); }
+};
+
+/// Four doubles: blocks of up to four.
+struct HalfLanes {
+  static constexpr int width = 4;
+  using D = __m256d;
+
+  static D zero() { return _mm256_setzero_pd(); }
+  static D all(double value) { return _mm256_set1_pd(value); }
+  static D load(const double* p) { return _mm256_loadu_pd(p); }
+  static D load(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
+  static void store_first(double* p, D d, int count) {
+    const auto lanes = _mm256_set_epi64x(3, 2, 1, 0);
+    _mm256_maskstore_pd(p, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lanes), d);
+  }
+  static D add(D a, D b) { return _mm256_add_pd(a, b); }
+  static D multiply(D a, D b) { return _mm256_mul_pd(a, b); }
 };
 
 }  // namespace

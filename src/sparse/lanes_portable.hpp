@@ -11,6 +11,7 @@ namespace {
 /// Eight doubles, or eight indices, by plain loops. The same members in lanes_avx2.hpp and
 /// lanes_avx512.hpp.
 struct Lanes {
+  static constexpr int width = num_lanes;
   struct D {
     double v[num_lanes];
   };
@@ -43,6 +44,9 @@ struct Lanes {
     I d;
     for (int i = 0; i < num_lanes; ++i) d.v[i] = static_cast<std::int32_t>(p[i]);
     return d;
+  }
+  static D look_up_few(const double* table, const std::uint8_t* p) {
+    return gather(table, indices(p));
   }
   static D gather(const double* x, I index) {
     D d;
@@ -77,6 +81,9 @@ struct Lanes {
     return ((a.v[0] + a.v[4]) + (a.v[2] + a.v[6])) + ((a.v[1] + a.v[5]) + (a.v[3] + a.v[7]));
   }
 };
+
+/// Blocks of up to four gain nothing from shorter loops.
+using HalfLanes = Lanes;
 
 }  // namespace
 }  // namespace tailrace::sparse

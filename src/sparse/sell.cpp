@@ -90,8 +90,8 @@ class Sell : public Stored {
                             longest_.data(),
                             order_.empty() ? nullptr : order_.data(),
                             rows_};
-    const auto kernel = kernels_->sell[static_cast<int>(columns_.kind())]
-                                      [static_cast<int>(values_.kind())][vectors.block ? 1 : 0];
+    const auto kernel =
+        kernels_->sell[static_cast<int>(columns_.kind())][values_.kernel()][vectors.block ? 1 : 0];
     kernel(arrays, first * unit_chunks, std::min(num_chunks_, last * unit_chunks), vectors);
   }
 

@@ -45,6 +45,8 @@ struct Format {
   double conversion_multiplies;
   /// Why it cannot or should not hold this matrix; empty if it can.
   std::string (*refusal)(const Features&);
+  /// Whether "auto" should look at it at all.
+  bool (*may_pay)(const Features&);
   /// Bytes that a multiply reads of the matrix; an estimate.
   double (*bytes)(const Features&, ValueKind);
   /// Whether it can compress values in that way.

@@ -125,6 +125,11 @@ class Values {
     return dictionary_.values()[codes_[i]];
   }
   ValueKind kind() const { return kind_; }
+  /// Which kernel reads them: by kind; the last one where a dictionary has at most 16 values.
+  int kernel() const {
+    const bool few = kind_ == ValueKind::dictionary && dictionary_.num_values() <= 16;
+    return static_cast<int>(kind_) + (few ? 1 : 0);
+  }
   const void* data() const {
     if (kind_ == ValueKind::fp64) return fp64_.data();
     if (kind_ == ValueKind::fp32) return fp32_.data();

@@ -22,6 +22,7 @@ BENCHES = {
     "scale": "scale",
     "tune": "tune",
     "dense": "dense",
+    "sparse": "sparse",
     "memory-bandwidth": "memory_bandwidth",
     "memory": "memory",
 }

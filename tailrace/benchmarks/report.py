@@ -35,6 +35,7 @@ COLUMNS = {  # field of a row -> heading and format; shown where a row of the pr
     "method": ("method", "{}"),
     "gain": ("gain", "{:.2f}"),
     "attempts": ("rungs", "{}"),
+    "storage": ("stored as", "{}"),
 }
 
 

@@ -336,6 +336,24 @@ def dense(
 
 
 @bench.command()
+def sparse(
+    matrices: Annotated[
+        str, option("stencil7, stencil7v, blocks15, fem3, band21, short, power.", metavar="TEXT")
+    ] = "",
+    n: Edges = "",
+    rounds: Rounds = 5,
+    repeats: Repeats = 5,
+    json: Json = None,
+) -> None:
+    """Multiply sparse matrices of several classes, beside Eigen and PETSc.
+
+    Example: tailrace bench sparse --matrices band21,short --rounds 3
+    """
+    chosen = moving(matrices, "", "", "", 1)
+    measure_bench("sparse", basic(n, "", rounds, repeats=repeats, moving=chosen), json)
+
+
+@bench.command()
 def memory_bandwidth(
     ranks: Ranks = "",
     rounds: Rounds = 5,

@@ -18,15 +18,15 @@ TEST(Choice, KeepsTheFastestOfWhatItTimed) {
       EXPECT_TRUE(m.trials().empty());
       continue;
     }
-    ASSERT_GE(m.trials().size(), 2U) << name;
-    EXPECT_LE(m.trials().size(), 6U) << name;
+    ASSERT_GE(m.trials().size(), 1U) << name;
+    EXPECT_LE(m.trials().size(), 5U) << name;
     EXPECT_EQ(m.trials()[0].storage, "csr, 32-bit columns, fp64");
     const auto best = std::min_element(
         m.trials().begin(), m.trials().end(),
         [](const Trial& one, const Trial& other) { return one.multiply_s < other.multiply_s; });
     EXPECT_EQ(m.storage(), best->storage) << name;
     EXPECT_EQ(m.memory_bytes(), best->memory_bytes) << name;
-    converted += static_cast<int>(m.trials().size()) - 2;
+    for (const auto& trial : m.trials()) converted += trial.storage.starts_with("csr") ? 0 : 1;
     const auto x = random_vector(a.columns, 81);
     Vector y(static_cast<std::size_t>(a.rows));
     m.multiply(x, y);
@@ -63,9 +63,9 @@ TEST(Choice, FewMultipliesAreNotWorthAConversion) {
   EXPECT_EQ(once.storage(), "csr, 32-bit columns, fp64");
   // Features are worth it, but no conversion.
   options.expected_multiplies = 22;
-  EXPECT_EQ(make(a, options).trials().size(), 2U);
+  EXPECT_EQ(make(a, options).trials().size(), 1U);
   options.expected_multiplies = 1000;
-  EXPECT_GT(make(a, options).trials().size(), 2U);
+  EXPECT_GT(make(a, options).trials().size(), 1U);
 }
 
 TEST(Choice, PlainValues) {

@@ -103,6 +103,10 @@ inline std::function<double()> few_values(unsigned seed) {
   };
 }
 
+inline std::function<double()> forty_values(unsigned seed) {
+  return [random = Random(seed)]() mutable { return 0.1 * static_cast<double>(random() % 40); };
+}
+
 inline std::vector<Named> matrices() {
   std::vector<Named> all;
   const auto add = [&all](const std::string& name, Csr a) { all.push_back({name, std::move(a)}); };
@@ -128,6 +132,7 @@ inline std::vector<Named> matrices() {
   add("band, rectangular", diagonals(300, 611, {0, 1, 5, 300}, normals(14)));
   add("band, tall", diagonals(611, 300, {-311, -10, 0, 7}, normals(15)));
   add("stencil", diagonals(1000, 1000, {-100, -10, -1, 0, 1, 10, 100}, few_values(16)));
+  add("forty values", diagonals(700, 700, {-20, -1, 0, 1, 20}, forty_values(18)));
   add("short values", diagonals(800, 800, {-20, -1, 0, 1, 20}, short_values(17)));
   for (int size = 2; size <= 16; ++size) {
     const auto name = "blocks of " + std::to_string(size);

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Sparse matrices of the classes that formats differ by, made by the same rules everywhere.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bench {
+
+/// A square matrix in CSR; columns ascend within a row.
+struct SparseMatrix {
+  int rows = 0;
+  std::vector<std::int32_t> row_starts{0};
+  std::vector<std::int32_t> columns;
+  std::vector<double> values;
+};
+
+/// Names: "stencil7" (constant coefficients), "stencil7v" (any), "blocks15", "fem3", "band21",
+/// "short", "power". `n` is the edge of the grid (the first four) or the cube root of the rows.
+SparseMatrix make_sparse_matrix(const std::string& name, int n);
+
+}  // namespace bench

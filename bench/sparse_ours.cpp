@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// y = A x by sparse::Matrix, by plain CSR and by the peers that were found, in turn, for one
+// matrix. Times are CPU time of the thread, as the machine may be shared. "read" is the limit of
+// any CSR: as many bytes as it has, added up.
+#include <ctime>
+#include <numeric>
+
+#include "driver.hpp"
+#include "sparse_peer.hpp"
+#include "tailrace/sparse.hpp"
+
+namespace {
+
+double cpu_s() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+tailrace::sparse::Matrix make_ours(const bench::SparseMatrix& a, const std::string& format,
+                                   bool bit_for_bit) {
+  tailrace::sparse::MatrixOptions options;
+  options.format = format;
+  options.bit_for_bit = bit_for_bit;
+  return {a.rows, std::span<const std::int32_t>(a.row_starts),
+          std::span<const std::int32_t>(a.columns), a.values, options};
+}
+
+bench::SparsePeer ours(const std::string& entry, const tailrace::sparse::Matrix& matrix) {
+  return {entry, [&matrix](const double* x, double* y) {
+            matrix.multiply({x, static_cast<std::size_t>(matrix.columns())},
+                            {y, static_cast<std::size_t>(matrix.rows())});
+          }};
+}
+
+/// Reads 12 bytes an item and 8 a row, as doubles.
+bench::SparsePeer read_bytes(const bench::SparseMatrix& a) {
+  const std::vector<double> data(a.values.size() * 3 / 2 + static_cast<std::size_t>(a.rows), 1.0);
+  return {"read", [data](const double*, double* y) {
+            double sums[32] = {};
+            for (std::size_t i = 0; i + 32 <= data.size(); i += 32) {
+              for (std::size_t j = 0; j < 32; j += 8) __builtin_prefetch(data.data() + i + j + 256);
+              for (std::size_t j = 0; j < 32; ++j) sums[j] += data[i + j];
+            }
+            y[0] = std::accumulate(sums, sums + 32, 0.0);
+          }};
+}
+
+/// The largest difference from plain loops, in sizes of each row's terms.
+double error_of(const bench::SparseMatrix& a, const std::vector<double>& x,
+                const std::vector<double>& y) {
+  double worst = 0;
+  for (std::size_t row = 0; row < y.size(); ++row) {
+    double sum = 0;
+    double size = 0;
+    for (auto k = a.row_starts[row]; k < a.row_starts[row + 1]; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      const double term = a.values[at] * x[static_cast<std::size_t>(a.columns[at])];
+      sum += term;
+      size += std::abs(term);
+    }
+    if (size > 0) worst = std::max(worst, std::abs(y[row] - sum) / size);
+  }
+  return worst;
+}
+
+struct Row {
+  bench::SparsePeer peer;
+  std::vector<double> seconds;
+  double error = 0;
+};
+
+void measure(const bench::SparseMatrix& a, int repeats, std::vector<Row>& rows) {
+  std::vector<double> x(static_cast<std::size_t>(a.rows));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = bench::noise(i);
+  std::vector<double> y(x.size());
+  for (int repeat = -1; repeat < repeats; ++repeat) {
+    for (auto& row : rows) {
+      const double start = cpu_s();
+      row.peer.multiply(x.data(), y.data());
+      const double taken = cpu_s() - start;
+      if (repeat >= 0) row.seconds.push_back(taken);
+      if (repeat < 0 && row.peer.entry != "read") row.error = error_of(a, x, y);
+    }
+  }
+}
+
+/// What is told of our own row only.
+void tell_storage(const tailrace::sparse::Matrix& matrix, double seconds, bench::JsonLine& line) {
+  const auto bytes = static_cast<double>(matrix.memory_bytes());
+  line.text("storage", matrix.storage()).number("storage_bytes", bytes);
+  line.number("bytes_per_item", bytes / static_cast<double>(matrix.num_items()));
+  const auto vectors = static_cast<double>(8 * (matrix.rows() + matrix.columns()));
+  line.number("bytes_per_s", (bytes + vectors) / seconds);
+}
+
+void print_trials(const tailrace::sparse::Matrix& matrix) {
+  for (const auto& trial : matrix.trials()) {
+    std::fprintf(stderr, "%-44s %9.3f ms, conversion %9.3f ms, %8.2f MB\n", trial.storage.c_str(),
+                 1e3 * trial.multiply_s, 1e3 * trial.conversion_s,
+                 1e-6 * static_cast<double>(trial.memory_bytes));
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::Arguments args(argc, argv);
+  const std::string name = args.text("matrix", "stencil7");
+  const auto a = bench::make_sparse_matrix(name, args.number("n", 100));
+  const double start = cpu_s();
+  const auto matrix = make_ours(a, args.text("format", "auto"), args.number("bit-for-bit", 0) != 0);
+  const double inspection_s = cpu_s() - start;
+  const auto plain = make_ours(a, "csr", true);
+  std::vector<Row> rows{{ours("tailrace", matrix), {}, 0}, {ours("plain CSR", plain), {}, 0}};
+#ifdef BENCH_HAVE_EIGEN
+  rows.push_back({bench::sparse_eigen(a), {}, 0});
+#endif
+#ifdef BENCH_HAVE_PETSC
+  rows.push_back({bench::sparse_petsc(a), {}, 0});
+#endif
+  const std::string reference = rows.back().peer.entry;
+  rows.push_back({read_bytes(a), {}, 0});
+  measure(a, args.number("repeats", 10), rows);
+  for (const auto& row : rows) {
+    bench::JsonLine line;
+    line.text("entry", row.peer.entry).text("matrix", name).numbers("seconds", row.seconds);
+    line.flag("ours", &row == &rows.front()).flag("reference", row.peer.entry == reference);
+    line.number("items", static_cast<double>(a.values.size())).number("error", row.error);
+    if (&row == &rows.front()) {
+      tell_storage(matrix, bench::median(row.seconds), line);
+      line.number("inspection_multiplies", inspection_s / bench::median(rows[1].seconds));
+    }
+    line.print();
+  }
+  if (args.number("trials", 0) != 0) print_trials(matrix);
+  return 0;
+}

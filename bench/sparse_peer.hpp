@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "sparse_matrices.hpp"
+
+namespace bench {
+
+/// One way to multiply the matrix; it keeps what it needs of it.
+struct SparsePeer {
+  std::string entry;
+  std::function<void(const double* x, double* y)> multiply;
+};
+
+SparsePeer sparse_eigen(const SparseMatrix& a);
+/// AIJ, PETSc's plain format, on one process.
+SparsePeer sparse_petsc(const SparseMatrix& a);
+
+}  // namespace bench
