@@ -2,20 +2,13 @@
 // y = A x by sparse::Matrix, by plain CSR and by the peers that were found, in turn, for one
 // matrix. Times are CPU time of the thread, as the machine may be shared. "read" is the limit of
 // any CSR: as many bytes as it has, added up.
-#include <ctime>
 #include <numeric>
 
 #include "driver.hpp"
-#include "sparse_peer.hpp"
+#include "sparse_contest.hpp"
 #include "tailrace/sparse.hpp"
 
 namespace {
-
-double cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 tailrace::sparse::Matrix make_ours(const bench::SparseMatrix& a, const std::string& format,
                                    bool bit_for_bit) {
@@ -64,27 +57,6 @@ double error_of(const bench::SparseMatrix& a, const std::vector<double>& x,
   return worst;
 }
 
-struct Row {
-  bench::SparsePeer peer;
-  std::vector<double> seconds;
-  double error = 0;
-};
-
-void measure(const bench::SparseMatrix& a, int repeats, std::vector<Row>& rows) {
-  std::vector<double> x(static_cast<std::size_t>(a.rows));
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = bench::noise(i);
-  std::vector<double> y(x.size());
-  for (int repeat = -1; repeat < repeats; ++repeat) {
-    for (auto& row : rows) {
-      const double start = cpu_s();
-      row.peer.multiply(x.data(), y.data());
-      const double taken = cpu_s() - start;
-      if (repeat >= 0) row.seconds.push_back(taken);
-      if (repeat < 0 && row.peer.entry != "read") row.error = error_of(a, x, y);
-    }
-  }
-}
-
 /// What is told of our own row only.
 void tell_storage(const tailrace::sparse::Matrix& matrix, double seconds, bench::JsonLine& line) {
   const auto bytes = static_cast<double>(matrix.memory_bytes());
@@ -108,20 +80,22 @@ int main(int argc, char** argv) {
   const bench::Arguments args(argc, argv);
   const std::string name = args.text("matrix", "stencil7");
   const auto a = bench::make_sparse_matrix(name, args.number("n", 100));
-  const double start = cpu_s();
+  const double start = bench::cpu_s();
   const auto matrix = make_ours(a, args.text("format", "auto"), args.number("bit-for-bit", 0) != 0);
-  const double inspection_s = cpu_s() - start;
+  const double inspection_s = bench::cpu_s() - start;
   const auto plain = make_ours(a, "csr", true);
-  std::vector<Row> rows{{ours("tailrace", matrix), {}, 0}, {ours("plain CSR", plain), {}, 0}};
+  std::vector<bench::SparseRow> rows{bench::SparseRow{ours("tailrace", matrix)},
+                                     bench::SparseRow{ours("plain CSR", plain)}};
 #ifdef BENCH_HAVE_EIGEN
-  rows.push_back({bench::sparse_eigen(a), {}, 0});
+  rows.push_back(bench::SparseRow{bench::sparse_eigen(a)});
 #endif
 #ifdef BENCH_HAVE_PETSC
-  rows.push_back({bench::sparse_petsc(a), {}, 0});
+  rows.push_back(bench::SparseRow{bench::sparse_petsc(a)});
 #endif
   const std::string reference = rows.back().peer.entry;
-  rows.push_back({read_bytes(a), {}, 0});
-  measure(a, args.number("repeats", 10), rows);
+  rows.push_back(bench::SparseRow{read_bytes(a)});
+  bench::measure(a.rows, args.number("repeats", 10), rows);
+  for (auto& row : rows) row.error = row.peer.entry == "read" ? 0 : error_of(a, row.x, row.y);
   for (const auto& row : rows) {
     bench::JsonLine line;
     line.text("entry", row.peer.entry).text("matrix", name).numbers("seconds", row.seconds);

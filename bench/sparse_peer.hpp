@@ -18,5 +18,7 @@ struct SparsePeer {
 SparsePeer sparse_eigen(const SparseMatrix& a);
 /// AIJ, PETSc's plain format, on one process.
 SparsePeer sparse_petsc(const SparseMatrix& a);
+/// MatSolve with the factors of its ILU(0), rows in their own order: x is b, y the solution.
+SparsePeer sparse_petsc_ilu(const SparseMatrix& a);
 
 }  // namespace bench

@@ -49,6 +49,7 @@ PUBLIC = {
     "node_array": "move",
     "fft": "fft",
     "fused": "fft",
+    "incomplete_lu": "sparse",
     "file": "file",
     "hints": "file",
     "link_load": "model",

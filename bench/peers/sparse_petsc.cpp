@@ -54,4 +54,25 @@ SparsePeer sparse_petsc(const SparseMatrix& a) {
           }};
 }
 
+SparsePeer sparse_petsc_ilu(const SparseMatrix& a) {
+  auto* kept = new Aij(a);
+  Mat factors = nullptr;
+  IS rows = nullptr;
+  IS columns = nullptr;
+  MatFactorInfo info{};
+  check(MatFactorInfoInitialize(&info));
+  info.fill = 1;
+  check(MatGetOrdering(kept->matrix, MATORDERINGNATURAL, &rows, &columns));
+  check(MatGetFactor(kept->matrix, MATSOLVERPETSC, MAT_FACTOR_ILU, &factors));
+  check(MatILUFactorSymbolic(factors, kept->matrix, rows, columns, &info));
+  check(MatLUFactorNumeric(factors, kept->matrix, &info));
+  return {"PETSc MatSolve", [kept, factors](const double* b, double* x) {
+            check(VecPlaceArray(kept->x, b));
+            check(VecPlaceArray(kept->y, x));
+            check(MatSolve(factors, kept->x, kept->y));
+            check(VecResetArray(kept->x));
+            check(VecResetArray(kept->y));
+          }};
+}
+
 }  // namespace bench

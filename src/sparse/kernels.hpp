@@ -58,6 +58,20 @@ struct DiaArrays {
   std::ptrdiff_t columns;
 };
 
+/// See level_rows.hpp. Chunks in the order of the solve, but for what is said to be by slot.
+struct LevelArrays {
+  const void* values;
+  const void* columns;
+  const std::int32_t* bases;
+  const std::uint8_t* masks;
+  const std::int32_t* full;
+  const std::int32_t* longest;
+  const std::int32_t* row_of_slot;
+  const std::uint8_t* counts;  ///< by chunk of slots
+  const double* inverse;       ///< by slot; null: forward, with ones
+  std::ptrdiff_t num_chunks;
+};
+
 enum class ColumnKind { bits8, bits16, bits32 };
 
 using CsrKernel = void (*)(const CsrArrays&, std::ptrdiff_t first, std::ptrdiff_t last,
@@ -69,12 +83,15 @@ using BlockKernel = void (*)(const BlockArrays&, std::ptrdiff_t first, std::ptrd
 using DiaKernel = void (*)(const DiaArrays&, std::ptrdiff_t first, std::ptrdiff_t last,
                            const Vectors&);
 
+using LevelKernel = void (*)(const LevelArrays&, const double* b, double* work, double* x);
+
 /// All kernels of an instruction set. The last index is 1 for `block_vectors` vectors.
 struct Kernels {
   CsrKernel csr_wide[2];
-  SellKernel sell[3][4][2];     ///< by ColumnKind, Values::kernel()
-  DiaKernel dia[4][2];          ///< by Values::kernel()
-  BlockKernel block[17][2][2];  ///< by block size (2 to 16), ValueKind but dictionary
+  SellKernel sell[3][4][2];      ///< by ColumnKind, Values::kernel()
+  DiaKernel dia[4][2];           ///< by Values::kernel()
+  BlockKernel block[17][2][2];   ///< by block size (2 to 16), ValueKind but dictionary
+  LevelKernel level_rows[2][2];  ///< 16-bit or 32-bit columns; ValueKind but dictionary
 };
 
 extern const Kernels kernels_portable;

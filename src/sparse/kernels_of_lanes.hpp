@@ -207,6 +207,46 @@ void dia(const DiaArrays& a, std::ptrdiff_t first, std::ptrdiff_t last, const Ve
   }
 }
 
+/// Forward: work = b + values * work, by chunks. Backward: work = (work + values * work) * inverse,
+/// from the last chunk on, and x is work in the order of rows.
+template <class Column, class Value>
+void level_rows(const LevelArrays& a, const double* b, double* work, double* x) {
+  constexpr bool based = !std::is_same_v<Column, std::int32_t>;
+  const bool forward = a.inverse == nullptr;
+  const auto* value = static_cast<const Value*>(a.values);
+  const auto* column = static_cast<const Column*>(a.columns);
+  const auto* base = a.bases;
+  const auto* mask = a.masks;
+  for (std::ptrdiff_t step = 0; step < a.num_chunks; ++step) {
+    const auto chunk = forward ? step : a.num_chunks - 1 - step;
+    const auto rows = Lanes::indices(a.row_of_slot + chunk * num_lanes);
+    auto sum = forward ? Lanes::gather(b, rows) : Lanes::load(work + chunk * num_lanes);
+    for (std::int32_t j = 0; j < a.full[step]; ++j) {
+      prefetch(value);
+      prefetch(column);
+      const double* from = based ? work + *base++ : work;
+      const auto items = Lanes::gather(from, Lanes::indices(column));
+      sum = Lanes::add(sum, Lanes::multiply(Lanes::load(value), items));
+      value += num_lanes;
+      column += num_lanes;
+    }
+    for (auto j = a.full[step]; j < a.longest[step]; ++j) {
+      const unsigned on = *mask++;
+      const auto v = Lanes::spread(on, Lanes::load(value));
+      const double* from = based ? work + *base++ : work;
+      const auto items = Lanes::gather(from, Lanes::spread(on, Lanes::indices(column)));
+      sum = Lanes::add_where(on, sum, Lanes::multiply(v, items));
+      value += count_bits(on);
+      column += count_bits(on);
+    }
+    if (!forward) {
+      sum = Lanes::multiply(sum, Lanes::load(a.inverse + chunk * num_lanes));
+      Lanes::scatter_first(x, rows, sum, a.counts[chunk]);
+    }
+    Lanes::store(work + chunk * num_lanes, sum);
+  }
+}
+
 template <class Column>
 constexpr void set_sell(SellKernel (&kernels)[4][2]) {
   kernels[0][0] = sell<Column, double, 1>;
@@ -244,6 +284,10 @@ constexpr Kernels kernels_of_lanes() {
   kernels.dia[3][0] = dia<FewCode, 1>;
   kernels.dia[3][1] = dia<FewCode, block_vectors>;
   set_blocks<2>(kernels);
+  kernels.level_rows[0][0] = level_rows<std::uint16_t, double>;
+  kernels.level_rows[0][1] = level_rows<std::uint16_t, float>;
+  kernels.level_rows[1][0] = level_rows<std::int32_t, double>;
+  kernels.level_rows[1][1] = level_rows<std::int32_t, float>;
   return kernels;
 }
 

@@ -48,6 +48,13 @@ struct Lanes {
     return {_mm256_i32gather_pd(x, _mm256_castsi256_si128(index), 8),
             _mm256_i32gather_pd(x, _mm256_extracti128_si256(index, 1), 8)};
   }
+  static void scatter_first(double* x, I index, D d, int count) {
+    double items[num_lanes];
+    std::int32_t at[num_lanes];
+    store(items, d);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(at), index);
+    for (int i = 0; i < count; ++i) x[at[i]] = items[i];
+  }
   static D spread(unsigned mask, D from) {
     double items[num_lanes];
     double lanes[num_lanes] = {};

@@ -38,6 +38,9 @@ struct Lanes {
     return _mm512_permutex2var_pd(_mm512_loadu_pd(table), codes, _mm512_loadu_pd(table + 8));
   }
   static D gather(const double* x, I index) { return _mm512_i32gather_pd(index, x, 8); }
+  static void scatter_first(double* x, I index, D d, int count) {
+    _mm512_mask_i32scatter_pd(x, static_cast<__mmask8>((1U << count) - 1), index, d, 8);
+  }
   static D spread(unsigned mask, D from) {
     return _mm512_maskz_expand_pd(static_cast<__mmask8>(mask), from);
   }

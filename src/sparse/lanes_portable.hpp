@@ -53,6 +53,9 @@ struct Lanes {
     for (int i = 0; i < num_lanes; ++i) d.v[i] = x[index.v[i]];
     return d;
   }
+  static void scatter_first(double* x, I index, D d, int count) {
+    for (int i = 0; i < count; ++i) x[index.v[i]] = d.v[i];
+  }
   /// The first items, in turn, to the lanes of the mask; zero to the others.
   template <class Vector>
   static Vector spread(unsigned mask, Vector from) {

@@ -1,20 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
 #include <functional>
-#include <limits>
-#include <stdexcept>
 
+#include "sparse/check.hpp"
 #include "sparse/choose.hpp"
 
 namespace tailrace::sparse {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& text) {
-  throw std::invalid_argument("sparse::Matrix: " + text);
-}
-
-std::string words(std::int64_t number) { return std::to_string(number); }
 
 void check_options(const MatrixOptions& options) {
   if (options.threads < 1) {
@@ -26,53 +19,7 @@ void check_options(const MatrixOptions& options) {
   }
 }
 
-template <class Index>
-void check_starts(std::span<const Index> starts, std::size_t num_columns, std::size_t num_values) {
-  if (starts.empty()) refuse("row_starts is empty; it must have one item more than there are rows");
-  if (starts.front() != 0) refuse("row_starts[0] is " + words(starts.front()) + "; it must be 0");
-  if (starts.size() - 1 > std::numeric_limits<std::int32_t>::max()) {
-    refuse("there are " + words(static_cast<std::int64_t>(starts.size() - 1)) +
-           " rows; at most 2147483647 are possible");
-  }
-  for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
-    if (starts[row + 1] < starts[row]) {
-      refuse("row_starts falls from " + words(starts[row]) + " to " + words(starts[row + 1]) +
-             " after row " + words(static_cast<std::int64_t>(row)));
-    }
-  }
-  const auto items = static_cast<std::size_t>(starts.back());
-  if (num_columns != items || num_values != items) {
-    refuse("row_starts ends at " + words(starts.back()) + ", but there are " +
-           words(static_cast<std::int64_t>(num_columns)) + " column indices and " +
-           words(static_cast<std::int64_t>(num_values)) + " values");
-  }
-}
-
-template <class Index>
-void check_columns(std::ptrdiff_t columns, std::span<const Index> starts,
-                   std::span<const Index> indices) {
-  if (columns < 0 || columns > std::numeric_limits<std::int32_t>::max()) {
-    refuse("columns is " + words(columns) + "; it must be from 0 to 2147483647");
-  }
-  for (std::size_t row = 0; row + 1 < starts.size(); ++row) {
-    std::int64_t before = -1;
-    for (auto k = starts[row]; k < starts[row + 1]; ++k) {
-      const std::int64_t column = indices[static_cast<std::size_t>(k)];
-      if (column <= before || column >= columns) {
-        const auto text =
-            "row " + words(static_cast<std::int64_t>(row)) + " has column " + words(column);
-        if (column < 0 || column >= columns) {
-          refuse(text + "; there are " + words(columns) + " columns");
-        }
-        if (column == before) refuse(text + " twice; add such items up before");
-        refuse(text + " after " + words(before) + "; columns must ascend within a row");
-      }
-      before = column;
-    }
-  }
-}
-
-/// Moves first units of threads so that each thread has about as many items.
+/// The first unit of each thread, and the end: each thread has about as many items.
 std::vector<std::ptrdiff_t> share_units(const Stored& stored, int threads) {
   const auto units = stored.num_units();
   std::vector<std::ptrdiff_t> starts{0};
@@ -106,22 +53,13 @@ void run(const Stored& stored, const std::vector<std::ptrdiff_t>& starts, const 
   }
 }
 
-template <class Index>
-CsrView checked(std::ptrdiff_t columns, std::span<const Index> starts,
-                std::span<const Index> indices, std::span<const double> values,
-                const MatrixOptions& options) {
-  check_options(options);
-  check_starts(starts, indices.size(), values.size());
-  check_columns(columns, starts, indices);
-  return {static_cast<std::ptrdiff_t>(starts.size()) - 1, columns, nullptr, nullptr, values.data()};
-}
-
 }  // namespace
 
 Matrix::Matrix(std::ptrdiff_t columns, std::span<const std::int32_t> row_starts,
                std::span<const std::int32_t> column_indices, std::span<const double> values,
                const MatrixOptions& options) {
-  auto view = checked(columns, row_starts, column_indices, values, options);
+  check_options(options);
+  auto view = checked(columns, row_starts, column_indices, values);
   const std::vector<std::int64_t> starts(row_starts.begin(), row_starts.end());
   view.row_starts = starts.data();
   view.column_indices = column_indices.data();
@@ -131,7 +69,8 @@ Matrix::Matrix(std::ptrdiff_t columns, std::span<const std::int32_t> row_starts,
 Matrix::Matrix(std::ptrdiff_t columns, std::span<const std::int64_t> row_starts,
                std::span<const std::int64_t> column_indices, std::span<const double> values,
                const MatrixOptions& options) {
-  auto view = checked(columns, row_starts, column_indices, values, options);
+  check_options(options);
+  auto view = checked(columns, row_starts, column_indices, values);
   std::vector<std::int32_t> indices(column_indices.size());
   std::transform(column_indices.begin(), column_indices.end(), indices.begin(),
                  [](std::int64_t column) { return static_cast<std::int32_t>(column); });

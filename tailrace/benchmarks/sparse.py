@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sparse matrices times a vector: ours beside plain CSR, Eigen and PETSc, in CPU time."""
+"""Sparse matrices: products and ILU(0) solves, ours beside Eigen and PETSc, in CPU time."""
+
+from collections.abc import Iterable
 
 from tailrace.benchmarks.drivers import arguments, need_driver, serial
 from tailrace.benchmarks.options import Options
@@ -17,24 +19,35 @@ MATRICES = {
     "short": [159],
     "power": [100],
 }
+OPERATIONS = {"multiply": "sparse_ours", "solve": "sparse_solve"}  # and their drivers
+WITHOUT_DIAGONAL = ("short", "power")
 TOLERANCE = 1e-13  # of the sum of the sizes of a row's terms
 
 
 def entries(options: Options) -> list[Entry]:
-    """Return one entry a matrix and size; its driver runs all libraries in turn."""
-    program = need_driver("sparse_ours")
-    names = options.moving.patterns or list(MATRICES)
-    for name in names:
-        if name not in MATRICES:
-            known = ", ".join(MATRICES)
-            raise TailraceError(f"--matrices {name}: expected one of {known}", status=2)
+    """Return one entry a matrix, size and operation; a driver runs all libraries in turn."""
+    names = _chosen(options.moving.patterns, MATRICES, "--matrices")
+    operations = _chosen(options.moving.methods, OPERATIONS, "--operations")
     found = []
-    for name in names:
-        for n in options.sizes or MATRICES[name]:
-            words = arguments(matrix=name, n=n, repeats=options.repeats)
-            problem = f"{name}, n = {n}, CPU time"
-            found.append(Entry("tailrace", problem, True, serial(program, words)))
+    for operation in operations:
+        program = need_driver(OPERATIONS[operation])
+        for name in names:
+            if operation == "solve" and name in WITHOUT_DIAGONAL:
+                continue
+            for n in options.sizes or MATRICES[name]:
+                words = arguments(matrix=name, n=n, repeats=options.repeats)
+                problem = f"{operation}, {name}, n = {n}, CPU time"
+                found.append(Entry("tailrace", problem, True, serial(program, words)))
     return found
+
+
+def _chosen(words: list[str], table: Iterable[str], option: str) -> list[str]:
+    known = list(table)
+    for word in words:
+        if word not in known:
+            expected = ", ".join(known)
+            raise TailraceError(f"{option} {word}: expected one of {expected}", status=2)
+    return words or known
 
 
 def finish(measured: Measured, _options: Options) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tailrace.benchmarks.options import IoOptions, ServersOptions
+from tailrace.benchmarks.options import IoOptions, MovingOptions, ServersOptions
 from tailrace.cli.bench_options import (
     FOLDER,
     Compute,
@@ -340,16 +340,17 @@ def sparse(
     matrices: Annotated[
         str, option("stencil7, stencil7v, blocks15, fem3, band21, short, power.", metavar="TEXT")
     ] = "",
+    operations: Annotated[str, option("multiply, solve (with ILU(0)).", metavar="TEXT")] = "",
     n: Edges = "",
     rounds: Rounds = 5,
     repeats: Repeats = 5,
     json: Json = None,
 ) -> None:
-    """Multiply sparse matrices of several classes, beside Eigen and PETSc.
+    """Multiply and solve with sparse matrices, beside Eigen and PETSc.
 
     Example: tailrace bench sparse --matrices band21,short --rounds 3
     """
-    chosen = moving(matrices, "", "", "", 1)
+    chosen = MovingOptions(patterns=words(matrices), methods=words(operations))
     measure_bench("sparse", basic(n, "", rounds, repeats=repeats, moving=chosen), json)
 
 

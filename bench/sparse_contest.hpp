@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// What the drivers of sparse matrices share: entries in turn, in CPU time of the thread.
+
+#include <ctime>
+
+#include "driver.hpp"
+#include "sparse_peer.hpp"
+
+namespace bench {
+
+inline double cpu_s() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+struct SparseRow {
+  SparsePeer peer;
+  std::vector<double> seconds{};
+  std::vector<double> x{}, y{};  ///< given and found
+  double error = 0;
+};
+
+/// Every entry once without counting, then in turn.
+inline void measure(int n, int repeats, std::vector<SparseRow>& rows) {
+  std::vector<double> x(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = noise(i);
+  std::vector<double> y(x.size());
+  for (int repeat = -1; repeat < repeats; ++repeat) {
+    for (auto& row : rows) {
+      const double start = cpu_s();
+      row.peer.multiply(x.data(), y.data());
+      const double taken = cpu_s() - start;
+      if (repeat >= 0) row.seconds.push_back(taken);
+      if (repeat < 0) row.y = y;
+    }
+  }
+  for (auto& row : rows) row.x = x;
+}
+
+}  // namespace bench

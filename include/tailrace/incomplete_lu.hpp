@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tailrace/sparse.hpp"
+
+// Part of tailrace::sparse. Nothing is collective.
+namespace tailrace::sparse {
+
+struct IncompleteLuOptions {
+  /// "rows": one row after the other; "levels": rows that do not wait for each other side by side;
+  /// "auto": the faster of both, timed on these factors.
+  std::string schedule = "auto";
+  /// Factors are rounded to single precision after the factorisation: fewer bytes, for a
+  /// preconditioner that is approximate anyway. Sums stay in double precision.
+  bool single_precision = false;
+  InstructionSet highest = InstructionSet::avx512;
+};
+
+class LuSolver;
+
+/// ILU(0): L U that agrees with A on the places of A's items and has no others (Meijerink and van
+/// der Vorst, Math. Comp. 31 (1977) 148). A preconditioner. It owns its factors, which do not
+/// change; copies share them. All members are local; several threads may solve at once.
+class IncompleteLu {
+ public:
+  /// From square A (n x n) in CSR as `Matrix` takes it, with an item on each place of the diagonal.
+  /// Blocking. Throws std::invalid_argument that names what is wrong, and std::domain_error with
+  /// the row if a pivot is zero or not finite, or if a factor is beyond single precision and it is
+  /// asked for.
+  IncompleteLu(std::span<const std::int32_t> row_starts,
+               std::span<const std::int32_t> column_indices, std::span<const double> values,
+               const IncompleteLuOptions& options = {});
+  /// The same from 64-bit indices.
+  IncompleteLu(std::span<const std::int64_t> row_starts,
+               std::span<const std::int64_t> column_indices, std::span<const double> values,
+               const IncompleteLuOptions& options = {});
+
+  std::ptrdiff_t rows() const { return rows_; }
+  /// x = U^-1 L^-1 b (n each), which may be the same array, else apart. Blocking. The bits do not
+  /// depend on schedule and instruction set. Throws std::invalid_argument if a length is wrong.
+  void solve(std::span<const double> b, std::span<double> x) const;
+
+  /// L (below the diagonal, its own of ones left out) and U in one matrix of A's structure.
+  const Csr& factors() const { return *factors_; }
+  /// Levels: groups of rows that wait for each other, one after the other.
+  std::ptrdiff_t num_levels() const { return num_levels_; }
+  /// Schedule and values in words, as in "levels, fp64".
+  std::string storage() const;
+  /// Bytes that a solve reads of the factors (`factors()` is kept beside).
+  std::size_t memory_bytes() const;
+  /// What "auto" timed, "rows" first; "levels" are not tried with less than 16 rows a level.
+  const std::vector<Trial>& trials() const { return trials_; }
+
+ private:
+  void take(const std::shared_ptr<Csr>& a, const IncompleteLuOptions& options);
+
+  std::ptrdiff_t rows_ = 0;
+  std::ptrdiff_t num_levels_ = 0;
+  std::shared_ptr<const Csr> factors_;
+  std::shared_ptr<const LuSolver> solver_;
+  std::vector<Trial> trials_;
+};
+
+}  // namespace tailrace::sparse

@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ILU(0): the factors' property, solves against plain loops bit by bit, and use in an iteration.
+#include <algorithm>
+#include <stdexcept>
+
+#include <gtest/gtest.h>
+
+#include "sparse/matrices.hpp"
+#include "tailrace/incomplete_lu.hpp"
+
+namespace tailrace::sparse::test {
+namespace {
+
+/// The square ones, with a diagonal larger than the rest of its row.
+std::vector<Named> dominant_matrices() {
+  std::vector<Named> found;
+  for (auto& [name, a] : matrices()) {
+    if (a.rows != a.columns) continue;
+    std::vector<std::set<std::int32_t>> rows(static_cast<std::size_t>(a.rows));
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      rows[row].insert(static_cast<std::int32_t>(row));
+      for (auto k = a.row_starts[row]; k < a.row_starts[row + 1]; ++k) {
+        rows[row].insert(a.column_indices[static_cast<std::size_t>(k)]);
+      }
+    }
+    auto made = from_rows(a.columns, rows, normals(90));
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      double size = 1;
+      std::size_t diagonal = 0;
+      for (auto k = made.row_starts[row]; k < made.row_starts[row + 1]; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        size += std::abs(made.values[at]);
+        if (made.column_indices[at] == static_cast<std::int32_t>(row)) diagonal = at;
+      }
+      made.values[diagonal] = size;
+    }
+    found.push_back({name, std::move(made)});
+  }
+  return found;
+}
+
+IncompleteLu make_lu(const Csr& a, const IncompleteLuOptions& options = {}) {
+  return {std::span<const std::int64_t>(a.row_starts),
+          std::vector<std::int64_t>(a.column_indices.begin(), a.column_indices.end()), a.values,
+          options};
+}
+
+Vector plain_solve(const Csr& f, Vector x) {
+  const auto row_items = [&f](std::size_t row, auto visit) {
+    for (auto k = f.row_starts[row]; k < f.row_starts[row + 1]; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      visit(static_cast<std::size_t>(f.column_indices[at]), f.values[at]);
+    }
+  };
+  for (std::size_t row = 0; row < x.size(); ++row) {
+    row_items(row, [&](std::size_t column, double value) {
+      if (column < row) x[row] -= value * x[column];
+    });
+  }
+  for (auto row = x.size(); row-- > 0;) {
+    double pivot = 0;
+    row_items(row, [&](std::size_t column, double value) {
+      if (column > row) x[row] -= value * x[column];
+      if (column == row) pivot = value;
+    });
+    x[row] *= 1 / pivot;
+  }
+  return x;
+}
+
+double at(const Csr& a, std::int32_t row, std::int32_t column) {
+  const auto begin = a.column_indices.begin() + a.row_starts[static_cast<std::size_t>(row)];
+  const auto end = a.column_indices.begin() + a.row_starts[static_cast<std::size_t>(row) + 1];
+  const auto found = std::lower_bound(begin, end, column);
+  if (found == end || *found != column) return 0;
+  return a.values[static_cast<std::size_t>(found - a.column_indices.begin())];
+}
+
+TEST(IncompleteLu, ProductIsTheMatrixOnItsPlaces) {
+  int checked = 0;
+  for (const auto& [name, a] : dominant_matrices()) {
+    if (a.rows > 700) continue;
+    const auto f = make_lu(a).factors();
+    ASSERT_EQ(f.column_indices, a.column_indices) << name;
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(a.rows); ++i) {
+      for (auto k = a.row_starts[static_cast<std::size_t>(i)];
+           k < a.row_starts[static_cast<std::size_t>(i) + 1]; ++k) {
+        const auto j = a.column_indices[static_cast<std::size_t>(k)];
+        double sum = i <= j ? at(f, i, j) : 0;
+        for (auto l = f.row_starts[static_cast<std::size_t>(i)];
+             f.column_indices[static_cast<std::size_t>(l)] < i; ++l) {
+          const auto middle = f.column_indices[static_cast<std::size_t>(l)];
+          if (middle <= j) sum += f.values[static_cast<std::size_t>(l)] * at(f, middle, j);
+        }
+        ASSERT_NEAR(sum, a.values[static_cast<std::size_t>(k)], 1e-12 * at(a, i, i)) << name;
+        ++checked;
+      }
+    }
+  }
+  EXPECT_GT(checked, 10000);
+}
+
+TEST(IncompleteLu, EverySolveHasTheBitsOfPlainLoops) {
+  for (const auto& [name, a] : dominant_matrices()) {
+    const auto b = random_vector(a.rows, 91);
+    for (const auto* schedule : {"rows", "levels", "auto"}) {
+      for (const auto set :
+           {InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512}) {
+        if (set > best_instruction_set()) continue;
+        const auto lu = make_lu(a, {.schedule = schedule, .highest = set});
+        const auto expected = plain_solve(lu.factors(), b);
+        Vector x(b.size());
+        lu.solve(b, x);
+        EXPECT_TRUE(same_bits(x, expected)) << name << ", " << lu.storage();
+        auto same = b;
+        lu.solve(same, same);
+        EXPECT_TRUE(same_bits(same, expected)) << name << ", in place, " << lu.storage();
+      }
+    }
+  }
+}
+
+TEST(IncompleteLu, SinglePrecisionIsNear) {
+  for (const auto& [name, a] : dominant_matrices()) {
+    const auto b = random_vector(a.rows, 92);
+    Vector rows(b.size());
+    Vector levels(b.size());
+    make_lu(a, {.schedule = "rows", .single_precision = true}).solve(b, rows);
+    make_lu(a, {.schedule = "levels", .single_precision = true}).solve(b, levels);
+    EXPECT_TRUE(same_bits(rows, levels)) << name;
+    const auto exact = plain_solve(make_lu(a).factors(), b);
+    double largest = 0;
+    for (const double item : exact) largest = std::max(largest, std::abs(item));
+    for (std::size_t i = 0; i < b.size(); ++i) EXPECT_NEAR(rows[i], exact[i], 1e-5 * largest);
+  }
+}
+
+/// A tridiagonal matrix has no fill, so its ILU(0) is its LU.
+TEST(IncompleteLu, ExactWithoutFill) {
+  const auto a = diagonals(501, 501, {-1, 0, 1}, [i = 0]() mutable { return ++i % 3 ? -1. : 2.5; });
+  auto dominant = a;
+  for (std::size_t k = 0; k < a.values.size(); ++k) dominant.values[k] = -1;
+  for (std::size_t row = 0; row < 501; ++row) {
+    const auto k = static_cast<std::size_t>(a.row_starts[row]) + (row == 0 ? 0U : 1U);
+    dominant.values[k] = 3;
+  }
+  const auto expected = random_vector(501, 93);
+  const auto b = product(dominant, expected.data());
+  const auto lu = make_lu(dominant);
+  EXPECT_EQ(lu.num_levels(), 501);
+  Vector x(501);
+  lu.solve(b, x);
+  for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], expected[i], 1e-13);
+}
+
+/// Steps of conjugate gradients until the residual has fallen by 1e-10.
+int steps_of_cg(const Csr& a, const std::function<void(const Vector&, Vector&)>& precondition) {
+  const Matrix matrix = make(a, {});
+  const auto dot = [](const Vector& u, const Vector& v) {
+    double sum = 0;
+    for (std::size_t i = 0; i < u.size(); ++i) sum += u[i] * v[i];
+    return sum;
+  };
+  auto r = random_vector(a.rows, 94);
+  Vector z(r.size());
+  Vector q(r.size());
+  precondition(r, z);
+  auto p = z;
+  const double goal = 1e-20 * dot(r, r);
+  double rz = dot(r, z);
+  int steps = 0;
+  for (; dot(r, r) > goal && steps < 1000; ++steps) {
+    matrix.multiply(p, q);
+    const double alpha = rz / dot(p, q);
+    for (std::size_t i = 0; i < r.size(); ++i) r[i] -= alpha * q[i];
+    precondition(r, z);
+    const double next = dot(r, z);
+    for (std::size_t i = 0; i < r.size(); ++i) p[i] = z[i] + next / rz * p[i];
+    rz = next;
+  }
+  return steps;
+}
+
+TEST(IncompleteLu, ConjugateGradientsTakeFewerSteps) {
+  const int n = 40;
+  std::vector<std::set<std::int32_t>> rows;
+  for (int i = 0; i < n * n; ++i) {
+    rows.push_back({i});
+    if (i >= n) rows.back().insert(i - n);
+    if (i % n > 0) rows.back().insert(i - 1);
+    if (i % n < n - 1) rows.back().insert(i + 1);
+    if (i + n < n * n) rows.back().insert(i + n);
+  }
+  auto a = from_rows(n * n, rows, [] { return -1.0; });
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    for (auto k = a.row_starts[row]; k < a.row_starts[row + 1]; ++k) {
+      if (a.column_indices[static_cast<std::size_t>(k)] == static_cast<int>(row)) {
+        a.values[static_cast<std::size_t>(k)] = 4;
+      }
+    }
+  }
+  const auto lu = make_lu(a);
+  const auto rounded = make_lu(a, {.single_precision = true});
+  EXPECT_EQ(lu.num_levels(), 2 * n - 1);
+  const int plain = steps_of_cg(a, [](const Vector& r, Vector& z) { z = r; });
+  const int with_lu = steps_of_cg(a, [&](const Vector& r, Vector& z) { lu.solve(r, z); });
+  const int with_rounded = steps_of_cg(a, [&](const Vector& r, Vector& z) { rounded.solve(r, z); });
+  EXPECT_LT(2 * with_lu, plain);
+  EXPECT_LE(std::abs(with_lu - with_rounded), 1);
+}
+
+template <class Error, class Action>
+void expect_thrown(Action action, const std::string& text) {
+  try {
+    action();
+    FAIL() << "not refused: " << text;
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+  }
+}
+
+TEST(IncompleteLu, BadInputIsNamed) {
+  using Bad = std::invalid_argument;
+  const Csr no_diagonal{2, 2, {0, 1, 2}, {0, 0}, {1, 1}};
+  expect_thrown<Bad>([&] { make_lu(no_diagonal); }, "row 1 has no item on the diagonal");
+  const Csr wide{2, 3, {0, 2, 3}, {0, 2, 1}, {1, 1, 1}};
+  expect_thrown<Bad>([&] { make_lu(wide); }, "row 0 has column 2; there are 2 columns");
+  const Csr unsorted{2, 2, {0, 2, 3}, {1, 0, 1}, {1, 1, 1}};
+  expect_thrown<Bad>([&] { make_lu(unsorted); }, "columns must ascend");
+  const Csr zero{2, 2, {0, 2, 4}, {0, 1, 0, 1}, {1, 2, 2, 4}};
+  expect_thrown<std::domain_error>([&] { make_lu(zero); }, "pivot 0.000000 in row 1");
+  const Csr nan{1, 1, {0, 1}, {0}, {std::nan("")}};
+  expect_thrown<std::domain_error>([&] { make_lu(nan); }, "in row 0");
+  const Csr large{1, 1, {0, 1}, {0}, {1e200}};
+  EXPECT_NO_THROW(make_lu(large));
+  expect_thrown<std::domain_error>([&] { make_lu(large, {.single_precision = true}); },
+                                   "beyond single precision");
+  const Csr good{2, 2, {0, 1, 2}, {0, 1}, {1, 2}};
+  expect_thrown<Bad>([&] { make_lu(good, {.schedule = "columns"}); }, "one of auto, rows, levels");
+  Vector x(3);
+  expect_thrown<Bad>([&] { make_lu(good).solve(x, x); }, "the factors have 2 rows");
+  const std::span<double> all(x);
+  expect_thrown<Bad>([&] { make_lu(good).solve(all.first(2), all.last(2)); }, "overlap");
+}
+
+}  // namespace
+}  // namespace tailrace::sparse::test
