@@ -153,6 +153,49 @@ SparseMatrix power_law(int rows) {
   return builder.take();
 }
 
+/// Features drawn by seed: 10^4 to 10^6 rows, 2 to 60 items a row of equal or unequal lengths, in
+/// runs of neighbours, within some distance of the diagonal, one to six unknowns a point.
+SparseMatrix drawn_matrix(int seed) {
+  std::mt19937_64 random(static_cast<unsigned>(seed));
+  std::uniform_real_distribution<double> uniform_01;
+  const auto between = [&](double low, double high) {
+    return low * std::pow(high / low, uniform_01(random));
+  };
+  const int unknowns = uniform_01(random) < 0.6 ? 1 : 2 + static_cast<int>(random() % 5);
+  const double mean = std::max(1.0, between(2, 60) / unknowns);
+  const double most = 6e6 / (mean * unknowns * unknowns);
+  const auto points = static_cast<int>(std::min(between(1e4, 1e6), most));
+  const double spread = uniform_01(random) < 0.4 ? 0 : between(0.1, 1.5);  // of lengths, relative
+  const auto run = static_cast<int>(between(1, 8));
+  const auto width = static_cast<int>(between(20, points));
+  const int kind = static_cast<int>(random() % 4);  // of values
+  std::lognormal_distribution<double> factor(-spread * spread / 2, spread);
+  Builder builder(points * unknowns);
+  std::vector<int> columns;
+  for (int point = 0; point < points; ++point) {
+    columns.assign(1, point);
+    const auto length = static_cast<std::size_t>(mean * (spread == 0 ? 1 : factor(random)));
+    while (columns.size() < length && columns.size() < 5000) {
+      const auto offset = static_cast<int>((2 * uniform_01(random) - 1) * width);
+      for (int i = 0; i < run; ++i) {
+        columns.push_back(std::clamp(point + offset + i, 0, points - 1));
+      }
+    }
+    for (int row = 0; row < unknowns; ++row) {
+      for (const int column : columns) {
+        for (int j = 0; j < unknowns; ++j) {
+          const double value = uniform_01(random);
+          const double rounded = static_cast<double>(static_cast<float>(value));
+          builder.put(column * unknowns + j,
+                      kind == 0 ? std::ceil(4 * value) : (kind == 1 ? rounded : value));
+        }
+      }
+      builder.end_row();
+    }
+  }
+  return builder.take();
+}
+
 }  // namespace
 
 SparseMatrix make_sparse_matrix(const std::string& name, int n) {
@@ -162,6 +205,7 @@ SparseMatrix make_sparse_matrix(const std::string& name, int n) {
   if (name == "fem3") return fem3(n);
   if (name == "band21") return band(n * n * n, 10);
   if (name == "short") return short_rows(n * n * n);
+  if (name == "drawn") return drawn_matrix(n);
   if (name == "power") return power_law(n * n * n);
   std::fprintf(stderr, "there is no matrix '%s'; see bench/sparse_matrices.hpp\n", name.c_str());
   std::exit(2);

@@ -18,7 +18,8 @@ struct SparseMatrix {
 };
 
 /// Names: "stencil7" (constant coefficients), "stencil7v" (any), "blocks15", "fem3", "band21",
-/// "short", "power". `n` is the edge of the grid (the first four) or the cube root of the rows.
+/// "short", "power"; "drawn": features by seed. `n` is the edge of the grid (the first four), the
+/// seed (drawn), or the cube root of the rows.
 SparseMatrix make_sparse_matrix(const std::string& name, int n);
 
 }  // namespace bench

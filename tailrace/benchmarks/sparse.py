@@ -19,6 +19,7 @@ MATRICES = {
     "short": [159],
     "power": [100],
 }
+DRAWN = {"drawn": list(range(1, 101))}  # matrices of features drawn by seed, only where asked for
 OPERATIONS = {"multiply": "sparse_ours", "solve": "sparse_solve"}  # and their drivers
 WITHOUT_DIAGONAL = ("short", "power")
 TOLERANCE = 1e-13  # of the sum of the sizes of a row's terms
@@ -26,7 +27,9 @@ TOLERANCE = 1e-13  # of the sum of the sizes of a row's terms
 
 def entries(options: Options) -> list[Entry]:
     """Return one entry a matrix, size and operation; a driver runs all libraries in turn."""
-    names = _chosen(options.moving.patterns, MATRICES, "--matrices")
+    asked = options.moving.patterns
+    sizes = {**MATRICES, **(DRAWN if "drawn" in asked else {})}
+    names = _chosen(asked, sizes, "--matrices")
     operations = _chosen(options.moving.methods, OPERATIONS, "--operations")
     found = []
     for operation in operations:
@@ -34,7 +37,7 @@ def entries(options: Options) -> list[Entry]:
         for name in names:
             if operation == "solve" and name in WITHOUT_DIAGONAL:
                 continue
-            for n in options.sizes or MATRICES[name]:
+            for n in options.sizes or sizes[name]:
                 words = arguments(matrix=name, n=n, repeats=options.repeats)
                 problem = f"{operation}, {name}, n = {n}, CPU time"
                 found.append(Entry("tailrace", problem, True, serial(program, words)))
@@ -45,7 +48,7 @@ def _chosen(words: list[str], table: Iterable[str], option: str) -> list[str]:
     known = list(table)
     for word in words:
         if word not in known:
-            expected = ", ".join(known)
+            expected = ", ".join({**MATRICES, **DRAWN} if option == "--matrices" else known)
             raise TailraceError(f"{option} {word}: expected one of {expected}", status=2)
     return words or known
 

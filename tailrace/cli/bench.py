@@ -338,7 +338,8 @@ def dense(
 @bench.command()
 def sparse(
     matrices: Annotated[
-        str, option("stencil7, stencil7v, blocks15, fem3, band21, short, power.", metavar="TEXT")
+        str,
+        option("stencil7, stencil7v, blocks15, fem3, band21, short, power, drawn.", metavar="TEXT"),
     ] = "",
     operations: Annotated[str, option("multiply, solve (with ILU(0)).", metavar="TEXT")] = "",
     n: Edges = "",
