@@ -60,13 +60,14 @@ void add_traffic(int peer, std::int64_t bytes) {
 
 }  // namespace
 
-void sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin) {
+void sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin, Tick end,
+          std::uint32_t row) {
   const int peer = world_rank(comm_info(comm), dest);
   if (peer < 0) return;
   add_traffic(peer, bytes);
   if (state.has_threads) return loosen(comm);
   if (Event* event = next_event())
-    *event = {begin, begin, 0, static_cast<std::uint16_t>(comm), EventKind::send, peer, tag};
+    *event = {begin, end, 0, row, static_cast<std::uint16_t>(comm), EventKind::send, peer, tag};
 }
 
 void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uint32_t row) {
@@ -74,16 +75,17 @@ void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uin
   const int peer = world_rank(comm_info(comm), source);
   if (peer < 0 || state.has_threads) return loosen(comm);
   if (Event* event = next_event())
-    *event = {begin, end, row, static_cast<std::uint16_t>(comm), EventKind::receive, peer, tag};
+    *event = {begin, end, begin, row, static_cast<std::uint16_t>(comm), EventKind::receive,
+              peer,  tag};
 }
 
-void posted(MPI_Request request, unsigned comm, int source, int tag) {
+void posted(MPI_Request request, unsigned comm, int source, int tag, Tick begin) {
   if (source == MPI_PROC_NULL) return;
   if (state.has_threads || num_posted >= max_posted) return loosen(comm);
   Event* event = next_event();
   if (event == nullptr) return;
   const int peer = source == MPI_ANY_SOURCE ? -1 : world_rank(comm_info(comm), source);
-  *event = {0, 0, 0, static_cast<std::uint16_t>(comm), EventKind::receive, peer, tag};
+  *event = {0, 0, begin, 0, static_cast<std::uint16_t>(comm), EventKind::receive, peer, tag};
   const int old = find(request);  // completed where we did not see it
   if (old >= 0) {
     loosen(table[old].event->comm);

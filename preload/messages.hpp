@@ -11,12 +11,14 @@
 
 namespace tailrace::preload {
 
-// A message leaves for `dest` of communicator `comm`, at `begin`.
-void sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin);
+// A message leaves for `dest` of communicator `comm`, at `begin`; a blocking send returns at `end`,
+// another ends where it begins.
+void sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin, Tick end,
+          std::uint32_t row);
 // A blocking receive that ended; `source` and `tag` are those of its status.
 void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uint32_t row);
-// A receive was posted; its request is `request`. Source and tag may be wildcards.
-void posted(MPI_Request request, unsigned comm, int source, int tag);
+// A receive was posted at `begin`; its request is `request`. Source and tag may be wildcards.
+void posted(MPI_Request request, unsigned comm, int source, int tag, Tick begin);
 // One-sided: bytes that go to (or come from) `target` of the window; no event.
 void moved(unsigned comm, int target, std::int64_t bytes);
 

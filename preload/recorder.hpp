@@ -7,7 +7,7 @@
 // all ranks are matched after the run, which shows who waited for whom.
 //
 // Memory of a rank, reserved at MPI_Init and touched as it is used: 0.5 MiB for each thread that
-// calls MPI, 32 bytes for each event (at most 1 Mi events, or TAILRACE_PROFILE_EVENTS), 16 bytes
+// calls MPI, 40 bytes for each event (at most 1 Mi events, or TAILRACE_PROFILE_EVENTS), 16 bytes
 // for each rank of the job, and 4 bytes for each member of a communicator other than the world's.
 #pragma once
 #include <mpi.h>
@@ -57,13 +57,14 @@ enum class EventKind : std::uint16_t {
 struct Event {
   Tick begin = 0;          // entry into the call (of a receive: into the call that waits for it)
   Tick end = 0;            // return from it; 0: never completed
+  Tick post = 0;           // of a receive: when it was posted
   std::uint32_t row = 0;   // the row that waited, of all threads' rows
   std::uint16_t comm = 0;  // index of the communicator
   EventKind kind = EventKind::unused;
   std::int32_t peer = 0;  // rank in the world of the sender or receiver; in the comm of a root
   std::int32_t tag = 0;
 };
-static_assert(sizeof(Event) == 32);
+static_assert(sizeof(Event) == 40);
 
 struct Thread {
   Row* rows = nullptr;  // rows_of_a_thread, then a row for each call for when these are full

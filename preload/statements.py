@@ -3,6 +3,8 @@
 
 from calls import Call, bytes_of
 
+BLOCKING_SENDS = ("MPI_Send", "MPI_Ssend", "MPI_Rsend")  # they may wait for their receive
+
 BEFORE_COMPLETION = {
     "request": "const Watched watched(1, [&](int) { return *request_; });",
     "requests": "const Watched watched(number_, [&](int i) { return requests_[i]; });",
@@ -16,14 +18,15 @@ def after(call: Call) -> list[str]:
         root = "root_" if call.has("root") else "-1"
         lines.append(f"collective(comm, EventKind::{call.wait}, {root}, begin, end, row);")
     if call.wait == "send":
-        lines.append("sent(comm, dest_, tag_, bytes, begin);")
+        end = "end" if call.name.removesuffix("_c") in BLOCKING_SENDS else "begin"
+        lines.append(f"sent(comm, dest_, tag_, bytes, begin, {end}, row);")
     elif call.wait == "recv":
         lines.append("if (ok) received(comm, from.source(), from.tag(), begin, end, row);")
     elif call.wait == "sendrecv":
-        lines.append("sent(comm, dest_, tag_, bytes, begin);")
+        lines.append("sent(comm, dest_, tag_, bytes, begin, begin, row);")
         lines.append("if (ok) received(comm, from.source(), from.tag(), begin, end, row);")
     elif call.wait == "post":
-        lines.append("if (ok) posted(*request_, comm, source_, tag_);")
+        lines.append("if (ok) posted(*request_, comm, source_, tag_, begin);")
     elif call.wait == "loose":
         lines.append("info.is_loose = true;")
     if call.has("target", "type"):

@@ -234,7 +234,7 @@ int write_events(const char* path) {
 
 int write_counters(const char* path, const char* how, Tick last_tick, std::uint64_t last_ns) {
   Writer out(path);
-  out.print("{\"version\": 1, \"rank\": %d, \"ranks\": %d, \"pid\": %d, \"ended\": \"%s\",\n",
+  out.print("{\"version\": 2, \"rank\": %d, \"ranks\": %d, \"pid\": %d, \"ended\": \"%s\",\n",
             state.rank, state.num_ranks, static_cast<int>(getpid()), how);
   out.print("\"first_tick\": %llu, \"last_tick\": %llu, \"first_ns\": %llu, \"last_ns\": %llu,\n",
             static_cast<unsigned long long>(first_tick), static_cast<unsigned long long>(last_tick),

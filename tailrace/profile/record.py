@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tailrace.errors import TailraceError
 
-VERSION = 1
+VERSION = 2
 
 # Kinds of events, as in preload/recorder.hpp.
 ALL, ROOT, TO_ROOT, LOWER, SEND, RECEIVE = range(1, 7)
@@ -20,6 +20,7 @@ EVENT = np.dtype(
     [
         ("begin", "<u8"),
         ("end", "<u8"),
+        ("post", "<u8"),
         ("row", "<u4"),
         ("comm", "<u2"),
         ("kind", "<u2"),
@@ -48,7 +49,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Record:
-    """What one rank wrote; `begin_s` and `end_s` of its events are on the node's clock [s]."""
+    """What one rank wrote; `begin_s`, `end_s`, `post_s` of its events: the node's clock [s]."""
 
     rank: int
     facts: dict[str, Any]
@@ -56,6 +57,7 @@ class Record:
     events: NDArray[Any]
     begin_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
+    post_s: NDArray[np.float64]
     tick_s: float
 
     @property
@@ -95,7 +97,8 @@ def read_record(path: Path) -> Record:
         return np.asarray(start_s + since * tick_s, np.float64)
 
     rows = [Row(*row) for row in facts.pop("rows")]
-    return Record(facts["rank"], facts, rows, events, seconds("begin"), seconds("end"), tick_s)
+    begin_s, end_s, post_s = seconds("begin"), seconds("end"), seconds("post")
+    return Record(facts["rank"], facts, rows, events, begin_s, end_s, post_s, tick_s)
 
 
 def read_records(folder: Path) -> list[Record]:

@@ -22,6 +22,7 @@ from tailrace.profile.waiting import Waiting, find_waiting
 
 MOST_EVENTS = 1_000_000
 
+KINDS = {SEND: "send", RECEIVE: "receive"}
 Event = dict[str, Any]
 
 
@@ -104,7 +105,8 @@ def _places(
     rows: dict[tuple[int, int], tuple[Row, tuple[str, int]]] = {}
     for record in records:
         events = record.events[chosen[record.rank]]
-        wanted = set(np.unique(events["row"][events["kind"] != SEND]).tolist())
+        calls = events[(events["kind"] != SEND) | (events["end"] > events["begin"])]
+        wanted = set(np.unique(calls["row"]).tolist())
         for row in record.rows:
             if row.index in wanted:
                 place = record.module_of(row.site) if row.site else ("", 0)
@@ -134,7 +136,8 @@ def _rank(
         if event["kind"] == SEND:
             name = f"send to rank {event['peer']}"
             yield {"name": name, "cat": "transfer", "ph": "i", "s": "t", **_at(ts, rank, 0)}
-            continue
+            if event["end"] == event["begin"]:  # did not block
+                continue
         thread = int(event["row"]) // record.facts["rows_of_a_thread"]
         track = 0 if thread == main else thread + 1
         if track not in tracks:
@@ -144,7 +147,7 @@ def _rank(
         call = (int(event["begin"]), int(event["end"]), int(event["row"]))
         if call != before:  # several receives may end in one call
             row, where = places.get((rank, int(event["row"])), (None, ""))
-            name = row.name if row else "receive" if event["kind"] == RECEIVE else "collective"
+            name = row.name if row else KINDS.get(int(event["kind"]), "collective")
             span = {"name": name, "cat": "transfer", "ph": "X", **_at(ts, rank, track)}
             yield {**span, "dur": round(dur, 3), "args": {"where": where}}
         before = call

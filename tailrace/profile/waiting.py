@@ -4,8 +4,9 @@
 A rank that enters a collective call early waits for the last one to enter (or for the root, or for
 the lower ranks: whom the call needs). The n-th blocking collective call on a communicator is the
 same call on all its members, so entry times are enough; no barrier and no message is added to the
-run. A receive waits until its message's send has begun: the n-th send to a rank with a tag on a
-communicator matches its n-th receive in the order of posting, as MPI keeps messages in order.
+run. A receive waits until its message's send has begun, and a blocking send that returns after its
+receive was posted has waited for that: the n-th send to a rank with a tag on a communicator matches
+its n-th receive in the order of posting, as MPI keeps messages in order.
 """
 
 from collections import defaultdict
@@ -156,7 +157,7 @@ def _numbered(keys: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _messages(records: list[Record], found: Waiting) -> None:
-    """Match sends and receives; a receive waits until its send begins."""
+    """Match sends and receives: a receive waits for its send, a blocking send for its receive."""
     numbers: dict[CommKey, int] = {}
     loose: set[CommKey] = set()
     for record in records:
@@ -166,9 +167,9 @@ def _messages(records: list[Record], found: Waiting) -> None:
                 loose.add(key)
     if loose:
         found.notes.append(
-            f"late senders are not shown on {len(loose)} of {len(numbers)} communicators, whose "
-            "messages cannot be matched (persistent or cancelled requests, threads, or wildcards "
-            "without a status)"
+            f"late senders and receivers are not shown on {len(loose)} of {len(numbers)} "
+            "communicators, whose messages cannot be matched (persistent or cancelled requests, "
+            "threads, or wildcards without a status)"
         )
     loose_numbers = [numbers[key] for key in loose]
     columns = {kind: _flows(records, kind, numbers, loose_numbers) for kind in (SEND, RECEIVE)}
@@ -190,6 +191,11 @@ def _messages(records: list[Record], found: Waiting) -> None:
     waited = np.clip(sends["begin"][at_send] - begin, 0.0, np.maximum(end - begin, 0.0))
     waited[~receives["done"][at_receive]] = 0.0
     _add_calls(found, receives, at_receive, waited, sends["rank"][at_send])
+    begin, end = sends["begin"][at_send], sends["end"][at_send]
+    post = receives["post"][at_receive]
+    # A send that returned before its receive was posted did not wait: its message was stored.
+    waited = np.where(end >= post, np.maximum(post - begin, 0.0), 0.0)
+    _add_calls(found, sends, at_send, waited, receives["rank"][at_receive])
 
 
 def _add_calls(
@@ -224,6 +230,7 @@ def _flows(
         parts["flow"].append(np.stack(flow, axis=1))
         parts["begin"].append(record.begin_s[mine])
         parts["end"].append(record.end_s[mine])
+        parts["post"].append(record.post_s[mine])
         parts["done"].append(events["end"] > 0)
         parts["event"].append(np.nonzero(mine)[0])
         parts["row"].append(events["row"].astype(np.int64))

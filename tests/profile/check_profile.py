@@ -90,11 +90,13 @@ def check_late(folder: Path, bin_dir: str, program: str) -> None:
     require(done.returncode == 0 and found is not None, "the program failed", done)
     lines = [line.split() for line in done.stdout.splitlines() if line.startswith("WAITED")]
     require(len(lines) == 3, "the program says nothing", done)
-    in_collectives = in_messages = 0.0
-    for _, rank, collective_s, message_s in lines:
-        in_collectives += float(collective_s)
-        in_messages += float(message_s)
-        own = float(collective_s) + float(message_s)
+    in_collectives = in_receives = in_sends = 0.0
+    for _, rank, *waited in lines:
+        collective_s, receive_s, send_s = map(float, waited)
+        in_collectives += collective_s
+        in_receives += receive_s
+        in_sends += send_s
+        own = collective_s + receive_s + send_s
         sync_s = next(g["sync_s"] for g in found["by_rank"] if g["rank"] == int(rank))
         # Both are sums of differences of the same entries; a preemption between may come in.
         near = abs(sync_s - own) < 0.2 * own + 0.05
@@ -102,11 +104,13 @@ def check_late(folder: Path, bin_dir: str, program: str) -> None:
     source = Path(__file__).with_name("late.cpp").read_text().splitlines()
     for name, mark, own in (
         ("MPI_Allreduce", "// late rank", in_collectives),
-        ("MPI_Recv", "// late sender", in_messages),
+        ("MPI_Recv", "// late sender", in_receives),
+        ("MPI_Ssend", "// late receiver", in_sends),
     ):
         line = next(i for i, text in enumerate(source, 1) if mark in text)
         calls = [call for call in found["calls"] if call["name"] == name]
-        require(len(calls) == 1, f"{name} has {len(calls)} places", done)
+        calls.sort(key=lambda call: -call["wait_s"])
+        require(len(calls) >= 1, f"{name} was not seen", done)
         where = calls[0]["where"]
         require(where.startswith(f"late.cpp:{line}"), f"{name} is at {where}, not {line}", done)
         near = abs(calls[0]["wait_s"] - own) < 0.2 * own + 0.1

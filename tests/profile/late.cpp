@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One rank comes late: rank 1 to 100 allreduces, rank 0 to 100 sends that its next rank receives.
-// Prints how long each rank waited by entry times of its own, "WAITED rank seconds seconds".
+// One rank comes late: rank 1 to 100 allreduces, rank 0 to 100 sends that its next rank receives,
+// and rank 1 to 100 receives of what rank 0 sends synchronously.
+// Prints how long each rank waited by entry times of its own, "WAITED rank seconds seconds
+// seconds".
 #include <mpi.h>
 #include <unistd.h>
 
@@ -63,9 +65,24 @@ int main(int argc, char** argv) {
   double message_s = 0.0;
   for (std::size_t i = 0; i < sent.size() && rank == 1; ++i)
     message_s += std::max(0.0, sent[i] - entered[i]);
+  std::fill(entered.begin(), entered.end(), 0.0);
+  for (int i = 0; i < calls; ++i) {
+    if (rank == 1) {
+      usleep(late_us);
+      sent[static_cast<std::size_t>(i)] = clock_s();
+      MPI_Recv(&y, 1, MPI_DOUBLE, 0, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 0) {
+      entered[static_cast<std::size_t>(i)] = clock_s();
+      MPI_Ssend(&x, 1, MPI_DOUBLE, 1, 3, MPI_COMM_WORLD);  // late receiver
+    }
+  }
+  PMPI_Bcast(sent.data(), calls, MPI_DOUBLE, 1, MPI_COMM_WORLD);
+  double send_s = 0.0;
+  for (std::size_t i = 0; i < sent.size() && rank == 0; ++i)
+    send_s += std::max(0.0, sent[i] - entered[i]);
   for (int r = 0; r < ranks; ++r) {
     PMPI_Barrier(MPI_COMM_WORLD);
-    if (r == rank) std::printf("WAITED %d %.6f %.6f\n", rank, collective_s, message_s);
+    if (r == rank) std::printf("WAITED %d %.6f %.6f %.6f\n", rank, collective_s, message_s, send_s);
     std::fflush(stdout);
   }
   MPI_Finalize();

@@ -18,6 +18,7 @@ from tailrace.profile.record import (
     ROOT,
     SEND,
     TO_ROOT,
+    VERSION,
     read_records,
 )
 from tailrace.profile.sites import name_places
@@ -25,7 +26,7 @@ from tailrace.profile.summary import efficiencies, imbalance, summarize
 from tailrace.profile.text import as_text
 from tailrace.profile.waiting import culprits, find_waiting, waits
 
-Event = tuple[int, int, int, int, int, int, int]  # begin, end, row, comm, kind, peer, tag
+# Events: begin, end, row, comm, kind, peer, tag; those of eight have the time of posting after end.
 
 ROWS = [
     # index, name, kind, site, comm, class, count, bytes, ticks, least, most
@@ -34,12 +35,10 @@ ROWS = [
 ]
 
 
-def write_rank(
-    folder: Path, rank: int, events: list[Event], ranks: int = 3, **changes: Any
-) -> None:
+def write_rank(folder: Path, rank: int, events: list[Any], ranks: int = 3, **changes: Any) -> None:
     """Write a record whose ticks are microseconds of a run of 1000 of them."""
     facts = {
-        "version": 1,
+        "version": VERSION,
         "rank": rank,
         "ranks": ranks,
         "ended": "finalized",
@@ -62,7 +61,8 @@ def write_rank(
         **changes,
     }
     (folder / f"rank-{rank:06d}.json").write_text(json.dumps(facts))
-    moved = [(5000 + e[0], 5000 + e[1] if e[1] else 0, *e[2:]) for e in events]
+    whole = [e if len(e) == 8 else (*e[:2], e[0], *e[2:]) for e in events]
+    moved = [(5000 + e[0], 5000 + e[1] if e[1] else 0, 5000 + e[2], *e[3:]) for e in whole]
     np.array(moved, dtype=EVENT).tofile(folder / f"rank-{rank:06d}.events")
 
 
@@ -117,6 +117,19 @@ def test_messages_match_in_order_of_their_flow(tmp_path: Path) -> None:
     assert dict(found.by_row) == {(1, 1): pytest.approx(50e-6)}
 
 
+def test_blocking_sends_wait_for_their_receives(tmp_path: Path) -> None:
+    sends = [
+        (10, 60, 0, 0, SEND, 1, 1),  # its receive is posted at 40: waits 30
+        (70, 75, 0, 0, SEND, 1, 1),  # stored: returned before the receive
+        (100, 100, 0, 0, SEND, 1, 1),  # does not block
+    ]
+    receives = [(40, 61, 40, 1, 0, RECEIVE, 0, 1), (80, 81, 80, 1, 0, RECEIVE, 0, 1)]
+    receives.append((200, 210, 150, 1, 0, RECEIVE, 0, 1))
+    write_rank(tmp_path, 0, sends, 2)
+    write_rank(tmp_path, 1, receives, 2)
+    assert dict(find_waiting(read_records(tmp_path)).by_row) == {(0, 0): pytest.approx(30e-6)}
+
+
 def test_receives_of_one_wait_count_once(tmp_path: Path) -> None:
     write_rank(tmp_path, 0, [(30, 30, 0, 0, SEND, 2, 1)])
     write_rank(tmp_path, 1, [(60, 60, 0, 0, SEND, 2, 1)])
@@ -132,7 +145,7 @@ def test_loose_communicators_and_other_nodes_are_said(tmp_path: Path) -> None:
     write_rank(tmp_path, 1, [(10, 90, 1, 0, RECEIVE, 0, 1)], 2)
     found = find_waiting(read_records(tmp_path))
     assert not found.by_row
-    assert "late senders are not shown on 1 of 1 communicators" in found.notes[0]
+    assert "late senders and receivers are not shown on 1 of 1 communicators" in found.notes[0]
     write_rank(tmp_path, 1, [(10, 90, 1, 0, ALL, -1, 0)], 2, boot="c")
     assert "clocks of 2 nodes differ" in find_waiting(read_records(tmp_path)).notes[0]
 
