@@ -20,8 +20,6 @@ class LogTarget {
 
   /// As many bytes can be written at once without waiting: 0 if it is full now.
   std::ptrdiff_t room() const;
-  /// No longer there (closed pipe, full disk).
-  bool broken() const { return broken_; }
   /// One write(2). Never raises SIGPIPE.
   void write(const std::string& text) noexcept;
 
@@ -29,7 +27,7 @@ class LogTarget {
   int file_ = -1;
   bool owned_ = false;
   bool pipe_ = false;
-  bool broken_ = false;
+  bool broken_ = false;  // no longer there (closed pipe, full disk)
 };
 
 }  // namespace tailrace::detail
