@@ -101,6 +101,7 @@ void start() {
   PMPI_Query_thread(&provided);
   state.has_threads = provided == MPI_THREAD_MULTIPLE;
   state.uses_tsc = tsc_is_clock();
+  state.has_python = find_python();
   state.pid = static_cast<int>(getpid());
   PMPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &state.num_ranks);

@@ -77,6 +77,7 @@ struct Thread {
 struct State {
   std::atomic<bool> on{false};  // between MPI_Init and MPI_Finalize
   bool uses_tsc = false;
+  bool has_python = false;
   bool has_threads = false;  // MPI_THREAD_MULTIPLE: messages are not matched
   int pid = 0;               // of the process that called MPI_Init: what it forks writes no record
   int rank = 0;
@@ -176,9 +177,22 @@ class FortranSite {
   bool is_outer_;
 };
 
-// The place in the program that called a wrapper.
-#define TAILRACE_CALLER \
-  (fortran_site != nullptr ? fortran_site : static_cast<const void*>(__builtin_return_address(0)))
+// Sites with this bit are places in Python scripts, not addresses.
+constexpr std::uint64_t python_bit = std::uint64_t{1} << 63U;
+// Finds the interpreter in this process; false: there is none.
+bool find_python();
+// The place in the script, if `address` is in an extension module and a script runs; else
+// `address`. Takes the interpreter's lock.
+const void* python_site(const void* address);
+// "FILE:LINE FUNCTION" of a site with python_bit.
+const char* python_place(std::uint64_t site);
+
+// The place in the program that called a wrapper, whose return address is given.
+inline const void* caller(const void* address) {
+  if (fortran_site != nullptr) return fortran_site;
+  return state.has_python ? python_site(address) : address;
+}
+#define TAILRACE_CALLER caller(__builtin_return_address(0))
 
 // A call under way: only the outermost one of a thread is counted. Ends also by an exception.
 class Scope {

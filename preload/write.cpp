@@ -159,6 +159,23 @@ void print_rows(Writer& out) {
   out.print("],\n");
 }
 
+// The places in Python scripts of all rows: [[site, "file:line function"], ...].
+void print_python(Writer& out) {
+  out.print("\"python\": [");
+  const char* comma = "";
+  for (std::uint32_t t = 0; t < num_threads.load() && t < max_threads; ++t) {
+    for (std::size_t i = 0; threads[t].rows != nullptr && i < rows_of_a_thread; ++i) {
+      const Row& row = threads[t].rows[i];
+      if (row.count == 0 || (row.site & python_bit) == 0) continue;
+      out.print("%s\n  [%llu, ", comma, static_cast<unsigned long long>(row.site));
+      out.text(python_place(row.site));
+      out.print("]");
+      comma = ",";
+    }
+  }
+  out.print("],\n");
+}
+
 void print_comms(Writer& out) {
   out.print("\"comms\": [");
   for (unsigned i = 0; i < num_comms(); ++i) {
@@ -253,6 +270,7 @@ int write_counters(const char* path, const char* how, Tick last_tick, std::uint6
   print_comms(out);
   print_traffic(out);
   print_rows(out);
+  print_python(out);
   out.print("\"modules\": [");
   Modules modules{&out};
   dl_iterate_phdr(print_module, &modules);

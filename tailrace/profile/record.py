@@ -2,7 +2,7 @@
 """Records of ranks, as `preload/write.cpp` writes them."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,10 @@ VERSION = 2
 
 # Kinds of events, as in preload/recorder.hpp.
 ALL, ROOT, TO_ROOT, LOWER, SEND, RECEIVE = range(1, 7)
+
+# Sites with this bit are places in Python scripts; such places have this for an offset.
+PYTHON_BIT = 1 << 63
+PYTHON = -1
 
 EVENT = np.dtype(
     [
@@ -59,6 +63,7 @@ class Record:
     end_s: NDArray[np.float64]
     post_s: NDArray[np.float64]
     tick_s: float
+    python: dict[int, str] = field(default_factory=dict)
 
     @property
     def wall_s(self) -> float:
@@ -71,7 +76,9 @@ class Record:
         return bool(first <= row.index < first + self.facts["rows_of_a_thread"])
 
     def module_of(self, site: int) -> tuple[str, int]:
-        """Return the file that the address lies in, and its offset there."""
+        """Return the file of an address and its offset there; of a script, place and `PYTHON`."""
+        if site >= PYTHON_BIT:
+            return self.python[site], PYTHON
         for module in self.facts["modules"]:
             offset = site - int(module["base"])
             if 0 <= offset < int(module["size"]):
@@ -98,7 +105,8 @@ def read_record(path: Path) -> Record:
 
     rows = [Row(*row) for row in facts.pop("rows")]
     begin_s, end_s, post_s = seconds("begin"), seconds("end"), seconds("post")
-    return Record(facts["rank"], facts, rows, events, begin_s, end_s, post_s, tick_s)
+    python = {int(site): str(text) for site, text in facts.pop("python", [])}
+    return Record(facts["rank"], facts, rows, events, begin_s, end_s, post_s, tick_s, python)
 
 
 def read_records(folder: Path) -> list[Record]:

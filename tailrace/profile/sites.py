@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
+from tailrace.profile.record import PYTHON
+
 Place = tuple[str, int]  # file of the program or library, offset of the return address
 
 TIMEOUT_S = 120
@@ -53,6 +55,10 @@ def name_places(places: Iterable[Place]) -> dict[Place, str]:
     tool = shutil.which("addr2line") or shutil.which("llvm-symbolizer")
     names: dict[Place, str] = {}
     for module, offsets in by_module.items():
+        if offsets == [PYTHON]:  # "file:line function" already
+            path, _, rest = module.rpartition(":")
+            names[module, PYTHON] = f"{Path(path).name}:{rest}"
+            continue
         answers: list[tuple[str, str]] = []
         if tool and Path(module).is_file():
             answers = _ask(tool, module, offsets)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailrace.profile.record import Record, Row
+from tailrace.profile.record import PYTHON, Record, Row
 from tailrace.profile.sites import Place, name_places
 from tailrace.profile.waiting import Waiting, find_waiting
 
@@ -106,7 +106,7 @@ def _calls(records: list[Record], waiting: Waiting) -> list[dict[str, Any]]:
                 "time_s": counter.time_s,
                 "wait_s": counter.wait_s,
                 "kind": kind,
-                "module": place[0],
+                "module": place[0].rpartition(":")[0] if place[1] == PYTHON else place[0],
                 "min_rank_s": min(by_rank),
                 "max_rank_s": max(by_rank),
                 "imbalance": imbalance(by_rank),
