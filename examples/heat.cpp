@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 #include <numbers>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -62,12 +63,7 @@ int run(std::ptrdiff_t n, const std::string& folder) {
   const std::array spectra{u_hat.data()};
 
   tailrace::FileContents contents;
-  auto& variable = contents.variables.emplace_back();
-  variable.name = "u";
-  variable.dims = {"z", "y", "x"};
-  variable.layout = &layout;
-  variable.memory = tailrace::Memory::dense(layout.boxes(comm.rank()));
-  variable.data = u.data();
+  contents.variables = {{"u", layout, std::span(u)}};  // dimensions z, y, x
   tailrace::Output output(comm, {.mode = tailrace::OutputMode::hidden});
 
   const auto num_points = static_cast<double>(n * n * n);

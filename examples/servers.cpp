@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,10 +41,8 @@ class Plate {
       }
     std::swap(u_, next_);
   }
-  const double* data() const { return u_.data() + at(1, 0); }
-  bool is(const std::vector<double>& other) const {
-    return std::equal(other.begin(), other.end(), data());
-  }
+  /// Without the neighbours' rows.
+  std::span<const double> points() const { return std::span(u_).subspan(at(1, 0), at(rows_, 0)); }
 
  private:
   static double sq(std::ptrdiff_t i) { return static_cast<double>(i * i); }
@@ -77,20 +76,13 @@ int run(const std::string& servers, const std::string& folder) {
 
   const std::vector<std::ptrdiff_t> extents{num_points, num_points};
   const auto layout = tailrace::slabs(extents, 0, comm.num_ranks());
-  const auto boxes = layout.boxes(comm.rank());
-  Plate plate(comm, boxes[0]);
+  Plate plate(comm, layout.boxes(comm.rank())[0]);
   tailrace::FileContents contents;
   std::string path;
   for (int step = 0; step <= num_steps; ++step) {
     if (step % output_every == 0) {
       contents.step = step;
-      contents.variables = {{"u",
-                             tailrace::ItemType::float64,
-                             {"y", "x"},
-                             &layout,
-                             tailrace::Memory::dense(boxes),
-                             plate.data(),
-                             {}}};
+      contents.variables = {{"u", layout, plate.points()}};  // dimensions y, x
       path = folder + "/plate_" + std::to_string(step) + ".h5";
       fields.write(path, contents);  // a copy; the array may be changed at once
     }
@@ -105,10 +97,9 @@ int run(const std::string& servers, const std::string& folder) {
                 static_cast<int>(seen.complete), seen.call_s, seen.write_s);
   }
   std::vector<double> found(static_cast<std::size_t>(layout.num_items(comm.rank())));
-  tailrace::Input(comm, path)
-      .read("u", tailrace::ItemType::float64, layout, tailrace::Memory::dense(boxes), found.data());
+  tailrace::Input(comm, path).read("u", layout, std::span(found));
   session.close();
-  return plate.is(found) ? 0 : 1;
+  return std::ranges::equal(plate.points(), found) ? 0 : 1;
 }
 
 int main(int argc, char** argv) {

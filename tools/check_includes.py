@@ -50,6 +50,7 @@ PUBLIC = {
     "fft": "fft",
     "fused": "fft",
     "incomplete_lu": "sparse",
+    "item_type": "store",
     "file": "file",
     "hints": "file",
     "link_load": "model",

@@ -5,35 +5,18 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "tailrace/comm.hpp"
 #include "tailrace/hints.hpp"
+#include "tailrace/item_type.hpp"
 #include "tailrace/layout.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace {
-
-/// Numbers of this machine's byte order. Complex ones lie as std::complex does; in HDF5 files they
-/// are compounds {r, i}, which h5py takes for complex numbers. Records of another kind can be
-/// written as `uint8` with an axis for their bytes.
-enum class ItemType {
-  float32,
-  float64,
-  int32,
-  int64,
-  int8,
-  int16,
-  uint8,
-  uint16,
-  uint32,
-  uint64,
-  complex64,   ///< two float32
-  complex128,  ///< two float64
-};
-std::ptrdiff_t item_bytes(ItemType type);
 
 /// When the bytes leave: `synchronous` writes inside `write`; `hidden` copies to a staging buffer
 /// and lets a background thread of each writer rank do the rest while the caller computes.
@@ -47,7 +30,7 @@ struct OutputOptions {
   /// "auto" (collective). docs/files.md says when which.
   std::string strategy = "auto";
   /// Settings by their names (`hint_table()`): cb_nodes, cb_align, striping_unit, group_size,
-  /// direct_io, sync, ... They go before the numbers below, and `TAILRACE_HINTS` before them.
+  /// direct_io, sync, ... They override the numbers below, and `TAILRACE_HINTS` overrides them.
   Hints hints = {};
   int writers = 0;                        ///< writer ranks; 0 = up to 4 a node (docs/files.md)
   std::ptrdiff_t stripe_bytes = 1 << 20;  ///< file domains end at multiples of it (a multiple of
@@ -65,15 +48,42 @@ struct OutputOptions {
 using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<double>>;
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
-/// One array of a file: `data` is this rank's part, as `layout` and `memory` say.
+/// One array of a file: `data` is this rank's part, as `layout` and `memory` say. The shortest form
+/// is `Variable("u", layout, std::span(u))`. Refers to layout and data, which must live until the
+/// call that it is given to returns.
 struct Variable {
   std::string name;
   ItemType type = ItemType::float64;
-  std::vector<std::string> dims;  ///< name of each axis, e.g. {"z", "y", "x"}
+  /// Name of each axis; empty: "x", or "y", "x", or "z", "y", "x", with "dim_0", "dim_1" before.
+  std::vector<std::string> dims;
   const Layout* layout = nullptr;
+  /// Without boxes: dense (`Memory::dense`), of `num_items` items, as many as the rank holds.
   Memory memory;
   const void* data = nullptr;
   Attributes attributes;
+
+  Variable() = default;
+  Variable(std::string its_name, ItemType its_type, std::vector<std::string> its_dims,
+           const Layout* its_layout, Memory its_memory, const void* its_data,
+           Attributes its_attributes = {})
+      : name(std::move(its_name)),
+        type(its_type),
+        dims(std::move(its_dims)),
+        layout(its_layout),
+        memory(std::move(its_memory)),
+        data(its_data),
+        attributes(std::move(its_attributes)) {}
+  /// `array` holds this rank's boxes one after another, each row-major without gaps, and nothing
+  /// else; the call that writes throws `Errc::invalid_input` on all ranks if it has another size.
+  /// Local.
+  template <FileItem T, std::size_t N>
+  Variable(std::string its_name, const Layout& its_layout, std::span<T, N> array,
+           std::vector<std::string> its_dims = {}, Attributes its_attributes = {})
+      : Variable(std::move(its_name), item_type<T>(), std::move(its_dims), &its_layout,
+                 Memory{{}, std::ssize(array)}, array.data(), std::move(its_attributes)) {}
+  template <FileItem T, std::size_t N>
+  Variable(std::string its_name, Layout&& its_layout, std::span<T, N> array,
+           std::vector<std::string> its_dims = {}, Attributes its_attributes = {}) = delete;
 };
 
 /// A small array that every rank has alike (coordinates, tables); written by one rank.
@@ -84,10 +94,10 @@ struct Coordinate {
 };
 
 struct FileContents {
-  std::vector<Coordinate> coordinates;
-  std::vector<Variable> variables;
-  Attributes attributes;  ///< of the file
-  std::int64_t step = 0;  ///< named in error messages
+  std::vector<Coordinate> coordinates = {};
+  std::vector<Variable> variables = {};
+  Attributes attributes = {};  ///< of the file
+  std::int64_t step = 0;       ///< named in error messages
 };
 
 /// Time and bytes of an `Output` so far, on this rank.
@@ -186,12 +196,20 @@ class Input {
 
   /// Fills this rank's boxes of `layout`, converted to `type`: floating-point numbers to each
   /// other and to complex ones, complex ones to each other, integers to anything; a value that does
-  /// not fit is `Errc::invalid_input`. Whatever is
-  /// read is checked first, each piece and box once, by one rank; a wrong one is `Errc::corrupt`
-  /// naming dataset and box. Any layout, any number of ranks; what no rank wants is not read.
+  /// not fit is `Errc::invalid_input`. `memory` without boxes is dense. Whatever is read is checked
+  /// first, each piece and box once, by one rank; a wrong one is `Errc::corrupt` naming dataset and
+  /// box. Any layout, any number of ranks; what no rank wants is not read.
   /// Throws the same error on all ranks. Collective, blocking.
   void read(const std::string& name, ItemType type, const Layout& layout, const Memory& memory,
             void* data) const;
+  /// The same into `array`, which holds this rank's boxes of `layout` one after another, each
+  /// row-major without gaps, and nothing else: type and memory follow from it. Throws
+  /// `Errc::invalid_input` on all ranks if one array has another size. Collective, blocking.
+  template <FileItem T, std::size_t N>
+  void read(const std::string& name, const Layout& layout, std::span<T, N> array) const {
+    static_assert(!std::is_const_v<T>, "Input::read fills the array: it cannot be of const items");
+    read(name, item_type<T>(), layout, Memory{{}, std::ssize(array)}, array.data());
+  }
   /// Fills `data` of every rank with the whole array, row-major without gaps. The readers read a
   /// share each and pass it on to the other readers, and each to its group. Throws like `read`.
   /// Collective, blocking.

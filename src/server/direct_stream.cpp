@@ -50,8 +50,10 @@ DirectStream::DirectStream(std::string stream_name, StreamOptions options, const
   if (options_.variables && plain) output_.emplace(*team.compute, options_.output);
 }
 
-WriteResult DirectStream::write(const std::string& path, const FileContents& contents) {
+WriteResult DirectStream::write(const std::string& path, const FileContents& given) {
   const double start_s = now_s();
+  const store::WithDefaults with_defaults(given, team_.client, team_.num_clients());
+  const auto& contents = with_defaults.contents();
   auto problem = store::check_contents(contents, team_.client, team_.num_clients());
   if (!problem && path.empty()) problem = Error(Errc::invalid_input, "stream: the path is empty");
   agree(team_.compute->raw(), problem ? &*problem : nullptr);

@@ -18,7 +18,7 @@ class DirectStream : public Stream::State {
   /// Collective over the compute ranks, blocking. Throws on all of them.
   DirectStream(std::string name, StreamOptions options, const Team& team, int threads,
                Trace* trace);
-  WriteResult write(const std::string& path, const FileContents& contents) override;
+  WriteResult write(const std::string& path, const FileContents& given) override;
   void progress() override {}
   void finish() override {}
 

@@ -89,7 +89,7 @@ void ServedStream::describe(const std::string& path, const FileContents& content
 }
 
 // The description of a lowered step is as long as that of the step itself.
-WriteResult ServedStream::write(const std::string& path, const FileContents& contents) {
+WriteResult ServedStream::write(const std::string& path, const FileContents& given) {
   const double start_s = now_s();
   const struct Timing {
     double start_s;
@@ -98,6 +98,8 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& con
   } timing{start_s, statistics_};
   progress();
   const auto& team = client_.team();
+  const store::WithDefaults with_defaults(given, team.client, team.num_clients());
+  const auto& contents = with_defaults.contents();
   auto problem = store::check_contents(contents, team.client, team.num_clients());
   if (!problem && path.empty()) problem = Error(Errc::invalid_input, "stream: the path is empty");
   bool fits = false;

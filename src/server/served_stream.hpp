@@ -26,7 +26,7 @@ class ServedStream : public Stream::State {
   /// Throws `Errc::invalid_input` for options that contradict each other. Local.
   ServedStream(std::string name, StreamOptions options, Client& client, Trace* trace);
   ~ServedStream() override;
-  WriteResult write(const std::string& path, const FileContents& contents) override;
+  WriteResult write(const std::string& path, const FileContents& given) override;
   void progress() override;
   void finish() override;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/contents_check.hpp"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -24,8 +25,24 @@ void check_name(const std::string& name, std::set<std::string>& taken) {
     refuse(fmt::format("two arrays of the file are named \"{}\"", name));
 }
 
+bool has_defaults(const Variable& variable) {
+  return variable.dims.empty() || (variable.memory.boxes.empty() && variable.memory.num_items > 0);
+}
+
+std::vector<std::string> default_dims(int num_dims) {
+  std::vector<std::string> dims;
+  for (int d = 0; d + 3 < num_dims; ++d) dims.push_back(fmt::format("dim_{}", d));
+  for (int d = std::min(num_dims, 3); d-- > 0;) dims.emplace_back(1, "xyz"[d]);
+  return dims;
+}
+
 void check_memory(const Variable& variable, int rank) {
   const auto boxes = variable.layout->boxes(rank);
+  if (variable.memory.boxes.empty() && !boxes.empty()) {
+    refuse(fmt::format("variable {}: an array of {} items is given, rank {} holds {}",
+                       variable.name, variable.memory.num_items, rank,
+                       variable.layout->num_items(rank)));
+  }
   if (boxes.size() != variable.memory.boxes.size()) {
     refuse(fmt::format("variable {}: the layout gives this rank {} boxes, its memory describes {}",
                        variable.name, boxes.size(), variable.memory.boxes.size()));
@@ -71,6 +88,17 @@ void check_variable(const Variable& variable, int rank, int num_ranks,
 }
 
 }  // namespace
+
+WithDefaults::WithDefaults(const FileContents& given, int rank, int num_ranks) : given_(given) {
+  if (std::ranges::none_of(given.variables, has_defaults)) return;
+  for (auto& variable : made_.emplace(given).variables) {
+    if (variable.layout == nullptr || variable.layout->num_ranks() != num_ranks) continue;
+    if (variable.dims.empty()) variable.dims = default_dims(variable.layout->num_dims());
+    if (!variable.memory.boxes.empty()) continue;
+    auto dense = Memory::dense(variable.layout->boxes(rank));
+    if (dense.num_items == variable.memory.num_items) variable.memory = std::move(dense);
+  }
+}
 
 std::optional<Error> check_contents(const FileContents& contents, int rank, int num_ranks) {
   try {

@@ -8,6 +8,18 @@
 
 namespace tailrace::store {
 
+/// Contents in which dims and memory that a `Variable` leaves open are filled in, where they can
+/// be. A copy is made only if there are any; refers to the contents given. Local.
+class WithDefaults {
+ public:
+  WithDefaults(const FileContents& given, int rank, int num_ranks);
+  const FileContents& contents() const { return made_ ? *made_ : given_; }
+
+ private:
+  const FileContents& given_;
+  std::optional<FileContents> made_;
+};
+
 /// What is wrong with `contents` on this rank (names, dimensions, layouts, memory), if anything.
 /// Local.
 std::optional<Error> check_contents(const FileContents& contents, int rank, int num_ranks);

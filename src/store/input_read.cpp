@@ -144,7 +144,7 @@ void Input::State::make_groups() {
   readers_comm.emplace(comm.split(is_reader ? 0 : 1));
 }
 
-void Input::read(const std::string& name, ItemType type, const Layout& layout, const Memory& memory,
+void Input::read(const std::string& name, ItemType type, const Layout& layout, const Memory& given,
                  void* data) const {
   auto& state = *state_;
   const Comm& comm = state.comm;
@@ -157,6 +157,12 @@ void Input::read(const std::string& name, ItemType type, const Layout& layout, c
                           name, fmt::join(entry.extents, " x "),
                           fmt::join(global.begin(), global.begin() + layout.num_dims(), " x "),
                           layout.num_ranks()));
+  const Memory dense = Memory::dense(layout.boxes(comm.rank()));
+  const bool is_open = given.boxes.empty();
+  require_all(comm.raw(), !is_open || dense.boxes.empty() || given.num_items == dense.num_items,
+              fmt::format("{}: variable {}: an array of {} items is given, rank {} holds {}",
+                          state.path, name, given.num_items, comm.rank(), dense.num_items));
+  const Memory& memory = is_open ? dense : given;
   check_readable(state, entry, type);
   Rounds rounds(state, entry, type);
   const auto plan = rounds.plan(store::wanted_units(rounds.units(), layout), store::piece_bytes);

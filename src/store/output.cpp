@@ -39,7 +39,7 @@ class Output::State {
  public:
   State(const Comm& comm, OutputOptions options);
   ~State();
-  void write(const std::string& path, const FileContents& contents);
+  void write(const std::string& path, const FileContents& given);
   void finish();
   void progress() { completion_.progress(); }
   OutputStatistics statistics;
@@ -251,8 +251,10 @@ void Output::State::post(const Route& route, FileTask& task, int slot) {
   completion_.begin(comm_.rank() == 0 || !route.part()->empty());
 }
 
-void Output::State::write(const std::string& path, const FileContents& contents) {
+void Output::State::write(const std::string& path, const FileContents& given) {
   const double start_s = now_s();
+  const WithDefaults with_defaults(given, comm_.rank(), comm_.num_ranks());
+  const auto& contents = with_defaults.contents();
   completion_.progress();
   const auto agreed = agree_on(path, contents);
   settle(agreed.ended);

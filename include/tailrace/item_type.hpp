@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <type_traits>
+
+namespace tailrace {
+
+/// Numbers of this machine's byte order. Complex ones lie as std::complex does; in HDF5 files they
+/// are compounds {r, i}, which h5py takes for complex numbers. Records of another kind can be
+/// written as `uint8` with an axis for their bytes.
+enum class ItemType {
+  float32,
+  float64,
+  int32,
+  int64,
+  int8,
+  int16,
+  uint8,
+  uint16,
+  uint32,
+  uint64,
+  complex64,   ///< two float32
+  complex128,  ///< two float64
+};
+std::ptrdiff_t item_bytes(ItemType type);
+
+/// `float`, `double`, and integers of 1 to 8 bytes, but not `bool`.
+template <class T>
+concept RealItem = std::is_same_v<T, float> || std::is_same_v<T, double> ||
+    (std::is_integral_v<T> && !std::is_same_v<T, bool> && sizeof(T) <= 8);
+
+/// `std::complex<float>`, `std::complex<double>`, and types that lie and look like them.
+template <class T>
+concept ComplexItem = std::is_trivially_copyable_v<T> && requires(const T& item) {
+  typename T::value_type;
+  requires std::is_same_v<typename T::value_type, float> ||
+      std::is_same_v<typename T::value_type, double>;
+  requires sizeof(T) == 2 * sizeof(typename T::value_type);
+  item.real();
+  item.imag();
+};
+
+/// What a file can hold; `const` or not.
+template <class T>
+concept FileItem = RealItem<std::remove_cv_t<T>> || ComplexItem<std::remove_cv_t<T>>;
+
+/// The type that the items T have in a file. Local.
+template <FileItem T>
+constexpr ItemType item_type() {
+  using Item = std::remove_cv_t<T>;
+  if constexpr (ComplexItem<Item>) {
+    return sizeof(Item) == 8 ? ItemType::complex64 : ItemType::complex128;
+  } else if constexpr (std::is_floating_point_v<Item>) {
+    return sizeof(Item) == 4 ? ItemType::float32 : ItemType::float64;
+  } else if constexpr (std::is_signed_v<Item>) {
+    return sizeof(Item) == 1   ? ItemType::int8
+           : sizeof(Item) == 2 ? ItemType::int16
+           : sizeof(Item) == 4 ? ItemType::int32
+                               : ItemType::int64;
+  } else {
+    return sizeof(Item) == 1   ? ItemType::uint8
+           : sizeof(Item) == 2 ? ItemType::uint16
+           : sizeof(Item) == 4 ? ItemType::uint32
+                               : ItemType::uint64;
+  }
+}
+
+}  // namespace tailrace
