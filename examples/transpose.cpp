@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstdio>
 #include <exception>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -96,19 +97,16 @@ int run(std::ptrdiff_t n) {
                           "more ranks than pencils; give more points");
   }
 
-  tailrace::Exchange exchange(comm, plan, tailrace::Memory::dense(plan.from_boxes()),
-                              tailrace::Memory::dense(plan.to_boxes()),
-                              {.item_bytes = sizeof(Item)}, "auto");
+  tailrace::Exchange exchange(comm, x_pencils, y_pencils, {.item_bytes = sizeof(Item)});
   tailrace::Reduction reduction(comm);
   std::vector<Item> from(static_cast<std::size_t>(plan.from_boxes()[0].num_items()));
   for (std::size_t i = 0; i < from.size(); ++i) from[i] = Item(comm.rank(), static_cast<double>(i));
   std::vector<Item> to(static_cast<std::size_t>(plan.to_boxes()[0].num_items())), expected(to);
-  const void* const sources[] = {from.data()};
-  void* const destinations[] = {to.data()};
 
   ByHand by_hand(comm, plan);
   const double hand_s = time_s(reduction, [&] { by_hand.run(from, expected); });
-  const double exchange_s = time_s(reduction, [&] { exchange.run(sources, destinations); });
+  const double exchange_s =
+      time_s(reduction, [&] { exchange.run(std::span(from), std::span(to)); });
   const auto wrong = reduction.allreduce(static_cast<double>(to != expected));
   if (comm.rank() == 0) {
     std::printf("grid %s\n", choice.why.c_str());

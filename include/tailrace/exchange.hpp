@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include "tailrace/comm.hpp"
 #include "tailrace/plan.hpp"
@@ -23,6 +25,30 @@ struct ExchangeShape {
 };
 
 class NodeArray;
+
+/// Items that can be moved as bytes, and are not the addresses of arrays.
+template <class T>
+concept MovedItem = std::is_trivially_copyable_v<T> && !std::is_pointer_v<T>;
+
+/// An array of one field that an `Exchange` moves from; not owned.
+struct SourceArray {
+  const void* data = nullptr;
+  std::ptrdiff_t num_items = 0;
+  std::ptrdiff_t item_bytes = 0;
+  template <MovedItem T, std::size_t N>
+  SourceArray(std::span<T, N> array)
+      : data(array.data()), num_items(std::ssize(array)), item_bytes(sizeof(T)) {}
+};
+
+/// An array of one field that an `Exchange` moves to; not owned.
+struct DestinationArray {
+  void* data = nullptr;
+  std::ptrdiff_t num_items = 0;
+  std::ptrdiff_t item_bytes = 0;
+  template <MovedItem T, std::size_t N>
+  requires(!std::is_const_v<T>) DestinationArray(std::span<T, N> array)
+      : data(array.data()), num_items(std::ssize(array)), item_bytes(sizeof(T)) {}
+};
 
 /// Runs a plan by one method, again and again. Allocates everything it needs when made; `run`,
 /// `start`, `progress`, `finish` do not allocate after their first use.
@@ -51,6 +77,11 @@ class Exchange {
   /// layouts; `Errc::io` (ENOMEM) if one has no memory for the buffers. Collective, blocking.
   Exchange(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
            std::string_view method = "auto");
+  /// From layout `from` to layout `to`, with this rank's boxes dense in memory on both sides
+  /// (`Memory::dense`). Throws as above, and if the layouts' extents or numbers of ranks are not
+  /// the same or not those of `comm`. Collective, blocking.
+  Exchange(const Comm& comm, const Layout& from, const Layout& to, ExchangeShape shape,
+           std::string_view method = "auto");
   /// Waits for a transfer that is under way, so the arrays must outlive it. If an exception is on
   /// its way and the other ranks do not come within 10 s, the job ends with a line on standard
   /// error. Harmless after MPI_Finalize.
@@ -67,9 +98,29 @@ class Exchange {
   /// Moves `sources[f]` to `destinations[f]` for each field f. Arrays are the caller's and must not
   /// overlap, unless the shape says `in_place`. Collective, blocking.
   void run(std::span<const void* const> sources, std::span<void* const> destinations);
+  /// The same for one field. Throws `Errc::invalid_input`, as errors of calls are thrown, if the
+  /// arrays do not have the sizes that the memory says (in place: or larger), or items of other
+  /// sizes than the shape says. Collective, blocking.
+  template <MovedItem S, std::size_t M, MovedItem D, std::size_t N>
+  void run(std::span<S, M> source, std::span<D, N> destination) {
+    require_same_items<S, D>();
+    run({source}, {destination});
+  }
+  /// The same for several fields: `run({std::span(u), std::span(v)}, {std::span(a),
+  /// std::span(b)})`. Collective, blocking.
+  void run(std::initializer_list<SourceArray> sources,
+           std::initializer_list<DestinationArray> destinations);
   /// Begins the same; sources must stay unchanged and destinations untouched until `finish`.
   /// Collective, does not wait for other ranks to deliver (it may wait for them to enter).
   void start(std::span<const void* const> sources, std::span<void* const> destinations);
+  /// Begins the same for one field, and for several; checks as `run` does.
+  template <MovedItem S, std::size_t M, MovedItem D, std::size_t N>
+  void start(std::span<S, M> source, std::span<D, N> destination) {
+    require_same_items<S, D>();
+    start({source}, {destination});
+  }
+  void start(std::initializer_list<SourceArray> sources,
+             std::initializer_list<DestinationArray> destinations);
   /// Lets the transfer advance; true when `finish` would not wait. Local.
   bool progress();
   /// Waits until the data has arrived and the sources may be changed. Collective, blocking.
@@ -86,6 +137,12 @@ class Exchange {
   class Runner;  // one method's state; see src/move/method.hpp
 
  private:
+  template <class S, class D>
+  static constexpr void require_same_items() {
+    static_assert(
+        std::is_same_v<std::remove_cv_t<S>, D>,
+        "source and destination must hold items of one type, the destination's not const");
+  }
   class State;
   std::unique_ptr<State> state_;
 };

@@ -109,12 +109,16 @@ class Exchange::State final : public UnderWay {
   /// Before anything is told to others.
   void check_call(std::span<const void* const> sources, std::span<void* const> destinations) const {
     const auto fault = fault_of_call(sources, destinations);
-    if (fault.empty()) return;
-    refuse_call(problem.comm, problem.machine.waiting,
-                Error(Errc::invalid_input, "Exchange: " + fault));
+    if (!fault.empty()) refuse(fault);
   }
+  /// The addresses of arrays whose sizes have been checked, in `source_places` and
+  /// `destination_places`.
+  void check_arrays(std::initializer_list<SourceArray> sources,
+                    std::initializer_list<DestinationArray> destinations);
   void expose(const NodeArray& array);
 
+  std::vector<const void*> source_places;  // kept, so that later calls do not allocate
+  std::vector<void*> destination_places;
   MoveProblem problem;
   std::string_view name;
   std::string why;
@@ -124,6 +128,10 @@ class Exchange::State final : public UnderWay {
   int exceptions_when_made = std::uncaught_exceptions();
 
  private:
+  void refuse(const std::string& fault) const {
+    refuse_call(problem.comm, problem.machine.waiting,
+                Error(Errc::invalid_input, "Exchange: " + fault));
+  }
   /// Makes the problem that of the ranks which exchange with each other, if `in_groups`; returns
   /// all ranks.
   Comm set_up(bool in_groups) {
@@ -181,6 +189,46 @@ std::string Exchange::State::fault_of_call(std::span<const void* const> sources,
   return {};
 }
 
+namespace {
+
+/// Why an array is not what the exchange was made for, or "".
+template <class Array>
+std::string fault_of_array(const Array& array, std::string_view side, std::size_t field,
+                           const Memory& memory, const ExchangeShape& shape) {
+  if (array.item_bytes != shape.item_bytes) {
+    return fmt::format("{} {} has items of {} bytes, it was made for items of {}", side, field,
+                       array.item_bytes, shape.item_bytes);
+  }
+  const bool fits =
+      shape.in_place ? array.num_items >= memory.num_items : array.num_items == memory.num_items;
+  if (fits) return {};
+  return fmt::format("{} {} holds {} items, it was made for {}", side, field, array.num_items,
+                     memory.num_items);
+}
+
+}  // namespace
+
+void Exchange::State::check_arrays(std::initializer_list<SourceArray> sources,
+                                   std::initializer_list<DestinationArray> destinations) {
+  source_places.clear();
+  destination_places.clear();
+  std::string fault;
+  for (const auto& array : sources) {
+    if (fault.empty()) {
+      fault = fault_of_array(array, "source", source_places.size(), problem.from, problem.shape);
+    }
+    source_places.push_back(array.data);
+  }
+  for (const auto& array : destinations) {
+    if (fault.empty()) {
+      fault = fault_of_array(array, "destination", destination_places.size(), problem.to,
+                             problem.shape);
+    }
+    destination_places.push_back(array.data);
+  }
+  if (!fault.empty()) refuse(fault);
+}
+
 // All ranks find the same, as all know whose arrays they are.
 void Exchange::State::expose(const NodeArray& array) {
   const auto& owners = array.world_ranks();
@@ -206,6 +254,23 @@ Exchange::Exchange(const Comm& comm, Plan plan, Memory from, Memory to, Exchange
         return std::make_unique<State>(comm, std::move(plan), std::move(from), std::move(to), shape,
                                        method);
       })) {}
+Exchange::Exchange(const Comm& comm, const Layout& from, const Layout& to, ExchangeShape shape,
+                   std::string_view method)
+    : state_(make_together(comm, "Exchange", [&] {
+        const bool fits = from.num_ranks() == comm.num_ranks() &&
+                          to.num_ranks() == comm.num_ranks() && from.num_dims() == to.num_dims() &&
+                          from.global_extents() == to.global_extents();
+        require_all(
+            comm.raw(), fits,
+            fmt::format("Exchange: the layouts must have the same extents and {} ranks, not "
+                        "{} and {}",
+                        comm.num_ranks(), from.describe(), to.describe()));
+        Plan plan(from, to, comm.rank());
+        auto source = Memory::dense(plan.from_boxes());
+        auto destination = Memory::dense(plan.to_boxes());
+        return std::make_unique<State>(comm, std::move(plan), std::move(source),
+                                       std::move(destination), shape, method);
+      })) {}
 Exchange::~Exchange() {
   if (state_ == nullptr || !state_->under_way) return;
   // The buffers belong to MPI, and the sources to the peers, until the transfer has ended.
@@ -225,6 +290,18 @@ void Exchange::run(std::span<const void* const> sources, std::span<void* const> 
 
 void Exchange::start(std::span<const void* const> sources, std::span<void* const> destinations) {
   state_->start(sources, destinations);
+}
+
+void Exchange::run(std::initializer_list<SourceArray> sources,
+                   std::initializer_list<DestinationArray> destinations) {
+  state_->check_arrays(sources, destinations);
+  run(state_->source_places, state_->destination_places);
+}
+
+void Exchange::start(std::initializer_list<SourceArray> sources,
+                     std::initializer_list<DestinationArray> destinations) {
+  state_->check_arrays(sources, destinations);
+  start(state_->source_places, state_->destination_places);
 }
 
 bool Exchange::progress() {
