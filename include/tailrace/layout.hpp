@@ -89,7 +89,7 @@ struct BoxMemory {
   Index strides{};
 };
 
-/// A rank's memory of its boxes, one entry a box, in the order of `Layout::boxes(rank)`.
+/// A rank's memory of its boxes, one entry per box, in the order of `Layout::boxes(rank)`.
 struct Memory {
   std::vector<BoxMemory> boxes;
   std::ptrdiff_t num_items = 0;  ///< items of the whole array, halo included

@@ -15,11 +15,11 @@ struct SessionOptions {
   /// Who writes: "none" (the compute ranks, inside `write`), "thread" (a background thread on each
   /// node; on several nodes without MPI_THREAD_MULTIPLE its messages go on in calls of the
   /// streams), "process" (a supervised process; one node only), "N" or "N per node" (ranks of their
-  /// own) or "auto". The environment variable TAILRACE_SERVERS goes before it.
+  /// own) or "auto". The environment variable TAILRACE_SERVERS overrides it.
   std::string servers = "auto";
   /// Ranks that serve: "spread" over the nodes, or "own_nodes" (the last ones).
   std::string placement = "spread";
-  /// A name of `transport_table()` or "auto". TAILRACE_TRANSPORT goes before it.
+  /// A name of `transport_table()` or "auto". TAILRACE_TRANSPORT overrides it.
   std::string transport = "auto";
   /// Staging memory of all compute ranks of a node together, at most: it is taken as steps need it.
   /// Receive memory of a server rank, by transports other than "node": it takes more only for a

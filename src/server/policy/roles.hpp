@@ -41,7 +41,7 @@ struct Roles {
 Roles decide_roles(const SessionOptions& options, const Machine& machine);
 
 /// Measures what `options` needs ("auto": disk and memory, at most about half a second) and makes
-/// the team. `TAILRACE_SERVERS` goes before `options.servers`, and `TAILRACE_TRANSPORT` before
+/// the team. `TAILRACE_SERVERS` overrides `options.servers`, and `TAILRACE_TRANSPORT`
 /// `options.transport`; those of rank 0 hold for all. Collective over `world`, blocking. Throws on
 /// all ranks.
 struct Decision {
