@@ -119,8 +119,8 @@ class Output {
  public:
   /// Collective, blocking. Throws `Errc::invalid_input` on all ranks for options out of range.
   Output(const Comm& comm, OutputOptions options);
-  /// Waits for files under way; errors found now are only printed to stderr, so call `finish`
-  /// first. Collective, blocking.
+  /// Waits for files under way; errors found now are only said (`set_line_handler`), so call
+  /// `finish` first. Collective, blocking.
   ~Output();
   Output(Output&&) noexcept;
 

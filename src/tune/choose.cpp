@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <algorithm>
-#include <cstdio>
 #include <optional>
 
 #include <fmt/format.h>
 
 #include "core/same_on_all.hpp"
+#include "core/say.hpp"
 #include "core/wait.hpp"
 #include "tailrace/node_map.hpp"
 #include "tailrace/tune.hpp"
@@ -63,9 +63,10 @@ void try_to_remember(const std::string& file, Remembered winner, const Choice& c
     remember(file, std::span(&winner, 1));
   } catch (const Error& error) {
     static const bool once =
-        (warn(fmt::format("what was measured is not remembered: {} (TAILRACE_TUNE_FILE names "
-                          "another file, \"\" none)",
-                          error.what())),
+        (say(LogLevel::warning,
+             fmt::format("what was measured is not remembered: {} (TAILRACE_TUNE_FILE names "
+                         "another file, \"\" none)",
+                         error.what())),
          true);
     static_cast<void>(once);
   }

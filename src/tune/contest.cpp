@@ -11,12 +11,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <random>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/say.hpp"
 #include "tailrace/trace.hpp"
 #include "tune/decide.hpp"
 
@@ -75,8 +75,8 @@ void Contest::leave_out(std::size_t index, const std::string& trouble, bool warn
   entries_[index].running = false;
   entries_[index].trial.reset();
   if (!warn || comm_.rank() != 0) return;
-  fmt::print(stderr, "tailrace: warning: {} is left out of the tuning: {}\n",
-             candidates_[index].name, trouble);
+  say(LogLevel::warning,
+      fmt::format("{} is left out of the tuning: {}", candidates_[index].name, trouble));
 }
 
 std::vector<Contest::Entry*> Contest::running() {

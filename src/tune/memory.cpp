@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <ctime>
 #include <filesystem>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/file_lock.hpp"
+#include "core/say.hpp"
 #include "core/whole_file.hpp"
 
 namespace tailrace::tune {
@@ -112,7 +112,8 @@ std::vector<Remembered> read_to_change(const std::string& path) {
     if (error.code() != Errc::corrupt) throw;
     const std::string aside = path + ".unreadable";
     if (std::rename(path.c_str(), aside.c_str()) == 0) {
-      warn(fmt::format("{}; it is kept as {}, and a new one is begun", error.what(), aside));
+      say(LogLevel::warning,
+          fmt::format("{}; it is kept as {}, and a new one is begun", error.what(), aside));
     }
     return {};
   }
@@ -162,8 +163,6 @@ std::string date_text() {
   return text;
 }
 
-void warn(const std::string& text) { fmt::print(stderr, "tailrace: warning: {}\n", text); }
-
 std::vector<Remembered> list_remembered(const std::string& file) {
   return parse(file, read_whole_file(file));
 }
@@ -174,7 +173,7 @@ std::vector<Remembered> recall(const std::string& file) {
   try {
     return list_remembered(file);
   } catch (const Error& error) {
-    static const bool once = (warn(error.what()), true);
+    static const bool once = (say(LogLevel::warning, error.what()), true);
     static_cast<void>(once);
     return {};
   }

@@ -28,7 +28,4 @@ bool same_problem(const Remembered& a, const Remembered& b);
 /// Now, in UTC. Local.
 std::string date_text();
 
-/// Prints a warning. Local.
-void warn(const std::string& text);
-
 }  // namespace tailrace::tune
