@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 
 #include <mpi.h>
 
@@ -9,14 +12,53 @@
 
 namespace tailrace {
 
-/// An error that all ranks of a communicator throw alike: none of them waits for another.
-class AgreedError : public Error {
+/// Where a failure happened, as far as that is known.
+struct ErrorPlace {
+  int rank = -1;           ///< of the communicator of the call
+  std::string path = {};   ///< of the file
+  std::int64_t step = -1;  ///< of the file
+};
+
+/// An error that knows its place.
+class PlacedError : public Error {
  public:
-  using Error::Error;
+  PlacedError(const Error& error, ErrorPlace place) : Error(error), place_(std::move(place)) {}
+  const ErrorPlace& place() const { return place_; }
+
+ private:
+  ErrorPlace place_;
+};
+
+/// An error that all ranks of a communicator throw alike: none of them waits for another.
+class AgreedError : public PlacedError {
+ public:
+  AgreedError(Errc code, const std::string& message, int sys_errno = 0, ErrorPlace place = {})
+      : PlacedError(Error(code, message, sys_errno), std::move(place)) {}
 };
 
 /// Throws the error of rank `root` on all ranks; the other ranks' `failure` does not count.
 /// Collective over `comm`, blocking.
 [[noreturn]] void throw_together(MPI_Comm comm, int root, std::optional<Error> failure);
+
+/// Runs `action`; an error of it that names no file yet is thrown on as one of `path` and `step`.
+template <class Action>
+void with_place(const std::string& path, std::int64_t step, Action&& action) {
+  const auto placed = [&](ErrorPlace place) {
+    if (place.path.empty()) {
+      place.path = path;
+      place.step = step;
+    }
+    return place;
+  };
+  try {
+    std::forward<Action>(action)();
+  } catch (const AgreedError& error) {
+    throw AgreedError(error.code(), error.what(), error.sys_errno(), placed(error.place()));
+  } catch (const PlacedError& error) {
+    throw PlacedError(error, placed(error.place()));
+  } catch (const Error& error) {
+    throw PlacedError(error, placed({}));
+  }
+}
 
 }  // namespace tailrace

@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +16,22 @@
 #include "core/same_on_all.hpp"
 
 namespace tailrace {
+
+namespace {
+
+constexpr std::string_view rank_prefix = "rank ";
+
+/// The rank that a message of `agree` begins with.
+std::optional<int> rank_named(std::string_view message) {
+  if (!message.starts_with(rank_prefix)) return std::nullopt;
+  int rank = 0;
+  const char* const first = message.data() + rank_prefix.size();
+  const auto [end, error] = std::from_chars(first, message.data() + message.size(), rank);
+  if (error != std::errc{} || end == first) return std::nullopt;
+  return rank;
+}
+
+}  // namespace
 
 void check_mpi(int status, std::source_location where) {
   if (status == MPI_SUCCESS) return;
@@ -35,7 +54,7 @@ void agree(MPI_Comm comm, const Error* failure) {
   std::optional<Error> told;
   if (rank == first) {
     std::string message = failure->what();
-    const bool says_so = message.starts_with("rank ");  // agreed on by some ranks before
+    const bool says_so = message.starts_with(rank_prefix);  // agreed on by some ranks before
     if (num_ranks > 1 && !says_so) message = fmt::format("rank {}: {}", rank, message);
     told.emplace(failure->code(), message, failure->sys_errno());
   }
@@ -51,7 +70,8 @@ void throw_together(MPI_Comm comm, int root, std::optional<Error> failure) {
   }
   check_mpi(MPI_Bcast(codes.data(), 2, MPI_INT, root, comm));
   message = broadcast_text(comm, std::move(message), root);
-  throw AgreedError(static_cast<Errc>(codes[0]), message, codes[1]);
+  const int rank = rank_named(message).value_or(root);
+  throw AgreedError(static_cast<Errc>(codes[0]), message, codes[1], {.rank = rank});
 }
 
 void require_all(MPI_Comm comm, bool ok, const std::string& text) {
@@ -62,7 +82,7 @@ void require_all(MPI_Comm comm, bool ok, const std::string& text) {
   int first = ok ? num_ranks : rank;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
   if (first == num_ranks) return;
-  throw AgreedError(Errc::invalid_input, broadcast_text(comm, text, first));
+  throw AgreedError(Errc::invalid_input, broadcast_text(comm, text, first), 0, {.rank = first});
 }
 
 }  // namespace tailrace

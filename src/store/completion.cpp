@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "core/agreed_error.hpp"
 #include "core/last_resort.hpp"
 #include "core/wait.hpp"
 
@@ -162,7 +163,9 @@ void Completion::check(std::int64_t number) {
   Slot& file = slot(number);
   if (file.failing_rank == comm_.num_ranks()) return;
   const bool mine = file.failing_rank == comm_.rank();
-  agree(comm_.raw(), mine ? &*file.job.failure : nullptr);
+  const auto& task = file.job.task;
+  with_place(task.path(), task.step(),
+             [&] { agree(comm_.raw(), mine ? &*file.job.failure : nullptr); });
 }
 
 }  // namespace tailrace::store

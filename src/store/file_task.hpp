@@ -64,6 +64,7 @@ class FileTask {
   bool is_metadata_rank() const { return rank_ == 0; }
   FileImage& image() { return image_; }
   const std::string& path() const { return path_; }
+  std::int64_t step() const { return step_; }
   int generation() const { return generation_; }
 
   /// Writes this rank's part to `path.partial` or its piece, with checksums, and flushes it.

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
 #include "core/say.hpp"
 #include "store/completion.hpp"
 #include "store/contents_check.hpp"
@@ -285,7 +286,7 @@ Output::~Output() = default;
 Output::Output(Output&&) noexcept = default;
 
 void Output::write(const std::string& path, const FileContents& contents) {
-  state_->write(path, contents);
+  with_place(path, contents.step, [&] { state_->write(path, contents); });
 }
 void Output::finish() { state_->finish(); }
 void Output::progress() { state_->progress(); }
