@@ -14,7 +14,18 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 40
-FOLDERS = ("include", "src", "preload", "apps", "bench", "tests", "tailrace", "tools", "examples")
+FOLDERS = (
+    "include",
+    "src",
+    "bindings",
+    "preload",
+    "apps",
+    "bench",
+    "tests",
+    "tailrace",
+    "tools",
+    "examples",
+)
 ENDINGS = (".hpp", ".cpp", ".py")
 
 

@@ -38,6 +38,21 @@ must_run(${mpiexec} ${numproc_flag} 2 ${work}/examples/heat 32 ${fields})
 if(NOT EXISTS ${fields}/heat_40.h5)
   message(FATAL_ERROR "heat wrote no ${fields}/heat_40.h5")
 endif()
+# The C program by pkg-config alone writes the same bytes as the C++ program.
+file(MAKE_DIRECTORY ${fields}/c)
+set(ENV{PKG_CONFIG_PATH} "${prefix}/${libdir}/pkgconfig:$ENV{PKG_CONFIG_PATH}")
+execute_process(
+  COMMAND pkg-config --cflags --libs tailrace
+  OUTPUT_VARIABLE flags
+  OUTPUT_STRIP_TRAILING_WHITESPACE
+  COMMAND_ERROR_IS_FATAL ANY
+)
+separate_arguments(flags UNIX_COMMAND "${flags}")
+must_run(
+  mpicc -std=c11 ${source}/examples/heat.c -o ${work}/heat_c ${flags} -lm -Wl,-rpath,${prefix}/${libdir}
+)
+must_run(${mpiexec} ${numproc_flag} 2 ${work}/heat_c 32 ${fields}/c)
+must_run(${CMAKE_COMMAND} -E compare_files ${fields}/heat_40.h5 ${fields}/c/heat_40.h5)
 must_run(${mpiexec} ${numproc_flag} 3 ${work}/examples/transpose 30)
 foreach(servers none thread process 1)
   must_run(${mpiexec} ${numproc_flag} 3 ${work}/examples/servers ${servers} ${fields})

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/c/comm.h"
+
+#include <algorithm>
+
+#include "objects.hpp"
+#include "tailrace/process_grid.hpp"
+
+using namespace tailrace;
+using namespace tailrace::c;
+
+int tailrace_comm_create(MPI_Comm user, tailrace_comm** comm) {
+  return guarded(__func__, [&] {
+    require_address(comm, "comm");
+    require(user != MPI_COMM_NULL, "the communicator is MPI_COMM_NULL");
+    put(comm, std::make_shared<Comm>(user));
+  });
+}
+
+int tailrace_comm_create_fortran(MPI_Fint user, tailrace_comm** comm) {
+  return guarded(__func__, [&] {
+    require_address(comm, "comm");
+    const MPI_Comm raw = MPI_Comm_f2c(user);
+    require(raw != MPI_COMM_NULL, "the communicator is MPI_COMM_NULL");
+    put(comm, std::make_shared<Comm>(raw));
+  });
+}
+
+int tailrace_comm_split(const tailrace_comm* comm, int color, int key, tailrace_comm** part) {
+  return guarded(__func__, [&] {
+    const auto whole = get(comm);
+    require_address(part, "part");
+    prepare_together(*whole, [&] { require(color >= 0, "color must not be negative"); });
+    put(part, std::make_shared<Comm>(whole->split(color, key)));
+  });
+}
+
+int tailrace_comm_node(const tailrace_comm* comm, tailrace_comm** node) {
+  return guarded(__func__, [&] {
+    const auto whole = get(comm);
+    require_address(node, "node");
+    put(node, std::make_shared<Comm>(whole->node()));
+  });
+}
+
+int tailrace_comm_rank(const tailrace_comm* comm, int* rank) {
+  return guarded(__func__, [&] {
+    require_address(rank, "rank");
+    *rank = get(comm)->rank();
+  });
+}
+
+int tailrace_comm_num_ranks(const tailrace_comm* comm, int* num_ranks) {
+  return guarded(__func__, [&] {
+    require_address(num_ranks, "num_ranks");
+    *num_ranks = get(comm)->num_ranks();
+  });
+}
+
+int tailrace_comm_mpi(const tailrace_comm* comm, MPI_Comm* raw) {
+  return guarded(__func__, [&] {
+    require_address(raw, "raw");
+    *raw = get(comm)->raw();
+  });
+}
+
+int tailrace_comm_mpi_fortran(const tailrace_comm* comm, MPI_Fint* raw) {
+  return guarded(__func__, [&] {
+    require_address(raw, "raw");
+    *raw = MPI_Comm_c2f(get(comm)->raw());
+  });
+}
+
+int tailrace_comm_destroy(tailrace_comm** comm) {
+  return guarded(__func__, [&] {
+    require_address(comm, "comm");
+    end(comm);
+  });
+}
+
+int tailrace_comm_process_grid(const tailrace_comm* comm, const int64_t extents[3],
+                               int64_t item_bytes, int grid[2], const char** why) {
+  return guarded(__func__, [&] {
+    const auto ranks = get(comm);
+    GridProblem problem;
+    problem.item_bytes = item_bytes;
+    prepare_together(*ranks, [&] {
+      require_address(grid, "grid");
+      std::ranges::copy(list(extents, 3, "extents"), problem.extents.begin());
+    });
+    const auto choice = choose_process_grid(problem, NodeMap(*ranks));
+    std::ranges::copy(choice.grid, grid);
+    if (why != nullptr) *why = text_of(comm, choice.why);
+  });
+}

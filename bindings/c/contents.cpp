@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "contents.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "item_type.hpp"
+
+namespace tailrace::c {
+
+namespace {
+
+/// The entry of a list that has this name, or null.
+template <class List>
+auto* find_name(List& all, const std::string& name) {
+  const auto found = std::ranges::find_if(all, [&](const auto& one) { return one.name == name; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+Attributes& attributes_of(FileContents& contents, const char* of) {
+  if (of == nullptr) return contents.attributes;
+  if (auto* variable = find_name(contents.variables, of)) return variable->attributes;
+  if (auto* coordinate = find_name(contents.coordinates, of)) return coordinate->attributes;
+  throw Error(Errc::invalid_input,
+              fmt::format("there is no variable and no coordinate \"{}\" yet", of));
+}
+
+void set_attribute(tailrace_contents* contents, const char* of, const char* name,
+                   AttributeValue value) {
+  const auto given = get(contents);
+  auto& attributes = attributes_of(given->contents, of);
+  auto key = text(name, "name");
+  const auto same =
+      std::ranges::find_if(attributes, [&](const auto& one) { return one.first == key; });
+  if (same != attributes.end()) {
+    same->second = std::move(value);
+  } else {
+    attributes.emplace_back(std::move(key), std::move(value));
+  }
+}
+
+/// The memory that a variable gives the library; without boxes it means dense.
+Memory variable_memory(const std::string& name, const tailrace_memory* memory,
+                       std::int64_t num_items) {
+  if (memory == nullptr) return {{}, num_items};
+  const auto given = get(memory);
+  if (given->num_items != num_items) {
+    throw Error(Errc::invalid_input,
+                fmt::format("variable {}: an array of {} items is given, its memory has {}", name,
+                            num_items, given->num_items));
+  }
+  return *given;
+}
+
+}  // namespace
+
+}  // namespace tailrace::c
+
+using namespace tailrace;
+using namespace tailrace::c;
+
+int tailrace_contents_create(tailrace_contents** contents) {
+  return guarded(__func__, [&] {
+    require_address(contents, "contents");
+    put(contents, std::make_shared<Contents>());
+  });
+}
+
+int tailrace_contents_destroy(tailrace_contents** contents) {
+  return guarded(__func__, [&] {
+    require_address(contents, "contents");
+    end(contents);
+  });
+}
+
+int tailrace_contents_step(tailrace_contents* contents, int64_t step) {
+  return guarded(__func__, [&] { get(contents)->contents.step = step; });
+}
+
+int tailrace_contents_variable(tailrace_contents* contents, const char* name, int type,
+                               const tailrace_layout* layout, const tailrace_memory* memory,
+                               const void* data, int64_t num_items) {
+  return guarded(__func__, [&] {
+    const auto given = get(contents);
+    const auto key = text(name, "name");
+    const auto whole = get(layout);
+    const auto item_type = item_type_of(type);
+    list(static_cast<const std::byte*>(data), num_items, "data");
+    const auto place = variable_memory(key, memory, num_items);
+    auto* variable = find_name(given->contents.variables, key);
+    if (variable == nullptr) {
+      given->contents.variables.emplace_back();
+      variable = &given->contents.variables.back();
+      variable->name = key;
+    }
+    given->layouts[key] = whole;
+    variable->type = item_type;
+    variable->layout = whole.get();
+    variable->memory = place;
+    variable->data = data;
+  });
+}
+
+int tailrace_contents_dims(tailrace_contents* contents, const char* name, int num_dims,
+                           const char* const* dims) {
+  return guarded(__func__, [&] {
+    const auto given = get(contents);
+    const auto key = text(name, "name");
+    auto* variable = find_name(given->contents.variables, key);
+    if (variable == nullptr) {
+      throw Error(Errc::invalid_input, fmt::format("there is no variable \"{}\" yet", key));
+    }
+    variable->dims = texts(dims, num_dims, "dims");
+  });
+}
+
+int tailrace_contents_coordinate(tailrace_contents* contents, const char* name,
+                                 const double* values, int64_t num_values) {
+  return guarded(__func__, [&] {
+    const auto given = get(contents);
+    const auto key = text(name, "name");
+    const auto numbers = list(values, num_values, "values");
+    auto* coordinate = find_name(given->contents.coordinates, key);
+    if (coordinate == nullptr) {
+      given->contents.coordinates.push_back({key, {}, {}});
+      coordinate = &given->contents.coordinates.back();
+    }
+    coordinate->values.assign(numbers.begin(), numbers.end());
+  });
+}
+
+int tailrace_contents_attribute_int(tailrace_contents* contents, const char* of, const char* name,
+                                    int64_t value) {
+  return guarded(__func__, [&] { set_attribute(contents, of, name, std::int64_t{value}); });
+}
+
+int tailrace_contents_attribute_double(tailrace_contents* contents, const char* of,
+                                       const char* name, double value) {
+  return guarded(__func__, [&] { set_attribute(contents, of, name, value); });
+}
+
+int tailrace_contents_attribute_doubles(tailrace_contents* contents, const char* of,
+                                        const char* name, const double* values,
+                                        int64_t num_values) {
+  return guarded(__func__, [&] {
+    const auto numbers = list(values, num_values, "values");
+    set_attribute(contents, of, name, std::vector<double>(numbers.begin(), numbers.end()));
+  });
+}
+
+int tailrace_contents_attribute_text(tailrace_contents* contents, const char* of, const char* name,
+                                     const char* value) {
+  return guarded(__func__, [&] { set_attribute(contents, of, name, text(value, "value")); });
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Status of calls, and what the last failed one says. See tailrace.h. */
+#ifndef TAILRACE_C_ERROR_H
+#define TAILRACE_C_ERROR_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a call returns; the kinds of failure are those of C++ and Fortran. */
+enum tailrace_status {
+  TAILRACE_OK = 0,
+  TAILRACE_INVALID_INPUT = 1, /* a value given is wrong; the text says what would be right */
+  TAILRACE_IO = 2,            /* a file operation failed, or memory ran out; see the errno */
+  TAILRACE_MPI = 3,           /* an MPI call failed */
+  TAILRACE_CORRUPT = 4,       /* data does not match its checksum or its format */
+  TAILRACE_INTERNAL = 5       /* a defect of this library */
+};
+
+/* The last failed call of this thread; successful calls change nothing. All local. */
+
+/* Its text, "tailrace_exchange_run: ..."; "" if none has failed. Valid until the next failure. */
+const char* tailrace_error(void);
+/* Its status, TAILRACE_OK if none has failed. */
+int tailrace_error_code(void);
+/* The errno of the failed system call, or 0. */
+int tailrace_error_errno(void);
+/* The rank (of the call's communicator) that failed, or -1 if that is not one rank's matter. */
+int tailrace_error_rank(void);
+/* The file, or "". Hidden output: of the file that failed, which may be an earlier one. */
+const char* tailrace_error_path(void);
+/* The step of that file (`tailrace_contents_step`), or -1. */
+int64_t tailrace_error_step(void);
+
+/* "invalid input", for messages; NULL if there is no such status. Local. */
+const char* tailrace_status_name(int status);
+/* Version of the library, "0.1.0". Local. */
+const char* tailrace_version(void);
+
+/* Types of items in arrays and files. Complex numbers are two floating-point ones. */
+enum tailrace_type {
+  TAILRACE_FLOAT32 = 0,
+  TAILRACE_FLOAT64 = 1,
+  TAILRACE_INT32 = 2,
+  TAILRACE_INT64 = 3,
+  TAILRACE_INT8 = 4,
+  TAILRACE_INT16 = 5,
+  TAILRACE_UINT8 = 6,
+  TAILRACE_UINT16 = 7,
+  TAILRACE_UINT32 = 8,
+  TAILRACE_UINT64 = 9,
+  TAILRACE_COMPLEX64 = 10,
+  TAILRACE_COMPLEX128 = 11
+};
+/* Bytes of an item, 0 if there is no such type. Local. */
+int64_t tailrace_type_bytes(int type);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+/* Settings of a file by their MPI-IO names. All local. See tailrace.h for the rules of all calls. */
+#ifndef TAILRACE_C_HINTS_H
+#define TAILRACE_C_HINTS_H
+
+#include "tailrace/c/error.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tailrace_hints tailrace_hints;
+
+int tailrace_hints_create(tailrace_hints** hints);
+/* Sets or replaces a value. TAILRACE_INVALID_INPUT, with what is allowed, if the name is known and the
+   value does not parse. */
+int tailrace_hints_set(tailrace_hints* hints, const char* name, const char* value);
+int tailrace_hints_destroy(tailrace_hints** hints);
+/* The table of hints; `index` from 0, TAILRACE_INVALID_INPUT behind its end. The texts stay. */
+int tailrace_hints_info(int index, const char** name, const char** default_value,
+                        const char** allowed, const char** summary);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

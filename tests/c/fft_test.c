@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <complex.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+
+/* A real wave cos(z + 2 x): forward has two modes of half its size, and back gives it again. */
+static void test_real(const tailrace_comm* comm) {
+  const int64_t extents[3] = {8, 6, 10};
+  tailrace_transform* transform = NULL;
+  OK(tailrace_transform_create(comm, extents, NULL, &transform));
+  tailrace_box box;
+  OK(tailrace_transform_physical_box(transform, &box));
+  int64_t num_items = 0, num_modes = 0;
+  OK(tailrace_transform_sizes(transform, &num_items, &num_modes));
+  double* u = malloc(sizeof(double) * (size_t)(num_items + 1));
+  double* again = malloc(sizeof(double) * (size_t)(num_items + 1));
+  double complex* modes = malloc(sizeof(double complex) * (size_t)(num_modes + 1));
+  const double pi = acos(-1.0);
+  double* next = u;
+  for (int64_t z = 0; z < box.extents[0]; ++z)
+    for (int64_t y = 0; y < box.extents[1]; ++y)
+      for (int64_t x = 0; x < box.extents[2]; ++x)
+        *next++ = cos(2 * pi * (double)(box.start[0] + z) / 8 +
+                      2 * pi * 2 * (double)(box.start[2] + x) / 10);
+  const void* fields[1] = {u};
+  void* out[1] = {modes};
+  OK(tailrace_transform_forward(transform, 1, fields, num_items, out, num_modes));
+  const int *kz = NULL, *ky = NULL, *kx = NULL;
+  int64_t nz = 0, ny = 0, nx = 0;
+  OK(tailrace_transform_modes(transform, 0, &kz, &nz));
+  OK(tailrace_transform_modes(transform, 1, &ky, &ny));
+  OK(tailrace_transform_modes(transform, 2, &kx, &nx));
+  CHECK(nz * ny * nx == num_modes);
+  for (int64_t j = 0; j < ny; ++j)
+    for (int64_t l = 0; l < nz; ++l)
+      for (int64_t i = 0; i < nx; ++i) {
+        const double wanted = kz[l] == 1 && ky[j] == 0 && kx[i] == 2 ? 240 : 0;
+        CHECK(cabs(modes[(j * nz + l) * nx + i] - wanted) < 1e-10);
+      }
+  const void* in[1] = {modes};
+  void* back[1] = {again};
+  OK(tailrace_transform_backward(transform, 1, in, num_modes, back, num_items));
+  for (int64_t i = 0; i < num_items; ++i) CHECK(fabs(again[i] / 480 - u[i]) < 1e-12);
+
+  tailrace_layout* layout = NULL;
+  tailrace_memory* memory = NULL;
+  int64_t found = 0;
+  OK(tailrace_transform_physical_layout(transform, &layout));
+  OK(tailrace_layout_num_items(layout, this_rank, &found));
+  CHECK(found == num_items);
+  OK(tailrace_layout_destroy(&layout));
+  OK(tailrace_transform_spectral_layout(transform, &layout));
+  OK(tailrace_layout_num_items(layout, this_rank, &found));
+  CHECK(found == num_modes);
+  OK(tailrace_layout_destroy(&layout));
+  OK(tailrace_transform_spectral_memory(transform, &memory));
+  OK(tailrace_memory_destroy(&memory));
+  int grid[2] = {0, 0};
+  const char* text = NULL;
+  OK(tailrace_transform_grid(transform, grid));
+  CHECK(grid[0] * grid[1] == all_ranks);
+  OK(tailrace_transform_describe(transform, &text));
+  CHECK(strlen(text) > 0);
+  OK(tailrace_transform_kernel(transform, &text));
+  OK(tailrace_transform_method(transform, &text));
+  OK(tailrace_transform_grid_why(transform, &text));
+  OK(tailrace_transform_buffer_bytes(transform, &found));
+
+  REFUSED(tailrace_transform_forward(transform, 1, fields, num_items + 1, out, num_modes),
+          TAILRACE_INVALID_INPUT, "this rank has");
+  REFUSED(tailrace_transform_modes(transform, 3, &kz, &nz), TAILRACE_INVALID_INPUT, "axis");
+  OK(tailrace_transform_destroy(&transform));
+  free(u);
+  free(again);
+  free(modes);
+}
+
+static void test_complex_single(const tailrace_comm* comm) {
+  tailrace_transform_options options = tailrace_transform_defaults();
+  options.type = TAILRACE_COMPLEX64;
+  options.max_fields = 2;
+  tailrace_transform* transform = NULL;
+  OK(tailrace_transform_create(comm, (int64_t[]){4, 4, 4}, &options, &transform));
+  int64_t num_items = 0, num_modes = 0;
+  OK(tailrace_transform_sizes(transform, &num_items, &num_modes));
+  float complex* u = calloc((size_t)(num_items + 1), sizeof(float complex));
+  float complex* v = calloc((size_t)(num_modes + 1), sizeof(float complex));
+  for (int64_t i = 0; i < num_items; ++i) u[i] = 1 + 2 * I;
+  const void* fields[2] = {u, u};
+  void* out[2] = {v, v + 0};
+  OK(tailrace_transform_forward(transform, 1, fields, num_items, out, num_modes));
+  const int* k[3];
+  int64_t n[3];
+  for (int d = 0; d < 3; ++d) OK(tailrace_transform_modes(transform, d, &k[d], &n[d]));
+  for (int64_t m = 0; m < num_modes; ++m) {
+    const int zero = k[1][m / (n[0] * n[2])] == 0 && k[0][m / n[2] % n[0]] == 0 && k[2][m % n[2]] == 0;
+    CHECK(cabsf(v[m] - (zero ? 64 + 128 * I : 0)) < 1e-4f);
+  }
+  OK(tailrace_transform_destroy(&transform));
+  options.type = TAILRACE_INT32;
+  REFUSED(tailrace_transform_create(comm, (int64_t[]){4, 4, 4}, &options, &transform),
+          TAILRACE_INVALID_INPUT, "type must be");
+  REFUSED(tailrace_transform_create(comm, (int64_t[]){4, 0, 4}, NULL, &transform),
+          TAILRACE_INVALID_INPUT, "extent 0 of axis y");
+  options = tailrace_transform_defaults();
+  if (this_rank == all_ranks - 1) options.kernel = "nonsense";
+  REFUSED(tailrace_transform_create(comm, (int64_t[]){4, 4, 4}, &options, &transform),
+          TAILRACE_INVALID_INPUT, "");
+  free(u);
+  free(v);
+}
+
+void test_transform(const tailrace_comm* comm) {
+  test_real(comm);
+  test_complex_single(comm);
+}
