@@ -14,6 +14,9 @@ FROM_FORTRAN = {
     "newcomm": ("FortranComm", "FortranComm{{{0}}}"),
     "freecomm": ("FortranComm", "FortranComm{{{0}}}"),
 }
+FROM_FORTRAN["file"] = ("MPI_File", "PMPI_File_f2c(*static_cast<const MPI_Fint*>({0}))")
+FROM_FORTRAN["newfile"] = ("FortranFile", "FortranFile{{{0}}}")
+FROM_FORTRAN["text"] = ("const char*", "static_cast<const char*>({0})")
 FROM_FORTRAN["newwin"] = ("FortranWin", "FortranWin{{{0}}}")
 for _role in ("type", "sendtype", "recvtype"):
     FROM_FORTRAN[_role] = ("MPI_Datatype", "PMPI_Type_f2c(*static_cast<const MPI_Fint*>({0}))")
@@ -62,7 +65,10 @@ def fortran_wrapper(call: Call, suffix: str) -> str:
         "[[maybe_unused]] const bool ok = *static_cast<const int*>(error) == MPI_SUCCESS;",
         "[[maybe_unused]] const std::uint32_t row = count_call("
         f"scope.thread(), {call.number}, TAILRACE_CALLER, comm, bytes, begin, end);",
-        *[line.replace("INDEX(", "-1 + (") for line in after(call)],
+        *[
+            line.replace("INDEX(", "-1 + (").replace("TEXT_LENGTH", "length0")
+            for line in after(call)
+        ],
     ]
     return f"void {symbol}({', '.join(parameters)}) {{\n  " + "\n  ".join(body) + "\n}\n"
 

@@ -35,7 +35,7 @@ def c_wrapper(call: Call) -> str:
         "[[maybe_unused]] const bool ok = code == MPI_SUCCESS;",
         "[[maybe_unused]] const std::uint32_t row = count_call("
         f"scope.thread(), {call.number}, TAILRACE_CALLER, comm, bytes, begin, end);",
-        *[line.replace("INDEX(", "(") for line in after(call)],
+        *[line.replace("INDEX(", "(").replace("TEXT_LENGTH", "SIZE_MAX") for line in after(call)],
         "return code;",
     ]
     return f"int {call.name}({parameters}) {{\n  " + "\n  ".join(body) + "\n}\n"

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "comms.hpp"
+#include "files.hpp"
 #include "wrapper.hpp"
 
 namespace tailrace::preload {
@@ -122,6 +123,7 @@ void start() {
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr);
   PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
   watch_sigterm();
+  leave_children_alone();
   first_ns = monotonic_ns();
   first_tick = now();
   state.on.store(true);

@@ -39,7 +39,22 @@ def after(call: Call) -> list[str]:
         lines.append("if (ok) win_made(*newwin_, comm);")
     if call.kind == "wait":
         lines += completion(call)
-    return lines
+    return lines + on_files(call)
+
+
+def on_files(call: Call) -> list[str]:
+    """Return the statements after a call on a file."""
+    if call.name == "MPI_File_open":
+        given = "text_, TEXT_LENGTH, end - begin"
+        return [f"if (ok) mpi_file_opened(*newfile_, {given});"]
+    if call.has("newfile"):
+        return ["if (ok) mpi_file_closed(closing, end - begin);"]
+    if not call.has("file"):
+        return []
+    what = "nothing"
+    if call.has("count"):
+        what = "read" if "read" in call.name else "written"
+    return [f"mpi_file_used(file_, Moved::{what}, bytes, end - begin);"]
 
 
 def completion(call: Call) -> list[str]:
@@ -76,6 +91,8 @@ def before(call: Call, flavour: str) -> list[str]:
         lines.append("const unsigned comm = 0;")
     if call.has("freecomm"):
         lines.append("forget_comm(*freecomm_);")
+    if call.has("newfile") and not call.has("text"):
+        lines.append("const MPI_File closing = *newfile_;")
     size = bytes_of(call)
     if "info." in size or call.wait == "loose":
         lines.append("[[maybe_unused]] CommInfo& info = comm_info(comm);")

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "comms.hpp"
+#include "files.hpp"
 #include "messages.hpp"
 #include "recorder.hpp"
 
@@ -64,6 +65,10 @@ struct FortranComm {
 struct FortranWin {
   const void* handle;
   MPI_Win operator*() const { return PMPI_Win_f2c(*static_cast<const MPI_Fint*>(handle)); }
+};
+struct FortranFile {
+  const void* handle;
+  MPI_File operator*() const { return PMPI_File_f2c(*static_cast<const MPI_Fint*>(handle)); }
 };
 
 // The status that a call fills: the program's, or one of ours where the program wants none.

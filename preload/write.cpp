@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "comms.hpp"
+#include "files.hpp"
 #include "recorder.hpp"
 
 namespace tailrace::preload {
@@ -201,6 +202,35 @@ void print_traffic(Writer& out) {
   out.print("],\n");
 }
 
+void print_files(Writer& out) {
+  out.print("\"files\": [");
+  for (unsigned i = 0; i < num_files(); ++i) {
+    const FileCounts& file = file_counts(i);
+    const auto number = [&](const char* name, const std::atomic<std::uint64_t>& counter) {
+      out.print(", \"%s\": %llu", name, static_cast<unsigned long long>(counter.load()));
+    };
+    out.print("%s\n  {\"path\": ", i == 0 ? "" : ",");
+    out.text(file.path);
+    number("opens", file.opens);
+    number("reads", file.reads);
+    number("writes", file.writes);
+    number("syncs", file.syncs);
+    number("read_bytes", file.read_bytes);
+    number("written_bytes", file.written_bytes);
+    number("small", file.small);
+    number("jumps", file.jumps);
+    number("in_mpi", file.in_mpi);
+    number("ticks", file.ticks);
+    number("mpi_reads", file.mpi_reads);
+    number("mpi_writes", file.mpi_writes);
+    number("mpi_read_bytes", file.mpi_read_bytes);
+    number("mpi_written_bytes", file.mpi_written_bytes);
+    number("mpi_ticks", file.mpi_ticks);
+    out.print("}");
+  }
+  out.print("],\n");
+}
+
 void print_usage(Writer& out) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -256,10 +286,12 @@ int write_counters(const char* path, const char* how, Tick last_tick, std::uint6
   out.print("\"first_tick\": %llu, \"last_tick\": %llu, \"first_ns\": %llu, \"last_ns\": %llu,\n",
             static_cast<unsigned long long>(first_tick), static_cast<unsigned long long>(last_tick),
             static_cast<unsigned long long>(first_ns), static_cast<unsigned long long>(last_ns));
-  out.print("\"events\": %zu, \"lost_events\": %zu, \"lost_calls\": %llu, \"threads\": %s,\n",
-            kept_events(), state.num_events.load() - kept_events(),
-            static_cast<unsigned long long>(lost_calls.load()),
-            state.has_threads ? "true" : "false");
+  out.print(
+      "\"events\": %zu, \"lost_events\": %zu, \"lost_calls\": %llu, \"threads\": %s,\n"
+      "\"lost_files\": %llu,\n",
+      kept_events(), state.num_events.load() - kept_events(),
+      static_cast<unsigned long long>(lost_calls.load()), state.has_threads ? "true" : "false",
+      static_cast<unsigned long long>(lost_files()));
   std::uint32_t main_row = 0;
   for (std::uint32_t t = 0; t < num_threads.load() && t < max_threads; ++t)
     if (threads[t].is_main) main_row = threads[t].first_row;
@@ -271,6 +303,7 @@ int write_counters(const char* path, const char* how, Tick last_tick, std::uint6
   print_traffic(out);
   print_rows(out);
   print_python(out);
+  print_files(out);
   out.print("\"modules\": [");
   Modules modules{&out};
   dl_iterate_phdr(print_module, &modules);

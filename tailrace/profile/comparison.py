@@ -11,7 +11,7 @@ import math
 import re
 import statistics
 from collections import Counter, defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +98,7 @@ class Comparison:
     efficiency: list[Row]
     messages: list[Row]
     places: list[Place]
+    files: list[Row] = field(default_factory=list)
 
     def notes(self) -> list[str]:
         """Return what a reader must know to judge the verdicts."""
@@ -133,6 +134,7 @@ class Comparison:
             "groups": [row.as_json() for row in self.groups],
             "efficiency": [row.as_json() for row in self.efficiency],
             "messages": [row.as_json() for row in self.messages],
+            "files": [row.as_json() for row in self.files],
             "calls": [place.as_json() for place in self.places],
             "notes": self.notes(),
         }
@@ -169,7 +171,7 @@ def compare_sides(a: Side, b: Side) -> Comparison:
     groups = [row("wall_s", "wall_s"), *(row(k, "groups", k) for k in known("groups"))]
     efficiency = [row(key, "efficiency", key) for key in known("efficiency")]
     efficiency += [row(f"imbalance of {key}", "imbalance", key) for key in known("imbalance")]
-    return Comparison(a, b, groups, efficiency, _messages(a, b), _places(a, b))
+    return Comparison(a, b, groups, efficiency, _messages(a, b), _places(a, b), _files(a, b))
 
 
 def _at(values: Any, keys: tuple[str, ...]) -> Any:
@@ -197,6 +199,25 @@ def _messages(a: Side, b: Side) -> list[Row]:
         limits = f"{bytes_text(size)} to < {bytes_text(2 * size)}" if size else "0 B"
         rows.append(Row(f"calls of {limits}", *both))
     return rows
+
+
+def _files(a: Side, b: Side) -> list[Row]:
+    """Return what was done to files, all together; nothing where a profile does not know."""
+    if not all("io" in p for side in (a, b) for p in side.profiles):
+        return []
+
+    def row(name: str, *keys: str) -> Row:
+        def total(profile: Profile) -> float:
+            ranks = profile["ranks"] if keys[0].endswith("_s") else 1
+            return float(sum(f.get(key, 0) for f in profile["io"] for key in keys)) / ranks
+
+        return Row(name, *(tuple(total(p) for p in side.profiles) for side in (a, b)))
+
+    rows = [row("time in calls on files", "time_s"), row("time in MPI-IO", "mpi_time_s")]
+    rows += [row("bytes read", "read_bytes"), row("bytes written", "written_bytes")]
+    rows += [row("opens", "opens"), row("reads and writes", "reads", "writes")]
+    rows += [row("of less than 64 KiB", "small"), row("that jump", "jumps")]
+    return [found for found in rows if any((*found.a, *found.b))]
 
 
 def _sum(items: list[dict[str, Any]], key: str) -> float:

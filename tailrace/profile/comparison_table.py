@@ -39,6 +39,8 @@ def show(console: Console, found: Comparison) -> None:
     totals, classes = found.messages[:NUM_TOTALS], found.messages[NUM_TOTALS:]
     differing = [row for row in classes if row.verdict() != "same"]
     _show_rows(console, "messages", [*totals, *differing], _amount)
+    if found.files:
+        _show_rows(console, "files, sums over the ranks; times are means", found.files, _amount)
     _show_places(console, found.places)
     for note in found.notes():
         console.print(f"Note: {note}", highlight=False)
@@ -81,6 +83,7 @@ def _show_rows(console: Console, title: str, rows: list[Row], words: Callable[..
     table = _table(title, "", "A", "B", "change", "verdict")
     for row in rows:
         form = bytes_text if row.name.startswith("bytes") else words
+        form = seconds_text if row.name.startswith("time") else form
         cells = [NAMES.get(row.name, row.name), _range(row.a, form), _range(row.b, form)]
         table.add_row(*cells, _change(row), row.verdict(), style=STYLES[row.verdict()])
     console.print(table)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tailrace.profile.io import files, io_notes
 from tailrace.profile.record import PYTHON, Record, Row
 from tailrace.profile.sites import Place, name_places
 from tailrace.profile.waiting import Waiting, find_waiting
@@ -165,6 +166,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
     ends = sorted({record.facts["ended"] for record in records} - {"finalized"})
     if ends:
         notes.append(f"ranks ended without MPI_Finalize: {', '.join(ends)}")
+    notes += io_notes(records)
     modules = records[0].facts["modules"]
     return {
         "version": VERSION,
@@ -179,6 +181,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
         "sizes": _sizes(records),
         "matrix": _matrix(records),
         "late": _late(waiting, records[0].facts["ranks"]),
+        "io": files(records),
         "usage": [{"rank": r.rank, "host": r.facts["host"], **r.facts["usage"]} for r in records],
         "matched": {"collectives": waiting.num_collectives, "messages": waiting.num_messages},
         "notes": notes,

@@ -3,6 +3,8 @@
 
 from typing import Any
 
+from tailrace.profile.io import io_advice
+
 TOP = 15
 MATRIX_RANKS = 16
 LATE_RANKS = 5
@@ -99,6 +101,35 @@ def _matrix(profile: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _files(profile: dict[str, Any]) -> list[str]:
+    files = profile.get("io") or []
+    if not files:
+        return []
+    lines = [
+        "  opens    reads   writes    small    jumps        read     written    time [s]  file"
+    ]
+    for file in files[:TOP]:
+        counts = [file.get(key, 0) for key in ("opens", "reads", "writes", "small", "jumps")]
+        sizes = [bytes_text(file.get(key, 0)) for key in ("read_bytes", "written_bytes")]
+        lines.append(
+            f"{counts[0]:7d}"
+            + "".join(f" {count:8d}" for count in counts[1:])
+            + "".join(f" {size:>11}" for size in sizes)
+            + f" {file.get('time_s', 0.0):11.4f}  {file['path']}"
+        )
+        by_mpi = [file.get(key, 0) for key in ("mpi_reads", "mpi_writes")]
+        if any(by_mpi):
+            sizes = [bytes_text(file[key]) for key in ("mpi_read_bytes", "mpi_written_bytes")]
+            lines.append(
+                f"  MPI-IO {by_mpi[0]:7d} {by_mpi[1]:8d} {'':17}"
+                + "".join(f" {size:>11}" for size in sizes)
+                + f" {file['mpi_time_s']:11.4f}"
+            )
+    if len(files) > TOP:
+        lines.append(f"({len(files) - TOP} more)")
+    return [*lines, *(f"Advice: {line}" for line in io_advice(profile)[:LATE_RANKS])]
+
+
 def as_text(profile: dict[str, Any]) -> str:
     """Return the page, ending in a new line."""
     parts = [
@@ -108,6 +139,7 @@ def as_text(profile: dict[str, Any]) -> str:
         _calls(profile),
         _sizes(profile),
         _matrix(profile),
+        _files(profile),
         [f"Note: {note}" for note in profile["notes"]],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from tailrace.planning.quantities import seconds_text
+from tailrace.profile.io import io_advice
 from tailrace.profile.text import bytes_text
 from tailrace.report import profile_figures as figures
 from tailrace.report.efficiency import efficiency_tree
@@ -33,6 +34,9 @@ USAGE = (  # key, heading, unit
     ("waits", "gave up the core", "{:,.0f}".format),
     ("preemptions", "was preempted", "{:,.0f}".format),
 )
+
+FILE_HEADS = ["file", "opens", "reads", "writes", "syncs", "small", "jumps", "by MPI"]
+FILE_HEADS += ["read", "written", "time", "MPI-IO read", "written", "time"]
 
 
 def render_profile(profile: Profile, name: str) -> str:
@@ -67,6 +71,8 @@ def render_profile(profile: Profile, name: str) -> str:
         files=[_file_row(file) for file in _files(profile)[:SHOWN_FILES]],
         more_files=[_file_row(file) for file in _files(profile)[SHOWN_FILES:MOST_FILES]],
         num_files=len(_files(profile)),
+        file_heads=FILE_HEADS,
+        file_advice=io_advice(profile)[:SHOWN_FILES],
         most_files=MOST_FILES,
     )
 
@@ -247,10 +253,18 @@ def _word(words: Callable[[float], str], value: float | None) -> str:
 
 
 def _files(profile: Profile) -> list[dict[str, Any]]:
-    return sorted(profile.get("io") or [], key=lambda file: -float(file.get("time_s", 0.0)))
+    def longest(file: dict[str, Any]) -> float:
+        return max(float(file.get("time_s", 0.0)), float(file.get("mpi_time_s", 0.0)))
+
+    return sorted(profile.get("io") or [], key=lambda file: -longest(file))
 
 
 def _file_row(file: dict[str, Any]) -> list[str]:
-    counts = [f"{file.get(key, 0):,}" for key in ("opens", "reads", "writes", "small")]
+    keys = ("opens", "reads", "writes", "syncs", "small", "jumps", "in_mpi")
+    counts = [f"{file.get(key, 0):,}" for key in keys]
     read, written = (bytes_text(file.get(key, 0)) for key in ("read_bytes", "written_bytes"))
-    return [str(file["path"]), *counts, read, written, seconds_text(file.get("time_s", 0.0))]
+    row = [str(file["path"]), *counts, read, written, seconds_text(file.get("time_s", 0.0))]
+    if not file.get("mpi_time_s"):
+        return [*row, "", "", ""]
+    by_mpi = (bytes_text(file.get(f"mpi_{key}", 0)) for key in ("read_bytes", "written_bytes"))
+    return [*row, *by_mpi, seconds_text(file["mpi_time_s"])]

@@ -16,6 +16,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
+from tailrace.profile.io import COUNTS, MPI_COUNTS, io_advice  # noqa: E402
 from tailrace.profile.schema import first_fault  # noqa: E402
 
 Result = subprocess.CompletedProcess[str]
@@ -117,6 +118,36 @@ def check_late(folder: Path, bin_dir: str, program: str) -> None:
         require(near and own > 0.1, f"{name} waited {own} s, not {calls[0]['wait_s']} s", done)
 
 
+def check_files(folder: Path, bin_dir: str, program: str) -> None:
+    """Calls and bytes seen of each file are those that the program made, also by MPI."""
+    for ranks in (1, 2):
+        done, found = profile(ranks, folder, bin_dir, [program, str(folder)])
+        require(done.returncode == 0 and found is not None, "the program failed", done)
+        made: dict[str, Counter[str]] = {}
+        for line in done.stdout.splitlines():
+            if line.startswith("MADE"):
+                _, rank, name, key, value = line.split()
+                path = {"shared": "shared", "other": f"order.{rank}.other"}
+                path = str(folder / path.get(name, f"{name}.{rank}"))
+                made.setdefault(path, Counter())[key] += int(value)
+        require(len(made) == 5 * ranks + 1, "the program says too little", done)
+        seen = {file["path"]: file for file in found["io"]}
+        for path, counts in made.items():
+            require(path in seen, f"{path} was not seen", done)
+            keys = set(COUNTS) - {"in_mpi", "writes", "small"}
+            if path.endswith("shared"):  # what MPI does with it is its own business
+                keys = set(MPI_COUNTS)
+                moved = [seen[path][key] for key in ("written_bytes", "read_bytes", "in_mpi")]
+                require(all(moved), f"MPI's calls for {path}: {moved}", done)
+            elif "stream" not in path:
+                keys = set(COUNTS)
+            wrong = {k: (counts[k], seen[path][k]) for k in keys if counts[k] != seen[path][k]}
+            require(not wrong, f"{path}: made and seen {wrong}", done)
+        advice = io_advice(found)
+        require(len(advice) == ranks, f"one file of each rank is strided: {advice}", done)
+        require(all("strided." in line for line in advice), f"{advice}", done)
+
+
 def check_refusals(folder: Path, bin_dir: str, program: str) -> None:
     """Bad input gives one sentence; what cannot be recorded changes nothing in the program."""
     text = folder.parent / "text.txt"
@@ -155,6 +186,7 @@ def check_refusals(folder: Path, bin_dir: str, program: str) -> None:
 TASKS = {
     "calls": check_calls,
     "ends": check_ends,
+    "files": check_files,
     "late": check_late,
     "refusals": check_refusals,
 }

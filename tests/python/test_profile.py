@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tailrace.errors import TailraceError
+from tailrace.profile.io import io_advice
 from tailrace.profile.job import is_static
 from tailrace.profile.record import (
     ALL,
@@ -227,3 +228,24 @@ def test_late_ranks_and_serialisation(tmp_path: Path) -> None:
     assert found["efficiency"]["serialisation"] == pytest.approx(600 / 670)
     assert found["efficiency"]["transfer"] == pytest.approx(0.67)
     assert "Others waited for ranks 1 (0.0001 s)" in as_text(found)
+
+
+def test_files_are_sums_and_small_strided_ones_are_named(tmp_path: Path) -> None:
+    file = {"path": "/data/a", "opens": 1, "reads": 60, "small": 55, "jumps": 40, "ticks": 70}
+    large = {"path": "/data/b", "reads": 90, "writes": 90, "small": 9, "jumps": 150, "ticks": 9}
+    own = {"path": "/tmp/shared.sm", "opens": 1, "in_mpi": 1, "ticks": 5}
+    for rank in range(2):
+        write_rank(tmp_path, rank, [], 2, files=[file, large, own], lost_files=rank)
+    found = summarize(read_records(tmp_path))
+    assert [f["path"] for f in found["io"]] == ["/data/a", "/data/b"]  # the longest first
+    first = found["io"][0]
+    assert (first["reads"], first["ranks"], first["writes"]) == (120, 2, 0)
+    assert first["time_s"] == pytest.approx(140e-6)
+    advice = io_advice(found)
+    assert len(advice) == 1
+    assert advice[0].startswith("/data/a: of 120 reads and writes 110 move less than 64 KiB and 80")
+    assert "larger pieces" in advice[0]
+    assert "Advice: /data/a" in as_text(found)
+    assert any("beyond the 512" in note for note in found["notes"])
+    found["io"][0]["in_mpi"] = 100
+    assert "collective calls" in io_advice(found)[0]

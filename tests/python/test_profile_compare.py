@@ -150,3 +150,16 @@ def test_a_comma_in_a_name(tmp_path: Path) -> None:
     assert split_paths(f"{odd},c") == [tmp_path / "a", Path("b"), Path("c")]
     odd.mkdir()
     assert split_paths(str(odd)) == [odd]
+
+
+def test_files_are_compared_where_both_sides_know_them() -> None:
+    file = {"path": "x", "reads": 3, "writes": 1, "read_bytes": 10, "time_s": 2.0}
+    a = with_times([1.0], io=[file])
+    b = with_times([1.0], io=[{**file, "reads": 7, "path": "y"}, file])
+    rows = {row.name: (row.a, row.b) for row in compared(a, b).files}
+    assert rows == {
+        "time in calls on files": ((0.5,), (1.0,)),  # means over 4 ranks
+        "bytes read": ((10.0,), (20.0,)),
+        "reads and writes": ((4.0,), (12.0,)),
+    }
+    assert compared(a, with_times([1.0])).files == []
