@@ -5,6 +5,7 @@
 
 #include <sys/mman.h>
 #include <unistd.h>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -17,6 +18,7 @@
 namespace tailrace::preload {
 
 State state;
+Windows windows;
 __thread Thread* my_thread = nullptr;
 __thread const void* fortran_site = nullptr;
 Thread threads[max_threads];
@@ -91,6 +93,22 @@ Thread* new_thread() {
   return my_thread = &thread;
 }
 
+void add_to_windows(Tick begin, Tick end) {
+  begin = begin > windows.first ? begin - windows.first : 0;
+  end = end > windows.first ? end - windows.first : 0;
+  while (end >> windows.shift >= num_windows) {
+    for (unsigned i = 0; i < num_windows; ++i)
+      windows.ticks[i] = 2 * i < num_windows ? windows.ticks[2 * i] + windows.ticks[2 * i + 1] : 0;
+    ++windows.shift;
+  }
+  while (begin < end) {
+    const Tick at = begin >> windows.shift;
+    const Tick until = std::min(end, (at + 1) << windows.shift);
+    windows.ticks[at] += until - begin;
+    begin = until;
+  }
+}
+
 std::uint64_t monotonic_ns() {
   timespec t{};
   clock_gettime(CLOCK_MONOTONIC, &t);
@@ -126,6 +144,7 @@ void start() {
   leave_children_alone();
   first_ns = monotonic_ns();
   first_tick = now();
+  windows.first = first_tick;
   state.on.store(true);
 }
 
@@ -134,23 +153,23 @@ struct Made {
   MPI_Win win;
   unsigned comm;
 };
-Made windows[256];
-unsigned num_windows = 0;
+Made made_wins[256];
+unsigned num_wins = 0;
 }  // namespace
 
 void win_made(MPI_Win win, unsigned comm) {
-  for (unsigned i = 0; i < num_windows; ++i) {
-    if (windows[i].win == win) {
-      windows[i].comm = comm;
+  for (unsigned i = 0; i < num_wins; ++i) {
+    if (made_wins[i].win == win) {
+      made_wins[i].comm = comm;
       return;
     }
   }
-  if (num_windows < 256) windows[num_windows++] = {win, comm};
+  if (num_wins < 256) made_wins[num_wins++] = {win, comm};
 }
 
 unsigned win_comm(MPI_Win win) {
-  for (unsigned i = 0; i < num_windows; ++i)
-    if (windows[i].win == win) return windows[i].comm;
+  for (unsigned i = 0; i < num_wins; ++i)
+    if (made_wins[i].win == win) return made_wins[i].comm;
   return 0;
 }
 

@@ -73,6 +73,18 @@ struct Thread {
   bool is_main = false;
 };
 
+// Ticks of the main thread in MPI calls, in windows of time that begin with the record; where the
+// run is longer than all of them, each two become one.
+constexpr unsigned num_windows = 256;
+struct Windows {
+  Tick first = 0;
+  unsigned shift = 18;  // a window lasts 1 << shift ticks
+  Tick ticks[num_windows] = {};
+};
+extern Windows windows;
+// A call that lies in several windows, or beyond them.
+void add_to_windows(Tick begin, Tick end);
+
 // The state of this process. Written by the main thread in MPI_Init and at the end.
 struct State {
   std::atomic<bool> on{false};  // between MPI_Init and MPI_Finalize
@@ -111,6 +123,15 @@ inline std::uint64_t size_class(std::int64_t bytes) {
              : 64U - static_cast<unsigned>(__builtin_clzll(static_cast<std::uint64_t>(bytes)));
 }
 
+inline void count_window(Tick begin, Tick end) {
+  const Tick at = (begin - windows.first) >> windows.shift;
+  if (at < num_windows && (end - windows.first) >> windows.shift == at) {
+    windows.ticks[at] += end - begin;
+  } else {
+    add_to_windows(begin, end);
+  }
+}
+
 // Counts a call; returns the index of its row.
 inline std::uint32_t count_call(Thread& me, unsigned call, const void* site, unsigned comm,
                                 std::int64_t bytes, Tick begin, Tick end) {
@@ -145,6 +166,7 @@ inline std::uint32_t count_call(Thread& me, unsigned call, const void* site, uns
   row->ticks += ticks;
   if (ticks < row->least) row->least = ticks;
   if (ticks > row->most) row->most = ticks;
+  if (me.is_main) count_window(begin, begin + ticks);
   return me.first_row + static_cast<std::uint32_t>(row - me.rows);
 }
 

@@ -202,6 +202,14 @@ void print_traffic(Writer& out) {
   out.print("],\n");
 }
 
+void print_windows(Writer& out, Tick last_tick) {
+  const Tick last = (last_tick - windows.first) >> windows.shift;
+  out.print("\"windows\": {\"ticks\": %llu, \"mpi\": [", 1ULL << windows.shift);
+  for (Tick i = 0; i < num_windows && i <= last; ++i)
+    out.print("%s%llu", i == 0 ? "" : ", ", static_cast<unsigned long long>(windows.ticks[i]));
+  out.print("]},\n");
+}
+
 void print_files(Writer& out) {
   out.print("\"files\": [");
   for (unsigned i = 0; i < num_files(); ++i) {
@@ -304,6 +312,7 @@ int write_counters(const char* path, const char* how, Tick last_tick, std::uint6
   print_rows(out);
   print_python(out);
   print_files(out);
+  print_windows(out, last_tick);
   out.print("\"modules\": [");
   Modules modules{&out};
   dl_iterate_phdr(print_module, &modules);
@@ -316,6 +325,7 @@ int write_counters(const char* path, const char* how, Tick last_tick, std::uint6
 void write_record(const char* how) {
   if (static_cast<int>(getpid()) != state.pid) return;
   const Tick last_tick = now();
+  add_to_windows(last_tick, last_tick);  // so many windows that all of the run lies in them
   const std::uint64_t last_ns = monotonic_ns();
   const char* folder = std::getenv("TAILRACE_PROFILE_DIR");
   if (folder == nullptr || folder[0] == '\0') {

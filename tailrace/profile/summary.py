@@ -10,6 +10,7 @@ from tailrace.profile.io import files, io_notes
 from tailrace.profile.record import PYTHON, Record, Row
 from tailrace.profile.sites import Place, name_places
 from tailrace.profile.waiting import Waiting, find_waiting
+from tailrace.profile.windows import windows
 
 VERSION = 1  # of the profile file; a key more is no new version
 
@@ -181,6 +182,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
         "sizes": _sizes(records),
         "matrix": _matrix(records),
         "late": _late(waiting, records[0].facts["ranks"]),
+        "windows": windows(records, waiting),
         "io": files(records),
         "usage": [{"rank": r.rank, "host": r.facts["host"], **r.facts["usage"]} for r in records],
         "matched": {"collectives": waiting.num_collectives, "messages": waiting.num_messages},

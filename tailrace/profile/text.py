@@ -4,8 +4,10 @@
 from typing import Any
 
 from tailrace.profile.io import io_advice
+from tailrace.profile.windows import over_time
 
 TOP = 15
+PARTS = 8  # of the run, in the table over time
 MATRIX_RANKS = 16
 LATE_RANKS = 5
 
@@ -56,6 +58,17 @@ def _efficiency(profile: dict[str, Any]) -> list[str]:
     if late:
         words = [f"{rank['rank']} ({rank['caused_s']:.4f} s)" for rank in late]
         lines.append(f"Others waited for ranks {', '.join(words)}")
+    return lines
+
+
+def _over_time(profile: dict[str, Any]) -> list[str]:
+    seconds, edges = over_time(profile, PARTS)
+    if not seconds.any():
+        return []
+    lines = ["Time since MPI_Init [s]       USER       MPI  MPI_SYNC"]
+    for number, part in enumerate(seconds):
+        shares = "".join(f"{_percent(value, sum(part)):>10}" for value in part)
+        lines.append(f"{edges[number]:9.3f} to {edges[number + 1]:9.3f} {shares}")
     return lines
 
 
@@ -136,6 +149,7 @@ def as_text(profile: dict[str, Any]) -> str:
         [f"Profile of {profile['ranks']} ranks, {profile['wall_s']:.3f} s of MPI_Init to Finalize"],
         _groups(profile),
         _efficiency(profile),
+        _over_time(profile),
         _calls(profile),
         _sizes(profile),
         _matrix(profile),

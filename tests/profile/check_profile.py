@@ -102,6 +102,12 @@ def check_late(folder: Path, bin_dir: str, program: str) -> None:
         # Both are sums of differences of the same entries; a preemption between may come in.
         near = abs(sync_s - own) < 0.2 * own + 0.05
         require(near, f"rank {rank} waited {own} s, the profile says {sync_s} s", done)
+    for group, windows in zip(found["by_rank"], found["windows"], strict=True):
+        require(8 < len(windows) <= 256, f"{len(windows)} windows", done)
+        for key in ("user_s", "mpi_s", "sync_s"):
+            total = sum(window[key] for window in windows)
+            near = abs(total - group[key]) < 1e-4 * group["wall_s"]
+            require(near, f"{key}: windows sum to {total}, not {group[key]}", done)
     source = Path(__file__).with_name("late.cpp").read_text().splitlines()
     for name, mark, own in (
         ("MPI_Allreduce", "// late rank", in_collectives),

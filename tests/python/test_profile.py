@@ -26,6 +26,8 @@ from tailrace.profile.sites import name_places
 from tailrace.profile.summary import efficiencies, imbalance, summarize
 from tailrace.profile.text import as_text
 from tailrace.profile.waiting import culprits, find_waiting, waits
+from tailrace.profile.windows import over_time
+from tailrace.profile.windows import windows as windows_of
 
 # Events: begin, end, row, comm, kind, peer, tag; those of eight have the time of posting after end.
 
@@ -249,3 +251,35 @@ def test_files_are_sums_and_small_strided_ones_are_named(tmp_path: Path) -> None
     assert any("beyond the 512" in note for note in found["notes"])
     found["io"][0]["in_mpi"] = 100
     assert "collective calls" in io_advice(found)[0]
+
+
+def test_windows_have_the_groups_where_they_were(tmp_path: Path) -> None:
+    # 1000 us; rank 0 waits from 100 to 200 and from 300 to 420; windows last 256 us.
+    late = [(100, 250, 0, 0, ALL, -1, 0), (300, 420, 0, 0, ALL, -1, 0)]
+    windows = {"ticks": 256, "mpi": [150, 130, 0, 20]}
+    write_rank(tmp_path, 0, late, 2, windows=windows)
+    early = [(200, 250, 0, 0, ALL, -1, 0), (420, 420, 0, 0, ALL, -1, 0)]
+    write_rank(tmp_path, 1, early, 2, windows=windows, first_ns=10**9 + 1000, last_ns=10**9 + 10**6)
+    found = summarize(read_records(tmp_path))
+    mine, other = found["windows"]
+    assert [w["to_s"] for w in mine] == pytest.approx([256e-6, 512e-6, 768e-6, 1000e-6])
+    assert [w["sync_s"] for w in mine] == pytest.approx([101e-6, 120.6e-6, 0, 0], abs=1e-6)
+    assert [w["mpi_s"] + w["sync_s"] for w in mine] == pytest.approx([150e-6, 130e-6, 0, 20e-6])
+    assert [w["user_s"] for w in mine] == pytest.approx([106e-6, 126e-6, 256e-6, 212e-6])
+    assert other[0]["from_s"] == pytest.approx(1e-6)  # MPI_Init of rank 1 returned later
+    shares, edges = over_time(found, 2)
+    assert edges[-1] == pytest.approx(1000e-6)
+    assert shares.sum() == pytest.approx(1000e-6, rel=2e-3)
+    assert shares[1, 2] == pytest.approx(12 / 256 * 60e-6, rel=0.02)  # of the second window
+    assert "Time since MPI_Init" in as_text(found)
+
+
+def test_windows_of_many_ranks_are_put_together(tmp_path: Path) -> None:
+    windows = {"ticks": 4, "mpi": [1] * 250}
+    write_rank(tmp_path, 0, [], 1, windows=windows)
+    record = read_records(tmp_path)[0]
+    found = windows_of([record] * 1024, find_waiting([record]))
+    assert len(found) == 1024
+    assert len(found[0]) == 16
+    assert sum(w["mpi_s"] for w in found[0]) == pytest.approx(250e-6)
+    assert found[0][-1]["to_s"] == pytest.approx(1000e-6)
