@@ -34,7 +34,8 @@ TARGETS = all
 # Shell text: asked after the kernels were fetched, as fetching may fail.
 CMAKE_OPTIONS = \
   -DTAILRACE_DUCC_DIR=$$([ $(DUCC) = 1 ] && [ -e $(DUCC_DIR)/src/ducc0 ] && echo $(CURDIR)/$(DUCC_DIR)) \
-  -DTAILRACE_MKL_DIR=$$([ $(MKL) = 1 ] && echo $(CURDIR)/$(VENV))
+  -DTAILRACE_MKL_DIR=$$([ $(MKL) = 1 ] && echo $(CURDIR)/$(VENV)) \
+  -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 
 # MPI in tests and benchmarks: more ranks than processors, and root in a container, are fine.
 export OMPI_ALLOW_RUN_AS_ROOT = 1
@@ -46,7 +47,7 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build demo test verification sanitizers soak check bench clean distclean system
+.PHONY: help build demo python test verification sanitizers soak check bench clean distclean system
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -89,9 +90,12 @@ build: system $(STAMPS)/venv $(if $(filter 1,$(DUCC)),$(DUCC_DIR)/src/ducc0/fft/
 demo: build  ## Taylor-Green with each kind of output, and the report (1 to 2 minutes, 0.2 GB)
 	@$(TEST_ENV) $(VENV)/bin/tailrace demo
 
-test verification soak: TARGETS = all tests/all bench/all
+python: TARGETS = all bindings/python/all
+python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs/python.md)
+
+test verification soak: TARGETS = all tests/all bench/all bindings/python/all
 test verification soak: SETUP = --test
-test: build $(STAMPS)/venv-test  ## All tests but the slow ones (ctest at 1 to 4 ranks, then pytest)
+test: $(STAMPS)/venv-test build  ## All tests but the slow ones (ctest at 1 to 4 ranks, then pytest)
 	@status=0; \
 	ctest --preset $(PRESET) || status=1; \
 	tools/slowest.py build/$(PRESET); \

@@ -1,4 +1,102 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tailrace keeps parallel simulations computing while their data moves."""
+"""Tailrace keeps parallel simulations computing while their data moves.
+
+The library from Python: layouts, exchanges, reductions, files, sessions; transforms in
+`tailrace.fft` (docs/python.md). Its compiled part is loaded when one of these is first used: the
+command line starts without it.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from tailrace._core import (
+        Box,
+        Exchange,
+        Input,
+        Layout,
+        Memory,
+        Output,
+        Plan,
+        Reduction,
+        Session,
+        Stream,
+        Trace,
+        Variable,
+        add_stage_function,
+        add_task_function,
+        blocks,
+        fft_kernels,
+        file_domains,
+        file_strategies,
+        from_boxes,
+        hint_table,
+        move_methods,
+        now_s,
+        pencils,
+        reduction_methods,
+        remembered,
+        slabs,
+        this_machine,
+    )
+    from tailrace.errors import CorruptData, Error, FileFailure, InvalidInput, MpiFailure
+    from tailrace.product import Product
+
+__all__ = [
+    "Box",
+    "CorruptData",
+    "Error",
+    "Exchange",
+    "FileFailure",
+    "Input",
+    "InvalidInput",
+    "Layout",
+    "Memory",
+    "MpiFailure",
+    "Output",
+    "Plan",
+    "Product",
+    "Reduction",
+    "Session",
+    "Stream",
+    "Trace",
+    "Variable",
+    "add_stage_function",
+    "add_task_function",
+    "blocks",
+    "fft_kernels",
+    "file_domains",
+    "file_strategies",
+    "from_boxes",
+    "hint_table",
+    "move_methods",
+    "now_s",
+    "pencils",
+    "reduction_methods",
+    "remembered",
+    "slabs",
+    "this_machine",
+]
+
+_ERRORS = ("CorruptData", "Error", "FileFailure", "InvalidInput", "MpiFailure")
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'tailrace' has no attribute '{name}'")
+    if name in _ERRORS:
+        from tailrace import errors as home  # noqa: PLC0415
+    elif name == "Product":
+        from tailrace import product as home  # type: ignore[no-redef]  # noqa: PLC0415
+    else:
+        from tailrace.extension import load  # noqa: PLC0415
+
+        home = load()
+    value = getattr(home, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "arrays.hpp"
+
+#include <array>
+#include <numeric>
+
+#include <nanobind/ndarray.h>
+
+namespace tailrace::python {
+
+namespace {
+
+struct TypeName {
+  ItemType type;
+  const char* name;
+};
+constexpr std::array<TypeName, 12> type_names{{
+    {ItemType::float32, "float32"},
+    {ItemType::float64, "float64"},
+    {ItemType::int32, "int32"},
+    {ItemType::int64, "int64"},
+    {ItemType::int8, "int8"},
+    {ItemType::int16, "int16"},
+    {ItemType::uint8, "uint8"},
+    {ItemType::uint16, "uint16"},
+    {ItemType::uint32, "uint32"},
+    {ItemType::uint64, "uint64"},
+    {ItemType::complex64, "complex64"},
+    {ItemType::complex128, "complex128"},
+}};
+constexpr const char* known_types =
+    "float32, float64, complex64, complex128, int8 to int64, uint8 to uint64";
+
+std::optional<ItemType> type_named(const std::string& name) {
+  for (const auto& entry : type_names) {
+    if (name == entry.name) return entry.type;
+  }
+  return std::nullopt;
+}
+
+/// From a format of the buffer protocol (module struct).
+std::optional<ItemType> type_of_format(std::string_view format, std::ptrdiff_t bytes) {
+  if (!format.empty() && (format[0] == '@' || format[0] == '=')) format.remove_prefix(1);
+  if (format == "f") return ItemType::float32;
+  if (format == "d") return ItemType::float64;
+  if (format == "Zf") return ItemType::complex64;
+  if (format == "Zd") return ItemType::complex128;
+  if (format.size() != 1) return std::nullopt;
+  const bool is_signed = std::string_view("bhilqn").find(format[0]) != std::string_view::npos;
+  if (!is_signed && std::string_view("BHILQN").find(format[0]) == std::string_view::npos) {
+    return std::nullopt;
+  }
+  return type_named(fmt::format("{}int{}", is_signed ? "" : "u", 8 * bytes));
+}
+
+std::string type_text(nb::handle object) {
+  if (nb::hasattr(object, "dtype")) return text_of(object.attr("dtype"));
+  return text_of(object.type());
+}
+
+}  // namespace
+
+const char* name_of(ItemType type) {
+  for (const auto& entry : type_names) {
+    if (type == entry.type) return entry.name;
+  }
+  return "?";
+}
+
+ItemType item_type_of(nb::handle dtype) {
+  const auto made = nb::module_::import_("numpy").attr("dtype")(dtype);
+  const auto type = type_named(nb::cast<std::string>(made.attr("name")));
+  if (!type || !nb::cast<bool>(made.attr("isnative"))) {
+    refuse(fmt::format("dtype {}: needs one of {}, in this machine's byte order", text_of(made),
+                       known_types));
+  }
+  return *type;
+}
+
+nb::object dtype_of(ItemType type) {
+  return nb::module_::import_("numpy").attr("dtype")(name_of(type));
+}
+
+nb::object empty_array(std::span<const std::ptrdiff_t> shape, ItemType type) {
+  return nb::module_::import_("numpy").attr("empty")(tuple_of(shape.data(), std::ssize(shape)),
+                                                     name_of(type));
+}
+
+std::string describe_shape(std::span<const std::ptrdiff_t> shape) {
+  return fmt::format("({}{})", fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
+}
+
+Array::Array(nb::handle object, Use use, const std::string& what) {
+  if (PyObject_CheckBuffer(object.ptr()) != 0) {
+    take_buffer(object, use, what);
+  } else if (nb::hasattr(object, "__dlpack__")) {
+    take_dlpack(object, use, what);
+  } else {
+    refuse(fmt::format("{}: needs a NumPy array, not {}", what, text_of(object.type())));
+  }
+}
+
+Array::Array(Array&& other) noexcept
+    : type(other.type),
+      data(other.data),
+      shape(std::move(other.shape)),
+      strides(std::move(other.strides)),
+      buffer_(other.buffer_),
+      has_buffer_(std::exchange(other.has_buffer_, false)),
+      kept_(std::move(other.kept_)) {}
+
+Array::~Array() {
+  if (has_buffer_) PyBuffer_Release(&buffer_);
+}
+
+void Array::take_buffer(nb::handle object, Use use, const std::string& what) {
+  if (PyObject_GetBuffer(object.ptr(), &buffer_, PyBUF_RECORDS_RO) != 0) {
+    PyErr_Clear();
+    refuse(fmt::format("{}: {} is no array of {}", what, type_text(object), known_types));
+  }
+  has_buffer_ = true;
+  const auto found =
+      type_of_format(buffer_.format != nullptr ? buffer_.format : "B", buffer_.itemsize);
+  std::string fault;
+  if (!found) {
+    fault = fmt::format("{}: items of type {}; needs one of {}, in this machine's byte order", what,
+                        type_text(object), known_types);
+  } else if (use == Use::write && buffer_.readonly != 0) {
+    fault = fmt::format("{}: is read-only, and would be written to", what);
+  }
+  for (int d = 0; d < buffer_.ndim; ++d) {
+    shape.push_back(buffer_.shape[d]);
+    strides.push_back(buffer_.strides[d] / std::max<std::ptrdiff_t>(buffer_.itemsize, 1));
+    if (buffer_.strides[d] % std::max<std::ptrdiff_t>(buffer_.itemsize, 1) != 0) {
+      fault = fmt::format("{}: items do not lie at multiples of their size", what);
+    }
+  }
+  if (!fault.empty()) {
+    PyBuffer_Release(&buffer_);
+    has_buffer_ = false;
+    refuse(fault);
+  }
+  type = *found;
+  data = static_cast<std::byte*>(buffer_.buf);
+}
+
+void Array::take_dlpack(nb::handle object, Use use, const std::string& what) {
+  nb::ndarray<nb::ro> array;
+  if (!nb::try_cast(object, array, false)) {
+    refuse(fmt::format("{}: {} cannot be read in place", what, type_text(object)));
+  }
+  if (array.device_type() != nb::device::cpu::value) {
+    refuse(fmt::format("{}: lies in the memory of a device; needs an array of the host", what));
+  }
+  nb::ndarray<> writable;
+  if (use == Use::write && !nb::try_cast(object, writable, false)) {
+    refuse(fmt::format("{}: is read-only, and would be written to", what));
+  }
+  const auto dtype = array.dtype();
+  const int bits = dtype.bits;
+  const auto code = static_cast<nb::dlpack::dtype_code>(dtype.code);
+  const char* kind = code == nb::dlpack::dtype_code::Float     ? "float"
+                     : code == nb::dlpack::dtype_code::Complex ? "complex"
+                     : code == nb::dlpack::dtype_code::Int     ? "int"
+                     : code == nb::dlpack::dtype_code::UInt    ? "uint"
+                                                               : "?";
+  const auto found = type_named(fmt::format("{}{}", kind, bits));
+  if (!found)
+    refuse(fmt::format("{}: items of type {}{}; needs one of {}", what, kind, bits, known_types));
+  type = *found;
+  data = static_cast<std::byte*>(const_cast<void*>(array.data()));
+  for (std::size_t d = 0; d < array.ndim(); ++d) {
+    shape.push_back(static_cast<std::ptrdiff_t>(array.shape(d)));
+    strides.push_back(array.stride(d));
+  }
+  kept_ = nb::borrow(object);
+}
+
+std::ptrdiff_t Array::num_items() const {
+  return std::accumulate(shape.begin(), shape.end(), std::ptrdiff_t{1}, std::multiplies<>());
+}
+
+bool Array::contiguous() const {
+  std::ptrdiff_t stride = 1;
+  for (std::size_t d = shape.size(); d-- > 0;) {
+    if (shape[d] == 0) return true;
+    if (shape[d] != 1 && strides[d] != stride) return num_items() == 0;
+    stride *= shape[d];
+  }
+  return true;
+}
+
+namespace {
+
+std::string wanted(std::span<const Box> boxes, std::ptrdiff_t num_items) {
+  if (boxes.size() == 1) {
+    const auto& box = boxes.front();
+    return fmt::format(
+        "this rank's box has shape {}",
+        describe_shape(std::span(box.extents.data(), static_cast<std::size_t>(box.num_dims))));
+  }
+  return fmt::format(
+      "this rank has {} boxes of {} items together, which an array holds one after "
+      "another",
+      boxes.size(), num_items);
+}
+
+bool has_shape(const Array& array, const Box& box) {
+  return std::equal(array.shape.begin(), array.shape.end(), box.extents.begin(),
+                    box.extents.begin() + box.num_dims);
+}
+
+}  // namespace
+
+Memory memory_of(const Array& array, std::span<const Box> boxes, const std::string& what) {
+  std::ptrdiff_t num_items = 0;
+  for (const auto& box : boxes) num_items += box.num_items();
+  const bool fits =
+      boxes.size() == 1 ? has_shape(array, boxes.front()) || array.shape.size() == 1 : true;
+  if (!fits || array.num_items() != num_items) {
+    refuse(fmt::format("{}: has shape {}; {}", what, describe_shape(array.shape),
+                       wanted(boxes, num_items)));
+  }
+  if (array.contiguous()) return {{}, num_items};
+  if (boxes.size() != 1 || !has_shape(array, boxes.front())) {
+    refuse(
+        fmt::format("{}: is not contiguous (strides of {} items); needs an array of the box's "
+                    "shape, or numpy.ascontiguousarray",
+                    what, describe_shape(array.strides)));
+  }
+  BoxMemory place;
+  std::ptrdiff_t last = 0;
+  for (std::size_t d = 0; d < array.shape.size(); ++d) {
+    if (array.strides[d] < 0) refuse(fmt::format("{}: axis {} runs backwards", what, d));
+    place.strides[d] = array.strides[d];
+    last += (array.shape[d] - 1) * array.strides[d];
+  }
+  return {{place}, last + 1};
+}
+
+void require_memory(const Array& array, const Memory& memory, std::span<const Box> boxes,
+                    const std::string& what) {
+  if (array.contiguous() && array.num_items() == memory.num_items) return;
+  if (memory.boxes.size() == 1 && boxes.size() == 1 && has_shape(array, boxes.front()) &&
+      std::equal(array.strides.begin(), array.strides.end(), memory.boxes[0].strides.begin())) {
+    return;
+  }
+  refuse(
+      fmt::format("{}: has shape {} and strides of {} items; needs a contiguous array of {} "
+                  "items ({}), or the strides that the exchange was made for",
+                  what, describe_shape(array.shape), describe_shape(array.strides),
+                  memory.num_items, wanted(boxes, memory.num_items)));
+}
+
+std::vector<std::ptrdiff_t> numbers_of(nb::handle object, const std::string& what) {
+  std::vector<std::ptrdiff_t> numbers;
+  try {
+    for (const auto item : nb::iter(object)) {
+      const auto number = nb::steal(PyNumber_Index(item.ptr()));
+      if (!number.is_valid()) throw nb::python_error();
+      numbers.push_back(nb::cast<std::ptrdiff_t>(number));
+    }
+  } catch (nb::python_error& error) {
+    refuse(fmt::format("{}: needs whole numbers, such as (64, 64, 64), not {}", what,
+                       repr_of(object)));
+  }
+  return numbers;
+}
+
+}  // namespace tailrace::python

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What all parts of the Python face have in common: communicators, errors, lifetimes.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include "tailrace/comm.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::python {
+
+namespace nb = nanobind;
+
+/// The communicator of an mpi4py object. Throws `Errc::invalid_input` for another object, one that
+/// was freed or joins two groups, or if mpi4py uses another MPI library. Needs the GIL. Local.
+MPI_Comm communicator(nb::handle comm);
+
+/// str(object), repr(object)
+std::string text_of(nb::handle object);
+std::string repr_of(nb::handle object);
+
+[[noreturn]] void refuse(const std::string& fault);
+
+/// `action` with whatever it throws as an `Error`. Needs the GIL.
+std::optional<Error> fault_of(const std::function<void()>& action);
+
+/// Runs `prepare` on this rank (no MPI calls), and throws on all ranks if it did on one.
+/// Collective, blocking; takes the GIL and lets it go while waiting.
+void prepare_agreed(const Comm& comm, const std::function<void()>& prepare);
+
+/// For calls of the time loop: throws where all ranks have a fault, else the job ends with a line.
+void prepare_or_refuse(const Comm& comm, const std::string& what,
+                       const std::function<void()>& prepare);
+
+/// One of several words, by name.
+template <class T>
+T pick(std::string_view name, std::string_view value,
+       std::initializer_list<std::pair<std::string_view, T>> words) {
+  std::string known;
+  for (const auto& [word, meaning] : words) {
+    if (word == value) return meaning;
+    known += fmt::format("{}'{}'", known.empty() ? "" : ", ", word);
+  }
+  refuse(fmt::format("{}: '{}' is none of {}", name, value, known));
+}
+
+nb::tuple tuple_of(const std::ptrdiff_t* values, std::ptrdiff_t count);
+
+/// Things with a collective end, closed at Python's exit if the program did not.
+class Closable {
+ public:
+  Closable();
+  virtual ~Closable();
+  Closable(const Closable&) = delete;
+  Closable& operator=(const Closable&) = delete;
+  /// Collective, with the GIL.
+  virtual void close() = 0;
+  /// Lets go without telling other ranks, which may not come. Local.
+  virtual void abandon() noexcept = 0;
+};
+
+/// Closes what is open, newest first; abandons it if an exception ends the program.
+void close_all(bool failing);
+
+/// A C++ object, with its communicator, until `close`. Calls after that are refused.
+template <class T>
+class Held : public Closable {
+ public:
+  Held(std::string name, nb::handle user) : Held(std::move(name), communicator(user)) {}
+  Held(std::string name, MPI_Comm raw) : name_(std::move(name)) {
+    nb::gil_scoped_release released;
+    comm_ = std::make_unique<Comm>(raw);
+  }
+  ~Held() override { end(); }
+
+  T& operator*() const { return *get(); }
+  T* operator->() const { return get(); }
+  bool closed() const { return held_ == nullptr; }
+  const Comm& comm() const {
+    if (comm_ == nullptr) get();
+    return *comm_;
+  }
+  const std::string& name() const { return name_; }
+  void close() override { end(); }
+  void abandon() noexcept override {
+    static_cast<void>(held_.release());
+    static_cast<void>(comm_.release());
+  }
+
+ protected:
+  void hold(std::unique_ptr<T> made) { held_ = std::move(made); }
+
+ private:
+  T* get() const {
+    if (held_ == nullptr) refuse(name_ + " is closed");
+    return held_.get();
+  }
+  void end() {
+    if (comm_ == nullptr) return;
+    nb::gil_scoped_release released;
+    held_.reset();
+    comm_.reset();
+  }
+  std::string name_;
+  std::unique_ptr<Comm> comm_;
+  std::unique_ptr<T> held_;
+};
+
+/// For `with`: waits for the other ranks before what follows, as they may have no exception; ends
+/// the job if they do not come. Collective.
+void meet_after_exception(const Comm& comm, const std::string& what, nb::handle value,
+                          nb::handle traceback);
+
+/// `close`, `closed`, and `with` for a class that derives from `Held`.
+template <class Class>
+void bind_closing(nb::class_<Class>& bound, const char* doc) {
+  bound
+      .def(
+          "close", [](Class& self) { self.close(); }, doc)
+      .def_prop_ro(
+          "closed", [](const Class& self) { return self.closed(); }, "After `close`.")
+      .def(
+          "__enter__", [](nb::object self) { return self; },
+          nb::sig("def __enter__(self) -> typing.Self"))
+      .def(
+          "__exit__",
+          [](Class& self, nb::object type, nb::object value, nb::object traceback) {
+            if (self.closed()) return;
+            if (!type.is_none()) meet_after_exception(self.comm(), self.name(), value, traceback);
+            self.close();
+          },
+          nb::arg("type").none(), nb::arg("value").none(), nb::arg("traceback").none(),
+          nb::sig("def __exit__(self, type: object, value: object, traceback: object) -> None"));
+}
+
+void bind_layouts(nb::module_& module);
+void bind_exchanges(nb::module_& module);
+void bind_reductions(nb::module_& module);
+void bind_transforms(nb::module_& module);
+void bind_files(nb::module_& module);
+void bind_sessions(nb::module_& module);
+void bind_stages(nb::module_& module);
+void bind_facts(nb::module_& module);
+
+}  // namespace tailrace::python

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What `Output.write` and `Stream.write` are given in Python, as `FileContents`.
+#pragma once
+
+#include <deque>
+
+#include "arrays.hpp"
+#include "tailrace/output.hpp"
+
+namespace tailrace::python {
+
+/// A variable with a layout, dimensions or attributes of its own.
+struct PyVariable {
+  nb::object array, layout, dims, attributes;
+};
+
+struct ContentsArguments {
+  nb::object variables, layout, step, attributes, coordinates;
+};
+
+/// Contents of a file, with the arrays that they refer to. Made and destroyed with the GIL.
+class Contents {
+ public:
+  /// Throws `Errc::invalid_input` that names the variable. Local.
+  void take(const ContentsArguments& arguments, const Comm& comm);
+  const FileContents& get() const { return contents_; }
+
+ private:
+  void add(const std::string& name, nb::handle value, nb::handle layout, const Comm& comm);
+  FileContents contents_;
+  std::deque<Layout> layouts_;
+  std::vector<Array> arrays_;
+};
+
+std::string path_of(nb::handle path);
+Hints hints_of(nb::handle hints);
+
+/// Whatever fields a kind of statistics has, by name.
+template <class Statistics>
+nb::dict statistics_of(const Statistics& statistics) {
+  nb::dict dict;
+#define TAILRACE_FIELD(name) \
+  if constexpr (requires { +statistics.name; }) dict[#name] = statistics.name
+  TAILRACE_FIELD(steps);
+  TAILRACE_FIELD(files);
+  TAILRACE_FIELD(complete);
+  TAILRACE_FIELD(dropped);
+  TAILRACE_FIELD(thinned);
+  TAILRACE_FIELD(lowered);
+  TAILRACE_FIELD(spilled);
+  TAILRACE_FIELD(failed);
+  TAILRACE_FIELD(bytes);
+  TAILRACE_FIELD(written_bytes);
+  TAILRACE_FIELD(writes);
+  TAILRACE_FIELD(opens);
+  TAILRACE_FIELD(reads);
+  TAILRACE_FIELD(bytes_read);
+  TAILRACE_FIELD(checked);
+  TAILRACE_FIELD(run_s);
+  TAILRACE_FIELD(call_s);
+  TAILRACE_FIELD(agree_s);
+  TAILRACE_FIELD(copy_s);
+  TAILRACE_FIELD(room_s);
+  TAILRACE_FIELD(end_s);
+  TAILRACE_FIELD(write_s);
+  TAILRACE_FIELD(io_s);
+  TAILRACE_FIELD(move_s);
+  TAILRACE_FIELD(slowest_s);
+  TAILRACE_FIELD(slowest_step);
+#undef TAILRACE_FIELD
+  return dict;
+}
+
+}  // namespace tailrace::python

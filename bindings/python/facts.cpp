@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Trace, the tables of methods, and what the tuner remembers.
+#include "contents.hpp"
+#include "tailrace/exchange.hpp"
+#include "tailrace/fft.hpp"
+#include "tailrace/file.hpp"
+#include "tailrace/hints.hpp"
+#include "tailrace/reduction.hpp"
+#include "tailrace/trace.hpp"
+#include "tailrace/tune.hpp"
+
+#include <set>
+
+namespace tailrace::python {
+
+namespace {
+
+Activity activity_of(std::string_view activity) {
+  return pick<Activity>("activity", activity,
+                        {{"compute", Activity::compute},
+                         {"transfer", Activity::transfer},
+                         {"write", Activity::write},
+                         {"wait", Activity::wait}});
+}
+
+void bind_trace(nb::module_& module) {
+  nb::class_<Trace>(module, "Trace", "The spans of one rank, for a timeline of all.")
+      .def(nb::init<std::size_t>(), nb::arg("capacity") = std::size_t{1} << 16)
+      .def(
+          "record",
+          [](Trace& self, const std::string& activity, const std::string& name, double start_s,
+             double end_s) {
+            static std::set<std::string> names;  // a trace keeps addresses
+            self.record(activity_of(activity), names.insert(name).first->c_str(), start_s, end_s);
+          },
+          nb::arg("activity"), nb::arg("name"), nb::arg("start_s"), nb::arg("end_s"),
+          "Keeps a span of \"compute\", \"transfer\", \"write\" or \"wait\"; times of `now_s`.")
+      .def(
+          "total_s",
+          [](const Trace& self, const std::string& activity) {
+            return self.total_s(activity_of(activity));
+          },
+          nb::arg("activity"), "Seconds recorded for it.")
+      .def(
+          "write",
+          [](const Trace& self, nb::object comm, nb::object path) {
+            const auto raw = communicator(comm);
+            std::optional<Comm> ours;
+            {
+              nb::gil_scoped_release released;
+              ours.emplace(raw);
+            }
+            std::string text;
+            prepare_agreed(*ours, [&] { text = path_of(path); });
+            nb::gil_scoped_release released;
+            self.write(*ours, text);
+            ours.reset();
+          },
+          nb::arg("comm").none(), nb::arg("path").none(),
+          nb::sig("def write(self, comm: mpi4py.MPI.Intracomm, path: str | os.PathLike[str]) -> "
+                  "None"),
+          "One Chrome/Perfetto file of all ranks' spans. Collective, blocking.");
+  module.def("now_s", &now_s, "Seconds of the library's one clock (MPI_Wtime).");
+}
+
+template <class Info>
+nb::dict table_of(std::span<const Info> table) {
+  nb::dict dict;
+  for (const auto& info : table) {
+    const std::string name(info.name);
+    dict[name.c_str()] = std::string(info.summary);
+  }
+  return dict;
+}
+
+#define TABLE "() -> dict[str, str]"
+
+void bind_tables(nb::module_& module) {
+  module.def(
+      "move_methods", [] { return table_of(move_methods()); }, nb::sig("def move_methods" TABLE),
+      "Methods of `Exchange`, with a summary each.");
+  module.def(
+      "reduction_methods", [] { return table_of(reduction_methods()); },
+      nb::sig("def reduction_methods" TABLE), "Methods of `Reduction`.");
+  module.def(
+      "fft_kernels",
+      [] {
+        nb::dict dict;
+        for (const auto& kernel : fft::kernels()) {
+          if (kernel.available) {
+            dict[std::string(kernel.name).c_str()] = std::string(kernel.summary);
+          }
+        }
+        return dict;
+      },
+      nb::sig("def fft_kernels" TABLE), "1D libraries of the transforms in this build.");
+  module.def(
+      "file_strategies", [] { return table_of(file_strategies()); },
+      nb::sig("def file_strategies" TABLE), "Who writes what.");
+  module.def(
+      "hint_table", [] { return table_of(hint_table()); }, nb::sig("def hint_table" TABLE),
+      "Hints that `Output` and `Input` take.");
+}
+
+nb::dict dict_of(const tune::Remembered& winner) {
+  nb::dict dict;
+  dict["operation"] = winner.operation;
+  dict["key"] = winner.key;
+  dict["places"] = winner.places;
+  dict["winner"] = winner.winner;
+  dict["why"] = winner.why;
+  dict["date"] = winner.date;
+  dict["null_spread"] = winner.null_spread;
+  nb::dict timings;
+  for (const auto& timing : winner.timings) timings[timing.name.c_str()] = timing.median_s;
+  dict["median_s"] = timings;
+  return dict;
+}
+
+void bind_tuner(nb::module_& module) {
+  module.def(
+      "remembered",
+      [](nb::object file) {
+        const auto path = file.is_none() ? tune::Settings::from_environment().file : path_of(file);
+        nb::list list;
+        for (const auto& winner : tune::list_remembered(path)) list.append(dict_of(winner));
+        return list;
+      },
+      nb::arg("file").none() = nb::none(),
+      nb::sig("def remembered(file: str | os.PathLike[str] | None = None) -> list[dict[str, "
+              "typing.Any]]"),
+      "What \"auto\" has measured here: the tuner's memory file, or another one. Local.");
+  module.def(
+      "this_machine",
+      [] {
+        const auto machine = tune::this_machine();
+        nb::dict dict;
+        dict["processor"] = machine.processor;
+        dict["cores"] = machine.cores;
+        dict["memory_domains"] = machine.memory_domains;
+        dict["kernel"] = machine.kernel;
+        dict["mpi"] = machine.mpi;
+        dict["tailrace"] = machine.tailrace;
+        return dict;
+      },
+      nb::sig("def this_machine() -> dict[str, typing.Any]"),
+      "What must be the same for a winner to be used again. Local.");
+}
+
+}  // namespace
+
+void bind_facts(nb::module_& module) {
+  bind_trace(module);
+  bind_tables(module);
+  bind_tuner(module);
+}
+
+}  // namespace tailrace::python

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The module tailrace._core: one file for each part of the library.
+#include "bind.hpp"
+#include "core/agreed_error.hpp"
+
+namespace tailrace::python {
+
+namespace {
+
+const char* name_of(Errc code) {
+  switch (code) {
+    case Errc::invalid_input:
+      return "invalid_input";
+    case Errc::io:
+      return "io";
+    case Errc::mpi:
+      return "mpi";
+    case Errc::corrupt:
+      return "corrupt";
+    case Errc::internal:
+      return "internal";
+  }
+  return "internal";
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    const auto* placed = dynamic_cast<const PlacedError*>(&error);
+    const auto place = placed != nullptr ? placed->place() : ErrorPlace{};
+    const auto make = nb::module_::import_("tailrace.errors").attr("error_of");
+    const nb::object made = make(name_of(error.code()), error.sys_errno(),
+                                 std::string(error.what()), place.rank, place.path, place.step);
+    PyErr_SetObject(made.type().ptr(), made.ptr());
+  }
+}
+
+}  // namespace
+
+NB_MODULE(_core, module) {
+  module.doc() = "Tailrace's library: the compiled part of the package tailrace.";
+  nb::register_exception_translator(translate);
+  // Objects of a script's globals outlive the interpreter's exit handlers.
+  nb::set_leak_warnings(false);
+  bind_layouts(module);
+  bind_facts(module);
+  bind_exchanges(module);
+  bind_reductions(module);
+  bind_transforms(module);
+  bind_files(module);
+  bind_sessions(module);
+  bind_stages(module);
+  module.def("_close_all", &close_all, nb::arg("failing"),
+             "Closes what the program left open. At exit, before MPI_Finalize.");
+}
+
+}  // namespace tailrace::python

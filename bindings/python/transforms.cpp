@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Transform: parallel Fourier transforms of three axes, in single and double precision.
+#include <complex>
+
+#include "arrays.hpp"
+#include "tailrace/fft.hpp"
+
+namespace tailrace::python {
+
+namespace {
+
+struct TransformArguments {
+  nb::object extents, kind, cutoff, grid;
+  int max_fields;
+  std::string kernel, method;
+  int threads;
+};
+
+std::array<std::ptrdiff_t, 3> three(nb::handle object, const std::string& what) {
+  const auto numbers = numbers_of(object, what);
+  if (numbers.size() != 3) {
+    refuse(fmt::format("{}: {} numbers; needs one for each axis (z, y, x)", what, numbers.size()));
+  }
+  return {numbers[0], numbers[1], numbers[2]};
+}
+
+fft::Problem problem_of(const TransformArguments& arguments) {
+  fft::Problem problem;
+  problem.extents = three(arguments.extents, "extents");
+  problem.kind = pick<fft::Kind>("kind", nb::cast<std::string>(arguments.kind),
+                                 {{"real_to_complex", fft::Kind::real_to_complex},
+                                  {"complex_to_complex", fft::Kind::complex_to_complex}});
+  if (!arguments.cutoff.is_none()) problem.cutoff = three(arguments.cutoff, "cutoff");
+  if (!arguments.grid.is_none()) {
+    const auto grid = numbers_of(arguments.grid, "grid");
+    if (grid.size() != 2) refuse("grid: needs two numbers of ranks, along z and y");
+    problem.grid = {to_int(grid[0]), to_int(grid[1])};
+  }
+  problem.max_fields = arguments.max_fields;
+  return problem;
+}
+
+template <class Real>
+class PyTransform final : public Held<fft::Transform<Real>> {
+ public:
+  using Base = Held<fft::Transform<Real>>;
+  using Complex = std::complex<Real>;
+  PyTransform(nb::handle user, const TransformArguments& arguments) : Base("Transform", user) {
+    fft::Problem problem;
+    prepare_agreed(this->comm(), [&] { problem = problem_of(arguments); });
+    nb::gil_scoped_release released;
+    this->hold(std::make_unique<fft::Transform<Real>>(this->comm(), problem,
+                                                      fft::Options{.kernel = arguments.kernel,
+                                                                   .method = arguments.method,
+                                                                   .threads = arguments.threads,
+                                                                   .row_method = {}}));
+    const auto& made = **this;
+    real_ = problem.kind == fft::Kind::real_to_complex;
+    const auto box = made.physical_box();
+    physical_.assign(box.extents.begin(), box.extents.begin() + 3);
+    spectral_ = {std::ssize(made.modes().ky), std::ssize(made.modes().kz),
+                 std::ssize(made.modes().kx)};
+  }
+
+  static constexpr ItemType complex_type =
+      sizeof(Real) == 4 ? ItemType::complex64 : ItemType::complex128;
+  ItemType physical_type() const {
+    if (!real_) return complex_type;
+    return sizeof(Real) == 4 ? ItemType::float32 : ItemType::float64;
+  }
+  const std::vector<std::ptrdiff_t>& physical() const { return physical_; }
+  const std::vector<std::ptrdiff_t>& spectral() const { return spectral_; }
+
+  nb::object forward(nb::object fields, nb::object modes) {
+    return apply(fields, modes, "field", physical_, physical_type(), "mode array", spectral_,
+                 complex_type, true);
+  }
+  nb::object backward(nb::object modes, nb::object fields) {
+    return apply(modes, fields, "mode array", spectral_, complex_type, "field", physical_,
+                 physical_type(), false);
+  }
+
+ private:
+  using Shape = std::vector<std::ptrdiff_t>;
+  nb::object apply(nb::object in, nb::object out, const char* in_name, const Shape& in_shape,
+                   ItemType in_type, const char* out_name, const Shape& out_shape,
+                   ItemType out_type, bool forward) {
+    auto& transform = **this;
+    std::vector<Array> sources, results;
+    nb::object made = out;
+    prepare_or_refuse(this->comm(), this->name(), [&] {
+      const bool several = nb::isinstance<nb::list>(in) || nb::isinstance<nb::tuple>(in);
+      const auto inputs = several ? nb::list(in) : nb::list(nb::make_tuple(in));
+      if (out.is_none()) {
+        nb::list list;
+        for (std::size_t f = 0; f < nb::len(inputs); ++f) {
+          list.append(empty_array(out_shape, out_type));
+        }
+        made = several ? nb::object(list) : nb::object(list[0]);
+      }
+      const auto outputs = several ? nb::list(made) : nb::list(nb::make_tuple(made));
+      const auto most = static_cast<std::size_t>(transform.problem().max_fields);
+      if (nb::len(inputs) != nb::len(outputs) || nb::len(inputs) > most) {
+        refuse(fmt::format("{} arrays in, {} out; needs as many, at most max_fields={}",
+                           nb::len(inputs), nb::len(outputs), most));
+      }
+      for (const auto array : inputs) {
+        sources.push_back(checked(array, Use::read, in_name, in_shape, in_type));
+      }
+      for (const auto array : outputs) {
+        results.push_back(checked(array, Use::write, out_name, out_shape, out_type));
+      }
+    });
+    nb::gil_scoped_release released;
+    if (forward && real_) {
+      transform.forward(places<const Real>(sources), places<Complex>(results));
+    } else if (forward) {
+      transform.forward(places<const Complex>(sources), places<Complex>(results));
+    } else if (real_) {
+      transform.backward(places<const Complex>(sources), places<Real>(results));
+    } else {
+      transform.backward(places<const Complex>(sources), places<Complex>(results));
+    }
+    nb::gil_scoped_acquire again;
+    sources.clear();
+    results.clear();
+    return made;
+  }
+  static Array checked(nb::handle object, Use use, const char* what, const Shape& shape,
+                       ItemType type) {
+    Array array(object, use, what);
+    if (array.type != type) {
+      refuse(fmt::format("{}: has items {}; needs {}", what, name_of(array.type), name_of(type)));
+    }
+    if (array.shape != shape) {
+      refuse(fmt::format("{}: has shape {}; needs {}", what, describe_shape(array.shape),
+                         describe_shape(shape)));
+    }
+    if (!array.contiguous()) {
+      refuse(fmt::format("{}: is not contiguous; see numpy.ascontiguousarray", what));
+    }
+    return array;
+  }
+  template <class Item>
+  static std::vector<Item*> places(const std::vector<Array>& arrays) {
+    std::vector<Item*> list;
+    for (const auto& array : arrays) list.push_back(reinterpret_cast<Item*>(array.data));
+    return list;
+  }
+  bool real_ = true;
+  Shape physical_, spectral_;
+};
+
+nb::object wave_numbers(const std::vector<int>& numbers) {
+  nb::list list;
+  for (const int number : numbers) list.append(number);
+  return nb::module_::import_("numpy").attr("array")(list, "int64");
+}
+
+constexpr const char* transform_doc =
+    "A parallel 3D Fourier transform; `tailrace.fft.Transform` makes one.\n\n"
+    "Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx] and\n"
+    "shape `spectral_shape`. forward sums u exp(-i k x), backward u exp(+i k x), neither\n"
+    "normalises: backward(forward(u)) = nx ny nz u.\n\n"
+    ">>> import numpy as np, tailrace.fft\n"
+    ">>> from mpi4py import MPI\n"
+    ">>> transform = tailrace.fft.Transform(MPI.COMM_WORLD, (8, 8, 8))\n"
+    ">>> u = np.random.default_rng(1).random(transform.shape)\n"
+    ">>> u_hat = transform.forward(u)\n"
+    ">>> bool(np.allclose(transform.backward(u_hat), 8**3 * u))\n"
+    "True\n"
+    ">>> transform.close()";
+
+template <class Real>
+void bind_transform(nb::module_& module, const char* class_name) {
+  using Class = PyTransform<Real>;
+  nb::class_<Class> bound(module, class_name, transform_doc);
+  bound
+      .def(
+          "__init__",
+          [](Class* self, nb::object comm, nb::object extents, nb::object kind, nb::object cutoff,
+             nb::object grid, int max_fields, const std::string& kernel, const std::string& method,
+             int threads) {
+            new (self)
+                Class(comm, {extents, kind, cutoff, grid, max_fields, kernel, method, threads});
+          },
+          nb::arg("comm").none(), nb::arg("extents").none(),
+          nb::arg("kind").none() = "real_to_complex", nb::kw_only(),
+          nb::arg("cutoff").none() = nb::none(), nb::arg("grid").none() = nb::none(),
+          nb::arg("max_fields") = 1, nb::arg("kernel") = "auto", nb::arg("method") = "auto",
+          nb::arg("threads") = 1,
+          nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, extents: "
+                  "collections.abc.Sequence[int], kind: str = 'real_to_complex', *, cutoff: "
+                  "collections.abc.Sequence[int] | None = None, grid: "
+                  "collections.abc.Sequence[int] | None = None, max_fields: int = 1, kernel: str = "
+                  "'auto', method: str = 'auto', threads: int = 1) -> None"))
+      .def("forward", &Class::forward, nb::arg("fields").none(), nb::arg("out").none() = nb::none(),
+           nb::sig("def forward(self, fields: typing.Any, out: typing.Any = None) -> typing.Any"),
+           "Fields to modes: an array, or a list of up to max_fields. Returns `out`, or new\n"
+           "arrays. Collective, blocking.")
+      .def("backward", &Class::backward, nb::arg("modes").none(),
+           nb::arg("out").none() = nb::none(),
+           nb::sig("def backward(self, modes: typing.Any, out: typing.Any = None) -> typing.Any"),
+           "Modes to fields. Collective, blocking.")
+      .def_prop_ro(
+          "shape", [](const Class& self) { return tuple_of(self.physical().data(), 3); },
+          nb::sig("def shape(self) -> tuple[int, int, int]"), "Of a field on this rank: (z, y, x).")
+      .def_prop_ro(
+          "spectral_shape", [](const Class& self) { return tuple_of(self.spectral().data(), 3); },
+          nb::sig("def spectral_shape(self) -> tuple[int, int, int]"),
+          "Of the modes on this rank: [ky][kz][kx].")
+      .def_prop_ro(
+          "dtype", [](const Class& self) { return dtype_of(self.physical_type()); },
+          nb::sig("def dtype(self) -> numpy.dtype[typing.Any]"), "Of a field.")
+      .def_prop_ro(
+          "spectral_dtype", [](const Class&) { return dtype_of(Class::complex_type); },
+          nb::sig("def spectral_dtype(self) -> numpy.dtype[typing.Any]"))
+      .def_prop_ro(
+          "layout", [](Class& self) { return self->physical_layout(); },
+          "Of the fields: what `Output.write` and `Exchange` take.")
+      .def_prop_ro("box", [](Class& self) { return self->physical_box(); })
+      .def_prop_ro(
+          "spectral_layout", [](Class& self) { return self->spectral_layout(); },
+          "Of the kept modes in their global order (kz, ky, kx).")
+      .def_prop_ro("spectral_memory", [](Class& self) { return self->spectral_memory(); })
+      .def_prop_ro(
+          "wave_numbers",
+          [](Class& self) {
+            const auto& modes = self->modes();
+            return nb::make_tuple(wave_numbers(modes.ky), wave_numbers(modes.kz),
+                                  wave_numbers(modes.kx));
+          },
+          nb::sig("def wave_numbers(self) -> tuple[numpy.typing.NDArray[numpy.int64], "
+                  "numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]"),
+          "(ky, kz, kx) of this rank's modes: signed integers.")
+      .def_prop_ro("kernel", [](Class& self) { return std::string(self->kernel()); })
+      .def_prop_ro("method", [](Class& self) { return std::string(self->method()); })
+      .def_prop_ro(
+          "grid", [](Class& self) { return self->problem().grid; },
+          nb::sig("def grid(self) -> tuple[int, int]"), "Ranks along z and y.")
+      .def_prop_ro("buffer_bytes", [](Class& self) { return self->buffer_bytes(); })
+      .def("describe", [](Class& self) { return self->describe(); });
+  bind_closing(bound, "Frees buffers. Collective.");
+}
+
+}  // namespace
+
+void bind_transforms(nb::module_& module) {
+  bind_transform<double>(module, "TransformDouble");
+  bind_transform<float>(module, "TransformSingle");
+}
+
+}  // namespace tailrace::python

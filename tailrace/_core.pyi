@@ -1,0 +1,690 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Tailrace's library: the compiled part of the package tailrace."""
+
+from collections.abc import Callable, Mapping, Sequence
+import os
+from typing import Any, Self
+
+import mpi4py.MPI
+import numpy
+import numpy.typing
+
+import tailrace.product
+import tailrace.worker
+
+
+class Box:
+    """A box of a global index space: lower corner and extents."""
+
+    def __init__(self, start: Sequence[int], extents: Sequence[int]) -> None: ...
+
+    @property
+    def start(self) -> tuple[int, ...]:
+        """Global index of the first item."""
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Items along each axis."""
+
+    @property
+    def slices(self) -> tuple[slice, ...]:
+        """The part of a global NumPy array: `whole[box.slices]`."""
+
+    @property
+    def num_items(self) -> int: ...
+
+    def __eq__(self, other: object) -> bool: ...
+
+    def __repr__(self) -> str: ...
+
+class Layout:
+    """
+    Which boxes of a global index space each rank holds. Plain data, no MPI.
+
+    >>> import tailrace
+    >>> layout = tailrace.slabs((7, 4), axis=0, num_ranks=3)
+    >>> [layout.shape(rank) for rank in range(3)]
+    [(3, 4), (2, 4), (2, 4)]
+    >>> layout.box(1)
+    Box([3:5, 0:4])
+    """
+
+    @property
+    def extents(self) -> tuple[int, ...]:
+        """Of the global index space."""
+
+    @property
+    def num_dims(self) -> int: ...
+
+    @property
+    def num_ranks(self) -> int: ...
+
+    def boxes(self, rank: int) -> list[Box]:
+        """The boxes of `rank`: none, one or several."""
+
+    def box(self, rank: int) -> Box:
+        """
+        The one box of `rank` (of no items if it has none); an error if it has several.
+        """
+
+    def shape(self, rank: int) -> tuple[int, ...]:
+        """Shape of the array of `rank`: the extents of its one box."""
+
+    def num_items(self, rank: int) -> int: ...
+
+    def ranks_touching(self, box: Box) -> list[int]:
+        """Ranks with an item in `box`, ascending."""
+
+    def __repr__(self) -> str: ...
+
+def blocks(extents: Sequence[int], grid: Sequence[int]) -> Layout:
+    """Blocks on a grid of ranks: grid[d] parts along axis d."""
+
+def pencils(extents: Sequence[int], axis: int, grid: Sequence[int]) -> Layout:
+    """
+    Pencils of 3 axes: whole along `axis`, grid[0] x grid[1] parts along the others.
+    """
+
+def slabs(extents: Sequence[int], axis: int, num_ranks: int) -> Layout:
+    """Slabs: `num_ranks` parts along `axis`, whole along the others."""
+
+def from_boxes(extents: Sequence[int], boxes: Sequence[Sequence[Box]]) -> Layout:
+    """Any boxes: boxes[rank] lists those of each rank."""
+
+def file_domains(extents: Sequence[int], item_bytes: int, writers: Sequence[int], num_ranks: int, stripe_bytes: int = 0, file_offset: int = 0) -> Layout:
+    """
+    Contiguous runs of a row-major file, one for each of `writers`, that end at stripes.
+    """
+
+class Memory:
+    """How a rank's boxes lie in its array."""
+
+    @staticmethod
+    def dense(boxes: Sequence[Box]) -> Memory:
+        """Boxes one after another, each row-major without gaps."""
+
+    @staticmethod
+    def ordered(box: Box, order: Sequence[int], halo: Sequence[int] | None = None) -> Memory:
+        """
+        One box, its axes stored in `order` (slowest first), halo[d] more items on both sides.
+        """
+
+    @staticmethod
+    def of(view: object, box: Box) -> Memory:
+        """
+        As `view` lies, an array of the box's shape: a part of a larger array (its halo left
+        out), or its axes permuted.
+        """
+
+    @property
+    def num_items(self) -> int:
+        """Items of the whole array, halo included."""
+
+class Plan:
+    """Who sends what to whom, as one rank sees it. No MPI."""
+
+    def __init__(self, source: Layout | None, destination: Layout | None, rank: int) -> None: ...
+
+    def bytes(self, item_bytes: int) -> list[tuple[int, int]]:
+        """
+        This rank's row of the byte matrix: (peer, bytes sent), peers ascending.
+        """
+
+    def describe(self, item_bytes: int) -> str: ...
+
+class Trace:
+    """The spans of one rank, for a timeline of all."""
+
+    def __init__(self, capacity: int = 65536) -> None: ...
+
+    def record(self, activity: str, name: str, start_s: float, end_s: float) -> None:
+        """
+        Keeps a span of "compute", "transfer", "write" or "wait"; times of `now_s`.
+        """
+
+    def total_s(self, activity: str) -> float:
+        """Seconds recorded for it."""
+
+    def write(self, comm: mpi4py.MPI.Intracomm, path: str | os.PathLike[str]) -> None:
+        """One Chrome/Perfetto file of all ranks' spans. Collective, blocking."""
+
+def now_s() -> float:
+    """Seconds of the library's one clock (MPI_Wtime)."""
+
+def move_methods() -> dict[str, str]:
+    """Methods of `Exchange`, with a summary each."""
+
+def reduction_methods() -> dict[str, str]:
+    """Methods of `Reduction`."""
+
+def fft_kernels() -> dict[str, str]:
+    """1D libraries of the transforms in this build."""
+
+def file_strategies() -> dict[str, str]:
+    """Who writes what."""
+
+def hint_table() -> dict[str, str]:
+    """Hints that `Output` and `Input` take."""
+
+def remembered(file: str | os.PathLike[str] | None = None) -> list[dict[str, Any]]:
+    """
+    What "auto" has measured here: the tuner's memory file, or another one. Local.
+    """
+
+def this_machine() -> dict[str, Any]:
+    """What must be the same for a winner to be used again. Local."""
+
+class Exchange:
+    """
+    Moves arrays from one layout to another, again and again.
+
+    `comm`: an mpi4py communicator. `dtype`: of the items. `method`: a name of `move_methods()`
+    or "auto". Arrays are NumPy arrays of this rank's box (`layout.shape(rank)`), or 1D ones
+    with all items of its boxes; never copied. `source_memory`, `destination_memory`
+    (`Memory.of(view, box)`): arrays with a halo or permuted axes. Collective, blocking.
+
+    >>> import numpy as np, tailrace
+    >>> from mpi4py import MPI
+    >>> comm = MPI.COMM_WORLD
+    >>> rows = tailrace.slabs((8, 6), axis=0, num_ranks=comm.size)
+    >>> columns = tailrace.slabs((8, 6), axis=1, num_ranks=comm.size)
+    >>> u = np.full(rows.shape(comm.rank), 3.0)
+    >>> v = np.empty(columns.shape(comm.rank))
+    >>> with tailrace.Exchange(comm, rows, columns) as exchange:
+    ...     exchange.run(u, v)
+    >>> bool((v == 3).all())
+    True
+    """
+
+    def __init__(self, comm: mpi4py.MPI.Intracomm, source: Layout, destination: Layout, dtype: numpy.typing.DTypeLike = 'float64', num_fields: int = 1, *, method: str = 'auto', in_place: bool = False, source_memory: Memory | None = None, destination_memory: Memory | None = None) -> None: ...
+
+    def run(self, source: Any, destination: Any) -> None:
+        """
+        Moves `source` to `destination`: arrays, or lists of one array a field.
+        Collective, blocking.
+        """
+
+    def start(self, source: Any, destination: Any) -> None:
+        """Begins the same; leave the arrays alone until `finish`."""
+
+    def progress(self) -> bool:
+        """Lets the transfer advance; True when `finish` would not wait. Local."""
+
+    def finish(self) -> None:
+        """Waits until the data is there. Collective, blocking."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def why(self) -> str:
+        """Why "auto" took the method."""
+
+    @property
+    def num_ranks_together(self) -> int: ...
+
+    @property
+    def buffer_bytes(self) -> int: ...
+
+    def close(self) -> None:
+        """Ends a transfer under way, and frees buffers. Collective."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
+class Reduction:
+    """
+    Sums ("sum"), smallest ("min") and largest ("max") values over the ranks, in place.
+
+    `max_items`: of the longest vector. One operation at a time. Collective, blocking.
+
+    >>> import numpy as np, tailrace
+    >>> from mpi4py import MPI
+    >>> with tailrace.Reduction(MPI.COMM_WORLD, max_items=3) as reduction:
+    ...     values = np.array([1.0, 5.0, 2.0])
+    ...     reduction.allreduce(values, "max")
+    ...     dots = reduction.dots([(values, values)])
+    >>> values
+    array([1., 5., 2.])
+    >>> bool(dots[0] == 30 * MPI.COMM_WORLD.size)
+    True
+    """
+
+    def __init__(self, comm: mpi4py.MPI.Intracomm, dtype: numpy.typing.DTypeLike = 'float64', max_items: int = 1, method: str = 'auto') -> None: ...
+
+    def allreduce(self, values: Any, op: str = 'sum') -> None:
+        """
+        Replaces the array by its reduction over all ranks. Collective, blocking.
+        """
+
+    def start_allreduce(self, values: Any, op: str = 'sum') -> None:
+        """Begins the same; leave the array alone until `finish`."""
+
+    def reduce(self, values: Any, op: str = 'sum', root: int = 0) -> None:
+        """The same for the array of rank `root` alone."""
+
+    def barrier(self) -> None:
+        """Returns when all ranks have called it."""
+
+    def dots(self, pairs: Sequence[tuple[Any, Any]]) -> numpy.typing.NDArray[Any]:
+        """
+        Dot products sum(conj(x) * y) over all ranks, one for each pair of vectors.
+        """
+
+    def progress(self) -> bool:
+        """Lets the operation advance; True when `finish` would not wait. Local."""
+
+    def finish(self) -> None:
+        """Waits for the result. Collective, blocking."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def why(self) -> str: ...
+
+    def close(self) -> None:
+        """Frees buffers. Collective."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
+class TransformDouble:
+    """
+    A parallel 3D Fourier transform; `tailrace.fft.Transform` makes one.
+
+    Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx] and
+    shape `spectral_shape`. forward sums u exp(-i k x), backward u exp(+i k x), neither
+    normalises: backward(forward(u)) = nx ny nz u.
+
+    >>> import numpy as np, tailrace.fft
+    >>> from mpi4py import MPI
+    >>> transform = tailrace.fft.Transform(MPI.COMM_WORLD, (8, 8, 8))
+    >>> u = np.random.default_rng(1).random(transform.shape)
+    >>> u_hat = transform.forward(u)
+    >>> bool(np.allclose(transform.backward(u_hat), 8**3 * u))
+    True
+    >>> transform.close()
+    """
+
+    def __init__(self, comm: mpi4py.MPI.Intracomm, extents: Sequence[int], kind: str = 'real_to_complex', *, cutoff: Sequence[int] | None = None, grid: Sequence[int] | None = None, max_fields: int = 1, kernel: str = 'auto', method: str = 'auto', threads: int = 1) -> None: ...
+
+    def forward(self, fields: Any, out: Any = None) -> Any:
+        """
+        Fields to modes: an array, or a list of up to max_fields. Returns `out`, or new
+        arrays. Collective, blocking.
+        """
+
+    def backward(self, modes: Any, out: Any = None) -> Any:
+        """Modes to fields. Collective, blocking."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of a field on this rank: (z, y, x)."""
+
+    @property
+    def spectral_shape(self) -> tuple[int, int, int]:
+        """Of the modes on this rank: [ky][kz][kx]."""
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        """Of a field."""
+
+    @property
+    def spectral_dtype(self) -> numpy.dtype[Any]: ...
+
+    @property
+    def layout(self) -> Layout:
+        """Of the fields: what `Output.write` and `Exchange` take."""
+
+    @property
+    def box(self) -> Box: ...
+
+    @property
+    def spectral_layout(self) -> Layout:
+        """Of the kept modes in their global order (kz, ky, kx)."""
+
+    @property
+    def spectral_memory(self) -> Memory: ...
+
+    @property
+    def wave_numbers(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
+        """(ky, kz, kx) of this rank's modes: signed integers."""
+
+    @property
+    def kernel(self) -> str: ...
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Ranks along z and y."""
+
+    @property
+    def buffer_bytes(self) -> int: ...
+
+    def describe(self) -> str: ...
+
+    def close(self) -> None:
+        """Frees buffers. Collective."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
+class TransformSingle:
+    """
+    A parallel 3D Fourier transform; `tailrace.fft.Transform` makes one.
+
+    Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx] and
+    shape `spectral_shape`. forward sums u exp(-i k x), backward u exp(+i k x), neither
+    normalises: backward(forward(u)) = nx ny nz u.
+
+    >>> import numpy as np, tailrace.fft
+    >>> from mpi4py import MPI
+    >>> transform = tailrace.fft.Transform(MPI.COMM_WORLD, (8, 8, 8))
+    >>> u = np.random.default_rng(1).random(transform.shape)
+    >>> u_hat = transform.forward(u)
+    >>> bool(np.allclose(transform.backward(u_hat), 8**3 * u))
+    True
+    >>> transform.close()
+    """
+
+    def __init__(self, comm: mpi4py.MPI.Intracomm, extents: Sequence[int], kind: str = 'real_to_complex', *, cutoff: Sequence[int] | None = None, grid: Sequence[int] | None = None, max_fields: int = 1, kernel: str = 'auto', method: str = 'auto', threads: int = 1) -> None: ...
+
+    def forward(self, fields: Any, out: Any = None) -> Any:
+        """
+        Fields to modes: an array, or a list of up to max_fields. Returns `out`, or new
+        arrays. Collective, blocking.
+        """
+
+    def backward(self, modes: Any, out: Any = None) -> Any:
+        """Modes to fields. Collective, blocking."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Of a field on this rank: (z, y, x)."""
+
+    @property
+    def spectral_shape(self) -> tuple[int, int, int]:
+        """Of the modes on this rank: [ky][kz][kx]."""
+
+    @property
+    def dtype(self) -> numpy.dtype[Any]:
+        """Of a field."""
+
+    @property
+    def spectral_dtype(self) -> numpy.dtype[Any]: ...
+
+    @property
+    def layout(self) -> Layout:
+        """Of the fields: what `Output.write` and `Exchange` take."""
+
+    @property
+    def box(self) -> Box: ...
+
+    @property
+    def spectral_layout(self) -> Layout:
+        """Of the kept modes in their global order (kz, ky, kx)."""
+
+    @property
+    def spectral_memory(self) -> Memory: ...
+
+    @property
+    def wave_numbers(self) -> tuple[numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64], numpy.typing.NDArray[numpy.int64]]:
+        """(ky, kz, kx) of this rank's modes: signed integers."""
+
+    @property
+    def kernel(self) -> str: ...
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def grid(self) -> tuple[int, int]:
+        """Ranks along z and y."""
+
+    @property
+    def buffer_bytes(self) -> int: ...
+
+    def describe(self) -> str: ...
+
+    def close(self) -> None:
+        """Frees buffers. Collective."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
+class Variable:
+    """
+    An array of a file with what is its own: layout, names of its axes,
+    attributes.
+    """
+
+    def __init__(self, array: Any, layout: Layout | None = None, dims: Sequence[str] | None = None, attributes: Mapping[str, Any] | None = None) -> None: ...
+
+class Output:
+    """
+    Writes dicts of arrays as HDF5 files that h5py, xarray and ParaView read.
+
+    `mode`: "hidden" (the call copies, a background thread writes) or "synchronous".
+    `strategy`, `writers`, `hints`: who writes what (docs/files.md). Collective, blocking.
+
+    >>> import numpy as np, tailrace
+    >>> from mpi4py import MPI
+    >>> comm = MPI.COMM_WORLD
+    >>> layout = tailrace.slabs((8, 6), axis=0, num_ranks=comm.size)
+    >>> u = np.full(layout.shape(comm.rank), 2.0)
+    >>> with tailrace.Output(comm) as output:
+    ...     output.write("u.h5", {"u": u}, layout, attributes={"time": 0.5})
+    >>> with tailrace.Input(comm, "u.h5") as file:
+    ...     file.names, file.extents("u"), file.attribute("time")
+    ...     bool((file.read("u", layout) == u).all())
+    (['u'], (8, 6), 0.5)
+    True
+    """
+
+    def __init__(self, comm: mpi4py.MPI.Intracomm, *, mode: str = 'hidden', strategy: str = 'auto', hints: Mapping[str, object] | None = None, writers: int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, method: str = 'auto', checksums: bool = True) -> None: ...
+
+    def write(self, path: str | os.PathLike[str], variables: Mapping[str, Any], layout: Layout | None = None, *, step: int = 0, attributes: Mapping[str, Any] | None = None, coordinates: Mapping[str, Any] | None = None) -> None:
+        """
+        Writes arrays (or `Variable`s) by name; they may be changed when it returns. An array
+        has the shape of this rank's box, with any strides, or is 1D with the items of all its
+        boxes. Raises on all ranks alike. Collective; blocking for the copy only if hidden.
+        """
+
+    def progress(self) -> None:
+        """
+        Gives finished files their names. Cheap, never waits; call it once a step.
+        """
+
+    def finish(self) -> None:
+        """
+        Waits until every file is complete; raises like `write`. Collective, blocking.
+        """
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """Counts, bytes and seconds so far, on this rank."""
+
+    @property
+    def last_complete(self) -> str:
+        """Path of the last file known to be complete, or ""."""
+
+    def close(self) -> None:
+        """`finish`, and the end of the background thread. Collective."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
+class Input:
+    """
+    Reads arrays of an HDF5 or netCDF-4 file, any layout on any number of
+    ranks. Collective, blocking.
+    """
+
+    def __init__(self, comm: mpi4py.MPI.Intracomm, path: str | os.PathLike[str], *, group_size: int = 0, buffer_bytes: int = 16777216, checks: bool = True, hints: Mapping[str, object] | None = None) -> None: ...
+
+    def read(self, name: str, layout: Layout, out: Any = None, dtype: numpy.typing.DTypeLike | None = None) -> numpy.typing.NDArray[Any]:
+        """
+        This rank's part of variable `name`, into `out` or a new array. Collective, blocking.
+        """
+
+    def read_all(self, name: str, dtype: numpy.typing.DTypeLike | None = None) -> numpy.typing.NDArray[Any]:
+        """The whole array, on every rank. Collective, blocking."""
+
+    @property
+    def names(self) -> list[str]:
+        """Of all variables but coordinates."""
+
+    def extents(self, name: str) -> tuple[int, ...]: ...
+
+    def dtype(self, name: str) -> numpy.dtype[Any]: ...
+
+    def attribute(self, name: str) -> int | float | str | list[float]:
+        """An attribute of the file; KeyError if it has none of that name."""
+
+    def coordinate(self, name: str) -> list[float]: ...
+
+    @property
+    def statistics(self) -> dict[str, float]: ...
+
+    def close(self) -> None:
+        """Closes the file. Collective."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
+class Session:
+    """
+    The ranks of a program, split into those that compute and those that serve output.
+
+    `servers`: "none", "thread", "process", "N", "N per node" or "auto".
+    Collective, blocking.
+
+        with tailrace.Session(MPI.COMM_WORLD, servers="1 per node") as session:
+            if session.computes:
+                solve(session.compute, session.open("fields"))
+            else:
+                session.serve()
+    """
+
+    def __init__(self, comm: mpi4py.MPI.Intracomm, servers: str = 'auto', *, placement: str = 'spread', transport: str = 'auto', memory_bytes: int = 1073741824, progress: str = 'calls', threads: int = 1, watchdog_s: float = 600.0, folder: str | os.PathLike[str] = '.') -> None: ...
+
+    @property
+    def computes(self) -> bool:
+        """Whether this rank computes; else it calls `serve`."""
+
+    @property
+    def compute(self) -> mpi4py.MPI.Intracomm:
+        """The communicator of the ranks that compute; valid until `close`."""
+
+    def serve(self) -> int:
+        """
+        Serves until all compute ranks have closed; 0, or 1 if output was lost. Blocking.
+        """
+
+    @property
+    def num_servers(self) -> int: ...
+
+    @property
+    def transport(self) -> str: ...
+
+    def describe(self) -> str: ...
+
+    def open(self, name: str, *, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = 600.0, spill_folder: str = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str = '', format: str = 'auto', variables: bool = True, products: Sequence[tailrace.product.Product] = (), hints: Mapping[str, object] | None = None, mode: str = 'hidden', strategy: str = 'auto') -> Stream:
+        """
+        Opens an output; the same calls in the same order on all compute ranks. `when_full`:
+        "wait", "drop", "thin", "lower" or "spill"; `on_failure`: "stop" or
+        "proceed"; `products`: see docs/products.md. Collective, blocking.
+        """
+
+    def close(self) -> None:
+        """Finishes all streams and ends the servers. Collective."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
+class Stream:
+    """An output that leaves by the session's servers."""
+
+    def write(self, path: str | os.PathLike[str], variables: Mapping[str, Any], layout: Layout | None = None, *, step: int = 0, attributes: Mapping[str, Any] | None = None, coordinates: Mapping[str, Any] | None = None) -> str:
+        """
+        As `Output.write`. Returns what became of the step: "staged", "written",
+        "dropped", "lowered" or "spilled". Collective over the compute ranks.
+        """
+
+    def progress(self) -> None:
+        """Moves data on, where the transport needs it. Cheap."""
+
+    def finish(self) -> None:
+        """
+        Waits until every file is complete; raises like `write`. Collective, blocking.
+        """
+
+    @property
+    def statistics(self) -> dict[str, float]: ...
+
+    def describe(self) -> str:
+        """What output has cost the simulation, for people."""
+
+    @property
+    def last_complete(self) -> str: ...
+
+    def close(self) -> None:
+        """`finish`, and no more steps. Collective over the compute ranks."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
+def add_stage_function(name: str, function: Callable[[int, list[tailrace.worker.Part]], None]) -> None:
+    """
+    Makes function(step, parts) the stage "call name=NAME" of products: it changes
+    part.data[...], a NumPy array, and returns nothing. Call it on every rank before the
+    `Session` is made. An exception is a failure of the product.
+    """
+
+def add_task_function(name: str, function: Callable[[int, int], float]) -> None:
+    """
+    Makes function(step, task) the stage "tasks name=NAME count=N" of products.
+    """

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Files, sessions, the trace and the tuner, on the ranks of a job (face_program.py)."""
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+from face_common import COMM, FOLDER, SHAPE, mine, refused, slabs, whole
+
+import tailrace
+
+
+def case_files() -> None:
+    layout = slabs(1)
+    path = FOLDER / f"fields-{COMM.size}.h5"
+    padded = np.zeros([n + 2 for n in layout.shape(COMM.rank)])
+    view = padded[1:-1, 1:-1, 1:-1]
+    counts = mine(layout, "int16")
+    numbers = tailrace.Variable(counts, slabs(1), ["a", "b", "c"], {"unit": "m"})
+    for mode in ("hidden", "synchronous"):
+        view[...] = mine(layout)
+        with tailrace.Output(COMM, mode=mode, hints={"cb_nodes": 1}) as output:
+            output.write(
+                path,
+                {"u": view, "n": numbers},
+                layout, step=3, attributes={"time": 0.5, "kind": "test", "n": np.int64(4)},
+                coordinates={"x": range(8), "y": (np.arange(9.0), {"unit": "km"})},
+            )  # fmt: skip
+            view[...] += 1  # the copy is taken
+            output.progress()
+            output.finish()
+            assert output.last_complete == str(path)
+            assert output.statistics["call_s"] > 0
+        with h5py.File(path) as file:
+            assert (file["u"][...] == whole()).all(), mode
+            assert (file["n"][...] == whole("int16")).all()
+            assert file["n"].attrs["unit"] in ("m", b"m")
+            assert file["y"].attrs["unit"] in ("km", b"km")
+            assert {"a", "b", "c"} <= set(file)
+            assert file.attrs["time"] == 0.5
+        COMM.Barrier()
+    with tailrace.Input(COMM, path) as file:
+        assert sorted(file.names) == ["n", "u"]
+        assert file.extents("u") == SHAPE
+        assert file.dtype("n") == np.dtype("int16")
+        assert [file.attribute(name) for name in ("time", "kind", "n")] == [0.5, "test", 4]
+        refused(lambda: file.attribute("mass"), "mass", kind=KeyError)
+        assert file.coordinate("x") == list(range(8))
+        other = slabs(2)
+        assert (file.read("u", other) == mine(other)).all()
+        assert file.read("n", other, dtype="float32").dtype == np.dtype("float32")
+        padded = np.zeros([n + 2 for n in other.shape(COMM.rank)])
+        assert (file.read("u", other, padded[1:-1, 1:-1, 1:-1]) == mine(other)).all()
+        assert (padded == 0).sum() >= padded.size - mine(other).size
+        assert (file.read_all("u") == whole()).all()
+        refused(lambda: file.read("w", other), "w")
+        refused(lambda: file.read("u", other, np.zeros((2, 2))), "out: has shape (2, 2)")
+    refused(lambda: file.names, "closed")
+
+
+def case_refused_files() -> None:
+    """What is wrong on one rank is raised on all."""
+    layout = slabs(0)
+    u = mine(layout)
+    last = COMM.rank == COMM.size - 1
+    with tailrace.Output(COMM) as output:
+        path = FOLDER / "refused.h5"
+        write = output.write
+        refused(
+            lambda: write(path, {"u": u.astype("float16") if last else u}, layout), "'u'", "float16"
+        )
+        refused(lambda: write(path, {"u": u[1:] if last else u}, layout), "'u'", "shape")
+        refused(lambda: write(path, {"u": u[..., ::-1] if last else u}, layout), "backwards")
+        refused(lambda: write(path, {"u": None if last else u}, layout), "NumPy array")
+        refused(lambda: write(path, {"u": u}), "no layout")
+        refused(lambda: write(path, u, layout), "dict")
+        refused(lambda: write(path, {"u": u}, layout, attributes={"a": object()}), "'a'")
+        refused(lambda: write(path, {"u": u}, tailrace.slabs(SHAPE, 0, COMM.size + 1)), "ranks")
+        refused(lambda: write(3 if last else path, {"u": u}, layout))
+        if COMM.size > 1:
+            try:
+                write(path, {"u": u[1:] if last else u}, layout)
+            except tailrace.Error as error:
+                assert (error.code, error.rank) == ("invalid_input", COMM.size - 1)
+        assert not path.exists()
+    refused(lambda: write(path, {"u": u}, layout), "closed")
+    refused(lambda: tailrace.Output(COMM, mode="later"), "mode", "'hidden'")
+    refused(lambda: tailrace.Output(COMM, hints={"cb_nodes": "many"}), "cb_nodes")
+    missing = FOLDER / "missing.h5"
+    refused(lambda: tailrace.Input(COMM, missing), str(missing), kind=OSError)
+    try:
+        tailrace.Input(COMM, missing)
+    except tailrace.FileFailure as error:
+        assert (error.code, error.errno, error.path) == ("io", 2, str(missing))
+    with tailrace.Output(COMM, mode="synchronous") as output:
+        nowhere = FOLDER / "no" / "such" / "folder.h5"
+        refused(
+            lambda: output.write(nowhere, {"u": u}, layout, step=12), str(nowhere), kind=OSError
+        )
+        try:
+            output.write(nowhere, {"u": u}, layout, step=12)
+        except tailrace.FileFailure as error:
+            assert (error.errno, error.path, error.step) == (2, str(nowhere), 12)
+
+
+def double(step: int, parts: list) -> None:
+    for part in parts:
+        assert part.extents == SHAPE
+        part.data[...] = part.data * 2 + step
+
+
+def case_sessions() -> None:
+    tailrace.add_stage_function("double", double)
+    tailrace.add_stage_function("broken", lambda step, parts: 1 // 0)
+    tailrace.add_task_function("square", lambda step, task: task**2)
+    refused(lambda: tailrace.add_stage_function("double", double), "double")
+    for servers in ("none", "thread", *(["1"] if COMM.size > 1 else [])):
+        with tailrace.Session(COMM, servers, memory_bytes=1 << 24, folder=FOLDER) as session:
+            if session.computes:
+                run_streams(session, FOLDER / f"{servers}-{COMM.size}")
+            else:
+                assert session.serve() == 1  # what was broken is lost
+        refused(lambda s=session: s.computes, "closed")
+
+
+def run_streams(session: tailrace.Session, stem: Path) -> None:
+    comm = session.compute
+    layout = tailrace.slabs(SHAPE, 0, comm.size)
+    u = np.ascontiguousarray(whole()[layout.box(comm.rank).slices])
+    double_it = tailrace.Product("doubled", ["call name=double"])
+    squares = tailrace.Product("squares", ["tasks name=square count=4"])
+    with session.open("fields", products=[double_it, squares]) as stream:
+        result = stream.write(f"{stem}.h5", {"u": u}, layout, step=5)
+        assert result in ("staged", "written")
+        stream.progress()
+        stream.finish()
+        assert stream.statistics["complete"] == 1
+        assert stream.describe()
+        refused(lambda: stream.write(f"{stem}.h5", {"u": u > 0}, layout), "bool")
+    with h5py.File(f"{stem}_doubled.h5") as file:
+        assert (file["u"][...] == whole() * 2 + 5).all()
+    with h5py.File(f"{stem}_squares.h5") as file:
+        assert file["square"][...].tolist() == [0, 1, 4, 9]
+    refused(lambda: session.open("a", when_full="panic"), "panic", "'drop'")
+    refused(lambda: session.open("a", products=[tailrace.Product("p", ["cal"])]), "cal")
+    broken = session.open("broken", products=[tailrace.Product("b", ["call name=broken"])])
+    refused(
+        lambda: (broken.write(f"{stem}_b.h5", {"u": u}, layout), broken.finish()),
+        "function broken: ZeroDivisionError", kind=tailrace.Error,
+    )  # fmt: skip
+    broken.close()
+    refused(lambda: broken.write(f"{stem}.h5", {"u": u}, layout), "closed")
+
+
+def case_trace_and_tuner() -> None:
+    trace = tailrace.Trace(100)
+    start = tailrace.now_s()
+    trace.record("compute", "step", start, start + 0.25)
+    assert trace.total_s("compute") == 0.25
+    refused(lambda: trace.record("sleep", "s", 0, 1), "sleep", "'wait'")
+    trace.write(COMM, FOLDER / f"trace-{COMM.size}.json")
+    assert "step" in (FOLDER / f"trace-{COMM.size}.json").read_text()
+    assert tailrace.this_machine()["cores"] > 0
+    assert "alltoallv" in tailrace.move_methods()
+    assert "fftw" in tailrace.fft_kernels()
+    refused(lambda: tailrace.remembered(FOLDER / "none.json"), "none.json", kind=OSError)

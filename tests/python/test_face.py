@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The library from Python: values, refusals, the same files as from C++ (docs/python.md)."""
+
+import doctest
+import importlib
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+try:
+    core = importlib.import_module("tailrace.extension").load()
+except ImportError as error:
+    pytest.skip(f"the Python face is not built: {error}", allow_module_level=True)
+pytest.importorskip("mpi4py")
+
+LIMIT_S = 120
+MPI_ENV = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+    "OMP_NUM_THREADS": "1",
+    "PYTHONPATH": str(ROOT),
+    "PYTHONWARNINGS": "error",
+}
+
+
+def run(ranks: int, *words: object, **extra: str) -> subprocess.CompletedProcess[str]:
+    """Run a Python program on `ranks` ranks."""
+    return subprocess.run(
+        ["mpirun", "-n", str(ranks), sys.executable, *map(str, words)],
+        env={**os.environ, **MPI_ENV, **extra}, capture_output=True, text=True, check=False,
+        timeout=LIMIT_S,
+    )  # fmt: skip
+
+
+def run_text(ranks: int, folder: Path, text: str, **extra: str) -> subprocess.CompletedProcess[str]:
+    """Run a program given as text."""
+    program = folder / "program.py"
+    program.write_text("import numpy as np, tailrace\nfrom mpi4py import MPI\n" + text)
+    return run(ranks, program, **extra)
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_the_face(ranks: int, tmp_path: Path) -> None:
+    done = run(ranks, HERE / "face_program.py", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cases passed" in done.stdout
+
+
+def test_an_error_of_one_rank_in_a_time_loop_ends_the_job(tmp_path: Path) -> None:
+    text = """
+comm = MPI.COMM_WORLD
+layout = tailrace.slabs((8, 6), 0, comm.size)
+exchange = tailrace.Exchange(comm, layout, tailrace.slabs((8, 6), 1, comm.size))
+u = np.zeros(layout.shape(comm.rank), "float32" if comm.rank == 1 else "float64")
+exchange.run(u, np.zeros((8, 3)))
+"""
+    done = run_text(2, tmp_path, text, TAILRACE_PATIENCE_S="0.3")
+    assert done.returncode != 0
+    assert "source 0: has items float32; the exchange was made for float64" in done.stderr
+
+
+def test_an_exception_of_one_rank_within_with_ends_the_job(tmp_path: Path) -> None:
+    text = """
+with tailrace.Output(MPI.COMM_WORLD) as output:
+    if MPI.COMM_WORLD.rank == 1:
+        raise RuntimeError("a bug")
+    MPI.COMM_WORLD.Barrier()
+"""
+    done = run_text(2, tmp_path, text, TAILRACE_PATIENCE_S="0.3")
+    assert done.returncode != 0
+    assert f"Output (RuntimeError: a bug; {tmp_path}/program.py:6) is left by an" in done.stderr
+
+
+def test_what_is_left_open_is_closed_at_exit(tmp_path: Path) -> None:
+    text = f"""
+comm = MPI.COMM_WORLD
+layout = tailrace.slabs((8, 6), 0, comm.size)
+output = tailrace.Output(comm)
+reduction = tailrace.Reduction(comm)
+output.write("{tmp_path}/u.h5", {{"u": np.zeros(layout.shape(comm.rank))}}, layout)
+"""
+    done = run_text(2, tmp_path, text)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "u.h5").is_file()
+
+
+def test_an_uncaught_exception_of_all_ranks_does_not_hang(tmp_path: Path) -> None:
+    text = """
+output = tailrace.Output(MPI.COMM_WORLD)
+exchange = tailrace.Exchange(MPI.COMM_WORLD, *[tailrace.slabs((8, 6), a, 2) for a in (0, 1)])
+raise SystemError("over")
+"""
+    done = run_text(2, tmp_path, text)
+    assert done.returncode != 0
+    assert "SystemError: over" in done.stderr
+
+
+def test_heat_writes_the_same_file_in_both_languages(tmp_path: Path) -> None:
+    cpp, python = tmp_path / "cpp", tmp_path / "python"
+    cpp.mkdir()
+    python.mkdir()
+    build = Path(core.__file__ or "").parent.parent.parent
+    program = next(iter(build.glob("examples/heat")), None)
+    if program is None:
+        pytest.skip("examples/heat is not built")
+    subprocess.run(
+        ["mpirun", "-n", "2", program, "24", cpp], env={**os.environ, **MPI_ENV}, check=True,
+        capture_output=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    done = run(2, ROOT / "examples" / "heat.py", 24, python)
+    assert done.returncode == 0, done.stderr
+    assert "difference from the exact solution" in done.stdout
+    for step in (10, 20, 30, 40):
+        name = f"heat_{step}.h5"
+        assert (cpp / name).read_bytes() == (python / name).read_bytes(), name
+
+
+def test_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    runner = doctest.DocTestRunner()
+    found = 0
+    for name, thing in vars(core).items():
+        text = getattr(thing, "__doc__", None) or ""
+        if ">>>" in text:
+            found += 1
+            runner.run(doctest.DocTestParser().get_doctest(text, {}, name, None, 0))
+    assert found >= 5
+    assert runner.summarize().failed == 0
+
+
+def test_the_first_example_of_the_page_runs(tmp_path: Path) -> None:
+    text = (ROOT / "docs" / "python.md").read_text()
+    program = tmp_path / "first.py"
+    program.write_text(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0])
+    done = subprocess.run(
+        ["mpirun", "-n", "2", sys.executable, program], cwd=tmp_path, check=False,
+        env={**os.environ, **MPI_ENV}, capture_output=True, text=True, timeout=LIMIT_S,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert list(tmp_path.glob("*.h5"))
+
+
+def test_stubs_are_those_of_the_module(tmp_path: Path) -> None:
+    pytest.importorskip("nanobind")
+    made = tmp_path / "core.pyi"
+    subprocess.run([sys.executable, ROOT / "tools" / "stubs.py", made], check=True, timeout=LIMIT_S)
+    assert made.read_text() == (ROOT / "tailrace" / "_core.pyi").read_text()
+
+
+def test_importing_the_package_loads_nothing_else() -> None:
+    text = (
+        "import sys, tailrace; print([m for m in ('numpy', 'tailrace._core') if m in sys.modules])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", text], env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_name_is_there() -> None:
+    package = importlib.import_module("tailrace")
+    for name in package.__all__:
+        assert getattr(package, name) is not None
