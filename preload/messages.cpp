@@ -67,7 +67,8 @@ void sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin, Tick
   add_traffic(peer, bytes);
   if (state.has_threads) return loosen(comm);
   if (Event* event = next_event())
-    *event = {begin, end, 0, row, static_cast<std::uint16_t>(comm), EventKind::send, peer, tag};
+    *event = {begin,           end,         0,    row, static_cast<std::uint16_t>(comm),
+              EventKind::send, region_here, peer, tag};
 }
 
 void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uint32_t row) {
@@ -75,8 +76,8 @@ void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uin
   const int peer = world_rank(comm_info(comm), source);
   if (peer < 0 || state.has_threads) return loosen(comm);
   if (Event* event = next_event())
-    *event = {begin, end, begin, row, static_cast<std::uint16_t>(comm), EventKind::receive,
-              peer,  tag};
+    *event = {begin,       end,  begin, row, static_cast<std::uint16_t>(comm), EventKind::receive,
+              region_here, peer, tag};
 }
 
 void posted(MPI_Request request, unsigned comm, int source, int tag, Tick begin) {
@@ -85,7 +86,8 @@ void posted(MPI_Request request, unsigned comm, int source, int tag, Tick begin)
   Event* event = next_event();
   if (event == nullptr) return;
   const int peer = source == MPI_ANY_SOURCE ? -1 : world_rank(comm_info(comm), source);
-  *event = {0, 0, begin, 0, static_cast<std::uint16_t>(comm), EventKind::receive, peer, tag};
+  *event = {0,           0,    begin, 0, static_cast<std::uint16_t>(comm), EventKind::receive,
+            region_here, peer, tag};
   const int old = find(request);  // completed where we did not see it
   if (old >= 0) {
     loosen(table[old].event->comm);
@@ -134,6 +136,7 @@ void Watched::complete(int i, int source, int tag, Tick begin, Tick end, std::ui
   event.begin = begin;
   event.end = end;
   event.row = row;
+  event.region = region_here;
 }
 
 }  // namespace tailrace::preload

@@ -44,7 +44,7 @@ struct Row {
 static_assert(sizeof(Row) == 64);
 
 // Kinds of events; the numbers are those of tailrace/profile/record.py.
-enum class EventKind : std::uint16_t {
+enum class EventKind : std::uint8_t {
   unused = 0,
   all = 1,
   root = 2,
@@ -61,7 +61,8 @@ struct Event {
   std::uint32_t row = 0;   // the row that waited, of all threads' rows
   std::uint16_t comm = 0;  // index of the communicator
   EventKind kind = EventKind::unused;
-  std::int32_t peer = 0;  // rank in the world of the sender or receiver; in the comm of a root
+  std::uint8_t region = 0;  // that the thread was in: index + 1
+  std::int32_t peer = 0;    // rank in the world of the sender or receiver; in the comm of a root
   std::int32_t tag = 0;
 };
 static_assert(sizeof(Event) == 40);
@@ -102,6 +103,7 @@ struct State {
 };
 extern State state;
 extern __thread Thread* my_thread;
+extern __thread std::uint8_t region_here;  // index + 1 of the main thread's region, or 0
 
 // The calling thread's part; makes it at the first call (null: more than max_threads).
 Thread* new_thread();

@@ -134,7 +134,7 @@ inline void collective(unsigned comm, EventKind kind, int root, Tick begin, Tick
                        std::uint32_t row) {
   if (comm_info(comm).is_inter || comm == max_comms - 1) return;
   if (Event* event = next_event())
-    *event = {begin, end, begin, row, static_cast<std::uint16_t>(comm), kind, root, 0};
+    *event = {begin, end, begin, row, static_cast<std::uint16_t>(comm), kind, region_here, root, 0};
 }
 
 // Window `win` was made on communicator `comm`.

@@ -19,6 +19,7 @@
 #include "comms.hpp"
 #include "files.hpp"
 #include "recorder.hpp"
+#include "regions.hpp"
 
 namespace tailrace::preload {
 
@@ -210,6 +211,21 @@ void print_windows(Writer& out, Tick last_tick) {
   out.print("]},\n");
 }
 
+void print_regions(Writer& out) {
+  out.print("\"lost_regions\": %llu,\n\"regions\": [",
+            static_cast<unsigned long long>(lost_regions()));
+  for (unsigned i = 0; i < num_regions(); ++i) {
+    const Region& region = region_at(i);
+    out.print("%s\n  {\"name\": ", i == 0 ? "" : ",");
+    out.text(region.name);
+    out.print(", \"parent\": %d, \"count\": %llu, \"ticks\": %llu, \"mpi_ticks\": %llu}",
+              region.parent, static_cast<unsigned long long>(region.count),
+              static_cast<unsigned long long>(region.ticks),
+              static_cast<unsigned long long>(region.mpi_ticks));
+  }
+  out.print("],\n");
+}
+
 void print_files(Writer& out) {
   out.print("\"files\": [");
   for (unsigned i = 0; i < num_files(); ++i) {
@@ -313,6 +329,7 @@ int write_counters(const char* path, const char* how, Tick last_tick, std::uint6
   print_python(out);
   print_files(out);
   print_windows(out, last_tick);
+  print_regions(out);
   out.print("\"modules\": [");
   Modules modules{&out};
   dl_iterate_phdr(print_module, &modules);
@@ -325,6 +342,7 @@ int write_counters(const char* path, const char* how, Tick last_tick, std::uint6
 void write_record(const char* how) {
   if (static_cast<int>(getpid()) != state.pid) return;
   const Tick last_tick = now();
+  end_regions(last_tick);
   add_to_windows(last_tick, last_tick);  // so many windows that all of the run lies in them
   const std::uint64_t last_ns = monotonic_ns();
   const char* folder = std::getenv("TAILRACE_PROFILE_DIR");

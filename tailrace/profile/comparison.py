@@ -169,6 +169,7 @@ def compare_sides(a: Side, b: Side) -> Comparison:
         return [name for name in everywhere[0] if all(name in values for values in everywhere)]
 
     groups = [row("wall_s", "wall_s"), *(row(k, "groups", k) for k in known("groups"))]
+    groups += _regions(a, b)
     efficiency = [row(key, "efficiency", key) for key in known("efficiency")]
     efficiency += [row(f"imbalance of {key}", "imbalance", key) for key in known("imbalance")]
     return Comparison(a, b, groups, efficiency, _messages(a, b), _places(a, b), _files(a, b))
@@ -199,6 +200,20 @@ def _messages(a: Side, b: Side) -> list[Row]:
         limits = f"{bytes_text(size)} to < {bytes_text(2 * size)}" if size else "0 B"
         rows.append(Row(f"calls of {limits}", *both))
     return rows
+
+
+def _regions(a: Side, b: Side) -> list[Row]:
+    """Return the times of the regions that all runs have."""
+    sides = [
+        [{r["name"]: float(r["time_s"]) for r in p.get("regions") or []} for p in side.profiles]
+        for side in (a, b)
+    ]
+    first = sides[0][0]
+    names = [n for n in first if all(n in times for side in sides for times in side)]
+    return [
+        Row(f"region {name}", *(tuple(times[name] for times in side) for side in sides))
+        for name in names
+    ]
 
 
 def _files(a: Side, b: Side) -> list[Row]:

@@ -27,7 +27,8 @@ EVENT = np.dtype(
         ("post", "<u8"),
         ("row", "<u4"),
         ("comm", "<u2"),
-        ("kind", "<u2"),
+        ("kind", "u1"),
+        ("region", "u1"),
         ("peer", "<i4"),
         ("tag", "<i4"),
     ]

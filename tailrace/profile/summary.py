@@ -8,6 +8,7 @@ from typing import Any
 
 from tailrace.profile.io import files, io_notes
 from tailrace.profile.record import PYTHON, Record, Row
+from tailrace.profile.regions import region_notes, regions
 from tailrace.profile.sites import Place, name_places
 from tailrace.profile.waiting import Waiting, find_waiting
 from tailrace.profile.windows import windows
@@ -167,7 +168,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
     ends = sorted({record.facts["ended"] for record in records} - {"finalized"})
     if ends:
         notes.append(f"ranks ended without MPI_Finalize: {', '.join(ends)}")
-    notes += io_notes(records)
+    notes += io_notes(records) + region_notes(records)
     modules = records[0].facts["modules"]
     return {
         "version": VERSION,
@@ -183,6 +184,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
         "matrix": _matrix(records),
         "late": _late(waiting, records[0].facts["ranks"]),
         "windows": windows(records, waiting),
+        "regions": regions(records, waiting),
         "io": files(records),
         "usage": [{"rank": r.rank, "host": r.facts["host"], **r.facts["usage"]} for r in records],
         "matched": {"collectives": waiting.num_collectives, "messages": waiting.num_messages},

@@ -7,6 +7,7 @@ from tailrace.profile.io import io_advice
 from tailrace.profile.windows import over_time
 
 TOP = 15
+MOST_REGIONS = 30
 PARTS = 8  # of the run, in the table over time
 MATRIX_RANKS = 16
 LATE_RANKS = 5
@@ -70,6 +71,25 @@ def _over_time(profile: dict[str, Any]) -> list[str]:
         shares = "".join(f"{_percent(value, sum(part)):>10}" for value in part)
         lines.append(f"{edges[number]:9.3f} to {edges[number + 1]:9.3f} {shares}")
     return lines
+
+
+def _regions(profile: dict[str, Any]) -> list[str]:
+    regions = profile.get("regions") or []
+    if not regions:
+        return []
+    lines = [
+        "Region                        count    mean [s]      USER       MPI  MPI_SYNC imbalance"
+    ]
+    for region in regions[:MOST_REGIONS]:
+        groups = [region[key] for key in ("user_s", "mpi_s", "sync_s")]
+        shares = "".join(f"{_percent(value, region['time_s']):>10}" for value in groups)
+        name = "  " * region["depth"] + region["name"].rpartition("/")[2]
+        lines.append(
+            f"{name:24} {region['count']:10d} {region['time_s']:11.4f}{shares}"
+            f" {region['imbalance']:9.3f}"
+        )
+    more = len(regions) - MOST_REGIONS
+    return [*lines, f"({more} more)"] if more > 0 else lines
 
 
 def _calls(profile: dict[str, Any]) -> list[str]:
@@ -150,6 +170,7 @@ def as_text(profile: dict[str, Any]) -> str:
         _groups(profile),
         _efficiency(profile),
         _over_time(profile),
+        _regions(profile),
         _calls(profile),
         _sizes(profile),
         _matrix(profile),

@@ -55,6 +55,7 @@ def render_profile(profile: Profile, name: str) -> str:
         group_rows=list(_group_rows(profile)),
         tree=efficiency_tree(profile),
         windows=_windows_picture(profile),
+        regions=[_region_row(region) for region in profile.get("regions") or []],
         calls=[_call_row(call, total_s) for call in calls[:SHOWN_CALLS]],
         more_calls=[_call_row(call, total_s) for call in calls[SHOWN_CALLS:MOST_CALLS]],
         num_calls=len(calls),
@@ -131,6 +132,20 @@ def _windows_picture(profile: Profile) -> Markup | None:
     if len(windows) > figures.NAMED_RANKS:
         height = 4.0
     return picture(lambda axes: figures.draw_windows(axes, windows), (10.0, height), png)
+
+
+def _region_row(region: dict[str, Any]) -> dict[str, Any]:
+    time_s = region["time_s"]
+    scale = 100 / time_s if time_s > 0 else 0.0
+    return {
+        "name": region["name"].rpartition("/")[2],
+        "depth": region["depth"],
+        "count": f"{region['count']:,}",
+        "time": seconds_text(time_s),
+        "shares": [scale * region[key] for key, _, _ in GROUPS],
+        "imbalance": f"{100 * region['imbalance']:.0f} %",
+        "spread": f"{seconds_text(region['min_rank_s'])} to {seconds_text(region['max_rank_s'])}",
+    }
 
 
 def _call_row(call: dict[str, Any], total_s: float) -> dict[str, Any]:

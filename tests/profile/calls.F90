@@ -48,7 +48,9 @@ program calls
   call MPI_Sendrecv(x, 4, MPI_DOUBLE_PRECISION, next, 1, y, 4, MPI_DOUBLE_PRECISION, last, 1, &
                     copy, status, error)
   call MPI_Bcast(x, 4, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, error)
+  call MPI_Pcontrol(3)
   call MPI_Barrier(MPI_COMM_WORLD, error)
+  call MPI_Pcontrol(-3)
   call get_command_argument(1, path)
   call MPI_File_open(MPI_COMM_WORLD, trim(path), MPI_MODE_CREATE + MPI_MODE_RDWR, MPI_INFO_NULL, &
                      file, error)

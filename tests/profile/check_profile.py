@@ -68,6 +68,9 @@ def check_calls(folder: Path, bin_dir: str, program: str) -> None:
             if made.get(name, 0) != seen.get(name, 0)
         }
         require(not differing, f"{ranks} ranks: calls made and seen: {differing}", done)
+        if "MPI_Put" not in made:  # the program in Fortran names a region
+            regions = [(region["name"], region["count"]) for region in found["regions"]]
+            require(regions == [("level 3", ranks)], f"regions: {regions}", done)
         total = sum(found["groups"].values())
         mean_wall = sum(rank["wall_s"] for rank in found["by_rank"]) / ranks
         require(abs(total - mean_wall) < 1e-6, f"groups sum to {total}, not {mean_wall}", done)
@@ -154,6 +157,36 @@ def check_files(folder: Path, bin_dir: str, program: str) -> None:
         require(all("strided." in line for line in advice), f"{advice}", done)
 
 
+def check_regions(folder: Path, bin_dir: str, program: str) -> None:
+    """Counts and times of the regions are those that the program measured."""
+    ranks = 2
+    done, found = profile(ranks, folder, bin_dir, [program])
+    require(done.returncode == 0 and found is not None, "the program failed", done)
+    measured: dict[str, list[tuple[int, float]]] = {}
+    for line in done.stdout.splitlines():
+        if line.startswith("REGION"):
+            _, _, count, seconds, path = line.split(maxsplit=4)
+            measured.setdefault(path, []).append((int(count), float(seconds)))
+    regions = {region["name"]: region for region in found["regions"]}
+    unmeasured = {"outer/left open", "to the end"}
+    require({*regions} == {*measured} | unmeasured, f"{[*regions]}", done)
+    for path, ones in measured.items():
+        region = regions[path]
+        require(region["count"] == sum(one[0] for one in ones), f"{path}: {region}", done)
+        mean = sum(one[1] for one in ones) / ranks
+        # Read just outside the program's own clock.
+        near = mean - 1e-4 <= region["time_s"] <= found["wall_s"]
+        require(near, f"{path}: {region['time_s']} s, measured {mean}", done)
+        groups = sum(region[key] for key in ("user_s", "mpi_s", "sync_s"))
+        require(abs(groups - region["time_s"]) < 1e-9, f"{path}: groups {region}", done)
+    halo, solve = regions["solve/halo"], regions["solve"]
+    require(halo["time_s"] < solve["time_s"], "a region lies in its own", done)
+    # Rank 1 waits 5 ms in each of 12 barriers, all of them in the inner region.
+    require(halo["sync_s"] > 0.005, f"waiting in a region: {halo}", done)
+    require(abs(halo["sync_s"] - solve["sync_s"]) < 1e-6, f"{halo} {solve}", done)
+    require(any("was not open" in note for note in found["notes"]), f"{found['notes']}", done)
+
+
 def check_refusals(folder: Path, bin_dir: str, program: str) -> None:
     """Bad input gives one sentence; what cannot be recorded changes nothing in the program."""
     text = folder.parent / "text.txt"
@@ -194,6 +227,7 @@ TASKS = {
     "ends": check_ends,
     "files": check_files,
     "late": check_late,
+    "regions": check_regions,
     "refusals": check_refusals,
 }
 

@@ -29,7 +29,8 @@ from tailrace.profile.waiting import culprits, find_waiting, waits
 from tailrace.profile.windows import over_time
 from tailrace.profile.windows import windows as windows_of
 
-# Events: begin, end, row, comm, kind, peer, tag; those of eight have the time of posting after end.
+# Events: begin, end, row, comm, kind, peer, tag; those of eight have the time of posting after end;
+# those of nine have the region at the end.
 
 ROWS = [
     # index, name, kind, site, comm, class, count, bytes, ticks, least, most
@@ -64,8 +65,12 @@ def write_rank(folder: Path, rank: int, events: list[Any], ranks: int = 3, **cha
         **changes,
     }
     (folder / f"rank-{rank:06d}.json").write_text(json.dumps(facts))
-    whole = [e if len(e) == 8 else (*e[:2], e[0], *e[2:]) for e in events]
-    moved = [(5000 + e[0], 5000 + e[1] if e[1] else 0, 5000 + e[2], *e[3:]) for e in whole]
+    whole = [e if len(e) >= 8 else (*e[:2], e[0], *e[2:]) for e in events]
+    regions = [e[8] if len(e) > 8 else 0 for e in whole]
+    moved = [
+        (5000 + e[0], 5000 + e[1] if e[1] else 0, 5000 + e[2], *e[3:6], region, *e[6:8])
+        for e, region in zip(whole, regions, strict=True)
+    ]
     np.array(moved, dtype=EVENT).tofile(folder / f"rank-{rank:06d}.events")
 
 
@@ -283,3 +288,28 @@ def test_windows_of_many_ranks_are_put_together(tmp_path: Path) -> None:
     assert len(found[0]) == 16
     assert sum(w["mpi_s"] for w in found[0]) == pytest.approx(250e-6)
     assert found[0][-1]["to_s"] == pytest.approx(1000e-6)
+
+
+def test_regions_hold_what_lies_in_them(tmp_path: Path) -> None:
+    # Rank 0 waits 100 us in the inner region and 20 us in the outer one.
+    regions = [
+        {"name": "solve", "parent": -1, "count": 1, "ticks": 500, "mpi_ticks": 220},
+        {"name": "halo", "parent": 0, "count": 4, "ticks": 200, "mpi_ticks": 150},
+        {"name": "setup", "parent": -1, "count": 1, "ticks": 600, "mpi_ticks": 0},
+    ]
+    waits = [(100, 250, 0, 0, ALL, -1, 0), (300, 370, 0, 0, ALL, -1, 0)]
+    early = [(*waits[0][:2], 100, *waits[0][2:], 2), (*waits[1][:2], 300, *waits[1][2:], 1)]
+    write_rank(tmp_path, 0, early, 2, regions=regions)
+    write_rank(tmp_path, 1, [(200, 250, *waits[0][2:]), (320, 370, *waits[1][2:])], 2)
+    profile = summarize(read_records(tmp_path))
+    found = {region["name"]: region for region in profile["regions"]}
+    assert list(found) == ["setup", "solve", "solve/halo"]
+    assert [region["depth"] for region in found.values()] == [0, 0, 1]
+    halo, solve = found["solve/halo"], found["solve"]
+    assert halo["count"] == 4
+    assert halo["time_s"] == pytest.approx(100e-6)  # a mean over both ranks
+    assert (halo["sync_s"], solve["sync_s"]) == (pytest.approx(50e-6), pytest.approx(60e-6))
+    assert solve["mpi_s"] == pytest.approx(50e-6)
+    assert solve["user_s"] == pytest.approx(140e-6)
+    assert (solve["min_rank_s"], solve["imbalance"]) == (0.0, 0.5)
+    assert "  halo " in as_text(profile)

@@ -163,3 +163,11 @@ def test_files_are_compared_where_both_sides_know_them() -> None:
         "reads and writes": ((4.0,), (12.0,)),
     }
     assert compared(a, with_times([1.0])).files == []
+
+
+def test_regions_of_all_runs_are_compared() -> None:
+    solve, halo = {"name": "solve", "time_s": 2.0}, {"name": "solve/halo", "time_s": 1.0}
+    a = with_times([1.0], regions=[solve, halo])
+    b = with_times([1.0], regions=[{**solve, "time_s": 3.0}])
+    rows = [row for row in compared(a, b).groups if row.name.startswith("region")]
+    assert [(row.name, row.a, row.b) for row in rows] == [("region solve", (2.0,), (3.0,))]

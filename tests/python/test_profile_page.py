@@ -158,9 +158,14 @@ def test_windows_and_files_are_shown_when_present() -> None:
     window = {"from_s": 0.0, "to_s": 1.0, "user_s": 0.75, "mpi_s": 0.25}
     profile["windows"] = [[window, {**window, "from_s": 1.0, "to_s": 3.0}], [window]]
     profile["io"] = [{"path": "/data/out", "opens": 1, "writes": 7, "written_bytes": 2048}]
+    times = {"time_s": 2.0, "user_s": 1.0, "mpi_s": 0.5, "sync_s": 0.5}
+    region = {"name": "a/<b>", "depth": 1, "count": 3, **times, "imbalance": 0.25}
+    profile["regions"] = [{**region, "min_rank_s": 1.5, "max_rank_s": 2.5}]
     assert first_fault(profile) == ""
     page = render_profile(profile, "windows")
-    assert sections(page) == SECTIONS | {"windows", "files"}
+    assert sections(page) == SECTIONS | {"windows", "files", "regions"}
+    assert "1.5 s to 2.5 s" in page
+    assert "&lt;b&gt;" in page
     assert "2.0 KiB" in page
     shares, start, end = window_shares(profile["windows"], 6)
     assert (start, end) == (0.0, 3.0)
