@@ -5,13 +5,11 @@
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <climits>
-#include <cstdarg>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +18,8 @@
 #include "files.hpp"
 #include "recorder.hpp"
 #include "regions.hpp"
+#include "usage.hpp"
+#include "writer.hpp"
 
 namespace tailrace::preload {
 
@@ -31,65 +31,6 @@ extern std::uint64_t first_ns;
 std::uint64_t monotonic_ns();
 
 namespace {
-
-// A file that is written through a buffer; the first error stays.
-class Writer {
- public:
-  explicit Writer(const char* path)
-      : fd_(open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)) {
-    if (fd_ < 0) error_ = errno;
-  }
-  [[gnu::format(printf, 2, 3)]] void print(const char* format, ...) {
-    if (sizeof buffer_ - used_ < 512) flush();
-    va_list arguments;
-    va_start(arguments, format);
-    const int n = std::vsnprintf(buffer_ + used_, sizeof buffer_ - used_, format, arguments);
-    va_end(arguments);
-    if (n > 0) used_ += std::min(static_cast<std::size_t>(n), sizeof buffer_ - used_ - 1);
-  }
-  // A JSON string; bytes below a blank are left out.
-  void text(const char* words) {
-    print("\"");
-    for (; *words != '\0'; ++words) {
-      if (*words == '"' || *words == '\\') print("\\");
-      if (static_cast<unsigned char>(*words) >= ' ') print("%c", *words);
-    }
-    print("\"");
-  }
-  void bytes(const void* data, std::size_t size) {
-    flush();
-    put(static_cast<const char*>(data), size);
-  }
-  // Returns errno of the first failure, or 0.
-  int finish() {
-    flush();
-    if (fd_ >= 0 && close(fd_) != 0 && error_ == 0) error_ = errno;
-    fd_ = -1;
-    return error_;
-  }
-
- private:
-  void flush() {
-    put(buffer_, used_);
-    used_ = 0;
-  }
-  void put(const char* data, std::size_t size) {
-    while (size > 0 && error_ == 0) {
-      const ssize_t n = write(fd_, data, size);
-      if (n < 0 && errno == EINTR) continue;
-      if (n < 0) {
-        error_ = errno;
-        return;
-      }
-      data += n;
-      size -= static_cast<std::size_t>(n);
-    }
-  }
-  int fd_;
-  int error_ = 0;
-  std::size_t used_ = 0;
-  char buffer_[16384] = {};
-};
 
 struct Modules {
   Writer* out;
@@ -255,36 +196,6 @@ void print_files(Writer& out) {
   out.print("],\n");
 }
 
-void print_usage(Writer& out) {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  out.print(
-      "\"usage\": {\"user_s\": %.6f, \"system_s\": %.6f, \"max_memory_kib\": %ld, "
-      "\"minor_faults\": %ld, \"major_faults\": %ld, \"waits\": %ld, \"preemptions\": %ld},\n",
-      seconds(usage.ru_utime), seconds(usage.ru_stime), usage.ru_maxrss, usage.ru_minflt,
-      usage.ru_majflt, usage.ru_nvcsw, usage.ru_nivcsw);
-}
-
-void print_node(Writer& out) {
-  char host[256] = {};
-  char boot[64] = {};
-  gethostname(host, sizeof host - 1);
-  const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-  if (fd >= 0) {
-    const ssize_t n = read(fd, boot, 36);
-    boot[n > 0 ? n : 0] = '\0';
-    close(fd);
-  }
-  out.print("\"host\": ");
-  out.text(host);
-  out.print(", \"boot\": ");
-  out.text(boot);
-  out.print(",\n");
-}
-
 // Says once on standard error that there is no record; the program goes on as it would have.
 int complain(const char* path, int error) {
   char line[PATH_MAX + 160];
@@ -323,6 +234,7 @@ int write_counters(const char* path, const char* how, Tick last_tick, std::uint6
             rows_of_a_thread + max_calls);
   print_node(out);
   print_usage(out);
+  print_placement(out);
   print_comms(out);
   print_traffic(out);
   print_rows(out);

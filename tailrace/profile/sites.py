@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Places of a program by address: file:line from debug information, else function, else offset."""
 
+import bisect
 import shutil
 import subprocess
+import sys
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
@@ -37,6 +39,35 @@ def _ask(tool: str, module: str, offsets: list[int]) -> list[tuple[str, str]]:
     return list(zip(lines[0::2], lines[1::2], strict=False))
 
 
+def _functions(module: str) -> list[tuple[int, int]]:
+    """Return first and last address + 1 of the functions of a file, as nm says."""
+    found = set()
+    for kind in ((), ("-D",)):
+        command = ["nm", *kind, "-S", "--defined-only", module]
+        try:
+            done = subprocess.run(
+                command,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_S,
+                check=False,
+                errors="replace",
+            )
+        except (OSError, subprocess.TimeoutExpired):
+            return []
+        for words in map(str.split, done.stdout.splitlines()):
+            if len(words) == 4 and words[2] in "tTwWi":
+                first = int(words[0], 16)
+                found.add((first, first + int(words[1], 16)))
+    return sorted(found)
+
+
+def _in_function(offset: int, functions: list[tuple[int, int]]) -> bool:
+    """Tell whether the call before `offset` lies in one of the functions."""
+    at = bisect.bisect_right(functions, (offset - 1, sys.maxsize))
+    return any(first < offset <= end for first, end in functions[max(0, at - 8) : at])
+
+
 def _name(module: str, offset: int, answer: tuple[str, str] | None) -> str:
     """Return the shortest name of a place that still says where it is."""
     function, line = answer or ("??", "??:0")
@@ -62,7 +93,11 @@ def name_places(places: Iterable[Place]) -> dict[Place, str]:
         answers: list[tuple[str, str]] = []
         if tool and Path(module).is_file():
             answers = _ask(tool, module, offsets)
+        # A stripped program has few functions; addr2line takes the last one before an address.
+        functions = _functions(module) if answers else []
         for i, offset in enumerate(offsets):
             answer = answers[i] if i < len(answers) else None
+            if answer and functions and not _in_function(offset, functions):
+                answer = ("??", answer[1])
             names[module, offset] = _name(module, offset, answer)
     return names

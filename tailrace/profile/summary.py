@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.profile.io import files, io_notes
+from tailrace.profile.placement import placement, placement_notes
 from tailrace.profile.record import PYTHON, Record, Row
 from tailrace.profile.regions import region_notes, regions
 from tailrace.profile.sites import Place, name_places
@@ -168,7 +169,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
     ends = sorted({record.facts["ended"] for record in records} - {"finalized"})
     if ends:
         notes.append(f"ranks ended without MPI_Finalize: {', '.join(ends)}")
-    notes += io_notes(records) + region_notes(records)
+    notes += io_notes(records) + region_notes(records) + placement_notes(records)
     modules = records[0].facts["modules"]
     return {
         "version": VERSION,
@@ -187,6 +188,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
         "regions": regions(records, waiting),
         "io": files(records),
         "usage": [{"rank": r.rank, "host": r.facts["host"], **r.facts["usage"]} for r in records],
+        "placement": placement(records),
         "matched": {"collectives": waiting.num_collectives, "messages": waiting.num_messages},
         "notes": notes,
     }

@@ -163,6 +163,25 @@ def _files(profile: dict[str, Any]) -> list[str]:
     return [*lines, *(f"Advice: {line}" for line in io_advice(profile)[:LATE_RANKS])]
 
 
+def _ranks(profile: dict[str, Any]) -> list[str]:
+    """Return what each rank used and where it ran, of few ranks."""
+    usage = [rank for rank in profile["usage"] if "max_memory_kib" in rank]
+    if not usage or profile["ranks"] > MATRIX_RANKS:
+        return []
+    lines = ["Rank    memory  page faults  gave up core  preempted  threads  core  may use  host"]
+    where = {rank["rank"]: rank["threads"] for rank in profile.get("placement") or []}
+    for rank in usage:
+        threads = where.get(rank["rank"], [])
+        first = threads[0] if threads else {"cpu": "", "allowed": ""}
+        lines.append(
+            f"{rank['rank']:4d}{bytes_text(1024 * rank['max_memory_kib']):>10}"
+            f"{rank.get('minor_faults', 0) + rank.get('major_faults', 0):13d}"
+            f"{rank.get('waits', 0):14d}{rank.get('preemptions', 0):11d}"
+            f"{len(threads):9d}{first['cpu']:6}{first['allowed']:>9}  {rank['host']}"
+        )
+    return lines
+
+
 def as_text(profile: dict[str, Any]) -> str:
     """Return the page, ending in a new line."""
     parts = [
@@ -175,6 +194,7 @@ def as_text(profile: dict[str, Any]) -> str:
         _sizes(profile),
         _matrix(profile),
         _files(profile),
+        _ranks(profile),
         [f"Note: {note}" for note in profile["notes"]],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"

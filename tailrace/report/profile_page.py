@@ -64,7 +64,7 @@ def render_profile(profile: Profile, name: str) -> str:
         matrices=_matrix_pictures(profile),
         pairs=list(_pair_rows(profile)),
         ranks_picture=_ranks_picture(profile),
-        usage_heads=[heading for _, heading, _ in USAGE],
+        usage_heads=[heading for _, heading, _ in USAGE] + ["threads", "core", "may use"],
         usage_spread=list(_usage_spread(profile)),
         usage_rows=list(_usage_rows(profile)),
         num_ranks=profile["ranks"],
@@ -258,9 +258,14 @@ def _usage_spread(profile: Profile) -> Iterable[list[str]]:
 
 
 def _usage_rows(profile: Profile) -> Iterable[list[str]]:
+    where = {rank["rank"]: rank["threads"] for rank in profile.get("placement") or []}
     for rank in profile.get("usage", [])[:MOST_RANKS]:
         cells = [_word(words, rank.get(key)) for key, _, words in USAGE]
-        yield [f"{rank['rank']}", str(rank.get("host", "")), *cells]
+        threads = where.get(rank["rank"]) or []
+        place = (
+            [f"{len(threads)}", str(threads[0]["cpu"]), threads[0]["allowed"]] if threads else []
+        )
+        yield [f"{rank['rank']}", str(rank.get("host", "")), *cells, *(place or ["", "", ""])]
 
 
 def _word(words: Callable[[float], str], value: float | None) -> str:

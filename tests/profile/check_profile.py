@@ -17,6 +17,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT))
 
 from tailrace.profile.io import COUNTS, MPI_COUNTS, io_advice  # noqa: E402
+from tailrace.profile.placement import processors  # noqa: E402
 from tailrace.profile.schema import first_fault  # noqa: E402
 
 Result = subprocess.CompletedProcess[str]
@@ -71,6 +72,12 @@ def check_calls(folder: Path, bin_dir: str, program: str) -> None:
         if "MPI_Put" not in made:  # the program in Fortran names a region
             regions = [(region["name"], region["count"]) for region in found["regions"]]
             require(regions == [("level 3", ranks)], f"regions: {regions}", done)
+        for rank in found["placement"]:
+            first = rank["threads"][0]
+            may_use = processors(first["allowed"])
+            require(set(may_use) <= os.sched_getaffinity(0), f"placement {rank}", done)
+            require(first["cpu"] in may_use, f"placement {rank}", done)
+        require(len(found["placement"]) == ranks, "placement of each rank", done)
         total = sum(found["groups"].values())
         mean_wall = sum(rank["wall_s"] for rank in found["by_rank"]) / ranks
         require(abs(total - mean_wall) < 1e-6, f"groups sum to {total}, not {mean_wall}", done)

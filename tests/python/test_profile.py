@@ -2,6 +2,8 @@
 """The profile's arithmetic, on records made by hand: waits are exact, and nothing is timed."""
 
 import json
+import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pytest
 from tailrace.errors import TailraceError
 from tailrace.profile.io import io_advice
 from tailrace.profile.job import is_static
+from tailrace.profile.placement import processors
 from tailrace.profile.record import (
     ALL,
     EVENT,
@@ -218,6 +221,24 @@ def test_places_without_a_file_have_offsets() -> None:
     assert names == {("/no/such/lib.so", 64): "lib.so+0x40", ("", 5): "?+0x5"}
 
 
+@pytest.mark.skipif(not all(map(shutil.which, ("cc", "nm", "addr2line"))), reason="no compiler")
+def test_what_lies_in_no_function_has_an_offset(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text(
+        "int shown(int x) { return x + 1; }\n"
+        '__attribute__((visibility("hidden"), noinline)) int inner(int x) { return x * 7; }\n'
+        "int more(int x) { return inner(x); }\n"
+    )
+    library = tmp_path / "a.so"
+    build = ["cc", "-shared", "-fPIC", "-O0", "-o", str(library), str(tmp_path / "a.c")]
+    subprocess.run(build, check=True)
+    listed = subprocess.run(["nm", str(library)], capture_output=True, text=True, check=True)
+    at = {w[2]: int(w[0], 16) for w in map(str.split, listed.stdout.splitlines()) if len(w) == 3}
+    places = [(str(library), at[name] + 5) for name in ("shown", "inner")]
+    assert list(name_places(places).values()) == ["a.so shown", "a.so inner"]
+    subprocess.run(["strip", str(library)], check=True)
+    assert list(name_places(places).values()) == ["a.so shown", f"a.so+{at['inner'] + 5:#x}"]
+
+
 def test_who_was_late_is_named() -> None:
     enter = np.array([[1.0, 1, 1, 1], [3, 3, 3, 1], [2, 2, 2, 2]])
     kinds = np.array([ALL, ROOT, TO_ROOT, LOWER])
@@ -313,3 +334,18 @@ def test_regions_hold_what_lies_in_them(tmp_path: Path) -> None:
     assert solve["user_s"] == pytest.approx(140e-6)
     assert (solve["min_rank_s"], solve["imbalance"]) == (0.0, 0.5)
     assert "  halo " in as_text(profile)
+
+
+def test_threads_that_share_a_processor_are_named(tmp_path: Path) -> None:
+    def thread(seconds: float, allowed: str) -> dict[str, Any]:
+        return {"thread": "app", "cpu": 1, "cpu_s": seconds, "allowed": allowed}
+
+    # A run of 1 ms: ranks 0 and 1 are bound to processor 1, and rank 2 has an idle thread.
+    write_rank(tmp_path, 0, [], placement=[thread(0.0, "1"), thread(0.001, "1")])
+    write_rank(tmp_path, 1, [], placement=[thread(0.001, "1")])
+    write_rank(tmp_path, 2, [], placement=[thread(0.001, "2"), thread(0.0, "2")])
+    found = summarize(read_records(tmp_path))
+    assert found["notes"] == ["2 busy threads of ranks 0, 1 share 1 processor of a (1)"]
+    assert found["placement"][0]["threads"][0]["cpu_s"] == 0.001  # the busiest first
+    assert processors("0-2,7") == [0, 1, 2, 7]
+    assert processors("") == []
