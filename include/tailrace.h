@@ -8,9 +8,9 @@
    if (tailrace_comm_create(MPI_COMM_WORLD, &comm) != TAILRACE_OK) fail(tailrace_error());
 
    Rules of all functions:
-   - A function that can fail returns an int: TAILRACE_OK (0) or a `tailrace_status`. What went wrong
-     is then told by `tailrace_error()` and the functions beside it, for the last failed call of this
-     thread. No C++ exception leaves the library.
+   - A function that can fail returns an int: TAILRACE_OK (0) or a `tailrace_status`. What went
+   wrong is then told by `tailrace_error()` and the functions beside it, for the last failed call of
+   this thread. No C++ exception leaves the library.
    - Handles are opaque. `..._create` makes one and `..._destroy(&handle)` ends it and sets it to
      NULL; destroying NULL does nothing. Any other call refuses a handle that is NULL, destroyed or
      of another kind (TAILRACE_INVALID_INPUT). A handle keeps alive what it was made from: a

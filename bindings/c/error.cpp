@@ -62,6 +62,17 @@ LastError describe_exception(const char* call) {
 
 }  // namespace
 
+namespace {
+
+void keep_text(int status, const char* text) {
+  auto& last = last_error();
+  last = {};
+  last.code = status;
+  last.text = text;
+}
+
+}  // namespace
+
 int keep_error(const char* call) noexcept {
   auto& last = last_error();
   try {
@@ -116,7 +127,7 @@ static_assert(static_cast<int>(ItemType::float32) == TAILRACE_FLOAT32 &&
 
 }  // namespace tailrace::c
 
-using tailrace::c::last_error;
+using namespace tailrace::c;
 
 const char* tailrace_error(void) { return last_error().text.c_str(); }
 int tailrace_error_code(void) { return last_error().code; }
@@ -124,6 +135,14 @@ int tailrace_error_errno(void) { return last_error().sys_errno; }
 int tailrace_error_rank(void) { return last_error().place.rank; }
 const char* tailrace_error_path(void) { return last_error().place.path.c_str(); }
 int64_t tailrace_error_step(void) { return last_error().place.step; }
+
+int tailrace_fail(int status, const char* text) {
+  const int kept = guarded(__func__, [&] {
+    require_address(text, "text");
+    keep_text(status, text);
+  });
+  return kept == TAILRACE_OK ? status : kept;
+}
 
 const char* tailrace_status_name(int status) {
   static constexpr std::array names{"ok",  "invalid input", "input or output failed",

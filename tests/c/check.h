@@ -18,19 +18,19 @@ static inline void fail(const char* what, const char* file, int line) {
           tailrace_error());
 }
 
-#define CHECK(condition)                                      \
-  do {                                                        \
-    if (!(condition)) fail(#condition, __FILE__, __LINE__);   \
+#define CHECK(condition)                                    \
+  do {                                                      \
+    if (!(condition)) fail(#condition, __FILE__, __LINE__); \
   } while (0)
 /* The call succeeds. */
 #define OK(call) CHECK((call) == TAILRACE_OK)
 /* The call is refused with this status, and the error holds this text. */
-#define REFUSED(call, status, text)                                                       \
-  do {                                                                                    \
-    const int returned_ = (call);                                                         \
-    if (returned_ != (status) || tailrace_error_code() != (status) ||                     \
-        strstr(tailrace_error(), text) == NULL)                                           \
-      fail(#call " is not refused with \"" text "\"", __FILE__, __LINE__);                \
+#define REFUSED(call, status, text)                                        \
+  do {                                                                     \
+    const int returned_ = (call);                                          \
+    if (returned_ != (status) || tailrace_error_code() != (status) ||      \
+        strstr(tailrace_error(), text) == NULL)                            \
+      fail(#call " is not refused with \"" text "\"", __FILE__, __LINE__); \
   } while (0)
 
 void test_handles(const tailrace_comm* comm);

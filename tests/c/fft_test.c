@@ -95,7 +95,8 @@ static void test_complex_single(const tailrace_comm* comm) {
   int64_t n[3];
   for (int d = 0; d < 3; ++d) OK(tailrace_transform_modes(transform, d, &k[d], &n[d]));
   for (int64_t m = 0; m < num_modes; ++m) {
-    const int zero = k[1][m / (n[0] * n[2])] == 0 && k[0][m / n[2] % n[0]] == 0 && k[2][m % n[2]] == 0;
+    const int zero =
+        k[1][m / (n[0] * n[2])] == 0 && k[0][m / n[2] % n[0]] == 0 && k[2][m % n[2]] == 0;
     CHECK(cabsf(v[m] - (zero ? 64 + 128 * I : 0)) < 1e-4f);
   }
   OK(tailrace_transform_destroy(&transform));

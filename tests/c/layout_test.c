@@ -68,12 +68,12 @@ void test_layout(const tailrace_comm* comm) {
   /* A box that leaves the array, of one rank: refused on all. */
   tailrace_box wide = rows[0];
   if (this_rank == all_ranks - 1) wide.extents[1] = 6;
-  REFUSED(tailrace_layout_from_own_boxes(comm, 2, plane, 1, &wide, &layout),
-          TAILRACE_INVALID_INPUT, "");
+  REFUSED(tailrace_layout_from_own_boxes(comm, 2, plane, 1, &wide, &layout), TAILRACE_INVALID_INPUT,
+          "");
   if (this_rank == all_ranks - 1) wide.num_dims = 9;
   wide.extents[1] = 5;
-  REFUSED(tailrace_layout_from_own_boxes(comm, 2, plane, 1, &wide, &layout),
-          TAILRACE_INVALID_INPUT, "a box has 9 axes");
+  REFUSED(tailrace_layout_from_own_boxes(comm, 2, plane, 1, &wide, &layout), TAILRACE_INVALID_INPUT,
+          "a box has 9 axes");
   CHECK(tailrace_error_rank() == all_ranks - 1);
 
   tailrace_memory* memory = NULL;

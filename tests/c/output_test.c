@@ -109,7 +109,8 @@ void test_output(const tailrace_comm* comm, const char* folder) {
   OK(tailrace_contents_attribute_text(contents, NULL, "title", "rows"));
   OK(tailrace_contents_attribute_text(contents, "u", "units", "m"));
   OK(tailrace_contents_attribute_doubles(contents, NULL, "range", (double[]){-1, 65}, 2));
-  REFUSED(tailrace_contents_attribute_int(contents, "v", "run", 1), TAILRACE_INVALID_INPUT, "\"v\"");
+  REFUSED(tailrace_contents_attribute_int(contents, "v", "run", 1), TAILRACE_INVALID_INPUT,
+          "\"v\"");
   REFUSED(tailrace_contents_variable(contents, "u", 77, layout, NULL, u, num_items),
           TAILRACE_INVALID_INPUT, "type: 77");
   REFUSED(tailrace_contents_variable(contents, "u", TAILRACE_FLOAT64, layout, halo, u, num_items),

@@ -37,8 +37,7 @@ void test_reduction(const tailrace_comm* comm) {
   const double complex x[2] = {1 + 2 * I, mine}, y[2] = {I, 1};
   double complex dot = 0;
   const void *left[1] = {x}, *right[1] = {y};
-  OK(tailrace_reduction_dots(reduction, 1, left, right, (int64_t[]){2}, TAILRACE_COMPLEX128,
-                             &dot));
+  OK(tailrace_reduction_dots(reduction, 1, left, right, (int64_t[]){2}, TAILRACE_COMPLEX128, &dot));
   CHECK(dot == 2 * n + sum + n * I); /* conj(1 + 2i) i = 2 + i */
   OK(tailrace_reduction_start_dots(reduction, 1, left, right, (int64_t[]){1}, TAILRACE_COMPLEX128,
                                    &dot));

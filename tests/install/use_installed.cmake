@@ -53,6 +53,13 @@ must_run(
 )
 must_run(${mpiexec} ${numproc_flag} 2 ${work}/heat_c 32 ${fields}/c)
 must_run(${CMAKE_COMMAND} -E compare_files ${fields}/heat_40.h5 ${fields}/c/heat_40.h5)
+if(EXISTS ${prefix}/${libdir}/pkgconfig/tailrace-fortran.pc)
+  file(MAKE_DIRECTORY ${fields}/fortran)
+  must_run(${mpiexec} ${numproc_flag} 2 ${work}/examples/heat_fortran 32 ${fields}/fortran)
+  must_run(
+    ${CMAKE_COMMAND} -E compare_files ${fields}/heat_40.h5 ${fields}/fortran/heat_40.h5
+  )
+endif()
 must_run(${mpiexec} ${numproc_flag} 3 ${work}/examples/transpose 30)
 foreach(servers none thread process 1)
   must_run(${mpiexec} ${numproc_flag} 3 ${work}/examples/servers ${servers} ${fields})

@@ -32,9 +32,9 @@ int tailrace_comm_mpi_fortran(const tailrace_comm* comm, MPI_Fint* raw);
 /* Collective where this is the last use of the communicator. */
 int tailrace_comm_destroy(tailrace_comm** comm);
 
-/* A grid of `grid[0]` x `grid[1]` ranks for transposes of an array of three axes (`extents`, items of
-   `item_bytes`), chosen from where the ranks are; `why` (may be NULL) is set to the reason, a text of
-   `comm`. Collective, blocking. */
+/* A grid of `grid[0]` x `grid[1]` ranks for transposes of an array of three axes (`extents`, items
+   of `item_bytes`), chosen from where the ranks are; `why` (may be NULL) is set to the reason, a
+   text of `comm`. Collective, blocking. */
 int tailrace_comm_process_grid(const tailrace_comm* comm, const int64_t extents[3],
                                int64_t item_bytes, int grid[2], const char** why);
 

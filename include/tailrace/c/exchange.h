@@ -12,8 +12,8 @@
 extern "C" {
 #endif
 
-/* Memory of a rank that the other ranks of its node can read in place: method node_direct then moves
-   data out of it in one pass. */
+/* Memory of a rank that the other ranks of its node can read in place: method node_direct then
+   moves data out of it in one pass. */
 typedef struct tailrace_node_array tailrace_node_array;
 
 /* `num_bytes` of this rank (may differ between ranks), zeroed, 64-byte aligned. Collective,
@@ -47,7 +47,7 @@ int tailrace_exchange_create(const tailrace_comm* comm, const tailrace_layout* f
                              tailrace_exchange** exchange);
 /* Waits for a transfer under way. Collective where the method needs it. */
 int tailrace_exchange_destroy(tailrace_exchange** exchange);
-/* Tells that sources may lie in `array`; all ranks expose the same arrays in the same order. Local. */
+/* Tells that sources may lie in `array`; all ranks expose the same, in one order. Local. */
 int tailrace_exchange_expose(tailrace_exchange* exchange, const tailrace_node_array* array);
 
 /* Moves one field. The numbers of items are checked against the memories (in place: at least as

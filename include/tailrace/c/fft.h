@@ -14,16 +14,16 @@ extern "C" {
 #endif
 
 typedef struct tailrace_transform_options {
-  int type;             /* of physical items: TAILRACE_FLOAT64 (default) or FLOAT32 for real ones,
-                           COMPLEX128 or COMPLEX64 for transforms from complex to complex */
-  int64_t cutoff[3];    /* largest |k| kept along z, y, x; -1 (default) keeps all */
-  int grid[2];          /* ranks along z and y of the physical array; {0, 0} chooses */
-  int max_fields;       /* largest number of fields in one call; default 1 */
-  const char* kernel;   /* library of 1D transforms: "auto" measures */
-  const char* method;   /* of the exchanges: "auto" measures */
-  const char* row_method;      /* of the exchange in rows; "" as `method` */
-  int threads;                 /* OpenMP threads in this rank; default 1 */
-  int chunks;                  /* pieces of an exchange that may overlap; 0 chooses */
+  int type;               /* of physical items: TAILRACE_FLOAT64 (default) or FLOAT32 for real ones,
+                             COMPLEX128 or COMPLEX64 for transforms from complex to complex */
+  int64_t cutoff[3];      /* largest |k| kept along z, y, x; -1 (default) keeps all */
+  int grid[2];            /* ranks along z and y of the physical array; {0, 0} chooses */
+  int max_fields;         /* largest number of fields in one call; default 1 */
+  const char* kernel;     /* library of 1D transforms: "auto" measures */
+  const char* method;     /* of the exchanges: "auto" measures */
+  const char* row_method; /* of the exchange in rows; "" as `method` */
+  int threads;            /* OpenMP threads in this rank; default 1 */
+  int chunks;             /* pieces of an exchange that may overlap; 0 chooses */
   const tailrace_trace* trace; /* may be NULL */
 } tailrace_transform_options;
 tailrace_transform_options tailrace_transform_defaults(void);
@@ -31,17 +31,17 @@ tailrace_transform_options tailrace_transform_defaults(void);
 typedef struct tailrace_transform tailrace_transform;
 
 /* Of `extents` (nz, ny, nx) points; `options` NULL: the defaults. Fails on all ranks alike:
-   TAILRACE_INVALID_INPUT for extents below 1, a cut-off beyond n/2, a grid that does not multiply to
-   the number of ranks, an unknown kernel or method, options that differ between ranks. Collective,
-   blocking. */
+   TAILRACE_INVALID_INPUT for extents below 1, a cut-off beyond n/2, a grid that does not multiply
+   to the number of ranks, an unknown kernel or method, options that differ between ranks.
+   Collective, blocking. */
 int tailrace_transform_create(const tailrace_comm* comm, const int64_t extents[3],
                               const tailrace_transform_options* options,
                               tailrace_transform** transform);
 int tailrace_transform_destroy(tailrace_transform** transform);
 
-/* `fields[f]` (physical, `num_items` items each) to `modes[f]` (spectral, complex, `num_modes` each)
-   for each field: modes are the sum over points of u exp(-i k x), not normalised. Sizes are checked.
-   Inputs are kept; in and out do not overlap. Collective, blocking. */
+/* `fields[f]` (physical, `num_items` items each) to `modes[f]` (spectral, complex, `num_modes`
+   each) for each field: modes are the sum over points of u exp(-i k x), not normalised. Sizes are
+   checked. Inputs are kept; in and out do not overlap. Collective, blocking. */
 int tailrace_transform_forward(tailrace_transform* transform, int num_fields,
                                const void* const* fields, int64_t num_items, void* const* modes,
                                int64_t num_modes);
@@ -55,13 +55,14 @@ int tailrace_transform_backward(tailrace_transform* transform, int num_fields,
 int tailrace_transform_physical_layout(const tailrace_transform* transform,
                                        tailrace_layout** layout);
 int tailrace_transform_physical_box(const tailrace_transform* transform, tailrace_box* box);
-/* Layout of the kept modes in global order (kz, ky, kx), and how this rank's array [ky][kz][kx] lies
-   in memory (new handles). Local. */
+/* Layout of the kept modes in global order (kz, ky, kx), and how this rank's array [ky][kz][kx]
+   lies in memory (new handles). Local. */
 int tailrace_transform_spectral_layout(const tailrace_transform* transform,
                                        tailrace_layout** layout);
 int tailrace_transform_spectral_memory(const tailrace_transform* transform,
                                        tailrace_memory** memory);
-/* The signed wave numbers of this rank's modes along axis 0 (z), 1 (y) or 2 (x): `*count` numbers at
+/* The signed wave numbers of this rank's modes along axis 0 (z), 1 (y) or 2 (x): `*count` numbers
+   at
    `*k`, which belong to the transform. Mode (j, l, i) of the array [ky][kz][kx] is at (j * count of
    kz + l) * count of kx + i. Local. */
 int tailrace_transform_modes(const tailrace_transform* transform, int axis, const int** k,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Settings of a file by their MPI-IO names. All local. See tailrace.h for the rules of all calls. */
+/* Settings of a file by their MPI-IO names. All local. See tailrace.h for the rules of calls. */
 #ifndef TAILRACE_C_HINTS_H
 #define TAILRACE_C_HINTS_H
 
@@ -12,8 +12,8 @@ extern "C" {
 typedef struct tailrace_hints tailrace_hints;
 
 int tailrace_hints_create(tailrace_hints** hints);
-/* Sets or replaces a value. TAILRACE_INVALID_INPUT, with what is allowed, if the name is known and the
-   value does not parse. */
+/* Sets or replaces a value. TAILRACE_INVALID_INPUT, with what is allowed, if the name is known and
+   the value does not parse. */
 int tailrace_hints_set(tailrace_hints* hints, const char* name, const char* value);
 int tailrace_hints_destroy(tailrace_hints** hints);
 /* The table of hints; `index` from 0, TAILRACE_INVALID_INPUT behind its end. The texts stay. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Reads variables of HDF5 and NetCDF-4 files on any number of ranks. See tailrace.h for the rules of
-   all calls. */
+/* Reads variables of HDF5 and NetCDF-4 files on any number of ranks. See tailrace.h for the rules
+   of all calls. */
 #ifndef TAILRACE_C_INPUT_H
 #define TAILRACE_C_INPUT_H
 
@@ -15,9 +15,9 @@ extern "C" {
 #endif
 
 typedef struct tailrace_input_options {
-  int group_size;       /* ranks that share a reader; 0 (default): up to 16 readers */
-  int64_t buffer_bytes; /* of a reader; default 16 MiB */
-  int checks;           /* compare with the checksums that the file has; default 1 */
+  int group_size;              /* ranks that share a reader; 0 (default): up to 16 readers */
+  int64_t buffer_bytes;        /* of a reader; default 16 MiB */
+  int checks;                  /* compare with the checksums that the file has; default 1 */
   const tailrace_hints* hints; /* may be NULL */
   const tailrace_trace* trace; /* may be NULL */
 } tailrace_input_options;
@@ -31,8 +31,8 @@ typedef struct tailrace_input_statistics {
 
 typedef struct tailrace_input tailrace_input;
 
-/* Opens `path`; `options` NULL: the defaults. On all ranks alike: TAILRACE_IO (errno) if it is missing,
-   TAILRACE_CORRUPT if it is not a whole HDF5 file. Collective, blocking. */
+/* Opens `path`; `options` NULL: the defaults. On all ranks alike: TAILRACE_IO (errno) if it is
+   missing, TAILRACE_CORRUPT if it is not a whole HDF5 file. Collective, blocking. */
 int tailrace_input_open(const tailrace_comm* comm, const char* path,
                         const tailrace_input_options* options, tailrace_input** input);
 /* Collective, blocking. */
@@ -41,8 +41,8 @@ int tailrace_input_destroy(tailrace_input** input);
 /* Variables that can be read, coordinates left out; `index` from 0. Local. */
 int tailrace_input_num_names(const tailrace_input* input, int64_t* num_names);
 int tailrace_input_name(const tailrace_input* input, int64_t index, const char** name);
-/* Number of axes and extents, and the type that holds every item. TAILRACE_INVALID_INPUT, listing the
-   names there are, if absent. Local. */
+/* Number of axes and extents, and the type that holds every item. TAILRACE_INVALID_INPUT, listing
+   the names there are, if absent. Local. */
 int tailrace_input_extents(const tailrace_input* input, const char* name, int* num_dims,
                            int64_t extents[TAILRACE_MAX_DIMS]);
 int tailrace_input_type(const tailrace_input* input, const char* name, int* type);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Which boxes of a global index space each rank holds, and how they lie in its memory. All calls are
-   local unless they say otherwise. See tailrace.h for the rules of all calls. */
+/* Which boxes of a global index space each rank holds, and how they lie in its memory. All calls
+   are local unless they say otherwise. See tailrace.h for the rules of all calls. */
 #ifndef TAILRACE_C_LAYOUT_H
 #define TAILRACE_C_LAYOUT_H
 
@@ -23,8 +23,8 @@ typedef struct tailrace_box {
 
 typedef struct tailrace_layout tailrace_layout;
 
-/* Blocks: `grid[d]` parts along axis d, rank numbers row-major in the grid; the product of `grid` is
-   the number of ranks. */
+/* Blocks: `grid[d]` parts along axis d, rank numbers row-major in the grid; the product of `grid`
+   is the number of ranks. */
 int tailrace_layout_blocks(int num_dims, const int64_t* extents, const int* grid,
                            tailrace_layout** layout);
 /* Three axes, whole along `axis`, `grid[0]` x `grid[1]` parts along the two others in order. */
@@ -72,8 +72,8 @@ typedef struct tailrace_memory tailrace_memory;
 
 /* The dense one of `rank`. */
 int tailrace_memory_dense(const tailrace_layout* layout, int rank, tailrace_memory** memory);
-/* One box, its axes stored in `order` (slowest first; NULL: as they are), with `halo[d]` extra items
-   on both sides of axis d (NULL: none). */
+/* One box, its axes stored in `order` (slowest first; NULL: as they are), with `halo[d]` extra
+   items on both sides of axis d (NULL: none). */
 int tailrace_memory_ordered(const tailrace_box* box, const int* order, const int64_t* halo,
                             tailrace_memory** memory);
 /* `num_boxes` boxes of `num_dims` axes: item (i0, i1, ...) of box b is at `offsets[b] + i0 *

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Lines of all ranks through one, counted and limited. See tailrace.h for the rules of all calls. */
+/* Lines of all ranks through one, counted and limited. See tailrace.h for the rules of calls. */
 #ifndef TAILRACE_C_LOG_H
 #define TAILRACE_C_LOG_H
 
@@ -50,9 +50,9 @@ int tailrace_log_get_statistics(const tailrace_log* log, tailrace_log_statistics
 /* Finishes. Collective, blocking. */
 int tailrace_log_destroy(tailrace_log** log);
 
-/* Where the library's own lines go: `handler` gets them from any thread, never two at once, and must
-   not call this library; NULL: to the newest log, else to standard error. For the whole process.
-   Local. */
+/* Where the library's own lines go: `handler` gets them from any thread, never two at once, and
+   must not call this library; NULL: to the newest log, else to standard error. For the whole
+   process. Local. */
 typedef void (*tailrace_line_handler)(int level, const char* text, void* user);
 int tailrace_set_line_handler(tailrace_line_handler handler, void* user);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* HDF5 files of named arrays, written while the program computes. See tailrace.h for the rules of all
-   calls. */
+/* HDF5 files of named arrays, written while the program computes. See tailrace.h for the rules of
+   all calls. */
 #ifndef TAILRACE_C_OUTPUT_H
 #define TAILRACE_C_OUTPUT_H
 
@@ -22,16 +22,17 @@ int tailrace_contents_create(tailrace_contents** contents);
 int tailrace_contents_destroy(tailrace_contents** contents);
 /* Number of the step, named in error messages; default 0. */
 int tailrace_contents_step(tailrace_contents* contents, int64_t step);
-/* An array of `type`: `data` is this rank's part of `layout`, `num_items` items that lie as `memory`
-   says (NULL: dense). Refers to `data`, which must live until the call that writes has returned.
-   Dimensions are named x, or y, x, or z, y, x, unless `tailrace_contents_dims` says otherwise. */
+/* An array of `type`: `data` is this rank's part of `layout`, `num_items` items that lie as
+   `memory` says (NULL: dense). Refers to `data`, which must live until the call that writes has
+   returned. Dimensions are named x, or y, x, or z, y, x, unless `tailrace_contents_dims` says
+   otherwise. */
 int tailrace_contents_variable(tailrace_contents* contents, const char* name, int type,
                                const tailrace_layout* layout, const tailrace_memory* memory,
                                const void* data, int64_t num_items);
 /* Names of the dimensions of variable `name`, slowest first. */
 int tailrace_contents_dims(tailrace_contents* contents, const char* name, int num_dims,
                            const char* const* dims);
-/* A small array that every rank has alike (coordinates, tables), copied. `name` is a dimension's. */
+/* A small array that every rank has alike (coordinates, tables), copied; `name` is of an axis. */
 int tailrace_contents_coordinate(tailrace_contents* contents, const char* name,
                                  const double* values, int64_t num_values);
 /* Attributes of the variable or coordinate `of`, or (`of` NULL) of the file; copied. */
@@ -40,8 +41,7 @@ int tailrace_contents_attribute_int(tailrace_contents* contents, const char* of,
 int tailrace_contents_attribute_double(tailrace_contents* contents, const char* of,
                                        const char* name, double value);
 int tailrace_contents_attribute_doubles(tailrace_contents* contents, const char* of,
-                                        const char* name, const double* values,
-                                        int64_t num_values);
+                                        const char* name, const double* values, int64_t num_values);
 int tailrace_contents_attribute_text(tailrace_contents* contents, const char* of, const char* name,
                                      const char* value);
 
@@ -51,15 +51,15 @@ enum tailrace_output_mode {
 };
 
 typedef struct tailrace_output_options {
-  int mode;              /* default TAILRACE_HIDDEN */
-  const char* strategy;  /* "auto", "spokesperson", "collective", "shared_independent", "grouped",
-                            "file_per_rank" */
+  int mode;             /* default TAILRACE_HIDDEN */
+  const char* strategy; /* "auto", "spokesperson", "collective", "shared_independent", "grouped",
+                           "file_per_rank" */
   const tailrace_hints* hints; /* may be NULL; they override the numbers below */
-  int writers;           /* writer ranks; 0 (default) = up to 4 a node */
-  int64_t stripe_bytes;  /* file domains end at multiples of it; default 1 MiB, 0 = even shares */
-  int buffered_files;    /* files that may be under way before a write waits; default 2 */
-  const char* method;    /* how data moves to the writers: "auto", "push", or a method of exchanges */
-  int checksums;         /* of each piece, kept in the file; default 1 */
+  int writers;                 /* writer ranks; 0 (default) = up to 4 a node */
+  int64_t stripe_bytes; /* file domains end at multiples of it; default 1 MiB, 0 = even shares */
+  int buffered_files;   /* files that may be under way before a write waits; default 2 */
+  const char* method; /* how data moves to the writers: "auto", "push", or a method of exchanges */
+  int checksums;      /* of each piece, kept in the file; default 1 */
   const tailrace_trace* trace; /* may be NULL */
 } tailrace_output_options;
 tailrace_output_options tailrace_output_defaults(void);
@@ -81,8 +81,8 @@ int tailrace_output_create(const tailrace_comm* comm, const tailrace_output_opti
                            tailrace_output** output);
 /* Writes `contents` to `path`, which is either absent, the previous complete file, or the new one.
    When it returns, the arrays may be changed. Fails on all ranks alike: TAILRACE_INVALID_INPUT for
-   wrong contents; TAILRACE_IO (errno, rank, path, step) for this file (synchronous) or for an earlier
-   one (hidden: nothing of `contents` has then been written, and the call may be repeated).
+   wrong contents; TAILRACE_IO (errno, rank, path, step) for this file (synchronous) or for an
+   earlier one (hidden: nothing of `contents` has then been written, and the call may be repeated).
    Collective, blocking for the copy only if hidden. */
 int tailrace_output_write(tailrace_output* output, const char* path,
                           const tailrace_contents* contents);
@@ -98,8 +98,8 @@ int tailrace_output_last_complete(const tailrace_output* output, const char** pa
    finish first. Collective, blocking. */
 int tailrace_output_destroy(tailrace_output** output);
 
-/* Writes (rank 0) an XDMF file that shows `num_files` files, of these times [s], of a uniform grid of
-   `extents` (z, y, x) and `spacing` to ParaView. TAILRACE_IO on all ranks. Collective, blocking. */
+/* Writes (rank 0) an XDMF file that shows `num_files` files, of these times [s], of a uniform grid
+   of `extents` (z, y, x) and `spacing` to ParaView. TAILRACE_IO on all ranks. Collective, blocking. */
 int tailrace_write_xdmf(const tailrace_comm* comm, const char* path, int num_files,
                         const char* const* files, const double* times_s, int num_variables,
                         const char* const* variables, const int64_t extents[3],

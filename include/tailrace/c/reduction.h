@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause */
-/* Allreduce, reduce, barrier and dot products by the fastest method. See tailrace.h for the rules of
-   all calls. */
+/* Allreduce, reduce, barrier and dot products by the fastest method. See tailrace.h for the rules
+   of all calls. */
 #ifndef TAILRACE_C_REDUCTION_H
 #define TAILRACE_C_REDUCTION_H
 
@@ -49,8 +49,8 @@ int tailrace_reduction_barrier(tailrace_reduction* reduction);
 int tailrace_reduction_dots(tailrace_reduction* reduction, int num_pairs, const void* const* x,
                             const void* const* y, const int64_t* num_items, int type,
                             void* results);
-/* `out` becomes the reduction over the `num_parts` vectors of this rank's threads and over all ranks.
-   Collective, blocking. */
+/* `out` becomes the reduction over the `num_parts` vectors of this rank's threads and over all
+   ranks. Collective, blocking. */
 int tailrace_reduction_allreduce_parts(tailrace_reduction* reduction, int num_parts,
                                        const void* const* parts, void* out, int64_t num_items,
                                        int type, int op);

@@ -24,8 +24,8 @@ typedef struct tailrace_trace tailrace_trace;
 int tailrace_trace_create(int64_t capacity, tailrace_trace** trace);
 /* Local. Objects that were made with the trace keep it until they end. */
 int tailrace_trace_destroy(tailrace_trace** trace);
-/* Keeps one span; times are seconds of `tailrace_now_s`, `name` is copied the first time it is seen;
-   `track` is 0 for the main thread, 1 for the writer. Local. */
+/* Keeps one span; times are seconds of `tailrace_now_s`, `name` is copied the first time it is
+   seen; `track` is 0 for the main thread, 1 for the writer. Local. */
 int tailrace_trace_record(tailrace_trace* trace, int activity, const char* name, double start_s,
                           double end_s, int track);
 /* Seconds recorded for `activity` on `track`. Local. */

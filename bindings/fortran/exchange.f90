@@ -1,0 +1,219 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!> Exchanges. Part of the module tailrace.
+module tailrace_m_exchange
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int64
+  use tailrace_m_comm
+  use tailrace_m_layout
+  use tailrace_m_status
+  implicit none
+  private
+
+  !> Moves arrays from one layout to another, again and again.
+  type, public :: tailrace_exchange
+    type(c_ptr) :: handle = c_null_ptr !< for calls of C
+    integer(c_int), private :: num_fields = 1
+    integer(c_int), private :: from_dims = 0, to_dims = 0 ! 0: contiguous
+    integer(c_int64_t), private :: from_strides(tailrace_max_dims) = 0
+    integer(c_int64_t), private :: to_strides(tailrace_max_dims) = 0
+  contains
+    procedure :: create, run, start, progress, finish, method, why, buffer_bytes, destroy
+    final :: finalize
+  end type
+
+  type, bind(C) :: c_options
+    integer(c_int64_t) :: item_bytes
+    integer(c_int) :: num_fields, sources_in_node_arrays, in_place
+    type(c_ptr) :: method
+  end type
+
+  interface
+    function c_defaults() bind(C, name="tailrace_exchange_defaults") result(options)
+      import :: c_options
+      type(c_options) :: options
+    end function
+    function c_create(comm, from, from_memory, to, to_memory, options, exchange) &
+        bind(C, name="tailrace_exchange_create") result(status)
+      import :: c_int, c_ptr, c_options
+      type(c_ptr), value :: comm, from, from_memory, to, to_memory
+      type(c_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: exchange
+      integer(c_int) :: status
+    end function
+    function c_exchange(exchange, starts, num_fields, source, source_dims, source_strides, &
+                        destination, destination_dims, destination_strides) &
+        bind(C, name="tailrace_f_exchange") result(status)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: exchange
+      integer(c_int), value :: starts, num_fields, source_dims, destination_dims
+      type(*), dimension(..), intent(in) :: source
+      type(*), dimension(..) :: destination
+      integer(c_int64_t), intent(in) :: source_strides(*), destination_strides(*)
+      integer(c_int) :: status
+    end function
+    function c_progress(exchange, done) bind(C, name="tailrace_exchange_progress") result(status)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: exchange
+      integer(c_int), intent(inout) :: done
+      integer(c_int) :: status
+    end function
+    function c_finish(exchange) bind(C, name="tailrace_exchange_finish") result(status)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: exchange
+      integer(c_int) :: status
+    end function
+    function c_method(exchange, text) bind(C, name="tailrace_exchange_method") result(status)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: exchange
+      type(c_ptr), intent(inout) :: text
+      integer(c_int) :: status
+    end function
+    function c_why(exchange, text) bind(C, name="tailrace_exchange_why") result(status)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: exchange
+      type(c_ptr), intent(inout) :: text
+      integer(c_int) :: status
+    end function
+    function c_buffer_bytes(exchange, bytes) bind(C, name="tailrace_exchange_buffer_bytes") &
+        result(status)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: exchange
+      integer(c_int64_t), intent(inout) :: bytes
+      integer(c_int) :: status
+    end function
+    function c_destroy(exchange) bind(C, name="tailrace_exchange_destroy") result(status)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: exchange
+      integer(c_int) :: status
+    end function
+  end interface
+
+contains
+
+  !> From layout `from` to layout `to`, of items of `item_bytes` (default 8). Arrays are contiguous,
+  !> or, where a memory is given, sections with its strides. With `num_fields` above 1 the arrays
+  !> have the fields along their last axis. Fails on all ranks alike. Collective, blocking.
+  subroutine create(self, comm, from, to, item_bytes, num_fields, in_place, method, from_memory, &
+                    to_memory, stat, errmsg)
+    class(tailrace_exchange), intent(inout) :: self
+    type(tailrace_comm), intent(in) :: comm
+    type(tailrace_layout), intent(in) :: from, to
+    integer, intent(in), optional :: item_bytes, num_fields
+    logical, intent(in), optional :: in_place
+    character(len=*), intent(in), optional :: method
+    type(tailrace_memory), intent(in), optional :: from_memory, to_memory
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(c_options) :: options
+    type(c_ptr) :: before, after
+    character(kind=c_char, len=:), allocatable, target :: name
+    call self%destroy()
+    options = c_defaults()
+    if (present(item_bytes)) options%item_bytes = item_bytes
+    if (present(num_fields)) options%num_fields = int(num_fields, c_int)
+    if (present(in_place)) options%in_place = merge(1, 0, in_place)
+    if (present(method)) then
+      name = to_c(method)
+      options%method = c_loc(name)
+    end if
+    before = c_null_ptr
+    after = c_null_ptr
+    self%from_dims = 0
+    self%to_dims = 0
+    if (present(from_memory)) then
+      before = from_memory%handle
+      self%from_dims = from_memory%num_dims
+      self%from_strides = from_memory%strides
+    end if
+    if (present(to_memory)) then
+      after = to_memory%handle
+      self%to_dims = to_memory%num_dims
+      self%to_strides = to_memory%strides
+    end if
+    self%num_fields = options%num_fields
+    call settle(c_create(comm%handle, from%handle, before, to%handle, after, options, &
+                         self%handle), stat, errmsg)
+  end subroutine
+
+  !> Moves `source` to `destination`. Nothing is copied besides. Collective, blocking.
+  subroutine run(self, source, destination, stat, errmsg)
+    class(tailrace_exchange), intent(inout) :: self
+    type(*), dimension(..), intent(in) :: source
+    type(*), dimension(..), intent(inout) :: destination
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call settle(c_exchange(self%handle, 0_c_int, self%num_fields, source, self%from_dims, &
+                           self%from_strides, destination, self%to_dims, self%to_strides), &
+                stat, errmsg)
+  end subroutine
+
+  !> Begins the same: until `finish` the source stays unchanged and the destination untouched; give
+  !> both the attribute ASYNCHRONOUS. Collective, does not wait for other ranks to deliver.
+  subroutine start(self, source, destination, stat, errmsg)
+    class(tailrace_exchange), intent(inout) :: self
+    type(*), dimension(..), intent(in), asynchronous :: source
+    type(*), dimension(..), intent(inout), asynchronous :: destination
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call settle(c_exchange(self%handle, 1_c_int, self%num_fields, source, self%from_dims, &
+                           self%from_strides, destination, self%to_dims, self%to_strides), &
+                stat, errmsg)
+  end subroutine
+
+  !> Lets the transfer advance; true when `finish` would not wait. Local.
+  logical function progress(self)
+    class(tailrace_exchange), intent(inout) :: self
+    integer(c_int) :: done
+    done = 0
+    call settle(c_progress(self%handle, done))
+    progress = done /= 0
+  end function
+
+  !> Waits until the data has arrived and the source may be changed. Collective, blocking.
+  subroutine finish(self, stat, errmsg)
+    class(tailrace_exchange), intent(inout) :: self
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call settle(c_finish(self%handle), stat, errmsg)
+  end subroutine
+
+  !> Name of the method. Local.
+  function method(self) result(name)
+    class(tailrace_exchange), intent(in) :: self
+    character(len=:), allocatable :: name
+    type(c_ptr) :: address
+    address = c_null_ptr
+    call settle(c_method(self%handle, address))
+    name = from_c(address)
+  end function
+
+  !> Why "auto" took it; "" if it was asked for. Local.
+  function why(self) result(text)
+    class(tailrace_exchange), intent(in) :: self
+    character(len=:), allocatable :: text
+    type(c_ptr) :: address
+    address = c_null_ptr
+    call settle(c_why(self%handle, address))
+    text = from_c(address)
+  end function
+
+  !> Bytes that the exchange holds besides the arrays. Local.
+  integer(int64) function buffer_bytes(self)
+    class(tailrace_exchange), intent(in) :: self
+    buffer_bytes = 0
+    call settle(c_buffer_bytes(self%handle, buffer_bytes))
+  end function
+
+  !> Waits for a transfer under way. Collective where the method needs it.
+  subroutine destroy(self)
+    class(tailrace_exchange), intent(inout) :: self
+    call settle(c_destroy(self%handle))
+  end subroutine
+
+  subroutine finalize(self)
+    type(tailrace_exchange), intent(inout) :: self
+    integer(c_int) :: status
+    status = c_destroy(self%handle)
+  end subroutine
+
+end module tailrace_m_exchange

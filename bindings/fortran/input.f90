@@ -1,0 +1,354 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!> Reads variables of files on any number of ranks. Part of the module tailrace.
+module tailrace_m_input
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int32, int64, real64
+  use tailrace_m_comm
+  use tailrace_m_contents
+  use tailrace_m_layout
+  use tailrace_m_status
+  implicit none
+  private
+
+  !> An HDF5 or NetCDF-4 file, by whatever written.
+  type, public :: tailrace_input
+    type(c_ptr) :: handle = c_null_ptr !< for calls of C
+    integer(c_int), private :: rank = 0
+  contains
+    procedure :: open => open_file, num_names, name, extents, type => type_of, has_attribute, &
+                 coordinate, read => read_part, read_all, destroy
+    procedure, private :: attribute_int32, attribute_int64, attribute_real, attribute_reals, &
+                          attribute_text
+    !> attribute(name, value): an attribute of the file; texts and lists are allocatable. Local.
+    generic :: attribute => attribute_int32, attribute_int64, attribute_real, attribute_reals, &
+                            attribute_text
+    final :: finalize
+  end type
+
+  type, bind(C) :: c_options
+    integer(c_int) :: group_size
+    integer(c_int64_t) :: buffer_bytes
+    integer(c_int) :: checks
+    type(c_ptr) :: hints, trace
+  end type
+
+  interface
+    function c_defaults() bind(C, name="tailrace_input_defaults") result(options)
+      import :: c_options
+      type(c_options) :: options
+    end function
+    function c_open(comm, path, options, input) bind(C, name="tailrace_input_open") result(status)
+      import :: c_int, c_ptr, c_char, c_options
+      type(c_ptr), value :: comm
+      character(kind=c_char), intent(in) :: path(*)
+      type(c_options), intent(in) :: options
+      type(c_ptr), intent(inout) :: input
+      integer(c_int) :: status
+    end function
+    function c_destroy(input) bind(C, name="tailrace_input_destroy") result(status)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: input
+      integer(c_int) :: status
+    end function
+    function c_num_names(input, num_names) bind(C, name="tailrace_input_num_names") result(status)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: input
+      integer(c_int64_t), intent(inout) :: num_names
+      integer(c_int) :: status
+    end function
+    function c_name(input, index, name) bind(C, name="tailrace_input_name") result(status)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: input
+      integer(c_int64_t), value :: index
+      type(c_ptr), intent(inout) :: name
+      integer(c_int) :: status
+    end function
+    function c_extents(input, name, num_dims, extents) bind(C, name="tailrace_input_extents") &
+        result(status)
+      import :: c_int, c_int64_t, c_ptr, c_char
+      type(c_ptr), value :: input
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), intent(inout) :: num_dims
+      integer(c_int64_t), intent(inout) :: extents(*)
+      integer(c_int) :: status
+    end function
+    function c_type(input, name, type) bind(C, name="tailrace_input_type") result(status)
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: input
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), intent(inout) :: type
+      integer(c_int) :: status
+    end function
+    function c_has_attribute(input, name, has) bind(C, name="tailrace_input_has_attribute") &
+        result(status)
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: input
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), intent(inout) :: has
+      integer(c_int) :: status
+    end function
+    function c_attribute_int(input, name, value) bind(C, name="tailrace_input_attribute_int") &
+        result(status)
+      import :: c_int, c_int64_t, c_ptr, c_char
+      type(c_ptr), value :: input
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), intent(inout) :: value
+      integer(c_int) :: status
+    end function
+    function c_attribute_double(input, name, value) &
+        bind(C, name="tailrace_input_attribute_double") result(status)
+      import :: c_int, c_ptr, c_char, c_double
+      type(c_ptr), value :: input
+      character(kind=c_char), intent(in) :: name(*)
+      real(c_double), intent(inout) :: value
+      integer(c_int) :: status
+    end function
+    function c_attribute_text(input, name, value) bind(C, name="tailrace_input_attribute_text") &
+        result(status)
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: input
+      character(kind=c_char), intent(in) :: name(*)
+      type(c_ptr), intent(inout) :: value
+      integer(c_int) :: status
+    end function
+    function c_attribute_doubles(input, name, max_values, values, num_values) &
+        bind(C, name="tailrace_input_attribute_doubles") result(status)
+      import :: c_int, c_int64_t, c_ptr, c_char, c_double
+      type(c_ptr), value :: input
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: max_values
+      real(c_double), intent(inout) :: values(*)
+      integer(c_int64_t), intent(inout) :: num_values
+      integer(c_int) :: status
+    end function
+    function c_coordinate(input, name, max_values, values, num_values) &
+        bind(C, name="tailrace_input_coordinate") result(status)
+      import :: c_int, c_int64_t, c_ptr, c_char, c_double
+      type(c_ptr), value :: input
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int64_t), value :: max_values
+      real(c_double), intent(inout) :: values(*)
+      integer(c_int64_t), intent(inout) :: num_values
+      integer(c_int) :: status
+    end function
+    function c_read(input, name, layout, rank, array) bind(C, name="tailrace_f_read") &
+        result(status)
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: input, layout
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: rank
+      type(*), dimension(..) :: array
+      integer(c_int) :: status
+    end function
+    function c_read_all(input, name, array) bind(C, name="tailrace_f_read_all") result(status)
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: input
+      character(kind=c_char), intent(in) :: name(*)
+      type(*), dimension(..) :: array
+      integer(c_int) :: status
+    end function
+  end interface
+
+contains
+
+  !> `checks` (default .true.): compare with the checksums that the file has. Fails on all ranks
+  !> alike: tailrace_io if the file is missing, tailrace_corrupt if it is not whole. Collective,
+  !> blocking.
+  subroutine open_file(self, comm, path, checks, group_size, hints, stat, errmsg)
+    class(tailrace_input), intent(inout) :: self
+    type(tailrace_comm), intent(in) :: comm
+    character(len=*), intent(in) :: path
+    logical, intent(in), optional :: checks
+    integer, intent(in), optional :: group_size
+    type(tailrace_hints), intent(in), optional :: hints
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(c_options) :: options
+    call self%destroy()
+    self%rank = int(comm%rank(), c_int)
+    options = c_defaults()
+    if (present(checks)) options%checks = merge(1, 0, checks)
+    if (present(group_size)) options%group_size = int(group_size, c_int)
+    if (present(hints)) options%hints = hints%handle
+    call settle(c_open(comm%handle, to_c(path), options, self%handle), stat, errmsg)
+  end subroutine
+
+  !> Variables that can be read, coordinates left out. Local.
+  integer function num_names(self)
+    class(tailrace_input), intent(in) :: self
+    integer(c_int64_t) :: found
+    found = 0
+    call settle(c_num_names(self%handle, found))
+    num_names = int(found)
+  end function
+
+  !> Name of variable number `index`, from 1. Local.
+  function name(self, index) result(text)
+    class(tailrace_input), intent(in) :: self
+    integer, intent(in) :: index
+    character(len=:), allocatable :: text
+    type(c_ptr) :: address
+    address = c_null_ptr
+    call settle(c_name(self%handle, int(index - 1, c_int64_t), address))
+    text = from_c(address)
+  end function
+
+  !> Extents of variable `name`, first axis first; it is refused, with the names there are, if
+  !> absent. Local.
+  subroutine extents(self, name, found, stat, errmsg)
+    class(tailrace_input), intent(in) :: self
+    character(len=*), intent(in) :: name
+    integer, allocatable, intent(out) :: found(:)
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_int) :: num_dims
+    integer(c_int64_t) :: numbers(tailrace_max_dims)
+    num_dims = 0
+    numbers = 0
+    call settle(c_extents(self%handle, to_c(name), num_dims, numbers), stat, errmsg)
+    found = int(reversed(numbers(:num_dims)))
+  end subroutine
+
+  !> Type of variable `name`, e.g. tailrace_float64. Local.
+  subroutine type_of(self, name, found, stat, errmsg)
+    class(tailrace_input), intent(in) :: self
+    character(len=*), intent(in) :: name
+    integer, intent(out) :: found
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_int) :: number
+    number = -1
+    call settle(c_type(self%handle, to_c(name), number), stat, errmsg)
+    found = number
+  end subroutine
+
+  !> Whether the file has an attribute. Local.
+  logical function has_attribute(self, name)
+    class(tailrace_input), intent(in) :: self
+    character(len=*), intent(in) :: name
+    integer(c_int) :: has
+    has = 0
+    call settle(c_has_attribute(self%handle, to_c(name), has))
+    has_attribute = has /= 0
+  end function
+
+  subroutine attribute_int32(self, name, value, stat, errmsg)
+    class(tailrace_input), intent(in) :: self
+    character(len=*), intent(in) :: name
+    integer(int32), intent(out) :: value
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(c_int64_t) :: found
+    integer(c_int) :: status
+    found = 0
+    status = c_attribute_int(self%handle, to_c(name), found)
+    if (abs(found) > huge(value)) status = fail("attribute "//name//" does not fit into int32")
+    value = int(found, int32)
+    call settle(status, stat, errmsg)
+  end subroutine
+
+  subroutine attribute_int64(self, name, value, stat, errmsg)
+    class(tailrace_input), intent(in) :: self
+    character(len=*), intent(in) :: name
+    integer(int64), intent(out) :: value
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    value = 0
+    call settle(c_attribute_int(self%handle, to_c(name), value), stat, errmsg)
+  end subroutine
+
+  subroutine attribute_real(self, name, value, stat, errmsg)
+    class(tailrace_input), intent(in) :: self
+    character(len=*), intent(in) :: name
+    real(real64), intent(out) :: value
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    value = 0
+    call settle(c_attribute_double(self%handle, to_c(name), value), stat, errmsg)
+  end subroutine
+
+  subroutine attribute_reals(self, name, value, stat, errmsg)
+    class(tailrace_input), intent(in) :: self
+    character(len=*), intent(in) :: name
+    real(real64), allocatable, intent(out) :: value(:)
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    real(c_double) :: none(1)
+    integer(c_int64_t) :: count
+    integer(c_int) :: status
+    count = 0
+    status = c_attribute_doubles(self%handle, to_c(name), 0_c_int64_t, none, count)
+    allocate (value(count))
+    if (status == tailrace_ok) then
+      status = c_attribute_doubles(self%handle, to_c(name), count, value, count)
+    end if
+    call settle(status, stat, errmsg)
+  end subroutine
+
+  subroutine attribute_text(self, name, value, stat, errmsg)
+    class(tailrace_input), intent(in) :: self
+    character(len=*), intent(in) :: name
+    character(len=:), allocatable, intent(out) :: value
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(c_ptr) :: address
+    address = c_null_ptr
+    call settle(c_attribute_text(self%handle, to_c(name), address), stat, errmsg)
+    value = from_c(address)
+  end subroutine
+
+  !> Values of a coordinate. Local.
+  subroutine coordinate(self, name, values, stat, errmsg)
+    class(tailrace_input), intent(in) :: self
+    character(len=*), intent(in) :: name
+    real(real64), allocatable, intent(out) :: values(:)
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    real(c_double) :: none(1)
+    integer(c_int64_t) :: count
+    integer(c_int) :: status
+    count = 0
+    status = c_coordinate(self%handle, to_c(name), 0_c_int64_t, none, count)
+    allocate (values(count))
+    if (status == tailrace_ok) then
+      status = c_coordinate(self%handle, to_c(name), count, values, count)
+    end if
+    call settle(status, stat, errmsg)
+  end subroutine
+
+  !> Fills this rank's part of `layout`: an array with the shape of its box, or a section of one.
+  !> Numbers are converted to the array's type; one that does not fit is tailrace_invalid_input.
+  !> Fails on all ranks alike. Collective, blocking.
+  subroutine read_part(self, name, layout, array, stat, errmsg)
+    class(tailrace_input), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(tailrace_layout), intent(in) :: layout
+    type(*), dimension(..), intent(inout) :: array
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call settle(c_read(self%handle, to_c(name), layout%handle, self%rank, array), stat, errmsg)
+  end subroutine
+
+  !> Fills `array` of every rank, contiguous, with the whole variable. Collective, blocking.
+  subroutine read_all(self, name, array, stat, errmsg)
+    class(tailrace_input), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    type(*), dimension(..), intent(inout) :: array
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call settle(c_read_all(self%handle, to_c(name), array), stat, errmsg)
+  end subroutine
+
+  !> Collective, blocking.
+  subroutine destroy(self)
+    class(tailrace_input), intent(inout) :: self
+    call settle(c_destroy(self%handle))
+  end subroutine
+
+  subroutine finalize(self)
+    type(tailrace_input), intent(inout) :: self
+    integer(c_int) :: status
+    status = c_destroy(self%handle)
+  end subroutine
+
+end module tailrace_m_input

@@ -1,0 +1,319 @@
+! SPDX-License-Identifier: BSD-3-Clause
+!> Layouts, and how arrays lie in memory. Part of the module tailrace.
+!>
+!> Axes, extents, grids and indices are in the order of Fortran: the first axis is the fastest in
+!> memory and in files, so (i, j, k) here is (z, y, x) there. Axes and indices count from 1, ranks
+!> from 0.
+module tailrace_m_layout
+  use, intrinsic :: iso_c_binding
+  use, intrinsic :: iso_fortran_env, only: int64
+  use tailrace_m_comm
+  use tailrace_m_status
+  implicit none
+  private
+
+  !> Which boxes of a global index space each rank holds. All calls are local but `own_boxes`.
+  type, public :: tailrace_layout
+    type(c_ptr) :: handle = c_null_ptr !< for calls of C
+  contains
+    procedure :: blocks, pencils, slabs, own_boxes, num_dims, extents, num_boxes, box, num_items, &
+                 describe, destroy => destroy_layout
+    final :: finalize_layout
+  end type
+
+  !> How a section of an array lies in memory, for exchanges from it or to it.
+  type, public :: tailrace_memory
+    type(c_ptr) :: handle = c_null_ptr !< for calls of C
+    integer(c_int) :: num_dims = 0
+    integer(c_int64_t) :: strides(tailrace_max_dims) = 0
+  contains
+    procedure :: of, destroy => destroy_memory
+    final :: finalize_memory
+  end type
+
+  type, bind(C) :: c_box
+    integer(c_int) :: num_dims
+    integer(c_int64_t) :: start(tailrace_max_dims)
+    integer(c_int64_t) :: extents(tailrace_max_dims)
+  end type
+
+  interface
+    function c_blocks(num_dims, extents, grid, layout) bind(C, name="tailrace_layout_blocks") &
+        result(status)
+      import :: c_int, c_int64_t, c_ptr
+      integer(c_int), value :: num_dims
+      integer(c_int64_t), intent(in) :: extents(*)
+      integer(c_int), intent(in) :: grid(*)
+      type(c_ptr), intent(inout) :: layout
+      integer(c_int) :: status
+    end function
+    function c_pencils(extents, axis, grid, layout) bind(C, name="tailrace_layout_pencils") &
+        result(status)
+      import :: c_int, c_int64_t, c_ptr
+      integer(c_int64_t), intent(in) :: extents(3)
+      integer(c_int), value :: axis
+      integer(c_int), intent(in) :: grid(2)
+      type(c_ptr), intent(inout) :: layout
+      integer(c_int) :: status
+    end function
+    function c_slabs(num_dims, extents, axis, num_ranks, layout) &
+        bind(C, name="tailrace_layout_slabs") result(status)
+      import :: c_int, c_int64_t, c_ptr
+      integer(c_int), value :: num_dims
+      integer(c_int64_t), intent(in) :: extents(*)
+      integer(c_int), value :: axis, num_ranks
+      type(c_ptr), intent(inout) :: layout
+      integer(c_int) :: status
+    end function
+    function c_own_boxes(comm, num_dims, extents, num_boxes, boxes, layout) &
+        bind(C, name="tailrace_layout_from_own_boxes") result(status)
+      import :: c_int, c_int64_t, c_ptr, c_box
+      type(c_ptr), value :: comm
+      integer(c_int), value :: num_dims
+      integer(c_int64_t), intent(in) :: extents(*)
+      integer(c_int64_t), value :: num_boxes
+      type(c_box), intent(in) :: boxes(*)
+      type(c_ptr), intent(inout) :: layout
+      integer(c_int) :: status
+    end function
+    function c_num_dims(layout, num_dims) bind(C, name="tailrace_layout_num_dims") result(status)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: layout
+      integer(c_int), intent(inout) :: num_dims
+      integer(c_int) :: status
+    end function
+    function c_extents(layout, extents) bind(C, name="tailrace_layout_extents") result(status)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: layout
+      integer(c_int64_t), intent(inout) :: extents(*)
+      integer(c_int) :: status
+    end function
+    function c_num_boxes(layout, rank, num_boxes) bind(C, name="tailrace_layout_num_boxes") &
+        result(status)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: layout
+      integer(c_int), value :: rank
+      integer(c_int64_t), intent(inout) :: num_boxes
+      integer(c_int) :: status
+    end function
+    function c_get_box(layout, rank, index, box) bind(C, name="tailrace_layout_box") result(status)
+      import :: c_int, c_int64_t, c_ptr, c_box
+      type(c_ptr), value :: layout
+      integer(c_int), value :: rank
+      integer(c_int64_t), value :: index
+      type(c_box), intent(inout) :: box
+      integer(c_int) :: status
+    end function
+    function c_num_items(layout, rank, num_items) bind(C, name="tailrace_layout_num_items") &
+        result(status)
+      import :: c_int, c_int64_t, c_ptr
+      type(c_ptr), value :: layout
+      integer(c_int), value :: rank
+      integer(c_int64_t), intent(inout) :: num_items
+      integer(c_int) :: status
+    end function
+    function c_describe(layout, text) bind(C, name="tailrace_layout_describe") result(status)
+      import :: c_int, c_ptr
+      type(c_ptr), value :: layout
+      type(c_ptr), intent(inout) :: text
+      integer(c_int) :: status
+    end function
+    function c_destroy_layout(layout) bind(C, name="tailrace_layout_destroy") result(status)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: layout
+      integer(c_int) :: status
+    end function
+    function c_memory(array, memory, num_dims, strides) bind(C, name="tailrace_f_memory") &
+        result(status)
+      import :: c_int, c_int64_t, c_ptr
+      type(*), dimension(..), intent(in) :: array
+      type(c_ptr), intent(inout) :: memory
+      integer(c_int), intent(inout) :: num_dims
+      integer(c_int64_t), intent(inout) :: strides(*)
+      integer(c_int) :: status
+    end function
+    function c_destroy_memory(memory) bind(C, name="tailrace_memory_destroy") result(status)
+      import :: c_int, c_ptr
+      type(c_ptr), intent(inout) :: memory
+      integer(c_int) :: status
+    end function
+  end interface
+
+contains
+
+  !> `grid(d)` parts along axis d; rank numbers run along the first axis first.
+  subroutine blocks(self, extents, grid, stat, errmsg)
+    class(tailrace_layout), intent(inout) :: self
+    integer, intent(in) :: extents(:), grid(:)
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call self%destroy()
+    if (size(grid) /= size(extents)) then
+      call settle(fail("blocks: grid must have as many entries as extents"), stat, errmsg)
+      return
+    end if
+    call settle(c_blocks(size(extents, kind=c_int), reversed(int(extents, int64)), &
+                         int(reversed(int(grid, int64)), c_int), self%handle), stat, errmsg)
+  end subroutine
+
+  !> Three axes, whole along `axis`, `grid` parts along the two others in order.
+  subroutine pencils(self, extents, axis, grid, stat, errmsg)
+    class(tailrace_layout), intent(inout) :: self
+    integer, intent(in) :: extents(3), axis, grid(2)
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call self%destroy()
+    call settle(c_pencils(reversed(int(extents, int64)), int(3 - axis, c_int), &
+                          int(grid(2:1:-1), c_int), self%handle), stat, errmsg)
+  end subroutine
+
+  !> `num_ranks` parts along `axis`, whole along the others.
+  subroutine slabs(self, extents, axis, num_ranks, stat, errmsg)
+    class(tailrace_layout), intent(inout) :: self
+    integer, intent(in) :: extents(:), axis, num_ranks
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call self%destroy()
+    call settle(c_slabs(size(extents, kind=c_int), reversed(int(extents, int64)), &
+                        int(size(extents) - axis, c_int), int(num_ranks, c_int), self%handle), &
+                stat, errmsg)
+  end subroutine
+
+  !> Each rank gives its own boxes: box b begins at index `start(:, b)` (from 1) and has
+  !> `counts(:, b)` items along each axis. Collective over `comm`, blocking.
+  subroutine own_boxes(self, comm, extents, start, counts, stat, errmsg)
+    class(tailrace_layout), intent(inout) :: self
+    type(tailrace_comm), intent(in) :: comm
+    integer, intent(in) :: extents(:), start(:, :), counts(:, :)
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(c_box) :: boxes(size(start, 2))
+    integer :: b, n
+    call self%destroy()
+    n = size(extents)
+    do b = 1, size(boxes)
+      boxes(b) = c_box(size(start, 1, kind=c_int), 0, 0)
+      if (n > tailrace_max_dims .or. size(start, 1) /= n .or. &
+          any(shape(start) /= shape(counts))) then
+        boxes(b)%num_dims = -1 ! refused on all ranks together
+      else
+        boxes(b)%start(:n) = reversed(int(start(:, b), int64)) - 1
+        boxes(b)%extents(:n) = reversed(int(counts(:, b), int64))
+      end if
+    end do
+    call settle(c_own_boxes(comm%handle, int(n, c_int), reversed(int(extents, int64)), &
+                            size(boxes, kind=c_int64_t), boxes, self%handle), stat, errmsg)
+  end subroutine
+
+  integer function num_dims(self)
+    class(tailrace_layout), intent(in) :: self
+    integer(c_int) :: found
+    found = 0
+    call settle(c_num_dims(self%handle, found))
+    num_dims = found
+  end function
+
+  function extents(self) result(found)
+    class(tailrace_layout), intent(in) :: self
+    integer, allocatable :: found(:)
+    integer(c_int64_t) :: numbers(tailrace_max_dims)
+    integer :: n
+    numbers = 0
+    n = self%num_dims()
+    call settle(c_extents(self%handle, numbers))
+    found = int(reversed(numbers(:n)))
+  end function
+
+  !> Boxes of `rank`.
+  integer function num_boxes(self, rank)
+    class(tailrace_layout), intent(in) :: self
+    integer, intent(in) :: rank
+    integer(c_int64_t) :: found
+    found = 0
+    call settle(c_num_boxes(self%handle, int(rank, c_int), found))
+    num_boxes = int(found)
+  end function
+
+  !> Box number `index` (from 1; default 1) of `rank`: its first index along each axis, and items.
+  !> A rank without boxes has one without items.
+  subroutine box(self, rank, start, counts, index, stat, errmsg)
+    class(tailrace_layout), intent(in) :: self
+    integer, intent(in) :: rank
+    integer, intent(out) :: start(:), counts(:)
+    integer, intent(in), optional :: index
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(c_box) :: found
+    integer(c_int) :: status
+    integer :: n, wanted
+    start = 1
+    counts = 0
+    n = self%num_dims()
+    wanted = 1
+    if (present(index)) wanted = index
+    if (size(start) /= n .or. size(counts) /= n) then
+      status = fail("box: start and counts must have one entry for each axis")
+    else if (self%num_boxes(rank) == 0 .and. .not. present(index)) then
+      status = tailrace_ok
+    else
+      status = c_get_box(self%handle, int(rank, c_int), int(wanted - 1, c_int64_t), found)
+      if (status == tailrace_ok) then
+        start = int(reversed(found%start(:n))) + 1
+        counts = int(reversed(found%extents(:n)))
+      end if
+    end if
+    call settle(status, stat, errmsg)
+  end subroutine
+
+  !> Items that `rank` holds.
+  integer(int64) function num_items(self, rank)
+    class(tailrace_layout), intent(in) :: self
+    integer, intent(in) :: rank
+    num_items = 0
+    call settle(c_num_items(self%handle, int(rank, c_int), num_items))
+  end function
+
+  !> For people, in the order of files.
+  function describe(self) result(text)
+    class(tailrace_layout), intent(in) :: self
+    character(len=:), allocatable :: text
+    type(c_ptr) :: address
+    address = c_null_ptr
+    call settle(c_describe(self%handle, address))
+    text = from_c(address)
+  end function
+
+  subroutine destroy_layout(self)
+    class(tailrace_layout), intent(inout) :: self
+    call settle(c_destroy_layout(self%handle))
+  end subroutine
+
+  subroutine finalize_layout(self)
+    type(tailrace_layout), intent(inout) :: self
+    integer(c_int) :: status
+    status = c_destroy_layout(self%handle)
+  end subroutine
+
+  !> Of an array, or a section of one, with the shape of this rank's box, e.g. `u(1:nx, 1:ny, 1:nz)`
+  !> of an array with a halo. Only its strides count. Local.
+  subroutine of(self, array, stat, errmsg)
+    class(tailrace_memory), intent(inout) :: self
+    type(*), dimension(..), intent(in) :: array
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call self%destroy()
+    call settle(c_memory(array, self%handle, self%num_dims, self%strides), stat, errmsg)
+  end subroutine
+
+  subroutine destroy_memory(self)
+    class(tailrace_memory), intent(inout) :: self
+    call settle(c_destroy_memory(self%handle))
+  end subroutine
+
+  subroutine finalize_memory(self)
+    type(tailrace_memory), intent(inout) :: self
+    integer(c_int) :: status
+    status = c_destroy_memory(self%handle)
+  end subroutine
+
+end module tailrace_m_layout

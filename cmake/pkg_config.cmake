@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# tailrace_install_pkg_config(name): installs NAME.pc, made of NAME.pc.in of the folder at the time of
+# the installation, when its prefix is known.
+function(tailrace_install_pkg_config name)
+  install(
+    CODE
+      "set(CMAKE_INSTALL_LIBDIR \"${CMAKE_INSTALL_LIBDIR}\")
+set(CMAKE_INSTALL_INCLUDEDIR \"${CMAKE_INSTALL_INCLUDEDIR}\")
+set(PROJECT_VERSION \"${PROJECT_VERSION}\")
+configure_file(
+  \"${CMAKE_CURRENT_SOURCE_DIR}/${name}.pc.in\"
+  \"${CMAKE_CURRENT_BINARY_DIR}/${name}.pc\"
+  @ONLY
+)"
+  )
+  install(
+    FILES ${CMAKE_CURRENT_BINARY_DIR}/${name}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig
+  )
+endfunction()

@@ -1,0 +1,250 @@
+! SPDX-License-Identifier: BSD-3-Clause
+module test_moving
+  use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
+  use mpi_f08
+  use checks
+  use tailrace
+  implicit none
+  integer, parameter :: nx = 9, ny = 8, nz = 7
+contains
+
+  subroutine test_comm()
+    type(tailrace_comm) :: comm, part, node
+    integer :: stat, grid(2)
+    character(len=200) :: errmsg
+    call comm%create(MPI_COMM_WORLD%MPI_VAL)
+    call check(comm%rank() == this_rank, "rank by an integer communicator")
+    call comm%create(MPI_COMM_WORLD)
+    call check(comm%num_ranks() == all_ranks, "number of ranks")
+    call comm%split(mod(this_rank, 2), 0, part)
+    call check(part%num_ranks() == (all_ranks + 1 - mod(this_rank, 2))/2, "split")
+    call comm%node(node)
+    call check(node%num_ranks() >= 1, "node")
+    call comm%process_grid([16, 16, 16], 8, grid)
+    call check(product(grid) == all_ranks, "process grid")
+    call comm%split(merge(-1, 0, this_rank == all_ranks - 1), 0, part, stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "color must not be negative")
+    call check(tailrace_error_rank() == all_ranks - 1, "the rank that failed")
+    call comm%destroy()
+    call comm%split(0, 0, part, stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "the tailrace_comm given is NULL")
+    call comm%create(MPI_COMM_NULL, stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "MPI_COMM_NULL")
+  end subroutine
+
+  subroutine test_layout()
+    type(tailrace_comm) :: comm
+    type(tailrace_layout) :: layout
+    integer :: start(3), counts(3), stat, r
+    integer(int64) :: total
+    character(len=200) :: errmsg
+    call comm%create(MPI_COMM_WORLD)
+    call layout%slabs([nx, ny, nz], axis=3, num_ranks=all_ranks)
+    call check(layout%num_dims() == 3 .and. all(layout%extents() == [nx, ny, nz]), "extents")
+    call layout%box(all_ranks - 1, start, counts)
+    call check(start(3) + counts(3) - 1 == nz .and. counts(1) == nx .and. start(1) == 1, &
+               "last slab")
+    total = 0
+    do r = 0, all_ranks - 1
+      total = total + layout%num_items(r)
+    end do
+    call check(total == nx*ny*nz, "all items")
+    call layout%box(0, start, counts, index=2, stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "none of number 1")
+    call layout%blocks([nx, ny], [1, all_ranks])
+    call layout%box(all_ranks - 1, start(:2), counts(:2))
+    call check(counts(1) == nx .and. start(2) + counts(2) - 1 == ny, "blocks: axes of Fortran")
+    call layout%pencils([nx, ny, nz], axis=1, grid=[1, all_ranks])
+    call layout%box(0, start, counts)
+    call check(counts(1) == nx .and. counts(2) == ny, "pencils: whole along x and y")
+    call layout%own_boxes(comm, [5, all_ranks], reshape([1, this_rank + 1], [2, 1]), &
+                          reshape([5, 1], [2, 1]))
+    call layout%box(all_ranks - 1, start(:2), counts(:2))
+    call check(all(start(:2) == [1, all_ranks]) .and. all(counts(:2) == [5, 1]), "own boxes")
+    call layout%slabs([nx, ny, nz], axis=4, num_ranks=all_ranks, stat=stat, errmsg=errmsg)
+    call check(stat == tailrace_invalid_input, "axis 4 of 3")
+    call layout%blocks([nx, ny], [all_ranks], stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "as many entries")
+  end subroutine
+
+  !> Fills an array with what the items of its box are called.
+  subroutine fill(u, start)
+    real(real64), intent(out) :: u(:, :, :)
+    integer, intent(in) :: start(3)
+    integer :: i, j, k
+    do k = 1, size(u, 3)
+      do j = 1, size(u, 2)
+        do i = 1, size(u, 1)
+          u(i, j, k) = (start(1) + i - 1) + 100*(start(2) + j - 1) + 10000*(start(3) + k - 1)
+        end do
+      end do
+    end do
+  end subroutine
+
+  subroutine test_exchange()
+    type(tailrace_comm) :: comm
+    type(tailrace_layout) :: from, to
+    type(tailrace_exchange) :: exchange
+    real(real64), allocatable :: u(:, :, :), v(:, :, :), w(:, :, :), several(:, :, :, :)
+    real(real64), allocatable, asynchronous :: moved(:, :, :, :)
+    integer :: s(3), n(3), t(3), m(3), stat
+    character(len=300) :: errmsg
+    call comm%create(MPI_COMM_WORLD)
+    call from%slabs([nx, ny, nz], axis=3, num_ranks=all_ranks)
+    call to%slabs([nx, ny, nz], axis=1, num_ranks=all_ranks)
+    call from%box(this_rank, s, n)
+    call to%box(this_rank, t, m)
+    allocate (u(n(1), n(2), n(3)), v(m(1), m(2), m(3)), w(m(1), m(2), m(3)))
+    call fill(u, s)
+    call fill(w, t)
+    v = 0
+    call exchange%create(comm, from, to, method="pairwise")
+    call check(exchange%method() == "pairwise" .and. exchange%why() == "", "method")
+    call exchange%run(u, v)
+    call check(all(v == w), "run")
+    call exchange%run(u, v(:, :, :0), stat, errmsg)
+    call check(stat == tailrace_invalid_input, "a destination without items")
+    call exchange%run(u(:, ::2, :), v, stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "the source is a section")
+
+    ! Two fields along the last axis, without waiting.
+    allocate (several(n(1), n(2), n(3), 2), moved(m(1), m(2), m(3), 2))
+    several(:, :, :, 1) = u
+    several(:, :, :, 2) = -u
+    moved = 0
+    call exchange%create(comm, from, to, num_fields=2)
+    call exchange%start(several, moved)
+    do while (.not. exchange%progress())
+    end do
+    call exchange%finish()
+    call check(all(moved(:, :, :, 1) == w) .and. all(moved(:, :, :, 2) == -w), "two fields")
+    call check(exchange%buffer_bytes() >= 0, "buffer bytes")
+    call exchange%run(u, v, stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "last axis")
+    call exchange%create(comm, from, to, method="nonsense", stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "nonsense")
+  end subroutine
+
+  !> From and into the inside of arrays with a halo, where they are.
+  subroutine test_sections()
+    type(tailrace_comm) :: comm
+    type(tailrace_layout) :: from, to
+    type(tailrace_memory) :: inside, within
+    type(tailrace_exchange) :: exchange
+    real(real64), allocatable :: u(:, :, :), v(:, :, :), w(:, :, :)
+    integer :: s(3), n(3), t(3), m(3), stat
+    character(len=300) :: errmsg
+    call comm%create(MPI_COMM_WORLD)
+    call from%slabs([nx, ny, nz], axis=3, num_ranks=all_ranks)
+    call to%slabs([nx, ny, nz], axis=2, num_ranks=all_ranks)
+    call from%box(this_rank, s, n)
+    call to%box(this_rank, t, m)
+    allocate (u(0:n(1) + 1, 0:n(2) + 1, 0:n(3) + 1), source=-1.0_real64)
+    allocate (v(-1:m(1) + 2, m(2), 0:m(3)), source=-2.0_real64)
+    allocate (w(m(1), m(2), m(3)))
+    call fill(u(1:n(1), 1:n(2), 1:n(3)), s)
+    call fill(w, t)
+    call inside%of(u(1:n(1), 1:n(2), 1:n(3)))
+    call within%of(v(1:m(1), :, 1:m(3)))
+    call exchange%create(comm, from, to, from_memory=inside, to_memory=within)
+    call exchange%run(u(1:n(1), 1:n(2), 1:n(3)), v(1:m(1), :, 1:m(3)))
+    call check(all(v(1:m(1), :, 1:m(3)) == w), "inside of arrays with a halo")
+    call check(all(v(-1:0, :, :) == -2) .and. all(v(:, :, 0) == -2), "the halo stays")
+    call exchange%run(u(1:n(1), 1:n(2), 1:n(3)), w, stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "the destination is a section that")
+    call within%of(v(m(1):1:-1, :, 1:m(3)), stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "backwards")
+  end subroutine
+
+  subroutine test_reduction()
+    type(tailrace_comm) :: comm
+    type(tailrace_reduction) :: reduction
+    real(real64) :: a(4), dot
+    real(real32) :: single
+    integer(int32) :: whole(2)
+    complex(real64) :: x(2), product
+    integer :: n, stat
+    character(len=200) :: errmsg
+    n = all_ranks
+    call comm%create(MPI_COMM_WORLD)
+    call reduction%create(comm, max_items=4)
+    a = [this_rank + 1, 1, 0, -1]
+    call reduction%allreduce(a)
+    call check(all(a == [n*(n + 1)/2, n, 0, -n]), "allreduce")
+    whole = [this_rank, -this_rank]
+    call reduction%allreduce(whole, tailrace_max)
+    call check(all(whole == [n - 1, 0]), "maximum")
+    single = 2
+    call reduction%reduce(single, root=0)
+    call check(this_rank /= 0 .or. single == 2*real(n), "reduce of one number")
+    a = 1
+    call reduction%start_allreduce(a, tailrace_min)
+    do while (.not. reduction%progress())
+    end do
+    call reduction%finish()
+    call check(all(a == 1), "minimum")
+    call reduction%dot(a, a, dot)
+    call check(dot == 4*real(n, real64), "dot")
+    x = [(1.0_real64, 2.0_real64), (0.0_real64, 1.0_real64)]
+    call reduction%dot(x, x, product)
+    call check(product == 6*n, "complex dot")
+    call reduction%barrier()
+    call check(len(reduction%method()) > 0, "method")
+    call reduction%dot(x, x, dot, stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "one complex(real64)")
+    call reduction%allreduce(a(::2), stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "with gaps")
+    call reduction%allreduce(errmsg, stat=stat, errmsg=errmsg)
+    call check(stat == tailrace_invalid_input, "a text is no number")
+  end subroutine
+
+  subroutine test_transform()
+    type(tailrace_comm) :: comm
+    type(tailrace_transform) :: transform
+    type(tailrace_layout) :: layout
+    real(real64), allocatable :: u(:, :, :), v(:, :, :)
+    complex(real64), allocatable :: modes(:, :, :), wanted(:, :, :)
+    integer, allocatable :: kx(:), ky(:), kz(:)
+    integer :: start(3), counts(3), i, j, k, stat
+    real(real64) :: pi
+    character(len=200) :: errmsg
+    pi = acos(-1.0_real64)
+    call comm%create(MPI_COMM_WORLD)
+    call transform%create(comm, [10, 6, 8]) ! nx, ny, nz
+    call transform%box(start, counts)
+    call transform%modes(kx, ky, kz)
+    call transform%physical_layout(layout)
+    call check(all(layout%extents() == [10, 6, 8]), "extents of the points")
+    call check(transform%num_items() == product(int(counts, int64)), "points")
+    call check(transform%num_modes() == size(kx)*size(ky)*size(kz), "modes")
+    allocate (u(counts(1), counts(2), counts(3)), v(counts(1), counts(2), counts(3)))
+    allocate (modes(size(kx), size(kz), size(ky)), wanted(size(kx), size(kz), size(ky)))
+    do k = 1, counts(3)
+      do j = 1, counts(2)
+        do i = 1, counts(1)
+          u(i, j, k) = cos(2*pi*2*(start(1) + i - 2)/10 + 2*pi*(start(3) + k - 2)/8)
+        end do
+      end do
+    end do
+    call transform%forward(u, modes)
+    wanted = 0
+    do j = 1, size(ky)
+      do k = 1, size(kz)
+        do i = 1, size(kx)
+          if (kx(i) == 2 .and. ky(j) == 0 .and. kz(k) == 1) wanted(i, k, j) = 240
+        end do
+      end do
+    end do
+    call check(all(abs(modes - wanted) < 1e-10_real64), "modes of a wave")
+    call transform%backward(modes, v)
+    call check(all(abs(v/480 - u) < 1e-12_real64), "and back")
+    call check(len(transform%describe()) > 0 .and. len(transform%kernel()) > 0, "describe")
+    call transform%forward(real(u, real32), modes, stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "types")
+    call transform%forward(u, modes, num_fields=2, stat=stat, errmsg=errmsg)
+    call check(stat == tailrace_invalid_input, "arrays of one field for two")
+    call transform%create(comm, [4, 0, 4], stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "axis y")
+  end subroutine
+
+end module
