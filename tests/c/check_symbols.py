@@ -10,7 +10,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-FUNCTION = re.compile(r"^(?!typedef|enum|struct)[a-z].*?\b(tailrace_\w+)\(", re.MULTILINE)
+FUNCTION = re.compile(r"^(?!typedef|enum|struct|static)[a-z].*?\b(tailrace_\w+)\(", re.MULTILINE)
 
 
 def main() -> int:
