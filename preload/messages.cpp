@@ -1,48 +1,30 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "messages.hpp"
 
+#include "request_table.hpp"
+
 namespace tailrace::preload {
 namespace {
 
 struct Posted {
-  MPI_Request request = MPI_REQUEST_NULL;  // null pointer: free
+  MPI_Request request = MPI_REQUEST_NULL;
   Event* event = nullptr;
+  bool is_free() const { return event == nullptr; }
 };
-
-constexpr unsigned num_posted_slots = 16384;
-constexpr unsigned max_posted = num_posted_slots / 2;
-Posted table[num_posted_slots];
-unsigned num_posted = 0;
+RequestTable<Posted> receives;
 MPI_Request watched[max_watched];  // 0: no posted receive
 
-unsigned first_slot(MPI_Request request) {
-  return static_cast<unsigned>(bits_of(request) * 0x9E3779B97F4A7C15U >> 40U) % num_posted_slots;
-}
-
-bool is_free(const Posted& slot) { return slot.event == nullptr; }
-
-int find(MPI_Request request) {
-  unsigned at = first_slot(request);
-  while (!is_free(table[at])) {
-    if (table[at].request == request) return static_cast<int>(at);
-    at = (at + 1) % num_posted_slots;
-  }
-  return -1;
-}
-
-// Takes a slot out and moves those after it up, so that no chain breaks.
-void erase(unsigned at) {
-  --num_posted;
-  table[at] = {};
-  for (unsigned next = (at + 1) % num_posted_slots; !is_free(table[next]);
-       next = (next + 1) % num_posted_slots) {
-    const Posted moved = table[next];
-    table[next] = {};
-    unsigned to = first_slot(moved.request);
-    while (!is_free(table[to])) to = (to + 1) % num_posted_slots;
-    table[to] = moved;
-  }
-}
+struct Persistent {
+  MPI_Request request = MPI_REQUEST_NULL;
+  std::uint16_t comm = 0;
+  bool is_used = false;
+  bool is_send = false;
+  int peer = 0;  // rank in comm
+  int tag = 0;
+  std::int64_t bytes = 0;
+  bool is_free() const { return !is_used; }
+};
+RequestTable<Persistent> persistent_ones;
 
 void loosen(unsigned comm) { comm_info(comm).is_loose = true; }
 
@@ -82,51 +64,72 @@ void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uin
 
 void posted(MPI_Request request, unsigned comm, int source, int tag, Tick begin) {
   if (source == MPI_PROC_NULL) return;
-  if (state.has_threads || num_posted >= max_posted) return loosen(comm);
+  if (state.has_threads || receives.is_full()) return loosen(comm);
   Event* event = next_event();
   if (event == nullptr) return;
   const int peer = source == MPI_ANY_SOURCE ? -1 : world_rank(comm_info(comm), source);
   *event = {0,           0,    begin, 0, static_cast<std::uint16_t>(comm), EventKind::receive,
             region_here, peer, tag};
-  const int old = find(request);  // completed where we did not see it
-  if (old >= 0) {
-    loosen(table[old].event->comm);
-    erase(static_cast<unsigned>(old));
+  if (Posted* old = receives.find(request)) {  // completed where we did not see it
+    loosen(old->event->comm);
+    receives.erase(old);
   }
-  unsigned at = first_slot(request);
-  while (!is_free(table[at])) at = (at + 1) % num_posted_slots;
-  table[at] = {request, event};
-  ++num_posted;
+  receives.insert({request, event});
+}
+
+void persistent(MPI_Request request, unsigned comm, bool is_send, int peer, int tag,
+                std::int64_t bytes) {
+  if (peer == MPI_PROC_NULL) return;
+  if (state.has_threads || persistent_ones.is_full()) return loosen(comm);
+  if (Persistent* old = persistent_ones.find(request)) persistent_ones.erase(old);
+  persistent_ones.insert(
+      {request, static_cast<std::uint16_t>(comm), true, is_send, peer, tag, bytes});
+}
+
+std::int64_t persistent_bytes(MPI_Request request) {
+  const Persistent* one = persistent_ones.is_empty() ? nullptr : persistent_ones.find(request);
+  return one != nullptr ? one->bytes : 0;
+}
+
+void started(MPI_Request request, Tick begin, std::uint32_t row) {
+  const Persistent* one = persistent_ones.is_empty() ? nullptr : persistent_ones.find(request);
+  if (one == nullptr) return;
+  if (one->is_send) return sent(one->comm, one->peer, one->tag, one->bytes, begin, begin, row);
+  posted(request, one->comm, one->peer, one->tag, begin);
 }
 
 void moved(unsigned comm, int target, std::int64_t bytes) {
   add_traffic(world_rank(comm_info(comm), target), bytes);
 }
 
-bool Watched::any_posted() { return num_posted > 0; }
+bool Watched::any_posted() { return !receives.is_empty(); }
 
 void Watched::beyond() {
   for (unsigned i = 0; i < num_comms(); ++i) loosen(i);
 }
 
 void Watched::set(int i, MPI_Request request) {
-  watched[i] = find(request) < 0 ? MPI_Request{} : request;
+  watched[i] = receives.find(request) == nullptr ? MPI_Request{} : request;
 }
 
 void Watched::gone() const {
   if (count_ == 0 || watched[0] == MPI_Request{}) return;
-  const int slot = find(watched[0]);
-  if (slot < 0) return;
-  loosen(table[slot].event->comm);
-  erase(static_cast<unsigned>(slot));
+  Posted* const slot = receives.find(watched[0]);
+  if (slot == nullptr) return;
+  loosen(slot->event->comm);
+  receives.erase(slot);
+}
+
+void freed(MPI_Request request) {
+  if (Persistent* one = persistent_ones.find(request)) persistent_ones.erase(one);
 }
 
 void Watched::complete(int i, int source, int tag, Tick begin, Tick end, std::uint32_t row) const {
   if (watched[i] == MPI_Request{}) return;
-  const int slot = find(watched[i]);
-  if (slot < 0) return;
-  Event& event = *table[slot].event;
-  erase(static_cast<unsigned>(slot));
+  Posted* const slot = receives.find(watched[i]);
+  if (slot == nullptr) return;
+  Event& event = *slot->event;
+  receives.erase(slot);
   if (event.peer < 0 || event.tag == MPI_ANY_TAG) {
     const int peer = source < 0 ? -1 : world_rank(comm_info(event.comm), source);
     if (peer < 0) loosen(event.comm);

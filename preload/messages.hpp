@@ -19,6 +19,16 @@ void sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin, Tick
 void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uint32_t row);
 // A receive was posted at `begin`; its request is `request`. Source and tag may be wildcards.
 void posted(MPI_Request request, unsigned comm, int source, int tag, Tick begin);
+// A persistent request was made; `peer` is the rank in the communicator that it sends to or
+// receives from.
+void persistent(MPI_Request request, unsigned comm, bool is_send, int peer, int tag,
+                std::int64_t bytes);
+// Bytes of a persistent request; 0 for one that is not known.
+std::int64_t persistent_bytes(MPI_Request request);
+// A persistent request was started at `begin`.
+void started(MPI_Request request, Tick begin, std::uint32_t row);
+// A request is freed.
+void freed(MPI_Request request);
 // One-sided: bytes that go to (or come from) `target` of the window; no event.
 void moved(unsigned comm, int target, std::int64_t bytes);
 

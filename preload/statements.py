@@ -5,6 +5,8 @@ from calls import Call, bytes_of
 
 BLOCKING_SENDS = ("MPI_Send", "MPI_Ssend", "MPI_Rsend")  # they may wait for their receive
 
+STARTS = {"MPI_Start": "*request_", "MPI_Startall": "requests_[i]"}
+
 BEFORE_COMPLETION = {
     "request": "const Watched watched(1, [&](int) { return *request_; });",
     "requests": "const Watched watched(number_, [&](int i) { return requests_[i]; });",
@@ -27,12 +29,20 @@ def after(call: Call) -> list[str]:
         lines.append("if (ok) received(comm, from.source(), from.tag(), begin, end, row);")
     elif call.wait == "post":
         lines.append("if (ok) posted(*request_, comm, source_, tag_, begin);")
+    elif call.wait == "persistent":
+        peer = "true, dest_" if call.has("dest") else "false, source_"
+        lines.append(f"if (ok) persistent(*request_, comm, {peer}, tag_, each);")
     elif call.wait == "loose":
         lines.append("info.is_loose = true;")
+    if call.name in STARTS:
+        loop = "" if call.has("request") else "for (int i = 0; i < number_; ++i) "
+        lines.append(f"if (ok) {loop}started({STARTS[call.name]}, begin, row);")
     if call.has("target", "type"):
         lines.append("moved(comm, target_, bytes);")
     if call.name in ("MPI_Cancel", "MPI_Request_free"):
         lines.append("watched.gone();")
+    if call.name == "MPI_Request_free":
+        lines.append("if (ok) freed(freeing);")
     if call.has("newcomm") and call.name != "MPI_Comm_idup":
         lines.append("if (ok && *newcomm_ != MPI_COMM_NULL) comm_index(*newcomm_);")
     if call.has("newwin", "comm"):
@@ -96,6 +106,15 @@ def before(call: Call, flavour: str) -> list[str]:
     size = bytes_of(call)
     if "info." in size or call.wait == "loose":
         lines.append("[[maybe_unused]] CommInfo& info = comm_info(comm);")
+    if call.wait == "persistent":  # moves nothing yet
+        lines.append(f"const std::int64_t each = {size};")
+        size = "0"
+    if call.name == "MPI_Start":
+        size = "persistent_bytes(*request_)"
+    if call.name == "MPI_Startall":
+        size = "total_started(requests_, number_)"
+    if call.name == "MPI_Request_free":
+        lines.append("const MPI_Request freeing = *request_;")
     lines.append(f"const std::int64_t bytes = {size};")
     if needs_status(call):
         role = "status" if call.has("status") else "statuses"

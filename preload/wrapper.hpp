@@ -71,6 +71,13 @@ struct FortranFile {
   MPI_File operator*() const { return PMPI_File_f2c(*static_cast<const MPI_Fint*>(handle)); }
 };
 
+template <class Requests>
+std::int64_t total_started(const Requests& requests, int n) {
+  std::int64_t sum = 0;
+  for (int i = 0; i < n; ++i) sum += persistent_bytes(requests[i]);
+  return sum;
+}
+
 // The status that a call fills: the program's, or one of ours where the program wants none.
 class CStatusOne {
  public:

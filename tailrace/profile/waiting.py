@@ -168,7 +168,7 @@ def _messages(records: list[Record], found: Waiting) -> None:
     if loose:
         found.notes.append(
             f"late senders and receivers are not shown on {len(loose)} of {len(numbers)} "
-            "communicators, whose messages cannot be matched (persistent or cancelled requests, "
+            "communicators, whose messages cannot be matched (cancelled or partitioned requests, "
             "threads, or wildcards without a status)"
         )
     loose_numbers = [numbers[key] for key in loose]

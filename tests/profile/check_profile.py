@@ -101,13 +101,11 @@ def check_late(folder: Path, bin_dir: str, program: str) -> None:
     require(done.returncode == 0 and found is not None, "the program failed", done)
     lines = [line.split() for line in done.stdout.splitlines() if line.startswith("WAITED")]
     require(len(lines) == 3, "the program says nothing", done)
-    in_collectives = in_receives = in_sends = 0.0
-    for _, rank, *waited in lines:
-        collective_s, receive_s, send_s = map(float, waited)
-        in_collectives += collective_s
-        in_receives += receive_s
-        in_sends += send_s
-        own = collective_s + receive_s + send_s
+    in_calls = [0.0] * 4
+    for _, rank, *words in lines:
+        waited = [float(word) for word in words]
+        in_calls = [total + own for total, own in zip(in_calls, waited, strict=True)]
+        own = sum(waited)
         sync_s = next(g["sync_s"] for g in found["by_rank"] if g["rank"] == int(rank))
         # Both are sums of differences of the same entries; a preemption between may come in.
         near = abs(sync_s - own) < 0.2 * own + 0.05
@@ -118,12 +116,16 @@ def check_late(folder: Path, bin_dir: str, program: str) -> None:
             total = sum(window[key] for window in windows)
             near = abs(total - group[key]) < 1e-4 * group["wall_s"]
             require(near, f"{key}: windows sum to {total}, not {group[key]}", done)
+    pair = {"from": 0, "to": 1, "bytes": 2400, "messages": 300}
+    require(found["matrix"] == [pair], f"matrix {found['matrix']}", done)
     source = Path(__file__).with_name("late.cpp").read_text().splitlines()
-    for name, mark, own in (
-        ("MPI_Allreduce", "// late rank", in_collectives),
-        ("MPI_Recv", "// late sender", in_receives),
-        ("MPI_Ssend", "// late receiver", in_sends),
-    ):
+    marks = {
+        "MPI_Allreduce": "// late rank",
+        "MPI_Recv": "// late sender",
+        "MPI_Ssend": "// late receiver",
+        "MPI_Wait": "// late start",  # of a persistent request
+    }
+    for (name, mark), own in zip(marks.items(), in_calls, strict=True):
         line = next(i for i, text in enumerate(source, 1) if mark in text)
         calls = [call for call in found["calls"] if call["name"] == name]
         calls.sort(key=lambda call: -call["wait_s"])

@@ -80,9 +80,27 @@ int main(int argc, char** argv) {
   double send_s = 0.0;
   for (std::size_t i = 0; i < sent.size() && rank == 0; ++i)
     send_s += std::max(0.0, sent[i] - entered[i]);
+  std::fill(entered.begin(), entered.end(), 0.0);
+  MPI_Request request = MPI_REQUEST_NULL;
+  if (rank == 0) MPI_Send_init(&x, 1, MPI_DOUBLE, 1, 4, MPI_COMM_WORLD, &request);
+  if (rank == 1) MPI_Recv_init(&y, 1, MPI_DOUBLE, 0, 4, MPI_COMM_WORLD, &request);
+  for (int i = 0; i < calls && rank < 2; ++i) {
+    if (rank == 0) usleep(late_us);
+    if (rank == 0) sent[static_cast<std::size_t>(i)] = clock_s();
+    MPI_Start(&request);
+    if (rank == 1) entered[static_cast<std::size_t>(i)] = clock_s();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);  // late start
+  }
+  if (rank < 2) MPI_Request_free(&request);
+  PMPI_Bcast(sent.data(), calls, MPI_DOUBLE, 0, MPI_COMM_WORLD);
+  double start_s = 0.0;
+  for (std::size_t i = 0; i < sent.size() && rank == 1; ++i)
+    start_s += std::max(0.0, sent[i] - entered[i]);
   for (int r = 0; r < ranks; ++r) {
     PMPI_Barrier(MPI_COMM_WORLD);
-    if (r == rank) std::printf("WAITED %d %.6f %.6f %.6f\n", rank, collective_s, message_s, send_s);
+    if (r == rank)
+      std::printf("WAITED %d %.6f %.6f %.6f %.6f\n", rank, collective_s, message_s, send_s,
+                  start_s);
     std::fflush(stdout);
   }
   MPI_Finalize();
