@@ -83,10 +83,10 @@ class Ours : public StepWriter {
   }
   void report(JsonLine& line) override {
     const double steps = std::max(1.0, static_cast<double>(after_.steps - before_.steps));
-    const auto per_step = [&](double tailrace::StreamStatistics::*time) {
+    const auto per_step = [&](double tailrace::OutputStatistics::*time) {
       return (after_.*time - before_.*time) / steps;
     };
-    using Statistics = tailrace::StreamStatistics;
+    using Statistics = tailrace::OutputStatistics;
     line.text("servers", plain(description_))
         .number("call_s", per_step(&Statistics::call_s))
         .number("agree_s", per_step(&Statistics::agree_s))
@@ -108,7 +108,7 @@ class Ours : public StepWriter {
   std::optional<tailrace::Stream> stream_;
   const StepField* field_ = nullptr;
   tailrace::Memory memory_;
-  tailrace::StreamStatistics before_, after_;
+  tailrace::OutputStatistics before_, after_;
 };
 
 ServerWay make_way(const std::string& name, const SessionOptions& given, bool own_ranks) {

@@ -262,11 +262,6 @@ OutputStatistics FieldOutput<Real>::statistics() const {
 }
 
 template <class Real>
-std::optional<StreamStatistics> FieldOutput<Real>::stream_statistics() const {
-  return active() ? writer_->stream_statistics() : std::nullopt;
-}
-
-template <class Real>
 std::ptrdiff_t FieldOutput<Real>::memory_bytes() const {
   std::size_t bytes = 0;
   for (const auto& array : arrays_) bytes += array.size() * sizeof(Real);

@@ -41,7 +41,6 @@ class FieldOutput {
   bool has_caught() const { return caught_step_ >= 0; }
   bool active() const { return writer_.has_value(); }
   OutputStatistics statistics() const;
-  std::optional<StreamStatistics> stream_statistics() const;
   std::ptrdiff_t memory_bytes() const;
 
  private:

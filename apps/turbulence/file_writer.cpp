@@ -33,20 +33,7 @@ const std::string& FileWriter::last_complete() const {
 }
 
 OutputStatistics FileWriter::statistics() const {
-  if (!stream_) return output_->statistics();
-  const auto from = stream_->statistics();
-  OutputStatistics out;
-  out.files = from.complete;
-  out.bytes = from.bytes;
-  out.call_s = from.call_s;
-  out.stall_s = from.room_s + from.end_s;
-  out.write_s = from.write_s;
-  return out;
-}
-
-std::optional<StreamStatistics> FileWriter::stream_statistics() const {
-  if (!stream_) return {};
-  return stream_->statistics();
+  return stream_ ? stream_->statistics() : output_->statistics();
 }
 
 }  // namespace tailrace::turbulence

@@ -26,10 +26,7 @@ class FileWriter {
   void finish();
   /// Path of the last file known to be complete on this rank, or "".
   const std::string& last_complete() const;
-  /// Of this rank. What a stream counts stands under the nearest names.
-  OutputStatistics statistics() const;
-  /// Of a stream only.
-  std::optional<StreamStatistics> stream_statistics() const;
+  OutputStatistics statistics() const;  ///< of this rank
 
  private:
   std::optional<Output> output_;

@@ -62,7 +62,6 @@ class Run {
   void require_finite(bool mine) const;
   void write_checkpoint();
   void finish_output(int signal);
-  double hidden_s() const;
   double mean_step_s() const;
 
   const Comm& comm_;
@@ -232,14 +231,6 @@ double Run<Real>::mean_step_s() const {
   return step_s_.empty() ? 0 : loop_s_ / static_cast<double>(step_s_.size());
 }
 
-/// Seconds of writing that went on behind the computing, on this rank.
-template <class Real>
-double Run<Real>::hidden_s() const {
-  if (session_ == nullptr && case_.output.mode != "hidden") return 0;
-  const auto output = fields_.statistics();
-  return std::max(0.0, output.write_s - output.stall_s);
-}
-
 template <class Real>
 void Run<Real>::finish_output(int signal) {
   if (signal != 0 || case_.checkpoint.at_end) write_checkpoint();
@@ -268,7 +259,7 @@ void Run<Real>::advance() {
     const bool last = ended();
     const bool line = last || step % case_.statistics.every == 0;
     if (line) take_statistics(dt);
-    progress_.step(step, flow_.time(), dt, mean_step_s(), hidden_s(), line);
+    progress_.step(step, flow_.time(), dt, mean_step_s(), fields_.statistics().hidden_s(), line);
     const auto every = case_.checkpoint.every;
     if (every > 0 && step % every == 0) write_checkpoint();
   }
@@ -301,7 +292,6 @@ void Run<Real>::conclude() {
     if (any) summary.output_mode = session_->num_servers() > 0 ? "servers" : "synchronous";
   }
   summary.output = fields_.statistics();
-  summary.stream = fields_.stream_statistics();
   summary.memory_bytes = flow_.memory_bytes() + kernel_.memory_bytes() + fields_.memory_bytes();
   summary.field_bytes =
       flow_.transform().physical_box().num_items() * static_cast<std::ptrdiff_t>(sizeof(Real));

@@ -3,12 +3,11 @@
 
 #include <array>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "tailrace/comm.hpp"
-#include "tailrace/stream.hpp"
+#include "tailrace/output_statistics.hpp"
 
 namespace tailrace::turbulence {
 
@@ -24,20 +23,13 @@ struct Summary {
   double wall_s = 0;           ///< time loop, with all output
   std::vector<double> step_s;  ///< seconds of each step of this run
   std::string output_mode;
-  OutputStatistics output;                 ///< of this rank
-  std::string servers;                     ///< what the session says of itself; "" without one
-  std::optional<StreamStatistics> stream;  ///< of this rank, in a session
-  std::ptrdiff_t memory_bytes = 0;         ///< arrays of this rank
-  std::ptrdiff_t field_bytes = 0;          ///< one physical field of this rank
-  std::string stopped_by = "end";          ///< end, max_steps, SIGTERM, ...
+  OutputStatistics output;          ///< of this rank
+  std::string servers;              ///< what the session says of itself; "" without one
+  std::ptrdiff_t memory_bytes = 0;  ///< arrays of this rank
+  std::ptrdiff_t field_bytes = 0;   ///< one physical field of this rank
+  std::string stopped_by = "end";   ///< end, max_steps, SIGTERM, ...
   std::string last_checkpoint;
 };
-
-/// Output times of all ranks together: files, bytes added; the longest times.
-OutputStatistics total_statistics(MPI_Comm comm, const OutputStatistics& mine);
-
-/// Share of the output's time that the simulation did not see, 0 to 1.
-double hidden_fraction(const OutputStatistics& total);
 
 /// Writes FOLDER/summary.json under a temporary name and renames it. Collective, blocking. Throws
 /// `Errc::io` on all ranks.

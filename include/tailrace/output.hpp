@@ -14,6 +14,7 @@
 #include "tailrace/hints.hpp"
 #include "tailrace/item_type.hpp"
 #include "tailrace/layout.hpp"
+#include "tailrace/output_statistics.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace {
@@ -100,17 +101,6 @@ struct FileContents {
   std::int64_t step = 0;       ///< named in error messages
 };
 
-/// Time and bytes of an `Output` so far, on this rank.
-struct OutputStatistics {
-  std::ptrdiff_t files = 0;
-  std::ptrdiff_t bytes = 0;  ///< written by this rank's writer
-  std::int64_t writes = 0;   ///< system calls that wrote, tables and metadata included
-  std::int64_t opens = 0;    ///< files opened for writing
-  double call_s = 0;         ///< spent inside `write` and `finish` (what the simulation saw)
-  double stall_s = 0;        ///< the part of it spent waiting for a free buffer or for the end
-  double write_s = 0;        ///< spent writing (in the background if hidden)
-};
-
 /// Writes plain HDF5 files (contiguous datasets, NetCDF-4 dimension scales) that h5py, xarray and
 /// ParaView read: one rank writes the metadata, the writer ranks put the data into the dataset's
 /// extent with `pwrite`. A file grows under `PATH.partial`, is flushed and checksummed, and gets
@@ -137,7 +127,7 @@ class Output {
   /// next `write` or `finish`. Cheap; call it once a step, on all ranks. Never waits, never throws
   /// for a failed file (the next `write` or `finish` does). Local.
   void progress();
-  const OutputStatistics& statistics() const;
+  OutputStatistics statistics() const;
   /// Path of the last file known on all ranks to be complete, or "".
   const std::string& last_complete() const;
 

@@ -65,28 +65,6 @@ struct StreamOptions {
 /// What became of a step.
 enum class WriteResult { staged, written, dropped, lowered, spilled };
 
-/// Counts and times of a stream so far. On this rank, unless said otherwise.
-struct StreamStatistics {
-  std::int64_t steps = 0;     ///< calls of `write`
-  std::int64_t complete = 0;  ///< steps known to be complete on disk
-  std::int64_t dropped = 0, thinned = 0, lowered = 0, spilled = 0, failed = 0;
-  std::ptrdiff_t bytes = 0;          ///< handed over by this rank
-  double run_s = 0;                  ///< since the stream was opened
-  double call_s = 0;                 ///< inside calls: the stall that the simulation saw
-  double agree_s = 0;                ///< of it, waiting for the other ranks of the call
-  double copy_s = 0;                 ///< of it, copying into staging memory
-  double room_s = 0;                 ///< of it, waiting for room
-  double end_s = 0;                  ///< of it, waiting in `finish`
-  double write_s = 0;                ///< servers: seconds spent writing, the busiest server's
-  std::ptrdiff_t written_bytes = 0;  ///< servers: of the complete steps, all servers
-  double slowest_s = 0;              ///< longest time from `write` until the step was safe on disk
-  std::int64_t slowest_step = -1;
-  /// Share of the writing time that the simulation did not see: 1 - (room_s + end_s) / write_s.
-  double hidden_fraction() const;
-  /// For people: what output has cost the simulation, what became of the steps, how fast they left.
-  std::string describe() const;
-};
-
 /// An output of the application: files of named arrays, one a step, which leave by the session's
 /// servers. Made by `Session::open`.
 class Stream {
@@ -104,7 +82,7 @@ class Stream {
   void progress();
   /// Waits until every file has its final name; throws like `write`. Collective, blocking.
   void finish();
-  StreamStatistics statistics() const;
+  OutputStatistics statistics() const;
   /// Path of the last file known on this rank to be complete, or "". Local.
   const std::string& last_complete() const;
 

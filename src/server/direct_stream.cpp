@@ -57,7 +57,9 @@ WriteResult DirectStream::write(const std::string& path, const FileContents& giv
   auto problem = store::check_contents(contents, team_.client, team_.num_clients());
   if (!problem && path.empty()) problem = Error(Errc::invalid_input, "stream: the path is empty");
   agree(team_.compute->raw(), problem ? &*problem : nullptr);
+  const double agreed_s = now_s();
   ++statistics_.steps;
+  statistics_.bytes += store::given_bytes(contents, team_.client);
   ++number_;
   Outcome outcome;
   if (options_.variables) {
@@ -66,11 +68,12 @@ WriteResult DirectStream::write(const std::string& path, const FileContents& giv
     }));
   }
   if (!pipeline_.empty()) outcome.add(write_products(path, contents));
-  const double seconds = now_s() - start_s;
-  statistics_.call_s += seconds;
-  statistics_.room_s += seconds;
+  const double seconds = now_s() - agreed_s;
+  statistics_.agree_s += agreed_s - start_s;
+  statistics_.call_s += now_s() - start_s;
+  statistics_.end_s += seconds;
   statistics_.write_s += seconds;
-  statistics_.written_bytes += outcome.bytes;
+  if (team_.client == 0) statistics_.written_bytes += outcome.bytes;
   if (seconds > statistics_.slowest_s) {
     statistics_.slowest_s = seconds;
     statistics_.slowest_step = contents.step;
@@ -86,8 +89,8 @@ Outcome DirectStream::write_variables(const std::string& path, const FileContent
   }
   const auto before = output_->statistics();
   output_->write(path, contents);
-  const auto& after = output_->statistics();
-  auto bytes = static_cast<double>(after.bytes - before.bytes);
+  const auto after = output_->statistics();
+  auto bytes = static_cast<double>(after.written_bytes - before.written_bytes);
   group_.sum({&bytes, 1});
   return {.bytes = static_cast<std::int64_t>(bytes), .seconds = after.write_s - before.write_s};
 }

@@ -93,7 +93,7 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& giv
   const double start_s = now_s();
   const struct Timing {
     double start_s;
-    StreamStatistics& statistics;
+    OutputStatistics& statistics;
     ~Timing() { statistics.call_s += now_s() - start_s; }
   } timing{start_s, statistics_};
   progress();

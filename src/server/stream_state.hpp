@@ -17,7 +17,7 @@ class Stream::State {
   virtual WriteResult write(const std::string& path, const FileContents& contents) = 0;
   virtual void progress() = 0;
   virtual void finish() = 0;
-  StreamStatistics statistics() const {
+  OutputStatistics statistics() const {
     auto now = statistics_;
     now.run_s = now_s() - opened_s_;
     return now;
@@ -31,7 +31,7 @@ class Stream::State {
  protected:
   std::string name_;
   StreamOptions options_;
-  StreamStatistics statistics_;
+  OutputStatistics statistics_;
   std::string last_complete_;
   double opened_s_;
   bool closed_ = false;

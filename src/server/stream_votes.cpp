@@ -122,7 +122,7 @@ void ServedStream::take(const WholeNotice& told) {
     }
   } else {
     ++statistics_.complete;
-    statistics_.written_bytes += notice.bytes;
+    if (client_.team().client == 0) statistics_.written_bytes += notice.bytes;
     last_complete_ = handed->path;
   }
   statistics_.write_s += notice.write_s;

@@ -100,6 +100,14 @@ WithDefaults::WithDefaults(const FileContents& given, int rank, int num_ranks) :
   }
 }
 
+std::ptrdiff_t given_bytes(const FileContents& contents, int rank) {
+  std::ptrdiff_t bytes = 0;
+  for (const auto& variable : contents.variables) {
+    bytes += variable.layout->num_items(rank) * item_bytes(variable.type);
+  }
+  return bytes;
+}
+
 std::optional<Error> check_contents(const FileContents& contents, int rank, int num_ranks) {
   try {
     std::set<std::string> taken;

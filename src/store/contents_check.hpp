@@ -20,6 +20,9 @@ class WithDefaults {
   std::optional<FileContents> made_;
 };
 
+/// Bytes of the variables that `rank` gives. `contents` must be right. Local.
+std::ptrdiff_t given_bytes(const FileContents& contents, int rank);
+
 /// What is wrong with `contents` on this rank (names, dimensions, layouts, memory), if anything.
 /// Local.
 std::optional<Error> check_contents(const FileContents& contents, int rank, int num_ranks);

@@ -34,7 +34,8 @@ void FileTask::run(const char* what, Action&& action) {
                 fmt::format("cannot write {} (step {}): {}", path_, step_, error.what()),
                 error.sys_errno());
   }
-  seconds_ += now_s() - start_s;
+  ended_s_ = now_s();
+  seconds_ += ended_s_ - start_s;
 }
 
 void FileTask::name(const std::string& path, std::int64_t step) {
@@ -43,6 +44,7 @@ void FileTask::name(const std::string& path, std::int64_t step) {
   step_ = step;
   generation_ = -1;
   seconds_ = 0;
+  ended_s_ = 0;
   bytes_ = 0;
   writes_ = 0;
   opens_ = 0;
@@ -53,6 +55,7 @@ void FileTask::create(const file::Settings& settings, bool pieces) {
     held_.create(partial_, settings);
     if (pieces) generation_ = prepare_pieces(path_);
   });
+  seconds_ = 0;  // the simulation sees it: part of laying the file out
 }
 
 void FileTask::set(Setting setting) {

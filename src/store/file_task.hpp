@@ -83,12 +83,13 @@ class FileTask {
   };
   std::optional<Gather> gather();
 
-  /// Bytes of the variables written, system calls that wrote, files opened, and seconds spent in
-  /// `write` and `commit`.
+  /// Bytes of the variables written, system calls that wrote, files opened, seconds spent in
+  /// `write` and `commit`, and when the last of them ended (0: this rank had nothing to do).
   std::ptrdiff_t bytes() const { return bytes_; }
   std::int64_t writes() const { return writes_; }
   std::int64_t opens() const { return opens_; }
   double seconds() const { return seconds_; }
+  double ended_s() const { return ended_s_; }
 
  private:
   template <class Action>
@@ -119,7 +120,7 @@ class FileTask {
   file::Switch direct_io_ = file::Switch::automatic;
   bool sync_ = true;
   Trace* trace_ = nullptr;
-  double seconds_ = 0;
+  double seconds_ = 0, ended_s_ = 0;
 };
 
 }  // namespace tailrace::store

@@ -43,7 +43,11 @@ class Output::State {
   void write(const std::string& path, const FileContents& given);
   void finish();
   void progress() { completion_.progress(); }
-  OutputStatistics statistics;
+  OutputStatistics statistics() const {
+    auto now = statistics_;
+    now.run_s = now_s() - made_s_;
+    return now;
+  }
   std::string last_complete;
 
  private:
@@ -54,7 +58,10 @@ class Output::State {
   };
   Agreed agree_on(const std::string& path, const FileContents& contents);
   void settle(std::int64_t ended);
-  void wait_for(std::int64_t count);
+  void wait_for(std::int64_t count, double& waited_s);
+  std::size_t slot_of(std::int64_t number) const {
+    return static_cast<std::size_t>(number % options_.buffered_files);
+  }
   std::int64_t make_plan(const std::string& path);
   Route& make_route(const FileContents& contents, std::int64_t plan);
   void lay_out(const std::string& path, const FileContents& contents, const Route& route,
@@ -71,7 +78,10 @@ class Output::State {
   Completion completion_;
   std::vector<std::unique_ptr<Route>> routes_;
   std::vector<std::ptrdiff_t> offsets_;  // see Place
+  std::vector<double> handed_s_;         // when the files under way were given to `write`
   std::int64_t num_settled_ = 0;
+  OutputStatistics statistics_;
+  double made_s_ = now_s();
 };
 
 namespace {
@@ -93,6 +103,7 @@ Output::State::State(const Comm& comm, OutputOptions options)
               "output: method \"push\" needs all ranks on one node");
   plans_.set_shared_memory(staging_.shared());
   if (options_.mode == OutputMode::synchronous) options_.buffered_files = 1;
+  handed_s_.resize(static_cast<std::size_t>(options_.buffered_files));
 }
 
 Output::State::~State() {
@@ -145,22 +156,32 @@ void Output::State::settle(std::int64_t ended) {
   while (num_settled_ < ended) {
     const auto number = num_settled_++;
     const auto& task = completion_.task(number);
-    statistics.bytes += task.bytes();
-    statistics.writes += task.writes();
-    statistics.opens += task.opens();
-    statistics.write_s += task.seconds();
-    completion_.check(number);
+    statistics_.written_bytes += task.bytes();
+    statistics_.writes += task.writes();
+    statistics_.opens += task.opens();
+    statistics_.write_s += task.seconds();
+    try {
+      completion_.check(number);
+    } catch (const Error&) {
+      ++statistics_.failed;
+      throw;
+    }
     last_complete = task.path();
-    ++statistics.files;
+    ++statistics_.complete;
+    const double safe_s = task.ended_s() - handed_s_[slot_of(number)];
+    if (safe_s > statistics_.slowest_s) {
+      statistics_.slowest_s = safe_s;
+      statistics_.slowest_step = task.step();
+    }
   }
 }
 
-void Output::State::wait_for(std::int64_t count) {
+void Output::State::wait_for(std::int64_t count, double& waited_s) {
   if (completion_.num_ended() < count) {
     const double start_s = now_s();
     const Span span(options_.trace, Activity::wait, "wait for output");
     completion_.wait(count);
-    statistics.stall_s += now_s() - start_s;
+    waited_s += now_s() - start_s;
   }
   settle(std::min(count, completion_.num_begun()));
 }
@@ -178,7 +199,8 @@ Route& Output::State::make_route(const FileContents& contents, std::int64_t plan
   const auto bytes = route->part()->staging_bytes;
   int grows = staging_.grows(bytes) ? 1 : 0;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &grows, 1, MPI_INT, MPI_MAX, comm_.raw()));
-  if (grows == 1) wait_for(completion_.num_begun());  // the old buffers are in use until then
+  if (grows == 1)
+    wait_for(completion_.num_begun(), statistics_.room_s);  // the old buffers are in use until then
   staging_.reserve(bytes);
   routes_.push_back(std::move(route));
   return *routes_.back();
@@ -258,26 +280,34 @@ void Output::State::write(const std::string& path, const FileContents& given) {
   const auto& contents = with_defaults.contents();
   completion_.progress();
   const auto agreed = agree_on(path, contents);
+  statistics_.agree_s += now_s() - start_s;
   settle(agreed.ended);
-  wait_for(completion_.num_begun() + 1 - options_.buffered_files);
+  wait_for(completion_.num_begun() + 1 - options_.buffered_files, statistics_.room_s);
   const auto same_path = completion_.find(path, num_settled_);
-  if (same_path >= 0) wait_for(same_path + 1);
+  if (same_path >= 0) wait_for(same_path + 1, statistics_.room_s);
   const auto plan = agreed.plan >= 0 ? agreed.plan : make_plan(path);
   Route& route = agreed.route >= 0 ? *routes_[static_cast<std::size_t>(agreed.route)]
                                    : make_route(contents, plan);
   FileTask& task = completion_.next_job().task;
+  const double copy_start_s = now_s();
   lay_out(path, contents, route, task);
-  const int slot = static_cast<int>(completion_.num_begun() % options_.buffered_files);
-  stage(contents, route, slot);
-  post(route, task, slot);
-  statistics.call_s += now_s() - start_s;
+  const auto slot = slot_of(completion_.num_begun());
+  handed_s_[slot] = start_s;
+  stage(contents, route, static_cast<int>(slot));
+  const double copied_s = now_s();
+  statistics_.copy_s += copied_s - copy_start_s;
+  post(route, task, static_cast<int>(slot));
+  if (options_.mode == OutputMode::synchronous) statistics_.end_s += now_s() - copied_s;
+  ++statistics_.steps;
+  statistics_.bytes += given_bytes(contents, comm_.rank());
+  statistics_.call_s += now_s() - start_s;
   if (options_.mode == OutputMode::synchronous) finish();
 }
 
 void Output::State::finish() {
   const double start_s = now_s();
-  wait_for(completion_.num_begun());
-  statistics.call_s += now_s() - start_s;
+  wait_for(completion_.num_begun(), statistics_.end_s);
+  statistics_.call_s += now_s() - start_s;
 }
 
 Output::Output(const Comm& comm, OutputOptions options)
@@ -290,7 +320,7 @@ void Output::write(const std::string& path, const FileContents& contents) {
 }
 void Output::finish() { state_->finish(); }
 void Output::progress() { state_->progress(); }
-const OutputStatistics& Output::statistics() const { return state_->statistics; }
+OutputStatistics Output::statistics() const { return state_->statistics(); }
 const std::string& Output::last_complete() const { return state_->last_complete; }
 
 }  // namespace tailrace

@@ -14,7 +14,7 @@ ENDS = {
     "SIGINT": "by Ctrl-C (SIGINT)",
     "SIGTERM": "by SIGTERM",
 }
-STEPS_OF_SERVERS = ("dropped", "thinned", "lowered", "spilled", "failed")
+LESS_THAN_ASKED = ("dropped", "thinned", "lowered", "spilled", "failed")
 
 
 def facts(run: Run) -> Iterable[tuple[str, str]]:
@@ -29,7 +29,7 @@ def facts(run: Run) -> Iterable[tuple[str, str]]:
         ("steps", _steps(summary)),
         ("time of a step", _step_time(summary.get("seconds_per_step"))),
         ("output", _output(summary.get("output"))),
-        ("I/O servers", _servers(summary.get("servers"))),
+        ("I/O servers", _joined(_dict(summary.get("output")), ("servers", "{}"))),
         ("memory", _memory(summary)),
         ("last checkpoint", _joined(summary, ("last_checkpoint", "{}"))),
         ("version", _joined(summary, ("program", "{}"), ("version", "{}"), separator=" ")),
@@ -42,6 +42,10 @@ def _joined(values: dict[str, Any], *parts: tuple[str, str], separator: str = ",
     """Return the values that are known, each in its words."""
     known = [(values.get(key), words) for key, words in parts]
     return separator.join(words.format(value) for value, words in known if value not in (None, ""))
+
+
+def _dict(values: object) -> dict[str, Any]:
+    return values if isinstance(values, dict) else {}
 
 
 def _number(values: object, key: str) -> float | None:
@@ -109,23 +113,18 @@ def _output(output: object) -> str:
         return ""
     if output.get("mode") == "none":
         return "none"
-    written = _number(output, "bytes")
+    given = _number(output, "bytes")
+    less = "".join(f", {output[key]} {key}" for key in LESS_THAN_ASKED if output.get(key))
     parts = [
-        f"{output.get('mode')}: {output.get('files')} files"
-        + ("" if written is None else f", {amount_text(written, 'B')}"),
+        f"{output.get('mode')}"
+        + _joined(output, ("complete", ": {} of"), ("steps", "{} steps whole"), separator=" ")
+        + less,
+        "" if given is None else amount_text(given, "B"),
         _seconds(output, "call_s", "the simulation spent {} in calls of output"),
-        _seconds(output, "stall_s", "of that it waited {} for earlier files"),
+        _seconds(output, "stall_s", "of that it waited {} for files"),
         _seconds(output, "write_s", "writing took {}"),
     ]
     return "; ".join(part for part in parts if part)
-
-
-def _servers(servers: object) -> str:
-    if not isinstance(servers, dict):
-        return ""
-    lost = [f"{servers[key]} {key}" for key in STEPS_OF_SERVERS if servers.get(key)]
-    steps = f"{servers.get('complete')} of {servers.get('steps')} steps whole"
-    return "; ".join(filter(None, [str(servers.get("description") or ""), steps, *lost]))
 
 
 def _memory(summary: dict[str, Any]) -> str:

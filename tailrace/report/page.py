@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from tailrace.files import save_figure
 from tailrace.report import figures
-from tailrace.report.facts import facts
+from tailrace.report.facts import LESS_THAN_ASKED, facts
 from tailrace.report.html import fill, picture, png
 from tailrace.report.resolution import resolution_text
 from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS, RC
@@ -141,10 +141,7 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
     hidden = run.summary.get("hidden_fraction")
     if isinstance(hidden, int | float):
         yield f"{100 * hidden:.0f} %", "of the writing was hidden"
-    stall = run.summary.get("stall_s", run.summary.get("stall_seconds"))
-    if isinstance(stall, int | float):
-        yield f"{stall:.2f} s", "the simulation waited for output"
-    yield from _server_cards(run.summary.get("servers"))
+    yield from _output_cards(run.summary.get("output"))
     grid = run.case.get("grid", {})
     n = int(grid.get("n", 0) or 0)
     extents = [int(grid.get(key, 0) or n) for key in ("nx", "ny", "nz")]
@@ -155,16 +152,16 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
         yield f"{run.statistics['time'][-1]:.4g}", "time reached"
 
 
-def _server_cards(servers: object) -> Iterable[tuple[str, str]]:
-    """Yield what a stream of I/O servers counted: stall, and steps that are not as asked for."""
-    if not isinstance(servers, dict):
+def _output_cards(output: object) -> Iterable[tuple[str, str]]:
+    """Yield what output cost the simulation, and steps that are not as asked for."""
+    if not isinstance(output, dict):
         return
-    stall = servers.get("stall_s")
-    if isinstance(stall, int | float):
-        yield f"{stall:.2f} s", "the simulation spent in calls of output"
-    for key in ("dropped", "thinned", "lowered", "spilled", "failed"):
-        if servers.get(key):
-            yield str(servers[key]), f"steps {key}"
+    for key, words in (("call_s", "spent in calls of output"), ("stall_s", "waited for output")):
+        if isinstance(output.get(key), int | float):
+            yield f"{output[key]:.2f} s", f"the simulation {words}"
+    for key in LESS_THAN_ASKED:
+        if output.get(key):
+            yield str(output[key]), f"steps {key}"
 
 
 def _text(path: Path) -> str:

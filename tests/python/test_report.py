@@ -154,21 +154,24 @@ def test_facts_are_words_and_not_a_dump(run_folder: Path) -> None:
         "seconds_per_step": {"median": 0.02, "min": 0.01, "max": 0.03},
         "output": {
             "mode": "hidden",
-            "files": 3,
+            "servers": "a thread of each rank",
+            "steps": 4,
+            "complete": 3,
+            "dropped": 1,
             "bytes": 2e6,
             "call_s": 0.1,
             "stall_s": 0.0,
             "write_s": 0.5,
         },
         "times_all_s": {"none": [1.0]},
-        "servers": None,
     }
     (run_folder / "summary.json").write_text(json.dumps(summary))
     found = dict(facts(load_run(run_folder)))
     assert found["grid"] == "10 × 9 × 8 points (x, y, z), double precision"
     assert found["steps"] == "up to 12, t = 0.5; ended by Ctrl-C (SIGINT), after 90 s of this part"
     assert found["time of a step"] == "20 ms (10 ms to 30 ms)"
-    assert found["output"].startswith("hidden: 3 files, 2 MB; the simulation spent 100 ms in calls")
+    assert found["output"].startswith("hidden: 3 of 4 steps whole, 1 dropped; 2 MB; the simulation")
+    assert found["I/O servers"] == "a thread of each rank"
     assert not any("_" in name or "{" in value for name, value in found.items())
     (run_folder / "summary.json").write_text("{}")
     assert set(facts(load_run(run_folder))) <= {("resolution", found["resolution"])}

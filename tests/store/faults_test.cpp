@@ -156,7 +156,7 @@ TEST_P(FaultsTest, FullDiskWhileFilesAreQueuedLosesNoneSilently) {
     for (int i = 0; i < 5; ++i) whole += fs::exists(path("f" + std::to_string(i) + ".h5")) ? 1 : 0;
     EXPECT_EQ(whole, 2);
     EXPECT_EQ(errors, 3) << "one error for each lost file";
-    EXPECT_EQ(output.statistics().files, 2);
+    EXPECT_EQ(output.statistics().complete, 2);
   }
   unmount();
 }

@@ -53,7 +53,7 @@ void write_until_killed(const Comm& comm, const std::string& folder, const Outpu
                           {"v", ItemType::float32, {"z", "y", "x"}, &layout, memory, v.data(), {}}};
     output.write(folder + "/file_" + std::to_string(step % 3) + ".h5", contents);
     output.progress();
-    for (; reported < output.statistics().files; ++reported) {
+    for (; reported < output.statistics().complete; ++reported) {
       if (comm.rank() == 0) std::printf("done %td\n", reported + 1);
     }
     std::fflush(stdout);

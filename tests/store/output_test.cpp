@@ -89,7 +89,7 @@ TEST_F(OutputTest, CallerMayChangeArraysAtOnceAndNamesAppearInTime) {
   }
   output.finish();
   EXPECT_EQ(output.last_complete(), path("f5.h5"));
-  EXPECT_EQ(output.statistics().files, 6);
+  EXPECT_EQ(output.statistics().complete, 6);
   for (int step = 0; step < 6; ++step) {
     EXPECT_EQ(wrong_items(path("f" + std::to_string(step) + ".h5"), 10 * step), 0) << step;
   }

@@ -128,7 +128,7 @@ void write_one(const Comm& comm, const std::string& file, int count, char** hint
   output.write(file, contents);
   output.finish();
   std::int64_t cost[3] = {output.statistics().writes, output.statistics().opens,
-                          output.statistics().bytes};
+                          output.statistics().written_bytes};
   MPI_Allreduce(MPI_IN_PLACE, cost, 3, MPI_INT64_T, MPI_SUM, comm.raw());
   if (comm.rank() == 0) {
     std::printf("writes %ld opens %ld bytes %ld\n", static_cast<long>(cost[0]),

@@ -205,8 +205,9 @@ def test_run_leaves_its_files(run: Path) -> None:
     assert summary["steps"] == 10
     assert summary["stopped_by"] == "end"
     assert summary["output"]["mode"] == "hidden"
-    assert summary["output"]["files"] == 4
-    assert summary["output"]["bytes"] >= 4 * 3 * 16**3 * 8
+    assert summary["output"]["steps"] == summary["output"]["complete"] == 4
+    assert summary["output"]["bytes"] == 4 * 3 * 16**3 * 8
+    assert summary["output"]["written_bytes"] >= summary["output"]["bytes"]
     assert 0 <= summary["hidden_fraction"] <= 1
     assert summary["times_s"]["hidden"] == summary["wall_s"]
     assert summary["times_s"]["none"] is None

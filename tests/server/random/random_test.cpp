@@ -214,7 +214,7 @@ class OutputProblem : private ReadBack {
     }
   }
 
-  void count(const StreamStatistics& statistics) {
+  void count(const OutputStatistics& statistics) {
     counts_.spilled += static_cast<int>(statistics.spilled);
     counts_.dropped += static_cast<int>(statistics.dropped);
     counts_.thinned += static_cast<int>(statistics.thinned);
