@@ -15,14 +15,14 @@
 
 namespace tailrace {
 
-void fail_errno(int error) {
-  throw Error(Errc::io, fmt::format("{} (errno {})", std::strerror(error), error), error);
+std::string errno_text(int error) {
+  return fmt::format("{} (errno {})", std::strerror(error), error);
 }
 
+void fail_errno(int error) { throw Error(Errc::io, errno_text(error), error); }
+
 void fail_io(std::string_view doing, const std::string& path, int error) {
-  throw Error(Errc::io,
-              fmt::format("cannot {} {}: {} (errno {})", doing, path, std::strerror(error), error),
-              error);
+  throw Error(Errc::io, fmt::format("cannot {} {}: {}", doing, path, errno_text(error)), error);
 }
 
 Descriptor open_descriptor(const char* path, int flags) {

@@ -15,9 +15,10 @@
 
 namespace tailrace::file {
 
-/// Who opens what. The ranks of `openers` open one file together; nobody else holds it.
+/// Who opens what. The ranks of `openers` open one file together; nobody else holds it. Null: this
+/// rank alone, without MPI; only back ends that open alone.
 struct OpenRequest {
-  const Comm& openers;
+  const Comm* openers = nullptr;
   std::string path;
   FileAccess access = FileAccess::read;
   const Settings& settings;
@@ -60,6 +61,8 @@ class BackEnd {
   virtual void read_part(const FilePart& part, std::byte* data);
 
   virtual std::ptrdiff_t size() = 0;
+  /// Makes the file `bytes` long. `posix` and `uring`; the others throw.
+  virtual void resize(std::ptrdiff_t bytes);
   /// Makes the data durable. Collective over the openers for `mpiio` and `hdf5`.
   virtual void flush() = 0;
   /// Closes; once. Collective over the openers for `mpiio` and `hdf5`.

@@ -48,7 +48,7 @@ bool opened_alone(const OpenRequest& request) {
 Hdf5Id access_list(const OpenRequest& request) {
   Hdf5Id list(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, "open", request.path);
   const MpiInfo info(request.settings.mpi_hints);
-  const MPI_Comm together = opened_alone(request) ? MPI_COMM_SELF : request.openers.raw();
+  const MPI_Comm together = opened_alone(request) ? MPI_COMM_SELF : request.openers->raw();
   if (H5Pset_fapl_mpio(list.id(), together, info.raw()) < 0) {
     fail_hdf5("open", request.path);
   }
@@ -65,7 +65,7 @@ Hdf5Id open_file(const OpenRequest& request) {
   if (request.access == FileAccess::write) exists = 0;
   if (request.access == FileAccess::update) {
     exists = access(request.path.c_str(), F_OK) == 0 ? 1 : 0;
-    check_mpi(MPI_Bcast(&exists, 1, MPI_INT, 0, request.openers.raw()));
+    check_mpi(MPI_Bcast(&exists, 1, MPI_INT, 0, request.openers->raw()));
   }
   errno = 0;
   const auto flags = request.access == FileAccess::read ? H5F_ACC_RDONLY : H5F_ACC_RDWR;
@@ -78,7 +78,7 @@ Hdf5Id open_file(const OpenRequest& request) {
 class Hdf5File final : public BackEnd {
  public:
   explicit Hdf5File(const OpenRequest& request)
-      : openers_(request.openers),
+      : openers_(*request.openers),
         path_(request.path),
         statistics_(request.statistics),
         opened_alone_(opened_alone(request)),

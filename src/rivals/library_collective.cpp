@@ -24,7 +24,7 @@ class LibraryCollective final : public Strategy {
     try {
       run_agreed(comm_.raw(), [&] {
         file_ = request.back_end.open(
-            {comm_, request.path, request.access, request.settings, request.statistics});
+            {&comm_, request.path, request.access, request.settings, request.statistics});
       });
     } catch (...) {
       // Where closing is collective, and some ranks have nothing to close, rather leave it open.

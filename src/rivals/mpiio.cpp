@@ -61,7 +61,7 @@ int errno_of(int status) {
 // What MPI-IO did with the hints, for those who ask.
 void report_hints(MPI_File file, const OpenRequest& request) {
   const char* display = std::getenv("TAILRACE_HINTS_DISPLAY");
-  if (request.openers.rank() != 0 || display == nullptr || std::strcmp(display, "1") != 0) return;
+  if (request.openers->rank() != 0 || display == nullptr || std::strcmp(display, "1") != 0) return;
   MPI_Info used = MPI_INFO_NULL;
   if (MPI_File_get_info(file, &used) != MPI_SUCCESS || used == MPI_INFO_NULL) return;
   std::string others;
@@ -130,7 +130,7 @@ class MpiFile final : public BackEnd {
 };
 
 MpiFile::MpiFile(const OpenRequest& request)
-    : openers_(request.openers.raw()), path_(request.path), statistics_(request.statistics) {
+    : openers_(request.openers->raw()), path_(request.path), statistics_(request.statistics) {
   const AddTime time(statistics_.io_s);
   const MpiInfo info(request.settings.mpi_hints);
   const int mode =

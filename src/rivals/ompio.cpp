@@ -42,13 +42,13 @@ bool ReadBack::is_needed_for_reads_of_hdf5(const OpenRequest& request) {
 }
 
 ReadBack::ReadBack(const OpenRequest& request)
-    : comm_(request.openers), path_(request.path), settings_(request.settings) {
+    : comm_(*request.openers), path_(request.path), settings_(request.settings) {
   settings_.direct_io = Switch::off;  // the page cache has what was just written
   file();                             // from now on it learns of errors of the disk
 }
 
 BackEnd& ReadBack::file() {
-  if (!file_) file_ = open_posix({comm_, path_, FileAccess::read, settings_, uncounted_});
+  if (!file_) file_ = open_posix({&comm_, path_, FileAccess::read, settings_, uncounted_});
   return *file_;
 }
 

@@ -15,7 +15,7 @@ namespace tailrace::store {
 
 file::BackEnd& ReadFile::open() {
   if (!back_end_) {
-    back_end_ = file::open_posix({comm_, path_, FileAccess::read, settings_, statistics_});
+    back_end_ = file::open_posix({&comm_, path_, FileAccess::read, settings_, statistics_});
   }
   return *back_end_;
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/file_task.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,16 +8,14 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/system_call.hpp"
 #include "core/whole_file.hpp"
-#include "store/open_file.hpp"
 #include "store/piece_folder.hpp"
 
 namespace tailrace::store {
 namespace {
 
 constexpr std::ptrdiff_t chunk_bytes = 8 * piece_bytes;  // of one system call
-// Shorter rows are left to the page cache, which makes long writes of them.
-constexpr std::ptrdiff_t least_direct_bytes = 65536;
 
 }  // namespace
 
@@ -46,8 +43,7 @@ void FileTask::name(const std::string& path, std::int64_t step) {
   seconds_ = 0;
   ended_s_ = 0;
   bytes_ = 0;
-  writes_ = 0;
-  opens_ = 0;
+  statistics_ = {};
 }
 
 void FileTask::create(const file::Settings& settings, bool pieces) {
@@ -65,8 +61,7 @@ void FileTask::set(Setting setting) {
   piece_image_ = std::move(setting.piece_image);
   generation_ = setting.generation;
   rank_ = setting.rank;
-  direct_io_ = setting.direct_io;
-  sync_ = setting.sync;
+  settings_ = setting.settings;
   trace_ = setting.trace;
   if (piece_image_) {
     piece_ = piece_path(path_, generation_, rank_);
@@ -90,15 +85,45 @@ void FileTask::set(Setting setting) {
   all_rows_.resize(is_metadata_rank() ? static_cast<std::size_t>(place) / sizeof(ChecksumRow) : 0);
 }
 
-void FileTask::write_image(OpenFile& file, const FileImage& image,
-                           std::ptrdiff_t total_bytes) const {
-  file.resize(total_bytes);
-  for (const auto& extent : image.extents) {
-    file.write(image.bytes.data() + extent.start, extent.count, extent.file_offset);
+// The back end's errors name its file; here only why, as `run` names the one that is to come.
+template <class Action>
+void FileTask::fill(const std::string& path, Action&& action) {
+  try {
+    const auto file = file::find_back_end(settings_.back_end)
+                          .open({nullptr, path, FileAccess::write, settings_, statistics_});
+    action(*file);
+    if (settings_.sync) file->flush();
+    file->close();
+  } catch (const Error& error) {
+    if (error.sys_errno() != 0) fail_errno(error.sys_errno());
+    throw;
   }
 }
 
-void FileTask::write_run(OpenFile& file, const Run& run) {
+void FileTask::write_image(file::BackEnd& file, const FileImage& image,
+                           std::ptrdiff_t total_bytes) {
+  file.resize(total_bytes);
+  segments_.clear();
+  for (const auto& extent : image.extents) {
+    segments_.push_back({extent.file_offset, extent.start, extent.count});
+  }
+  std::ranges::sort(segments_, {}, &file::Segment::file_offset);
+  file.write(segments_, image.bytes.data(), false);
+}
+
+void FileTask::write_at(file::BackEnd& file, const void* data, std::ptrdiff_t bytes,
+                        std::ptrdiff_t offset) {
+  const file::Segment whole{offset, 0, bytes};
+  file.write({&whole, 1}, static_cast<const std::byte*>(data), false);
+}
+
+// One earlier write may still be under way, as its bytes stay where they are.
+void FileTask::start_write(file::BackEnd& file, const std::byte* data) {
+  file.start_write(segments_, data);
+  file.finish_all_but(1);
+}
+
+void FileTask::write_run(file::BackEnd& file, const Run& run) {
   const auto first = rows_.size();
   const auto end = run.start_bytes + run.bytes;
   for (auto at = run.start_bytes; at < end;) {
@@ -113,18 +138,19 @@ void FileTask::write_run(OpenFile& file, const Run& run) {
                        XXH3_64bits(data + (piece - at), count)});
       piece = piece_end;
     }
-    file.write(data, next - at, data_offsets_[run.dataset] + at);
+    segments_ = {{data_offsets_[run.dataset] + at, 0, next - at}};
+    start_write(file, data);
     at = next;
   }
   bytes_ += run.bytes;
   if (!gather_counts_.empty() || rows_.size() == first) return;
   const auto row_bytes = static_cast<std::ptrdiff_t>(sizeof(ChecksumRow));
-  file.write(rows_.data(), static_cast<std::ptrdiff_t>(rows_.size()) * row_bytes,
-             table_offset_ + run.first_row * row_bytes);
+  write_at(file, rows_.data(), std::ssize(rows_) * row_bytes,
+           table_offset_ + run.first_row * row_bytes);
   rows_.clear();
 }
 
-void FileTask::write_box(OpenFile& file, const BoxRun& run) {
+void FileTask::write_box(file::BackEnd& file, const BoxRun& run) {
   const auto& dataset = part_->datasets[run.dataset];
   const auto item = item_bytes(dataset.type);
   const auto rows = rows_of(run.box, dataset);
@@ -143,53 +169,39 @@ void FileTask::write_box(OpenFile& file, const BoxRun& run) {
       from += count;
     }
   }
-  const auto end = data + run.box.num_items() * item;
-  for (Index place = run.box.start; data < end;) {
+  const auto bytes = run.box.num_items() * item;
+  segments_.clear();
+  Index place = run.box.start;
+  for (std::ptrdiff_t done = 0; done < bytes; done += rows.bytes) {
     const auto at = data_offsets_[run.dataset] + linear(place, strides, dataset.num_dims) * item;
-    for (std::ptrdiff_t done = 0; done < rows.bytes; done += chunk_bytes) {
-      file.write(data + done, std::min(chunk_bytes, rows.bytes - done), at + done);
-    }
-    data += rows.bytes;
+    segments_.push_back({at, done, rows.bytes});
     for (auto d = static_cast<std::size_t>(rows.num_axes); d-- > 0;) {
       if (++place[d] < run.box.start[d] + run.box.extents[d]) break;
       place[d] = run.box.start[d];
     }
   }
-  bytes_ += run.box.num_items() * item;
+  start_write(file, data);
+  bytes_ += bytes;
   if (box_rows_.empty()) return;
   const auto row_bytes = static_cast<std::ptrdiff_t>(sizeof(BoxRow));
-  file.write(box_rows_.data(), static_cast<std::ptrdiff_t>(box_rows_.size()) * row_bytes,
-             box_table_offset_ + run.first_row * row_bytes);
-}
-
-void FileTask::finish(OpenFile& file) {
-  if (sync_) file.flush();
-  file.close();
-  writes_ += file.writes();
-  ++opens_;
+  write_at(file, box_rows_.data(), std::ssize(box_rows_) * row_bytes,
+           box_table_offset_ + run.first_row * row_bytes);
 }
 
 void FileTask::write_master() {
-  OpenFile file(partial_.c_str(), O_WRONLY);
-  write_image(file, image_, total_bytes_);
-  finish(file);
+  fill(partial_, [&](auto& file) { write_image(file, image_, total_bytes_); });
 }
 
 void FileTask::write_data() {
-  const char* path = piece_image_ ? piece_.c_str() : partial_.c_str();
-  // The first rank has made the file; only O_CREAT makes every network file system look for it.
-  OpenFile file(path, O_WRONLY | O_CREAT);
-  if (piece_image_) {
-    write_image(file, *piece_image_, piece_image_->total_bytes);
-  } else if (is_metadata_rank()) {
-    write_image(file, image_, total_bytes_);
-  }
-  if (direct_io_ != file::Switch::off) {
-    file.open_direct(path, direct_io_ == file::Switch::on ? 0 : least_direct_bytes);
-  }
-  for (const auto& run : part_->runs) write_run(file, run);
-  for (const auto& run : part_->boxes) write_box(file, run);
-  finish(file);
+  fill(piece_image_ ? piece_ : partial_, [&](auto& file) {
+    if (piece_image_) {
+      write_image(file, *piece_image_, piece_image_->total_bytes);
+    } else if (is_metadata_rank()) {
+      write_image(file, image_, total_bytes_);
+    }
+    for (const auto& run : part_->runs) write_run(file, run);
+    for (const auto& run : part_->boxes) write_box(file, run);
+  });
 }
 
 void FileTask::write() {
@@ -212,18 +224,15 @@ void FileTask::commit() {
       std::ranges::sort(all_rows_, [](const ChecksumRow& a, const ChecksumRow& b) {
         return a.variable != b.variable ? a.variable < b.variable : a.offset < b.offset;
       });
-      OpenFile file(partial_.c_str(), O_WRONLY);
-      file.write(all_rows_.data(),
-                 static_cast<std::ptrdiff_t>(all_rows_.size() * sizeof(ChecksumRow)),
-                 table_offset_);
-      finish(file);
+      const auto bytes = static_cast<std::ptrdiff_t>(all_rows_.size() * sizeof(ChecksumRow));
+      fill(partial_, [&](auto& file) { write_at(file, all_rows_.data(), bytes, table_offset_); });
     }
-    if (generation_ >= 0 && sync_) flush_pieces(path_);
+    if (generation_ >= 0 && settings_.sync) flush_pieces(path_);
     // Listed while `path.partial` is still held: another run may begin once it is renamed.
     const auto old_pieces = other_pieces(path_, generation_);
     rename_file(partial_, path_);
     held_.release();
-    if (sync_) flush_folder(folder_of(path_));
+    if (settings_.sync) flush_folder(folder_of(path_));
     remove_pieces(path_, old_pieces);
   });
 }

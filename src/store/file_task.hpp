@@ -8,29 +8,30 @@
 #include <string>
 #include <vector>
 
+#include "file/back_end.hpp"
 #include "store/file_image.hpp"
 #include "store/partial_file.hpp"
 #include "store/writer_part.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/file.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::store {
-
-class OpenFile;
 
 /// Where the bytes of a writer's part are, if they do not lie in one piece of memory. Called by the
 /// thread that writes, for one piece after another.
 class PartBytes {
  public:
   virtual ~PartBytes() = default;
-  /// `bytes` of `run` from `at` on, counted from the dataset's start; valid until the next call.
+  /// `bytes` of `run` from `at` on, counted from the dataset's start; valid until the second call
+  /// from now.
   virtual const std::byte* of(const Run& run, std::ptrdiff_t at, std::ptrdiff_t bytes) = 0;
-  /// The items of `run`'s box, without gaps; valid until the next call.
+  /// The items of `run`'s box, without gaps; valid until the second call from now.
   virtual const std::byte* of(const BoxRun& run) = 0;
 };
 
-/// One writer's part of one file. POSIX calls only (no MPI, no HDF5), so any thread may run it.
-/// Every failure is an `Error(Errc::io)` with errno, path and step.
+/// One writer's part of one file, by a back end that opens alone: no MPI, no HDF5, so any thread
+/// may run it. Every failure is an `Error(Errc::io)` with errno, path and step.
 class FileTask {
  public:
   /// What to write. `staging` must stay unchanged until `write` is done. Reuses the storage of the
@@ -50,8 +51,7 @@ class FileTask {
     /// writes its own.
     std::span<const int> gathered_rows = {};
     int rank = 0;
-    file::Switch direct_io = file::Switch::automatic;
-    bool sync = true;
+    const file::Settings& settings;  ///< copied
     Trace* trace = nullptr;
   };
   /// The file to come. Local.
@@ -86,8 +86,8 @@ class FileTask {
   /// Bytes of the variables written, system calls that wrote, files opened, seconds spent in
   /// `write` and `commit`, and when the last of them ended (0: this rank had nothing to do).
   std::ptrdiff_t bytes() const { return bytes_; }
-  std::int64_t writes() const { return writes_; }
-  std::int64_t opens() const { return opens_; }
+  std::int64_t writes() const { return statistics_.writes; }
+  std::int64_t opens() const { return statistics_.opens; }
   double seconds() const { return seconds_; }
   double ended_s() const { return ended_s_; }
 
@@ -96,10 +96,13 @@ class FileTask {
   void run(const char* what, Action&& action);
   void write_master();
   void write_data();
-  void write_image(OpenFile& file, const FileImage& image, std::ptrdiff_t total_bytes) const;
-  void write_run(OpenFile& file, const Run& run);
-  void write_box(OpenFile& file, const BoxRun& run);
-  void finish(OpenFile& file);
+  template <class Action>
+  void fill(const std::string& path, Action&& action);
+  void write_image(file::BackEnd& file, const FileImage& image, std::ptrdiff_t total_bytes);
+  void write_at(file::BackEnd& file, const void* data, std::ptrdiff_t bytes, std::ptrdiff_t offset);
+  void start_write(file::BackEnd& file, const std::byte* data);
+  void write_run(file::BackEnd& file, const Run& run);
+  void write_box(file::BackEnd& file, const BoxRun& run);
 
   std::string path_, partial_, piece_;
   std::int64_t step_ = 0;
@@ -114,11 +117,11 @@ class FileTask {
   std::vector<int> gather_counts_, gather_places_;
   FileImage image_;
   std::ptrdiff_t table_offset_ = -1, box_table_offset_ = -1, total_bytes_ = 0, bytes_ = 0;
-  std::int64_t writes_ = 0, opens_ = 0;
   int generation_ = -1;
   int rank_ = 0;
-  file::Switch direct_io_ = file::Switch::automatic;
-  bool sync_ = true;
+  file::Settings settings_;
+  FileStatistics statistics_;
+  std::vector<file::Segment> segments_;  // of the write to come
   Trace* trace_ = nullptr;
   double seconds_ = 0, ended_s_ = 0;
 };

@@ -8,40 +8,12 @@
 
 namespace tailrace::store {
 
-constexpr std::ptrdiff_t page_bytes = 4096;
-
 OpenFile::OpenFile(const char* path, int flags) : file_(open_descriptor(path, flags)) {
   if (!file_) fail_errno(errno);
 }
 
-void OpenFile::open_direct(const char* path, std::ptrdiff_t least_bytes) {
-  direct_ = open_descriptor(path, O_WRONLY | O_DIRECT);
-  least_direct_ = least_bytes;
-}
-
 void OpenFile::write(const void* data, std::ptrdiff_t bytes, std::ptrdiff_t offset) {
-  const auto* at = static_cast<const char*>(data);
-  while (bytes > 0) {
-    const auto done = uninterrupted([&] { return write_some(at, bytes, offset); });
-    if (done < 0) fail_errno(errno);
-    if (done == 0) fail_errno(ENOSPC);
-    at += done;
-    bytes -= done;
-    offset += done;
-  }
-}
-
-ssize_t OpenFile::write_some(const char* data, std::ptrdiff_t bytes, std::ptrdiff_t offset) {
-  ++writes_;
-  const auto whole = bytes / page_bytes * page_bytes;
-  const bool aligned = whole > 0 && whole >= least_direct_ && offset % page_bytes == 0 &&
-                       reinterpret_cast<std::uintptr_t>(data) % page_bytes == 0;
-  if (direct_ && aligned) {
-    const auto done = pwrite(direct_.get(), data, static_cast<std::size_t>(whole), offset);
-    if (done >= 0 || errno != EINVAL) return done;
-    direct_.close();  // not for this file system after all
-  }
-  return pwrite(file_.get(), data, static_cast<std::size_t>(bytes), offset);
+  if (const int error = write_at(file_.get(), data, bytes, offset)) fail_errno(error);
 }
 
 void OpenFile::resize(std::ptrdiff_t bytes) const {
@@ -53,7 +25,6 @@ void OpenFile::flush() const {
 }
 
 void OpenFile::close() {
-  direct_.close();
   if (file_.close() != 0) fail_errno(errno);
 }
 

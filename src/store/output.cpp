@@ -268,8 +268,7 @@ void Output::State::post(const Route& route, FileTask& task, int slot) {
             .generation = static_cast<int>(offsets_[generation]),
             .gathered_rows = gathered ? route.row_counts() : std::span<const int>(),
             .rank = comm_.rank(),
-            .direct_io = plan.settings.direct_io,
-            .sync = plan.settings.sync,
+            .settings = plan.settings,
             .trace = options_.trace});
   completion_.begin(comm_.rank() == 0 || !route.part()->empty());
 }

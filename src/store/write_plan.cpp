@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/whole_file.hpp"
+#include "file/back_end.hpp"
 #include "file/hints/environment.hpp"
 #include "layout/holes.hpp"
 #include "tailrace/error.hpp"
@@ -229,14 +230,22 @@ void WritePlans::choose_strategy(WritePlan& plan) const {
     settings.strategy = "collective";
     settings.choose("strategy", "collective", reason);
   }
-  if (settings.back_end != "posix") {
-    settings.choose("back_end", "posix",
-                    settings.back_end == "auto"
-                        ? "the one that files of Output are written by"
-                        : settings.back_end + " does not apply to files of Output");
-    settings.back_end = "posix";
-  }
+  choose_back_end(settings);
   plan.pieces = settings.strategy == "file_per_rank";
+}
+
+void choose_back_end(file::Settings& settings) {
+  if (settings.back_end == "posix") return;
+  if (settings.back_end == "uring") {
+    if (file::uring_available()) return;
+    settings.choose("back_end", "posix", "this machine has no io_uring");
+  } else if (settings.back_end == "auto") {
+    settings.choose("back_end", "posix", "a thread that writes waits for the disk by itself");
+  } else {
+    settings.choose("back_end", "posix",
+                    settings.back_end + " does not apply to files of named arrays");
+  }
+  settings.back_end = "posix";
 }
 
 std::ptrdiff_t choose_stripe(file::Settings& settings, std::ptrdiff_t asked_bytes) {

@@ -30,6 +30,9 @@ struct WritePlan {
   }
 };
 
+/// Decides which back end writes a file of named arrays: `posix`, or `uring` if asked for. Local.
+void choose_back_end(file::Settings& settings);
+
 /// The stripes that a file's data is aligned to, from its hints and what the program asked for;
 /// notes where they come from. Throws `Errc::invalid_input` for what cannot be. Local.
 std::ptrdiff_t choose_stripe(file::Settings& settings, std::ptrdiff_t asked_bytes);

@@ -23,8 +23,10 @@ class SweepTest : public FolderTest {
     EXPECT_GT(sweep.num_fired(), 0) << way;
   }
 
-  void sweep_output(const FailurePlan& plan, const std::string& strategy, OutputMode mode) {
+  void sweep_output(const FailurePlan& plan, const std::string& strategy, OutputMode mode,
+                    const Hints& hints = {}) {
     OutputOptions options;
+    options.hints = hints;
     options.mode = mode;
     options.strategy = strategy;
     options.stripe_bytes = 4096;
@@ -80,6 +82,7 @@ TEST_F(SweepTest, EveryStrategyOfOutput) {
       sweep_output(plan, strategy, mode);
     }
   }
+  sweep_output(plan, "collective", OutputMode::hidden, {{"back_end", "uring"}});
 }
 
 TEST_F(SweepTest, EveryKindOfServerAndFormat) {

@@ -221,7 +221,7 @@ TEST_F(MpiIo, LostBytesAreFoundByReadingBack) {
   const auto failure = [&](const std::vector<char>& in_file) -> std::string {
     std::ofstream(own / "file", std::ios::binary)
         .write(in_file.data(), static_cast<std::streamsize>(in_file.size()));
-    file::ReadBack back({alone, own / "file", FileAccess::write, settings, statistics});
+    file::ReadBack back({&alone, own / "file", FileAccess::write, settings, statistics});
     const std::vector<file::Segment> segments{{0, 0, 4000}, {5000, 5000, 5000}};
     try {
       back.check(segments, reinterpret_cast<const std::byte*>(good.data()));

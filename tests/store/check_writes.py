@@ -16,7 +16,7 @@ import sys
 
 STRIPE = 65536
 DATA_BYTES = 32 * 64 * 65 * (8 + 4)
-CALL = re.compile(r"pwrite64\(\d+<([^>]*)>, .*, (\d+), (\d+)\)\s+= (\d+)")
+CALL = re.compile(r"pwrite(?:64|v)\(\d+<([^>]*)>, .*, (\d+), (\d+)\)\s+= (\d+)")
 
 
 @dataclasses.dataclass
@@ -33,7 +33,7 @@ def traced(folder: pathlib.Path, ranks: int, command: list[str], hints: list[str
     shutil.rmtree(logs, ignore_errors=True)
     logs.mkdir()
     rank = "${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"
-    trace = f"exec strace -f -y -s 0 -e trace=pwrite64,openat -o {logs}/{rank} " + '"$@"'
+    trace = f"exec strace -f -y -s 0 -e trace=pwrite64,pwritev,openat -o {logs}/{rank} " + '"$@"'
     program = command[-1]
     run = subprocess.run(
         [*command[:-1], "sh", "-c", trace, "strace", program, "one", str(folder / "a.h5"), *hints],

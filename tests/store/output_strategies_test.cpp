@@ -29,12 +29,15 @@ std::vector<Way> ways() {
           {"collective", {{"cb_align", "2"}}},
           {"collective", {{"cb_align", "2"}, {"cb_nodes", "2"}, {"direct_io", "false"}}},
           {"collective", {{"cb_nodes", "3"}, {"cb_exchange", "messages"}}},
+          {"collective", {{"back_end", "uring"}}},
+          {"shared_independent", {{"back_end", "uring"}, {"direct_io", "true"}}},
           {"shared_independent", {}},
           {"shared_independent", {{"cb_exchange", "messages"}}},
           {"grouped", {}},
           {"grouped", {{"group_size", "2"}}},
           {"grouped", {{"group_size", "3"}, {"cb_exchange", "messages"}, {"sync", "false"}}},
           {"file_per_rank", {}},
+          {"file_per_rank", {{"back_end", "uring"}}},
           {"file_per_rank", {{"group_size", "2"}, {"cb_exchange", "messages"}}}};
 }
 

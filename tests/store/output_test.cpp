@@ -89,7 +89,20 @@ TEST_F(OutputTest, CallerMayChangeArraysAtOnceAndNamesAppearInTime) {
   }
   output.finish();
   EXPECT_EQ(output.last_complete(), path("f5.h5"));
-  EXPECT_EQ(output.statistics().complete, 6);
+  const auto mine = output.statistics();
+  EXPECT_EQ(mine.steps, 6);
+  EXPECT_EQ(mine.complete, 6);
+  EXPECT_EQ(mine.failed, 0);
+  EXPECT_LE(mine.agree_s + mine.copy_s + mine.stall_s(), mine.call_s);
+  EXPECT_LE(mine.call_s, mine.run_s);
+  const auto all = mine.over_ranks(comm);
+  EXPECT_EQ(all.steps, 6);
+  EXPECT_EQ(all.bytes, all.written_bytes);
+  EXPECT_GE(all.call_s, mine.call_s);
+  EXPECT_GT(all.write_s, 0);
+  EXPECT_GE(all.slowest_step, 0);
+  EXPECT_GE(all.hidden_fraction(), 0);
+  EXPECT_LE(all.hidden_fraction(), 1);
   for (int step = 0; step < 6; ++step) {
     EXPECT_EQ(wrong_items(path("f" + std::to_string(step) + ".h5"), 10 * step), 0) << step;
   }

@@ -31,7 +31,8 @@ int access_flags(FileAccess access, bool readable) {
     case FileAccess::read:
       return O_RDONLY;
     case FileAccess::write:
-      return readable ? O_RDWR : O_WRONLY;
+      // Opener 0 has made the file; only O_CREAT makes every network file system look for it.
+      return (readable ? O_RDWR : O_WRONLY) | O_CREAT;
     case FileAccess::update:
       return O_RDWR | O_CREAT;
   }
@@ -188,6 +189,10 @@ std::ptrdiff_t Descriptor::size() {
   struct stat status {};
   if (fstat(fd_, &status) != 0) fail_io("look at", path_, errno);
   return status.st_size;
+}
+
+void Descriptor::resize(std::ptrdiff_t bytes) {
+  if (uninterrupted([&] { return ftruncate(fd_, bytes); }) != 0) fail_io("resize", path_, errno);
 }
 
 void Descriptor::flush() {

@@ -43,6 +43,7 @@ class Descriptor {
   void lock(std::ptrdiff_t offset, std::ptrdiff_t bytes);
   void unlock(std::ptrdiff_t offset, std::ptrdiff_t bytes) noexcept;
   std::ptrdiff_t size();
+  void resize(std::ptrdiff_t bytes);
   void flush();
   void close();
 

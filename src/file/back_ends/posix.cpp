@@ -36,6 +36,7 @@ class Posix final : public BackEnd {
   }
 
   std::ptrdiff_t size() override { return file_.size(); }
+  void resize(std::ptrdiff_t bytes) override { file_.resize(bytes); }
   void flush() override { file_.flush(); }
   void close() override { file_.close(); }
 

@@ -60,6 +60,9 @@ void BackEnd::write_all(const FilePart&, const std::byte*) {
 void BackEnd::read_all(const FilePart&, std::byte*) {
   throw Error(Errc::internal, "this back end has no collective calls");
 }
+void BackEnd::resize(std::ptrdiff_t) {
+  throw Error(Errc::internal, "this back end cannot resize files");
+}
 void BackEnd::write_part(const FilePart& part, const std::byte* data) {
   write(part.data().segments(), data, true);
 }

@@ -100,6 +100,10 @@ class Uring final : public BackEnd {
   bool background() const override { return true; }
 
   std::ptrdiff_t size() override { return file_.size(); }
+  void resize(std::ptrdiff_t bytes) override {
+    finish();
+    file_.resize(bytes);
+  }
   void flush() override {
     finish();
     file_.flush();

@@ -90,7 +90,7 @@ FilePerRank::FilePerRank(const StrategyRequest& request) : request_(request), co
 std::unique_ptr<BackEnd> FilePerRank::open(std::int64_t piece, FileAccess access) {
   const auto path = piece_path(request_.path, piece);
   try {
-    return request_.back_end.open({self_, path, access, request_.settings, request_.statistics});
+    return request_.back_end.open({&self_, path, access, request_.settings, request_.statistics});
   } catch (const Error& error) {
     if (error.sys_errno() != ENOENT || access != FileAccess::read) throw;
     throw Error(Errc::io,

@@ -64,7 +64,7 @@ class SharedIndependent final : public Strategy {
 
   void open(const Comm& openers) {
     file_ = request_.back_end.open(
-        {openers, request_.path, request_.access, request_.settings, request_.statistics});
+        {&openers, request_.path, request_.access, request_.settings, request_.statistics});
   }
 
   void open_together() {

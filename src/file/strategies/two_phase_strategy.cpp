@@ -62,7 +62,7 @@ TwoPhaseStrategy::TwoPhaseStrategy(const StrategyRequest& request, TwoPhase& eng
   if (openers == nullptr) return;
   try {
     file_ = request.back_end.open(
-        {*openers, request.path, request.access, request.settings, request.statistics});
+        {openers, request.path, request.access, request.settings, request.statistics});
   } catch (const Error& error) {
     open_failure_ = error;
   }

@@ -96,6 +96,7 @@ class Parts : public PartBytes {
     if (boxes.size() == 1) {
       if (const auto* data = in_one_part(field, boxes[0])) return data;
     }
+    std::swap(chunk_, older_chunk_);  // may still be on its way out
     chunk_.resize(static_cast<std::size_t>(bytes));
     if (holes_[run.dataset]) std::ranges::fill(chunk_, std::byte{0});
     for (const auto& box : boxes) {
@@ -138,7 +139,7 @@ class Parts : public PartBytes {
 
   const std::vector<Field>& fields_;
   std::vector<bool> holes_;
-  std::vector<std::byte> chunk_;
+  std::vector<std::byte> chunk_, older_chunk_;
 };
 
 /// What the leader tells: these, then of each field its offset and its `Way`, then of each server
@@ -161,6 +162,7 @@ class Hdf5File : public StepFile {
       shapes_.push_back(shape_of(field, stripe_of_shares(output_), server, num_servers));
     }
     settings_ = file::resolve_alone(step_.path, output_.hints);
+    choose_back_end(settings_);
     stripe_bytes_ = choose_stripe(settings_, output_.stripe_bytes);
     if (!settings.say) return;
     settings_.choose("strategy", "servers", "each writes what it has");
@@ -319,8 +321,7 @@ void Hdf5File::place(std::span<const std::int64_t> layout) {
              .box_table_offset = layout[box_table],
              .total_bytes = layout[total],
              .rank = static_cast<int>(server_),
-             .direct_io = settings_.direct_io,
-             .sync = settings_.sync,
+             .settings = settings_,
              .trace = output_.trace});
 }
 

@@ -75,7 +75,7 @@ class BackEndTest : public ::testing::Test {
   std::string path(const std::string& name) const { return folder / name; }
   std::unique_ptr<BackEnd> open(const BackEndEntry& entry, const std::string& name,
                                 FileAccess access, const Comm& openers) {
-    return entry.open({openers, path(name), access, settings, statistics});
+    return entry.open({&openers, path(name), access, settings, statistics});
   }
   /// Makes the file as a strategy does: on one rank, before anyone opens it.
   void create(const BackEndEntry& entry, const std::string& name) {

@@ -25,7 +25,7 @@ void run(const char* path) {
   create_file(path, settings);
   for (const Switch sieving : {Switch::off, Switch::on}) {
     settings.ds_read = settings.ds_write = sieving;
-    const auto file = open_posix({self, path, FileAccess::update, settings, statistics});
+    const auto file = open_posix({&self, path, FileAccess::update, settings, statistics});
     for (const auto* segments : {&whole, &strided, &scattered}) {
       file->write(*segments, buffer.data(), true);
       file->read(*segments, buffer.data(), true);
