@@ -121,7 +121,7 @@ static int run(int64_t n, const char* folder) {
   check(tailrace_comm_rank(comm, &rank));
   if (rank == 0) {
     printf("%d files: the computation spent %.4f s on them, the background %.4f s\n",
-           (int)cost.files, cost.call_s, cost.write_s);
+           (int)cost.complete, cost.call_s, cost.write_s);
     printf("difference from the exact solution: %.1e\n", error);
   }
   check(tailrace_output_destroy(&output));

@@ -75,7 +75,7 @@ contains
     call output%finish() ! waits for the last file
     cost = output%statistics()
     if (comm%rank() == 0) then
-      print "(i0,a,f0.4,a,f0.4,a)", cost%files, " files: the computation spent ", cost%call_s, &
+      print "(i0,a,f0.4,a,f0.4,a)", cost%complete, " files: the computation spent ", cost%call_s, &
         " s on them, the background ", cost%write_s, " s"
       print "(a,es8.1)", "difference from the exact solution:", run
     end if

@@ -95,14 +95,29 @@ int tailrace_output_get_statistics(const tailrace_output* output,
   return guarded(__func__, [&] {
     require_address(statistics, "statistics");
     const auto made = get(output);
-    const auto& seen = made->output.statistics();
-    *statistics = {.files = seen.files,
+    const auto seen = made->output.statistics();
+    *statistics = {.steps = seen.steps,
+                   .complete = seen.complete,
+                   .dropped = seen.dropped,
+                   .thinned = seen.thinned,
+                   .lowered = seen.lowered,
+                   .spilled = seen.spilled,
+                   .failed = seen.failed,
                    .bytes = seen.bytes,
+                   .written_bytes = seen.written_bytes,
                    .writes = seen.writes,
                    .opens = seen.opens,
+                   .slowest_step = seen.slowest_step,
+                   .run_s = seen.run_s,
                    .call_s = seen.call_s,
-                   .stall_s = seen.stall_s,
-                   .write_s = seen.write_s};
+                   .agree_s = seen.agree_s,
+                   .copy_s = seen.copy_s,
+                   .room_s = seen.room_s,
+                   .end_s = seen.end_s,
+                   .stall_s = seen.stall_s(),
+                   .write_s = seen.write_s,
+                   .slowest_s = seen.slowest_s,
+                   .hidden_fraction = seen.hidden_fraction()};
   });
 }
 

@@ -17,10 +17,12 @@ module tailrace_m_output
     final :: finalize_output
   end type
 
-  !> Time and bytes so far, on this rank; see the C header.
+  !> What output has cost so far, on this rank; see the C header.
   type, bind(C), public :: tailrace_output_statistics
-    integer(c_int64_t) :: files, bytes, writes, opens
-    real(c_double) :: call_s, stall_s, write_s
+    integer(c_int64_t) :: steps, complete, dropped, thinned, lowered, spilled, failed, bytes, &
+                          written_bytes, writes, opens, slowest_step
+    real(c_double) :: run_s, call_s, agree_s, copy_s, room_s, end_s, stall_s, write_s, slowest_s, &
+                      hidden_fraction
   end type
 
   type, bind(C) :: c_options

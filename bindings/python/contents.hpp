@@ -42,7 +42,6 @@ nb::dict statistics_of(const Statistics& statistics) {
 #define TAILRACE_FIELD(name) \
   if constexpr (requires { +statistics.name; }) dict[#name] = statistics.name
   TAILRACE_FIELD(steps);
-  TAILRACE_FIELD(files);
   TAILRACE_FIELD(complete);
   TAILRACE_FIELD(dropped);
   TAILRACE_FIELD(thinned);
@@ -68,6 +67,10 @@ nb::dict statistics_of(const Statistics& statistics) {
   TAILRACE_FIELD(slowest_s);
   TAILRACE_FIELD(slowest_step);
 #undef TAILRACE_FIELD
+  if constexpr (requires { statistics.hidden_fraction(); }) {
+    dict["stall_s"] = statistics.stall_s();
+    dict["hidden_fraction"] = statistics.hidden_fraction();
+  }
   return dict;
 }
 

@@ -63,7 +63,7 @@ contains
     call output%finish()
     call check(output%last_complete() == path, "last complete file")
     seen = output%statistics()
-    call check(seen%files == 1 .and. seen%call_s > 0, "statistics")
+    call check(seen%complete == 1 .and. seen%call_s > 0, "statistics")
     call read_again(comm, path)
   end subroutine
 

@@ -64,14 +64,26 @@ typedef struct tailrace_output_options {
 } tailrace_output_options;
 tailrace_output_options tailrace_output_defaults(void);
 
-/* Time and bytes so far, on this rank. */
+/* What output has cost the program so far, and what became of the steps. On this rank. */
 typedef struct tailrace_output_statistics {
-  int64_t files, bytes; /* bytes: written by this rank's writer */
-  int64_t writes;       /* system calls that wrote */
-  int64_t opens;        /* files opened for writing */
-  double call_s;        /* spent inside calls: what the program saw */
-  double stall_s;       /* of it, waiting for a free buffer or for the end */
-  double write_s;       /* spent writing (in the background if hidden) */
+  int64_t steps;    /* writes that took their step */
+  int64_t complete; /* steps known to be complete on disk */
+  int64_t dropped, thinned, lowered, spilled, failed;
+  int64_t bytes;          /* given to write by this rank */
+  int64_t written_bytes;  /* by this rank's writer */
+  int64_t writes;         /* system calls that wrote */
+  int64_t opens;          /* files opened for writing */
+  int64_t slowest_step;   /* -1: none yet */
+  double run_s;           /* since the output was made */
+  double call_s;          /* inside calls: what the program saw */
+  double agree_s;         /* of it, waiting for the other ranks of the call */
+  double copy_s;          /* of it, laying files out and copying into staging memory */
+  double room_s;          /* of it, waiting for room in staging memory */
+  double end_s;           /* of it, waiting for files to be complete */
+  double stall_s;         /* room_s + end_s */
+  double write_s;         /* spent writing (in the background if hidden) */
+  double slowest_s;       /* longest time until a step was safe on disk */
+  double hidden_fraction; /* share of copying and writing that the program did not see */
 } tailrace_output_statistics;
 
 typedef struct tailrace_output tailrace_output;
@@ -99,7 +111,8 @@ int tailrace_output_last_complete(const tailrace_output* output, const char** pa
 int tailrace_output_destroy(tailrace_output** output);
 
 /* Writes (rank 0) an XDMF file that shows `num_files` files, of these times [s], of a uniform grid
-   of `extents` (z, y, x) and `spacing` to ParaView. TAILRACE_IO on all ranks. Collective, blocking. */
+   of `extents` (z, y, x) and `spacing` to ParaView. TAILRACE_IO on all ranks. Collective, blocking.
+ */
 int tailrace_write_xdmf(const tailrace_comm* comm, const char* path, int num_files,
                         const char* const* files, const double* times_s, int num_variables,
                         const char* const* variables, const int64_t extents[3],
