@@ -30,12 +30,15 @@
 #include "tailrace/c/error.h"
 #include "tailrace/c/exchange.h"
 #include "tailrace/c/fft.h"
+#include "tailrace/c/file.h"
 #include "tailrace/c/hints.h"
 #include "tailrace/c/input.h"
 #include "tailrace/c/layout.h"
 #include "tailrace/c/log.h"
 #include "tailrace/c/output.h"
 #include "tailrace/c/reduction.h"
+#include "tailrace/c/session.h"
 #include "tailrace/c/trace.h"
+#include "tailrace/c/tune.h"
 
 #endif

@@ -29,6 +29,8 @@ int main(int argc, char** argv) {
   test_output(comm, argv[1]);
   test_output_errors(comm, argv[1]);
   test_trace_and_log(comm, argv[1]);
+  test_session(argv[1]);
+  test_file_and_tuner(comm, argv[1]);
   OK(tailrace_comm_destroy(&comm));
   MPI_Allreduce(MPI_IN_PLACE, &num_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   MPI_Finalize();

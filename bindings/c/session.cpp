@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/session.hpp"
+
+#include <optional>
+
+#include "call_check.hpp"
+#include "contents.hpp"
+#include "output_options.hpp"
+#include "session.hpp"
+#include "tailrace/c/session.h"
+
+namespace tailrace::c {
+
+namespace {
+
+struct SessionObject {
+  std::shared_ptr<Trace> trace;  ///< it must outlive the session
+  Session session;
+};
+
+}  // namespace
+
+TAILRACE_BEHIND(tailrace_session, SessionObject)
+
+namespace {
+
+Product product_of(const tailrace_product& given) {
+  Product product;
+  product.name = text(given.name, "name of a product");
+  product.variables = texts(given.variables, given.num_variables, "variables of a product");
+  product.stages = texts(given.stages, given.num_stages, "stages of a product");
+  product.path = text_or(given.path, product.path.c_str());
+  product.format = text_or(given.format, "auto");
+  product.every = given.every;
+  return product;
+}
+
+StreamOptions stream_options_of(const tailrace_stream_options& wanted, Trace* trace) {
+  StreamOptions options;
+  options.priority = wanted.priority;
+  options.when_full = enumerator<WhenFull>(wanted.when_full, 5, "when_full");
+  options.stall_budget = wanted.stall_budget;
+  options.wait_limit_s = wanted.wait_limit_s;
+  options.spill_folder = text_or(wanted.spill_folder, "");
+  options.on_failure = enumerator<OnFailure>(wanted.on_failure, 2, "on_failure");
+  options.retry_s = wanted.retry_s;
+  options.fallback_path = text_or(wanted.fallback_path, "");
+  options.format = text_or(wanted.format, "auto");
+  options.variables = wanted.variables != 0;
+  for (const auto& product : list(wanted.products, wanted.num_products, "products")) {
+    options.products.push_back(product_of(product));
+  }
+  options.output = output_options_of(wanted.output, trace);
+  return options;
+}
+
+SessionOptions session_options_of(const tailrace_session_options& wanted, Trace* trace) {
+  SessionOptions options;
+  options.servers = text_or(wanted.servers, "auto");
+  options.placement = text_or(wanted.placement, "spread");
+  options.transport = text_or(wanted.transport, "auto");
+  options.memory_bytes = wanted.memory_bytes;
+  options.senders_at_once = wanted.senders_at_once;
+  options.chunk_bytes = wanted.chunk_bytes;
+  options.progress = text_or(wanted.progress, "calls");
+  options.threads = wanted.threads;
+  options.watchdog_s = wanted.watchdog_s;
+  options.folder = text_or(wanted.folder, ".");
+  options.trace = trace;
+  return options;
+}
+
+void make_session(MPI_Comm world, const tailrace_session_options* options,
+                  tailrace_session** session) {
+  require(world != MPI_COMM_NULL, "the communicator is MPI_COMM_NULL");
+  const Comm ranks(world);
+  const auto wanted = options != nullptr ? *options : tailrace_session_defaults();
+  std::shared_ptr<Trace> trace;
+  prepare_together(ranks, [&] {
+    require_address(session, "session");
+    trace = get_if(wanted.trace);
+  });
+  Session made(world, session_options_of(wanted, trace.get()));
+  put(session, std::make_shared<SessionObject>(SessionObject{trace, std::move(made)}));
+}
+
+/// Throws where this rank does not compute.
+const Comm& compute_of(const SessionObject& made) {
+  require(made.session.computes(), "this rank serves: only ranks that compute may call it");
+  return made.session.compute();
+}
+
+}  // namespace
+
+}  // namespace tailrace::c
+
+using namespace tailrace;
+using namespace tailrace::c;
+
+tailrace_session_options tailrace_session_defaults(void) {
+  const SessionOptions options;
+  return {.servers = "auto",
+          .placement = "spread",
+          .transport = "auto",
+          .memory_bytes = options.memory_bytes,
+          .senders_at_once = options.senders_at_once,
+          .chunk_bytes = options.chunk_bytes,
+          .progress = "calls",
+          .threads = options.threads,
+          .watchdog_s = options.watchdog_s,
+          .folder = ".",
+          .trace = nullptr};
+}
+
+tailrace_product tailrace_product_defaults(void) {
+  return {.name = "",
+          .num_variables = 0,
+          .variables = nullptr,
+          .num_stages = 0,
+          .stages = nullptr,
+          .path = "{path}_{name}.h5",
+          .format = "auto",
+          .every = 1};
+}
+
+tailrace_stream_options tailrace_stream_defaults(void) {
+  const StreamOptions options;
+  return {.priority = options.priority,
+          .when_full = TAILRACE_WAIT_FOR_ROOM,
+          .stall_budget = options.stall_budget,
+          .wait_limit_s = options.wait_limit_s,
+          .spill_folder = "",
+          .on_failure = TAILRACE_STOP,
+          .retry_s = options.retry_s,
+          .fallback_path = "",
+          .format = "auto",
+          .variables = 1,
+          .num_products = 0,
+          .products = nullptr,
+          .output = tailrace_output_defaults()};
+}
+
+int tailrace_session_create(MPI_Comm world, const tailrace_session_options* options,
+                            tailrace_session** session) {
+  return guarded(__func__, [&] { make_session(world, options, session); });
+}
+
+int tailrace_session_create_fortran(MPI_Fint world, const tailrace_session_options* options,
+                                    tailrace_session** session) {
+  return guarded(__func__, [&] { make_session(MPI_Comm_f2c(world), options, session); });
+}
+
+int tailrace_session_computes(const tailrace_session* session, int* computes) {
+  return guarded(__func__, [&] {
+    require_address(computes, "computes");
+    *computes = get(session)->session.computes() ? 1 : 0;
+  });
+}
+
+int tailrace_session_comm(const tailrace_session* session, tailrace_comm** comm) {
+  return guarded(__func__, [&] {
+    const auto made = get(session);
+    require_address(comm, "comm");
+    put(comm, std::make_shared<Comm>(compute_of(*made).raw()));
+  });
+}
+
+int tailrace_session_serve(tailrace_session* session, int* lost) {
+  return guarded(__func__, [&] {
+    require_address(lost, "lost");
+    const auto made = get(session);
+    require(!made->session.computes(), "this rank computes: only ranks that serve may call it");
+    *lost = made->session.serve();
+  });
+}
+
+int tailrace_session_num_servers(const tailrace_session* session, int* num_servers) {
+  return guarded(__func__, [&] {
+    require_address(num_servers, "num_servers");
+    *num_servers = get(session)->session.num_servers();
+  });
+}
+
+int tailrace_session_transport(const tailrace_session* session, const char** name) {
+  return guarded(__func__, [&] {
+    require_address(name, "name");
+    *name = text_of(session, get(session)->session.transport());
+  });
+}
+
+int tailrace_session_describe(const tailrace_session* session, const char** text) {
+  return guarded(__func__, [&] {
+    require_address(text, "text");
+    *text = text_of(session, get(session)->session.describe());
+  });
+}
+
+int tailrace_session_close(tailrace_session* session) {
+  return guarded(__func__, [&] {
+    const auto made = get(session);
+    compute_of(*made);
+    made->session.close();
+  });
+}
+
+int tailrace_session_destroy(tailrace_session** session) {
+  return guarded(__func__, [&] {
+    require_address(session, "session");
+    end(session);
+  });
+}
+
+int tailrace_session_open(tailrace_session* session, const char* name,
+                          const tailrace_stream_options* options, tailrace_stream** stream) {
+  return guarded(__func__, [&] {
+    const auto made = get(session);
+    const auto& ranks = compute_of(*made);
+    const auto wanted = options != nullptr ? *options : tailrace_stream_defaults();
+    std::shared_ptr<Trace> trace;
+    StreamOptions chosen;
+    prepare_together(ranks, [&] {
+      require_address(stream, "stream");
+      require_address(name, "name");
+      trace = get_if(wanted.output.trace);
+      chosen = stream_options_of(wanted, trace.get());
+    });
+    auto own = std::make_shared<Comm>(ranks.raw());
+    put(stream, std::make_shared<StreamObject>(StreamObject{
+                    std::move(own), trace, made->session.open(name, std::move(chosen))}));
+  });
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: BSD-3-Clause */
+#include <stdlib.h>
+
+#include "check.h"
+
+static const int64_t extents[2] = {7, 6};
+
+/* Stages of products: doubles all items; and one that fails. */
+static int twice(int64_t step, int num_parts, tailrace_part* parts, void* user) {
+  for (int p = 0; p < num_parts; ++p) {
+    double* items = parts[p].data;
+    for (int64_t i = 0; i < parts[p].num_items; ++i) items[i] *= *(const double*)user;
+  }
+  return step >= 0 ? 0 : 1;
+}
+static int three(int64_t step, int num_parts, tailrace_part* parts, void* user) {
+  (void)step, (void)num_parts, (void)parts, (void)user;
+  return 3;
+}
+static int square(int64_t step, int64_t task, double* value, void* user) {
+  (void)user;
+  *value = (double)(task * task + step);
+  return 0;
+}
+
+/* The whole of a variable is `factor` times its number of the item. */
+static void check_file(const tailrace_comm* comm, const char* path, double factor) {
+  tailrace_input* input = NULL;
+  OK(tailrace_input_open(comm, path, NULL, &input));
+  double all[42] = {0};
+  OK(tailrace_input_read_all(input, "u", TAILRACE_FLOAT64, all, 42));
+  for (int i = 0; i < 42; ++i) CHECK(all[i] == factor * i);
+  OK(tailrace_input_destroy(&input));
+}
+
+/* Writes two steps by a session's stream, on the ranks that compute. */
+static void compute(tailrace_session* session, const char* folder, const char* servers) {
+  tailrace_comm* comm = NULL;
+  OK(tailrace_session_comm(session, &comm));
+  int rank = 0, num_ranks = 0;
+  OK(tailrace_comm_rank(comm, &rank));
+  OK(tailrace_comm_num_ranks(comm, &num_ranks));
+  tailrace_layout* layout = NULL;
+  OK(tailrace_layout_slabs(2, extents, 0, num_ranks, &layout));
+  int64_t num_items = 0, before = 0;
+  for (int r = 0; r < rank; ++r) {
+    OK(tailrace_layout_num_items(layout, r, &num_items));
+    before += num_items;
+  }
+  OK(tailrace_layout_num_items(layout, rank, &num_items));
+  double* u = malloc(sizeof(double) * (size_t)(num_items + 1));
+  for (int64_t i = 0; i < num_items; ++i) u[i] = (double)(before + i);
+
+  const char* const doubled[1] = {"call name=twice"};
+  tailrace_product products[1] = {tailrace_product_defaults()};
+  products[0].name = "doubled";
+  products[0].num_stages = 1;
+  products[0].stages = doubled;
+  tailrace_stream_options options = tailrace_stream_defaults();
+  options.num_products = 1;
+  options.products = products;
+  tailrace_stream* stream = NULL;
+  OK(tailrace_session_open(session, "fields", &options, &stream));
+  tailrace_contents* contents = NULL;
+  OK(tailrace_contents_create(&contents));
+  OK(tailrace_contents_variable(contents, "u", TAILRACE_FLOAT64, layout, NULL, u, num_items));
+  char path[1024], product[1100];
+  int result = -1;
+  for (int step = 1; step <= 2; ++step) {
+    snprintf(path, sizeof path, "%s/c_stream_%s_%d.h5", folder, servers, step);
+    OK(tailrace_contents_step(contents, step));
+    OK(tailrace_stream_write(stream, path, contents, &result));
+    CHECK(result == TAILRACE_STAGED || result == TAILRACE_WRITTEN);
+    OK(tailrace_stream_progress(stream));
+  }
+  OK(tailrace_stream_finish(stream));
+  const char* text = NULL;
+  OK(tailrace_stream_last_complete(stream, &text));
+  CHECK(strcmp(text, path) == 0);
+  OK(tailrace_stream_describe(stream, &text));
+  CHECK(strlen(text) > 0);
+  tailrace_stream_statistics seen;
+  OK(tailrace_stream_get_statistics(stream, &seen));
+  CHECK(seen.steps == 2 && seen.complete == 2 && seen.failed == 0);
+  REFUSED(tailrace_stream_write(stream, NULL, contents, NULL), TAILRACE_INVALID_INPUT, "path");
+  OK(tailrace_stream_destroy(&stream));
+  check_file(comm, path, 1);
+  snprintf(product, sizeof product, "%s/c_stream_%s_2_doubled.h5", folder, servers);
+  check_file(comm, product, 2);
+
+  /* A function that fails is an error of the stream, on all ranks. */
+  const char* const failing[1] = {"call name=three"};
+  products[0].stages = failing;
+  OK(tailrace_session_open(session, "failing", &options, &stream));
+  int status = tailrace_stream_write(stream, path, contents, &result);
+  if (status == TAILRACE_OK) status = tailrace_stream_finish(stream);
+  REFUSED(status, TAILRACE_INVALID_INPUT, "the function three of the program returned 3");
+  OK(tailrace_stream_destroy(&stream));
+  products[0].name = NULL;
+  REFUSED(tailrace_session_open(session, "wrong", &options, &stream), TAILRACE_INVALID_INPUT,
+          "name of a product is NULL");
+  options = tailrace_stream_defaults();
+  options.when_full = 9;
+  REFUSED(tailrace_session_open(session, "wrong", &options, &stream), TAILRACE_INVALID_INPUT,
+          "when_full: 9");
+  OK(tailrace_contents_destroy(&contents));
+  OK(tailrace_layout_destroy(&layout));
+  OK(tailrace_comm_destroy(&comm));
+  free(u);
+}
+
+void test_session(const char* folder) {
+  static const double factor = 2;
+  OK(tailrace_add_stage_function("twice", twice, (void*)&factor));
+  OK(tailrace_add_stage_function("three", three, NULL));
+  OK(tailrace_add_task_function("square", square, NULL));
+  REFUSED(tailrace_add_stage_function("twice", twice, NULL), TAILRACE_INVALID_INPUT, "twice");
+  REFUSED(tailrace_add_stage_function("none", NULL, NULL), TAILRACE_INVALID_INPUT, "NULL");
+  const char* const kinds[3] = {"none", "thread", "1"};
+  for (int k = 0; k < (all_ranks > 1 ? 3 : 2); ++k) {
+    tailrace_session_options options = tailrace_session_defaults();
+    options.servers = kinds[k];
+    options.folder = folder;
+    tailrace_session* session = NULL;
+    OK(tailrace_session_create(MPI_COMM_WORLD, &options, &session));
+    const char* text = NULL;
+    OK(tailrace_session_describe(session, &text));
+    CHECK(strlen(text) > 0);
+    int computes = 0, lost = 0, num_servers = -1;
+    OK(tailrace_session_num_servers(session, &num_servers));
+    CHECK(k == 0 ? num_servers == 0 : num_servers > 0);
+    OK(tailrace_session_transport(session, &text));
+    OK(tailrace_session_computes(session, &computes));
+    if (computes) {
+      REFUSED(tailrace_session_serve(session, &lost), TAILRACE_INVALID_INPUT, "computes");
+      compute(session, folder, kinds[k]);
+      OK(tailrace_session_close(session));
+    } else {
+      tailrace_comm* comm = NULL;
+      REFUSED(tailrace_session_comm(session, &comm), TAILRACE_INVALID_INPUT, "serves");
+      OK(tailrace_session_serve(session, &lost));
+    }
+    OK(tailrace_session_destroy(&session));
+  }
+  tailrace_session_options options = tailrace_session_defaults();
+  options.servers = "many";
+  tailrace_session* session = NULL;
+  REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_INVALID_INPUT,
+          "many");
+}
