@@ -57,6 +57,7 @@ PUBLIC = {
     "log": "core",
     "node_map": "core",
     "output": "store",
+    "output_statistics": "store",
     "process_grid": "layout",
     "reduction": "move",
     "session": "server",
