@@ -6,6 +6,10 @@ from calls import Call, bytes_of
 BLOCKING_SENDS = ("MPI_Send", "MPI_Ssend", "MPI_Rsend")  # they may wait for their receive
 
 STARTS = {"MPI_Start": "*request_", "MPI_Startall": "requests_[i]"}
+STARTED = {  # their bytes
+    "MPI_Start": "persistent_bytes(*request_)",
+    "MPI_Startall": "total_started(requests_, number_)",
+}
 
 BEFORE_COMPLETION = {
     "request": "const Watched watched(1, [&](int) { return *request_; });",
@@ -19,26 +23,7 @@ def after(call: Call) -> list[str]:
     if call.kind not in ("p2p", "wait") and call.wait != "-":
         root = "root_" if call.has("root") else "-1"
         lines.append(f"collective(comm, EventKind::{call.wait}, {root}, begin, end, row);")
-    if call.wait == "send":
-        end = "end" if call.name.removesuffix("_c") in BLOCKING_SENDS else "begin"
-        lines.append(f"sent(comm, dest_, tag_, bytes, begin, {end}, row);")
-    elif call.wait == "recv":
-        lines.append("if (ok) received(comm, from.source(), from.tag(), begin, end, row);")
-    elif call.wait == "sendrecv":
-        lines.append("sent(comm, dest_, tag_, bytes, begin, begin, row);")
-        lines.append("if (ok) received(comm, from.source(), from.tag(), begin, end, row);")
-    elif call.wait == "post":
-        lines.append("if (ok) posted(*request_, comm, source_, tag_, begin);")
-    elif call.wait == "persistent":
-        peer = "true, dest_" if call.has("dest") else "false, source_"
-        lines.append(f"if (ok) persistent(*request_, comm, {peer}, tag_, each);")
-    elif call.wait == "loose":
-        lines.append("info.is_loose = true;")
-    if call.name in STARTS:
-        loop = "" if call.has("request") else "for (int i = 0; i < number_; ++i) "
-        lines.append(f"if (ok) {loop}started({STARTS[call.name]}, begin, row);")
-    if call.has("target", "type"):
-        lines.append("moved(comm, target_, bytes);")
+    lines += on_messages(call)
     if call.name in ("MPI_Cancel", "MPI_Request_free"):
         lines.append("watched.gone();")
     if call.name == "MPI_Request_free":
@@ -50,6 +35,27 @@ def after(call: Call) -> list[str]:
     if call.kind == "wait":
         lines += completion(call)
     return lines + on_files(call)
+
+
+def on_messages(call: Call) -> list[str]:
+    """Return the statements after a call that sends, receives, or prepares that."""
+    end = "end" if call.name.removesuffix("_c") in BLOCKING_SENDS else "begin"
+    peer = "true, dest_" if call.has("dest") else "false, source_"
+    got = "if (ok) received(comm, from.source(), from.tag(), begin, end, row);"
+    lines = {
+        "send": [f"sent(comm, dest_, tag_, bytes, begin, {end}, row);"],
+        "recv": [got],
+        "sendrecv": ["sent(comm, dest_, tag_, bytes, begin, begin, row);", got],
+        "post": ["if (ok) posted(*request_, comm, source_, tag_, begin);"],
+        "persistent": [f"if (ok) persistent(*request_, comm, {peer}, tag_, each);"],
+        "loose": ["info.is_loose = true;"],
+    }.get(call.wait, [])
+    if call.name in STARTS:
+        loop = "" if call.has("request") else "for (int i = 0; i < number_; ++i) "
+        lines.append(f"if (ok) {loop}started({STARTS[call.name]}, begin, row);")
+    if call.has("target", "type"):
+        lines.append("moved(comm, target_, bytes);")
+    return lines
 
 
 def on_files(call: Call) -> list[str]:
@@ -90,31 +96,19 @@ def needs_status(call: Call) -> bool:
 
 def before(call: Call, flavour: str) -> list[str]:
     """Return the statements between the scope and the call proper."""
-    lines = []
-    if call.has("comm"):
-        lines.append("const unsigned comm = comm_index(comm_);")
-    elif call.has("freecomm"):
-        lines.append("const unsigned comm = comm_index(*freecomm_);")
-    elif call.has("win"):
-        lines.append("const unsigned comm = win_comm(win_);")
-    else:
-        lines.append("const unsigned comm = 0;")
+    lines = [f"const unsigned comm = {comm_of(call)};"]
     if call.has("freecomm"):
         lines.append("forget_comm(*freecomm_);")
     if call.has("newfile") and not call.has("text"):
         lines.append("const MPI_File closing = *newfile_;")
-    size = bytes_of(call)
+    if call.name == "MPI_Request_free":
+        lines.append("const MPI_Request freeing = *request_;")
+    size = STARTED.get(call.name) or bytes_of(call)
     if "info." in size or call.wait == "loose":
         lines.append("[[maybe_unused]] CommInfo& info = comm_info(comm);")
     if call.wait == "persistent":  # moves nothing yet
         lines.append(f"const std::int64_t each = {size};")
         size = "0"
-    if call.name == "MPI_Start":
-        size = "persistent_bytes(*request_)"
-    if call.name == "MPI_Startall":
-        size = "total_started(requests_, number_)"
-    if call.name == "MPI_Request_free":
-        lines.append("const MPI_Request freeing = *request_;")
     lines.append(f"const std::int64_t bytes = {size};")
     if needs_status(call):
         role = "status" if call.has("status") else "statuses"
@@ -123,3 +117,12 @@ def before(call: Call, flavour: str) -> list[str]:
     if call.kind == "wait" or call.name in ("MPI_Cancel", "MPI_Request_free"):
         lines.append(BEFORE_COMPLETION["request" if call.has("request") else "requests"])
     return lines
+
+
+def comm_of(call: Call) -> str:
+    """Return the C++ expression of the index of the communicator of a call."""
+    if call.has("comm"):
+        return "comm_index(comm_)"
+    if call.has("freecomm"):
+        return "comm_index(*freecomm_)"
+    return "win_comm(win_)" if call.has("win") else "0"
