@@ -41,6 +41,12 @@ bool is_of_system(const char* path) {
   return false;
 }
 
+// Modules of Python count as one file: a program may import more of them than there is room for.
+bool is_module(const char* path) {
+  const char* const dot = std::strrchr(path, '.');
+  return dot != nullptr && (std::strcmp(dot, ".pyc") == 0 || std::strcmp(dot, ".py") == 0);
+}
+
 // Index + 1 of a path, of which the end is kept if it is too long.
 std::int16_t index_of(const char* path) {
   constexpr std::size_t room = sizeof files[0].path - 1;
@@ -69,7 +75,7 @@ std::int16_t look_up(int fd) {
   char path[PATH_MAX] = {};
   std::snprintf(link, sizeof link, "/proc/self/fd/%d", fd);
   if (readlink(link, path, sizeof path - 1) < 0 || is_of_system(path)) return no_file;
-  return index_of(path);
+  return index_of(is_module(path) ? "(modules of Python)" : path);
 }
 
 bool in_mpi() { return my_thread != nullptr && my_thread->depth > 0; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Symbols of MPI's Fortran libraries, found in the running program.
+// Symbols of MPI's libraries, found in the running program.
 #include <dlfcn.h>
 #include <link.h>
 #include <unistd.h>
@@ -21,6 +21,8 @@ int look_into(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
   void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return 0;
   found = dlsym(library, name);
+  // From now on its symbols are found as those of other libraries are.
+  if (found != nullptr) dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_GLOBAL);
   dlclose(library);
   return found != nullptr ? 1 : 0;
 }
@@ -52,6 +54,10 @@ struct Spellings {
 };
 
 }  // namespace
+
+void show_mpi() {
+  if (dlsym(RTLD_DEFAULT, "PMPI_Init_thread") == nullptr) look_up("PMPI_Init_thread");
+}
 
 void* next_symbol(const char* name) {
   if (void* found = look_up(name)) return found;

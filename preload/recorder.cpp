@@ -181,12 +181,14 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 int MPI_Init(int* argc, char*** argv) {
+  show_mpi();
   const int code = PMPI_Init(argc, argv);
   if (code == MPI_SUCCESS) start();
   return code;
 }
 
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  show_mpi();
   const int code = PMPI_Init_thread(argc, argv, required, provided);
   if (code == MPI_SUCCESS) start();
   return code;

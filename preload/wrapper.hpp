@@ -16,6 +16,9 @@ namespace tailrace::preload {
 // The function of MPI's Fortran library that has the name of ours; only Fortran programs load that
 // library. Ends the process with a line if there is none, as the program could not have called it.
 void* next_symbol(const char* name);
+// Makes the functions of an MPI library visible that was opened privately, as by an extension of
+// Python; where the recorder is not linked with it (MPICH), it could not call them.
+void show_mpi();
 bool fortran_in_place(const void* buffer);
 bool fortran_status_ignored(const void* status);
 

@@ -2,6 +2,7 @@
 """Runs a program with the recorder before its MPI library."""
 
 import os
+import re
 import shutil
 import signal
 import struct
@@ -17,6 +18,7 @@ PT_INTERP = 3
 
 # Families of MPI libraries: what their library is called, and their name for people.
 FAMILIES = {"openmpi": ("libmpi.so.40", "Open MPI"), "mpich": ("libmpi.so.12", "MPICH")}
+PYTHON_NAME = re.compile(r"python[0-9.]*")
 DEBIAN_MPICH = "libmpich.so.12"
 LAUNCHERS = {  # other names of launchers, for when mpirun is of another family
     "openmpi": ("mpirun.openmpi", "orterun", "prterun"),
@@ -74,8 +76,27 @@ def check_program(name: str) -> Path:
     return path
 
 
+def mpi4py_of(python: Path) -> Path | None:
+    """Return the extension module of an interpreter's mpi4py; None if it has none."""
+    code = "from importlib.util import find_spec as f; print(f('mpi4py.MPI').origin)"
+    try:
+        done = subprocess.run(
+            [str(python), "-c", code], capture_output=True, text=True, timeout=30, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    path = Path(done.stdout.strip())
+    return path if done.returncode == 0 and path.is_file() else None
+
+
 def family_of(program: Path) -> str | None:
-    """Return the family of MPI that a program is linked with; None: not seen, as in a script."""
+    """Return the family of MPI that a program is linked with, of an interpreter its mpi4py.
+
+    None: not seen, as in a script.
+    """
+    if PYTHON_NAME.fullmatch(program.name):
+        module = mpi4py_of(program)
+        return family_of(module) if module else None
     try:
         done = subprocess.run(
             ["ldd", str(program)], capture_output=True, text=True, timeout=30, check=False
