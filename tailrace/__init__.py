@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from tailrace._core import (
         Box,
         Exchange,
+        File,
         Input,
         Layout,
         Memory,
@@ -48,6 +49,7 @@ __all__ = [
     "CorruptData",
     "Error",
     "Exchange",
+    "File",
     "FileFailure",
     "Input",
     "InvalidInput",

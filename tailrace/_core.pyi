@@ -585,6 +585,42 @@ class Input:
 
     def __exit__(self, type: object, value: object, traceback: object) -> None: ...
 
+class File:
+    """
+    Any bytes of a file that all ranks share, by any strategy and back
+    end (hints, docs/shared_files.md). `access`: "read", "write" (a
+    new file) or "update". Collective, blocking.
+    """
+
+    def __init__(self, comm: mpi4py.MPI.Intracomm, path: str | os.PathLike[str], access: str = 'read', hints: Mapping[str, object] | None = None) -> None: ...
+
+    def write(self, array: Any, extents: Sequence[int], box: Box | None, offset: int = 0) -> None:
+        """
+        Writes this rank's `box` of a row-major array of `extents`, whose first item is at
+        byte `offset`; None: nothing. Collective, blocking.
+        """
+
+    def read(self, array: Any, extents: Sequence[int], box: Box | None, offset: int = 0) -> None:
+        """Reads it into `array`. Collective, blocking."""
+
+    @property
+    def statistics(self) -> dict[str, float]: ...
+
+    @property
+    def settings(self) -> dict[str, tuple[str, str]]:
+        """Hints in effect, and who said so."""
+
+    def close(self) -> None:
+        """Flushes and closes. Collective."""
+
+    @property
+    def closed(self) -> bool:
+        """After `close`."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(self, type: object, value: object, traceback: object) -> None: ...
+
 class Session:
     """
     The ranks of a program, split into those that compute and those that serve output.

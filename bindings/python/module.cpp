@@ -49,6 +49,7 @@ NB_MODULE(_core, module) {
   bind_reductions(module);
   bind_transforms(module);
   bind_files(module);
+  bind_shared_files(module);
   bind_sessions(module);
   bind_stages(module);
   module.def("_close_all", &close_all, nb::arg("failing"),

@@ -58,6 +58,27 @@ def case_files() -> None:
     refused(lambda: file.names, "closed")
 
 
+def case_shared_files() -> None:
+    path = FOLDER / f"shared-{COMM.size}.bin"
+    box, other = slabs(0).box(COMM.rank), slabs(2).box(COMM.rank)
+    with tailrace.File(COMM, path, "write", {"cb_nodes": 1}) as file:
+        assert file.settings["cb_nodes"][0] == "1"
+        file.write(mine(slabs(0)), SHAPE, box, offset=24)
+        last = COMM.rank == COMM.size - 1
+        bad = mine(slabs(0))[1:] if last else mine(slabs(0))
+        refused(lambda: file.write(bad, SHAPE, box), "array: has shape")
+        refused(lambda: file.write(mine(slabs(0)), (1, 1, 1), box))
+    with tailrace.File(COMM, path) as file:
+        part = np.zeros(other.extents)
+        file.read(part, SHAPE, other, 24)
+        assert (part == mine(slabs(2))).all()
+        file.read(part if COMM.rank == 0 else None, SHAPE, other if COMM.rank == 0 else None, 24)
+        refused(lambda: file.read(part, SHAPE, other, 1 << 20), kind=tailrace.CorruptData)
+    refused(lambda: file.write(part, SHAPE, other), "File is closed")
+    refused(lambda: tailrace.File(COMM, path, "append"), "append", "'update'")
+    refused(lambda: tailrace.File(COMM, FOLDER / "none.bin"), "none.bin", kind=OSError)
+
+
 def case_refused_files() -> None:
     """What is wrong on one rank is raised on all."""
     layout = slabs(0)

@@ -55,6 +55,12 @@ def test_the_face(ranks: int, tmp_path: Path) -> None:
     assert "cases passed" in done.stdout
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_the_interface_of_mpi4py_fft(ranks: int, tmp_path: Path) -> None:
+    done = run(ranks, HERE / "mpi4py_fft_program.py", tmp_path, TAILRACE_TUNE="off")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_an_error_of_one_rank_in_a_time_loop_ends_the_job(tmp_path: Path) -> None:
     text = """
 comm = MPI.COMM_WORLD

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// File: any bytes of a file that all ranks share.
+#include "tailrace/file.hpp"
+
+#include "contents.hpp"
+#include "core/agreed_error.hpp"
+
+namespace tailrace::python {
+
+namespace {
+
+FileAccess access_of(std::string_view access) {
+  return pick<FileAccess>(
+      "access", access,
+      {{"read", FileAccess::read}, {"write", FileAccess::write}, {"update", FileAccess::update}});
+}
+
+class PyFile final : public Held<File> {
+ public:
+  PyFile(nb::handle user, nb::handle path, const std::string& access, nb::handle hints)
+      : Held("File", user) {
+    FileAccess how{};
+    Hints its_hints;
+    prepare_agreed(comm(), [&] {
+      path_ = path_of(path);
+      how = access_of(access);
+      its_hints = hints_of(hints);
+    });
+    nb::gil_scoped_release released;
+    with_place(path_, -1, [&] { hold(std::make_unique<File>(comm(), path_, how, its_hints)); });
+  }
+
+  void write(nb::object array, nb::object extents, const Box* box, std::ptrdiff_t offset) {
+    auto& file = **this;
+    move(array, extents, box, offset, Use::read,
+         [&](const FilePart& part, std::byte* data) { file.write(part, data); });
+  }
+  void read(nb::object array, nb::object extents, const Box* box, std::ptrdiff_t offset) {
+    auto& file = **this;
+    move(array, extents, box, offset, Use::write,
+         [&](const FilePart& part, std::byte* data) { file.read(part, data); });
+  }
+  void close() override {
+    if (closed()) return;
+    std::exception_ptr failure;
+    try {
+      nb::gil_scoped_release released;
+      (**this).close();
+    } catch (const Error&) {
+      failure = std::current_exception();
+    }
+    Held::close();
+    if (failure) std::rethrow_exception(failure);
+  }
+
+ private:
+  /// A rank without a box takes part with nothing.
+  template <class Action>
+  void move(nb::object object, nb::object extents, const Box* box, std::ptrdiff_t offset, Use use,
+            Action&& action) {
+    FilePart part;
+    std::optional<Array> array;
+    prepare_agreed(comm(), [&] {
+      if (box == nullptr) return;
+      array.emplace(object, use, "array");
+      auto memory = memory_of(*array, std::span(box, 1), "array");
+      if (memory.boxes.empty()) memory = Memory::dense(std::span(box, 1));
+      part = FilePart::boxes({offset, numbers_of(extents, "extents"), item_bytes(array->type)},
+                             std::span(box, 1), memory);
+    });
+    nb::gil_scoped_release released;
+    with_place(path_, -1, [&] { action(part, array ? array->data : nullptr); });
+    nb::gil_scoped_acquire again;
+    array.reset();
+  }
+  std::string path_;
+};
+
+#define PART                                                                                   \
+  "array: typing.Any, extents: collections.abc.Sequence[int], box: Box | None, offset: int = " \
+  "0) -> None"
+
+}  // namespace
+
+void bind_shared_files(nb::module_& module) {
+  nb::class_<PyFile> bound(module, "File",
+                           "Any bytes of a file that all ranks share, by any strategy and back\n"
+                           "end (hints, docs/shared_files.md). `access`: \"read\", \"write\" (a\n"
+                           "new file) or \"update\". Collective, blocking.");
+  bound
+      .def(
+          "__init__",
+          [](PyFile* self, nb::object comm, nb::object path, const std::string& access,
+             nb::object hints) { new (self) PyFile(comm, path, access, hints); },
+          nb::arg("comm").none(), nb::arg("path").none(), nb::arg("access") = "read",
+          nb::arg("hints").none() = nb::none(),
+          nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, path: str | os.PathLike[str], "
+                  "access: str = 'read', hints: collections.abc.Mapping[str, object] | None = "
+                  "None) -> None"))
+      .def("write", &PyFile::write, nb::arg("array").none(), nb::arg("extents").none(),
+           nb::arg("box").none(), nb::arg("offset") = 0, nb::sig("def write(self, " PART),
+           "Writes this rank's `box` of a row-major array of `extents`, whose first item is at\n"
+           "byte `offset`; None: nothing. Collective, blocking.")
+      .def("read", &PyFile::read, nb::arg("array").none(), nb::arg("extents").none(),
+           nb::arg("box").none(), nb::arg("offset") = 0, nb::sig("def read(self, " PART),
+           "Reads it into `array`. Collective, blocking.")
+      .def_prop_ro(
+          "statistics", [](PyFile& self) { return statistics_of(self->statistics()); },
+          nb::sig("def statistics(self) -> dict[str, float]"))
+      .def_prop_ro(
+          "settings",
+          [](PyFile& self) {
+            nb::dict dict;
+            for (const auto& setting : self->settings()) {
+              dict[setting.name.c_str()] = nb::make_tuple(setting.value, setting.source);
+            }
+            return dict;
+          },
+          nb::sig("def settings(self) -> dict[str, tuple[str, str]]"),
+          "Hints in effect, and who said so.");
+  bind_closing(bound, "Flushes and closes. Collective.");
+}
+
+}  // namespace tailrace::python

@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The interface of mpi4py-fft on Tailrace: programs run with the import changed.
+
+    from tailrace.mpi4py_fft import PFFT, newDistArray
+
+Transforms of three axes without padding are Tailrace's own; others, and redistribution, are made of
+serial transforms (NumPy's, SciPy's for cosine and sine) and `tailrace.Exchange`. docs/mpi4py_fft.md
+says what differs.
+"""
+
+from tailrace.mpi4py_fft import fftw
+from tailrace.mpi4py_fft.distarray import DistArray, Function, newDistArray
+from tailrace.mpi4py_fft.files import FileBase, HDF5File, NCFile
+from tailrace.mpi4py_fft.mpifft import PFFT
+from tailrace.mpi4py_fft.xdmf import generate_xdmf
+
+__all__ = [
+    "PFFT",
+    "DistArray",
+    "FileBase",
+    "Function",
+    "HDF5File",
+    "NCFile",
+    "fftw",
+    "generate_xdmf",
+    "newDistArray",
+]

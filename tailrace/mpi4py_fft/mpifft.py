@@ -1,0 +1,314 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""PFFT: parallel transforms along any axes of arrays that lie on a grid of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from tailrace.errors import InvalidInput
+from tailrace.fft import Transform as OwnTransform
+from tailrace.mpi4py_fft.libfft import FFT
+from tailrace.mpi4py_fft.pencil import Pencil, Shape, Subcomm, Transfer
+
+
+class Transform:
+    """A chain of serial transforms, and of transfers between them."""
+
+    def __init__(self, xfftn: Sequence[Any], transfer: Sequence[Any], pencil: Sequence[Pencil]):
+        self._xfftn = tuple(xfftn)
+        self._transfer = tuple(transfer)
+        self._pencil = tuple(pencil)
+
+    @property
+    def input_array(self) -> Any:
+        """Used if a call is given none."""
+        return self._xfftn[0].input_array
+
+    @property
+    def output_array(self) -> Any:
+        """Returned if a call is given none."""
+        return self._xfftn[-1].output_array
+
+    @property
+    def input_pencil(self) -> Pencil:
+        return self._pencil[0]
+
+    @property
+    def output_pencil(self) -> Pencil:
+        return self._pencil[1]
+
+    def __call__(self, input_array: Any = None, output_array: Any = None, **options: Any) -> Any:
+        """Transform; `normalize` is True by default forward, False backward. Collective."""
+        if input_array is not None:
+            self.input_array[...] = input_array
+        for step, transfer in enumerate(self._transfer):
+            self._xfftn[step](**options)
+            transfer(self._xfftn[step].output_array, self._xfftn[step + 1].input_array)
+        self._xfftn[-1](**options)
+        if output_array is not None:
+            output_array[...] = self.output_array
+            return output_array
+        return self.output_array
+
+
+class Fast:
+    """Tailrace's own transform of three axes; arrays that lie as it needs them are not copied."""
+
+    def __init__(self, subcomm: Subcomm, shape: Shape, dtype: Any) -> None:
+        grid = (subcomm[0].Get_size(), subcomm[1].Get_size())
+        self.own = OwnTransform(subcomm.whole, shape, dtype, grid=grid)
+        self.scale = 1.0 / float(np.prod(shape))
+
+    @cached_property
+    def physical(self) -> Any:
+        return np.zeros(self.own.shape, self.own.dtype)
+
+    @cached_property
+    def spectral(self) -> Any:
+        """[ky][kz][kx] in memory, seen with the indices (kz, ky, kx)."""
+        return np.zeros(self.own.spectral_shape, self.own.spectral_dtype).swapaxes(0, 1)
+
+
+class FastDirection(Transform):
+    """One of the two directions of `Fast`."""
+
+    def __init__(self, fast: Fast, forward: bool, pencil: Sequence[Pencil]) -> None:
+        super().__init__((), (), pencil)
+        self._fast, self._forward = fast, forward
+
+    @property
+    def input_array(self) -> Any:
+        return self._fast.physical if self._forward else self._fast.spectral
+
+    @property
+    def output_array(self) -> Any:
+        return self._fast.spectral if self._forward else self._fast.physical
+
+    def _memory(self, array: Any, spectral: bool) -> Any:
+        """Return the contiguous array that `array` is a view of, or None if it lies otherwise."""
+        plain = np.asarray(array)
+        own = self._fast.own
+        if plain.dtype != (own.spectral_dtype if spectral else own.dtype) or plain.ndim != 3:
+            return None
+        turned = plain.swapaxes(0, 1) if spectral else plain
+        fits = turned.shape == (own.spectral_shape if spectral else own.shape)
+        return turned if fits and turned.flags.c_contiguous else None
+
+    def __call__(self, input_array: Any = None, output_array: Any = None, **options: Any) -> Any:
+        """Transform; `normalize` is True by default forward, False backward. Collective."""
+        forward, own = self._forward, self._fast.own
+        given = self.input_array if input_array is None else input_array
+        source = self._memory(given, spectral=not forward)
+        if source is None:
+            self.input_array[...] = given
+            source = self._memory(self.input_array, spectral=not forward)
+        wanted = self.output_array if output_array is None else output_array
+        result: Any = self._memory(wanted, spectral=forward) if _writable(wanted) else None
+        direct = result is not None
+        if not direct:
+            result = self._memory(self.output_array, spectral=forward)
+        if forward:
+            own.forward(source, result)
+        else:
+            own.backward(source, result)
+        normalize = options.pop("normalize", forward)
+        if direct and normalize:
+            result *= self._fast.scale
+        elif normalize:
+            np.multiply(self.output_array, self._fast.scale, out=wanted)
+        elif not direct:
+            wanted[...] = self.output_array
+        return wanted
+
+
+def _writable(array: Any) -> bool:
+    return bool(np.asarray(array).flags.writeable)
+
+
+def _grouped(axes: Any, num_axes: int) -> list[tuple[int, ...]]:
+    """Return axes as groups that are transformed together, each once."""
+    if axes is None:
+        axes = range(num_axes)
+    listed: list[Any] = [axes] if isinstance(axes, (int, np.integer)) else list(axes)
+    groups: list[tuple[int, ...]] = []
+    for group in listed:
+        members = [group] if isinstance(group, (int, np.integer)) else list(group)
+        groups.append(tuple(int(axis) + (num_axes if axis < 0 else 0) for axis in members))
+    for one in groups:
+        if not one or len(set(one)) != len(one) or not all(0 <= a < num_axes for a in one):
+            raise InvalidInput(f"PFFT: axes {axes} of an array of {num_axes} axes")
+    return groups
+
+
+class PFFT:
+    """Transforms arrays of `shape` along `axes`, the last of them first, on the ranks of `comm`.
+
+    Arguments are those of mpi4py-fft: `axes` (an axis, several, or groups), `dtype`, `grid` (ranks
+    along each axis, 0 or -1: choose), `padding` (a factor for each axis), `collapse`, `backend`
+    (accepted, changes nothing), `transforms` ({axes: (forward, backward)}), `darray` (in place of
+    shape, dtype and grid). `method` says what computes it. Collective, blocking.
+    """
+
+    def __init__(
+        self, comm: Any, shape: Any = None, axes: Any = None, dtype: Any = float, grid: Any = None,
+        padding: Any = False, collapse: bool = False, backend: str = "fftw",
+        transforms: Any = None, darray: Any = None, **options: Any,
+    ) -> None:  # fmt: skip
+        if darray is not None:
+            shape = darray.pencil.shape
+            if axes is None:
+                axes = np.roll(range(len(shape)), len(shape) - 1 - darray.alignment).tolist()
+            dtype = darray.dtype
+        if shape is None:
+            raise InvalidInput("PFFT: needs a shape, or a darray")
+        extents = [int(n) for n in shape]
+        groups = _grouped(axes, len(extents))
+        factors = _factors(padding, extents, groups) if darray is None else padding
+        self._input_shape: Shape = tuple(extents)
+        if darray is not None:
+            self.subcomm = darray.subcomm[darray.rank :]
+        else:
+            slab = options.pop("slab", False)
+            self.subcomm = _grid_of(comm, len(extents), groups[-1], grid, slab)
+        self.collapse = collapse
+        if collapse:
+            groups = _collapsed(groups, self.subcomm)
+        self.axes = tuple(groups)
+        if any(self.subcomm[axis].Get_size() != 1 for axis in groups[-1]):
+            raise InvalidInput(f"PFFT: axes {groups[-1]} come first, and have to be whole on ranks")
+        self._plan(extents, np.dtype(dtype), factors, backend, transforms, options)
+
+    def _plan(
+        self, extents: list[int], dtype: Any, factors: Any, backend: str, transforms: Any,
+        options: dict[str, Any],
+    ) -> None:  # fmt: skip
+        self.xfftn: list[FFT] = []
+        self.transfer: list[Transfer] = []
+        first = dtype
+        pencil = start = Pencil(self.subcomm, extents, self.axes[-1][-1])
+        for group in reversed(self.axes):
+            if self.xfftn:
+                there = pencil.pencil(group[-1]) if pencil.axis != group[-1] else pencil
+                self.transfer.append(pencil.transfer(there, dtype))
+                pencil = there
+            fft = FFT(pencil.subshape, group, dtype, factors, backend, transforms, **options)
+            self.xfftn.append(fft)
+            made, dtype = fft.spectral_like
+            if made != pencil.subshape:
+                extents[group[-1]] = made[group[-1]]
+                pencil = Pencil(pencil.subcomm, extents, group[-1])
+        self._output_shape: Shape = tuple(extents)
+        self.pencil = [start, pencil]
+        self._fast: Fast | None = None
+        if self._fits(first, factors, transforms):
+            self._fast = Fast(self.subcomm, self._input_shape, first)
+            self.forward: Transform = FastDirection(self._fast, True, self.pencil)
+            self.backward: Transform = FastDirection(self._fast, False, self.pencil[::-1])
+            return
+        self.forward = Transform(
+            [fft.forward for fft in self.xfftn], [way.forward for way in self.transfer], self.pencil
+        )
+        self.backward = Transform(
+            [fft.backward for fft in self.xfftn[::-1]],
+            [way.backward for way in self.transfer[::-1]],
+            self.pencil[::-1],
+        )
+
+    def _fits(self, dtype: Any, factors: Any, transforms: Any) -> bool:
+        """Whether Tailrace's own transform does this one."""
+        return (
+            self.axes == ((0,), (1,), (2,))
+            and len(self._input_shape) == 3
+            and isinstance(self.subcomm, Subcomm)
+            and self.subcomm[2].Get_size() == 1
+            and transforms is None
+            and not np.any(np.asarray(factors) > 1 + 1e-6)
+            and dtype.char in "fdFD"
+        )
+
+    @property
+    def method(self) -> str:
+        """What computes it: Tailrace's own transform, or serial ones and exchanges."""
+        if self._fast is not None:
+            return self._fast.own.describe()
+        return f"{len(self.xfftn)} serial transforms, {len(self.transfer)} transfers"
+
+    def destroy(self) -> None:
+        """Free communicators, buffers and exchanges. Collective."""
+        if self._fast is not None:
+            self._fast.own.close()
+        for transfer in self.transfer:
+            transfer.destroy()
+        if isinstance(self.subcomm, Subcomm):
+            self.subcomm.destroy()
+
+    def shape(self, forward_output: bool = True) -> Shape:
+        """Return the shape of this rank's part of the modes, or of the field."""
+        return self.pencil[bool(forward_output)].subshape
+
+    def local_slice(self, forward_output: bool = True) -> tuple[slice, ...]:
+        """Return this rank's part of the global array."""
+        pencil = self.pencil[bool(forward_output)]
+        return tuple(slice(s, s + n) for s, n in zip(pencil.substart, pencil.subshape, strict=True))
+
+    def global_shape(self, forward_output: bool = False) -> Shape:
+        """Return the shape of all modes, or of the whole field."""
+        return self._output_shape if forward_output else self._input_shape
+
+    @property
+    def dimensions(self) -> int:
+        """Number of axes."""
+        return len(self._input_shape)
+
+    def dtype(self, forward_output: bool = False) -> Any:
+        """Return the type of the modes, or of the field."""
+        return self.xfftn[-1].spectral_like[1] if forward_output else self.xfftn[0].dtype
+
+
+def _factors(padding: Any, extents: list[int], groups: Any) -> Any:
+    """Return the padding that comes out; `extents` become those of the padded field."""
+    if padding is False:
+        return False
+    factors = (
+        [float(padding)] * len(extents) if np.ndim(padding) == 0 else list(map(float, padding))
+    )
+    if len(factors) != len(extents):
+        raise InvalidInput(f"PFFT: {len(factors)} factors of padding for {len(extents)} axes")
+    for group in groups:
+        axis = group[0]
+        if len(group) == 1 and factors[axis] > 1 + 1e-6:
+            kept = extents[axis]
+            extents[axis] = int(np.floor(kept * factors[axis]))
+            factors[axis] = extents[axis] / kept
+    return factors
+
+
+def _grid_of(comm: Any, num_axes: int, whole: Sequence[int], grid: Any, slab: Any) -> Subcomm:
+    """Return the communicators of the grid of ranks."""
+    if isinstance(comm, Subcomm):
+        if grid is not None or len(comm) != num_axes:
+            raise InvalidInput(f"PFFT: a Subcomm of {len(comm)} for {num_axes} axes, grid {grid}")
+        return comm
+    if grid is not None:
+        if len(grid) > num_axes:
+            raise InvalidInput(f"PFFT: grid {tuple(grid)} for {num_axes} axes")
+        return Subcomm(comm, list(grid) + [1] * (num_axes - len(grid)))
+    if slab is not False and slab is not None:
+        axis = (whole[-1] + 1 if slab is True else int(slab)) % num_axes
+        return Subcomm(comm, [comm.Get_size() if d == axis else 1 for d in range(num_axes)])
+    return Subcomm(comm, [1 if axis in whole else 0 for axis in range(num_axes)])
+
+
+def _collapsed(groups: list[tuple[int, ...]], subcomm: Any) -> list[tuple[int, ...]]:
+    """Return the groups with those joined to the last one that are whole on ranks."""
+    joined: list[list[int]] = [[]]
+    for group in reversed(groups):
+        if all(subcomm[axis].Get_size() == 1 for axis in group):
+            joined[0] = [*group, *joined[0]]
+        else:
+            joined.insert(0, list(group))
+    return [tuple(group) for group in joined if group]
