@@ -34,6 +34,31 @@ OutputOptions output_options_of(const tailrace_output_options& wanted, Trace* tr
   return options;
 }
 
+tailrace_output_statistics to_c(const OutputStatistics& seen) {
+  return {.steps = seen.steps,
+          .complete = seen.complete,
+          .dropped = seen.dropped,
+          .thinned = seen.thinned,
+          .lowered = seen.lowered,
+          .spilled = seen.spilled,
+          .failed = seen.failed,
+          .bytes = seen.bytes,
+          .written_bytes = seen.written_bytes,
+          .writes = seen.writes,
+          .opens = seen.opens,
+          .slowest_step = seen.slowest_step,
+          .run_s = seen.run_s,
+          .call_s = seen.call_s,
+          .agree_s = seen.agree_s,
+          .copy_s = seen.copy_s,
+          .room_s = seen.room_s,
+          .end_s = seen.end_s,
+          .stall_s = seen.stall_s(),
+          .write_s = seen.write_s,
+          .slowest_s = seen.slowest_s,
+          .hidden_fraction = seen.hidden_fraction()};
+}
+
 }  // namespace tailrace::c
 
 using namespace tailrace;
@@ -95,29 +120,7 @@ int tailrace_output_get_statistics(const tailrace_output* output,
   return guarded(__func__, [&] {
     require_address(statistics, "statistics");
     const auto made = get(output);
-    const auto seen = made->output.statistics();
-    *statistics = {.steps = seen.steps,
-                   .complete = seen.complete,
-                   .dropped = seen.dropped,
-                   .thinned = seen.thinned,
-                   .lowered = seen.lowered,
-                   .spilled = seen.spilled,
-                   .failed = seen.failed,
-                   .bytes = seen.bytes,
-                   .written_bytes = seen.written_bytes,
-                   .writes = seen.writes,
-                   .opens = seen.opens,
-                   .slowest_step = seen.slowest_step,
-                   .run_s = seen.run_s,
-                   .call_s = seen.call_s,
-                   .agree_s = seen.agree_s,
-                   .copy_s = seen.copy_s,
-                   .room_s = seen.room_s,
-                   .end_s = seen.end_s,
-                   .stall_s = seen.stall_s(),
-                   .write_s = seen.write_s,
-                   .slowest_s = seen.slowest_s,
-                   .hidden_fraction = seen.hidden_fraction()};
+    *statistics = to_c(made->output.statistics());
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "call_check.hpp"
 #include "contents.hpp"
+#include "output_options.hpp"
 #include "session.hpp"
 #include "tailrace/stage.hpp"
 
@@ -36,28 +37,10 @@ int tailrace_stream_finish(tailrace_stream* stream) {
 }
 
 int tailrace_stream_get_statistics(const tailrace_stream* stream,
-                                   tailrace_stream_statistics* statistics) {
+                                   tailrace_output_statistics* statistics) {
   return guarded(__func__, [&] {
     require_address(statistics, "statistics");
-    const auto seen = get(stream)->stream.statistics();
-    *statistics = {.steps = seen.steps,
-                   .complete = seen.complete,
-                   .dropped = seen.dropped,
-                   .thinned = seen.thinned,
-                   .lowered = seen.lowered,
-                   .spilled = seen.spilled,
-                   .failed = seen.failed,
-                   .bytes = seen.bytes,
-                   .run_s = seen.run_s,
-                   .call_s = seen.call_s,
-                   .agree_s = seen.agree_s,
-                   .copy_s = seen.copy_s,
-                   .room_s = seen.room_s,
-                   .end_s = seen.end_s,
-                   .write_s = seen.write_s,
-                   .written_bytes = seen.written_bytes,
-                   .slowest_s = seen.slowest_s,
-                   .hidden_fraction = seen.hidden_fraction()};
+    *statistics = to_c(get(stream)->stream.statistics());
   });
 }
 

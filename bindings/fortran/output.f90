@@ -25,7 +25,8 @@ module tailrace_m_output
                       hidden_fraction
   end type
 
-  type, bind(C) :: c_options
+  !> As in the C header; streams have it among theirs.
+  type, bind(C), public :: tailrace_output_options
     integer(c_int) :: mode
     type(c_ptr) :: strategy, hints
     integer(c_int) :: writers
@@ -38,13 +39,13 @@ module tailrace_m_output
 
   interface
     function c_defaults() bind(C, name="tailrace_output_defaults") result(options)
-      import :: c_options
-      type(c_options) :: options
+      import :: tailrace_output_options
+      type(tailrace_output_options) :: options
     end function
     function c_create(comm, options, output) bind(C, name="tailrace_output_create") result(status)
-      import :: c_int, c_ptr, c_options
+      import :: c_int, c_ptr, tailrace_output_options
       type(c_ptr), value :: comm
-      type(c_options), intent(in) :: options
+      type(tailrace_output_options), intent(in) :: options
       type(c_ptr), intent(inout) :: output
       integer(c_int) :: status
     end function
@@ -99,7 +100,7 @@ contains
     integer, intent(in), optional :: writers, stripe_bytes, buffered_files
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    type(c_options) :: options
+    type(tailrace_output_options) :: options
     character(kind=c_char, len=:), allocatable, target :: strategy_name, method_name
     call self%destroy()
     options = c_defaults()

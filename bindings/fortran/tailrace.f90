@@ -30,14 +30,16 @@ module tailrace
   use tailrace_m_input
   use tailrace_m_layout
   use tailrace_m_log
-  use tailrace_m_output
+  use tailrace_m_output, only: tailrace_output, tailrace_output_statistics
   use tailrace_m_reduction
+  use tailrace_m_session
   use tailrace_m_status, only: &
     tailrace_ok, tailrace_invalid_input, tailrace_io, tailrace_mpi, tailrace_corrupt, &
     tailrace_internal, tailrace_float32, tailrace_float64, tailrace_int32, tailrace_int64, &
     tailrace_complex64, tailrace_complex128, tailrace_sum, tailrace_min, tailrace_max, &
     tailrace_error, tailrace_error_errno, tailrace_error_rank, tailrace_error_path, &
     tailrace_error_step, tailrace_version, tailrace_now_s
+  use tailrace_m_stream
   implicit none
   public
 end module tailrace

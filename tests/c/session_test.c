@@ -79,7 +79,7 @@ static void compute(tailrace_session* session, const char* folder, const char* s
   CHECK(strcmp(text, path) == 0);
   OK(tailrace_stream_describe(stream, &text));
   CHECK(strlen(text) > 0);
-  tailrace_stream_statistics seen;
+  tailrace_output_statistics seen;
   OK(tailrace_stream_get_statistics(stream, &seen));
   CHECK(seen.steps == 2 && seen.complete == 2 && seen.failed == 0);
   REFUSED(tailrace_stream_write(stream, NULL, contents, NULL), TAILRACE_INVALID_INPUT, "path");

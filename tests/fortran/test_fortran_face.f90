@@ -5,6 +5,7 @@ program test_fortran_face
   use checks
   use test_moving
   use test_files
+  use test_sessions
   implicit none
   character(len=1000) :: folder
   integer :: provided, total
@@ -20,6 +21,7 @@ program test_fortran_face
   call test_transform()
   call test_output(trim(folder))
   call test_file_errors(trim(folder))
+  call test_session(trim(folder))
   call MPI_Allreduce(num_failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
   call MPI_Finalize()
   if (total > 0) error stop 1

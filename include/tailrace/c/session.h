@@ -106,22 +106,6 @@ typedef struct tailrace_stream_options {
 } tailrace_stream_options;
 tailrace_stream_options tailrace_stream_defaults(void);
 
-/* On this rank, unless said otherwise. */
-typedef struct tailrace_stream_statistics {
-  int64_t steps, complete, dropped, thinned, lowered, spilled, failed;
-  int64_t bytes;          /* handed over by this rank */
-  double run_s;           /* since the stream was opened */
-  double call_s;          /* inside calls: the stall that the program saw; of it: */
-  double agree_s;         /* waiting for the other ranks of the call */
-  double copy_s;          /* copying into staging memory */
-  double room_s;          /* waiting for room */
-  double end_s;           /* waiting in finish */
-  double write_s;         /* servers: spent writing, the busiest one's */
-  int64_t written_bytes;  /* all servers */
-  double slowest_s;       /* longest time from a write until the step was safe on disk */
-  double hidden_fraction; /* of the writing time, that the program did not see */
-} tailrace_stream_statistics;
-
 typedef struct tailrace_stream tailrace_stream;
 
 /* Opens an output. Names are distinct; the same calls in the same order on all compute ranks.
@@ -139,7 +123,7 @@ int tailrace_stream_progress(tailrace_stream* stream);
 /* Waits until every file has its final name. Collective over the compute ranks, blocking. */
 int tailrace_stream_finish(tailrace_stream* stream);
 int tailrace_stream_get_statistics(const tailrace_stream* stream,
-                                   tailrace_stream_statistics* statistics);
+                                   tailrace_output_statistics* statistics);
 /* For people: what output has cost, what became of the steps. Local. */
 int tailrace_stream_describe(const tailrace_stream* stream, const char** text);
 int tailrace_stream_last_complete(const tailrace_stream* stream, const char** path);

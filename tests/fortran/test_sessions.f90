@@ -1,0 +1,81 @@
+! SPDX-License-Identifier: BSD-3-Clause
+module test_sessions
+  use, intrinsic :: iso_fortran_env, only: real32, real64
+  use mpi_f08
+  use checks
+  use tailrace
+  use test_moving, only: fill, nx, ny, nz
+  implicit none
+contains
+
+  subroutine test_session(folder)
+    character(len=*), intent(in) :: folder
+    type(tailrace_session) :: session
+    character(len=6), parameter :: kinds(3) = ["none  ", "thread", "1     "]
+    integer :: k, stat
+    logical :: lost
+    character(len=300) :: errmsg
+    do k = 1, merge(3, 2, all_ranks > 1)
+      call session%create(MPI_COMM_WORLD, servers=trim(kinds(k)), folder=folder)
+      call check((session%num_servers() == 0) .eqv. (k == 1), "number of servers")
+      call check(len(session%describe()) > 0, "describe")
+      if (session%computes()) then
+        call compute(session, folder//"/fortran_"//trim(kinds(k)))
+        call session%close()
+      else
+        call session%serve(lost)
+        call check(.not. lost, "nothing is lost")
+      end if
+      call session%destroy()
+    end do
+    call session%create(MPI_COMM_WORLD%MPI_VAL, servers="many", stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "many")
+  end subroutine
+
+  !> A step of an array with a halo, and a copy of it in single precision.
+  subroutine compute(session, path)
+    type(tailrace_session), intent(inout) :: session
+    character(len=*), intent(in) :: path
+    type(tailrace_comm) :: comm
+    type(tailrace_layout) :: layout
+    type(tailrace_contents) :: contents
+    type(tailrace_stream) :: stream
+    type(tailrace_product) :: product
+    type(tailrace_output_statistics) :: seen
+    type(tailrace_input) :: input
+    real(real64), allocatable, target :: u(:, :, :)
+    real(real32) :: single(nx, ny, nz)
+    integer :: s(3), n(3), stat, became, type
+    character(len=300) :: errmsg
+    call session%comm(comm)
+    call layout%slabs([nx, ny, nz], axis=3, num_ranks=comm%num_ranks())
+    call layout%box(comm%rank(), s, n)
+    allocate (u(0:n(1) + 1, 0:n(2) + 1, n(3)), source=-1.0_real64)
+    call fill(u(1:n(1), 1:n(2), :), s)
+    product%name = "single"
+    product%stages(1) = "convert type=float32"
+    call session%open("fields", stream, products=[product], when_full=tailrace_wait_for_room)
+    call contents%create(comm)
+    call contents%variable("u", layout, u(1:n(1), 1:n(2), :))
+    call contents%step(4)
+    call stream%write(path//"_4.h5", contents, became)
+    call check(became == tailrace_staged .or. became == tailrace_written, "what became of it")
+    call stream%progress()
+    call stream%finish()
+    call check(stream%last_complete() == path//"_4.h5", "last complete file")
+    seen = stream%statistics()
+    call check(seen%steps == 1 .and. seen%complete == 1, "steps")
+    call check(len(stream%describe()) > 0, "describe a stream")
+    call stream%write("", contents, stat=stat, errmsg=errmsg)
+    call check(stat == tailrace_invalid_input, "an empty path")
+    call stream%destroy()
+    call input%open(comm, path//"_4_single.h5")
+    call input%type("u", type)
+    call check(type == tailrace_float32, "single precision")
+    call input%read_all("u", single)
+    call check(single(2, 3, 4) == 2 + 300 + 40000 .and. single(1, 1, 1) == 10101, "values")
+    call session%open("wrong", stream, when_full=9, stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "when_full: 9")
+  end subroutine
+
+end module
