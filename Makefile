@@ -5,7 +5,8 @@
 #   PRESET=release|debug|asan|ci   CMake preset (default: release; ci where CI is set)
 #   JOBS=N                         compile jobs (default: all processors)
 #   MKL=1                          also fetch MKL (large) as an FFT kernel
-#   DUCC=0                         build without the ducc0 FFT kernel
+#   DUCC=0                         build without the ducc0 FFT kernel (then with FFTW)
+#   FFTW=1                         link FFTW as an FFT kernel (GPL); tests and benchmarks do
 #   TAILRACE_SOAK_S=N              seconds of each random test in `make soak` (default: 3600) and
 #                                  in `make sanitizers` (default: 10)
 #   TAILRACE_SEED=N                where its random problems start, to repeat a run
@@ -22,6 +23,7 @@ PRESET ?= $(if $(CI),ci,release)
 JOBS ?= $(shell nproc 2>/dev/null || echo 2)
 MKL ?= 0
 DUCC ?= 1
+FFTW ?= 0
 BENCHES ?= fft step output servers io exchange allreduce memory-bandwidth memory
 PYTHON ?= $(firstword $(wildcard /usr/bin/python3) python3)
 
@@ -34,6 +36,7 @@ TARGETS = all
 # Shell text: asked after the kernels were fetched, as fetching may fail.
 CMAKE_OPTIONS = \
   -DTAILRACE_DUCC_DIR=$$([ $(DUCC) = 1 ] && [ -e $(DUCC_DIR)/src/ducc0 ] && echo $(CURDIR)/$(DUCC_DIR)) \
+  $$([ $(FFTW) = 1 ] || ! [ $(DUCC) = 1 -a -e $(DUCC_DIR)/src/ducc0 ] && echo -DTAILRACE_FFTW=ON) \
   -DTAILRACE_MKL_DIR=$$([ $(MKL) = 1 ] && echo $(CURDIR)/$(VENV)) \
   -DPython_EXECUTABLE=$(CURDIR)/$(PY)
 
@@ -95,6 +98,7 @@ python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs
 
 test verification soak: TARGETS = all tests/all bench/all bindings/python/all
 test verification soak: SETUP = --test
+test verification soak bench: FFTW = 1
 test: $(STAMPS)/venv-test build  ## All tests but the slow ones (ctest at 1 to 4 ranks, then pytest)
 	@status=0; \
 	ctest --preset $(PRESET) || status=1; \

@@ -45,12 +45,13 @@ struct KernelLibrary {
   }
 };
 
-/// The visible table; the first entry is the reference and always available.
+/// The visible table; the first entry is the reference. One at least is available.
 std::size_t num_kernel_libraries();
 const KernelLibrary& kernel_library(std::size_t index);
 /// The entry called `name`, or null.
 const KernelLibrary* find_kernel_library(std::string_view name);
 
+bool fftw_available();
 std::unique_ptr<Kernel<float>> make_fftw_float(std::ptrdiff_t n, bool real);
 std::unique_ptr<Kernel<double>> make_fftw_double(std::ptrdiff_t n, bool real);
 bool ducc_available();

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of FFTW (Frigo & Johnson 2005), the reference: a panel is turned into contiguous lines in
 // the first-level cache, where FFTW is at its best, and back.
-#include "core/cache_folder.hpp"
 #include "kernel.hpp"
+
+#ifdef TAILRACE_HAVE_FFTW
+
+#include "core/cache_folder.hpp"
 #include "lines.hpp"
 
 #include <filesystem>
@@ -124,6 +127,7 @@ class FftwLines {
 
 }  // namespace
 
+bool fftw_available() { return true; }
 std::unique_ptr<Kernel<float>> make_fftw_float(std::ptrdiff_t n, bool real) {
   return std::make_unique<LineKernel<float, FftwLines<float>>>(n, real);
 }
@@ -132,3 +136,13 @@ std::unique_ptr<Kernel<double>> make_fftw_double(std::ptrdiff_t n, bool real) {
 }
 
 }  // namespace tailrace::fft
+
+#else
+
+namespace tailrace::fft {
+bool fftw_available() { return false; }
+std::unique_ptr<Kernel<float>> make_fftw_float(std::ptrdiff_t, bool) { return nullptr; }
+std::unique_ptr<Kernel<double>> make_fftw_double(std::ptrdiff_t, bool) { return nullptr; }
+}  // namespace tailrace::fft
+
+#endif

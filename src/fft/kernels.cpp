@@ -17,9 +17,8 @@ constexpr std::array<KernelLibrary, 3> table{{
 }  // namespace
 
 bool KernelLibrary::available() const {
-  if (make_double == make_ducc_double) return ducc_available();
-  if (make_double == make_mkl_double) return mkl_available();
-  return true;
+  if (make_double == make_fftw_double) return fftw_available();
+  return make_double == make_ducc_double ? ducc_available() : mkl_available();
 }
 
 std::size_t num_kernel_libraries() { return table.size(); }
