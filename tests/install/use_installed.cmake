@@ -53,7 +53,39 @@ must_run(
 )
 must_run(${mpiexec} ${numproc_flag} 2 ${work}/heat_c 32 ${fields}/c)
 must_run(${CMAKE_COMMAND} -E compare_files ${fields}/heat_40.h5 ${fields}/c/heat_40.h5)
+# The examples of docs/faces.md.
+function(run_example language file compiler library)
+  file(READ ${source}/docs/faces.md text)
+  string(FIND "${text}" "```${language}\n" begin)
+  string(LENGTH "```${language}\n" head)
+  math(EXPR begin "${begin} + ${head}")
+  string(SUBSTRING "${text}" ${begin} -1 text)
+  string(FIND "${text}" "```" end)
+  string(SUBSTRING "${text}" 0 ${end} text)
+  file(WRITE ${work}/${file} "${text}")
+  execute_process(
+    COMMAND pkg-config --cflags --libs ${library}
+    OUTPUT_VARIABLE flags
+    OUTPUT_STRIP_TRAILING_WHITESPACE
+    COMMAND_ERROR_IS_FATAL ANY
+  )
+  separate_arguments(flags UNIX_COMMAND "${flags}")
+  must_run(
+    ${compiler} ${work}/${file} -o ${work}/${file}.run ${flags} -Wl,-rpath,${prefix}/${libdir}
+  )
+  execute_process(
+    COMMAND ${mpiexec} ${numproc_flag} 3 ${work}/${file}.run
+    WORKING_DIRECTORY ${fields}
+    COMMAND_ERROR_IS_FATAL ANY
+  )
+  if(NOT EXISTS ${fields}/u.h5)
+    message(FATAL_ERROR "${file} of docs/faces.md wrote no u.h5")
+  endif()
+  file(REMOVE ${fields}/u.h5)
+endfunction()
+run_example(c rows.c mpicc tailrace)
 if(EXISTS ${prefix}/${libdir}/pkgconfig/tailrace-fortran.pc)
+  run_example(fortran waves.f90 mpif90 tailrace-fortran)
   file(MAKE_DIRECTORY ${fields}/fortran)
   must_run(${mpiexec} ${numproc_flag} 2 ${work}/examples/heat_fortran 32 ${fields}/fortran)
   must_run(
