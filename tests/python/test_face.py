@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -59,6 +60,22 @@ def test_the_face(ranks: int, tmp_path: Path) -> None:
 def test_the_interface_of_mpi4py_fft(ranks: int, tmp_path: Path) -> None:
     done = run(ranks, HERE / "mpi4py_fft_program.py", tmp_path, TAILRACE_TUNE="off")
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_datasets_of_xarray(ranks: int, tmp_path: Path) -> None:
+    pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    # Warnings of xarray and h5netcdf are theirs.
+    done = run(ranks, HERE / "xarray_program.py", tmp_path, PYTHONWARNINGS="default")
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_engine_of_xarray_is_declared() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    module, name = project["entry-points"]["xarray.backends"]["tailrace"].split(":")
+    pytest.importorskip("xarray")
+    assert getattr(importlib.import_module(module), name).open_dataset_parameters
 
 
 def test_an_error_of_one_rank_in_a_time_loop_ends_the_job(tmp_path: Path) -> None:

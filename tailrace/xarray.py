@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""xarray datasets that are distributed over ranks: written by all, and each rank's part read.
+
+A `Layout` says which box of the dimensions `dims` a rank holds. A variable that has only some of
+these is distributed along them, and the same on ranks that hold the same part; other dimensions are
+whole. `xarray.open_dataset(path, engine="tailrace")` reads whole files.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import xarray
+from mpi4py import MPI
+from xarray.backends import BackendEntrypoint
+
+import tailrace
+from tailrace.errors import InvalidInput
+from tailrace.mpi4py_fft.files import on_rank_0
+
+Sizes = Mapping[str, int]
+
+
+def _box(
+    layout: tailrace.Layout, names: Sequence[str], dims: Sequence[str], sizes: Sizes, rank: int
+) -> tuple[tailrace.Box, bool]:
+    """Return the box that `rank` holds of a variable of `dims`, and whether it is the one to write.
+
+    That is the rank whose part begins at 0 along the dimensions that the variable does not have.
+    """
+    whole = layout.box(rank)
+    place = {name: (whole.start[d], whole.extents[d]) for d, name in enumerate(names)}
+    parts = [place.get(dim, (0, sizes.get(dim, 1))) for dim in dims]
+    if whole.num_items == 0:
+        parts = [(0, 0)] * len(dims)
+    first = all(start == 0 for name, (start, _) in place.items() if name not in dims)
+    box = tailrace.Box([start for start, _ in parts], [extent for _, extent in parts])
+    return box, first and whole.num_items > 0
+
+
+def _layout_of(
+    layout: tailrace.Layout, names: Sequence[str], dims: Sequence[str], sizes: Sizes, writing: bool
+) -> tailrace.Layout:
+    """Return the layout of a variable: parts of all ranks, or of those that write."""
+    boxes: list[list[tailrace.Box]] = []
+    for rank in range(layout.num_ranks):
+        box, first = _box(layout, names, dims, sizes, rank)
+        boxes.append([box] if box.num_items and (first or not writing) else [])
+    return tailrace.from_boxes([sizes[dim] for dim in dims], boxes)
+
+
+def _together(comm: Any, check: Any) -> Any:
+    """Return what `check` gives on this rank; if it raises on one, all ranks raise."""
+    result, failure = None, None
+    try:
+        result = check()
+    except Exception as error:
+        failure = f"{type(error).__name__}: {error}" if not _ours(error) else str(error)
+    for rank, text in enumerate(comm.allgather(failure)):
+        if text is not None:
+            raise InvalidInput(text if comm.Get_size() == 1 else f"rank {rank}: {text}")
+    return result
+
+
+def _ours(error: Exception) -> bool:
+    return isinstance(error, tailrace.Error)
+
+
+def _names(ds: Any, layout: tailrace.Layout, dims: Sequence[str] | None) -> list[str]:
+    """Return the names of the layout's axes."""
+    if dims is None:
+        fitting = [v.dims for v in ds.data_vars.values() if len(v.dims) == layout.num_dims]
+        if not fitting:
+            raise InvalidInput(f"write: no variable has {layout.num_dims} dimensions; give dims=")
+        dims = fitting[0]
+    if len(dims) != layout.num_dims or len(set(dims)) != len(dims):
+        raise InvalidInput(f"dims {tuple(dims)}: the layout has {layout.num_dims} axes")
+    return [str(dim) for dim in dims]
+
+
+def _check(ds: Any, layout: tailrace.Layout, names: list[str], rank: int) -> dict[str, int]:
+    """Return the global sizes of all dimensions; raise if this rank's part does not fit."""
+    sizes = {str(dim): int(n) for dim, n in ds.sizes.items()}
+    own = layout.shape(rank)
+    for d, name in enumerate(names):
+        if name in sizes and sizes[name] != own[d]:
+            raise InvalidInput(
+                f"dimension '{name}': has {sizes[name]} items here; the layout says {own[d]}"
+            )
+        sizes[name] = layout.extents[d]
+    for name, variable in ds.variables.items():
+        if variable.ndim == 0:
+            raise InvalidInput(f"variable '{name}': has no dimension; make it an attribute")
+        if variable.dtype.kind not in "fiucb" and name not in ds.dims:
+            raise InvalidInput(f"variable '{name}': items of {variable.dtype}; needs numbers")
+    return sizes
+
+
+def _coordinates(
+    ds: Any, layout: tailrace.Layout, names: list[str], comm: Any
+) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Return the whole coordinates of dimensions: values and attributes, as a file has them."""
+    found: dict[str, tuple[Any, dict[str, Any]]] = {}
+    for name in [str(n) for n in ds.dims if n in ds.coords]:
+        values = ds[name].values
+        if name in names:
+            axis = names.index(name)
+            parts = comm.allgather(values)
+            starts = [layout.box(rank).start[axis] for rank in range(layout.num_ranks)]
+            by_start = {s: p for s, p in zip(starts, parts, strict=True) if len(p)}
+            values = np.concatenate([by_start[s] for s in sorted(by_start)])
+        encoded = xarray.conventions.encode_cf_variable(
+            xarray.Variable((name,), values, dict(ds[name].attrs)), name=name
+        )
+        if encoded.dtype.kind not in "fiu":
+            raise InvalidInput(f"coordinate '{name}': of {values.dtype}; needs numbers or times")
+        attributes = {key: _plain(value) for key, value in encoded.attrs.items()}
+        found[name] = (np.asarray(encoded.values, "float64"), attributes)
+    return found
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def write(
+    ds: Any, path: str | os.PathLike[str], comm: Any = None, layout: tailrace.Layout | None = None,
+    *, dims: Sequence[str] | None = None, step: int = 0, output: tailrace.Output | None = None,
+) -> None:  # fmt: skip
+    """Write a dataset, of which each rank has a part, to one netCDF-4 file.
+
+    `layout` says which part of the dimensions `dims` (those of the first variable with as many) a
+    rank has; on one rank it may be left out. `output`: to write with, in the background if it is
+    hidden; else the file is there on return. Raises on all ranks alike. Collective, blocking.
+    """
+    comm = MPI.COMM_WORLD if comm is None else comm
+    if layout is None:
+        layout, dims = _single(ds, comm)
+    given = layout
+    if given.num_ranks != comm.Get_size():
+        raise InvalidInput(f"layout: for {given.num_ranks} ranks; there are {comm.Get_size()}")
+    names = _together(comm, lambda: _names(ds, given, dims))
+    sizes = _together(comm, lambda: _check(ds, given, names, comm.Get_rank()))
+    coordinates = _coordinates(ds, given, names, comm)
+    variables = {}
+    for name, variable in ds.variables.items():
+        if name in coordinates:
+            continue
+        axes = [str(dim) for dim in variable.dims]
+        mine = _box(given, names, axes, sizes, comm.Get_rank())[1]
+        values = np.asarray(variable.values)
+        attributes = {key: _plain(value) for key, value in variable.attrs.items()}
+        if values.dtype == bool:
+            values, attributes = values.view("int8"), {**attributes, "dtype": "bool"}
+        variables[str(name)] = tailrace.Variable(
+            values if mine else values.reshape(-1)[:0],
+            _layout_of(given, names, axes, sizes, writing=True), axes, attributes,
+        )  # fmt: skip
+    attributes = {str(key): _plain(value) for key, value in ds.attrs.items()}
+    others = [str(name) for name in ds.coords if name not in coordinates]
+    if others:
+        attributes["coordinates"] = " ".join(others)
+    made = output if output is not None else tailrace.Output(comm, mode="synchronous")
+    try:
+        made.write(path, variables, step=step, attributes=attributes, coordinates=coordinates)
+    finally:
+        if output is None:
+            made.close()
+
+
+def _single(ds: Any, comm: Any) -> tuple[tailrace.Layout, list[str]]:
+    """Return the layout of a dataset that one rank has whole."""
+    if comm.Get_size() != 1:
+        raise InvalidInput(f"layout: is needed on {comm.Get_size()} ranks")
+    names = [str(dim) for dim in ds.sizes][:1]
+    if not names:
+        raise InvalidInput("write: the dataset has no dimension")
+    return tailrace.slabs([ds.sizes[names[0]]], 0, 1), names
+
+
+def _describe(path: str, drop: Any) -> Any:
+    """Return names, dimensions, attributes and whole coordinates. On one rank."""
+    with xarray.open_dataset(path, engine=_engine(), decode_cf=False) as ds:
+        variables = {
+            str(name): (tuple(map(str, v.dims)), dict(v.attrs), v.dtype.str)
+            for name, v in ds.variables.items()
+            if name not in (drop or ())
+        }
+        small = {n: np.asarray(ds[n].values) for n, (dims, *_) in variables.items() if (n,) == dims}
+        scalars = {n: np.asarray(ds[n].values) for n, (dims, *_) in variables.items() if not dims}
+        return dict(ds.sizes), variables, {**small, **scalars}, dict(ds.attrs)
+
+
+def _engine() -> Any:
+    engines = xarray.backends.list_engines()
+    for engine in ("h5netcdf", "netcdf4"):
+        if engine in engines:
+            return engine
+    raise ImportError("reading datasets needs h5netcdf or netCDF4: pip install h5netcdf")
+
+
+def open_dataset(
+    path: str | os.PathLike[str], comm: Any = None, layout: tailrace.Layout | None = None,
+    *, dims: Sequence[str] | None = None, split: str | None = None, drop_variables: Any = None,
+    **decode: Any,
+) -> Any:  # fmt: skip
+    """Return this rank's part of the dataset in a netCDF-4 or HDF5 file, in memory.
+
+    `split`: the dimension that is shared out in slabs, by default the first one of the largest
+    variable; or `layout` and `dims`, the names of its axes. `decode`: as xarray.decode_cf takes.
+    Raises on all ranks alike. Collective, blocking.
+    """
+    comm = MPI.COMM_WORLD if comm is None else comm
+    name = os.fspath(path)
+    sizes, variables, values, attributes = on_rank_0(comm, lambda: _describe(name, drop_variables))
+    if layout is None:
+        layout, dims = _slabs(sizes, variables, split, comm.Get_size())
+    names = [str(dim) for dim in dims or ()]
+    if len(names) != layout.num_dims or tuple(sizes.get(n, -1) for n in names) != layout.extents:
+        raise InvalidInput(
+            f"{name}: dims {tuple(names)} of a layout of {layout.extents}; has {sizes}"
+        )
+    parts: dict[str, Any] = {}
+    with tailrace.Input(comm, name) as file:
+        for variable, (axes, its_attributes, dtype) in variables.items():
+            box = _box(layout, names, axes, sizes, comm.Get_rank())[0]
+            if variable in values:
+                data = values[variable][box.slices] if axes else values[variable]
+            else:
+                kept = _layout_of(layout, names, axes, sizes, writing=False)
+                data = file.read(variable, kept).reshape(box.extents).astype(dtype[1:], copy=False)
+            parts[variable] = xarray.Variable(axes, data, its_attributes)
+    whole = xarray.Dataset(parts, attrs=attributes)
+    return xarray.decode_cf(whole, **decode)
+
+
+def _slabs(
+    sizes: Sizes, variables: Mapping[str, Any], split: str | None, ranks: int
+) -> tuple[tailrace.Layout, list[str]]:
+    """Return slabs along one dimension."""
+    if split is None:
+        largest = max(
+            (dims for dims, *_ in variables.values() if dims),
+            key=lambda dims: int(np.prod([sizes[dim] for dim in dims])),
+            default=None,
+        )
+        if largest is None:
+            raise InvalidInput("open_dataset: the file has no variable with a dimension")
+        split = largest[0]
+    if split not in sizes:
+        raise InvalidInput(f"split='{split}': the file has the dimensions {', '.join(sizes)}")
+    return tailrace.slabs([sizes[split]], 0, ranks), [split]
+
+
+class TailraceBackend(BackendEntrypoint):
+    """engine="tailrace" of xarray.open_dataset: this rank's part with `comm`, else all of it."""
+
+    description = "Read netCDF-4 and HDF5 files with the ranks of a job, checksums compared"
+    open_dataset_parameters = (
+        "filename_or_obj", "drop_variables", "mask_and_scale", "decode_times", "decode_coords",
+        "decode_timedelta", "use_cftime", "concat_characters", "comm", "split",
+    )  # fmt: skip
+
+    def open_dataset(
+        self, filename_or_obj: Any, *, drop_variables: Any = None, comm: Any = None,
+        split: str | None = None, **decode: Any,
+    ) -> Any:  # fmt: skip
+        """Return the dataset, in memory."""
+        known = {key: value for key, value in decode.items() if value is not None}
+        return open_dataset(
+            filename_or_obj, MPI.COMM_SELF if comm is None else comm,
+            split=split, drop_variables=drop_variables, **known,
+        )  # fmt: skip
+
+    def guess_can_open(self, filename_or_obj: Any) -> bool:
+        """Only when asked for."""
+        return False
+
+
+__all__ = ["TailraceBackend", "open_dataset", "write"]
