@@ -183,5 +183,5 @@ def case_trace_and_tuner() -> None:
     assert "step" in (FOLDER / f"trace-{COMM.size}.json").read_text()
     assert tailrace.this_machine()["cores"] > 0
     assert "alltoallv" in tailrace.move_methods()
-    assert "fftw" in tailrace.fft_kernels()
+    assert set(tailrace.fft_kernels()) & {"fftw", "ducc0", "mkl"}
     refused(lambda: tailrace.remembered(FOLDER / "none.json"), "none.json", kind=OSError)
