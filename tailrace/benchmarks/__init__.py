@@ -23,6 +23,7 @@ BENCHES = {
     "tune": "tune",
     "dense": "dense",
     "sparse": "sparse",
+    "faces": "faces",
     "memory-bandwidth": "memory_bandwidth",
     "memory": "memory",
 }

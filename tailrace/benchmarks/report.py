@@ -31,6 +31,7 @@ COLUMNS = {  # field of a row -> heading and format; shown where a row of the pr
     "loop_overhead": ("less drain", "{:.3f}"),
     "memory_bytes": ("bytes/rank", "{:.3g}"),
     "arrays": ("arrays", "{:.1f}"),
+    "us_over_cpp": ("us over C++", "{:.2f}"),
     "kernel": ("kernel", "{}"),
     "method": ("method", "{}"),
     "gain": ("gain", "{:.2f}"),

@@ -356,6 +356,20 @@ def sparse(
 
 
 @bench.command()
+def faces(
+    ranks: Ranks = "",
+    rounds: Rounds = 5,
+    repeats: Repeats = 5,
+    json: Json = None,
+) -> None:
+    """Time calls from C, Fortran and Python beside the same calls in C++.
+
+    Example: tailrace bench faces --ranks 1,2
+    """
+    measure_bench("faces", basic("", ranks, rounds, repeats=repeats), json)
+
+
+@bench.command()
 def memory_bandwidth(
     ranks: Ranks = "",
     rounds: Rounds = 5,

@@ -211,7 +211,7 @@ def test_summaries_of_the_table_are_those_of_the_commands() -> None:
 
 
 def test_shell_completion_knows_commands_and_options() -> None:
-    for words, expected in (("tailrace ver", "verify"), ("tailrace bench f", "fft")):
+    for words, expected in (("tailrace ver", "verify"), ("tailrace bench ff", "fft")):
         environment = {
             "_TAILRACE_COMPLETE": "complete_bash",
             "COMP_WORDS": words,

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Test of `tailrace bench faces`: one tiny run from end to end."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from tailrace.benchmarks.drivers import find_driver
+from tailrace.cli import app
+
+
+@pytest.mark.skipif(
+    find_driver("faces_cpp") is None and "TAILRACE_BIN_DIR" not in os.environ,
+    reason="the drivers are not built",
+)
+def test_every_face_that_is_built_is_beside_cpp(tmp_path: Path) -> None:
+    path = tmp_path / "faces.json"
+    words = ["bench", "faces", "--rounds", "1", "--repeats", "2", "--ranks", "2"]
+    result = CliRunner().invoke(app, [*words, "--json", str(path)])
+    assert result.exit_code == 0, result.output
+    content = json.loads(path.read_text())
+    found: dict[str, set[str]] = {}
+    for row in content["rows"]:
+        assert row["problem"].endswith("ranks 2")
+        assert row["median_s"] > 0
+        found.setdefault(row["problem"], set()).add(row["entry"])
+        if row["entry"] == "C++":
+            assert row["us_over_cpp"] == 0
+    assert len(found) == 3
+    built = {"C++", "C"} | ({"Fortran"} if find_driver("faces_fortran") else set())
+    python = set() if content["failures"] else {"Python"}
+    assert all(entries == built | python for entries in found.values()), found
+    assert set(content["failures"]) <= {"Python (ranks 2)"}
