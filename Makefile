@@ -50,7 +50,7 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build demo python test verification sanitizers soak check bench clean distclean system
+.PHONY: help build demo python test verification sanitizers soak check bench reference clean distclean system
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -98,7 +98,7 @@ python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs
 
 test verification soak: TARGETS = all tests/all bench/all bindings/python/all
 test verification soak: SETUP = --test
-test verification soak bench: FFTW = 1
+test verification soak: FFTW = 1
 test: $(STAMPS)/venv-test build  ## All tests but the slow ones (ctest at 1 to 4 ranks, then pytest)
 	@status=0; \
 	ctest --preset $(PRESET) || status=1; \
@@ -141,12 +141,18 @@ check: $(STAMPS)/venv $(STAMPS)/venv-test $(STAMPS)/venv-check  ## Formatting an
 
 bench:  ## Benchmarks beside peers; figures in build/bench-results (BENCHES="fft step" chooses)
 	@tools/setup --bench
-	@$(MAKE) build TARGETS="all bench/all"
+	@$(MAKE) build FFTW=1 TARGETS="all bench/all"
 	@mkdir -p build/bench-results
 	@for name in $(BENCHES); do \
 	  $(TEST_ENV) $(VENV)/bin/tailrace bench $$name --json build/bench-results/$$name.json \
 	    $(if $(FLUIDSIM_PYTHON),$$([ $$name = step ] && echo --fluidsim-python $(FLUIDSIM_PYTHON))); \
 	done
+
+reference:  ## The reference of the C++ and C headers by Doxygen, in build/reference/html
+	@tools/setup --reference
+	@mkdir -p build
+	@doxygen docs/Doxyfile
+	@echo "tailrace: open build/reference/html/index.html"
 
 clean:  ## Remove what the compilers made
 	@rm -rf build/release build/debug build/asan build/tsan build/ci
