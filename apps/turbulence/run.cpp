@@ -16,6 +16,7 @@
 #include "initial.hpp"
 #include "memory_need.hpp"
 #include "progress.hpp"
+#include "region.hpp"
 #include "run_folder.hpp"
 #include "run_main.hpp"
 #include "servers.hpp"
@@ -168,6 +169,7 @@ double Run<Real>::next_step() {
 
 template <class Real>
 void Run<Real>::take_step(double dt) {
+  const Region region("step");
   fields_.before_step(flow_);
   stop_.start(!flow_.was_finite());  // of the step before: the answer takes no time of its own
   const double start = now_s();
@@ -189,6 +191,7 @@ template <class Real>
 void Run<Real>::take_statistics(double dt) {
   if (flow_.step_number() == statistics_step_) return;
   statistics_step_ = flow_.step_number();
+  const Region region("statistics");
   const Span span(&trace_, Activity::compute, "statistics");
   if (case_.time.courant <= 0 && dt > 0) courant_rate_ = flow_.courant_rate();
   Statistics& now = kernel_.measure(flow_);
@@ -220,6 +223,7 @@ void Run<Real>::require_finite(bool mine) const {
 
 template <class Real>
 void Run<Real>::write_checkpoint() {
+  const Region region("checkpoint");
   const Span span(&trace_, Activity::write, "checkpoint");
   if (!flow_.is_finite()) refuse_blown_up();
   const auto state = forcing_.state();
@@ -233,6 +237,7 @@ double Run<Real>::mean_step_s() const {
 
 template <class Real>
 void Run<Real>::finish_output(int signal) {
+  const Region region("last output");
   if (signal != 0 || case_.checkpoint.at_end) write_checkpoint();
   fields_.write_last(flow_, signal == 0);
   fields_.finish();

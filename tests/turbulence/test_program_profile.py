@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The regions that the program names for `tailrace profile`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+from turbulence_program import CASES, PROGRAM, TINY, needs_program
+
+pytestmark = needs_program
+
+
+def test_regions_of_a_run_are_steps_statistics_and_checkpoints(tmp_path: Path) -> None:
+    profile, run = tmp_path / "profile.json", tmp_path / "run"
+    program = [str(PROGRAM), str(CASES / "taylor_green.toml")]
+    settings = [word for one in (*TINY, "checkpoint.at_end=true") for word in ("--set", one)]
+    words = ["profile", "-n", "2", "--json", str(profile), "--", *program, "--run-dir", str(run)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tailrace", *words, *settings],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    regions = {row["name"]: row["count"] for row in json.loads(profile.read_text())["regions"]}
+    steps = json.loads((run / "summary.json").read_text())["steps"]
+    assert regions["step"] == 2 * steps  # of both ranks
+    assert regions["checkpoint"] == 2
+    assert {"statistics", "last output"} <= set(regions)
