@@ -45,9 +45,11 @@ struct KernelLibrary {
   }
 };
 
-/// The visible table; the first entry is the reference. One at least is available.
+/// The visible table. One entry at least is available.
 std::size_t num_kernel_libraries();
 const KernelLibrary& kernel_library(std::size_t index);
+/// The first that is built in: the others must give its results.
+const KernelLibrary& reference_kernel_library();
 /// The entry called `name`, or null.
 const KernelLibrary* find_kernel_library(std::string_view name);
 

@@ -24,6 +24,12 @@ bool KernelLibrary::available() const {
 std::size_t num_kernel_libraries() { return table.size(); }
 const KernelLibrary& kernel_library(std::size_t index) { return table[index]; }
 
+const KernelLibrary& reference_kernel_library() {
+  std::size_t index = 0;
+  while (!table.at(index).available()) ++index;
+  return table[index];
+}
+
 const KernelLibrary* find_kernel_library(std::string_view name) {
   for (const auto& entry : table) {
     if (entry.name == name) return &entry;
