@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every transform against the plain sum over points, on every grid of ranks, kernel and method.
+#include <algorithm>
 #include <complex>
 #include <cstdlib>
 #include <string>
@@ -91,6 +92,20 @@ TEST(Transform, EveryMethodAndKernelGivesTheSame) {
       check<double, std::complex<double>>(comm, problem, options, 1);
       problem.kind = Kind::real_to_complex;
     }
+  }
+}
+
+TEST(Transform, MeasuresWhichKernelIsFastest) {
+  const Environment tune("TAILRACE_TUNE", "first_use");
+  const Environment memory("TAILRACE_TUNE_FILE", "");
+  const Environment budget("TAILRACE_TUNE_BUDGET_S", "0.1");
+  const Comm comm(MPI_COMM_WORLD);
+  const Transform<double> real(comm, {Kind::real_to_complex, {9, 10, 12}});
+  const Transform<float> complex(comm, {Kind::complex_to_complex, {9, 10, 12}});
+  for (const auto name : {real.kernel(), complex.kernel()}) {
+    EXPECT_TRUE(std::ranges::any_of(kernels(), [&](const KernelInfo& kernel) {
+      return kernel.available && kernel.name == name;
+    })) << name;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "first_kernel.hpp"
 #include "mpi_program.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
@@ -19,9 +20,9 @@ namespace {
 
 using namespace tailrace;
 
-fft::Options with_fftw() {
+fft::Options with_first_kernel() {
   fft::Options options;
-  options.kernel = "fftw";
+  options.kernel = first_kernel();
   return options;
 }
 
@@ -66,7 +67,7 @@ void items(const Comm& comm, bool wrong) {
 }
 
 void fields(const Comm& comm, bool wrong) {
-  fft::Transform<double> transform(comm, {.extents = {8, 8, 8}}, with_fftw());
+  fft::Transform<double> transform(comm, {.extents = {8, 8, 8}}, with_first_kernel());
   std::vector<double> field(static_cast<std::size_t>(transform.physical_box().num_items()));
   std::vector<std::complex<double>> modes(static_cast<std::size_t>(transform.modes().num_modes()));
   const std::array<const double*, 1> in{field.data()};

@@ -7,6 +7,7 @@
 
 #include <mpi.h>
 
+#include "first_kernel.hpp"
 #include "move/block_exchange.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
@@ -18,9 +19,9 @@ namespace {
 
 using namespace tailrace;
 
-fft::Options with_fftw() {
+fft::Options with_first_kernel() {
   fft::Options options;
-  options.kernel = "fftw";
+  options.kernel = first_kernel();
   return options;
 }
 
@@ -73,7 +74,7 @@ struct Objects {
   std::vector<std::unique_ptr<Exchange>> exchanges;
   std::vector<std::unique_ptr<Reduction>> reductions;
   std::vector<std::unique_ptr<BlockExchange>> block_exchanges;
-  fft::Transform<double> transform{comm, {.extents = {8, 6, 10}}, with_fftw()};
+  fft::Transform<double> transform{comm, {.extents = {8, 6, 10}}, with_first_kernel()};
   fft::Fused<double> fused{transform, {}};
 };
 

@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "first_kernel.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
 #include "tailrace/node_array.hpp"
@@ -16,9 +17,9 @@
 namespace tailrace {
 namespace {
 
-fft::Options with_fftw() {
+fft::Options with_first_kernel() {
   fft::Options options;
-  options.kernel = "fftw";
+  options.kernel = first_kernel();
   return options;
 }
 
@@ -58,7 +59,7 @@ TEST_F(SmallShm, ExchangesToo) {
 }
 
 TEST_F(SmallShm, TransformsToo) {
-  fft::Transform<double> transform(comm_, {.extents = {128, 128, 256}}, with_fftw());
+  fft::Transform<double> transform(comm_, {.extents = {128, 128, 256}}, with_first_kernel());
   EXPECT_EQ(transform.method(), comm_.num_ranks() == 1 ? transform.method() : "node_direct");
   std::vector<double> field(static_cast<std::size_t>(transform.physical_box().num_items()), 1.0);
   std::vector<std::complex<double>> modes(static_cast<std::size_t>(transform.modes().num_modes()));
