@@ -29,5 +29,5 @@ def test_regions_of_a_run_are_steps_statistics_and_checkpoints(tmp_path: Path) -
     regions = {row["name"]: row["count"] for row in json.loads(profile.read_text())["regions"]}
     steps = json.loads((run / "summary.json").read_text())["steps"]
     assert regions["step"] == 2 * steps  # of both ranks
-    assert regions["checkpoint"] == 2
+    assert regions["last output/checkpoint"] == 2
     assert {"statistics", "last output"} <= set(regions)
