@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import xarray
 from mpi4py import MPI
-from xarray.backends import BackendEntrypoint
 
 import tailrace
 from tailrace.errors import InvalidInput
@@ -255,29 +254,4 @@ def _slabs(
     return tailrace.slabs([sizes[split]], 0, ranks), [split]
 
 
-class TailraceBackend(BackendEntrypoint):
-    """engine="tailrace" of xarray.open_dataset: this rank's part with `comm`, else all of it."""
-
-    description = "Read netCDF-4 and HDF5 files with the ranks of a job, checksums compared"
-    open_dataset_parameters = (
-        "filename_or_obj", "drop_variables", "mask_and_scale", "decode_times", "decode_coords",
-        "decode_timedelta", "use_cftime", "concat_characters", "comm", "split",
-    )  # fmt: skip
-
-    def open_dataset(
-        self, filename_or_obj: Any, *, drop_variables: Any = None, comm: Any = None,
-        split: str | None = None, **decode: Any,
-    ) -> Any:  # fmt: skip
-        """Return the dataset, in memory."""
-        known = {key: value for key, value in decode.items() if value is not None}
-        return open_dataset(
-            filename_or_obj, MPI.COMM_SELF if comm is None else comm,
-            split=split, drop_variables=drop_variables, **known,
-        )  # fmt: skip
-
-    def guess_can_open(self, filename_or_obj: Any) -> bool:
-        """Only when asked for."""
-        return False
-
-
-__all__ = ["TailraceBackend", "open_dataset", "write"]
+__all__ = ["open_dataset", "write"]

@@ -71,6 +71,16 @@ def test_datasets_of_xarray(ranks: int, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_looking_for_engines_of_xarray_starts_no_mpi() -> None:
+    """Else a program that opens any file by xarray would be an MPI process from then on."""
+    pytest.importorskip("xarray")
+    check = (
+        "import sys, xarray, tailrace.xarray_engine; xarray.backends.list_engines(); "
+        "assert 'mpi4py' not in sys.modules and 'tailrace._core' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", check], check=True)
+
+
 def test_the_engine_of_xarray_is_declared() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     module, name = project["entry-points"]["xarray.backends"]["tailrace"].split(":")

@@ -12,6 +12,7 @@ from mpi4py import MPI
 
 import tailrace
 import tailrace.xarray
+from tailrace.xarray_engine import TailraceBackend
 
 COMM = MPI.COMM_WORLD
 FOLDER = Path(sys.argv[1])
@@ -57,7 +58,7 @@ def main() -> None:
     layout = tailrace.blocks((7, 8), (1, COMM.size))
     mine = part(layout, ("y", "x"))
     tailrace.xarray.write(mine, path, COMM, layout, dims=("y", "x"))
-    for engine in ("h5netcdf", tailrace.xarray.TailraceBackend):
+    for engine in ("h5netcdf", TailraceBackend):
         with xarray.open_dataset(path, engine=engine) as found:
             xarray.testing.assert_identical(found.load(), whole())
     xarray.testing.assert_identical(
@@ -67,7 +68,7 @@ def main() -> None:
     for options in ({"split": "y"}, {"layout": rows, "dims": ["y"]}):
         found = tailrace.xarray.open_dataset(path, COMM, **options)
         xarray.testing.assert_identical(found, part(rows, ("y",)))
-    found = xarray.open_dataset(path, engine=tailrace.xarray.TailraceBackend, comm=COMM, split="x")
+    found = xarray.open_dataset(path, engine=TailraceBackend, comm=COMM, split="x")
     xarray.testing.assert_identical(found, part(tailrace.slabs((8,), 0, COMM.size), ("x",)))
     with tailrace.Output(COMM) as output:  # in the background
         hidden = FOLDER / f"hidden-{COMM.size}.nc"
