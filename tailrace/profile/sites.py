@@ -2,6 +2,7 @@
 """Places of a program by address: file:line from debug information, else function, else offset."""
 
 import bisect
+import re
 import shutil
 import subprocess
 import sys
@@ -68,9 +69,22 @@ def _in_function(offset: int, functions: list[tuple[int, int]]) -> bool:
     return any(first < offset <= end for first, end in functions[max(0, at - 8) : at])
 
 
+def short_name(function: str) -> str:
+    """Return the name of a C++ function without parameters and what the compiler added."""
+    name = re.sub(r" \[clone [^]]*\]", "", function).replace("(anonymous namespace)::", "")
+    name = name.removesuffix(" const")
+    depth = 0
+    for i in range(len(name) - 1, -1, -1):
+        depth += (name[i] == ")") - (name[i] == "(")
+        if depth == 0:
+            return name[:i] if name.endswith(")") and i > 0 else name
+    return name
+
+
 def _name(module: str, offset: int, answer: tuple[str, str] | None) -> str:
     """Return the shortest name of a place that still says where it is."""
     function, line = answer or ("??", "??:0")
+    function = short_name(function)
     path, _, number = line.split(" (discriminator")[0].rpartition(":")
     if path and not path.startswith("??") and number not in ("?", "0"):
         return f"{Path(path).name}:{number}" + (f" {function}" if function != "??" else "")

@@ -25,7 +25,7 @@ from tailrace.profile.record import (
     VERSION,
     read_records,
 )
-from tailrace.profile.sites import name_places
+from tailrace.profile.sites import name_places, short_name
 from tailrace.profile.summary import efficiencies, imbalance, summarize
 from tailrace.profile.text import as_text
 from tailrace.profile.waiting import culprits, find_waiting, waits
@@ -349,3 +349,18 @@ def test_threads_that_share_a_processor_are_named(tmp_path: Path) -> None:
     assert found["placement"][0]["threads"][0]["cpu_s"] == 0.001  # the busiest first
     assert processors("0-2,7") == [0, 1, 2, 7]
     assert processors("") == []
+
+
+@pytest.mark.parametrize(
+    ("function", "short"),
+    [
+        ("main", "main"),
+        ("tailrace::agree(ompi_communicator_t*, tailrace::Error const*)", "tailrace::agree"),
+        ("a::(anonymous namespace)::gather(a::Comm const&, int)", "a::gather"),
+        ("B::operator()(int, void (*)(double)) const [clone .localalias]", "B::operator()"),
+        ("solver_mp_step_", "solver_mp_step_"),
+        ("??", "??"),
+    ],
+)
+def test_names_of_functions_have_no_parameters(function: str, short: str) -> None:
+    assert short_name(function) == short
