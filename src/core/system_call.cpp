@@ -15,9 +15,11 @@
 
 namespace tailrace {
 
+namespace {
 std::string errno_text(int error) {
   return fmt::format("{} (errno {})", std::strerror(error), error);
 }
+}  // namespace
 
 void fail_errno(int error) { throw Error(Errc::io, errno_text(error), error); }
 

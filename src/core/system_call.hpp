@@ -32,8 +32,6 @@ auto uninterrupted(Call&& call) {
 
 /// Throws `Error(Errc::io)` with the text of `error`, "No space left on device (errno 28)".
 [[noreturn]] void fail_errno(int error);
-/// "No space left on device (errno 28)". Local.
-std::string errno_text(int error);
 /// The same with "cannot DOING PATH: " before it.
 [[noreturn]] void fail_io(std::string_view doing, const std::string& path, int error);
 
