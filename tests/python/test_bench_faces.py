@@ -3,6 +3,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,12 @@ from typer.testing import CliRunner
 
 from tailrace.benchmarks.drivers import find_driver
 from tailrace.cli import app
+
+
+def has_python_face() -> bool:
+    """Tell whether the compiled module loads; asked elsewhere, as loading it starts MPI."""
+    load = [sys.executable, "-c", "from tailrace import extension; extension.load()"]
+    return subprocess.run(load, capture_output=True, check=False).returncode == 0
 
 
 @pytest.mark.skipif(
@@ -31,6 +39,7 @@ def test_every_face_that_is_built_is_beside_cpp(tmp_path: Path) -> None:
             assert row["us_over_cpp"] == 0
     assert len(found) == 3
     built = {"C++", "C"} | ({"Fortran"} if find_driver("faces_fortran") else set())
-    python = set() if content["failures"] else {"Python"}
-    assert all(entries == built | python for entries in found.values()), found
-    assert set(content["failures"]) <= {"Python (ranks 2)"}
+    if has_python_face():
+        built.add("Python")
+        assert not content["failures"]
+    assert all(entries == built for entries in found.values()), found
