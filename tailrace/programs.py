@@ -4,6 +4,7 @@
 import difflib
 import os
 import shutil
+import tomllib
 from pathlib import Path
 
 from tailrace.errors import TailraceError
@@ -45,8 +46,26 @@ def shipped_cases() -> dict[str, Path]:
     return {path.stem: path for path in sorted(SOURCE_ROOT.glob("apps/*/cases/*.toml"))}
 
 
+def find_case_program(case: Path) -> Path:
+    """Return the program that runs the case file `case`, as its ``case.application`` says."""
+    application = "turbulence"
+    try:
+        about = tomllib.loads(case.read_text()).get("case", {})
+        application = str(about.get("application", application))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError, AttributeError):
+        pass  # the program itself says what is wrong with the file
+    known = sorted(path.parent.name for path in SOURCE_ROOT.glob("apps/*/case_keys.cpp"))
+    if known and application not in known:
+        raise TailraceError(
+            f"case {case}: case.application = {application!r}; the applications are "
+            + ", ".join(known),
+            status=2,
+        )
+    return find_program(f"tailrace-{application}")
+
+
 def find_case(case: str) -> Path:
-    """Return the case file that `case` names: a path, or the name of a shipped case."""
+    """Return the case file that `case` names: a path, or a shipped case, as NAME or APP/NAME."""
     path = Path(case)
     if path.is_file():
         return path
@@ -55,6 +74,9 @@ def find_case(case: str) -> Path:
     cases = shipped_cases()
     if case in cases:
         return cases[case]
+    within = SOURCE_ROOT / "apps" / path.parent / "cases" / f"{path.name}.toml"
+    if len(path.parts) == 2 and within.is_file():
+        return within
     near = difflib.get_close_matches(path.stem, cases, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     known = ", ".join(cases) or "none"

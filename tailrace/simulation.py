@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One run of the turbulence program: its arguments, its run folder, its exit status."""
+"""One run of an application: its arguments, its run folder, its exit status."""
 
 import subprocess
 import time
@@ -12,10 +12,9 @@ from typing import Any
 from tailrace.errors import TailraceError
 from tailrace.launcher import find_launcher
 from tailrace.process import run_program
-from tailrace.programs import find_case, find_program
+from tailrace.programs import find_case, find_case_program
 from tailrace.progress import Display, make_display
 
-PROGRAM = "tailrace-turbulence"
 CHECKPOINTS = "checkpoint_*.h5*"
 # What a run leaves: the program asks, too; here it is seen before ranks are started.
 RESULTS = ("statistics.csv", "summary.json", "trace.json", "fields/*.h5", CHECKPOINTS)
@@ -62,7 +61,7 @@ def effective_case(program: Path, case: Path, ranks: int, settings: list[str]) -
         raise TailraceError(f"{program}: {error.strerror}") from error
     if done.returncode != 0:
         words = done.stderr.strip() or f"{program} --check ended with status {done.returncode}"
-        raise TailraceError(words.removeprefix(f"{PROGRAM}: error: "), status=2)
+        raise TailraceError(words.removeprefix(f"{program.name}: error: "), status=2)
     return tomllib.loads(done.stdout)
 
 
@@ -99,7 +98,7 @@ def run_job(job: Job) -> tuple[int, Path]:
     """Run a case to its end; return the program's exit status and the run folder."""
     case = find_case(job.case)
     check_settings(job.settings)
-    program = find_program(PROGRAM)
+    program = find_case_program(case)
     launch = find_launcher(job.ranks, job.threads)
     run_dir = job.run_dir or default_run_dir(case)
     settings = list(job.settings)

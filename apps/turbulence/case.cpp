@@ -3,11 +3,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include <fmt/format.h>
 
-#include "file/settings.hpp"
+#include "common/case_text.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::turbulence {
@@ -15,17 +14,6 @@ namespace tailrace::turbulence {
 namespace {
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
-
-void require_pairs(const Case& values, const Keys& keys) {
-  for (const auto& key : keys) {
-    if (key.instead_of.empty() || key.name > key.instead_of) continue;
-    const bool first = values.given.contains(key.name);
-    const bool second = values.given.contains(key.instead_of);
-    if (first != second) continue;
-    refuse(fmt::format("{}: {} `{}` and `{}` must be given, not {}", values.source,
-                       "exactly one of", key.name, key.instead_of, first ? "both" : "neither"));
-  }
-}
 
 void require_grid(const Case& values) {
   const auto& grid = values.grid;
@@ -94,40 +82,14 @@ std::vector<std::string> field_names(const Case& values) {
   return names;
 }
 
-/// Keys of use only with another one must be as they are by default.
-void require_no_needs(const Case& values, const Keys& keys) {
-  Case initial;
-  const Keys usual = keys_of(initial);
-  for (std::size_t k = 0; k < keys.size(); ++k) {
-    const auto& key = keys[k];
-    if (key.needs.empty() || format_value(key) == format_value(usual[k])) continue;
-    refuse(fmt::format("{}: `{}` is of use with `{}` only; give that, too, such as \"thread\"",
-                       values.source, key.name, key.needs));
-  }
-}
-
 /// Without servers, keys that only they heed must be as they are by default; with them, products
 /// have names of their own and use fields that are written.
 void require_servers(const Case& values, const Keys& keys) {
-  if (values.output.servers.empty()) return require_no_needs(values, keys);
-  file::parse_bytes(values.output.memory, values.source + ": output.memory");
-  const auto& products = values.output.products;
-  const auto fields = field_names(values);
-  std::set<std::string> names;
-  for (const auto& product : products) {
-    if (product.name.empty() || product.name.find('/') != std::string::npos) {
-      refuse(fmt::format("{}: output.products: name = \"{}\": each needs a name, without a slash",
-                         values.source, product.name));
-    }
-    if (!names.insert(product.name).second) {
-      refuse(fmt::format("{}: output.products: two are named \"{}\"", values.source, product.name));
-    }
-    for (const auto& variable : product.variables) {
-      if (std::find(fields.begin(), fields.end(), variable) != fields.end()) continue;
-      refuse(fmt::format("{}: product \"{}\" needs \"{}\", which is not written; the fields are {}",
-                         values.source, product.name, variable, fmt::join(fields, ", ")));
-    }
+  Case usual;
+  if (values.output.servers.empty()) {
+    return app::require_no_needs(keys, keys_of(usual), values.source);
   }
+  app::require_output(values.output, field_names(values), values.source);
 }
 
 void fill_defaults(Case& values) {
@@ -143,11 +105,7 @@ void fill_defaults(Case& values) {
   }
   if (!values.given.contains("time.courant")) values.time.courant = 0;
   if (!values.given.contains("time.step")) values.time.step = 0;
-  if (values.about.name.empty()) {
-    const auto slash = values.source.find_last_of('/');
-    const auto name = slash == std::string::npos ? values.source : values.source.substr(slash + 1);
-    values.about.name = name.substr(0, name.find('.'));
-  }
+  values.about.name = app::case_name(values.about.name, values.source);
 }
 
 }  // namespace
@@ -157,30 +115,14 @@ Case parse_case(const std::string& text, const std::string& source,
   Case values;
   values.source = source;
   const Keys keys = keys_of(values);
-  read_toml(keys, text, source, values.given);
-  for (const auto& setting : settings) read_setting(keys, setting, values.given);
-  require_pairs(values, keys);
+  app::read_toml(keys, text, source, values.given);
+  for (const auto& setting : settings) app::read_setting(keys, setting, values.given);
+  app::require_pairs(keys, values.given, source);
   fill_defaults(values);
   require_grid(values);
   require_sense(values);
   require_servers(values, keys);
-  if (values.about.name.empty() || values.about.name.find('/') != std::string::npos) {
-    refuse(fmt::format("{}: `case.name` must be a name of files, without a slash", source));
-  }
   return values;
-}
-
-Hints file_hints(const Case& values) {
-  Hints hints;
-  for (const auto& hint : values.output.hints) {
-    const auto equals = hint.find('=');
-    if (equals == std::string::npos || equals == 0) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("{}: output.hints: \"{}\" is not NAME=VALUE", values.source, hint));
-    }
-    hints.set(hint.substr(0, equals), hint.substr(equals + 1));
-  }
-  return hints;
 }
 
 NavierStokesOptions solver_options(const Case& values, int num_ranks) {

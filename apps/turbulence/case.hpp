@@ -9,12 +9,13 @@
 
 #include <mpi.h>
 
-#include "keys.hpp"
+#include "common/keys.hpp"
+#include "common/output_case.hpp"
 #include "navier_stokes.hpp"
-#include "tailrace/hints.hpp"
-#include "tailrace/stream.hpp"
 
 namespace tailrace::turbulence {
+
+using app::Keys;
 
 /// One run, as a case file describes it. The meaning, type and range of every member stand once, in
 /// the table of keys (case_keys.cpp); `grid.nx` of the file is `grid.nx` here.
@@ -22,7 +23,7 @@ struct Case {
   std::string source;           ///< path of the case file, for messages
   std::set<std::string> given;  ///< keys that the file or --set gave
   struct {
-    std::string name;
+    std::string name, application = "turbulence";
   } about;
   struct {
     std::int64_t n = 0, nx = 0, ny = 0, nz = 0;
@@ -59,20 +60,9 @@ struct Case {
   struct {
     std::int64_t every = 10;
   } statistics;
-  struct {
-    std::string mode = "hidden";
-    std::int64_t every = 100;
+  struct : app::OutputCase {
     std::vector<std::string> fields{"u", "v", "w"};
     std::string precision = "same";
-    std::string strategy = "auto";
-    std::vector<std::string> hints;
-    std::int64_t writers = 0, stripe_bytes = 1 << 20, buffered_files = 2;
-    // With I/O servers.
-    std::string servers, transport = "auto", memory = "1G";
-    std::string when_full = "wait", spill_folder, on_failure = "stop", fallback_path;
-    double stall_budget = 0, retry_s = 0;
-    bool whole_fields = true;
-    std::vector<Product> products;
   } output;
   struct {
     std::int64_t every = 0;
@@ -92,7 +82,6 @@ struct Case {
 
 /// The table of keys of a case file, bound to `values`; `[[output.products]]` has one of its own.
 Keys keys_of(Case& values);
-Keys keys_of(Product& values);
 
 /// Both tables in Markdown, for the docs. Local.
 std::string describe_keys();
@@ -113,9 +102,6 @@ Case check_case(const std::string& path, std::span<const std::string> settings, 
 /// The whole case as TOML, every key with its meaning; `parse_case` gives the same case back.
 /// Local.
 std::string format_case(const Case& values);
-
-/// `output.hints` as hints. Throws `Errc::invalid_input` for one that is not NAME=VALUE. Local.
-Hints file_hints(const Case& values);
 
 /// The solver's options of `values` for this number of ranks. Throws `Errc::invalid_input`. Local.
 NavierStokesOptions solver_options(const Case& values, int num_ranks);

@@ -7,20 +7,20 @@ namespace tailrace::turbulence {
 
 namespace {
 
+using app::any, app::positive, app::from_0, app::count_from_0, app::count_from_1;
+using app::one_of, app::within, app::Allowed;
+
 constexpr double tiny = 1 / Allowed::infinite;
 constexpr double max_points = 1 << 20;
-constexpr double max_int = 9e15;
-
-const Allowed any, positive{tiny}, from_0{0}, count_from_0{0, max_int}, count_from_1{1, max_int};
-
-Allowed within(double min, double max) { return {min, max}; }
-Allowed one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
 
 Keys flow_keys(Case& c) {
   auto& [n, nx, ny, nz, lx, ly, lz, ranks, precision] = c.grid;
   return {
       {"case.name", &c.about.name, any, "",
        "name of the run, of its folder and of its field files"},
+
+      {"case.application", &c.about.application, one_of({"turbulence"}), "",
+       "the application that the case is for"},
 
       {"grid.n", &n, within(0, max_points), "points",
        "points along each axis; nx, ny, nz override it"},
@@ -91,50 +91,15 @@ Keys flow_keys(Case& c) {
 }
 
 Keys output_keys(Case& c) {
-  auto& o = c.output;
-  const std::string with = "output.servers";
-  return {
-      {"output.mode", &o.mode, one_of({"hidden", "synchronous", "none"}), "",
-       "hidden writes fields while the run goes on"},
-      {"output.every", &o.every, count_from_1, "steps", "steps between field files"},
-      {"output.fields", &o.fields, one_of({"u", "v", "w", "scalars"}), "",
+  auto keys = app::output_keys(c.output);
+  const Keys of_fields{
+      {"output.fields", &c.output.fields, one_of({"u", "v", "w", "scalars"}), "",
        "fields that are written"},
-      {"output.precision", &o.precision, one_of({"same", "single", "double"}), "",
+      {"output.precision", &c.output.precision, one_of({"same", "single", "double"}), "",
        "precision in the field files; same = of the computation"},
-      {"output.strategy", &o.strategy,
-       one_of({"auto", "collective", "spokesperson", "grouped", "shared_independent",
-               "file_per_rank"}),
-       "", "who writes what (docs/files.md); auto = collective"},
-      {"output.hints", &o.hints, any, "",
-       "settings of the files as name=value, such as cb_align=2"},
-      {"output.writers", &o.writers, within(0, 1e8), "ranks", "ranks that write; 0 = chosen"},
-      {"output.stripe_bytes", &o.stripe_bytes, count_from_0, "bytes",
-       "writers' shares end at multiples of it; 0 = even shares"},
-      {"output.buffered_files", &o.buffered_files, within(1, 1000), "files",
-       "field files under way before the run waits"},
-      {"output.servers", &o.servers, any, "",
-       "who writes: none, thread, process, auto, N or N per node; empty = as output.mode says"},
-      {"output.transport", &o.transport, any, "",
-       "how fields get to the servers (tailrace list transports); auto = chosen", "", with},
-      {"output.memory", &o.memory, any, "",
-       "staging memory of all ranks of a node together, as 512M or 4G", "", with},
-      {"output.when_full", &o.when_full, one_of({"wait", "drop", "thin", "lower", "spill"}), "",
-       "what happens to a step when the staging memory is full", "", with},
-      {"output.stall_budget", &o.stall_budget, within(0, 0.99), "",
-       "share of the run time that field output may cost, as 0.02; 0 = no budget", "", with},
-      {"output.spill_folder", &o.spill_folder, any, "",
-       "folder on a disk of the node, for when_full = spill; empty = $TMPDIR", "", with},
-      {"output.on_failure", &o.on_failure, one_of({"stop", "continue"}), "",
-       "what follows a file that could not be written", "", with},
-      {"output.retry_s", &o.retry_s, within(0, 1e9), "s",
-       "time for which a file that finds the disk full is tried again", "", with},
-      {"output.fallback_path", &o.fallback_path, any, "",
-       "folder where files go after one could not be written", "", with},
-      {"output.whole_fields", &o.whole_fields, any, "", "false: only the products are written", "",
-       with},
-      {"output.products", &o.products, any, "",
-       "what servers make of the fields: tables [[output.products]]", "", with},
   };
+  keys.insert(keys.begin() + 2, of_fields.begin(), of_fields.end());  // after mode, every
+  return keys;
 }
 
 Keys run_keys(Case& c) {
@@ -162,20 +127,6 @@ Keys keys_of(Case& values) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
-}
-
-Keys keys_of(Product& values) {
-  return {
-      {"output.products.name", &values.name, any, "", "in file names and messages"},
-      {"output.products.variables", &values.variables, any, "",
-       "fields that the product is made of; empty = all"},
-      {"output.products.stages", &values.stages, any, "",
-       "what is done, in order (tailrace list stages)"},
-      {"output.products.path", &values.path, any, "",
-       "where the result goes; {path} = of the step, {name} = of the product"},
-      {"output.products.every", &values.every, count_from_1, "outputs",
-       "output steps between results"},
-  };
 }
 
 }  // namespace tailrace::turbulence

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "checkpoint.hpp"
 
-#include <algorithm>
 #include <array>
-#include <filesystem>
 #include <type_traits>
 
 #include <fmt/format.h>
 
-#include "servers.hpp"
+#include "common/output_case.hpp"
 
 namespace tailrace::turbulence {
 
@@ -58,18 +56,11 @@ Attributes attributes_of(const NavierStokes<Real>& flow, const RunState& state) 
 
 }  // namespace
 
-std::string checkpoint_path(const std::string& folder, std::int64_t step) {
-  return fmt::format("{}/checkpoint_{:06d}.h5", folder, step);
-}
-
 template <class Real>
 CheckpointWriter<Real>::CheckpointWriter(const Comm& comm, const Case& values,
-                                         NavierStokes<Real>& flow, std::string folder,
+                                         NavierStokes<Real>& flow, const std::string& folder,
                                          Session* session)
-    : rank_(comm.rank()),
-      waits_(session == nullptr),
-      writer_(comm, session, "checkpoints", checkpoint_options(values)),
-      folder_(std::move(folder)),
+    : files_(comm, session, app::checkpoint_options(values.output, values.source), folder),
       layout_(flow.transform().spectral_layout()),
       memory_(as_parts(flow.transform().spectral_memory())) {}
 
@@ -111,44 +102,7 @@ FileContents CheckpointWriter<Real>::contents(NavierStokes<Real>& flow,
 
 template <class Real>
 void CheckpointWriter<Real>::write(NavierStokes<Real>& flow, const RunState& state) {
-  const std::string path = checkpoint_path(folder_, flow.step_number());
-  if (!paths_.empty() && path == paths_.back()) return;
-  writer_.write(path, contents(flow, state));
-  if (waits_) writer_.finish();
-  paths_.push_back(path);
-  remove_old();
-}
-
-template <class Real>
-void CheckpointWriter<Real>::progress() {
-  if (waits_) return;
-  writer_.progress();
-  remove_old();
-}
-
-template <class Real>
-void CheckpointWriter<Real>::finish() {
-  writer_.finish();
-  remove_old();
-}
-
-/// The last one that is safe stays, and the one before.
-template <class Real>
-void CheckpointWriter<Real>::remove_old() {
-  const auto safe = std::find(paths_.begin(), paths_.end(), writer_.last_complete());
-  if (safe == paths_.end()) return;
-  for (auto old = safe - paths_.begin(); old > 1; --old) {
-    remove(paths_.front());
-    paths_.pop_front();
-  }
-}
-
-template <class Real>
-void CheckpointWriter<Real>::remove(const std::string& path) const {
-  std::error_code ignored;  // a checkpoint that somebody moved away is not missed
-  if (rank_ != 0) return;
-  std::filesystem::remove(path, ignored);
-  std::filesystem::remove_all(path + ".pieces", ignored);  // of output.strategy file_per_rank
+  if (!files_.has(flow.step_number())) files_.write(contents(flow, state));
 }
 
 template class CheckpointWriter<float>;

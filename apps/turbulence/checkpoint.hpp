@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <string>
 #include <vector>
 
 #include "case.hpp"
-#include "file_writer.hpp"
+#include "common/checkpoint_series.hpp"
 #include "navier_stokes.hpp"
 
 namespace tailrace::turbulence {
@@ -19,9 +18,6 @@ struct RunState {
   std::vector<double> forcing;  ///< Forcing::state()
 };
 
-/// Path of the checkpoint of `step` in the run's folder: FOLDER/checkpoint_NNNNNN.h5.
-std::string checkpoint_path(const std::string& folder, std::int64_t step);
-
 /// Writes checkpoints: the kept modes of the velocity and the scalars, real and imaginary parts as
 /// the datasets u_re, u_im, ..., global order (kz, ky, kx). Only the last two of a run are kept.
 template <class Real>
@@ -29,27 +25,19 @@ class CheckpointWriter {
  public:
   /// By the servers of `session`, or, if it is null, by the ranks of `comm`. Collective, blocking.
   CheckpointWriter(const Comm& comm, const Case& values, NavierStokes<Real>& flow,
-                   std::string folder, Session* session = nullptr);
+                   const std::string& folder, Session* session = nullptr);
   /// Writes the present state and, when it is safe on disk, removes the checkpoint before the
   /// previous one. Collective; blocking without servers. Throws `Errc::io` on all ranks.
   void write(NavierStokes<Real>& flow, const RunState& state);
-  /// Lets files under way get on. Cheap. All ranks.
-  void progress();
-  /// Waits until the last checkpoint is safe. Collective, blocking. Throws `Errc::io`.
-  void finish();
-  /// Path of the last checkpoint known to be safe, or "".
-  const std::string& last() const { return writer_.last_complete(); }
+  /// As of `CheckpointSeries`.
+  void progress() { files_.progress(); }
+  void finish() { files_.finish(); }
+  const std::string& last() const { return files_.last(); }
 
  private:
   FileContents contents(NavierStokes<Real>& flow, const RunState& state) const;
-  void remove_old();
-  void remove(const std::string& path) const;
 
-  int rank_;
-  bool waits_;  ///< for each file, as there are no servers
-  FileWriter writer_;
-  std::string folder_;
-  std::deque<std::string> paths_;  ///< that this run has written and not removed
+  app::CheckpointSeries files_;
   Layout layout_;
   Memory memory_;
 };

@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include "servers.hpp"
+#include "common/output_case.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::turbulence {
@@ -77,10 +77,10 @@ FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStoke
       name_(values.about.name),
       every_(values.output.every) {
   if (values.output.mode == "none") return;
-  const auto stream = field_options(values, folder, trace);
+  const auto stream = app::field_options(values.output, values.source, folder, trace);
   run_agreed(comm.raw(), [&] {
     if (comm.rank() != 0) return;
-    for (const auto& made : output_folders(folder, stream.products)) {
+    for (const auto& made : app::output_folders(folder, stream.products)) {
       std::error_code failed;
       std::filesystem::create_directories(made, failed);
       if (!failed) continue;

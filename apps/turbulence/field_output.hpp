@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "case.hpp"
-#include "file_writer.hpp"
+#include "common/file_writer.hpp"
 #include "navier_stokes.hpp"
 
 namespace tailrace::turbulence {
@@ -61,7 +61,7 @@ class FieldOutput {
   bool narrow_ = false;  ///< double fields are written as float
   std::array<double, 3> spacing_{};
   std::array<std::ptrdiff_t, 3> extents_{};
-  std::optional<FileWriter> writer_;
+  std::optional<app::FileWriter> writer_;
   std::unique_ptr<Layout> layout_;
   std::vector<std::vector<Real>> arrays_;
   std::vector<Real*> captures_;  ///< one a field of the solver; null = not written

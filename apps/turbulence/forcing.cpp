@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "random.hpp"
+#include "common/random.hpp"
 #include "shells.hpp"
 
 namespace tailrace::turbulence {
@@ -111,7 +111,7 @@ void Forcing<Real>::draw(std::int64_t step, double keep, double add) {
     std::uint32_t packed = 0;  // 10 bits for each number: the table is far smaller than that
     for (const int k : table_[line]) packed = packed << 10 | (static_cast<std::uint32_t>(k) & 1023);
     for (std::uint32_t half = 0; half < 2; ++half) {
-      const auto normal = normal_numbers({packed, low, high, forcing_block + half}, seed_);
+      const auto normal = app::normal_numbers({packed, low, high, forcing_block + half}, seed_);
       for (std::size_t n = 0; n < 3; ++n) {
         double& value = state_[6 * line + 3 * half + n];
         value = keep * value + add * normal[n];

@@ -7,7 +7,7 @@
 #include <complex>
 #include <numeric>
 
-#include "random.hpp"
+#include "common/random.hpp"
 #include "shells.hpp"
 
 namespace tailrace::turbulence {
@@ -47,8 +47,8 @@ std::array<std::uint32_t, 4> counter_of(int kx, int ky, int kz, std::uint32_t bl
 Vector random_mode(int kx, int ky, int kz, std::uint32_t block, std::uint64_t seed) {
   const bool canonical = is_canonical(kx, ky, kz);
   const int s = canonical ? 1 : -1;
-  const auto first = normal_numbers(counter_of(s * kx, s * ky, s * kz, block), seed);
-  const auto second = normal_numbers(counter_of(s * kx, s * ky, s * kz, block + 1), seed);
+  const auto first = app::normal_numbers(counter_of(s * kx, s * ky, s * kz, block), seed);
+  const auto second = app::normal_numbers(counter_of(s * kx, s * ky, s * kz, block + 1), seed);
   Vector out{std::complex(first[0], first[1]), std::complex(first[2], first[3]),
              std::complex(second[0], second[1])};
   if (!canonical) {

@@ -1,101 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tailrace-turbulence CASE.toml [--run-dir DIR] [--set section.key=value]... [--overwrite]
-// [--progress]
-#include <cstdio>
-#include <cstdlib>
-#include <string>
-
 #include "case.hpp"
 #include "run.hpp"
-#include "run_main.hpp"
 
-namespace {
-
-using tailrace::turbulence::RunRequest;
-
-constexpr const char* usage =
-    "usage: tailrace-turbulence CASE.toml [--run-dir DIR] [--set section.key=value]... "
-    "[--overwrite] [--progress]\n"
-    "\n"
-    "  --run-dir DIR            folder of the results; default: the name of the case\n"
-    "  --set section.key=value  overrides a key of the case; may be repeated\n"
-    "  --overwrite              starts afresh in a folder that holds results, which are removed\n"
-    "  --progress               one JSON line a step on stdout instead of a table\n"
-    "  --check RANKS            checks the case for so many ranks and prints it whole; no MPI\n"
-    "  --keys                   prints the tables of all keys of a case in Markdown\n";
-
-/// "" if the arguments make a request, else what is wrong with them.
-std::string parse(int argc, char** argv, RunRequest& request) {
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const bool wants_value =
-        argument == "--run-dir" || argument == "--set" || argument == "--check";
-    if (wants_value && i + 1 >= argc) return argument + " needs a value";
-    if (argument == "--run-dir") {
-      request.folder = argv[++i];
-    } else if (argument == "--set") {
-      request.settings.emplace_back(argv[++i]);
-    } else if (argument == "--check") {
-      request.check_ranks = std::atoi(argv[++i]);
-      if (request.check_ranks < 1) return std::string("--check ") + argv[i] + ": how many ranks?";
-    } else if (argument == "--overwrite") {
-      request.overwrite = true;
-    } else if (argument == "--progress") {
-      request.progress = true;
-    } else if (argument.starts_with("-")) {
-      return "unknown option " + argument;
-    } else if (!request.case_path.empty()) {
-      return "one case file is enough: " + request.case_path + ", " + argument;
-    } else {
-      request.case_path = argument;
-    }
-  }
-  return request.case_path.empty() ? "which case file?" : "";
-}
-
-int complain(const std::string& wrong) {
-  std::fprintf(stderr, "tailrace-turbulence: error: %s\n%s", wrong.c_str(), usage);
-  return 2;
-}
-
-int print(const std::string& text) {
-  if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
-  std::perror("tailrace-turbulence: error: standard output");
-  return 1;
-}
-
-/// Before ranks are started: what is wrong with the case is seen at once.
-int check(const RunRequest& request) {
-  try {
-    const auto values =
-        tailrace::turbulence::check_case(request.case_path, request.settings, request.check_ranks);
-    return print(tailrace::turbulence::format_case(values));
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "tailrace-turbulence: error: %s\n", error.what());
-    return 1;
-  }
-}
-
-int run_program(const tailrace::Comm& comm, int argc, char** argv) {
-  const std::string first = argc > 1 ? argv[1] : "";
-  if (first == "--help" || first == "-h") {
-    if (comm.rank() == 0) std::fputs(usage, stdout);
-    return 0;
-  }
-  RunRequest request;
-  const std::string wrong = parse(argc, argv, request);
-  if (wrong.empty()) return run_case(comm, request);
-  return comm.rank() == 0 ? complain(wrong) : 2;
-}
-
-}  // namespace
+namespace turbulence = tailrace::turbulence;
 
 int main(int argc, char** argv) {
-  if (argc == 2 && std::string(argv[1]) == "--keys") {
-    return print(tailrace::turbulence::describe_keys());
-  }
-  RunRequest request;
-  if (parse(argc, argv, request).empty() && request.check_ranks > 0) return check(request);
-  return tailrace::turbulence::run_main(
-      argc, argv, [&](const tailrace::Comm& comm) { return run_program(comm, argc, argv); });
+  const auto check = [](const tailrace::app::RunRequest& request) {
+    return turbulence::format_case(
+        turbulence::check_case(request.case_path, request.settings, request.check_ranks));
+  };
+  return tailrace::app::program_main(
+      argc, argv,
+      {turbulence::program_name, turbulence::run_case, check, turbulence::describe_keys});
 }

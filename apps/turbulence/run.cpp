@@ -9,23 +9,25 @@
 #include <fmt/format.h>
 
 #include "checkpoint.hpp"
+#include "common/progress.hpp"
+#include "common/region.hpp"
+#include "common/run_folder.hpp"
+#include "common/run_main.hpp"
+#include "common/run_session.hpp"
+#include "common/stop_signal.hpp"
 #include "core/whole_file.hpp"
 #include "field_output.hpp"
 #include "forcing.hpp"
 #include "grid_check.hpp"
 #include "initial.hpp"
 #include "memory_need.hpp"
-#include "progress.hpp"
-#include "region.hpp"
-#include "run_folder.hpp"
-#include "run_main.hpp"
-#include "servers.hpp"
 #include "statistics_file.hpp"
-#include "stop_signal.hpp"
 #include "summary.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::turbulence {
+
+using app::Region, app::RunFolder, app::RunRequest, app::StopSignal;
 
 namespace {
 
@@ -59,6 +61,7 @@ class Run {
   double next_step();
   void take_step(double dt);
   void take_statistics(double dt);
+  void show(const Statistics& now);
   [[noreturn]] void refuse_blown_up() const;
   void require_finite(bool mine) const;
   void write_checkpoint();
@@ -79,8 +82,8 @@ class Run {
   StatisticsFiles files_;
   FieldOutput<Real> fields_;
   CheckpointWriter<Real> checkpoints_;
-  Progress progress_;
-  double courant_rate_ = 0;
+  app::Progress progress_;
+  double courant_rate_ = 0, energy_ = 0;
   std::int64_t statistics_step_ = -1;
   int signal_ = 0;
   double loop_s_ = 0, wall_s_ = 0;
@@ -199,10 +202,23 @@ void Run<Real>::take_statistics(double dt) {
   now.courant = dt * courant_rate_;
   now.power = forcing_.power();
   files_.append(now);
-  progress_.statistics(now, mean_step_s());
+  show(now);
   double sum = now.energy;
   for (const double variance : now.scalar_variance) sum += variance;
   if (!std::isfinite(sum)) refuse_blown_up();
+}
+
+/// A line for people.
+template <class Real>
+void Run<Real>::show(const Statistics& now) {
+  energy_ = now.energy;
+  if (!progress_.shows_table()) return;
+  const auto line = fmt::format(
+      "{:8d} {:11.5g} {:11.6g} {:11.5g} {:10.5g} {:10.4g} {:8.3g} {:9.3g}", now.step, now.time,
+      now.energy, now.dissipation, now.enstrophy, now.re_lambda, now.courant, mean_step_s());
+  progress_.table(
+      "    step        time      energy dissipation  enstrophy  Re_lambda  Courant    s/step",
+      line.c_str());
 }
 
 template <class Real>
@@ -264,7 +280,8 @@ void Run<Real>::advance() {
     const bool last = ended();
     const bool line = last || step % case_.statistics.every == 0;
     if (line) take_statistics(dt);
-    progress_.step(step, flow_.time(), dt, mean_step_s(), fields_.statistics().hidden_s(), line);
+    progress_.step({step, flow_.time(), dt, mean_step_s(), fields_.statistics().hidden_s()},
+                   energy_, line);
     const auto every = case_.checkpoint.every;
     if (every > 0 && step % every == 0) write_checkpoint();
   }
@@ -322,7 +339,7 @@ void run_with(const Comm& comm, const Case& values, const RunSetting& setting) {
     run.conclude();
   } catch (const std::exception& error) {
     // Here, while the run still lives: its end is collective, and other ranks may be in a step.
-    fail_together(quiet, error);
+    app::fail_together(quiet, program_name, error);
     throw;
   }
 }
@@ -333,45 +350,19 @@ void compute(const Comm& comm, const Case& values, RunSetting setting) {
   const auto options = solver_options(values, comm.num_ranks());
   require_flow_on_grid(values, options);
   require_memory(comm.raw(), values, options);
-  RunFolder results(comm.raw(), values, setting.folder, setting.request.overwrite);
+  const auto fields = app::field_options(values.output, values.source, setting.folder, nullptr);
+  RunFolder results(comm.raw(), {setting.folder,
+                                 values.about.name,
+                                 values.restart.file,
+                                 setting.request.overwrite,
+                                 {"statistics.csv", "spectrum.csv", "fields.xdmf"},
+                                 app::output_folders(setting.folder, fields.products)});
   setting.results = &results;
   run_agreed(comm.raw(), [&] {
     if (comm.rank() == 0) write_whole_file(setting.folder + "/case.toml", format_case(values));
   });
   const bool single = values.grid.precision == "single";
   (single ? run_with<float> : run_with<double>)(comm, values, setting);
-}
-
-/// The run in a session: some ranks may serve. Returns the exit code. Collective, blocking.
-int compute_or_serve(const Comm& comm, const Case& values, const RunRequest& request,
-                     const std::string& folder, Trace& trace) {
-  Session session(comm.raw(), session_options(values, folder, &trace));
-  if (!session.computes()) {
-    const StopSignal ignored(comm);  // the ranks that compute end the run
-    return session.serve();
-  }
-  compute(session.compute(), values, {request, folder, nullptr, &session, trace});
-  session.close();
-  return 0;
-}
-
-/// The same, with an end on which all ranks agree: if the computation has failed, the servers must
-/// not go on without it.
-int run_session(const Comm& comm, const Case& values, const RunRequest& request,
-                const std::string& folder, Trace& trace) {
-  std::exception_ptr failure;
-  int outcome = 0;
-  try {
-    outcome = compute_or_serve(comm, values, request, folder, trace);
-  } catch (...) {
-    failure = std::current_exception();
-    outcome = 2;
-  }
-  int worst = outcome;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, comm.raw()));
-  if (failure) std::rethrow_exception(failure);
-  if (worst == 2) throw Error(Errc::internal, "the computation has failed");
-  return worst;
 }
 
 }  // namespace
@@ -384,7 +375,10 @@ int run_case(const Comm& comm, const RunRequest& request) {
   if (values.output.servers.empty()) {
     compute(comm, values, {request, folder, nullptr, nullptr, trace});
   } else {
-    code = run_session(comm, values, request, folder, trace);
+    code = app::run_session(comm, app::session_options(values.output, folder, &trace),
+                            [&](const Comm& ranks, Session& session) {
+                              compute(ranks, values, {request, folder, nullptr, &session, trace});
+                            });
   }
   if (values.trace.spans > 0) trace.write(comm, folder + "/trace.json");
   return code;

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
+#include <optional>
 #include <string>
 
+#include "common/table_file.hpp"
 #include "statistics.hpp"
 
 namespace tailrace::turbulence {
@@ -23,17 +23,9 @@ class StatisticsFiles {
   void append(const Statistics& now);
 
  private:
-  struct Close {
-    void operator()(std::FILE* file) const { std::fclose(file); }
-  };
-  using File = std::unique_ptr<std::FILE, Close>;
-  File open(const std::string& path, const std::string& header, std::int64_t restart_step);
-
   MPI_Comm comm_;
   int rank_;
-  std::int64_t last_step_ = -1;
-  std::string statistics_path_, spectrum_path_;
-  File statistics_, spectrum_;
+  std::optional<app::TableFile> statistics_, spectrum_;  ///< of rank 0
 };
 
 }  // namespace tailrace::turbulence

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "case.hpp"
-#include "servers.hpp"
+#include "common/output_case.hpp"
 
 #include <cstdio>
 #include <filesystem>
@@ -161,7 +161,7 @@ TEST(Case, TableOfKeysSaysAllAboutAKey) {
   Case values;
   Product product;
   Keys keys = keys_of(values);
-  for (const auto& key : keys_of(product)) keys.push_back(key);
+  for (const auto& key : app::product_keys(product)) keys.push_back(key);
   std::set<std::string> names{""};
   for (const auto& key : keys) EXPECT_TRUE(names.insert(key.name).second) << key.name;
   for (const auto& key : keys) {
@@ -198,15 +198,15 @@ TEST(Case, ServersAndTheirProducts) {
   EXPECT_EQ(format_case(again), format_case(c));
   EXPECT_EQ(again.output.products[1].stages, c.output.products[1].stages);
   // As the stream and the session get them.
-  const auto stream = field_options(c, "RUN", nullptr);
+  const auto stream = app::field_options(c.output, c.source, "RUN", nullptr);
   EXPECT_EQ(stream.when_full, WhenFull::thin);
   EXPECT_DOUBLE_EQ(stream.stall_budget, 0.02);
   EXPECT_EQ(stream.on_failure, OnFailure::proceed);
   EXPECT_EQ(stream.products[0].path, "RUN/spectra/{name}.csv");
   EXPECT_EQ(stream.products[1].path, "{path}_{name}.h5");
-  EXPECT_EQ(checkpoint_options(c).when_full, WhenFull::wait);
-  EXPECT_EQ(checkpoint_options(c).on_failure, OnFailure::stop);
-  EXPECT_EQ(session_options(c, "RUN", nullptr).memory_bytes, 64 << 20);
+  EXPECT_EQ(app::checkpoint_options(c.output, c.source).when_full, WhenFull::wait);
+  EXPECT_EQ(app::checkpoint_options(c.output, c.source).on_failure, OnFailure::stop);
+  EXPECT_EQ(app::session_options(c.output, "RUN", nullptr).memory_bytes, 64 << 20);
   // A number of servers is a text, also as a setting.
   const Case one = parse_case(small, "x.toml", std::vector<std::string>{"output.servers=1"});
   EXPECT_EQ(one.output.servers, "1");

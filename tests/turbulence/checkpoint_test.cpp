@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "common/run_folder.hpp"
 #include "flow_fixture.hpp"
-#include "run_folder.hpp"
 
 namespace tailrace::turbulence {
 namespace {
@@ -114,7 +114,8 @@ TEST_F(CheckpointTest, IsReadOnAnotherNumberOfRanks) {
   write(alone, own);
   MPI_Barrier(MPI_COMM_WORLD);
   Flow<double> again(MPI_COMM_WORLD, flow_of({"flow.seed=6"}));
-  read_checkpoint(again.comm, again.values, checkpoint_path(folder_ + "/rank0", 0), again.solver);
+  read_checkpoint(again.comm, again.values, app::checkpoint_path(folder_ + "/rank0", 0),
+                  again.solver);
   for (int f = 0; f < 4; ++f) EXPECT_EQ(largest_difference(again.solver, alone.solver, f), 0);
 }
 
@@ -161,11 +162,11 @@ TEST_F(CheckpointTest, KeepsTheLastTwo) {
     writer.write(flow.solver, {});
   }
   MPI_Barrier(flow.comm.raw());
-  EXPECT_FALSE(std::filesystem::exists(checkpoint_path(folder_, 2)));
-  EXPECT_TRUE(std::filesystem::exists(checkpoint_path(folder_, 3)));
-  EXPECT_TRUE(std::filesystem::exists(checkpoint_path(folder_, 4)));
-  EXPECT_EQ(checkpoint_steps(folder_), (std::set<std::int64_t>{3, 4}));
-  EXPECT_TRUE(checkpoint_steps(folder_ + "/none").empty());
+  EXPECT_FALSE(std::filesystem::exists(app::checkpoint_path(folder_, 2)));
+  EXPECT_TRUE(std::filesystem::exists(app::checkpoint_path(folder_, 3)));
+  EXPECT_TRUE(std::filesystem::exists(app::checkpoint_path(folder_, 4)));
+  EXPECT_EQ(app::checkpoint_steps(folder_), (std::set<std::int64_t>{3, 4}));
+  EXPECT_TRUE(app::checkpoint_steps(folder_ + "/none").empty());
 }
 
 /// The error of reading `path` into `flow`.

@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include "common/random.hpp"
 #include "flow_fixture.hpp"
-#include "random.hpp"
 #include "statistics.hpp"
 
 namespace tailrace::turbulence {
@@ -25,9 +25,9 @@ std::vector<std::string> with(std::vector<std::string> base, const std::vector<s
 
 TEST(Random, PhiloxGivesThePublishedNumbers) {
   // Known answers of Random123 (kat_vectors, philox4x32 10 rounds).
-  EXPECT_EQ(philox({0, 0, 0, 0}, 0),
+  EXPECT_EQ(app::philox({0, 0, 0, 0}, 0),
             (std::array<std::uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
-  EXPECT_EQ(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0x299f31d0a4093822),
+  EXPECT_EQ(app::philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, 0x299f31d0a4093822),
             (std::array<std::uint32_t, 4>{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
@@ -35,7 +35,7 @@ TEST(Random, NormalNumbersHaveMeanZeroAndVarianceOne) {
   double sum = 0, square = 0;
   const int draws = 20000;
   for (int i = 0; i < draws; ++i) {
-    for (const double value : normal_numbers({static_cast<std::uint32_t>(i), 1, 2, 3}, 42)) {
+    for (const double value : app::normal_numbers({static_cast<std::uint32_t>(i), 1, 2, 3}, 42)) {
       sum += value;
       square += value * value;
     }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run_main.hpp"
+#include "common/run_main.hpp"
 
 #include <chrono>
 #include <cstdio>
@@ -7,31 +7,31 @@
 
 #include "tailrace/trace.hpp"
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
 
 namespace {
 
 constexpr double patience_s = 10;
 
-int report(const Comm& comm, const Comm& quiet, const std::exception& error) {
-  fail_together(quiet, error);
-  if (comm.rank() == 0) std::fprintf(stderr, "tailrace-turbulence: error: %s\n", error.what());
+int report(const Comm& comm, const Comm& quiet, const char* name, const std::exception& error) {
+  fail_together(quiet, name, error);
+  if (comm.rank() == 0) std::fprintf(stderr, "%s: error: %s\n", name, error.what());
   return 1;
 }
 
-int run_guarded(const std::function<int(const Comm&)>& program) {
+int run_guarded(const char* name, const std::function<int(const Comm&)>& program) {
   const Comm comm(MPI_COMM_WORLD);
   const Comm quiet(MPI_COMM_WORLD);
   try {
     return program(comm);
   } catch (const std::exception& error) {
-    return report(comm, quiet, error);
+    return report(comm, quiet, name, error);
   }
 }
 
 }  // namespace
 
-void fail_together(const Comm& quiet, const std::exception& error) {
+void fail_together(const Comm& quiet, const char* name, const std::exception& error) {
   MPI_Request all_here = MPI_REQUEST_NULL;
   int done = 0;
   const double start = now_s();
@@ -42,18 +42,18 @@ void fail_together(const Comm& quiet, const std::exception& error) {
     }
   }
   if (done != 0) return;
-  std::fprintf(stderr, "tailrace-turbulence: error on rank %d alone: %s\n", quiet.rank(),
-               error.what());
+  std::fprintf(stderr, "%s: error on rank %d alone: %s\n", name, quiet.rank(), error.what());
   std::fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-int run_main(int& argc, char**& argv, const std::function<int(const Comm&)>& program) {
+int run_main(int& argc, char**& argv, const char* name,
+             const std::function<int(const Comm&)>& program) {
   int provided = 0;
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) return 1;
-  const int code = run_guarded(program);
+  const int code = run_guarded(name, program);
   MPI_Finalize();
   return code;
 }
 
-}  // namespace tailrace::turbulence
+}  // namespace tailrace::app

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "run_folder.hpp"
+#include "common/run_folder.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -16,11 +16,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "checkpoint.hpp"
 #include "core/same_on_all.hpp"
-#include "servers.hpp"
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
 
 namespace {
 
@@ -39,15 +37,16 @@ bool is_checkpoint(const std::string& name) {
 }
 
 /// What runs have left in a folder. Other files are the user's.
-std::vector<fs::path> results_in(const std::string& folder, const std::set<std::string>& outputs) {
-  const std::set<std::string> names{"statistics.csv", "spectrum.csv", "summary.json",
-                                    "trace.json",     "fields.xdmf",  "report.html"};
+std::vector<fs::path> results_in(const RunFolderRequest& asked) {
+  const std::string& folder = asked.path;
+  std::set<std::string> names{"summary.json", "trace.json", "report.html"};
+  names.insert(asked.results.begin(), asked.results.end());
   std::vector<fs::path> found;
   for (const auto& path : entries_of(folder)) {
     const auto name = path.filename().string();
     if (names.contains(name) || is_checkpoint(name)) found.push_back(path);
   }
-  for (const auto& output : outputs) {
+  for (const auto& output : asked.output_folders) {
     if (output == folder || !output.starts_with(folder + "/")) continue;  // not of this run alone
     for (const auto& path : entries_of(output)) {
       const auto kind = path.extension();
@@ -98,6 +97,10 @@ std::int64_t cut_off_step(const fs::path& path, const std::string& name) {
 
 }  // namespace
 
+std::string checkpoint_path(const std::string& folder, std::int64_t step) {
+  return fmt::format("{}/checkpoint_{:06d}.h5", folder, step);
+}
+
 std::set<std::int64_t> checkpoint_steps(const std::string& folder) {
   std::set<std::int64_t> steps;
   for (const auto& path : entries_of(folder)) {
@@ -109,28 +112,25 @@ std::set<std::int64_t> checkpoint_steps(const std::string& folder) {
   return steps;
 }
 
-RunFolder::RunFolder(MPI_Comm comm, const Case& values, const std::string& path, bool overwrite)
+RunFolder::RunFolder(MPI_Comm comm, RunFolderRequest request)
     : comm_(comm),
-      path_(path),
-      name_(values.about.name),
-      overwrite_(overwrite),
-      newest_(values.restart.file == "latest" || values.restart.file == "latest_or_fresh") {
+      asked_(std::move(request)),
+      newest_(asked_.restart == "latest" || asked_.restart == "latest_or_fresh") {
   check_mpi(MPI_Comm_rank(comm, &rank_));
-  output_folders_ = output_folders(path, field_options(values, path, nullptr).products);
   run_agreed(comm_, [&] {
     if (rank_ != 0) return;
     std::error_code failed;
-    fs::create_directories(path_, failed);
+    fs::create_directories(asked_.path, failed);
     if (failed) {
-      throw Error(Errc::io, fmt::format("cannot make folder {}: {}", path_, failed.message()),
+      throw Error(Errc::io, fmt::format("cannot make folder {}: {}", asked_.path, failed.message()),
                   failed.value());
     }
     lock();
-    checkpoint_ = choose_checkpoint(values);
+    checkpoint_ = choose_checkpoint();
     if (checkpoint_.empty()) start_afresh();
     if (checkpoint_.empty()) remove_partials(std::numeric_limits<std::int64_t>::max());
     // A summary stands for a run that has ended: none while this one is under way.
-    fs::remove(path_ + "/summary.json", failed);
+    fs::remove(asked_.path + "/summary.json", failed);
   });
   checkpoint_ = broadcast_text(comm_, checkpoint_);
 }
@@ -138,13 +138,13 @@ RunFolder::RunFolder(MPI_Comm comm, const Case& values, const std::string& path,
 void RunFolder::lock() {
   constexpr double wait_s = 1;  // the run before may be about to end
   try {
-    lock_ = FileLock(path_ + "/.lock", wait_s);
+    lock_ = FileLock(asked_.path + "/.lock", wait_s);
   } catch (const Error& error) {
     if (error.sys_errno() == EAGAIN) {
       throw Error(Errc::io,
                   fmt::format("another run is at work in {}; wait for its end, or give another "
                               "--run-dir",
-                              path_),
+                              asked_.path),
                   EAGAIN);
     }
     if (error.sys_errno() == EACCES || error.sys_errno() == EROFS) throw;
@@ -155,20 +155,20 @@ void RunFolder::lock() {
 
 /// Of the checkpoints in the folder the newest one that has all field files of earlier steps behind
 /// it: a file that was cut off is written again when the run passes its step.
-std::string RunFolder::choose_checkpoint(const Case& values) const {
-  const auto& file = values.restart.file;
+std::string RunFolder::choose_checkpoint() const {
+  const auto& file = asked_.restart;
   if (!newest_) return file;
-  const auto steps = checkpoint_steps(path_);
+  const auto steps = checkpoint_steps(asked_.path);
   if (steps.empty() && file == "latest") {
     throw Error(Errc::invalid_input,
                 fmt::format("restart.file = \"latest\", but {} holds no checkpoint_NNNNNN.h5; "
                             "\"latest_or_fresh\" starts afresh then",
-                            path_));
+                            asked_.path));
   }
   if (steps.empty()) return "";
   auto step = *steps.rbegin();
-  for (const auto& path : entries_of(path_ + "/fields")) {
-    const auto cut_off = cut_off_step(path, name_);
+  for (const auto& path : entries_of(asked_.path + "/fields")) {
+    const auto cut_off = cut_off_step(path, asked_.case_name);
     if (cut_off < 0 || cut_off >= step) continue;
     const auto after = steps.upper_bound(cut_off);
     if (after == steps.begin()) {
@@ -180,17 +180,17 @@ std::string RunFolder::choose_checkpoint(const Case& values) const {
       step = *std::prev(after);
     }
   }
-  return checkpoint_path(path_, step);
+  return checkpoint_path(asked_.path, step);
 }
 
 void RunFolder::start_afresh() const {
-  const auto found = results_in(path_, output_folders_);
+  const auto found = results_in(asked_);
   if (found.empty()) return;
-  if (!overwrite_) {
+  if (!asked_.overwrite) {
     throw Error(Errc::invalid_input,
                 fmt::format("{} holds the results of a run ({}): give another --run-dir, go on "
                             "with --set restart.file=latest, or give --overwrite to remove them",
-                            path_, listed(found, path_)));
+                            asked_.path, listed(found, asked_.path)));
   }
   for (const auto& path : found) erase(path);
 }
@@ -198,12 +198,13 @@ void RunFolder::start_afresh() const {
 /// Field files of steps from `restart_step` on keep theirs until they are written again: if the run
 /// is killed before, the next one must know of them.
 void RunFolder::remove_partials(std::int64_t restart_step) const {
-  auto folders = output_folders_;
-  folders.insert(path_);
+  auto folders = asked_.output_folders;
+  folders.insert(asked_.path);
   for (const auto& folder : folders) {
-    if (!(folder + "/").starts_with(path_ + "/")) continue;
+    if (!(folder + "/").starts_with(asked_.path + "/")) continue;
     for (const auto& path : entries_of(folder)) {
-      if (path.extension() != ".partial" || cut_off_step(path, name_) >= restart_step) continue;
+      if (path.extension() != ".partial" || cut_off_step(path, asked_.case_name) >= restart_step)
+        continue;
       if (left_behind(path)) erase(path);
     }
   }
@@ -213,17 +214,17 @@ void RunFolder::go_on_from(std::int64_t step) {
   run_agreed(comm_, [&] {
     if (rank_ != 0) return;
     std::vector<fs::path> later;
-    for (const auto other : checkpoint_steps(path_)) {
+    for (const auto other : checkpoint_steps(asked_.path)) {
       if (other <= step) continue;
-      later.emplace_back(checkpoint_path(path_, other));
+      later.emplace_back(checkpoint_path(asked_.path, other));
     }
     remove_partials(step);
     if (later.empty() || newest_) return;
-    if (!overwrite_) {
+    if (!asked_.overwrite) {
       throw Error(Errc::invalid_input,
                   fmt::format("{} holds checkpoints later than step {}, from which this run would "
                               "go on ({}): give another --run-dir, or --overwrite to remove them",
-                              path_, step, listed(later, path_)));
+                              asked_.path, step, listed(later, asked_.path)));
     }
     for (const auto& path : later) {
       erase(path);
@@ -232,4 +233,4 @@ void RunFolder::go_on_from(std::int64_t step) {
   });
 }
 
-}  // namespace tailrace::turbulence
+}  // namespace tailrace::app

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include "case.hpp"
+#include "common/keys.hpp"
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
 
 namespace {
 
@@ -38,7 +39,7 @@ std::string in_toml(const std::vector<Product>& products) {
   std::string out = "[";
   for (auto product : products) {
     std::vector<std::string> items;
-    for (const auto& key : keys_of(product)) {
+    for (const auto& key : product_keys(product)) {
       const auto name = key.name.substr(section_of(key.name).size() + 1);
       items.push_back(fmt::format("{} = {}", name, format_value(key)));
     }
@@ -64,6 +65,10 @@ std::string cell(const std::string& text) {
 }
 
 }  // namespace
+
+Allowed within(double min, double max) { return {min, max}; }
+
+Allowed one_of(std::vector<std::string> choices) { return {.choices = std::move(choices)}; }
 
 std::string section_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
@@ -99,4 +104,18 @@ std::string format_markdown(const Keys& keys) {
   return text;
 }
 
-}  // namespace tailrace::turbulence
+std::string format_toml(const Keys& keys, const std::set<std::string>& given) {
+  std::string text, section;
+  for (const auto& key : keys) {
+    if (!key.instead_of.empty() && !given.contains(key.name)) continue;
+    if (section_of(key.name) != section) {
+      section = section_of(key.name);
+      text += fmt::format("\n[{}]\n", section);
+    }
+    text += fmt::format("{} = {}  # {}\n", key.name.substr(section.size() + 1), format_value(key),
+                        key.doc);
+  }
+  return text;
+}
+
+}  // namespace tailrace::app

@@ -7,7 +7,7 @@
 #include "tailrace/output.hpp"
 #include "tailrace/session.hpp"
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
 
 /// Writes files of one kind: by the ranks that compute, or, in a session, by its servers.
 class FileWriter {
@@ -33,4 +33,4 @@ class FileWriter {
   std::optional<Stream> stream_;
 };
 
-}  // namespace tailrace::turbulence
+}  // namespace tailrace::app

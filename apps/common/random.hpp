@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
 
 /// Philox4x32-10 (Salmon et al., SC 2011): four random 32-bit numbers of a counter and a key.
 /// Without state: the same numbers for the same mode on any number of ranks, in any order.
@@ -39,4 +39,4 @@ inline std::array<double, 4> normal_numbers(std::array<std::uint32_t, 4> counter
   return out;
 }
 
-}  // namespace tailrace::turbulence
+}  // namespace tailrace::app

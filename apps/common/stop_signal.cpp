@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "stop_signal.hpp"
+#include "common/stop_signal.hpp"
 
 #include <csignal>
 
 #include <fmt/format.h>
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::string StopSignal::name(int signal) {
   return fmt::format("signal {}", signal);
 }
 
-}  // namespace tailrace::turbulence
+}  // namespace tailrace::app

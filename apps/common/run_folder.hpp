@@ -4,11 +4,23 @@
 #include <cstdint>
 #include <set>
 #include <string>
+#include <vector>
 
-#include "case.hpp"
+#include <mpi.h>
+
 #include "core/file_lock.hpp"
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
+
+/// What a `RunFolder` is asked for.
+struct RunFolderRequest {
+  std::string path;
+  std::string case_name;  ///< of the field files
+  std::string restart;    ///< `restart.file`: "", "latest", "latest_or_fresh" or a path
+  bool overwrite = false;
+  std::vector<std::string> results;      ///< names of files of a run, beside checkpoints
+  std::set<std::string> output_folders;  ///< that files of fields and products go to
+};
 
 /// The folder of a run. It holds the results of one run, which may come in parts that restart from
 /// each other's checkpoints, and one process at a time: a lock on RUN/.lock, which the kernel takes
@@ -19,7 +31,7 @@ class RunFolder {
   /// `restart.file` says. A fresh start in a folder that holds results is refused, unless
   /// `overwrite` says that they may go. Removes what a killed run left half written. Collective,
   /// blocking. Throws `Errc::invalid_input` or `Errc::io` on all ranks.
-  RunFolder(MPI_Comm comm, const Case& values, const std::string& path, bool overwrite);
+  RunFolder(MPI_Comm comm, RunFolderRequest request);
 
   /// Checkpoint to go on from; "" = a fresh start.
   const std::string& checkpoint() const { return checkpoint_; }
@@ -31,21 +43,22 @@ class RunFolder {
 
  private:
   void lock();
-  std::string choose_checkpoint(const Case& values) const;
+  std::string choose_checkpoint() const;
   void start_afresh() const;
   void remove_partials(std::int64_t restart_step) const;
 
   MPI_Comm comm_;
   int rank_ = 0;
-  std::string path_, name_;  ///< of the folder, of the case
-  bool overwrite_;
+  RunFolderRequest asked_;
   bool newest_;  ///< goes on from the newest checkpoint, not from a file that was named
-  std::set<std::string> output_folders_;
   std::string checkpoint_;
   FileLock lock_;  ///< of rank 0
 };
 
+/// Path of the checkpoint of `step` in the run's folder: FOLDER/checkpoint_NNNNNN.h5. Local.
+std::string checkpoint_path(const std::string& folder, std::int64_t step);
+
 /// Steps of the checkpoints in `folder`. Local.
 std::set<std::int64_t> checkpoint_steps(const std::string& folder);
 
-}  // namespace tailrace::turbulence
+}  // namespace tailrace::app

@@ -5,7 +5,7 @@
 
 #include "tailrace/comm.hpp"
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
 
 /// Turns SIGTERM and SIGINT into a wish to stop that all ranks learn of together. One object a
 /// program; when it goes, the signals end the program again.
@@ -34,4 +34,4 @@ class StopSignal {
   int mine_ = 0, any_ = 0;
 };
 
-}  // namespace tailrace::turbulence
+}  // namespace tailrace::app

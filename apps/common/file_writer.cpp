@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file_writer.hpp"
+#include "common/file_writer.hpp"
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
 
 FileWriter::FileWriter(const Comm& comm, Session* session, const std::string& name,
                        const StreamOptions& options) {
@@ -36,4 +36,4 @@ OutputStatistics FileWriter::statistics() const {
   return stream_ ? stream_->statistics() : output_->statistics();
 }
 
-}  // namespace tailrace::turbulence
+}  // namespace tailrace::app

@@ -6,11 +6,11 @@
 #include <fmt/format.h>
 #include <toml++/toml.h>
 
-#include "case.hpp"
+#include "common/keys.hpp"
 #include "core/nearest_word.hpp"
 #include "tailrace/error.hpp"
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
 
 namespace {
 
@@ -94,7 +94,7 @@ struct Reader {
     }
     value.clear();
     for (const auto& item : *array) {
-      const Keys keys = keys_of(value.emplace_back());
+      const Keys keys = product_keys(value.emplace_back());
       for (const auto& [name, content] : *item.as_table()) {
         const auto here = place_of(source, content);
         const Key& line = find_key(keys, fmt::format("{}.{}", key.name, name.str()), here);
@@ -163,4 +163,24 @@ void read_setting(const Keys& keys, const std::string& setting, std::set<std::st
   given.erase(key.instead_of);
 }
 
-}  // namespace tailrace::turbulence
+void require_pairs(const Keys& keys, const std::set<std::string>& given,
+                   const std::string& source) {
+  for (const auto& key : keys) {
+    if (key.instead_of.empty() || key.name > key.instead_of) continue;
+    const bool first = given.contains(key.name);
+    if (first != given.contains(key.instead_of)) continue;
+    refuse(fmt::format("{}: exactly one of `{}` and `{}` must be given, not {}", source, key.name,
+                       key.instead_of, first ? "both" : "neither"));
+  }
+}
+
+void require_no_needs(const Keys& keys, const Keys& usual, const std::string& source) {
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    const auto& key = keys[k];
+    if (key.needs.empty() || format_value(key) == format_value(usual[k])) continue;
+    refuse(fmt::format("{}: `{}` is of use with `{}` only; give that, too, such as \"thread\"",
+                       source, key.name, key.needs));
+  }
+}
+
+}  // namespace tailrace::app

@@ -3,7 +3,7 @@
 
 #include "tailrace/c/region.h"
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
 
 /// A part of the run that `tailrace profile` tells apart, from its making to its end. Local.
 class Region {
@@ -17,4 +17,4 @@ class Region {
   const char* name_;
 };
 
-}  // namespace tailrace::turbulence
+}  // namespace tailrace::app

@@ -10,7 +10,7 @@
 
 #include "tailrace/stream.hpp"
 
-namespace tailrace::turbulence {
+namespace tailrace::app {
 
 /// What a key may hold: numbers from `min` to `max`, both included; one of `choices`, if any.
 struct Allowed {
@@ -36,6 +36,15 @@ struct Key {
 
 using Keys = std::vector<Key>;
 
+/// What most keys allow.
+inline const Allowed any, positive{1 / Allowed::infinite}, from_0{0}, count_from_0{0, 9e15},
+    count_from_1{1, 9e15};
+Allowed within(double min, double max);
+Allowed one_of(std::vector<std::string> choices);
+
+/// The keys of a table `[[output.products]]`, bound to `values`.
+Keys product_keys(Product& values);
+
 /// What stands before the last dot of a key's name. Local, as all of this file.
 std::string section_of(const std::string& name);
 
@@ -57,4 +66,16 @@ std::string describe_allowed(const Key& key);
 /// Tables in Markdown, one a section: key, default (the values now), allowed, unit, meaning.
 std::string format_markdown(const Keys& keys);
 
-}  // namespace tailrace::turbulence
+/// All keys with their meanings as TOML that gives the same values again; of keys that stand for
+/// others (`instead_of`) those that are `given`.
+std::string format_toml(const Keys& keys, const std::set<std::string>& given);
+
+/// Throws `Errc::invalid_input` unless exactly one key of each pair is given; `source` is the path
+/// of the file.
+void require_pairs(const Keys& keys, const std::set<std::string>& given, const std::string& source);
+
+/// Throws `Errc::invalid_input` if a key that is of use with another one only, which is not given,
+/// has another value than in `usual`, the same table with its defaults.
+void require_no_needs(const Keys& keys, const Keys& usual, const std::string& source);
+
+}  // namespace tailrace::app

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/checkpoint_series.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "common/run_folder.hpp"
+
+namespace tailrace::app {
+
+CheckpointSeries::CheckpointSeries(const Comm& comm, Session* session, const StreamOptions& options,
+                                   std::string folder)
+    : rank_(comm.rank()),
+      waits_(session == nullptr),
+      writer_(comm, session, "checkpoints", options),
+      folder_(std::move(folder)) {}
+
+bool CheckpointSeries::has(std::int64_t step) const {
+  return !paths_.empty() && paths_.back() == checkpoint_path(folder_, step);
+}
+
+void CheckpointSeries::write(const FileContents& contents) {
+  const std::string path = checkpoint_path(folder_, contents.step);
+  writer_.write(path, contents);
+  if (waits_) writer_.finish();
+  paths_.push_back(path);
+  remove_old();
+}
+
+void CheckpointSeries::progress() {
+  if (waits_) return;
+  writer_.progress();
+  remove_old();
+}
+
+void CheckpointSeries::finish() {
+  writer_.finish();
+  remove_old();
+}
+
+/// The last one that is safe stays, and the one before.
+void CheckpointSeries::remove_old() {
+  const auto safe = std::find(paths_.begin(), paths_.end(), writer_.last_complete());
+  if (safe == paths_.end()) return;
+  for (auto old = safe - paths_.begin(); old > 1; --old) {
+    remove(paths_.front());
+    paths_.pop_front();
+  }
+}
+
+void CheckpointSeries::remove(const std::string& path) const {
+  std::error_code ignored;  // a checkpoint that somebody moved away is not missed
+  if (rank_ != 0) return;
+  std::filesystem::remove(path, ignored);
+  std::filesystem::remove_all(path + ".pieces", ignored);  // of output.strategy file_per_rank
+}
+
+}  // namespace tailrace::app

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/output_case.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "file/settings.hpp"
+
+namespace tailrace::app {
+
+namespace {
+
+WhenFull when_full(const std::string& name) {
+  if (name == "drop") return WhenFull::drop;
+  if (name == "thin") return WhenFull::thin;
+  if (name == "lower") return WhenFull::lower;
+  return name == "spill" ? WhenFull::spill : WhenFull::wait;
+}
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
+
+}  // namespace
+
+Keys output_keys(OutputCase& o) {
+  const std::string with = "output.servers";
+  return {
+      {"output.mode", &o.mode, one_of({"hidden", "synchronous", "none"}), "",
+       "hidden writes fields while the run goes on"},
+      {"output.every", &o.every, count_from_1, "steps", "steps between field files"},
+      {"output.strategy", &o.strategy,
+       one_of({"auto", "collective", "spokesperson", "grouped", "shared_independent",
+               "file_per_rank"}),
+       "", "who writes what (docs/files.md); auto = collective"},
+      {"output.hints", &o.hints, any, "",
+       "settings of the files as name=value, such as cb_align=2"},
+      {"output.writers", &o.writers, within(0, 1e8), "ranks", "ranks that write; 0 = chosen"},
+      {"output.stripe_bytes", &o.stripe_bytes, count_from_0, "bytes",
+       "writers' shares end at multiples of it; 0 = even shares"},
+      {"output.buffered_files", &o.buffered_files, within(1, 1000), "files",
+       "field files under way before the run waits"},
+      {"output.servers", &o.servers, any, "",
+       "who writes: none, thread, process, auto, N or N per node; empty = as output.mode says"},
+      {"output.transport", &o.transport, any, "",
+       "how fields get to the servers (tailrace list transports); auto = chosen", "", with},
+      {"output.memory", &o.memory, any, "",
+       "staging memory of all ranks of a node together, as 512M or 4G", "", with},
+      {"output.when_full", &o.when_full, one_of({"wait", "drop", "thin", "lower", "spill"}), "",
+       "what happens to a step when the staging memory is full", "", with},
+      {"output.stall_budget", &o.stall_budget, within(0, 0.99), "",
+       "share of the run time that field output may cost, as 0.02; 0 = no budget", "", with},
+      {"output.spill_folder", &o.spill_folder, any, "",
+       "folder on a disk of the node, for when_full = spill; empty = $TMPDIR", "", with},
+      {"output.on_failure", &o.on_failure, one_of({"stop", "continue"}), "",
+       "what follows a file that could not be written", "", with},
+      {"output.retry_s", &o.retry_s, within(0, 1e9), "s",
+       "time for which a file that finds the disk full is tried again", "", with},
+      {"output.fallback_path", &o.fallback_path, any, "",
+       "folder where files go after one could not be written", "", with},
+      {"output.whole_fields", &o.whole_fields, any, "", "false: only the products are written", "",
+       with},
+      {"output.products", &o.products, any, "",
+       "what servers make of the fields: tables [[output.products]]", "", with},
+  };
+}
+
+Keys product_keys(Product& values) {
+  return {
+      {"output.products.name", &values.name, any, "", "in file names and messages"},
+      {"output.products.variables", &values.variables, any, "",
+       "fields that the product is made of; empty = all"},
+      {"output.products.stages", &values.stages, any, "",
+       "what is done, in order (tailrace list stages)"},
+      {"output.products.path", &values.path, any, "",
+       "where the result goes; {path} = of the step, {name} = of the product"},
+      {"output.products.every", &values.every, count_from_1, "outputs",
+       "output steps between results"},
+  };
+}
+
+void require_output(const OutputCase& values, std::span<const std::string> fields,
+                    const std::string& source) {
+  file::parse_bytes(values.memory, source + ": output.memory");
+  std::set<std::string> names;
+  for (const auto& product : values.products) {
+    if (product.name.empty() || product.name.find('/') != std::string::npos) {
+      refuse(fmt::format("{}: output.products: name = \"{}\": each needs a name, without a slash",
+                         source, product.name));
+    }
+    if (!names.insert(product.name).second) {
+      refuse(fmt::format("{}: output.products: two are named \"{}\"", source, product.name));
+    }
+    for (const auto& variable : product.variables) {
+      if (std::find(fields.begin(), fields.end(), variable) != fields.end()) continue;
+      refuse(fmt::format("{}: product \"{}\" needs \"{}\", which is not written; the fields are {}",
+                         source, product.name, variable, fmt::join(fields, ", ")));
+    }
+  }
+}
+
+Hints file_hints(const OutputCase& values, const std::string& source) {
+  Hints hints;
+  for (const auto& hint : values.hints) {
+    const auto equals = hint.find('=');
+    if (equals == std::string::npos || equals == 0) {
+      refuse(fmt::format("{}: output.hints: \"{}\" is not NAME=VALUE", source, hint));
+    }
+    hints.set(hint.substr(0, equals), hint.substr(equals + 1));
+  }
+  return hints;
+}
+
+OutputOptions file_options(const OutputCase& values, const std::string& source) {
+  OutputOptions options;
+  options.strategy = values.strategy;
+  options.hints = file_hints(values, source);
+  options.writers = static_cast<int>(values.writers);
+  options.stripe_bytes = values.stripe_bytes;
+  return options;
+}
+
+SessionOptions session_options(const OutputCase& values, const std::string& folder, Trace* trace) {
+  SessionOptions options;
+  options.servers = values.servers;
+  options.transport = values.transport;
+  options.memory_bytes = file::parse_bytes(values.memory, "output.memory");
+  options.folder = folder;
+  options.trace = trace;
+  return options;
+}
+
+StreamOptions field_options(const OutputCase& from, const std::string& source,
+                            const std::string& folder, Trace* trace) {
+  StreamOptions options;
+  options.when_full = when_full(from.when_full);
+  options.stall_budget = from.stall_budget;
+  options.spill_folder = from.spill_folder;
+  options.on_failure = from.on_failure == "continue" ? OnFailure::proceed : OnFailure::stop;
+  options.retry_s = from.retry_s;
+  options.fallback_path = from.fallback_path;
+  options.variables = from.whole_fields;
+  options.products = from.products;
+  for (auto& product : options.products) {
+    const bool elsewhere = product.path.starts_with("{path}") || product.path.starts_with("/");
+    if (!elsewhere) product.path = folder + "/" + product.path;
+  }
+  options.output = file_options(from, source);
+  options.output.mode = from.mode == "hidden" ? OutputMode::hidden : OutputMode::synchronous;
+  options.output.buffered_files = static_cast<int>(from.buffered_files);
+  options.output.trace = trace;
+  return options;
+}
+
+std::set<std::string> output_folders(const std::string& folder,
+                                     const std::vector<Product>& products) {
+  const std::string fields = folder + "/fields";
+  std::set<std::string> folders{fields};
+  for (const auto& product : products) {
+    std::string path = product.path;
+    if (path.starts_with("{path}")) path.replace(0, 6, fields + "/x");
+    for (auto at = path.find("{name}"); at != std::string::npos; at = path.find("{name}")) {
+      path.replace(at, 6, product.name);
+    }
+    folders.insert(path.substr(0, path.rfind('/')));
+  }
+  return folders;
+}
+
+StreamOptions checkpoint_options(const OutputCase& values, const std::string& source) {
+  StreamOptions options;
+  options.retry_s = values.retry_s;
+  options.fallback_path = values.fallback_path;
+  options.output = file_options(values, source);
+  options.output.mode = OutputMode::synchronous;
+  return options;
+}
+
+}  // namespace tailrace::app
