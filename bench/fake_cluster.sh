@@ -3,6 +3,7 @@
 # Several "nodes" on one machine, so that what differs between nodes can be tried on a laptop:
 #   fake_cluster.sh 2x4 PROGRAM ARGUMENTS...                     2 nodes of 4 ranks
 #   fake_cluster.sh --nodes nodea:3,nodeb:1 PROGRAM ARGUMENTS...  3 ranks and 1
+#   fake_cluster.sh --with mpirun -H nodea:3,nodeb:1 -n 4 ...     a launcher with options of one's own
 #   fake_cluster.sh --check                                      0 if it works here, else 77
 # Each node is a UTS namespace with a host name of its own, entered where the launcher would go through
 # ssh. Ranks of a node share memory; ranks of different nodes talk through TCP on the loopback device.
@@ -61,9 +62,7 @@ ranks_of() {
   echo "$total"
 }
 
-open_mpi() { # HOSTS PROGRAM...
-  local hosts=$1
-  shift
+open_mpi_settings() {
   export OMPI_MCA_plm=rsh OMPI_MCA_plm_rsh_agent=$self OMPI_MCA_plm_rsh_no_tree_spawn=1
   export OMPI_MCA_oob_tcp_if_include=lo OMPI_MCA_btl_tcp_if_include=lo
   export OMPI_MCA_pml=${OMPI_MCA_pml:-ob1}
@@ -72,6 +71,12 @@ open_mpi() { # HOSTS PROGRAM...
   export OMPI_MCA_mpi_preconnect_mpi=1
   # As many slots as ranks make it believe that each rank has a core.
   export OMPI_MCA_mpi_yield_when_idle=1
+}
+
+open_mpi() { # HOSTS PROGRAM...
+  local hosts=$1
+  shift
+  open_mpi_settings
   local words=(-H "$hosts" -n "$(ranks_of "$hosts")" --bind-to none)
   [ "$(id -u)" = 0 ] && words+=(--allow-run-as-root)
   exec "$launcher" "${words[@]}" "$@"
@@ -84,13 +89,24 @@ hydra() { # HOSTS PROGRAM...
     -n "$(ranks_of "$hosts")" "$@"
 }
 
+# Whatever launcher it is: what each reads of the environment.
+with_launcher() { # LAUNCHER OPTIONS PROGRAM...
+  open_mpi_settings
+  if [ "$(id -u)" = 0 ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  fi
+  export HYDRA_LAUNCHER=ssh HYDRA_LAUNCHER_EXEC=$self HYDRA_IFACE=lo
+  exec "$@"
+}
+
 [ -n "${FAKE_CLUSTER_NAMESPACE:-}" ] && agent "$@"
 
-check=""
+check="" own=""
 case ${1:-} in
   --check) check=yes ;;
+  --with) own=yes; shift ;;
   --nodes) hosts=${2:-}; check_hosts "$hosts"; shift 2 ;;
-  "" | -*) sed -n '3,10s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
+  "" | -*) sed -n '3,11s/^# \{0,1\}//p' "$0" >&2; exit 2 ;;
   *) hosts=$(hosts_of "$1") || exit 2; shift ;;
 esac
 [ -n "$check" ] || [ $# -gt 0 ] || refuse "no program is named"
@@ -102,6 +118,7 @@ FAKE_CLUSTER_NAMESPACE=$(namespace) ||
   impossible "no host name space can be made (needs root, or user namespaces)"
 [ -n "$check" ] && exit 0
 export FAKE_CLUSTER_NAMESPACE
+[ -n "$own" ] && with_launcher "$@"
 case $("$launcher" --version 2>&1 | tr '[:upper:]' '[:lower:]') in
   *"open mpi"* | *openrte*) open_mpi "$hosts" "$@" ;;
   *hydra* | *mpich*) hydra "$hosts" "$@" ;;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// What the transposes of an array cost on a machine, by the link-load model, for `tailrace price`:
+// What the transposes of an array, or any messages, cost on a machine by the link-load model, for
+// `tailrace price` and `tailrace place`:
 //   tailrace-price MACHINE ROWSxCOLUMNS BYTES [rounds] < NODES
+//   tailrace-price MACHINE messages < "RANKS NODES (SENDER RECEIVER BYTES)..."
 // BYTES is the size of the array, NODES the node of each rank. Prints one line of JSON. Calls no
 // MPI function.
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <chrono>
@@ -11,6 +14,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -23,6 +27,8 @@ namespace {
 
 using tailrace::json_quoted;
 namespace model = tailrace::model;
+
+constexpr std::ptrdiff_t most_ranks = 1 << 28;
 
 [[noreturn]] void refuse(const std::string& text) {
   throw tailrace::Error(tailrace::Errc::invalid_input, text);
@@ -80,10 +86,40 @@ std::string price(const model::Machine& machine, const model::Placement& node_of
       rounds);
 }
 
+/// Messages from standard input, by their sender.
+void price_messages(const model::Machine& machine) {
+  std::ptrdiff_t ranks = 0;
+  std::cin >> ranks;
+  if (ranks < 1 || ranks > most_ranks) refuse("messages: must begin with the number of ranks");
+  model::Placement node_of(static_cast<std::size_t>(ranks), 0);
+  for (auto& node : node_of) std::cin >> node;
+  if (!std::cin) refuse(fmt::format("messages: expected a node for each of {} ranks", ranks));
+  std::vector<std::vector<std::pair<int, std::ptrdiff_t>>> sent(node_of.size());
+  std::ptrdiff_t sender = 0, receiver = 0, bytes = 0;
+  while (std::cin >> sender >> receiver >> bytes) {
+    if (std::min(sender, receiver) < 0 || std::max(sender, receiver) >= ranks || bytes < 0) {
+      refuse(fmt::format("message {} {} {}: must be between two of {} ranks", sender, receiver,
+                         bytes, ranks));
+    }
+    sent[static_cast<std::size_t>(sender)].emplace_back(static_cast<int>(receiver), bytes);
+  }
+  if (!std::cin.eof()) refuse("messages: expected SENDER RECEIVER BYTES");
+  const auto load = model::any_messages(
+      machine, node_of, [&](int rank) { return sent[static_cast<std::size_t>(rank)]; });
+  fmt::print(R"({{"machine": {}, "machine_nodes": {}, "ranks": {}, "load": {}}})"
+             "\n",
+             json_quoted(machine.describe()), machine.num_nodes(), ranks, json_of(load));
+}
+
 void run(std::span<char*> words) {
+  if (words.size() == 2 && std::string_view(words[1]) == "messages") {
+    price_messages(*model::make_machine(std::string_view(words[0])));
+    return;
+  }
   if (words.size() < 3 || words.size() > 4 ||
       (words.size() == 4 && std::string_view(words[3]) != "rounds")) {
-    refuse("usage: tailrace-price MACHINE ROWSxCOLUMNS BYTES [rounds] < NODES");
+    refuse(
+        "usage: tailrace-price MACHINE ROWSxCOLUMNS BYTES [rounds] < NODES, or MACHINE messages");
   }
   const auto machine = model::make_machine(std::string_view(words[0]));
   const auto grid = read_grid(words[1]);

@@ -28,6 +28,7 @@ COMMANDS = {
     "list": "Show methods, kernels, hints, cases and other tables of this build.",
     "verify": "Check files against their checksums.",
     "plan": "Say what output costs a run, without and with servers.",
+    "place": "Choose which rank runs on which node, and write it for launchers.",
     "price": "Say what the transposes of an array cost on a machine.",
     "stripe": "Show, advise on or set the stripes of files.",
     "tune": "Measure which methods are best here, and remember.",

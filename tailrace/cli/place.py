@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``tailrace place``: which rank on which node, for any launcher, and whether it came out so."""
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+
+from tailrace.benchmarks.report import make_console
+from tailrace.errors import TailraceError
+from tailrace.files import require_folder, write_whole
+from tailrace.placement import comparison
+from tailrace.placement.comparison import Row, compare_orders
+from tailrace.placement.job import make_nodes, parse_hosts, scheduled_hosts
+from tailrace.placement.orders import ORDERS, Problem
+from tailrace.placement.rank_map import RankMap, make_map, map_text, read_map
+from tailrace.placement.read_back import read_back
+from tailrace.placement.traffic import Traffic, grid_traffic, make_grid, read_traffic
+from tailrace.placement.writers import WRITERS, launch_line
+from tailrace.planning.quantities import parse_amount
+from tailrace.profile.placement import processors
+from tailrace.profile.text import bytes_text
+from tailrace.progress import working
+
+SHOWN_DIFFERENCES = 10
+
+
+place = typer.Typer(
+    help="Choose which rank runs on which node, and write it for launchers.\n\n"
+    "Example: tailrace place --grid 16x16 --ranks-per-node 64 --hosts a,b,c,d -o map",
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+
+def _text(text: str, *names: str, metavar: str = "TEXT") -> Any:
+    return typer.Option(*names, metavar=metavar, help=text, show_default=False)
+
+
+def _count(text: str, *names: str) -> Any:
+    return typer.Option(*names, metavar="N", help=text, callback=_above_zero)
+
+
+def _above_zero(value: int | None) -> int | None:
+    if value is not None and value < 1:
+        raise typer.BadParameter(f"{value} is below 1")
+    return value
+
+
+@place.callback()
+def _place(
+    context: typer.Context,
+    grid: Annotated[str, _text("Grid of ranks, the last axis fastest.", metavar="AxBxC")] = "",
+    profile: Annotated[
+        Path | None, _text("Messages as tailrace profile --json wrote them.", metavar="FILE")
+    ] = None,
+    periodic: Annotated[bool, typer.Option("--periodic", help="Ends of axes are joined.")] = False,
+    pattern: Annotated[str, _text("neighbours, or lines: all-to-all.")] = "neighbours",
+    size: Annotated[
+        str, _text("Of a message, or along each axis: 64K:64K:8K.", "--bytes", metavar="N")
+    ] = "1",
+    per_node: Annotated[int | None, _count("Ranks per node.", "--ranks-per-node")] = None,
+    hosts: Annotated[str, _text("Nodes: a,b or a:4,b:4 [default: the job's].")] = "",
+    cores: Annotated[int | None, _count("Cores per node [default: its ranks].")] = None,
+    scatter: Annotated[str, _text("Spread these over nodes, as 0-63,128.", metavar="RANKS")] = "",
+    machine: Annotated[str, _text("Price links: torus:..., as tailrace price.")] = "",
+    nodes: Annotated[str, _text("The job's nodes there: N, 6x24x24, scattered:N.")] = "all",
+    order: Annotated[str, _text("Write this order, not the cheapest.", metavar="NAME")] = "",
+    output: Annotated[
+        Path | None, _text("Write files for all launchers.", "-o", metavar="FOLDER")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    traffic = _traffic(grid, profile, periodic, pattern, size)
+    named = parse_hosts(hosts, "--hosts") if hosts else [(name, None) for name in _scheduled()]
+    job, names = make_nodes(traffic.num_ranks, per_node, named)
+    site = comparison.make_site(machine, nodes, job.num_nodes) if machine else None
+    if order and order not in [one.name for one in ORDERS]:
+        known = ", ".join(one.name for one in ORDERS)
+        raise TailraceError(f"--order {order}: expected one of {known}", status=2)
+    if output and not names:
+        raise TailraceError("-o: the files name nodes; give their names by --hosts", status=2)
+    if output:
+        require_folder(output, "-o")
+    spread = _ranks(scatter, traffic.num_ranks)
+    with working("place", len(ORDERS)) as tell:
+        rows, left_out = compare_orders(Problem(traffic, job), site, spread, tell)
+    chosen = next((row for row in rows if not order or row.name == order), None)
+    if chosen is None:
+        raise TailraceError(f"--order {order}: {left_out[order]}", status=2)
+    rank_map = make_map(
+        chosen.name,
+        chosen.made.ranks,
+        job,
+        names or [f"node{i + 1}" for i in range(job.num_nodes)],
+        cores or max(job.capacities),
+    )
+    if as_json:
+        typer.echo(json.dumps(_data(rows, left_out, rank_map)))
+    else:
+        _show(rows, left_out, traffic, job.capacities)
+    if output:
+        written = _write(rank_map, output)
+        typer.echo("\n".join(written), err=as_json)
+
+
+def _scheduled() -> list[str]:
+    return scheduled_hosts()
+
+
+def _traffic(grid: str, profile: Path | None, periodic: bool, pattern: str, size: str) -> Traffic:
+    if not grid and profile is None:
+        raise TailraceError(
+            "name the messages: --grid AxBxC, or --profile FILE (or both: measured messages of a "
+            "program whose ranks form a grid)",
+            status=2,
+        )
+    amounts = [parse_amount(word, "--bytes") for word in size.split(":")]
+    found = make_grid(grid, periodic, pattern, amounts) if grid else None
+    if profile is not None:
+        return read_traffic(profile, found)
+    assert found is not None
+    return grid_traffic(found)
+
+
+def _ranks(text: str, num_ranks: int) -> list[int]:
+    """Return the ranks of a list such as 0-63,128."""
+    try:
+        found = processors(text)
+    except ValueError:
+        found = [-1]
+    if any(not 0 <= rank < num_ranks for rank in found):
+        raise TailraceError(
+            f"--scatter {text}: expected ranks below {num_ranks}, as in 0-3,8", status=2
+        )
+    return found
+
+
+def _data(rows: list[Row], left_out: dict[str, str], rank_map: RankMap) -> dict[str, Any]:
+    return {
+        "orders": [row.as_data() for row in rows],
+        "left_out": left_out,
+        "chosen": rank_map.order,
+        "hosts": rank_map.hosts,
+        "node_of_rank": rank_map.node,
+        "slot_of_rank": rank_map.slot,
+    }
+
+
+def _shape(capacities: tuple[int, ...]) -> str:
+    counts = sorted(set(capacities))
+    each = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+    return f"{sum(capacities)} ranks on {len(capacities)} nodes of {each}"
+
+
+def _time(seconds: float) -> str:
+    for limit, unit, scale in ((1e-3, "us", 1e6), (1.0, "ms", 1e3)):
+        if seconds < limit:
+            return f"{seconds * scale:.4g} {unit}"
+    return f"{seconds:.4g} s"
+
+
+def _show(
+    rows: list[Row], left_out: dict[str, str], traffic: Traffic, capacities: tuple[int, ...]
+) -> None:
+    grid = traffic.grid
+    what = ""
+    if grid is not None:
+        what = f", grid {grid.text}{' periodic' if grid.periodic else ''}"
+    table = Table(title=_shape(capacities) + what, title_justify="left", title_style="bold")
+    table.add_column("order", no_wrap=True, style="cyan")
+    for heading in ("off node:\npairs", "\nbytes", "busiest\nnode"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    with_links = rows[0].load is not None
+    if with_links:
+        table.add_column("links", justify="right", no_wrap=True)
+        table.add_column("fullest link")
+    for row in rows:
+        cost = row.cost
+        words = [
+            f"{row.name} {row.made.detail}".strip(),
+            str(cost.off_node_pairs),
+            bytes_text(cost.off_node_bytes),
+            bytes_text(cost.busiest_node_bytes),
+        ]
+        if with_links:
+            assert row.load is not None
+            words += [_time(float(row.load["seconds"])), str(row.load["worst"])]
+        table.add_row(*words)
+    console = make_console()
+    console.print(table)
+    for name, why in left_out.items():
+        console.print(f"{name}: left out, {why}", highlight=False)
+    best, usual = rows[0], next(row for row in rows if row.name == "consecutive")
+    console.print(_verdict(best, usual), highlight=False)
+
+
+def _verdict(best: Row, usual: Row) -> str:
+    if best.name == usual.name:
+        return "The consecutive order, which launchers use, is the best of these."
+    parts = [
+        f"{own / other:.2f} of its {what}"
+        for what, own, other in (
+            ("bytes off node", best.cost.off_node_bytes, usual.cost.off_node_bytes),
+            ("busiest node's", best.cost.busiest_node_bytes, usual.cost.busiest_node_bytes),
+            ("fullest link's time", best.seconds, usual.seconds),
+        )
+        if own is not None and other
+    ]
+    name = f"{best.name} {best.made.detail}".strip()
+    return f"Best: {name}. Against consecutive ranks: " + ", ".join(parts)
+
+
+def _write(rank_map: RankMap, folder: Path) -> list[str]:
+    """Write the files of all launchers; return what to type for each."""
+    write_whole(folder / "map.json", map_text(rank_map))
+    said = [f"Order {rank_map.order}, for each launcher (append the program):"]
+    for writer in WRITERS:
+        path = folder / writer.file
+        write_whole(path, writer.text(rank_map))
+        said.append(f"  {writer.summary}:\n    {launch_line(writer, rank_map, str(path))}")
+        caveat = writer.caveat(rank_map)
+        if caveat:
+            said.append(f"    Note: {caveat}")
+    said.append(f"Read back: tailrace place check {folder / 'map.json'} -- LAUNCHER OPTIONS")
+    return said
+
+
+@place.command()
+def check(
+    file: Annotated[Path, typer.Argument(metavar="MAP.JSON", help="The map, of -o FOLDER.")],
+    command: Annotated[
+        list[str], typer.Argument(metavar="LAUNCHER...", help="After --, with its options.")
+    ],
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Start a launcher with a probe: did ranks come out as planned? Status 1 if not.
+
+    Example: tailrace place check map/map.json -- mpirun -n 8 --rankfile FILE
+    """
+    rank_map = read_map(file)
+    found = read_back(rank_map, command)
+    if as_json:
+        typer.echo(json.dumps({"host_of_rank": found.host, "wrong": found.wrong}))
+    elif found.wrong:
+        for line in found.wrong[:SHOWN_DIFFERENCES]:
+            typer.echo(line)
+        if len(found.wrong) > SHOWN_DIFFERENCES:
+            typer.echo(f"... {len(found.wrong)} differences in all")
+    else:
+        typer.echo(
+            f"{len(found.host)} ranks on {found.groups} nodes came out as planned "
+            f"(order {rank_map.order})"
+        )
+    raise typer.Exit(1 if found.wrong else 0)

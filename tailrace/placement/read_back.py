@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Starts a launcher with a probe and says whether the ranks came out where a map wants them."""
+
+import re
+import subprocess
+from dataclasses import dataclass
+
+from tailrace.errors import TailraceError
+from tailrace.placement.rank_map import RankMap
+
+# How launchers tell a process its rank.
+RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID")
+MARK = "tailrace-rank"
+SHOWN = 5
+TIMEOUT_S = 120
+
+
+@dataclass(frozen=True)
+class Found:
+    """Where the ranks came out."""
+
+    host: dict[int, str]
+    wrong: list[str]  # one line for each difference
+
+    @property
+    def groups(self) -> int:
+        """Return the number of hosts."""
+        return len(set(self.host.values()))
+
+
+def _probe() -> list[str]:
+    rank = ""
+    for name in reversed(RANK_VARIABLES):
+        rank = f"${{{name}:-{rank}}}"
+    return ["sh", "-c", f'echo "{MARK} {rank} $(uname -n)"']
+
+
+def compare(rank_map: RankMap, host: dict[int, str]) -> list[str]:
+    """Return what differs between the map and the hosts of the ranks, one line each.
+
+    A host whose name the map does not know (an alias) stands for the node to which most of its
+    ranks belong.
+    """
+    known = range(rank_map.num_ranks)
+    wrong = []
+    missing = sorted(set(known) - set(host))
+    if missing:
+        wrong.append(f"ranks {_list(missing)} did not start")
+    extra = sorted(set(host) - set(known))
+    if extra:
+        wrong.append(f"ranks {_list(extra)} are not in the map of {rank_map.num_ranks}")
+    node_of = _nodes_of_hosts(rank_map, {rank: host[rank] for rank in known if rank in host})
+    for rank in known:
+        if rank in host and node_of[host[rank]] != rank_map.node[rank]:
+            wrong.append(f"rank {rank} is on {host[rank]}, planned on {rank_map.host_of(rank)}")
+    return wrong
+
+
+def _nodes_of_hosts(rank_map: RankMap, host: dict[int, str]) -> dict[str, int]:
+    """Return the node of the map that each host is; -1 for an alias of a node that is taken."""
+    names = {name.split(".")[0]: node for node, name in enumerate(rank_map.hosts)}
+    found = {seen: names.get(seen.split(".")[0], -1) for seen in set(host.values())}
+    for seen in sorted(seen for seen, node in found.items() if node < 0):
+        planned = [rank_map.node[rank] for rank, at in host.items() if at == seen]
+        usual = max(planned, key=planned.count)
+        if usual not in found.values():
+            found[seen] = usual
+    return found
+
+
+def read_back(rank_map: RankMap, command: list[str]) -> Found:
+    """Run `command` (a launcher with its options) with a probe; collective calls are not needed."""
+    try:
+        done = subprocess.run(
+            [*command, *_probe()], capture_output=True, text=True, check=False, timeout=TIMEOUT_S
+        )
+    except OSError as error:
+        raise TailraceError(f"{command[0]}: {error.strerror}", status=2) from error
+    except subprocess.TimeoutExpired as error:
+        raise TailraceError(f"{command[0]}: has not ended after {TIMEOUT_S} s") from error
+    lines = re.findall(rf"{MARK} (\d+) (\S+)", done.stdout)
+    if not lines:
+        said = done.stderr.strip().splitlines()[:SHOWN] or ["(it said nothing)"]
+        raise TailraceError(
+            f"{' '.join(command)}: started no rank whose number is known (status "
+            f"{done.returncode}): " + "\n  ".join(said)
+        )
+    host = {int(rank): name for rank, name in lines}
+    return Found(host, compare(rank_map, host))
+
+
+def _list(ranks: list[int]) -> str:
+    more = ", ..." if len(ranks) > SHOWN else ""
+    return ", ".join(map(str, ranks[:SHOWN])) + more
