@@ -13,6 +13,7 @@
 
 #include "comms.hpp"
 #include "files.hpp"
+#include "launch.hpp"
 #include "wrapper.hpp"
 
 namespace tailrace::preload {
@@ -140,6 +141,7 @@ void start() {
   int key = MPI_KEYVAL_INVALID;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr);
   PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
+  write_launch_facts();
   watch_sigterm();
   leave_children_alone();
   first_ns = monotonic_ns();

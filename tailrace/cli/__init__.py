@@ -34,6 +34,7 @@ COMMANDS = {
     "tune": "Measure which methods are best here, and remember.",
     "bench": "Measure ours beside others in interleaved rounds.",
     "profile": "Say where any MPI program spends its time, and who waits for whom.",
+    "check": "Say whether a program is launched right, and what makes it faster.",
     "compare": "Say what changed between two profiles, and what may be noise.",
 }
 

@@ -7,8 +7,10 @@ import shutil
 import signal
 import struct
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
+from typing import TextIO
 
 from tailrace.errors import TailraceError
 from tailrace.launcher import Launch, find_launcher, launch_with
@@ -143,7 +145,7 @@ def prepare_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.glob("rank-*.*"):
-            if path.suffix in (".json", ".events", ".part"):
+            if path.suffix in (".json", ".events", ".launch", ".part"):
                 path.unlink()
         probe = folder / "rank-probe.part"
         probe.write_bytes(b"")
@@ -168,8 +170,19 @@ def _follow(process: "subprocess.Popen[bytes]") -> int:
     return 128 - code if code < 0 else code
 
 
-def run_recorded(ranks: int, program: str, arguments: list[str], folder: Path) -> int:
-    """Run the program on `ranks` ranks, records go to `folder`; return its exit status."""
+def run_recorded(
+    ranks: int,
+    program: str,
+    arguments: list[str],
+    folder: Path,
+    settings: Sequence[str] = (),
+    output: TextIO | None = None,
+) -> int:
+    """Run the program on `ranks` ranks, records go to `folder`; return its exit status.
+
+    `settings` (NAME=VALUE) are for the environment of the ranks; what they print goes to `output`
+    (None: where ours goes).
+    """
     path = check_program(program)
     family, launch = choose_launcher(ranks, path)
     library = find_library(family)
@@ -178,12 +191,16 @@ def run_recorded(ranks: int, program: str, arguments: list[str], folder: Path) -
     preload = f"{library}:{before}" if before else str(library)
     # Set by env for the ranks alone: neither the launcher nor its daemons are recorded.
     setting = ["env", f"LD_PRELOAD={preload}", f"TAILRACE_PROFILE_DIR={folder.absolute()}"]
+    setting += settings
     command = [*launch.prefix, *setting, str(path), *arguments]
     try:
         # In a session of its own, or a signal to our group reached mpirun twice: it would kill the
         # ranks at once, and they could write no record.
         process = subprocess.Popen(
-            command, env={**os.environ, **launch.environment}, start_new_session=True
+            command,
+            env={**os.environ, **launch.environment},
+            start_new_session=True,
+            stdout=output,
         )
     except OSError as error:
         raise TailraceError(f"{command[0]}: {error.strerror}") from error

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a program under ``tailrace check --launch`` and compares what it says with the launch.
+
+``check_launch.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``here``, or ``nodes`` (of MPICH, whose
+launcher is given a host twice).
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+SKIPPED = 77
+
+
+def check(
+    ranks: int, folder: Path, bin_dir: str, words: list[str], **more: str
+) -> tuple[int, Any, str]:
+    """Run the check; return status, what it found, and its errors."""
+    command = [sys.executable, "-m", "tailrace", "check", "--launch", "--json", "-n", str(ranks)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TAILRACE_BIN_DIR": bin_dir, **more}
+    done = subprocess.run(
+        [*command, *words], capture_output=True, text=True, env=environment, check=False, cwd=folder
+    )
+    try:
+        return done.returncode, json.loads(done.stdout), done.stderr
+    except ValueError:
+        sys.exit(f"status {done.returncode}: no JSON\n{done.stdout}\n{done.stderr}")
+
+
+def check_here(folder: Path, bin_dir: str, program: str) -> None:
+    """Ranks, processors and threads are as they are; the status follows the severity."""
+    for ranks in (1, 2):
+        words = ["--fail-on", "never", "--", program, str(folder / "data")]
+        status, found, said = check(ranks, folder, bin_dir, words)
+        assert status == 0, (status, said)
+        assert found["ranks"] == ranks
+        node = found["nodes"][0]
+        assert node["ranks"] == list(range(ranks)) and node["host"] == os.uname().nodename, node
+        assert "MPI" in found["mpi"] and found["libraries"]["MPI"], found
+        assert set(node["allowed"]) == {str(rank) for rank in range(ranks)}, node
+        assert not [one for one in found["findings"] if one["id"] in ("ranks", "node-groups")]
+    many = max(4, 2 * (os.cpu_count() or 1))
+    if many > 16:
+        return
+    words = ["--fail-on", "warning", "--", program, str(folder / "data")]
+    status, found, said = check(many, folder, bin_dir, words)
+    kinds = [one["id"] for one in found["findings"]]
+    assert "oversubscribed" in kinds and status == 1, (status, kinds, said)
+
+
+def check_nodes(folder: Path, bin_dir: str, program: str) -> None:
+    """A host in two lines of hydra's file: MPI takes its ranks for those of two nodes."""
+    cluster = ROOT / "bench" / "fake_cluster.sh"
+    if subprocess.run([cluster, "--check"], capture_output=True, check=False).returncode != 0:
+        sys.exit(SKIPPED)
+    for hosts, wrong in (
+        (["nodea:1", "nodeb:1", "nodea:1"], True),
+        (["nodea:2", "nodeb:1"], False),
+    ):
+        file = folder / "hosts"
+        file.write_text("\n".join(hosts) + "\n")
+        launcher = f"{cluster} --with mpiexec.mpich -f {file} -n {{ranks}}"
+        words = ["--fail-on", "never", "--", program, str(folder / "data")]
+        _, found, said = check(3, folder, bin_dir, words, TAILRACE_LAUNCHER=launcher)
+        kinds = [one["id"] for one in found["findings"]]
+        assert ("node-groups" in kinds) == wrong, (hosts, kinds, said)
+        assert [node["host"] for node in found["nodes"]] == ["nodea", "nodeb"], found["nodes"]
+
+
+TASKS = {"here": check_here, "nodes": check_nodes}
+
+if __name__ == "__main__":
+    place = Path(sys.argv[2])
+    shutil.rmtree(place, ignore_errors=True)
+    place.mkdir(parents=True)
+    TASKS[sys.argv[1]](place, sys.argv[3], sys.argv[4])
+    print(f"{sys.argv[1]}: ok")
