@@ -71,9 +71,12 @@ class Commands(TyperGroup):
         self.commands: Any = dict.fromkeys(COMMANDS)
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
-        """Write the help without --show-completion: rarely wanted, and it is to fit a screen."""
+        """Write the help without the options of completion: rarely wanted, it is to fit a screen.
+
+        `tailrace` alone names --install-completion.
+        """
         for parameter in self.params:
-            if parameter.name == "show_completion":
+            if parameter.name in ("show_completion", "install_completion"):
                 parameter.hidden = True  # type: ignore[attr-defined]
         super().format_help(ctx, formatter)
 
