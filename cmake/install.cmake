@@ -33,6 +33,8 @@ if(TARGET tailrace_dense)
 endif()
 install(TARGETS tailrace_sparse EXPORT tailraceSparseTargets)
 install(EXPORT tailraceSparseTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
+install(TARGETS tailrace_krylov EXPORT tailraceKrylovTargets)
+install(EXPORT tailraceKrylovTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
 install(DIRECTORY include/tailrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(EXPORT tailraceTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
 configure_package_config_file(

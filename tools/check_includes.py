@@ -4,8 +4,8 @@
 
 The order is core <- {layout, tune} <- move <- {model, file <- store, fft} <- server <- apps.
 
-`trace` needs only core, `tune` only core and trace. `rivals` lies above file, whose
-tables list it by its one header.
+`trace` needs only core, `tune` only core and trace; `krylov` lies above move and sparse.
+`rivals` lies above file, whose tables list it by its one header.
 Public headers belong to the room that they are the face of. A file that
 includes one from a room above it, or beside it, is an error.
 """
@@ -25,6 +25,7 @@ BELOW = {
     "layout": {"core"},
     "tune": {"core", "trace"},
     "move": {"core", "layout", "trace", "tune"},
+    "krylov": {"core", "layout", "move", "sparse"},
     "model": {"core", "layout", "move"},
     "file": {"core", "layout", "move", "trace"},
     "rivals": {"core", "layout", "move", "trace", "file"},
@@ -38,7 +39,10 @@ LISTED = {("file", "rivals/rivals.hpp")}
 
 # The room of each public header, include/tailrace/NAME.hpp.
 PUBLIC = {
+    "block_incomplete_lu": "sparse",
     "comm": "core",
+    "dist_matrix": "krylov",
+    "krylov": "krylov",
     "dense": "dense",
     "error": "core",
     "lanes": "core",

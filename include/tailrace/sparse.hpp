@@ -67,8 +67,8 @@ const char* name(InstructionSet set);
 class Stored;
 struct CsrView;
 
-/// A sparse matrix A (rows x columns) for repeated multiplies. It owns its storage, which does not
-/// change; copies share it. All members are local; multiplies may run in several threads at once.
+/// A sparse matrix A (rows x columns) for repeated multiplies. It owns its storage, which copies
+/// share. All members are local; multiplies may run in several threads at once.
 class Matrix {
  public:
   /// From CSR arrays, which are copied: `row_starts` (rows + 1 items, the first 0), and for each
@@ -82,6 +82,11 @@ class Matrix {
   Matrix(std::ptrdiff_t columns, std::span<const std::int64_t> row_starts,
          std::span<const std::int64_t> column_indices, std::span<const double> values,
          const MatrixOptions& options = {});
+
+  /// Other values for the same items, in the same order, in the format that was chosen: nothing is
+  /// timed again. Copies of the matrix keep their values. Blocking; not while another thread
+  /// multiplies. Throws std::invalid_argument if there are more or fewer.
+  void set_values(std::span<const double> values);
 
   std::ptrdiff_t rows() const { return rows_; }
   std::ptrdiff_t columns() const { return columns_; }
@@ -110,7 +115,8 @@ class Matrix {
   std::ptrdiff_t rows_ = 0;
   std::ptrdiff_t columns_ = 0;
   std::ptrdiff_t num_items_ = 0;
-  std::shared_ptr<const Stored> stored_;
+  MatrixOptions options_;
+  std::shared_ptr<Stored> stored_;
   std::vector<Trial> trials_;
   std::vector<std::ptrdiff_t> thread_starts_;  ///< first unit of each thread, and the end
 };

@@ -68,6 +68,16 @@ class BlockCsr : public Stored {
     }
     return csr;
   }
+  bool set_values(std::span<const double> values) override {
+    if (!values_.can_hold(values)) return false;
+    values_.write([&](auto put) {
+      auto next = values.begin();
+      for (std::ptrdiff_t row = 0; row < rows_; ++row) {
+        for_each_slot(row, [&](std::size_t at, std::int32_t) { put(at, *next++); });
+      }
+    });
+    return true;
+  }
   std::string describe() const override {
     const auto edge = std::to_string(size_);
     return "block_csr, blocks of " + edge + " x " + edge + ", " + values_.words();

@@ -61,7 +61,7 @@ class Contest {
         vector_bytes_(8.0 * static_cast<double>(a.rows + a.columns)),
         trials_(trials) {}
 
-  void enter(std::shared_ptr<const Stored> stored, double bytes, double conversion_s) {
+  void enter(std::shared_ptr<Stored> stored, double bytes, double conversion_s) {
     const double time = time_s(*stored);
     rate_ = std::max(rate_, (bytes + vector_bytes_) / time);
     trials_.push_back({stored->describe(), time, conversion_s, stored->memory_bytes()});
@@ -73,7 +73,7 @@ class Contest {
     return (bytes + vector_bytes_) / (better_rate * rate_) < best_s_;
   }
   double best_s() const { return best_s_; }
-  const std::shared_ptr<const Stored>& best() const { return best_; }
+  const std::shared_ptr<Stored>& best() const { return best_; }
 
  private:
   double time_s(const Stored& stored) {
@@ -91,13 +91,13 @@ class Contest {
   std::ptrdiff_t repeats_;
   double vector_bytes_;
   std::vector<Trial>& trials_;
-  std::shared_ptr<const Stored> best_;
+  std::shared_ptr<Stored> best_;
   double best_s_ = 0;
   double rate_ = 0;  ///< bytes per second
 };
 
-std::shared_ptr<const Stored> choose_automatically(const CsrView& a, const MatrixOptions& options,
-                                                   std::vector<Trial>& trials) {
+std::shared_ptr<Stored> choose_automatically(const CsrView& a, const MatrixOptions& options,
+                                             std::vector<Trial>& trials) {
   const Kernels* kernels = &kernels_up_to(options.highest);
   if (options.expected_multiplies < too_few_multiplies || a.num_items() == 0) {
     return make_csr(a, {}, {});
@@ -105,8 +105,8 @@ std::shared_ptr<const Stored> choose_automatically(const CsrView& a, const Matri
   const auto f = find_features(a);
   Contest contest(a, trials);
   const double csr_bytes = format_table()[0].bytes(f, ValueKind::fp64);
-  const std::shared_ptr<const Stored> plain = borrow_csr(a, nullptr);
-  const std::shared_ptr<const Stored> wide = borrow_csr(a, kernels);
+  const std::shared_ptr<Stored> plain = borrow_csr(a, nullptr);
+  const std::shared_ptr<Stored> wide = borrow_csr(a, kernels);
   contest.enter(plain, csr_bytes, 0);
   if (!options.bit_for_bit && f.mean_length + f.deviation_length >= num_lanes) {
     contest.enter(wide, csr_bytes, 0);
@@ -129,7 +129,7 @@ std::shared_ptr<const Stored> choose_automatically(const CsrView& a, const Matri
 }
 
 /// The format that is asked for, with its values in the fewest bytes.
-std::shared_ptr<const Stored> make_named(const CsrView& a, const MatrixOptions& options) {
+std::shared_ptr<Stored> make_named(const CsrView& a, const MatrixOptions& options) {
   std::string names = "auto";
   for (const auto& format : format_table()) {
     names += std::string(", ") + format.name;
@@ -155,8 +155,8 @@ std::shared_ptr<const Stored> make_named(const CsrView& a, const MatrixOptions& 
 
 }  // namespace
 
-std::shared_ptr<const Stored> choose(const CsrView& a, const MatrixOptions& options,
-                                     std::vector<Trial>& trials) {
+std::shared_ptr<Stored> choose(const CsrView& a, const MatrixOptions& options,
+                               std::vector<Trial>& trials) {
   return options.format == "auto" ? choose_automatically(a, options, trials)
                                   : make_named(a, options);
 }

@@ -6,7 +6,7 @@
 namespace tailrace::sparse {
 
 /// Stores the matrix as options say. `trials` gets what was timed.
-std::shared_ptr<const Stored> choose(const CsrView& a, const MatrixOptions& options,
-                                     std::vector<Trial>& trials);
+std::shared_ptr<Stored> choose(const CsrView& a, const MatrixOptions& options,
+                               std::vector<Trial>& trials);
 
 }  // namespace tailrace::sparse

@@ -58,6 +58,10 @@ class StoredCsr : public Stored {
             {view_.column_indices, view_.column_indices + items},
             {view_.values, view_.values + items}};
   }
+  bool set_values(std::span<const double> values) override {
+    std::copy(values.begin(), values.end(), values_.data());
+    return true;
+  }
   std::string describe() const override {
     return wide_ == nullptr ? "csr, 32-bit columns, fp64" : "csr_wide, 32-bit columns, fp64";
   }

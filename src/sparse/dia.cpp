@@ -71,6 +71,16 @@ class Dia : public Stored {
     }
     return csr;
   }
+  bool set_values(std::span<const double> values) override {
+    if (!values_.can_hold(values)) return false;
+    values_.write([&](auto put) {
+      auto next = values.begin();
+      for (std::ptrdiff_t row = 0; row < rows_; ++row) {
+        for_each_slot(row, [&](std::size_t at, std::ptrdiff_t) { put(at, *next++); });
+      }
+    });
+    return true;
+  }
   std::string describe() const override {
     return "dia, " + std::to_string(offsets_.size()) + " diagonals, " + values_.words();
   }

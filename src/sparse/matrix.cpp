@@ -83,7 +83,25 @@ void Matrix::take(const CsrView& view, const MatrixOptions& options) {
   rows_ = view.rows;
   columns_ = view.columns;
   num_items_ = view.num_items();
+  options_ = options;
   stored_ = choose(view, options, trials_);
+  thread_starts_ = share_units(*stored_, options.threads);
+}
+
+void Matrix::set_values(std::span<const double> values) {
+  if (static_cast<std::ptrdiff_t>(values.size()) != num_items_) {
+    refuse("there are " + std::to_string(values.size()) + " values; the matrix has " +
+           words(num_items_) + " items");
+  }
+  if (stored_.use_count() == 1 && stored_->set_values(values)) return;
+  const auto csr = stored_->to_csr();
+  const CsrView view{rows_, columns_, csr.row_starts.data(), csr.column_indices.data(),
+                     values.data()};
+  auto options = options_;
+  const auto words_of_storage = storage();
+  options.format = words_of_storage.substr(0, words_of_storage.find(','));
+  std::vector<Trial> none;
+  stored_ = choose(view, options, none);
   thread_starts_ = share_units(*stored_, options.threads);
 }
 

@@ -26,6 +26,8 @@ class Stored {
   virtual void multiply(std::ptrdiff_t first, std::ptrdiff_t last,
                         const Vectors& vectors) const = 0;
   virtual Csr to_csr() const = 0;
+  /// Takes other values, in the order of CSR; false, and nothing has changed, if it cannot.
+  virtual bool set_values(std::span<const double> /*values*/) { return false; }
   virtual std::string describe() const = 0;
   virtual std::size_t memory_bytes() const = 0;
 };

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 #include <cstring>
 #include <memory>
 #include <new>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -118,6 +120,12 @@ class Values {
     if (kind_ == ValueKind::dictionary) {
       std::memset(codes_.data(), dictionary_.add(0.0), codes_.size());
     }
+  }
+  /// Whether these may be written: in single precision if all are exact; not by a dictionary, whose
+  /// codes are those of the first values.
+  bool can_hold(std::span<const double> values) const {
+    if (kind_ == ValueKind::fp32) return std::ranges::all_of(values, exact_in_fp32);
+    return kind_ == ValueKind::fp64;
   }
   double operator[](std::size_t i) const {
     if (kind_ == ValueKind::fp64) return fp64_[i];

@@ -161,6 +161,35 @@ TEST(Formats, ThreadsAndInstructionSetsChangeNothing) {
   }
 }
 
+TEST(Formats, OtherValuesInTheSameStructure) {
+  int held = 0;
+  for (const auto& [name, a] : matrices()) {
+    auto other = a;
+    const auto normal = normals(77);
+    for (double& value : other.values) value = normal();
+    const auto x = random_vector(a.columns, 5);
+    for (const auto& format : formats()) {
+      const MatrixOptions options{.format = format.name};
+      for (auto& m : try_make(a, options)) {
+        ++held;
+        const auto copy = m;
+        m.set_values(other.values);
+        EXPECT_TRUE(same_matrix(m.to_csr(), other)) << about(name, m, options);
+        EXPECT_TRUE(same_matrix(copy.to_csr(), a)) << about(name, copy, options);
+        Vector y(static_cast<std::size_t>(a.rows));
+        Vector expected(y.size());
+        m.multiply(x, y);
+        make(other, options).multiply(x, expected);
+        EXPECT_TRUE(same_bits(y, expected)) << about(name, m, options);
+        m.set_values(a.values);  // alone now
+        EXPECT_TRUE(same_matrix(m.to_csr(), a)) << about(name, m, options);
+        EXPECT_THROW(m.set_values(Vector(a.values.size() + 1)), std::invalid_argument);
+      }
+    }
+  }
+  EXPECT_GT(held, 200);
+}
+
 TEST(Formats, IndicesOf32And64Bits) {
   for (const auto& [name, a] : matrices()) {
     const std::vector<std::int32_t> starts(a.row_starts.begin(), a.row_starts.end());

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What the solver gives to a method, and what a method is. The solver computes the residual and
+// runs a method in cycles: from a true residual until the method believes to be done, or cannot go
+// on, or wants to restart. Then the solver computes the residual again. So a method may trust its
+// recurrences, and a breakdown after some progress is a restart.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "tailrace/krylov.hpp"
+#include "tailrace/reduction.hpp"
+
+namespace tailrace::sparse {
+
+using Items = std::vector<double>;
+using Pair = DotPair<double>;
+
+/// Operator, preconditioner and sums over the ranks, counted.
+class KrylovProblem {
+ public:
+  KrylovProblem(const Comm& comm, DistOperator& a, Preconditioner& m, const KrylovOptions& options);
+
+  void multiply(std::span<const double> x, std::span<double> y) {
+    ++result.num_multiplies;
+    a_.multiply(x, y);
+  }
+  void precondition(std::span<const double> r, std::span<double> z) {
+    ++result.num_preconditionings;
+    m_.apply(r, z);
+  }
+  /// Dot products over all ranks by one reduction.
+  template <std::size_t n>
+  std::array<double, n> dots(const std::array<Pair, n>& pairs) {
+    std::array<double, n> results{};
+    dots(pairs, results);
+    return results;
+  }
+  void dots(std::span<const Pair> pairs, std::span<double> results) {
+    ++result.num_reductions;
+    reduction_.dots(pairs, results);
+  }
+  Reduction& reduction() { return reduction_; }
+
+  /// An iteration is done, and left this residual. True if the cycle ends: `end` says why.
+  bool ends_after(double residual_norm);
+  std::size_t num_items() const { return static_cast<std::size_t>(a_.num_local_items()); }
+
+  KrylovOptions options;
+  KrylovResult result;
+  double target = 0;     ///< residual norm of convergence
+  double too_large = 0;  ///< residual norm of divergence
+  KrylovEnd end = {};    ///< of the cycle, as far as the recurrences know
+  std::string why;       ///< of a breakdown
+
+  /// True if a number is not finite: the cycle ends as diverged.
+  bool is_lost(double number);
+  /// The method cannot go on.
+  void break_down(std::string text) {
+    end = KrylovEnd::breakdown;
+    why = std::move(text);
+  }
+  /// The method wants to begin again from the true residual.
+  void restart() { end = KrylovEnd::converged; }
+
+ private:
+  DistOperator& a_;
+  Preconditioner& m_;
+  Reduction reduction_;
+};
+
+/// A method with its work vectors.
+class KrylovMethod {
+ public:
+  KrylovMethod() = default;
+  KrylovMethod(const KrylovMethod&) = delete;
+  KrylovMethod& operator=(const KrylovMethod&) = delete;
+  virtual ~KrylovMethod() = default;
+  /// Improves x, whose residual is r, of norm `r_norm`; r becomes anything.
+  virtual void run_cycle(KrylovProblem& problem, std::span<double> x, std::span<double> r,
+                         double r_norm) = 0;
+  /// Whether it makes sense to go on after a breakdown once the residual has fallen.
+  virtual bool may_restart() const { return true; }
+};
+
+std::unique_ptr<KrylovMethod> make_cg(const KrylovProblem& problem);
+std::unique_ptr<KrylovMethod> make_bicgstab(const KrylovProblem& problem);
+std::unique_ptr<KrylovMethod> make_gmres(const KrylovProblem& problem);
+std::unique_ptr<KrylovMethod> make_fgmres(const KrylovProblem& problem);
+
+}  // namespace tailrace::sparse

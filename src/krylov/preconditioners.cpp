@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What a rank does with its own rows in its own columns, without a word to others. Over the ranks
+// all of them are block Jacobi, so ILU(0) needs more iterations on more ranks.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "krylov/agreed.hpp"
+#include "tailrace/block_incomplete_lu.hpp"
+#include "tailrace/incomplete_lu.hpp"
+#include "tailrace/krylov.hpp"
+
+namespace tailrace::sparse {
+
+namespace {
+
+/// Calls visit(block row, place of its block on the diagonal).
+template <class Visit>
+void for_each_diagonal_block(const DistMatrix::Diagonal& a, Visit visit) {
+  for (std::size_t row = 0; row + 1 < a.row_starts.size(); ++row) {
+    const auto begin = a.block_columns.begin() + a.row_starts[row];
+    const auto end = a.block_columns.begin() + a.row_starts[row + 1];
+    const auto found = std::lower_bound(begin, end, static_cast<std::int32_t>(row));
+    if (found == end || *found != static_cast<std::int32_t>(row)) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("preconditioner: local block row {} has no block on the diagonal; "
+                              "one is needed in each row",
+                              row));
+    }
+    visit(row, static_cast<std::size_t>(found - a.block_columns.begin()));
+  }
+}
+
+class Identity final : public Preconditioner {
+ public:
+  explicit Identity(const DistMatrix&) {}
+  void apply(std::span<const double> r, std::span<double> z) override {
+    std::copy(r.begin(), r.end(), z.begin());
+  }
+  std::string describe() const override { return "none"; }
+};
+
+class Jacobi final : public Preconditioner {
+ public:
+  explicit Jacobi(const DistMatrix& a) : a_(a) { update(); }
+  void update() override {
+    run_agreed_sparse(a_.comm().raw(), [this] {
+      const auto diagonal = a_.local_diagonal();
+      const auto b = static_cast<std::size_t>(a_.block());
+      inverse_.resize(static_cast<std::size_t>(a_.num_local_items()));
+      for_each_diagonal_block(diagonal, [&](std::size_t row, std::size_t k) {
+        for (std::size_t r = 0; r < b; ++r) {
+          const double value = diagonal.values[(k * b + r) * b + r];
+          inverse_[row * b + r] = 1 / value;
+          if (value != 0 && std::isfinite(value) && std::isfinite(1 / value)) continue;
+          throw Error(Errc::invalid_input,
+                      fmt::format("jacobi: local row {} has {} on the diagonal; it must be finite "
+                                  "and not zero",
+                                  row * b + r, value));
+        }
+      });
+    });
+  }
+  void apply(std::span<const double> r, std::span<double> z) override {
+    for (std::size_t i = 0; i < inverse_.size(); ++i) z[i] = inverse_[i] * r[i];
+  }
+  std::string describe() const override { return "jacobi"; }
+
+ private:
+  const DistMatrix& a_;
+  std::vector<double> inverse_;
+};
+
+class BlockJacobi final : public Preconditioner {
+ public:
+  explicit BlockJacobi(const DistMatrix& a) : a_(a) { update(); }
+  void update() override {
+    run_agreed_sparse(a_.comm().raw(), [this] {
+      const auto diagonal = a_.local_diagonal();
+      const auto b = static_cast<std::size_t>(a_.block());
+      inverse_.resize(static_cast<std::size_t>(a_.num_local_rows()) * b * b);
+      for_each_diagonal_block(diagonal, [&](std::size_t row, std::size_t k) {
+        double* block = inverse_.data() + row * b * b;
+        std::copy_n(diagonal.values.data() + k * b * b, b * b, block);
+        if (invert_block(a_.block(), block)) return;
+        throw Error(Errc::invalid_input,
+                    fmt::format("block_jacobi: the block on the diagonal of local block row {} is "
+                                "singular or not finite",
+                                row));
+      });
+    });
+  }
+  void apply(std::span<const double> r, std::span<double> z) override {
+    const auto b = static_cast<std::size_t>(a_.block());
+    for (std::size_t row = 0; row < static_cast<std::size_t>(a_.num_local_rows()); ++row) {
+      for (std::size_t i = 0; i < b; ++i) {
+        double sum = 0;
+        for (std::size_t j = 0; j < b; ++j) {
+          sum += inverse_[(row * b + i) * b + j] * r[row * b + j];
+        }
+        z[row * b + i] = sum;
+      }
+    }
+  }
+  std::string describe() const override {
+    return fmt::format("block_jacobi, blocks of {0} x {0}", a_.block());
+  }
+
+ private:
+  const DistMatrix& a_;
+  std::vector<double> inverse_;
+};
+
+class Ilu0 final : public Preconditioner {
+ public:
+  explicit Ilu0(const DistMatrix& a) : a_(a) { update(); }
+  void update() override {
+    run_agreed_sparse(a_.comm().raw(), [this] { factor(); });
+  }
+  void apply(std::span<const double> r, std::span<double> z) override {
+    if (blocks_) {
+      blocks_->solve(r, z);
+    } else {
+      items_->solve(r, z);
+    }
+  }
+  std::string describe() const override {
+    if (items_) return "ilu0 by rank, " + items_->storage();
+    return fmt::format("ilu0 by rank, blocks of {0} x {0}", a_.block());
+  }
+
+ private:
+  void factor() {
+    const auto a = a_.local_diagonal();
+    if (a_.block() > 1) {
+      if (blocks_) {
+        blocks_->set_values(a.values);
+      } else {
+        blocks_.emplace(a_.block(), a.row_starts, a.block_columns, a.values);
+      }
+      return;
+    }
+    IncompleteLuOptions options;  // the schedule is timed once
+    if (items_) options.schedule = items_->storage().starts_with("rows") ? "rows" : "levels";
+    const std::vector<std::int64_t> columns(a.block_columns.begin(), a.block_columns.end());
+    items_.emplace(a.row_starts, columns, a.values, options);
+  }
+
+  const DistMatrix& a_;
+  std::optional<IncompleteLu> items_;  ///< of blocks of one item
+  std::optional<BlockIncompleteLu> blocks_;
+};
+
+template <class Made>
+std::unique_ptr<Preconditioner> make(const DistMatrix& a) {
+  return std::make_unique<Made>(a);
+}
+
+struct Line {
+  PreconditionerInfo info;
+  std::unique_ptr<Preconditioner> (*make)(const DistMatrix&);
+};
+constexpr std::array table{
+    Line{{"none", "z = r"}, make<Identity>},
+    Line{{"jacobi", "the diagonal"}, make<Jacobi>},
+    Line{{"block_jacobi", "the blocks on the diagonal, inverted"}, make<BlockJacobi>},
+    Line{{"ilu0", "ILU(0) by blocks, of each rank's rows in its own columns"}, make<Ilu0>},
+};
+
+}  // namespace
+
+std::unique_ptr<Preconditioner> make_preconditioner(const DistMatrix& a, std::string_view name) {
+  std::string names;
+  for (const auto& line : table) {
+    if (line.info.name == name) return line.make(a);
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", line.info.name);
+  }
+  // All ranks come here, or the others wait in `make`, which meets them by the same agreement.
+  run_agreed_sparse(a.comm().raw(), [&] {
+    throw Error(Errc::invalid_input,
+                fmt::format("preconditioner is \"{}\"; it must be one of {}", name, names));
+  });
+  return nullptr;
+}
+
+std::span<const PreconditionerInfo> preconditioners() {
+  static const auto infos = [] {
+    std::array<PreconditionerInfo, table.size()> made;
+    std::ranges::transform(table, made.begin(), &Line::info);
+    return made;
+  }();
+  return infos;
+}
+
+}  // namespace tailrace::sparse
