@@ -76,6 +76,13 @@ Layout cyclic_domains(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t it
                       std::span<const int> writers, int num_ranks, std::ptrdiff_t stripe_bytes,
                       std::ptrdiff_t file_offset);
 
+/// The upper triangle (row <= column) of an `n` x `n` grid in square blocks, as codes for two
+/// identical particles use: blocks above the diagonal, and those on it whole, of which a program
+/// uses the upper half. Blocks are cut and dealt such that all ranks have about the same number of
+/// items of the triangle. Ranks beyond the blocks hold nothing. Throws `Errc::invalid_input` unless
+/// both are at least 1. Local.
+Layout triangle(std::ptrdiff_t n, int num_ranks);
+
 /// Any boxes: `boxes[rank]` lists the boxes of each rank. Boxes must lie inside `extents`; several
 /// ranks may hold the same item of a destination, but a source layout must hold each item once
 /// (checked by `Exchange`). Local.

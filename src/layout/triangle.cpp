@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The upper triangle of a square grid in blocks. Blocks on the diagonal are half as much work as
+// the others, so who has them takes more: blocks are dealt in the order of a snake through the
+// columns, which keeps a rank's blocks together, and then moved and swapped between ranks as long
+// as that makes the busiest less busy. The number of block rows is the one that leaves the busiest
+// rank the least to do, halo included. Cost: about (blocks of a rank) x blocks for each move.
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "tailrace/error.hpp"
+#include "tailrace/layout.hpp"
+
+namespace tailrace {
+
+namespace {
+
+constexpr std::ptrdiff_t smallest_block = 4;  // rows
+constexpr std::ptrdiff_t halo = 2;            // of the stencils in use, for the choice only
+constexpr double halo_share = 0.1;  // what an item of halo costs beside one that is computed
+
+struct Block {
+  Range rows, columns;
+  int rank = 0;
+
+  bool on_diagonal() const { return rows.start == columns.start; }
+  double items() const {
+    const auto all = static_cast<double>(rows.count) * static_cast<double>(columns.count);
+    return on_diagonal() ? (all + static_cast<double>(rows.count)) / 2 : all;
+  }
+  double work() const {
+    const auto edge = static_cast<double>(2 * halo * (rows.count + columns.count));
+    return items() + halo_share * edge / (on_diagonal() ? 2 : 1);
+  }
+};
+
+std::vector<double> loads_of(const std::vector<Block>& blocks, int num_ranks) {
+  std::vector<double> loads(static_cast<std::size_t>(num_ranks), 0.0);
+  for (const auto& block : blocks) loads[static_cast<std::size_t>(block.rank)] += block.work();
+  return loads;
+}
+
+/// Column after column, up and down in turn; each rank a share of the work.
+std::vector<Block> snake(std::ptrdiff_t n, int block_rows, int num_ranks) {
+  std::vector<Block> blocks;
+  for (int column = 0; column < block_rows; ++column) {
+    for (int k = 0; k <= column; ++k) {
+      const int row = column % 2 == 0 ? k : column - k;
+      blocks.push_back({split_evenly(n, block_rows, row), split_evenly(n, block_rows, column)});
+    }
+  }
+  double total = 0, before = 0;
+  for (const auto& block : blocks) total += block.work();
+  for (auto& block : blocks) {
+    const double middle = before + block.work() / 2;
+    block.rank = std::min(num_ranks - 1, static_cast<int>(middle / total * num_ranks));
+    before += block.work();
+  }
+  return blocks;
+}
+
+/// Gives a block of the busiest rank away, or swaps it for a smaller one, where that makes the
+/// larger of both loads smaller by most. False if nothing does.
+bool improve(std::vector<Block>& blocks, std::vector<double>& loads) {
+  const auto busiest = std::max_element(loads.begin(), loads.end()) - loads.begin();
+  const double most = loads[static_cast<std::size_t>(busiest)];
+  double best = most * (1 - 1e-9);
+  Block *given = nullptr, *taken = nullptr;
+  int other = 0;
+  const auto consider = [&](Block& give, Block* take, int rank) {
+    const double change = give.work() - (take != nullptr ? take->work() : 0);
+    const double worse = std::max(most - change, loads[static_cast<std::size_t>(rank)] + change);
+    if (change <= 0 || worse >= best) return;
+    best = worse;
+    given = &give;
+    taken = take;
+    other = rank;
+  };
+  for (auto& give : blocks) {
+    if (give.rank != busiest) continue;
+    for (int rank = 0; rank < static_cast<int>(loads.size()); ++rank) {
+      if (rank != busiest) consider(give, nullptr, rank);
+    }
+    for (auto& take : blocks) {
+      if (take.rank != busiest) consider(give, &take, take.rank);
+    }
+  }
+  if (given == nullptr) return false;
+  given->rank = other;
+  if (taken != nullptr) taken->rank = static_cast<int>(busiest);
+  loads = loads_of(blocks, static_cast<int>(loads.size()));
+  return true;
+}
+
+struct Deal {
+  std::vector<Block> blocks;
+  double most = 0;  ///< work of the busiest rank
+};
+
+Deal deal(std::ptrdiff_t n, int block_rows, int num_ranks) {
+  Deal out{snake(n, block_rows, num_ranks)};
+  auto loads = loads_of(out.blocks, num_ranks);
+  const auto most_moves = 4 * out.blocks.size();
+  for (std::size_t move = 0; move < most_moves && improve(out.blocks, loads); ++move) continue;
+  out.most = *std::max_element(loads.begin(), loads.end());
+  return out;
+}
+
+Deal best_deal(std::ptrdiff_t n, int num_ranks) {
+  Deal best = deal(n, 1, num_ranks);
+  const auto least = static_cast<int>(std::ceil(std::sqrt(2.0 * num_ranks)));
+  const auto most = std::min<std::ptrdiff_t>(n / smallest_block, 4 * least);
+  for (int rows = std::max(2, least); rows <= most && num_ranks > 1; ++rows) {
+    auto other = deal(n, rows, num_ranks);
+    if (other.most < best.most * (1 - 1e-9)) best = std::move(other);
+  }
+  return best;
+}
+
+}  // namespace
+
+Layout triangle(std::ptrdiff_t n, int num_ranks) {
+  if (n < 1 || num_ranks < 1) {
+    throw Error(
+        Errc::invalid_input,
+        fmt::format("triangle: {} rows on {} ranks; both must be at least 1", n, num_ranks));
+  }
+  const auto dealt = best_deal(n, num_ranks);
+  std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(num_ranks));
+  for (const auto& block : dealt.blocks) {
+    boxes[static_cast<std::size_t>(block.rank)].push_back(
+        {2, {block.rows.start, block.columns.start}, {block.rows.count, block.columns.count}});
+  }
+  const std::ptrdiff_t extents[] = {n, n};
+  return from_boxes(extents, std::move(boxes));
+}
+
+}  // namespace tailrace
