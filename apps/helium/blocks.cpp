@@ -1,0 +1,283 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The frame of a block is what its neighbours hold, by an Exchange whose destinations are the
+// frames. At the diagonal a block looks at the other half of the square: there the frame of a
+// channel is the transpose of the mirror channel, which the strides of the destination express.
+// What a diagonal block mirrors of itself is copied before the exchange, as the block to its right
+// looks at it, too.
+#include "blocks.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace::helium {
+
+namespace {
+
+constexpr std::ptrdiff_t frame = 2;
+constexpr std::ptrdiff_t line = 8;  ///< doubles of a cache line
+
+std::ptrdiff_t round_up(std::ptrdiff_t items) { return (items + line - 1) / line * line; }
+
+/// Destinations of one rank: boxes of (channel, row, column), and, if it is this one, their memory.
+struct Frames {
+  std::vector<Box> boxes;
+  std::vector<BoxMemory> memory;
+};
+
+/// Range [start, end) cut to the grid.
+Range cut(std::ptrdiff_t start, std::ptrdiff_t end, std::ptrdiff_t num_points) {
+  start = std::max<std::ptrdiff_t>(start, 0);
+  return {start, std::max<std::ptrdiff_t>(0, std::min(end, num_points) - start)};
+}
+
+class FrameMaker {
+ public:
+  FrameMaker(std::ptrdiff_t num_points, const std::vector<int>& mirrors, Frames& out)
+      : num_points_(num_points), mirrors_(mirrors), out_(out) {}
+
+  /// `held` may be without its places in memory.
+  void add(const Block& held) {
+    const auto& [rows, columns] = std::pair(held.rows, held.columns);
+    direct(held, cut(rows.start - frame, rows.start, num_points_), columns);
+    direct(held, rows, cut(columns.end(), columns.end() + frame, num_points_));
+    const auto below = cut(rows.end(), rows.end() + frame, num_points_);
+    const auto left = cut(columns.start - frame, columns.start, num_points_);
+    if (!held.on_diagonal()) {
+      direct(held, below, columns);
+      direct(held, rows, left);
+      return;
+    }
+    mirrored(held, below, cut(columns.end() - frame, columns.end(), num_points_));
+    mirrored(held, cut(rows.start, rows.start + frame, rows.end()), left);
+  }
+
+ private:
+  BoxMemory place(const Block& held, int channel, Range rows, Range columns) const {
+    return {held.framed + channel * held.channel_step +
+                (rows.start - held.rows.start) * held.row_step + columns.start - held.columns.start,
+            {held.channel_step, held.row_step, 1}};
+  }
+
+  void direct(const Block& held, Range rows, Range columns) {
+    if (rows.count == 0 || columns.count == 0) return;
+    out_.boxes.push_back(
+        {3, {0, rows.start, columns.start}, {std::ssize(mirrors_), rows.count, columns.count}});
+    out_.memory.push_back(place(held, 0, rows, columns));
+  }
+
+  void mirrored(const Block& held, Range rows, Range columns) {
+    if (rows.count == 0 || columns.count == 0) return;
+    for (int c = 0; c < static_cast<int>(mirrors_.size()); ++c) {
+      out_.boxes.push_back({3,
+                            {mirrors_[static_cast<std::size_t>(c)], columns.start, rows.start},
+                            {1, columns.count, rows.count}});
+      auto memory = place(held, c, rows, columns);
+      std::swap(memory.strides[1], memory.strides[2]);
+      out_.memory.push_back(memory);
+    }
+  }
+
+  std::ptrdiff_t num_points_;
+  const std::vector<int>& mirrors_;
+  Frames& out_;
+};
+
+Block block_of(const Box& box) {
+  return {{box.start[0], box.extents[0]}, {box.start[1], box.extents[1]}};
+}
+
+std::ptrdiff_t size_of(const Block& block) { return block.before_row(block.rows.count); }
+
+}  // namespace
+
+Blocks::Blocks(const Comm& comm, std::ptrdiff_t num_points, const std::vector<Channel>& channels,
+               int sign)
+    : comm_(&comm),
+      num_points_(num_points),
+      num_channels_(static_cast<int>(channels.size())),
+      mirrors_(mirrors_of(channels)),
+      sign_(sign) {
+  const Layout layout = triangle(num_points, comm.num_ranks());
+  std::ptrdiff_t most = 0;
+  for (int rank = 0; rank < comm.num_ranks(); ++rank) {
+    std::ptrdiff_t items = 0;
+    for (const auto& box : layout.boxes(rank)) items += size_of(block_of(box));
+    if (items == 0) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("{} radial points do not give each of {} ranks a block; take fewer "
+                              "ranks or more points",
+                              num_points, comm.num_ranks()));
+    }
+    most = std::max(most, items);
+  }
+  const auto total = static_cast<double>(num_points * (num_points + 1) / 2);
+  imbalance_ = static_cast<double>(most) * comm.num_ranks() / total;
+  place_blocks(layout);
+  make_exchanges(layout);
+  make_file_layout(layout);
+}
+
+void Blocks::place_blocks(const Layout& layout) {
+  for (const auto& box : layout.boxes(comm_->rank())) {
+    Block block = block_of(box);
+    // The first column stands on a cache line.
+    block.row_step = line + round_up(block.columns.count + frame);
+    block.channel_step = (block.rows.count + 2 * frame) * block.row_step;
+    block.framed = framed_size_ + frame * block.row_step + line;
+    block.packed = packed_size_;
+    block.size = size_of(block);
+    framed_size_ += num_channels_ * block.channel_step;
+    packed_size_ += num_channels_ * block.size;
+    blocks_.push_back(block);
+    if (!block.on_diagonal()) continue;
+    for (int c = 0; c < num_channels_; ++c) {
+      for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
+        diagonal_.push_back(block.packed + c * block.size + block.before_row(row));
+      }
+    }
+  }
+  framed_size_ += line;
+}
+
+void Blocks::make_exchanges(const Layout& layout) {
+  const std::ptrdiff_t extents[] = {num_channels_, num_points_, num_points_};
+  const auto ranks = static_cast<std::size_t>(comm_->num_ranks());
+  std::vector<std::vector<Box>> held(ranks), wanted(ranks);
+  for (int rank = 0; rank < comm_->num_ranks(); ++rank) {
+    Frames frames;
+    FrameMaker maker(num_points_, mirrors_, frames);
+    for (const auto& box : layout.boxes(rank)) {
+      held[static_cast<std::size_t>(rank)].push_back(
+          {3, {0, box.start[0], box.start[1]}, {num_channels_, box.extents[0], box.extents[1]}});
+      if (rank != comm_->rank()) maker.add(block_of(box));
+    }
+    wanted[static_cast<std::size_t>(rank)] = std::move(frames.boxes);
+  }
+  Frames mine;
+  FrameMaker maker(num_points_, mirrors_, mine);
+  Memory from;
+  for (const auto& block : blocks_) {
+    maker.add(block);
+    from.boxes.push_back({block.framed, {block.channel_step, block.row_step, 1}});
+  }
+  from.num_items = framed_size_;
+  wanted[static_cast<std::size_t>(comm_->rank())] = mine.boxes;
+  const Plan plan(from_boxes(extents, held), from_boxes(extents, wanted), comm_->rank());
+  for (const int parts : {1, 2}) {
+    exchanges_.emplace_back(*comm_, plan, from, Memory{mine.memory, framed_size_},
+                            ExchangeShape{sizeof(double), parts, false, true});
+  }
+}
+
+void Blocks::make_file_layout(const Layout& layout) {
+  const std::ptrdiff_t extents[] = {num_channels_, num_points_ * (num_points_ + 1) / 2};
+  std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(comm_->num_ranks()));
+  for (int rank = 0; rank < comm_->num_ranks(); ++rank) {
+    for (const auto& box : layout.boxes(rank)) {
+      const Block block = block_of(box);
+      for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
+        const auto first = block.first_column(row);
+        const auto i = block.rows.start + row, j = block.columns.start + first;
+        boxes[static_cast<std::size_t>(rank)].push_back(
+            {2,
+             {0, i * num_points_ - i * (i - 1) / 2 + j - i},
+             {num_channels_, block.columns.count - first}});
+      }
+    }
+  }
+  file_layout_ = from_boxes(extents, std::move(boxes));
+  for (const auto& block : blocks_) {
+    for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
+      file_memory_.boxes.push_back({block.packed + block.before_row(row), {block.size, 1}});
+    }
+  }
+  file_memory_.num_items = packed_size_;
+}
+
+void Blocks::unpack(const double* packed, double scale, double* framed) const {
+  for (const auto& block : blocks_) {
+    for (int c = 0; c < num_channels_; ++c) {
+      const double* from = packed + block.packed + c * block.size;
+      for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
+        const auto first = block.first_column(row);
+        const auto count = block.columns.count - first;
+        double* to = framed + block.framed + c * block.channel_step + row * block.row_step + first;
+        for (std::ptrdiff_t j = 0; j < count; ++j) to[j] = scale * from[j];
+        from += count;
+      }
+    }
+  }
+}
+
+void Blocks::symmetrise(double* packed) const {
+  for (const auto& block : blocks_) {
+    if (!block.on_diagonal()) continue;
+    for (int c = 0; c < num_channels_; ++c) {
+      const int mirror = mirrors_[static_cast<std::size_t>(c)];
+      if (mirror < c || (mirror == c && sign_ > 0)) continue;
+      for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
+        const auto at = block.packed + block.before_row(row);
+        double& one = packed[at + c * block.size];
+        double& other = packed[at + mirror * block.size];
+        const double mean = (one + sign_ * other) / 2;
+        other = sign_ * mean;
+        one = mirror == c ? 0 : mean;
+      }
+    }
+  }
+}
+
+/// The two diagonals below the main one of a diagonal block, of its own mirror channels.
+void Blocks::mirror_band(double* part) const {
+  for (const auto& block : blocks_) {
+    if (!block.on_diagonal()) continue;
+    for (int c = 0; c < num_channels_; ++c) {
+      double* to = part + block.framed + c * block.channel_step;
+      const double* from =
+          part + block.framed + mirrors_[static_cast<std::size_t>(c)] * block.channel_step;
+      for (std::ptrdiff_t i = 1; i < block.rows.count; ++i) {
+        for (std::ptrdiff_t j = std::max<std::ptrdiff_t>(0, i - frame); j < i; ++j) {
+          to[i * block.row_step + j] = sign_ * from[j * block.row_step + i];
+        }
+      }
+    }
+  }
+}
+
+/// The sign of what has come from mirror channels.
+void Blocks::turn_corners(double* part) const {
+  for (const auto& block : blocks_) {
+    if (!block.on_diagonal()) continue;
+    const auto n = block.rows.count;
+    for (int c = 0; c < num_channels_; ++c) {
+      double* at = part + block.framed + c * block.channel_step;
+      for (std::ptrdiff_t a = 0; a < frame; ++a) {
+        for (std::ptrdiff_t b = 0; b < frame; ++b) {
+          at[(n + a) * block.row_step + n - 1 - b] *= -1;
+          at[a * block.row_step - 1 - b] *= -1;
+        }
+      }
+    }
+  }
+}
+
+void Blocks::start_frames(std::span<double* const> parts) {
+  for (double* part : parts) mirror_band(part);
+  std::array<const void*, 2> from{};
+  std::array<void*, 2> to{};
+  for (std::size_t p = 0; p < parts.size(); ++p) from[p] = to[p] = parts[p];
+  exchanges_[parts.size() - 1].start(std::span(from).first(parts.size()),
+                                     std::span(to).first(parts.size()));
+}
+
+void Blocks::finish_frames(std::span<double* const> parts) {
+  exchanges_[parts.size() - 1].finish();
+  if (sign_ > 0) return;
+  for (double* part : parts) turn_corners(part);
+}
+
+}  // namespace tailrace::helium

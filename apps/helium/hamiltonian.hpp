@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "angular.hpp"
+#include "blocks.hpp"
+#include "kernel.hpp"
+#include "radial.hpp"
+#include "tailrace/reduction.hpp"
+
+namespace tailrace::helium {
+
+/// Two electrons in the field of a nucleus, in partial waves on a radial grid.
+struct AtomOptions {
+  std::ptrdiff_t num_points = 100;
+  double step = 0.25;  ///< of the radial grid [Bohr radii]
+  double charge = 2;
+  int lmax = 2, big_lmax = 1;
+  bool triplet = false;
+  bool repulsion = true;  ///< false: 1/r12 is left out
+};
+
+/// A function of both electrons as the ranks hold it: packed (see `Blocks`), the real part, then,
+/// if it is complex, the imaginary part.
+using Wave = std::vector<double>;
+
+/// H = sum of both electrons' `Radial` + 1/r12 + field. 1/r12 on r1 = r2 has the correction
+/// -(2 k + 1) h / (12 r^2) of each multipole k, by which the whole is of fourth order in h.
+class Hamiltonian {
+ public:
+  /// Collective, blocking. Throws `Errc::invalid_input` on all ranks for a grid that cannot be.
+  Hamiltonian(const Comm& comm, const AtomOptions& options);
+
+  const AtomOptions& options() const { return options_; }
+  const Radial& radial() const { return radial_; }
+  const std::vector<Channel>& channels() const { return channels_; }
+  Blocks& blocks() { return blocks_; }
+  const Blocks& blocks() const { return blocks_; }
+  std::string_view kernel() const { return kernel_->name; }
+  /// An upper bound of the largest energy of the grid; 0 is about the smallest.
+  double spectral_radius() const;
+
+  /// y = H x in a field: E in the length gauge, A in the velocity gauge. `parts` 1: x and y are
+  /// real (no field). x was put into the frames before, by `set_input`. Returns products of y, of
+  /// this rank alone. Collective, blocking.
+  KernelSums apply(Coupling coupling, double field, int parts, double* y);
+  /// x of `apply`: `scale` times a packed function of `parts` parts. Local.
+  void set_input(const double* x, double scale, int parts);
+
+  /// <x, y> of packed arrays of one part on this rank, the diagonal counted once and all else
+  /// twice. Local.
+  double local_dot(const double* x, const double* y) const;
+  /// Sums `count` numbers over the ranks. Collective, blocking.
+  void add_up(double* numbers, int count);
+
+  /// A guess of the ground state (singlet), or of 1s2s (triplet): real, of norm 1. Collective.
+  Wave first_guess();
+
+ private:
+  void make_tables();
+  void make_pairs();
+  void make_dipoles();
+  double guess_at(double r1, double r2) const;
+
+  AtomOptions options_;
+  Radial radial_;
+  std::vector<Channel> channels_;
+  Blocks blocks_;
+  KernelTables tables_;
+  const Kernel* kernel_;
+  std::vector<double> frames_[2];
+  std::vector<double> scratch_;
+  Reduction reduction_;
+};
+
+}  // namespace tailrace::helium

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernels.hpp"
+
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace::helium {
+
+namespace {
+
+/// Those that this processor can run, the widest first.
+std::vector<const Kernel*> usable_kernels() {
+  std::vector<const Kernel*> kernels;
+#ifdef TAILRACE_HELIUM_X86
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) {
+    kernels.push_back(&kernel_avx512);
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    kernels.push_back(&kernel_avx2);
+  }
+#endif
+  kernels.push_back(&kernel_generic);
+  return kernels;
+}
+
+}  // namespace
+
+std::size_t kernel_scratch(const KernelTables& tables) {
+  constexpr std::size_t lanes = 8;  // of the widest vectors
+  const auto channels = static_cast<std::size_t>(tables.num_channels);
+  return (tables.terms.size() + 7) / 8 * 8 + lanes * (tables.pairs.size() + 4 * channels);
+}
+
+const Kernel& choose_kernel() {
+  const auto kernels = usable_kernels();
+  const char* asked = std::getenv("TAILRACE_HELIUM_KERNEL");
+  if (asked == nullptr) return *kernels.front();
+  std::vector<std::string_view> names;
+  for (const auto* kernel : kernels) {
+    if (kernel->name == asked) return *kernel;
+    names.push_back(kernel->name);
+  }
+  throw Error(Errc::invalid_input,
+              fmt::format("TAILRACE_HELIUM_KERNEL={}: here are {}", asked, fmt::join(names, ", ")));
+}
+
+}  // namespace tailrace::helium

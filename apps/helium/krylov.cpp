@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Lanczos: T. J. Park and J. C. Light, J. Chem. Phys. 85, 5870 (1986). alpha and beta come from one
+// sum over the ranks: |H q|^2 = alpha^2 + beta_k^2 + beta_(k+1)^2, both products being formed by
+// the kernel while H q passes by.
+#include "krylov.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "flush_tiny.hpp"
+#include "lapack.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::helium {
+
+namespace {
+
+constexpr int guess_vectors = 40;
+constexpr int smallest_order = 4;
+
+}  // namespace
+
+Krylov::Krylov(Hamiltonian& hamiltonian, int parts, int most)
+    : hamiltonian_(hamiltonian),
+      parts_(parts),
+      most_(most),
+      length_(parts * hamiltonian.blocks().packed_size()),
+      basis_(static_cast<std::size_t>(length_ * (most + 1))) {}
+
+void Krylov::begin(const double* wave, double norm) {
+  alpha_.clear();
+  beta_.clear();
+  double* q = vector(0);
+  const double scale = 1 / norm;
+#pragma omp simd
+  for (std::ptrdiff_t i = 0; i < length_; ++i) q[i] = scale * wave[i];
+}
+
+/// What of H q_k, which lies in vector k + 1, is new. Returns its square on this rank.
+double Krylov::next_vector(int k, double beta_before, double alpha) {
+  double* next = vector(k + 1);
+  const double* q = vector(k);
+  const double* before = vector(std::max(k - 1, 0));
+#pragma omp simd
+  for (std::ptrdiff_t i = 0; i < length_; ++i) next[i] -= alpha * q[i] + beta_before * before[i];
+  double squared = 0;
+  const auto part = length_ / parts_;
+  for (int p = 0; p < parts_; ++p) {
+    squared += hamiltonian_.local_dot(next + p * part, next + p * part);
+  }
+  return squared;
+}
+
+bool Krylov::extend(Coupling coupling, double field) {
+  const int k = size();
+  double* next = vector(k + 1);
+  hamiltonian_.set_input(vector(k), 1, parts_);
+  const auto sums = hamiltonian_.apply(coupling, field, parts_, next);
+  double numbers[] = {sums.with_input, sums.squared};
+  hamiltonian_.add_up(numbers, 2);
+  const double alpha = numbers[0], before = last_beta();
+  double squared = numbers[1] - alpha * alpha - before * before;
+  alpha_.push_back(alpha);
+  const double exact = next_vector(k, before, alpha);
+  if (squared < 0.01 * numbers[1]) {  // digits were lost
+    squared = exact;
+    hamiltonian_.add_up(&squared, 1);
+  }
+  const double beta = std::sqrt(std::max(squared, 0.0));
+  beta_.push_back(beta);
+  if (beta < 1e-14 * std::max(1.0, std::abs(alpha))) return false;
+  const double scale = 1 / beta;
+#pragma omp simd
+  for (std::ptrdiff_t i = 0; i < length_; ++i) next[i] *= scale;
+  return true;
+}
+
+Krylov::Ritz Krylov::diagonalise() const {
+  const int n = size();
+  Ritz ritz{alpha_, std::vector<double>(static_cast<std::size_t>(n * n))};
+  auto off = beta_;
+  std::vector<double> work(static_cast<std::size_t>(std::max(1, 2 * n - 2)));
+  int info = 0;
+  dstev_("V", &n, ritz.energies.data(), off.data(), ritz.vectors.data(), &n, work.data(), &info, 1);
+  if (info != 0) throw Error(Errc::internal, fmt::format("dstev: info {}", info));
+  return ritz;
+}
+
+double Krylov::combine(const std::vector<std::complex<double>>& coefficients, double* wave) const {
+  const auto part = length_ / parts_;
+  constexpr std::ptrdiff_t chunk = 1024;
+  for (std::ptrdiff_t first = 0; first < part; first += chunk) {
+    const auto count = std::min(chunk, part - first);
+    double re[chunk] = {}, im[chunk] = {};
+    for (std::size_t k = 0; k < coefficients.size(); ++k) {
+      const double* q = vector(static_cast<int>(k)) + first;
+      const double a = coefficients[k].real(), b = coefficients[k].imag();
+      if (parts_ == 1) {
+#pragma omp simd
+        for (std::ptrdiff_t i = 0; i < count; ++i) re[i] += a * q[i];
+        continue;
+      }
+      const double* p = q + part;
+#pragma omp simd
+      for (std::ptrdiff_t i = 0; i < count; ++i) {
+        re[i] += a * q[i] - b * p[i];
+        im[i] += a * p[i] + b * q[i];
+      }
+    }
+    std::copy_n(re, count, wave + first);
+    if (parts_ == 2) std::copy_n(im, count, wave + part + first);
+  }
+  double squared = 0;
+  for (int p = 0; p < parts_; ++p) {
+    squared += hamiltonian_.local_dot(wave + p * part, wave + p * part);
+  }
+  return squared;
+}
+
+GroundState find_ground_state(Hamiltonian& hamiltonian, double tolerance, int most) {
+  const FlushTiny flush;
+  GroundState found{hamiltonian.first_guess(), 0, 0, 0};
+  Krylov krylov(hamiltonian, 1, guess_vectors);
+  double norm = 1;
+  while (found.applications < most) {
+    krylov.begin(found.wave.data(), norm);
+    while (krylov.size() < guess_vectors && krylov.extend(Coupling::none, 0)) continue;
+    found.applications += krylov.size();
+    const auto ritz = krylov.diagonalise();
+    const auto n = static_cast<std::size_t>(krylov.size());
+    std::vector<std::complex<double>> lowest(ritz.vectors.begin(),
+                                             ritz.vectors.begin() + static_cast<long>(n));
+    double squared = krylov.combine(lowest, found.wave.data());
+    hamiltonian.add_up(&squared, 1);
+    norm = std::sqrt(squared);
+    found.energy = ritz.energies[0];
+    found.residual = krylov.last_beta() * std::abs(ritz.vectors[n - 1]);
+    if (found.residual > tolerance) continue;
+    for (double& value : found.wave) value /= norm;
+    return found;
+  }
+  throw Error(Errc::invalid_input,
+              fmt::format("the ground state is not found after {} applications of H: |H f - E f| = "
+                          "{:.3g} is above {:.3g}; allow more, or a larger tolerance",
+                          found.applications, found.residual, tolerance));
+}
+
+Propagator::Propagator(Hamiltonian& hamiltonian, const PropagatorOptions& options)
+    : hamiltonian_(hamiltonian), options_(options), krylov_(hamiltonian, 2, options.order) {}
+
+/// Coefficients of exp(-i dt T) e_1, and the estimated error: what the next vector would get.
+double Propagator::advance(double dt, std::vector<std::complex<double>>& coefficients) const {
+  const auto ritz = krylov_.diagonalise();
+  const auto n = static_cast<std::size_t>(krylov_.size());
+  coefficients.assign(n, 0);
+  for (std::size_t state = 0; state < n; ++state) {
+    const double* column = ritz.vectors.data() + state * n;
+    const auto turn = column[0] * std::polar(1.0, -dt * ritz.energies[state]);
+    for (std::size_t k = 0; k < n; ++k) coefficients[k] += turn * column[k];
+  }
+  return dt * krylov_.last_beta() * std::abs(coefficients.back());
+}
+
+double Propagator::step(Wave& wave, double dt, Coupling coupling, double field) {
+  const FlushTiny flush;
+  const auto size = hamiltonian_.blocks().packed_size();
+  if (norm_squared_ < 0) {
+    norm_squared_ = hamiltonian_.local_dot(wave.data(), wave.data()) +
+                    hamiltonian_.local_dot(wave.data() + size, wave.data() + size);
+    hamiltonian_.add_up(&norm_squared_, 1);
+  }
+  std::vector<std::complex<double>> coefficients;
+  for (double left = dt; left > 1e-14 * dt;) {
+    krylov_.begin(wave.data(), std::sqrt(norm_squared_));
+    double error = 0, part = left;
+    bool more = true;
+    while (more && krylov_.size() < options_.order) {
+      more = krylov_.extend(coupling, field);
+      ++applications_;
+      if (krylov_.size() < smallest_order && more) continue;
+      error = advance(part, coefficients);
+      more = more && error > options_.tolerance;
+    }
+    // The largest space is not enough: as much of the step as it allows.
+    while (error > options_.tolerance) {
+      part /= 2;
+      error = advance(part, coefficients);
+    }
+    for (auto& c : coefficients) c *= std::sqrt(norm_squared_);
+    norm_squared_ = krylov_.combine(coefficients, wave.data());
+    hamiltonian_.add_up(&norm_squared_, 1);
+    last_order_ = krylov_.size();
+    last_error_ = error;
+    left -= part;
+  }
+  return norm_squared_;
+}
+
+}  // namespace tailrace::helium
