@@ -9,34 +9,48 @@ foreach(library ${HDF5_C_LIBRARIES} ${HDF5_C_HL_LIBRARIES})
     set(tailrace_hdf5_is_target ON)
   endif()
 endforeach()
-set(tailrace_fftw "")
-if(TAILRACE_FFTW)
-  set(tailrace_fftw "FFTW=fftw3 FFTWF=fftw3f")
-endif()
-set(tailrace_uring "")
-if(TARGET PkgConfig::URING)
-  set(tailrace_uring URING=liburing)
-endif()
-set(tailrace_zstd "")
-if(TARGET PkgConfig::ZSTD)
-  set(tailrace_zstd ZSTD=libzstd)
-endif()
-if(NOT BUILD_SHARED_LIBS)
-  set(BUILD_SHARED_LIBS OFF)
+set(tailrace_c_needs "")
+if(BUILD_SHARED_LIBS)
+  set(tailrace_c_needs tailrace) # else it holds what it needs
 endif()
 
-install(TARGETS tailrace EXPORT tailraceTargets)
-if(TARGET tailrace_dense)
-  # A set of its own: who has no LAPACK can still use the rest.
-  install(TARGETS tailrace_dense EXPORT tailraceDenseTargets)
-  install(EXPORT tailraceDenseTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
-endif()
-install(TARGETS tailrace_sparse EXPORT tailraceSparseTargets)
-install(EXPORT tailraceSparseTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
-install(TARGETS tailrace_krylov EXPORT tailraceKrylovTargets)
-install(EXPORT tailraceKrylovTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
+# A set of targets for each component: who has not what one links can still use the others.
+foreach(component ${tailrace_components})
+  get_target_property(packages tailrace_${component} TAILRACE_PACKAGES)
+  list(REMOVE_DUPLICATES packages)
+  if(BUILD_SHARED_LIBS)
+    set(packages "") # they are linked already
+  elseif(NOT tailrace_hdf5_is_target)
+    list(REMOVE_ITEM packages HDF5) # linked by its full path
+  endif()
+  set(tailrace_${component}_packages "${packages}")
+  install(TARGETS tailrace_${component} EXPORT tailrace_${component})
+  install(
+    EXPORT tailrace_${component}
+    NAMESPACE tailrace::
+    DESTINATION ${tailrace_package_dir}
+    FILE tailrace_${component}.cmake
+  )
+endforeach()
+install(TARGETS tailrace EXPORT tailrace_tailrace)
+install(
+  EXPORT tailrace_tailrace
+  NAMESPACE tailrace::
+  DESTINATION ${tailrace_package_dir}
+  FILE tailrace_tailrace.cmake
+)
+foreach(component dense sparse krylov)
+  if(TARGET tailrace_${component})
+    install(TARGETS tailrace_${component} EXPORT tailrace_${component})
+    install(
+      EXPORT tailrace_${component}
+      NAMESPACE tailrace::
+      DESTINATION ${tailrace_package_dir}
+      FILE tailrace_${component}.cmake
+    )
+  endif()
+endforeach()
 install(DIRECTORY include/tailrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
-install(EXPORT tailraceTargets NAMESPACE tailrace:: DESTINATION ${tailrace_package_dir})
 configure_package_config_file(
   cmake/tailraceConfig.cmake.in
   tailraceConfig.cmake

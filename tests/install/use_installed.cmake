@@ -34,6 +34,47 @@ endforeach()
 build_with_prefix(${source}/examples examples)
 build_with_prefix(${source}/tests/install/headers headers)
 
+# A component alone links nothing of the others, nor what they link.
+build_with_prefix(${source}/tests/install/components move)
+must_run(${mpiexec} ${numproc_flag} 3 ${work}/move/transpose 30)
+execute_process(
+  COMMAND ldd ${work}/move/transpose
+  OUTPUT_VARIABLE libraries
+  COMMAND_ERROR_IS_FATAL ANY
+)
+if(NOT libraries MATCHES "libmpi")
+  message(FATAL_ERROR "ldd does not name the MPI library: ${libraries}")
+endif()
+if(libraries MATCHES "lib(hdf5|fftw|uring|zstd|zfp|bz2|tailrace_(fft|io|servers))[^ ]*")
+  message(FATAL_ERROR "a program that links tailrace::move needs ${CMAKE_MATCH_0}")
+endif()
+# What is missing is named.
+function(must_be_refused components option text)
+  execute_process(
+    COMMAND
+      ${CMAKE_COMMAND} -S ${source}/tests/install/components -B ${work}/refused -G ${generator} -D
+      CMAKE_MAKE_PROGRAM=${make_program} -D CMAKE_CXX_COMPILER=${compiler} -D
+      CMAKE_PREFIX_PATH=${prefix} -D "COMPONENTS=${components}" -D ${option}
+    RESULT_VARIABLE status
+    ERROR_VARIABLE error
+    OUTPUT_QUIET
+  )
+  string(REGEX REPLACE "[ \n]+" " " error "${error}")
+  string(FIND "${error}" "${text}" place)
+  if(status EQUAL 0 OR place EQUAL -1)
+    message(FATAL_ERROR "${components}: wanted \"${text}\", got ${status}: ${error}")
+  endif()
+endfunction()
+must_be_refused("fft;boats" A=1 "boats is no component; there are move, fft, io, servers")
+must_be_refused(c A=1 "c needs a project with the language C")
+if(EXISTS ${prefix}/${libdir}/cmake/tailrace/tailrace_dense.cmake)
+  must_be_refused(
+    dense
+    CMAKE_DISABLE_FIND_PACKAGE_LAPACK=ON
+    "dense needs LAPACK, which is not found"
+  )
+endif()
+
 must_run(${mpiexec} ${numproc_flag} 2 ${work}/examples/heat 32 ${fields})
 if(NOT EXISTS ${fields}/heat_40.h5)
   message(FATAL_ERROR "heat wrote no ${fields}/heat_40.h5")

@@ -83,17 +83,17 @@ if(found)
     VERBATIM
   )
   add_custom_target(tailrace_caf_object DEPENDS ${folder}/caf.o)
-  add_dependencies(tailrace tailrace_caf_object)
-  target_sources(tailrace PRIVATE ${folder}/caf.o)
+  add_dependencies(tailrace_move tailrace_caf_object)
+  target_sources(tailrace_move PRIVATE ${folder}/caf.o)
   set_source_files_properties(
     ${folder}/caf.o
-    TARGET_DIRECTORY tailrace
+    TARGET_DIRECTORY tailrace_move
     PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE
   )
-  target_link_libraries(tailrace PRIVATE ${TAILRACE_CAF_LIBRARY} ${gfortran_library})
+  target_link_libraries(tailrace_move PRIVATE ${TAILRACE_CAF_LIBRARY} ${gfortran_library})
   set_source_files_properties(
     ${CMAKE_CURRENT_SOURCE_DIR}/caf.cpp
-    TARGET_DIRECTORY tailrace
+    TARGET_DIRECTORY tailrace_move
     PROPERTIES COMPILE_DEFINITIONS TAILRACE_HAVE_CAF=1
   )
   message(STATUS "OpenCoarrays: ${TAILRACE_CAF_LIBRARY}")
