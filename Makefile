@@ -50,7 +50,7 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build demo python test verification sanitizers soak check bench reference clean distclean system
+.PHONY: help build demo python deb test verification sanitizers soak check bench reference clean distclean system
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
@@ -67,12 +67,12 @@ $(PY):
 $(STAMPS)/venv: pyproject.toml | $(PY)
 	@mkdir -p $(STAMPS)
 	@echo "tailrace: installing Python packages into $(VENV): typer, rich, numpy, matplotlib, jinja2, h5py"
-	@$(PY) -m pip install -q -e .
+	@$(PY) -m pip install -q --config-settings=wheel.cmake=false -e .
 	@touch $@
 
 $(STAMPS)/venv-%: pyproject.toml $(STAMPS)/venv
 	@echo "tailrace: installing the Python packages of the extra [$*]"
-	@$(PY) -m pip install -q -e '.[$*]'
+	@$(PY) -m pip install -q --config-settings=wheel.cmake=false -e '.[$*]'
 	@touch $@
 
 $(DUCC_DIR)/src/ducc0/fft/fft.h: | $(PY)
@@ -95,6 +95,11 @@ demo: build  ## Taylor-Green with each kind of output, and the report (1 to 2 mi
 
 python: TARGETS = all bindings/python/all
 python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs/python.md)
+
+deb: PRESET = deb
+deb: build  ## A package for Debian and its relatives, in build/deb (processors from 2013 on: x86-64-v3)
+	@cd build/deb && cpack >package.log || { cat package.log; exit 1; }
+	@echo "tailrace: apt install ./$$(ls -t build/deb/tailrace_*.deb | head -1)"
 
 test verification soak: TARGETS = all tests/all bench/all bindings/python/all
 test verification soak: SETUP = --test

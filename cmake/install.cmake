@@ -62,15 +62,7 @@ install(
   DESTINATION ${tailrace_package_dir}
 )
 file(RELATIVE_PATH bin_to_lib /${CMAKE_INSTALL_BINDIR} /${CMAKE_INSTALL_LIBDIR})
-foreach(
-  program
-  tailrace-turbulence
-  tailrace-list
-  tailrace-price
-  tailrace-verify
-  tailrace-server
-  tailrace-tune
-)
+foreach(program ${tailrace_programs})
   if(TARGET ${program})
     if(BUILD_SHARED_LIBS)
       set_target_properties(${program} PROPERTIES INSTALL_RPATH "$ORIGIN/${bin_to_lib}")

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from tailrace.errors import TailraceError
 
-SOURCE_ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parent
+SOURCE_ROOT = PACKAGE.parent
 BUILD_NAMES = ("release", "ci", "debug", "asan")
 
 
@@ -17,7 +18,7 @@ def find_program(name: str) -> Path:
     """Return the path of the compiled program `name`, for example ``tailrace-turbulence``.
 
     Looks in the folder ``TAILRACE_BIN_DIR`` (a folder of programs, or a build folder), then in the
-    builds of the source tree, newest first, then on PATH.
+    installed package, then in the builds of the source tree, newest first, then on PATH.
     """
     chosen = os.environ.get("TAILRACE_BIN_DIR")
     if chosen:
@@ -25,6 +26,9 @@ def find_program(name: str) -> Path:
         if found:
             return found[0]
         raise TailraceError(f"TAILRACE_BIN_DIR={chosen} holds no {name}; run `make build`")
+    installed = _in_build(PACKAGE / "bin", name)
+    if installed:
+        return installed[0]
     builds = [p for b in BUILD_NAMES for p in _in_build(SOURCE_ROOT / "build" / b, name)]
     if builds:
         return max(builds, key=lambda path: path.stat().st_mtime)
@@ -43,7 +47,8 @@ def _in_build(folder: Path, name: str) -> list[Path]:
 
 def shipped_cases() -> dict[str, Path]:
     """Return the cases that come with Tailrace, by name."""
-    return {path.stem: path for path in sorted(SOURCE_ROOT.glob("apps/*/cases/*.toml"))}
+    paths = [*PACKAGE.glob("cases/*/*.toml"), *SOURCE_ROOT.glob("apps/*/cases/*.toml")]
+    return {path.stem: path for path in sorted(paths)}
 
 
 def find_case_program(case: Path) -> Path:

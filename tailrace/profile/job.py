@@ -14,7 +14,7 @@ from typing import TextIO
 
 from tailrace.errors import TailraceError
 from tailrace.launcher import Launch, find_launcher, launch_with
-from tailrace.programs import BUILD_NAMES, SOURCE_ROOT
+from tailrace.programs import BUILD_NAMES, PACKAGE, SOURCE_ROOT
 
 PT_INTERP = 3
 
@@ -29,10 +29,11 @@ LAUNCHERS = {  # other names of launchers, for when mpirun is of another family
 
 
 def find_library(family: str) -> Path:
-    """Return the recorder: in TAILRACE_BIN_DIR, a build of the tree, or beside the programs."""
+    """Return the recorder: in TAILRACE_BIN_DIR, the package, a build, or beside the programs."""
     name = f"libtailrace_mpi_{family}.so"
     chosen = os.environ.get("TAILRACE_BIN_DIR")
-    folders = [Path(chosen)] if chosen else [SOURCE_ROOT / "build" / b for b in BUILD_NAMES]
+    builds = [SOURCE_ROOT / "build" / b for b in BUILD_NAMES]
+    folders = [Path(chosen)] if chosen else [PACKAGE / "lib", *builds]
     on_path = shutil.which("tailrace-turbulence")
     if on_path and not chosen:
         folders += [Path(on_path).resolve().parent.parent / name for name in ("lib", "lib64")]

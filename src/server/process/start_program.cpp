@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
@@ -50,6 +51,14 @@ std::string folder_of_running_program() {
   return std::filesystem::read_symlink("/proc/self/exe", none).parent_path().string();
 }
 
+// The file that this code is in: the program, a shared library, or the module of Python.
+std::string folder_of_this_code() {
+  Dl_info info{};
+  if (dladdr(program_name, &info) == 0 || info.dli_fname == nullptr) return "";
+  std::error_code none;
+  return std::filesystem::canonical(info.dli_fname, none).parent_path().string();
+}
+
 }  // namespace
 
 std::string find_server_program() {
@@ -59,6 +68,9 @@ std::string find_server_program() {
     folders.push_back(std::string(chosen) + "/apps/server");
   }
   folders.push_back(folder_of_running_program());
+  const std::string here = folder_of_this_code();
+  folders.push_back(fmt::format("{}/bin", here));     // the Python package
+  folders.push_back(fmt::format("{}/../bin", here));  // lib/ of an installation that was moved
   folders.push_back(TAILRACE_BUILD_BIN_DIR);
   folders.push_back(TAILRACE_INSTALL_BIN_DIR);
   std::string looked;

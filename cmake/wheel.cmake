@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# What `pip install .` puts into the package (pyproject.toml), so that it needs no source tree: the
+# module tailrace._core, the programs in tailrace/bin, the recorders in tailrace/lib, the cases.
+if(NOT TARGET _core)
+  message(FATAL_ERROR "The Python package needs Python's headers (Debian: python3-dev)")
+endif()
+add_custom_target(tailrace_wheel DEPENDS _core tailrace_mpi)
+install(TARGETS _core DESTINATION tailrace COMPONENT wheel)
+foreach(program ${tailrace_programs})
+  if(TARGET ${program})
+    add_dependencies(tailrace_wheel ${program})
+    install(TARGETS ${program} DESTINATION tailrace/bin COMPONENT wheel)
+  endif()
+endforeach()
+foreach(family openmpi mpich)
+  if(TARGET tailrace_mpi_${family})
+    install(TARGETS tailrace_mpi_${family} DESTINATION tailrace/lib COMPONENT wheel)
+  endif()
+endforeach()
+file(GLOB cases CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/*/cases)
+foreach(folder ${cases})
+  cmake_path(GET folder PARENT_PATH app)
+  cmake_path(GET app FILENAME app)
+  install(
+    DIRECTORY ${folder}/
+    DESTINATION tailrace/cases/${app}
+    COMPONENT wheel
+    FILES_MATCHING
+    PATTERN *.toml
+  )
+endforeach()

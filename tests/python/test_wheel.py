@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The wheel holds all that the command and the module need: tried in an empty folder."""
+
+import os
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+FIELDS = """
+import numpy as np
+from mpi4py import MPI
+
+import tailrace
+
+with tailrace.Session(MPI.COMM_WORLD, servers="process") as session:
+    comm = session.compute
+    layout = tailrace.slabs((8, 6), 0, comm.size)
+    part = np.full(layout.shape(comm.rank), 3.0)
+    with session.open("fields") as fields:
+        fields.write("u.h5", {"u": part}, layout)
+"""
+
+
+def run(words: list[str], folder: Path, **variables: str) -> str:
+    environment = {k: v for k, v in os.environ.items() if k != "TAILRACE_BIN_DIR"}
+    environment.pop("PYTHONPATH", None)
+    done = subprocess.run(
+        words, cwd=folder, env=environment | variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.mark.slow
+def test_a_wheel_needs_no_source_tree(tmp_path: Path) -> None:
+    run(
+        [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(tmp_path), str(ROOT)],
+        ROOT,
+    )
+    (wheel,) = tmp_path.glob("tailrace-*.whl")
+    venv.create(tmp_path / "env", with_pip=True)
+    python = str(tmp_path / "env" / "bin" / "python")
+    run([python, "-m", "pip", "install", "-q", f"{wheel}[python]"], tmp_path)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    command = str(tmp_path / "env" / "bin" / "tailrace")
+    assert "taylor_green" in run([command, "list", "cases"], empty)
+    options = ["-n", "2", "--set", "grid.n=16", "--set", "time.max_steps=2", "--run-dir", "flow"]
+    run([command, "run", "taylor_green", *options], empty)
+    assert (empty / "flow" / "summary.json").is_file()
+    (empty / "fields.py").write_text(FIELDS)
+    run(["mpirun", "-n", "2", python, "fields.py"], empty)
+    (empty / "look.py").write_text("import h5py; print(h5py.File('u.h5')['u'][...].sum())")
+    assert run([python, "look.py"], empty).strip() == str(3.0 * 8 * 6)
+    assert str(tmp_path) in run(
+        [python, "-c", "import tailrace.extension as e; print(e.load().__file__)"], empty
+    )
+    profile = run([command, "profile", "-n", "2", "--", python, "fields.py"], empty)
+    assert "MPI" in profile
