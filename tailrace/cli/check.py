@@ -4,16 +4,40 @@
 import json
 import sys
 import tempfile
+import time
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from tailrace.advice.advise import (
+    LAUNCH_SETTINGS,
+    advise,
+    launch_once,
+    left_out,
+    summary,
+    table,
+    winner_text,
+)
+from tailrace.advice.advise import as_data as advice_data
+from tailrace.advice.experiment import Experiment, RunFailedError
 from tailrace.advice.finding import SEVERITIES
 from tailrace.advice.launch import read_launch
 from tailrace.advice.launch_report import as_data, as_text, find_all
+from tailrace.advice.runner import command_text, make_runner
+from tailrace.advice.setting import read_settings
+from tailrace.advice.statistics import LOOKS
+from tailrace.benchmarks.report import make_console
 from tailrace.errors import TailraceError
+from tailrace.files import require_place, write_whole
 from tailrace.profile.job import run_recorded
+from tailrace.progress import working
+
+DEFAULT_SETTINGS = Path("tailrace-settings.toml")
+
+
+def _option(text: str, *names: str, metavar: str) -> Any:
+    return typer.Option(*names, metavar=metavar, help=text)
 
 
 def check(
@@ -23,21 +47,55 @@ def check(
     ] = False,
     ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 1,
     fail_on: Annotated[
-        str, typer.Option(metavar="SEVERITY", help="Status 1 from: info, warning, error, never.")
+        str, _option("--launch: status 1 from info, warning, error.", metavar="SEVERITY")
     ] = "error",
+    budget_s: Annotated[
+        float, typer.Option("--budget", min=1, help="Seconds for trying settings.")
+    ] = 120,
+    tips: Annotated[str, _option("Only these, as in binding,malloc.", metavar="NAMES")] = "",
+    metric: Annotated[
+        str, _option("Time from its output: 'Loop time of (\\S+)'.", metavar="REGEX")
+    ] = "",
+    settings: Annotated[
+        Path, _option("Where the winners are written.", metavar="FILE")
+    ] = DEFAULT_SETTINGS,
+    apply: Annotated[
+        Path | None, _option("Measure the gain of these settings.", metavar="FILE")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Say whether a program is launched right, and what makes it faster.
 
-    Example: tailrace check --launch -n 4 -- ./app input.txt
+    Example: tailrace check -n 4 -- ./app input.txt
     """
     if fail_on not in (*SEVERITIES, "never"):
         raise TailraceError(
             f"--fail-on {fail_on}: expected one of {', '.join(SEVERITIES)}, never", status=2
         )
-    if not launch:
-        raise TailraceError("say what to check: --launch", status=2)
-    raise typer.Exit(_check_launch(command, ranks, fail_on, as_json))
+    if launch:
+        raise typer.Exit(_check_launch(command, ranks, fail_on, as_json))
+    if apply is not None:
+        _apply(command, ranks, apply, budget_s, metric, as_json)
+        return
+    require_place(settings, "--settings")
+    runner = make_runner(ranks, command, metric)
+    chosen = [word.strip() for word in tips.split(",") if word.strip()]
+    with working("check") as tell:
+        tell("launch")
+        found = launch_once(ranks, command)
+        advice = advise(runner, found, budget_s, chosen, tell)
+    if advice.outcome.setting is not None:
+        write_whole(settings, winner_text(advice, runner, command))
+    if as_json:
+        typer.echo(json.dumps(advice_data(advice)))
+        return
+    console = make_console()
+    console.print(table(advice))
+    for line in [*left_out(advice), "", *summary(advice)]:
+        console.print(line, highlight=False)
+    if advice.outcome.setting is not None:
+        words = ["tailrace", "run", "--with", str(settings), "-n", str(ranks), "--", *command]
+        typer.echo(f"Apply it with:\n  {command_text(words)}")
 
 
 def _check_launch(command: list[str], ranks: int, fail_on: str, as_json: bool) -> int:
@@ -45,8 +103,7 @@ def _check_launch(command: list[str], ranks: int, fail_on: str, as_json: bool) -
     with tempfile.TemporaryDirectory(prefix="tailrace-check-") as temporary:
         folder = Path(temporary)
         output = sys.stderr if as_json else None
-        setting = ["TAILRACE_LAUNCH_FACTS=1", "TAILRACE_PROFILE_EVENTS=0"]
-        status = run_recorded(ranks, command[0], command[1:], folder, setting, output)
+        status = run_recorded(ranks, command[0], command[1:], folder, LAUNCH_SETTINGS, output)
         found = read_launch(folder, ranks)
     if found is None:
         raise TailraceError(
@@ -62,3 +119,31 @@ def _check_launch(command: list[str], ranks: int, fail_on: str, as_json: bool) -
         return status
     bad = fail_on != "never" and any(one.level >= SEVERITIES.index(fail_on) for one in findings)
     return 1 if bad else 0
+
+
+def _apply(
+    command: list[str], ranks: int, file: Path, budget_s: float, metric: str, as_json: bool
+) -> None:
+    """Run the program with and without the settings of a file, in pairs; print the gain."""
+    setting = read_settings(file)
+    runner = make_runner(ranks, command, metric)
+    try:
+        with working("check") as tell:
+            experiment = Experiment(runner, budget_s, time.monotonic, tell=tell)
+            found = experiment.pairs(setting)
+    except RunFailedError as error:
+        raise TailraceError(f"program {command[0]}: {error}") from error
+    if found is None:
+        raise TailraceError(
+            f"--budget {budget_s:g}: too short for {LOOKS[0]} pairs of runs "
+            f"({experiment.runs} runs were made)"
+        )
+    if as_json:
+        gain = {"gain": 1 / found.ratio, "low": 1 / found.high, "pairs": found.pairs}
+        typer.echo(json.dumps({**gain, "high": 1 / found.low if found.low else None}))
+        return
+    typer.echo(f"{setting.text or 'nothing is set'}")
+    if found.wins:
+        typer.echo(f"gains {found.text}, median of {found.pairs} pairs with its 99 % interval")
+    else:
+        typer.echo(f"no effect here: {1 / found.ratio:.2f}x in the median of {found.pairs} pairs")

@@ -7,11 +7,15 @@ from typing import Annotated
 
 import typer
 
+from tailrace.errors import TailraceError
 from tailrace.simulation import Job, run_job
 
 
 def run(
-    case: Annotated[str, typer.Argument(help="Case file, or the name of a shipped case.")],
+    case: Annotated[
+        list[str],
+        typer.Argument(help="Case file, or the name of a shipped case; PROGRAM ARGS with --with."),
+    ],
     ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 1,
     settings: Annotated[
         list[str] | None,
@@ -28,13 +32,31 @@ def run(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Start afresh in a folder that holds a run.")
     ] = False,
+    with_file: Annotated[
+        Path | None,
+        typer.Option("--with", metavar="FILE", help="Run any program with these settings."),
+    ] = None,
 ) -> None:
     """Run a case. SIGTERM or Ctrl-C writes a last checkpoint and ends the run cleanly.
 
     Example: tailrace run taylor_green -n 4 --set grid.n=128
     """
+    if with_file is not None:
+        raise typer.Exit(_run_with(with_file, ranks, case))
+    if len(case) > 1:
+        raise TailraceError(f"{case[1]}: one case is run at a time", status=2)
     given = [*(settings or []), *([f"output.servers={servers}"] if servers else [])]
-    status, folder = run_job(Job(case, ranks, threads, given, run_dir, overwrite=overwrite))
+    status, folder = run_job(Job(case[0], ranks, threads, given, run_dir, overwrite=overwrite))
     if status == 0:  # the program has said where its results are
         typer.echo(f"See them with: tailrace report {shlex.quote(str(folder))}")
     raise typer.Exit(status)
+
+
+def _run_with(file: Path, ranks: int, command: list[str]) -> int:
+    """Run a program with the settings of a file; return its exit status."""
+    from tailrace.advice.runner import make_runner  # noqa: PLC0415
+    from tailrace.advice.setting import read_settings  # noqa: PLC0415
+    from tailrace.profile.job import follow  # noqa: PLC0415
+
+    runner = make_runner(ranks, command)
+    return follow(runner.words(read_settings(file)), runner.launch)

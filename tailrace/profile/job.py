@@ -194,6 +194,11 @@ def run_recorded(
     setting = ["env", f"LD_PRELOAD={preload}", f"TAILRACE_PROFILE_DIR={folder.absolute()}"]
     setting += settings
     command = [*launch.prefix, *setting, str(path), *arguments]
+    return follow(command, launch, output)
+
+
+def follow(command: list[str], launch: Launch, output: TextIO | None = None) -> int:
+    """Run a launcher's command, pass signals on to it; return its exit status."""
     try:
         # In a session of its own, or a signal to our group reached mpirun twice: it would kill the
         # ranks at once, and they could write no record.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Runs a program under ``tailrace check --launch`` and compares what it says with the launch.
+"""Runs a program under ``tailrace check`` and compares what it says with the launch.
 
-``check_launch.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``here``, or ``nodes`` (of MPICH, whose
-launcher is given a host twice).
+``check_launch.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``here``, ``nodes`` (of MPICH, whose
+launcher is given a host twice), or ``experiment`` (without --launch).
 """
 
 import json
@@ -72,7 +72,40 @@ def check_nodes(folder: Path, bin_dir: str, program: str) -> None:
         assert [node["host"] for node in found["nodes"]] == ["nodea", "nodeb"], found["nodes"]
 
 
-TASKS = {"here": check_here, "nodes": check_nodes}
+def check_experiment(folder: Path, bin_dir: str, program: str) -> None:
+    """The tips are tried on a program; whatever comes out is said of each, and can be applied."""
+    settings = folder / "settings.toml"
+    command = [sys.executable, "-m", "tailrace"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TAILRACE_BIN_DIR": bin_dir}
+    options = ["-n", "2", "--budget", "6", "--tips", "malloc,huge pages,blas"]
+    done = subprocess.run(
+        [*command, "check", *options, "--settings", settings, "--json", "--", program, "data"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        cwd=folder,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["runs"] >= 1 and found["run_s"] > 0, found
+    outcomes = {one["tip"]: one["outcome"] for one in found["tips"]}
+    assert set(outcomes) | set(found["not_applying"]) == {"malloc", "huge pages", "blas"}, found
+    assert set(outcomes.values()) <= {"wins", "no effect", "not tried"}, found
+    assert settings.exists() == (found["winner"] is not None), found
+    settings.write_text('[environment]\nTAILRACE_NOTHING = "1"\n')
+    done = subprocess.run(
+        [*command, "run", "--with", settings, "-n", "2", "--", program, "data"],
+        capture_output=True,
+        text=True,
+        env=environment,
+        check=False,
+        cwd=folder,
+    )
+    assert done.returncode == 0 and "MADE" in done.stdout, (done.stdout, done.stderr)
+
+
+TASKS = {"here": check_here, "nodes": check_nodes, "experiment": check_experiment}
 
 if __name__ == "__main__":
     place = Path(sys.argv[2])

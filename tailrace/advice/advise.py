@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The tips tried on a program, and the table of what they gained."""
+
+import datetime
+import platform
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from rich.table import Table
+
+from tailrace.advice.experiment import Experiment, Outcome, Proposal, RunFailedError, Verdict
+from tailrace.advice.launch import Launch, read_launch
+from tailrace.advice.launch_report import find_all
+from tailrace.advice.runner import Runner, command_text
+from tailrace.advice.setting import Setting, settings_text
+from tailrace.advice.statistics import Interval
+from tailrace.advice.tips import TIPS
+from tailrace.advice.tips.situation import DoesNotApplyError, Situation, installed_libraries
+from tailrace.errors import TailraceError
+from tailrace.profile.job import run_recorded
+
+LAUNCH_SETTINGS = ("TAILRACE_LAUNCH_FACTS=1", "TAILRACE_PROFILE_EVENTS=0")
+
+
+@dataclass
+class Advice:
+    """What a program gains, and what did not apply to it."""
+
+    outcome: Outcome
+    not_applying: dict[str, str]  # tip -> why
+    seconds: float  # that the experiments took
+
+
+def launch_once(ranks: int, command: list[str]) -> Launch:
+    """Run the program once with the recorder; return its launch."""
+    with tempfile.TemporaryDirectory(prefix="tailrace-check-") as temporary:
+        folder = Path(temporary)
+        output = folder / "output"
+        with output.open("w") as file:
+            status = run_recorded(ranks, command[0], command[1:], folder, LAUNCH_SETTINGS, file)
+        found = read_launch(folder, ranks)
+    if status != 0:
+        raise TailraceError(f"program {command[0]}: ends with exit status {status}", status=status)
+    if found is None:
+        raise TailraceError(
+            f"program {command[0]}: no facts: it did not call MPI_Init of the MPI library that "
+            "its launcher starts (no MPI program, another MPI, or one that is linked statically)"
+        )
+    return found
+
+
+def proposals(situation: Situation, chosen: list[str]) -> tuple[list[Proposal], dict[str, str]]:
+    """Return what the tips propose, likely ones first, and why others do not apply."""
+    known = [tip.name for tip in TIPS]
+    unknown = [name for name in chosen if name not in known]
+    if unknown:
+        raise TailraceError(f"--tips {unknown[0]}: expected of {', '.join(known)}", status=2)
+    speaking = {one.id for one in find_all(situation.launch)}
+    found: list[tuple[tuple[int, int], Proposal]] = []
+    not_applying = {}
+    for tip in TIPS:
+        if chosen and tip.name not in chosen:
+            continue
+        try:
+            settings = tip.propose(situation)
+        except DoesNotApplyError as error:
+            not_applying[tip.name] = str(error)
+            continue
+        prior = -len(speaking.intersection(tip.findings))
+        found += [((i, prior), Proposal(tip.name, setting)) for i, setting in enumerate(settings)]
+    return [one for _, one in sorted(found, key=lambda pair: pair[0])], not_applying
+
+
+def advise(
+    runner: Runner,
+    launch: Launch,
+    budget_s: float,
+    chosen: list[str],
+    tell: Callable[[str], None],
+) -> Advice:
+    """Try the tips on a program."""
+    situation = Situation(launch, runner.launch.kind, installed_libraries())
+    found, not_applying = proposals(situation, chosen)
+    begin = time.monotonic()
+    experiment = Experiment(runner, budget_s, time.monotonic, tell=tell)
+    try:
+        outcome = experiment.find(found)
+    except RunFailedError as error:
+        raise TailraceError(f"program {runner.program}: {error}") from error
+    return Advice(outcome, not_applying, time.monotonic() - begin)
+
+
+def _result(one: Verdict) -> str:
+    if one.outcome == "wins" and one.confirmed:
+        return one.confirmed.text
+    if one.outcome == "no effect":
+        # What was screened only is compared with the faster of two runs: no fair figure.
+        return "no effect here" + (f" ({1 / one.confirmed.ratio:.2f}x)" if one.confirmed else "")
+    return f"{one.outcome}: {one.why}"
+
+
+def table(advice: Advice) -> Table:
+    """Return the table of gains: winners first, the largest gain first."""
+    shown = Table()
+    shown.add_column("tip", style="cyan", no_wrap=True)
+    shown.add_column("what it changes", overflow="fold")
+    shown.add_column("gain", overflow="fold", min_width=22)
+    rest = [one for one in advice.outcome.verdicts if one.outcome in ("no effect", "fails")]
+    for one in [*advice.outcome.winners, *rest]:
+        style = "green" if one.outcome == "wins" else None
+        shown.add_row(one.proposal.tip, one.proposal.setting.text, _result(one), style=style)
+    return shown
+
+
+def left_out(advice: Advice) -> list[str]:
+    """Return what was not tried, and what did not apply, in lines."""
+    untried: dict[str, list[str]] = {}
+    for one in advice.outcome.verdicts:
+        if one.outcome == "not tried":
+            names = untried.setdefault(one.why, [])
+            names.append(f"{one.proposal.tip} ({one.proposal.setting.name})")
+    lines = [f"Not tried: {', '.join(names)}: {why}." for why, names in untried.items()]
+    return lines + [f"{tip}: does not apply, {why}." for tip, why in advice.not_applying.items()]
+
+
+def summary(advice: Advice) -> list[str]:
+    """Return how it was measured, in lines."""
+    found = advice.outcome
+    lines = [
+        f"As it is {found.run_s:.3g} s; equal runs differed by up to {100 * found.noise:.0f} %; "
+        f"{found.runs} runs in {advice.seconds:.0f} s.",
+        "A gain is the median of pairs with its 99 % interval, from runs that did not choose it.",
+    ]
+    lines += [note[0].upper() + note[1:] + "." for note in found.notes]
+    if found.setting is None:
+        lines.append("Nothing was found that makes it faster here.")
+    elif len(found.winners) > 1 and found.setting.name != "all":
+        lines.append("The best alone is taken.")
+    return lines
+
+
+def _interval_data(found: Interval | None) -> dict[str, Any] | None:
+    if found is None:
+        return None
+    known = found.low > 0 and found.high < float("inf")
+    return {
+        "gain": 1 / found.ratio,
+        "low": 1 / found.high if known else None,
+        "high": 1 / found.low if known else None,
+        "pairs": found.pairs,
+    }
+
+
+def as_data(advice: Advice) -> dict[str, Any]:
+    """Return all of it for JSON."""
+    found = advice.outcome
+    return {
+        "run_s": found.run_s,
+        "noise": found.noise,
+        "runs": found.runs,
+        "seconds": advice.seconds,
+        "tips": [
+            {
+                "tip": one.proposal.tip,
+                "setting": asdict(one.proposal.setting),
+                "outcome": one.outcome,
+                "why": one.why,
+                "screened": 1 / one.screened if one.screened else None,
+                "confirmed": _interval_data(one.confirmed),
+            }
+            for one in found.verdicts
+        ],
+        "not_applying": advice.not_applying,
+        "winner": asdict(found.setting) if found.setting else None,
+        "together": _interval_data(found.together),
+        "notes": found.notes,
+    }
+
+
+def winner_text(advice: Advice, runner: Runner, command: list[str]) -> str:
+    """Return the file of settings of the winners."""
+    found = advice.outcome
+    assert found.setting is not None and found.together is not None
+    gain = {key: round(value, 4) for key, value in (_interval_data(found.together) or {}).items()}
+    when = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
+    return settings_text(
+        Setting(found.setting.name, found.setting.environment, found.setting.options),
+        f"Measured by tailrace check, {when}, on {platform.node()}:\n"
+        f"{runner.ranks} ranks of {command_text(command)}",
+        {**gain, "ranks": runner.ranks, "program": str(runner.program), "date": when},
+    )

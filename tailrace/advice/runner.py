@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Runs a program with a setting and says how long it took."""
+
+import os
+import re
+import shlex
+import signal
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from tailrace.advice.experiment import RunFailedError
+from tailrace.advice.setting import Setting
+from tailrace.errors import TailraceError
+from tailrace.launcher import Launch
+from tailrace.profile.job import check_program, choose_launcher
+from tailrace.stderr_filter import without_noise
+
+FIRST_TIMEOUT_S = 3600.0
+
+
+@dataclass
+class Runner:
+    """A program on so many ranks. `metric` finds a number in its output to use for the time."""
+
+    ranks: int
+    program: Path
+    arguments: list[str]
+    launch: Launch
+    metric: str = ""
+    timeout_s: float = FIRST_TIMEOUT_S
+
+    def words(self, setting: Setting) -> list[str]:
+        """Return the command line with a setting, variables set by env for the ranks alone."""
+        variables = [f"{name}={value}" for name, value in setting.environment.items()]
+        env = ["env", *variables] if variables else []
+        return [*setting.launched_by(self.launch), *env, str(self.program), *self.arguments]
+
+    def __call__(self, setting: Setting) -> float:
+        """Run the program once; return the seconds of the launcher, or what `metric` finds."""
+        begin = time.monotonic()
+        process = subprocess.Popen(
+            self.words(setting),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={**os.environ, **self.launch.environment},
+            start_new_session=True,
+        )
+        try:
+            output, errors = process.communicate(timeout=self.timeout_s)
+        except BaseException as error:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.communicate()
+            if isinstance(error, subprocess.TimeoutExpired):
+                raise RunFailedError(f"had not ended after {self.timeout_s:.0f} s") from error
+            raise
+        seconds = time.monotonic() - begin
+        if process.returncode != 0:
+            text = errors.decode(errors="replace").splitlines(keepends=True)
+            lines = [line.strip() for line in without_noise(text) if line.strip("-\n ")]
+            why = f": {lines[-1][:120]}" if lines else ""
+            raise RunFailedError(f"exit status {process.returncode}{why}")
+        return self._measured(output.decode(errors="replace"), seconds)
+
+    def _measured(self, output: str, seconds: float) -> float:
+        if not self.metric:
+            return seconds
+        found = re.findall(self.metric, output)
+        try:
+            value = float(found[-1])
+        except (IndexError, ValueError, TypeError) as error:
+            raise TailraceError(
+                f"--metric {self.metric}: finds no number in the program's output; expected an "
+                r"expression with one group, as in 'Loop time of (\S+)'",
+                status=2,
+            ) from error
+        return value
+
+
+def make_runner(ranks: int, command: list[str], metric: str = "") -> Runner:
+    """Return the runner of a command line; complains about a program that cannot be run."""
+    if metric:
+        try:
+            groups = re.compile(metric).groups
+        except re.error as error:
+            raise TailraceError(f"--metric {metric}: {error}", status=2) from error
+        if groups != 1:
+            raise TailraceError(f"--metric {metric}: expected one group, has {groups}", status=2)
+    program = check_program(command[0])
+    _, launch = choose_launcher(ranks, program)
+    return Runner(ranks, program, command[1:], launch, metric)
+
+
+def command_text(command: list[str]) -> str:
+    """Return a command line as one would type it."""
+    return shlex.join(command)

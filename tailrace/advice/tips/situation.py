@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What tips know: the launch as it was found, and the libraries that are installed."""
+
+import re
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tailrace.advice.launch import Launch
+from tailrace.advice.setting import Setting
+
+
+class DoesNotApplyError(Exception):
+    """A tip has nothing to try here; the text says why."""
+
+
+@dataclass(frozen=True)
+class Situation:
+    """The program's launch, and the paths of installed libraries by file name."""
+
+    launch: Launch
+    kind: str  # of the launcher, as `tailrace.launcher` calls it
+    installed: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def family(self) -> str:
+        """Return "Open MPI" or "MPICH"."""
+        return self.launch.family
+
+    @property
+    def oversubscribed(self) -> bool:
+        """Tell whether more threads want to run than there are processors."""
+        return any(node.busy > node.room for node in self.launch.nodes)
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Return the variables that the first rank has."""
+        return self.launch.ranks[0].environment
+
+    def loaded(self, pattern: str) -> str:
+        """Return the path of a library that the program has loaded, "" if none matches."""
+        return self.launch.ranks[0].library(pattern)
+
+    def preloaded(self, path: str) -> str:
+        """Return LD_PRELOAD with a library before what the user has there."""
+        own = [word for word in self.environment.get("LD_PRELOAD", "").split(":") if word]
+        return ":".join([path, *(word for word in own if "libtailrace_mpi" not in word)])
+
+
+@dataclass(frozen=True)
+class Tip:
+    """One entry of the table."""
+
+    name: str
+    propose: Callable[[Situation], list[Setting]]
+    summary: str
+    findings: tuple[str, ...] = ()  # of the launch, that make it worth trying first
+
+
+def installed_libraries() -> dict[str, str]:
+    """Return the libraries that the loader finds, by file name."""
+    for program in ("ldconfig", "/sbin/ldconfig", "/usr/sbin/ldconfig"):
+        try:
+            done = subprocess.run([program, "-p"], capture_output=True, text=True, check=False)
+        except OSError:
+            continue
+        lines = re.findall(r"^\s+(\S+) .*=> (\S+)$", done.stdout, re.MULTILINE)
+        return {name: path for name, path in reversed(lines)}
+    return {}

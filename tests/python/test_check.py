@@ -1,0 +1,346 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""`tailrace check`: statistics and experiments on a simulated clock, tips, settings, a real run."""
+
+import json
+import math
+import random
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_check_launch import THP, rank
+from typer.testing import CliRunner
+
+from tailrace.advice.advise import Advice, as_data, left_out, proposals, summary, table
+from tailrace.advice.experiment import (
+    Experiment,
+    Outcome,
+    Proposal,
+    RunFailedError,
+)
+from tailrace.advice.launch import Launch
+from tailrace.advice.runner import make_runner
+from tailrace.advice.setting import Setting, combined, read_settings, settings_text
+from tailrace.advice.statistics import LOOKS, interval, is_hopeless, rank_of_interval
+from tailrace.advice.tips import TIPS
+from tailrace.advice.tips.situation import DoesNotApplyError, Situation, installed_libraries
+from tailrace.cli import app
+from tailrace.errors import TailraceError
+from tailrace.launcher import Launch as Launcher
+
+TIP = {tip.name: tip for tip in TIPS}
+
+
+class Machine:
+    """A simulated machine: runs take `run_s` times the setting's factor, with noise and drift."""
+
+    def __init__(
+        self, seed: int, factors: dict[str, float], noise: float, run_s: float = 1
+    ) -> None:
+        self.random = random.Random(seed)
+        self.factors = factors
+        self.noise = noise
+        self.run_s = run_s
+        self.now = 0.0
+        self.seen: list[str] = []
+
+    def run(self, setting: Setting) -> float:
+        """Return the seconds of one run; every tenth is disturbed, and the machine drifts."""
+        self.seen.append(setting.name)
+        factor = self.factors.get(setting.name, 1.0)
+        if factor < 0:
+            raise RunFailedError("exit status 3")
+        drift = 1 + 0.2 * math.sin(self.now / 17)
+        seconds = self.run_s * factor * drift * math.exp(self.random.gauss(0, self.noise))
+        if self.random.random() < 0.1:
+            seconds *= 1 + self.random.random()
+        self.now += seconds
+        return seconds
+
+
+def find(machine: Machine, budget_s: float = 200, names: str = "ab", seed: int = 1) -> Outcome:
+    """Try settings of these names, each of a tip of its own."""
+    experiment = Experiment(machine.run, budget_s, lambda: machine.now, seed)
+    return experiment.find([Proposal(name, Setting(name)) for name in names])
+
+
+@pytest.mark.parametrize("noise", [0.01, 0.1, 0.5])
+def test_equal_settings_find_no_winner_in_20_runs(noise: float) -> None:
+    won = [find(Machine(seed, {}, noise), seed=seed).winners for seed in range(20)]
+    assert sum(map(len, won)) <= 1
+
+
+@pytest.mark.parametrize(("gain", "noise"), [(1.2, 0.02), (1.5, 0.1)])
+def test_a_true_gain_is_found(gain: float, noise: float) -> None:
+    found = [find(Machine(s, {"b": 1 / gain}, noise), seed=s) for s in range(20)]
+    won = [one for one in found if [w.proposal.tip for w in one.winners] == ["b"]]
+    assert len(won) >= 17
+    covered = [
+        w.together for w in won if w.together and w.together.low <= 1 / gain <= w.together.high
+    ]
+    assert len(covered) >= len(won) - 1
+
+
+def test_interval_of_the_median_holds_it_as_often_as_it_says() -> None:
+    """Of all ways that n pairs can lie about the true median, too few miss it."""
+    for pairs in LOOKS[:2]:
+        k = rank_of_interval(pairs)
+        missed = sum(
+            1 for signs in product((0, 1), repeat=pairs) if sum(signs) < k or pairs - sum(signs) < k
+        )
+        assert 0 < missed / 2**pairs <= 0.01
+        worse = sum(1 for s in product((0, 1), repeat=pairs) if not k < sum(s) < pairs - k)
+        assert worse / 2**pairs > 0.01  # no narrower one would do
+
+
+def test_intervals_of_few_pairs_say_nothing() -> None:
+    assert not interval([0.1] * (LOOKS[0] - 1)).wins
+    assert interval([0.5] * LOOKS[0]).wins
+    assert not interval([0.5] * (LOOKS[0] - 1) + [1.1]).wins
+    assert not interval([0.999] * LOOKS[0]).wins  # too small to care
+    assert interval([0.5, 0.8, *[0.6] * 6]).text == "1.67x (1.25 to 2.00)"
+    assert is_hopeless([1.0, 1.2, 1.1]) and not is_hopeless([1.2, 1.1] + [0.9] * 10)
+
+
+def test_it_stops_early_where_nothing_can_be_gained() -> None:
+    machine = Machine(3, dict.fromkeys("abcdef", 1.3), 0.02)
+    found = find(machine, 1000, "abcdef")
+    assert [one.outcome for one in found.verdicts] == ["no effect"] * 6
+    assert found.runs == len(machine.seen) <= 1 + 3 * 2 + 2 * 6
+    assert found.setting is None and found.winners == []
+
+
+def test_the_budget_holds_and_what_it_left_out_is_said() -> None:
+    machine = Machine(4, {"a": 0.5}, 0.05, run_s=5)
+    found = find(machine, 60, "abcdef")
+    assert machine.now < 60 + 2 * 10
+    left = [one for one in found.verdicts if one.outcome == "not tried"]
+    assert left and all("budget" in one.why for one in left)
+    assert any("--budget" in note for note in found.notes)
+    nothing = find(Machine(4, {}, 0.05, run_s=50), 60, "ab")
+    assert [one.outcome for one in nothing.verdicts] == ["not tried"] * 2 and nothing.runs == 1
+
+
+def test_settings_that_fail_are_left_out() -> None:
+    machine = Machine(5, {"a": -1, "b": 0.5}, 0.02)
+    found = find(machine)
+    assert [(one.outcome, one.why) for one in found.verdicts[:1]] == [("fails", "exit status 3")]
+    assert machine.seen.count("a") == 1
+    assert [one.proposal.tip for one in found.winners] == ["b"]
+    with pytest.raises(RunFailedError):
+        find(Machine(5, {"as it is": -1}, 0.02))
+
+
+def test_winners_are_confirmed_together() -> None:
+    found = find(Machine(6, {"a": 0.7, "b": 0.6, "all": 0.42}, 0.02), 500)
+    assert [one.proposal.tip for one in found.winners] == ["b", "a"]
+    assert found.setting is not None and found.setting.name == "all"
+    against = find(Machine(6, {"a": 0.7, "b": 0.6, "all": 0.66}, 0.02), 500)
+    assert against.setting is not None and against.setting.name == "b"
+    assert "less than the best alone" in " ".join(against.notes)
+
+
+def test_of_one_tip_the_best_setting_is_taken() -> None:
+    machine = Machine(7, {"a": 0.8, "b": 0.6}, 0.02)
+    experiment = Experiment(machine.run, 500, lambda: machine.now)
+    found = experiment.find([Proposal("same", Setting(name)) for name in "ab"])
+    assert [one.proposal.setting.name for one in found.winners] == ["b"]
+
+
+def situation(
+    count: int = 2, kind: str = "Open MPI", installed: Any = None, **more: Any
+) -> Situation:
+    """A launch of ranks with `more` each, see `rank`."""
+    ranks = [rank(i, count, **more) for i in range(count)]
+    return Situation(Launch(ranks, count), kind, installed or {})
+
+
+GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
+
+
+@pytest.mark.parametrize(
+    ("tip", "more", "expected"),
+    [
+        ("waiting", {}, ["OMPI_MCA_mpi_yield_when_idle=0"]),
+        ("waiting", {"settings": {}}, ["OMPI_MCA_mpi_yield_when_idle=1"]),
+        ("waiting", {**GOMP, "count": 1, "busy": 2}, ["OMP_WAIT_POLICY=passive"]),
+        ("waiting", {"count": 1}, "no such switch"),
+        ("binding", {"allowed": "0-3"}, ["--bind-to core", "--bind-to numa"]),
+        ("binding", {}, ["--bind-to none"]),
+        ("binding", {"allowed": "0-3", "kind": "MPICH", "busy": 2}, ["-bind-to numa"]),
+        ("binding", {"allowed": "0-3", "busy": 3}, "more busy threads than processors"),
+        ("binding", {"kind": "srun"}, "not known for the launcher srun"),
+        ("threads", {}, "no library of threads"),
+        ("threads", {**GOMP, "allowed": "0-3"}, ["OMP_NUM_THREADS=1", "OMP_NUM_THREADS=2"]),
+        ("threads", {**GOMP, "environment": {"OMP_NUM_THREADS": "1"}}, "is set"),
+        ("huge pages", {}, ["GLIBC_TUNABLES=glibc.malloc.hugetlb=1"]),
+        (
+            "huge pages",
+            {"environment": {"GLIBC_TUNABLES": "a.b=1"}},
+            ["GLIBC_TUNABLES=a.b=1:glibc.malloc.hugetlb=1"],
+        ),
+        ("huge pages", {"files": {THP: "[always]"}}, "'always'"),
+        ("malloc", {}, ["MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=536870912"]),
+        ("malloc", {"environment": {"MALLOC_MMAP_MAX_": "1"}}, "is set"),
+        ("allocators", {}, "none is installed"),
+        (
+            "allocators",
+            {"installed": {"libjemalloc.so.2": "/l/j"}, "environment": {"LD_PRELOAD": "/o"}},
+            ["LD_PRELOAD=/l/j:/o"],
+        ),
+        ("blas", {}, "loads no BLAS"),
+        (
+            "blas",
+            {"installed": {"libopenblas.so.0": "/l/o"}, "modules": ("/x/app", "/l/libblas.so.3")},
+            ["LD_PRELOAD=/l/o OPENBLAS_NUM_THREADS=1"],
+        ),
+        ("blas", {"modules": ("/x/app", "/l/libblas.so.3")}, "no other one"),
+        ("eager", {"settings": {}}, "no eager limit"),
+        ("eager", {"count": 1}, "one rank"),
+        (
+            "eager",
+            {"settings": {"btl_vader_eager_limit": 4096}},
+            ["OMPI_MCA_btl_vader_eager_limit=16384", "OMPI_MCA_btl_vader_eager_limit=32768"],
+        ),
+        ("eager", {"modules": ("/x/app", "/l/libucp.so.0"), "settings": {}},
+         ["UCX_RNDV_THRESH=16k", "UCX_RNDV_THRESH=256k"]),
+        ("single copy", {}, "Open MPI 4"),
+        (
+            "single copy",
+            {"settings": {"btl_vader_single_copy_mechanism": 1}},
+            ["OMPI_MCA_btl_vader_single_copy_mechanism=none"],
+        ),
+    ],
+)  # fmt: skip
+def test_what_tips_propose(tip: str, more: dict[str, Any], expected: Any) -> None:
+    given = situation(**more)
+    if isinstance(expected, str):
+        with pytest.raises(DoesNotApplyError, match=expected):
+            TIP[tip].propose(given)
+    else:
+        assert [one.text for one in TIP[tip].propose(given)] == expected
+
+
+def test_likely_tips_come_first_and_each_tip_before_seconds() -> None:
+    usage = {"max_memory_kib": 1000, "minor_faults": 10**6}
+    given = situation(allowed="0-3", usage=usage, settings={"btl_vader_eager_limit": 4096})
+    found, not_applying = proposals(given, [])
+    tips = [one.tip for one in found]
+    assert set(tips[:3]) == {"malloc", "huge pages", "binding"}
+    assert tips.index("eager") < len(set(tips)) <= tips.index("eager", tips.index("eager") + 1)
+    assert "blas" in not_applying
+    only, _ = proposals(given, ["malloc"])
+    assert [one.tip for one in only] == ["malloc"]
+    with pytest.raises(TailraceError, match="expected of waiting"):
+        proposals(given, ["luck"])
+
+
+def test_settings_are_written_and_read(tmp_path: Path) -> None:
+    setting = Setting("x", {"A": 'b "c"\\', "LD_PRELOAD": "/x:/y"}, (("--bind-to", "core"),))
+    path = tmp_path / "x.toml"
+    path.write_text(settings_text(setting, "two\nlines", {"gain": 1.5, "low": 1.0}))
+    assert read_settings(path) == setting
+    for text in ("[", "x = 1", "[environment]\nA = 1", "[launcher]\noptions = [1]"):
+        path.write_text(text)
+        with pytest.raises(TailraceError, match="no settings"):
+            read_settings(path)
+    with pytest.raises(TailraceError, match="No such file"):
+        read_settings(tmp_path / "none")
+
+
+def test_settings_join_and_replace_options() -> None:
+    a = Setting("a", {"LD_PRELOAD": "/a", "X": "1"}, (("--bind-to", "core"),))
+    b = Setting("b", {"LD_PRELOAD": "/b", "X": "2"}, (("--map-by", "slot"),))
+    both = combined("all", [a, b])
+    assert both.environment == {"LD_PRELOAD": "/a:/b", "X": "2"}
+    launch = Launcher("Open MPI", ["mpirun", "-n", "2", "--bind-to", "none"])
+    assert both.launched_by(launch) == [
+        *("mpirun", "-n", "2", "--bind-to", "core"),
+        *("--map-by", "slot"),
+    ]
+
+
+@pytest.fixture
+def plain_launcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A launcher that starts one process."""
+    monkeypatch.setenv("TAILRACE_LAUNCHER", "env RANKS={ranks}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_runs_of_programs(plain_launcher: Path) -> None:
+    runner = make_runner(
+        3, ["sh", "-c", 'test "$X" = "1 2" && echo "time $RANKS s"'], r"time (\S+)"
+    )
+    assert runner(Setting("x", {"X": "1 2"})) == 3.0
+    with pytest.raises(RunFailedError, match="exit status 1"):
+        runner(Setting("none"))
+    with pytest.raises(TailraceError, match="finds no number"):
+        make_runner(1, ["echo", "no"], r"time (\S+)")(Setting("none"))
+    failing = make_runner(1, ["sh", "-c", "echo bad luck >&2; exit 4"])
+    with pytest.raises(RunFailedError, match="exit status 4: bad luck"):
+        failing(Setting("none"))
+    slow = make_runner(1, ["sleep", "60"])
+    slow.timeout_s = 0.05
+    with pytest.raises(RunFailedError, match="had not ended"):
+        slow(Setting("none"))
+    for metric in ("(", "x", "(a)(b)"):
+        with pytest.raises(TailraceError, match="--metric"):
+            make_runner(1, ["true"], metric)
+
+
+def test_run_with_settings(plain_launcher: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    file = plain_launcher / "s.toml"
+    file.write_text(settings_text(Setting("s", {"X": "seen"}), "", {}))
+    words = ["run", "--with", str(file), "-n", "2", "--", "sh", "-c", "echo $X $RANKS; exit 5"]
+    done = CliRunner().invoke(app, words)
+    assert done.exit_code == 5
+    assert "seen 2" in capfd.readouterr().out
+    done = CliRunner().invoke(app, ["run", "taylor_green", "decaying"])
+    assert "one case" in str(done.exception)
+
+
+def test_gain_of_settings_by_pairs(plain_launcher: Path) -> None:
+    """The program says its own time, so the figures are exact."""
+    file = plain_launcher / "s.toml"
+    file.write_text(settings_text(Setting("s", {"X": "3"}), "", {}))
+    program = ["sh", "-c", "echo time ${X:-6}"]
+    words = ["check", "--apply", str(file), "--metric", r"time (\S+)", "--json", "--", *program]
+    done = CliRunner().invoke(app, words)
+    assert json.loads(done.stdout) == {"gain": 2.0, "low": 2.0, "high": 2.0, "pairs": 8}
+    words.remove("--json")
+    assert "gains 2.00x (2.00 to 2.00)" in CliRunner().invoke(app, words).stdout
+    file.write_text(settings_text(Setting("s"), "", {}))
+    assert "no effect here: 1.00x" in CliRunner().invoke(app, words).stdout
+
+
+def test_real_runs_go_through_the_machinery(plain_launcher: Path) -> None:
+    """Times are those of this machine, so only what must hold for any is asserted."""
+    import time  # noqa: PLC0415
+
+    runner = make_runner(1, ["true"])
+    found = Experiment(runner, 3, time.monotonic).find(
+        [Proposal(name, Setting(name, {"NOTHING": name})) for name in "ab"]
+    )
+    assert found.run_s > 0 and found.runs > 2
+    assert all(one.outcome in ("wins", "no effect", "not tried") for one in found.verdicts)
+
+
+def test_table_says_what_was_and_what_was_not() -> None:
+    found = find(Machine(8, {"a": 0.5, "c": -1}, 0.02), 300, "abc")
+    advice = Advice(found, {"blas": "the program loads no BLAS"}, 12.0)
+    cells = [list(column.cells) for column in table(advice).columns]
+    assert cells[0] == ["a", "b", "c"]
+    assert "x (" in cells[2][0] and "no effect here" in cells[2][1]
+    assert cells[2][2] == "fails: exit status 3"
+    assert left_out(advice) == ["blas: does not apply, the program loads no BLAS."]
+    assert f"{found.runs} runs in 12 s" in " ".join(summary(advice))
+    data = json.loads(json.dumps(as_data(advice)))
+    assert data["tips"][0]["outcome"] == "wins" and data["winner"]["name"] == "a"
+    assert data["tips"][0]["confirmed"]["low"] > 1
+
+
+def test_loader_knows_installed_libraries() -> None:
+    found = installed_libraries()
+    assert not found or any(name.startswith("libc.so") for name in found)
