@@ -4,14 +4,17 @@
 #include <algorithm>
 #include <filesystem>
 
+#include <fmt/format.h>
+
 #include "common/run_folder.hpp"
+#include "store/verify.hpp"
 
 namespace tailrace::app {
 
 CheckpointSeries::CheckpointSeries(const Comm& comm, Session* session, const StreamOptions& options,
                                    std::string folder)
     : rank_(comm.rank()),
-      waits_(session == nullptr),
+      waits_(session == nullptr && options.output.mode == OutputMode::synchronous),
       writer_(comm, session, "checkpoints", options),
       folder_(std::move(folder)) {}
 
@@ -53,6 +56,17 @@ void CheckpointSeries::remove(const std::string& path) const {
   if (rank_ != 0) return;
   std::filesystem::remove(path, ignored);
   std::filesystem::remove_all(path + ".pieces", ignored);  // of output.strategy file_per_rank
+}
+
+void require_whole(const Comm& comm, const std::string& path) {
+  const auto found = store::verify_file(comm, path, false);
+  if (!found.damaged() && !found.datasets.empty()) return;
+  const bool known = found.problem.empty() && !found.datasets.empty();
+  const auto why = known                   ? found.datasets.back().problem
+                   : found.problem.empty() ? "the checksum of its headers is missing"
+                                           : found.problem;
+  throw Error(Errc::corrupt,
+              fmt::format("{} is damaged: {}; go on from another checkpoint", path, why));
 }
 
 }  // namespace tailrace::app

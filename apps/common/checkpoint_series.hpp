@@ -18,7 +18,8 @@ class CheckpointSeries {
   /// Whether the checkpoint of `step` has been written last.
   bool has(std::int64_t step) const;
   /// Writes `contents`, which name their step, and, when it is safe on disk, removes the checkpoint
-  /// before the previous one. Collective; blocking without servers. Throws `Errc::io` on all ranks.
+  /// before the previous one. Collective; blocking without servers, unless the options hide it.
+  /// Throws `Errc::io` on all ranks.
   void write(const FileContents& contents);
   /// Lets files under way get on. Cheap. All ranks.
   void progress();
@@ -33,10 +34,15 @@ class CheckpointSeries {
   void remove(const std::string& path) const;
 
   int rank_;
-  bool waits_;  ///< for each file, as there are no servers
+  bool waits_;  ///< for each file
   FileWriter writer_;
   std::string folder_;
   std::deque<std::string> paths_;  ///< that this run has written and not removed
 };
+
+/// Throws `Errc::corrupt` on all ranks unless all of a checkpoint but its arrays, which are
+/// compared with their checksums when they are read, is as it was written: attributes, coordinates.
+/// Collective, blocking.
+void require_whole(const Comm& comm, const std::string& path);
 
 }  // namespace tailrace::app

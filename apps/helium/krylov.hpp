@@ -68,8 +68,9 @@ class Propagator {
   /// Takes a step of `wave` (two parts) in a constant field. Returns the square of the norm after
   /// it. Collective, blocking.
   double step(Wave& wave, double dt, Coupling coupling, double field);
-  /// Must be called if `wave` was changed between steps. Local.
-  void forget_norm() { norm_squared_ = -1; }
+  /// The square of the norm of the wave of the next step; below 0: unknown, as it must be if the
+  /// wave was changed. Local.
+  void set_norm(double squared) { norm_squared_ = squared; }
 
   int last_order() const { return last_order_; }
   double last_error() const { return last_error_; }

@@ -9,7 +9,6 @@
 
 #include "checkpoint.hpp"
 #include "initial.hpp"
-#include "store/verify.hpp"
 
 namespace tailrace::turbulence {
 
@@ -76,19 +75,6 @@ Extents file_extents_of(const Input& input) {
   return {extents[0], extents[1], extents[2]};
 }
 
-/// Throws unless all but the modes is as it was written: attributes, the state of the forcing. (The
-/// modes are compared with their checksums when they are read.) Collective.
-void require_whole(const Comm& comm, const std::string& path) {
-  const auto found = store::verify_file(comm, path, false);
-  if (!found.damaged() && !found.datasets.empty()) return;
-  const bool known = found.problem.empty() && !found.datasets.empty();
-  const auto why = known                   ? found.datasets.back().problem
-                   : found.problem.empty() ? "the checksum of its headers is missing"
-                                           : found.problem;
-  throw Error(Errc::corrupt,
-              fmt::format("{} is damaged: {}; go on from another checkpoint", path, why));
-}
-
 /// Throws unless `input` is a checkpoint of the same box. The same on all ranks.
 void require_checkpoint(const Comm& comm, const Input& input, const std::string& path,
                         const NavierStokesOptions& options) {
@@ -98,7 +84,7 @@ void require_checkpoint(const Comm& comm, const Input& input, const std::string&
         Errc::invalid_input,
         fmt::format("{} is not a checkpoint of this program; give a checkpoint_NNNNNN.h5", path));
   }
-  require_whole(comm, path);
+  app::require_whole(comm, path);
   const auto lengths = input.attribute_doubles("lengths");
   for (std::size_t d = 0; d < 3; ++d) {
     if (std::abs(lengths.at(d) - options.lengths[d]) <= 1e-12 * options.lengths[d]) continue;

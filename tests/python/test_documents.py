@@ -86,6 +86,7 @@ def test_every_subcommand_has_help() -> None:
 def test_generated_tables_are_what_the_programs_print() -> None:
     built("tailrace-list")
     built("tailrace-turbulence")
+    built("tailrace-helium")
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "reference", "--check"],
         capture_output=True,
@@ -102,4 +103,6 @@ def test_every_table_of_the_programs_is_in_the_docs() -> None:
     names = {table["name"] for table in read_tables()} - {"cases"}
     commands = {f"tailrace list {name} --markdown" for name in names}
     found = re.findall(r"<!-- generated: (.*) -->\n\n\|.*\n", text)
-    assert sorted(found) == sorted(commands | {"tailrace-turbulence --keys"})
+    assert sorted(found) == sorted(
+        commands | {"tailrace-turbulence --keys", "tailrace-helium --keys"}
+    )

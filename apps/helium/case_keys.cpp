@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The keys of a case file: name, member, allowed values, unit, meaning. Defaults are the members'
+// initial values.
+#include "case.hpp"
+
+namespace tailrace::helium {
+
+using app::any, app::positive, app::from_0, app::count_from_0, app::count_from_1;
+using app::Keys, app::one_of, app::within;
+
+namespace {
+
+Keys physics_keys(Case& c) {
+  auto& p = c.pulse;
+  return {
+      {"case.name", &c.about.name, any, "",
+       "name of the run, of its folder and of its field files"},
+      {"case.application", &c.about.application, one_of({"helium"}), "",
+       "the application that the case is for"},
+
+      {"atom.charge", &c.atom.charge, within(0.5, 20), "e", "charge of the nucleus"},
+      {"atom.lmax", &c.atom.lmax, within(0, 20), "", "largest l of an electron"},
+      {"atom.total_lmax", &c.atom.total_lmax, within(0, 40), "",
+       "largest L of both; one photon needs 1, two need 2"},
+      {"atom.symmetry", &c.atom.symmetry, one_of({"singlet", "triplet"}), "",
+       "f(r1, r2) with the partial waves of both electrons exchanged: the same, or the negative"},
+      {"atom.repulsion", &c.atom.repulsion, any, "", "false: without 1/r12, to check the program"},
+
+      {"grid.points", &c.grid.points, within(8, 1e5), "points", "radial points"},
+      {"grid.step", &c.grid.step, within(1e-3, 1), "a.u.", "distance between them"},
+      {"grid.absorber", &c.grid.absorber, from_0, "a.u.",
+       "radius from which waves are absorbed, up to the end of the box; 0 = nowhere"},
+
+      {"pulse.gauge", &p.gauge, one_of({"velocity", "length"}), "", "form of the coupling"},
+      {"pulse.envelope", &p.envelope, one_of({"sin2", "gaussian"}), "",
+       "of A; the Gaussian falls to e^-16 at both ends"},
+      {"pulse.photon_energy", &p.photon_energy, positive, "eV", "of each colour"},
+      {"pulse.intensity", &p.intensity, from_0, "W/cm2", "peak intensity of each colour"},
+      {"pulse.cycles", &p.cycles, within(1, 1e4), "periods", "whole length of each colour"},
+      {"pulse.start", &p.start, from_0, "a.u.", "when each colour begins; [] = at 0"},
+      {"pulse.phase", &p.phase, any, "rad", "of each carrier in the middle; [] = 0"},
+      {"pulse.chirp", &p.chirp, any, "1/a.u.^2",
+       "rate at which each frequency grows; [] = not at all"},
+  };
+}
+
+Keys numerics_keys(Case& c) {
+  return {
+      {"time.step", &c.time.step, within(1e-4, 1), "a.u.",
+       "time step; made smaller such that the last one ends with the run"},
+      {"time.after", &c.time.after, from_0, "a.u.", "time after the pulse"},
+      {"time.order", &c.time.order, within(4, 60), "",
+       "largest Krylov space of a step; what that is too small for is done in parts"},
+      {"time.tolerance", &c.time.tolerance, within(1e-15, 1e-3), "",
+       "error of a step, relative to the norm"},
+      {"time.max_steps", &c.time.max_steps, count_from_0, "steps",
+       "last step number; 0 = no limit"},
+      {"ground.tolerance", &c.ground.tolerance, within(1e-13, 1e-2), "a.u.",
+       "|H f - E f| of the ground state"},
+      {"ground.applications", &c.ground.applications, count_from_1, "",
+       "applications of H that finding it may take"},
+      {"observables.every", &c.observables.every, count_from_1, "steps",
+       "steps between lines of observables.csv"},
+      {"observables.radius", &c.observables.radius, positive, "a.u.",
+       "who is beyond counts as outside in the columns single_outside, double_outside"},
+  };
+}
+
+Keys run_keys(Case& c) {
+  return {
+      {"checkpoint.every", &c.checkpoint.every, count_from_0, "steps",
+       "steps between checkpoints (the last two are kept); 0 = none"},
+      {"checkpoint.at_end", &c.checkpoint.at_end, any, "",
+       "write a checkpoint at the end of the run"},
+      {"restart.file", &c.restart.file, any, "",
+       "checkpoint to go on from; latest = the newest one of the run folder; latest_or_fresh = "
+       "that, or a fresh start if there is none"},
+      {"trace.spans", &c.trace.spans, within(0, 1e8), "spans",
+       "spans of time kept for trace.json, per rank; 0 = no trace"},
+  };
+}
+
+}  // namespace
+
+Keys keys_of(Case& values) {
+  Keys all = physics_keys(values);
+  for (auto part : {numerics_keys(values), app::output_keys(values.output), run_keys(values)}) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+}  // namespace tailrace::helium

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "case.hpp"
+#include "common/file_writer.hpp"
+#include "observables.hpp"
+
+namespace tailrace::helium {
+
+/// Writes the density of both electrons, |f(r1, r2)|^2 summed over all partial waves, to
+/// FOLDER/fields/NAME_NNNNNN.h5 (dataset "density" of (r1, r2), the whole square).
+class DensityOutput {
+ public:
+  /// By the servers of `session`, or, if it is null, by the ranks that compute. Collective,
+  /// blocking. Throws `Errc::invalid_input` or `Errc::io` on all ranks.
+  DensityOutput(const Hamiltonian& hamiltonian, const Case& values, const std::string& folder,
+                Session* session, Trace* trace);
+
+  /// Writes the density if `step` is one to write, or `always`. Collective. Throws `Errc::io`.
+  void write(const Observer& observer, const Wave& wave, std::int64_t step, double time,
+             bool always);
+  /// Lets files under way get on. Cheap.
+  void progress();
+  /// Waits for all files. Collective, blocking. Throws `Errc::io`.
+  void finish();
+  OutputStatistics statistics() const;  ///< of this rank
+
+ private:
+  void make_layout(const Blocks& blocks);
+
+  std::string prefix_;
+  std::int64_t every_, last_step_ = -1;
+  std::optional<app::FileWriter> writer_;
+  std::optional<Layout> layout_;
+  Memory memory_;
+  std::vector<double> radii_, density_;
+};
+
+}  // namespace tailrace::helium

@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "case.hpp"
+#include "checkpoint.hpp"
+#include "common/checkpoint_series.hpp"
+#include "common/progress.hpp"
+#include "common/region.hpp"
+#include "common/run_folder.hpp"
+#include "common/run_main.hpp"
+#include "common/run_session.hpp"
+#include "common/stop_signal.hpp"
+#include "common/table_file.hpp"
+#include "core/whole_file.hpp"
+#include "density_output.hpp"
+#include "flush_tiny.hpp"
+#include "krylov.hpp"
+#include "observables.hpp"
+#include "summary.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::helium {
+
+using app::Region, app::RunFolder, app::RunRequest, app::StopSignal;
+
+namespace {
+
+struct RunSetting {
+  const RunRequest& request;
+  const std::string& folder;
+  RunFolder* results;  ///< in that folder; made by the ranks that compute
+  Session* session;    ///< null: the ranks that compute write
+  Trace& trace;
+};
+
+constexpr std::size_t max_step_times = 1 << 18;
+constexpr const char* header =
+    "step,time,field,vector_potential,norm,ground,energy,dipole,single_outside,double_outside,"
+    "edge_l,edge_r";
+
+StreamOptions options_of_checkpoints(const Case& values) {
+  auto options = app::checkpoint_options(values.output, values.source);
+  if (values.output.mode == "hidden") options.output.mode = OutputMode::hidden;
+  return options;
+}
+
+/// All that a run holds, in the order of making.
+class Run {
+ public:
+  Run(const Comm& comm, const Case& values, const RunSetting& setting);
+
+  /// The time loop, from the present state to the end or a signal. Collective, blocking.
+  void advance();
+  /// Ionisation and summary. Collective, blocking.
+  void conclude();
+
+ private:
+  void set_state(RunFolder& results);
+  void make_absorber();
+  bool ended() const;
+  void take_step();
+  void absorb();
+  void take_observables();
+  void write_checkpoint();
+  double time() const { return static_cast<double>(state_.step) * steps_.length; }
+  double mean_step_s() const;
+
+  const Comm& comm_;
+  const Case& case_;
+  const Session* session_;
+  std::string folder_;
+  Trace& trace_;
+  StopSignal stop_;
+  Pulse pulse_;
+  Coupling coupling_;
+  Steps steps_;
+  double start_s_ = now_s();
+  Hamiltonian hamiltonian_;
+  GroundState ground_;
+  double ground_s_;
+  Observer observer_;
+  Propagator propagator_;
+  Wave wave_;
+  RunState state_;
+  bool restarted_ = false;
+  std::vector<double> absorber_;  ///< factor of a step at each radius; empty: none
+  DensityOutput density_;
+  app::CheckpointSeries checkpoints_;
+  app::Progress progress_;
+  std::optional<app::TableFile> table_;  ///< of rank 0
+  Observables first_, now_;              ///< of the ground state, of the present
+  std::int64_t observed_step_ = -1;
+  int signal_ = 0;
+  double loop_s_ = 0, wall_s_ = 0, worst_error_ = 0;
+  int most_order_ = 0;
+  std::vector<double> step_s_;
+};
+
+Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
+    : comm_(comm),
+      case_(values),
+      session_(setting.session),
+      folder_(setting.folder),
+      trace_(setting.trace),
+      stop_(comm),
+      pulse_(pulse_of(values)),
+      coupling_(values.pulse.gauge == "length" ? Coupling::length : Coupling::velocity),
+      steps_(steps_of(values)),
+      hamiltonian_(comm, atom_options(values)),
+      ground_(find_ground_state(hamiltonian_, values.ground.tolerance,
+                                static_cast<int>(values.ground.applications))),
+      ground_s_(now_s() - start_s_),
+      observer_(hamiltonian_, ground_.wave, values.observables.radius),
+      propagator_(hamiltonian_, {static_cast<int>(values.time.order), values.time.tolerance}),
+      density_(hamiltonian_, values, folder_, setting.session, &trace_),
+      checkpoints_(comm, setting.session, options_of_checkpoints(values), folder_),
+      progress_(comm.rank() == 0, setting.request.progress,
+                static_cast<double>(steps_.count) * steps_.length, values.time.max_steps) {
+  wave_ = ground_.wave;
+  wave_.resize(2 * ground_.wave.size());
+  first_ = observer_.measure(wave_);
+  set_state(*setting.results);
+  make_absorber();
+  run_agreed(comm.raw(), [&] {
+    if (comm.rank() != 0) return;
+    table_.emplace(folder_ + "/observables.csv", header, restarted_ ? state_.step : -1);
+  });
+}
+
+/// The checkpoint, if there is one, in place of the ground state.
+void Run::set_state(RunFolder& results) {
+  const std::string& path = results.checkpoint();
+  if (path.empty()) return;
+  state_ = read_checkpoint(hamiltonian_, case_, path, wave_);
+  propagator_.set_norm(state_.norm_squared);
+  results.go_on_from(state_.step);
+  restarted_ = true;
+  if (comm_.rank() == 0) {
+    std::fprintf(stderr, "restart from %s at step %td, time %.6g\n", path.c_str(),
+                 static_cast<std::ptrdiff_t>(state_.step), time());
+  }
+}
+
+/// cos^(2 dt) from `grid.absorber` to the end of the box.
+void Run::make_absorber() {
+  const double from = case_.grid.absorber;
+  if (from <= 0) return;
+  const auto& radial = hamiltonian_.radial();
+  const double end = radial.r(radial.num_points());
+  for (std::ptrdiff_t i = 0; i < radial.num_points(); ++i) {
+    const double x = std::max(0.0, (radial.r(i) - from) / (end - from));
+    absorber_.push_back(std::pow(std::cos(M_PI / 2 * x), 2 * steps_.length));
+  }
+}
+
+bool Run::ended() const {
+  if (signal_ != 0 || state_.step >= steps_.count) return true;
+  return case_.time.max_steps > 0 && state_.step >= case_.time.max_steps;
+}
+
+void Run::absorb() {
+  if (absorber_.empty()) return;
+  const auto& blocks = hamiltonian_.blocks();
+  for (const auto& block : blocks.blocks()) {
+    for (int part = 0; part < 2; ++part) {
+      double* f = wave_.data() + part * blocks.packed_size() + block.packed;
+      for (int c = 0; c < blocks.num_channels(); ++c) {
+        for (std::ptrdiff_t i = 0; i < block.rows.count; ++i) {
+          const double* factor = absorber_.data() + block.columns.start;
+          const double here = absorber_[static_cast<std::size_t>(block.rows.start + i)];
+          for (auto j = block.first_column(i); j < block.columns.count; ++j) {
+            *f++ *= here * factor[j];
+          }
+        }
+      }
+    }
+  }
+  propagator_.set_norm(-1);
+}
+
+void Run::take_step() {
+  const Region region("step");
+  stop_.start(!std::isfinite(state_.norm_squared));
+  const double start = now_s();
+  const double middle = time() + steps_.length / 2;
+  const double field = coupling_ == Coupling::length ? pulse_.electric_field(middle)
+                                                     : pulse_.vector_potential(middle);
+  state_.norm_squared = propagator_.step(wave_, steps_.length, coupling_, field);
+  absorb();
+  ++state_.step;
+  if (!absorber_.empty()) state_.norm_squared = -1;  // measured when it is wanted
+  const double spent = now_s() - start;
+  if (step_s_.size() < max_step_times) step_s_.push_back(spent);
+  loop_s_ += spent;
+  worst_error_ = std::max(worst_error_, propagator_.last_error());
+  most_order_ = std::max(most_order_, propagator_.last_order());
+  signal_ = stop_.finish();
+  if (signal_ == StopSignal::trouble) {
+    throw Error(Errc::internal, fmt::format("the wave is not finite at step {}", state_.step));
+  }
+  density_.progress();
+  checkpoints_.progress();
+}
+
+void Run::take_observables() {
+  if (observed_step_ == state_.step) return;
+  observed_step_ = state_.step;
+  const Region region("observables");
+  const Span span(&trace_, Activity::compute, "observables");
+  now_ = observer_.measure(wave_);
+  const double field = pulse_.electric_field(time()), potential = pulse_.vector_potential(time());
+  run_agreed(comm_.raw(), [&] {
+    if (comm_.rank() != 0 || state_.step <= table_->last_step()) return;
+    table_->append(
+        state_.step,
+        fmt::format("{},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},"
+                    "{:.17g},{:.17g}\n",
+                    state_.step, time(), field, potential, now_.norm, now_.ground, now_.energy,
+                    now_.dipole, now_.single_outside, now_.double_outside, now_.edge_l,
+                    now_.edge_r));
+  });
+  if (!progress_.shows_table()) return;
+  progress_.table(
+      "    step       time      field       norm     ground     energy     dipole  order   s/step",
+      fmt::format("{:8d} {:10.5g} {:10.3g} {:10.8f} {:10.8f} {:10.6f} {:10.3g} {:6d} {:8.2g}",
+                  state_.step, time(), field, now_.norm, now_.ground, now_.energy, now_.dipole,
+                  propagator_.last_order(), mean_step_s())
+          .c_str());
+}
+
+void Run::write_checkpoint() {
+  if (checkpoints_.has(state_.step)) return;
+  const Region region("checkpoint");
+  const Span span(&trace_, Activity::write, "checkpoint");
+  checkpoints_.write(checkpoint_contents(hamiltonian_, case_, wave_, state_));
+}
+
+double Run::mean_step_s() const {
+  return step_s_.empty() ? 0 : loop_s_ / static_cast<double>(step_s_.size());
+}
+
+void Run::advance() {
+  const auto said = fmt::format(
+      "ground state {:.10f} in {} applications of H, {:.2f} s; {} partial waves of {} x {} points, "
+      "{} steps of {:.5g}; kernel {}; busiest / mean {:.3f}",
+      ground_.energy, ground_.applications, ground_s_, hamiltonian_.channels().size(),
+      case_.grid.points, case_.grid.points, steps_.count, steps_.length, hamiltonian_.kernel(),
+      hamiltonian_.blocks().imbalance());
+  progress_.say(said.c_str());
+  const double start = now_s();
+  take_observables();
+  density_.write(observer_, wave_, state_.step, time(), false);
+  while (!ended()) {
+    take_step();
+    const bool last = ended();
+    const bool line = last || state_.step % case_.observables.every == 0;
+    if (line) take_observables();
+    progress_.step({state_.step, time(), steps_.length, mean_step_s(),
+                    density_.statistics().hidden_s() + checkpoints_.statistics().hidden_s()},
+                   now_.energy, line);
+    density_.write(observer_, wave_, state_.step, time(), last && signal_ == 0);
+    const auto every = case_.checkpoint.every;
+    if (every > 0 && state_.step % every == 0) write_checkpoint();
+  }
+  if (signal_ != 0 || case_.checkpoint.at_end) write_checkpoint();
+  density_.finish();
+  checkpoints_.finish();
+  wall_s_ = now_s() - start;
+}
+
+void Run::conclude() {
+  Summary summary{case_, hamiltonian_, ground_, now_, pulse_, first_};
+  summary.ionisation = observer_.ionisation(wave_);
+  summary.ground_s = ground_s_;
+  summary.steps = state_.step;
+  summary.time = time();
+  summary.whole = state_.step >= steps_.count;
+  summary.wall_s = wall_s_;
+  summary.step_s = step_s_;
+  summary.applications = propagator_.applications();
+  summary.most_order = most_order_;
+  summary.worst_error = worst_error_;
+  summary.output_mode = case_.output.mode;
+  if (session_ != nullptr) {
+    summary.servers = session_->describe();
+    summary.output_mode = session_->num_servers() > 0 ? "servers" : "synchronous";
+  }
+  summary.density = density_.statistics();
+  summary.checkpoints = checkpoints_.statistics();
+  summary.last_checkpoint = checkpoints_.last();
+  const auto max_steps = case_.time.max_steps;
+  if (max_steps > 0 && state_.step >= max_steps) summary.stopped_by = "max_steps";
+  if (signal_ != 0) summary.stopped_by = StopSignal::name(signal_);
+  write_summary(comm_, folder_, summary);
+  for (const auto& line : lines_of(summary)) progress_.say(line.c_str());
+  progress_.say(signal_ != 0
+                    ? fmt::format("stopped by {} at step {}; restart with --set restart.file={}",
+                                  summary.stopped_by, state_.step, checkpoints_.last())
+                          .c_str()
+                    : fmt::format("done: step {}, time {:.6g}, {:.3f} s; results in {}",
+                                  state_.step, time(), wall_s_, folder_)
+                          .c_str());
+}
+
+/// The run on the ranks that compute. Collective over them, blocking.
+void compute(const Comm& comm, const Case& values, RunSetting setting) {
+  const auto fields = app::field_options(values.output, values.source, setting.folder, nullptr);
+  RunFolder results(comm.raw(), {setting.folder,
+                                 values.about.name,
+                                 values.restart.file,
+                                 setting.request.overwrite,
+                                 {"observables.csv"},
+                                 app::output_folders(setting.folder, fields.products)});
+  setting.results = &results;
+  run_agreed(comm.raw(), [&] {
+    if (comm.rank() == 0) write_whole_file(setting.folder + "/case.toml", format_case(values));
+  });
+  const auto warning = warning_of(values);
+  if (comm.rank() == 0 && !warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
+  const Comm quiet(comm.raw());
+  Run run(comm, values, setting);
+  try {
+    run.advance();
+    run.conclude();
+  } catch (const std::exception& error) {
+    // Here, while the run still lives: its end is collective, and other ranks may be in a step.
+    app::fail_together(quiet, program_name, error);
+    throw;
+  }
+}
+
+}  // namespace
+
+int run_case(const Comm& comm, const RunRequest& request) {
+  const Case values = read_case(comm.raw(), request.case_path, request.settings);
+  const std::string folder = request.folder.empty() ? values.about.name : request.folder;
+  Trace trace(static_cast<std::size_t>(values.trace.spans));
+  int code = 0;
+  if (values.output.servers.empty()) {
+    compute(comm, values, {request, folder, nullptr, nullptr, trace});
+  } else {
+    code = app::run_session(comm, app::session_options(values.output, folder, &trace),
+                            [&](const Comm& ranks, Session& session) {
+                              compute(ranks, values, {request, folder, nullptr, &session, trace});
+                            });
+  }
+  if (values.trace.spans > 0) trace.write(comm, folder + "/trace.json");
+  return code;
+}
+
+}  // namespace tailrace::helium
