@@ -21,7 +21,7 @@ from tailrace.advice.statistics import Interval
 from tailrace.advice.tips import TIPS
 from tailrace.advice.tips.situation import DoesNotApplyError, Situation, installed_libraries
 from tailrace.errors import TailraceError
-from tailrace.profile.job import run_recorded
+from tailrace.profile.job import find_library, run_recorded
 
 LAUNCH_SETTINGS = ("TAILRACE_LAUNCH_FACTS=1", "TAILRACE_PROFILE_EVENTS=0")
 
@@ -51,6 +51,15 @@ def launch_once(ranks: int, command: list[str]) -> Launch:
             "its launcher starts (no MPI program, another MPI, or one that is linked statically)"
         )
     return found
+
+
+def napping(launch: Launch) -> str:
+    """Return the path of our library that naps, "" if there is none for this MPI."""
+    family = {"Open MPI": "openmpi", "MPICH": "mpich"}.get(launch.family, "")
+    try:
+        return str(find_library(family, "wait")) if family else ""
+    except TailraceError:
+        return ""
 
 
 def proposals(situation: Situation, chosen: list[str]) -> tuple[list[Proposal], dict[str, str]]:
@@ -83,7 +92,7 @@ def advise(
     tell: Callable[[str], None],
 ) -> Advice:
     """Try the tips on a program."""
-    situation = Situation(launch, runner.launch.kind, installed_libraries())
+    situation = Situation(launch, runner.launch.kind, installed_libraries(), napping(launch))
     found, not_applying = proposals(situation, chosen)
     begin = time.monotonic()
     experiment = Experiment(runner, budget_s, time.monotonic, tell=tell)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """``tailrace run``: a case, on so many ranks, with a progress bar."""
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -33,8 +34,8 @@ def run(
         bool, typer.Option("--overwrite", help="Start afresh in a folder that holds a run.")
     ] = False,
     with_file: Annotated[
-        Path | None,
-        typer.Option("--with", metavar="FILE", help="Run any program with these settings."),
+        str | None,
+        typer.Option("--with", metavar="FILE", help="Run any program with settings, or 'waiting'."),
     ] = None,
 ) -> None:
     """Run a case. SIGTERM or Ctrl-C writes a last checkpoint and ends the run cleanly.
@@ -52,11 +53,17 @@ def run(
     raise typer.Exit(status)
 
 
-def _run_with(file: Path, ranks: int, command: list[str]) -> int:
-    """Run a program with the settings of a file; return its exit status."""
+def _run_with(what: str, ranks: int, command: list[str]) -> int:
+    """Run a program with the settings of a file, or our waiting; return its exit status."""
     from tailrace.advice.runner import make_runner  # noqa: PLC0415
-    from tailrace.advice.setting import read_settings  # noqa: PLC0415
-    from tailrace.profile.job import follow  # noqa: PLC0415
+    from tailrace.advice.setting import Setting, read_settings  # noqa: PLC0415
+    from tailrace.profile.job import choose_launcher, find_library, follow  # noqa: PLC0415
 
     runner = make_runner(ranks, command)
-    return follow(runner.words(read_settings(file)), runner.launch)
+    if what == "waiting":
+        library = str(find_library(choose_launcher(ranks, runner.program)[0], "wait"))
+        before = os.environ.get("LD_PRELOAD")
+        setting = Setting(what, {"LD_PRELOAD": f"{library}:{before}" if before else library})
+    else:
+        setting = read_settings(Path(what))
+    return follow(runner.words(setting), runner.launch)

@@ -28,9 +28,12 @@ LAUNCHERS = {  # other names of launchers, for when mpirun is of another family
 }
 
 
-def find_library(family: str) -> Path:
-    """Return the recorder: in TAILRACE_BIN_DIR, the package, a build, or beside the programs."""
-    name = f"libtailrace_mpi_{family}.so"
+def find_library(family: str, what: str = "mpi") -> Path:
+    """Return the recorder: in TAILRACE_BIN_DIR, the package, a build, or beside the programs.
+
+    `what` is "mpi" for the recorder, "wait" for the library that naps.
+    """
+    name = f"libtailrace_{what}_{family}.so"
     chosen = os.environ.get("TAILRACE_BIN_DIR")
     builds = [SOURCE_ROOT / "build" / b for b in BUILD_NAMES]
     folders = [Path(chosen)] if chosen else [PACKAGE / "lib", *builds]

@@ -2,7 +2,8 @@
 """Runs a program under ``tailrace check`` and compares what it says with the launch.
 
 ``check_launch.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``here``, ``nodes`` (of MPICH, whose
-launcher is given a host twice), or ``experiment`` (without --launch).
+launcher is given a host twice), ``experiment`` (without --launch), or ``waiting`` (``tailrace run
+--with waiting``).
 """
 
 import json
@@ -105,7 +106,30 @@ def check_experiment(folder: Path, bin_dir: str, program: str) -> None:
     assert done.returncode == 0 and "MADE" in done.stdout, (done.stdout, done.stderr)
 
 
-TASKS = {"here": check_here, "nodes": check_nodes, "experiment": check_experiment}
+def check_waiting(folder: Path, bin_dir: str, program: str) -> None:
+    """Results are right with naps, calls between communicators go to MPI, and `mpi` is obeyed."""
+    command = [sys.executable, "-m", "tailrace", "run", "--with", "waiting"]
+    for ranks, kind in ((1, "nap"), (2, "nap"), (3, "nap"), (2, "mpi")):
+        environment = {"PYTHONPATH": str(ROOT), "TAILRACE_BIN_DIR": bin_dir, "TAILRACE_WAIT": kind}
+        done = subprocess.run(
+            [*command, "-n", str(ranks), "--", program, str(folder / "data")],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment, "TAILRACE_WAIT_REPORT": "1"},
+            check=False,
+        )
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        line = next(line for line in done.stderr.splitlines() if line.startswith("tailrace wait"))
+        napping = int(line.split("rank 0: ")[1].split()[0])
+        assert (napping > 20) == (kind == "nap"), line
+
+
+TASKS = {
+    "here": check_here,
+    "nodes": check_nodes,
+    "experiment": check_experiment,
+    "waiting": check_waiting,
+}
 
 if __name__ == "__main__":
     place = Path(sys.argv[2])

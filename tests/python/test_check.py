@@ -148,12 +148,11 @@ def test_of_one_tip_the_best_setting_is_taken() -> None:
     assert [one.proposal.setting.name for one in found.winners] == ["b"]
 
 
-def situation(
-    count: int = 2, kind: str = "Open MPI", installed: Any = None, **more: Any
-) -> Situation:
+def situation(count: int = 2, kind: str = "Open MPI", **more: Any) -> Situation:
     """A launch of ranks with `more` each, see `rank`."""
+    installed, napping = more.pop("installed", {}), more.pop("napping", "")
     ranks = [rank(i, count, **more) for i in range(count)]
-    return Situation(Launch(ranks, count), kind, installed or {})
+    return Situation(Launch(ranks, count), kind, installed, napping)
 
 
 GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
@@ -166,6 +165,12 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
         ("waiting", {"settings": {}}, ["OMPI_MCA_mpi_yield_when_idle=1"]),
         ("waiting", {**GOMP, "count": 1, "busy": 2}, ["OMP_WAIT_POLICY=passive"]),
         ("waiting", {"count": 1}, "no such switch"),
+        (
+            "waiting",
+            {"count": 6, "allowed": "0-3", "mpi": "MPICH Version:4.0.2MPICH", "napping": "/l/w"},
+            ["LD_PRELOAD=/l/w TAILRACE_WAIT=nap"],
+        ),
+        ("waiting", {"mpi": "MPICH Version:4.0.2MPICH", "napping": "/l/w"}, "no such switch"),
         ("binding", {"allowed": "0-3"}, ["--bind-to core", "--bind-to numa"]),
         ("binding", {}, ["--bind-to none"]),
         ("binding", {"allowed": "0-3", "kind": "MPICH", "busy": 2}, ["-bind-to numa"]),

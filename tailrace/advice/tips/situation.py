@@ -21,6 +21,7 @@ class Situation:
     launch: Launch
     kind: str  # of the launcher, as `tailrace.launcher` calls it
     installed: dict[str, str] = field(default_factory=dict)
+    napping: str = ""  # path of our library that naps, for this MPI
 
     @property
     def family(self) -> str:

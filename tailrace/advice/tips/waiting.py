@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How ranks wait: a rank that spins takes the processor from one that works; one that gives it up
-answers later. Threads of OpenMP that wait between regions do the same.
+answers later. Threads of OpenMP that wait between regions do the same. Where ranks share cores, our
+library naps (preload/waiting.hpp).
 """
 
 from tailrace.advice.setting import Setting
@@ -16,6 +17,9 @@ def propose(situation: Situation) -> list[Setting]:
             yields = int(situation.environment.get("OMPI_MCA_mpi_yield_when_idle", "0") != "0")
         name, value = ("spin", "0") if yields else ("yield", "1")
         found.append(Setting(name, {"OMPI_MCA_mpi_yield_when_idle": value}))
+    if situation.oversubscribed and situation.napping:
+        preload = situation.preloaded(situation.napping)
+        found.append(Setting("nap", {"LD_PRELOAD": preload, "TAILRACE_WAIT": "nap"}))
     if (
         situation.loaded(r"lib(gomp|iomp5|omp)\.so")
         and max(len(one.threads) for one in situation.launch.ranks) > 1

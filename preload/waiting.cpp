@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Whether calls nap, and the calls on messages and requests.
+#include "waiting.hpp"
+
+#include <dlfcn.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+namespace tailrace::preload {
+
+void show_mpi();  // fortran.cpp
+
+bool naps = false;
+std::atomic<unsigned long> num_napping{0};
+std::atomic<unsigned long> num_passed_on{0};
+
+namespace {
+
+int keyval = MPI_KEYVAL_INVALID;
+char yes, no;  // the attribute of a communicator points to one of them
+
+bool library_is(const char* start) {
+  char name[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  PMPI_Get_library_version(name, &length);
+  return std::strncmp(name, start, std::strlen(start)) == 0;
+}
+
+// The scheduling group of this process; 0 where there are none.
+long scheduling_group() {
+  long group = 0;
+  int on = 0;
+  if (std::FILE* file = std::fopen("/proc/sys/kernel/sched_autogroup_enabled", "re")) {
+    if (std::fscanf(file, "%d", &on) != 1) on = 0;
+    std::fclose(file);
+  }
+  if (on == 0) return 0;
+  if (std::FILE* file = std::fopen("/proc/self/autogroup", "re")) {
+    if (std::fscanf(file, "/autogroup-%ld", &group) != 1) group = 0;
+    std::fclose(file);
+  }
+  return group;
+}
+
+// MPI_COMM_SELF's attribute is deleted by MPI_Finalize, in any language.
+int report(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0) {
+    std::fprintf(stderr, "tailrace wait: %s; rank 0: %lu calls napping, %lu left to MPI\n",
+                 naps ? "naps" : "as MPI does", num_napping.load(), num_passed_on.load());
+  }
+  return MPI_SUCCESS;
+}
+
+void report_at_end() {
+  const char* wanted = std::getenv("TAILRACE_WAIT_REPORT");
+  if (wanted == nullptr || wanted[0] == '\0') return;
+  int at_end = MPI_KEYVAL_INVALID;
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, report, &at_end, nullptr);
+  PMPI_Comm_set_attr(MPI_COMM_SELF, at_end, nullptr);
+}
+
+// More ranks on the node than cores that they may use, and yielding does not help.
+bool should_nap(MPI_Comm node) {
+  int ranks = 0;
+  PMPI_Comm_size(node, &ranks);
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return false;
+  PMPI_Allreduce(MPI_IN_PLACE, &cores, sizeof cores, MPI_BYTE, MPI_BOR, node);
+  long groups[2] = {scheduling_group(), 0};
+  groups[1] = -groups[0];
+  PMPI_Allreduce(MPI_IN_PLACE, groups, 2, MPI_LONG, MPI_MAX, node);
+  const bool yield_works = groups[0] == -groups[1];
+  return ranks > CPU_COUNT(&cores) && !(yield_works && library_is("Open MPI"));
+}
+
+void decide() {
+  if (keyval != MPI_KEYVAL_INVALID) return;
+  MPI_Comm node = MPI_COMM_NULL;
+  int rank = 0;
+  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
+  int wanted = should_nap(node) ? 1 : 0;
+  PMPI_Comm_free(&node);
+  const char* text = std::getenv("TAILRACE_WAIT");
+  int given = text == nullptr ? -1 : std::strcmp(text, "nap") == 0 ? 1 : 0;
+  PMPI_Bcast(&given, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  PMPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+  if (given >= 0) wanted = given;
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, nullptr);
+  naps = wanted != 0;
+  report_at_end();
+}
+
+bool is_of_this_world(MPI_Comm comm) {
+  int is_inter = 0;
+  if (PMPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter != 0) return false;
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  int ranks = 0;
+  PMPI_Comm_group(comm, &group);
+  PMPI_Comm_group(MPI_COMM_WORLD, &world);
+  PMPI_Group_size(group, &ranks);
+  std::vector<int> own(static_cast<std::size_t>(ranks));
+  std::vector<int> there(own.size());
+  for (int i = 0; i < ranks; ++i) own[static_cast<std::size_t>(i)] = i;
+  PMPI_Group_translate_ranks(group, ranks, own.data(), world, there.data());
+  PMPI_Group_free(&group);
+  PMPI_Group_free(&world);
+  return std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
+}
+
+// The function of that name behind ours: the recorder's, or the MPI library's.
+template <class Function>
+Function next(const char* name) {
+  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+}
+
+}  // namespace
+
+bool naps_on(MPI_Comm comm) {
+  if (!naps || comm == MPI_COMM_NULL) return false;
+  if (comm == MPI_COMM_WORLD) return true;
+  void* value = nullptr;
+  int found = 0;
+  if (PMPI_Comm_get_attr(comm, keyval, &value, &found) != MPI_SUCCESS) return false;
+  if (found == 0) {
+    value = is_of_this_world(comm) ? &yes : &no;
+    PMPI_Comm_set_attr(comm, keyval, value);
+  }
+  if (value != &yes) num_passed_on.fetch_add(1, std::memory_order_relaxed);
+  return value == &yes;
+}
+
+}  // namespace tailrace::preload
+
+using namespace tailrace::preload;
+
+extern "C" {
+#pragma GCC visibility push(default)
+
+int MPI_Init(int* argc, char*** argv) {
+  show_mpi();
+  const auto init = next<int (*)(int*, char***)>("MPI_Init");
+  const int code = init != nullptr ? init(argc, argv) : PMPI_Init(argc, argv);
+  if (code == MPI_SUCCESS) decide();
+  return code;
+}
+
+int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
+  show_mpi();
+  const auto init = next<int (*)(int*, char***, int, int*)>("MPI_Init_thread");
+  const int code = init != nullptr ? init(argc, argv, required, provided)
+                                   : PMPI_Init_thread(argc, argv, required, provided);
+  if (code == MPI_SUCCESS) decide();
+  return code;
+}
+
+// Of MPICH's mpi_f08, which does not call C's; its other calls do.
+void mpi_init_f08_(void* error) {
+  const auto init = next<void (*)(void*)>("mpi_init_f08_");
+  if (init == nullptr) return;
+  int own = MPI_SUCCESS;
+  if (error == nullptr) error = &own;
+  init(error);
+  if (*static_cast<int*>(error) == MPI_SUCCESS) decide();
+}
+
+void mpi_init_thread_f08_(void* required, void* provided, void* error) {
+  const auto init = next<void (*)(void*, void*, void*)>("mpi_init_thread_f08_");
+  if (init == nullptr) return;
+  int own = MPI_SUCCESS;
+  if (error == nullptr) error = &own;
+  init(required, provided, error);
+  if (*static_cast<int*>(error) == MPI_SUCCESS) decide();
+}
+
+int MPI_Send(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
+  if (!naps) return PMPI_Send(data, count, type, peer, tag, comm);
+  return run([&](MPI_Request* request) {
+    return PMPI_Isend(data, count, type, peer, tag, comm, request);
+  });
+}
+
+int MPI_Ssend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
+  if (!naps) return PMPI_Ssend(data, count, type, peer, tag, comm);
+  return run([&](MPI_Request* request) {
+    return PMPI_Issend(data, count, type, peer, tag, comm, request);
+  });
+}
+
+int MPI_Recv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
+             MPI_Status* status) {
+  if (!naps) return PMPI_Recv(data, count, type, peer, tag, comm, status);
+  MPI_Request request = MPI_REQUEST_NULL;
+  const int code = PMPI_Irecv(data, count, type, peer, tag, comm, &request);
+  return code != MPI_SUCCESS ? code : end(request, status);
+}
+
+int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag,
+                 void* in, int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
+                 MPI_Status* status) {
+  if (!naps)
+    return PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag,
+                         comm, status);
+  MPI_Request received = MPI_REQUEST_NULL;
+  MPI_Request sent = MPI_REQUEST_NULL;
+  int code = PMPI_Irecv(in, in_count, in_type, from, in_tag, comm, &received);
+  if (code != MPI_SUCCESS) return code;
+  code = PMPI_Isend(out, out_count, out_type, to, out_tag, comm, &sent);
+  if (code != MPI_SUCCESS) {
+    PMPI_Cancel(&received);
+    PMPI_Request_free(&received);
+    return code;
+  }
+  code = end(received, status);
+  const int sent_code = end(sent, MPI_STATUS_IGNORE);
+  return code != MPI_SUCCESS ? code : sent_code;
+}
+
+int MPI_Probe(int peer, int tag, MPI_Comm comm, MPI_Status* status) {
+  if (!naps) return PMPI_Probe(peer, tag, comm, status);
+  return nap_until([&](int* done) { return PMPI_Iprobe(peer, tag, comm, done, status); });
+}
+
+int MPI_Mprobe(int peer, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
+  if (!naps) return PMPI_Mprobe(peer, tag, comm, message, status);
+  return nap_until([&](int* done) { return PMPI_Improbe(peer, tag, comm, done, message, status); });
+}
+
+int MPI_Wait(MPI_Request* request, MPI_Status* status) {
+  if (!naps) return PMPI_Wait(request, status);
+  return nap_until([&](int* done) { return PMPI_Test(request, done, status); });
+}
+
+int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
+  if (!naps) return PMPI_Waitall(count, requests, statuses);
+  return nap_until([&](int* done) { return PMPI_Testall(count, requests, done, statuses); });
+}
+
+int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
+  if (!naps) return PMPI_Waitany(count, requests, index, status);
+  return nap_until([&](int* done) { return PMPI_Testany(count, requests, index, done, status); });
+}
+
+int MPI_Waitsome(int count, MPI_Request* requests, int* num_done, int* indices,
+                 MPI_Status* statuses) {
+  if (!naps) return PMPI_Waitsome(count, requests, num_done, indices, statuses);
+  return nap_until([&](int* done) {
+    const int code = PMPI_Testsome(count, requests, num_done, indices, statuses);
+    *done = *num_done != 0 ? 1 : 0;  // MPI_UNDEFINED: no request is under way
+    return code;
+  });
+}
+}
