@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # What `pip install .` puts into the package (pyproject.toml), so that it needs no source tree: the
-# module tailrace._core, the programs in tailrace/bin, the recorders in tailrace/lib, the cases.
+# module tailrace._core, the programs in tailrace/bin, what goes before MPI in tailrace/lib, the cases.
 if(NOT TARGET _core)
   message(FATAL_ERROR "The Python package needs Python's headers (Debian: python3-dev)")
 endif()
@@ -14,7 +14,11 @@ foreach(program ${tailrace_programs})
 endforeach()
 foreach(family openmpi mpich)
   if(TARGET tailrace_mpi_${family})
-    install(TARGETS tailrace_mpi_${family} DESTINATION tailrace/lib COMPONENT wheel)
+    install(
+      TARGETS tailrace_mpi_${family} tailrace_wait_${family}
+      DESTINATION tailrace/lib
+      COMPONENT wheel
+    )
   endif()
 endforeach()
 file(GLOB cases CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/*/cases)
