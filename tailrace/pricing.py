@@ -84,8 +84,15 @@ def all_grids(num_ranks: int, largest: int) -> list[tuple[int, int]]:
 
 def price(job: Job, grids: list[tuple[int, int]], largest: int = 0) -> list[Price]:
     """Price the grids (none: all that fit), cheapest first."""
+    nodes = choose_nodes(find_machine(job.machine), job.nodes)
+    return price_nodes(job, nodes, grids, largest)
+
+
+def price_nodes(
+    job: Job, nodes: list[int], grids: list[tuple[int, int]], largest: int = 0
+) -> list[Price]:
+    """Do as `price` on a list of nodes; `job.nodes` is its name."""
     machine = find_machine(job.machine)
-    nodes = choose_nodes(machine, job.nodes)
     num_ranks = len(nodes) * job.ranks_per_node
     prices = []
     for grid in grids or all_grids(num_ranks, largest):

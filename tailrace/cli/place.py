@@ -2,6 +2,7 @@
 """``tailrace place``: which rank on which node, for any launcher, and whether it came out so."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -9,11 +10,13 @@ import typer
 from rich.table import Table
 
 from tailrace.benchmarks.report import make_console
+from tailrace.benchmarks.scale_machine import find_machine
 from tailrace.errors import TailraceError
-from tailrace.files import require_folder, write_whole
+from tailrace.files import require_folder, require_place, write_whole
 from tailrace.placement import comparison
 from tailrace.placement.comparison import Row, compare_orders
 from tailrace.placement.job import make_nodes, parse_hosts, scheduled_hosts
+from tailrace.placement.node_choice import Choice, choose, read_numbers
 from tailrace.placement.orders import ORDERS, Problem
 from tailrace.placement.rank_map import RankMap, make_map, map_text, read_map
 from tailrace.placement.read_back import read_back
@@ -25,6 +28,7 @@ from tailrace.profile.text import bytes_text
 from tailrace.progress import working
 
 SHOWN_DIFFERENCES = 10
+SHOWN_CHOICES = 8
 
 
 place = typer.Typer(
@@ -257,3 +261,61 @@ def check(
             f"(order {rank_map.order})"
         )
     raise typer.Exit(1 if found.wrong else 0)
+
+
+@place.command("nodes")
+def choose_nodes_(
+    machine: Annotated[str, _text("torus:..., as tailrace price; gemini.")] = "gemini",
+    count: Annotated[int | None, _count("Nodes of the job.")] = None,
+    given: Annotated[
+        Path | None, _text("Score this list of node numbers, too.", metavar="FILE")
+    ] = None,
+    down: Annotated[Path | None, _text("Nodes that cannot be had.", metavar="FILE")] = None,
+    output: Annotated[Path | None, _text("Write the best list.", "-o", metavar="FILE")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Say which nodes of a machine exchange fastest, and how good a given list is.
+
+    Example: tailrace place nodes --machine gemini --count 3312
+    """
+    site = find_machine(machine)
+    numbers = read_numbers(given, site, "--given") if given else None
+    without = frozenset(read_numbers(down, site, "--down")) if down else frozenset()
+    wanted = count or (len(numbers) if numbers else 0)
+    if not wanted:
+        raise TailraceError("say how many nodes: --count N, or --given FILE", status=2)
+    if output:
+        require_place(output, "-o")
+    with working("nodes") as tell:
+        found = choose(site, wanted, numbers, without, tell)
+    if output:
+        write_whole(output, "\n".join(map(str, found[0].nodes)) + "\n")
+    if as_json:
+        rows = [{**asdict(one), "gb_per_s": one.gb_per_s} for one in found]
+        typer.echo(json.dumps(rows))
+        return
+    _show_choices(found, site.text)
+
+
+def _show_choices(found: list[Choice], machine: str) -> None:
+    table = Table(title=f"All-to-all on {machine}", title_justify="left", title_style="bold")
+    table.add_column("nodes", style="cyan", no_wrap=True)
+    for heading in ("number", "GB/s a node", "of the best"):
+        table.add_column(heading, justify="right")
+    table.add_column("fullest link")
+    shapes = [one for one in found if one.alone]
+    shown = [*shapes[:SHOWN_CHOICES], *(shapes[-1:] if len(shapes) > SHOWN_CHOICES else [])]
+    for one in [*shown, *(one for one in found if not one.alone)]:
+        if one in shown[SHOWN_CHOICES:]:
+            table.add_row("...", "", "", "", "")
+        share = found[0].seconds / one.seconds if one.seconds else 1.0
+        table.add_row(
+            one.name, str(len(one.nodes)), f"{one.gb_per_s:.3g}", f"{share:.2f}", one.worst
+        )
+    console = make_console()
+    console.print(table)
+    if shapes:
+        console.print(
+            "Messages of a box stay on its own links; those of other lists pass by other jobs, "
+            "which the model does not know."
+        )
