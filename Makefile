@@ -50,10 +50,10 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build demo python deb test verification sanitizers soak check bench reference clean distclean system
+.PHONY: help build demo demo-helium python deb test verification sanitizers soak check bench reference clean distclean system
 
 help:  ## Show this list
-	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 system:  # compilers and libraries (Debian packages as root; elsewhere advice)
 	@tools/setup $(SETUP)
@@ -92,6 +92,9 @@ build: system $(STAMPS)/venv $(if $(filter 1,$(DUCC)),$(DUCC_DIR)/src/ducc0/fft/
 
 demo: build  ## Taylor-Green with each kind of output, and the report (1 to 2 minutes, 0.2 GB)
 	@$(TEST_ENV) $(VENV)/bin/tailrace demo
+
+demo-helium: build  ## Helium in a laser pulse, both gauges, and what output costs (a minute)
+	@$(TEST_ENV) $(VENV)/bin/python -m tailrace.helium_demo
 
 python: TARGETS = all bindings/python/all
 python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs/python.md)

@@ -18,7 +18,8 @@ namespace tailrace::helium {
 namespace {
 
 constexpr std::ptrdiff_t frame = 2;
-constexpr std::ptrdiff_t line = 8;  ///< doubles of a cache line
+constexpr std::ptrdiff_t line = 8;     ///< doubles of a cache line
+constexpr std::ptrdiff_t margin = 40;  ///< items that SIMD vectors read beyond the last row
 
 std::ptrdiff_t round_up(std::ptrdiff_t items) { return (items + line - 1) / line * line; }
 
@@ -140,7 +141,7 @@ void Blocks::place_blocks(const Layout& layout) {
       }
     }
   }
-  framed_size_ += line;
+  framed_size_ += margin;
 }
 
 void Blocks::make_exchanges(const Layout& layout) {

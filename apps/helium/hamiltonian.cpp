@@ -11,7 +11,7 @@ namespace tailrace::helium {
 
 namespace {
 
-constexpr std::ptrdiff_t margin = 16;  ///< items that SIMD vectors read beyond a table
+constexpr std::ptrdiff_t margin = 40;  ///< items that SIMD vectors read beyond a table
 constexpr int max_sums = 8192;         ///< numbers that are summed over the ranks at once
 constexpr double negligible = 1e-14;
 
@@ -106,18 +106,21 @@ void Hamiltonian::make_pairs() {
 
 void Hamiltonian::make_dipoles() {
   auto& t = tables_;
-  for (const auto& to : channels_) {
-    t.first_dipole.push_back(static_cast<int>(t.dipoles.size()));
+  const auto add = [&](const Channel& to, int electron) {
     for (int from = 0; from < t.num_channels; ++from) {
       const auto& source = channels_[static_cast<std::size_t>(from)];
-      for (const int electron : {1, 2}) {
-        const double factor = cosine(to, source, electron);
-        if (std::abs(factor) < negligible) continue;
-        const int l = electron == 1 ? source.l1 : source.l2;
-        const int to_l = electron == 1 ? to.l1 : to.l2;
-        t.dipoles.push_back({from, electron, 2 * l + (to_l > l ? 1 : 0), factor});
-      }
+      const double factor = cosine(to, source, electron);
+      if (std::abs(factor) < negligible) continue;
+      const int l = electron == 1 ? source.l1 : source.l2;
+      const int to_l = electron == 1 ? to.l1 : to.l2;
+      t.dipoles.push_back({from, electron, 2 * l + (to_l > l ? 1 : 0), factor});
     }
+  };
+  for (const auto& to : channels_) {
+    t.first_dipole.push_back(static_cast<int>(t.dipoles.size()));
+    add(to, 1);
+    t.second_electron.push_back(static_cast<int>(t.dipoles.size()));
+    add(to, 2);
   }
   t.first_dipole.push_back(static_cast<int>(t.dipoles.size()));
 }

@@ -43,10 +43,10 @@ struct KernelTables {
   std::vector<int> l1, l2;
   std::vector<Term> terms;
   std::vector<Pair> pairs;
-  std::vector<Link> links;      ///< of all channels, one after another
-  std::vector<int> first_link;  ///< num_channels + 1
-  std::vector<Dipole> dipoles;  ///< the same for the field
-  std::vector<int> first_dipole;
+  std::vector<Link> links;                             ///< of all channels, one after another
+  std::vector<int> first_link;                         ///< num_channels + 1
+  std::vector<Dipole> dipoles;                         ///< the same for the field
+  std::vector<int> first_dipole, second_electron;      ///< electron 1 comes first
   double kinetic_0 = 0, kinetic_1 = 0, kinetic_2 = 0;  ///< of i, i +- 1, i +- 2, both directions
   double slope_1 = 0, slope_2 = 0;                     ///< df/dr: of i +- 1, i +- 2
 };

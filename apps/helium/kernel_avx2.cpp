@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 
 #define LANES 4
+#define WIDTH 2
 #include "kernel_body.hpp"
 
 namespace tailrace::helium {

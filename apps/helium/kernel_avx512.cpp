@@ -2,6 +2,7 @@
 #include "kernels.hpp"
 
 #define LANES 8
+#define WIDTH 2
 #include "kernel_body.hpp"
 
 namespace tailrace::helium {

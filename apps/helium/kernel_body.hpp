@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The kernel, compiled once for each instruction set; LANES is the doubles of a vector.
+// The kernel, compiled once for each instruction set; LANES is the doubles of a vector,
+// WIDTH how many vectors are worked on at once.
 //
 // A vector is LANES neighbours along r2, of all channels: the sums of the repulsion for each pair
 // of channels are formed once from r1^k (numbers) and r2^-(k+1) (a table in the first-level cache),
@@ -12,6 +13,9 @@
 #pragma once
 
 #include <cstring>
+#if LANES == 8
+#include <immintrin.h>
+#endif
 
 #include "kernel.hpp"
 
@@ -29,6 +33,23 @@ inline Vector load(const double* from) {
 
 inline void store(double* to, Vector v) { std::memcpy(to, &v, sizeof v); }
 
+/// The first `count` lanes; the others become 0 in `v`.
+inline void store_first(double* to, Vector& v, std::ptrdiff_t count) {
+#if LANES == 8
+  const auto mask = static_cast<__mmask8>((1u << count) - 1);
+  _mm512_mask_storeu_pd(to, mask, reinterpret_cast<__m512d>(v));
+  v = reinterpret_cast<Vector>(_mm512_maskz_mov_pd(mask, reinterpret_cast<__m512d>(v)));
+#else
+  for (int lane = 0; lane < LANES; ++lane) {
+    if (lane < count) {
+      to[lane] = v[lane];
+    } else {
+      v[lane] = 0;
+    }
+  }
+#endif
+}
+
 inline Vector all(double value) { return Vector{} + value; }
 
 inline double sum(Vector v) {
@@ -37,146 +58,257 @@ inline double sum(Vector v) {
   return total;
 }
 
-/// One row of a block while it is worked on.
-struct Row {
-  std::ptrdiff_t i, j;  ///< global, of the row and of the vector's first column
-  std::ptrdiff_t at;    ///< framed place of the vector in channel 0
-  const double* terms;  ///< factor r1^k of each term
-  Vector* pairs;        ///< the potential between two channels
-  Vector* slopes;       ///< [channel][electron][part] df/dr
+/// A channel that another takes something from: where its items are, and by which potential.
+struct Source {
+  std::ptrdiff_t offset;
+  int pair;
 };
 
-inline void add_up_pairs(const KernelTask& task, const Row& row, bool on_diagonal) {
-  const auto& t = *task.tables;
+/// The same through the field: the factor, and the table of what is multiplied (r, or s).
+struct FieldSource {
+  std::ptrdiff_t offset;
+  const double* table;
+  double factor;
+  int slope;  ///< place of df/dr in `Work::slopes`, without part
+};
+
+/// What a call works with, on the caller's scratch; `width` vectors at a time.
+struct Work {
+  double* terms;   ///< factor r1^k of each term, of a row
+  Vector* pairs;   ///< [pair][width] the potential between two channels
+  Vector* slopes;  ///< [channel][electron][part][width] df/dr
+};
+
+/// Places for `count` items behind `at`, which moves on.
+template <class Item>
+Item* take(double*& at, std::size_t count) {
+  Item* place = reinterpret_cast<Item*>(at);
+  at += (count * sizeof(Item) + 63) / 64 * 8;
+  return place;
+}
+
+/// The row under way.
+struct Row {
+  std::ptrdiff_t i = 0, j = 0;  ///< global, of the row and of the first column of a vector
+  std::ptrdiff_t at = 0;        ///< framed place of the vector in channel 0
+};
+
+template <int width>
+inline void add_up_pairs(const KernelTables& t, const Row& row, const Work& work) {
+  const double* term = work.terms;
+  const auto* kind = t.terms.data();
+  const double* inverse = t.inverse_powers.data() + row.j;
   for (std::size_t p = 0; p < t.pairs.size(); ++p) {
-    const auto& pair = t.pairs[p];
-    Vector w{};
+    Vector w[width] = {};
     if (p < static_cast<std::size_t>(t.num_channels)) {
-      w = all(t.kinetic_0 + t.potentials[static_cast<std::size_t>(t.l1[p] * t.padded + row.i)]) +
-          load(t.potentials.data() + t.l2[p] * t.padded + row.j);
+      const auto scalar =
+          all(t.kinetic_0 + t.potentials[static_cast<std::size_t>(t.l1[p] * t.padded + row.i)]);
+      const double* along = t.potentials.data() + t.l2[p] * t.padded + row.j;
+      for (int u = 0; u < width; ++u) w[u] = scalar + load(along + u * LANES);
     }
-    for (int n = pair.first_term; n < pair.first_term + pair.num_terms; ++n) {
-      const int k = t.terms[static_cast<std::size_t>(n)].k;
-      w += row.terms[n] * load(t.inverse_powers.data() + k * t.padded + row.j);
+    for (const auto* end = kind + t.pairs[p].num_terms; kind != end; ++kind, ++term) {
+      const double* power = inverse + kind->k * t.padded;
+      for (int u = 0; u < width; ++u) w[u] += *term * load(power + u * LANES);
     }
-    if (on_diagonal) {
-      const double r = t.r[static_cast<std::size_t>(row.i)];
-      w[0] += pair.cusp / (r * r);
-    }
-    row.pairs[p] = w;
+    for (int u = 0; u < width; ++u) work.pairs[p * width + static_cast<std::size_t>(u)] = w[u];
+  }
+  if (row.i != row.j) return;
+  const double r = t.r[static_cast<std::size_t>(row.i)];
+  for (std::size_t p = 0; p < t.pairs.size(); ++p) {
+    work.pairs[p * width][0] += t.pairs[p].cusp / (r * r);
   }
 }
 
-template <int parts>
-inline void take_slopes(const KernelTask& task, const Row& row) {
-  const auto& t = *task.tables;
-  const auto step = task.block->row_step;
-  for (int c = 0; c < t.num_channels; ++c) {
-    for (int part = 0; part < parts; ++part) {
-      const double* x = task.framed[part] + row.at + c * task.block->channel_step;
-      row.slopes[4 * c + part] = t.slope_1 * (load(x + step) - load(x - step)) +
-                                 t.slope_2 * (load(x + 2 * step) - load(x - 2 * step));
-      row.slopes[4 * c + 2 + part] =
-          t.slope_1 * (load(x + 1) - load(x - 1)) + t.slope_2 * (load(x + 2) - load(x - 2));
-    }
-  }
-}
-
-/// H x of channel c at one vector.
-template <int parts, Coupling coupling>
-inline void channel(const KernelTask& task, const Row& row, int c, Vector (&out)[2]) {
+template <int parts, int width>
+inline void take_slopes(const KernelTask& task, const Row& row, const Work& work) {
   const auto& t = *task.tables;
   const auto step = task.block->row_step, channel_step = task.block->channel_step;
-  const auto place = static_cast<std::size_t>(c);
-  for (int part = 0; part < parts; ++part) {
-    const double* x = task.framed[part] + row.at + c * channel_step;
-    out[part] =
-        t.kinetic_1 * ((load(x - step) + load(x + step)) + (load(x - 1) + load(x + 1))) +
-        t.kinetic_2 * ((load(x - 2 * step) + load(x + 2 * step)) + (load(x - 2) + load(x + 2)));
-  }
-  for (int n = t.first_link[place]; n < t.first_link[place + 1]; ++n) {
-    const auto& link = t.links[static_cast<std::size_t>(n)];
-    const Vector w = row.pairs[link.pair];
-    for (int part = 0; part < parts; ++part) {
-      out[part] += w * load(task.framed[part] + row.at + link.from * channel_step);
+  Vector* to = work.slopes;
+  for (int c = 0; c < t.num_channels; ++c) {
+    for (const auto along : {step, std::ptrdiff_t{1}}) {
+      for (int part = 0; part < 2; ++part) {
+        for (int u = 0; u < width && part < parts; ++u) {
+          const double* x = task.framed[part] + row.at + c * channel_step + u * LANES;
+          to[u] = t.slope_1 * (load(x + along) - load(x - along)) +
+                  t.slope_2 * (load(x + 2 * along) - load(x - 2 * along));
+        }
+        to += width;
+      }
     }
   }
-  if (coupling == Coupling::none) return;
-  for (int n = t.first_dipole[place]; n < t.first_dipole[place + 1]; ++n) {
-    const auto& dipole = t.dipoles[static_cast<std::size_t>(n)];
-    const double factor = task.field * dipole.factor;
-    const bool first = dipole.electron == 1;
-    const double* table =
-        coupling == Coupling::length ? t.r.data() : t.slopes.data() + dipole.slope * t.padded;
-    const Vector s = first ? all(table[row.i]) : load(table + row.j);
+}
+
+/// The kinetic energy of one part of a channel, but for the middle.
+inline Vector kinetic(const KernelTables& t, const double* x, std::ptrdiff_t step) {
+  return t.kinetic_1 * ((load(x - step) + load(x + step)) + (load(x - 1) + load(x + 1))) +
+         t.kinetic_2 * ((load(x - 2 * step) + load(x + 2 * step)) + (load(x - 2) + load(x + 2)));
+}
+
+/// The inner loops over channels, with all that does not change in a call worked out before.
+template <int parts, Coupling coupling>
+class Loops {
+ public:
+  Loops(const KernelTask& task, double* scratch) : task_(task), t_(*task.tables) {
+    work_.terms = take<double>(scratch, t_.terms.size());
+    work_.pairs = take<Vector>(scratch, t_.pairs.size() * WIDTH);
+    work_.slopes = take<Vector>(scratch, static_cast<std::size_t>(4 * t_.num_channels * WIDTH));
+    sources_ = take<Source>(scratch, t_.links.size());
+    field_sources_ = take<FieldSource>(scratch, t_.dipoles.size());
+    const auto channel_step = task.block->channel_step;
+    for (std::size_t n = 0; n < t_.links.size(); ++n) {
+      sources_[n] = {t_.links[n].from * channel_step, t_.links[n].pair};
+    }
+    for (std::size_t n = 0; n < t_.dipoles.size(); ++n) {
+      const auto& dipole = t_.dipoles[n];
+      field_sources_[n] = {
+          dipole.from * channel_step,
+          coupling == Coupling::length ? t_.r.data() : t_.slopes.data() + dipole.slope * t_.padded,
+          task.field * dipole.factor, 4 * dipole.from + (dipole.electron == 1 ? 0 : 2)};
+    }
+  }
+
+  void begin_row(std::ptrdiff_t i) {
+    for (std::size_t n = 0; n < t_.terms.size(); ++n) {
+      work_.terms[n] =
+          t_.terms[n].factor * t_.powers[static_cast<std::size_t>(t_.terms[n].k * t_.padded + i)];
+    }
+  }
+
+  /// All channels at `width` vectors; `count` of their items are wanted, at `packed` of channel 0.
+  template <int width>
+  void columns(const Row& row, std::ptrdiff_t packed, std::ptrdiff_t count) {
+    add_up_pairs<width>(t_, row, work_);
+    if (coupling == Coupling::velocity) take_slopes<parts, width>(task_, row, work_);
+    for (int c = 0; c < t_.num_channels; ++c) {
+      Vector out[2][width] = {};
+      channel(row, c, out);
+      finish(row, c, packed + c * task_.block->size, count, out);
+    }
+  }
+
+  KernelSums sums() const {
+    return {2 * sum(with_input_) - input_once_, 2 * sum(squared_) - squared_once_};
+  }
+
+ private:
+  template <int width>
+  void channel(const Row& row, int c, Vector (&out)[2][width]) const {
+    const auto place = static_cast<std::size_t>(c);
+    const auto step = task_.block->row_step;
+    const double* x[2] = {task_.framed[0] + row.at,
+                          parts == 2 ? task_.framed[1] + row.at : nullptr};
+    for (int part = 0; part < parts; ++part) {
+      for (int u = 0; u < width; ++u) {
+        out[part][u] = kinetic(t_, x[part] + c * task_.block->channel_step + u * LANES, step);
+      }
+    }
+    const Source* end = sources_ + t_.first_link[place + 1];
+    for (const Source* from = sources_ + t_.first_link[place]; from != end; ++from) {
+      const Vector* w = work_.pairs + from->pair * width;
+      for (int part = 0; part < parts; ++part) {
+        const double* y = x[part] + from->offset;
+        for (int u = 0; u < width; ++u) out[part][u] += w[u] * load(y + u * LANES);
+      }
+    }
+    if (coupling == Coupling::none) return;
+    const int first = t_.first_dipole[place], second = t_.second_electron[place];
+    for (int n = first; n < second; ++n) {
+      const Vector s = all(field_sources_[n].table[row.i]);
+      for (int u = 0; u < width; ++u) add_field(field_sources_[n], x, s, u, out);
+    }
+    for (int n = second; n < t_.first_dipole[place + 1]; ++n) {
+      for (int u = 0; u < width; ++u) {
+        add_field(field_sources_[n], x, load(field_sources_[n].table + row.j + u * LANES), u, out);
+      }
+    }
+  }
+
+  template <int width>
+  void add_field(const FieldSource& from, const double* const (&x)[2], Vector s, int u,
+                 Vector (&out)[2][width]) const {
     Vector y[2];
     for (int part = 0; part < parts; ++part) {
-      y[part] = s * load(task.framed[part] + row.at + dipole.from * channel_step);
+      y[part] = s * load(x[part] + from.offset + u * LANES);
       if (coupling == Coupling::velocity) {
-        y[part] += row.slopes[4 * dipole.from + (first ? 0 : 2) + part];
+        y[part] += work_.slopes[(from.slope + part) * width + u];
       }
     }
     if (coupling == Coupling::length) {
-      for (int part = 0; part < parts; ++part) out[part] += factor * y[part];
+      for (int part = 0; part < parts; ++part) out[part][u] += from.factor * y[part];
     } else {  // -i A (d/dr + s)
-      out[0] += factor * y[1];
-      out[parts - 1] -= factor * y[0];
+      out[0][u] += from.factor * y[parts - 1];
+      out[parts - 1][u] -= from.factor * y[0];
+    }
+  }
+
+  /// Stores what is wanted and adds it to the sums.
+  template <int width>
+  void finish(const Row& row, int c, std::ptrdiff_t packed, std::ptrdiff_t count,
+              Vector (&out)[2][width]) {
+    for (int part = 0; part < parts; ++part) {
+      const double* x = task_.framed[part] + row.at + c * task_.block->channel_step;
+      double* to = task_.packed[part] + packed;
+      for (int u = 0; u < width; ++u) {
+        Vector y = out[part][u];
+        const Vector x_here = load(x + u * LANES);
+        if (count >= (u + 1) * LANES) {
+          store(to + u * LANES, y);
+        } else {
+          store_first(to + u * LANES, y, count - u * LANES);
+        }
+        with_input_ += x_here * y;
+        squared_ += y * y;
+      }
+      if (row.i != row.j) continue;
+      input_once_ += x[0] * out[part][0][0];
+      squared_once_ += out[part][0][0] * out[part][0][0];
+    }
+  }
+
+  const KernelTask& task_;
+  const KernelTables& t_;
+  Work work_;
+  Source* sources_;
+  FieldSource* field_sources_;
+  Vector with_input_{}, squared_{};
+  double input_once_ = 0, squared_once_ = 0;
+};
+
+/// Columns [first, end) of a row.
+template <int parts, Coupling coupling>
+void apply_row(const Block& block, std::ptrdiff_t i, std::ptrdiff_t first, std::ptrdiff_t end,
+               Loops<parts, coupling>& loops) {
+  Row row;
+  row.i = block.rows.start + i;
+  loops.begin_row(row.i);
+  const auto packed = block.packed + block.before_row(i) - block.first_column(i);
+  for (auto j = first; j < end;) {
+    row.j = block.columns.start + j;
+    row.at = block.framed + i * block.row_step + j;
+    if (end - j > LANES) {
+      loops.template columns<WIDTH>(row, packed + j, end - j);
+      j += WIDTH * LANES;
+    } else {
+      loops.template columns<1>(row, packed + j, end - j);
+      j += LANES;
     }
   }
 }
 
+/// Tiles of columns, so that the rows around one stay in the first-level cache.
 template <int parts, Coupling coupling>
 KernelSums apply_parts(const KernelTask& task) {
-  const auto& t = *task.tables;
+  constexpr std::ptrdiff_t tile = 64;
   const auto& block = *task.block;
-  double* terms = task.scratch;
-  Row row{};
-  row.terms = terms;
-  row.pairs = reinterpret_cast<Vector*>(terms + (t.terms.size() + 7) / 8 * 8);
-  row.slopes = row.pairs + t.pairs.size();
-  Vector with_input{}, squared{};
-  double input_once = 0, squared_once = 0;
-  for (auto i = task.rows.start; i < task.rows.end(); ++i) {
-    const auto first = std::max(task.columns.start, block.first_column(i));
-    row.i = block.rows.start + i;
-    for (std::size_t n = 0; n < t.terms.size(); ++n) {
-      terms[n] =
-          t.terms[n].factor * t.powers[static_cast<std::size_t>(t.terms[n].k * t.padded + row.i)];
-    }
-    const auto packed = block.packed + block.before_row(i) - block.first_column(i);
-    for (auto j = first; j < task.columns.end(); j += LANES) {
-      const auto count = std::min<std::ptrdiff_t>(LANES, task.columns.end() - j);
-      row.j = block.columns.start + j;
-      row.at = block.framed + i * block.row_step + j;
-      const bool on_diagonal = row.i == row.j;
-      add_up_pairs(task, row, on_diagonal);
-      if (coupling == Coupling::velocity) take_slopes<parts>(task, row);
-      for (int c = 0; c < t.num_channels; ++c) {
-        Vector out[2] = {};
-        channel<parts, coupling>(task, row, c, out);
-        for (int part = 0; part < parts; ++part) {
-          double* to = task.packed[part] + packed + c * block.size + j;
-          Vector x = load(task.framed[part] + row.at + c * block.channel_step);
-          if (count == LANES) {
-            store(to, out[part]);
-          } else {
-            for (int lane = 0; lane < LANES; ++lane) {
-              if (lane < count)
-                to[lane] = out[part][lane];
-              else
-                out[part][lane] = x[lane] = 0;
-            }
-          }
-          with_input += x * out[part];
-          squared += out[part] * out[part];
-          if (!on_diagonal) continue;
-          input_once += x[0] * out[part][0];
-          squared_once += out[part][0] * out[part][0];
-        }
-      }
+  Loops<parts, coupling> loops(task, task.scratch);
+  for (auto start = task.columns.start; start < task.columns.end(); start += tile) {
+    const auto end = std::min(start + tile, task.columns.end());
+    for (auto i = task.rows.start; i < task.rows.end(); ++i) {
+      const auto first = std::max(start, block.first_column(i));
+      if (first < end) apply_row(block, i, first, end, loops);
     }
   }
-  return {2 * sum(with_input) - input_once, 2 * sum(squared) - squared_once};
+  return loops.sums();
 }
 
 KernelSums apply(const KernelTask& task) {

@@ -33,9 +33,10 @@ std::vector<const Kernel*> usable_kernels() {
 }  // namespace
 
 std::size_t kernel_scratch(const KernelTables& tables) {
-  constexpr std::size_t lanes = 8;  // of the widest vectors
+  constexpr std::size_t widest = 32;  // doubles worked on at once
   const auto channels = static_cast<std::size_t>(tables.num_channels);
-  return (tables.terms.size() + 7) / 8 * 8 + lanes * (tables.pairs.size() + 4 * channels);
+  return tables.terms.size() + widest * (tables.pairs.size() + 4 * channels) +
+         2 * tables.links.size() + 4 * tables.dipoles.size() + 64;
 }
 
 const Kernel& choose_kernel() {

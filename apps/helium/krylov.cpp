@@ -38,19 +38,15 @@ void Krylov::begin(const double* wave, double norm) {
   for (std::ptrdiff_t i = 0; i < length_; ++i) q[i] = scale * wave[i];
 }
 
-/// What of H q_k, which lies in vector k + 1, is new. Returns its square on this rank.
-double Krylov::next_vector(int k, double beta_before, double alpha) {
+/// What of H q_k, which lies in vector k + 1, is new, times `scale`. Local.
+void Krylov::make_next(int k, double beta_before, double alpha, double scale) {
   double* next = vector(k + 1);
   const double* q = vector(k);
   const double* before = vector(std::max(k - 1, 0));
 #pragma omp simd
-  for (std::ptrdiff_t i = 0; i < length_; ++i) next[i] -= alpha * q[i] + beta_before * before[i];
-  double squared = 0;
-  const auto part = length_ / parts_;
-  for (int p = 0; p < parts_; ++p) {
-    squared += hamiltonian_.local_dot(next + p * part, next + p * part);
+  for (std::ptrdiff_t i = 0; i < length_; ++i) {
+    next[i] = scale * (next[i] - alpha * q[i] - beta_before * before[i]);
   }
-  return squared;
 }
 
 bool Krylov::extend(Coupling coupling, double field) {
@@ -63,18 +59,33 @@ bool Krylov::extend(Coupling coupling, double field) {
   const double alpha = numbers[0], before = last_beta();
   double squared = numbers[1] - alpha * alpha - before * before;
   alpha_.push_back(alpha);
-  const double exact = next_vector(k, before, alpha);
-  if (squared < 0.01 * numbers[1]) {  // digits were lost
-    squared = exact;
+  const bool lost_digits = squared < 0.01 * numbers[1];
+  if (lost_digits) {
+    make_next(k, before, alpha, 1);
+    squared = norm_squared(next);
     hamiltonian_.add_up(&squared, 1);
   }
   const double beta = std::sqrt(std::max(squared, 0.0));
   beta_.push_back(beta);
   if (beta < 1e-14 * std::max(1.0, std::abs(alpha))) return false;
+  if (!lost_digits) {
+    make_next(k, before, alpha, 1 / beta);
+    return true;
+  }
   const double scale = 1 / beta;
 #pragma omp simd
   for (std::ptrdiff_t i = 0; i < length_; ++i) next[i] *= scale;
   return true;
+}
+
+/// The square of the norm of what this rank has of a function. Local.
+double Krylov::norm_squared(const double* wave) const {
+  const auto part = length_ / parts_;
+  double squared = 0;
+  for (int p = 0; p < parts_; ++p) {
+    squared += hamiltonian_.local_dot(wave + p * part, wave + p * part);
+  }
+  return squared;
 }
 
 Krylov::Ritz Krylov::diagonalise() const {
@@ -112,11 +123,7 @@ double Krylov::combine(const std::vector<std::complex<double>>& coefficients, do
     std::copy_n(re, count, wave + first);
     if (parts_ == 2) std::copy_n(im, count, wave + part + first);
   }
-  double squared = 0;
-  for (int p = 0; p < parts_; ++p) {
-    squared += hamiltonian_.local_dot(wave + p * part, wave + p * part);
-  }
-  return squared;
+  return norm_squared(wave);
 }
 
 GroundState find_ground_state(Hamiltonian& hamiltonian, double tolerance, int most) {

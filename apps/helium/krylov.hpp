@@ -34,7 +34,8 @@ class Krylov {
  private:
   double* vector(int k) { return basis_.data() + k * length_; }
   const double* vector(int k) const { return basis_.data() + k * length_; }
-  double next_vector(int k, double beta_before, double scale);
+  void make_next(int k, double beta_before, double alpha, double scale);
+  double norm_squared(const double* wave) const;
 
   Hamiltonian& hamiltonian_;
   int parts_, most_;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int most_states = 60;  ///< bound states of He+ of one l that a box may hold
 
-enum Sum { one_out, both_out, last_l, last_r, ground_re, ground_im, norm, sums };
+enum Sum { one_out, both_out, last_l, last_total_l, last_r, ground_re, ground_im, norm, sums };
 
 double squared_of(const std::vector<double>& numbers, std::size_t first, std::size_t count) {
   double sum = 0;
@@ -31,7 +31,7 @@ void Observer::overlaps(const Wave& wave, double (&out)[2]) const {
   out[1] = hamiltonian_.local_dot(ground_.data(), wave.data() + size);
 }
 
-void Observer::add_shares(const Wave& wave, double (&sum)[8]) const {
+void Observer::add_shares(const Wave& wave, double (&sum)[num_sums]) const {
   const auto& blocks = hamiltonian_.blocks();
   const auto& radial = hamiltonian_.radial();
   const auto& options = hamiltonian_.options();
@@ -54,6 +54,7 @@ void Observer::add_shares(const Wave& wave, double (&sum)[8]) const {
             sum[one_out] += share;
           }
           if (edge) sum[last_l] += share;
+          if (channel.big_l == options.big_lmax) sum[last_total_l] += share;
           if (r2 > last) sum[last_r] += share;
           sum[norm] += share;
         }
@@ -64,7 +65,8 @@ void Observer::add_shares(const Wave& wave, double (&sum)[8]) const {
 
 Observables Observer::measure(const Wave& wave) {
   const FlushTiny flush;
-  double sum[8] = {};
+  static_assert(sums == num_sums);
+  double sum[num_sums] = {};
   add_shares(wave, sum);
   double overlap[2];
   overlaps(wave, overlap);
@@ -88,6 +90,7 @@ Observables Observer::measure(const Wave& wave) {
   out.single_outside = all[one_out];
   out.double_outside = all[both_out];
   out.edge_l = all[last_l];
+  out.edge_total_l = all[last_total_l];
   out.edge_r = all[last_r];
   return out;
 }

@@ -16,6 +16,7 @@ struct Observables {
   double single_outside = 0;  ///< one electron beyond a radius
   double double_outside = 0;  ///< both
   double edge_l = 0;          ///< population of channels with an l at its largest
+  double edge_total_l = 0;    ///< population of channels with the largest L
   double edge_r = 0;          ///< population with an electron in the last tenth of the box
 };
 
@@ -43,8 +44,9 @@ class Observer {
   void density(const Wave& wave, std::vector<double>& out) const;
 
  private:
+  static constexpr int num_sums = 8;  ///< of `add_shares`
   void overlaps(const Wave& wave, double (&out)[2]) const;
-  void add_shares(const Wave& wave, double (&sums)[8]) const;
+  void add_shares(const Wave& wave, double (&sums)[num_sums]) const;
   void project(const Wave& wave, std::vector<double>& projected) const;
 
   Hamiltonian& hamiltonian_;

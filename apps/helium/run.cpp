@@ -44,7 +44,7 @@ struct RunSetting {
 constexpr std::size_t max_step_times = 1 << 18;
 constexpr const char* header =
     "step,time,field,vector_potential,norm,ground,energy,dipole,single_outside,double_outside,"
-    "edge_l,edge_r";
+    "edge_l,edge_total_l,edge_r";
 
 StreamOptions options_of_checkpoints(const Case& values) {
   auto options = app::checkpoint_options(values.output, values.source);
@@ -222,10 +222,10 @@ void Run::take_observables() {
     table_->append(
         state_.step,
         fmt::format("{},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},{:.17g},"
-                    "{:.17g},{:.17g}\n",
+                    "{:.17g},{:.17g},{:.17g}\n",
                     state_.step, time(), field, potential, now_.norm, now_.ground, now_.energy,
                     now_.dipole, now_.single_outside, now_.double_outside, now_.edge_l,
-                    now_.edge_r));
+                    now_.edge_total_l, now_.edge_r));
   });
   if (!progress_.shows_table()) return;
   progress_.table(
@@ -268,7 +268,8 @@ void Run::advance() {
                    now_.energy, line);
     density_.write(observer_, wave_, state_.step, time(), last && signal_ == 0);
     const auto every = case_.checkpoint.every;
-    if (every > 0 && state_.step % every == 0) write_checkpoint();
+    const bool wanted = every > 0 && case_.output.mode != "none";
+    if (wanted && state_.step % every == 0) write_checkpoint();
   }
   if (signal_ != 0 || case_.checkpoint.at_end) write_checkpoint();
   density_.finish();

@@ -101,6 +101,7 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
   text.add_number("double_outside", summary.last.double_outside);
   text.add_number("cross_section_mb", cross_section_of(summary));
   text.add_number("edge_l", summary.last.edge_l);
+  text.add_number("edge_total_l", summary.last.edge_total_l);
   text.add_number("edge_r", summary.last.edge_r);
   text.add("applications", whole(summary.applications));
   text.add("largest_order", whole(summary.most_order));

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""``make demo-helium``: a pulse of 40.8 eV on helium in both gauges, and what output costs.
+
+Leaves FOLDER/velocity and FOLDER/length (runs), FOLDER/output (a run whose densities and
+checkpoints were written hidden, others of its rounds below it) and the picture FOLDER/helium.png.
+"""
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from tailrace.errors import TailraceError
+from tailrace.output_modes import Round, cost_of, doubts, run_rounds, run_to_end
+from tailrace.runs import read_table
+from tailrace.simulation import Job
+
+GAUGES = ("velocity", "length")
+SETTINGS = ["output.every=50", "checkpoint.every=50"]
+ROUNDS = 2
+DECADES = 8
+
+
+def density(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
+    """Return the radii, the density of both electrons and the time of a file of densities."""
+    with h5py.File(path) as file:
+        return file["r1"][:], file["density"][:], float(file.attrs["time"])
+
+
+def draw(folder: Path, picture: Path) -> None:
+    """Draw the density at four times, and how the ground state empties in both gauges."""
+    files = sorted((folder / GAUGES[0] / "fields").glob("*.h5"))
+    chosen = [files[round(part * (len(files) - 1))] for part in (0, 0.5, 0.75, 1)]
+    figure = Figure(figsize=(14, 6.2), layout="constrained")
+    parts: Any = figure.subfigures(2, 1, height_ratios=[1.25, 1])
+    upper, lower = parts
+    panels = upper.subplots(1, 4, sharey=True)
+    largest = max(density(path)[1].max() for path in chosen)
+    norm = LogNorm(largest * 10.0**-DECADES, largest)
+    for panel, path in zip(panels, chosen, strict=True):
+        radii, values, at = density(path)
+        floor = largest * 10.0**-DECADES
+        image = panel.pcolormesh(
+            radii, radii, np.maximum(values, floor).T, norm=norm, cmap="magma", rasterized=True
+        )
+        panel.set_aspect("equal")
+        panel.set_title(f"t = {at:.1f} a.u. ({at * 0.02418884:.2f} fs)")
+        panel.set_xlabel("r1 [bohr]")
+    panels[0].set_ylabel("r2 [bohr]")
+    figure.colorbar(image, ax=panels, label="|f(r1, r2)|^2, all partial waves")
+    field_panel, yield_panel = lower.subplots(1, 2)
+    for gauge in GAUGES:
+        table = read_table(folder / gauge / "observables.csv", ("time", "ground"))
+        yield_panel.plot(table["time"], 1 - table["ground"], label=f"{gauge} gauge")
+    field_panel.plot(table["time"], table["field"], color="black")
+    field_panel.set(xlabel="t [a.u.]", ylabel="E(t) [a.u.]", title="Electric field")
+    yield_panel.set(
+        xlabel="t [a.u.]",
+        ylabel="1 - population",
+        title="Left the ground state (gauges: at the end)",
+    )
+    yield_panel.legend()
+    figure.savefig(picture, dpi=110)
+
+
+def summary_of(folder: Path) -> dict[str, Any]:
+    """Return RUN/summary.json."""
+    found: dict[str, Any] = json.loads((folder / "summary.json").read_text())
+    return found
+
+
+def tell_physics(folder: Path) -> None:
+    """Print what both gauges say beside each other and beside the measurements."""
+    ends = {gauge: summary_of(folder / gauge) for gauge in GAUGES}
+    for gauge, found in ends.items():
+        print(
+            f"{gauge + ' gauge:':16}ionised {found['left_ground']:.5e}, cross-section "
+            f"{found['cross_section_mb']:.4g} Mb, both electrons free "
+            f"{found['ionisation']['both']:.1e}, norm - 1 = {found['norm'] - 1:.0e}"
+        )
+    one, other = (ends[gauge]["left_ground"] for gauge in GAUGES)
+    print(f"The gauges differ by {100 * abs(other / one - 1):.2f} %.")
+
+
+def tell_cost(rounds: list[Round], found: dict[str, Any], busy_cores: int) -> None:
+    """Print what densities and checkpoints cost."""
+    for mode in ("synchronous", "hidden"):
+        cost = cost_of(rounds, mode)
+        print(
+            f"{mode + ' output:':20}{100 * cost.median:+.1f} % beside none "
+            f"(pairs {100 * cost.low:+.1f} .. {100 * cost.high:+.1f} %)"
+        )
+    written = sum(found[key]["bytes"] for key in ("output", "checkpoints"))
+    stall = sum(found[key]["stall_s"] for key in ("output", "checkpoints"))
+    print(f"Hidden: {written / 1e6:.1f} MB a run, for which it stood still {1e3 * stall:.0f} ms.")
+    for reason in doubts(rounds, os.cpu_count() or 1, busy_cores):
+        print(f"Too busy a machine to tell costs: {reason}")
+
+
+def main() -> int:
+    """Run the demo in a new folder below ``runs/``, or in the one that is named."""
+    folder = Path(sys.argv[1] if len(sys.argv) > 1 else time.strftime("runs/helium-%Y%m%d-%H%M%S"))
+    job = Job("helium/photon", ranks=2, settings=SETTINGS, overwrite=True)
+    print(f"Helium, 10 cycles of 40.8 eV, 2 ranks; results in {folder}; about a minute", flush=True)
+    rounds: list[Round] = []
+    try:
+        for gauge in GAUGES:
+            run_to_end(job, folder / gauge, [f"pulse.gauge={gauge}"], f"{gauge} gauge")
+        run_rounds(job, folder / "output", ROUNDS, lambda _number, found: rounds.append(found))
+    except TailraceError as error:
+        print(f"demo-helium: {error}", file=sys.stderr)
+        return error.status
+    print()
+    tell_physics(folder)
+    tell_cost(rounds, summary_of(folder / "output"), job.ranks)
+    draw(folder, folder / "helium.png")
+    print(f"Picture: {folder / 'helium.png'}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
