@@ -35,24 +35,33 @@ std::string in_toml(const std::vector<Item>& list) {
   return fmt::format("[{}]", fmt::join(items, ", "));
 }
 
+/// A table of a list, on one line.
+std::string inline_table(const Keys& keys) {
+  std::vector<std::string> items;
+  for (const auto& key : keys) {
+    const auto name = key.name.substr(section_of(key.name).size() + 1);
+    items.push_back(fmt::format("{} = {}", name, format_value(key)));
+  }
+  return fmt::format("\n  {{{}}},", fmt::join(items, ", "));
+}
+
 std::string in_toml(const std::vector<Product>& products) {
   std::string out = "[";
-  for (auto product : products) {
-    std::vector<std::string> items;
-    for (const auto& key : product_keys(product)) {
-      const auto name = key.name.substr(section_of(key.name).size() + 1);
-      items.push_back(fmt::format("{} = {}", name, format_value(key)));
-    }
-    out += fmt::format("\n  {{{}}},", fmt::join(items, ", "));
-  }
+  for (auto product : products) out += inline_table(product_keys(product));
+  return out + (out.size() > 1 ? "\n]" : "]");
+}
+
+std::string in_toml(KeyTables& tables) {
+  std::string out = "[";
+  for (std::size_t t = 0; t < tables.size(); ++t) out += inline_table(tables.keys(t));
   return out + (out.size() > 1 ? "\n]" : "]");
 }
 
 /// The allowed values, in a cell of a table.
 std::string allowed_cell(const Key& key) {
   if (!key.allowed.choices.empty()) return describe_allowed(key);
-  const char* const types[] = {"true, false", "whole, ", "",      "text",
-                               "numbers, ",   "texts",   "tables"};
+  const char* const types[] = {"true, false", "whole, ", "",       "text",
+                               "numbers, ",   "texts",   "tables", "tables"};
   const std::string type = types[key.value.index()];
   return type.empty() || type.ends_with(", ") ? type + describe_allowed(key) : type;
 }
@@ -73,7 +82,7 @@ Allowed one_of(std::vector<std::string> choices) { return {.choices = std::move(
 std::string section_of(const std::string& name) { return name.substr(0, name.rfind('.')); }
 
 std::string format_value(const Key& key) {
-  return std::visit([](const auto* value) { return in_toml(*value); }, key.value);
+  return std::visit([](auto* value) { return in_toml(*value); }, key.value);
 }
 
 std::string describe_allowed(const Key& key) {

@@ -19,12 +19,14 @@ struct Allowed {
   std::vector<std::string> choices = {};
 };
 
+class KeyTables;
+
 /// A line of a table of keys, bound to the object that holds the values. Reading, messages,
 /// case.toml and the reference page are all made of it.
 struct Key {
   /// Where the value is; the type says how it stands in TOML.
   using Value = std::variant<bool*, std::int64_t*, double*, std::string*, std::vector<double>*,
-                             std::vector<std::string>*, std::vector<Product>*>;
+                             std::vector<std::string>*, std::vector<Product>*, KeyTables*>;
   std::string name;  ///< "section.key"
   Value value;
   Allowed allowed;
@@ -35,6 +37,32 @@ struct Key {
 };
 
 using Keys = std::vector<Key>;
+
+/// A list of tables [[section.key]], each with keys of its own, "section.key.name".
+class KeyTables {
+ public:
+  virtual ~KeyTables() = default;
+  virtual void clear() = 0;
+  virtual Keys append() = 0;  ///< one more; its keys, which are of use until the next one
+  virtual std::size_t size() const = 0;
+  virtual Keys keys(std::size_t item) = 0;
+  virtual Keys usual_keys() = 0;  ///< of a table with all its defaults, for the reference
+};
+
+/// The tables as structs: `Keys keys_of(Item&)` is found beside the struct.
+template <class Item>
+class TableList final : public KeyTables {
+ public:
+  std::vector<Item> items;
+  void clear() override { items.clear(); }
+  Keys append() override { return keys_of(items.emplace_back()); }
+  std::size_t size() const override { return items.size(); }
+  Keys keys(std::size_t item) override { return keys_of(items[item]); }
+  Keys usual_keys() override { return keys_of(usual_); }
+
+ private:
+  Item usual_;
+};
 
 /// What most keys allow.
 inline const Allowed any, positive{1 / Allowed::infinite}, from_0{0}, count_from_0{0, 9e15},

@@ -87,14 +87,22 @@ struct Reader {
     for (const auto& item : *node.as_array()) read(item, value.emplace_back(), right);
   }
   void read(const toml::node& node, std::vector<Product>& value) const {
+    value.clear();
+    read_tables(node, [&] { return product_keys(value.emplace_back()); });
+  }
+  void read(const toml::node& node, KeyTables& value) const {
+    value.clear();
+    read_tables(node, [&] { return value.append(); });
+  }
+  template <class Append>
+  void read_tables(const toml::node& node, const Append& append) const {
     const auto* array = node.as_array();
     if (array == nullptr || !std::ranges::all_of(*array, &toml::node::is_table)) {
       refuse(
           fmt::format("`{}` in {} must be tables, each under [[{}]]", key.name, place, key.name));
     }
-    value.clear();
     for (const auto& item : *array) {
-      const Keys keys = product_keys(value.emplace_back());
+      const Keys keys = append();
       for (const auto& [name, content] : *item.as_table()) {
         const auto here = place_of(source, content);
         const Key& line = find_key(keys, fmt::format("{}.{}", key.name, name.str()), here);

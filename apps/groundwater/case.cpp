@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "case.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "common/case_text.hpp"
+#include "core/nearest_word.hpp"
+#include "grid.hpp"
+#include "properties.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::groundwater {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
+
+void require_ranks(const Case& values) {
+  const auto& ranks = values.grid.ranks;
+  const bool whole =
+      std::all_of(ranks.begin(), ranks.end(), [](double r) { return r == std::floor(r); });
+  const auto zeros = std::count(ranks.begin(), ranks.end(), 0.0);
+  if (ranks.size() == 3 && whole && (zeros == 0 || zeros == 3)) return;
+  refuse(
+      fmt::format("{}: `grid.ranks` must be three whole numbers [along z, along y, along x], "
+                  "all 0 for an automatic choice",
+                  values.source));
+}
+
+void require_region(const Case& values, const RegionCase& region) {
+  const auto where = fmt::format("{}: region `{}`", values.source, region.name);
+  if (region.from.size() != 3 || region.to.size() != 3) {
+    refuse(where + ": `from` and `to` must be three numbers [x, y, z]");
+  }
+  for (std::size_t d = 0; d < 3; ++d) {
+    const auto widths = widths_of(values, static_cast<int>(2 - d));
+    const Axis axis = make_axis(widths);
+    const double end = axis.walls.back(), a = region.from[d], b = region.to[d];
+    const char letter = "xyz"[d];
+    if (a > b) refuse(fmt::format("{}: from {} to {} along {} is no length", where, a, b, letter));
+    const double slack = 1e-9 * end;
+    if (a >= -slack && b <= end + slack) continue;
+    refuse(
+        fmt::format("{} lies outside the grid: from {} to {} along {}, where the grid goes "
+                    "from 0 to {}",
+                    where, a, b, letter, end));
+  }
+}
+
+void require_series(const std::string& where, const std::vector<double>& times,
+                    const std::vector<double>& values, bool needs_value) {
+  const auto wanted = times.empty() ? std::size_t{1} : times.size();
+  if (needs_value && values.size() != wanted) {
+    refuse(fmt::format("{} has {} values for {} times; give one for each (one alone without times)",
+                       where, values.size(), times.size()));
+  }
+  if (!std::is_sorted(times.begin(), times.end())) refuse(where + ": `times` must ascend");
+}
+
+void require_tables(const Case& values) {
+  const auto& f = values.flow;
+  for (const auto& region : values.grid.regions.items) require_region(values, region);
+  if (f.materials.items.empty()) {
+    refuse(fmt::format("{}: no ground; give at least one [[flow.materials]]", values.source));
+  }
+  for (const auto& material : f.materials.items) {
+    const auto where = fmt::format("{}: material `{}`", values.source, material.name);
+    find_region(values, material.region, where);
+    if (material.conductivity.size() != 1 && material.conductivity.size() != 3) {
+      refuse(where + ": `conductivity` must be one number, or three, along [x, y, z]");
+    }
+    require_soil(soil_of(material), where);
+  }
+  if (!f.materials.items.front().region.empty()) {
+    refuse(fmt::format("{}: the first of [[flow.materials]] must be everywhere: without `region`",
+                       values.source));
+  }
+  for (const auto& boundary : f.boundaries.items) {
+    const auto where = fmt::format("{}: boundary `{}`", values.source, boundary.name);
+    find_region(values, boundary.region, where);
+    require_series(where, boundary.times, boundary.values, boundary.type != "free_drainage");
+  }
+  for (const auto& well : f.wells.items) {
+    const auto where = fmt::format("{}: well `{}`", values.source, well.name);
+    find_region(values, well.region, where);
+    require_series(where, well.times, well.values, true);
+  }
+}
+
+void require_heterogeneity(const Case& values) {
+  const auto& h = values.heterogeneity;
+  if (h.correlation.size() != 3) {
+    refuse(fmt::format("{}: `heterogeneity.correlation` must be three lengths [x, y, z]",
+                       values.source));
+  }
+  if (h.kind == "file" && (h.file.empty() || h.dataset.empty())) {
+    refuse(
+        fmt::format("{}: heterogeneity.kind = \"file\" needs `heterogeneity.file` and "
+                    "`heterogeneity.dataset`",
+                    values.source));
+  }
+}
+
+/// A steady flow needs a place where the head is known.
+void require_head(const Case& values) {
+  if (!values.flow.steady) return;
+  const auto& list = values.flow.boundaries.items;
+  const auto gives = [](const auto& b) { return b.type == "head" || b.type == "pressure_head"; };
+  if (std::any_of(list.begin(), list.end(), gives)) return;
+  refuse(fmt::format("{}: a steady flow needs a boundary of type head or pressure_head",
+                     values.source));
+}
+
+void fill_defaults(Case& values) {
+  auto& g = values.grid;
+  const std::array<std::pair<std::vector<double>*, std::int64_t*>, 3> axes{
+      {{&g.dx, &g.nx}, {&g.dy, &g.ny}, {&g.dz, &g.nz}}};
+  for (const auto& [widths, count] : axes) {
+    if (!widths->empty()) *count = std::ssize(*widths);
+  }
+  values.about.name = app::case_name(values.about.name, values.source);
+  auto& t = values.time;
+  if (t.max_step == 0) t.max_step = t.end;
+  if (t.min_step == 0) t.min_step = 1e-9 * t.end;
+}
+
+std::vector<std::string> field_names(const Case& values) {
+  std::vector<std::string> names;
+  for (const auto& field : values.output.fields) {
+    if (field != "flux") {
+      names.push_back(field);
+      continue;
+    }
+    for (const char* letter : {"x", "y", "z"}) names.push_back(std::string("flux_") + letter);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<double> widths_of(const Case& values, int axis) {
+  const auto& g = values.grid;
+  const auto even = [](std::int64_t count, double length) {
+    return std::vector<double>(static_cast<std::size_t>(count),
+                               length / static_cast<double>(count));
+  };
+  if (axis == 0) return g.dz.empty() ? even(g.nz, g.lz) : g.dz;
+  if (axis == 1) return g.dy.empty() ? even(g.ny, g.ly) : g.dy;
+  return g.dx.empty() ? even(g.nx, g.lx) : g.dx;
+}
+
+RegionCase find_region(const Case& values, const std::string& name, const std::string& where) {
+  if (name.empty()) return {"", {-1e300, -1e300, -1e300}, {1e300, 1e300, 1e300}};
+  std::vector<std::string> names;
+  for (const auto& region : values.grid.regions.items) {
+    if (region.name == name) return region;
+    names.push_back(region.name);
+  }
+  if (names.empty()) refuse(fmt::format("{}: region `{}`: there is no region", where, name));
+  refuse(fmt::format("{}: `{}` is no region; did you mean `{}`?", where, name,
+                     nearest_word(name, names)));
+}
+
+std::array<int, 3> rank_grid(const Case& values, int num_ranks) {
+  const auto& g = values.grid;
+  if (g.ranks[0] == 0) return choose_ranks({g.nz, g.ny, g.nx}, num_ranks);
+  const double needed = g.ranks[0] * g.ranks[1] * g.ranks[2];
+  if (needed != num_ranks) {
+    refuse(
+        fmt::format("{}: grid.ranks = [{}, {}, {}] needs {} ranks, but the run has {}; "
+                    "[0, 0, 0] chooses a grid that fits",
+                    values.source, g.ranks[0], g.ranks[1], g.ranks[2], needed, num_ranks));
+  }
+  return {static_cast<int>(g.ranks[0]), static_cast<int>(g.ranks[1]), static_cast<int>(g.ranks[2])};
+}
+
+Case parse_case(const std::string& text, const std::string& source,
+                std::span<const std::string> settings) {
+  Case values;
+  values.source = source;
+  const Keys keys = keys_of(values);
+  app::read_toml(keys, text, source, values.given);
+  for (const auto& setting : settings) app::read_setting(keys, setting, values.given);
+  fill_defaults(values);
+  require_ranks(values);
+  require_tables(values);
+  require_heterogeneity(values);
+  require_head(values);
+  if (values.output.servers.empty()) {
+    Case usual;
+    app::require_no_needs(keys, keys_of(usual), source);
+  } else {
+    app::require_output(values.output, field_names(values), source);
+  }
+  return values;
+}
+
+Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings) {
+  return parse_case(app::read_case_text(comm, path), path, settings);
+}
+
+Case check_case(const std::string& path, std::span<const std::string> settings, int num_ranks) {
+  Case values = parse_case(app::read_case_text(path), path, settings);
+  if (values.output.servers.empty()) rank_grid(values, num_ranks);
+  return values;
+}
+
+std::string format_case(const Case& values) {
+  Case copy = values;
+  return fmt::format("# The whole case, as run; made from {}\n", values.source) +
+         app::format_toml(keys_of(copy), values.given);
+}
+
+std::string describe_keys() {
+  Case values;
+  RegionCase region;
+  MaterialCase material;
+  BoundaryCase boundary;
+  WellCase well;
+  Product product;
+  std::string text = app::format_markdown(keys_of(values));
+  for (const auto& keys : {keys_of(region), keys_of(material), keys_of(boundary), keys_of(well),
+                           app::product_keys(product)}) {
+    text += "\n" + app::format_markdown(keys);
+  }
+  return text;
+}
+
+}  // namespace tailrace::groundwater

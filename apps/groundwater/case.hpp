@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <mpi.h>
+
+#include "common/keys.hpp"
+#include "common/output_case.hpp"
+
+namespace tailrace::groundwater {
+
+using app::Keys;
+
+/// The meaning of every member stands once, in the tables of keys (case_keys.cpp).
+struct RegionCase {
+  std::string name;
+  std::vector<double> from, to;
+};
+struct MaterialCase {
+  std::string name, region, curve = "saturated";
+  std::vector<double> conductivity, heads, saturations, mobilities;
+  double porosity = 0.25, residual = 0, alpha = 1, n = 2, storage = 0;
+};
+struct BoundaryCase {
+  std::string name, face = "x_min", region, type = "head";
+  std::vector<double> times, values;
+};
+struct WellCase {
+  std::string name, region;
+  std::vector<double> times, values;
+};
+
+/// One run, as a case file describes it.
+struct Case {
+  std::string source;           ///< path of the case file, for messages
+  std::set<std::string> given;  ///< keys that the file or --set gave
+  struct {
+    std::string name, application = "groundwater";
+  } about;
+  struct {
+    std::int64_t nx = 1, ny = 1, nz = 1;
+    double lx = 1, ly = 1, lz = 1;
+    std::vector<double> dx, dy, dz, ranks{0, 0, 0};
+    app::TableList<RegionCase> regions;
+  } grid;
+  struct {
+    bool gravity = true, steady = false;
+    std::string mobility = "upwind", initial = "head";
+    double initial_value = 0;
+    app::TableList<MaterialCase> materials;
+    app::TableList<BoundaryCase> boundaries;
+    app::TableList<WellCase> wells;
+  } flow;
+  struct {
+    std::string kind = "none", file, dataset;
+    double sigma = 1;
+    std::vector<double> correlation{1, 1, 1};
+    std::int64_t seed = 1;
+  } heterogeneity;
+  struct {
+    double end = 1, step = 1, min_step = 0, max_step = 0, growth = 1.5, cut = 0.5;
+    std::int64_t max_steps = 0;
+  } time;
+  struct {
+    double tolerance = 1e-11;
+    std::int64_t max_iterations = 20, easy_iterations = 6;
+  } newton;
+  struct {
+    std::string method = "bicgstab", preconditioner = "ilu0";
+    double tolerance = 1e-6;
+    std::int64_t max_iterations = 2000;
+  } linear;
+  struct : app::OutputCase {
+    std::vector<std::string> fields{"head", "saturation"};
+  } output;
+  struct {
+    std::int64_t every = 0;
+    bool at_end = false;
+  } checkpoint;
+  struct {
+    std::string file;
+  } restart;
+  struct {
+    std::int64_t spans = 20000;
+  } trace;
+};
+
+/// The table of keys of a case file, bound to `values`. Local, as all of this file but what says
+/// so.
+Keys keys_of(Case& values);
+Keys keys_of(RegionCase& values);
+Keys keys_of(MaterialCase& values);
+Keys keys_of(BoundaryCase& values);
+Keys keys_of(WellCase& values);
+
+/// All tables in Markdown, for the docs.
+std::string describe_keys();
+
+/// Parses the text of a case file, then applies the settings "section.key=value" in order. Throws
+/// `Errc::invalid_input` that names key, line and what would be right.
+Case parse_case(const std::string& text, const std::string& source,
+                std::span<const std::string> settings);
+
+/// Reads the file on rank 0, shares its text and parses it. Throws on all ranks alike. Collective.
+Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings);
+
+/// Reads and checks a case as far as that goes without MPI. Throws as `read_case` does.
+Case check_case(const std::string& path, std::span<const std::string> settings, int num_ranks);
+
+/// The whole case as TOML; `parse_case` gives the same case back.
+std::string format_case(const Case& values);
+
+/// Ranks along (z, y, x) of a run of `num_ranks`. Throws `Errc::invalid_input`.
+std::array<int, 3> rank_grid(const Case& values, int num_ranks);
+
+/// The widths of the cells along axis 0, 1, 2 = z, y, x [m].
+std::vector<double> widths_of(const Case& values, int axis);
+
+/// The region of that name; "" is the whole grid. Throws `Errc::invalid_input` with `where`.
+RegionCase find_region(const Case& values, const std::string& name, const std::string& where);
+
+}  // namespace tailrace::groundwater

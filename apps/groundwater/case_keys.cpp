@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The keys of a case file: name, member, allowed values, unit, meaning. Defaults are the members'
+// initial values.
+#include "case.hpp"
+
+namespace tailrace::groundwater {
+
+using app::any, app::positive, app::from_0, app::count_from_0, app::count_from_1;
+using app::one_of, app::within, app::Allowed;
+
+namespace {
+
+constexpr double max_cells = 1 << 24;
+constexpr const char* times_doc = "times from which the values hold, ascending; empty = always";
+
+Keys grid_keys(Case& c) {
+  auto& g = c.grid;
+  return {
+      {"case.name", &c.about.name, any, "",
+       "name of the run, of its folder and of its field files"},
+      {"case.application", &c.about.application, one_of({"groundwater"}), "",
+       "the application that the case is for"},
+      {"grid.nx", &g.nx, within(1, max_cells), "cells", "cells along x"},
+      {"grid.ny", &g.ny, within(1, max_cells), "cells", "cells along y"},
+      {"grid.nz", &g.nz, within(1, max_cells), "cells", "cells along z, which points up"},
+      {"grid.lx", &g.lx, positive, "m", "length along x"},
+      {"grid.ly", &g.ly, positive, "m", "length along y"},
+      {"grid.lz", &g.lz, positive, "m", "length along z"},
+      {"grid.dx", &g.dx, positive, "m", "widths of the cells along x, in place of nx and lx"},
+      {"grid.dy", &g.dy, positive, "m", "widths along y, in place of ny and ly"},
+      {"grid.dz", &g.dz, positive, "m", "widths along z, in place of nz and lz"},
+      {"grid.ranks", &g.ranks, within(0, 1e8), "ranks",
+       "ranks along [z, y, x]; [0, 0, 0] = chosen"},
+      {"grid.regions", &g.regions, any, "", "named boxes: tables [[grid.regions]]"},
+  };
+}
+
+Keys flow_keys(Case& c) {
+  auto& f = c.flow;
+  auto& h = c.heterogeneity;
+  return {
+      {"flow.gravity", &f.gravity, any, "", "false: the head is the pressure head"},
+      {"flow.steady", &f.steady, any, "", "solve for the steady flow instead of stepping in time"},
+      {"flow.mobility", &f.mobility, one_of({"upwind", "central"}), "",
+       "relative conductivity of a wall: of the cell upstream, or the mean"},
+      {"flow.initial", &f.initial, one_of({"head", "pressure_head"}), "", "what initial_value is"},
+      {"flow.initial_value", &f.initial_value, any, "m", "head everywhere at the start"},
+      {"flow.materials", &f.materials, any, "",
+       "grounds: tables [[flow.materials]]; a later one covers an earlier"},
+      {"flow.boundaries", &f.boundaries, any, "",
+       "tables [[flow.boundaries]]; no flow where there is none"},
+      {"flow.wells", &f.wells, any, "", "tables [[flow.wells]]"},
+      {"heterogeneity.kind", &h.kind, one_of({"none", "lognormal", "file"}), "",
+       "what the conductivity of the materials is multiplied by, cell by cell"},
+      {"heterogeneity.sigma", &h.sigma, from_0, "",
+       "standard deviation of the ln of the factor (lognormal; its median is 1)"},
+      {"heterogeneity.correlation", &h.correlation, positive, "m",
+       "correlation lengths [x, y, z] (lognormal)"},
+      {"heterogeneity.seed", &h.seed, count_from_0, "",
+       "seed (lognormal); the same field on any number of ranks"},
+      {"heterogeneity.file", &h.file, any, "", "HDF5 file of the factors (file)"},
+      {"heterogeneity.dataset", &h.dataset, any, "", "dataset in it, of axes (z, y, x)"},
+  };
+}
+
+Keys solver_keys(Case& c) {
+  auto& t = c.time;
+  return {
+      {"time.end", &t.end, positive, "s", "time at which the run ends"},
+      {"time.step", &t.step, positive, "s", "first time step"},
+      {"time.min_step", &t.min_step, from_0, "s",
+       "a step that fails even at this length ends the run; 0 = 1e-9 of time.end"},
+      {"time.max_step", &t.max_step, from_0, "s", "longest time step; 0 = time.end"},
+      {"time.growth", &t.growth, within(1, 100), "", "factor after a step that was easy"},
+      {"time.cut", &t.cut, within(0.01, 0.9), "", "factor after a step that failed"},
+      {"time.max_steps", &t.max_steps, count_from_0, "steps", "last step number; 0 = no limit"},
+      {"newton.tolerance", &c.newton.tolerance, positive, "",
+       "residual at the end, as a part of the water that moves in a step"},
+      {"newton.max_iterations", &c.newton.max_iterations, within(1, 1000), "", "then a step fails"},
+      {"newton.easy_iterations", &c.newton.easy_iterations, within(1, 1000), "",
+       "a step of at most so many iterations is easy"},
+      {"linear.method", &c.linear.method, any, "", "Krylov method"},
+      {"linear.preconditioner", &c.linear.preconditioner, any, "", "none, jacobi or ilu0"},
+      {"linear.tolerance", &c.linear.tolerance, within(1e-15, 0.5), "",
+       "reduction of the residual in a linear solve"},
+      {"linear.max_iterations", &c.linear.max_iterations, within(1, 1e7), "", "then it fails"},
+  };
+}
+
+Keys run_keys(Case& c) {
+  return {
+      {"checkpoint.every", &c.checkpoint.every, count_from_0, "steps",
+       "steps between checkpoints (the last two are kept); 0 = none"},
+      {"checkpoint.at_end", &c.checkpoint.at_end, any, "",
+       "write a checkpoint at the end of the run"},
+      {"restart.file", &c.restart.file, any, "",
+       "checkpoint to go on from; latest = the newest one of the run folder; latest_or_fresh = "
+       "that, or a fresh start if there is none"},
+      {"trace.spans", &c.trace.spans, within(0, 1e8), "spans",
+       "spans of time kept for trace.json, per rank; 0 = no trace"},
+  };
+}
+
+}  // namespace
+
+Keys keys_of(Case& values) {
+  Keys all = grid_keys(values);
+  auto output = app::output_keys(values.output);
+  output.insert(output.begin() + 2,
+                app::Key{"output.fields", &values.output.fields,
+                         one_of({"head", "pressure_head", "saturation", "flux", "conductivity"}),
+                         "", "fields that are written (flux: flux_x, flux_y, flux_z)"});
+  for (auto part : {flow_keys(values), solver_keys(values), output, run_keys(values)}) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+Keys keys_of(RegionCase& r) {
+  const std::string at = "grid.regions.";
+  return {{at + "name", &r.name, any, "", "name, for the other tables"},
+          {at + "from", &r.from, any, "m", "lower corner [x, y, z]"},
+          {at + "to", &r.to, any, "m",
+           "upper corner; cells with their centre inside belong to the region"}};
+}
+
+Keys keys_of(MaterialCase& m) {
+  const std::string at = "flow.materials.";
+  return {
+      {at + "name", &m.name, any, "", "name, for messages"},
+      {at + "region", &m.region, any, "", "where it is; empty = everywhere"},
+      {at + "conductivity", &m.conductivity, positive, "m/s",
+       "saturated conductivity: one number, or along [x, y, z]"},
+      {at + "porosity", &m.porosity, any, "", "porosity"},
+      {at + "storage", &m.storage, any, "1/m", "specific storage"},
+      {at + "curve", &m.curve, one_of({"saturated", "van_genuchten", "gardner", "table"}), "",
+       "saturation and relative conductivity by the pressure head"},
+      {at + "residual", &m.residual, any, "", "residual saturation"},
+      {at + "alpha", &m.alpha, any, "1/m", "alpha of van_genuchten and gardner"},
+      {at + "n", &m.n, any, "", "n of van_genuchten; m = 1 - 1/n (Mualem)"},
+      {at + "heads", &m.heads, any, "m", "pressure heads of a table, ascending"},
+      {at + "saturations", &m.saturations, any, "", "saturations of a table"},
+      {at + "mobilities", &m.mobilities, any, "", "relative conductivities of a table"},
+  };
+}
+
+Keys keys_of(BoundaryCase& b) {
+  const std::string at = "flow.boundaries.";
+  return {
+      {at + "name", &b.name, any, "", "name, in messages and balance.csv"},
+      {at + "face", &b.face, one_of({"x_min", "x_max", "y_min", "y_max", "z_min", "z_max"}), "",
+       "face of the grid"},
+      {at + "region", &b.region, any, "", "part of the face: its cells in the region"},
+      {at + "type", &b.type, one_of({"head", "pressure_head", "flux", "free_drainage"}), "",
+       "what is given: head [m], pressure head [m], flux into the ground [m/s]; free_drainage: "
+       "unit gradient, no value"},
+      {at + "times", &b.times, any, "s", times_doc},
+      {at + "values", &b.values, any, "", "one value for each time"},
+  };
+}
+
+Keys keys_of(WellCase& w) {
+  const std::string at = "flow.wells.";
+  return {
+      {at + "name", &w.name, any, "", "name, in messages and balance.csv"},
+      {at + "region", &w.region, any, "", "its cells, which share the rate by conductivity"},
+      {at + "times", &w.times, any, "s", times_doc},
+      {at + "values", &w.values, any, "m^3/s", "one rate for each time; negative = pumped out"},
+  };
+}
+
+}  // namespace tailrace::groundwater

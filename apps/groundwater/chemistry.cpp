@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Reading a chemistry file.
+#include "chemistry.hpp"
+
+#include <cmath>
+#include <numeric>
+#include <set>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "common/keys.hpp"
+#include "core/nearest_word.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::groundwater {
+
+using app::any, app::from_0, app::Key, app::Keys, app::positive;
+
+namespace {
+
+struct PrimaryTable {
+  std::string name;
+  double charge = 0, size = 0;
+};
+struct ComplexTable {
+  std::string name, formula;
+  double log_k = 0, size = 0;
+};
+struct MineralTable {
+  std::string name, formula;
+  double log_k = 0, molar_volume = 0, rate = 0;
+};
+struct SiteTable {
+  std::string name;
+  double density = 0;
+  std::vector<double> rates, shares;
+};
+struct SurfaceTable {
+  std::string name, site, formula;
+  double log_k = 0;
+};
+
+constexpr const char* formula_doc = "primary species it is made of, as \"HCO3- - H+\"";
+
+Keys keys_of(PrimaryTable& t) {
+  const std::string at = "chemistry.primary.";
+  return {{at + "name", &t.name, any, "", "name, as in formulas"},
+          {at + "charge", &t.charge, any, "", "electric charge"},
+          {at + "size", &t.size, from_0, "angstrom", "ion size of the Debye-Hueckel equation"}};
+}
+Keys keys_of(ComplexTable& t) {
+  const std::string at = "chemistry.complex.";
+  return {{at + "name", &t.name, any, "", "name"},
+          {at + "formula", &t.formula, any, "", formula_doc},
+          {at + "log_k", &t.log_k, any, "", "log10 K of its dissociation"},
+          {at + "size", &t.size, from_0, "angstrom", "ion size of the Debye-Hueckel equation"}};
+}
+Keys keys_of(MineralTable& t) {
+  const std::string at = "chemistry.mineral.";
+  return {{at + "name", &t.name, any, "", "name"},
+          {at + "formula", &t.formula, any, "", formula_doc},
+          {at + "log_k", &t.log_k, any, "", "log10 K of its dissolution"},
+          {at + "molar_volume", &t.molar_volume, from_0, "cm^3/mol", "molar volume"},
+          {at + "rate", &t.rate, from_0, "mol/m^2/s", "rate constant of dissolution"}};
+}
+Keys keys_of(SiteTable& t) {
+  const std::string at = "chemistry.site.";
+  return {{at + "name", &t.name, any, "", "name"},
+          {at + "density", &t.density, from_0, "mol/m^3", "sites in a volume of ground"},
+          {at + "rates", &t.rates, from_0, "1/s", "first-order rates; none = equilibrium"},
+          {at + "shares", &t.shares, from_0, "", "part of the sites that has each rate"}};
+}
+Keys keys_of(SurfaceTable& t) {
+  const std::string at = "chemistry.surface.";
+  return {{at + "name", &t.name, any, "", "name"},
+          {at + "site", &t.site, any, "", "site that it sits on"},
+          {at + "formula", &t.formula, any, "", formula_doc},
+          {at + "log_k", &t.log_k, any, "", "log10 K of its dissociation"}};
+}
+
+struct Tables {
+  std::string source;
+  Chemistry values;
+  app::TableList<PrimaryTable> primary;
+  app::TableList<ComplexTable> complexes;
+  app::TableList<MineralTable> minerals;
+  app::TableList<SiteTable> sites;
+  app::TableList<SurfaceTable> surface;
+};
+
+Keys keys_of(Tables& t) {
+  const std::string at = "chemistry.";
+  return {{at + "source", &t.source, any, "", "where the constants are from"},
+          {at + "debye_a", &t.values.debye_a, from_0, "", "A of the Debye-Hueckel equation"},
+          {at + "debye_b", &t.values.debye_b, from_0, "1/angstrom", "its B"},
+          {at + "debye_bdot", &t.values.debye_bdot, any, "", "its linear term"},
+          {at + "activities", &t.values.activities, any, "", "false: all coefficients are 1"},
+          {at + "water_density", &t.values.water_density, positive, "kg/L", "density of water"},
+          {at + "primary", &t.primary, any, "", "primary species"},
+          {at + "complex", &t.complexes, any, "", "species in equilibrium with them"},
+          {at + "mineral", &t.minerals, any, "", "minerals"},
+          {at + "site", &t.sites, any, "", "sites of surfaces"},
+          {at + "surface", &t.surface, any, "", "complexes on surfaces"}};
+}
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
+
+template <class Item>
+std::size_t find(const std::vector<Item>& items, const std::string& name, const std::string& where,
+                 const char* kind) {
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < items.size(); ++i) {
+    if (items[i].name == name) return i;
+    names.push_back(items[i].name);
+  }
+  if (names.empty()) refuse(fmt::format("{}: `{}`: there is no {} at all", where, name, kind));
+  refuse(fmt::format("{}: `{}` is no {}; did you mean `{}`?", where, name, kind,
+                     nearest_word(name, names)));
+}
+
+double charge_of(const Formula& formula, const std::vector<Species>& primary) {
+  return std::accumulate(formula.begin(), formula.end(), 0.0, [&](double sum, const Term& term) {
+    return sum + term.count * primary[term.primary].charge;
+  });
+}
+
+void add_sites(const Tables& tables, Chemistry& out, const std::string& source) {
+  for (const auto& t : tables.sites.items) {
+    Site site{t.name, t.density, t.rates, t.shares};
+    if (site.shares.empty()) {
+      site.shares.assign(site.rates.size(), 1 / static_cast<double>(site.rates.size()));
+    }
+    const double sum = std::accumulate(site.shares.begin(), site.shares.end(), 0.0);
+    if (site.shares.size() != site.rates.size() ||
+        (!site.rates.empty() && std::abs(sum - 1) > 1e-6)) {
+      refuse(
+          fmt::format("{}: site `{}` has {} rates and {} shares of sum {}; give as many shares "
+                      "as rates, with sum 1",
+                      source, t.name, site.rates.size(), site.shares.size(), sum));
+    }
+    out.sites.push_back(std::move(site));
+  }
+  for (const auto& t : tables.surface.items) {
+    const auto where = fmt::format("{}: surface complex `{}`", source, t.name);
+    out.surface.push_back({t.name, find(out.sites, t.site, where, "site"), t.log_k,
+                           parse_formula(t.formula, out.primary, where)});
+  }
+}
+
+void require_names_once(const Chemistry& values, const std::string& source) {
+  std::set<std::string> names;
+  for (const auto* list : {&values.primary, &values.complexes}) {
+    for (const auto& species : *list) {
+      if (names.insert(species.name).second) continue;
+      refuse(fmt::format("{}: two species are named `{}`", source, species.name));
+    }
+  }
+}
+
+}  // namespace
+
+std::size_t Chemistry::find_primary(const std::string& name, const std::string& where) const {
+  return find(primary, name, where, "primary species");
+}
+
+std::size_t Chemistry::find_mineral(const std::string& name, const std::string& where) const {
+  return find(minerals, name, where, "mineral");
+}
+
+Formula parse_formula(const std::string& text, const std::vector<Species>& primary,
+                      const std::string& where) {
+  Formula formula;
+  std::istringstream words(text);
+  double sign = 1, count = 1;
+  for (std::string word; words >> word;) {
+    if (word == "+" || word == "-") {
+      sign = word == "+" ? 1 : -1;
+      continue;
+    }
+    std::size_t used = 0;
+    double number = 0;
+    try {
+      number = std::stod(word, &used);
+    } catch (const std::exception&) {
+      used = 0;
+    }
+    if (used == word.size()) {
+      count = number;
+      continue;
+    }
+    formula.push_back({find(primary, word, where, "primary species"), sign * count});
+    sign = count = 1;
+  }
+  if (formula.empty()) {
+    refuse(fmt::format("{}: formula \"{}\" names no primary species", where, text));
+  }
+  return formula;
+}
+
+Chemistry parse_chemistry(const std::string& text, const std::string& source) {
+  Tables tables;
+  std::set<std::string> given;
+  app::read_toml(keys_of(tables), text, source, given);
+  Chemistry out = tables.values;
+  out.source = tables.source;
+  for (const auto& t : tables.primary.items) {
+    out.primary.push_back({t.name, t.charge, t.size, 0, {{out.primary.size(), 1.0}}});
+  }
+  if (out.primary.empty()) {
+    refuse(fmt::format("{}: no primary species; give at least one [[chemistry.primary]]", source));
+  }
+  for (const auto& t : tables.complexes.items) {
+    const auto where = fmt::format("{}: complex `{}`", source, t.name);
+    auto formula = parse_formula(t.formula, out.primary, where);
+    const double charge = charge_of(formula, out.primary);
+    out.complexes.push_back({t.name, charge, t.size, t.log_k, std::move(formula)});
+  }
+  for (const auto& t : tables.minerals.items) {
+    const auto where = fmt::format("{}: mineral `{}`", source, t.name);
+    auto formula = parse_formula(t.formula, out.primary, where);
+    out.minerals.push_back({t.name, t.log_k, t.molar_volume * 1e-6, t.rate, std::move(formula)});
+  }
+  add_sites(tables, out, source);
+  require_names_once(out, source);
+  return out;
+}
+
+}  // namespace tailrace::groundwater

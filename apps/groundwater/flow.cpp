@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "flow.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace tailrace::groundwater {
+
+namespace {
+
+std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
+
+/// The neighbour of `cell` on side 0 .. 5: z, y, x; below, above.
+Cell beside(Cell cell, int side) {
+  cell[at(side / 2)] += side % 2 == 0 ? -1 : 1;
+  return cell;
+}
+
+}  // namespace
+
+CellGraph make_graph(const Grid& grid) {
+  CellGraph graph;
+  graph.row_starts.push_back(0);
+  for (std::ptrdiff_t own = 0; own < grid.num_own(); ++own) {
+    const Cell cell = grid.own_cell(own);
+    std::array<std::pair<std::int64_t, int>, 7> entries;
+    std::size_t count = 0;
+    entries[count++] = {grid.row(cell), 6};
+    for (int side = 0; side < 6; ++side) {
+      const Cell there = beside(cell, side);
+      if (grid.inside(there)) entries[count++] = {grid.row(there), side};
+    }
+    std::sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count));
+    auto& places = graph.neighbours.emplace_back();
+    places.fill(-1);
+    for (std::size_t e = 0; e < count; ++e) {
+      const auto place = std::ssize(graph.columns);
+      graph.columns.push_back(entries[e].first);
+      if (entries[e].second == 6) {
+        graph.diagonal.push_back(place);
+      } else {
+        places[at(entries[e].second)] = place;
+      }
+    }
+    graph.row_starts.push_back(std::ssize(graph.columns));
+  }
+  return graph;
+}
+
+void FlowEquations::Series::set(double time) {
+  if (values.empty()) return;
+  now = values.front();
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    if (times[i] <= time * (1 + 1e-12)) now = values[i];
+  }
+}
+
+double FlowEquations::Series::next(double time) const {
+  for (const double change : times) {
+    if (change > time * (1 + 1e-12)) return change;
+  }
+  return std::numeric_limits<double>::infinity();
+}
+
+FlowEquations::FlowEquations(const Case& values, const Grid& grid, const Ground& ground)
+    : grid_(&grid),
+      ground_(&ground),
+      gravity_(values.flow.gravity),
+      central_(values.flow.mobility == "central"),
+      graph_(make_graph(grid)) {
+  const auto count = at(grid.num_own());
+  volumes_.reserve(count);
+  wall_rates_.resize(count);
+  water_.resize(at(grid.num_wide()));
+  for (std::ptrdiff_t i = 0; i < grid.num_wide(); ++i) {
+    heights_.push_back(height(grid.wide_cell(i)));
+  }
+  make_walls();
+  add_boundaries(values);
+  add_wells(values);
+  set_time(0);
+}
+
+double FlowEquations::height(const Cell& cell) const {
+  return gravity_ ? grid_->axis(0).centre(cell[0]) : 0;
+}
+
+void FlowEquations::make_walls() {
+  for (std::ptrdiff_t own = 0; own < grid_->num_own(); ++own) {
+    const Cell cell = grid_->own_cell(own);
+    const auto here = grid_->wide_index(cell);
+    volumes_.push_back(grid_->volume(cell));
+    wide_of_.push_back(here);
+    auto& neighbours = beside_.emplace_back();
+    auto& conductances = conductances_.emplace_back();
+    for (int side = 0; side < 6; ++side) {
+      const int d = side / 2;
+      const Cell there = beside(cell, side);
+      neighbours[at(side)] = -1;
+      if (!grid_->inside(there)) continue;
+      const auto other = grid_->wide_index(there);
+      const auto& k = ground_->conductivity[at(d)];
+      neighbours[at(side)] = other;
+      conductances[at(side)] =
+          grid_->area(cell, d) / (grid_->axis(d).width(cell[at(d)]) / (2 * k[at(here)]) +
+                                  grid_->axis(d).width(there[at(d)]) / (2 * k[at(other)]));
+    }
+  }
+}
+
+void FlowEquations::add_boundaries(const Case& values) {
+  const std::array<const char*, 6> names{"z_min", "z_max", "y_min", "y_max", "x_min", "x_max"};
+  for (const auto& from : values.flow.boundaries.items) {
+    Boundary boundary;
+    boundary.name = from.name;
+    boundary.type = from.type == "head"            ? Type::head
+                    : from.type == "pressure_head" ? Type::pressure_head
+                    : from.type == "flux"          ? Type::flux
+                                                   : Type::free_drainage;
+    boundary.series = {from.times, from.values};
+    const int side =
+        static_cast<int>(std::find(names.begin(), names.end(), from.face) - names.begin());
+    const int d = side / 2;
+    const auto region = find_region(values, from.region, values.source);
+    for (const auto own : cells_in(*grid_, region)) {
+      const Cell cell = grid_->own_cell(own);
+      const auto edge = side % 2 == 0 ? 0 : grid_->axis(d).num_cells() - 1;
+      if (cell[at(d)] != edge) continue;
+      Face face;
+      face.own = own;
+      face.wide = wide_of_[at(own)];
+      face.side = side;
+      face.boundary = boundaries_.size();
+      face.area = grid_->area(cell, d);
+      face.conductivity = ground_->conductivity[at(d)][at(face.wide)];
+      const double half = grid_->axis(d).width(cell[at(d)]) / 2;
+      face.conductance = face.conductivity * face.area / half;
+      face.height = height(cell);
+      if (gravity_ && d == 0) face.height += side % 2 == 0 ? -half : half;
+      faces_.push_back(face);
+    }
+    boundaries_.push_back(std::move(boundary));
+  }
+}
+
+void FlowEquations::add_wells(const Case& values) {
+  for (const auto& from : values.flow.wells.items) {
+    Well well;
+    well.name = from.name;
+    well.series = {from.times, from.values};
+    well.cells = cells_in(*grid_, find_region(values, from.region, values.source));
+    double sum = 0;
+    for (const auto own : well.cells) {
+      well.shares.push_back(ground_->conductivity[2][at(wide_of_[at(own)])] * volumes_[at(own)]);
+      sum += well.shares.back();
+    }
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, grid_->comm().raw()));
+    require_all(grid_->comm().raw(), sum > 0,
+                values.source + ": well `" + from.name +
+                    "`: its region holds the centre of no cell; make it larger");
+    for (auto& share : well.shares) share /= sum;
+    wells_.push_back(std::move(well));
+  }
+}
+
+void FlowEquations::set_time(double time) {
+  for (auto& boundary : boundaries_) boundary.series.set(time);
+  for (auto& well : wells_) well.series.set(time);
+}
+
+double FlowEquations::next_change(double time) const {
+  double next = std::numeric_limits<double>::infinity();
+  for (const auto& boundary : boundaries_) next = std::min(next, boundary.series.next(time));
+  for (const auto& well : wells_) next = std::min(next, well.series.next(time));
+  return next;
+}
+
+void FlowEquations::contents(std::span<const double> h, std::span<double> out) const {
+  for (std::size_t i = 0; i < h.size(); ++i) {
+    const auto& soil = ground_->soils[ground_->soil_of[at(wide_of_[i])]];
+    out[i] = volumes_[i] * water_at(soil, h[i]).content;
+  }
+}
+
+FlowEquations::WallFlow FlowEquations::wall(double conductance, double h, double z,
+                                            const Water& water, double h_there, double z_there,
+                                            const Water& there) const {
+  const double drop = (h + z) - (h_there + z_there);
+  double mobility = 0, by_here = 0, by_there = 0;
+  if (central_) {
+    mobility = (water.mobility + there.mobility) / 2;
+    by_here = water.dmobility / 2;
+    by_there = there.dmobility / 2;
+  } else if (drop >= 0) {
+    mobility = water.mobility;
+    by_here = water.dmobility;
+  } else {
+    mobility = there.mobility;
+    by_there = there.dmobility;
+  }
+  return {conductance * mobility * drop, conductance * (by_here * drop + mobility),
+          conductance * (by_there * drop - mobility)};
+}
+
+void FlowEquations::evaluate(std::span<const double> wide_h, std::span<const double> old_contents,
+                             double dt, std::span<double> residual, std::span<double> jacobian) {
+  for (std::size_t i = 0; i < water_.size(); ++i) {
+    water_[i] = water_at(ground_->soils[ground_->soil_of[i]], wide_h[i]);
+  }
+  std::fill(jacobian.begin(), jacobian.end(), 0.0);
+  const bool slopes = !jacobian.empty();
+  for (std::size_t i = 0; i < residual.size(); ++i) {
+    const auto here = at(wide_of_[i]);
+    double sum = dt > 0 ? (volumes_[i] * water_[here].content - old_contents[i]) / dt : 0;
+    double diagonal = dt > 0 ? volumes_[i] * water_[here].dcontent / dt : 0;
+    for (std::size_t side = 0; side < 6; ++side) {
+      wall_rates_[i][side] = 0;
+      if (beside_[i][side] < 0) continue;
+      const auto there = at(beside_[i][side]);
+      const WallFlow flow = wall(conductances_[i][side], wide_h[here], heights_[here], water_[here],
+                                 wide_h[there], heights_[there], water_[there]);
+      sum += flow.rate;
+      diagonal += flow.by_here;
+      wall_rates_[i][side] = side % 2 == 0 ? -flow.rate : flow.rate;
+      if (slopes) jacobian[at(graph_.neighbours[i][side])] = flow.by_there;
+    }
+    residual[i] = sum;
+    if (slopes) jacobian[at(graph_.diagonal[i])] = diagonal;
+  }
+  add_faces(wide_h, residual, jacobian);
+  for (const auto& well : wells_) {
+    for (std::size_t c = 0; c < well.cells.size(); ++c) {
+      residual[at(well.cells[c])] -= well.series.now * well.shares[c];
+    }
+  }
+}
+
+void FlowEquations::add_faces(std::span<const double> wide_h, std::span<double> residual,
+                              std::span<double> jacobian) {
+  for (auto& boundary : boundaries_) boundary.rate = 0;
+  for (const auto& face : faces_) {
+    auto& boundary = boundaries_[face.boundary];
+    const double value = boundary.series.now, h = wide_h[at(face.wide)];
+    const Water& water = water_[at(face.wide)];
+    WallFlow flow;
+    switch (boundary.type) {
+      case Type::flux:
+        flow.rate = -value * face.area;
+        break;
+      case Type::free_drainage:
+        flow.rate = face.conductivity * face.area * water.mobility;
+        flow.by_here = face.conductivity * face.area * water.dmobility;
+        break;
+      case Type::head:
+      case Type::pressure_head: {
+        const double outside = boundary.type == Type::head ? value - face.height : value;
+        const auto& soil = ground_->soils[ground_->soil_of[at(face.wide)]];
+        flow = wall(face.conductance, h, heights_[at(face.wide)], water, outside, face.height,
+                    water_at(soil, outside));
+        break;
+      }
+    }
+    residual[at(face.own)] += flow.rate;
+    if (!jacobian.empty()) jacobian[at(graph_.diagonal[at(face.own)])] += flow.by_here;
+    boundary.rate -= flow.rate;
+    wall_rates_[at(face.own)][at(face.side)] += face.side % 2 == 0 ? -flow.rate : flow.rate;
+  }
+}
+
+std::vector<FlowTerm> FlowEquations::terms() const {
+  std::vector<FlowTerm> out;
+  for (const auto& boundary : boundaries_) out.push_back({boundary.name, boundary.rate});
+  for (const auto& well : wells_) {
+    double rate = 0;
+    for (const double share : well.shares) rate += well.series.now * share;
+    out.push_back({well.name, rate});
+  }
+  return out;
+}
+
+}  // namespace tailrace::groundwater
