@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "common/summary_text.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::app {
@@ -29,8 +30,9 @@ void Progress::step(const Advance& now, double energy, bool always) {
   fmt::print(R"({{"step": {}, "steps": {}, "time": {}, "end": {}, "energy": {}, "dt": {}, )"
              R"("seconds_per_step": {}, "eta_s": {:.3f}, "hidden_s": {:.4f}}})"
              "\n",
-             now.step, now.step + static_cast<std::int64_t>(left), now.time, end_, energy, now.dt,
-             now.seconds_per_step, left * now.seconds_per_step, now.hidden_s);
+             now.step, now.step + static_cast<std::int64_t>(left), now.time, end_,
+             json_number(energy), now.dt, now.seconds_per_step, left * now.seconds_per_step,
+             now.hidden_s);
   std::fflush(stdout);
 }
 

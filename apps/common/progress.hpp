@@ -25,7 +25,7 @@ class Progress {
   bool shows_table() const { return speaks_ && !json_; }
   /// A line of the table, after `header` once. Local.
   void table(const char* header, const char* line);
-  /// One JSON line, at most ten a second unless `always`. Local.
+  /// One JSON line, at most ten a second unless `always`; no `energy` = NAN. Local.
   void step(const Advance& now, double energy, bool always);
   /// A line for people: on stderr beside JSON lines. Local.
   void say(const char* text) const;

@@ -55,8 +55,9 @@ void require_series(const std::string& where, const std::vector<double>& times,
                     const std::vector<double>& values, bool needs_value) {
   const auto wanted = times.empty() ? std::size_t{1} : times.size();
   if (needs_value && values.size() != wanted) {
-    refuse(fmt::format("{} has {} values for {} times; give one for each (one alone without times)",
-                       where, values.size(), times.size()));
+    refuse(
+        fmt::format("{} has {} values for {} times; give one for each (a single one without times)",
+                    where, values.size(), times.size()));
   }
   if (!std::is_sorted(times.begin(), times.end())) refuse(where + ": `times` must ascend");
 }
@@ -135,7 +136,7 @@ std::vector<std::string> field_names(const Case& values) {
       names.push_back(field);
       continue;
     }
-    for (const char* letter : {"x", "y", "z"}) names.push_back(std::string("flux_") + letter);
+    for (const char* letter : {"x", "y", "z"}) names.push_back(fmt::format("flux_{}", letter));
   }
   return names;
 }
@@ -225,7 +226,7 @@ std::string describe_keys() {
   std::string text = app::format_markdown(keys_of(values));
   for (const auto& keys : {keys_of(region), keys_of(material), keys_of(boundary), keys_of(well),
                            app::product_keys(product)}) {
-    text += "\n" + app::format_markdown(keys);
+    text += fmt::format("\n{}", app::format_markdown(keys));
   }
   return text;
 }

@@ -2,6 +2,7 @@
 // The keys of a case file: name, member, allowed values, unit, meaning. Defaults are the members'
 // initial values.
 #include "case.hpp"
+#include "tailrace/krylov.hpp"
 
 namespace tailrace::groundwater {
 
@@ -12,6 +13,13 @@ namespace {
 
 constexpr double max_cells = 1 << 24;
 constexpr const char* times_doc = "times from which the values hold, ascending; empty = always";
+
+template <class Table>
+std::vector<std::string> names_of(const Table& table) {
+  std::vector<std::string> names;
+  for (const auto& line : table) names.emplace_back(line.name);
+  return names;
+}
 
 Keys grid_keys(Case& c) {
   auto& g = c.grid;
@@ -79,8 +87,10 @@ Keys solver_keys(Case& c) {
       {"newton.max_iterations", &c.newton.max_iterations, within(1, 1000), "", "then a step fails"},
       {"newton.easy_iterations", &c.newton.easy_iterations, within(1, 1000), "",
        "a step of at most so many iterations is easy"},
-      {"linear.method", &c.linear.method, any, "", "Krylov method"},
-      {"linear.preconditioner", &c.linear.preconditioner, any, "", "none, jacobi or ilu0"},
+      {"linear.method", &c.linear.method, one_of(names_of(sparse::krylov_methods())), "",
+       "Krylov method"},
+      {"linear.preconditioner", &c.linear.preconditioner,
+       one_of(names_of(sparse::preconditioners())), "", "of the Krylov method"},
       {"linear.tolerance", &c.linear.tolerance, within(1e-15, 0.5), "",
        "reduction of the residual in a linear solve"},
       {"linear.max_iterations", &c.linear.max_iterations, within(1, 1e7), "", "then it fails"},

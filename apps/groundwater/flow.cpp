@@ -23,23 +23,21 @@ CellGraph make_graph(const Grid& grid) {
   graph.row_starts.push_back(0);
   for (std::ptrdiff_t own = 0; own < grid.num_own(); ++own) {
     const Cell cell = grid.own_cell(own);
-    std::array<std::pair<std::int64_t, int>, 7> entries;
-    std::size_t count = 0;
-    entries[count++] = {grid.row(cell), 6};
+    std::vector<std::pair<std::int64_t, int>> entries{{grid.row(cell), 6}};
     for (int side = 0; side < 6; ++side) {
       const Cell there = beside(cell, side);
-      if (grid.inside(there)) entries[count++] = {grid.row(there), side};
+      if (grid.inside(there)) entries.emplace_back(grid.row(there), side);
     }
-    std::sort(entries.begin(), entries.begin() + static_cast<std::ptrdiff_t>(count));
+    std::sort(entries.begin(), entries.end());
     auto& places = graph.neighbours.emplace_back();
     places.fill(-1);
-    for (std::size_t e = 0; e < count; ++e) {
+    for (const auto& [column, side] : entries) {
       const auto place = std::ssize(graph.columns);
-      graph.columns.push_back(entries[e].first);
-      if (entries[e].second == 6) {
+      graph.columns.push_back(column);
+      if (side == 6) {
         graph.diagonal.push_back(place);
       } else {
-        places[at(entries[e].second)] = place;
+        places[at(side)] = place;
       }
     }
     graph.row_starts.push_back(std::ssize(graph.columns));

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "flow_solver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "common/region.hpp"
+
+namespace tailrace::groundwater {
+
+namespace {
+
+constexpr double round_off = std::numeric_limits<double>::epsilon();
+/// Where no step reduces the residual any more, it is round-off if it is as small as that.
+constexpr double good_enough = 1e-8;
+
+}  // namespace
+
+FlowSolver::FlowSolver(const Case& values, FlowEquations& equations)
+    : case_(values),
+      equations_(equations),
+      grid_(equations.grid()),
+      halo_(grid_),
+      reduction_(grid_.comm(), {.type = NumberType::float64, .max_items = 6}),
+      wide_h_(static_cast<std::size_t>(grid_.num_wide())),
+      jacobian_(equations.graph().columns.size()) {
+  for (auto* array : {&old_contents_, &residual_, &change_, &trial_, &contents_}) {
+    array->resize(static_cast<std::size_t>(grid_.num_own()));
+  }
+}
+
+FlowSolver::Norms FlowSolver::measure(std::span<const double> h, double dt) {
+  halo_.fill(h, wide_h_);
+  equations_.evaluate(wide_h_, old_contents_, dt, residual_, jacobian_);
+  std::array<double, 6> sums{};
+  equations_.contents(h, contents_);
+  for (std::size_t i = 0; i < residual_.size(); ++i) {
+    const double stored = dt > 0 ? (contents_[i] - old_contents_[i]) / dt : 0;
+    sums[0] += residual_[i] * residual_[i];
+    sums[1] += std::abs(residual_[i]);
+    sums[2] += residual_[i];
+    sums[3] += stored;
+    sums[4] += std::abs(stored);
+    // What round-off of the contents makes of a rate.
+    if (dt > 0) sums[5] += round_off * std::abs(contents_[i]) / dt;
+  }
+  for (const auto& term : equations_.terms()) sums[4] += std::abs(term.rate);
+  reduction_.allreduce(std::span<double>(sums));
+  ++counts_.own_reductions;
+  return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
+}
+
+bool FlowSolver::solve_linear(StepOutcome& outcome) {
+  if (matrix_ == nullptr) {
+    const auto& graph = equations_.graph();
+    matrix_ = std::make_unique<sparse::DistMatrix>(grid_.comm(), grid_.rows(), 1, graph.row_starts,
+                                                   graph.columns, jacobian_);
+    preconditioner_ = sparse::make_preconditioner(*matrix_, case_.linear.preconditioner);
+    sparse::KrylovOptions options;
+    options.method = case_.linear.method;
+    options.relative_tolerance = case_.linear.tolerance;
+    options.max_iterations = static_cast<int>(case_.linear.max_iterations);
+    krylov_ = std::make_unique<sparse::KrylovSolver>(*matrix_, *preconditioner_, options);
+  } else {
+    matrix_->set_values(jacobian_);
+    preconditioner_->update();
+  }
+  std::fill(change_.begin(), change_.end(), 0.0);
+  const auto result = krylov_->solve(residual_, change_);
+  counts_.linear_iterations += result.iterations;
+  counts_.krylov_reductions += result.num_reductions;
+  outcome.linear_iterations += result.iterations;
+  // One that stopped early is still a direction to search in.
+  const bool usable =
+      result.end == sparse::KrylovEnd::converged || result.end == sparse::KrylovEnd::max_iterations;
+  if (!usable) outcome.why = "the linear solver ended early: " + result.why;
+  return usable;
+}
+
+/// h - change, or less of the change until the residual is smaller. False if none makes it so.
+bool FlowSolver::search_line(std::span<double> h, double dt, Norms& norms) {
+  double part = 1;
+  for (int halving = 0; halving < 12; ++halving, part /= 2) {
+    for (std::size_t i = 0; i < h.size(); ++i) trial_[i] = h[i] - part * change_[i];
+    const Norms there = measure(trial_, dt);
+    if (!std::isfinite(there.squares) || there.squares > (1 - 1e-4 * part) * norms.squares) {
+      continue;
+    }
+    std::copy(trial_.begin(), trial_.end(), h.begin());
+    norms = there;
+    return true;
+  }
+  return false;
+}
+
+StepOutcome FlowSolver::step(std::span<double> h, double dt) {
+  const app::Region region("flow");
+  const std::vector<double> start(h.begin(), h.end());
+  equations_.contents(h, old_contents_);
+  StepOutcome outcome;
+  Norms norms = measure(h, dt);
+  bool at_round_off = false;
+  const auto small = [&](double tolerance) {
+    return norms.sizes <= tolerance * norms.moved + norms.floor;
+  };
+  const auto limit = static_cast<int>(case_.newton.max_iterations);
+  // A first iteration in any case, so that a step that changes little is taken, too.
+  while ((outcome.iterations == 0 || !small(case_.newton.tolerance)) &&
+         outcome.iterations < limit) {
+    if (norms.sizes == 0) break;
+    ++outcome.iterations;
+    if (!solve_linear(outcome)) break;
+    if (!search_line(h, dt, norms)) {
+      measure(h, dt);  // the equations as they are at h
+      at_round_off = small(good_enough);
+      if (!at_round_off) outcome.why = "no part of Newton's step reduces the residual";
+      break;
+    }
+  }
+  counts_.iterations += outcome.iterations;
+  outcome.converged = outcome.why.empty() && std::isfinite(norms.squares) &&
+                      (at_round_off || small(case_.newton.tolerance));
+  if (!outcome.converged && outcome.why.empty()) {
+    outcome.why = fmt::format("Newton's method has not converged in {} iterations", limit);
+  }
+  outcome.storage = norms.storage;
+  outcome.error = norms.sum;
+  outcome.moved = norms.moved;
+  ++(outcome.converged ? counts_.steps : counts_.failed_steps);
+  if (!outcome.converged) std::copy(start.begin(), start.end(), h.begin());
+  return outcome;
+}
+
+std::string FlowSolver::describe() const {
+  return matrix_ == nullptr ? "no matrix yet"
+                            : matrix_->describe() + "; " + preconditioner_->describe();
+}
+
+std::ptrdiff_t FlowSolver::memory_bytes() const {
+  const auto items = wide_h_.size() + 6 * residual_.size() + jacobian_.size();
+  return static_cast<std::ptrdiff_t>(items * sizeof(double));
+}
+
+}  // namespace tailrace::groundwater

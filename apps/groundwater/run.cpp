@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+
+#include <fmt/format.h>
+
+#include "balance.hpp"
+#include "case.hpp"
+#include "common/progress.hpp"
+#include "common/region.hpp"
+#include "common/run_folder.hpp"
+#include "common/run_main.hpp"
+#include "common/run_session.hpp"
+#include "common/stop_signal.hpp"
+#include "common/summary_text.hpp"
+#include "core/whole_file.hpp"
+#include "flow_solver.hpp"
+#include "run_summary.hpp"
+#include "state_files.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::groundwater {
+
+using app::Region, app::RunFolder, app::RunRequest, app::StopSignal;
+
+namespace {
+
+struct RunSetting {
+  const RunRequest& request;
+  const std::string& folder;
+  RunFolder* results;  ///< in that folder; made by the ranks that compute
+  Session* session;    ///< null: the ranks that compute write
+  Trace& trace;
+};
+
+std::array<Axis, 3> axes_of(const Case& values) {
+  return {make_axis(widths_of(values, 0)), make_axis(widths_of(values, 1)),
+          make_axis(widths_of(values, 2))};
+}
+
+/// All that a run holds, in the order of making.
+class Run {
+ public:
+  Run(const Comm& comm, const Case& values, const RunSetting& setting);
+  void advance();   ///< from the present state to the end or a signal
+  void conclude();  ///< summary
+
+ private:
+  std::int64_t set_state(RunFolder& results);
+  std::vector<NamedField> state() const;
+  double next_step() const;
+  bool ended() const;
+  void take_step();
+  void find_steady();
+  void after_step(const StepOutcome& outcome);
+  void write_fields();
+  void write_state();
+  [[noreturn]] void give_up(const StepOutcome& outcome, double dt);
+
+  const Comm& comm_;
+  const Case& case_;
+  const Session* session_;
+  std::string folder_;
+  Trace& trace_;
+  StopSignal stop_;
+  Grid grid_;
+  Ground ground_;
+  FlowEquations equations_;
+  FlowSolver solver_;
+  std::vector<double> h_;  ///< pressure heads of own cells [m]
+  RunClock clock_;
+  std::int64_t first_step_;  ///< of this run; -1 if it is not a restart
+  BalanceFile balance_;
+  FieldFiles fields_;
+  app::CheckpointSeries checkpoints_;
+  app::Progress progress_;
+  bool steady_found_ = false;
+  int signal_ = 0;
+  double wall_s_ = 0;
+  std::vector<double> step_s_;
+};
+
+Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
+    : comm_(comm),
+      case_(values),
+      session_(setting.session),
+      folder_(setting.folder),
+      trace_(setting.trace),
+      stop_(comm),
+      grid_(comm, axes_of(values), rank_grid(values, comm.num_ranks())),
+      ground_(make_ground(values, grid_)),
+      equations_(values, grid_, ground_),
+      solver_(values, equations_),
+      h_(static_cast<std::size_t>(grid_.num_own())),
+      first_step_(set_state(*setting.results)),
+      balance_(comm, folder_, equations_.terms(), first_step_),
+      fields_(values, grid_, folder_, setting.session, &trace_),
+      checkpoints_(comm, setting.session, app::checkpoint_options(values.output, values.source),
+                   folder_),
+      progress_(comm.rank() == 0, setting.request.progress, values.time.end,
+                values.time.max_steps) {}
+
+std::vector<NamedField> Run::state() const { return {{"pressure_head", "pressure head", "m", h_}}; }
+
+/// The initial heads, or the checkpoint; its step, or -1.
+std::int64_t Run::set_state(RunFolder& results) {
+  clock_.dt = case_.time.step;
+  const std::string& path = results.checkpoint();
+  if (path.empty()) {
+    const bool is_head = case_.flow.initial == "head";
+    for (std::ptrdiff_t own = 0; own < grid_.num_own(); ++own) {
+      h_[static_cast<std::size_t>(own)] =
+          case_.flow.initial_value - (is_head ? equations_.height(grid_.own_cell(own)) : 0);
+    }
+    return -1;
+  }
+  auto fields = state();
+  clock_ = read_checkpoint(grid_, path, fields);
+  h_ = fields[0].values;
+  results.go_on_from(clock_.step);
+  if (comm_.rank() == 0) {
+    std::fprintf(stderr, "restart from %s at step %lld, time %.6g\n", path.c_str(),
+                 static_cast<long long>(clock_.step), clock_.time);
+  }
+  return clock_.step;
+}
+
+bool Run::ended() const {
+  const auto& time = case_.time;
+  if (signal_ != 0 || steady_found_) return true;
+  if (time.max_steps > 0 && clock_.step >= time.max_steps) return true;
+  return clock_.time >= time.end * (1 - 1e-12);
+}
+
+/// The step to try: ends at the end, and where a boundary value or a rate changes.
+double Run::next_step() const {
+  const double dt = std::min(clock_.dt, case_.time.max_step);
+  const double left = std::min(case_.time.end, equations_.next_change(clock_.time)) - clock_.time;
+  if (left <= dt * (1 + 1e-9)) return left;
+  return left < 2 * dt ? left / 2 : dt;  // no sliver at the end
+}
+
+void Run::take_step() {
+  const Region region("step");
+  stop_.start(false);
+  equations_.set_time(clock_.time);
+  double dt = next_step();
+  StepOutcome outcome = solver_.step(h_, dt);
+  while (!outcome.converged) {
+    const double shorter = dt * case_.time.cut;
+    if (shorter < case_.time.min_step) give_up(outcome, dt);
+    clock_.dt = dt = shorter;
+    outcome = solver_.step(h_, dt);
+  }
+  clock_.time += dt;
+  ++clock_.step;
+  const RunClock now{clock_.step, clock_.time, dt};
+  if (outcome.iterations <= case_.newton.easy_iterations) {
+    clock_.dt = std::max(clock_.dt, std::min(dt * case_.time.growth, case_.time.max_step));
+  }
+  balance_.append(now, outcome, equations_.terms());
+  after_step(outcome);
+  signal_ = stop_.finish();
+}
+
+/// Newton's method for the steady flow; where it fails, steps in time bring the heads nearer.
+void Run::find_steady() {
+  const Region region("step");
+  stop_.start(false);
+  equations_.set_time(case_.time.end);
+  StepOutcome outcome = solver_.step(h_, 0);
+  steady_found_ = outcome.converged;
+  if (!steady_found_) {
+    outcome = solver_.step(h_, clock_.dt);
+    while (!outcome.converged) {
+      clock_.dt *= case_.time.cut;
+      if (clock_.dt < case_.time.min_step) give_up(outcome, clock_.dt);
+      outcome = solver_.step(h_, clock_.dt);
+    }
+  }
+  ++clock_.step;
+  balance_.append({clock_.step, clock_.time, steady_found_ ? 0 : clock_.dt}, outcome,
+                  equations_.terms());
+  if (!steady_found_) clock_.dt *= 4;
+  after_step(outcome);
+  signal_ = stop_.finish();
+}
+
+void Run::after_step(const StepOutcome& outcome) {
+  const auto line = fmt::format("{:8d} {:12.6g} {:11.5g} {:12.5g} {:9.2g} {:6d} {:6d}", clock_.step,
+                                clock_.time, clock_.dt, outcome.storage,
+                                outcome.moved > 0 ? std::abs(outcome.error) / outcome.moved : 0,
+                                outcome.iterations, outcome.linear_iterations);
+  progress_.table("    step         time     next dt      storage   balance Newton linear",
+                  line.c_str());
+  if (clock_.step % case_.output.every == 0) write_fields();
+  const auto every = case_.checkpoint.every;
+  if (every > 0 && clock_.step % every == 0) write_state();
+  fields_.progress();
+  checkpoints_.progress();
+}
+
+void Run::write_fields() {
+  const Region region("fields");
+  fields_.write({clock_.step, clock_.time, clock_.dt}, output_fields(case_, equations_, h_));
+}
+
+void Run::write_state() {
+  const Region region("checkpoint");
+  const Span span(&trace_, Activity::write, "checkpoint");
+  write_checkpoint(checkpoints_, grid_, clock_, state());
+}
+
+/// The state before the step is kept, and the message says where.
+void Run::give_up(const StepOutcome& outcome, double dt) {
+  if (clock_.step > 0) {
+    write_state();
+    checkpoints_.finish();
+  }
+  const auto kept = clock_.step > 0 ? fmt::format("; the state at step {} is in {}", clock_.step,
+                                                  checkpoints_.last())
+                                    : "";
+  throw Error(
+      Errc::invalid_input,
+      fmt::format("{}: the step after time {:.6g} s does not converge at dt = {:.3g} s, and "
+                  "time.min_step is {:.3g} s ({}){}",
+                  case_.source, clock_.time, dt, case_.time.min_step, outcome.why, kept));
+}
+
+void Run::advance() {
+  const double start = now_s();
+  if (first_step_ < 0 && !case_.flow.steady) {
+    write_fields();
+  }
+  while (!ended()) {
+    const double before = now_s();
+    if (case_.flow.steady) {
+      find_steady();
+    } else {
+      take_step();
+    }
+    step_s_.push_back(now_s() - before);
+    double sum = 0;
+    for (const double s : step_s_) sum += s;
+    progress_.step({clock_.step, clock_.time, clock_.dt, sum / static_cast<double>(step_s_.size()),
+                    fields_.statistics().hidden_s()},
+                   NAN, ended());
+  }
+  if (signal_ != 0 || case_.checkpoint.at_end) write_state();
+  if (signal_ == 0) write_fields();
+  fields_.finish();
+  checkpoints_.finish();
+  wall_s_ = now_s() - start;
+}
+
+void Run::conclude() {
+  RunSummary summary;
+  summary.case_name = case_.about.name;
+  summary.case_file = case_.source;
+  summary.extents = grid_.extents();
+  summary.ranks = grid_.ranks();
+  summary.steps = clock_.step;
+  summary.time = clock_.time;
+  summary.wall_s = wall_s_;
+  summary.step_s = step_s_;
+  summary.counts = solver_.counts();
+  summary.solver = solver_.describe();
+  summary.rates = balance_.last();
+  summary.worst_balance = balance_.worst();
+  summary.output_mode = case_.output.mode;
+  if (session_ != nullptr) {
+    summary.servers = session_->describe();
+    const bool any = case_.output.mode != "none";
+    if (any) summary.output_mode = session_->num_servers() > 0 ? "servers" : "synchronous";
+  }
+  summary.output = fields_.statistics();
+  summary.last_checkpoint = checkpoints_.last();
+  const auto max_steps = case_.time.max_steps;
+  if (max_steps > 0 && clock_.step >= max_steps) summary.stopped_by = "max_steps";
+  if (signal_ != 0) summary.stopped_by = StopSignal::name(signal_);
+  write_summary(comm_, folder_, summary);
+  const auto text =
+      signal_ != 0 ? fmt::format("stopped by {} at step {}; restart with --set restart.file={}",
+                                 summary.stopped_by, summary.steps, checkpoints_.last())
+                   : fmt::format("done: step {}, time {:.6g} s, {:.3f} s; results in {}",
+                                 summary.steps, summary.time, wall_s_, folder_);
+  progress_.say(text.c_str());
+}
+
+/// The run on the ranks that compute. Collective over them, blocking.
+void compute(const Comm& comm, const Case& values, RunSetting setting) {
+  rank_grid(values, comm.num_ranks());
+  const auto fields = app::field_options(values.output, values.source, setting.folder, nullptr);
+  RunFolder results(comm.raw(), {setting.folder,
+                                 values.about.name,
+                                 values.restart.file,
+                                 setting.request.overwrite,
+                                 {"balance.csv"},
+                                 app::output_folders(setting.folder, fields.products)});
+  setting.results = &results;
+  run_agreed(comm.raw(), [&] {
+    if (comm.rank() == 0) write_whole_file(setting.folder + "/case.toml", format_case(values));
+  });
+  const Comm quiet(comm.raw());
+  Run run(comm, values, setting);
+  try {
+    run.advance();
+    run.conclude();
+  } catch (const std::exception& error) {
+    // Here, while the run still lives: its end is collective, and other ranks may be in a step.
+    app::fail_together(quiet, program_name, error);
+    throw;
+  }
+}
+
+}  // namespace
+
+int run_case(const Comm& comm, const RunRequest& request) {
+  const Case values = read_case(comm.raw(), request.case_path, request.settings);
+  const std::string folder = request.folder.empty() ? values.about.name : request.folder;
+  Trace trace(static_cast<std::size_t>(values.trace.spans));
+  int code = 0;
+  if (values.output.servers.empty()) {
+    compute(comm, values, {request, folder, nullptr, nullptr, trace});
+  } else {
+    code = app::run_session(comm, app::session_options(values.output, folder, &trace),
+                            [&](const Comm& ranks, Session& session) {
+                              compute(ranks, values, {request, folder, nullptr, &session, trace});
+                            });
+  }
+  if (values.trace.spans > 0) trace.write(comm, folder + "/trace.json");
+  return code;
+}
+
+}  // namespace tailrace::groundwater

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "run_summary.hpp"
+
+#include <sys/resource.h>
+
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "common/summary_text.hpp"
+#include "core/json_text.hpp"
+#include "run.hpp"
+
+namespace tailrace::groundwater {
+
+void write_summary(const Comm& comm, const std::string& folder, const RunSummary& summary) {
+  const OutputStatistics total = summary.output.over_ranks(comm);
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  long long resident = usage.ru_maxrss * 1024LL;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &resident, 1, MPI_LONG_LONG, MPI_MAX, comm.raw()));
+  const bool none = summary.output_mode == "none";
+  const auto& counts = summary.counts;
+  app::SummaryText text;
+  text.add_program(program_name);
+  text.add_text("case", summary.case_name);
+  text.add_text("case_file", summary.case_file);
+  text.add("grid", fmt::format("[{}]", fmt::join(summary.extents, ", ")));
+  text.add("ranks", fmt::format("{}", comm.num_ranks()));
+  text.add("rank_grid", fmt::format("[{}]", fmt::join(summary.ranks, ", ")));
+  text.add("steps", fmt::format("{}", summary.steps));
+  text.add_number("time", summary.time);
+  text.add_number("wall_s", summary.wall_s);
+  text.add("seconds_per_step", app::json_step_times(summary.step_s));
+  text.add_text("linear_solver", summary.solver);
+  text.add("solver", fmt::format(R"({{"steps": {}, "failed_steps": {}, "newton": {}, )"
+                                 R"("linear": {}}})",
+                                 counts.steps, counts.failed_steps, counts.iterations,
+                                 counts.linear_iterations));
+  text.add("reductions", fmt::format(R"({{"norms_and_balances": {}, "linear_solver": {}}})",
+                                     counts.own_reductions, counts.krylov_reductions));
+  std::vector<std::string> rates;
+  for (const auto& term : summary.rates) {
+    rates.push_back(fmt::format("{}: {}", json_quoted(term.name), app::json_number(term.rate)));
+  }
+  text.add("rates_m3_per_s", fmt::format("{{{}}}", fmt::join(rates, ", ")));
+  text.add_number("worst_relative_balance", summary.worst_balance);
+  text.add("output", app::json_output(summary.output_mode, summary.servers, total));
+  text.add_number("hidden_fraction", none ? NAN : total.hidden_fraction());
+  text.add_number("stall_s", total.stall_s());
+  text.add("times_s", app::json_times_of_modes(summary.output_mode, summary.wall_s));
+  text.add("resident_bytes_per_rank_max", fmt::format("{}", resident));
+  text.add_text("last_checkpoint", summary.last_checkpoint);
+  text.add_text("stopped_by", summary.stopped_by);
+  text.write(comm, folder);
+}
+
+}  // namespace tailrace::groundwater

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "flow.hpp"
+#include "flow_solver.hpp"
+#include "tailrace/output_statistics.hpp"
+
+namespace tailrace::groundwater {
+
+/// What RUN/summary.json says.
+struct RunSummary {
+  std::string case_name, case_file, solver, output_mode, servers, last_checkpoint, stopped_by;
+  Cell extents{};
+  std::array<int, 3> ranks{};
+  std::int64_t steps = 0;
+  double time = 0, wall_s = 0;
+  std::vector<double> step_s;
+  SolverCounts counts;
+  std::vector<FlowTerm> rates;  ///< of the last step
+  double worst_balance = 0;
+  OutputStatistics output;
+};
+
+/// Writes FOLDER/summary.json. Collective, blocking. Throws `Errc::io` on all ranks.
+void write_summary(const Comm& comm, const std::string& folder, const RunSummary& summary);
+
+}  // namespace tailrace::groundwater

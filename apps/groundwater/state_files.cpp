@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "state_files.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+#include "common/output_case.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::groundwater {
+
+namespace {
+
+constexpr const char* checkpoint_kind = "tailrace groundwater checkpoint";
+
+std::vector<Coordinate> coordinates_of(const Grid& grid) {
+  std::vector<Coordinate> out;
+  for (int d = 2; d >= 0; --d) {
+    Coordinate axis;
+    axis.name = std::string(1, "zyx"[d]);
+    axis.attributes = {{"axis", std::string(1, "ZYX"[d])},
+                       {"long_name", "centre of the cell along " + axis.name},
+                       {"units", std::string("m")}};
+    for (std::ptrdiff_t i = 0; i < grid.axis(d).num_cells(); ++i) {
+      axis.values.push_back(grid.axis(d).centre(i));
+    }
+    out.push_back(std::move(axis));
+  }
+  return out;
+}
+
+Variable variable_of(const NamedField& field, const Grid& grid) {
+  return Variable(field.name, grid.layout(), std::span(field.values), {"z", "y", "x"},
+                  {{"long_name", field.long_name}, {"units", field.unit}});
+}
+
+/// Mean flux along axis d [m/s] of each own cell, from its two walls.
+std::vector<double> mean_flux(const FlowEquations& equations, int d) {
+  const auto& grid = equations.grid();
+  std::vector<double> out;
+  const auto below = static_cast<std::size_t>(2 * d);
+  for (std::ptrdiff_t own = 0; own < grid.num_own(); ++own) {
+    const auto& walls = equations.wall_rates()[static_cast<std::size_t>(own)];
+    out.push_back((walls[below] + walls[below + 1]) / 2 / grid.area(grid.own_cell(own), d));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<NamedField> output_fields(const Case& values, const FlowEquations& equations,
+                                      std::span<const double> h) {
+  const auto& grid = equations.grid();
+  const auto& ground = equations.ground();
+  const auto of_cells = [&](const auto& value) {
+    std::vector<double> out;
+    for (std::ptrdiff_t own = 0; own < grid.num_own(); ++own) {
+      const Cell cell = grid.own_cell(own);
+      out.push_back(value(static_cast<std::size_t>(own), cell,
+                          static_cast<std::size_t>(grid.wide_index(cell))));
+    }
+    return out;
+  };
+  std::vector<NamedField> fields;
+  for (const auto& name : values.output.fields) {
+    if (name == "head") {
+      fields.push_back({name, "hydraulic head", "m", of_cells([&](auto i, auto& cell, auto) {
+                          return h[i] + equations.height(cell);
+                        })});
+    } else if (name == "pressure_head") {
+      fields.push_back({name, "pressure head", "m", {h.begin(), h.end()}});
+    } else if (name == "saturation") {
+      fields.push_back(
+          {name, "saturation of the pores", "1", of_cells([&](auto i, auto&, auto wide) {
+             return water_at(ground.soils[ground.soil_of[wide]], h[i]).saturation;
+           })});
+    } else if (name == "conductivity") {
+      fields.push_back(
+          {name, "saturated conductivity along x", "m/s",
+           of_cells([&](auto, auto&, auto wide) { return ground.conductivity[2][wide]; })});
+    } else {
+      for (int d = 2; d >= 0; --d) {
+        const std::string letter(1, "zyx"[d]);
+        fields.push_back(
+            {"flux_" + letter, "Darcy flux along " + letter, "m/s", mean_flux(equations, d)});
+      }
+    }
+  }
+  return fields;
+}
+
+FieldFiles::FieldFiles(const Case& values, const Grid& grid, const std::string& folder,
+                       Session* session, Trace* trace)
+    : grid_(&grid), folder_(folder), name_(values.about.name) {
+  if (values.output.mode == "none") return;
+  const auto stream = app::field_options(values.output, values.source, folder, trace);
+  run_agreed(grid.comm().raw(), [&] {
+    if (grid.comm().rank() != 0) return;
+    for (const auto& made : app::output_folders(folder, stream.products)) {
+      std::error_code failed;
+      std::filesystem::create_directories(made, failed);
+      if (!failed) continue;
+      throw Error(Errc::io, fmt::format("cannot make folder {}: {}", made, failed.message()),
+                  failed.value());
+    }
+  });
+  writer_.emplace(grid.comm(), session, "fields", stream);
+}
+
+void FieldFiles::write(const RunClock& clock, const std::vector<NamedField>& fields) {
+  if (!writer_ || has(clock.step)) return;
+  FileContents contents;
+  contents.step = clock.step;
+  contents.coordinates = coordinates_of(*grid_);
+  contents.coordinates.push_back({"time",
+                                  {clock.time},
+                                  {{"axis", std::string("T")},
+                                   {"standard_name", std::string("time")},
+                                   {"long_name", std::string("time since the start of the run")},
+                                   {"units", std::string("s")}}});
+  for (const auto& field : fields) contents.variables.push_back(variable_of(field, *grid_));
+  contents.attributes = {{"step", clock.step},
+                         {"time", clock.time},
+                         {"title", name_},
+                         {"Conventions", std::string("CF-1.11")}};
+  writer_->write(fmt::format("{}/fields/{}_{:06d}.h5", folder_, name_, clock.step), contents);
+  last_step_ = clock.step;
+}
+
+void FieldFiles::progress() {
+  if (writer_) writer_->progress();
+}
+
+void FieldFiles::finish() {
+  if (writer_) writer_->finish();
+}
+
+OutputStatistics FieldFiles::statistics() const {
+  return writer_ ? writer_->statistics() : OutputStatistics{};
+}
+
+void write_checkpoint(app::CheckpointSeries& series, const Grid& grid, const RunClock& clock,
+                      const std::vector<NamedField>& state) {
+  if (series.has(clock.step)) return;
+  FileContents contents;
+  contents.step = clock.step;
+  contents.coordinates = coordinates_of(grid);
+  for (const auto& field : state) contents.variables.push_back(variable_of(field, grid));
+  contents.attributes = {{"kind", std::string(checkpoint_kind)},
+                         {"step", clock.step},
+                         {"time", clock.time},
+                         {"dt", clock.dt}};
+  series.write(contents);
+}
+
+RunClock read_checkpoint(const Grid& grid, const std::string& path,
+                         std::vector<NamedField>& state) {
+  const Input input(grid.comm(), path);
+  if (!input.has_attribute("kind") || input.attribute_string("kind") != checkpoint_kind) {
+    throw Error(
+        Errc::invalid_input,
+        fmt::format("{} is not a checkpoint of this program; give a checkpoint_NNNNNN.h5", path));
+  }
+  const auto wanted = grid.extents();
+  const auto names = input.names();
+  for (auto& field : state) {
+    if (std::find(names.begin(), names.end(), field.name) == names.end()) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("{} lacks {}: it is of a case with other species", path, field.name));
+    }
+    const auto found = input.extents(field.name);
+    if (!std::equal(found.begin(), found.end(), wanted.begin(), wanted.end())) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("{} is of {} x {} x {} cells (z, y, x), the case has {} x {} x {}",
+                              path, found[0], found[1], found[2], wanted[0], wanted[1], wanted[2]));
+    }
+    input.read(field.name, grid.layout(), std::span(field.values));
+  }
+  return {input.attribute_int("step"), input.attribute_double("time"),
+          input.attribute_double("dt")};
+}
+
+}  // namespace tailrace::groundwater

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "case.hpp"
+#include "common/checkpoint_series.hpp"
+#include "common/file_writer.hpp"
+#include "flow.hpp"
+#include "grid.hpp"
+
+namespace tailrace::groundwater {
+
+/// A field of own cells, as it goes to files.
+struct NamedField {
+  std::string name, long_name, unit;
+  std::vector<double> values;
+};
+
+/// The fields of `[output] fields` at the pressure heads `h` of own cells; fluxes as last
+/// evaluated. Local.
+std::vector<NamedField> output_fields(const Case& values, const FlowEquations& equations,
+                                      std::span<const double> h);
+
+/// Where a run is.
+struct RunClock {
+  std::int64_t step = 0;
+  double time = 0, dt = 0;  ///< [s]
+};
+
+/// Writes fields to FOLDER/fields/NAME_NNNNNN.h5: a dataset of axes (z, y, x) each, with the
+/// centres of cells as coordinates.
+class FieldFiles {
+ public:
+  /// By the servers of `session`, or, if it is null, by the ranks. Collective, blocking. Throws
+  /// `Errc::invalid_input` or `Errc::io` on all ranks.
+  FieldFiles(const Case& values, const Grid& grid, const std::string& folder, Session* session,
+             Trace* trace);
+  /// Collective. Throws `Errc::io` on all ranks.
+  void write(const RunClock& clock, const std::vector<NamedField>& fields);
+  void progress();  ///< lets files under way get on
+  void finish();    ///< collective, blocking
+  bool has(std::int64_t step) const { return last_step_ == step; }
+  OutputStatistics statistics() const;
+
+ private:
+  const Grid* grid_;
+  std::string folder_, name_;
+  std::int64_t last_step_ = -1;
+  std::optional<app::FileWriter> writer_;
+};
+
+/// Writes the state of own cells as a checkpoint. Collective. Throws `Errc::io` on all ranks.
+void write_checkpoint(app::CheckpointSeries& series, const Grid& grid, const RunClock& clock,
+                      const std::vector<NamedField>& state);
+
+/// Fills `state` (by its names) from a checkpoint, made on any number of ranks. Throws on all
+/// ranks: `Errc::io` if it is missing, `Errc::corrupt` if damaged, `Errc::invalid_input` if it is
+/// of another grid or lacks a field. Collective, blocking.
+RunClock read_checkpoint(const Grid& grid, const std::string& path, std::vector<NamedField>& state);
+
+}  // namespace tailrace::groundwater

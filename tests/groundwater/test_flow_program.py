@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The program itself: ranks, restart, servers, bad input."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+import xarray
+from groundwater_program import (
+    CASES,
+    balance,
+    last_fields,
+    needs_program,
+    refused,
+    start,
+    succeed,
+)
+
+pytestmark = needs_program
+
+SMALL = ("grid.nx=9", "grid.ny=8", "grid.nz=7")
+COLUMN = ("grid.nz=40", "time.end=3600", "time.max_step=600", "output.mode=synchronous")
+
+
+def test_ranks_agree(tmp_path: Path) -> None:
+    """The same heads on 1 to 4 ranks, to the tolerance of the solver."""
+    succeed(1, CASES / "heterogeneous.toml", tmp_path / "run1", *SMALL)
+    one = last_fields(tmp_path / "run1")
+    for ranks in (2, 3, 4):
+        run = tmp_path / f"run{ranks}"
+        succeed(ranks, CASES / "heterogeneous.toml", run, *SMALL)
+        fields = last_fields(run)
+        np.testing.assert_array_equal(fields["conductivity"], one["conductivity"])
+        np.testing.assert_allclose(fields["head"], one["head"], rtol=0, atol=1e-9)
+
+
+def test_restart_on_other_ranks(tmp_path: Path) -> None:
+    """A run in two parts, on 1 and then 3 ranks, ends where one in one part does."""
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    succeed(1, CASES / "celia.toml", whole, *COLUMN)
+    succeed(1, CASES / "celia.toml", parts, *COLUMN, "time.max_steps=7", "checkpoint.at_end=true")
+    succeed(3, CASES / "celia.toml", parts, *COLUMN, "restart.file=latest")
+    h = last_fields(whole)["pressure_head"]
+    np.testing.assert_allclose(last_fields(parts)["pressure_head"], h, rtol=1e-9)
+    assert [line["time"] for line in balance(parts)] == pytest.approx(
+        [line["time"] for line in balance(whole)]
+    )
+
+
+def test_restart_on_the_same_ranks_is_equal(tmp_path: Path) -> None:
+    """On the same ranks, bit by bit."""
+    whole, parts = tmp_path / "whole", tmp_path / "parts"
+    succeed(2, CASES / "celia.toml", whole, *COLUMN)
+    succeed(2, CASES / "celia.toml", parts, *COLUMN, "time.max_steps=7", "checkpoint.at_end=true")
+    succeed(2, CASES / "celia.toml", parts, *COLUMN, "restart.file=latest")
+    h = last_fields(whole)["pressure_head"]
+    np.testing.assert_array_equal(last_fields(parts)["pressure_head"], h)
+
+
+def test_servers_write_the_same(tmp_path: Path) -> None:
+    """Through an I/O server, with a product, and readable by xarray."""
+    plain, served = tmp_path / "plain", tmp_path / "served"
+    succeed(2, CASES / "heterogeneous.toml", plain, *SMALL)
+    product = (
+        '[{name = "slice", variables = ["head"], stages = ["slice axis=z index=3"], '
+        'path = "{name}.h5"}]'
+    )
+    summary = succeed(
+        3,
+        CASES / "heterogeneous.toml",
+        served,
+        *SMALL,
+        "output.servers=1",
+        f"output.products={product}",
+    )
+    assert summary["output"]["mode"] == "servers"
+    head = last_fields(plain)["head"]
+    path = next((served / "fields").glob("*.h5"))
+    with xarray.open_dataset(path, engine="h5netcdf") as data:
+        assert data["head"].dims == ("z", "y", "x")
+        assert data["head"].attrs["units"] == "m"
+        np.testing.assert_allclose(data["head"].values, head, rtol=0, atol=1e-9)
+    with h5py.File(served / "slice.h5") as file:
+        np.testing.assert_allclose(np.squeeze(file["head"]), head[3], rtol=0, atol=1e-9)
+
+
+GROUND = '[[flow.materials]]\nname = "sand"\nconductivity = [1e-4]\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[grid]\nnx = 4\n", "no ground"),
+        (GROUND + "porosity = -0.2\n", "porosity is -0.2: it must be above 0"),
+        (
+            GROUND + '[[grid.regions]]\nname = "far"\nfrom = [0, 0, 0]\nto = [2, 1, 1]\n',
+            "region `far` lies outside the grid: from 0 to 2 along x",
+        ),
+        (
+            GROUND + '[[grid.regions]]\nname = "east"\nfrom = [0, 0, 0]\nto = [1, 1, 1]\n'
+            '[[flow.wells]]\nname = "w"\nregion = "eats"\nvalues = [1.0]\n',
+            "well `w`: `eats` is no region; did you mean `east`?",
+        ),
+        ("[flow]\nsteady = true\n" + GROUND, "a steady flow needs a boundary of type head"),
+        (GROUND + '[[flow.boundaries]]\nname = "b"\n', "boundary `b` has 0 values for 0 times"),
+        (GROUND + '[linear]\nmethod = "bicgstap"\n', 'did you mean "bicgstab"?'),
+    ],
+)
+def test_bad_input_is_one_clear_message(tmp_path: Path, run: Path, text: str, message: str) -> None:
+    """One line that names the input and what would be right."""
+    case = tmp_path / "bad.toml"
+    case.write_text(text)
+    assert message in refused(start(2, case, run))
+
+
+def test_a_step_that_cannot_converge_keeps_the_last_state(run: Path) -> None:
+    """The message names time, step and limit, and where the last good state is."""
+    settings = (*COLUMN, "time.min_step=100", "newton.max_iterations=2")
+    done = start(2, CASES / "celia.toml", run, *settings, "time.step=0.5", "time.growth=50")
+    message = refused(done)
+    if "the state at step" in message:
+        kept = message.rsplit(" is in ", 1)[1].strip()
+        with h5py.File(kept) as file:
+            assert np.isfinite(file["pressure_head"]).all()
+    assert "does not converge" in message
+    assert "time.min_step is 100 s" in message
