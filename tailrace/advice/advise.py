@@ -112,6 +112,11 @@ def _result(one: Verdict) -> str:
     return f"{one.outcome}: {one.why}"
 
 
+def was_tried(advice: Advice) -> bool:
+    """Tell whether any setting was run."""
+    return any(one.outcome != "not tried" for one in advice.outcome.verdicts)
+
+
 def table(advice: Advice) -> Table:
     """Return the table of gains: winners first, the largest gain first."""
     shown = Table()
@@ -139,15 +144,17 @@ def left_out(advice: Advice) -> list[str]:
 def summary(advice: Advice) -> list[str]:
     """Return how it was measured, in lines."""
     found = advice.outcome
-    lines = [
-        f"As it is {found.run_s:.3g} s; equal runs differed by up to {100 * found.noise:.0f} %; "
-        f"{found.runs} runs in {advice.seconds:.0f} s.",
-        "A gain is the median of pairs with its 99 % interval, from runs that did not choose it.",
-    ]
+    lines = [f"As it is {found.run_s:.3g} s; no setting was tried."]
+    if was_tried(advice):
+        lines = [
+            f"As it is {found.run_s:.3g} s; equal runs differed by up to "
+            f"{100 * found.noise:.0f} %; {found.runs} runs in {advice.seconds:.0f} s.",
+            "A gain is the median of pairs with its 99 % interval; other runs chose the setting.",
+        ]
     lines += [note[0].upper() + note[1:] + "." for note in found.notes]
-    if found.setting is None:
+    if found.setting is None and was_tried(advice):
         lines.append("Nothing was found that makes it faster here.")
-    elif len(found.winners) > 1 and found.setting.name != "all":
+    elif found.setting and len(found.winners) > 1 and found.setting.name != "all":
         lines.append("The best alone is taken.")
     return lines
 

@@ -17,6 +17,7 @@ from tailrace.advice.advise import (
     left_out,
     summary,
     table,
+    was_tried,
     winner_text,
 )
 from tailrace.advice.advise import as_data as advice_data
@@ -24,6 +25,7 @@ from tailrace.advice.experiment import Experiment, RunFailedError
 from tailrace.advice.finding import SEVERITIES
 from tailrace.advice.launch import read_launch
 from tailrace.advice.launch_report import as_data, as_text, find_all
+from tailrace.advice.remembered import remember
 from tailrace.advice.runner import command_text, make_runner
 from tailrace.advice.setting import read_settings
 from tailrace.advice.statistics import LOOKS
@@ -85,12 +87,15 @@ def check(
         found = launch_once(ranks, command)
         advice = advise(runner, found, budget_s, chosen, tell)
     if advice.outcome.setting is not None:
-        write_whole(settings, winner_text(advice, runner, command))
+        text = winner_text(advice, runner, command)
+        write_whole(settings, text)
+        remember(runner.program, command[1:], ranks, text)
     if as_json:
         typer.echo(json.dumps(advice_data(advice)))
         return
     console = make_console()
-    console.print(table(advice))
+    if was_tried(advice):
+        console.print(table(advice))
     for line in [*left_out(advice), "", *summary(advice)]:
         console.print(line, highlight=False)
     if advice.outcome.setting is not None:

@@ -35,7 +35,11 @@ def run(
     ] = False,
     with_file: Annotated[
         str | None,
-        typer.Option("--with", metavar="FILE", help="Run any program with settings, or 'waiting'."),
+        typer.Option(
+            "--with",
+            metavar="FILE",
+            help="Run any program with settings; also: remembered, waiting.",
+        ),
     ] = None,
 ) -> None:
     """Run a case. SIGTERM or Ctrl-C writes a last checkpoint and ends the run cleanly.
@@ -55,6 +59,7 @@ def run(
 
 def _run_with(what: str, ranks: int, command: list[str]) -> int:
     """Run a program with the settings of a file, or our waiting; return its exit status."""
+    from tailrace.advice.remembered import find  # noqa: PLC0415
     from tailrace.advice.runner import make_runner  # noqa: PLC0415
     from tailrace.advice.setting import Setting, read_settings  # noqa: PLC0415
     from tailrace.profile.job import choose_launcher, find_library, follow  # noqa: PLC0415
@@ -64,6 +69,8 @@ def _run_with(what: str, ranks: int, command: list[str]) -> int:
         library = str(find_library(choose_launcher(ranks, runner.program)[0], "wait"))
         before = os.environ.get("LD_PRELOAD")
         setting = Setting(what, {"LD_PRELOAD": f"{library}:{before}" if before else library})
+    elif what == "remembered":
+        setting = read_settings(find(runner.program, command[1:], ranks))
     else:
         setting = read_settings(Path(what))
     return follow(runner.words(setting), runner.launch)

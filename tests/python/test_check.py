@@ -12,7 +12,7 @@ import pytest
 from test_check_launch import THP, rank
 from typer.testing import CliRunner
 
-from tailrace.advice.advise import Advice, as_data, left_out, proposals, summary, table
+from tailrace.advice.advise import Advice, as_data, left_out, proposals, summary, table, was_tried
 from tailrace.advice.experiment import (
     Experiment,
     Outcome,
@@ -20,10 +20,12 @@ from tailrace.advice.experiment import (
     RunFailedError,
 )
 from tailrace.advice.launch import Launch
+from tailrace.advice.remembered import file_of, remember
 from tailrace.advice.runner import make_runner
 from tailrace.advice.setting import Setting, combined, read_settings, settings_text
 from tailrace.advice.statistics import LOOKS, interval, is_hopeless, rank_of_interval
 from tailrace.advice.tips import TIPS
+from tailrace.advice.tips.collectives import _version
 from tailrace.advice.tips.situation import DoesNotApplyError, Situation, installed_libraries
 from tailrace.cli import app
 from tailrace.errors import TailraceError
@@ -63,6 +65,11 @@ def find(machine: Machine, budget_s: float = 200, names: str = "ab", seed: int =
     """Try settings of these names, each of a tip of its own."""
     experiment = Experiment(machine.run, budget_s, lambda: machine.now, seed)
     return experiment.find([Proposal(name, Setting(name)) for name in names])
+
+
+@pytest.fixture(autouse=True)
+def _no_record_of_the_tuner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TAILRACE_TUNE_FILE", str(tmp_path / "none.json"))
 
 
 @pytest.mark.parametrize("noise", [0.01, 0.1, 0.5])
@@ -210,6 +217,8 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
         ),
         ("eager", {"modules": ("/x/app", "/l/libucp.so.0"), "settings": {}},
          ["UCX_RNDV_THRESH=16k", "UCX_RNDV_THRESH=256k"]),
+        ("collectives", {}, "measured nothing yet"),
+        ("collectives", {"count": 1}, "one rank"),
         ("single copy", {}, "Open MPI 4"),
         (
             "single copy",
@@ -225,6 +234,64 @@ def test_what_tips_propose(tip: str, more: dict[str, Any], expected: Any) -> Non
             TIP[tip].propose(given)
     else:
         assert [one.text for one in TIP[tip].propose(given)] == expected
+
+
+def tuned(folder: Path, mpi: str, ranks: int = 2) -> None:
+    """Write a record of the tuner with one measurement of an algorithm of MPI."""
+    timing = {"name": "3 recursive_doubling", "median_s": 1e-6, "spread_s": 0, "samples": 9}
+    entry = {
+        "operation": "mpi allreduce",
+        "key": "8 bytes",
+        "places": f"{ranks} ranks on 1 node",
+        "winner": timing["name"],
+        "date": "2026-01-01T00:00:00",
+        "timings": [timing],
+        "machine": {"processor": "x", "mpi": mpi, "cores": 2},
+    }
+    data = {"schema": "tailrace tune", "version": 1, "entries": [entry]}
+    (folder / "tune.json").write_text(json.dumps(data))
+
+
+def test_the_record_of_the_tuner_becomes_a_setting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TAILRACE_TUNE_FILE", str(tmp_path / "tune.json"))
+    tuned(tmp_path, "Open MPI v4.1.4, package")
+    found = TIP["collectives"].propose(situation())
+    rules = Path(found[0].environment["OMPI_MCA_coll_tuned_dynamic_rules_filename"])
+    assert "2 # allreduce" in rules.read_text() and "0 3 0 0" in rules.read_text()
+    assert [_version(text) for text in ("MPICH Version:\t4.0.2", "MPICH 4.0.2")] == [
+        ("MPICH", "4.0"),
+        ("MPICH", "4.0"),
+    ]
+    for more, message in (
+        ({"count": 3}, "3 ranks"),
+        ({"mpi": "Open MPI v5.0.1, x"}, "measured with"),
+    ):
+        with pytest.raises(DoesNotApplyError, match=message):
+            TIP["collectives"].propose(situation(**more))
+
+
+def test_winners_are_remembered_by_build(
+    plain_launcher: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TAILRACE_CACHE", str(plain_launcher / "cache"))
+    program = plain_launcher / "app"
+    program.write_text("#!/bin/sh\necho $X\n")
+    program.chmod(0o755)
+    words = ["run", "--with", "remembered", "-n", "2", "--", str(program)]
+    assert "nothing is remembered" in str(CliRunner().invoke(app, words).exception)
+    remember(program, [], 2, settings_text(Setting("s", {"X": "seen"}), "", {}))
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert "seen" in capfd.readouterr().out
+    program.write_text("#!/bin/sh\necho another\n")
+    assert "nothing is remembered" in str(CliRunner().invoke(app, words).exception)
+    python, script = Path("/usr/bin/python3"), plain_launcher / "a.py"
+    script.write_text("1")
+    if python.is_file():
+        before = file_of(python, ["a.py"], 2)
+        script.write_text("2")
+        assert file_of(python, ["a.py"], 2) != before
 
 
 def test_likely_tips_come_first_and_each_tip_before_seconds() -> None:
@@ -339,6 +406,8 @@ def test_table_says_what_was_and_what_was_not() -> None:
     assert cells[0] == ["a", "b", "c"]
     assert "x (" in cells[2][0] and "no effect here" in cells[2][1]
     assert cells[2][2] == "fails: exit status 3"
+    nothing = Advice(find(Machine(4, {}, 0.05, run_s=50), 60), {}, 50.0)
+    assert summary(nothing)[0].endswith("no setting was tried.") and not was_tried(nothing)
     assert left_out(advice) == ["blas: does not apply, the program loads no BLAS."]
     assert f"{found.runs} runs in 12 s" in " ".join(summary(advice))
     data = json.loads(json.dumps(as_data(advice)))

@@ -10,6 +10,7 @@ from tailrace.advice.tips import (
     allocators,
     binding,
     blas,
+    collectives,
     eager,
     huge_pages,
     malloc,
@@ -33,5 +34,6 @@ TIPS = (
     Tip("allocators", allocators.propose, "another malloc, where installed"),
     Tip("blas", blas.propose, "another BLAS, where installed", ("reference-blas",)),
     Tip("eager", eager.propose, "size from which messages wait for their receiver"),
+    Tip("collectives", collectives.propose, "MPI's own algorithms, as the tuner measured them"),
     Tip("single copy", single_copy.propose, "large messages on a node copied once or twice"),
 )
