@@ -1,37 +1,29 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tailrace check`: statistics and experiments on a simulated clock, tips, settings, a real run."""
+"""`tailrace check`: statistics and experiments on a simulated clock, settings, real runs."""
 
 import json
 import math
 import random
 from itertools import product
 from pathlib import Path
-from typing import Any
 
 import pytest
-from test_check_launch import THP, rank
 from typer.testing import CliRunner
 
-from tailrace.advice.advise import Advice, as_data, left_out, proposals, summary, table, was_tried
+from tailrace.advice.advise import Advice, as_data, left_out, summary, table, was_tried
 from tailrace.advice.experiment import (
     Experiment,
     Outcome,
     Proposal,
     RunFailedError,
 )
-from tailrace.advice.launch import Launch
 from tailrace.advice.remembered import file_of, remember
 from tailrace.advice.runner import make_runner
 from tailrace.advice.setting import Setting, combined, read_settings, settings_text
 from tailrace.advice.statistics import LOOKS, interval, is_hopeless, rank_of_interval
-from tailrace.advice.tips import TIPS
-from tailrace.advice.tips.collectives import _version
-from tailrace.advice.tips.situation import DoesNotApplyError, Situation, installed_libraries
 from tailrace.cli import app
 from tailrace.errors import TailraceError
 from tailrace.launcher import Launch as Launcher
-
-TIP = {tip.name: tip for tip in TIPS}
 
 
 class Machine:
@@ -155,159 +147,6 @@ def test_of_one_tip_the_best_setting_is_taken() -> None:
     assert [one.proposal.setting.name for one in found.winners] == ["b"]
 
 
-def situation(count: int = 2, kind: str = "Open MPI", **more: Any) -> Situation:
-    """A launch of ranks with `more` each, see `rank`."""
-    installed, napping = more.pop("installed", {}), more.pop("napping", "")
-    ranks = [rank(i, count, **more) for i in range(count)]
-    return Situation(Launch(ranks, count), kind, installed, napping)
-
-
-GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
-
-
-@pytest.mark.parametrize(
-    ("tip", "more", "expected"),
-    [
-        ("waiting", {}, ["OMPI_MCA_mpi_yield_when_idle=0"]),
-        ("waiting", {"settings": {}}, ["OMPI_MCA_mpi_yield_when_idle=1"]),
-        ("waiting", {**GOMP, "count": 1, "busy": 2}, ["OMP_WAIT_POLICY=passive"]),
-        ("waiting", {"count": 1}, "no such switch"),
-        (
-            "waiting",
-            {"count": 6, "allowed": "0-3", "mpi": "MPICH Version:4.0.2MPICH", "napping": "/l/w"},
-            ["LD_PRELOAD=/l/w TAILRACE_WAIT=nap"],
-        ),
-        ("waiting", {"mpi": "MPICH Version:4.0.2MPICH", "napping": "/l/w"}, "no such switch"),
-        ("binding", {"allowed": "0-3"}, ["--bind-to core", "--bind-to numa"]),
-        ("binding", {}, ["--bind-to none"]),
-        ("binding", {"allowed": "0-3", "kind": "MPICH", "busy": 2}, ["-bind-to numa"]),
-        ("binding", {"allowed": "0-3", "busy": 3}, "more busy threads than processors"),
-        ("binding", {"kind": "srun"}, "not known for the launcher srun"),
-        ("threads", {}, "no library of threads"),
-        ("threads", {**GOMP, "allowed": "0-3"}, ["OMP_NUM_THREADS=1", "OMP_NUM_THREADS=2"]),
-        ("threads", {**GOMP, "environment": {"OMP_NUM_THREADS": "1"}}, "is set"),
-        ("huge pages", {}, ["GLIBC_TUNABLES=glibc.malloc.hugetlb=1"]),
-        (
-            "huge pages",
-            {"environment": {"GLIBC_TUNABLES": "a.b=1"}},
-            ["GLIBC_TUNABLES=a.b=1:glibc.malloc.hugetlb=1"],
-        ),
-        ("huge pages", {"files": {THP: "[always]"}}, "'always'"),
-        ("malloc", {}, ["MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=536870912"]),
-        ("malloc", {"environment": {"MALLOC_MMAP_MAX_": "1"}}, "is set"),
-        ("allocators", {}, "none is installed"),
-        (
-            "allocators",
-            {"installed": {"libjemalloc.so.2": "/l/j"}, "environment": {"LD_PRELOAD": "/o"}},
-            ["LD_PRELOAD=/l/j:/o"],
-        ),
-        ("blas", {}, "loads no BLAS"),
-        (
-            "blas",
-            {"installed": {"libopenblas.so.0": "/l/o"}, "modules": ("/x/app", "/l/libblas.so.3")},
-            ["LD_PRELOAD=/l/o OPENBLAS_NUM_THREADS=1"],
-        ),
-        ("blas", {"modules": ("/x/app", "/l/libblas.so.3")}, "no other one"),
-        ("eager", {"settings": {}}, "no eager limit"),
-        ("eager", {"count": 1}, "one rank"),
-        (
-            "eager",
-            {"settings": {"btl_vader_eager_limit": 4096}},
-            ["OMPI_MCA_btl_vader_eager_limit=16384", "OMPI_MCA_btl_vader_eager_limit=32768"],
-        ),
-        ("eager", {"modules": ("/x/app", "/l/libucp.so.0"), "settings": {}},
-         ["UCX_RNDV_THRESH=16k", "UCX_RNDV_THRESH=256k"]),
-        ("collectives", {}, "measured nothing yet"),
-        ("collectives", {"count": 1}, "one rank"),
-        ("single copy", {}, "Open MPI 4"),
-        (
-            "single copy",
-            {"settings": {"btl_vader_single_copy_mechanism": 1}},
-            ["OMPI_MCA_btl_vader_single_copy_mechanism=none"],
-        ),
-    ],
-)  # fmt: skip
-def test_what_tips_propose(tip: str, more: dict[str, Any], expected: Any) -> None:
-    given = situation(**more)
-    if isinstance(expected, str):
-        with pytest.raises(DoesNotApplyError, match=expected):
-            TIP[tip].propose(given)
-    else:
-        assert [one.text for one in TIP[tip].propose(given)] == expected
-
-
-def tuned(folder: Path, mpi: str, ranks: int = 2) -> None:
-    """Write a record of the tuner with one measurement of an algorithm of MPI."""
-    timing = {"name": "3 recursive_doubling", "median_s": 1e-6, "spread_s": 0, "samples": 9}
-    entry = {
-        "operation": "mpi allreduce",
-        "key": "8 bytes",
-        "places": f"{ranks} ranks on 1 node",
-        "winner": timing["name"],
-        "date": "2026-01-01T00:00:00",
-        "timings": [timing],
-        "machine": {"processor": "x", "mpi": mpi, "cores": 2},
-    }
-    data = {"schema": "tailrace tune", "version": 1, "entries": [entry]}
-    (folder / "tune.json").write_text(json.dumps(data))
-
-
-def test_the_record_of_the_tuner_becomes_a_setting(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("TAILRACE_TUNE_FILE", str(tmp_path / "tune.json"))
-    tuned(tmp_path, "Open MPI v4.1.4, package")
-    found = TIP["collectives"].propose(situation())
-    rules = Path(found[0].environment["OMPI_MCA_coll_tuned_dynamic_rules_filename"])
-    assert "2 # allreduce" in rules.read_text() and "0 3 0 0" in rules.read_text()
-    assert [_version(text) for text in ("MPICH Version:\t4.0.2", "MPICH 4.0.2")] == [
-        ("MPICH", "4.0"),
-        ("MPICH", "4.0"),
-    ]
-    for more, message in (
-        ({"count": 3}, "3 ranks"),
-        ({"mpi": "Open MPI v5.0.1, x"}, "measured with"),
-    ):
-        with pytest.raises(DoesNotApplyError, match=message):
-            TIP["collectives"].propose(situation(**more))
-
-
-def test_winners_are_remembered_by_build(
-    plain_launcher: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setenv("TAILRACE_CACHE", str(plain_launcher / "cache"))
-    program = plain_launcher / "app"
-    program.write_text("#!/bin/sh\necho $X\n")
-    program.chmod(0o755)
-    words = ["run", "--with", "remembered", "-n", "2", "--", str(program)]
-    assert "nothing is remembered" in str(CliRunner().invoke(app, words).exception)
-    remember(program, [], 2, settings_text(Setting("s", {"X": "seen"}), "", {}))
-    assert CliRunner().invoke(app, words).exit_code == 0
-    assert "seen" in capfd.readouterr().out
-    program.write_text("#!/bin/sh\necho another\n")
-    assert "nothing is remembered" in str(CliRunner().invoke(app, words).exception)
-    python, script = Path("/usr/bin/python3"), plain_launcher / "a.py"
-    script.write_text("1")
-    if python.is_file():
-        before = file_of(python, ["a.py"], 2)
-        script.write_text("2")
-        assert file_of(python, ["a.py"], 2) != before
-
-
-def test_likely_tips_come_first_and_each_tip_before_seconds() -> None:
-    usage = {"max_memory_kib": 1000, "minor_faults": 10**6}
-    given = situation(allowed="0-3", usage=usage, settings={"btl_vader_eager_limit": 4096})
-    found, not_applying = proposals(given, [])
-    tips = [one.tip for one in found]
-    assert set(tips[:3]) == {"malloc", "huge pages", "binding"}
-    assert tips.index("eager") < len(set(tips)) <= tips.index("eager", tips.index("eager") + 1)
-    assert "blas" in not_applying
-    only, _ = proposals(given, ["malloc"])
-    assert [one.tip for one in only] == ["malloc"]
-    with pytest.raises(TailraceError, match="expected of waiting"):
-        proposals(given, ["luck"])
-
-
 def test_settings_are_written_and_read(tmp_path: Path) -> None:
     setting = Setting("x", {"A": 'b "c"\\', "LD_PRELOAD": "/x:/y"}, (("--bind-to", "core"),))
     path = tmp_path / "x.toml"
@@ -373,6 +212,28 @@ def test_run_with_settings(plain_launcher: Path, capfd: pytest.CaptureFixture[st
     assert "one case" in str(done.exception)
 
 
+def test_winners_are_remembered_by_build(
+    plain_launcher: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("TAILRACE_CACHE", str(plain_launcher / "cache"))
+    program = plain_launcher / "app"
+    program.write_text("#!/bin/sh\necho $X\n")
+    program.chmod(0o755)
+    words = ["run", "--with", "remembered", "-n", "2", "--", str(program)]
+    assert "nothing is remembered" in str(CliRunner().invoke(app, words).exception)
+    remember(program, [], 2, settings_text(Setting("s", {"X": "seen"}), "", {}))
+    assert CliRunner().invoke(app, words).exit_code == 0
+    assert "seen" in capfd.readouterr().out
+    program.write_text("#!/bin/sh\necho another\n")
+    assert "nothing is remembered" in str(CliRunner().invoke(app, words).exception)
+    python, script = Path("/usr/bin/python3"), plain_launcher / "a.py"
+    script.write_text("1")
+    if python.is_file():
+        before = file_of(python, ["a.py"], 2)
+        script.write_text("2")
+        assert file_of(python, ["a.py"], 2) != before
+
+
 def test_gain_of_settings_by_pairs(plain_launcher: Path) -> None:
     """The program says its own time, so the figures are exact."""
     file = plain_launcher / "s.toml"
@@ -413,8 +274,3 @@ def test_table_says_what_was_and_what_was_not() -> None:
     data = json.loads(json.dumps(as_data(advice)))
     assert data["tips"][0]["outcome"] == "wins" and data["winner"]["name"] == "a"
     assert data["tips"][0]["confirmed"]["low"] > 1
-
-
-def test_loader_knows_installed_libraries() -> None:
-    found = installed_libraries()
-    assert not found or any(name.startswith("libc.so") for name in found)
