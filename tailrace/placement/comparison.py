@@ -56,6 +56,13 @@ def make_site(machine: str, placement: str, num_nodes: int) -> Site:
     return Site(found.text, chosen[:num_nodes])
 
 
+def _row(name: str, made: Made, problem: Problem, site: Site | None) -> Row:
+    load = None
+    if site is not None:
+        load = link_load(site.machine, site.nodes, problem.traffic, made.ranks, problem.nodes)
+    return Row(name, made, cost_of(problem.traffic, made.ranks, problem.nodes), load)
+
+
 def compare_orders(
     problem: Problem,
     site: Site | None,
@@ -67,16 +74,12 @@ def compare_orders(
     for order in ORDERS:
         tell(order.name)
         try:
-            made = order.make(problem)
+            ways = order.ways(problem) if order.ways and site else [order.make(problem)]
         except DoesNotApplyError as error:
             left_out[order.name] = str(error)
             continue
         if scatter:
-            made = scattered(problem, made, scatter)
-        load = None
-        if site is not None:
-            load = link_load(site.machine, site.nodes, problem.traffic, made.ranks, problem.nodes)
-        rows.append(
-            Row(order.name, made, cost_of(problem.traffic, made.ranks, problem.nodes), load)
-        )
+            ways = [scattered(problem, made, scatter) for made in ways]
+        found = [_row(order.name, made, problem, site) for made in ways]
+        rows.append(min(found, key=lambda row: row.rank))
     return sorted(rows, key=lambda row: row.rank), left_out

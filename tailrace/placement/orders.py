@@ -7,6 +7,7 @@ reference.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import permutations
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from tailrace.placement import curves, tiles
 from tailrace.placement.cost import Nodes, cost_of
 from tailrace.placement.graph import graph_order
 from tailrace.placement.traffic import Grid, Ints, Traffic
+
+BEST_SHAPES = 3  # of tiles that are priced on links
+MOST_WAYS = 24
 
 
 class DoesNotApplyError(Exception):
@@ -50,6 +54,7 @@ class Order:
     name: str
     make: Callable[[Problem], Made]
     summary: str
+    ways: Callable[[Problem], list[Made]] | None = None  # to choose from where links are priced
 
 
 def _consecutive(problem: Problem) -> Made:
@@ -68,15 +73,33 @@ def _in_rounds(nodes: Nodes, back_and_forth: bool) -> Made:
     return Made(np.array([rank for ranks in of_node for rank in ranks], dtype=np.int64))
 
 
-def _tiles(problem: Problem) -> Made:
+def _shapes(problem: Problem) -> list[tuple[int, ...]]:
+    """Return the shapes of tiles, those with the fewest bytes off the nodes first."""
     grid, volume = problem.grid, problem.nodes.uniform
     if volume is None:
         raise DoesNotApplyError("needs as many ranks on each node")
     found = tiles.shapes(grid.extents, volume)
     if not found:
         raise DoesNotApplyError(f"no tile of {volume} ranks divides {grid.text}")
-    best = min(found, key=lambda shape: tiles.off_node_bytes(grid, shape))
-    return Made(tiles.tile_order(grid, best), "x".join(map(str, best)))
+    return sorted(found, key=lambda shape: tiles.off_node_bytes(grid, shape))
+
+
+def _tiles(problem: Problem) -> Made:
+    best = _shapes(problem)[0]
+    return Made(tiles.tile_order(problem.grid, best), "x".join(map(str, best)))
+
+
+def _ways_of_tiles(problem: Problem) -> list[Made]:
+    """Return the best shapes with every order of their axes: links tell them apart."""
+    made = []
+    for shape in _shapes(problem)[:BEST_SHAPES]:
+        counts = [n // edge for n, edge in zip(problem.grid.extents, shape, strict=True)]
+        several = [axis for axis, count in enumerate(counts) if count > 1]
+        single = tuple(axis for axis, count in enumerate(counts) if count == 1)
+        for axes in permutations(several):
+            order = tiles.tile_order(problem.grid, shape, single + axes)
+            made.append(Made(order, "x".join(map(str, shape))))
+    return made[:MOST_WAYS]
 
 
 def _along(key: Callable[[Ints], Ints]) -> Callable[[Problem], Made]:
@@ -97,7 +120,12 @@ ORDERS = (
     Order("consecutive", _consecutive, "method 1: ranks that follow one another share a node"),
     Order("round_robin", lambda p: _in_rounds(p.nodes, False), "method 0: spread over the nodes"),
     Order("folded", lambda p: _in_rounds(p.nodes, True), "method 2: spread back and forth"),
-    Order("tiles", _tiles, "a box of the grid a node, the best of all shapes that divide it"),
+    Order(
+        "tiles",
+        _tiles,
+        "a box of the grid a node, the best of all shapes that divide it",
+        _ways_of_tiles,
+    ),
     Order("hilbert", _along(curves.hilbert_key), "the grid along Hilbert's curve"),
     Order("z", _along(curves.z_key), "the grid along the Z curve"),
     Order("peano", _along(curves.peano_key), "the grid along Peano's curve"),

@@ -38,9 +38,14 @@ def off_node_bytes(grid: Grid, tile: tuple[int, ...]) -> float:
     return total
 
 
-def tile_order(grid: Grid, tile: tuple[int, ...]) -> Ints:
-    """Return the ranks tile after tile, row-major in the grid of tiles and inside a tile."""
+def tile_order(grid: Grid, tile: tuple[int, ...], axes: tuple[int, ...] | None = None) -> Ints:
+    """Return the ranks tile after tile, row-major inside a tile.
+
+    `axes` says in which order the tiles themselves follow one another, the axis that runs slowest
+    first; row-major without it.
+    """
     at = grid.coordinates()
     edges = np.array(tile)
-    keys = [*(at % edges).T[::-1], *(at // edges).T[::-1]]  # the last key counts most
-    return np.lexsort(keys)
+    slowest_first = list(axes or range(len(tile)))
+    across = (at // edges).T[slowest_first]
+    return np.lexsort([*(at % edges).T[::-1], *across[::-1]])  # the last key counts most

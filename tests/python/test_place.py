@@ -17,9 +17,8 @@ from tailrace.benchmarks.fake_cluster import SCRIPT
 from tailrace.cli import app
 from tailrace.errors import TailraceError
 from tailrace.placement import curves
-from tailrace.placement.cost import Nodes, cost_of
+from tailrace.placement.cost import Nodes, cost_of, link_load
 from tailrace.placement.graph import _scotch
-from tailrace.placement.node_choice import boxes
 from tailrace.placement.orders import ORDERS, Made, Problem, scattered
 from tailrace.placement.rank_map import make_map, read_map
 from tailrace.placement.read_back import compare
@@ -195,6 +194,20 @@ def test_tiles_load_links_least_or_equal_on_every_machine(machine: str) -> None:
     assert rows["tiles"]["links"]["seconds"] <= rows["consecutive"]["links"]["seconds"] + 1e-12
 
 
+def test_tiles_follow_the_axes_of_the_machine() -> None:
+    """4 x 2 tiles on a torus whose first axis runs fastest: neighbours are neighbours."""
+    words = ["--grid", "8x4", "--ranks-per-node", "4", "--bytes", "1M"]
+    found = run(*words, "--machine", "torus:4x2,bw=1")["orders"]
+    tiles = next(row for row in found if row["order"] == "tiles")
+    assert tiles["detail"] == "2x2" and tiles["off_node_pairs"] == 20
+    assert tiles["links"]["seconds"] == pytest.approx(2e-3)  # two messages over one hop
+    given = problem((8, 4), 4)
+    plain = link_load(
+        "torus:4x2,bw=1", list(range(8)), given.traffic, MAKE["tiles"](given).ranks, given.nodes
+    )
+    assert plain["seconds"] * 1e6 > tiles["links"]["seconds"]  # of 1 byte a message
+
+
 def test_profile_is_the_matrix(tmp_path: Path) -> None:
     path = tmp_path / "profile.json"
     matrix = [{"from": a, "to": (a + 2) % 4, "bytes": 100 + a, "messages": 1} for a in range(4)]
@@ -206,55 +219,6 @@ def test_profile_is_the_matrix(tmp_path: Path) -> None:
     assert found["chosen"] == "round_robin" and found["left_out"]["tiles"] == "needs --grid"
     both = run("--profile", str(path), "--grid", "2x2", "--ranks-per-node", "2")
     assert "tiles" in [row["order"] for row in both["orders"]]
-
-
-def nodes(*words: str) -> Any:
-    """Return what `tailrace place nodes` prints as JSON, by name."""
-    done = CliRunner().invoke(app, ["place", "nodes", *words, "--json"])
-    if done.exception is not None and not isinstance(done.exception, SystemExit):
-        raise done.exception
-    return {row["name"]: row for row in json.loads(done.stdout)}
-
-
-def test_slabs_across_the_slow_axis_exchange_twice_as_fast() -> None:
-    """Gemini's y links have half the bandwidth: a slab should be thin in y (published, too)."""
-    found = nodes("--machine", "gemini:12x12x12", "--count", "432")
-    assert next(iter(found)) == "12x3x12"
-    assert found["12x3x12"]["gb_per_s"] / found["3x12x12"]["gb_per_s"] == pytest.approx(2, rel=0.01)
-    assert found["12x3x12"]["alone"] and not found["spread"]["alone"]
-    assert all(len(row["nodes"]) == 432 for row in found.values())
-
-
-def test_boxes_avoid_nodes_that_are_down(tmp_path: Path) -> None:
-    down = tmp_path / "down"
-    down.write_text("0, 1\n6")
-    found = nodes("--machine", "torus:4x4,bw=1", "--count", "4", "--down", str(down))
-    assert all(not {0, 1, 6} & set(row["nodes"]) for row in found.values())
-    square = next(row for name, row in found.items() if name.startswith("2x2"))
-    assert len(square["nodes"]) == 4
-    assert boxes((4, 4, 4), 7) == [] and boxes((3, 3), 9) == [(3, 3)]
-    assert boxes((10,), 5) == [(5,)] and boxes((10,), 6) == []  # some pairs go round outside
-
-
-def test_a_given_list_is_scored(tmp_path: Path) -> None:
-    given, best = tmp_path / "given", tmp_path / "best"
-    given.write_text("0 2 8 10")
-    found = nodes("--machine", "torus:4x4,bw=1", "--given", str(given), "-o", str(best))
-    assert found["given"]["nodes"] == [0, 2, 8, 10]
-    first = next(iter(found.values()))
-    assert best.read_text().split() == [str(node) for node in first["nodes"]]
-    for text, message in (("0 99", "has '99'"), ("1 1", "twice"), ("a", "has 'a'")):
-        given.write_text(text)
-        with pytest.raises(TailraceError, match=message):
-            nodes("--machine", "torus:4x4,bw=1", "--given", str(given))
-    with pytest.raises(TailraceError, match="how many nodes"):
-        nodes("--machine", "torus:4x4,bw=1")
-    with pytest.raises(TailraceError, match="has 16 nodes"):
-        nodes("--machine", "torus:4x4,bw=1", "--count", "17")
-    table = CliRunner().invoke(
-        app, ["place", "nodes", "--machine", "fat_tree:4x4,bw=1", "--count", "4"]
-    )
-    assert "the first" in table.output
 
 
 def folded_map(tmp_path: Path, cores: int = 2) -> Path:
