@@ -90,15 +90,21 @@ def _tiles(problem: Problem) -> Made:
 
 
 def _ways_of_tiles(problem: Problem) -> list[Made]:
-    """Return the best shapes with every order of their axes: links tell them apart."""
+    """Return the best shapes in several orders of tiles, which links tell apart.
+
+    Every order of the axes suits a torus, curves suit trees and groups.
+    """
     made = []
     for shape in _shapes(problem)[:BEST_SHAPES]:
         counts = [n // edge for n, edge in zip(problem.grid.extents, shape, strict=True)]
         several = [axis for axis, count in enumerate(counts) if count > 1]
+        text = "x".join(map(str, shape))
+        for key in (curves.hilbert_key, curves.z_key):
+            made.append(Made(tiles.tiles_along(problem.grid, shape, key), text))
         single = tuple(axis for axis, count in enumerate(counts) if count == 1)
         for axes in permutations(several):
             order = tiles.tile_order(problem.grid, shape, single + axes)
-            made.append(Made(order, "x".join(map(str, shape))))
+            made.append(Made(order, text))
     return made[:MOST_WAYS]
 
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tiles: each node holds a box of the grid, whose shape is found by trying all divisors."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from tailrace.placement.traffic import Grid, Ints
@@ -36,6 +38,13 @@ def off_node_bytes(grid: Grid, tile: tuple[int, ...]) -> float:
             cuts = extent // edge - (0 if grid.periodic else 1)
             total += 2 * grid.num_ranks / extent * cuts * size
     return total
+
+
+def tiles_along(grid: Grid, tile: tuple[int, ...], key: Callable[[Ints], Ints]) -> Ints:
+    """Return the ranks tile after tile, the tiles along a space-filling curve."""
+    at = grid.coordinates()
+    edges = np.array(tile)
+    return np.lexsort([*(at % edges).T[::-1], key(at // edges)])
 
 
 def tile_order(grid: Grid, tile: tuple[int, ...], axes: tuple[int, ...] | None = None) -> Ints:

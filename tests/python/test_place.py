@@ -208,6 +208,16 @@ def test_tiles_follow_the_axes_of_the_machine() -> None:
     assert plain["seconds"] * 1e6 > tiles["links"]["seconds"]  # of 1 byte a message
 
 
+def test_tiles_follow_the_groups_of_a_tree() -> None:
+    """Four tiles that touch share a switch: a node sends 8 MB, and no link carries more."""
+    words = ["--grid", "8x8", "--ranks-per-node", "4", "--bytes", "1M"]
+    found = run(*words, "--machine", "fat_tree:4x4,bw=1")["orders"]
+    tiles = next(row for row in found if row["order"] == "tiles")
+    hilbert = next(row for row in found if row["order"] == "hilbert")
+    assert tiles["links"]["seconds"] == pytest.approx(hilbert["links"]["seconds"])
+    assert tiles["links"]["seconds"] == pytest.approx(8e-3)
+
+
 def test_profile_is_the_matrix(tmp_path: Path) -> None:
     path = tmp_path / "profile.json"
     matrix = [{"from": a, "to": (a + 2) % 4, "bytes": 100 + a, "messages": 1} for a in range(4)]
