@@ -14,9 +14,12 @@
 namespace tailrace::sparse {
 
 struct IncompleteLuOptions {
-  /// "rows": one row after the other; "levels": rows that do not wait for each other side by side;
-  /// "auto": the faster of both, timed on these factors.
+  /// "rows": one row after the other; "chain": the same, but what a row waits for longest is added
+  /// last, and U's rows are divided by their pivots beforehand; "levels": rows that do not wait for
+  /// each other side by side; "auto": the fastest, timed on these factors.
   std::string schedule = "auto";
+  /// The bits of a solve are those of "rows" ("chain" is not taken).
+  bool bit_for_bit = false;
   /// Factors are rounded to single precision after the factorisation: fewer bytes, for a
   /// preconditioner that is approximate anyway. Sums stay in double precision.
   bool single_precision = false;
@@ -42,14 +45,20 @@ class IncompleteLu {
                std::span<const std::int64_t> column_indices, std::span<const double> values,
                const IncompleteLuOptions& options = {});
 
+  /// From L and U that exist already, in one matrix as `factors()` gives them. Throws as the
+  /// constructors.
+  static IncompleteLu from_factors(Csr factors, const IncompleteLuOptions& options = {});
+
   std::ptrdiff_t rows() const { return rows_; }
   /// x = U^-1 L^-1 b (n each), which may be the same array, else apart. Blocking. The bits do not
-  /// depend on schedule and instruction set. Throws std::invalid_argument if a length is wrong.
+  /// depend on instruction set, and on the schedule only by "chain". Throws std::invalid_argument
+  /// if a length is wrong.
   void solve(std::span<const double> b, std::span<double> x) const;
 
   /// L (below the diagonal, its own of ones left out) and U in one matrix of A's structure.
   const Csr& factors() const { return *factors_; }
-  /// Levels: groups of rows that wait for each other, one after the other.
+  /// Levels: groups of rows that wait for each other, one after the other; 0 if "chain" was asked
+  /// for, which does not look for them.
   std::ptrdiff_t num_levels() const { return num_levels_; }
   /// Schedule and values in words, as in "levels, fp64".
   std::string storage() const;
@@ -59,6 +68,9 @@ class IncompleteLu {
   const std::vector<Trial>& trials() const { return trials_; }
 
  private:
+  IncompleteLu() = default;
+  void use(const std::shared_ptr<Csr>& a, const std::vector<std::int64_t>& diagonal,
+           const IncompleteLuOptions& options);
   void take(const std::shared_ptr<Csr>& a, const IncompleteLuOptions& options);
 
   std::ptrdiff_t rows_ = 0;

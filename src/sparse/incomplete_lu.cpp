@@ -17,27 +17,14 @@
 #include "sparse/check.hpp"
 #include "sparse/instruction_set.hpp"
 #include "sparse/level_rows.hpp"
+#include "sparse/lu_solver.hpp"
 
 namespace tailrace::sparse {
-
-/// The two triangles in one schedule.
-class LuSolver {
- public:
-  LuSolver() = default;
-  LuSolver(const LuSolver&) = delete;
-  LuSolver& operator=(const LuSolver&) = delete;
-  virtual ~LuSolver() = default;
-  virtual void solve(const double* b, double* x) const = 0;
-  virtual std::size_t memory_bytes() const = 0;
-  virtual std::string describe() const = 0;
-};
 
 namespace {
 
 /// With fewer rows a level on average, most lanes would be idle.
 constexpr std::ptrdiff_t least_rows_of_level = 16;
-
-using Diagonal = std::vector<std::int64_t>;  ///< place of each row's diagonal item
 
 /// The reference: L forward, U backward, one row after the other.
 template <class Value>
@@ -208,9 +195,12 @@ struct Parts {
   const LevelOrder& order;
 };
 
-std::shared_ptr<const LuSolver> make_solver(const Parts& parts, bool by_levels,
+std::shared_ptr<const LuSolver> make_solver(const Parts& parts, const std::string& schedule,
                                             const IncompleteLuOptions& options) {
-  if (by_levels) {
+  if (schedule == "chain") {
+    return make_chain(parts.factors, parts.diagonal, options.single_precision);
+  }
+  if (schedule == "levels") {
     const auto kind = options.single_precision ? ValueKind::fp32 : ValueKind::fp64;
     return std::make_shared<Levels>(parts.factors, parts.diagonal, parts.order, kind,
                                     kernels_up_to(options.highest));
@@ -222,8 +212,9 @@ std::shared_ptr<const LuSolver> make_solver(const Parts& parts, bool by_levels,
 }
 
 template <class Index>
-std::shared_ptr<Csr> copy(std::span<const Index> row_starts, std::span<const Index> column_indices,
-                          std::span<const double> values) {
+std::shared_ptr<Csr> copy_csr(std::span<const Index> row_starts,
+                              std::span<const Index> column_indices,
+                              std::span<const double> values) {
   const auto n = std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(row_starts.size())) - 1;
   checked(n, row_starts, column_indices, values);
   auto made = std::make_shared<Csr>();
@@ -237,40 +228,72 @@ std::shared_ptr<Csr> copy(std::span<const Index> row_starts, std::span<const Ind
   return made;
 }
 
+void check_schedule(const IncompleteLuOptions& options) {
+  const auto& schedule = options.schedule;
+  if (schedule == "auto" || schedule == "rows" || schedule == "levels") return;
+  if (schedule == "chain" && !options.bit_for_bit) return;
+  if (schedule == "chain") refuse("schedule chain does not sum in the order of bit_for_bit");
+  refuse("schedule is \"" + schedule + "\"; it must be one of auto, rows, chain, levels");
+}
+
 }  // namespace
 
 IncompleteLu::IncompleteLu(std::span<const std::int32_t> row_starts,
                            std::span<const std::int32_t> column_indices,
                            std::span<const double> values, const IncompleteLuOptions& options) {
-  take(copy(row_starts, column_indices, values), options);
+  take(copy_csr(row_starts, column_indices, values), options);
 }
 IncompleteLu::IncompleteLu(std::span<const std::int64_t> row_starts,
                            std::span<const std::int64_t> column_indices,
                            std::span<const double> values, const IncompleteLuOptions& options) {
-  take(copy(row_starts, column_indices, values), options);
+  take(copy_csr(row_starts, column_indices, values), options);
+}
+
+IncompleteLu IncompleteLu::from_factors(Csr factors, const IncompleteLuOptions& options) {
+  const std::vector<std::int64_t> columns(factors.column_indices.begin(),
+                                          factors.column_indices.end());
+  factors.rows = std::max<std::ptrdiff_t>(1, std::ssize(factors.row_starts)) - 1;
+  factors.columns = factors.rows;
+  checked(factors.rows, std::span<const std::int64_t>(factors.row_starts),
+          std::span<const std::int64_t>(columns), factors.values);
+  IncompleteLu made;
+  const auto copied = std::make_shared<Csr>(std::move(factors));
+  const auto diagonal = find_diagonal(*copied);
+  for (const auto k : diagonal) {
+    const double pivot = copied->values[static_cast<std::size_t>(k)];
+    if (pivot == 0 || !std::isfinite(pivot)) {
+      throw std::domain_error("sparse: the factors have pivot " + std::to_string(pivot));
+    }
+  }
+  made.use(copied, diagonal, options);
+  return made;
 }
 
 void IncompleteLu::take(const std::shared_ptr<Csr>& a, const IncompleteLuOptions& options) {
-  const auto& schedule = options.schedule;
-  if (schedule != "auto" && schedule != "rows" && schedule != "levels") {
-    refuse("schedule is \"" + schedule + "\"; it must be one of auto, rows, levels");
-  }
   const auto diagonal = find_diagonal(*a);
+  check_schedule(options);
   factor(*a, diagonal);
+  use(a, diagonal, options);
+}
+
+void IncompleteLu::use(const std::shared_ptr<Csr>& a, const std::vector<std::int64_t>& diagonal,
+                       const IncompleteLuOptions& options) {
+  check_schedule(options);
   if (options.single_precision) check_range(*a);
   rows_ = a->rows;
   factors_ = a;
-  const auto order = order_by_levels(*a);
+  const auto order = options.schedule == "chain" ? LevelOrder{} : order_by_levels(*a);
   num_levels_ = order.num_levels;
   const Parts parts{*a, diagonal, order};
-  if (schedule != "auto") {
-    solver_ = make_solver(parts, schedule == "levels", options);
+  if (options.schedule != "auto") {
+    solver_ = make_solver(parts, options.schedule, options);
     return;
   }
-  for (const bool by_levels : {false, true}) {
-    if (by_levels && num_levels_ * least_rows_of_level > rows_) break;
+  for (const std::string schedule : {"rows", "chain", "levels"}) {
+    if (schedule == "chain" && options.bit_for_bit) continue;
+    if (schedule == "levels" && num_levels_ * least_rows_of_level > rows_) break;
     const double start = cpu_s();
-    auto made = make_solver(parts, by_levels, options);
+    auto made = make_solver(parts, schedule, options);
     const double conversion_s = cpu_s() - start;
     trials_.push_back({made->describe(), time_s(*made, *a), conversion_s, made->memory_bytes()});
     if (!solver_ || trials_.back().multiply_s < trials_.front().multiply_s) {

@@ -38,7 +38,7 @@ def run(
         typer.Option(
             "--with",
             metavar="FILE",
-            help="Run any program with settings; also: remembered, waiting.",
+            help="Run any program with settings; also: remembered, sparse, waiting.",
         ),
     ] = None,
 ) -> None:
@@ -58,11 +58,16 @@ def run(
 
 
 def _run_with(what: str, ranks: int, command: list[str]) -> int:
-    """Run a program with the settings of a file, or our waiting; return its exit status."""
+    """Run a program with settings of a file, our waiting, our sparse; return its exit status."""
     from tailrace.advice.remembered import find  # noqa: PLC0415
     from tailrace.advice.runner import make_runner  # noqa: PLC0415
     from tailrace.advice.setting import Setting, read_settings  # noqa: PLC0415
-    from tailrace.profile.job import choose_launcher, find_library, follow  # noqa: PLC0415
+    from tailrace.profile.job import (  # noqa: PLC0415
+        choose_launcher,
+        find_library,
+        find_petsc_plugin,
+        follow,
+    )
 
     runner = make_runner(ranks, command)
     if what == "waiting":
@@ -71,6 +76,10 @@ def _run_with(what: str, ranks: int, command: list[str]) -> int:
         setting = Setting(what, {"LD_PRELOAD": f"{library}:{before}" if before else library})
     elif what == "remembered":
         setting = read_settings(find(runner.program, command[1:], ranks))
+    elif what == "sparse":  # PETSc loads the plug-in by itself
+        ours = f"-dll_append {find_petsc_plugin()} -mat_seqaij_type tailrace"
+        given = os.environ.get("PETSC_OPTIONS")
+        setting = Setting(what, {"PETSC_OPTIONS": f"{ours} {given}" if given else ours})
     else:
         setting = read_settings(Path(what))
     return follow(runner.words(setting), runner.launch)

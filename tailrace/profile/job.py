@@ -33,19 +33,32 @@ def find_library(family: str, what: str = "mpi") -> Path:
 
     `what` is "mpi" for the recorder, "wait" for the library that naps.
     """
-    name = f"libtailrace_{what}_{family}.so"
+    return find_shared(
+        f"libtailrace_{what}_{family}.so",
+        "preload",
+        f"where {FAMILIES[family][1]} is installed (mpicc.{family}, or the MPI that the build is "
+        "configured with)",
+    )
+
+
+def find_petsc_plugin() -> Path:
+    """Return the plug-in for PETSc, as `find_library` returns the recorder."""
+    return find_shared(
+        "libtailrace_petsc.so", "bindings/petsc", "where PETSc is installed (Debian: petsc-dev)"
+    )
+
+
+def find_shared(name: str, part: str, where: str) -> Path:
+    """Return the shared library `name`; in a build it is in the folder `part`."""
     chosen = os.environ.get("TAILRACE_BIN_DIR")
     builds = [SOURCE_ROOT / "build" / b for b in BUILD_NAMES]
     folders = [Path(chosen)] if chosen else [PACKAGE / "lib", *builds]
     on_path = shutil.which("tailrace-turbulence")
     if on_path and not chosen:
-        folders += [Path(on_path).resolve().parent.parent / name for name in ("lib", "lib64")]
-    found = [p for f in folders for p in (f / name, f / "preload" / name) if p.is_file()]
+        folders += [Path(on_path).resolve().parent.parent / lib for lib in ("lib", "lib64")]
+    found = [p for f in folders for p in (f / name, f / part / name) if p.is_file()]
     if not found:
-        raise TailraceError(
-            f"{name} was not found; run `make build` where {FAMILIES[family][1]} is installed "
-            f"(mpicc.{family}, or the MPI that the build is configured with)"
-        )
+        raise TailraceError(f"{name} was not found; run `make build` {where}")
     return max(found, key=lambda path: path.stat().st_mtime)
 
 

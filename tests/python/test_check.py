@@ -234,6 +234,20 @@ def test_winners_are_remembered_by_build(
         assert file_of(python, ["a.py"], 2) != before
 
 
+def test_run_with_sparse_asks_petsc_for_the_plugin(
+    plain_launcher: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "--with", "sparse", "--", "sh", "-c", "echo $PETSC_OPTIONS; exit 5"]
+    monkeypatch.setenv("TAILRACE_BIN_DIR", str(plain_launcher))
+    monkeypatch.setenv("PETSC_OPTIONS", "-ksp_type cg")
+    assert "petsc-dev" in str(CliRunner().invoke(app, words).exception)
+    library = plain_launcher / "libtailrace_petsc.so"
+    library.touch()
+    assert CliRunner().invoke(app, words).exit_code == 5
+    options = f"-dll_append {library} -mat_seqaij_type tailrace -ksp_type cg"
+    assert options in capfd.readouterr().out
+
+
 def test_gain_of_settings_by_pairs(plain_launcher: Path) -> None:
     """The program says its own time, so the figures are exact."""
     file = plain_launcher / "s.toml"

@@ -107,7 +107,7 @@ TEST(IncompleteLu, EverySolveHasTheBitsOfPlainLoops) {
       for (const auto set :
            {InstructionSet::portable, InstructionSet::avx2, InstructionSet::avx512}) {
         if (set > best_instruction_set()) continue;
-        const auto lu = make_lu(a, {.schedule = schedule, .highest = set});
+        const auto lu = make_lu(a, {.schedule = schedule, .bit_for_bit = true, .highest = set});
         const auto expected = plain_solve(lu.factors(), b);
         Vector x(b.size());
         lu.solve(b, x);
@@ -116,6 +116,29 @@ TEST(IncompleteLu, EverySolveHasTheBitsOfPlainLoops) {
         lu.solve(same, same);
         EXPECT_TRUE(same_bits(same, expected)) << name << ", in place, " << lu.storage();
       }
+    }
+  }
+}
+
+TEST(IncompleteLu, ChainDiffersByRoundOff) {
+  for (const auto& [name, a] : dominant_matrices()) {
+    const auto b = random_vector(a.rows, 91);
+    const auto lu = make_lu(a, {.schedule = "chain"});
+    EXPECT_EQ(lu.storage(), "chain, fp64");
+    const auto expected = plain_solve(lu.factors(), b);
+    const auto again = IncompleteLu::from_factors(lu.factors(), {.schedule = "chain"});
+    auto x = b;
+    lu.solve(x, x);
+    Vector y(b.size());
+    again.solve(b, y);
+    EXPECT_TRUE(same_bits(x, y)) << name;
+    auto single = b;
+    make_lu(a, {.schedule = "chain", .single_precision = true}).solve(single, single);
+    double largest = 0;
+    for (const double item : expected) largest = std::max(largest, std::abs(item));
+    for (std::size_t i = 0; i < b.size(); ++i) {
+      EXPECT_NEAR(x[i], expected[i], 1e-13 * largest) << name;
+      EXPECT_NEAR(single[i], expected[i], 1e-5 * largest) << name;
     }
   }
 }
@@ -236,7 +259,8 @@ TEST(IncompleteLu, BadInputIsNamed) {
   expect_thrown<std::domain_error>([&] { make_lu(large, {.single_precision = true}); },
                                    "beyond single precision");
   const Csr good{2, 2, {0, 1, 2}, {0, 1}, {1, 2}};
-  expect_thrown<Bad>([&] { make_lu(good, {.schedule = "columns"}); }, "one of auto, rows, levels");
+  expect_thrown<Bad>([&] { make_lu(good, {.schedule = "columns"}); },
+                     "one of auto, rows, chain, levels");
   Vector x(3);
   expect_thrown<Bad>([&] { make_lu(good).solve(x, x); }, "the factors have 2 rows");
   const std::span<double> all(x);

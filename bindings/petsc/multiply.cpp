@@ -1,0 +1,224 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// MatMult and MatMultAdd of SeqAIJ matrices, so also of the local parts of MPIAIJ. The type stays
+// "seqaij": whatever asks for it works as before. A copy in our format is made after the third
+// multiply with the same values; with other values in the same structure, after the first.
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <stdexcept>
+#include <vector>
+
+#include "plugin.hpp"
+#include "tailrace/sparse.hpp"
+
+namespace tailrace::petsc {
+
+namespace {
+
+constexpr const char* key = "tailrace_multiply";
+
+using MultiplyCall = PetscErrorCode (*)(Mat, Vec, Vec);
+using MultiplyAddCall = PetscErrorCode (*)(Mat, Vec, Vec, Vec);
+MultiplyCall petsc_multiply = nullptr;
+MultiplyAddCall petsc_multiply_add = nullptr;
+
+struct Multiplier {
+  std::optional<sparse::Matrix> matrix;
+  PetscObjectState state = -1;          ///< of the values that `contest` counts for
+  PetscObjectState nonzero_state = -1;  ///< of the structure of `matrix`
+  bool current = false;                 ///< `matrix` has these values
+  std::ptrdiff_t full_rows = 0;         ///< rows with an item
+  double petsc_s = std::numeric_limits<double>::infinity();
+  std::vector<double> product;
+  Contest contest;
+  std::shared_ptr<Record> record;
+};
+
+PetscErrorCode follow_state(Mat a, Multiplier& to) {
+  PetscObjectState state = 0;
+  PetscObjectState nonzero_state = 0;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet(reinterpret_cast<PetscObject>(a), &state));
+  if (state == to.state) PetscFunctionReturn(PetscErrorCode(0));
+  PetscCall(MatGetNonzeroState(a, &nonzero_state));
+  to.state = state;
+  to.current = false;
+  if (to.matrix && nonzero_state == to.nonzero_state) {
+    to.contest.restart();
+  } else {
+    to.matrix.reset();
+    to.contest = {};
+    to.record.reset();
+  }
+  to.nonzero_state = nonzero_state;
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// Rows and items of a matrix that PETSc shows; null where it does not.
+struct View {
+  PetscInt rows = 0, columns = 0;
+  const PetscInt* starts = nullptr;
+  const PetscInt* indices = nullptr;
+  PetscBool done = PETSC_FALSE;
+};
+
+void convert(Multiplier& to, const View& view, const PetscScalar* values) {
+  const auto rows = static_cast<std::size_t>(view.rows);
+  const auto items = static_cast<std::size_t>(view.starts[rows]);
+  try {
+    const double start = cpu_s();
+    if (to.matrix) {
+      to.matrix->set_values({values, items});
+    } else {
+      to.full_rows = 0;
+      for (std::size_t row = 0; row < rows; ++row) {
+        to.full_rows += view.starts[row + 1] > view.starts[row] ? 1 : 0;
+      }
+      // PETSc goes over rows with items only where there are few, as in the part of other ranks.
+      if (view.starts[rows] < options().least_items || 2 * to.full_rows < view.rows) {
+        return to.contest.give_up();
+      }
+      to.record = new_record("MatMult");
+      to.record->petsc_s = to.petsc_s;
+      sparse::MatrixOptions wish;
+      wish.bit_for_bit = options().bit_for_bit;
+      to.matrix.emplace(view.columns, std::span(view.starts, rows + 1),
+                        std::span(view.indices, items), std::span(values, items), wish);
+      to.record->rows = view.rows;
+      to.record->items = static_cast<std::ptrdiff_t>(items);
+      to.record->storage = to.matrix->storage();
+    }
+    to.record->inspection_s += cpu_s() - start;
+    to.current = true;
+  } catch (const std::exception&) {  // no memory, or columns that do not ascend
+    to.matrix.reset();
+    to.contest.give_up();
+  }
+}
+
+PetscErrorCode make_current(Mat a, Multiplier& to) {
+  View view;
+  const PetscScalar* values = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(a, nullptr, &view.columns));
+  PetscCall(MatGetRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &view.rows, &view.starts, &view.indices,
+                        &view.done));
+  if (view.done == PETSC_FALSE) {
+    to.contest.give_up();
+    PetscFunctionReturn(PetscErrorCode(0));
+  }
+  PetscCall(MatSeqAIJGetArrayRead(a, &values));
+  convert(to, view, values);
+  PetscCall(MatSeqAIJRestoreArrayRead(a, &values));
+  PetscCall(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &view.rows, &view.starts, &view.indices,
+                            &view.done));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// Whether this multiply is ours; its copy is up to date then.
+PetscErrorCode is_ours(Mat a, Multiplier** found) {
+  PetscFunctionBegin;
+  PetscCall(attached(reinterpret_cast<PetscObject>(a), key, found));
+  if (*found == nullptr) PetscFunctionReturn(PetscErrorCode(0));
+  auto& to = **found;
+  PetscCall(follow_state(a, to));
+  if (!to.current && to.contest.ours_wins() && !to.contest.petsc_is_due()) {
+    PetscCall(make_current(a, to));
+  }
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+void lose(Multiplier& to) {
+  to.record->storage.clear();
+  to.matrix.reset();
+  to.current = false;
+}
+
+PetscErrorCode run(Multiplier& to, Vec x, Vec y) {
+  const PetscScalar* from = nullptr;
+  PetscScalar* result = nullptr;
+  const auto& matrix = *to.matrix;
+  PetscFunctionBegin;
+  PetscCall(VecGetArrayRead(x, &from));
+  PetscCall(VecGetArrayWrite(y, &result));
+  matrix.multiply({from, static_cast<std::size_t>(matrix.columns())},
+                  {result, static_cast<std::size_t>(matrix.rows())});
+  PetscCall(VecRestoreArrayWrite(y, &result));
+  PetscCall(VecRestoreArrayRead(x, &from));
+  PetscCall(PetscLogFlops(
+      static_cast<PetscLogDouble>(2 * matrix.num_items() - to.full_rows)));  // as PETSc counts
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode multiply(Mat a, Vec x, Vec y) {
+  Multiplier* to = nullptr;
+  PetscFunctionBegin;
+  PetscCall(is_ours(a, &to));
+  if (to == nullptr || (to->contest.decided() && !to->current)) {
+    PetscCall(petsc_multiply(a, x, y));
+    PetscFunctionReturn(PetscErrorCode(0));
+  }
+  const double start = cpu_s();
+  if (!to->current) {
+    PetscCall(petsc_multiply(a, x, y));
+    to->petsc_s = std::min(to->petsc_s, cpu_s() - start);
+    to->contest.add_petsc();
+    PetscFunctionReturn(PetscErrorCode(0));
+  }
+  PetscCall(run(*to, x, y));
+  ++to->record->ours;
+  if (!to->contest.decided()) {
+    to->contest.add_ours(*to->record, cpu_s() - start);
+    if (!to->contest.ours_wins()) lose(*to);
+  }
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode multiply_add(Mat a, Vec x, Vec y, Vec z) {
+  Multiplier* to = nullptr;
+  PetscFunctionBegin;
+  PetscCall(is_ours(a, &to));
+  if (to == nullptr || !to->current) {
+    if (to != nullptr && !to->contest.decided()) {
+      to->contest.add_petsc();
+    }
+    PetscCall(petsc_multiply_add(a, x, y, z));
+    PetscFunctionReturn(PetscErrorCode(0));
+  }
+  const auto& matrix = *to->matrix;
+  const PetscScalar* from = nullptr;
+  const PetscScalar* added = nullptr;
+  PetscScalar* result = nullptr;
+  to->product.resize(static_cast<std::size_t>(matrix.rows()));
+  PetscCall(VecGetArrayRead(x, &from));
+  matrix.multiply({from, static_cast<std::size_t>(matrix.columns())}, to->product);
+  PetscCall(VecRestoreArrayRead(x, &from));
+  if (y != z) PetscCall(VecGetArrayRead(y, &added));
+  PetscCall(VecGetArray(z, &result));
+  const auto* summand = y == z ? result : added;
+  for (std::size_t i = 0; i < to->product.size(); ++i) result[i] = summand[i] + to->product[i];
+  PetscCall(VecRestoreArray(z, &result));
+  if (y != z) PetscCall(VecRestoreArrayRead(y, &added));
+  PetscCall(PetscLogFlops(static_cast<PetscLogDouble>(2 * matrix.num_items())));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+}  // namespace
+
+PetscErrorCode take_over_multiply(Mat a, MatType, MatReuse, Mat* made) {
+  Operation found = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatGetOperation(a, MATOP_MULT, &found));
+  const auto call = reinterpret_cast<MultiplyCall>(found);
+  if (call != multiply) petsc_multiply = call;
+  PetscCall(MatGetOperation(a, MATOP_MULT_ADD, &found));
+  const auto add_call = reinterpret_cast<MultiplyAddCall>(found);
+  if (add_call != multiply_add) petsc_multiply_add = add_call;
+  PetscCall(attach(reinterpret_cast<PetscObject>(a), key, std::make_unique<Multiplier>()));
+  PetscCall(MatSetOperation(a, MATOP_MULT, reinterpret_cast<Operation>(multiply)));
+  PetscCall(MatSetOperation(a, MATOP_MULT_ADD, reinterpret_cast<Operation>(multiply_add)));
+  *made = a;
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+}  // namespace tailrace::petsc

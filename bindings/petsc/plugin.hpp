@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// One PETSc operation that tailrace::sparse may take over for one matrix: PETSc does it first, and
+// is timed; then ours is made and timed; then the faster goes on.
+#include <cstdint>
+#include <ctime>
+#include <limits>
+#include <memory>
+#include <string>
+
+#include <petsc/private/petscimpl.h>  // PetscObjectStateGet
+#include <petscmat.h>
+
+namespace tailrace::petsc {
+
+/// What was done to one matrix; kept after it for the line at the end.
+struct Record {
+  const char* operation = "";
+  std::ptrdiff_t rows = 0, items = 0;
+  std::string storage;                                       ///< empty: PETSc's own was kept
+  double petsc_s = std::numeric_limits<double>::infinity();  ///< CPU time of one, the fastest seen
+  double ours_s = std::numeric_limits<double>::infinity();
+  double inspection_s = 0;
+  std::int64_t ours = 0;  ///< times that ours was called
+
+  double saved_s() const;
+};
+
+/// A new record in the list of all.
+std::shared_ptr<Record> new_record(const char* operation);
+
+/// Options of the plug-in, from PETSc's data base.
+struct Options {
+  bool bit_for_bit = false;     ///< -tailrace_bit_for_bit
+  bool summary = true;          ///< -tailrace_summary
+  PetscInt least_items = 5000;  ///< -tailrace_least_items: smaller matrices are left alone
+  bool always = false;          ///< -tailrace_always: ours, whatever the times
+  bool single_factors = false;  ///< -tailrace_single_factors: factors of ILU in single precision
+};
+const Options& options();
+
+inline double cpu_s() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Whose turn it is.
+class Contest {
+ public:
+  /// Both are timed so often. The inspection comes after `petsc_runs`, which many matrices never
+  /// reach: it costs about ten multiplies.
+  static constexpr int petsc_runs = 3, our_runs = 3;
+  static constexpr double least_gain = 0.98;
+
+  bool petsc_is_due() const { return petsc_runs_ < petsc_runs; }
+  bool decided() const { return given_up_ || our_runs_ >= our_runs; }
+  bool ours_wins() const { return !given_up_; }
+  void give_up() { given_up_ = true; }
+  /// Other values: the verdict stays, PETSc does the first multiplies again.
+  void restart() { petsc_runs_ = given_up_ ? petsc_runs : 1; }
+  void add_petsc() { ++petsc_runs_; }
+  void add_ours(Record& record, double time_s) {
+    ++our_runs_;
+    if (time_s < record.ours_s) record.ours_s = time_s;
+    if (our_runs_ == our_runs && record.ours_s > least_gain * record.petsc_s && !options().always) {
+      given_up_ = true;
+    }
+  }
+
+ private:
+  int petsc_runs_ = 0, our_runs_ = 0;
+  bool given_up_ = false;
+};
+
+/// Attaches `pointer` to a PETSc object, which destroys it with itself.
+template <class T>
+PetscErrorCode attach(PetscObject object, const char* name, std::unique_ptr<T> pointer) {
+  PetscContainer container = nullptr;
+  PetscFunctionBegin;
+  PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+  PetscCall(PetscContainerSetPointer(container, pointer.release()));
+  PetscCall(PetscContainerSetUserDestroy(container, [](void* held) -> PetscErrorCode {
+    delete static_cast<T*>(held);
+    return PetscErrorCode(0);
+  }));
+  PetscCall(PetscObjectCompose(object, name, reinterpret_cast<PetscObject>(container)));
+  PetscCall(PetscContainerDestroy(&container));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// What is attached, or null.
+template <class T>
+PetscErrorCode attached(PetscObject object, const char* name, T** pointer) {
+  PetscObject found = nullptr;
+  void* held = nullptr;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery(object, name, &found));
+  if (found != nullptr) {
+    PetscCall(PetscContainerGetPointer(reinterpret_cast<PetscContainer>(found), &held));
+  }
+  *pointer = static_cast<T*>(held);
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+using Operation = void (*)();
+
+// multiply.cpp: makes a new, empty SeqAIJ matrix one of ours (its type stays seqaij).
+PetscErrorCode take_over_multiply(Mat a, MatType type, MatReuse reuse, Mat* made);
+// solve.cpp: from now on, ILU factors of SeqAIJ matrices are looked at.
+PetscErrorCode take_over_solve();
+
+}  // namespace tailrace::petsc

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// A PETSc program: products, and solves with ILU(0), of a matrix whose values and structure change,
+// compared with sums of its own.
+#include <cmath>
+#include <cstdio>
+#include <vector>
+
+#include <petscksp.h>
+
+namespace {
+
+constexpr PetscInt edge = 30;  // of a square of points
+constexpr PetscInt num_rows = edge * edge;
+
+/// The item of the changing matrix; 0: none.
+double item(PetscInt row, PetscInt column, int version, bool wide) {
+  const auto distance = std::abs(row - column);
+  const bool neighbour = distance == edge || distance == (wide ? 2 : 1);
+  if (row == column) return 8.0 + std::sin(static_cast<double>(row * (version + 1)));
+  return neighbour ? -1.0 - 0.3 * std::cos(static_cast<double>(row + 2 * column + version)) : 0.0;
+}
+
+double x_of(PetscInt row, int version) {
+  return std::cos(0.1 * static_cast<double>(row) + version);
+}
+
+double product(PetscInt row, int version, bool wide) {
+  double sum = 0;
+  for (const auto column : {row - edge, row - 2, row - 1, row, row + 1, row + 2, row + edge}) {
+    if (column < 0 || column >= num_rows) continue;
+    sum += item(row, column, version, wide) * x_of(column, version);
+  }
+  return sum;
+}
+
+PetscErrorCode fill(Mat a, int version, bool wide) {
+  PetscInt low = 0;
+  PetscInt high = 0;
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(a, &low, &high));
+  for (PetscInt row = low; row < high; ++row) {
+    for (const auto column : {row - edge, row - 2, row - 1, row, row + 1, row + 2, row + edge}) {
+      if (column < 0 || column >= num_rows) continue;
+      const double value = item(row, column, version, wide);
+      if (value != 0) PetscCall(MatSetValue(a, row, column, value, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(a, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(a, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// y is A x, or else the job ends.
+PetscErrorCode check(Vec y, int version, bool wide, double factor, const char* what) {
+  PetscInt low = 0;
+  PetscInt high = 0;
+  const PetscScalar* items = nullptr;
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(y, &low, &high));
+  PetscCall(VecGetArrayRead(y, &items));
+  for (PetscInt row = low; row < high; ++row) {
+    const double wanted = factor * product(row, version, wide);
+    if (std::abs(items[row - low] - wanted) > 1e-12) {
+      std::fprintf(stderr, "%s, version %d, row %d: %.17g in place of %.17g\n", what, version,
+                   static_cast<int>(row), items[row - low], wanted);
+      MPI_Abort(PETSC_COMM_WORLD, 1);
+    }
+  }
+  PetscCall(VecRestoreArrayRead(y, &items));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode set_x(Vec x, int version) {
+  PetscInt low = 0;
+  PetscInt high = 0;
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(x, &low, &high));
+  for (PetscInt row = low; row < high; ++row) {
+    PetscCall(VecSetValue(x, row, x_of(row, version), INSERT_VALUES));
+  }
+  PetscCall(VecAssemblyBegin(x));
+  PetscCall(VecAssemblyEnd(x));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode multiply_and_solve(Mat a, KSP ksp, bool wide) {
+  Vec x = nullptr;
+  Vec y = nullptr;
+  Vec z = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(a, &x, &y));
+  PetscCall(VecDuplicate(x, &z));
+  for (int version = 0; version < 4; ++version) {
+    PetscCall(fill(a, version, wide));
+    PetscCall(set_x(x, version));
+    for (int again = 0; again < 9; ++again) {
+      PetscCall(MatMult(a, x, y));
+      PetscCall(check(y, version, wide, 1, "MatMult"));
+      PetscCall(MatMultAdd(a, x, y, y));
+      PetscCall(check(y, version, wide, 2, "MatMultAdd in place"));
+      PetscCall(VecScale(y, 0.5));
+      PetscCall(MatMultAdd(a, x, y, z));
+      PetscCall(check(z, version, wide, 2, "MatMultAdd"));
+      if (again == 5) {  // values change without a new assembly
+        PetscCall(MatScale(a, 0.5));
+        PetscCall(MatMult(a, x, y));
+        PetscCall(check(y, version, wide, 0.5, "MatMult after MatScale"));
+        PetscCall(MatScale(a, 2));
+      }
+    }
+    PetscCall(MatMult(a, x, y));
+    PetscCall(KSPSetOperators(ksp, a, a));
+    PetscCall(KSPSolve(ksp, y, z));
+    PetscCall(MatMult(a, z, x));
+    PetscCall(check(x, version, wide, 1, "KSPSolve"));
+    KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+    PetscCall(KSPGetConvergedReason(ksp, &reason));
+    if (reason <= 0) MPI_Abort(PETSC_COMM_WORLD, 2);
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode run() {
+  Mat a = nullptr;
+  KSP ksp = nullptr;
+  PetscFunctionBegin;
+  for (const bool wide : {false, true}) {
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, num_rows, num_rows, 9,
+                           nullptr, 9, nullptr, &a));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetType(ksp, KSPGMRES));
+    PC pc = nullptr;
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCBJACOBI));  // ILU(0) of each rank's rows
+    PetscCall(KSPSetTolerances(ksp, 1e-15, 1e-14, PETSC_DEFAULT, 200));
+    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(multiply_and_solve(a, ksp, wide));
+    if (!wide) {
+      Mat copy = nullptr;  // goes on without the first one
+      PetscCall(MatDuplicate(a, MAT_COPY_VALUES, &copy));
+      PetscCall(MatDestroy(&a));
+      PetscCall(multiply_and_solve(copy, ksp, wide));
+      PetscCall(MatDestroy(&copy));
+    }
+    PetscCall(MatDestroy(&a));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  PetscCall(PetscInitialize(&argc, &argv, nullptr, nullptr));
+  if (run() != 0) MPI_Abort(PETSC_COMM_WORLD, 3);
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "all is right\n"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
