@@ -21,6 +21,7 @@ void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
   tailrace::fft::Options options;
   options.kernel = args.text("kernel", "auto");
   options.method = args.text("method", "auto");
+  options.stores = args.text("stores", "auto");
   options.threads = args.number("threads", 1);
 
   const double plan_start = bench::now_s();
@@ -66,6 +67,7 @@ void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
       .number("buffer_bytes", buffer_bytes)
       .text("kernel", std::string(transform.kernel()))
       .text("method", std::string(transform.method()))
+      .text("stores", std::string(transform.stores()))
       .print();
 }
 

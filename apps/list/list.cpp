@@ -63,6 +63,14 @@ Table kernels_table() {
   return table;
 }
 
+Table stores_table() {
+  Table table{"stores", "How transforms write blocks and fields", "stores", "applies"};
+  for (const auto& kind : tailrace::fft::store_kinds()) {
+    table.entries.push_back({kind.name, kind.summary, "always; measured", true});
+  }
+  return table;
+}
+
 Table output_modes_table() {
   return {"output_modes",
           "Output modes (output.mode)",
@@ -118,6 +126,7 @@ std::vector<Table> tables() {
                     "Methods of the transposes inside a parallel transform (fft.method)",
                     tailrace::fft::exchange_methods()),
       kernels_table(),
+      stores_table(),
       output_modes_table(),
       methods_table("reductions", "Methods of allreduce, reduce and barrier (Reduction)",
                     tailrace::reduction_methods()),

@@ -73,6 +73,14 @@ void StepOperator<Real>::combine(const fft::PlaneTile<Real>& tile) {
   const auto divergence = [&](const Pair& a, const Pair& b, V ky_) {
     return Pair{-(kx_ * a.im + ky_ * b.im), kx_ * a.re + ky_ * b.re};
   };
+  const auto write = [&](Real* address, const Pair& value) {
+    if (tile.past_caches) {
+      fft::store_past_caches<Real>(address, value.re);
+      fft::store_past_caches<Real>(address + fft::lanes<Real>, value.im);
+    } else {
+      StepOperator::write(address, value);
+    }
+  };
   for (std::ptrdiff_t m = 0; m < tile.ky_count; ++m) {
     const V ky_ = fft::splat(ky_all[static_cast<std::size_t>(tile.ky_start + m)]);
     const auto from = tile.row[static_cast<std::size_t>(m)] * u;

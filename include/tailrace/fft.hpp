@@ -41,6 +41,8 @@ struct Options {
   int chunks = 0;          ///< pieces of a fused exchange that may overlap; 0 chooses
   Trace* trace = nullptr;  ///< not owned; spans of compute, transfer and wait
   std::string row_method;  ///< of the exchange in rows; "" as `method`
+  /// How blocks and fields are written, see store_kinds(); "auto" is what measures best.
+  std::string stores = "auto";
 };
 
 /// The modes that a rank holds. Its spectral array has index order [ky][kz][kx], kx fastest,
@@ -99,6 +101,8 @@ class Transform {
   std::string_view kernel() const;
   /// Of the exchange, or of the two ("node_direct in rows, pairwise in columns").
   std::string_view method() const;
+  /// How blocks and fields are written.
+  std::string_view stores() const;
   /// Why this grid of ranks, in a sentence.
   std::string_view grid_why() const;
   /// One paragraph: grid and why, kernel, methods, bytes moved by this rank for one field each way.
@@ -131,5 +135,12 @@ struct ExchangeMethodInfo {
   std::string_view applies;  ///< in words
 };
 std::span<const ExchangeMethodInfo> exchange_methods();
+
+/// A line of the table of ways to write what is next read from memory.
+struct StoreInfo {
+  std::string_view name;
+  std::string_view summary;
+};
+std::span<const StoreInfo> store_kinds();
 
 }  // namespace tailrace::fft

@@ -35,6 +35,7 @@ struct PlaneTile {
   std::span<Real* const> in;            ///< one panel a product
   std::span<Real* const> out;           ///< one address an exchanged field: unit of ky_start
   std::ptrdiff_t out_step;              ///< items from one ky to the next in `out`
+  bool past_caches = false;             ///< `out` is better written by `store_past_caches`
 };
 
 /// A line of z of `lanes` neighbouring kx at one ky, in spectral space.

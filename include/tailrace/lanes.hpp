@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -61,6 +62,36 @@ inline Vector<Real> load(const Real* address) {
 template <class Real>
 inline void store(Real* address, Vector<Real> v) {
   __builtin_memcpy(address, &v, sizeof v);
+}
+
+/// Writes a register past the caches, if its address is a multiple of its size (else as `store`):
+/// for memory that is not read again soon. A line that is written whole is then not read before.
+/// Other threads and ranks may see it late: `fence_stores` comes before they are told.
+template <class Real>
+inline void store_past_caches(Real* address, Vector<Real> v) {
+  if (reinterpret_cast<std::uintptr_t>(address) % sizeof v != 0) return store(address, v);
+#if defined(__clang__)
+  __builtin_nontemporal_store(v, reinterpret_cast<Vector<Real>*>(address));
+#elif defined(__SSE2__)
+  typedef long long Bits __attribute__((vector_size(simd_bytes)));
+  const auto bits = (Bits)v;
+#if defined(__AVX512F__)
+  __builtin_ia32_movntdq512(reinterpret_cast<Bits*>(address), bits);
+#elif defined(__AVX__)
+  __builtin_ia32_movntdq256(reinterpret_cast<Bits*>(address), bits);
+#else
+  __builtin_ia32_movntdq(reinterpret_cast<Bits*>(address), bits);
+#endif
+#else
+  store(address, v);
+#endif
+}
+
+/// What this thread has written past the caches is seen before what it writes from now on.
+inline void fence_stores() {
+#if defined(__SSE2__)
+  __builtin_ia32_sfence();
+#endif
 }
 
 template <class Real>
@@ -172,8 +203,8 @@ void load_rows(const Real* field, std::ptrdiff_t stride, std::ptrdiff_t rows, st
   }
 }
 
-/// The way back, for the first `rows` lanes.
-template <class Real>
+/// The way back, for the first `rows` lanes; `put` is `store` or `store_past_caches`.
+template <class Real, void (*put)(Real*, Vector<Real>) = store<Real>>
 void store_rows(const Real* panel, std::ptrdiff_t rows, std::ptrdiff_t nx, Real* field,
                 std::ptrdiff_t stride) {
   constexpr auto w = lanes<Real>;
@@ -182,7 +213,7 @@ void store_rows(const Real* panel, std::ptrdiff_t rows, std::ptrdiff_t nx, Real*
     Vector<Real> square[w];
     for (std::ptrdiff_t i = 0; i < w; ++i) square[i] = load(panel + (x0 + i) * w);
     transpose<Real>(square);
-    for (std::ptrdiff_t i = 0; i < w; ++i) store(field + i * stride + x0, square[i]);
+    for (std::ptrdiff_t i = 0; i < w; ++i) put(field + i * stride + x0, square[i]);
   }
   for (; x0 < nx; ++x0) {
     for (std::ptrdiff_t i = 0; i < rows; ++i) field[i * stride + x0] = panel[x0 * w + i];

@@ -77,6 +77,8 @@ Transform<Real>::Engine::Engine(const Comm& comm, const Planned& planned, const 
       kernel_name(wanted.kernel),
       stages(g) {
   kernels = choose_kernels<Real>(comm, g, kernel_name);
+  stores = choose_stores(comm, wanted.stores, scattered_units());
+  stages.past_caches = stores == "streaming";
   modes.ky = numbers(g.y, g.kys());
   modes.kz = numbers(g.z, {0, g.z.kept()});
   modes.kx = numbers(g.x, g.kxs());
@@ -209,7 +211,7 @@ void Transform<Real>::Engine::forward_y(int f, std::ptrdiff_t z, Work<Real>& wor
       Real* out = y_to_z_->send(rz, f, 0, group, z);
       for (std::ptrdiff_t ky = 0; ky < kys.count; ++ky) {
         const auto row_of = g.y.row[static_cast<std::size_t>(kys.start + ky)];
-        Stages<Real>::copy_unit(result + row_of * unit<Real>, out + ky * y_to_z_->step(z));
+        stages.scatter_unit(result + row_of * unit<Real>, out + ky * y_to_z_->step(z));
       }
     }
   }
@@ -374,10 +376,11 @@ std::string Transform<Real>::Engine::describe() const {
                        unit<Real> * static_cast<std::ptrdiff_t>(sizeof(Real));
   return fmt::format(
       "{} transform of {} x {} x {} points (z, y, x), modes kept {} x {} x {}, {} x {} ranks, "
-      "kernel {}, exchange {}, {} thread(s), {} bytes a field each way through the z exchange; "
+      "kernel {}, exchange {}, stores {}, {} thread(s), {} bytes a field each way through the z "
+      "exchange; "
       "grid {}",
       g.real() ? "real" : "complex", n[0], n[1], n[2], g.z.kept(), g.y.kept(), g.x.kept(), g.pz,
-      g.py, kernel_name, method_text, options.threads, one_way, grid_why);
+      g.py, kernel_name, method_text, stores, options.threads, one_way, grid_why);
 }
 
 #define TAILRACE_FFT_INSTANTIATE(Real)                                                        \

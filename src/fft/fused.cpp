@@ -218,7 +218,7 @@ class Fused<Real>::State {
                     std::span(g_.y.row).subspan(static_cast<std::size_t>(kys.start),
                                                 static_cast<std::size_t>(kys.count)),
                     group * w, std::min(w, g_.kxs().count - group * w), lists.products,
-                    lists.exchanged, y_to_z_->step(z)});
+                    lists.exchanged, y_to_z_->step(z), stages_.past_caches});
       }
     }
   }

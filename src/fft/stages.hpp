@@ -79,6 +79,8 @@ class Stages {
   }
 
   const Geometry& g;
+  /// Whether blocks and fields are written past the caches (stores.hpp).
+  bool past_caches = false;
 
   std::ptrdiff_t kx_groups(int ry) const {
     return num_groups(g.kx_of[static_cast<std::size_t>(ry)].count, w);
@@ -108,7 +110,11 @@ class Stages {
   }
   void store_rows(const Real* panel, std::ptrdiff_t rows, Real* field,
                   std::ptrdiff_t stride) const {
-    fft::store_rows<Real>(panel, rows, g.x.points, field, stride);
+    if (past_caches) {
+      fft::store_rows<Real, store_past_caches<Real>>(panel, rows, g.x.points, field, stride);
+    } else {
+      fft::store_rows<Real>(panel, rows, g.x.points, field, stride);
+    }
   }
   /// The same for complex points: panel [nx][2][w].
   void load_rows(const std::complex<Real>* field, std::ptrdiff_t stride, std::ptrdiff_t rows,
@@ -229,7 +235,7 @@ class Stages {
       const auto zs = g.z_of[static_cast<std::size_t>(rz)];
       Real* out = to.send(rz, field, 0, group, ky);
       for (std::ptrdiff_t z = 0; z < zs.count; ++z) {
-        copy_unit(panel + (zs.start + z) * u, out + z * step);
+        scatter_unit(panel + (zs.start + z) * u, out + z * step);
       }
     }
   }
@@ -240,9 +246,15 @@ class Stages {
   static void copy(const Real* from, Real* to, std::ptrdiff_t units) {
     std::memcpy(to, from, static_cast<std::size_t>(units * u) * sizeof(Real));
   }
-  static void copy_unit(const Real* from, Real* to) {
-    store(to, load(from));
-    store(to + w, load(from + w));
+  /// A unit into a block that another stage will read.
+  void scatter_unit(const Real* from, Real* to) const {
+    if (past_caches) {
+      store_past_caches<Real>(to, load(from));
+      store_past_caches<Real>(to + w, load(from + w));
+    } else {
+      store(to, load(from));
+      store(to + w, load(from + w));
+    }
   }
   /// Kept modes `modes` of `axis`, contiguous in `from` -> their rows of a panel.
   static void place_modes(const Axis& axis, Range modes, const Real* from, Real* panel) {

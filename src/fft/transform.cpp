@@ -39,6 +39,7 @@ void require_agreement(const Comm& comm, const Problem& problem, const Options& 
       CommonArgument{"kernel", wanted.kernel},
       CommonArgument{"method", wanted.method},
       CommonArgument{"row_method", wanted.row_method},
+      CommonArgument{"stores", wanted.stores},
       CommonArgument{"chunks", std::to_string(wanted.chunks)}};
   require_same(comm, "Transform", arguments);
 }
@@ -138,6 +139,10 @@ std::string_view Transform<Real>::kernel() const {
 template <class Real>
 std::string_view Transform<Real>::method() const {
   return engine_->method_text;
+}
+template <class Real>
+std::string_view Transform<Real>::stores() const {
+  return engine_->stores;
 }
 template <class Real>
 std::string_view Transform<Real>::grid_why() const {

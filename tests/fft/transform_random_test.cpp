@@ -59,15 +59,18 @@ Options draw_options(Dice& dice) {
   options.method = dice.one_of(methods);
   if (dice.chance(30)) options.row_method = dice.one_of(methods);
   options.threads = dice.chance(10) ? 2 : 1;
+  std::vector<std::string> stores{"auto"};
+  for (const auto& kind : store_kinds()) stores.emplace_back(kind.name);
+  options.stores = dice.one_of(stores);
   return options;
 }
 
 std::string describe(const Problem& problem, const Options& options, int num_fields, bool single) {
   return fmt::format(
-      "{} {} of {}, cut-off {}, grid {}, kernel {}, methods {} and \"{}\", {} fields",
+      "{} {} of {}, cut-off {}, grid {}, kernel {}, methods {} and \"{}\", stores {}, {} fields",
       single ? "single" : "double", problem.kind == Kind::real_to_complex ? "real" : "complex",
       problem.extents, problem.cutoff, problem.grid, options.kernel, options.method,
-      options.row_method, num_fields);
+      options.row_method, options.stores, num_fields);
 }
 
 std::string solve(const Comm& comm, Dice& dice) {
