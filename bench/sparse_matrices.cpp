@@ -199,6 +199,7 @@ SparseMatrix drawn_matrix(int seed) {
 }  // namespace
 
 SparseMatrix make_sparse_matrix(const std::string& name, int n) {
+  if (name.ends_with(".mtx")) return read_matrix_market(name);
   if (name == "stencil7") return stencil7(n, true);
   if (name == "stencil7v") return stencil7(n, false);
   if (name == "blocks15") return blocks(n, 15);

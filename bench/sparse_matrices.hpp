@@ -19,7 +19,10 @@ struct SparseMatrix {
 
 /// Names: "stencil7" (constant coefficients), "stencil7v" (any), "blocks15", "fem3", "band21",
 /// "short", "power"; "drawn": features by seed. `n` is the edge of the grid (the first four), the
-/// seed (drawn), or the cube root of the rows.
+/// seed (drawn), or the cube root of the rows. A name that ends in ".mtx" is a Matrix Market file.
 SparseMatrix make_sparse_matrix(const std::string& name, int n);
+
+/// Ends the program with a line if the file cannot be read. matrix_market.cpp.
+SparseMatrix read_matrix_market(const std::string& path);
 
 }  // namespace bench

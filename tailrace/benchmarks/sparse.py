@@ -2,6 +2,7 @@
 """Sparse matrices: products and ILU(0) solves, ours beside Eigen and PETSc, in CPU time."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from tailrace.benchmarks.drivers import arguments, need_driver, serial
 from tailrace.benchmarks.options import Options
@@ -28,7 +29,7 @@ TOLERANCE = 1e-13  # of the sum of the sizes of a row's terms
 def entries(options: Options) -> list[Entry]:
     """Return one entry a matrix, size and operation; a driver runs all libraries in turn."""
     asked = options.moving.patterns
-    sizes = {**MATRICES, **(DRAWN if "drawn" in asked else {})}
+    sizes = {**MATRICES, **(DRAWN if "drawn" in asked else {}), **_files(asked)}
     names = _chosen(asked, sizes, "--matrices")
     operations = _chosen(options.moving.methods, OPERATIONS, "--operations")
     found = []
@@ -37,11 +38,21 @@ def entries(options: Options) -> list[Entry]:
         for name in names:
             if operation == "solve" and name in WITHOUT_DIAGONAL:
                 continue
-            for n in options.sizes or sizes[name]:
+            for n in [0] if name.endswith(".mtx") else options.sizes or sizes[name]:
                 words = arguments(matrix=name, n=n, repeats=options.repeats)
-                problem = f"{operation}, {name}, n = {n}, CPU time"
+                size = "" if name.endswith(".mtx") else f" n = {n},"
+                problem = f"{operation}, {name},{size} CPU time"
                 found.append(Entry("tailrace", problem, True, serial(program, words)))
     return found
+
+
+def _files(words: list[str]) -> dict[str, list[int]]:
+    """Return the Matrix Market files among the matrices that are asked for."""
+    files = [word for word in words if word.endswith(".mtx")]
+    for file in files:
+        if not Path(file).is_file():
+            raise TailraceError(f"--matrices {file}: there is no such file", status=2)
+    return dict.fromkeys(files, [0])
 
 
 def _chosen(words: list[str], table: Iterable[str], option: str) -> list[str]:

@@ -167,6 +167,40 @@ def test_a_tiny_bench_of_dense_systems(tmp_path: Path) -> None:
         assert not row["ours"] or row["gain"] == 1 / row["ratio"]
 
 
+@pytest.mark.skipif(
+    find_driver("sparse_ours") is None and "TAILRACE_BIN_DIR" not in os.environ,
+    reason="the drivers are not built",
+)
+@pytest.mark.parametrize(
+    ("banner", "last", "items"),
+    [
+        ("real symmetric", "4 3 -1.5", 10),
+        ("integer general", "4 3 -2", 7),
+        ("real skew-symmetric", "4 3 0.5", 10),
+    ],
+)
+def test_a_sparse_bench_of_a_matrix_market_file(
+    tmp_path: Path, banner: str, last: str, items: int
+) -> None:
+    file, path = tmp_path / "a.mtx", tmp_path / "sparse.json"
+    rows = ["1 1 4", "2 2 4", "3 3 4", "4 4 4", "2 1 -1", "3 2 -1", last]
+    file.write_text(
+        "\n".join([f"%%MatrixMarket matrix coordinate {banner}", "% made here", "4 4 7", *rows])
+    )
+    words = ["--matrices", str(file), "--rounds", "1", "--repeats", "2", "--json", str(path)]
+    done = CliRunner().invoke(app, ["bench", "sparse", *words])
+    assert done.exit_code == 0, done.output
+    content = json.loads(path.read_text())
+    assert not content["failures"]
+    assert {row["items"] for row in content["rows"]} == {items}
+    assert len({row["problem"] for row in content["rows"]}) == 2  # products, and solves
+    file.write_text("%%MatrixMarket matrix array real general\n4 4\n")
+    done = CliRunner().invoke(app, ["bench", "sparse", *words])
+    assert done.exit_code != 0
+    words[1] = str(tmp_path / "none.mtx")
+    assert "no such file" in str(CliRunner().invoke(app, ["bench", "sparse", *words]).exception)
+
+
 def test_tables_keep_what_stands_in_brackets(capsys: pytest.CaptureFixture[str]) -> None:
     """rich takes "[s]" for a style, strike-through, and "[node]" for an unknown one."""
     row = {"problem": "cube [b]", "entry": "way [i]", "ours": True, "ratio": 1.0}
