@@ -9,9 +9,9 @@
 
 #include <mpi.h>
 
+#include "atom.hpp"
 #include "common/keys.hpp"
 #include "common/output_case.hpp"
-#include "hamiltonian.hpp"
 #include "pulse.hpp"
 
 namespace tailrace::helium {
@@ -39,8 +39,8 @@ struct Case {
     std::vector<double> photon_energy{40.8}, intensity{1e13}, cycles{10}, start, phase, chirp;
   } pulse;
   struct {
-    double step = 0.08, after = 0, tolerance = 1e-12;
-    std::int64_t order = 18, max_steps = 0;
+    double step = 0.16, after = 0, tolerance = 1e-12;
+    std::int64_t order = 60, max_steps = 0;
   } time;
   struct {
     double tolerance = 1e-10;

@@ -49,8 +49,9 @@ Keys numerics_keys(Case& c) {
       {"time.step", &c.time.step, within(1e-4, 1), "a.u.",
        "time step; made smaller such that the last one ends with the run"},
       {"time.after", &c.time.after, from_0, "a.u.", "time after the pulse"},
-      {"time.order", &c.time.order, within(4, 60), "",
-       "largest Krylov space of a step; what that is too small for is done in parts"},
+      {"time.order", &c.time.order, within(4, 200), "",
+       "largest Krylov space of a step, in vectors in memory; what that is too small for is "
+       "done in parts"},
       {"time.tolerance", &c.time.tolerance, within(1e-15, 1e-3), "",
        "error of a step, relative to the norm"},
       {"time.max_steps", &c.time.max_steps, count_from_0, "steps",

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "case.hpp"
+#include "hamiltonian.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace::helium {

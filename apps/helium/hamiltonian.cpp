@@ -33,7 +33,8 @@ Hamiltonian::Hamiltonian(const Comm& comm, const AtomOptions& options)
   make_tables();
   make_pairs();
   make_dipoles();
-  for (auto& frame : frames_) frame.resize(static_cast<std::size_t>(blocks_.framed_size()) + 8);
+  const auto bytes = blocks_.framed_size() * static_cast<std::ptrdiff_t>(sizeof(double));
+  for (auto& frame : frames_) frame = Buffer(bytes);
   scratch_.resize(kernel_scratch(tables_) + 8);
 }
 
@@ -132,12 +133,12 @@ double Hamiltonian::spectral_radius() const {
 
 void Hamiltonian::set_input(const double* x, double scale, int parts) {
   for (int part = 0; part < parts; ++part) {
-    blocks_.unpack(x + part * blocks_.packed_size(), scale, aligned(frames_[part]));
+    blocks_.unpack(x + part * blocks_.packed_size(), scale, frames_[part].as<double>());
   }
 }
 
 KernelSums Hamiltonian::apply(Coupling coupling, double field, int parts, double* y) {
-  double* const framed[] = {aligned(frames_[0]), aligned(frames_[1])};
+  double* const framed[] = {frames_[0].as<double>(), frames_[1].as<double>()};
   const std::span<double* const> frames(framed, static_cast<std::size_t>(parts));
   blocks_.start_frames(frames);
   KernelTask task{&tables_, nullptr, coupling, field, {}, {}, {}, {}, aligned(scratch_)};

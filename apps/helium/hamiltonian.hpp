@@ -4,22 +4,14 @@
 #include <vector>
 
 #include "angular.hpp"
+#include "atom.hpp"
 #include "blocks.hpp"
+#include "core/buffer.hpp"
 #include "kernel.hpp"
 #include "radial.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace::helium {
-
-/// Two electrons in the field of a nucleus, in partial waves on a radial grid.
-struct AtomOptions {
-  std::ptrdiff_t num_points = 100;
-  double step = 0.25;  ///< of the radial grid [Bohr radii]
-  double charge = 2;
-  int lmax = 2, big_lmax = 1;
-  bool triplet = false;
-  bool repulsion = true;  ///< false: 1/r12 is left out
-};
 
 /// A function of both electrons as the ranks hold it: packed (see `Blocks`), the real part, then,
 /// if it is complex, the imaginary part.
@@ -69,7 +61,7 @@ class Hamiltonian {
   Blocks blocks_;
   KernelTables tables_;
   const Kernel* kernel_;
-  std::vector<double> frames_[2];
+  Buffer frames_[2];
   std::vector<double> scratch_;
   Reduction reduction_;
 };

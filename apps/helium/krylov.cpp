@@ -27,7 +27,8 @@ Krylov::Krylov(Hamiltonian& hamiltonian, int parts, int most)
       parts_(parts),
       most_(most),
       length_(parts * hamiltonian.blocks().packed_size()),
-      basis_(static_cast<std::size_t>(length_ * (most + 1))) {}
+      stride_((length_ + 7) / 8 * 8 + 8),  // neighbours do not share cache sets
+      basis_(stride_ * (most + 1) * static_cast<std::ptrdiff_t>(sizeof(double))) {}
 
 void Krylov::begin(const double* wave, double norm) {
   alpha_.clear();
@@ -181,18 +182,22 @@ double Propagator::step(Wave& wave, double dt, Coupling coupling, double field) 
   std::vector<std::complex<double>> coefficients;
   for (double left = dt; left > 1e-14 * dt;) {
     krylov_.begin(wave.data(), std::sqrt(norm_squared_));
-    double error = 0, part = left;
+    // No coefficient is larger than the product of dt beta_k / k, and not much smaller in the end:
+    // while that is far above the tolerance there is nothing to diagonalise.
+    double error = 0, part = left, bound = 1;
     bool more = true;
     while (more && krylov_.size() < options_.order) {
       more = krylov_.extend(coupling, field);
       ++applications_;
-      if (krylov_.size() < smallest_order && more) continue;
+      bound *= part * krylov_.last_beta() / krylov_.size();
+      const bool early = krylov_.size() < smallest_order || bound > 1e3 * options_.tolerance;
+      if (early && more && krylov_.size() < options_.order) continue;
       error = advance(part, coefficients);
       more = more && error > options_.tolerance;
     }
     // The largest space is not enough: as much of the step as it allows.
     while (error > options_.tolerance) {
-      part /= 2;
+      part *= 0.9;
       error = advance(part, coefficients);
     }
     for (auto& c : coefficients) c *= std::sqrt(norm_squared_);

@@ -4,6 +4,7 @@
 #include <complex>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "hamiltonian.hpp"
 
 namespace tailrace::helium {
@@ -32,15 +33,15 @@ class Krylov {
   double combine(const std::vector<std::complex<double>>& coefficients, double* wave) const;
 
  private:
-  double* vector(int k) { return basis_.data() + k * length_; }
-  const double* vector(int k) const { return basis_.data() + k * length_; }
+  double* vector(int k) const { return basis_.as<double>() + k * stride_; }
   void make_next(int k, double beta_before, double alpha, double scale);
   double norm_squared(const double* wave) const;
 
   Hamiltonian& hamiltonian_;
   int parts_, most_;
-  std::ptrdiff_t length_;
-  std::vector<double> basis_, alpha_, beta_;
+  std::ptrdiff_t length_, stride_;  ///< of a vector, and between them
+  Buffer basis_;
+  std::vector<double> alpha_, beta_;
 };
 
 struct GroundState {
@@ -56,12 +57,12 @@ struct GroundState {
 GroundState find_ground_state(Hamiltonian& hamiltonian, double tolerance, int most);
 
 struct PropagatorOptions {
-  int order = 18;            ///< at most, of the Krylov space
+  int order = 60;            ///< at most, of the Krylov space
   double tolerance = 1e-12;  ///< of the error that a step adds, relative to the norm
 };
 
-/// psi(t + dt) = exp(-i dt H(t + dt / 2)) psi(t), in Krylov spaces that grow until the error
-/// estimate is small enough; where the largest one is not enough, the step is made in parts.
+/// psi(t + dt) = exp(-i dt H) psi(t), H constant in the step, in Krylov spaces that grow until the
+/// error estimate is small enough; where the largest one is not enough, the step is made in parts.
 class Propagator {
  public:
   Propagator(Hamiltonian& hamiltonian, const PropagatorOptions& options);

@@ -26,6 +26,10 @@ class Pulse {
   explicit Pulse(std::vector<Colour> colours) : colours_(std::move(colours)) {}
   double vector_potential(double time) const;
   double electric_field(double time) const;
+  /// The constant potential (or field) that does to a wave what the pulse does in a step of length
+  /// `dt` around `middle`, to fourth order in dt: f - dt^2 f'' / 24, by the mean of two points.
+  double potential_of_step(double middle, double dt) const;
+  double field_of_step(double middle, double dt) const;
   double end() const;  ///< of the last colour
   const std::vector<Colour>& colours() const { return colours_; }
 

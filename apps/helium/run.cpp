@@ -191,8 +191,9 @@ void Run::take_step() {
   stop_.start(!std::isfinite(state_.norm_squared));
   const double start = now_s();
   const double middle = time() + steps_.length / 2;
-  const double field = coupling_ == Coupling::length ? pulse_.electric_field(middle)
-                                                     : pulse_.vector_potential(middle);
+  const double field = coupling_ == Coupling::length
+                           ? pulse_.field_of_step(middle, steps_.length)
+                           : pulse_.potential_of_step(middle, steps_.length);
   state_.norm_squared = propagator_.step(wave_, steps_.length, coupling_, field);
   absorb();
   ++state_.step;

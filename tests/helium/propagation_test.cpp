@@ -31,8 +31,8 @@ Outcome run(const AtomOptions& options, const Colour& colour, Coupling coupling,
   dt = pulse.end() / steps;
   for (int n = 0; n < steps; ++n) {
     const double time = (n + 0.5) * dt;
-    const double field =
-        coupling == Coupling::velocity ? pulse.vector_potential(time) : pulse.electric_field(time);
+    const double field = coupling == Coupling::velocity ? pulse.potential_of_step(time, dt)
+                                                        : pulse.field_of_step(time, dt);
     out.norm_squared = propagator.step(wave, dt, coupling, field);
   }
   double overlap[] = {hamiltonian.local_dot(ground.data(), wave.data()),
@@ -77,7 +77,7 @@ double ground_of_one_electron(const AtomOptions& options, const Colour& colour, 
   for (int s = 0; s < steps; ++s) {  // Taylor series of exp(-i dt H), to rounding errors
     auto term = f;
     for (int order = 1; order <= 60; ++order) {
-      term = apply(term, pulse.electric_field((s + 0.5) * dt));
+      term = apply(term, pulse.field_of_step((s + 0.5) * dt, dt));
       double size = 0;
       for (std::size_t i = 0; i < 2 * n; ++i) {
         term[i] *= Complex(0, -dt / order);
@@ -119,6 +119,24 @@ TEST(Propagation, GaugesAgreeAndTheNormStays) {
   EXPECT_NEAR(length.norm_squared, 1, 1e-12);
   EXPECT_NEAR(velocity.norm_squared, 1, 1e-12);
   EXPECT_NEAR((1 - length.in_ground) / (1 - velocity.in_ground), 1, 0.015);
+}
+
+/// Steps in a changing field are of fourth order.
+TEST(Propagation, IsOfFourthOrderInTime) {
+  if (Comm(MPI_COMM_WORLD).num_ranks() > 1) GTEST_SKIP() << "the same on any number of ranks";
+  AtomOptions options;
+  options.num_points = 30;
+  options.step = 0.3;
+  options.lmax = 1;
+  const Colour colour{.frequency = 1.5, .field = 0.3, .cycles = 3};
+  for (const auto coupling : {Coupling::length, Coupling::velocity}) {
+    double found[3];
+    for (const int halved : {0, 1, 2}) {
+      found[halved] = run(options, colour, coupling, 0.4 / (1 << halved)).in_ground;
+    }
+    const double ratio = (found[0] - found[1]) / (found[1] - found[2]);
+    EXPECT_NEAR(std::log2(std::abs(ratio)), 4, 0.7);
+  }
 }
 
 /// Any number of ranks, and both symmetries, give what one rank gives.

@@ -14,7 +14,7 @@ from helium_program import CASE, ENVIRONMENT, PROGRAM, needs_program, succeed
 pytestmark = needs_program
 
 # 40.82 eV, E0 = 0.02, 10 cycles; r up to 25, h = 0.156.
-FINE = ("grid.points=160", "grid.step=0.15625", "pulse.photon_energy=[40.817]", "time.step=0.06")
+FINE = ("grid.points=160", "grid.step=0.15625", "pulse.photon_energy=[40.817]", "time.step=0.12")
 
 
 def run_case(case: Path, run: Path, *settings: str) -> dict[str, Any]:
