@@ -52,7 +52,7 @@ def _files(words: list[str]) -> dict[str, list[int]]:
     for file in files:
         if not Path(file).is_file():
             raise TailraceError(f"--matrices {file}: there is no such file", status=2)
-    return dict.fromkeys(files, [0])
+    return {file: [0] for file in files}
 
 
 def _chosen(words: list[str], table: Iterable[str], option: str) -> list[str]:

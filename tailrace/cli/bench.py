@@ -339,10 +339,7 @@ def dense(
 def sparse(
     matrices: Annotated[
         str,
-        option(
-            "stencil7, stencil7v, blocks15, fem3, band21, short, power, drawn; FILE.mtx.",
-            metavar="TEXT",
-        ),
+        option("stencil7, stencil7v, blocks15, fem3, band21, short, power, drawn, FILE.mtx."),
     ] = "",
     operations: Annotated[str, option("multiply, solve (with ILU(0)).", metavar="TEXT")] = "",
     n: Edges = "",
