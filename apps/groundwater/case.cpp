@@ -222,10 +222,12 @@ std::string describe_keys() {
   MaterialCase material;
   BoundaryCase boundary;
   WellCase well;
+  WaterCase water;
+  MineralCase mineral;
   Product product;
   std::string text = app::format_markdown(keys_of(values));
   for (const auto& keys : {keys_of(region), keys_of(material), keys_of(boundary), keys_of(well),
-                           app::product_keys(product)}) {
+                           keys_of(water), keys_of(mineral), app::product_keys(product)}) {
     text += fmt::format("\n{}", app::format_markdown(keys));
   }
   return text;

@@ -27,12 +27,21 @@ struct MaterialCase {
   double porosity = 0.25, residual = 0, alpha = 1, n = 2, storage = 0;
 };
 struct BoundaryCase {
-  std::string name, face = "x_min", region, type = "head";
+  std::string name, face = "x_min", region, type = "head", water;
   std::vector<double> times, values;
 };
 struct WellCase {
-  std::string name, region;
+  std::string name, region, water;
   std::vector<double> times, values;
+};
+
+struct WaterCase {
+  std::string name;
+  std::vector<std::string> conditions;
+};
+struct MineralCase {
+  std::string name;
+  double volume_fraction = 0, area = 1;
 };
 
 /// One run, as a case file describes it.
@@ -56,6 +65,14 @@ struct Case {
     app::TableList<BoundaryCase> boundaries;
     app::TableList<WellCase> wells;
   } flow;
+  struct {
+    std::string file, initial;
+    app::TableList<WaterCase> waters;
+    app::TableList<MineralCase> minerals;
+  } chemistry;
+  struct {
+    double diffusion = 1e-9, dispersivity = 0, tolerance = 1e-13;
+  } transport;
   struct {
     std::string kind = "none", file, dataset;
     double sigma = 1;
@@ -97,6 +114,8 @@ Keys keys_of(RegionCase& values);
 Keys keys_of(MaterialCase& values);
 Keys keys_of(BoundaryCase& values);
 Keys keys_of(WellCase& values);
+Keys keys_of(WaterCase& values);
+Keys keys_of(MineralCase& values);
 
 /// All tables in Markdown, for the docs.
 std::string describe_keys();

@@ -71,6 +71,22 @@ Keys flow_keys(Case& c) {
   };
 }
 
+Keys chemistry_keys(Case& c) {
+  auto& t = c.transport;
+  return {
+      {"chemistry.file", &c.chemistry.file, any, "",
+       "chemistry file, from the folder of the case; empty = no species"},
+      {"chemistry.initial", &c.chemistry.initial, any, "", "water everywhere at the start"},
+      {"chemistry.waters", &c.chemistry.waters, any, "", "tables [[chemistry.waters]]"},
+      {"chemistry.minerals", &c.chemistry.minerals, any, "", "tables [[chemistry.minerals]]"},
+      {"transport.diffusion", &t.diffusion, from_0, "m^2/s", "molecular diffusion in the pores"},
+      {"transport.dispersivity", &t.dispersivity, from_0, "m",
+       "dispersion along the flow through each wall, as a part of the flux"},
+      {"transport.tolerance", &t.tolerance, within(1e-16, 1e-3), "",
+       "reduction of the residual in the linear solve of a species"},
+  };
+}
+
 Keys solver_keys(Case& c) {
   auto& t = c.time;
   return {
@@ -120,7 +136,8 @@ Keys keys_of(Case& values) {
                 app::Key{"output.fields", &values.output.fields,
                          one_of({"head", "pressure_head", "saturation", "flux", "conductivity"}),
                          "", "fields that are written (flux: flux_x, flux_y, flux_z)"});
-  for (auto part : {flow_keys(values), solver_keys(values), output, run_keys(values)}) {
+  for (auto part :
+       {flow_keys(values), chemistry_keys(values), solver_keys(values), output, run_keys(values)}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -164,6 +181,7 @@ Keys keys_of(BoundaryCase& b) {
       {at + "type", &b.type, one_of({"head", "pressure_head", "flux", "free_drainage"}), "",
        "what is given: head [m], pressure head [m], flux into the ground [m/s]; free_drainage: "
        "unit gradient, no value"},
+      {at + "water", &b.water, any, "", "water that comes in; empty = chemistry.initial"},
       {at + "times", &b.times, any, "s", times_doc},
       {at + "values", &b.values, any, "", "one value for each time"},
   };
@@ -174,9 +192,25 @@ Keys keys_of(WellCase& w) {
   return {
       {at + "name", &w.name, any, "", "name, in messages and balance.csv"},
       {at + "region", &w.region, any, "", "its cells, which share the rate by conductivity"},
+      {at + "water", &w.water, any, "", "water that comes in; empty = chemistry.initial"},
       {at + "times", &w.times, any, "s", times_doc},
       {at + "values", &w.values, any, "m^3/s", "one rate for each time; negative = pumped out"},
   };
+}
+
+Keys keys_of(WaterCase& w) {
+  const std::string at = "chemistry.waters.";
+  return {{at + "name", &w.name, any, "", "name, for boundaries and wells"},
+          {at + "conditions", &w.conditions, any, "",
+           "one a primary species: \"H+ pH 5\", \"Ca++ total 1e-3\" [mol/L], \"Na+ free 1e-3\" "
+           "[mol/kg], \"Cl- charge\", \"Ca++ mineral Calcite\""}};
+}
+
+Keys keys_of(MineralCase& m) {
+  const std::string at = "chemistry.minerals.";
+  return {{at + "name", &m.name, any, "", "mineral of the chemistry file"},
+          {at + "volume_fraction", &m.volume_fraction, within(0, 1), "", "part of the ground"},
+          {at + "area", &m.area, from_0, "m^2/m^3", "reactive area in a volume of ground"}};
 }
 
 }  // namespace tailrace::groundwater

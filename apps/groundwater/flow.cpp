@@ -132,7 +132,8 @@ void FlowEquations::add_boundaries(const Case& values) {
       face.area = grid_->area(cell, d);
       face.conductivity = ground_->conductivity[at(d)][at(face.wide)];
       const double half = grid_->axis(d).width(cell[at(d)]) / 2;
-      face.conductance = face.conductivity * face.area / half;
+      face.reach = face.area / half;
+      face.conductance = face.conductivity * face.reach;
       face.height = height(cell);
       if (gravity_ && d == 0) face.height += side % 2 == 0 ? -half : half;
       faces_.push_back(face);
@@ -236,7 +237,7 @@ void FlowEquations::evaluate(std::span<const double> wide_h, std::span<const dou
 void FlowEquations::add_faces(std::span<const double> wide_h, std::span<double> residual,
                               std::span<double> jacobian) {
   for (auto& boundary : boundaries_) boundary.rate = 0;
-  for (const auto& face : faces_) {
+  for (auto& face : faces_) {
     auto& boundary = boundaries_[face.boundary];
     const double value = boundary.series.now, h = wide_h[at(face.wide)];
     const Water& water = water_[at(face.wide)];
@@ -261,8 +262,23 @@ void FlowEquations::add_faces(std::span<const double> wide_h, std::span<double> 
     residual[at(face.own)] += flow.rate;
     if (!jacobian.empty()) jacobian[at(graph_.diagonal[at(face.own)])] += flow.by_here;
     boundary.rate -= flow.rate;
+    face.inflow = -flow.rate;
     wall_rates_[at(face.own)][at(face.side)] += face.side % 2 == 0 ? -flow.rate : flow.rate;
   }
+}
+
+std::vector<Passage> FlowEquations::passages() const {
+  std::vector<Passage> out;
+  for (const auto& face : faces_) {
+    out.push_back({face.own, face.boundary, face.inflow, face.area, face.reach});
+  }
+  for (std::size_t w = 0; w < wells_.size(); ++w) {
+    for (std::size_t c = 0; c < wells_[w].cells.size(); ++c) {
+      out.push_back({wells_[w].cells[c], boundaries_.size() + w,
+                     wells_[w].series.now * wells_[w].shares[c], 0, 0});
+    }
+  }
+  return out;
 }
 
 std::vector<FlowTerm> FlowEquations::terms() const {

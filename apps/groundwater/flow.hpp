@@ -20,6 +20,15 @@ struct FlowTerm {
   double rate = 0;
 };
 
+/// Water that enters an own cell from outside [m3/s] (negative: leaves), through boundary or well
+/// number `term` of `terms()`; `area` [m2] is the boundary's, `reach` that by
+/// its distance from the centre [m]; 0 of a well.
+struct Passage {
+  std::ptrdiff_t own = 0;
+  std::size_t term = 0;
+  double inflow = 0, area = 0, reach = 0;
+};
+
 /// The structure of a matrix that couples each own cell with its neighbours: block rows of own
 /// cells, ascending global block columns.
 struct CellGraph {
@@ -58,6 +67,13 @@ class FlowEquations {
   /// along z, y, x, counted in the direction of the axis, at the heads last evaluated. Local.
   std::span<const std::array<double, 6>> wall_rates() const { return wall_rates_; }
 
+  /// Of this rank, at the heads last evaluated. Local.
+  std::vector<Passage> passages() const;
+  /// Water content of wide cells [m3/m3] at the heads last evaluated. Local.
+  double content(std::ptrdiff_t wide) const {
+    return water_[static_cast<std::size_t>(wide)].content;
+  }
+
   const CellGraph& graph() const { return graph_; }
   double height(const Cell& cell) const;  ///< z of its centre [m], 0 without gravity
   const Grid& grid() const { return *grid_; }
@@ -85,6 +101,8 @@ class FlowEquations {
     double conductance = 0;  ///< K area / distance [m2/s]
     double area = 0, conductivity = 0;
     double height = 0;  ///< z of the face
+    double reach = 0;   ///< area / distance [m]
+    double inflow = 0;  ///< [m3/s]
   };
   struct Well {
     std::string name;

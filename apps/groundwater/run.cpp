@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <exception>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -19,6 +20,7 @@
 #include "common/summary_text.hpp"
 #include "core/whole_file.hpp"
 #include "flow_solver.hpp"
+#include "reactive.hpp"
 #include "run_summary.hpp"
 #include "state_files.hpp"
 #include "tailrace/trace.hpp"
@@ -54,6 +56,7 @@ class Run {
   std::vector<NamedField> state() const;
   double next_step() const;
   bool ended() const;
+  StepOutcome try_step(double dt);
   void take_step();
   void find_steady();
   void after_step(const StepOutcome& outcome);
@@ -71,10 +74,13 @@ class Run {
   Ground ground_;
   FlowEquations equations_;
   FlowSolver solver_;
-  std::vector<double> h_;  ///< pressure heads of own cells [m]
+  std::vector<double> h_;                  ///< pressure heads of own cells [m]
+  std::vector<double> old_water_, water_;  ///< of own cells [m3]
+  std::optional<ReactiveTransport> species_;
   RunClock clock_;
   std::int64_t first_step_;  ///< of this run; -1 if it is not a restart
   BalanceFile balance_;
+  std::optional<SpeciesFile> species_file_;
   FieldFiles fields_;
   app::CheckpointSeries checkpoints_;
   app::Progress progress_;
@@ -96,19 +102,33 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       equations_(values, grid_, ground_),
       solver_(values, equations_),
       h_(static_cast<std::size_t>(grid_.num_own())),
+      old_water_(h_.size()),
+      water_(h_.size()),
       first_step_(set_state(*setting.results)),
       balance_(comm, folder_, equations_.terms(), first_step_),
       fields_(values, grid_, folder_, setting.session, &trace_),
       checkpoints_(comm, setting.session, app::checkpoint_options(values.output, values.source),
                    folder_),
       progress_(comm.rank() == 0, setting.request.progress, values.time.end,
-                values.time.max_steps) {}
+                values.time.max_steps) {
+  if (!species_) return;
+  species_file_.emplace(comm, folder_, species_->chemistry(), first_step_);
+  equations_.contents(h_, water_);
+  species_file_->set_amounts(species_->amounts(water_));
+}
 
-std::vector<NamedField> Run::state() const { return {{"pressure_head", "pressure head", "m", h_}}; }
+std::vector<NamedField> Run::state() const {
+  std::vector<NamedField> fields{{"pressure_head", "pressure head", "m", h_}};
+  if (species_) {
+    for (auto& field : species_->state()) fields.push_back(std::move(field));
+  }
+  return fields;
+}
 
 /// The initial heads, or the checkpoint; its step, or -1.
 std::int64_t Run::set_state(RunFolder& results) {
   clock_.dt = case_.time.step;
+  if (!case_.chemistry.file.empty()) species_.emplace(case_, equations_);
   const std::string& path = results.checkpoint();
   if (path.empty()) {
     const bool is_head = case_.flow.initial == "head";
@@ -121,6 +141,7 @@ std::int64_t Run::set_state(RunFolder& results) {
   auto fields = state();
   clock_ = read_checkpoint(grid_, path, fields);
   h_ = fields[0].values;
+  if (species_) species_->set_state({fields.begin() + 1, fields.end()});
   results.go_on_from(clock_.step);
   if (comm_.rank() == 0) {
     std::fprintf(stderr, "restart from %s at step %lld, time %.6g\n", path.c_str(),
@@ -131,7 +152,7 @@ std::int64_t Run::set_state(RunFolder& results) {
 
 bool Run::ended() const {
   const auto& time = case_.time;
-  if (signal_ != 0 || steady_found_) return true;
+  if (signal_ != 0 || (steady_found_ && !species_)) return true;
   if (time.max_steps > 0 && clock_.step >= time.max_steps) return true;
   return clock_.time >= time.end * (1 - 1e-12);
 }
@@ -144,17 +165,31 @@ double Run::next_step() const {
   return left < 2 * dt ? left / 2 : dt;  // no sliver at the end
 }
 
+/// Flow, then species. If a part does not converge, all is as it was.
+StepOutcome Run::try_step(double dt) {
+  const auto start = h_;
+  StepOutcome outcome;
+  outcome.converged = true;
+  equations_.contents(h_, old_water_);
+  if (!steady_found_) outcome = solver_.step(h_, dt);
+  if (!outcome.converged || !species_) return outcome;
+  equations_.contents(h_, water_);
+  outcome.converged = species_->step(dt, old_water_, water_, outcome.why);
+  if (!outcome.converged) h_ = start;
+  return outcome;
+}
+
 void Run::take_step() {
   const Region region("step");
   stop_.start(false);
-  equations_.set_time(clock_.time);
+  if (!steady_found_) equations_.set_time(clock_.time);
   double dt = next_step();
-  StepOutcome outcome = solver_.step(h_, dt);
+  StepOutcome outcome = try_step(dt);
   while (!outcome.converged) {
     const double shorter = dt * case_.time.cut;
     if (shorter < case_.time.min_step) give_up(outcome, dt);
     clock_.dt = dt = shorter;
-    outcome = solver_.step(h_, dt);
+    outcome = try_step(dt);
   }
   clock_.time += dt;
   ++clock_.step;
@@ -163,6 +198,7 @@ void Run::take_step() {
     clock_.dt = std::max(clock_.dt, std::min(dt * case_.time.growth, case_.time.max_step));
   }
   balance_.append(now, outcome, equations_.terms());
+  if (species_) species_file_->append(now, species_->amounts(water_));
   after_step(outcome);
   signal_ = stop_.finish();
 }
@@ -181,6 +217,10 @@ void Run::find_steady() {
       if (clock_.dt < case_.time.min_step) give_up(outcome, clock_.dt);
       outcome = solver_.step(h_, clock_.dt);
     }
+  }
+  if (steady_found_ && first_step_ >= 0) {  // found again after a restart
+    signal_ = stop_.finish();
+    return;
   }
   ++clock_.step;
   balance_.append({clock_.step, clock_.time, steady_found_ ? 0 : clock_.dt}, outcome,
@@ -206,7 +246,11 @@ void Run::after_step(const StepOutcome& outcome) {
 
 void Run::write_fields() {
   const Region region("fields");
-  fields_.write({clock_.step, clock_.time, clock_.dt}, output_fields(case_, equations_, h_));
+  auto fields = output_fields(case_, equations_, h_);
+  if (species_) {
+    for (auto& field : species_->fields()) fields.push_back(std::move(field));
+  }
+  fields_.write({clock_.step, clock_.time, clock_.dt}, fields);
 }
 
 void Run::write_state() {
@@ -238,7 +282,7 @@ void Run::advance() {
   }
   while (!ended()) {
     const double before = now_s();
-    if (case_.flow.steady) {
+    if (case_.flow.steady && !steady_found_) {
       find_steady();
     } else {
       take_step();
@@ -271,6 +315,7 @@ void Run::conclude() {
   summary.solver = solver_.describe();
   summary.rates = balance_.last();
   summary.worst_balance = balance_.worst();
+  if (species_file_) summary.worst_species_balance = species_file_->worst();
   summary.output_mode = case_.output.mode;
   if (session_ != nullptr) {
     summary.servers = session_->describe();

@@ -46,6 +46,7 @@ void write_summary(const Comm& comm, const std::string& folder, const RunSummary
   }
   text.add("rates_m3_per_s", fmt::format("{{{}}}", fmt::join(rates, ", ")));
   text.add_number("worst_relative_balance", summary.worst_balance);
+  text.add_number("worst_relative_species_balance", summary.worst_species_balance);
   text.add("output", app::json_output(summary.output_mode, summary.servers, total));
   text.add_number("hidden_fraction", none ? NAN : total.hidden_fraction());
   text.add_number("stall_s", total.stall_s());

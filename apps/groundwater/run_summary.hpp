@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -21,7 +22,7 @@ struct RunSummary {
   std::vector<double> step_s;
   SolverCounts counts;
   std::vector<FlowTerm> rates;  ///< of the last step
-  double worst_balance = 0;
+  double worst_balance = 0, worst_species_balance = NAN;
   OutputStatistics output;
 };
 

@@ -80,4 +80,5 @@ def last_fields(run: Path) -> dict[str, np.ndarray]:
     """Return the datasets of the last field file, axes (z, y, x)."""
     path = max((run / "fields").glob("*.h5"))
     with h5py.File(path) as file:
-        return {name: np.array(data) for name, data in file.items()}
+        arrays = {k: np.array(v) for k, v in file.items() if isinstance(v, h5py.Dataset)}
+    return {name: array for name, array in arrays.items() if array.dtype.kind == "f"}

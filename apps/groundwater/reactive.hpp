@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "case.hpp"
+#include "common/table_file.hpp"
+#include "flow.hpp"
+#include "reaction.hpp"
+#include "state_files.hpp"
+#include "transport.hpp"
+
+namespace tailrace::groundwater {
+
+/// The chemistry file of a case, from the folder of the case file. Throws as `parse_chemistry`, and
+/// `Errc::io`. Local, without MPI.
+Chemistry chemistry_of(const Case& values);
+
+/// The waters of a case by their names, in the order of `[[chemistry.waters]]`. Throws
+/// `Errc::invalid_input` that names water, condition and what would be right. Local.
+std::vector<Solution> make_waters(const Case& values, const Chemistry& chemistry);
+
+/// Species that the flow carries and that react in each cell: transport, then reactions, each over
+/// the whole step.
+class ReactiveTransport {
+ public:
+  /// Every cell holds the initial water, in equilibrium with its surfaces. Throws on all ranks
+  /// alike. Collective, blocking.
+  ReactiveTransport(const Case& values, const FlowEquations& flow);
+
+  /// A step of `dt` [s] of the flow last evaluated. False (and nothing has changed) if a linear
+  /// solve or the reactions of a cell do not converge. Collective, blocking.
+  bool step(double dt, std::span<const double> old_water, std::span<const double> new_water,
+            std::string& why);
+
+  /// total_X [mol/L], pH, X_volume_fraction of own cells. Local.
+  std::vector<NamedField> fields() const;
+  /// What a restart needs. Local.
+  std::vector<NamedField> state() const;
+  void set_state(const std::vector<NamedField>& state);
+
+  const Chemistry& chemistry() const { return chemistry_; }
+  /// Of each species what is in water and solids [mol], then what came in with the last step
+  /// [mol/s], over all ranks. Collective, blocking.
+  std::vector<double> amounts(std::span<const double> water) const;
+
+ private:
+  const FlowEquations* flow_;
+  Chemistry chemistry_;
+  Speciation speciation_;
+  CellReaction reaction_;
+  Transport transport_;
+  std::vector<std::vector<double>> incoming_;  ///< totals by boundary and well
+  std::size_t count_;                          ///< own cells
+  std::vector<double> totals_, before_;        ///< [mol/L], own cells of each species
+  std::vector<Solution> waters_;
+  std::vector<CellSolids> solids_;
+};
+
+/// RUN/species.csv: a line a step and species: amount in the grid [mol], what came in [mol/s], and
+/// what is missing, relative to the amount.
+class SpeciesFile {
+ public:
+  /// Collective, blocking. Throws `Errc::io` on all ranks.
+  SpeciesFile(const Comm& comm, const std::string& folder, const Chemistry& chemistry,
+              std::int64_t restart_step);
+  /// `amounts` as of `ReactiveTransport::amounts`. Collective, blocking.
+  void append(const RunClock& clock, const std::vector<double>& amounts);
+  /// The amounts that the next line is compared with. Local.
+  void set_amounts(const std::vector<double>& amounts) { last_ = amounts; }
+  double worst() const { return worst_; }
+
+ private:
+  const Comm* comm_;
+  std::vector<std::string> names_;
+  std::vector<double> last_;
+  std::optional<app::TableFile> file_;
+  double worst_ = 0;
+};
+
+}  // namespace tailrace::groundwater

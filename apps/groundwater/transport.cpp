@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "transport.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "common/region.hpp"
+
+namespace tailrace::groundwater {
+
+namespace {
+
+std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
+
+constexpr double litres = 1000;  ///< in a cubic metre
+
+}  // namespace
+
+Transport::Transport(const Case& values, const FlowEquations& flow, std::size_t num_species)
+    : case_(&values),
+      flow_(&flow),
+      num_species_(num_species),
+      values_(flow.graph().columns.size()),
+      scales_(at(flow.grid().num_own())),
+      right_(scales_.size()),
+      solution_(scales_.size()),
+      inflows_(num_species) {}
+
+// Row i: water/dt c_i + sum(outflow c_i) - sum(inflow c_there) + sum(exchange (c_i - c_there)),
+// scaled to a diagonal near 1.
+void Transport::assemble(double dt, std::span<const double> new_water) {
+  const auto& grid = flow_->grid();
+  const auto& graph = flow_->graph();
+  const auto& t = case_->transport;
+  std::fill(values_.begin(), values_.end(), 0.0);
+  for (std::ptrdiff_t own = 0; own < grid.num_own(); ++own) {
+    const auto i = at(own);
+    const Cell cell = grid.own_cell(own);
+    const auto here = grid.wide_index(cell);
+    double diagonal = new_water[i] / dt;
+    for (int side = 0; side < 6; ++side) {
+      const auto place = graph.neighbours[i][at(side)];
+      if (place < 0) continue;
+      const int d = side / 2;
+      Cell there = cell;
+      there[at(d)] += side % 2 == 0 ? -1 : 1;
+      const double rate = flow_->wall_rates()[i][at(side)];
+      const double out = side % 2 == 0 ? -rate : rate;
+      const double area = grid.area(cell, d);
+      const double distance =
+          (grid.axis(d).width(cell[at(d)]) + grid.axis(d).width(there[at(d)])) / 2;
+      const double content = (flow_->content(here) + flow_->content(grid.wide_index(there))) / 2;
+      const double exchange =
+          (content * t.diffusion * area + t.dispersivity * std::abs(rate)) / distance;
+      diagonal += std::max(out, 0.0) + exchange;
+      values_[at(place)] = std::min(out, 0.0) - exchange;
+    }
+    values_[at(graph.diagonal[i])] = diagonal;
+  }
+  for (const auto& p : flow_->passages()) {
+    auto& diagonal = values_[at(graph.diagonal[at(p.own)])];
+    diagonal += p.inflow > 0 ? 0 : -p.inflow;
+  }
+}
+
+/// Whether a residual is as small beside the right side as round-off may leave it. Collective.
+bool Transport::nearly(double residual) const {
+  double squares = 0;
+  for (const double value : right_) squares += value * value;
+  check_mpi(
+      MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, flow_->grid().comm().raw()));
+  return residual <= 1e-11 * std::sqrt(squares);
+}
+
+bool Transport::step(double dt, std::span<const double> old_water,
+                     std::span<const double> new_water,
+                     const std::vector<std::vector<double>>& incoming, std::span<double> totals,
+                     std::string& why) {
+  const app::Region region("transport");
+  assemble(dt, new_water);
+  const auto& grid = flow_->grid();
+  const auto& graph = flow_->graph();
+  const auto passages = flow_->passages();
+  std::vector<double> exchanges;  // with boundaries that water comes in by
+  for (const auto& p : passages) {
+    const auto wide = grid.wide_index(grid.own_cell(p.own));
+    const double speed = p.area > 0 ? p.inflow / p.area : 0;
+    const double exchange = (flow_->content(wide) * case_->transport.diffusion +
+                             case_->transport.dispersivity * speed) *
+                            p.reach;
+    exchanges.push_back(p.inflow > 0 ? exchange : 0);
+    values_[at(graph.diagonal[at(p.own)])] += exchanges.back();
+  }
+  for (std::size_t i = 0; i < scales_.size(); ++i) {
+    scales_[i] = 1 / values_[at(graph.diagonal[i])];
+    for (auto e = graph.row_starts[i]; e < graph.row_starts[i + 1]; ++e) {
+      values_[at(e)] *= scales_[i];
+    }
+  }
+  if (matrix_ == nullptr) {
+    matrix_ = std::make_unique<sparse::DistMatrix>(grid.comm(), grid.rows(), 1, graph.row_starts,
+                                                   graph.columns, values_);
+    preconditioner_ = sparse::make_preconditioner(*matrix_, case_->linear.preconditioner);
+    sparse::KrylovOptions options;
+    options.method = case_->linear.method;
+    options.relative_tolerance = case_->transport.tolerance;
+    options.max_iterations = static_cast<int>(case_->linear.max_iterations);
+    krylov_ = std::make_unique<sparse::KrylovSolver>(*matrix_, *preconditioner_, options);
+  } else {
+    matrix_->set_values(values_);
+    preconditioner_->update();
+  }
+  const std::size_t count = scales_.size();
+  for (std::size_t s = 0; s < num_species_; ++s) {
+    auto of_species = totals.subspan(s * count, count);
+    for (std::size_t i = 0; i < count; ++i) right_[i] = old_water[i] / dt * of_species[i];
+    for (std::size_t p = 0; p < passages.size(); ++p) {
+      const double brought = std::max(passages[p].inflow, 0.0) + exchanges[p];
+      right_[at(passages[p].own)] += brought * incoming[passages[p].term][s];
+    }
+    for (std::size_t i = 0; i < count; ++i) right_[i] *= scales_[i];
+    std::copy(of_species.begin(), of_species.end(), solution_.begin());
+    const auto result = krylov_->solve(right_, solution_);
+    linear_iterations_ += result.iterations;
+    // A tolerance near round-off may just not be reached.
+    if (result.end != sparse::KrylovEnd::converged && !nearly(result.residual_norm)) {
+      why = fmt::format("the transport of species {} has not converged: {}", s + 1, result.why);
+      return false;
+    }
+    std::copy(solution_.begin(), solution_.end(), of_species.begin());
+    inflows_[s] = 0;
+    for (std::size_t p = 0; p < passages.size(); ++p) {
+      const double c = of_species[at(passages[p].own)], outside = incoming[passages[p].term][s];
+      inflows_[s] += litres * (passages[p].inflow * (passages[p].inflow > 0 ? outside : c) +
+                               exchanges[p] * (outside - c));
+    }
+  }
+  return true;
+}
+
+}  // namespace tailrace::groundwater

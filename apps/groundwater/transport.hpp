@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "case.hpp"
+#include "flow.hpp"
+#include "tailrace/krylov.hpp"
+
+namespace tailrace::groundwater {
+
+/// Total concentrations carried by the water, by finite volumes over cells and one step of backward
+/// Euler: upwind advection, diffusion and dispersion through walls. All species have one matrix.
+/// What is brought in by a boundary also diffuses in while water comes in there; what leaves is the
+/// cell's own water.
+class Transport {
+ public:
+  /// Collective, blocking.
+  Transport(const Case& values, const FlowEquations& flow, std::size_t num_species);
+
+  /// Takes `totals` (one array of own cells a species, one after the other [mol/L]) over a step of
+  /// `dt` [s] of the flow last evaluated, in which the cells' water goes from `old_water` to
+  /// `new_water` [m3]. `incoming[term]` are the totals of the water that a boundary or well brings.
+  /// False if a linear solve does not converge; `why` says it. Collective, blocking.
+  bool step(double dt, std::span<const double> old_water, std::span<const double> new_water,
+            const std::vector<std::vector<double>>& incoming, std::span<double> totals,
+            std::string& why);
+  /// What came in with the last step, less what left, of this rank, one a species [mol/s].
+  const std::vector<double>& inflows() const { return inflows_; }
+  std::int64_t linear_iterations() const { return linear_iterations_; }
+
+ private:
+  bool nearly(double residual) const;
+  void assemble(double dt, std::span<const double> new_water);
+
+  const Case* case_;
+  const FlowEquations* flow_;
+  std::size_t num_species_;
+  std::vector<double> values_, scales_, right_, solution_, inflows_;
+  std::unique_ptr<sparse::DistMatrix> matrix_;
+  std::unique_ptr<sparse::Preconditioner> preconditioner_;
+  std::unique_ptr<sparse::KrylovSolver> krylov_;
+  std::int64_t linear_iterations_ = 0;
+};
+
+}  // namespace tailrace::groundwater

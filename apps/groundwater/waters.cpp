@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The waters of a case from their conditions.
+#include <filesystem>
+#include <sstream>
+
+#include <fmt/format.h>
+
+#include "common/case_text.hpp"
+#include "reactive.hpp"
+#include "tailrace/error.hpp"
+
+namespace tailrace::groundwater {
+
+namespace {
+
+[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
+
+/// "SPECIES KIND [VALUE]" into `conditions`.
+void add_condition(const std::string& text, const Chemistry& chemistry, const std::string& where,
+                   std::vector<Condition>& conditions, std::vector<bool>& known) {
+  std::istringstream words(text);
+  std::string species, kind, value;
+  words >> species >> kind >> value;
+  const auto here = fmt::format("{}: condition \"{}\"", where, text);
+  const std::size_t j = chemistry.find_primary(species, here);
+  if (known[j]) refuse(fmt::format("{}: `{}` has a condition already", here, species));
+  known[j] = true;
+  auto& condition = conditions[j];
+  if (kind == "charge") {
+    condition.kind = Condition::Kind::charge;
+    return;
+  }
+  if (kind == "mineral") {
+    condition.kind = Condition::Kind::mineral;
+    condition.mineral = chemistry.find_mineral(value, here);
+    return;
+  }
+  std::istringstream number(value);
+  if (!(number >> condition.value)) refuse(here + ": it must end with a number");
+  if (kind == "total" || kind == "free") {
+    condition.kind = kind == "total" ? Condition::Kind::total : Condition::Kind::free;
+    if (condition.value > 0 || (kind == "total" && species == "H+")) return;
+    refuse(
+        fmt::format("{}: it must be above 0; a species that is not there has a very small "
+                    "concentration, such as 1e-15",
+                    here));
+  }
+  if (kind != "pH") refuse(here + ": its second word must be pH, total, free, charge or mineral");
+  condition.kind = Condition::Kind::activity;
+  condition.value = -condition.value;
+}
+
+}  // namespace
+
+Chemistry chemistry_of(const Case& values) {
+  const auto folder = std::filesystem::path(values.source).parent_path();
+  const auto path = (folder / values.chemistry.file).lexically_normal().string();
+  return parse_chemistry(app::read_case_text(path), path);
+}
+
+std::vector<Solution> make_waters(const Case& values, const Chemistry& chemistry) {
+  std::vector<Solution> waters;
+  Speciation speciation(chemistry);
+  for (const auto& from : values.chemistry.waters.items) {
+    const auto where = fmt::format("{}: water `{}`", values.source, from.name);
+    std::vector<Condition> conditions(chemistry.num_primary());
+    std::vector<bool> known(conditions.size());
+    for (const auto& text : from.conditions) {
+      add_condition(text, chemistry, where, conditions, known);
+    }
+    for (std::size_t j = 0; j < known.size(); ++j) {
+      if (known[j]) continue;
+      refuse(fmt::format("{}: nothing is said of `{}`; give a condition such as \"{} total 1e-6\"",
+                         where, chemistry.primary[j].name, chemistry.primary[j].name));
+    }
+    waters.push_back(solve_water(speciation, conditions, where));
+  }
+  return waters;
+}
+
+}  // namespace tailrace::groundwater
