@@ -21,6 +21,14 @@ foreach(family openmpi mpich)
     )
   endif()
 endforeach()
+# Cases of groundwater name them as ../chemistry/NAME.
+install(
+  DIRECTORY ${PROJECT_SOURCE_DIR}/apps/groundwater/chemistry
+  DESTINATION tailrace/cases
+  COMPONENT wheel
+  FILES_MATCHING
+  PATTERN *.toml
+)
 file(GLOB cases CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/apps/*/cases)
 foreach(folder ${cases})
   cmake_path(GET folder PARENT_PATH app)

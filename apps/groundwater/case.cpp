@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -124,6 +125,12 @@ void fill_defaults(Case& values) {
     if (!widths->empty()) *count = std::ssize(*widths);
   }
   values.about.name = app::case_name(values.about.name, values.source);
+  // Whole, so that RUN/case.toml finds it, too.
+  auto& chemistry = values.chemistry.file;
+  if (!chemistry.empty()) {
+    const auto folder = std::filesystem::absolute(values.source).parent_path();
+    chemistry = (folder / chemistry).lexically_normal().string();
+  }
   auto& t = values.time;
   if (t.max_step == 0) t.max_step = t.end;
   if (t.min_step == 0) t.min_step = 1e-9 * t.end;

@@ -14,7 +14,7 @@
 
 namespace tailrace::groundwater {
 
-/// The chemistry file of a case, from the folder of the case file. Throws as `parse_chemistry`, and
+/// The chemistry file of a case. Throws as `parse_chemistry`, and
 /// `Errc::io`. Local, without MPI.
 Chemistry chemistry_of(const Case& values);
 

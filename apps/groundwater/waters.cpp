@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The waters of a case from their conditions.
-#include <filesystem>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -53,8 +52,7 @@ void add_condition(const std::string& text, const Chemistry& chemistry, const st
 }  // namespace
 
 Chemistry chemistry_of(const Case& values) {
-  const auto folder = std::filesystem::path(values.source).parent_path();
-  const auto path = (folder / values.chemistry.file).lexically_normal().string();
+  const auto& path = values.chemistry.file;
   return parse_chemistry(app::read_case_text(path), path);
 }
 

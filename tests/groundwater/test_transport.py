@@ -85,6 +85,7 @@ def test_restart_goes_on(tmp_path: Path) -> None:
     succeed(2, case, whole, *SHORT)
     succeed(2, case, parts, *SHORT, "time.max_steps=12", "checkpoint.at_end=true")
     succeed(3, case, parts, *SHORT, "restart.file=latest")
+    assert start(1, whole / "case.toml", tmp_path / "again", "time.max_steps=1").returncode == 0
     expected = last_fields(whole)
     for name, field in last_fields(parts).items():
         np.testing.assert_allclose(field, expected[name], rtol=1e-7, atol=1e-14, err_msg=name)
