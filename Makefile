@@ -50,10 +50,10 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build demo demo-helium python deb test verification sanitizers soak check bench reference clean distclean system
+.PHONY: help build demo demo-helium demo-groundwater python deb test verification sanitizers soak check bench reference clean distclean system
 
 help:  ## Show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' Makefile
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
 
 system:  # compilers and libraries (Debian packages as root; elsewhere advice)
 	@tools/setup $(SETUP)
@@ -95,6 +95,10 @@ demo: build  ## Taylor-Green with each kind of output, and the report (1 to 2 mi
 
 demo-helium: build  ## Helium in a laser pulse, both gauges, and what output costs (a minute)
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace.helium_demo
+
+demo-groundwater: build  ## Acid water in heterogeneous ground, and where the time went (a minute)
+	@$(TEST_ENV) $(VENV)/bin/python -m tailrace run groundwater/plume -n 2 --run-dir build/demo-groundwater --overwrite
+	@$(TEST_ENV) $(VENV)/bin/python -m tailrace report build/demo-groundwater
 
 python: TARGETS = all bindings/python/all
 python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs/python.md)

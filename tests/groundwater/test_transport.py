@@ -44,6 +44,17 @@ def test_g11_dissolution_front(run: Path) -> None:
     assert summary["worst_relative_species_balance"] < 1e-11
 
 
+def test_plume_in_heterogeneous_ground(run: Path) -> None:
+    """Acid water takes the calcite from where it flows, and nothing gets lost."""
+    summary = succeed(2, CASES / "plume.toml", run, "grid.nx=32", "grid.nz=16", "time.end=1e8")
+    fields = last_fields(run)
+    gone = fields["Calcite_volume_fraction"][:, 0, :] < 1e-7
+    assert gone[6:10, 0].any()  # z from 9 to 15 m
+    assert not gone[:5].any()
+    assert not gone[11:].any()
+    assert summary["worst_relative_species_balance"] < 1e-11
+
+
 def benchmark_case(folder: Path) -> Path:
     """The 20-cell column of the ASCEM benchmark 1d-calcite."""
     text = (CASES / "calcite.toml").read_text()
