@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
+#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +37,28 @@ class AgreedError : public PlacedError {
   AgreedError(Errc code, const std::string& message, int sys_errno = 0, ErrorPlace place = {})
       : PlacedError(Error(code, message, sys_errno), std::move(place)) {}
 };
+
+/// What `action` throws, as an `Error`; nothing if it throws nothing. Local.
+template <class Action>
+std::optional<Error> failure_of(Action&& action) {
+  try {
+    std::forward<Action>(action)();
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  } catch (const std::bad_alloc&) {
+    return Error(Errc::internal, "no memory left");
+  } catch (const std::exception& error) {
+    return Error(Errc::internal, error.what());
+  }
+}
+
+/// Keeps the first failure of several actions. Local.
+template <class Action>
+void try_also(std::optional<Error>& failure, Action&& action) {
+  auto found = failure_of(std::forward<Action>(action));
+  if (!failure) failure = std::move(found);
+}
 
 /// Throws the error of rank `root` on all ranks; the other ranks' `failure` does not count.
 /// Collective over `comm`, blocking.

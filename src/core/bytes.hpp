@@ -7,37 +7,76 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "tailrace/error.hpp"
 
 namespace tailrace {
 
-/// Writes plain values and texts one after another, to be read back by a program of the same build.
+namespace detail {
+
+/// The variant with its alternative number `kind`.
+template <class Variant, std::size_t... I>
+Variant alternative(std::size_t kind, std::index_sequence<I...>) {
+  Variant made;
+  (static_cast<void>(I == kind && (made.template emplace<I>(), true)), ...);
+  return made;
+}
+
+/// One value to `bytes` or from it. A type with members to pass on has a function
+/// `travel(bytes, value)` beside it, which calls `bytes(value.a, value.b)`: one for both ways.
+template <class Bytes, class T>
+void pass(Bytes& bytes, T& value) {
+  if constexpr (std::is_trivially_copyable_v<T>) {
+    bytes.raw(&value, sizeof(T));
+  } else if constexpr (requires { travel(bytes, value); }) {
+    travel(bytes, value);
+  } else if constexpr (requires { value.second; }) {  // a pair
+    bytes(value.first, value.second);
+  } else if constexpr (requires { std::variant_size<T>::value; }) {
+    auto kind = value.index();
+    bytes(kind);
+    if constexpr (Bytes::reads) {
+      value = alternative<T>(kind, std::make_index_sequence<std::variant_size_v<T>>());
+    }
+    std::visit([&](auto& held) { bytes(held); }, value);
+  } else {  // a text or a vector
+    auto count = value.size();
+    bytes(count);
+    if constexpr (Bytes::reads) value.resize(bytes.checked(count));
+    if constexpr (std::is_trivially_copyable_v<typename T::value_type>) {
+      bytes.raw(value.data(), count * sizeof(typename T::value_type));
+    } else {
+      for (auto& item : value) bytes(item);
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Writes values one after another, to be read back by a program of the same build: plain ones,
+/// texts, vectors, pairs and variants of such, and what can `travel`.
 class ByteWriter {
  public:
+  static constexpr bool reads = false;
+  template <class... T>
+  void operator()(T&... values) {
+    (detail::pass(*this, values), ...);
+  }
   template <class T>
-  requires std::is_trivially_copyable_v<T>
   void put(const T& value) {
-    const auto* first = reinterpret_cast<const std::byte*>(&value);
-    bytes_.insert(bytes_.end(), first, first + sizeof(T));
-  }
-  void put(const std::string& text) { put_all(std::span(text.data(), text.size())); }
-  template <class T>
-  requires std::is_trivially_copyable_v<T>
-  void put_all(std::span<const T> values) {
-    put(values.size());
-    const auto* first = reinterpret_cast<const std::byte*>(values.data());
-    bytes_.insert(bytes_.end(), first, first + values.size_bytes());
-  }
-  template <class T>
-  void put_all(const std::vector<T>& values) {
-    put_all(std::span<const T>(values));
+    detail::pass(*this, const_cast<T&>(value));  // which is only read
   }
   void put(const Error& error) {
-    put(static_cast<std::int32_t>(error.code()));
-    put(static_cast<std::int32_t>(error.sys_errno()));
+    put(error.code());
+    put(error.sys_errno());
     put(std::string(error.what()));
+  }
+  void raw(const void* values, std::size_t count) {
+    const auto* first = static_cast<const std::byte*>(values);
+    bytes_.insert(bytes_.end(), first, first + count);
   }
   std::vector<std::byte> take() { return std::move(bytes_); }
 
@@ -48,39 +87,35 @@ class ByteWriter {
 /// Reads what `ByteWriter` wrote. Throws `Errc::corrupt` if there is less than asked for.
 class ByteReader {
  public:
+  static constexpr bool reads = true;
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  template <class... T>
+  void operator()(T&... values) {
+    (detail::pass(*this, values), ...);
+  }
   template <class T>
-  requires std::is_trivially_copyable_v<T> T get() {
+  T get() {
     T value{};
-    std::memcpy(&value, next(sizeof(T)), sizeof(T));
+    detail::pass(*this, value);
     return value;
   }
-  std::string get_text() {
-    const auto values = get_all<char>();
-    return {values.begin(), values.end()};
-  }
-  template <class T>
-  requires std::is_trivially_copyable_v<T> std::vector<T> get_all() {
-    const auto count = get<std::size_t>();
-    if (count > bytes_.size() / sizeof(T)) next(bytes_.size() + 1);
-    std::vector<T> values(count);
-    if (count > 0) std::memcpy(values.data(), next(count * sizeof(T)), count * sizeof(T));
-    return values;
-  }
   Error get_error() {
-    const auto code = static_cast<Errc>(get<std::int32_t>());
-    const int sys_errno = get<std::int32_t>();
-    return {code, get_text(), sys_errno};
+    const auto code = get<Errc>();
+    const int sys_errno = get<int>();
+    return {code, get<std::string>(), sys_errno};
   }
   bool at_end() const { return bytes_.empty(); }
+  /// A number of items to come, each of a byte or more.
+  std::size_t checked(std::size_t count) const {
+    if (count > bytes_.size()) throw Error(Errc::corrupt, "a message between ranks is too short");
+    return count;
+  }
+  void raw(void* values, std::size_t count) {
+    if (checked(count) > 0) std::memcpy(values, bytes_.data(), count);
+    bytes_ = bytes_.subspan(count);
+  }
 
  private:
-  const std::byte* next(std::size_t count) {
-    if (count > bytes_.size()) throw Error(Errc::corrupt, "a message between ranks is too short");
-    const auto* first = bytes_.data();
-    bytes_ = bytes_.subspan(count);
-    return first;
-  }
   std::span<const std::byte> bytes_;
 };
 

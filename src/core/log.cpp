@@ -139,7 +139,7 @@ void Log::State::unpack(std::span<const std::byte> message, int rank) {
   while (!in.at_end()) {
     const auto level = in.get<LogLevel>();
     const auto count = in.get<std::int64_t>();
-    lines.add(level, in.get_text(), count, rank);
+    lines.add(level, in.get<std::string>(), count, rank);
   }
 }
 

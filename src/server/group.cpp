@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
 #include "core/bytes.hpp"
 #include "tailrace/error.hpp"
 
@@ -27,27 +28,20 @@ std::vector<std::vector<std::int64_t>> run_on_all(
     Group& group, const std::function<std::vector<std::int64_t>()>& action) {
   if (group.size() == 1) return {action()};
   std::vector<std::int64_t> numbers;
-  std::optional<Error> failure;
-  try {
-    numbers = action();
-  } catch (const Error& error) {
-    failure = error;
-  } catch (const std::exception& error) {
-    failure = Error(Errc::internal, error.what());
-  }
+  const auto failure = failure_of([&] { numbers = action(); });
   ByteWriter own;
   own.put(failure.has_value());
   if (failure) {
     own.put(Error(failure->code(), fmt::format("{}: {}", name_of(group), failure->what()),
                   failure->sys_errno()));
   } else {
-    own.put_all(numbers);
+    own.put(numbers);
   }
   std::vector<std::vector<std::int64_t>> all;
   for (const auto& bytes : group.gather(own.take())) {
     ByteReader reader(bytes);
     if (reader.get<bool>()) throw Error(reader.get_error());
-    all.push_back(reader.get_all<std::int64_t>());
+    all.push_back(reader.get<std::vector<std::int64_t>>());
   }
   return all;
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/agreed_error.hpp"
 #include "core/say.hpp"
 #include "core/worker.hpp"
 #include "server/pending_step.hpp"
@@ -184,15 +185,13 @@ void Server::State::start(const StepKey& key, PendingStep& pending) {
 // Products are made by all servers together.
 void Server::State::make_products(StreamState& stream, Job& job) {
   std::vector<Pipeline::Failure> failures;
-  try {
+  job.outcome.failure = failure_of([&] {
     if (job.options.variables) job.results.push_back({job.step, job.options.format});
     if (!stream.pipeline) stream.pipeline.emplace(job.options.products);
     const Span span(settings_.trace, Activity::compute, "products", 1);
     stream.pipeline->run(job.step, *stream.products_group, settings_.threads, job.results,
                          failures);
-  } catch (const Error& error) {
-    job.outcome.failure = error;
-  }
+  });
   if (!failures.empty() && !job.outcome.failure) job.outcome.failure = failures[0].error;
 }
 

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
 #include "core/background_thread.hpp"
 #include "core/last_resort.hpp"
 #include "core/say.hpp"
@@ -252,20 +253,14 @@ void Session::State::close() {
   }
   std::optional<Error> failure;
   for (const auto& stream : streams_) {
-    try {
-      stream->finish();
-    } catch (const Error& error) {
-      if (!failure) failure = error;
-    }
+    try_also(failure, [&] { stream->finish(); });
     stream->close();
   }
-  try {
+  try_also(failure, [&] {
     client_->leave(std::min(end_limit_s, 2 * options.watchdog_s));
     join_thread();
     if (process_) process_->finish(end_limit_s);
-  } catch (const Error& error) {
-    if (!failure) failure = error;
-  }
+  });
   if (failure) throw *failure;
 }
 

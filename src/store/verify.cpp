@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/agreed_error.hpp"
 #include "core/descriptor.hpp"
 #include "file/settings.hpp"
 #include "store/dataset_reader.hpp"
@@ -101,8 +102,7 @@ VerifiedDataset verify_dataset(const Comm& comm, ReadFile& file, const FileIndex
   VerifiedDataset found;
   found.name = entry.name;
   found.check = check_of(entry);
-  std::optional<Error> failure;
-  try {
+  const auto failure = failure_of([&] {
     if (!entry.missing.empty()) {
       throw Error(Errc::io, fmt::format("{} lies in other files, of which {} is missing",
                                         entry.name, entry.missing));
@@ -112,9 +112,7 @@ VerifiedDataset verify_dataset(const Comm& comm, ReadFile& file, const FileIndex
     } else if (comm.rank() == 0) {
       verify_length(entry, file.path(), found);
     }
-  } catch (const Error& error) {
-    failure = error;
-  }
+  });
   try {
     agree(comm.raw(), failure ? &*failure : nullptr);
   } catch (const Error& error) {

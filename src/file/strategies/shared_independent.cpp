@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <optional>
 
+#include "core/agreed_error.hpp"
 #include "file/strategy.hpp"
 
 namespace tailrace::file {
@@ -34,15 +35,13 @@ class SharedIndependent final : public Strategy {
   void close(bool flush) override {
     std::optional<Error> failure;
     for (const bool closing : {false, true}) {
-      try {
+      try_also(failure, [&] {
         run_agreed(request_.comm.raw(), [&] {
           if (!file_) return;
           if (closing) file_->close();
           if (!closing && flush) file_->flush();
         });
-      } catch (const Error& error) {
-        if (!failure) failure = error;
-      }
+      });
     }
     file_.reset();
     if (failure) throw *failure;

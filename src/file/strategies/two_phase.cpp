@@ -6,6 +6,8 @@
 #include <deque>
 #include <limits>
 
+#include "core/agreed_error.hpp"
+
 namespace tailrace::file {
 namespace {
 
@@ -23,20 +25,6 @@ std::vector<int> members(const Comm& comm, const Comm& group) {
   std::vector<int> ranks(static_cast<std::size_t>(group.num_ranks()));
   check_mpi(MPI_Allgather(&mine, 1, MPI_INT, ranks.data(), 1, MPI_INT, group.raw()));
   return ranks;
-}
-
-// Runs `action` and keeps the first failure.
-template <class Action>
-void try_io(std::optional<Error>& failure, Action&& action) {
-  std::optional<Error> found;
-  try {
-    action();
-  } catch (const Error& error) {
-    found = error;
-  } catch (const std::exception& error) {
-    found = Error(Errc::internal, error.what());
-  }
-  if (!failure) failure = found;
 }
 
 }  // namespace
@@ -120,8 +108,8 @@ std::optional<Error> TwoPhase::write(const FilePart& part, const std::byte* data
     if (plan.active(own_writer_, round)) {
       transport_->wait_filled(plan, round, sequence);
       if (file != nullptr && !failure) {
-        try_io(failure,
-               [&] { file->start_write(plan.transfers(round), transport_->slot(sequence)); });
+        try_also(failure,
+                 [&] { file->start_write(plan.transfers(round), transport_->slot(sequence)); });
         if (file->background()) in_flight.push_back(sequence);
       }
     }
@@ -130,11 +118,11 @@ std::optional<Error> TwoPhase::write(const FilePart& part, const std::byte* data
       in_flight.pop_front();
     }
     if (file != nullptr) {
-      try_io(failure, [&] { file->finish_all_but(static_cast<int>(in_flight.size())); });
+      try_also(failure, [&] { file->finish_all_but(static_cast<int>(in_flight.size())); });
     }
     transport_->release(in_flight.empty() ? sequence : in_flight.front() - 1);
   }
-  if (is_writer() && file != nullptr) try_io(failure, [&] { file->finish(); });
+  if (is_writer() && file != nullptr) try_also(failure, [&] { file->finish(); });
   if (is_writer()) transport_->release(sequence_);
   transport_->end();
   return failure;
@@ -148,8 +136,8 @@ std::optional<Error> TwoPhase::read(const FilePart& part, std::byte* data, BackE
     if (is_writer()) {
       transport_->wait_free(sequence);
       if (plan.active(own_writer_, round) && file != nullptr && !failure) {
-        try_io(failure,
-               [&] { file->read(plan.transfers(round), transport_->slot(sequence), true); });
+        try_also(failure,
+                 [&] { file->read(plan.transfers(round), transport_->slot(sequence), true); });
       }
       transport_->publish(plan, round, sequence);
     }

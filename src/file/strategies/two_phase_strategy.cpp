@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "core/agreed_error.hpp"
+
 namespace tailrace::file {
 namespace {
 
@@ -60,12 +62,10 @@ TwoPhaseStrategy::TwoPhaseStrategy(const StrategyRequest& request, TwoPhase& eng
     });
   }
   if (openers == nullptr) return;
-  try {
+  open_failure_ = failure_of([&] {
     file_ = request.back_end.open(
         {openers, request.path, request.access, request.settings, request.statistics});
-  } catch (const Error& error) {
-    open_failure_ = error;
-  }
+  });
 }
 
 std::optional<Error> TwoPhaseStrategy::first_of(std::optional<Error> failure) {
@@ -89,16 +89,10 @@ void TwoPhaseStrategy::read(const FilePart& part, std::byte* data) {
 void TwoPhaseStrategy::close(bool flush) {
   std::optional<Error> failure = std::exchange(open_failure_, std::nullopt);
   if (file_) {
-    try {
+    try_also(failure, [&] {
       if (flush) file_->flush();
-    } catch (const Error& error) {
-      failure = error;
-    }
-    try {
-      file_->close();
-    } catch (const Error& error) {
-      if (!failure) failure = error;
-    }
+    });
+    try_also(failure, [&] { file_->close(); });
     file_.reset();
   }
   agree(comm_.raw(), pointer(failure));

@@ -31,9 +31,9 @@ namespace {
 /// Gives what rank 0 made to all servers.
 std::vector<std::int64_t> from_leader(const std::vector<std::int64_t>& values, Group& group) {
   ByteWriter out;
-  if (group.rank() == 0) out.put_all(values);
+  if (group.rank() == 0) out.put(values);
   const auto all = group.gather(out.take());
-  return ByteReader(all[0]).get_all<std::int64_t>();
+  return ByteReader(all[0]).get<std::vector<std::int64_t>>();
 }
 
 /// A file that is discarded unless it has been committed.
@@ -54,10 +54,10 @@ class PendingFile {
   /// Collective over the servers.
   void write(Group& group) {
     ByteWriter out;
-    out.put_all(file_->needs());
+    out.put(file_->needs());
     std::vector<std::vector<std::int64_t>> needs;
     for (const auto& bytes : group.gather(out.take())) {
-      needs.push_back(ByteReader(bytes).get_all<std::int64_t>());
+      needs.push_back(ByteReader(bytes).get<std::vector<std::int64_t>>());
     }
     std::vector<std::int64_t> layout;
     if (leads_) layout = lay_out(needs);

@@ -7,38 +7,21 @@
 
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
 #include "core/bytes.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
 
-namespace {
-
-/// The error that is being handled.
-Error current_error() {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error(Errc::internal, "no memory left");
-  } catch (const std::exception& error) {
-    return Error(Errc::internal, error.what());
-  }
-}
-
-}  // namespace
-
 void GuardedGroup::run(const std::function<void()>& action) {
-  std::optional<Error> failure;
   bool others = false;
-  try {
-    action();
-  } catch (const OtherFailed&) {
-    others = true;
-  } catch (const std::exception&) {
-    failure = current_error();
-  }
+  const auto failure = failure_of([&] {
+    try {
+      action();
+    } catch (const OtherFailed&) {
+      others = true;
+    }
+  });
   if (!others && !any(failure.has_value())) return;
   if (size() == 1) throw Error(*failure);
   ByteWriter out;

@@ -172,7 +172,7 @@ class PythonStage : public Stage {
       if (!in.get<bool>()) continue;
       Values values;
       while (!in.at_end()) {
-        auto name = in.get_text();
+        auto name = in.get<std::string>();
         values.emplace_back(std::move(name), in.get<double>());
       }
       if (first) {
