@@ -70,17 +70,19 @@ void refuse_call(const Comm& comm, const WaitPolicy& waiting, const Error& fault
 }
 
 void end_operation(const Comm& comm, const WaitPolicy& waiting, std::string_view what,
-                   int exceptions_when_made, const std::function<bool()>& done) noexcept {
+                   int exceptions_when_made, const std::function<bool()>& done,
+                   double least_s) noexcept {
   if (detail::mpi_is_finalized()) return;
   const bool failing = std::uncaught_exceptions() > exceptions_when_made;
-  const double end_s = MPI_Wtime() + patience_s();
+  const double limit_s = std::max(patience_s(), least_s);
+  const double end_s = MPI_Wtime() + limit_s;
   try {
     for (double nap_s = waiting.shortest_nap_s; !done();
          nap_s = std::min(2 * nap_s, waiting.longest_nap_s)) {
       if (failing && MPI_Wtime() > end_s) {
         end_job(comm, fmt::format("{} is left by an exception, and the other ranks have not ended "
                                   "theirs for {} s",
-                                  what, patience_s()));
+                                  what, limit_s));
       }
       nap(waiting, nap_s);
     }

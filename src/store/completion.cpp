@@ -2,11 +2,8 @@
 #include "store/completion.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <thread>
 
 #include "core/agreed_error.hpp"
-#include "core/last_resort.hpp"
 #include "core/wait.hpp"
 
 namespace tailrace::store {
@@ -18,13 +15,7 @@ void Completion::post(FileJob& job, void (FileTask::*work)()) {
   job.failure.reset();
   job.done = false;
   const auto run = [&job, work] {
-    try {
-      (job.task.*work)();
-    } catch (const Error& error) {
-      job.failure = error;
-    } catch (const std::exception& error) {
-      job.failure = Error(Errc::internal, error.what());
-    }
+    job.failure = failure_of([&] { (job.task.*work)(); });
     job.done = true;
     job.done.notify_one();
   };
@@ -70,13 +61,11 @@ void Completion::start_commit(Slot& file) {
 }
 
 bool Completion::agreement_done(bool wait) {
+  // Not inside MPI, where it would spin on the core of the thread that writes.
+  if (wait) wait_for(request_, {.inside_mpi = false});
   int done = 0;
-  const auto test = [&] {
-    check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
-    return done != 0;
-  };
-  if (wait) wait_until({}, test);
-  return done != 0 || test();
+  check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
+  return done != 0;
 }
 
 // One stage of the oldest file that has not ended; false if it cannot be passed yet. Strictly one
@@ -131,25 +120,6 @@ void Completion::progress() {
 
 void Completion::wait(std::int64_t count) {
   while (num_ended_ < std::min(count, num_begun_)) advance(true);
-}
-
-void Completion::leave_together(double limit_s) {
-  const double end_s = now_s() + limit_s;
-  MPI_Request others = MPI_REQUEST_NULL;
-  int together = 0;
-  while (together == 0 || num_ended_ < num_begun_) {
-    if (num_ended_ < num_begun_) {
-      progress();
-    } else if (others == MPI_REQUEST_NULL && together == 0) {
-      check_mpi(MPI_Ibarrier(comm_.raw(), &others));
-    } else {
-      check_mpi(MPI_Test(&others, &together, MPI_STATUS_IGNORE));
-    }
-    if (now_s() > end_s) {
-      end_job(comm_, "it ends by an error that the other ranks do not have");
-    }
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
 }
 
 std::int64_t Completion::find(const std::string& path, std::int64_t from) {

@@ -42,10 +42,6 @@ class Completion {
   void progress();
   /// Waits until `count` files have ended. Collective.
   void wait(std::int64_t count);
-  /// For the way out by an exception: waits until all ranks are on it too and all files have ended.
-  /// If the others do not come within `limit_s` they wait for this rank somewhere else, for ever:
-  /// then aborts the job.
-  void leave_together(double limit_s);
   /// Number of the oldest file from `from` on that writes or wrote to `path`, or -1. Local.
   std::int64_t find(const std::string& path, std::int64_t from);
   /// Throws on all ranks if file `number` failed. It must have ended. Collective.

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/agreed_error.hpp"
+#include "core/last_resort.hpp"
 #include "core/say.hpp"
 #include "store/completion.hpp"
 #include "store/contents_check.hpp"
@@ -82,6 +83,7 @@ class Output::State {
   std::int64_t num_settled_ = 0;
   OutputStatistics statistics_;
   double made_s_ = now_s();
+  int exceptions_when_made_ = std::uncaught_exceptions();
 };
 
 namespace {
@@ -107,8 +109,17 @@ Output::State::State(const Comm& comm, OutputOptions options)
 }
 
 Output::State::~State() {
-  constexpr double limit_s = 30;
-  if (std::uncaught_exceptions() > 0) completion_.leave_together(limit_s);
+  if (std::uncaught_exceptions() > exceptions_when_made_) {
+    constexpr double least_s = 30;  // files take longer than messages
+    end_operation(
+        comm_, {}, "an Output", exceptions_when_made_,
+        [&] {
+          completion_.progress();
+          return completion_.num_ended() == completion_.num_begun();
+        },
+        least_s);
+    meet_to_free(comm_, {}, "an Output", exceptions_when_made_);
+  }
   while (num_settled_ < completion_.num_begun()) {
     try {
       finish();
@@ -197,11 +208,11 @@ Route& Output::State::make_route(const FileContents& contents, std::int64_t plan
   auto route = std::make_unique<Route>(comm_, contents, plans_.plan(plan), plan);
   run_agreed(comm_.raw(), [&] { route->lay_out_piece(options_.checksums); });
   const auto bytes = route->part()->staging_bytes;
-  int grows = staging_.grows(bytes) ? 1 : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &grows, 1, MPI_INT, MPI_MAX, comm_.raw()));
-  if (grows == 1)
+  if (staging_.outgrown(bytes)) {
     wait_for(completion_.num_begun(), statistics_.room_s);  // the old buffers are in use until then
-  staging_.reserve(bytes);
+    routes_.clear();                                        // of old buffers, if there is no memory
+    staging_.grow(bytes);
+  }
   routes_.push_back(std::move(route));
   return *routes_.back();
 }
@@ -236,11 +247,9 @@ void Output::State::lay_out(const std::string& path, const FileContents& content
   task.name(path, contents.step);
   std::optional<Error> failure;
   if (comm_.rank() == 0) {
-    try {
-      make_file(path, contents, route, task);
-    } catch (const Error& error) {
+    failure = failure_of([&] { make_file(path, contents, route, task); });
+    if (failure) {
       task.discard();
-      failure = error;
       offsets_[status] = 1;
     }
   }

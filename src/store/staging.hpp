@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
-#include <optional>
 #include <vector>
 
+#include "core/buffer.hpp"
 #include "move/node_window.hpp"
 #include "tailrace/comm.hpp"
 
@@ -18,27 +17,24 @@ class Staging {
  public:
   /// `share` asks for shared memory. Collective.
   Staging(const Comm& comm, int slots, bool share);
-  /// Makes room for `bytes` in each slot of this rank; nothing may be under way if `grows`.
-  /// Collective, blocking. Throws `Errc::io` (ENOMEM) on all ranks if there is not enough memory.
-  void reserve(std::ptrdiff_t bytes);
-  /// True if `reserve(bytes)` would make new buffers on this rank. Local.
-  bool grows(std::ptrdiff_t bytes) const { return bytes > slot_bytes_; }
-  bool shared() const { return node_.has_value(); }
+  /// True if `bytes` are more than a slot has, on any rank. Collective, blocking.
+  bool outgrown(std::ptrdiff_t bytes) const;
+  /// New buffers, with room for `bytes` in each slot of this rank; the old ones go first, so
+  /// nothing may be under way. Collective, blocking. Throws `Errc::io` (ENOMEM) on all ranks if
+  /// there is not enough memory; then there are no buffers.
+  void grow(std::ptrdiff_t bytes);
+  bool shared() const { return shared_; }
   /// Slot `slot` of `rank`; of other ranks only if `shared`.
   std::byte* slot(int rank, int slot) const;
 
  private:
-  struct Free {
-    void operator()(std::byte* memory) const;
-  };
   const Comm& comm_;
   int slots_;
-  std::optional<Comm> node_;
+  bool shared_;
   NodeWindow window_;
-  std::unique_ptr<std::byte, Free> own_;
-  std::ptrdiff_t slot_bytes_ = 0;
+  Buffer own_;
   std::vector<std::byte*> first_;           // first slot of each rank
-  std::vector<std::ptrdiff_t> rank_bytes_;  // bytes of a slot of each rank
+  std::vector<std::ptrdiff_t> slot_bytes_;  // of each rank
 };
 
 }  // namespace tailrace::store
