@@ -37,21 +37,18 @@ std::string holder_of(int fd) {
   return "";  // on another machine, or just done
 }
 
-/// Whether `name` is the file that `fd` has open.
-bool has_name(int fd, const std::string& name) {
+}  // namespace
+
+bool NameLock::has_name(const std::string& name) const {
   struct stat opened {};
   struct stat named {};
-  return fstat(fd, &opened) == 0 && stat(name.c_str(), &named) == 0 &&
+  return fstat(file_.get(), &opened) == 0 && stat(name.c_str(), &named) == 0 &&
          opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-}  // namespace
-
-// Opens `name` and takes the lock; false if the name has passed to another file meanwhile or there
-// is none (or one already, if it was to be made).
-bool PartialFile::lock(const std::string& name, int flags) {
+bool NameLock::take(const std::string& name, int flags) {
   release();
-  file_ = open_descriptor(name, O_RDWR | flags);
+  file_ = open_descriptor(name, flags);
   if (!file_) {
     if (errno == ENOENT && (flags & O_CREAT) == 0) return false;
     if (errno == EEXIST && (flags & O_EXCL) != 0) return false;
@@ -64,15 +61,15 @@ bool PartialFile::lock(const std::string& name, int flags) {
     release();
     throw Error(Errc::io, text, EBUSY);
   }
-  return has_name(file_.get(), name);
+  return has_name(name);
 }
 
 void PartialFile::create(const std::string& name, const file::Settings& settings) {
   try {
     while (true) {
-      if (lock(name, O_CREAT | O_EXCL)) break;
+      if (take(name, O_RDWR | O_CREAT | O_EXCL)) break;
       // A file of that name exists: left by a killed run, if its lock can be had.
-      if (lock(name, 0) && uninterrupted([&] { return unlink(name.c_str()); }) != 0) {
+      if (take(name, O_RDWR) && uninterrupted([&] { return unlink(name.c_str()); }) != 0) {
         fail_errno(errno);
       }
     }
@@ -81,7 +78,7 @@ void PartialFile::create(const std::string& name, const file::Settings& settings
     const auto problem = file::set_stripes(name, settings.striping_unit, settings.striping_factor);
     if (!problem.empty()) say(LogLevel::warning, problem);
     // The file system may have needed a new file for the new layout.
-    if (!has_name(file_.get(), name) && !lock(name, 0)) {
+    if (!has_name(name) && !take(name, O_RDWR)) {
       throw Error(Errc::io, "it is being written by another run", EBUSY);
     }
   } catch (...) {

@@ -8,23 +8,32 @@
 
 namespace tailrace::store {
 
-/// `PATH.partial` while it grows, on the rank that makes it. A lock on it (flock) keeps other runs
-/// away until it has its final name or is removed; the kernel lets go of the lock when a process
+/// A lock (flock) on the file or folder that has a name. The kernel lets go of it when a process
 /// ends however it ends, so that what a killed run left can be told from what is being written.
 /// Only the holder of the lock of the file that has the name removes or renames it.
-class PartialFile {
+class NameLock {
  public:
-  /// Makes a new, empty file `name`, laid out over the storage as `settings` say, and locks it. One
-  /// that nobody holds is replaced. Throws `Errc::io`: EBUSY if another run holds it. Local.
-  void create(const std::string& name, const file::Settings& settings);
+  /// Opens `name` with `flags` of open(2) and takes the lock. False if the name has passed to
+  /// another file meanwhile or there is none (or one already, if it was to be made). Throws
+  /// `Errc::io`: EBUSY if another run holds it. Local.
+  bool take(const std::string& name, int flags);
+  /// True if `name` is still the file of the lock. Local.
+  bool has_name(const std::string& name) const;
   bool held() const { return static_cast<bool>(file_); }
   /// Lets go of the lock, as its end does; the file stays.
   void release() noexcept { file_.close(); }
 
  private:
-  bool lock(const std::string& name, int flags);
-
   Descriptor file_;
+};
+
+/// `PATH.partial` while it grows, on the rank that makes it: the lock keeps other runs away until
+/// it has its final name or is removed.
+class PartialFile : public NameLock {
+ public:
+  /// Makes a new, empty file `name`, laid out over the storage as `settings` say, and locks it. One
+  /// that nobody holds is replaced. Throws like `take`. Local.
+  void create(const std::string& name, const file::Settings& settings);
 };
 
 }  // namespace tailrace::store

@@ -2,7 +2,6 @@
 #include "server/formats/partial_folder.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -73,24 +72,6 @@ bool exchange_names(const std::string& one, const std::string& other) {
 
 }  // namespace
 
-// Opens the folder and takes its lock; false if the name has passed to another one meanwhile.
-bool PartialFolder::lock() {
-  release();
-  file_ = open_descriptor(partial(), O_RDONLY | O_DIRECTORY);
-  if (!file_ && errno == ENOENT) return false;
-  if (!file_) fail_errno(errno);
-  // Other failures: no locks on this file system.
-  const int locked = uninterrupted([&] { return flock(file_.get(), LOCK_EX | LOCK_NB); });
-  if (locked != 0 && errno == EWOULDBLOCK) {
-    release();
-    throw Error(Errc::io, "it is being written by another run", EBUSY);
-  }
-  struct stat opened {};
-  struct stat named {};
-  return fstat(file_.get(), &opened) == 0 && stat(partial().c_str(), &named) == 0 &&
-         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
-}
-
 void PartialFolder::create(const std::string& keep) {
   if (is_there(path_) && !is_there(path_ + "/" + keep)) {
     throw Error(Errc::io, "something else has this name: a folder or file without " + keep, EEXIST);
@@ -100,14 +81,14 @@ void PartialFolder::create(const std::string& keep) {
     while (true) {
       made = uninterrupted([&] { return mkdir(partial().c_str(), 0777); }) == 0;
       if (!made && errno != EEXIST) fail_errno(errno);
-      if (!lock()) continue;
+      if (!lock_.take(partial(), O_RDONLY | O_DIRECTORY)) continue;
       if (made) break;
       remove_or_fail(partial());  // left by a killed run
     }
     if (!is_there(path_) && is_there(old())) rename_file(old(), path_);
   } catch (...) {
     if (made) rmdir(partial().c_str());  // still empty
-    release();
+    lock_.release();
     throw;
   }
 }
@@ -131,7 +112,7 @@ void PartialFolder::commit(bool sync) {
     rename_file(partial(), path_);
     replaced = old();
   }
-  release();
+  lock_.release();
   try {
     if (sync) flush_folder(folder_of(path_));
   } catch (const Error& error) {
@@ -144,7 +125,7 @@ void PartialFolder::commit(bool sync) {
 std::string PartialFolder::discard() noexcept {
   if (!held()) return "";
   const bool removed = remove_tree(partial()) == 0;
-  release();
+  lock_.release();
   return removed ? "" : partial();
 }
 

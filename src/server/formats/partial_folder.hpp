@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/descriptor.hpp"
+#include "store/partial_file.hpp"
 
 namespace tailrace::server {
 
@@ -15,7 +15,7 @@ class PartialFolder {
   explicit PartialFolder(std::string path) : path_(std::move(path)) {}
 
   std::string partial() const { return path_ + ".partial"; }
-  bool held() const { return static_cast<bool>(file_); }
+  bool held() const { return lock_.held(); }
 
   /// Makes the folder, empty, and locks it. One that nobody holds is removed first; if a killed run
   /// left only `PATH.old`, that gets its name back. `keep` names the file that every folder of this
@@ -32,12 +32,10 @@ class PartialFolder {
   std::string discard() noexcept;
 
  private:
-  bool lock();
-  void release() noexcept { file_.close(); }
   std::string old() const { return path_ + ".old"; }
 
   std::string path_;
-  Descriptor file_;
+  store::NameLock lock_;
 };
 
 }  // namespace tailrace::server
