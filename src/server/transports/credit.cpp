@@ -5,7 +5,6 @@
 // data moves only when it gets there. Costs two small messages a packet more than pushing.
 #include "server/transports/entries.hpp"
 #include "server/transports/message.hpp"
-#include "server/transports/sides.hpp"
 
 namespace tailrace::server {
 
@@ -14,22 +13,10 @@ namespace {
 constexpr by_message::Way way{
     .name = "credit", .asked_for = true, .order = Intake::Order::by_priority, .at_once = 0};
 
-std::unique_ptr<Sender> make_sender(const Team& team, const TransportSettings& settings) {
-  return by_message::make_sender(way, team, settings);
-}
-
-std::unique_ptr<Receiver> make_receiver(const Team& team, const TransportSettings& settings) {
-  return by_message::make_receiver(way, team, settings);
-}
-
 }  // namespace
 
 Transport credit() {
-  return {.name = way.name,
-          .summary = "messages on demand: the server asks, a few clients send at once",
-          .refuses = refuses_but_ranks,
-          .make_sender = make_sender,
-          .make_receiver = make_receiver};
+  return by_message::line<way>("messages on demand: the server asks, a few clients send at once");
 }
 
 }  // namespace tailrace::server

@@ -16,14 +16,14 @@ std::uint64_t Desk::check_of(const Note& note) {
   return XXH3_64bits_withSeed(&note.notice, sizeof note.notice, note.number);
 }
 
-std::unique_ptr<Sender> make_sender(const char* name, MakeClientMemory make, const Team& team,
+std::unique_ptr<Sender> make_sender(const Way& way, const Team& team,
                                     const TransportSettings& settings) {
-  return std::make_unique<DeskSender>(Sides(name, team, settings), make);
+  return std::make_unique<DeskSender>(Sides(way.name, team, settings), way.make_memory);
 }
 
-std::unique_ptr<Receiver> make_receiver(const char* name, MakeClientMemory make, const Team& team,
+std::unique_ptr<Receiver> make_receiver(const Way& way, const Team& team,
                                         const TransportSettings& settings) {
-  return std::make_unique<DeskReceiver>(Sides(name, team, settings), make);
+  return std::make_unique<DeskReceiver>(Sides(way.name, team, settings), way.make_memory);
 }
 
 }  // namespace tailrace::server::one_sided

@@ -76,9 +76,31 @@ class ClientMemory {
 using MakeClientMemory = std::unique_ptr<ClientMemory> (*)(const Sides& sides,
                                                            std::size_t num_tickets);
 
-std::unique_ptr<Sender> make_sender(const char* name, MakeClientMemory make, const Team& team,
+/// What makes one one-sided transport differ from another.
+struct Way {
+  const char* name;
+  MakeClientMemory make_memory;
+};
+
+std::unique_ptr<Sender> make_sender(const Way& way, const Team& team,
                                     const TransportSettings& settings);
-std::unique_ptr<Receiver> make_receiver(const char* name, MakeClientMemory make, const Team& team,
+std::unique_ptr<Receiver> make_receiver(const Way& way, const Team& team,
                                         const TransportSettings& settings);
+
+/// The line of the table for `way`.
+template <const Way& way>
+Transport line(const char* summary, std::string (*refuses)(const Team& team)) {
+  return {.name = way.name,
+          .summary = summary,
+          .refuses = refuses,
+          .make_sender =
+              [](const Team& team, const TransportSettings& settings) {
+                return make_sender(way, team, settings);
+              },
+          .make_receiver =
+              [](const Team& team, const TransportSettings& settings) {
+                return make_receiver(way, team, settings);
+              }};
+}
 
 }  // namespace tailrace::server::one_sided

@@ -9,6 +9,7 @@
 #include "server/team.hpp"
 #include "server/transport.hpp"
 #include "server/transports/intake.hpp"
+#include "server/transports/sides.hpp"
 
 namespace tailrace::server::by_message {
 
@@ -52,5 +53,21 @@ std::unique_ptr<Sender> make_sender(const Way& way, const Team& team,
                                     const TransportSettings& settings);
 std::unique_ptr<Receiver> make_receiver(const Way& way, const Team& team,
                                         const TransportSettings& settings);
+
+/// The line of the table for `way`.
+template <const Way& way>
+Transport line(const char* summary) {
+  return {.name = way.name,
+          .summary = summary,
+          .refuses = refuses_but_ranks,
+          .make_sender =
+              [](const Team& team, const TransportSettings& settings) {
+                return make_sender(way, team, settings);
+              },
+          .make_receiver =
+              [](const Team& team, const TransportSettings& settings) {
+                return make_receiver(way, team, settings);
+              }};
+}
 
 }  // namespace tailrace::server::by_message

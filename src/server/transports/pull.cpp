@@ -85,22 +85,13 @@ std::string refuses(const Team& team) {
   return probe_one_sided(team.all, probe_targets(team.server, team.rank_of_client)).trouble;
 }
 
-std::unique_ptr<Sender> make_sender(const Team& team, const TransportSettings& settings) {
-  return one_sided::make_sender("pull", make_memory, team, settings);
-}
-
-std::unique_ptr<Receiver> make_receiver(const Team& team, const TransportSettings& settings) {
-  return one_sided::make_receiver("pull", make_memory, team, settings);
-}
+constexpr one_sided::Way way{"pull", make_memory};
 
 }  // namespace
 
 Transport pull() {
-  return {.name = "pull",
-          .summary = "one-sided: the server fetches the packets, compute ranks do nothing",
-          .refuses = refuses,
-          .make_sender = make_sender,
-          .make_receiver = make_receiver};
+  return one_sided::line<way>("one-sided: the server fetches the packets, compute ranks do nothing",
+                              refuses);
 }
 
 }  // namespace tailrace::server

@@ -6,7 +6,6 @@
 
 #include "server/transports/entries.hpp"
 #include "server/transports/message.hpp"
-#include "server/transports/sides.hpp"
 
 namespace tailrace::server {
 
@@ -17,22 +16,10 @@ constexpr by_message::Way way{.name = "push_any",
                               .order = Intake::Order::by_priority,
                               .at_once = INT_MAX};
 
-std::unique_ptr<Sender> make_sender(const Team& team, const TransportSettings& settings) {
-  return by_message::make_sender(way, team, settings);
-}
-
-std::unique_ptr<Receiver> make_receiver(const Team& team, const TransportSettings& settings) {
-  return by_message::make_receiver(way, team, settings);
-}
-
 }  // namespace
 
 Transport push_any() {
-  return {.name = way.name,
-          .summary = "plain messages; the server receives from all clients at once",
-          .refuses = refuses_but_ranks,
-          .make_sender = make_sender,
-          .make_receiver = make_receiver};
+  return by_message::line<way>("plain messages; the server receives from all clients at once");
 }
 
 }  // namespace tailrace::server

@@ -5,7 +5,6 @@
 // while both sides call MPI.
 #include "server/transports/entries.hpp"
 #include "server/transports/message.hpp"
-#include "server/transports/sides.hpp"
 
 namespace tailrace::server {
 
@@ -16,22 +15,10 @@ constexpr by_message::Way way{.name = "push_ordered",
                               .order = Intake::Order::clients_in_turn,
                               .at_once = 1};
 
-std::unique_ptr<Sender> make_sender(const Team& team, const TransportSettings& settings) {
-  return by_message::make_sender(way, team, settings);
-}
-
-std::unique_ptr<Receiver> make_receiver(const Team& team, const TransportSettings& settings) {
-  return by_message::make_receiver(way, team, settings);
-}
-
 }  // namespace
 
 Transport push_ordered() {
-  return {.name = way.name,
-          .summary = "plain messages; the server receives from one client after another",
-          .refuses = refuses_but_ranks,
-          .make_sender = make_sender,
-          .make_receiver = make_receiver};
+  return by_message::line<way>("plain messages; the server receives from one client after another");
 }
 
 }  // namespace tailrace::server

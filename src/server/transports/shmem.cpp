@@ -192,22 +192,12 @@ std::string refuses(const Team&) { return "this build has no OpenSHMEM (no oshcc
 
 #endif
 
-std::unique_ptr<Sender> make_sender(const Team& team, const TransportSettings& settings) {
-  return one_sided::make_sender("shmem", make_memory, team, settings);
-}
-
-std::unique_ptr<Receiver> make_receiver(const Team& team, const TransportSettings& settings) {
-  return one_sided::make_receiver("shmem", make_memory, team, settings);
-}
+constexpr one_sided::Way way{"shmem", make_memory};
 
 }  // namespace
 
 Transport shmem() {
-  return {.name = "shmem",
-          .summary = "OpenSHMEM: as pull, through the symmetric heap",
-          .refuses = refuses,
-          .make_sender = make_sender,
-          .make_receiver = make_receiver};
+  return one_sided::line<way>("OpenSHMEM: as pull, through the symmetric heap", refuses);
 }
 
 }  // namespace tailrace::server
