@@ -45,6 +45,7 @@ PUBLIC = {
     "krylov": "krylov",
     "dense": "dense",
     "error": "core",
+    "method_info": "core",
     "lanes": "core",
     "box": "layout",
     "layout": "layout",

@@ -36,17 +36,9 @@ struct Table {
   std::vector<Entry> entries = {};
 };
 
-template <typename Methods>
-Table methods_table(std::string_view name, std::string_view title, const Methods& methods) {
-  Table table{name, title, "method", "applies"};
-  for (const auto& method : methods) {
-    table.entries.push_back({method.name, method.summary, std::string(method.applies)});
-  }
-  return table;
-}
-
-Table file_table(std::string_view name, std::string_view title, std::string_view name_title,
-                 std::span<const tailrace::FileMethodInfo> methods) {
+Table methods_table(std::string_view name, std::string_view title,
+                    std::span<const tailrace::MethodInfo> methods,
+                    std::string_view name_title = "method") {
   Table table{name, title, name_title, "applies"};
   for (const auto& method : methods) {
     table.entries.push_back(
@@ -130,10 +122,10 @@ std::vector<Table> tables() {
       output_modes_table(),
       methods_table("reductions", "Methods of allreduce, reduce and barrier (Reduction)",
                     tailrace::reduction_methods()),
-      file_table("strategies", "Strategies for files (hint strategy)", "strategy",
-                 tailrace::file_strategies()),
-      file_table("back_ends", "Back ends for files (hint back_end)", "back end",
-                 tailrace::file_back_ends()),
+      methods_table("strategies", "Strategies for files (hint strategy)",
+                    tailrace::file_strategies(), "strategy"),
+      methods_table("back_ends", "Back ends for files (hint back_end)", tailrace::file_back_ends(),
+                    "back end"),
       hints_table(),
       transports_table(),
       formats_table(),

@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "tailrace/comm.hpp"
+#include "tailrace/method_info.hpp"
 #include "tailrace/plan.hpp"
 
 namespace tailrace {
@@ -147,12 +148,7 @@ class Exchange {
   std::unique_ptr<State> state_;
 };
 
-/// A line of the table of methods, for `tailrace list`, tests and tuning.
-struct MoveMethodInfo {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view applies;  ///< in words
-};
+using MoveMethodInfo = MethodInfo;
 std::span<const MoveMethodInfo> move_methods();
 
 }  // namespace tailrace

@@ -12,6 +12,7 @@
 
 #include "tailrace/comm.hpp"
 #include "tailrace/layout.hpp"
+#include "tailrace/method_info.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::fft {
@@ -128,12 +129,7 @@ struct KernelInfo {
 };
 std::span<const KernelInfo> kernels();
 
-/// A line of the table of ways to exchange the blocks of a transform.
-struct ExchangeMethodInfo {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view applies;  ///< in words
-};
+using ExchangeMethodInfo = MethodInfo;  ///< a way to exchange the blocks of a transform
 std::span<const ExchangeMethodInfo> exchange_methods();
 
 /// A line of the table of ways to write what is next read from memory.

@@ -12,6 +12,7 @@
 #include "tailrace/comm.hpp"
 #include "tailrace/hints.hpp"
 #include "tailrace/layout.hpp"
+#include "tailrace/method_info.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace {
@@ -133,13 +134,7 @@ class File {
   std::unique_ptr<State> state_;
 };
 
-/// A line of the table of strategies or of back ends.
-struct FileMethodInfo {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view applies;  ///< in words
-  bool available = true;     ///< in this build, on this machine
-};
+using FileMethodInfo = MethodInfo;  ///< a strategy, or a back end
 std::span<const FileMethodInfo> file_strategies();
 std::span<const FileMethodInfo> file_back_ends();
 

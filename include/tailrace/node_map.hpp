@@ -19,7 +19,9 @@ class NodeMap {
   /// A lone rank.
   NodeMap() : NodeMap(std::vector<int>{0}) {}
   /// As the machine is. Collective, blocking.
-  explicit NodeMap(const Comm& comm);
+  explicit NodeMap(const Comm& comm) : NodeMap(comm, comm.node()) {}
+  /// The same where `node`, which is `comm.node()`, has been made already.
+  NodeMap(const Comm& comm, const Comm& node);
   /// From numbers that are given: `node_of[rank]`, any numbers; `domain_of[rank]`, the memory
   /// (NUMA) domain of its node that a rank runs in, or empty if that is unknown. Local.
   explicit NodeMap(std::vector<int> node_of, std::vector<int> domain_of = {});

@@ -11,6 +11,7 @@
 #include <type_traits>
 
 #include "tailrace/comm.hpp"
+#include "tailrace/method_info.hpp"
 
 namespace tailrace {
 
@@ -208,12 +209,7 @@ class Reduction {
   std::unique_ptr<State> state_;
 };
 
-/// A line of the table of ways to reduce, for `tailrace list`, tests, benchmarks and tuning.
-struct ReductionMethodInfo {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view applies;  ///< in words
-};
+using ReductionMethodInfo = MethodInfo;
 /// The table, reference first.
 std::span<const ReductionMethodInfo> reduction_methods();
 

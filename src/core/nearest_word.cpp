@@ -7,6 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 namespace tailrace {
 
 namespace {
@@ -42,6 +45,13 @@ std::string_view nearest_word(std::string_view text, std::span<const std::string
     best = word;
   }
   return best;
+}
+
+std::string words_instead(std::string_view wrong, std::span<const std::string_view> words) {
+  // Two letters in the wrong order are two changes.
+  const auto nearest = nearest_word(wrong, words, slip_limit(wrong) + 1);
+  return fmt::format("{}{}", fmt::join(words, ", "),
+                     nearest.empty() ? "" : fmt::format("; did you mean {}?", nearest));
 }
 
 }  // namespace tailrace

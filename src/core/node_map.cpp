@@ -27,17 +27,15 @@ std::vector<int> gather(const Comm& comm, int own) {
 }
 
 /// The lowest rank of this rank's node is the node's name.
-int lowest_of_node(const Comm& comm) {
-  int lowest = comm.rank();
-  const Comm node = comm.node();
-  check_mpi(MPI_Bcast(&lowest, 1, MPI_INT, 0, node.raw()));
-  return lowest;
+int lowest_of(const Comm& node, int rank) {
+  check_mpi(MPI_Bcast(&rank, 1, MPI_INT, 0, node.raw()));
+  return rank;
 }
 
 }  // namespace
 
-NodeMap::NodeMap(const Comm& comm)
-    : NodeMap(gather(comm, lowest_of_node(comm)), gather(comm, own_domain())) {}
+NodeMap::NodeMap(const Comm& comm, const Comm& node)
+    : NodeMap(gather(comm, lowest_of(node, comm.rank())), gather(comm, own_domain())) {}
 
 NodeMap::NodeMap(std::vector<int> node_of, std::vector<int> domain_of)
     : node_of_(std::move(node_of)), domain_of_(std::move(domain_of)) {

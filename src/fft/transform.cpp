@@ -160,15 +160,6 @@ std::ptrdiff_t Transform<Real>::buffer_bytes() const {
 template class Transform<float>;
 template class Transform<double>;
 
-std::span<const ExchangeMethodInfo> exchange_methods() {
-  static const auto list = [] {
-    std::vector<ExchangeMethodInfo> infos;
-    for (const auto& method : block_methods()) {
-      infos.push_back({method.name, method.summary, method.applies});
-    }
-    return infos;
-  }();
-  return list;
-}
+std::span<const MethodInfo> exchange_methods() { return block_methods(); }
 
 }  // namespace tailrace::fft

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "file/strategies/two_phase.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/file.hpp"
+#include "tailrace/node_map.hpp"
 
 namespace tailrace {
 
@@ -17,19 +19,14 @@ class FilePool::State {
   const Comm& node() const { return node_; }
   /// The engine for `shape`, made at first use. Collective, blocking.
   file::TwoPhase& two_phase(const file::TwoPhaseShape& shape);
-  /// Up to `per_node` ranks of each node, spread evenly; rank 0 among them. Collective at first
-  /// use.
-  const std::vector<int>& spread_over_nodes(int per_node);
+  /// Who is on which node. Collective at first use.
+  const NodeMap& nodes();
 
  private:
-  struct Spread {
-    int per_node = 0;
-    std::vector<int> ranks;
-  };
   Comm comm_;
   Comm node_;
   std::vector<std::unique_ptr<file::TwoPhase>> engines_;
-  std::vector<std::unique_ptr<Spread>> spreads_;
+  std::optional<NodeMap> nodes_;
 };
 
 }  // namespace tailrace

@@ -8,18 +8,13 @@
 #include <fmt/format.h>
 
 #include "core/last_resort.hpp"
+#include "core/method_table.hpp"
 #include "core/same_on_all.hpp"
 #include "move/tuned.hpp"
 
 namespace tailrace {
 
 namespace {
-
-std::string method_names() {
-  std::string names;
-  for (const auto& method : block_method_table()) names += fmt::format("{}, ", method.name);
-  return names + "auto";
-}
 
 /// Items of all pieces, by peer.
 std::vector<Correspondence> correspondence(const BlockTable& table, int num_ranks) {
@@ -75,11 +70,10 @@ BlockExchange::BlockExchange(const Comm& comm, BlockShape shape, std::string_vie
     why_ = choice.why;
   }
   const auto spec = parse_agreed(comm_, wanted);
-  const auto table = block_method_table();
-  const auto found = std::ranges::find(table, spec.name, &BlockMethod::name);
-  require_all(
-      comm_.raw(), found != table.end(),
-      fmt::format("unknown exchange method '{}': use one of {}", spec.name, method_names()));
+  const auto* found = find_line(block_method_table(), spec.name);
+  require_all(comm_.raw(), found != nullptr,
+              fmt::format("unknown exchange method '{}': use one of {}", spec.name,
+                          names_instead(spec.name, block_method_table())));
   const BlockProblem problem{comm_, shape_, machine_, spec.settings};
   require_all(comm_.raw(), found->applies(problem),
               fmt::format("exchange method '{}' does not apply here; it needs: {}; or use auto",
@@ -123,17 +117,6 @@ void BlockExchange::wait(std::ptrdiff_t piece) {
   leave();  // it advances itself while it waits
   runner_->wait(piece);
   if (runner_->needs_calls() && std::ranges::find(started_, true) != started_.end()) enter();
-}
-
-std::span<const BlockMethodInfo> block_methods() {
-  static const auto list = [] {
-    std::vector<BlockMethodInfo> infos;
-    for (const auto& method : block_method_table()) {
-      infos.push_back({method.name, method.summary, method.applies_text});
-    }
-    return infos;
-  }();
-  return list;
 }
 
 }  // namespace tailrace

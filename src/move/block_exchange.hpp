@@ -13,6 +13,7 @@
 #include "move/blocks/runner.hpp"
 #include "move/surroundings.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/method_info.hpp"
 
 namespace tailrace {
 
@@ -81,11 +82,6 @@ class BlockExchange final : private UnderWay {
   int exceptions_when_made_ = std::uncaught_exceptions();
 };
 
-struct BlockMethodInfo {
-  std::string_view name;
-  std::string_view summary;
-  std::string_view applies;
-};
-std::span<const BlockMethodInfo> block_methods();
+std::span<const MethodInfo> block_methods();
 
 }  // namespace tailrace

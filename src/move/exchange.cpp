@@ -10,7 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
 #include "core/last_resort.hpp"
+#include "core/method_table.hpp"
 #include "core/under_way.hpp"
 #include "core/world_ranks.hpp"
 #include "move/method.hpp"
@@ -21,12 +23,6 @@
 namespace tailrace {
 
 namespace {
-
-std::string method_names() {
-  std::string names;
-  for (const auto& method : move_method_table()) names += fmt::format("{}, ", method.name);
-  return names + "auto";
-}
 
 /// The ranks that this rank exchanges with, directly or through others, and itself: nobody else
 /// takes part in what it does. Ascending. Collective, blocking.
@@ -74,19 +70,17 @@ class Exchange::State final : public UnderWay {
     const Comm everybody = set_up(asked == nullptr || asked->in_groups);
     problem.method = method == "auto" ? choose(everybody) : wanted;
     const auto* chosen = find_move_method(problem.method.name);
-    require_all(everybody.raw(), chosen != nullptr,
-                fmt::format("unknown method '{}' of moving data; there are: {}",
-                            problem.method.name, method_names()));
+    require_all(
+        everybody.raw(), chosen != nullptr,
+        fmt::format("unknown method '{}' of moving data; there are: {}", problem.method.name,
+                    names_instead(problem.method.name, move_method_table())));
     require_all(everybody.raw(), chosen->applies(problem),
                 fmt::format("method '{}' does not apply here; it needs: {}", problem.method.name,
                             chosen->applies_text));
     name = chosen->name;
-    std::optional<Error> failure;  // groups fail by themselves
-    try {
+    const auto failure = failure_of([&] {  // groups fail by themselves
       runner = make_together(problem.comm, "Exchange", [&] { return chosen->make(problem); });
-    } catch (const Error& error) {
-      failure = error;
-    }
+    });
     agree(everybody.raw(), failure ? &*failure : nullptr);
   }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/method_table.hpp"
 #include "move/method.hpp"
 
 namespace tailrace {
@@ -36,23 +37,14 @@ constexpr std::array methods{
                "ranks that exchange share a node", true, node_direct_applies, make_node_direct},
 };
 
-constexpr auto infos = [] {
-  std::array<MoveMethodInfo, methods.size()> lines{};
-  for (std::size_t i = 0; i < methods.size(); ++i) {
-    lines[i] = {methods[i].name, methods[i].summary, methods[i].applies_text};
-  }
-  return lines;
-}();
+constexpr auto infos = method_infos(methods);
 
 }  // namespace
 
 std::span<const MoveMethod> move_method_table() { return methods; }
-std::span<const MoveMethodInfo> move_methods() { return infos; }
+std::span<const MethodInfo> move_methods() { return infos; }
 
-const MoveMethod* find_move_method(std::string_view name) {
-  const auto found = std::ranges::find(methods, name, &MoveMethod::name);
-  return found == methods.end() ? nullptr : &*found;
-}
+const MoveMethod* find_move_method(std::string_view name) { return find_line(methods, name); }
 
 MoveWork work_of(const MoveProblem& problem) {
   MoveWork work;

@@ -9,9 +9,11 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/method_table.hpp"
 #include "core/whole_file.hpp"
 #include "file/back_end.hpp"
 #include "file/hints/environment.hpp"
+#include "file/writers.hpp"
 #include "layout/holes.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"
@@ -30,14 +32,6 @@ constexpr std::ptrdiff_t smallest_cyclic_stripe = 4096;
 bool was_given(const file::Settings& settings, std::string_view name) {
   const auto line = std::ranges::find(settings.shown, name, &HintValue::name);
   return line != settings.shown.end() && line->source != "default" && line->source != "file system";
-}
-
-std::vector<int> every_nth(int num_ranks, int num_writers) {
-  std::vector<int> writers;
-  for (int w = 0; w < num_writers; ++w) {
-    writers.push_back(static_cast<int>(split_evenly(num_ranks, num_writers, w).start));
-  }
-  return writers;
 }
 
 /// The hints of `TAILRACE_HINTS` for `path`, as one text; "" in a moment if it is not set.
@@ -63,28 +57,14 @@ void check_options(const Comm& comm, const OutputOptions& options) {
   require_all(
       comm.raw(), options.buffered_files >= 1 && options.buffered_files <= 64,
       fmt::format("output: buffered_files = {} must be between 1 and 64", options.buffered_files));
-  bool known = options.method == "auto" || options.method == "push";
-  std::string names = "auto, push";
-  for (const auto& method : move_methods()) {
-    known = known || method.name == options.method;
-    names += fmt::format(", {}", method.name);
-  }
+  const bool known = options.method == "auto" || options.method == "push" ||
+                     find_line(move_methods(), options.method) != nullptr;
   require_all(comm.raw(), known,
-              fmt::format("output: method \"{}\" is unknown; there are {}", options.method, names));
+              fmt::format("output: method \"{}\" is unknown; there are push, {}", options.method,
+                          names_instead(options.method, move_methods())));
   require_all(comm.raw(), std::ranges::find(strategies, options.strategy) != strategies.end(),
               fmt::format("output: strategy \"{}\" is unknown; there are {}", options.strategy,
                           fmt::join(strategies, ", ")));
-}
-
-std::vector<int> find_node_roots(const Comm& comm) {
-  int root = comm.rank();
-  {
-    const Comm node = comm.node();
-    check_mpi(MPI_Bcast(&root, 1, MPI_INT, 0, node.raw()));
-  }
-  std::vector<int> roots(static_cast<std::size_t>(comm.num_ranks()));
-  check_mpi(MPI_Allgather(&root, 1, MPI_INT, roots.data(), 1, MPI_INT, comm.raw()));
-  return roots;
 }
 
 /// True if `b` continues `a` along `axis`.
@@ -159,9 +139,8 @@ Layout layout_of_writers(const WritePlan& plan, const Layout& layout, std::ptrdi
 }
 
 WritePlans::WritePlans(const Comm& comm, const OutputOptions& options)
-    : comm_(comm), options_(options) {
+    : comm_(comm), options_(options), nodes_(comm) {
   check_options(comm, options);
-  node_root_ = find_node_roots(comm);
 }
 
 std::int64_t WritePlans::find(const std::string& path) const {
@@ -278,10 +257,10 @@ std::ptrdiff_t choose_stripe(file::Settings& settings, std::ptrdiff_t asked_byte
 
 /// The first rank of each rank's group: the node (0), or `group_size` ranks in turn.
 std::vector<int> WritePlans::groups(int group_size) const {
-  if (group_size == 0) return node_root_;
   std::vector<int> roots;
   for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
-    roots.push_back(rank / group_size * group_size);
+    roots.push_back(group_size == 0 ? nodes_.ranks_on(nodes_.node_of(rank)).front()
+                                    : rank / group_size * group_size);
   }
   return roots;
 }
@@ -302,46 +281,15 @@ void WritePlans::choose_writers(WritePlan& plan) const {
     std::ranges::sort(plan.writers);
     const auto twice = std::ranges::unique(plan.writers);
     plan.writers.erase(twice.begin(), twice.end());
-  } else if (!settings.cb_ranks.empty()) {
-    plan.writers = settings.cb_ranks;
-    if (plan.writers.back() >= comm_.num_ranks()) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("output: cb_ranks = {} must be ranks below {}",
-                              fmt::join(plan.writers, "+"), comm_.num_ranks()));
-    }
-    return;
-  } else if (settings.cb_nodes > 0) {
-    plan.writers = every_nth(comm_.num_ranks(), std::min(settings.cb_nodes, comm_.num_ranks()));
-    return;
-  } else if (strategy == "shared_independent") {
-    plan.writers = {0};
   } else {
     const bool network = settings.file_system.kind == file::FileSystem::Kind::network;
-    plan.writers = writers_of_nodes(network ? 1 : writers_per_node);
-    settings.choose("cb_nodes", std::to_string(plan.writers.size()),
-                    network ? "one a node: clients of a network file system that write one file "
-                              "wait for each other"
-                            : "up to 4 a node: more do not write faster");
+    const auto* reason = network ? "one a node: clients of a network file system that write one "
+                                   "file wait for each other"
+                                 : "up to 4 a node: more do not write faster";
+    plan.writers = file::choose_writers(settings, nodes_, network ? 1 : writers_per_node, reason);
     return;
   }
   settings.choose("cb_nodes", std::to_string(plan.writers.size()), "writers of " + strategy);
-}
-
-/// Up to `per_node` ranks of each node, spread evenly. Rank 0 is the first of its node.
-std::vector<int> WritePlans::writers_of_nodes(int per_node) const {
-  std::vector<std::vector<int>> nodes(node_root_.size());
-  for (std::size_t rank = 0; rank < node_root_.size(); ++rank) {
-    nodes[static_cast<std::size_t>(node_root_[rank])].push_back(static_cast<int>(rank));
-  }
-  std::vector<int> writers;
-  for (const auto& ranks : nodes) {
-    const int count = static_cast<int>(ranks.size());
-    for (const int place : every_nth(count, std::min(count, per_node))) {
-      writers.push_back(ranks[static_cast<std::size_t>(place)]);
-    }
-  }
-  std::ranges::sort(writers);
-  return writers;
 }
 
 void WritePlans::choose_method(WritePlan& plan, const std::string& path) const {

@@ -9,6 +9,7 @@
 #include "file/settings.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/layout.hpp"
+#include "tailrace/node_map.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace::store {
@@ -73,11 +74,10 @@ class WritePlans {
   void choose_writers(WritePlan& plan) const;
   void choose_method(WritePlan& plan, const std::string& path) const;
   std::vector<int> groups(int group_size) const;
-  std::vector<int> writers_of_nodes(int per_node) const;
 
   const Comm& comm_;
   const OutputOptions& options_;
-  std::vector<int> node_root_;  // of each rank: the first rank of its node
+  NodeMap nodes_;
   bool shared_memory_ = false;
   std::deque<Entry> entries_;
   std::int64_t first_number_ = 0;

@@ -21,5 +21,11 @@ TEST(NearestWord, AWordFarFromAllHasNone) {
   EXPECT_EQ(nearest_word("histogran", words, slip_limit("histogran")), "histogram");
 }
 
+TEST(NearestWord, AnErrorListsTheWordsAndTheOneThatWasMeant) {
+  const std::vector<std::string_view> words{"mean", "histogram"};
+  EXPECT_EQ(words_instead("maen", words), "mean, histogram; did you mean mean?");
+  EXPECT_EQ(words_instead("spectrum", words), "mean, histogram");
+}
+
 }  // namespace
 }  // namespace tailrace

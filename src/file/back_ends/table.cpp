@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/method_table.hpp"
 #include "file/back_end.hpp"
 #if TAILRACE_RIVALS
 #include "rivals/rivals.hpp"
@@ -30,28 +31,15 @@ constexpr std::array back_ends {
 #endif
 };
 
-std::array<FileMethodInfo, back_ends.size()> describe() {
-  std::array<FileMethodInfo, back_ends.size()> lines{};
-  for (std::size_t i = 0; i < back_ends.size(); ++i) {
-    const auto& entry = back_ends[i];
-    lines[i] = {entry.name, entry.summary, entry.applies_text, entry.available()};
-  }
-  return lines;
-}
-
 }  // namespace
 
 std::span<const BackEndEntry> back_end_table() { return back_ends; }
 
 const BackEndEntry& find_back_end(std::string_view name) {
   constexpr auto hint = TAILRACE_RIVALS ? "" : " (mpiio, hdf5: build with -DTAILRACE_RIVALS=ON)";
-  std::string names;
-  for (const auto& entry : back_ends) {
-    if (entry.name == name) return entry;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
-  }
-  throw Error(Errc::invalid_input,
-              fmt::format("there is no back end \"{}\"; there are {}{}", name, names, hint));
+  if (const auto* entry = find_line(back_ends, name)) return *entry;
+  throw Error(Errc::invalid_input, fmt::format("there is no back end \"{}\"; there are {}{}", name,
+                                               names_instead(name, back_ends), hint));
 }
 
 void BackEnd::write_all(const FilePart&, const std::byte*) {
@@ -74,8 +62,8 @@ void BackEnd::read_part(const FilePart& part, std::byte* data) {
 
 namespace tailrace {
 
-std::span<const FileMethodInfo> file_back_ends() {
-  static const auto lines = file::describe();
+std::span<const MethodInfo> file_back_ends() {
+  static const auto lines = method_infos(file::back_ends);
   return lines;
 }
 

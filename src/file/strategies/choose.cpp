@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/method_table.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::file {
@@ -26,18 +27,15 @@ bool background_writes_pay(const Settings& settings, FileAccess access) {
 }  // namespace
 
 const StrategyEntry& find_strategy(std::string_view name, const BackEndEntry& back_end) {
-  std::string names;
-  for (const auto& entry : strategy_table()) {
-    if (entry.name == name) {
-      if (entry.applies(back_end)) return entry;
-      throw Error(Errc::invalid_input,
-                  fmt::format("strategy={} does not run on back_end={}; it needs {}", name,
-                              back_end.name, entry.applies_text));
-    }
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", entry.name);
+  const auto* entry = find_line(strategy_table(), name);
+  if (entry == nullptr) {
+    throw Error(Errc::invalid_input, fmt::format("strategy={} is unknown; there are {}", name,
+                                                 names_instead(name, strategy_table())));
   }
+  if (entry->applies(back_end)) return *entry;
   throw Error(Errc::invalid_input,
-              fmt::format("strategy={} is unknown; there are auto, {}", name, names));
+              fmt::format("strategy={} does not run on back_end={}; it needs {}", name,
+                          back_end.name, entry->applies_text));
 }
 
 const BackEndEntry& choose_back_end(Settings& settings, FileAccess access) {

@@ -5,6 +5,7 @@
 
 #include "file/pool.hpp"
 #include "file/strategies/two_phase_strategy.hpp"
+#include "file/writers.hpp"
 
 namespace tailrace::file {
 
@@ -16,7 +17,7 @@ std::unique_ptr<Strategy> make_grouped(const StrategyRequest& request) {
       roots.push_back(rank);
     }
   } else {
-    roots = request.pool.spread_over_nodes(1);
+    roots = spread_over_nodes(request.pool.nodes(), 1);
     settings.choose("group_size", std::to_string(request.pool.node().num_ranks()),
                     "the ranks of a node");
   }

@@ -3,6 +3,7 @@
 // line in CMakeLists.txt. Tests, benchmarks and `tailrace list` walk this table.
 #include <array>
 
+#include "core/method_table.hpp"
 #include "file/strategy.hpp"
 #if TAILRACE_RIVALS
 #include "rivals/rivals.hpp"
@@ -33,13 +34,7 @@ constexpr std::array strategies {
 #endif
 };
 
-constexpr auto infos = [] {
-  std::array<FileMethodInfo, strategies.size()> lines{};
-  for (std::size_t i = 0; i < strategies.size(); ++i) {
-    lines[i] = {strategies[i].name, strategies[i].summary, strategies[i].applies_text, true};
-  }
-  return lines;
-}();
+constexpr auto infos = method_infos(strategies);
 
 }  // namespace
 
@@ -49,6 +44,6 @@ std::span<const StrategyEntry> strategy_table() { return strategies; }
 
 namespace tailrace {
 
-std::span<const FileMethodInfo> file_strategies() { return file::infos; }
+std::span<const MethodInfo> file_strategies() { return file::infos; }
 
 }  // namespace tailrace

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "core/last_resort.hpp"
+#include "core/method_table.hpp"
 #include "core/same_on_all.hpp"
 #include "core/under_way.hpp"
 #include "move/allreduce/combine.hpp"
@@ -19,12 +20,6 @@
 namespace tailrace {
 
 namespace {
-
-std::string method_names() {
-  std::string names;
-  for (const auto& method : reduction_method_table()) names += fmt::format("{}, ", method.name);
-  return names + "auto";
-}
 
 void require_agreement(const Comm& comm, const ReductionShape& shape, std::string_view method) {
   require_all(comm.raw(), shape.max_items >= 1,
@@ -53,9 +48,9 @@ class Reduction::State final : public UnderWay {
       why_ = choice.why;
     }
     method_ = find_reduction_method(wanted);
-    require_all(
-        comm_.raw(), method_ != nullptr,
-        fmt::format("unknown method '{}' of reducing; there are: {}", wanted, method_names()));
+    require_all(comm_.raw(), method_ != nullptr,
+                fmt::format("unknown method '{}' of reducing; there are: {}", wanted,
+                            names_instead(wanted, reduction_method_table())));
     require_all(comm_.raw(), method_->applies(problem_),
                 fmt::format("method '{}' of reducing does not apply here ({}); it needs: {}",
                             wanted, machine_.nodes.describe(), method_->applies_text));

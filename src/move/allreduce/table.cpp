@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "core/method_table.hpp"
 #include "move/allreduce/combine.hpp"
 #include "move/allreduce/reducer.hpp"
 
@@ -42,22 +43,15 @@ constexpr std::array methods{
                     make_reduction_node_threads},
 };
 
-constexpr auto infos = [] {
-  std::array<ReductionMethodInfo, methods.size()> lines{};
-  for (std::size_t i = 0; i < methods.size(); ++i) {
-    lines[i] = {methods[i].name, methods[i].summary, methods[i].applies_text};
-  }
-  return lines;
-}();
+constexpr auto infos = method_infos(methods);
 
 }  // namespace
 
 std::span<const ReductionMethod> reduction_method_table() { return methods; }
-std::span<const ReductionMethodInfo> reduction_methods() { return infos; }
+std::span<const MethodInfo> reduction_methods() { return infos; }
 
 const ReductionMethod* find_reduction_method(std::string_view name) {
-  const auto found = std::ranges::find(methods, name, &ReductionMethod::name);
-  return found == methods.end() ? nullptr : &*found;
+  return find_line(methods, name);
 }
 
 void ReductionRunner::combine_parts(NumberType type, ReduceOp op, std::byte* out,

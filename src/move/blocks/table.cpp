@@ -4,6 +4,8 @@
 // table.
 #include <array>
 
+#include "core/method_table.hpp"
+#include "move/block_exchange.hpp"
 #include "move/blocks/runner.hpp"
 
 namespace tailrace {
@@ -40,8 +42,11 @@ constexpr std::array methods{
                 make_block_node_direct},
 };
 
+constexpr auto infos = method_infos(methods);
+
 }  // namespace
 
+std::span<const MethodInfo> block_methods() { return infos; }
 std::span<const BlockMethod> block_method_table() { return methods; }
 
 }  // namespace tailrace

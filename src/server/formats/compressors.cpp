@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/method_table.hpp"
 #include "server/formats/zfp_codec.hpp"
 #include "tailrace/error.hpp"
 
@@ -110,9 +111,7 @@ constexpr std::array table{
 std::span<const Compressor> compressor_table() { return table; }
 
 const Compressor& find_compressor(std::string_view name) {
-  for (const auto& entry : table) {
-    if (name == entry.name) return entry;
-  }
+  if (const auto* entry = find_line(table, name)) return *entry;
   throw Error(Errc::internal, fmt::format("no compressor is called {}", name));
 }
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/method_table.hpp"
 #include "server/formats/formats.hpp"
 #include "tailrace/error.hpp"
 
@@ -24,14 +25,14 @@ constexpr std::array table{
 std::span<const Format> format_table() { return table; }
 
 const Format& find_format(const std::string& name, const std::string& path) {
-  std::vector<std::string> names{"auto"};
-  for (const auto& format : table) {
-    if (name == "auto" ? path.ends_with(format.suffix) : name == format.name) return format;
-    names.emplace_back(format.name);
+  if (name == "auto") {
+    const auto by_suffix = std::ranges::find_if(
+        table, [&](const Format& format) { return path.ends_with(format.suffix); });
+    return by_suffix == table.end() ? table.front() : *by_suffix;
   }
-  if (name == "auto") return table.front();
+  if (const auto* format = find_line(table, name)) return *format;
   throw Error(Errc::invalid_input, fmt::format("{}: format = \"{}\" must be one of {}", path, name,
-                                               fmt::join(names, ", ")));
+                                               names_instead(name, table)));
 }
 
 }  // namespace tailrace::server

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/nearest_word.hpp"
+#include "core/method_table.hpp"
 #include "guarded_group.hpp"
 #include "product_table.hpp"
 #include "server/step_file.hpp"
@@ -141,11 +141,9 @@ class Pipeline::Line {
   }
 
   [[noreturn]] void refuse_variable(const std::string& name, const Step& input) const {
-    std::vector<std::string> names;
-    for (const auto& field : input.fields) names.push_back(field.name);
-    if (names.empty()) refuse(fmt::format("no variable {}: there are none", name));
-    refuse(fmt::format("no variable {}: did you mean {}? There are {}", name,
-                       nearest_word(name, names), fmt::join(names, ", ")));
+    if (input.fields.empty()) refuse(fmt::format("no variable {}: there are none", name));
+    refuse(
+        fmt::format("no variable {}; there are {}", name, names_instead(name, input.fields, "")));
   }
 
   void put_table(const Step& step, const Scalars& scalars, Group& group) {

@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/nearest_word.hpp"
+#include "core/method_table.hpp"
 #include "entries.hpp"
 #include "settings.hpp"
 
@@ -61,14 +61,9 @@ std::span<const StageEntry> stage_table() { return table; }
 
 std::unique_ptr<Stage> make_stage(const std::string& text) {
   const auto stage = parse_stage(text);
-  std::vector<std::string> names;
-  for (const auto& entry : table) {
-    if (stage.name == entry.name) return entry.make(stage.settings);
-    names.emplace_back(entry.name);
-  }
-  throw Error(Errc::invalid_input,
-              fmt::format("unknown stage {}: did you mean {}? Known are {}", stage.name,
-                          nearest_word(stage.name, names), fmt::join(names, ", ")));
+  if (const auto* entry = find_line(table, stage.name)) return entry->make(stage.settings);
+  throw Error(Errc::invalid_input, fmt::format("unknown stage {}; there are {}", stage.name,
+                                               names_instead(stage.name, table, "")));
 }
 
 }  // namespace tailrace::server

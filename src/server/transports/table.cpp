@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/method_table.hpp"
 #include "server/transport.hpp"
 #include "server/transports/entries.hpp"
 #include "tailrace/error.hpp"
@@ -17,13 +18,9 @@ std::span<const Transport> transport_table() {
 }
 
 const Transport& find_transport(const std::string& name) {
-  std::string names;
-  for (const Transport& transport : transport_table()) {
-    if (name == transport.name) return transport;
-    names += fmt::format("{}{}", names.empty() ? "" : ", ", transport.name);
-  }
-  throw Error(Errc::invalid_input,
-              fmt::format("there is no transport \"{}\"; there are {} (or auto)", name, names));
+  if (const auto* transport = find_line(transport_table(), name)) return *transport;
+  throw Error(Errc::invalid_input, fmt::format("there is no transport \"{}\"; there are {}", name,
+                                               names_instead(name, transport_table())));
 }
 
 }  // namespace tailrace::server
