@@ -3,10 +3,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -175,14 +177,20 @@ void NodeSender::wait(double limit_s) {
   progress();
 }
 
+// A server may end and free its memory as soon as the last client has said that it leaves, so the
+// bell is found before. What keeps one server from being told must not keep the others from it.
 void NodeSender::leave(double limit_s) {
+  std::optional<Error> failure;
   for (Line& line : lines_) {
+    try_also(failure, [&] { connect(line); });
     line.table->left.store(1, std::memory_order_seq_cst);
-    ring(line);
+    if (line.server_memory) line.server()->bell.ring();
   }
+  if (failure) throw *failure;
   const double end_s = now_s() + limit_s;
   for (Line& line : lines_) {
-    while (line.table->left_known.load(std::memory_order_acquire) == 0) {
+    const auto known = [&] { return line.table->left_known.load(std::memory_order_acquire) != 0; };
+    while (!known()) {
       const double left_s = end_s - now_s();
       if (left_s <= 0) {
         throw Error(Errc::io, fmt::format("server {} did not answer within {} s that client {} may "
@@ -190,9 +198,13 @@ void NodeSender::leave(double limit_s) {
                                           line.table->server, limit_s, block_->client));
       }
       const std::uint32_t heard = block_->bell.count();
-      if (line.table->left_known.load(std::memory_order_acquire) != 0) break;
+      if (known()) break;
       block_->bell.wait(heard, std::min(left_s, look_after_s));
-      if (line.table->left_known.load(std::memory_order_acquire) == 0) check(line);
+      if (known()) break;
+      // A server that has ended has answered before, or never will.
+      std::optional<Error> gone;
+      try_also(gone, [&] { check(line); });
+      if (gone && !known()) throw *gone;
     }
   }
 }

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The two sides of the node transport in one process: order, restarts of the server, full rings of
 // notices, and servers that are gone.
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <optional>
 #include <set>
+#include <thread>
 
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -202,6 +204,39 @@ TEST_F(NodeSides, LeavingIsKnown) {
   EXPECT_THROW(senders_[1]->leave(0.01), Error);
   receiver_->progress();
   EXPECT_TRUE(receiver_->all_left());
+}
+
+// To which it has handed nothing, so that it has not seen their memory before.
+TEST(NodeSender, ServersEndAsSoonAsTheyAreTold) {
+  for (int round = 0; round < 200; ++round) {
+    NodeSender sender(0, {0}, slot_bytes);
+    std::atomic<bool> serves = false;
+    std::thread server([&] {
+      Memory block(sizeof(ServerBlock));
+      reinterpret_cast<ServerBlock*>(block.data())->pid = getpid();
+      const Endpoint clients[] = {sender.endpoint()};
+      NodeReceiver receiver(0, clients, std::move(block));
+      serves = true;
+      while (!receiver.all_left()) receiver.progress();
+    });
+    while (!serves) std::this_thread::yield();
+    EXPECT_NO_THROW(sender.leave(30));
+    server.join();
+  }
+}
+
+TEST(NodeSender, OneServerThatCannotBeToldKeepsNoOtherFromIt) {
+  NodeSender sender(0, {0, 1}, slot_bytes);
+  const Endpoint clients[] = {sender.endpoint()};
+  Memory block(sizeof(ServerBlock));
+  reinterpret_cast<ServerBlock*>(block.data())->pid = getpid();
+  NodeReceiver second(1, clients, std::move(block));
+  Endpoint nowhere;
+  nowhere.pid = getpid();
+  sender.set_server_block(0, nowhere);
+  EXPECT_THROW(sender.leave(30), Error);
+  second.progress();
+  EXPECT_TRUE(second.all_left());
 }
 
 TEST_F(NodeSides, ServerThatIsGoneIsNamed) {
