@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 
+#include "dense/ladder.hpp"
 #include "dense/lapack.hpp"
 #include "dense/refine.hpp"
 
@@ -62,10 +63,6 @@ bool worth_trying(const RungEntry& entry, const Matrix& matrix, const SolveOptio
   return entry.rung != Rung::bf16x1 || options.highest == Rung::bf16x1;
 }
 
-bool pays(const Matrix& matrix, std::ptrdiff_t nrhs) {
-  return matrix.n >= least_profitable && nrhs * rows_per_column <= matrix.n;
-}
-
 /// |x - exact| / |x| in the one norm, at most about this: the residual's own rounding is counted.
 double forward_error(const Problem& problem, const Answer& answer, double rcond) {
   const auto n = problem.matrix.n;
@@ -96,7 +93,7 @@ void certify(const Problem& problem, const Answer& answer, double rcond, Certifi
 
 /// Tries one rung; true if `answer` is the answer.
 bool try_rung(const RungEntry& entry, const Problem& problem, const SolveOptions& options,
-              Answer& answer, Certificate& certificate) {
+              Answer& answer, Certificate& certificate, Factors<float>* kept) {
   const auto start = Clock::now();
   Attempt attempt;
   attempt.rung = entry.rung;
@@ -123,6 +120,7 @@ bool try_rung(const RungEntry& entry, const Problem& problem, const SolveOptions
   certificate.inner_steps = attempt.inner_steps;
   certificate.rcond = attempt.rcond;
   certificate.attempts.push_back(std::move(attempt));
+  if (solved && kept != nullptr) *kept = std::move(factors);
   return solved;
 }
 
@@ -187,13 +185,19 @@ void solve_fp64(const Problem& problem, double* b, const SolveOptions& options,
   certificate.attempts.push_back(std::move(attempt));
 }
 
+}  // namespace
+
+bool pays(std::ptrdiff_t n, std::ptrdiff_t nrhs) {
+  return n >= least_profitable && nrhs * rows_per_column <= n;
+}
+
 Certificate climb(const Matrix& matrix, std::ptrdiff_t nrhs, double* b, std::ptrdiff_t ldb,
-                  const SolveOptions& options) {
+                  const SolveOptions& options, Factors<float>* kept) {
   const auto start = Clock::now();
   Certificate certificate;
   if (matrix.n == 0) return certificate;
   const bool may_skip = options.skip_unprofitable && options.highest == Rung::fp64;
-  const bool low = nrhs > 0 && (!may_skip || pays(matrix, nrhs));
+  const bool low = nrhs > 0 && (!may_skip || pays(matrix.n, nrhs));
   const Norms norms = low || options.bounds ? norms_of(matrix) : Norms{};
   const Problem problem{matrix, norms, nrhs, b, ldb};
   bool finite = std::isfinite(norms.largest) && norms.largest > 0;
@@ -207,7 +211,7 @@ Certificate climb(const Matrix& matrix, std::ptrdiff_t nrhs, double* b, std::ptr
     answer.w.resize(answer.x.size());
     for (const auto& entry : low_rungs()) {
       if (!worth_trying(entry, matrix, options)) continue;
-      if (!try_rung(entry, problem, options, answer, certificate)) continue;
+      if (!try_rung(entry, problem, options, answer, certificate, kept)) continue;
       certify(problem, answer, certificate.rcond, certificate);
       for (std::ptrdiff_t c = 0; c < nrhs; ++c) {
         std::copy_n(answer.x.data() + c * matrix.n, matrix.n, b + c * ldb);
@@ -225,13 +229,11 @@ Certificate climb(const Matrix& matrix, std::ptrdiff_t nrhs, double* b, std::ptr
   return certificate;
 }
 
-}  // namespace
-
 Certificate gesv(std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a, std::ptrdiff_t lda,
                  double* b, std::ptrdiff_t ldb, const SolveOptions& options) {
   const Matrix matrix{a, n, lda, 'A'};
   check("gesv", matrix, nrhs, b, ldb, options);
-  return climb(matrix, nrhs, b, ldb, options);
+  return climb(matrix, nrhs, b, ldb, options, nullptr);
 }
 
 Certificate posv(char triangle, std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a,
@@ -239,7 +241,7 @@ Certificate posv(char triangle, std::ptrdiff_t n, std::ptrdiff_t nrhs, const dou
   require(triangle == 'L' || triangle == 'U', "posv: triangle is neither 'L' nor 'U'");
   const Matrix matrix{a, n, lda, triangle};
   check("posv", matrix, nrhs, b, ldb, options);
-  return climb(matrix, nrhs, b, ldb, options);
+  return climb(matrix, nrhs, b, ldb, options, nullptr);
 }
 
 }  // namespace tailrace::dense

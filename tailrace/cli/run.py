@@ -38,7 +38,7 @@ def run(
         typer.Option(
             "--with",
             metavar="FILE",
-            help="Run any program with settings; also: remembered, sparse, waiting.",
+            help="Run any program with settings; also: refine, remembered, sparse, waiting.",
         ),
     ] = None,
 ) -> None:
@@ -57,8 +57,35 @@ def run(
     raise typer.Exit(status)
 
 
+def _run_refined(ranks: int, command: list[str]) -> int:
+    """Run a program with our dgesv before that of LAPACK; one rank needs no launcher."""
+    from tailrace.advice.runner import make_runner  # noqa: PLC0415
+    from tailrace.advice.setting import Setting  # noqa: PLC0415
+    from tailrace.launcher import Launch  # noqa: PLC0415
+    from tailrace.profile.job import check_program, find_lapack_library, follow  # noqa: PLC0415
+    from tailrace.profile.symbols import defines  # noqa: PLC0415
+
+    library = str(find_lapack_library())
+    before = os.environ.get("LD_PRELOAD")
+    setting = Setting("refine", {"LD_PRELOAD": f"{library}:{before}" if before else library})
+    program = check_program(command[0])
+    if defines(program, ("dgesv_", "dposv_")):
+        typer.echo(
+            f"tailrace: {program.name} has a LAPACK of its own, whose calls cannot be seen; "
+            "link it with the shared one",
+            err=True,
+        )
+    if ranks > 1:
+        runner = make_runner(ranks, command)
+        return follow(runner.words(setting), runner.launch)
+    words = [f"{name}={value}" for name, value in setting.environment.items()]
+    return follow(["env", *words, str(program), *command[1:]], Launch("none", []))
+
+
 def _run_with(what: str, ranks: int, command: list[str]) -> int:
-    """Run a program with settings of a file, our waiting, our sparse; return its exit status."""
+    """Run a program with settings of a file or a library of ours; return its exit status."""
+    if what == "refine":
+        return _run_refined(ranks, command)
     from tailrace.advice.remembered import find  # noqa: PLC0415
     from tailrace.advice.runner import make_runner  # noqa: PLC0415
     from tailrace.advice.setting import Setting, read_settings  # noqa: PLC0415

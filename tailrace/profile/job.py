@@ -48,6 +48,13 @@ def find_petsc_plugin() -> Path:
     )
 
 
+def find_lapack_library() -> Path:
+    """Return the library to put before LAPACK, as `find_library` returns the recorder."""
+    return find_shared(
+        "libtailrace_lapack.so", "bindings/lapack", "where LAPACK is installed (libopenblas-dev)"
+    )
+
+
 def find_shared(name: str, part: str, where: str) -> Path:
     """Return the shared library `name`; in a build it is in the folder `part`."""
     chosen = os.environ.get("TAILRACE_BIN_DIR")

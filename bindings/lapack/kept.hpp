@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Factors in A that are not what LAPACK would have left there: those of low precision. The matrix
+// is kept beside them, so that a later dgetrs is answered as dgesv was, and the factors in double
+// precision can still be had.
+
+#include <memory>
+#include <mutex>
+
+#include "dense/matrix.hpp"
+#include "library.hpp"
+
+namespace tailrace::lapack {
+
+struct Kept {
+  double* a = nullptr;  ///< the program's array, with our factors in it
+  std::ptrdiff_t n = 0;
+  std::ptrdiff_t lda = 0;
+  char triangle = 'A';
+  std::unique_ptr<double[]> matrix;  ///< n x n
+  dense::Norms norms;
+  dense::Factors<float> factors;
+  double rcond = 0;
+  std::uint64_t checksum = 0;  ///< of the factors as they were given
+  double seconds = 0;          ///< what they cost us
+  double spent_s = 0;          ///< on later solves
+  std::size_t site = 0;        ///< that they were made for
+  std::mutex mutex;            ///< one later call at a time
+
+  dense::Matrix view() const { return {matrix.get(), n, n, triangle}; }
+};
+
+/// Copies A, so that `give` can overwrite it. Throws std::bad_alloc.
+std::unique_ptr<Kept> keep(double* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle);
+
+/// Whether a matrix of that size may be kept: all have a quarter of the machine's memory. Forgets
+/// those whose arrays the program has freed or written to.
+bool has_room(std::ptrdiff_t n);
+
+/// Writes the factors into A and their pivots, if any, and remembers them.
+void give(std::unique_ptr<Kept> kept, const Lapack& lapack, void* pivots);
+
+/// What was given, if these are its factors and pivots, there or copied to elsewhere; else null.
+std::shared_ptr<Kept> find(const double* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle,
+                           const Lapack& lapack, const void* pivots);
+
+/// Forgets what was given in any part of this array, which will be overwritten.
+void forget(const double* a, std::ptrdiff_t n, std::ptrdiff_t lda);
+
+/// Writes the factors in double precision with the same pivots to `a`, where those given are.
+void restore(const Kept& kept, const Lapack& lapack, double* a, std::ptrdiff_t lda);
+
+}  // namespace tailrace::lapack

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "library.hpp"
+
+#include <dlfcn.h>
+#include <link.h>
+
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace tailrace::lapack {
+
+namespace {
+
+constexpr std::array<const char*, num_routines> names{
+    "dgesv", "dposv", "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs",
+    "dgesv", "dposv", "isamax", "sgetrf", "sgetrs", "spotrf", "spotrs", "slaswp",
+    "strsm", "dgemv", "dsymv",  "dlacn2", "dtrsm",  "dgemm",  "dpotrf"};
+
+void* base_of(void* address) {
+  Dl_info info{};
+  return dladdr(address, &info) != 0 ? info.dli_fbase : nullptr;
+}
+
+bool is_ours(void* address) {
+  static char here;
+  static void* const our_base = base_of(&here);
+  return base_of(address) == our_base;
+}
+
+/// What `name` means to the object of `handle`; else to what is loaded after us, or to any object:
+/// a call in tail position returns to the caller's own caller.
+void* look_up(void* handle, const std::string& name) {
+  void* found = handle != nullptr ? dlsym(handle, name.c_str()) : nullptr;
+  if (found != nullptr && !is_ours(found)) return found;
+  found = dlsym(RTLD_NEXT, name.c_str());
+  if (found != nullptr) return found;
+  std::pair<const char*, void*> wanted{name.c_str(), nullptr};
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, std::size_t, void* data) {
+        auto& [symbol, address] = *static_cast<std::pair<const char*, void*>*>(data);
+        void* const opened = dlopen(object->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
+        void* const here = opened != nullptr ? dlsym(opened, symbol) : nullptr;
+        if (here == nullptr || is_ours(here)) return 0;
+        address = here;
+        return 1;
+      },
+      &wanted);
+  return wanted.second;
+}
+
+/// Whether its integers have 64 bits, asked of isamax: n is 3 to a reader of 32 bits, and negative,
+/// which has no largest item, to one of 64.
+bool has_wide_integers(void* routine) {
+  using Call = std::int64_t (*)(const void*, const float*, const void*);
+  constexpr auto n = static_cast<std::int64_t>(0xffffffff00000003ULL);
+  const std::int64_t one = 1;
+  const std::array<float, 3> items{1, 2, 1};
+  const auto found = reinterpret_cast<Call>(routine)(&n, items.data(), &one);
+  return static_cast<std::int32_t>(found) != 2;
+}
+
+std::unique_ptr<Lapack> load(const Family& family, void* caller) {
+  Dl_info info{};
+  void* handle = nullptr;
+  if (dladdr(caller, &info) != 0 && info.dli_fname != nullptr) {
+    handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);  // null for the program itself
+  }
+  auto lapack = std::make_unique<Lapack>();
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool c = i == lapacke_dgesv || i == lapacke_dposv;
+    const std::string name =
+        c ? std::string(family.prefix) + "LAPACKE_" + names[i] + family.lapacke_suffix
+          : std::string(family.prefix) + names[i] + family.suffix;
+    lapack->addresses[i] = look_up(handle, name);
+    const bool needed = i >= isamax;
+    if (lapack->addresses[i] == nullptr && needed) {
+      lapack->unusable = "LAPACK lacks a routine that is needed";
+    }
+  }
+  if (lapack->addresses[isamax] != nullptr) {
+    lapack->wide = has_wide_integers(lapack->addresses[isamax]);
+  }
+  return lapack;  // the handle stays open: the library must stay, too
+}
+
+thread_local const Lapack* current = nullptr;
+
+}  // namespace
+
+const Lapack& lapack_of(const Family& family, void* caller) {
+  using Key = std::pair<void*, const char*>;
+  static std::mutex mutex;
+  static std::map<Key, std::unique_ptr<Lapack>> known;
+  const std::scoped_lock lock(mutex);
+  auto& lapack = known[{caller, family.suffix}];
+  if (!lapack) lapack = load(family, caller);
+  return *lapack;
+}
+
+Using::Using(const Lapack& lapack) : before_(std::exchange(current, &lapack)) {}
+Using::~Using() { current = before_; }
+const Lapack* in_use() { return current; }
+
+}  // namespace tailrace::lapack

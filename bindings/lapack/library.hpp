@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// The LAPACK that a caller would have called without us: found by who calls and by which name, so
+// that a process may hold several, under several names and with integers of both widths.
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+namespace tailrace::lapack {
+
+// A routine reads its integers through pointers. Those that we pass are 64 bits wide, of which a
+// routine with 32-bit integers reads the first half.
+static_assert(std::endian::native == std::endian::little);
+
+/// How a family names its routines: scipy_ and _64_ make scipy_dgesv_64_.
+struct Family {
+  const char* prefix;
+  const char* suffix;
+  const char* lapacke_suffix;  ///< as in scipy_LAPACKE_dgesv64_
+};
+
+/// Routines that are called, by their names without prefix and suffix.
+enum Routine : std::uint8_t {
+  dgesv,
+  dposv,
+  dgetrs,
+  dpotrs,
+  dgetri,
+  dpotri,
+  dgerfs,
+  dporfs,
+  lapacke_dgesv,
+  lapacke_dposv,
+  isamax,
+  sgetrf,
+  sgetrs,
+  spotrf,
+  spotrs,
+  slaswp,
+  strsm,
+  dgemv,
+  dsymv,
+  dlacn2,
+  dtrsm,
+  dgemm,
+  dpotrf,
+  num_routines
+};
+
+class Lapack {
+ public:
+  bool wide = false;  ///< its integers have 64 bits
+  /// Why tailrace::dense cannot work with it; empty: it can.
+  const char* unusable = "";
+  std::array<void*, num_routines> addresses{};
+
+  /// A routine as `Call`; null if there is none.
+  template <class Call>
+  Call get(Routine routine) const {
+    return reinterpret_cast<Call>(addresses[routine]);
+  }
+  /// An integer argument of a caller.
+  std::int64_t read(const void* integer) const {
+    return wide ? *static_cast<const std::int64_t*>(integer)
+                : *static_cast<const std::int32_t*>(integer);
+  }
+  void write(void* integers, std::ptrdiff_t i, std::int64_t value) const {
+    if (wide) {
+      static_cast<std::int64_t*>(integers)[i] = value;
+    } else {
+      static_cast<std::int32_t*>(integers)[i] = static_cast<std::int32_t>(value);
+    }
+  }
+  std::int64_t read(const void* integers, std::ptrdiff_t i) const {
+    return wide ? static_cast<const std::int64_t*>(integers)[i]
+                : static_cast<const std::int32_t*>(integers)[i];
+  }
+};
+
+/// The library of a caller, by its return address. It lives as long as the process.
+const Lapack& lapack_of(const Family& family, void* caller);
+
+/// The routines that tailrace::dense calls in this thread are those of `lapack` while this lives,
+/// and calls that come back to us are passed on.
+class Using {
+ public:
+  explicit Using(const Lapack& lapack);
+  ~Using();
+  Using(const Using&) = delete;
+  Using& operator=(const Using&) = delete;
+
+ private:
+  const Lapack* before_;
+};
+/// Null outside of `Using`.
+const Lapack* in_use();
+
+}  // namespace tailrace::lapack

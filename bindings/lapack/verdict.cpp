@@ -1,0 +1,312 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "verdict.hpp"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+namespace tailrace::lapack {
+
+namespace {
+
+constexpr double largest_loss = 0.03;  // of the time of all calls, once something has failed
+constexpr double least_gain = 0.97;
+constexpr int most_skipped = 256;
+constexpr std::array<int, 3> early_canaries{2, 4, 8};
+constexpr int calls_per_canary = 32;
+
+/// The last times of a place, divided by n^3.
+class Times {
+ public:
+  void add(double time) {
+    times_.push_back(time);
+    if (times_.size() > 5) times_.erase(times_.begin());
+  }
+  std::size_t count() const { return times_.size(); }
+  double median() const {
+    auto sorted = times_;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
+
+ private:
+  std::vector<double> times_;
+};
+
+/// A place of the program and a size.
+struct Site {
+  int calls = 0;  ///< that could be ours
+  bool off = false;
+  bool factors_used = false;
+  int skip = 0;     ///< calls to leave to LAPACK
+  int skipped = 0;  ///< of the last time
+  double condition = 0;
+  Times ours, lapacks;
+  double gained_s = 0;
+  double not_compared_s = 0;      ///< of ours, before LAPACK was timed,
+  double not_compared_cubes = 0;  ///< and the sum of n^3
+};
+
+using Key = std::tuple<const void*, bool, int, int>;
+
+struct Tally {
+  std::mutex mutex;
+  std::map<Key, std::size_t> numbers;
+  std::vector<Site> sites;
+  std::int64_t seen = 0;
+  std::array<std::int64_t, static_cast<std::size_t>(Refusal::num_refusals)> refusals{};
+  std::array<std::int64_t, 4> rungs{};
+  std::int64_t in_vain = 0;
+  std::int64_t later = 0, restored = 0;
+  double lost_s = 0;  ///< by what failed
+  double total_s = 0;
+
+  double gained_s() const {
+    double sum = 0;
+    for (const auto& site : sites) sum += site.gained_s;
+    return sum;
+  }
+};
+
+Tally& tally() {
+  static Tally& it = *new Tally;  // calls may come as late as from destructors
+  // A child counts its own calls.
+  static const int at_fork =
+      pthread_atfork([] { tally().mutex.lock(); }, [] { tally().mutex.unlock(); },
+                     [] {
+                       auto& mine = tally();
+                       mine.seen = mine.in_vain = mine.later = mine.restored = 0;
+                       mine.refusals = {};
+                       mine.rungs = {};
+                       mine.lost_s = mine.total_s = 0;
+                       for (auto& site : mine.sites) site.gained_s = site.not_compared_s = 0;
+                       for (auto& site : mine.sites) site.not_compared_cubes = 0;
+                       mine.mutex.unlock();
+                     });
+  static_cast<void>(at_fork);
+  return it;
+}
+
+double cube(std::ptrdiff_t n) {
+  const auto x = static_cast<double>(n);
+  return x * x * x;
+}
+
+/// Sizes within a quarter of each other have the same class.
+int size_class(std::ptrdiff_t n) {
+  const auto bits = static_cast<int>(std::bit_width(static_cast<std::size_t>(n)));
+  const auto quarter = bits > 3 ? (n >> (bits - 3)) & 3 : 0;
+  return 4 * bits + static_cast<int>(quarter);
+}
+
+std::size_t number_of(Tally& all, const Request& request) {
+  const Key key{request.caller, request.definite, size_class(request.n), size_class(request.nrhs)};
+  const auto [at, is_new] = all.numbers.try_emplace(key, all.sites.size());
+  if (is_new) all.sites.emplace_back();
+  return at->second;
+}
+
+bool is_canary(int call) {
+  return call % calls_per_canary == 0 ||
+         std::find(early_canaries.begin(), early_canaries.end(), call) != early_canaries.end();
+}
+
+Refusal refusal_of(Tally& all, Site& site) {
+  if (settings().always) return Refusal::none;
+  if (site.factors_used) return Refusal::factors;
+  if (site.off) return Refusal::no_faster;
+  if (site.skip > 0) {
+    --site.skip;
+    return Refusal::remembered;
+  }
+  if (all.lost_s - all.gained_s() > largest_loss * all.total_s) return Refusal::guard;
+  return is_canary(++site.calls) ? Refusal::canary : Refusal::none;
+}
+
+void compare(Site& site) {
+  const auto pairs = std::min(site.ours.count(), site.lapacks.count());
+  if (pairs == 0) return;
+  const double ratio = site.ours.median() / site.lapacks.median();
+  site.off = ratio > 1.3 || (pairs >= 2 && ratio > least_gain);
+}
+
+const char* text_of(Refusal why) {
+  switch (why) {
+    case Refusal::small:
+      return "small or with many right-hand sides";
+    case Refusal::canary:
+      return "to compare times";
+    case Refusal::no_faster:
+      return "ours no faster";
+    case Refusal::remembered:
+      return "ill-conditioned before";
+    case Refusal::guard:
+      return "loss guard";
+    case Refusal::factors:
+      return "factors are used";
+    case Refusal::memory:
+      return "too little memory";
+    case Refusal::library:
+      return "LAPACK not usable";
+    default:
+      return "";
+  }
+}
+
+/// ", 3 TEXT" if there are any; without the comma as the first.
+void add(std::string& to, std::int64_t count, const char* text) {
+  if (count == 0) return;
+  to += (to.empty() ? "" : ", ") + std::to_string(count) + " " + text;
+}
+
+}  // namespace
+
+const Settings& settings() {
+  static const Settings all = [] {
+    const auto is = [](const char* name, const char* value) {
+      const char* found = std::getenv(name);
+      return found != nullptr && std::string_view(found) == value;
+    };
+    Settings from;
+    from.summary = !is("TAILRACE_REFINE_SUMMARY", "0");
+    from.always = is("TAILRACE_REFINE_ALWAYS", "1");
+    from.factors = !is("TAILRACE_REFINE_FACTORS", "unneeded");
+    const char* least = std::getenv("TAILRACE_REFINE_LEAST");
+    if (least != nullptr) from.least_n = std::max(1LL, std::strtoll(least, nullptr, 10));
+    return from;
+  }();
+  return all;
+}
+
+Verdict decide(const Request& request) {
+  auto& all = tally();
+  const std::scoped_lock lock(all.mutex);
+  ++all.seen;
+  Verdict verdict;
+  verdict.site = number_of(all, request);
+  auto& site = all.sites[verdict.site];
+  verdict.expected_condition = site.condition;
+  verdict.refusal = refusal_of(all, site);
+  ++all.refusals[static_cast<std::size_t>(verdict.refusal)];
+  return verdict;
+}
+
+void refuse(const Verdict& verdict, Refusal why) {
+  auto& all = tally();
+  const std::scoped_lock lock(all.mutex);
+  --all.refusals[static_cast<std::size_t>(verdict.refusal)];
+  ++all.refusals[static_cast<std::size_t>(why)];
+}
+
+void took(std::size_t number, const Request& request, const dense::Certificate& certificate,
+          double seconds) {
+  auto& all = tally();
+  const std::scoped_lock lock(all.mutex);
+  auto& site = all.sites[number];
+  ++all.rungs[static_cast<std::size_t>(certificate.rung)];
+  all.total_s += seconds;
+  site.skipped = 0;
+  site.condition = certificate.rcond > 0 ? 1 / certificate.rcond : 0;
+  site.ours.add(seconds / cube(request.n));
+  if (site.lapacks.count() > 0) {
+    site.gained_s += site.lapacks.median() * cube(request.n) - seconds;
+  } else {
+    site.not_compared_s += seconds;
+    site.not_compared_cubes += cube(request.n);
+  }
+  compare(site);
+}
+
+void failed(std::size_t number, const dense::Certificate& certificate, double seconds) {
+  auto& all = tally();
+  const std::scoped_lock lock(all.mutex);
+  auto& site = all.sites[number];
+  --all.refusals[static_cast<std::size_t>(Refusal::none)];
+  ++all.in_vain;
+  all.lost_s += seconds;
+  all.total_s += seconds;
+  site.skipped = std::clamp(2 * site.skipped, 1, most_skipped);
+  site.skip = site.skipped;
+  const bool has_estimate = !certificate.attempts.empty() && certificate.attempts.back().rcond > 0;
+  site.condition = has_estimate ? 1 / certificate.attempts.back().rcond : 0;
+}
+
+void lapack_took(std::size_t number, const Request& request, double seconds) {
+  auto& all = tally();
+  const std::scoped_lock lock(all.mutex);
+  auto& site = all.sites[number];
+  all.total_s += seconds;
+  site.lapacks.add(seconds / cube(request.n));
+  site.gained_s += site.lapacks.median() * site.not_compared_cubes - site.not_compared_s;
+  site.not_compared_s = site.not_compared_cubes = 0;
+  compare(site);
+}
+
+void solved_later() {
+  auto& all = tally();
+  const std::scoped_lock lock(all.mutex);
+  ++all.later;
+}
+
+void restored(std::size_t number, double seconds) {
+  auto& all = tally();
+  const std::scoped_lock lock(all.mutex);
+  all.sites[number].factors_used = true;
+  ++all.restored;
+  all.lost_s += seconds;
+  all.total_s += seconds;
+}
+
+std::string summary() {
+  auto& all = tally();
+  const std::scoped_lock lock(all.mutex);
+  if (all.seen == 0) return {};
+  std::string taken;
+  std::int64_t ours = 0;
+  for (const auto rung : {dense::Rung::bf16x1, dense::Rung::bf16x2, dense::Rung::fp32}) {
+    const auto count = all.rungs[static_cast<std::size_t>(rung)];
+    ours += count;
+    if (count > 0) {
+      taken += (taken.empty() ? "" : ", ") + std::string(dense::name(rung)) + " " +
+               std::to_string(count);
+    }
+  }
+  std::string refused;
+  for (std::size_t i = 1; i < all.refusals.size(); ++i) {
+    add(refused, all.refusals[i], text_of(static_cast<Refusal>(i)));
+  }
+  add(refused, all.in_vain, "tried in vain");
+  std::string text = "tailrace: dgesv, dposv: " + std::to_string(all.seen) + " calls seen, " +
+                     std::to_string(ours) + " taken" + (taken.empty() ? "" : " (" + taken + ")");
+  if (!refused.empty()) text += "; left to LAPACK: " + refused;
+  double not_compared = 0;
+  for (const auto& site : all.sites) not_compared += site.not_compared_s;
+  std::array<char, 160> line{};
+  const double gained_s = all.gained_s() - all.lost_s;
+  std::snprintf(line.data(), line.size(), "; %s about %.3g s", gained_s < 0 ? "lost" : "gained",
+                std::abs(gained_s));
+  text += line.data();
+  if (not_compared > 0) {
+    std::snprintf(line.data(), line.size(),
+                  ", without calls of %.3g s that nothing was compared with", not_compared);
+    text += line.data();
+  }
+  text += "\n";
+  if (all.later + all.restored > 0) {
+    text += "tailrace:   later solves with these factors: " + std::to_string(all.later) +
+            " refined, " + std::to_string(all.restored) + " matrices factored again\n";
+  }
+  return text;
+}
+
+}  // namespace tailrace::lapack

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Which calls are taken, by what earlier ones of the same place and size came to; what they gained.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "tailrace/dense.hpp"
+
+namespace tailrace::lapack {
+
+/// Why LAPACK does a call.
+enum class Refusal : std::uint8_t {
+  none,        ///< it is ours
+  small,       ///< n is small, or there are many right-hand sides
+  canary,      ///< to be compared with ours
+  no_faster,   ///< canaries of this place were as fast as ours
+  remembered,  ///< earlier systems of this place could not be refined
+  guard,       ///< what failed has cost 3 % of the time of all calls
+  factors,     ///< the program goes on with the factors of this place
+  memory,      ///< too little to keep the matrix
+  library,     ///< of another build than we can work with
+  num_refusals
+};
+
+/// Settings, from the environment.
+struct Settings {
+  bool summary = true;       ///< TAILRACE_REFINE_SUMMARY=0: no lines at the end
+  bool always = false;       ///< TAILRACE_REFINE_ALWAYS=1: no canaries and no guard
+  bool factors = true;       ///< TAILRACE_REFINE_FACTORS=unneeded: only callers that drop them
+  std::int64_t least_n = 0;  ///< TAILRACE_REFINE_LEAST: in place of the ladder's own limit
+};
+const Settings& settings();
+
+/// A system as far as verdicts know it.
+struct Request {
+  const void* caller;
+  bool definite;
+  std::ptrdiff_t n;
+  std::ptrdiff_t nrhs;
+};
+
+struct Verdict {
+  Refusal refusal = Refusal::none;
+  std::size_t site = 0;           ///< its number, for what follows
+  double expected_condition = 0;  ///< of the last system of this place; 0: not known
+};
+
+/// Counts a call, and says who does it.
+Verdict decide(const Request& request);
+/// Changes the verdict after `decide`.
+void refuse(const Verdict& verdict, Refusal why);
+
+// What a call came to; `seconds` are wall time.
+void took(std::size_t site, const Request& request, const dense::Certificate& certificate,
+          double seconds);
+void failed(std::size_t site, const dense::Certificate& certificate, double seconds);
+void lapack_took(std::size_t site, const Request& request, double seconds);
+/// A later solve was answered with kept factors, or they were made anew.
+void solved_later();
+void restored(std::size_t site, double seconds);
+
+/// The lines at the end; empty if there was no call.
+std::string summary();
+
+}  // namespace tailrace::lapack

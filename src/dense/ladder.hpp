@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include "dense/factors.hpp"
+
+namespace tailrace::dense {
+
+/// Whether a system of this size can gain anything by refinement.
+bool pays(std::ptrdiff_t n, std::ptrdiff_t nrhs);
+
+/// What `gesv` and `posv` do once their arguments are checked. `kept`, if not null, takes the
+/// factors of the low rung that gave the answer, and is left as it is after fp64.
+Certificate climb(const Matrix& matrix, std::ptrdiff_t nrhs, double* b, std::ptrdiff_t ldb,
+                  const SolveOptions& options, Factors<float>* kept);
+
+}  // namespace tailrace::dense
