@@ -8,7 +8,7 @@
 
 #include "allreduce_problem.hpp"
 #include "core/wait.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 #include "tailrace/reduction.hpp"
 #include "words.hpp"
 

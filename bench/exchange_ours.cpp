@@ -19,8 +19,8 @@
 #include "exchange_problem.hpp"
 #include "peers/exchange_mpi.hpp"
 #include "tailrace/exchange.hpp"
-#include "tailrace/node_array.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_array.hpp"
+#include "tailrace/more/node_map.hpp"
 #include "words.hpp"
 #ifdef BENCH_HAVE_MPIL
 #include "peers/exchange_mpil.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 namespace bench {
 

@@ -10,7 +10,7 @@
 
 #include "io_pattern.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 namespace bench {
 

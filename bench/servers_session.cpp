@@ -6,6 +6,7 @@
 
 #include "server/transport.hpp"
 #include "servers_way.hpp"
+#include "tailrace/input.hpp"
 #include "tailrace/session.hpp"
 
 namespace bench {

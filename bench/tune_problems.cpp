@@ -18,8 +18,8 @@
 #include "move/method.hpp"
 #include "mpi_driver.hpp"
 #include "tailrace/exchange.hpp"
+#include "tailrace/more/tune.hpp"
 #include "tailrace/reduction.hpp"
-#include "tailrace/tune.hpp"
 
 namespace {
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "tailrace/input.hpp"
 #include "tailrace/session.hpp"
 
 constexpr std::ptrdiff_t num_points = 256;  // along each axis

@@ -12,7 +12,7 @@
 
 #include "tailrace/exchange.hpp"
 #include "tailrace/layout.hpp"
-#include "tailrace/process_grid.hpp"
+#include "tailrace/more/process_grid.hpp"
 #include "tailrace/reduction.hpp"
 
 using Item = std::complex<double>;

@@ -19,7 +19,7 @@
 #include <gtest/gtest.h>
 
 #include "tailrace/comm.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/keys.hpp"
-#include "tailrace/hints.hpp"
+#include "tailrace/more/hints.hpp"
 #include "tailrace/session.hpp"
 
 namespace tailrace::app {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "tailrace/comm.hpp"
-#include "tailrace/output_statistics.hpp"
+#include "tailrace/more/output_statistics.hpp"
 
 namespace tailrace::app {
 

@@ -8,7 +8,7 @@
 
 #include "common/random.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace::groundwater {
 

@@ -8,7 +8,7 @@
 
 #include "flow.hpp"
 #include "flow_solver.hpp"
-#include "tailrace/output_statistics.hpp"
+#include "tailrace/more/output_statistics.hpp"
 
 namespace tailrace::groundwater {
 

@@ -8,6 +8,7 @@
 
 #include "common/output_case.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace::groundwater {
 

@@ -7,6 +7,7 @@
 
 #include "common/checkpoint_series.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace::helium {
 

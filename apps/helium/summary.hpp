@@ -8,7 +8,7 @@
 #include "case.hpp"
 #include "krylov.hpp"
 #include "observables.hpp"
-#include "tailrace/output_statistics.hpp"
+#include "tailrace/more/output_statistics.hpp"
 
 namespace tailrace::helium {
 

@@ -16,8 +16,8 @@
 #include "server/transport.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
-#include "tailrace/file.hpp"
-#include "tailrace/hints.hpp"
+#include "tailrace/more/file.hpp"
+#include "tailrace/more/hints.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace {

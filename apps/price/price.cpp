@@ -21,7 +21,7 @@
 
 #include "core/json_text.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/link_load.hpp"
+#include "tailrace/more/link_load.hpp"
 
 namespace {
 

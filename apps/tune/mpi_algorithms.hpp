@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tailrace/comm.hpp"
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 
 namespace tailrace::apps {
 

@@ -14,7 +14,7 @@
 
 #include "problems.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 #include "tune/memory.hpp"
 
 namespace {

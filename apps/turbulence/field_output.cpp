@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include "common/output_case.hpp"
+#include "tailrace/input.hpp"
+#include "tailrace/more/xdmf.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::turbulence {

@@ -9,6 +9,7 @@
 
 #include "checkpoint.hpp"
 #include "initial.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace::turbulence {
 

@@ -39,7 +39,7 @@
 #include <vector>
 
 #include "navier_stokes.hpp"
-#include "tailrace/fused.hpp"
+#include "tailrace/more/fused.hpp"
 
 namespace tailrace::turbulence {
 

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "objects.hpp"
-#include "tailrace/process_grid.hpp"
+#include "tailrace/more/process_grid.hpp"
 
 using namespace tailrace;
 using namespace tailrace::c;

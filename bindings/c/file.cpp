@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "tailrace/input.hpp"
 #include "tailrace/c/input.h"
 
 #include <algorithm>

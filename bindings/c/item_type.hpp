@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include "tailrace/item_type.hpp"
+#include "tailrace/more/item_type.hpp"
 
 namespace tailrace::c {
 

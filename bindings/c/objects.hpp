@@ -10,9 +10,9 @@
 #include "tailrace.h"
 #include "tailrace/comm.hpp"
 #include "tailrace/exchange.hpp"
-#include "tailrace/hints.hpp"
 #include "tailrace/layout.hpp"
-#include "tailrace/node_array.hpp"
+#include "tailrace/more/hints.hpp"
+#include "tailrace/more/node_array.hpp"
 #include "tailrace/output.hpp"
 #include "tailrace/trace.hpp"
 

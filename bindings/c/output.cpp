@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/output.hpp"
+#include "tailrace/more/xdmf.hpp"
 
 #include "call_check.hpp"
 #include "contents.hpp"

@@ -9,7 +9,7 @@
 #include "contents.hpp"
 #include "output_options.hpp"
 #include "session.hpp"
-#include "tailrace/stage.hpp"
+#include "tailrace/more/stage.hpp"
 
 using namespace tailrace;
 using namespace tailrace::c;

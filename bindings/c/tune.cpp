@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 
 #include <algorithm>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plugin.hpp"
-#include "tailrace/incomplete_lu.hpp"
+#include "tailrace/more/incomplete_lu.hpp"
 
 namespace tailrace::petsc {
 

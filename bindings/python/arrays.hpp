@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bind.hpp"
-#include "tailrace/item_type.hpp"
 #include "tailrace/layout.hpp"
+#include "tailrace/more/item_type.hpp"
 
 namespace tailrace::python {
 

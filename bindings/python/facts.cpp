@@ -3,11 +3,11 @@
 #include "contents.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
-#include "tailrace/file.hpp"
-#include "tailrace/hints.hpp"
+#include "tailrace/more/file.hpp"
+#include "tailrace/more/hints.hpp"
+#include "tailrace/more/tune.hpp"
 #include "tailrace/reduction.hpp"
 #include "tailrace/trace.hpp"
-#include "tailrace/tune.hpp"
 
 #include <set>
 

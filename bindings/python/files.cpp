@@ -2,6 +2,7 @@
 // Output and Input: named arrays in files.
 #include "contents.hpp"
 #include "core/agreed_error.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace::python {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // File: any bytes of a file that all ranks share.
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 #include "contents.hpp"
 #include "core/agreed_error.hpp"

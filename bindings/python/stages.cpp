@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Python functions as stages of products, on servers that are ranks or threads.
-#include "tailrace/stage.hpp"
+#include "tailrace/more/stage.hpp"
 
 #include <cstring>
 

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "tailrace/comm.hpp"
-#include "tailrace/method_info.hpp"
+#include "tailrace/more/method_info.hpp"
 #include "tailrace/plan.hpp"
 
 namespace tailrace {
@@ -66,8 +66,9 @@ struct DestinationArray {
 class Exchange {
  public:
   /// `method` is a name of `move_methods()`, with settings if wanted ("pull:chunk=4k,depth=16"), or
-  /// "auto": the tuner's choice (`tailrace/tune.hpp`), which may time the methods on arrays of its
-  /// own. `from` and `to` describe this rank's arrays on the two sides, the same for all fields.
+  /// "auto": the tuner's choice (`tailrace/more/tune.hpp`), which may time the methods on arrays of
+  /// its own. `from` and `to` describe this rank's arrays on the two sides, the same for all
+  /// fields.
   ///
   /// Ranks of `comm` that exchange with each other, directly or through others, form a group, such
   /// as the rows of a pencil grid; each group runs by itself, with a communicator of its own, and

@@ -12,7 +12,7 @@
 
 #include "tailrace/comm.hpp"
 #include "tailrace/layout.hpp"
-#include "tailrace/method_info.hpp"
+#include "tailrace/more/method_info.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::fft {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tailrace/comm.hpp"
-#include "tailrace/dist_matrix.hpp"
+#include "tailrace/more/dist_matrix.hpp"
 
 // Krylov solvers of A x = b on distributed vectors, and preconditioners. Part of tailrace::krylov.
 namespace tailrace::sparse {

@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "tailrace/comm.hpp"
-#include "tailrace/method_info.hpp"
+#include "tailrace/more/method_info.hpp"
 
 namespace tailrace {
 
@@ -99,7 +99,7 @@ struct DotPair {
 class Reduction {
  public:
   /// `method` is a name of `reduction_methods()`, or "auto": the one that measures best here (see
-  /// tune.hpp). Keeps a duplicate of `comm`. Throws `Errc::invalid_input` on all ranks if the
+  /// more/tune.hpp). Keeps a duplicate of `comm`. Throws `Errc::invalid_input` on all ranks if the
   /// method is unknown or does not apply, or if the ranks' shapes differ. Collective, blocking.
   explicit Reduction(const Comm& comm, ReductionShape shape = {}, std::string_view method = "auto");
   ~Reduction();

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/nearest_word.hpp"
-#include "tailrace/method_info.hpp"
+#include "tailrace/more/method_info.hpp"
 
 namespace tailrace {
 

@@ -11,7 +11,7 @@
 
 #include "core/buffer.hpp"
 #include "engine.hpp"
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 
 namespace tailrace::fft {
 

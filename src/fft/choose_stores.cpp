@@ -12,8 +12,8 @@
 #include "core/buffer.hpp"
 #include "stores.hpp"
 #include "tailrace/fft.hpp"
-#include "tailrace/lanes.hpp"
-#include "tailrace/tune.hpp"
+#include "tailrace/more/lanes.hpp"
+#include "tailrace/more/tune.hpp"
 
 namespace tailrace::fft {
 

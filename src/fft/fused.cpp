@@ -4,7 +4,7 @@
 // same code runs with the two exchanges of a row of ranks between its x and y parts. Exchanges are
 // cut into chunks of planes (or ky), so that the first are on their way while the last are
 // computed.
-#include "tailrace/fused.hpp"
+#include "tailrace/more/fused.hpp"
 
 #include "engine.hpp"
 

@@ -6,7 +6,7 @@
 #include "axis.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/fft.hpp"
-#include "tailrace/process_grid.hpp"
+#include "tailrace/more/process_grid.hpp"
 
 namespace tailrace::fft {
 

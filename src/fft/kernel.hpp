@@ -6,7 +6,7 @@
 #include <memory>
 #include <string_view>
 
-#include "tailrace/lanes.hpp"
+#include "tailrace/more/lanes.hpp"
 
 namespace tailrace::fft {
 

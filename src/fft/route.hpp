@@ -5,7 +5,7 @@
 
 #include "geometry.hpp"
 #include "move/block_exchange.hpp"
-#include "tailrace/lanes.hpp"
+#include "tailrace/more/lanes.hpp"
 
 namespace tailrace::fft {
 

@@ -12,7 +12,7 @@
 #include "geometry.hpp"
 #include "kernel.hpp"
 #include "route.hpp"
-#include "tailrace/lanes.hpp"
+#include "tailrace/more/lanes.hpp"
 
 namespace tailrace::fft {
 

@@ -11,7 +11,7 @@
 #include "file/segment.hpp"
 #include "file/settings.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 namespace tailrace::file {
 

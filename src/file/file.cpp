@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A File resolves its hints, then hands every call to a strategy. With strategy=auto that is made
 // at the first call, when the sizes of the pieces are known.
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>

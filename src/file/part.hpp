@@ -8,7 +8,7 @@
 
 #include "file/segment.hpp"
 #include "move/strided_copy.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 namespace tailrace {
 

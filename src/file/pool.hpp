@@ -7,8 +7,8 @@
 
 #include "file/strategies/two_phase.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/file.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/file.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace {
 

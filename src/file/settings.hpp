@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tailrace/comm.hpp"
-#include "tailrace/hints.hpp"
+#include "tailrace/more/hints.hpp"
 
 namespace tailrace::file {
 

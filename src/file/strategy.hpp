@@ -10,7 +10,7 @@
 #include "file/back_end.hpp"
 #include "file/part.hpp"
 #include "file/settings.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 namespace tailrace::file {
 

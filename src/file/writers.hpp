@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "file/settings.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace::file {
 

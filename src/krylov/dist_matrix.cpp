@@ -2,7 +2,7 @@
 // A rank's rows are cut in two: columns of its own rows, and columns of others' (the halo), of
 // which only the rows that have any are stored. Both are `Matrix`es, in the formats that suit them.
 // A multiply sends its items, multiplies with its own columns, waits, and adds the halo's part.
-#include "tailrace/dist_matrix.hpp"
+#include "tailrace/more/dist_matrix.hpp"
 
 #include <algorithm>
 #include <array>

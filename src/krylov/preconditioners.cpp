@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include "krylov/agreed.hpp"
-#include "tailrace/block_incomplete_lu.hpp"
-#include "tailrace/incomplete_lu.hpp"
 #include "tailrace/krylov.hpp"
+#include "tailrace/more/block_incomplete_lu.hpp"
+#include "tailrace/more/incomplete_lu.hpp"
 
 namespace tailrace::sparse {
 

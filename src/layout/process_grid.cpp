@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tailrace/process_grid.hpp"
+#include "tailrace/more/process_grid.hpp"
 
 #include <algorithm>
 #include <vector>

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "numbers.hpp"
-#include "tailrace/link_load.hpp"
+#include "tailrace/more/link_load.hpp"
 
 namespace tailrace::model {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tailrace/link_load.hpp"
+#include "tailrace/more/link_load.hpp"
 
 namespace tailrace::model {
 

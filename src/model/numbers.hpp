@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "tailrace/error.hpp"
-#include "tailrace/link_load.hpp"
+#include "tailrace/more/link_load.hpp"
 
 namespace tailrace::model {
 

@@ -10,7 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "numbers.hpp"
-#include "tailrace/link_load.hpp"
+#include "tailrace/more/link_load.hpp"
 
 namespace tailrace::model {
 

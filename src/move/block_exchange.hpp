@@ -13,7 +13,7 @@
 #include "move/blocks/runner.hpp"
 #include "move/surroundings.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/method_info.hpp"
+#include "tailrace/more/method_info.hpp"
 
 namespace tailrace {
 

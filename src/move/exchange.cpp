@@ -18,7 +18,7 @@
 #include "move/method.hpp"
 #include "move/move_faults.hpp"
 #include "move/tuned.hpp"
-#include "tailrace/node_array.hpp"
+#include "tailrace/more/node_array.hpp"
 
 namespace tailrace {
 

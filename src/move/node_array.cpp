@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tailrace/node_array.hpp"
+#include "tailrace/more/node_array.hpp"
 
 #include <cassert>
 #include <vector>

@@ -23,7 +23,7 @@
 #include "move/messages.hpp"
 #include "move/method.hpp"
 #include "move/node_window.hpp"
-#include "tailrace/node_array.hpp"
+#include "tailrace/more/node_array.hpp"
 
 namespace tailrace {
 

@@ -3,7 +3,7 @@
 
 #include "core/wait.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace {
 

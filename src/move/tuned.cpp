@@ -10,7 +10,7 @@
 
 #include "core/last_resort.hpp"
 #include "move/messages.hpp"
-#include "tailrace/node_array.hpp"
+#include "tailrace/more/node_array.hpp"
 
 namespace tailrace {
 

@@ -6,7 +6,7 @@
 
 #include "move/blocks/runner.hpp"
 #include "move/method.hpp"
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 
 namespace tailrace {
 

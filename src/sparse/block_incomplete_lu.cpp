@@ -4,7 +4,7 @@
 // kernel that multiplies with block CSR. It reads each factor once: 8 bytes an item (4 in single
 // precision), one column index a block. A row waits for the one before it, but a block of 15 x 15
 // gives the processor enough to do meanwhile.
-#include "tailrace/block_incomplete_lu.hpp"
+#include "tailrace/more/block_incomplete_lu.hpp"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 // precision). Row after row waits for its predecessor: a chain of load, product and sum a row,
 // which costs more than the bytes where rows are short. Levels have no such chain, but read and
 // write x in a scattered order. So both are there, and "auto" times them.
-#include "tailrace/incomplete_lu.hpp"
+#include "tailrace/more/incomplete_lu.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "tailrace/block_incomplete_lu.hpp"
+#include "tailrace/more/block_incomplete_lu.hpp"
 
 namespace tailrace::sparse {
 

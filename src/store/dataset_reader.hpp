@@ -16,7 +16,7 @@
 #include "store/hdf5_handle.hpp"
 #include "store/read_plan.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 namespace tailrace::store {
 

@@ -13,7 +13,7 @@
 #include "store/partial_file.hpp"
 #include "store/writer_part.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::store {

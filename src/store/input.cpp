@@ -8,6 +8,7 @@
 
 #include "store/input_state.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace {
 

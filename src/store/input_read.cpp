@@ -16,6 +16,7 @@
 #include "store/read_plan.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace {
 

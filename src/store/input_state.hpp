@@ -10,6 +10,7 @@
 #include "store/dataset_reader.hpp"
 #include "store/file_index.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/input.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tailrace/output_statistics.hpp"
+#include "tailrace/more/output_statistics.hpp"
 
 #include <array>
 

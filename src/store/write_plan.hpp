@@ -9,7 +9,7 @@
 #include "file/settings.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/layout.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace::store {

@@ -10,7 +10,7 @@
 #include "core/whole_file.hpp"
 #include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/xdmf.hpp"
 
 namespace tailrace {
 namespace {

@@ -7,8 +7,8 @@
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
 #include "core/wait.hpp"
-#include "tailrace/node_map.hpp"
-#include "tailrace/tune.hpp"
+#include "tailrace/more/node_map.hpp"
+#include "tailrace/more/tune.hpp"
 #include "tune/memory.hpp"
 
 namespace tailrace::tune {

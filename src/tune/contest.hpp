@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "tailrace/comm.hpp"
+#include "tailrace/more/tune.hpp"
 #include "tailrace/trace.hpp"
-#include "tailrace/tune.hpp"
 #include "tune/start.hpp"
 
 namespace tailrace::tune {

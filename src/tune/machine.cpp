@@ -8,7 +8,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 
 namespace tailrace::tune {
 

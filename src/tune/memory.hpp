@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 
 namespace tailrace::tune {
 

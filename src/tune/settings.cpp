@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/cache_folder.hpp"
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 
 namespace tailrace::tune {
 

@@ -14,7 +14,7 @@
 #include "move/blocks/runner.hpp"
 #include "move/numbered_items.hpp"
 #include "tailrace/exchange.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 
 #include <cstdlib>
 

@@ -3,7 +3,7 @@
 
 #include "fft/axis.hpp"
 #include "fft/geometry.hpp"
-#include "tailrace/lanes.hpp"
+#include "tailrace/more/lanes.hpp"
 
 namespace tailrace::fft {
 namespace {

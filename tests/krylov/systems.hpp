@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "tailrace/dist_matrix.hpp"
+#include "tailrace/more/dist_matrix.hpp"
 
 namespace tailrace::sparse::test {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Figures of the Gemini torus (23 x 24 x 24 routers, y links half as fast) that are known from a
 // study and from an independent model, and what must hold of every load.
-#include "tailrace/link_load.hpp"
+#include "tailrace/more/link_load.hpp"
 
 #include <numeric>
 #include <vector>

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "tailrace/error.hpp"
-#include "tailrace/link_load.hpp"
+#include "tailrace/more/link_load.hpp"
 
 namespace tailrace::model {
 namespace {

@@ -12,7 +12,7 @@
 #include "move/block_exchange.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
-#include "tailrace/node_array.hpp"
+#include "tailrace/more/node_array.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace {

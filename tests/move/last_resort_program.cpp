@@ -13,7 +13,7 @@
 #include "mpi_program.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
-#include "tailrace/node_array.hpp"
+#include "tailrace/more/node_array.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // node_direct out of exposed NodeArrays: no packing, peers read the arrays where they lie.
-#include "tailrace/node_array.hpp"
+#include "tailrace/more/node_array.hpp"
 
 #include <algorithm>
 #include <array>

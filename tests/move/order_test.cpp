@@ -14,7 +14,7 @@
 #include "move/applying_methods.hpp"
 #include "move/block_exchange.hpp"
 #include "tailrace/exchange.hpp"
-#include "tailrace/node_array.hpp"
+#include "tailrace/more/node_array.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace {

@@ -11,8 +11,8 @@
 #include "move/block_exchange.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
-#include "tailrace/fused.hpp"
-#include "tailrace/node_array.hpp"
+#include "tailrace/more/fused.hpp"
+#include "tailrace/more/node_array.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace {

@@ -12,7 +12,7 @@
 #include "move/block_exchange.hpp"
 #include "move/numbered_items.hpp"
 #include "random_problems.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace {
 namespace {

@@ -11,8 +11,8 @@
 #include "move/numbered_items.hpp"
 #include "random_boxes.hpp"
 #include "tailrace/exchange.hpp"
-#include "tailrace/node_array.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_array.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace {
 namespace {

@@ -17,7 +17,7 @@
 #include "file/back_end.hpp"
 #include "rivals/ompio.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 #include "temp_folder.hpp"
 
 namespace {

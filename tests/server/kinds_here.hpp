@@ -6,7 +6,7 @@
 
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace::testing {
 

@@ -14,6 +14,7 @@
 #include "server/transport.hpp"
 #include "store/store_fixture.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 #include "tailrace/session.hpp"
 
 namespace tailrace {

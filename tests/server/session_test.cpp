@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What streams write comes back, whoever serves them and by whatever transport.
 #include "tailrace/session.hpp"
+#include "tailrace/input.hpp"
 
 #include <array>
 #include <deque>

@@ -5,6 +5,7 @@
 
 #include "server/session_fixture.hpp"
 #include "store/hdf5_handle.hpp"
+#include "tailrace/input.hpp"
 #include "tailrace/log.hpp"
 
 namespace tailrace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tailrace/block_incomplete_lu.hpp"
+#include "tailrace/more/block_incomplete_lu.hpp"
 
 #include <cmath>
 #include <stdexcept>

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "sparse/matrices.hpp"
-#include "tailrace/incomplete_lu.hpp"
+#include "tailrace/more/incomplete_lu.hpp"
 
 namespace tailrace::sparse::test {
 namespace {

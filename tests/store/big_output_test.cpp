@@ -6,6 +6,7 @@
 #include "store/verify.hpp"
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace {
 namespace {

@@ -8,7 +8,8 @@
 #include "foreign_file.hpp"
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/input.hpp"
+#include "tailrace/more/file.hpp"
 
 namespace tailrace {
 namespace {

@@ -12,6 +12,7 @@
 #include "store/hdf5_handle.hpp"
 #include "store/verify.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace {
 namespace {

@@ -10,6 +10,7 @@
 
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace {

@@ -10,6 +10,7 @@
 #include "store/file_image.hpp"
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace {
 namespace {

@@ -10,6 +10,8 @@
 #include "store/item_convert.hpp"
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
+#include "tailrace/more/xdmf.hpp"
 
 namespace tailrace {
 namespace {

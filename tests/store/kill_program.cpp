@@ -8,6 +8,7 @@
 #include "mpi_program.hpp"
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace {
 namespace {

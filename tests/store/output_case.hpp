@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "store_fixture.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace::store_test {
 

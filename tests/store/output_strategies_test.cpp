@@ -10,6 +10,7 @@
 #include "output_case.hpp"
 #include "store/write_plan.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace {
 namespace {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is written comes back, from any layout and memory, in both modes, by every method.
 #include "tailrace/output.hpp"
+#include "tailrace/input.hpp"
 
 #include <algorithm>
 

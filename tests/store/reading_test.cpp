@@ -11,6 +11,7 @@
 #include "foreign_file.hpp"
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace {
 namespace {

@@ -11,6 +11,8 @@
 #include "mpi_program.hpp"
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
+#include "tailrace/more/xdmf.hpp"
 
 namespace tailrace {
 namespace {

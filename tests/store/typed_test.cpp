@@ -10,6 +10,7 @@
 
 #include "store_fixture.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 #include "tailrace/session.hpp"
 
 namespace tailrace {

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "environment.hpp"
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 #include "temp_folder.hpp"
 #include "trials.hpp"
 

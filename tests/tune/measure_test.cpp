@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 #include "trials.hpp"
 
 namespace tailrace::tune {

@@ -11,7 +11,7 @@
 #include <mpi.h>
 
 #include "tailrace/error.hpp"
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 
 namespace tailrace::tune {
 

@@ -6,7 +6,7 @@
 
 #include "environment.hpp"
 #include "tailrace/fft.hpp"
-#include "tailrace/tune.hpp"
+#include "tailrace/more/tune.hpp"
 #include "temp_folder.hpp"
 
 namespace tailrace::tune {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A simulated machine, made from the text in the environment variable TAILRACE_MACHINE: the texts
-// of the link-load model (include/tailrace/link_load.hpp), bandwidths in GB/s,
+// of the link-load model (include/tailrace/more/link_load.hpp), bandwidths in GB/s,
 //   torus:23x24x24,bw=9.4:4.7:9.4
 //   dragonfly:GROUPSxCHASSISxROUTERSxNODES,host=25,local=25,chassis=25,global=50
 //   fat_tree:16x16,up=1x8,cables=1x1,bw=12.5

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tailrace/hints.hpp"
+#include "tailrace/more/hints.hpp"
 
 #include <algorithm>
 #include <array>

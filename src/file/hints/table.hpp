@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "tailrace/hints.hpp"
+#include "tailrace/more/hints.hpp"
 
 namespace tailrace::file {
 

@@ -6,7 +6,7 @@
 
 #include "file/segment.hpp"
 #include "file/settings.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 namespace tailrace::file {
 

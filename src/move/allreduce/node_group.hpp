@@ -2,7 +2,7 @@
 #pragma once
 
 #include "tailrace/comm.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace {
 

@@ -8,8 +8,8 @@
 
 #include "move/surroundings.hpp"
 #include "tailrace/comm.hpp"
+#include "tailrace/more/tune.hpp"
 #include "tailrace/reduction.hpp"
-#include "tailrace/tune.hpp"
 
 namespace tailrace {
 
@@ -62,7 +62,8 @@ std::span<const ReductionMethod> reduction_method_table();
 /// The line of that name, or nullptr.
 const ReductionMethod* find_reduction_method(std::string_view name);
 
-/// What "auto" stands for: measured with vectors of the shape, see tune.hpp. Collective, blocking.
+/// What "auto" stands for: measured with vectors of the shape, see more/tune.hpp. Collective,
+/// blocking.
 tune::Choice choose_reduction_method(const ReductionProblem& problem, const ReductionShape& shape);
 
 // The variants, one file each.

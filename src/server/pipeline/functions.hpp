@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "tailrace/stage.hpp"
+#include "tailrace/more/stage.hpp"
 
 namespace tailrace::server {
 

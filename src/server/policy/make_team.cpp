@@ -11,7 +11,7 @@
 #include "server/policy/roles.hpp"
 #include "server/policy/speed.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace::server {
 

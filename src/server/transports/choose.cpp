@@ -15,8 +15,8 @@
 #include "core/wait.hpp"
 #include "server/transport.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/tune.hpp"
 #include "tailrace/trace.hpp"
-#include "tailrace/tune.hpp"
 
 namespace tailrace::server {
 

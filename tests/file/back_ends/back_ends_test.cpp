@@ -9,7 +9,7 @@
 
 #include "core/buffer.hpp"
 #include "file/back_ends/back_end_fixture.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 namespace tailrace::file {
 namespace {

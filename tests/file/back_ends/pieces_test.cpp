@@ -4,7 +4,7 @@
 
 #include "file/back_ends/back_end_fixture.hpp"
 #include "file/strategies/pieces.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 namespace tailrace::file {
 namespace {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of hints, what values it takes, and how TAILRACE_HINTS is taken apart.
-#include "tailrace/hints.hpp"
+#include "tailrace/more/hints.hpp"
 
 #include <set>
 #include <string>

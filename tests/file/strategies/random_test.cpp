@@ -10,7 +10,7 @@
 #include "file/strategy.hpp"
 #include "random_boxes.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 #include "temp_folder.hpp"
 
 namespace tailrace {

@@ -16,7 +16,7 @@
 #include "file/strategy.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/file.hpp"
+#include "tailrace/more/file.hpp"
 
 namespace tailrace::strategies_test {
 

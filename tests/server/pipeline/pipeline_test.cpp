@@ -9,7 +9,7 @@
 #include "server/pipeline/guarded_group.hpp"
 #include "server/pipeline/parallel_for.hpp"
 #include "server/pipeline/settings.hpp"
-#include "tailrace/stage.hpp"
+#include "tailrace/more/stage.hpp"
 
 namespace tailrace::server {
 namespace {

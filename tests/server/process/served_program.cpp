@@ -12,6 +12,7 @@
 #include "mpi_program.hpp"
 #include "store/store_fixture.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 #include "tailrace/session.hpp"
 
 namespace tailrace {

@@ -12,6 +12,7 @@
 #include "random_ways.hpp"
 #include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/input.hpp"
 
 namespace tailrace {
 

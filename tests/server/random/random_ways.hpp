@@ -6,6 +6,7 @@
 #include "server/kinds_here.hpp"
 #include "server/transport.hpp"
 #include "tailrace/exchange.hpp"
+#include "tailrace/input.hpp"
 #include "tailrace/session.hpp"
 
 namespace tailrace {

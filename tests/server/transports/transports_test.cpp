@@ -16,8 +16,8 @@
 #include "environment.hpp"
 #include "server/transports/traffic.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/tune.hpp"
 #include "tailrace/trace.hpp"
-#include "tailrace/tune.hpp"
 #include "temp_folder.hpp"
 
 namespace tailrace::server::test {

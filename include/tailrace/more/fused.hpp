@@ -6,7 +6,7 @@
 #include <span>
 
 #include "tailrace/fft.hpp"
-#include "tailrace/lanes.hpp"
+#include "tailrace/more/lanes.hpp"
 
 namespace tailrace::fft {
 inline namespace TAILRACE_LANES_NAMESPACE {

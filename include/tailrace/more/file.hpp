@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "tailrace/comm.hpp"
-#include "tailrace/hints.hpp"
 #include "tailrace/layout.hpp"
-#include "tailrace/method_info.hpp"
+#include "tailrace/more/hints.hpp"
+#include "tailrace/more/method_info.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace {

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <string>
 
-#include "tailrace/node_map.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace {
 
