@@ -92,9 +92,9 @@ def _request(ranks: int, threads: int, path: str | None) -> Request:
     return Request(ranks, threads, cores or 1, is_root, has_ssh)
 
 
-def launch_with(path: str, ranks: int) -> Launch:
-    """Return how the launcher at `path` starts `ranks` ranks of one thread."""
-    return _by_version(path, _request(ranks, 1, os.environ.get("PATH")))
+def launch_with(path: str, ranks: int, threads: int = 1) -> Launch:
+    """Return how the launcher at `path` starts `ranks` ranks of `threads` threads."""
+    return _by_version(path, _request(ranks, threads, os.environ.get("PATH")))
 
 
 def find_launcher(ranks: int, threads: int, environ: Mapping[str, str] | None = None) -> Launch:

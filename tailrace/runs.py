@@ -16,6 +16,8 @@ from tailrace.errors import TailraceError
 
 Floats = NDArray[np.float64]
 
+PROFILE = "profile.json"  # of a run folder: what `tailrace run --profile` recorded
+
 
 @dataclass
 class Run:
@@ -29,6 +31,7 @@ class Run:
     events: list[dict[str, Any]] = field(default_factory=list)
     spans_dropped: int = 0
     fields: list[Path] = field(default_factory=list)
+    profile: dict[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -84,6 +87,7 @@ def load_run(folder: Path) -> Run:
     trace = _read_json(folder / "trace.json")
     run.events = _events(folder / "trace.json", trace)
     run.spans_dropped = int(trace.get("otherData", {}).get("spans_dropped", 0))
+    run.profile = _read_json(folder / PROFILE)
     run.fields = sorted((folder / "fields").glob("*.h5"))
     if not (run.statistics or run.summary or run.events):
         raise TailraceError(

@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """One run of an application: its arguments, its run folder, its exit status."""
 
+import json
 import subprocess
+import sys
 import time
 import tomllib
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from tailrace.errors import TailraceError
-from tailrace.launcher import find_launcher
+from tailrace.files import write_whole
+from tailrace.launcher import Launch, find_launcher
 from tailrace.process import run_program
+from tailrace.profile.job import choose_launcher, recorder_settings
+from tailrace.profile.record import read_records
+from tailrace.profile.summary import summarize
 from tailrace.programs import find_case, find_case_program
 from tailrace.progress import Display, make_display
+from tailrace.runs import PROFILE
 
 CHECKPOINTS = "checkpoint_*.h5*"
 # What a run leaves: the program asks, too; here it is seen before ranks are started.
@@ -31,6 +38,7 @@ class Job:
     run_dir: Path | None = None
     title: str = ""
     overwrite: bool = False
+    profile: bool = False  # record its MPI calls: RUN/profile (ranks' records), RUN/profile.json
     display: Callable[[str], Display] | None = None  # of a title; None: a bar or lines
 
 
@@ -99,7 +107,10 @@ def run_job(job: Job) -> tuple[int, Path]:
     case = find_case(job.case)
     check_settings(job.settings)
     program = find_case_program(case)
-    launch = find_launcher(job.ranks, job.threads)
+    if job.profile:
+        family, launch = choose_launcher(job.ranks, program, job.threads)
+    else:
+        family, launch = "", find_launcher(job.ranks, job.threads)
     run_dir = job.run_dir or default_run_dir(case)
     settings = list(job.settings)
     if job.threads != 1:
@@ -110,6 +121,29 @@ def run_job(job: Job) -> tuple[int, Path]:
     arguments = [str(case), "--run-dir", str(run_dir), "--progress", *_as_options(settings)]
     if job.overwrite:
         arguments.append("--overwrite")
+    if job.profile:
+        launch = _recorded(launch, recorder_settings(family, run_dir / "profile"))
     title = job.title or case.stem
     status = run_program(launch, program, arguments, lambda: (job.display or make_display)(title))
+    if job.profile:
+        _write_profile(run_dir)
     return status, run_dir
+
+
+def _recorded(launch: Launch, settings: list[str]) -> Launch:
+    """Return the launch whose ranks, but not the launcher, have the recorder's settings."""
+    if launch.prefix:
+        return replace(launch, prefix=[*launch.prefix, "env", *settings])
+    pairs = dict(setting.split("=", 1) for setting in settings)
+    return replace(launch, environment={**launch.environment, **pairs})
+
+
+def _write_profile(run_dir: Path) -> None:
+    """Sum up the records of a run; what fails is said, the run's own end stays."""
+    try:
+        records = read_records(run_dir / "profile")
+        if not records:
+            raise TailraceError(f"{run_dir / 'profile'}: the ranks left no records")
+        write_whole(run_dir / PROFILE, json.dumps(summarize(records), indent=1) + "\n")
+    except TailraceError as error:
+        print(f"tailrace: --profile: {error}", file=sys.stderr)

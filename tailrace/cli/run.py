@@ -33,6 +33,9 @@ def run(
     overwrite: Annotated[
         bool, typer.Option("--overwrite", help="Start afresh in a folder that holds a run.")
     ] = False,
+    profile: Annotated[
+        bool, typer.Option("--profile", help="Record its MPI calls, for the report.")
+    ] = False,
     with_file: Annotated[
         str | None,
         typer.Option(
@@ -51,7 +54,8 @@ def run(
     if len(case) > 1:
         raise TailraceError(f"{case[1]}: one case is run at a time", status=2)
     given = [*(settings or []), *([f"output.servers={servers}"] if servers else [])]
-    status, folder = run_job(Job(case[0], ranks, threads, given, run_dir, overwrite=overwrite))
+    job = Job(case[0], ranks, threads, given, run_dir, overwrite=overwrite, profile=profile)
+    status, folder = run_job(job)
     if status == 0:  # the program has said where its results are
         typer.echo(f"See them with: tailrace report {shlex.quote(str(folder))}")
     raise typer.Exit(status)

@@ -142,9 +142,9 @@ def family_of(program: Path) -> str | None:
     return found.pop() if found else None
 
 
-def choose_launcher(ranks: int, program: Path) -> tuple[str, Launch]:
+def choose_launcher(ranks: int, program: Path, threads: int = 1) -> tuple[str, Launch]:
     """Return the family of MPI of a program and a launcher that fits it."""
-    launch = find_launcher(ranks, 1)
+    launch = find_launcher(ranks, threads)
     kinds = {"Open MPI": "openmpi", "MPICH": "mpich"}
     launched = kinds.get(launch.kind)
     family = family_of(program)
@@ -155,7 +155,7 @@ def choose_launcher(ranks: int, program: Path) -> tuple[str, Launch]:
     for name in LAUNCHERS[family]:
         path = shutil.which(name)
         if path:
-            return family, launch_with(path, ranks)
+            return family, launch_with(path, ranks, threads)
     mine, other = FAMILIES[family][1], FAMILIES[launched][1]
     raise TailraceError(
         f"program {program}: is linked with {mine}, but {launch.prefix[0]} is the launcher of "
@@ -194,6 +194,15 @@ def _follow(process: "subprocess.Popen[bytes]") -> int:
     return 128 - code if code < 0 else code
 
 
+def recorder_settings(family: str, folder: Path) -> list[str]:
+    """Return what the environment of recorded ranks needs (NAME=VALUE); empties `folder`."""
+    library = find_library(family)
+    prepare_folder(folder)
+    before = os.environ.get("LD_PRELOAD")
+    preload = f"{library}:{before}" if before else str(library)
+    return [f"LD_PRELOAD={preload}", f"TAILRACE_PROFILE_DIR={folder.absolute()}"]
+
+
 def run_recorded(
     ranks: int,
     program: str,
@@ -209,14 +218,9 @@ def run_recorded(
     """
     path = check_program(program)
     family, launch = choose_launcher(ranks, path)
-    library = find_library(family)
-    prepare_folder(folder)
-    before = os.environ.get("LD_PRELOAD")
-    preload = f"{library}:{before}" if before else str(library)
     # Set by env for the ranks alone: neither the launcher nor its daemons are recorded.
-    setting = ["env", f"LD_PRELOAD={preload}", f"TAILRACE_PROFILE_DIR={folder.absolute()}"]
-    setting += settings
-    command = [*launch.prefix, *setting, str(path), *arguments]
+    words = ["env", *recorder_settings(family, folder), *settings]
+    command = [*launch.prefix, *words, str(path), *arguments]
     return follow(command, launch, output)
 
 

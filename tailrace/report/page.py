@@ -14,6 +14,7 @@ from tailrace.files import save_figure
 from tailrace.report import figures
 from tailrace.report.facts import LESS_THAN_ASKED, facts
 from tailrace.report.html import fill, picture, png
+from tailrace.report.profile_page import parts
 from tailrace.report.resolution import resolution_text
 from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS, RC
 from tailrace.report.timeline import Segments, Track, close_up, totals, tracks
@@ -43,6 +44,8 @@ def render(run: Run) -> str:
         case_text=_text(run.folder / "case.toml"),
         resolution=resolution_text(run),
         published=run.is_taylor_green_1600,
+        profiled=bool(run.profile),
+        **(parts(run.profile, "Computing, messages and waiting") if run.profile else {}),
     )
 
 

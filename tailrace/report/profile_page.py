@@ -44,12 +44,17 @@ def render_profile(profile: Profile, name: str) -> str:
 
     Keys that the profile lacks leave out their part of the page.
     """
+    values = parts(profile, "Where the time went")
+    title = profile.get("program") or name
+    return fill("profile.html.j2", title=title, cards=list(cards(profile)), **values)
+
+
+def parts(profile: Profile, title: str) -> dict[str, Any]:
+    """Return what `profile_parts.html.j2` shows, on this page or on that of a run."""
     calls = profile.get("calls", [])
     total_s = sum(group["wall_s"] for group in profile["by_rank"])
-    return fill(
-        "profile.html.j2",
-        title=profile.get("program") or name,
-        cards=list(cards(profile)),
+    return dict(
+        groups_title=title,
         notes=profile.get("notes", []),
         groups_picture=_groups_picture(profile),
         group_rows=list(_group_rows(profile)),
