@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <exception>
 #include <string_view>
+#include <type_traits>
 
 #include "dense/ladder.hpp"
 #include "dense/refine.hpp"
@@ -69,32 +70,49 @@ bool drops_factors(void* caller) {
   return path.substr(path.rfind('/') + 1).starts_with("_umath_linalg.");
 }
 
+template <class S>
 struct Call {
   const Lapack& lapack;
   void* caller;
   char triangle;  ///< 'A': dgesv
   std::int64_t n, nrhs, lda, ldb;
-  double* a;
+  S* a;
   void* pivots;
-  double* b;
+  S* b;
 
   bool valid() const {
     return (triangle == 'A' || triangle == 'L' || triangle == 'U') && n > 0 && nrhs > 0 &&
            lda >= n && ldb >= n && lda <= INT32_MAX && ldb <= INT32_MAX && nrhs <= INT32_MAX;
   }
-  dense::Matrix matrix() const { return {a, n, lda, triangle}; }
+  dense::Matrix<S> matrix() const { return {a, n, lda, triangle}; }
   Request request() const { return {caller, triangle != 'A', n, nrhs}; }
 };
 
-bool is_small(const Call& call) {
+template <class S>
+bool is_small(const Call<S>& call) {
   const auto least = settings().least_n;
   return least > 0 ? call.n < least : !dense::pays(call.n, call.nrhs);
 }
 
+/// Keeps the matrix of a real system. Throws std::bad_alloc.
+std::unique_ptr<Kept> keep_matrix(const Call<double>& call) {
+  return keep(call.a, call.n, call.lda, call.triangle);
+}
+std::unique_ptr<Kept> keep_matrix(const Call<dense::Complex>& /*call*/) { return nullptr; }
+
+dense::Factors<float>* factors_of(Kept* kept, double /*item*/) {
+  return kept != nullptr ? &kept->factors : nullptr;
+}
+dense::Factors<std::complex<float>>* factors_of(Kept* /*kept*/, dense::Complex /*item*/) {
+  return nullptr;
+}
+
 /// Solves; false: LAPACK must.
-bool solve(const Call& call, const Verdict& verdict) {
+template <class S>
+bool solve(const Call<S>& call, const Verdict& verdict) {
   const bool dropped = drops_factors(call.caller);
-  if (!dropped && !settings().factors) return refuse(verdict, Refusal::factors), false;
+  const bool can_keep = settings().factors && std::is_same_v<S, double>;
+  if (!dropped && !can_keep) return refuse(verdict, Refusal::factors), false;
   if (!dropped && !has_room(call.n)) return refuse(verdict, Refusal::memory), false;
   const auto start = Clock::now();
   dense::SolveOptions options;
@@ -107,9 +125,9 @@ bool solve(const Call& call, const Verdict& verdict) {
     const Threads threads;
     const Using lapack(call.lapack);
     std::unique_ptr<Kept> kept;
-    if (!dropped) kept = keep(call.a, call.n, call.lda, call.triangle);
+    if (!dropped) kept = keep_matrix(call);
     certificate = dense::climb(call.matrix(), call.nrhs, call.b, call.ldb, options,
-                               kept ? &kept->factors : nullptr);
+                               factors_of(kept.get(), S()));
     if (certificate.info == 0 && kept) {
       kept->norms = dense::norms_of(kept->view());
       kept->rcond = certificate.rcond;
@@ -131,10 +149,10 @@ bool solve(const Call& call, const Verdict& verdict) {
 }
 
 /// `lapack` does the call as it would have been without us.
-template <class Real>
-std::int64_t run(const Call& call, Real lapack) {
+template <class S, class Real>
+std::int64_t run(const Call<S>& call, Real lapack) {
   if (in_use() != nullptr || !call.valid()) return lapack();
-  forget(call.a, call.n, call.lda);
+  if constexpr (std::is_same_v<S, double>) forget(call.a, call.n, call.lda);
   auto verdict = decide(call.request());
   if (verdict.refusal == Refusal::none || verdict.refusal == Refusal::canary) {
     const Refusal why = is_small(call)                    ? Refusal::small
@@ -174,8 +192,8 @@ bool solve_later(const Later& later, const std::shared_ptr<Kept>& kept, bool tra
   if (!transposed && kept->spent_s < largest_share * kept->seconds) {
     try {
       const auto matrix = kept->view();
-      const dense::Problem problem{matrix, kept->norms, nrhs, b, ldb};
-      dense::Answer answer;
+      const dense::Problem<double> problem{matrix, kept->norms, nrhs, b, ldb};
+      dense::Answer<double> answer;
       answer.x.resize(static_cast<std::size_t>(kept->n * nrhs));
       answer.r.resize(answer.x.size());
       answer.w.resize(answer.x.size());
@@ -202,10 +220,27 @@ bool solve_later(const Later& later, const std::shared_ptr<Kept>& kept, bool tra
 void do_gesv(const Family& family, void* caller, const void* n, const void* nrhs, double* a,
              const void* lda, void* ipiv, double* b, const void* ldb, void* info) {
   const auto& lapack = lapack_of(family, caller);
-  const Call call{lapack,           caller,           'A', lapack.read(n), lapack.read(nrhs),
-                  lapack.read(lda), lapack.read(ldb), a,   ipiv,           b};
+  const Call<double> call{
+      lapack,           caller,           'A', lapack.read(n), lapack.read(nrhs),
+      lapack.read(lda), lapack.read(ldb), a,   ipiv,           b};
   const auto status = run(call, [&] {
     lapack.get<Gesv>(dgesv)(n, nrhs, a, lda, ipiv, b, ldb, info);
+    return lapack.read(info);
+  });
+  lapack.write(info, 0, status);
+}
+
+void do_zgesv(const Family& family, void* caller, const void* n, const void* nrhs,
+              std::complex<double>* a, const void* lda, void* ipiv, std::complex<double>* b,
+              const void* ldb, void* info) {
+  using Zgesv =
+      void (*)(In, In, std::complex<double>*, In, void*, std::complex<double>*, In, void*);
+  const auto& lapack = lapack_of(family, caller);
+  const Call<dense::Complex> call{
+      lapack,           caller,           'A', lapack.read(n), lapack.read(nrhs),
+      lapack.read(lda), lapack.read(ldb), a,   ipiv,           b};
+  const auto status = run(call, [&] {
+    lapack.get<Zgesv>(zgesv)(n, nrhs, a, lda, ipiv, b, ldb, info);
     return lapack.read(info);
   });
   lapack.write(info, 0, status);
@@ -215,16 +250,16 @@ void do_posv(const Family& family, void* caller, const char* uplo, const void* n
              double* a, const void* lda, double* b, const void* ldb, void* info,
              std::size_t length) {
   const auto& lapack = lapack_of(family, caller);
-  const Call call{lapack,
-                  caller,
-                  upper(*uplo),
-                  lapack.read(n),
-                  lapack.read(nrhs),
-                  lapack.read(lda),
-                  lapack.read(ldb),
-                  a,
-                  nullptr,
-                  b};
+  const Call<double> call{lapack,
+                          caller,
+                          upper(*uplo),
+                          lapack.read(n),
+                          lapack.read(nrhs),
+                          lapack.read(lda),
+                          lapack.read(ldb),
+                          a,
+                          nullptr,
+                          b};
   const auto status = run(call, [&] {
     lapack.get<Posv>(dposv)(uplo, n, nrhs, a, lda, b, ldb, info, length);
     return lapack.read(info);
@@ -294,16 +329,16 @@ std::int64_t do_lapacke_gesv(const Family& family, void* caller, int layout, std
     return lapack.read(&status);
   };
   if (layout != column_major) return real();  // it transposes, and may call dgesv
-  const Call call{lapack,
-                  caller,
-                  'A',
-                  lapack.read(&n),
-                  lapack.read(&nrhs),
-                  lapack.read(&lda),
-                  lapack.read(&ldb),
-                  a,
-                  ipiv,
-                  b};
+  const Call<double> call{lapack,
+                          caller,
+                          'A',
+                          lapack.read(&n),
+                          lapack.read(&nrhs),
+                          lapack.read(&lda),
+                          lapack.read(&ldb),
+                          a,
+                          ipiv,
+                          b};
   return run(call, real);
 }
 
@@ -317,16 +352,16 @@ std::int64_t do_lapacke_posv(const Family& family, void* caller, int layout, cha
     return lapack.read(&status);
   };
   if (layout != column_major) return real();
-  const Call call{lapack,
-                  caller,
-                  upper(uplo),
-                  lapack.read(&n),
-                  lapack.read(&nrhs),
-                  lapack.read(&lda),
-                  lapack.read(&ldb),
-                  a,
-                  nullptr,
-                  b};
+  const Call<double> call{lapack,
+                          caller,
+                          upper(uplo),
+                          lapack.read(&n),
+                          lapack.read(&nrhs),
+                          lapack.read(&lda),
+                          lapack.read(&ldb),
+                          a,
+                          nullptr,
+                          b};
   return run(call, real);
 }
 

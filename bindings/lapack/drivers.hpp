@@ -4,12 +4,18 @@
 // The routines that stand for LAPACK's, in the form that all families share. Arguments are those of
 // the Fortran routines, integers of the width of the caller's library.
 
+#include <complex>
+
 #include "library.hpp"
 
 namespace tailrace::lapack {
 
 void do_gesv(const Family& family, void* caller, const void* n, const void* nrhs, double* a,
              const void* lda, void* ipiv, double* b, const void* ldb, void* info);
+/// Complex systems are taken of callers only that drop the factors.
+void do_zgesv(const Family& family, void* caller, const void* n, const void* nrhs,
+              std::complex<double>* a, const void* lda, void* ipiv, std::complex<double>* b,
+              const void* ldb, void* info);
 void do_posv(const Family& family, void* caller, const char* uplo, const void* n, const void* nrhs,
              double* a, const void* lda, double* b, const void* ldb, void* info,
              std::size_t length);

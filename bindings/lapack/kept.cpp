@@ -43,7 +43,7 @@ double item_of(const Kept& kept, std::ptrdiff_t i, std::ptrdiff_t j) {
          std::sqrt(f.scale);
 }
 
-std::uint64_t checksum(const dense::Matrix& factors) {
+std::uint64_t checksum(const dense::Matrix<double>& factors) {
   std::uint64_t sum = 0;
   for (std::ptrdiff_t j = 0; j < factors.n; ++j) {
     const auto first = first_row(factors.triangle, j);
@@ -54,7 +54,7 @@ std::uint64_t checksum(const dense::Matrix& factors) {
 }
 
 /// Whether these are the factors that were given; most others differ in their first item.
-bool are_those(const Kept& kept, const dense::Matrix& factors, const Lapack& lapack,
+bool are_those(const Kept& kept, const dense::Matrix<double>& factors, const Lapack& lapack,
                const void* pivots) {
   if (kept.n != factors.n || kept.triangle != factors.triangle) return false;
   if (factors.a[0] != item_of(kept, 0, 0)) return false;

@@ -28,7 +28,7 @@ struct Kept {
   std::size_t site = 0;        ///< that they were made for
   std::mutex mutex;            ///< one later call at a time
 
-  dense::Matrix view() const { return {matrix.get(), n, n, triangle}; }
+  dense::Matrix<double> view() const { return {matrix.get(), n, n, triangle}; }
 };
 
 /// Copies A, so that `give` can overwrite it. Throws std::bad_alloc.

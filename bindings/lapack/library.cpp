@@ -15,9 +15,10 @@ namespace tailrace::lapack {
 namespace {
 
 constexpr std::array<const char*, num_routines> names{
-    "dgesv", "dposv", "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs",
-    "dgesv", "dposv", "isamax", "sgetrf", "sgetrs", "spotrf", "spotrs", "slaswp",
-    "strsm", "dgemv", "dsymv",  "dlacn2", "dtrsm",  "dgemm",  "dpotrf"};
+    "dgesv",  "dposv",  "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs",
+    "zgesv",  "dgesv",  "dposv",  "isamax", "sgetrf", "sgetrs", "spotrf", "spotrs",
+    "slaswp", "strsm",  "dgemv",  "dsymv",  "dlacn2", "dtrsm",  "dgemm",  "dpotrf",
+    "cgetrf", "cgetrs", "cpotrf", "cpotrs", "zposv",  "zgemv",  "zhemv",  "zlacn2"};
 
 void* base_of(void* address) {
   Dl_info info{};

@@ -32,6 +32,7 @@ enum Routine : std::uint8_t {
   dpotri,
   dgerfs,
   dporfs,
+  zgesv,
   lapacke_dgesv,
   lapacke_dposv,
   isamax,
@@ -47,6 +48,14 @@ enum Routine : std::uint8_t {
   dtrsm,
   dgemm,
   dpotrf,
+  cgetrf,
+  cgetrs,
+  cpotrf,
+  cpotrs,
+  zposv,
+  zgemv,
+  zhemv,
+  zlacn2,
   num_routines
 };
 

@@ -46,6 +46,80 @@ void call(Routine routine, Arguments... arguments) {
 
 using In = const void*;
 
+template <class T>
+void call_getrf(Routine routine, const int* m, const int* n, T* a, const int* lda, int* ipiv,
+                int* info) {
+  Pivots pivots(ipiv, static_cast<std::size_t>(*m < *n ? *m : *n));
+  std::int64_t status = 0;
+  call<In, In, T*, In, void*, void*>(routine, Integer(m), Integer(n), a, Integer(lda),
+                                     pivots.data(ipiv), &status);
+  pivots.copy_to(ipiv);
+  *info = static_cast<int>(status);
+}
+
+template <class T>
+void call_getrs(Routine routine, const char* trans, const int* n, const int* nrhs, const T* a,
+                const int* lda, const int* ipiv, T* b, const int* ldb, int* info) {
+  Pivots pivots(ipiv, static_cast<std::size_t>(*n));
+  std::int64_t status = 0;
+  call<const char*, In, In, const T*, In, void*, T*, In, void*, std::size_t>(
+      routine, trans, Integer(n), Integer(nrhs), a, Integer(lda), pivots.data(ipiv), b,
+      Integer(ldb), &status, 1);
+  *info = static_cast<int>(status);
+}
+
+template <class T>
+void call_potrf(Routine routine, const char* uplo, const int* n, T* a, const int* lda, int* info) {
+  std::int64_t status = 0;
+  call<const char*, In, T*, In, void*, std::size_t>(routine, uplo, Integer(n), a, Integer(lda),
+                                                    &status, 1);
+  *info = static_cast<int>(status);
+}
+
+template <class T>
+void call_potrs(Routine routine, const char* uplo, const int* n, const int* nrhs, const T* a,
+                const int* lda, T* b, const int* ldb, int* info) {
+  std::int64_t status = 0;
+  call<const char*, In, In, const T*, In, T*, In, void*, std::size_t>(
+      routine, uplo, Integer(n), Integer(nrhs), a, Integer(lda), b, Integer(ldb), &status, 1);
+  *info = static_cast<int>(status);
+}
+
+template <class S>
+void call_hemv(Routine routine, const char* uplo, const int* n, const S* alpha, const S* a,
+               const int* lda, const S* x, const int* incx, const S* beta, S* y, const int* incy) {
+  call<const char*, In, const S*, const S*, In, const S*, In, const S*, S*, In, std::size_t>(
+      routine, uplo, Integer(n), alpha, a, Integer(lda), x, Integer(incx), beta, y, Integer(incy),
+      1);
+}
+
+template <class S>
+void call_gemv(Routine routine, const char* trans, const int* m, const int* n, const S* alpha,
+               const S* a, const int* lda, const S* x, const int* incx, const S* beta, S* y,
+               const int* incy) {
+  call<const char*, In, In, const S*, const S*, In, const S*, In, const S*, S*, In, std::size_t>(
+      routine, trans, Integer(m), Integer(n), alpha, a, Integer(lda), x, Integer(incx), beta, y,
+      Integer(incy), 1);
+}
+
+/// What a norm estimator keeps between calls: as many items in both widths, of which a library with
+/// narrow integers uses the first half.
+struct Estimator {
+  std::vector<std::int64_t> signs;
+  std::array<std::int64_t, 3> state{};
+  std::int64_t wanted = 0;
+
+  void start(const int* n, const int* kase) {
+    if (*kase != 0) return;
+    signs.assign(static_cast<std::size_t>(*n), 0);
+    state = {};
+    wanted = 0;
+  }
+};
+
+using Float = std::complex<float>;
+using Double = std::complex<double>;
+
 }  // namespace
 
 }  // namespace tailrace::lapack
@@ -53,42 +127,6 @@ using In = const void*;
 using namespace tailrace::lapack;
 
 extern "C" {
-
-void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* ipiv, int* info) {
-  const auto count = static_cast<std::size_t>(*m < *n ? *m : *n);
-  Pivots pivots(ipiv, count);
-  std::int64_t status = 0;
-  call<In, In, float*, In, void*, void*>(sgetrf, Integer(m), Integer(n), a, Integer(lda),
-                                         pivots.data(ipiv), &status);
-  pivots.copy_to(ipiv);
-  *info = static_cast<int>(status);
-}
-
-void sgetrs_(const char* trans, const int* n, const int* nrhs, const float* a, const int* lda,
-             const int* ipiv, float* b, const int* ldb, int* info, std::size_t length) {
-  Pivots pivots(ipiv, static_cast<std::size_t>(*n));
-  std::int64_t status = 0;
-  call<const char*, In, In, const float*, In, void*, float*, In, void*, std::size_t>(
-      sgetrs, trans, Integer(n), Integer(nrhs), a, Integer(lda), pivots.data(ipiv), b, Integer(ldb),
-      &status, length);
-  *info = static_cast<int>(status);
-}
-
-void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info,
-             std::size_t length) {
-  std::int64_t status = 0;
-  call<const char*, In, float*, In, void*, std::size_t>(spotrf, uplo, Integer(n), a, Integer(lda),
-                                                        &status, length);
-  *info = static_cast<int>(status);
-}
-
-void spotrs_(const char* uplo, const int* n, const int* nrhs, const float* a, const int* lda,
-             float* b, const int* ldb, int* info, std::size_t length) {
-  std::int64_t status = 0;
-  call<const char*, In, In, const float*, In, float*, In, void*, std::size_t>(
-      spotrs, uplo, Integer(n), Integer(nrhs), a, Integer(lda), b, Integer(ldb), &status, length);
-  *info = static_cast<int>(status);
-}
 
 void slaswp_(const int* n, float* a, const int* lda, const int* k1, const int* k2, const int* ipiv,
              const int* incx) {
@@ -106,36 +144,82 @@ void strsm_(const char* side, const char* uplo, const char* transa, const char* 
       Integer(ldb), l1, l2, l3, l4);
 }
 
+void dlacn2_(const int* n, double* v, double* x, int* /*isgn*/, double* est, int* kase,
+             int* /*isave*/) {
+  thread_local Estimator kept;
+  kept.start(n, kase);
+  call<In, double*, double*, void*, double*, void*, void*>(
+      dlacn2, Integer(n), v, x, kept.signs.data(), est, &kept.wanted, kept.state.data());
+  *kase = static_cast<int>(kept.wanted);
+}
+
+void zlacn2_(const int* n, Double* v, Double* x, double* est, int* kase, int* /*isave*/) {
+  thread_local Estimator kept;
+  kept.start(n, kase);
+  call<In, Double*, Double*, double*, void*, void*>(zlacn2, Integer(n), v, x, est, &kept.wanted,
+                                                    kept.state.data());
+  *kase = static_cast<int>(kept.wanted);
+}
+
+void zposv_(const char* uplo, const int* n, const int* nrhs, Double* a, const int* lda, Double* b,
+            const int* ldb, int* info, std::size_t /*length*/) {
+  std::int64_t status = 0;
+  call<const char*, In, In, Double*, In, Double*, In, void*, std::size_t>(
+      zposv, uplo, Integer(n), Integer(nrhs), a, Integer(lda), b, Integer(ldb), &status, 1);
+  *info = static_cast<int>(status);
+}
+
+void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* ipiv, int* info) {
+  call_getrf(sgetrf, m, n, a, lda, ipiv, info);
+}
+void sgetrs_(const char* trans, const int* n, const int* nrhs, const float* a, const int* lda,
+             const int* ipiv, float* b, const int* ldb, int* info, std::size_t /*length*/) {
+  call_getrs(sgetrs, trans, n, nrhs, a, lda, ipiv, b, ldb, info);
+}
+void spotrf_(const char* uplo, const int* n, float* a, const int* lda, int* info,
+             std::size_t /*length*/) {
+  call_potrf(spotrf, uplo, n, a, lda, info);
+}
+void spotrs_(const char* uplo, const int* n, const int* nrhs, const float* a, const int* lda,
+             float* b, const int* ldb, int* info, std::size_t /*length*/) {
+  call_potrs(spotrs, uplo, n, nrhs, a, lda, b, ldb, info);
+}
+
+void cgetrf_(const int* m, const int* n, Float* a, const int* lda, int* ipiv, int* info) {
+  call_getrf(cgetrf, m, n, a, lda, ipiv, info);
+}
+void cgetrs_(const char* trans, const int* n, const int* nrhs, const Float* a, const int* lda,
+             const int* ipiv, Float* b, const int* ldb, int* info, std::size_t /*length*/) {
+  call_getrs(cgetrs, trans, n, nrhs, a, lda, ipiv, b, ldb, info);
+}
+void cpotrf_(const char* uplo, const int* n, Float* a, const int* lda, int* info,
+             std::size_t /*length*/) {
+  call_potrf(cpotrf, uplo, n, a, lda, info);
+}
+void cpotrs_(const char* uplo, const int* n, const int* nrhs, const Float* a, const int* lda,
+             Float* b, const int* ldb, int* info, std::size_t /*length*/) {
+  call_potrs(cpotrs, uplo, n, nrhs, a, lda, b, ldb, info);
+}
+
 void dgemv_(const char* trans, const int* m, const int* n, const double* alpha, const double* a,
             const int* lda, const double* x, const int* incx, const double* beta, double* y,
-            const int* incy, std::size_t length) {
-  call<const char*, In, In, const double*, const double*, In, const double*, In, const double*,
-       double*, In, std::size_t>(dgemv, trans, Integer(m), Integer(n), alpha, a, Integer(lda), x,
-                                 Integer(incx), beta, y, Integer(incy), length);
+            const int* incy, std::size_t /*length*/) {
+  call_gemv(dgemv, trans, m, n, alpha, a, lda, x, incx, beta, y, incy);
 }
-
 void dsymv_(const char* uplo, const int* n, const double* alpha, const double* a, const int* lda,
             const double* x, const int* incx, const double* beta, double* y, const int* incy,
-            std::size_t length) {
-  call<const char*, In, const double*, const double*, In, const double*, In, const double*, double*,
-       In, std::size_t>(dsymv, uplo, Integer(n), alpha, a, Integer(lda), x, Integer(incx), beta, y,
-                        Integer(incy), length);
+            std::size_t /*length*/) {
+  call_hemv(dsymv, uplo, n, alpha, a, lda, x, incx, beta, y, incy);
 }
 
-// Signs and state have as many items in both widths; a narrow library uses the first half.
-void dlacn2_(const int* n, double* v, double* x, int* isgn, double* est, int* kase, int* isave) {
-  thread_local std::vector<std::int64_t> signs;
-  thread_local std::array<std::int64_t, 3> state{};
-  thread_local std::int64_t wanted = 0;
-  if (*kase == 0) {
-    signs.assign(static_cast<std::size_t>(*n), 0);
-    state = {};
-    wanted = 0;
-  }
-  static_cast<void>(isgn);
-  static_cast<void>(isave);
-  call<In, double*, double*, void*, double*, void*, void*>(dlacn2, Integer(n), v, x, signs.data(),
-                                                           est, &wanted, state.data());
-  *kase = static_cast<int>(wanted);
+void zgemv_(const char* trans, const int* m, const int* n, const Double* alpha, const Double* a,
+            const int* lda, const Double* x, const int* incx, const Double* beta, Double* y,
+            const int* incy, std::size_t /*length*/) {
+  call_gemv(zgemv, trans, m, n, alpha, a, lda, x, incx, beta, y, incy);
+}
+void zhemv_(const char* uplo, const int* n, const Double* alpha, const Double* a, const int* lda,
+            const Double* x, const int* incx, const Double* beta, Double* y, const int* incy,
+            std::size_t /*length*/) {
+  call_hemv(zhemv, uplo, n, alpha, a, lda, x, incx, beta, y, incy);
 }
 }

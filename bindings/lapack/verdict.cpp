@@ -286,8 +286,9 @@ std::string summary() {
     add(refused, all.refusals[i], text_of(static_cast<Refusal>(i)));
   }
   add(refused, all.in_vain, "tried in vain");
-  std::string text = "tailrace: dgesv, dposv: " + std::to_string(all.seen) + " calls seen, " +
-                     std::to_string(ours) + " taken" + (taken.empty() ? "" : " (" + taken + ")");
+  std::string text = "tailrace: dgesv, dposv, zgesv: " + std::to_string(all.seen) +
+                     " calls seen, " + std::to_string(ours) + " taken" +
+                     (taken.empty() ? "" : " (" + taken + ")");
   if (!refused.empty()) text += "; left to LAPACK: " + refused;
   double not_compared = 0;
   for (const auto& site : all.sites) not_compared += site.not_compared_s;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <complex>
 #include <cstddef>
 #include <string>
 #include <vector>
 
-// Dense linear systems in double precision, factored in lower precision and refined. Library
-// tailrace::dense, which needs BLAS and LAPACK and no MPI. Nothing here is collective.
+// Dense linear systems in double precision, real or complex, factored in lower precision and
+// refined. Library tailrace::dense, which needs BLAS and LAPACK and no MPI. Nothing here is
+// collective.
 namespace tailrace::dense {
 
 /// The factorisations of the ladder, cheapest first (src/dense/rungs.cpp is their table).
@@ -79,11 +81,20 @@ const char* name(Rung rung);
 /// SIAM J. Sci. Comput. 40 (2018) A817.
 Certificate gesv(std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a, std::ptrdiff_t lda,
                  double* b, std::ptrdiff_t ldb, const SolveOptions& options = {});
+/// The same for complex systems, of which the rungs are fp32 (cgetrf) and fp64 (zgesv).
+Certificate gesv(std::ptrdiff_t n, std::ptrdiff_t nrhs, const std::complex<double>* a,
+                 std::ptrdiff_t lda, std::complex<double>* b, std::ptrdiff_t ldb,
+                 const SolveOptions& options = {});
 
 /// The same for symmetric positive definite A, of which one triangle is read: `triangle` is 'L' or
 /// 'U'. The rungs are fp32 (spotrf) and fp64 (dposv); those of bf16 are passed over.
 Certificate posv(char triangle, std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a,
                  std::ptrdiff_t lda, double* b, std::ptrdiff_t ldb,
                  const SolveOptions& options = {});
+/// The same for Hermitian positive definite A (cpotrf, zposv); of the diagonal the real part is
+/// read.
+Certificate posv(char triangle, std::ptrdiff_t n, std::ptrdiff_t nrhs,
+                 const std::complex<double>* a, std::ptrdiff_t lda, std::complex<double>* b,
+                 std::ptrdiff_t ldb, const SolveOptions& options = {});
 
 }  // namespace tailrace::dense

@@ -2,21 +2,25 @@
 #pragma once
 
 #include <array>
+#include <complex>
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "dense/scalar.hpp"
 #include "tailrace/dense.hpp"
 
 namespace tailrace::dense {
 
 /// The matrix of a system as the caller gave it, column-major.
+template <class S>
 struct Matrix {
-  const double* a = nullptr;
+  const S* a = nullptr;
   std::ptrdiff_t n = 0;
   std::ptrdiff_t lda = 0;
-  char triangle = 'A';  ///< 'L' or 'U': symmetric, only that triangle is read; 'A': general
+  char triangle =
+      'A';  ///< 'L' or 'U': symmetric or Hermitian, only that triangle is read; 'A': general
 
   bool symmetric() const { return triangle != 'A'; }
 };
@@ -41,12 +45,12 @@ inline bool pivots_within(std::span<const int> pivots, std::ptrdiff_t n) {
   return true;
 }
 
-/// x = (scale A)^-1 x, or its transpose's. The factors are read in their own precision, all sums
-/// are in double precision. `x` has n items.
+/// x = (scale A)^-1 x, or its conjugate transpose's. The factors are read in their own precision,
+/// all sums are in double precision. `x` has n items.
 template <class T>
-void apply_inverse(const Factors<T>& factors, double* x);
+void apply_inverse(const Factors<T>& factors, Wide<T>* x);
 template <class T>
-void apply_inverse_transposed(const Factors<T>& factors, double* x);
+void apply_inverse_transposed(const Factors<T>& factors, Wide<T>* x);
 
 /// Estimate of 1 / (norm1 |A^-1|_1) by Higham's one-norm estimator; `norm1` is |A|_1. 0 if an
 /// intermediate result is not finite.
@@ -61,6 +65,8 @@ struct RungEntry {
   bool (*available)();
   /// Overwrites the values by their factors; false: a zero pivot, or not positive definite.
   bool (*factor)(Factors<float>& factors);
+  /// The same for complex systems; null: there is none.
+  bool (*factor_complex)(Factors<std::complex<float>>& factors);
   /// Below this estimate the factors are of no use as a preconditioner: climb at once.
   double least_rcond;
   /// With a known condition number above this, the rung is not tried.

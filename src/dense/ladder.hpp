@@ -10,7 +10,8 @@ bool pays(std::ptrdiff_t n, std::ptrdiff_t nrhs);
 
 /// What `gesv` and `posv` do once their arguments are checked. `kept`, if not null, takes the
 /// factors of the low rung that gave the answer, and is left as it is after fp64.
-Certificate climb(const Matrix& matrix, std::ptrdiff_t nrhs, double* b, std::ptrdiff_t ldb,
-                  const SolveOptions& options, Factors<float>* kept);
+template <class S>
+Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdiff_t ldb,
+                  const SolveOptions& options, Factors<Low<S>>* kept);
 
 }  // namespace tailrace::dense

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <complex>
 #include <cstddef>
 
 // LAPACK's routines of this room, by their Fortran names; characters pass their length at the end.
@@ -27,4 +28,64 @@ void dsymv_(const char* uplo, const int* n, const double* alpha, const double* a
             const double* x, const int* incx, const double* beta, double* y, const int* incy,
             std::size_t);
 void dlacn2_(const int* n, double* v, double* x, int* isgn, double* est, int* kase, int* isave);
+
+void cgetrf_(const int* m, const int* n, std::complex<float>* a, const int* lda, int* ipiv,
+             int* info);
+void cgetrs_(const char* trans, const int* n, const int* nrhs, const std::complex<float>* a,
+             const int* lda, const int* ipiv, std::complex<float>* b, const int* ldb, int* info,
+             std::size_t);
+void cpotrf_(const char* uplo, const int* n, std::complex<float>* a, const int* lda, int* info,
+             std::size_t);
+void cpotrs_(const char* uplo, const int* n, const int* nrhs, const std::complex<float>* a,
+             const int* lda, std::complex<float>* b, const int* ldb, int* info, std::size_t);
+void zgesv_(const int* n, const int* nrhs, std::complex<double>* a, const int* lda, int* ipiv,
+            std::complex<double>* b, const int* ldb, int* info);
+void zposv_(const char* uplo, const int* n, const int* nrhs, std::complex<double>* a,
+            const int* lda, std::complex<double>* b, const int* ldb, int* info, std::size_t);
+void zgemv_(const char* trans, const int* m, const int* n, const std::complex<double>* alpha,
+            const std::complex<double>* a, const int* lda, const std::complex<double>* x,
+            const int* incx, const std::complex<double>* beta, std::complex<double>* y,
+            const int* incy, std::size_t);
+void zhemv_(const char* uplo, const int* n, const std::complex<double>* alpha,
+            const std::complex<double>* a, const int* lda, const std::complex<double>* x,
+            const int* incx, const std::complex<double>* beta, std::complex<double>* y,
+            const int* incy, std::size_t);
+void zlacn2_(const int* n, std::complex<double>* v, std::complex<double>* x, double* est, int* kase,
+             int* isave);
 }
+
+/// The routines of a type by name alone: Lapack<T>::getrs is sgetrs_ where T is float.
+namespace tailrace::dense {
+
+template <class T>
+struct Lapack;
+template <>
+struct Lapack<float> {
+  static constexpr auto getrf = sgetrf_;
+  static constexpr auto getrs = sgetrs_;
+  static constexpr auto potrf = spotrf_;
+  static constexpr auto potrs = spotrs_;
+};
+template <>
+struct Lapack<std::complex<float>> {
+  static constexpr auto getrf = cgetrf_;
+  static constexpr auto getrs = cgetrs_;
+  static constexpr auto potrf = cpotrf_;
+  static constexpr auto potrs = cpotrs_;
+};
+template <>
+struct Lapack<double> {
+  static constexpr auto gesv = dgesv_;
+  static constexpr auto posv = dposv_;
+  static constexpr auto gemv = dgemv_;
+  static constexpr auto hemv = dsymv_;
+};
+template <>
+struct Lapack<std::complex<double>> {
+  static constexpr auto gesv = zgesv_;
+  static constexpr auto posv = zposv_;
+  static constexpr auto gemv = zgemv_;
+  static constexpr auto hemv = zhemv_;
+};
+
+}  // namespace tailrace::dense

@@ -11,23 +11,27 @@ struct Norms {
   double infinity = 0;
   double largest = 0;  ///< item
 };
-Norms norms_of(const Matrix& matrix);
+template <class S>
+Norms norms_of(const Matrix<S>& matrix);
 
 /// An unfactored copy in fp32, scaled by a power of two to a largest item of about 1. Of a
 /// symmetric matrix the lower triangle is filled.
-Factors<float> low_copy(const Matrix& matrix, double largest);
+template <class S>
+Factors<Low<S>> low_copy(const Matrix<S>& matrix, double largest);
 
 /// What is left of b after a x for all columns: `r` = b - a x, `w` = |a| |x| + |b|, all n x nrhs.
 /// `b` has leading dimension `ldb`, the others n.
+template <class S>
 struct Residual {
-  const Matrix& matrix;
+  const Matrix<S>& matrix;
   std::ptrdiff_t nrhs;
-  const double* b;
+  const S* b;
   std::ptrdiff_t ldb;
-  const double* x;
-  double* r;
+  const S* x;
+  S* r;
   double* w;
 };
-void compute(const Residual& residual);
+template <class S>
+void compute(const Residual<S>& residual);
 
 }  // namespace tailrace::dense

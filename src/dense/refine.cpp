@@ -21,18 +21,19 @@ constexpr int extra_steps = 3;
 constexpr std::ptrdiff_t few = 8;  // columns for which our own solves beat level 3 ones
 
 /// d = M^-1 r for all columns, by LAPACK in fp32; each column is scaled to a largest item of 1.
-bool correct_by_blocks(const Factors<float>& factors, std::ptrdiff_t nrhs, std::vector<double>& d) {
+template <class S>
+bool correct_by_blocks(const Factors<Low<S>>& factors, std::ptrdiff_t nrhs, std::vector<S>& d) {
   const auto n = factors.n;
-  std::vector<float> low(d.size());
+  std::vector<Low<S>> low(d.size());
   std::vector<double> scales(static_cast<std::size_t>(nrhs));
   for (std::ptrdiff_t c = 0; c < nrhs; ++c) {
-    const double* column = d.data() + c * n;
+    const S* column = d.data() + c * n;
     double largest = 0;
-    for (std::ptrdiff_t i = 0; i < n; ++i) largest = std::max(largest, std::abs(column[i]));
+    for (std::ptrdiff_t i = 0; i < n; ++i) largest = std::max(largest, modulus(column[i]));
     if (largest == 0) largest = 1;
     scales[static_cast<std::size_t>(c)] = largest;
     for (std::ptrdiff_t i = 0; i < n; ++i) {
-      low[static_cast<std::size_t>(i + c * n)] = static_cast<float>(column[i] / largest);
+      low[static_cast<std::size_t>(i + c * n)] = narrowed(column[i] / largest);
     }
   }
   const int order = static_cast<int>(n);
@@ -40,21 +41,23 @@ bool correct_by_blocks(const Factors<float>& factors, std::ptrdiff_t nrhs, std::
   const int columns = static_cast<int>(nrhs);
   int info = 0;
   if (factors.cholesky()) {
-    spotrs_("L", &order, &columns, factors.values.get(), &ld, low.data(), &order, &info, 1);
+    Lapack<Low<S>>::potrs("L", &order, &columns, factors.values.get(), &ld, low.data(), &order,
+                          &info, 1);
   } else {
-    sgetrs_("N", &order, &columns, factors.values.get(), &ld, factors.pivots.data(), low.data(),
-            &order, &info, 1);
+    Lapack<Low<S>>::getrs("N", &order, &columns, factors.values.get(), &ld, factors.pivots.data(),
+                          low.data(), &order, &info, 1);
   }
   for (std::ptrdiff_t i = 0; i < n * nrhs; ++i) {
-    d[static_cast<std::size_t>(i)] = static_cast<double>(low[static_cast<std::size_t>(i)]) *
-                                     scales[static_cast<std::size_t>(i / n)];
+    d[static_cast<std::size_t>(i)] =
+        widened(low[static_cast<std::size_t>(i)]) * scales[static_cast<std::size_t>(i / n)];
   }
   return info == 0;
 }
 
 /// x += M^-1 r by the factors alone.
-bool classical_step(const Problem& problem, const Factors<float>& factors, Answer& answer) {
-  std::vector<double> d = answer.r;
+template <class S>
+bool classical_step(const Problem<S>& problem, const Factors<Low<S>>& factors, Answer<S>& answer) {
+  std::vector<S> d = answer.r;
   const auto n = factors.n;
   if (problem.nrhs <= few) {
     for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) apply_inverse(factors, d.data() + c * n);
@@ -66,20 +69,23 @@ bool classical_step(const Problem& problem, const Factors<float>& factors, Answe
 }
 
 /// One step of a refinement; false if it broke down.
-using Step = bool (*)(const Problem&, const Factors<float>&, Answer&, Refined&, int& budget);
+template <class S>
+using Step = bool (*)(const Problem<S>&, const Factors<Low<S>>&, Answer<S>&, Refined&, int& budget);
 
-bool take_classical(const Problem& problem, const Factors<float>& factors, Answer& answer,
+template <class S>
+bool take_classical(const Problem<S>& problem, const Factors<Low<S>>& factors, Answer<S>& answer,
                     Refined& /*refined*/, int& /*budget*/) {
   return classical_step(problem, factors, answer);
 }
 
-bool take_gmres(const Problem& problem, const Factors<float>& factors, Answer& answer,
+template <class S>
+bool take_gmres(const Problem<S>& problem, const Factors<Low<S>>& factors, Answer<S>& answer,
                 Refined& refined, int& budget) {
   const auto n = factors.n;
   for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) {
     if (budget <= 0) return false;
-    const int used = correct_by_gmres({problem.matrix, factors, budget}, answer.r.data() + c * n,
-                                      answer.x.data() + c * n);
+    const int used = correct_by_gmres<S>({problem.matrix, factors, budget}, answer.r.data() + c * n,
+                                         answer.x.data() + c * n);
     refined.inner_steps += used;
     budget -= used;
   }
@@ -91,10 +97,11 @@ bool better(const Errors& now, const Errors& before) {
 }
 
 /// The extra steps once the target is met: as long as they halve an error and spoil none.
-void finish(const Problem& problem, const Factors<float>& factors, Answer& answer,
+template <class S>
+void finish(const Problem<S>& problem, const Factors<Low<S>>& factors, Answer<S>& answer,
             Refined& refined) {
   for (int extra = 0; extra < extra_steps; ++extra) {
-    Answer next = answer;
+    Answer<S> next = answer;
     if (!classical_step(problem, factors, next)) return;
     measure(problem, next);
     ++refined.steps;
@@ -107,8 +114,9 @@ void finish(const Problem& problem, const Factors<float>& factors, Answer& answe
 }
 
 /// Steps of one kind until the target is met, or there is evidence that it will not be.
-bool run(Step step, const Problem& problem, const Factors<float>& factors, int max_steps,
-         int budget, Answer& answer, Refined& refined) {
+template <class S>
+bool run(Step<S> step, const Problem<S>& problem, const Factors<Low<S>>& factors, int max_steps,
+         int budget, Answer<S>& answer, Refined& refined) {
   int failures = 0;
   for (int number = 1; number <= max_steps; ++number) {
     const double before = answer.errors.normwise;
@@ -142,17 +150,19 @@ bool run(Step step, const Problem& problem, const Factors<float>& factors, int m
   return false;
 }
 
-void start(const Problem& problem, Answer& answer) {
-  std::fill(answer.x.begin(), answer.x.end(), 0.0);
+template <class S>
+void start(const Problem<S>& problem, Answer<S>& answer) {
+  std::fill(answer.x.begin(), answer.x.end(), S(0));
   measure(problem, answer);
 }
 
 }  // namespace
 
-void measure(const Problem& problem, Answer& answer) {
+template <class S>
+void measure(const Problem<S>& problem, Answer<S>& answer) {
   const auto n = problem.matrix.n;
-  compute({problem.matrix, problem.nrhs, problem.b, problem.ldb, answer.x.data(), answer.r.data(),
-           answer.w.data()});
+  compute<S>({problem.matrix, problem.nrhs, problem.b, problem.ldb, answer.x.data(),
+              answer.r.data(), answer.w.data()});
   answer.errors = {};
   for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) {
     double left = 0;
@@ -162,10 +172,10 @@ void measure(const Problem& problem, Answer& answer) {
     double sum = 0;
     for (std::ptrdiff_t i = 0; i < n; ++i) {
       const auto k = static_cast<std::size_t>(i + c * n);
-      const double r = std::abs(answer.r[k]);
-      left = std::max(left, r);
-      size = std::max(size, std::abs(answer.x[k]));
-      given = std::max(given, std::abs(problem.b[i + c * problem.ldb]));
+      const double r = size_of(answer.r[k]);
+      left = std::max(left, modulus(answer.r[k]));
+      size = std::max(size, modulus(answer.x[k]));
+      given = std::max(given, modulus(problem.b[i + c * problem.ldb]));
       if (r > 0) component = std::max(component, r / answer.w[k]);
       sum += r + answer.w[k];
     }
@@ -178,13 +188,14 @@ void measure(const Problem& problem, Answer& answer) {
   }
 }
 
-Refined refine(const Problem& problem, const Factors<float>& factors, const SolveOptions& options,
-               double rcond, Answer& answer) {
+template <class S>
+Refined refine(const Problem<S>& problem, const Factors<Low<S>>& factors,
+               const SolveOptions& options, double rcond, Answer<S>& answer) {
   Refined refined;
   start(problem, answer);
   if (options.refiner != Refiner::gmres) {
     refined.converged =
-        run(take_classical, problem, factors, options.max_steps, 0, answer, refined);
+        run<S>(take_classical, problem, factors, options.max_steps, 0, answer, refined);
     if (refined.converged || options.refiner == Refiner::classical) return refined;
   }
   // An inner step reads 12 bytes an item of A; so many cost about a third of an fp64 factorisation.
@@ -195,9 +206,17 @@ Refined refine(const Problem& problem, const Factors<float>& factors, const Solv
     start(problem, answer);
   }
   refined.steps = 0;
-  refined.converged = run(take_gmres, problem, factors, options.max_steps,
-                          budget * static_cast<int>(problem.nrhs), answer, refined);
+  refined.converged = run<S>(take_gmres, problem, factors, options.max_steps,
+                             budget * static_cast<int>(problem.nrhs), answer, refined);
   return refined;
 }
+
+template void measure(const Problem<double>& problem, Answer<double>& answer);
+template void measure(const Problem<Complex>& problem, Answer<Complex>& answer);
+template Refined refine(const Problem<double>& problem, const Factors<float>& factors,
+                        const SolveOptions& options, double rcond, Answer<double>& answer);
+template Refined refine(const Problem<Complex>& problem,
+                        const Factors<std::complex<float>>& factors, const SolveOptions& options,
+                        double rcond, Answer<Complex>& answer);
 
 }  // namespace tailrace::dense

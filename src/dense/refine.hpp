@@ -12,8 +12,10 @@ struct Errors {
 };
 
 /// An answer with what is left of b; arrays of n x nrhs.
+template <class S>
 struct Answer {
-  std::vector<double> x, r, w;
+  std::vector<S> x, r;
+  std::vector<double> w;
   Errors errors;
 };
 
@@ -25,21 +27,24 @@ struct Refined {
 };
 
 /// A system and how to refine its answers.
+template <class S>
 struct Problem {
-  const Matrix& matrix;
+  const Matrix<S>& matrix;
   const Norms& norms;
   std::ptrdiff_t nrhs;
-  const double* b;
+  const S* b;
   std::ptrdiff_t ldb;
 };
 
 /// The residual and errors of `answer.x`.
-void measure(const Problem& problem, Answer& answer);
+template <class S>
+void measure(const Problem<S>& problem, Answer<S>& answer);
 
 /// Solves and refines until the normwise backward error is at most 2^-53 and one step more brings
 /// neither error down by half; the best answer is kept. Stops after two steps that do not contract.
 /// Classical first, unless GMRES alone is asked for; GMRES takes over if it is allowed.
-Refined refine(const Problem& problem, const Factors<float>& factors, const SolveOptions& options,
-               double rcond, Answer& answer);
+template <class S>
+Refined refine(const Problem<S>& problem, const Factors<Low<S>>& factors,
+               const SolveOptions& options, double rcond, Answer<S>& answer);
 
 }  // namespace tailrace::dense

@@ -15,43 +15,46 @@ constexpr std::ptrdiff_t tile_rows = 512;
 constexpr std::ptrdiff_t tile_columns = 64;
 
 /// Four columns of a tile into r and w of one right-hand side.
-inline void add_columns(const double* a, std::ptrdiff_t lda, std::ptrdiff_t rows, const double* x,
-                        double* r, double* w) {
-  const double* a1 = a + lda;
-  const double* a2 = a1 + lda;
-  const double* a3 = a2 + lda;
+template <class S>
+inline void add_columns(const S* a, std::ptrdiff_t lda, std::ptrdiff_t rows, const S* x, S* r,
+                        double* w) {
+  const S* a1 = a + lda;
+  const S* a2 = a1 + lda;
+  const S* a3 = a2 + lda;
 #pragma omp simd
   for (std::ptrdiff_t i = 0; i < rows; ++i) {
-    const double p0 = a[i] * x[0];
-    const double p1 = a1[i] * x[1];
-    const double p2 = a2[i] * x[2];
-    const double p3 = a3[i] * x[3];
+    const S p0 = product(a[i], x[0]);
+    const S p1 = product(a1[i], x[1]);
+    const S p2 = product(a2[i], x[2]);
+    const S p3 = product(a3[i], x[3]);
     r[i] -= (p0 + p1) + (p2 + p3);
-    w[i] += (std::abs(p0) + std::abs(p1)) + (std::abs(p2) + std::abs(p3));
+    w[i] += (bound_of(a[i], x[0], p0) + bound_of(a1[i], x[1], p1)) +
+            (bound_of(a2[i], x[2], p2) + bound_of(a3[i], x[3], p3));
   }
 }
 
-inline void add_column(const double* a, std::ptrdiff_t rows, double x, double* r, double* w) {
+template <class S>
+inline void add_column(const S* a, std::ptrdiff_t rows, S x, S* r, double* w) {
 #pragma omp simd
   for (std::ptrdiff_t i = 0; i < rows; ++i) {
-    const double p = a[i] * x;
+    const S p = product(a[i], x);
     r[i] -= p;
-    w[i] += std::abs(p);
+    w[i] += bound_of(a[i], x, p);
   }
 }
 
 /// Rows [top, top + rows) of all columns of r and w.
-TAILRACE_VECTOR_CLONES void general_rows(const Residual& residual, std::ptrdiff_t top,
-                                         std::ptrdiff_t rows) {
+template <class S>
+inline void general(const Residual<S>& residual, std::ptrdiff_t top, std::ptrdiff_t rows) {
   const auto n = residual.matrix.n;
   const auto lda = residual.matrix.lda;
   for (std::ptrdiff_t left = 0; left < n; left += tile_columns) {
     const auto end = std::min(n, left + tile_columns);
     for (std::ptrdiff_t c = 0; c < residual.nrhs; ++c) {
-      const double* x = residual.x + c * n;
-      double* r = residual.r + c * n + top;
+      const S* x = residual.x + c * n;
+      S* r = residual.r + c * n + top;
       double* w = residual.w + c * n + top;
-      const double* a = residual.matrix.a + top;
+      const S* a = residual.matrix.a + top;
       auto j = left;
       for (; j + 4 <= end; j += 4) add_columns(a + j * lda, lda, rows, x + j, r, w);
       for (; j < end; ++j) add_column(a + j * lda, rows, x[j], r, w);
@@ -60,8 +63,7 @@ TAILRACE_VECTOR_CLONES void general_rows(const Residual& residual, std::ptrdiff_
 }
 
 /// One right-hand side: each item of the triangle serves its row and its column.
-TAILRACE_VECTOR_CLONES void symmetric_column(const Matrix& matrix, const double* x, double* r,
-                                             double* w) {
+inline void symmetric(const Matrix<double>& matrix, const double* x, double* r, double* w) {
   for (std::ptrdiff_t j = 0; j < matrix.n; ++j) {
     const double* a = matrix.a + j * matrix.lda;
     const auto first = matrix.triangle == 'L' ? j + 1 : 0;
@@ -83,14 +85,57 @@ TAILRACE_VECTOR_CLONES void symmetric_column(const Matrix& matrix, const double*
   }
 }
 
+inline void symmetric(const Matrix<Complex>& matrix, const Complex* x, Complex* r, double* w) {
+  for (std::ptrdiff_t j = 0; j < matrix.n; ++j) {
+    const Complex* a = matrix.a + j * matrix.lda;
+    const auto first = matrix.triangle == 'L' ? j + 1 : 0;
+    const auto end = matrix.triangle == 'L' ? matrix.n : j;
+    const Complex xj = x[j];
+    const Complex own = product(real_part(a[j]), xj);
+    double real = own.real();
+    double imaginary = own.imag();
+    double size = bound_of(real_part(a[j]), xj, own);
+#pragma omp simd reduction(+ : real, imaginary, size)
+    for (std::ptrdiff_t i = first; i < end; ++i) {
+      const Complex down = product(a[i], xj);
+      const Complex across = product(conjugate(a[i]), x[i]);
+      r[i] -= down;
+      w[i] += bound_of(a[i], xj, down);
+      real += across.real();
+      imaginary += across.imag();
+      size += bound_of(a[i], x[i], across);
+    }
+    r[j] -= Complex(real, imaginary);
+    w[j] += size;
+  }
+}
+
+TAILRACE_VECTOR_CLONES void general_rows(const Residual<double>& residual, std::ptrdiff_t top,
+                                         std::ptrdiff_t rows) {
+  general(residual, top, rows);
+}
+TAILRACE_VECTOR_CLONES void symmetric_column(const Matrix<double>& matrix, const double* x,
+                                             double* r, double* w) {
+  symmetric(matrix, x, r, w);
+}
+TAILRACE_VECTOR_CLONES void general_rows(const Residual<Complex>& residual, std::ptrdiff_t top,
+                                         std::ptrdiff_t rows) {
+  general(residual, top, rows);
+}
+TAILRACE_VECTOR_CLONES void symmetric_column(const Matrix<Complex>& matrix, const Complex* x,
+                                             Complex* r, double* w) {
+  symmetric(matrix, x, r, w);
+}
+
 }  // namespace
 
-void compute(const Residual& residual) {
+template <class S>
+void compute(const Residual<S>& residual) {
   const auto n = residual.matrix.n;
   for (std::ptrdiff_t c = 0; c < residual.nrhs; ++c) {
     for (std::ptrdiff_t i = 0; i < n; ++i) {
       residual.r[i + c * n] = residual.b[i + c * residual.ldb];
-      residual.w[i + c * n] = std::abs(residual.r[i + c * n]);
+      residual.w[i + c * n] = size_of(residual.r[i + c * n]);
     }
   }
   if (residual.matrix.symmetric()) {
@@ -105,5 +150,8 @@ void compute(const Residual& residual) {
     general_rows(residual, top, std::min(tile_rows, n - top));
   }
 }
+
+template void compute(const Residual<double>& residual);
+template void compute(const Residual<Complex>& residual);
 
 }  // namespace tailrace::dense

@@ -10,14 +10,15 @@ namespace {
 
 bool always() { return true; }
 
-bool factor_fp32(Factors<float>& factors) {
+template <class T>
+bool factor_fp32(Factors<T>& factors) {
   const int n = static_cast<int>(factors.n);
   const int ld = static_cast<int>(factors.ld);
   int info = 0;
   if (factors.cholesky()) {
-    spotrf_("L", &n, factors.values.get(), &ld, &info, 1);
+    Lapack<T>::potrf("L", &n, factors.values.get(), &ld, &info, 1);
   } else {
-    sgetrf_(&n, &n, factors.values.get(), &ld, factors.pivots.data(), &info);
+    Lapack<T>::getrf(&n, &n, factors.values.get(), &ld, factors.pivots.data(), &info);
   }
   return info == 0 && pivots_within(factors.pivots, factors.n);
 }
@@ -28,9 +29,9 @@ bool factor_bf16x2(Factors<float>& factors) { return factor_bf16(factors, 2); }
 constexpr std::array<RungEntry, 3> table{{
     // Limits: refinement contracts by about condition * unit of the factors; the estimates of
     // factors that are wrong stay near their unit, divided by some norm of a random vector.
-    {Rung::bf16x1, "bf16x1", false, bf16_available, factor_bf16x1, 1e-5, 3e3},
-    {Rung::bf16x2, "bf16x2", false, bf16_available, factor_bf16x2, 3e-9, 1e8},
-    {Rung::fp32, "fp32", true, always, factor_fp32, 1e-11, 1e11},
+    {Rung::bf16x1, "bf16x1", false, bf16_available, factor_bf16x1, nullptr, 1e-5, 3e3},
+    {Rung::bf16x2, "bf16x2", false, bf16_available, factor_bf16x2, nullptr, 3e-9, 1e8},
+    {Rung::fp32, "fp32", true, always, factor_fp32, factor_fp32, 1e-11, 1e11},
 }};
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <type_traits>
 
 #include "dense/ladder.hpp"
 #include "dense/lapack.hpp"
@@ -29,7 +30,8 @@ void require(bool ok, const std::string& text) {
   if (!ok) throw std::invalid_argument("dense::" + text);
 }
 
-void check(const std::string& routine, const Matrix& matrix, std::ptrdiff_t nrhs, const double* b,
+template <class S>
+void check(const std::string& routine, const Matrix<S>& matrix, std::ptrdiff_t nrhs, const S* b,
            std::ptrdiff_t ldb, const SolveOptions& options) {
   const auto n = matrix.n;
   const auto number = [](std::ptrdiff_t value) { return std::to_string(value); };
@@ -53,10 +55,12 @@ void check(const std::string& routine, const Matrix& matrix, std::ptrdiff_t nrhs
 }
 
 /// Whether to try a rung of which the matrix is not known yet.
-bool worth_trying(const RungEntry& entry, const Matrix& matrix, const SolveOptions& options) {
+template <class S>
+bool worth_trying(const RungEntry& entry, const Matrix<S>& matrix, const SolveOptions& options) {
   if (entry.rung < options.lowest || entry.rung > options.highest || !entry.available())
     return false;
   if (matrix.symmetric() && !entry.symmetric) return false;
+  if (std::is_same_v<S, Complex> && entry.factor_complex == nullptr) return false;
   if (options.expected_condition > 0) {
     return options.expected_condition <= entry.largest_condition || options.highest == entry.rung;
   }
@@ -64,7 +68,8 @@ bool worth_trying(const RungEntry& entry, const Matrix& matrix, const SolveOptio
 }
 
 /// |x - exact| / |x| in the one norm, at most about this: the residual's own rounding is counted.
-double forward_error(const Problem& problem, const Answer& answer, double rcond) {
+template <class S>
+double forward_error(const Problem<S>& problem, const Answer<S>& answer, double rcond) {
   const auto n = problem.matrix.n;
   double worst = 0;
   for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) {
@@ -73,9 +78,9 @@ double forward_error(const Problem& problem, const Answer& answer, double rcond)
     double size = 0;
     for (std::ptrdiff_t i = 0; i < n; ++i) {
       const auto k = static_cast<std::size_t>(i + c * n);
-      left += std::abs(answer.r[k]);
+      left += modulus(answer.r[k]);
       rounding += answer.w[k];
-      size += std::abs(answer.x[k]);
+      size += modulus(answer.x[k]);
     }
     if (size == 0) continue;
     const double unit = static_cast<double>(n + 1) * 0x1p-53;
@@ -84,22 +89,30 @@ double forward_error(const Problem& problem, const Answer& answer, double rcond)
   return rcond > 0 ? worst / rcond : std::numeric_limits<double>::infinity();
 }
 
-void certify(const Problem& problem, const Answer& answer, double rcond, Certificate& certificate) {
+template <class S>
+void certify(const Problem<S>& problem, const Answer<S>& answer, double rcond,
+             Certificate& certificate) {
   certificate.rcond = rcond;
   certificate.backward_error = answer.errors.normwise;
   certificate.componentwise_backward_error = answer.errors.componentwise;
   certificate.forward_error = forward_error(problem, answer, rcond);
 }
 
+bool factor(const RungEntry& entry, Factors<float>& factors) { return entry.factor(factors); }
+bool factor(const RungEntry& entry, Factors<std::complex<float>>& factors) {
+  return entry.factor_complex(factors);
+}
+
 /// Tries one rung; true if `answer` is the answer.
-bool try_rung(const RungEntry& entry, const Problem& problem, const SolveOptions& options,
-              Answer& answer, Certificate& certificate, Factors<float>* kept) {
+template <class S>
+bool try_rung(const RungEntry& entry, const Problem<S>& problem, const SolveOptions& options,
+              Answer<S>& answer, Certificate& certificate, Factors<Low<S>>* kept) {
   const auto start = Clock::now();
   Attempt attempt;
   attempt.rung = entry.rung;
   bool solved = false;
   auto factors = low_copy(problem.matrix, problem.norms.largest);
-  if (!entry.factor(factors)) {
+  if (!factor(entry, factors)) {
     attempt.outcome = "the factorisation broke down";
   } else {
     attempt.rcond = reciprocal_condition(factors, problem.norms.one);
@@ -125,17 +138,18 @@ bool try_rung(const RungEntry& entry, const Problem& problem, const SolveOptions
 }
 
 /// LAPACK's own driver on copies.
-void solve_fp64(const Problem& problem, double* b, const SolveOptions& options,
+template <class S>
+void solve_fp64(const Problem<S>& problem, S* b, const SolveOptions& options,
                 Certificate& certificate) {
   const auto start = Clock::now();
   const auto n = problem.matrix.n;
-  Factors<double> factors;
+  Factors<S> factors;
   factors.n = factors.ld = n;
-  factors.values = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(n * n));
+  factors.values = std::make_unique_for_overwrite<S[]>(static_cast<std::size_t>(n * n));
   for (std::ptrdiff_t j = 0; j < n; ++j) {
     std::copy_n(problem.matrix.a + j * problem.matrix.lda, n, factors.values.get() + j * n);
   }
-  Answer answer;
+  Answer<S> answer;
   answer.x.resize(static_cast<std::size_t>(n * problem.nrhs));
   for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) {
     std::copy_n(problem.b + c * problem.ldb, n, answer.x.data() + c * n);
@@ -143,12 +157,12 @@ void solve_fp64(const Problem& problem, double* b, const SolveOptions& options,
   const int order = static_cast<int>(n);
   const int columns = static_cast<int>(problem.nrhs);
   if (problem.matrix.symmetric()) {
-    dposv_(&problem.matrix.triangle, &order, &columns, factors.values.get(), &order,
-           answer.x.data(), &order, &certificate.info, 1);
+    Lapack<S>::posv(&problem.matrix.triangle, &order, &columns, factors.values.get(), &order,
+                    answer.x.data(), &order, &certificate.info, 1);
   } else {
     factors.pivots.resize(static_cast<std::size_t>(n));
-    dgesv_(&order, &columns, factors.values.get(), &order, factors.pivots.data(), answer.x.data(),
-           &order, &certificate.info);
+    Lapack<S>::gesv(&order, &columns, factors.values.get(), &order, factors.pivots.data(),
+                    answer.x.data(), &order, &certificate.info);
   }
   certificate.rung = Rung::fp64;
   certificate.steps = certificate.inner_steps = 0;
@@ -162,7 +176,7 @@ void solve_fp64(const Problem& problem, double* b, const SolveOptions& options,
         for (std::ptrdiff_t j = 0; j < n; ++j) {
           for (std::ptrdiff_t i = 0; i < j; ++i) {
             factors.values[static_cast<std::size_t>(j + i * n)] =
-                factors.values[static_cast<std::size_t>(i + j * n)];
+                conjugate(factors.values[static_cast<std::size_t>(i + j * n)]);
           }
         }
       }
@@ -191,21 +205,22 @@ bool pays(std::ptrdiff_t n, std::ptrdiff_t nrhs) {
   return n >= least_profitable && nrhs * rows_per_column <= n;
 }
 
-Certificate climb(const Matrix& matrix, std::ptrdiff_t nrhs, double* b, std::ptrdiff_t ldb,
-                  const SolveOptions& options, Factors<float>* kept) {
+template <class S>
+Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdiff_t ldb,
+                  const SolveOptions& options, Factors<Low<S>>* kept) {
   const auto start = Clock::now();
   Certificate certificate;
   if (matrix.n == 0) return certificate;
   const bool may_skip = options.skip_unprofitable && options.highest == Rung::fp64;
   const bool low = nrhs > 0 && (!may_skip || pays(matrix.n, nrhs));
   const Norms norms = low || options.bounds ? norms_of(matrix) : Norms{};
-  const Problem problem{matrix, norms, nrhs, b, ldb};
+  const Problem<S> problem{matrix, norms, nrhs, b, ldb};
   bool finite = std::isfinite(norms.largest) && norms.largest > 0;
   for (std::ptrdiff_t c = 0; low && c < nrhs; ++c) {
-    for (std::ptrdiff_t i = 0; i < matrix.n; ++i) finite = finite && std::isfinite(b[i + c * ldb]);
+    for (std::ptrdiff_t i = 0; i < matrix.n; ++i) finite = finite && is_finite(b[i + c * ldb]);
   }
   if (low && finite) {
-    Answer answer;
+    Answer<S> answer;
     answer.x.resize(static_cast<std::size_t>(matrix.n * nrhs));
     answer.r.resize(answer.x.size());
     answer.w.resize(answer.x.size());
@@ -229,19 +244,48 @@ Certificate climb(const Matrix& matrix, std::ptrdiff_t nrhs, double* b, std::ptr
   return certificate;
 }
 
+template Certificate climb(const Matrix<double>& matrix, std::ptrdiff_t nrhs, double* b,
+                           std::ptrdiff_t ldb, const SolveOptions& options, Factors<float>* kept);
+template Certificate climb(const Matrix<Complex>& matrix, std::ptrdiff_t nrhs, Complex* b,
+                           std::ptrdiff_t ldb, const SolveOptions& options,
+                           Factors<std::complex<float>>* kept);
+
+namespace {
+
+template <class S>
+Certificate solve_general(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdiff_t ldb,
+                          const SolveOptions& options) {
+  check("gesv", matrix, nrhs, b, ldb, options);
+  return climb<S>(matrix, nrhs, b, ldb, options, nullptr);
+}
+
+template <class S>
+Certificate solve_definite(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdiff_t ldb,
+                           const SolveOptions& options) {
+  require(matrix.triangle == 'L' || matrix.triangle == 'U',
+          "posv: triangle is neither 'L' nor 'U'");
+  check("posv", matrix, nrhs, b, ldb, options);
+  return climb<S>(matrix, nrhs, b, ldb, options, nullptr);
+}
+
+}  // namespace
+
 Certificate gesv(std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a, std::ptrdiff_t lda,
                  double* b, std::ptrdiff_t ldb, const SolveOptions& options) {
-  const Matrix matrix{a, n, lda, 'A'};
-  check("gesv", matrix, nrhs, b, ldb, options);
-  return climb(matrix, nrhs, b, ldb, options, nullptr);
+  return solve_general<double>({a, n, lda, 'A'}, nrhs, b, ldb, options);
+}
+Certificate gesv(std::ptrdiff_t n, std::ptrdiff_t nrhs, const Complex* a, std::ptrdiff_t lda,
+                 Complex* b, std::ptrdiff_t ldb, const SolveOptions& options) {
+  return solve_general<Complex>({a, n, lda, 'A'}, nrhs, b, ldb, options);
 }
 
 Certificate posv(char triangle, std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a,
                  std::ptrdiff_t lda, double* b, std::ptrdiff_t ldb, const SolveOptions& options) {
-  require(triangle == 'L' || triangle == 'U', "posv: triangle is neither 'L' nor 'U'");
-  const Matrix matrix{a, n, lda, triangle};
-  check("posv", matrix, nrhs, b, ldb, options);
-  return climb(matrix, nrhs, b, ldb, options, nullptr);
+  return solve_definite<double>({a, n, lda, triangle}, nrhs, b, ldb, options);
+}
+Certificate posv(char triangle, std::ptrdiff_t n, std::ptrdiff_t nrhs, const Complex* a,
+                 std::ptrdiff_t lda, Complex* b, std::ptrdiff_t ldb, const SolveOptions& options) {
+  return solve_definite<Complex>({a, n, lda, triangle}, nrhs, b, ldb, options);
 }
 
 }  // namespace tailrace::dense

@@ -13,88 +13,100 @@ namespace {
 
 /// x[first, last) -= the columns c .. c+3 of `a` times `s`.
 template <class T>
-inline void subtract_columns(const T* a, std::ptrdiff_t ld, const double* s, std::ptrdiff_t first,
-                             std::ptrdiff_t last, double* x) {
+inline void subtract_columns(const T* a, std::ptrdiff_t ld, const Wide<T>* s, std::ptrdiff_t first,
+                             std::ptrdiff_t last, Wide<T>* x) {
   const T* a1 = a + ld;
   const T* a2 = a1 + ld;
   const T* a3 = a2 + ld;
 #pragma omp simd
   for (std::ptrdiff_t i = first; i < last; ++i) {
-    x[i] -= s[0] * static_cast<double>(a[i]) + s[1] * static_cast<double>(a1[i]) +
-            s[2] * static_cast<double>(a2[i]) + s[3] * static_cast<double>(a3[i]);
+    x[i] -= product(s[0], widened(a[i])) + product(s[1], widened(a1[i])) +
+            product(s[2], widened(a2[i])) + product(s[3], widened(a3[i]));
   }
 }
 
 template <class T>
-inline void subtract_column(const T* a, double s, std::ptrdiff_t first, std::ptrdiff_t last,
-                            double* x) {
+inline void subtract_column(const T* a, Wide<T> s, std::ptrdiff_t first, std::ptrdiff_t last,
+                            Wide<T>* x) {
 #pragma omp simd
-  for (std::ptrdiff_t i = first; i < last; ++i) x[i] -= s * static_cast<double>(a[i]);
+  for (std::ptrdiff_t i = first; i < last; ++i) x[i] -= product(s, widened(a[i]));
 }
 
-/// The scalar product of x[first, last) and a column.
-template <class T>
-inline double product(const T* a, std::ptrdiff_t first, std::ptrdiff_t last, const double* x) {
+/// The scalar product of a column, conjugated, and x[first, last).
+inline double scalar_product(const auto* a, std::ptrdiff_t first, std::ptrdiff_t last,
+                             const double* x) {
   double sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (std::ptrdiff_t i = first; i < last; ++i) sum += x[i] * static_cast<double>(a[i]);
+  for (std::ptrdiff_t i = first; i < last; ++i) sum += x[i] * widened(a[i]);
   return sum;
+}
+inline Complex scalar_product(const auto* a, std::ptrdiff_t first, std::ptrdiff_t last,
+                              const Complex* x) {
+  double real = 0;
+  double imaginary = 0;
+#pragma omp simd reduction(+ : real, imaginary)
+  for (std::ptrdiff_t i = first; i < last; ++i) {
+    const Complex item = product(x[i], conjugate(widened(a[i])));
+    real += item.real();
+    imaginary += item.imag();
+  }
+  return {real, imaginary};
 }
 
 template <class T>
-inline void lower(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, bool unit, double* x) {
+inline void lower(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, bool unit, Wide<T>* x) {
   std::ptrdiff_t j = 0;
   for (; j + 4 <= n; j += 4) {
     const T* column = a + j * ld;
     for (std::ptrdiff_t k = 0; k < 4; ++k) {
-      if (!unit) x[j + k] /= static_cast<double>(column[j + k + k * ld]);
+      if (!unit) x[j + k] /= widened(column[j + k + k * ld]);
       subtract_column(column + k * ld, x[j + k], j + k + 1, j + 4, x);
     }
     subtract_columns(column, ld, x + j, j + 4, n, x);
   }
   for (; j < n; ++j) {
-    if (!unit) x[j] /= static_cast<double>(a[j + j * ld]);
+    if (!unit) x[j] /= widened(a[j + j * ld]);
     subtract_column(a + j * ld, x[j], j + 1, n, x);
   }
 }
 
 template <class T>
-inline void upper(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, double* x) {
+inline void upper(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, Wide<T>* x) {
   std::ptrdiff_t j = n;
   for (; j >= 4; j -= 4) {
     const T* column = a + (j - 4) * ld;
     for (std::ptrdiff_t k = 3; k >= 0; --k) {
       const auto i = j - 4 + k;
-      x[i] /= static_cast<double>(column[i + k * ld]);
+      x[i] /= widened(column[i + k * ld]);
       subtract_column(column + k * ld, x[i], j - 4, i, x);
     }
     subtract_columns(column, ld, x + j - 4, 0, j - 4, x);
   }
   while (j-- > 0) {
-    x[j] /= static_cast<double>(a[j + j * ld]);
+    x[j] /= widened(a[j + j * ld]);
     subtract_column(a + j * ld, x[j], 0, j, x);
   }
 }
 
 template <class T>
 inline void lower_transposed(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, bool unit,
-                             double* x) {
+                             Wide<T>* x) {
   for (std::ptrdiff_t j = n - 1; j >= 0; --j) {
-    x[j] -= product(a + j * ld, j + 1, n, x);
-    if (!unit) x[j] /= static_cast<double>(a[j + j * ld]);
+    x[j] -= scalar_product(a + j * ld, j + 1, n, x);
+    if (!unit) x[j] /= conjugate(widened(a[j + j * ld]));
   }
 }
 
 template <class T>
-inline void upper_transposed(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, double* x) {
+inline void upper_transposed(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, Wide<T>* x) {
   for (std::ptrdiff_t j = 0; j < n; ++j) {
-    x[j] -= product(a + j * ld, 0, j, x);
-    x[j] /= static_cast<double>(a[j + j * ld]);
+    x[j] -= scalar_product(a + j * ld, 0, j, x);
+    x[j] /= conjugate(widened(a[j + j * ld]));
   }
 }
 
 template <class T>
-inline void apply(const Factors<T>& f, double* x) {
+inline void apply(const Factors<T>& f, Wide<T>* x) {
   const auto n = f.n;
   const T* a = f.values.get();
   if (f.cholesky()) {
@@ -109,7 +121,7 @@ inline void apply(const Factors<T>& f, double* x) {
 }
 
 template <class T>
-inline void apply_transposed(const Factors<T>& f, double* x) {
+inline void apply_transposed(const Factors<T>& f, Wide<T>* x) {
   if (f.cholesky()) return apply(f, x);
   upper_transposed(f.values.get(), f.n, f.ld, x);
   lower_transposed(f.values.get(), f.n, f.ld, true, x);
@@ -127,11 +139,28 @@ TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<double>& factors, double
   apply(factors, x);
 }
 template <>
+TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<std::complex<float>>& factors, Complex* x) {
+  apply(factors, x);
+}
+template <>
+TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<Complex>& factors, Complex* x) {
+  apply(factors, x);
+}
+template <>
 TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<float>& factors, double* x) {
   apply_transposed(factors, x);
 }
 template <>
 TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<double>& factors, double* x) {
+  apply_transposed(factors, x);
+}
+template <>
+TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<std::complex<float>>& factors,
+                                                     Complex* x) {
+  apply_transposed(factors, x);
+}
+template <>
+TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<Complex>& factors, Complex* x) {
   apply_transposed(factors, x);
 }
 

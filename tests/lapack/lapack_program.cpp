@@ -10,9 +10,6 @@
 #include <utility>
 
 #include "dense/systems.hpp"
-#ifdef HAVE_LAPACKE
-#include <lapacke.h>
-#endif
 
 extern "C" {
 void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* ipiv, int* info);
@@ -28,6 +25,8 @@ void dpotrf_(const char* uplo, const int* n, double* a, const int* lda, int* inf
 void dpotrs_(const char* uplo, const int* n, const int* nrhs, const double* a, const int* lda,
              double* b, const int* ldb, int* info, std::size_t);
 void dpotri_(const char* uplo, const int* n, double* a, const int* lda, int* info, std::size_t);
+int LAPACKE_dgesv(int layout, int n, int nrhs, double* a, int lda, int* ipiv, double* b, int ldb);
+int LAPACKE_dposv(int layout, char uplo, int n, int nrhs, double* a, int lda, double* b, int ldb);
 }
 
 namespace {
@@ -258,20 +257,21 @@ void definite() {
 
 void c_interface() {
 #ifdef HAVE_LAPACKE
+  constexpr int by_rows = 101;
+  constexpr int by_columns = 102;
   Program p(random_system(125, 1, 16));
-  p.info =
-      LAPACKE_dgesv(LAPACK_COL_MAJOR, p.n, 1, p.a.data(), p.lda, p.pivots.data(), p.x.data(), p.n);
+  p.info = LAPACKE_dgesv(by_columns, p.n, 1, p.a.data(), p.lda, p.pivots.data(), p.x.data(), p.n);
   check_answer(p, "LAPACKE_dgesv");
   auto s = random_system(125, 1, 17);
   s.lda = s.n;
   s.a.resize(static_cast<std::size_t>(s.n * s.n));
   Program rows(s);
-  rows.info = LAPACKE_dgesv(LAPACK_ROW_MAJOR, rows.n, 1, rows.a.data(), rows.lda,
-                            rows.pivots.data(), rows.x.data(), 1);
+  rows.info = LAPACKE_dgesv(by_rows, rows.n, 1, rows.a.data(), rows.lda, rows.pivots.data(),
+                            rows.x.data(), 1);
   rows.s = transposed(rows.s);
   check_answer(rows, "LAPACKE_dgesv by rows");
   Program q(conditioned_system(125, 100, 18, true));
-  q.info = LAPACKE_dposv(LAPACK_COL_MAJOR, 'U', q.n, 1, q.a.data(), q.lda, q.x.data(), q.n);
+  q.info = LAPACKE_dposv(by_columns, 'U', q.n, 1, q.a.data(), q.lda, q.x.data(), q.n);
   check_answer(q, "LAPACKE_dposv");
 #endif
 }
