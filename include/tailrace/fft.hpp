@@ -112,7 +112,6 @@ class Transform {
   std::ptrdiff_t buffer_bytes() const;
 
   class Engine;
-  Engine& engine() { return *engine_; }
 
  private:
   std::unique_ptr<Engine> engine_;

@@ -21,6 +21,7 @@ namespace tailrace::fft {
 template <class Real>
 class Transform<Real>::Engine {
  public:
+  static Engine& of(Transform& transform) { return *transform.engine_; }
   Engine(const Comm& comm, const Problem& problem, const Options& wanted)
       : Engine(comm, complete(comm, problem, wanted), wanted) {}
 

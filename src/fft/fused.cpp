@@ -14,7 +14,10 @@ template <class Real>
 class Fused<Real>::State {
  public:
   State(Transform<Real>& transform, const FusedShape& shape)
-      : engine_(transform.engine()), g_(engine_.g), stages_(engine_.stages), shape_(shape) {
+      : engine_(Transform<Real>::Engine::of(transform)),
+        g_(engine_.g),
+        stages_(engine_.stages),
+        shape_(shape) {
     int chunks = engine_.options.chunks;
     if (chunks <= 0) chunks = engine_.direct ? 1 : 4;  // nothing to overlap where nothing is sent
     const auto cut = [&](int fields) { return Cut{false, fields, chunks}; };

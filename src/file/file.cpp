@@ -55,8 +55,8 @@ class File::State {
 
 File::State::State(FilePool& pool, std::string path, FileAccess access, const Hints& hints,
                    Trace* trace)
-    : settings(file::resolve(pool.state().comm(), path, hints)),
-      pool_(pool.state()),
+    : settings(file::resolve(FilePool::State::of(pool).comm(), path, hints)),
+      pool_(FilePool::State::of(pool)),
       comm_(pool_.comm()),
       path_(std::move(path)),
       access_(access),
@@ -124,9 +124,9 @@ void File::State::write(const FilePart& part, const void* data) {
   }
   const Span span(trace_, Activity::write, "write file");
   const auto* bytes = static_cast<const std::byte*>(data);
-  if (part.data().packed()) {
+  if (FilePart::Data::of(part).packed()) {
     if (packed_.bytes() < part.bytes()) packed_ = Buffer(part.bytes());
-    part.data().pack(bytes, packed_.data());
+    FilePart::Data::of(part).pack(bytes, packed_.data());
     bytes = packed_.data();
   }
   strategy(part, Direction::write).write(part, bytes);
@@ -136,10 +136,10 @@ void File::State::read(const FilePart& part, void* data) {
   check_open("read");
   const Span span(trace_, Activity::wait, "read file");
   auto* bytes = static_cast<std::byte*>(data);
-  if (!part.data().packed()) return strategy(part, Direction::read).read(part, bytes);
+  if (!FilePart::Data::of(part).packed()) return strategy(part, Direction::read).read(part, bytes);
   if (packed_.bytes() < part.bytes()) packed_ = Buffer(part.bytes());
   strategy(part, Direction::read).read(part, packed_.data());
-  part.data().unpack(packed_.data(), bytes);
+  FilePart::Data::of(part).unpack(packed_.data(), bytes);
 }
 
 void File::State::close() {

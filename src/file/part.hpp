@@ -17,6 +17,7 @@ namespace tailrace {
 /// segments count from a packed copy that `pack` fills and `unpack` empties.
 class FilePart::Data {
  public:
+  static const Data& of(const FilePart& part) { return *part.data_; }
   std::span<const file::Segment> segments() const { return segments_; }
   std::ptrdiff_t bytes() const { return bytes_; }
   /// Memory that the segments count from must be packed first.

@@ -14,6 +14,7 @@ namespace tailrace {
 
 class FilePool::State {
  public:
+  static State& of(const FilePool& pool) { return *pool.state_; }
   explicit State(const Comm& user) : comm_(user.raw()), node_(comm_.node()) {}
   const Comm& comm() const { return comm_; }
   const Comm& node() const { return node_; }

@@ -141,13 +141,13 @@ class Hdf5File final : public BackEnd {
   void write_kind(const FilePart& part, const std::byte* data, Kind kind) {
     const AddTime time(statistics_.io_s);
     const SilentHdf5 silent;
-    make_datasets(&part, part.data().segments());
-    transfer(&part, part.data().segments(), const_cast<std::byte*>(data), kind);
+    make_datasets(&part, FilePart::Data::of(part).segments());
+    transfer(&part, FilePart::Data::of(part).segments(), const_cast<std::byte*>(data), kind);
   }
   void read_kind(const FilePart& part, std::byte* data, Kind kind) {
     const AddTime time(statistics_.io_s);
     const SilentHdf5 silent;
-    transfer(&part, part.data().segments(), data, kind);
+    transfer(&part, FilePart::Data::of(part).segments(), data, kind);
   }
   void find_datasets();
   void add(Hdf5Dataset set);
@@ -218,7 +218,9 @@ void Hdf5File::cover(const FileArray& array) {
 
 // The array of the lowest opener that has one; empty extents if none has.
 FileArray Hdf5File::agree_on_array(const FilePart* part) const {
-  const auto* own = part != nullptr && part->data().array() ? &*part->data().array() : nullptr;
+  const auto* own = part != nullptr && FilePart::Data::of(*part).array()
+                        ? &*FilePart::Data::of(*part).array()
+                        : nullptr;
   int root = own != nullptr ? openers_.rank() : openers_.num_ranks();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &root, 1, MPI_INT, MPI_MIN, openers_.raw()));
   if (root == openers_.num_ranks()) return {};

@@ -187,13 +187,15 @@ std::ptrdiff_t Hdf5Dataset::select_runs(hid_t space, std::span<const Segment> se
 Hdf5Dataset::Selection Hdf5Dataset::select(const FilePart* part,
                                            std::span<const Segment> segments) const {
   Selection selection{{H5Dget_space(set_.id()), H5Sclose, "select in", path_}, 0};
-  const auto* array = part != nullptr && part->data().array() ? &*part->data().array() : nullptr;
+  const auto* array = part != nullptr && FilePart::Data::of(*part).array()
+                          ? &*FilePart::Data::of(*part).array()
+                          : nullptr;
   const bool same = array != nullptr && array->offset == array_.offset &&
                     array->extents == array_.extents && array->item_bytes == array_.item_bytes;
   // The union of several boxes in any order is now and then another selection in HDF5 1.10.8 (wrong
   // bytes, "addr overflow"); that of runs in ascending order has not been.
-  const bool one_box = same && part->data().boxes().size() == 1;
-  selection.bytes = one_box ? select_boxes(selection.space.id(), part->data().boxes())
+  const bool one_box = same && FilePart::Data::of(*part).boxes().size() == 1;
+  selection.bytes = one_box ? select_boxes(selection.space.id(), FilePart::Data::of(*part).boxes())
                             : select_runs(selection.space.id(), segments);
   if (selection.bytes == 0) H5Sselect_none(selection.space.id());
   return selection;

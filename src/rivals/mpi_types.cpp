@@ -98,7 +98,7 @@ bool dense_in_memory(std::span<const Segment> segments) {
 }
 
 FileType file_type(const FilePart& part) {
-  const auto& data = part.data();
+  const auto& data = FilePart::Data::of(part);
   if (is_subarray(data) && !data.array()->extents.empty()) {
     return {subarray(*data.array(), data.boxes()[0]), data.array()->offset};
   }

@@ -253,7 +253,7 @@ void MpiFile::transfer_plain(std::span<const Segment> segments, std::byte* memor
 // of the file it writes what its memory happened to hold. In a file that is long enough it reads
 // zeros.
 void MpiFile::extend_for_holes(const FilePart& part) {
-  const auto segments = part.data().segments();
+  const auto segments = FilePart::Data::of(part).segments();
   std::int64_t bytes = part.bytes();
   std::array<std::int64_t, 2> bounds{std::numeric_limits<std::int64_t>::min(), 0};
   if (!segments.empty()) bounds = {-segments.front().file_offset, segments.back().file_end()};
@@ -271,9 +271,11 @@ void MpiFile::extend_for_holes(const FilePart& part) {
 // writes them back without a lock.
 void MpiFile::write_in_pieces(const FilePart& part, std::byte* data, bool collective) {
   if (has_view_) set_plain_view();
-  const auto write = [&] { transfer_plain(part.data().segments(), data, {true, false}); };
+  const auto write = [&] {
+    transfer_plain(FilePart::Data::of(part).segments(), data, {true, false});
+  };
   collective ? run_agreed(openers_, write) : write();
-  if (read_back_) read_back_->check(part.data().segments(), data);
+  if (read_back_) read_back_->check(FilePart::Data::of(part).segments(), data);
 }
 
 void MpiFile::transfer_part(const FilePart& part, std::byte* data, Kind kind) {
@@ -293,11 +295,11 @@ void MpiFile::transfer_part(const FilePart& part, std::byte* data, Kind kind) {
       transfer(from, segments, data, kind);
     }
   };
-  if (rounds == 1) once(0, part.data().segments());
+  if (rounds == 1) once(0, FilePart::Data::of(part).segments());
   for (std::ptrdiff_t round = 0; rounds > 1 && round < rounds; ++round) {
     const auto from = std::min(bytes, round * call_bytes);
     const auto to = std::min(bytes, from + call_bytes);
-    once(from, slice(part.data().segments(), from, to));
+    once(from, slice(FilePart::Data::of(part).segments(), from, to));
   }
 }
 

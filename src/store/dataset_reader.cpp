@@ -48,7 +48,7 @@ void DatasetReader::read_direct(std::span<const Box> boxes, std::byte* data) {
   const FileArray array{entry_.offset, entry_.extents, item_bytes(entry_.type)};
   const auto part = FilePart::boxes(array, boxes, Memory::dense(boxes));
   try {
-    file_.open().read(part.data().segments(), data, true);
+    file_.open().read(FilePart::Data::of(part).segments(), data, true);
   } catch (const Error& error) {
     throw Error(error.code(), fmt::format("{} (dataset {})", error.what(), entry_.name),
                 error.sys_errno());

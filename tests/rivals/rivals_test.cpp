@@ -37,14 +37,14 @@ TEST_F(Rivals, Hdf5KeepsAllBytesInDatasets) {
   const auto after = FilePart::runs(std::vector<FileRun>{{160 * n + r * 10, 10}});
   auto file = open(entry, "sets", FileAccess::write, comm);
   for (const auto* part : {&before, &boxes, &after}) {
-    file->write_all(*part, filled(part->data().segments()).data());
+    file->write_all(*part, filled(FilePart::Data::of(*part).segments()).data());
   }
   file->close();
   file = open(entry, "sets", FileAccess::read, comm);
   const auto whole = FilePart::runs(std::vector<FileRun>{{0, 170 * n}});
   Bytes back(static_cast<std::size_t>(whole.bytes()));
   file->read_part(whole, back.data());
-  EXPECT_TRUE(back == filled(whole.data().segments()));
+  EXPECT_TRUE(back == filled(FilePart::Data::of(whole).segments()));
   const auto cut = FilePart::runs(std::vector<FileRun>{{80 * n + 2, 4}});
   EXPECT_THROW(file->read_part(cut, back.data()), Error) << "items of 4 bytes are not cut";
   file->close();

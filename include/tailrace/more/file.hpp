@@ -48,7 +48,6 @@ class FilePart {
   /// Bytes of the data (without halo).
   std::ptrdiff_t bytes() const;
   class Data;
-  const Data& data() const { return *data_; }  ///< for the library itself: src/file/part.hpp
 
  private:
   explicit FilePart(std::shared_ptr<const Data> data);
@@ -85,7 +84,6 @@ class FilePool {
   ~FilePool();
   FilePool(FilePool&&) noexcept;
   class State;
-  State& state() const { return *state_; }  ///< for the library itself
 
  private:
   std::unique_ptr<State> state_;

@@ -52,10 +52,10 @@ void BackEnd::resize(std::ptrdiff_t) {
   throw Error(Errc::internal, "this back end cannot resize files");
 }
 void BackEnd::write_part(const FilePart& part, const std::byte* data) {
-  write(part.data().segments(), data, true);
+  write(FilePart::Data::of(part).segments(), data, true);
 }
 void BackEnd::read_part(const FilePart& part, std::byte* data) {
-  read(part.data().segments(), data, true);
+  read(FilePart::Data::of(part).segments(), data, true);
 }
 
 }  // namespace tailrace::file

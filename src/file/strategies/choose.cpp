@@ -67,8 +67,8 @@ const StrategyEntry& choose_strategy(const Comm& comm, Settings& settings,
     settings.choose("strategy", "collective", "the fastest with pieces of any size");
     return find_strategy("collective", back_end);
   }
-  std::array<std::int64_t, 2> sums{part.bytes(),
-                                   static_cast<std::int64_t>(part.data().segments().size())};
+  std::array<std::int64_t, 2> sums{
+      part.bytes(), static_cast<std::int64_t>(FilePart::Data::of(part).segments().size())};
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT64_T, MPI_SUM, comm.raw()));
   const auto mean = sums[0] / std::max<std::int64_t>(sums[1], 1);
   const auto& system = settings.file_system;

@@ -104,7 +104,7 @@ void FilePerRank::write(const FilePart& part, const std::byte* data) {
   changed_ = true;
   ++calls_;
   run_agreed(comm_.raw(), [&] {
-    if (part.bytes() > 0) write_own(part.data().segments(), data);
+    if (part.bytes() > 0) write_own(FilePart::Data::of(part).segments(), data);
   });
   request_.statistics.move_s += now_s() - request_.statistics.io_s - start_s;
 }
@@ -171,8 +171,9 @@ void FilePerRank::read(const FilePart& part, std::byte* data) {
     share_rows();
     changed_ = false;
   }
-  run_agreed(comm_.raw(),
-             [&] { read_pieces(find_pieces(rows_, part.data().segments(), request_.path), data); });
+  run_agreed(comm_.raw(), [&] {
+    read_pieces(find_pieces(rows_, FilePart::Data::of(part).segments(), request_.path), data);
+  });
   request_.statistics.move_s += now_s() - request_.statistics.io_s - start_s;
 }
 

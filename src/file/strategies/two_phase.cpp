@@ -76,7 +76,7 @@ const TwoPhasePlan& TwoPhase::plan_for(const FilePart& part, Direction direction
   for (std::size_t p = 0; p < plans_.size(); ++p) {
     if (plans_[p]->fits(part, direction)) known = static_cast<std::int64_t>(p);
   }
-  const auto segments = part.data().segments();
+  const auto segments = FilePart::Data::of(part).segments();
   constexpr auto nowhere = std::numeric_limits<std::int64_t>::max();
   std::array<std::int64_t, 4> values{segments.empty() ? nowhere : segments.front().file_offset,
                                      segments.empty() ? nowhere : -segments.back().file_end(),

@@ -61,7 +61,7 @@ TwoPhasePlan::TwoPhasePlan(const FilePart& part, FileRun range, const Setting& s
 }
 
 void TwoPhasePlan::cut(const Setting& setting) {
-  for (const auto& segment : part_.data().segments()) {
+  for (const auto& segment : FilePart::Data::of(part_).segments()) {
     for (std::ptrdiff_t done = 0; done < segment.bytes;) {
       const auto place = domains_.locate(segment.file_offset + done);
       const auto bytes = std::min(place.bytes, segment.bytes - done);

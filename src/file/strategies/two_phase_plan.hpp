@@ -49,7 +49,7 @@ class TwoPhasePlan {
 
   /// Made for this part and direction? The part is kept, so that its address stays its own.
   bool fits(const FilePart& part, Direction direction) const {
-    return &part_.data() == &part.data() && direction_ == direction;
+    return &FilePart::Data::of(part_) == &FilePart::Data::of(part) && direction_ == direction;
   }
   /// Rounds in which anything moves, ascending; the same on all ranks.
   std::span<const std::ptrdiff_t> rounds() const { return rounds_; }

@@ -111,7 +111,7 @@ TEST_F(BackEnds, PartsOfRunsAndBoxes) {
         SCOPED_TRACE(fmt::format("{}, part {}, collective {}", entry->name, p, collective));
         const auto name = fmt::format("{}_{}_{}", entry->name, p, collective);
         create(*entry, name);
-        auto memory = filled(parts[p].data().segments());
+        auto memory = filled(FilePart::Data::of(parts[p]).segments());
         auto file = open(*entry, name, FileAccess::write, comm);
         for (int repeat = 0; repeat < 2; ++repeat) {
           collective ? file->write_all(parts[p], memory.data())
@@ -120,7 +120,8 @@ TEST_F(BackEnds, PartsOfRunsAndBoxes) {
         file->flush();
         file->close();
         MPI_Barrier(comm.raw());
-        if (entry->name != "hdf5") expect_in_file(path(name), parts[p].data().segments());
+        if (entry->name != "hdf5")
+          expect_in_file(path(name), FilePart::Data::of(parts[p]).segments());
         file = open(*entry, name, FileAccess::read, comm);
         Bytes back(memory.size(), std::byte{0});
         collective ? file->read_all(parts[p], back.data()) : file->read_part(parts[p], back.data());

@@ -106,7 +106,7 @@ TEST_F(Faults, FullDiskIsAnErrorInEveryBackEnd) {
         if (way == "part") file->write_part(part, buffer.data());
         if (way == "collective") file->write_all(part, buffer.data());
         if (way == "in the background") {
-          file->start_write(part.data().segments(), buffer.data());
+          file->start_write(FilePart::Data::of(part).segments(), buffer.data());
           file->finish();
         }
         file->flush();

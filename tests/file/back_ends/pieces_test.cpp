@@ -48,7 +48,7 @@ class Pieces : public BackEndTest {
   void write_file() {
     File file(comm, path("file"), FileAccess::write, hints);
     const auto part = own_part();
-    file.write(part, filled(part.data().segments()).data());
+    file.write(part, filled(FilePart::Data::of(part).segments()).data());
     file.close();
   }
   FilePart own_part() const {
@@ -82,7 +82,7 @@ TEST_F(Pieces, OneRankReadsWhatAllWrote) {
   File file(self, path("file"), FileAccess::read);  // what it is shows itself
   file.read(whole, back.data());
   file.close();
-  EXPECT_TRUE(back == filled(whole.data().segments()));
+  EXPECT_TRUE(back == filled(FilePart::Data::of(whole).segments()));
 }
 
 TEST_F(Pieces, UpdateByOtherRanksWinsAndAnEmptiedFileIsEmpty) {

@@ -16,7 +16,7 @@ using Bytes = std::vector<std::byte>;
 
 // The file that the part makes of `data`, byte by byte.
 std::map<std::ptrdiff_t, std::byte> file_of(const FilePart& part, const Bytes& data) {
-  const auto& inside = part.data();
+  const auto& inside = FilePart::Data::of(part);
   Bytes packed(static_cast<std::size_t>(part.bytes()));
   if (inside.packed()) inside.pack(data.data(), packed.data());
   const auto& memory = inside.packed() ? packed : data;
@@ -80,15 +80,15 @@ TEST(FilePart, BoxesWithHaloAndPermutedAxes) {
 TEST(FilePart, WholeArrayIsOneSegment) {
   const Box box{3, {}, {5, 6, 7}};
   const auto part = FilePart::boxes({64, {5, 6, 7}, 8}, {{box}}, Memory::dense({{box}}));
-  ASSERT_EQ(part.data().segments().size(), 1U);
-  EXPECT_EQ(part.data().segments()[0].file_offset, 64);
-  EXPECT_EQ(part.data().segments()[0].bytes, 5 * 6 * 7 * 8);
+  ASSERT_EQ(FilePart::Data::of(part).segments().size(), 1U);
+  EXPECT_EQ(FilePart::Data::of(part).segments()[0].file_offset, 64);
+  EXPECT_EQ(FilePart::Data::of(part).segments()[0].bytes, 5 * 6 * 7 * 8);
 }
 
 TEST(FilePart, WholeRowsAreOneSegmentAPlane) {
   const Box box{3, {0, 2, 0}, {5, 3, 7}};
   const auto part = FilePart::boxes({0, {5, 6, 7}, 8}, {{box}}, Memory::dense({{box}}));
-  EXPECT_EQ(part.data().segments().size(), 5U);
+  EXPECT_EQ(FilePart::Data::of(part).segments().size(), 5U);
 }
 
 TEST(FilePart, SeveralBoxesInAnyOrder) {
@@ -105,7 +105,7 @@ TEST(FilePart, RunsKeepTheOrderOfMemory) {
   EXPECT_EQ(file.at(50), data[0]);
   EXPECT_EQ(file.at(10), data[5]);
   EXPECT_EQ(file.at(19), data[14]);
-  EXPECT_EQ(part.data().segments().size(), 2U);  // 10 to 19 is one piece on both sides
+  EXPECT_EQ(FilePart::Data::of(part).segments().size(), 2U);  // 10 to 19 is one piece on both sides
 }
 
 std::string message_of(const auto& action) {
