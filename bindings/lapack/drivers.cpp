@@ -85,7 +85,7 @@ struct Call {
            lda >= n && ldb >= n && lda <= INT32_MAX && ldb <= INT32_MAX && nrhs <= INT32_MAX;
   }
   dense::Matrix<S> matrix() const { return {a, n, lda, triangle}; }
-  Request request() const { return {caller, triangle != 'A', n, nrhs}; }
+  Request request() const { return {caller, &lapack, triangle != 'A', n, nrhs}; }
 };
 
 template <class S>
@@ -121,21 +121,30 @@ bool solve(const Call<S>& call, const Verdict& verdict) {
   options.expected_condition = verdict.expected_condition;
   dense::Certificate certificate;
   certificate.info = -1;
+  std::vector<S> given;  // B, to be put back if there is no memory for what is kept
   try {
     const Threads threads;
     const Using lapack(call.lapack);
     std::unique_ptr<Kept> kept;
-    if (!dropped) kept = keep_matrix(call);
+    if (!dropped) {
+      kept = keep_matrix(call);
+      given.reserve(static_cast<std::size_t>(call.n * call.nrhs));
+      for (std::int64_t c = 0; c < call.nrhs; ++c) {
+        given.insert(given.end(), call.b + c * call.ldb, call.b + c * call.ldb + call.n);
+      }
+    }
     certificate = dense::climb(call.matrix(), call.nrhs, call.b, call.ldb, options,
                                factors_of(kept.get(), S()));
     if (certificate.info == 0 && kept) {
-      kept->norms = dense::norms_of(kept->view());
       kept->rcond = certificate.rcond;
       kept->seconds = seconds_since(start);
       kept->site = verdict.site;
       give(std::move(kept), call.lapack, call.pivots);
     }
-  } catch (const std::exception&) {  // no memory: nothing is changed yet
+  } catch (const std::exception&) {
+    for (std::int64_t c = 0; certificate.info == 0 && c < call.nrhs; ++c) {
+      std::copy_n(given.data() + c * call.n, call.n, call.b + c * call.ldb);
+    }
     refuse(verdict, Refusal::memory);
     return false;
   }
@@ -143,7 +152,7 @@ bool solve(const Call<S>& call, const Verdict& verdict) {
   if (certificate.info == 0) {
     took(verdict.site, call.request(), certificate, seconds);
   } else {
-    failed(verdict.site, certificate, seconds);
+    failed(verdict.site, seconds);
   }
   return certificate.info == 0;
 }
@@ -153,15 +162,14 @@ template <class S, class Real>
 std::int64_t run(const Call<S>& call, Real lapack) {
   if (in_use() != nullptr || !call.valid()) return lapack();
   if constexpr (std::is_same_v<S, double>) forget(call.a, call.n, call.lda);
-  auto verdict = decide(call.request());
-  if (verdict.refusal == Refusal::none || verdict.refusal == Refusal::canary) {
-    const Refusal why = is_small(call)                    ? Refusal::small
-                        : call.lapack.unusable[0] != '\0' ? Refusal::library
-                                                          : Refusal::none;
-    if (why != Refusal::none) {
-      refuse(verdict, why);
-      return lapack();
-    }
+  if (is_small(call)) {
+    count_small();
+    return lapack();
+  }
+  const auto verdict = decide(call.request());
+  if (call.lapack.unusable[0] != '\0') {
+    refuse(verdict, Refusal::library);
+    return lapack();
   }
   if (verdict.refusal == Refusal::none && solve(call, verdict)) return 0;
   const auto start = Clock::now();

@@ -135,11 +135,6 @@ std::unique_ptr<Kept> keep(double* a, std::ptrdiff_t n, std::ptrdiff_t lda, char
   kept->lda = lda;
   kept->triangle = triangle;
   kept->matrix = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(n * n));
-  for (std::ptrdiff_t j = 0; j < n; ++j) {
-    const auto first = first_row(triangle, j);
-    std::copy(a + first + j * lda, a + end_row(triangle, j, n) + j * lda,
-              kept->matrix.get() + first + j * n);
-  }
   return kept;
 }
 
@@ -157,21 +152,31 @@ bool has_room(std::ptrdiff_t n) {
   return fits();
 }
 
-void give(std::unique_ptr<Kept> kept, const Lapack& lapack, void* pivots) {
-  for (std::ptrdiff_t j = 0; j < kept->n; ++j) {
-    const auto end = end_row(kept->triangle, j, kept->n);
-    for (auto i = first_row(kept->triangle, j); i < end; ++i) {
-      kept->a[i + j * kept->lda] = item_of(*kept, i, j);
-    }
+void give(std::unique_ptr<Kept> given, const Lapack& lapack, void* pivots) {
+  const std::shared_ptr<Kept> kept = std::move(given);
+  const auto n = kept->n;
+  const auto rows_of = [&](std::ptrdiff_t j) {
+    const auto first = first_row(kept->triangle, j);
+    return std::pair(first, end_row(kept->triangle, j, n));
+  };
+  for (std::ptrdiff_t j = 0; j < n; ++j) {
+    const auto [first, end] = rows_of(j);
+    std::copy(kept->a + first + j * kept->lda, kept->a + end + j * kept->lda,
+              kept->matrix.get() + first + j * n);
+  }
+  kept->norms = dense::norms_of(kept->view());
+  auto& to = list();
+  const std::scoped_lock lock(to.mutex);
+  to.all.push_back(kept);  // from here on nothing throws
+  to.count = to.all.size();
+  for (std::ptrdiff_t j = 0; j < n; ++j) {
+    const auto [first, end] = rows_of(j);
+    for (auto i = first; i < end; ++i) kept->a[i + j * kept->lda] = item_of(*kept, i, j);
   }
   for (std::size_t i = 0; i < kept->factors.pivots.size(); ++i) {
     lapack.write(pivots, static_cast<std::ptrdiff_t>(i), kept->factors.pivots[i]);
   }
-  kept->checksum = checksum({kept->a, kept->n, kept->lda, kept->triangle});
-  auto& to = list();
-  const std::scoped_lock lock(to.mutex);
-  to.all.push_back(std::move(kept));
-  to.count = to.all.size();
+  kept->checksum = checksum({kept->a, n, kept->lda, kept->triangle});
 }
 
 std::shared_ptr<Kept> find(const double* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle,

@@ -31,15 +31,16 @@ struct Kept {
   dense::Matrix<double> view() const { return {matrix.get(), n, n, triangle}; }
 };
 
-/// Copies A, so that `give` can overwrite it. Throws std::bad_alloc.
+/// Makes room for a copy of A. Throws std::bad_alloc.
 std::unique_ptr<Kept> keep(double* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle);
 
 /// Whether a matrix of that size may be kept: all have a quarter of the machine's memory. Forgets
 /// those whose arrays the program has freed or written to.
 bool has_room(std::ptrdiff_t n);
 
-/// Writes the factors into A and their pivots, if any, and remembers them.
-void give(std::unique_ptr<Kept> kept, const Lapack& lapack, void* pivots);
+/// Copies A, writes the factors into it and their pivots, if any, and remembers them. Throws
+/// std::bad_alloc, and has written nothing then.
+void give(std::unique_ptr<Kept> given, const Lapack& lapack, void* pivots);
 
 /// What was given, if these are its factors and pivots, there or copied to elsewhere; else null.
 std::shared_ptr<Kept> find(const double* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle,

@@ -92,12 +92,20 @@ thread_local const Lapack* current = nullptr;
 }  // namespace
 
 const Lapack& lapack_of(const Family& family, void* caller) {
+  // Most callers call again.
+  thread_local void* last_caller = nullptr;
+  thread_local const Family* last_family = nullptr;
+  thread_local const Lapack* last = nullptr;
+  if (caller == last_caller && &family == last_family) return *last;
   using Key = std::pair<void*, const char*>;
   static std::mutex mutex;
   static std::map<Key, std::unique_ptr<Lapack>> known;
   const std::scoped_lock lock(mutex);
   auto& lapack = known[{caller, family.suffix}];
   if (!lapack) lapack = load(family, caller);
+  last_caller = caller;
+  last_family = &family;
+  last = lapack.get();
   return *lapack;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <bit>
 #include <cmath>
 #include <cstdio>
@@ -51,18 +52,25 @@ struct Site {
   int skip = 0;     ///< calls to leave to LAPACK
   int skipped = 0;  ///< of the last time
   double condition = 0;
-  Times ours, lapacks;
+  std::size_t class_of_speed = 0;  ///< number of LAPACK's times
+  Times ours;
   double gained_s = 0;
   double not_compared_s = 0;      ///< of ours, before LAPACK was timed,
   double not_compared_cubes = 0;  ///< and the sum of n^3
 };
 
 using Key = std::tuple<const void*, bool, int, int>;
+/// LAPACK's speed goes by library, routine and size, whoever calls.
+using SpeedKey = std::tuple<const void*, bool, int>;
 
 struct Tally {
   std::mutex mutex;
   std::map<Key, std::size_t> numbers;
+  std::map<SpeedKey, std::size_t> speed_numbers;
   std::vector<Site> sites;
+  std::vector<Times> lapacks;
+
+  const Times& lapack_of(const Site& site) const { return lapacks[site.class_of_speed]; }
   std::int64_t seen = 0;
   std::array<std::int64_t, static_cast<std::size_t>(Refusal::num_refusals)> refusals{};
   std::array<std::int64_t, 4> rungs{};
@@ -78,6 +86,8 @@ struct Tally {
   }
 };
 
+std::atomic<std::int64_t> small_calls{0};  // apart: they may be many, and quick
+
 Tally& tally() {
   static Tally& it = *new Tally;  // calls may come as late as from destructors
   // A child counts its own calls.
@@ -85,6 +95,7 @@ Tally& tally() {
       pthread_atfork([] { tally().mutex.lock(); }, [] { tally().mutex.unlock(); },
                      [] {
                        auto& mine = tally();
+                       small_calls = 0;
                        mine.seen = mine.in_vain = mine.later = mine.restored = 0;
                        mine.refusals = {};
                        mine.rungs = {};
@@ -112,13 +123,21 @@ int size_class(std::ptrdiff_t n) {
 std::size_t number_of(Tally& all, const Request& request) {
   const Key key{request.caller, request.definite, size_class(request.n), size_class(request.nrhs)};
   const auto [at, is_new] = all.numbers.try_emplace(key, all.sites.size());
-  if (is_new) all.sites.emplace_back();
+  if (is_new) {
+    const SpeedKey speed{request.library, request.definite, size_class(request.n)};
+    const auto [number, is_first] = all.speed_numbers.try_emplace(speed, all.lapacks.size());
+    if (is_first) all.lapacks.emplace_back();
+    all.sites.emplace_back().class_of_speed = number->second;
+  }
   return at->second;
 }
 
-bool is_canary(int call) {
-  return call % calls_per_canary == 0 ||
-         std::find(early_canaries.begin(), early_canaries.end(), call) != early_canaries.end();
+/// `known`: how often LAPACK has been timed.
+bool is_canary(int call, std::size_t known) {
+  if (call % calls_per_canary == 0) return true;
+  const bool early =
+      std::find(early_canaries.begin(), early_canaries.end(), call) != early_canaries.end();
+  return early && known < early_canaries.size();
 }
 
 Refusal refusal_of(Tally& all, Site& site) {
@@ -130,20 +149,18 @@ Refusal refusal_of(Tally& all, Site& site) {
     return Refusal::remembered;
   }
   if (all.lost_s - all.gained_s() > largest_loss * all.total_s) return Refusal::guard;
-  return is_canary(++site.calls) ? Refusal::canary : Refusal::none;
+  return is_canary(++site.calls, all.lapack_of(site).count()) ? Refusal::canary : Refusal::none;
 }
 
-void compare(Site& site) {
-  const auto pairs = std::min(site.ours.count(), site.lapacks.count());
+void compare(const Times& lapack, Site& site) {
+  const auto pairs = std::min(site.ours.count(), lapack.count());
   if (pairs == 0) return;
-  const double ratio = site.ours.median() / site.lapacks.median();
+  const double ratio = site.ours.median() / lapack.median();
   site.off = ratio > 1.3 || (pairs >= 2 && ratio > least_gain);
 }
 
 const char* text_of(Refusal why) {
   switch (why) {
-    case Refusal::small:
-      return "small or with many right-hand sides";
     case Refusal::canary:
       return "to compare times";
     case Refusal::no_faster:
@@ -188,6 +205,8 @@ const Settings& settings() {
   return all;
 }
 
+void count_small() { small_calls.fetch_add(1, std::memory_order_relaxed); }
+
 Verdict decide(const Request& request) {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
@@ -218,16 +237,17 @@ void took(std::size_t number, const Request& request, const dense::Certificate& 
   site.skipped = 0;
   site.condition = certificate.rcond > 0 ? 1 / certificate.rcond : 0;
   site.ours.add(seconds / cube(request.n));
-  if (site.lapacks.count() > 0) {
-    site.gained_s += site.lapacks.median() * cube(request.n) - seconds;
+  const auto& lapack = all.lapack_of(site);
+  if (lapack.count() > 0) {
+    site.gained_s += lapack.median() * cube(request.n) - seconds;
   } else {
     site.not_compared_s += seconds;
     site.not_compared_cubes += cube(request.n);
   }
-  compare(site);
+  compare(lapack, site);
 }
 
-void failed(std::size_t number, const dense::Certificate& certificate, double seconds) {
+void failed(std::size_t number, double seconds) {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
   auto& site = all.sites[number];
@@ -237,19 +257,22 @@ void failed(std::size_t number, const dense::Certificate& certificate, double se
   all.total_s += seconds;
   site.skipped = std::clamp(2 * site.skipped, 1, most_skipped);
   site.skip = site.skipped;
-  const bool has_estimate = !certificate.attempts.empty() && certificate.attempts.back().rcond > 0;
-  site.condition = has_estimate ? 1 / certificate.attempts.back().rcond : 0;
+  site.condition = 0;  // begin with the cheapest rung, which finds out soonest
 }
 
 void lapack_took(std::size_t number, const Request& request, double seconds) {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
-  auto& site = all.sites[number];
   all.total_s += seconds;
-  site.lapacks.add(seconds / cube(request.n));
-  site.gained_s += site.lapacks.median() * site.not_compared_cubes - site.not_compared_s;
-  site.not_compared_s = site.not_compared_cubes = 0;
-  compare(site);
+  const auto speed = all.sites[number].class_of_speed;
+  auto& lapack = all.lapacks[speed];
+  lapack.add(seconds / cube(request.n));
+  for (auto& site : all.sites) {
+    if (site.class_of_speed != speed) continue;
+    site.gained_s += lapack.median() * site.not_compared_cubes - site.not_compared_s;
+    site.not_compared_s = site.not_compared_cubes = 0;
+    compare(lapack, site);
+  }
 }
 
 void solved_later() {
@@ -270,7 +293,8 @@ void restored(std::size_t number, double seconds) {
 std::string summary() {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
-  if (all.seen == 0) return {};
+  const std::int64_t few = small_calls;
+  if (all.seen + few == 0) return {};
   std::string taken;
   std::int64_t ours = 0;
   for (const auto rung : {dense::Rung::bf16x1, dense::Rung::bf16x2, dense::Rung::fp32}) {
@@ -282,11 +306,12 @@ std::string summary() {
     }
   }
   std::string refused;
+  add(refused, few, "small or with many right-hand sides");
   for (std::size_t i = 1; i < all.refusals.size(); ++i) {
     add(refused, all.refusals[i], text_of(static_cast<Refusal>(i)));
   }
   add(refused, all.in_vain, "tried in vain");
-  std::string text = "tailrace: dgesv, dposv, zgesv: " + std::to_string(all.seen) +
+  std::string text = "tailrace: dgesv, dposv, zgesv: " + std::to_string(all.seen + few) +
                      " calls seen, " + std::to_string(ours) + " taken" +
                      (taken.empty() ? "" : " (" + taken + ")");
   if (!refused.empty()) text += "; left to LAPACK: " + refused;

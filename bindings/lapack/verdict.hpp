@@ -14,7 +14,6 @@ namespace tailrace::lapack {
 /// Why LAPACK does a call.
 enum class Refusal : std::uint8_t {
   none,        ///< it is ours
-  small,       ///< n is small, or there are many right-hand sides
   canary,      ///< to be compared with ours
   no_faster,   ///< canaries of this place were as fast as ours
   remembered,  ///< earlier systems of this place could not be refined
@@ -37,6 +36,7 @@ const Settings& settings();
 /// A system as far as verdicts know it.
 struct Request {
   const void* caller;
+  const void* library;  ///< that the caller would call, which has its own speed
   bool definite;
   std::ptrdiff_t n;
   std::ptrdiff_t nrhs;
@@ -48,7 +48,9 @@ struct Verdict {
   double expected_condition = 0;  ///< of the last system of this place; 0: not known
 };
 
-/// Counts a call, and says who does it.
+/// Counts a call that is left to LAPACK at once: n is small, or there are many right-hand sides.
+void count_small();
+/// Counts any other call, and says who does it.
 Verdict decide(const Request& request);
 /// Changes the verdict after `decide`.
 void refuse(const Verdict& verdict, Refusal why);
@@ -56,7 +58,7 @@ void refuse(const Verdict& verdict, Refusal why);
 // What a call came to; `seconds` are wall time.
 void took(std::size_t site, const Request& request, const dense::Certificate& certificate,
           double seconds);
-void failed(std::size_t site, const dense::Certificate& certificate, double seconds);
+void failed(std::size_t site, double seconds);
 void lapack_took(std::size_t site, const Request& request, double seconds);
 /// A later solve was answered with kept factors, or they were made anew.
 void solved_later();

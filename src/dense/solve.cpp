@@ -67,6 +67,15 @@ bool worth_trying(const RungEntry& entry, const Matrix<S>& matrix, const SolveOp
   return entry.rung != Rung::bf16x1 || options.highest == Rung::bf16x1;
 }
 
+/// Whether the rung before has shown that this one will fail, too. Estimates from factors of low
+/// precision are too small rather than too large where the condition number is beyond their reach,
+/// by less than this factor at a condition number that the next rung can refine.
+bool hopeless_for(const RungEntry& entry, const Certificate& certificate) {
+  constexpr double too_small = 4;
+  return !certificate.attempts.empty() &&
+         too_small * certificate.attempts.back().rcond < entry.least_rcond;
+}
+
 /// |x - exact| / |x| in the one norm, at most about this: the residual's own rounding is counted.
 template <class S>
 double forward_error(const Problem<S>& problem, const Answer<S>& answer, double rcond) {
@@ -226,6 +235,7 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
     answer.w.resize(answer.x.size());
     for (const auto& entry : low_rungs()) {
       if (!worth_trying(entry, matrix, options)) continue;
+      if (hopeless_for(entry, certificate)) continue;
       if (!try_rung(entry, problem, options, answer, certificate, kept)) continue;
       certify(problem, answer, certificate.rcond, certificate);
       for (std::ptrdiff_t c = 0; c < nrhs; ++c) {
