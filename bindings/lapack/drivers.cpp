@@ -215,7 +215,7 @@ bool solve_later(const Later& later, const std::shared_ptr<Kept>& kept, bool tra
     kept->spent_s += seconds_since(start);
   }
   if (solved) {
-    solved_later();
+    solved_later(kept->site, seconds_since(start));
   } else {
     restore(*kept, lapack, a, lda);
     restored(kept->site, seconds_since(start));

@@ -182,7 +182,7 @@ void give(std::unique_ptr<Kept> given, const Lapack& lapack, void* pivots) {
 std::shared_ptr<Kept> find(const double* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle,
                            const Lapack& lapack, const void* pivots) {
   auto& in = list();
-  if (in.count == 0) return nullptr;
+  if (in.count == 0 || a == nullptr || (triangle == 'A' && pivots == nullptr)) return nullptr;
   std::vector<std::shared_ptr<Kept>> all;
   {
     const std::scoped_lock lock(in.mutex);

@@ -275,10 +275,12 @@ void lapack_took(std::size_t number, const Request& request, double seconds) {
   }
 }
 
-void solved_later() {
+void solved_later(std::size_t number, double seconds) {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
   ++all.later;
+  all.total_s += seconds;
+  all.sites[number].gained_s -= seconds;  // LAPACK's own share is small
 }
 
 void restored(std::size_t number, double seconds) {

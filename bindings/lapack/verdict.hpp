@@ -61,7 +61,7 @@ void took(std::size_t site, const Request& request, const dense::Certificate& ce
 void failed(std::size_t site, double seconds);
 void lapack_took(std::size_t site, const Request& request, double seconds);
 /// A later solve was answered with kept factors, or they were made anew.
-void solved_later();
+void solved_later(std::size_t site, double seconds);
 void restored(std::size_t site, double seconds);
 
 /// The lines at the end; empty if there was no call.

@@ -144,6 +144,8 @@ void factors_used() {
   p.gesv();
   Vector work(static_cast<std::size_t>(64 * p.n));
   const int size = 64 * p.n;
+  const int asks = -1;
+  dgetri_(&p.n, nullptr, &p.lda, nullptr, work.data(), &asks, &p.info);
   dgetri_(&p.n, p.a.data(), &p.lda, p.pivots.data(), work.data(), &size, &p.info);
   System inverse = p.s;
   inverse.a = p.a;
