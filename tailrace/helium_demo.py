@@ -12,14 +12,13 @@ import time
 from pathlib import Path
 from typing import Any
 
-import h5py
-import numpy as np
-from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
+from tailrace.cli.report import run_page
 from tailrace.errors import TailraceError
+from tailrace.files import write_whole
 from tailrace.output_modes import Round, cost_of, doubts, run_rounds, run_to_end
+from tailrace.report.helium import chosen_files, colours, draw_density
 from tailrace.runs import read_table
 from tailrace.simulation import Job
 
@@ -27,33 +26,19 @@ GAUGES = ("velocity", "length")
 SETTINGS = ["output.every=25", "checkpoint.every=25"]
 WHOLE = ["grid.points=140", "observables.every=2"]  # what leaves stays in the box
 ROUNDS = 2
-DECADES = 8
-
-
-def density(path: Path) -> tuple[NDArray[np.float64], NDArray[np.float64], float]:
-    """Return the radii, the density of both electrons and the time of a file of densities."""
-    with h5py.File(path) as file:
-        return file["r1"][:], file["density"][:], float(file.attrs["time"])
 
 
 def draw(folder: Path, picture: Path) -> None:
     """Draw the density at four times, and how the ground state empties in both gauges."""
     files = sorted((folder / GAUGES[0] / "fields").glob("*.h5"))
-    chosen = [files[round(part * (len(files) - 1))] for part in (0, 0.5, 0.75, 1)]
+    chosen = chosen_files(files)
     figure = Figure(figsize=(14, 6.2), layout="constrained")
     parts: Any = figure.subfigures(2, 1, height_ratios=[1.25, 1])
     upper, lower = parts
-    panels = upper.subplots(1, 4, sharey=True)
-    largest = max(density(path)[1].max() for path in chosen)
-    norm = LogNorm(largest * 10.0**-DECADES, largest)
+    panels = upper.subplots(1, len(chosen), sharey=True)
+    norm = colours(chosen)
     for panel, path in zip(panels, chosen, strict=True):
-        radii, values, at = density(path)
-        floor = largest * 10.0**-DECADES
-        image = panel.pcolormesh(
-            radii, radii, np.maximum(values, floor).T, norm=norm, cmap="magma", rasterized=True
-        )
-        panel.set_title(f"t = {at:.1f} a.u. ({at * 0.02418884:.2f} fs)")
-        panel.set_xlabel("r1 [bohr]")
+        image = draw_density(panel, path, norm)
     panels[0].set_ylabel("r2 [bohr]")
     figure.colorbar(image, ax=panels, label="|f(r1, r2)|^2, all partial waves")
     field_panel, yield_panel = lower.subplots(1, 2)
@@ -123,6 +108,9 @@ def main() -> int:
     tell_cost(rounds, summary_of(folder / "output"), job.ranks)
     draw(folder, folder / "helium.png")
     print(f"Picture: {folder / 'helium.png'}")
+    page = folder / GAUGES[0] / "report.html"
+    write_whole(page, run_page(folder / GAUGES[0], page))
+    print(f"Report: {page}")
     return 0
 
 

@@ -171,8 +171,12 @@ StepOutcome Run::try_step(double dt) {
   StepOutcome outcome;
   outcome.converged = true;
   equations_.contents(h_, old_water_);
-  if (!steady_found_) outcome = solver_.step(h_, dt);
+  if (!steady_found_) {
+    const Span span(&trace_, Activity::compute, "flow");  // with the messages between
+    outcome = solver_.step(h_, dt);
+  }
   if (!outcome.converged || !species_) return outcome;
+  const Span span(&trace_, Activity::compute, "species");
   equations_.contents(h_, water_);
   outcome.converged = species_->step(dt, old_water_, water_, outcome.why);
   if (!outcome.converged) h_ = start;
@@ -208,6 +212,7 @@ void Run::find_steady() {
   const Region region("step");
   stop_.start(false);
   equations_.set_time(case_.time.end);
+  std::optional<Span> span(std::in_place, &trace_, Activity::compute, "steady flow");
   StepOutcome outcome = solver_.step(h_, 0);
   steady_found_ = outcome.converged;
   if (!steady_found_) {
@@ -218,6 +223,7 @@ void Run::find_steady() {
       outcome = solver_.step(h_, clock_.dt);
     }
   }
+  span.reset();
   if (steady_found_ && first_step_ >= 0) {  // found again after a restart
     signal_ = stop_.finish();
     return;

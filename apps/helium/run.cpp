@@ -194,7 +194,10 @@ void Run::take_step() {
   const double field = coupling_ == Coupling::length
                            ? pulse_.field_of_step(middle, steps_.length)
                            : pulse_.potential_of_step(middle, steps_.length);
-  state_.norm_squared = propagator_.step(wave_, steps_.length, coupling_, field);
+  {
+    const Span span(&trace_, Activity::compute, "step");  // with the messages between
+    state_.norm_squared = propagator_.step(wave_, steps_.length, coupling_, field);
+  }
   absorb();
   ++state_.step;
   if (!absorber_.empty()) state_.norm_squared = -1;  // measured when it is wanted

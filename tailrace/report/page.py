@@ -11,16 +11,19 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from tailrace.files import save_figure
-from tailrace.report import figures
+from tailrace.report import figures, groundwater, helium
 from tailrace.report.facts import LESS_THAN_ASKED, facts
 from tailrace.report.html import fill, picture, png
 from tailrace.report.profile_page import parts
 from tailrace.report.resolution import resolution_text
+from tailrace.report.section import Section
 from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS, RC
 from tailrace.report.timeline import Segments, Track, close_up, totals, tracks
 from tailrace.report.vorticity import has_velocity, vorticity_plane
 from tailrace.runs import Run
 
+# What applications show of their own files, beside what all runs have.
+APPLICATIONS = {"groundwater": groundwater, "helium": helium}
 SLICES = (("z", 0.5), ("x", 0.5))
 
 
@@ -38,6 +41,7 @@ def render(run: Run) -> str:
         output=_output_picture(run),
         slices=_slices(run),
         curves=_curves(run),
+        sections=list(_sections(run)),
         rounds=len(all_times(run).get("none", [])),
         doubts=doubts(run),
         facts=list(facts(run)),
@@ -119,6 +123,16 @@ def _slices(run: Run) -> list[Markup]:
     ]
 
 
+def _sections(run: Run) -> Iterable[Section]:
+    own = _application(run)
+    return own.sections(run) if own else []
+
+
+def _application(run: Run) -> Any:
+    """Return the module of the application whose run this is; None: it needs none."""
+    return APPLICATIONS.get(str(run.case.get("case", {}).get("application", "")))
+
+
 def _curves(run: Run) -> list[Markup]:
     size = (3.5, 2.75)
     curves = []
@@ -145,6 +159,9 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
     if isinstance(hidden, int | float):
         yield f"{100 * hidden:.0f} %", "of the writing was hidden"
     yield from _output_cards(run.summary.get("output"))
+    own = _application(run)
+    if own:
+        yield from own.cards(run)
     grid = run.case.get("grid", {})
     n = int(grid.get("n", 0) or 0)
     extents = [int(grid.get(key, 0) or n) for key in ("nx", "ny", "nz")]

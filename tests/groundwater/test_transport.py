@@ -6,9 +6,14 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import h5py
 import numpy as np
 import pytest
 from groundwater_program import CASES, last_fields, needs_program, refused, start, succeed
+
+from tailrace.report.groundwater import shown_names, words
+from tailrace.report.page import render
+from tailrace.runs import load_run
 
 pytestmark = needs_program
 
@@ -32,6 +37,12 @@ def test_g5_ogata_banks(run: Path) -> None:
     assert summary["worst_relative_species_balance"] < 1e-11
 
 
+def titles_of(run: Path) -> list[str]:
+    """What the pictures of the last field file show, in their order."""
+    with h5py.File(sorted((run / "fields").glob("*.h5"))[-1]) as file:
+        return [words(name) for name in shown_names(file)]
+
+
 def test_g11_dissolution_front(run: Path) -> None:
     """The calcite is gone up to 45.72 m after 25 years, the water behind is saturated (G10)."""
     summary = succeed(2, CASES / "calcite.toml", run)
@@ -40,6 +51,7 @@ def test_g11_dissolution_front(run: Path) -> None:
     assert 100 * np.mean(calcite < 0.5e-5) == pytest.approx(45.72, abs=1.0)
     assert fields["total_Ca++"].ravel()[48] == pytest.approx(9.2918e-4, rel=1e-3)
     assert calcite.min() == 0
+    assert '<section id="ground">' in render(load_run(run))  # profiles along the one axis
     # Rounding of 1e-13 in each linear solve.
     assert summary["worst_relative_species_balance"] < 1e-11
 
@@ -53,6 +65,11 @@ def test_plume_in_heterogeneous_ground(run: Path) -> None:
     assert not gone[:5].any()
     assert not gone[11:].any()
     assert summary["worst_relative_species_balance"] < 1e-11
+    page = render(load_run(run))
+    assert '<section id="ground">' in page
+    for shown in ("conductivity [m/s]", "pH", "Calcite volume fraction"):
+        assert shown in titles_of(run)
+    assert "worst balance of species" in page
 
 
 def benchmark_case(folder: Path) -> Path:

@@ -10,6 +10,10 @@ import numpy as np
 import pytest
 from helium_program import needs_program, observables, refused, start, succeed
 
+from tailrace.report.helium import cards, dipole_spectrum, sections
+from tailrace.report.page import render
+from tailrace.runs import load_run
+
 pytestmark = needs_program
 
 
@@ -52,6 +56,33 @@ def test_observables_and_norm(whole: Path) -> None:
     assert lines[0]["ground"] == pytest.approx(1, abs=1e-12)
     assert all(line["norm"] == pytest.approx(1, abs=1e-11) for line in lines)
     assert 1e-3 < 1 - lines[-1]["ground"] < 0.9
+
+
+def test_the_report_shows_the_electrons(whole: Path) -> None:
+    run = load_run(whole)
+    page = render(run)
+    assert '<section id="electrons">' in page
+    assert "left the ground state" in dict(map(reversed, cards(run)))
+    (electrons,) = sections(run)
+    densities, curves = (images for _, images in electrons.rows)
+    assert len(densities) == min(4, len(run.fields))
+    assert len(curves) >= 2
+
+
+def test_dipole_spectrum_has_its_peak_at_the_frequency() -> None:
+    time = 0.2 * np.arange(801)
+    w = 18 * 2 * np.pi / 160  # a whole number of periods in the window
+    dipole = np.sin(w * time) + 1e-3 * np.sin(3 * w * time)
+    found = dipole_spectrum({"time": time, "dipole": dipole})
+    assert found is not None
+    omega, power = found
+    assert omega[power.argmax()] == pytest.approx(w, abs=0.01)
+    third = (omega > 2.5 * w) & (omega < 3.5 * w)
+    assert omega[third][power[third].argmax()] == pytest.approx(3 * w, abs=0.01)
+    # |w^2 d(w)|^2: the third harmonic is 9^2 times stronger than in the dipole.
+    assert power[third].max() / power.max() == pytest.approx(81e-6, rel=0.05)
+    assert dipole_spectrum({"time": time[:10], "dipole": dipole[:10]}) is None
+    assert dipole_spectrum({"time": time**2, "dipole": dipole}) is None
 
 
 def test_a_restart_on_the_same_ranks_goes_on_bit_by_bit(whole: Path, tmp_path: Path) -> None:

@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What the page of a groundwater run shows: the ground at the end, the balances of its steps."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from markupsafe import Markup
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+
+from tailrace.report.html import picture, png
+from tailrace.report.section import Section
+from tailrace.report.style import ACCENT, INK, REFERENCE
+from tailrace.runs import Floats, Run, read_table
+
+MOST_PICTURES = 6
+MOST_PROFILES = 6
+MOST_SPECIES = 15
+# What is looked at first; others in the order of the file.
+FIRST = ("conductivity", "head", "saturation", "pressure_head", "pH")
+UNITS = {"conductivity": "m/s", "head": "m", "pressure_head": "m"}
+DAY = 86400.0
+
+
+def sections(run: Run) -> Iterable[Section]:
+    """Yield the parts of the page; files that there are not leave out theirs."""
+    balance = read_table(run.folder / "balance.csv", ("time", "relative_error"))
+    rows = []
+    if run.fields:
+        rows.append(("half", list(_field_pictures(run.fields))))
+    curves = list(_curves(run, balance))
+    if curves:
+        rows.append(("", curves))
+    if rows:
+        note = (
+            "The last field file (planes through the middle; profiles at several times where the "
+        )
+        note += "ground has one axis only), and how well water and species are balanced."
+        yield Section("ground", "The ground", note, rows)
+
+
+def shown_names(file: h5py.File) -> list[str]:
+    """Return the variables worth a picture: FIRST, then those that vary the most."""
+    names = [
+        name
+        for name, data in file.items()
+        if isinstance(data, h5py.Dataset) and data.ndim == 3 and not name.startswith("flux")
+    ]
+
+    def spread(name: str) -> float:
+        values = file[name][()]
+        scale = float(np.abs(values).max())
+        return float(np.ptp(values)) / scale if scale > 0 else 0.0
+
+    varied = {name: spread(name) for name in names}
+    names = [name for name in names if varied[name] > 1e-9]
+    place = {name: number for number, name in enumerate(FIRST)}
+    names.sort(key=lambda name: (place.get(name, len(FIRST)), -varied[name]))
+    return names[:MOST_PICTURES]
+
+
+def _field_pictures(files: list[Path]) -> Iterable[Markup]:
+    with h5py.File(files[-1]) as file:
+        names = shown_names(file)
+        axes_of = {key: file[key][()] for key in ("z", "y", "x") if key in file}
+        shape = file[names[0]].shape if names else ()
+        at = float(file.attrs.get("time", 0.0))
+        values = {name: file[name][()] for name in names}
+    if not names:
+        return
+    long = [axis for axis in range(3) if shape[axis] > 1]
+    if len(long) < 2:
+        axis = long[0] if long else 2
+        for name in names:
+            yield picture(_profile_drawer(files, name, axis), (4.6, 3.2))
+        return
+    # Of three axes the middle of y is cut, so that x and z are seen.
+    down, across = (long[0], long[-1])
+    cut = next(axis for axis in range(3) if axis not in (down, across))
+    for name in names:
+        plane = np.take(values[name], shape[cut] // 2, axis=cut)
+        drawer = _plane_drawer(plane, name, at, [axes_of["zyx"[a]] for a in (down, across)])
+        yield picture(drawer("zyx"[down], "zyx"[across]), (4.6, 2.6), png)
+
+
+def _plane_drawer(plane: Floats, name: str, at: float, centres: list[Floats]) -> Any:
+    logarithmic = bool(plane.min() > 0 and plane.max() > 30 * plane.min())
+
+    def for_axes(down: str, across: str) -> Any:
+        def draw(axes: Axes) -> None:
+            norm = LogNorm(plane.min(), plane.max()) if logarithmic else None
+            image = axes.pcolormesh(
+                centres[1], centres[0], plane, norm=norm, cmap="viridis", rasterized=True
+            )
+            axes.set(xlabel=f"{across} [m]", ylabel=f"{down} [m]")
+            axes.set_title(f"{words(name)}, {at / DAY:.4g} days")
+            axes.figure.colorbar(image, ax=axes)
+
+        return draw
+
+    return for_axes
+
+
+def words(name: str) -> str:
+    """Return a variable's name and unit for a title."""
+    unit = f" [{UNITS[name]}]" if name in UNITS else ""
+    return name.replace("_", " ") + unit
+
+
+def _profile_drawer(files: list[Path], name: str, axis: int) -> Any:
+    count = min(MOST_PROFILES, len(files))
+    chosen = [files[round(i * (len(files) - 1) / max(1, count - 1))] for i in range(count)]
+
+    def draw(axes: Axes) -> None:
+        for number, path in enumerate(dict.fromkeys(chosen)):
+            with h5py.File(path) as file:
+                if name not in file:
+                    continue
+                centres, values = file["zyx"[axis]][()], file[name][()].ravel()
+                label = f"{float(file.attrs.get('time', 0.0)) / DAY:.3g} days"
+            shade = (number + 1) / (count + 0.5)
+            if axis == 0:
+                axes.plot(values, centres, color=ACCENT, alpha=shade, label=label)
+            else:
+                axes.plot(centres, values, color=ACCENT, alpha=shade, label=label)
+        place, what = f"{'zyx'[axis]} [m]", words(name)
+        axes.set(xlabel=what if axis == 0 else place, ylabel=place if axis == 0 else what)
+        axes.legend()
+
+    return draw
+
+
+def _curves(run: Run, balance: dict[str, Floats]) -> Iterable[Markup]:
+    size = (3.5, 2.75)
+    species = _species(run.folder / "species.csv")
+    if species:
+
+        def amounts(axes: Axes) -> None:
+            for name, one in list(species.items())[:MOST_SPECIES]:
+                change = one.amount - one.amount[0]
+                scale = np.abs(change).max()
+                if scale > 0:
+                    axes.plot(one.time / DAY, change / scale, label=name, linewidth=1.1)
+            axes.set(
+                title="Amounts since the start", xlabel="t [days]", ylabel="change / its largest"
+            )
+            axes.legend(ncols=2, fontsize=6)
+
+        yield picture(amounts, size)
+    if len(balance.get("time", [])) > 1:
+
+        def steps(axes: Axes) -> None:
+            axes.loglog(balance["time"] / DAY, balance["dt"] / DAY, color=INK)
+            axes.set(title="Time step", xlabel="t [days]", ylabel="dt [days]")
+
+        def errors(axes: Axes) -> None:
+            water = np.abs(balance["relative_error"])
+            curves = [("water", balance["time"], water, ACCENT)]
+            if species:
+                time = next(iter(species.values())).time
+                worst = np.max([np.abs(one.error) for one in species.values()], axis=0)
+                curves.append(("worst species", time, worst, REFERENCE))
+            for name, time, values, colour in curves:
+                axes.loglog(time / DAY, np.maximum(values, 1e-18), color=colour, label=name)
+            axes.set(title="Balances", xlabel="t [days]", ylabel="error / what moved")
+            axes.legend()
+
+        yield picture(steps, size)
+        yield picture(errors, size)
+
+
+@dataclass(frozen=True)
+class SpeciesTable:
+    """A species over time [s]: amount [mol] and relative error of its balance."""
+
+    time: Floats
+    amount: Floats
+    error: Floats
+
+
+def _species(path: Path) -> dict[str, SpeciesTable]:
+    """Return the lines of each species, by name."""
+    if not path.is_file():
+        return {}
+    head, *lines = path.read_text().splitlines()
+    keys = head.split(",")
+    found: dict[str, list[list[float]]] = {}
+    for line in lines:
+        cells = dict(zip(keys, line.split(","), strict=False))
+        if len(cells) == len(keys):  # the last line may still be being written
+            row = [float(cells[key]) for key in ("time", "amount", "relative_error")]
+            found.setdefault(cells["species"], []).append(row)
+    length = min(map(len, found.values()), default=0)
+    return {
+        name: SpeciesTable(*np.array(rows[:length]).T) for name, rows in found.items() if length > 1
+    }
+
+
+def cards(run: Run) -> Iterable[tuple[str, str]]:
+    """Yield the figures of the ground for the top of the page."""
+    summary = run.summary
+    if isinstance(summary.get("time"), int | float):
+        yield f"{summary['time'] / DAY:.4g} d", "time reached"
+    for key, what in (("balance", "water"), ("species_balance", "species")):
+        worst = summary.get(f"worst_relative_{key}")
+        if isinstance(worst, int | float):
+            yield f"{worst:.0e}", f"worst balance of {what}"
