@@ -724,3 +724,55 @@ def add_task_function(name: str, function: Callable[[int, int], float]) -> None:
     """
     Makes function(step, task) the stage "tasks name=NAME count=N" of products.
     """
+
+class SparseMatrix:
+    """
+    A sparse matrix stored as it multiplies fastest; `tailrace.sparse` wraps it for SciPy. Local.
+    """
+
+    def __init__(self, columns: int, indptr: Any, indices: Any, data: Any, *, format: str = 'auto', expected_multiplies: float = 1000.0, bit_for_bit: bool = False, plain_values: bool = False, threads: int = 1) -> None: ...
+
+    def multiply(self, x: Any, y: Any) -> None:
+        """
+        y = A x: vectors of float64, or several side by side in column-major order. Local.
+        """
+
+    def to_csr(self) -> tuple[Any, Any, Any]:
+        """
+        The matrix as it was given: new arrays indptr, indices (int64) and data.
+        """
+
+    @property
+    def shape(self) -> tuple[int, int]: ...
+
+    @property
+    def num_items(self) -> int: ...
+
+    @property
+    def storage(self) -> str:
+        """Format, columns and values in words."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes of the storage."""
+
+class IncompleteLu:
+    """
+    ILU(0) of a sparse matrix; `tailrace.sparse` wraps it for SciPy. Local.
+    """
+
+    def __init__(self, indptr: Any, indices: Any, data: Any, *, schedule: str = 'auto', bit_for_bit: bool = False, single_precision: bool = False) -> None: ...
+
+    def solve(self, b: Any, x: Any) -> None:
+        """x = U^-1 L^-1 b; x may be b. Local."""
+
+    @property
+    def rows(self) -> int: ...
+
+    @property
+    def storage(self) -> str:
+        """Schedule and values in words."""
+
+    @property
+    def memory_bytes(self) -> int:
+        """Bytes that a solve reads."""

@@ -52,6 +52,7 @@ NB_MODULE(_core, module) {
   bind_shared_files(module);
   bind_sessions(module);
   bind_stages(module);
+  bind_sparse(module);
   module.def("_close_all", &close_all, nb::arg("failing"),
              "Closes what the program left open. At exit, before MPI_Finalize.");
 }
