@@ -15,10 +15,16 @@ endforeach()
 foreach(family openmpi mpich)
   if(TARGET tailrace_mpi_${family})
     install(
-      TARGETS tailrace_mpi_${family} tailrace_wait_${family}
+      TARGETS tailrace_mpi_${family} tailrace_wait_${family} tailrace_collectives_${family}
       DESTINATION tailrace/lib
       COMPONENT wheel
     )
+  endif()
+endforeach()
+foreach(library tailrace_lapack tailrace_petsc)
+  if(TARGET ${library})
+    add_dependencies(tailrace_wheel ${library})
+    install(TARGETS ${library} DESTINATION tailrace/lib COMPONENT wheel)
   endif()
 endforeach()
 # Cases of groundwater name them as ../chemistry/NAME.

@@ -17,7 +17,7 @@ namespace {
 int look_into(dl_phdr_info* info, std::size_t /*size*/, void* wanted) {
   auto& [name, found] = *static_cast<std::pair<const char*, void*>*>(wanted);
   if (info->dlpi_name == nullptr || std::strstr(info->dlpi_name, "mpi") == nullptr) return 0;
-  if (std::strstr(info->dlpi_name, "libtailrace_mpi") != nullptr) return 0;
+  if (std::strstr(info->dlpi_name, "libtailrace_") != nullptr) return 0;
   void* library = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
   if (library == nullptr) return 0;
   found = dlsym(library, name);
@@ -61,7 +61,7 @@ void show_mpi() {
 
 void* next_symbol(const char* name) {
   if (void* found = look_up(name)) return found;
-  std::fprintf(stderr, "tailrace profile: %s is not in this MPI library\n", name);
+  std::fprintf(stderr, "tailrace: %s is not in this MPI library\n", name);
   std::_Exit(127);
 }
 

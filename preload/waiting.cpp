@@ -2,18 +2,15 @@
 // Whether calls nap, and the calls on messages and requests.
 #include "waiting.hpp"
 
-#include <dlfcn.h>
 #include <sched.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <vector>
+
+#include "mpi_start.hpp"
 
 namespace tailrace::preload {
-
-void show_mpi();  // fortran.cpp
 
 bool naps = false;
 std::atomic<unsigned long> num_napping{0};
@@ -81,7 +78,9 @@ bool should_nap(MPI_Comm node) {
   return ranks > CPU_COUNT(&cores) && !(yield_works && library_is("Open MPI"));
 }
 
-void decide() {
+}  // namespace
+
+void mpi_started() {
   if (keyval != MPI_KEYVAL_INVALID) return;
   MPI_Comm node = MPI_COMM_NULL;
   int rank = 0;
@@ -98,32 +97,6 @@ void decide() {
   naps = wanted != 0;
   report_at_end();
 }
-
-bool is_of_this_world(MPI_Comm comm) {
-  int is_inter = 0;
-  if (PMPI_Comm_test_inter(comm, &is_inter) != MPI_SUCCESS || is_inter != 0) return false;
-  MPI_Group group = MPI_GROUP_NULL;
-  MPI_Group world = MPI_GROUP_NULL;
-  int ranks = 0;
-  PMPI_Comm_group(comm, &group);
-  PMPI_Comm_group(MPI_COMM_WORLD, &world);
-  PMPI_Group_size(group, &ranks);
-  std::vector<int> own(static_cast<std::size_t>(ranks));
-  std::vector<int> there(own.size());
-  for (int i = 0; i < ranks; ++i) own[static_cast<std::size_t>(i)] = i;
-  PMPI_Group_translate_ranks(group, ranks, own.data(), world, there.data());
-  PMPI_Group_free(&group);
-  PMPI_Group_free(&world);
-  return std::find(there.begin(), there.end(), MPI_UNDEFINED) == there.end();
-}
-
-// The function of that name behind ours: the recorder's, or the MPI library's.
-template <class Function>
-Function next(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
-}
-
-}  // namespace
 
 bool naps_on(MPI_Comm comm) {
   if (!naps || comm == MPI_COMM_NULL) return false;
@@ -145,42 +118,6 @@ using namespace tailrace::preload;
 
 extern "C" {
 #pragma GCC visibility push(default)
-
-int MPI_Init(int* argc, char*** argv) {
-  show_mpi();
-  const auto init = next<int (*)(int*, char***)>("MPI_Init");
-  const int code = init != nullptr ? init(argc, argv) : PMPI_Init(argc, argv);
-  if (code == MPI_SUCCESS) decide();
-  return code;
-}
-
-int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  show_mpi();
-  const auto init = next<int (*)(int*, char***, int, int*)>("MPI_Init_thread");
-  const int code = init != nullptr ? init(argc, argv, required, provided)
-                                   : PMPI_Init_thread(argc, argv, required, provided);
-  if (code == MPI_SUCCESS) decide();
-  return code;
-}
-
-// Of MPICH's mpi_f08, which does not call C's; its other calls do.
-void mpi_init_f08_(void* error) {
-  const auto init = next<void (*)(void*)>("mpi_init_f08_");
-  if (init == nullptr) return;
-  int own = MPI_SUCCESS;
-  if (error == nullptr) error = &own;
-  init(error);
-  if (*static_cast<int*>(error) == MPI_SUCCESS) decide();
-}
-
-void mpi_init_thread_f08_(void* required, void* provided, void* error) {
-  const auto init = next<void (*)(void*, void*, void*)>("mpi_init_thread_f08_");
-  if (init == nullptr) return;
-  int own = MPI_SUCCESS;
-  if (error == nullptr) error = &own;
-  init(required, provided, error);
-  if (*static_cast<int*>(error) == MPI_SUCCESS) decide();
-}
 
 int MPI_Send(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
   if (!naps) return PMPI_Send(data, count, type, peer, tag, comm);

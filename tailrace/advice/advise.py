@@ -53,11 +53,11 @@ def launch_once(ranks: int, command: list[str]) -> Launch:
     return found
 
 
-def napping(launch: Launch) -> str:
-    """Return the path of our library that naps, "" if there is none for this MPI."""
+def own_library(launch: Launch, what: str) -> str:
+    """Return the path of our library `what` (see `find_library`), "" if none is for this MPI."""
     family = {"Open MPI": "openmpi", "MPICH": "mpich"}.get(launch.family, "")
     try:
-        return str(find_library(family, "wait")) if family else ""
+        return str(find_library(family, what)) if family else ""
     except TailraceError:
         return ""
 
@@ -92,7 +92,10 @@ def advise(
     tell: Callable[[str], None],
 ) -> Advice:
     """Try the tips on a program."""
-    situation = Situation(launch, runner.launch.kind, installed_libraries(), napping(launch))
+    own = {what: own_library(launch, what) for what in ("wait", "collectives")}
+    situation = Situation(
+        launch, runner.launch.kind, installed_libraries(), own["wait"], own["collectives"]
+    )
     found, not_applying = proposals(situation, chosen)
     begin = time.monotonic()
     experiment = Experiment(runner, budget_s, time.monotonic, tell=tell)

@@ -11,6 +11,9 @@ import typer
 from tailrace.errors import TailraceError
 from tailrace.simulation import Job, run_job
 
+# What is put before MPI's library. Calls that our collectives leave to MPI nap where that helps.
+OWN_LIBRARIES = {"waiting": ("wait",), "collectives": ("collectives", "wait")}
+
 
 def run(
     case: Annotated[
@@ -41,7 +44,7 @@ def run(
         typer.Option(
             "--with",
             metavar="FILE",
-            help="Run any program with settings; also: refine, remembered, sparse, waiting.",
+            help="Run a program with settings; or collectives, refine, remembered, sparse, waiting",
         ),
     ] = None,
 ) -> None:
@@ -101,10 +104,13 @@ def _run_with(what: str, ranks: int, command: list[str]) -> int:
     )
 
     runner = make_runner(ranks, command)
-    if what == "waiting":
-        library = str(find_library(choose_launcher(ranks, runner.program)[0], "wait"))
+    if what in OWN_LIBRARIES:
+        family = choose_launcher(ranks, runner.program)[0]
+        libraries = [str(find_library(family, library)) for library in OWN_LIBRARIES[what]]
         before = os.environ.get("LD_PRELOAD")
-        setting = Setting(what, {"LD_PRELOAD": f"{library}:{before}" if before else library})
+        if before:
+            libraries.append(before)
+        setting = Setting(what, {"LD_PRELOAD": ":".join(libraries)})
     elif what == "remembered":
         setting = read_settings(find(runner.program, command[1:], ranks))
     elif what == "sparse":  # PETSc loads the plug-in by itself

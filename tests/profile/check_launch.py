@@ -2,8 +2,8 @@
 """Runs a program under ``tailrace check`` and compares what it says with the launch.
 
 ``check_launch.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``here``, ``nodes`` (of MPICH, whose
-launcher is given a host twice), ``experiment`` (without --launch), or ``waiting`` (``tailrace run
---with waiting``).
+launcher is given a host twice), ``experiment`` (without --launch), ``waiting`` or ``collectives``
+(``tailrace run --with``).
 """
 
 import json
@@ -124,11 +124,41 @@ def check_waiting(folder: Path, bin_dir: str, program: str) -> None:
         assert (napping > 20) == (kind == "nap"), line
 
 
+def check_collectives(folder: Path, bin_dir: str, program: str) -> None:
+    """Results are those of MPI, whichever way calls go, and the line at the end counts them."""
+    command = [sys.executable, "-m", "tailrace", "run", "--with", "collectives"]
+    compares = "collectives" in Path(program).name
+    arguments = ["random", "1"] if compares else [str(folder / "data")]
+    mpich = "mpich" in Path(program).name  # whose own calls take 4 ms where ranks share cores
+    for ranks, way in ((2, "node"),) if mpich else ((4, "node"), (3, "measured"), (2, "mpi")):
+        if way != "node" and not compares:
+            continue
+        environment = {"PYTHONPATH": str(ROOT), "TAILRACE_BIN_DIR": bin_dir}
+        environment |= {"TAILRACE_COLLECTIVES": way, "TAILRACE_TUNE_FILE": str(folder / "tune")}
+        done = subprocess.run(
+            [*command, "-n", str(ranks), "--", program, *arguments],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment},
+            check=False,
+        )
+        said = (way, done.stdout, done.stderr)
+        assert done.returncode == 0 and ("WRONG 0" in done.stdout or not compares), said
+        start = "tailrace collectives: rank 0: "
+        line = next(line for line in done.stderr.splitlines() if line.startswith(start))
+        seen, taken = int(line.split()[4]), int(line.split(" seen, ")[1].split()[0])
+        assert seen > (900 if compares else 15), said
+        assert {"node": seen / 2 < taken, "mpi": taken == 0}.get(way, True), said
+        for call in ("barrier", "bcast", "allreduce"):
+            assert way != "node" or f"{call} " in line.split("taken")[1], said
+
+
 TASKS = {
     "here": check_here,
     "nodes": check_nodes,
     "experiment": check_experiment,
     "waiting": check_waiting,
+    "collectives": check_collectives,
 }
 
 if __name__ == "__main__":

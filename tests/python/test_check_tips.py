@@ -26,8 +26,9 @@ def _no_record_of_the_tuner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def situation(count: int = 2, kind: str = "Open MPI", **more: Any) -> Situation:
     """A launch of ranks with `more` each, see `rank`."""
     installed, napping = more.pop("installed", {}), more.pop("napping", "")
+    collectives = more.pop("collectives", "")
     ranks = [rank(i, count, **more) for i in range(count)]
-    return Situation(Launch(ranks, count), kind, installed, napping)
+    return Situation(Launch(ranks, count), kind, installed, napping, collectives)
 
 
 GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
@@ -46,6 +47,9 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
             ["LD_PRELOAD=/l/w TAILRACE_WAIT=nap"],
         ),
         ("waiting", {"mpi": "MPICH Version:4.0.2MPICH", "napping": "/l/w"}, "no such switch"),
+        ("own collectives", {}, "was not found"),
+        ("own collectives", {"count": 1, "collectives": "/l/c"}, "one rank"),
+        ("own collectives", {"collectives": "/l/c", "napping": "/l/w"}, ["LD_PRELOAD=/l/c:/l/w"]),
         ("binding", {"allowed": "0-3"}, ["--bind-to core", "--bind-to numa"]),
         ("binding", {}, ["--bind-to none"]),
         ("binding", {"allowed": "0-3", "kind": "MPICH", "busy": 2}, ["-bind-to numa"]),

@@ -14,6 +14,7 @@ from tailrace.advice.tips import (
     eager,
     huge_pages,
     malloc,
+    own_collectives,
     single_copy,
     threads,
     waiting,
@@ -35,5 +36,11 @@ TIPS = (
     Tip("blas", blas.propose, "another BLAS, where installed", ("reference-blas",)),
     Tip("eager", eager.propose, "size from which messages wait for their receiver"),
     Tip("collectives", collectives.propose, "MPI's own algorithms, as the tuner measured them"),
+    Tip(
+        "own collectives",
+        own_collectives.propose,
+        "collective calls by our methods where these measure faster",
+        ("oversubscribed",),
+    ),
     Tip("single copy", single_copy.propose, "large messages on a node copied once or twice"),
 )

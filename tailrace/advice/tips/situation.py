@@ -22,6 +22,7 @@ class Situation:
     kind: str  # of the launcher, as `tailrace.launcher` calls it
     installed: dict[str, str] = field(default_factory=dict)
     napping: str = ""  # path of our library that naps, for this MPI
+    collectives: str = ""  # path of the one with our ways of collective calls
 
     @property
     def family(self) -> str:

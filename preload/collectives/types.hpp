@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// What MPI's handles of types and operations mean for our own ways.
+#pragma once
+#include <mpi.h>
+
+#include <cstdint>
+#include <optional>
+
+#include "tailrace/reduction.hpp"
+
+namespace tailrace::preload {
+
+struct TypeFacts {
+  std::int64_t size = 0;  // bytes of an item
+  // Items lie one after another without holes, in the order of the message: predefined types, and
+  // contiguous and duplicated types of such.
+  bool plain = false;
+};
+// Local.
+TypeFacts facts_of(MPI_Datatype type);
+
+struct Sum {
+  NumberType type;
+  ReduceOp op;
+  std::int64_t size;  // bytes of a number
+};
+// The reduction that we do with the same result as MPI; none where that is not sure. It follows
+// from what must be the same on all ranks. Local.
+std::optional<Sum> sum_of(MPI_Datatype type, MPI_Op op);
+
+}  // namespace tailrace::preload

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "move/node_board.hpp"
+
+namespace tailrace {
+
+namespace {
+
+constexpr std::ptrdiff_t line_bytes = 64;
+constexpr std::ptrdiff_t head_bytes =
+    (static_cast<std::ptrdiff_t>(sizeof(Arrivals)) + line_bytes - 1) / line_bytes * line_bytes;
+
+}  // namespace
+
+NodeBoard::NodeBoard(const Comm& node, const WaitPolicy& waiting, std::ptrdiff_t bytes)
+    : node_(node),
+      waiting_(waiting),
+      bytes_((bytes + line_bytes - 1) / line_bytes * line_bytes),
+      window_(node, 2 * bytes_ + (node.rank() == 0 ? head_bytes : 0)),
+      written_(reinterpret_cast<Arrivals*>(window_.segment(0))) {
+  for (int rank = 0; rank < node.num_ranks(); ++rank) {
+    auto* first = window_.segment(rank) + (rank == 0 ? head_bytes : 0);
+    places_[0].push_back(first);
+    places_[1].push_back(first + bytes_);
+  }
+}
+
+// Whoever writes for round n has met all in round n - 1, and they had then read round n - 2.
+void NodeBoard::meet() {
+  written_->arrive(node_.num_ranks());
+  ++round_;
+  written_->wait(round_, waiting_, node_.raw());
+}
+
+}  // namespace tailrace

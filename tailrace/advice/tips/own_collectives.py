@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Collective calls by our methods, where the tuner finds them faster (preload/collectives)."""
+
+from tailrace.advice.setting import Setting
+from tailrace.advice.tips.situation import DoesNotApplyError, Situation
+
+
+def propose(situation: Situation) -> list[Setting]:
+    """Propose our library before MPI's, and behind it the one that naps."""
+    if len(situation.launch.ranks) == 1:
+        raise DoesNotApplyError("one rank")
+    if not situation.collectives:
+        raise DoesNotApplyError("our library for this MPI was not found")
+    libraries = ":".join(word for word in (situation.collectives, situation.napping) if word)
+    return [Setting("ours", {"LD_PRELOAD": situation.preloaded(libraries)})]
