@@ -85,7 +85,7 @@ class PyFile final : public Held<File> {
 void bind_shared_files(nb::module_& module) {
   nb::class_<PyFile> bound(module, "File",
                            "Any bytes of a file that all ranks share, by any strategy and back\n"
-                           "end (hints, docs/shared_files.md). `access`: \"read\", \"write\" (a\n"
+                           "end (hints, docs/files.md). `access`: \"read\", \"write\" (a\n"
                            "new file) or \"update\". Collective, blocking.");
   bound
       .def(

@@ -28,6 +28,7 @@ PEERS = {  # driver -> the transposes that it can do
     "exchange_dtfft": ("pencils",),
     "exchange_heffte": ("pencils", "kept", "slabs"),
     "exchange_accfft": ("kept", "slabs"),
+    "exchange_decomp2d": ("kept",),
     "exchange_fftw": ("slabs",),
 }
 QUICK_SIZES = [8, 512, 4096, 32768, 2097152]

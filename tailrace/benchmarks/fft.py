@@ -16,7 +16,7 @@ from tailrace.benchmarks.rounds import Entry, Measured
 
 SUMMARY = "forward + backward transform of a cube, r2c, beside other libraries"
 TOLERANCE = {"double": 1e-12, "single": 1e-4}
-MPI_PEERS = ("fftw_mpi", "accfft", "heffte", "dtfft")
+MPI_PEERS = ("fftw_mpi", "accfft", "heffte", "dtfft", "decomp2d")
 PEER_SETTINGS = {  # those whose best setting depends on the machine run in each of them
     "fftw_mpi": ({"placement": "in"}, {"placement": "out"}),
     "heffte": ({"reorder": "no"}, {"reorder": "yes"}),
