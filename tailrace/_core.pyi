@@ -588,7 +588,7 @@ class Input:
 class File:
     """
     Any bytes of a file that all ranks share, by any strategy and back
-    end (hints, docs/shared_files.md). `access`: "read", "write" (a
+    end (hints, docs/files.md). `access`: "read", "write" (a
     new file) or "update". Collective, blocking.
     """
 
@@ -626,6 +626,9 @@ class Session:
     The ranks of a program, split into those that compute and those that serve output.
 
     `servers`: "none", "thread", "process", "N", "N per node" or "auto".
+    `functions`: what the stage "call name=NAME" of products calls: function(step, parts) changes
+    part.data[...], a NumPy array, and returns nothing. `tasks`: what "tasks name=NAME count=N"
+    calls: function(step, task). An exception is a failure of the product. The same on all ranks.
     Collective, blocking.
 
         with tailrace.Session(MPI.COMM_WORLD, servers="1 per node") as session:
@@ -635,7 +638,7 @@ class Session:
                 session.serve()
     """
 
-    def __init__(self, comm: mpi4py.MPI.Intracomm, servers: str = 'auto', *, placement: str = 'spread', transport: str = 'auto', memory_bytes: int = 1073741824, progress: str = 'calls', threads: int = 1, watchdog_s: float = 600.0, folder: str | os.PathLike[str] = '.') -> None: ...
+    def __init__(self, comm: mpi4py.MPI.Intracomm, servers: str = 'auto', *, placement: str = 'spread', transport: str = 'auto', memory_bytes: int = 1073741824, progress: str = 'calls', threads: int = 1, watchdog_s: float = 600.0, folder: str | os.PathLike[str] = '.', functions: dict[str, Callable[[int, list[tailrace.worker.Part]], None]] | None = None, tasks: dict[str, Callable[[int, int], float]] | None = None) -> None: ...
 
     @property
     def computes(self) -> bool:
@@ -712,18 +715,6 @@ class Stream:
     def __enter__(self) -> Self: ...
 
     def __exit__(self, type: object, value: object, traceback: object) -> None: ...
-
-def add_stage_function(name: str, function: Callable[[int, list[tailrace.worker.Part]], None]) -> None:
-    """
-    Makes function(step, parts) the stage "call name=NAME" of products: it changes
-    part.data[...], a NumPy array, and returns nothing. Call it on every rank before the
-    `Session` is made. An exception is a failure of the product.
-    """
-
-def add_task_function(name: str, function: Callable[[int, int], float]) -> None:
-    """
-    Makes function(step, task) the stage "tasks name=NAME count=N" of products.
-    """
 
 class SparseMatrix:
     """

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/session.hpp"
 
+#include <algorithm>
 #include <optional>
+
+#include <fmt/format.h>
 
 #include "call_check.hpp"
 #include "contents.hpp"
@@ -54,6 +57,51 @@ StreamOptions stream_options_of(const tailrace_stream_options& wanted, Trace* tr
   return options;
 }
 
+tailrace_part stage_part(StagePart& given) {
+  tailrace_part part{};
+  part.variable = given.variable.c_str();
+  part.type = static_cast<int>(given.type);
+  part.box = to_c(given.box);
+  std::ranges::copy(given.extents, part.extents);
+  part.data = given.data.data();
+  part.num_items = given.box.num_items();
+  return part;
+}
+
+/// A failure that a function of the user reports is one of its product.
+void check_returned(const std::string& name, int returned) {
+  if (returned == 0) return;
+  throw Error(Errc::invalid_input,
+              fmt::format("the function {} of the program returned {}", name, returned));
+}
+
+void add_function(const tailrace_function& given, StageFunctions& functions) {
+  const auto name = text(given.name, "name of a function");
+  if ((given.stage == nullptr) == (given.task == nullptr)) {
+    throw Error(
+        Errc::invalid_input,
+        fmt::format("function {}: one of stage and task must be NULL, the other not", name));
+  }
+  bool taken = false;
+  if (given.stage != nullptr) {
+    const auto call = [name, given](std::int64_t step, std::span<StagePart> parts) {
+      std::vector<tailrace_part> list;
+      std::ranges::transform(parts, std::back_inserter(list), stage_part);
+      check_returned(name,
+                     given.stage(step, static_cast<int>(list.size()), list.data(), given.user));
+    };
+    taken = !functions.stages.emplace(name, call).second;
+  } else {
+    const auto call = [name, given](std::int64_t step, std::int64_t task) {
+      double value = 0;
+      check_returned(name, given.task(step, task, &value, given.user));
+      return value;
+    };
+    taken = !functions.tasks.emplace(name, call).second;
+  }
+  if (taken) throw Error(Errc::invalid_input, fmt::format("two functions are called {}", name));
+}
+
 SessionOptions session_options_of(const tailrace_session_options& wanted, Trace* trace) {
   SessionOptions options;
   options.servers = text_or(wanted.servers, "auto");
@@ -67,6 +115,9 @@ SessionOptions session_options_of(const tailrace_session_options& wanted, Trace*
   options.watchdog_s = wanted.watchdog_s;
   options.folder = text_or(wanted.folder, ".");
   options.trace = trace;
+  for (const auto& function : list(wanted.functions, wanted.num_functions, "functions")) {
+    add_function(function, options.functions);
+  }
   return options;
 }
 
@@ -76,11 +127,13 @@ void make_session(MPI_Comm world, const tailrace_session_options* options,
   const Comm ranks(world);
   const auto wanted = options != nullptr ? *options : tailrace_session_defaults();
   std::shared_ptr<Trace> trace;
+  SessionOptions chosen;
   prepare_together(ranks, [&] {
     require_address(session, "session");
     trace = get_if(wanted.trace);
+    chosen = session_options_of(wanted, trace.get());
   });
-  Session made(world, session_options_of(wanted, trace.get()));
+  Session made(world, std::move(chosen));
   put(session, std::make_shared<SessionObject>(SessionObject{trace, std::move(made)}));
 }
 
@@ -109,7 +162,9 @@ tailrace_session_options tailrace_session_defaults(void) {
           .threads = options.threads,
           .watchdog_s = options.watchdog_s,
           .folder = ".",
-          .trace = nullptr};
+          .trace = nullptr,
+          .num_functions = 0,
+          .functions = nullptr};
 }
 
 tailrace_product tailrace_product_defaults(void) {

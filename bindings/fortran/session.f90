@@ -41,6 +41,8 @@ module tailrace_m_session
     integer(c_int) :: threads
     real(c_double) :: watchdog_s
     type(c_ptr) :: folder, trace
+    integer(c_int) :: num_functions
+    type(c_ptr) :: functions
   end type
 
   interface

@@ -155,7 +155,6 @@ void bind_transforms(nb::module_& module);
 void bind_files(nb::module_& module);
 void bind_shared_files(nb::module_& module);
 void bind_sessions(nb::module_& module);
-void bind_stages(nb::module_& module);
 void bind_facts(nb::module_& module);
 void bind_sparse(nb::module_& module);
 

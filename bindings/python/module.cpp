@@ -51,7 +51,6 @@ NB_MODULE(_core, module) {
   bind_files(module);
   bind_shared_files(module);
   bind_sessions(module);
-  bind_stages(module);
   bind_sparse(module);
   module.def("_close_all", &close_all, nb::arg("failing"),
              "Closes what the program left open. At exit, before MPI_Finalize.");

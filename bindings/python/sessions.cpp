@@ -3,6 +3,7 @@
 #include "tailrace/session.hpp"
 
 #include "contents.hpp"
+#include "stages.hpp"
 
 namespace tailrace::python {
 
@@ -14,9 +15,15 @@ struct SessionArguments {
   int threads;
   double watchdog_s;
   nb::object folder;
+  nb::object functions, tasks;
 };
 
-class PySession final : public Held<Session> {
+/// What a session calls: a base class, as it must outlive the session.
+struct Callables {
+  nb::list kept;
+};
+
+class PySession final : private Callables, public Held<Session> {
  public:
   PySession(nb::handle user, const SessionArguments& arguments) : Held("Session", user) {
     SessionOptions options{.servers = arguments.servers,
@@ -26,7 +33,10 @@ class PySession final : public Held<Session> {
                            .progress = arguments.progress,
                            .threads = arguments.threads,
                            .watchdog_s = arguments.watchdog_s};
-    prepare_agreed(comm(), [&] { options.folder = path_of(arguments.folder); });
+    prepare_agreed(comm(), [&] {
+      options.folder = path_of(arguments.folder);
+      options.functions = functions_of(arguments.functions, arguments.tasks, kept);
+    });
     nb::gil_scoped_release released;
     hold(std::make_unique<Session>(comm().raw(), options));
   }
@@ -185,6 +195,12 @@ class PyStream final : public Held<Stream> {
 constexpr const char* session_doc =
     "The ranks of a program, split into those that compute and those that serve output.\n\n"
     "`servers`: \"none\", \"thread\", \"process\", \"N\", \"N per node\" or \"auto\".\n"
+    "`functions`: what the stage \"call name=NAME\" of products calls: function(step, parts) "
+    "changes\n"
+    "part.data[...], a NumPy array, and returns nothing. `tasks`: what \"tasks name=NAME "
+    "count=N\"\n"
+    "calls: function(step, task). An exception is a failure of the product. The same on all "
+    "ranks.\n"
     "Collective, blocking.\n\n"
     "    with tailrace.Session(MPI.COMM_WORLD, servers=\"1 per node\") as session:\n"
     "        if session.computes:\n"
@@ -200,18 +216,22 @@ void bind_session(nb::module_& module) {
           [](PySession* self, nb::object comm, const std::string& servers,
              const std::string& placement, const std::string& transport,
              std::ptrdiff_t memory_bytes, const std::string& progress, int threads,
-             double watchdog_s, nb::object folder) {
+             double watchdog_s, nb::object folder, nb::object functions, nb::object tasks) {
             new (self) PySession(comm, {servers, placement, transport, progress, memory_bytes,
-                                        threads, watchdog_s, folder});
+                                        threads, watchdog_s, folder, functions, tasks});
           },
           nb::arg("comm").none(), nb::arg("servers") = "auto", nb::kw_only(),
           nb::arg("placement") = "spread", nb::arg("transport") = "auto",
           nb::arg("memory_bytes") = std::ptrdiff_t{1} << 30, nb::arg("progress") = "calls",
           nb::arg("threads") = 1, nb::arg("watchdog_s") = 600.0, nb::arg("folder").none() = ".",
+          nb::arg("functions").none() = nb::none(), nb::arg("tasks").none() = nb::none(),
           nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, servers: str = 'auto', *, "
                   "placement: str = 'spread', transport: str = 'auto', memory_bytes: int = "
                   "1073741824, progress: str = 'calls', threads: int = 1, watchdog_s: float = "
-                  "600.0, folder: str | os.PathLike[str] = '.') -> None"))
+                  "600.0, folder: str | os.PathLike[str] = '.', functions: dict[str, "
+                  "collections.abc.Callable[[int, list[tailrace.worker.Part]], None]] | None = "
+                  "None, tasks: dict[str, collections.abc.Callable[[int, int], float]] | None = "
+                  "None) -> None"))
       .def_prop_ro(
           "computes", [](PySession& self) { return self->computes(); },
           "Whether this rank computes; else it calls `serve`.")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Python functions as stages of products, on servers that are ranks or threads.
-#include "tailrace/more/stage.hpp"
+#include "stages.hpp"
 
 #include <cstring>
 
@@ -20,7 +20,7 @@ nb::object array_of(const StagePart& part) {
   return made;
 }
 
-void call_python(const nb::object& function, std::int64_t step, std::span<StagePart> parts) {
+void call_python(nb::handle function, std::int64_t step, std::span<StagePart> parts) {
   const auto make = nb::module_::import_("tailrace.worker").attr("Part");
   nb::list list;
   for (const auto& part : parts) {
@@ -59,41 +59,36 @@ auto with_python(Call&& call) {
   throw std::runtime_error(*failure);
 }
 
-/// Kept for good: the library's table outlives the interpreter.
-const nb::object& keep(nb::object function) {
-  if (PyCallable_Check(function.ptr()) == 0) refuse("function: cannot be called");
-  return *new nb::object(std::move(function));
+/// Calls `add(name, function)` for each of a dict, and puts it into `kept`.
+template <class Add>
+void for_functions(const char* what, nb::handle given, nb::list& kept, Add add) {
+  if (given.is_none()) return;
+  if (!nb::isinstance<nb::dict>(given)) refuse(fmt::format("{}: needs a dict", what));
+  for (const auto [key, function] : nb::cast<nb::dict>(given)) {
+    const auto name = text_of(key);
+    if (PyCallable_Check(function.ptr()) == 0) {
+      refuse(fmt::format("{}[{}]: {} cannot be called", what, name, repr_of(function)));
+    }
+    kept.append(function);
+    add(name, function);
+  }
 }
 
 }  // namespace
 
-void bind_stages(nb::module_& module) {
-  module.def(
-      "add_stage_function",
-      [](const std::string& name, nb::object function) {
-        const auto& kept = keep(std::move(function));
-        add_stage_function(name, [&kept](std::int64_t step, std::span<StagePart> parts) {
-          with_python([&] { call_python(kept, step, parts); });
-        });
-      },
-      nb::arg("name"), nb::arg("function").none(),
-      nb::sig("def add_stage_function(name: str, function: collections.abc.Callable[[int, "
-              "list[tailrace.worker.Part]], None]) -> None"),
-      "Makes function(step, parts) the stage \"call name=NAME\" of products: it changes\n"
-      "part.data[...], a NumPy array, and returns nothing. Call it on every rank before the\n"
-      "`Session` is made. An exception is a failure of the product.");
-  module.def(
-      "add_task_function",
-      [](const std::string& name, nb::object function) {
-        const auto& kept = keep(std::move(function));
-        add_task_function(name, [&kept](std::int64_t step, std::int64_t task) {
-          return with_python([&] { return nb::cast<double>(kept(step, task)); });
-        });
-      },
-      nb::arg("name"), nb::arg("function").none(),
-      nb::sig("def add_task_function(name: str, function: collections.abc.Callable[[int, int], "
-              "float]) -> None"),
-      "Makes function(step, task) the stage \"tasks name=NAME count=N\" of products.");
+StageFunctions functions_of(nb::handle stages, nb::handle tasks, nb::list& kept) {
+  StageFunctions functions;
+  for_functions("functions", stages, kept, [&](const std::string& name, nb::handle function) {
+    functions.stages[name] = [function](std::int64_t step, std::span<StagePart> parts) {
+      with_python([&] { call_python(function, step, parts); });
+    };
+  });
+  for_functions("tasks", tasks, kept, [&](const std::string& name, nb::handle function) {
+    functions.tasks[name] = [function](std::int64_t step, std::int64_t task) {
+      return with_python([&] { return nb::cast<double>(function(step, task)); });
+    };
+  });
+  return functions;
 }
 
 }  // namespace tailrace::python

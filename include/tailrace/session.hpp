@@ -7,6 +7,7 @@
 #include <string>
 
 #include "tailrace/comm.hpp"
+#include "tailrace/more/stage.hpp"
 #include "tailrace/stream.hpp"
 
 namespace tailrace {
@@ -34,8 +35,9 @@ struct SessionOptions {
   /// No sign of life from the other side for so long is an error. With messages, it must be longer
   /// than compute ranks compute without a call of MPI or of a stream.
   double watchdog_s = 600;
-  std::string folder = ".";  ///< where output will go; "auto" measures there
-  Trace* trace = nullptr;    ///< not owned
+  std::string folder = ".";       ///< where output will go; "auto" measures there
+  Trace* trace = nullptr;         ///< not owned
+  StageFunctions functions = {};  ///< of yours, that products call
 };
 
 /// The ranks of a program, split into those that compute and those that serve output.
@@ -48,7 +50,7 @@ struct SessionOptions {
 class Session {
  public:
   /// Collective over `world`, blocking. Throws `Errc::invalid_input` on all ranks for options out
-  /// of range, `Errc::io` if a server cannot be started.
+  /// of range and functions without a name, `Errc::io` if a server cannot be started.
   explicit Session(MPI_Comm world, SessionOptions options = {});
   /// `close`, but prints errors.
   ~Session();

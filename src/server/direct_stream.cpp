@@ -37,15 +37,15 @@ Step step_of(const std::string& path, std::int64_t number, const FileContents& c
 }  // namespace
 
 DirectStream::DirectStream(std::string stream_name, StreamOptions options, const Team& team,
-                           int threads, Trace* trace)
+                           const SessionOptions& session)
     : State(std::move(stream_name), std::move(options)),
       team_(team),
-      threads_(threads),
-      trace_(trace),
+      threads_(session.threads),
+      trace_(session.trace),
       group_(*team.compute, "rank"),
-      pipeline_(options_.products) {
+      pipeline_(options_.products, session.functions) {
   options_.output.mode = OutputMode::synchronous;
-  options_.output.trace = trace;
+  options_.output.trace = trace_;
   const bool plain = std::string(find_format(options_.format, "x.h5").name) == "hdf5";
   if (options_.variables && plain) output_.emplace(*team.compute, options_.output);
 }

@@ -8,6 +8,7 @@
 #include "server/stream_state.hpp"
 #include "server/team.hpp"
 #include "server/write_step.hpp"
+#include "tailrace/session.hpp"
 
 namespace tailrace::server {
 
@@ -16,8 +17,8 @@ namespace tailrace::server {
 class DirectStream : public Stream::State {
  public:
   /// Collective over the compute ranks, blocking. Throws on all of them.
-  DirectStream(std::string name, StreamOptions options, const Team& team, int threads,
-               Trace* trace);
+  DirectStream(std::string name, StreamOptions options, const Team& team,
+               const SessionOptions& session);
   WriteResult write(const std::string& path, const FileContents& given) override;
   void progress() override {}
   void finish() override {}

@@ -187,7 +187,7 @@ void Server::State::make_products(StreamState& stream, Job& job) {
   std::vector<Pipeline::Failure> failures;
   job.outcome.failure = failure_of([&] {
     if (job.options.variables) job.results.push_back({job.step, job.options.format});
-    if (!stream.pipeline) stream.pipeline.emplace(job.options.products);
+    if (!stream.pipeline) stream.pipeline.emplace(job.options.products, settings_.functions);
     const Span span(settings_.trace, Activity::compute, "products", 1);
     stream.pipeline->run(job.step, *stream.products_group, settings_.threads, job.results,
                          failures);

@@ -6,12 +6,14 @@
 
 #include "server/mpi_relay.hpp"
 #include "server/transport.hpp"
+#include "tailrace/more/stage.hpp"
 
 namespace tailrace::server {
 
 struct ServerSettings {
   std::vector<int> clients;  ///< whom this server tells about steps: each client has one that does
   int threads = 1;
+  StageFunctions functions = {};  ///< that products may call
   /// Packets outlive this server, which may be started again: streams need not begin with step 0.
   bool may_restart = false;
   Trace* trace = nullptr;

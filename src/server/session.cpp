@@ -16,6 +16,7 @@
 #include "server/client.hpp"
 #include "server/direct_stream.hpp"
 #include "server/mpi_relay.hpp"
+#include "server/pipeline/functions.hpp"
 #include "server/policy/roles.hpp"
 #include "server/process/launcher.hpp"
 #include "server/served_stream.hpp"
@@ -109,6 +110,7 @@ Session::State::State(MPI_Comm world, SessionOptions given)
   const auto& made = team();
   require_all(made.all.raw(), options.memory_bytes > 0 && options.threads > 0,
               "session: memory_bytes and threads must be greater than 0");
+  run_agreed(made.all.raw(), [&] { check_functions(options.functions); });
   description = decision.reason;
   if (made.kind == Team::Kind::none) return;
   choose_transport();
@@ -179,6 +181,7 @@ void Session::State::make_server() {
   parts_.server = std::make_unique<Server>(
       *parts_.receiver, ServerSettings{.clients = clients_told_by(team(), team().server),
                                        .threads = options.threads,
+                                       .functions = options.functions,
                                        .trace = options.trace,
                                        .relay = relay_.get(),
                                        .moves_relay = relay_ && moves_relay});
@@ -231,11 +234,13 @@ Stream Session::State::open(const std::string& name, StreamOptions stream_option
   check_name(name);
   std::shared_ptr<Stream::State> stream;
   if (team().kind == Team::Kind::none) {
-    stream = std::make_shared<DirectStream>(name, std::move(stream_options), team(),
-                                            options.threads, options.trace);
+    stream = std::make_shared<DirectStream>(name, std::move(stream_options), team(), options);
   } else {
     run_agreed(team().compute->raw(), [&] {
-      const Pipeline check(stream_options.products);  // errors now rather than on the servers
+      // Errors now rather than on the servers, of which processes have no functions.
+      const bool has_functions = team().kind != Team::Kind::process;
+      const Pipeline check(stream_options.products,
+                           has_functions ? options.functions : StageFunctions{});
       stream =
           std::make_shared<ServedStream>(name, std::move(stream_options), *client_, options.trace);
     });

@@ -111,16 +111,17 @@ static void compute(tailrace_session* session, const char* folder, const char* s
 
 void test_session(const char* folder) {
   static const double factor = 2;
-  OK(tailrace_add_stage_function("twice", twice, (void*)&factor));
-  OK(tailrace_add_stage_function("three", three, NULL));
-  OK(tailrace_add_task_function("square", square, NULL));
-  REFUSED(tailrace_add_stage_function("twice", twice, NULL), TAILRACE_INVALID_INPUT, "twice");
-  REFUSED(tailrace_add_stage_function("none", NULL, NULL), TAILRACE_INVALID_INPUT, "NULL");
+  tailrace_function functions[4] = {{"twice", twice, NULL, (void*)&factor},
+                                    {"three", three, NULL, NULL},
+                                    {"square", NULL, square, NULL},
+                                    {"twice", twice, NULL, NULL}};
   const char* const kinds[3] = {"none", "thread", "1"};
   for (int k = 0; k < (all_ranks > 1 ? 3 : 2); ++k) {
     tailrace_session_options options = tailrace_session_defaults();
     options.servers = kinds[k];
     options.folder = folder;
+    options.num_functions = 3;
+    options.functions = functions;
     tailrace_session* session = NULL;
     OK(tailrace_session_create(MPI_COMM_WORLD, &options, &session));
     const char* text = NULL;
@@ -147,4 +148,15 @@ void test_session(const char* folder) {
   tailrace_session* session = NULL;
   REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_INVALID_INPUT,
           "many");
+  options = tailrace_session_defaults();
+  options.num_functions = 4;
+  options.functions = functions;
+  REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_INVALID_INPUT,
+          "two functions are called twice");
+  functions[3].stage = NULL;
+  REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_INVALID_INPUT,
+          "function twice: one of stage and task");
+  options.functions = NULL;
+  REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_INVALID_INPUT,
+          "functions");
 }

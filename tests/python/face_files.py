@@ -131,12 +131,14 @@ def double(step: int, parts: list) -> None:
 
 
 def case_sessions() -> None:
-    tailrace.add_stage_function("double", double)
-    tailrace.add_stage_function("broken", lambda step, parts: 1 // 0)
-    tailrace.add_task_function("square", lambda step, task: task**2)
-    refused(lambda: tailrace.add_stage_function("double", double), "double")
+    functions = {"double": double, "broken": lambda step, parts: 1 // 0}
+    tasks = {"square": lambda step, task: task**2}
+    refused(lambda: tailrace.Session(COMM, "none", functions={"f": 3}), "functions[f]", "3")
+    refused(lambda: tailrace.Session(COMM, "none", tasks=[double]), "tasks", "dict")
     for servers in ("none", "thread", *(["1"] if COMM.size > 1 else [])):
-        with tailrace.Session(COMM, servers, memory_bytes=1 << 24, folder=FOLDER) as session:
+        with tailrace.Session(
+            COMM, servers, memory_bytes=1 << 24, folder=FOLDER, functions=functions, tasks=tasks
+        ) as session:
             if session.computes:
                 run_streams(session, FOLDER / f"{servers}-{COMM.size}")
             else:

@@ -12,6 +12,32 @@
 extern "C" {
 #endif
 
+/* A server's box of a variable, row-major without gaps. */
+typedef struct tailrace_part {
+  const char* variable;
+  int type;
+  tailrace_box box;                   /* in the global index space */
+  int64_t extents[TAILRACE_MAX_DIMS]; /* global */
+  void* data;                         /* may be changed */
+  int64_t num_items;
+} tailrace_part;
+/* A function as the stage "call name=NAME" of products: called once a step on each server with its
+   parts. No MPI calls, and none of this library. A value other than 0 is a failure of the product.
+ */
+typedef int (*tailrace_stage_function)(int64_t step, int num_parts, tailrace_part* parts,
+                                       void* user);
+/* One of many small tasks as the stage "tasks name=NAME count=N", whose values become an array.
+   Called from several threads at once. */
+typedef int (*tailrace_task_function)(int64_t step, int64_t task, double* value, void* user);
+/* What products of a session may call by `name`: one of `stage` and `task` is not NULL. (Servers
+   that are processes have none.) */
+typedef struct tailrace_function {
+  const char* name;
+  tailrace_stage_function stage;
+  tailrace_task_function task;
+  void* user; /* passed to it; outlives the session */
+} tailrace_function;
+
 typedef struct tailrace_session_options {
   const char* servers;         /* "none", "thread", "process", "N", "N per node" or "auto" */
   const char* placement;       /* of ranks that serve: "spread" or "own_nodes" */
@@ -24,6 +50,8 @@ typedef struct tailrace_session_options {
   double watchdog_s;           /* no sign of life for so long is an error; default 600 */
   const char* folder;          /* where output will go; "auto" measures there */
   const tailrace_trace* trace; /* may be NULL */
+  int num_functions;           /* the same ones on all ranks; default 0 */
+  const tailrace_function* functions;
 } tailrace_session_options;
 tailrace_session_options tailrace_session_defaults(void);
 
@@ -129,28 +157,6 @@ int tailrace_stream_describe(const tailrace_stream* stream, const char** text);
 int tailrace_stream_last_complete(const tailrace_stream* stream, const char** path);
 /* Finishes; errors are only said. Collective over the compute ranks, blocking. */
 int tailrace_stream_destroy(tailrace_stream** stream);
-
-/* A server's box of a variable, row-major without gaps. */
-typedef struct tailrace_part {
-  const char* variable;
-  int type;
-  tailrace_box box;                   /* in the global index space */
-  int64_t extents[TAILRACE_MAX_DIMS]; /* global */
-  void* data;                         /* may be changed */
-  int64_t num_items;
-} tailrace_part;
-/* A function as the stage "call name=NAME" of products: called once a step on each server with its
-   parts. No MPI calls, and none of this library. A value other than 0 is a failure of the product.
- */
-typedef int (*tailrace_stage_function)(int64_t step, int num_parts, tailrace_part* parts,
-                                       void* user);
-/* Makes it known on this process; on every rank before the session is made (servers that are
-   processes do not have it). TAILRACE_INVALID_INPUT if the name is taken. Local. */
-int tailrace_add_stage_function(const char* name, tailrace_stage_function function, void* user);
-/* One of many small tasks as the stage "tasks name=NAME count=N", whose values become an array.
-   Called from several threads at once. */
-typedef int (*tailrace_task_function)(int64_t step, int64_t task, double* value, void* user);
-int tailrace_add_task_function(const char* name, tailrace_task_function function, void* user);
 
 #ifdef __cplusplus
 }

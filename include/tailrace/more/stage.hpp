@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -25,17 +26,16 @@ struct StagePart {
 /// change their values. No MPI calls. An exception is a failure of the product.
 using StageFunction = std::function<void(std::int64_t step, std::span<StagePart> parts)>;
 
-/// Makes `function` known as the stage "call name=NAME" of products, on this process. Call it on
-/// every rank before `Session` is made (processes of servers do not have it: use "python" there).
-/// Throws `Errc::invalid_input` if the name is taken. Local.
-void add_stage_function(const std::string& name, StageFunction function);
-
 /// One of many small serial tasks of a user on the servers, by its number from 0. Calls come from
 /// several threads at once. No MPI calls. An exception is a failure of the product.
 using TaskFunction = std::function<double(std::int64_t step, std::int64_t task)>;
 
-/// Makes `function` known as the stage "tasks name=NAME count=N" of products, as
-/// `add_stage_function` does. The values of all tasks become the product's array NAME.
-void add_task_function(const std::string& name, TaskFunction function);
+/// What the products of a session may call, by name: the same on every rank. Servers that are
+/// processes have none: use the stage "python" there.
+struct StageFunctions {
+  std::map<std::string, StageFunction> stages;  ///< of the stage "call name=NAME"
+  /// Of the stage "tasks name=NAME count=N": the values of all tasks become the array NAME.
+  std::map<std::string, TaskFunction> tasks;
+};
 
 }  // namespace tailrace

@@ -16,7 +16,10 @@ class CallStage : public Stage {
     SettingsReader reader("call", settings);
     name_ = reader.required("name");
     reader.finish();
-    function_ = stage_functions().find(name_);
+  }
+
+  void take_functions(const StageFunctions& functions) override {
+    function_ = find_stage_function(functions, name_);
   }
 
   void run(Step& step, StageContext&) override {

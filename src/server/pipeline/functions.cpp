@@ -11,46 +11,47 @@
 
 namespace tailrace::server {
 
+namespace {
+
 template <class Function>
-void Functions<Function>::add(const std::string& name, Function function) {
-  const std::lock_guard lock(mutex_);
-  if (name.empty() || !function) {
-    throw Error(Errc::invalid_input, fmt::format("{} needs a name and a function", what_));
-  }
-  if (!functions_.emplace(name, std::move(function)).second) {
-    throw Error(Errc::invalid_input, fmt::format("{}: the name {} is taken", what_, name));
+void check(const char* what, const std::map<std::string, Function>& functions) {
+  for (const auto& [name, function] : functions) {
+    if (!name.empty() && function) continue;
+    throw Error(Errc::invalid_input, fmt::format("session: {} needs a name and a function", what));
   }
 }
 
 template <class Function>
-Function Functions<Function>::find(const std::string& name) const {
-  const std::lock_guard lock(mutex_);
-  const auto found = functions_.find(name);
-  if (found != functions_.end()) return found->second;
+const Function& find(const char* what, const std::map<std::string, Function>& functions,
+                     const std::string& name) {
+  const auto found = functions.find(name);
+  if (found != functions.end()) return found->second;
   std::vector<std::string> names;
-  for (const auto& entry : functions_) names.push_back(entry.first);
+  for (const auto& entry : functions) names.push_back(entry.first);
   if (names.empty()) {
     throw Error(Errc::invalid_input,
-                fmt::format("{}: no function {} on this server, nor any other (processes of "
-                            "servers have none: use stage python there)",
-                            what_, name));
+                fmt::format("no {} {}: the session was given none (servers that are processes "
+                            "have none: use stage python there)",
+                            what, name));
   }
   throw Error(Errc::invalid_input,
-              fmt::format("{}: no function {}: did you mean {}? Known are {}", what_, name,
+              fmt::format("no {} {}: did you mean {}? Known are {}", what, name,
                           nearest_word(name, names), fmt::join(names, ", ")));
 }
 
-template class Functions<StageFunction>;
-template class Functions<TaskFunction>;
+}  // namespace
 
-Functions<StageFunction>& stage_functions() {
-  static Functions<StageFunction> functions("add_stage_function");
-  return functions;
+void check_functions(const StageFunctions& functions) {
+  check("a stage function", functions.stages);
+  check("a task function", functions.tasks);
 }
 
-Functions<TaskFunction>& task_functions() {
-  static Functions<TaskFunction> functions("add_task_function");
-  return functions;
+const StageFunction& find_stage_function(const StageFunctions& functions, const std::string& name) {
+  return find("stage function", functions.stages, name);
+}
+
+const TaskFunction& find_task_function(const StageFunctions& functions, const std::string& name) {
+  return find("task function", functions.tasks, name);
 }
 
 void call_user(const std::string& name, const std::function<void()>& action) {
@@ -68,15 +69,3 @@ void call_user(const std::string& name, const std::function<void()>& action) {
 }
 
 }  // namespace tailrace::server
-
-namespace tailrace {
-
-void add_stage_function(const std::string& name, StageFunction function) {
-  server::stage_functions().add(name, std::move(function));
-}
-
-void add_task_function(const std::string& name, TaskFunction function) {
-  server::task_functions().add(name, std::move(function));
-}
-
-}  // namespace tailrace

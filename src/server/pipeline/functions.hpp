@@ -2,36 +2,19 @@
 #pragma once
 
 #include <functional>
-#include <map>
-#include <mutex>
 #include <string>
 
 #include "tailrace/more/stage.hpp"
 
 namespace tailrace::server {
 
-/// The user's functions of this process by their names; from any thread.
-template <class Function>
-class Functions {
- public:
-  /// `what` names the kind and the call that adds one, for messages.
-  explicit Functions(const char* what) : what_(what) {}
-  /// Throws `Errc::invalid_input` if the name is empty or taken, or if there is no function.
-  void add(const std::string& name, Function function);
-  /// Throws `Errc::invalid_input` naming the known ones.
-  Function find(const std::string& name) const;
+/// Throws `Errc::invalid_input` if one has no name, or a name no function. Local.
+void check_functions(const StageFunctions& functions);
 
- private:
-  const char* what_;
-  mutable std::mutex mutex_;
-  std::map<std::string, Function> functions_;
-};
-
-extern template class Functions<StageFunction>;
-extern template class Functions<TaskFunction>;
-
-Functions<StageFunction>& stage_functions();
-Functions<TaskFunction>& task_functions();
+/// The function of `functions.stages` (or `tasks`) called `name`. Throws `Errc::invalid_input`
+/// naming the known ones. Local.
+const StageFunction& find_stage_function(const StageFunctions& functions, const std::string& name);
+const TaskFunction& find_task_function(const StageFunctions& functions, const std::string& name);
 
 /// Runs `action`, which calls the user's function `name`: whatever it throws becomes an `Error`.
 void call_user(const std::string& name, const std::function<void()>& action);

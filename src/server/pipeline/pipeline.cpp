@@ -77,11 +77,11 @@ void check(const Product& product) {
 /// A product and its state.
 class Pipeline::Line {
  public:
-  explicit Line(Product product) : product_(std::move(product)) {
+  Line(Product product, const StageFunctions& functions) : product_(std::move(product)) {
     check(product_);
     for (const auto& text : product_.stages) {
       try {
-        stages_.push_back(make_stage(text));
+        stages_.push_back(make_stage(text, functions));
       } catch (const Error& error) {
         throw Error(error.code(), fmt::format("product {}: {}", product_.name, error.what()),
                     error.sys_errno());
@@ -173,13 +173,13 @@ class Pipeline::Line {
   std::string place_;  // of the stage that runs, for messages
 };
 
-Pipeline::Pipeline(std::vector<Product> products) {
+Pipeline::Pipeline(std::vector<Product> products, const StageFunctions& functions) {
   std::set<std::string> names, paths;
   for (auto& product : products) {
     if (!names.insert(product.name).second) {
       refuse(fmt::format("two products are called {}", product.name));
     }
-    lines_.emplace_back(std::move(product));
+    lines_.emplace_back(std::move(product), functions);
     const auto& made = lines_.back().product();
     if (!paths.insert(fill(made.path, "{path}", made.name, 0)).second) {
       refuse(fmt::format("product {} would write the same files ({}) as another one", made.name,

@@ -11,6 +11,7 @@
 #include "server/group.hpp"
 #include "server/step.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/more/stage.hpp"
 #include "tailrace/stream.hpp"
 
 namespace tailrace::server {
@@ -38,6 +39,9 @@ class Stage {
   /// Collective over the servers. May throw `Error` on any server at any moment: the others leave
   /// at their next call of `context.group` (they must not catch what it throws), and all report it.
   virtual void run(Step& step, StageContext& context) = 0;
+  /// Copies what it calls of the user's functions, once, before it runs. Throws
+  /// `Errc::invalid_input` if that is not among them. Local.
+  virtual void take_functions(const StageFunctions&) {}
 };
 
 using StageSettings = std::vector<std::pair<std::string, std::string>>;
@@ -52,16 +56,16 @@ struct StageEntry {
 };
 std::span<const StageEntry> stage_table();
 /// "NAME key=value ..." made a stage. Throws `Errc::invalid_input` (unknown name: the nearest known
-/// one; unknown key: the known ones). Local.
-std::unique_ptr<Stage> make_stage(const std::string& text);
+/// one; unknown key: the known ones; unknown function: the known ones). Local.
+std::unique_ptr<Stage> make_stage(const std::string& text, const StageFunctions& functions = {});
 
 /// The products of a stream on a server. Scalars of a product go to a table, a CSV file that
 /// server 0 writes: the product's path if that ends in ".csv", else NAME.csv beside its files.
 class Pipeline {
  public:
   /// Throws `Errc::invalid_input` for a product that cannot be (names, stages, patterns of paths).
-  /// Local.
-  explicit Pipeline(std::vector<Product> products);
+  /// `functions` are those that stages may call. Local.
+  explicit Pipeline(std::vector<Product> products, const StageFunctions& functions = {});
   ~Pipeline();
   Pipeline(Pipeline&&) noexcept;
 

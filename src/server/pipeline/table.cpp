@@ -43,14 +43,14 @@ constexpr std::array table{
     StageEntry{"transpose", "order=", "the axes in another order, e.g. x,y,z", make_transpose},
     StageEntry{"compress",
                "codec=zstd level= tolerance=0 shuffle=no chunk_bytes=1M shard_bytes=64M",
-               "how a Zarr file is encoded; tolerance: largest absolute error (docs/formats.md)",
+               "how a Zarr file is encoded; tolerance: largest absolute error (docs/products.md)",
                make_compress},
-    StageEntry{"call", "name=", "a C++ function of yours (add_stage_function)", make_call},
+    StageEntry{"call", "name=", "a function of yours (functions of the session)", make_call},
     StageEntry{"python", "file= function= combine=sum limit_s=60 python=",
                "a Python function of yours, with NumPy arrays, in a process of its own",
                make_python},
     StageEntry{"tasks", "name= count=",
-               "a C++ function of yours for many task numbers (add_task_function); an array of "
+               "a function of yours for many task numbers (functions of the session); an array of "
                "results",
                make_tasks},
 };
@@ -59,9 +59,13 @@ constexpr std::array table{
 
 std::span<const StageEntry> stage_table() { return table; }
 
-std::unique_ptr<Stage> make_stage(const std::string& text) {
+std::unique_ptr<Stage> make_stage(const std::string& text, const StageFunctions& functions) {
   const auto stage = parse_stage(text);
-  if (const auto* entry = find_line(table, stage.name)) return entry->make(stage.settings);
+  if (const auto* entry = find_line(table, stage.name)) {
+    auto made = entry->make(stage.settings);
+    made->take_functions(functions);
+    return made;
+  }
   throw Error(Errc::invalid_input, fmt::format("unknown stage {}; there are {}", stage.name,
                                                names_instead(stage.name, table, "")));
 }

@@ -18,7 +18,10 @@ class TasksStage : public Stage {
     reader.required("count");
     count_ = reader.number("count", 1, 1, 1 << 24);
     reader.finish();
-    function_ = task_functions().find(name_);
+  }
+
+  void take_functions(const StageFunctions& functions) override {
+    function_ = find_task_function(functions, name_);
   }
 
   void run(Step& step, StageContext& context) override {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "pipeline_fixture.hpp"
+#include "server/pipeline/functions.hpp"
 #include "server/pipeline/guarded_group.hpp"
 #include "server/pipeline/parallel_for.hpp"
 #include "server/pipeline/settings.hpp"
@@ -133,16 +134,14 @@ TEST_F(ProductsTest, AnUnknownVariableFailsAloneAndIsNamed) {
 }
 
 TEST_F(ProductsTest, AFailureOnOneServerIsAFailureOnAll) {
-  static std::atomic<int> failing_rank{-1};
-  const int rank_now = rank();
-  static bool added = false;
-  if (!std::exchange(added, true)) {
-    add_stage_function("sometimes", [rank_now](std::int64_t, std::span<StagePart>) {
-      if (failing_rank == rank_now) throw std::runtime_error("no more paper");
-    });
-  }
+  int failing_rank = -1;
+  StageFunctions functions;
+  functions.stages["sometimes"] = [&](std::int64_t, std::span<StagePart>) {
+    if (failing_rank == rank()) throw std::runtime_error("no more paper");
+  };
   // The stages after it call the group: nobody waits there for the server that failed.
-  Pipeline pipeline(Products{{.name = "p", .stages = {"call name=sometimes", "mean", "spectrum"}}});
+  Pipeline pipeline(Products{{.name = "p", .stages = {"call name=sometimes", "mean", "spectrum"}}},
+                    functions);
   for (int failing = -1; failing < group_.size(); ++failing) {
     failing_rank = failing;
     std::vector<Pipeline::Result> results;
@@ -204,21 +203,19 @@ TEST_F(ProductsTest, ATableTakesNoBigArrays) {
 }
 
 TEST_F(ProductsTest, InputIsNotChanged) {
-  static bool added = false;
-  if (!std::exchange(added, true)) {
-    add_stage_function("negate", [](std::int64_t step, std::span<StagePart> parts) {
-      for (auto& part : parts) {
-        EXPECT_EQ(step, 20);
-        EXPECT_EQ(part.variable, "u");
-        EXPECT_EQ(part.extents, (std::vector<std::ptrdiff_t>{5, 9, 6}));
-        auto* items = reinterpret_cast<std::int32_t*>(part.data.data());
-        for (std::ptrdiff_t i = 0; i < part.box.num_items(); ++i) items[i] = -items[i];
-      }
-    });
-  }
+  StageFunctions functions;
+  functions.stages["negate"] = [](std::int64_t step, std::span<StagePart> parts) {
+    for (auto& part : parts) {
+      EXPECT_EQ(step, 20);
+      EXPECT_EQ(part.variable, "u");
+      EXPECT_EQ(part.extents, (std::vector<std::ptrdiff_t>{5, 9, 6}));
+      auto* items = reinterpret_cast<std::int32_t*>(part.data.data());
+      for (std::ptrdiff_t i = 0; i < part.box.num_items(); ++i) items[i] = -items[i];
+    }
+  };
   const Values values = [](const Index& at) { return static_cast<double>(at[1] + 1); };
   const auto step = one_field(2, ItemType::int32, values);
-  Pipeline pipeline(Products{{.name = "n", .stages = {"call name=negate"}}});
+  Pipeline pipeline(Products{{.name = "n", .stages = {"call name=negate"}}}, functions);
   const auto results = run(pipeline, step);
   ASSERT_EQ(results.size(), 1U);
   for_each_value(results[0].step.fields[0],
@@ -228,16 +225,14 @@ TEST_F(ProductsTest, InputIsNotChanged) {
 }
 
 TEST_F(ProductsTest, ManySmallTasks) {
-  static std::atomic<int> calls{0};
-  static bool added = false;
-  if (!std::exchange(added, true)) {
-    add_task_function("square", [](std::int64_t step, std::int64_t task) {
-      ++calls;
-      if (step == 10 && task == 17) throw 17;
-      return static_cast<double>(step + task * task);
-    });
-  }
-  Pipeline pipeline(Products{{.name = "n", .stages = {"tasks name=square count=23"}}});
+  std::atomic<int> calls{0};
+  StageFunctions functions;
+  functions.tasks["square"] = [&](std::int64_t step, std::int64_t task) {
+    ++calls;
+    if (step == 10 && task == 17) throw 17;
+    return static_cast<double>(step + task * task);
+  };
+  Pipeline pipeline(Products{{.name = "n", .stages = {"tasks name=square count=23"}}}, functions);
   calls = 0;
   const auto results = run(pipeline, one_field(2, ItemType::int32, ones_), 3);
   double total = calls;
@@ -251,14 +246,22 @@ TEST_F(ProductsTest, ManySmallTasks) {
                {"function square", "not a std::exception"});
 }
 
-TEST(Functions, NamesAreTakenOnce) {
-  add_task_function("once", [](std::int64_t, std::int64_t) { return 0.0; });
-  expect_holds(
-      message_of([] { add_task_function("once", [](std::int64_t, std::int64_t) { return 0.0; }); }),
-      {"add_task_function", "once is taken"});
-  expect_holds(message_of([] { add_stage_function("", nullptr); }), {"needs a name"});
-  expect_holds(message_of([] { make_stage("tasks name=onec count=3"); }),
-               {"no function onec", "did you mean once?"});
+TEST(Functions, UnknownOnesAreNamed) {
+  StageFunctions functions;
+  functions.tasks["once"] = [](std::int64_t, std::int64_t) { return 0.0; };
+  EXPECT_NE(make_stage("tasks name=once count=3", functions), nullptr);
+  expect_holds(message_of([&] { make_stage("tasks name=onec count=3", functions); }),
+               {"no task function onec", "did you mean once?"});
+  expect_holds(message_of([&] { make_stage("call name=once", functions); }),
+               {"no stage function once", "the session was given none"});
+}
+
+TEST(Functions, NeedANameAndAFunction) {
+  StageFunctions nameless, empty;
+  nameless.tasks[""] = [](std::int64_t, std::int64_t) { return 0.0; };
+  empty.stages["nothing"] = nullptr;
+  expect_holds(message_of([&] { check_functions(nameless); }), {"task function", "name"});
+  expect_holds(message_of([&] { check_functions(empty); }), {"stage function", "function"});
 }
 
 }  // namespace
