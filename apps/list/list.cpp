@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/json_text.hpp"
+#include "move/copy_kinds.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/step_file.hpp"
 #include "server/transport.hpp"
@@ -59,6 +60,15 @@ Table stores_table() {
   Table table{"stores", "How transforms write blocks and fields", "stores", "applies"};
   for (const auto& kind : tailrace::fft::store_kinds()) {
     table.entries.push_back({kind.name, kind.summary, "always; measured", true});
+  }
+  return table;
+}
+
+Table copies_table() {
+  Table table{"copies", "Kinds of strided copies (exchange, staging)", "copies", "written at once"};
+  for (const auto& kind : tailrace::copy_kinds()) {
+    table.entries.push_back(
+        {kind.name, kind.summary, fmt::format("{} line{}", kind.lines, kind.lines > 1 ? "s" : "")});
   }
   return table;
 }
@@ -119,6 +129,7 @@ std::vector<Table> tables() {
                     tailrace::fft::exchange_methods()),
       kernels_table(),
       stores_table(),
+      copies_table(),
       output_modes_table(),
       methods_table("reductions", "Methods of allreduce, reduce and barrier (Reduction)",
                     tailrace::reduction_methods()),

@@ -187,6 +187,11 @@ class AlltoallwRunner : public Exchange::Runner {
   std::ptrdiff_t buffer_bytes() const override {
     return sends_.buffer_bytes() + receives_.buffer_bytes();
   }
+  std::vector<CopyGroup> copies() override {
+    CopyGroup between{"array to array", {}}, packing{"packing", {}}, unpacking{"unpacking", {}};
+    self_.add_to(between, packing, unpacking);
+    return {between, packing, unpacking};
+  }
 
  private:
   const Comm& comm_;

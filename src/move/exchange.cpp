@@ -82,6 +82,9 @@ class Exchange::State final : public UnderWay {
       runner = make_together(problem.comm, "Exchange", [&] { return chosen->make(problem); });
     });
     agree(everybody.raw(), failure ? &*failure : nullptr);
+    const auto groups = runner->copies();
+    const auto copied = choose_copies(everybody, groups, problem.method.settings.copies);
+    if (!why.empty() && !copied.empty()) why += "; " + copied;
   }
 
   ~State() { leave(); }

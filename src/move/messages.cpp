@@ -128,4 +128,22 @@ void SelfCopies::run(std::span<const void* const> sources,
   }
 }
 
+void SelfCopies::add_to(CopyGroup& between, CopyGroup& packing, CopyGroup& unpacking) {
+  for (auto& copy : direct_) between.copies.push_back(&copy);
+  for (auto& copy : out_) packing.copies.push_back(&copy);
+  for (auto& copy : in_) unpacking.copies.push_back(&copy);
+}
+
+std::vector<CopyGroup> group_copies(SelfCopies& self, Messages& sends, Messages& receives) {
+  CopyGroup between{"array to array", {}}, packing{"packing", {}}, unpacking{"unpacking", {}};
+  self.add_to(between, packing, unpacking);
+  for (auto& message : sends.list) {
+    for (auto& piece : message.pieces) packing.copies.push_back(&piece);
+  }
+  for (auto& message : receives.list) {
+    for (auto& piece : message.pieces) unpacking.copies.push_back(&piece);
+  }
+  return {between, packing, unpacking};
+}
+
 }  // namespace tailrace

@@ -71,12 +71,17 @@ class SelfCopies {
   explicit SelfCopies(const MoveProblem& problem);
   /// Runs after everything that goes to others has been packed. Local.
   void run(std::span<const void* const> sources, std::span<void* const> destinations) const;
+  /// Its copies, for `group_copies`.
+  void add_to(CopyGroup& between, CopyGroup& packing, CopyGroup& unpacking);
 
  private:
   std::vector<StridedCopy> direct_;    // not in place
   std::vector<StridedCopy> out_, in_;  // in place: to the staging buffer of a field, and back
   Buffer staging_;
 };
+
+/// The copies of a method that packs: from array to array, into messages, out of them. Local.
+std::vector<CopyGroup> group_copies(SelfCopies& self, Messages& sends, Messages& receives);
 
 /// The caller's arrays of one run, kept from start to finish without allocating.
 class FieldPointers {

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "move/choose_copies.hpp"
 #include "move/method_spec.hpp"
 #include "move/surroundings.hpp"
 #include "tailrace/comm.hpp"
@@ -46,6 +47,8 @@ class Exchange::Runner {
   /// rank to call `progress` or `finish`.
   virtual bool needs_calls() const { return true; }
   virtual std::ptrdiff_t buffer_bytes() const = 0;
+  /// Its strided copies, in groups that are the same on all ranks.
+  virtual std::vector<CopyGroup> copies() { return {}; }
 };
 
 /// A line of the table of methods.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "core/method_table.hpp"
+#include "move/copy_kinds.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -25,16 +27,28 @@ std::ptrdiff_t read_number(std::string_view text, std::string_view whole) {
   return suffix.empty() ? value : value << (10 * (power + 1));
 }
 
+std::string read_copies(std::string_view name, std::string_view whole) {
+  if (name != "auto" && find_copy_kind(name) == nullptr) {
+    throw Error(Errc::invalid_input, fmt::format("method '{}': unknown copies '{}'; there are: {}",
+                                                 whole, name, names_instead(name, copy_kinds())));
+  }
+  return std::string(name);
+}
+
 void set(MethodSettings& settings, std::string_view word, std::string_view whole) {
   const auto equals = word.find('=');
   const auto key = word.substr(0, equals);
   const auto value =
       equals == std::string_view::npos ? std::string_view{} : word.substr(equals + 1);
+  if (key == "copies") {
+    settings.copies = read_copies(value, whole);
+    return;
+  }
   const bool known = key == "chunk" || key == "bucket" || key == "depth" || key == "in_flight";
   if (!known || equals == std::string_view::npos) {
     throw Error(Errc::invalid_input,
                 fmt::format("method '{}': '{}' is no setting; there are chunk=BYTES, "
-                            "bucket=BYTES, depth=N and in_flight=N",
+                            "bucket=BYTES, depth=N, in_flight=N and copies=KIND",
                             whole, word));
   }
   const auto number = read_number(value, whole);

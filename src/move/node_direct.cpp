@@ -203,6 +203,22 @@ class NodeDirectRunner : public Exchange::Runner {
     return segments_.empty() ? 0 : shape_.num_buffers() * shape_.packed_bytes;
   }
 
+  std::vector<CopyGroup> copies() override {
+    CopyGroup between{"array to array", {}}, packing{"packing", {}}, unpacking{"unpacking", {}};
+    self_.add_to(between, packing, unpacking);
+    for (auto& one : incoming_) {
+      for (auto& piece : one.direct) between.copies.push_back(&piece);
+    }
+    if (problem_.shape.sources_in_node_arrays) return {between};
+    for (auto& message : sends_.list) {
+      for (auto& piece : message.pieces) packing.copies.push_back(&piece);
+    }
+    for (auto& one : incoming_) {
+      for (auto& piece : one.packed.pieces) unpacking.copies.push_back(&piece);
+    }
+    return {between, packing, unpacking};
+  }
+
  private:
   const Segment& segment(int rank) const { return segments_[static_cast<std::size_t>(rank)]; }
   const Segment& own() const { return segment(problem_.comm.rank()); }

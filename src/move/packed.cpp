@@ -89,6 +89,7 @@ class PackedRunner : public Exchange::Runner {
   std::ptrdiff_t buffer_bytes() const override {
     return blocks_ == nullptr ? 0 : blocks_->buffer_bytes();
   }
+  std::vector<CopyGroup> copies() override { return group_copies(self_, sends_, receives_); }
 
  private:
   /// True if nothing is left to arrive.

@@ -8,11 +8,16 @@
 #include <cstring>
 #include <span>
 
+#include <fmt/format.h>
+
 namespace tailrace {
 
 namespace {
 
-using Axis = StridedCopy::Axis;
+using Axis = CopyAxis;
+
+/// Shorter runs are seldom a whole line, and are copied by the ordinary kind.
+constexpr std::ptrdiff_t least_streamed_bytes = 128;
 
 /// Copies the two innermost axes item by item, `bytes` known at compile time.
 template <std::size_t bytes>
@@ -25,9 +30,10 @@ void copy_items(const Axis& outer, const Axis& inner, const std::byte* from, std
   }
 }
 
-/// Transposes a square of `side` x `side` items: rows of `from` become columns of `to`. Whole cache
-/// lines are read and written (side * bytes is one), so nothing needs to stay in a cache, whose
-/// sets would be too few for strides of a power of two.
+/// Transposes a square of `side` x `side` items: rows of `from` become columns of `to`. Where items
+/// of a power of two bytes begin on lines, whole lines are read and written (side * bytes is one),
+/// so that nothing needs to stay in a cache, whose sets would be too few for strides of a power of
+/// two; squares of items of 12 and 24 bytes are 48 bytes wide.
 template <std::size_t bytes, std::size_t side>
 void transpose_square(const std::byte* from, std::ptrdiff_t from_stride, std::byte* to,
                       std::ptrdiff_t to_stride) {
@@ -95,8 +101,8 @@ void copy_rows(const Axis& outer, const Axis& inner, std::ptrdiff_t bytes, const
   }
 }
 
-void copy_inner(const Axis& outer, const Axis& inner, std::ptrdiff_t bytes, const std::byte* from,
-                std::byte* to) {
+void copy_ordinary(const Axis& outer, const Axis& inner, std::ptrdiff_t bytes,
+                   const std::byte* from, std::byte* to) {
   switch (bytes) {
     case 1:
       return copy_plane<1>(outer, inner, from, to);
@@ -190,20 +196,75 @@ void StridedCopy::order_axes() {
   std::ranges::copy(used(), axes_.end() - static_cast<std::ptrdiff_t>(count));
 }
 
+bool StridedCopy::turns() const {
+  return axes_[3].extent > 1 && axes_[3].from_stride == item_bytes_ &&
+         axes_[4].to_stride == item_bytes_;
+}
+
+void StridedCopy::copy_inner(const std::byte* from, std::byte* to) const {
+  const auto& outer = axes_[3];
+  const auto& inner = axes_[4];
+  const auto bytes = item_bytes_;
+  if (kind_ != nullptr && kind_->stores != Stores::ordinary) {
+    const bool streams = kind_->stores == Stores::streaming;
+    const auto turn = streams ? loops_->stream_plane : loops_->fetch_plane;
+    if (turns() && turn(outer, inner, bytes, from, to, kind_->lines)) return;
+    if (streams && bytes >= least_streamed_bytes) {
+      return loops_->stream_rows(outer, inner, bytes, from, to);
+    }
+  }
+  copy_ordinary(outer, inner, bytes, from, to);
+}
+
 void StridedCopy::run(const std::byte* source, std::byte* destination) const {
   static_assert(max_dims == 5);
   if (num_bytes_ == 0) return;
   for (std::ptrdiff_t i = 0; i < axes_[0].extent; ++i) {
     for (std::ptrdiff_t j = 0; j < axes_[1].extent; ++j) {
       for (std::ptrdiff_t k = 0; k < axes_[2].extent; ++k) {
-        copy_inner(axes_[3], axes_[4], item_bytes_,
-                   source + from_offset_ + i * axes_[0].from_stride + j * axes_[1].from_stride +
+        copy_inner(source + from_offset_ + i * axes_[0].from_stride + j * axes_[1].from_stride +
                        k * axes_[2].from_stride,
                    destination + to_offset_ + i * axes_[0].to_stride + j * axes_[1].to_stride +
                        k * axes_[2].to_stride);
       }
     }
   }
+  if (kind_ != nullptr && kind_->stores == Stores::streaming) fence_streamed();
+}
+
+StridedCopy StridedCopy::sample(std::ptrdiff_t most_bytes) const {
+  StridedCopy part = *this;
+  for (auto& axis : part.axes_) {
+    if (part.num_bytes_ <= most_bytes) break;
+    const auto one = part.num_bytes_ / axis.extent;
+    axis.extent = std::clamp<std::ptrdiff_t>(most_bytes / one, 1, axis.extent);
+    part.num_bytes_ = one * axis.extent;
+  }
+  part.from_offset_ = 0;
+  part.to_offset_ = 0;
+  for (const auto& axis : part.axes_) {  // the first byte touched is the lowest of backward axes
+    part.from_offset_ -= std::min<std::ptrdiff_t>((axis.extent - 1) * axis.from_stride, 0);
+    part.to_offset_ -= std::min<std::ptrdiff_t>((axis.extent - 1) * axis.to_stride, 0);
+  }
+  return part;
+}
+
+std::array<std::ptrdiff_t, 2> StridedCopy::reach() const {
+  if (num_bytes_ == 0) return {};
+  std::array<std::ptrdiff_t, 2> bytes{item_bytes_, item_bytes_};
+  for (const auto& axis : axes_) {
+    bytes[0] += (axis.extent - 1) * std::abs(axis.from_stride);
+    bytes[1] += (axis.extent - 1) * std::abs(axis.to_stride);
+  }
+  return bytes;
+}
+
+std::string StridedCopy::describe() const {
+  const auto& outer = axes_[3];
+  const auto& inner = axes_[4];
+  return fmt::format("{} x {} runs of {} bytes from {} and {} to {} and {} apart, {} bytes in all",
+                     outer.extent, inner.extent, item_bytes_, outer.from_stride, inner.from_stride,
+                     outer.to_stride, inner.to_stride, num_bytes_);
 }
 
 }  // namespace tailrace

@@ -149,6 +149,14 @@ std::ptrdiff_t PacketPlan::bytes_of(const Packet& packet, std::ptrdiff_t descrip
   return payload_at(packet, packet.describes ? description_bytes : 0) + packet.payload_bytes;
 }
 
+std::vector<StridedCopy*> PacketPlan::copies() {
+  std::vector<StridedCopy*> all;
+  for (auto& packet : packets_) {
+    for (auto& piece : packet.pieces) all.push_back(&piece.copy);
+  }
+  return all;
+}
+
 std::ptrdiff_t PacketPlan::payload_bytes() const {
   std::ptrdiff_t bytes = 0;
   for (const auto& packet : packets_) bytes += packet.payload_bytes;

@@ -54,6 +54,8 @@ class PacketPlan {
   void pack(const Packet& packet, const FileContents& contents,
             std::span<const std::byte> description, std::int32_t stream, std::int64_t number,
             std::span<std::byte> memory);
+  /// Its copies out of arrays. Local.
+  std::vector<StridedCopy*> copies();
   /// Bytes of items that this client sends. Local.
   std::ptrdiff_t payload_bytes() const;
 

@@ -121,6 +121,11 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& giv
   votes[unchanged] = plan == last_plan_ ? 1 : 0;
   auto situation = agree_on(votes, problem);
   if (shapes_changed_) {
+    if (!copies_measured_) {
+      copy_kind_ = measure_copies(*team.compute, {"staging", plan->copies()});
+      copies_measured_ = true;
+    }
+    use_for_large(plan->copies(), copy_kind_);
     plan->count_clients(contents);
     if (lowered != nullptr) lowered->count_clients(contents);
   }

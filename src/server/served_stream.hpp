@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "move/choose_copies.hpp"
 #include "server/client.hpp"
 #include "server/packet_plan.hpp"
 #include "server/policy/overflow.hpp"
@@ -86,6 +87,8 @@ class ServedStream : public Stream::State {
   Spill spill_;
   std::list<Plan> plans_;  // the one used last is the last
   const PacketPlan* last_plan_ = nullptr;
+  const CopyKind* copy_kind_ = nullptr;  // of large copies into staging memory; none: ordinary
+  bool copies_measured_ = false;
   std::vector<std::span<std::byte>> reserved_;
   Reserved room_for_ = Reserved::nothing;
   bool shapes_changed_ = false;

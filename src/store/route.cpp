@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "layout/holes.hpp"
+#include "move/choose_copies.hpp"
 #include "tailrace/plan.hpp"
 
 namespace tailrace::store {
@@ -42,6 +43,9 @@ Route::Route(const Comm& comm, const FileContents& contents, const WritePlan& pl
   for (std::size_t v = 0; v < shapes_.size(); ++v) {
     add_variable(comm, contents.variables[v], v, plan, writers);
   }
+  CopyGroup staging{"staging", {}};
+  for (auto& push : pushes_) staging.copies.push_back(&push.copy);
+  choose_copies(comm, {&staging, 1}, "auto");
   row_counts_.assign(static_cast<std::size_t>(comm.num_ranks()), 0);
   number_rows(plan, writers);
   const auto me = std::ranges::find(plan.writers, rank_);

@@ -16,6 +16,8 @@ TEST(MethodSpec, ReadsNamesAndSettings) {
   EXPECT_EQ(spec.settings.depth, 16);
   EXPECT_EQ(spec.settings.bucket_bytes, 2 << 20);
   EXPECT_EQ(MethodSpec::parse("pull:chunk=512").settings.depth, MethodSettings{}.depth);
+  EXPECT_EQ(MethodSpec::parse("node_direct:copies=streaming2").settings.copies, "streaming2");
+  EXPECT_EQ(MethodSpec::parse("node_direct:copies=auto").settings.copies, "auto");
 }
 
 TEST(MethodSpec, NamesTheWordThatIsWrong) {
@@ -26,6 +28,7 @@ TEST(MethodSpec, NamesTheWordThatIsWrong) {
                                    {"pull:depth=-1", "-1"},
                                    {"pairwise:in_flight=0", "in_flight"},
                                    {"pull:depth=2G", "depth"},
+                                   {"node_direct:copies=streaming9", "did you mean streaming"},
                                    {"pull:", "''"}}) {
     try {
       MethodSpec::parse(text);

@@ -8,6 +8,9 @@
 #include <set>
 #include <thread>
 
+#include <fmt/format.h>
+
+#include "move/copy_kinds.hpp"
 #include "move/numbered_items.hpp"
 #include "random_boxes.hpp"
 #include "tailrace/exchange.hpp"
@@ -33,10 +36,15 @@ struct Problem {
   std::vector<std::string> methods;  ///< the first that applies is taken
 };
 
-std::vector<std::string> method_specs() {
+std::vector<std::string> method_specs(Dice& dice) {
   std::vector<std::string> specs{"auto", "pairwise:in_flight=1", "pull:chunk=64,depth=2",
                                  "pull:bucket=128"};
   for (const auto& method : move_methods()) specs.emplace_back(method.name);
+  for (auto& spec : specs) {
+    if (spec == "auto" || dice.chance(30)) continue;
+    spec += spec.find(':') == std::string::npos ? ":" : ",";
+    spec += fmt::format("copies={}", dice.one_of(copy_kinds()).name);
+  }
   return specs;
 }
 
@@ -80,7 +88,7 @@ Problem draw_problem(Dice& dice, int num_ranks) {
   shape.in_place = dice.chance(20);
   problem.exposes = dice.chance(50);
   shape.sources_in_node_arrays = problem.exposes && !shape.in_place && dice.chance(40);
-  problem.methods = method_specs();
+  problem.methods = method_specs(dice);
   dice.shuffle(problem.methods);
   if (simple && dice.chance(60)) problem.methods.front() = "contiguous";  // applies to little else
   return problem;

@@ -51,14 +51,20 @@ void check(const Box& box, const Box& part, const Memory& from, const Memory& to
   const auto source = testing::make_fields({box}, from, item_bytes, 1, true)[0];
   const auto untouched = testing::make_fields({part}, to, item_bytes, 1, false)[0];
   const auto expected = testing::make_fields({part}, to, item_bytes, 1, true)[0];
-  const StridedCopy copy(part, side_of(part, box, from.boxes[0]), side_of(part, part, to.boxes[0]),
-                         item_bytes);
+  StridedCopy copy(part, side_of(part, box, from.boxes[0]), side_of(part, part, to.boxes[0]),
+                   item_bytes);
   EXPECT_EQ(copy.num_bytes(), part.num_items() * item_bytes);
-  for (const auto at : {Fenced::At::end, Fenced::At::begin}) {
-    const Fenced in(source, at), out(untouched, at);
-    copy.run(in.data(), out.data());
-    EXPECT_TRUE(out.equals(expected)) << item_bytes << " bytes, " << box.describe();
-    EXPECT_TRUE(in.equals(source));
+  static std::size_t turn = 0;  // the plain kind each time, of the others one after another
+  const auto& other = copy_kinds()[1 + turn++ % (copy_kinds().size() - 1)];
+  for (const auto* kind : {&copy_kinds().front(), &other}) {
+    copy.use(*kind);
+    for (const auto at : {Fenced::At::end, Fenced::At::begin}) {
+      const Fenced in(source, at), out(untouched, at);
+      copy.run(in.data(), out.data());
+      EXPECT_TRUE(out.equals(expected))
+          << kind->name << ", " << item_bytes << " bytes, " << box.describe();
+      EXPECT_TRUE(in.equals(source));
+    }
   }
 }
 

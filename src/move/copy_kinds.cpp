@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// The table of ways to touch memory, and which instructions are used for them here. A kind is a
+// line here; loops for other instructions are a copy_lines_NAME.cpp and a line in `copy_loops`.
+#include "move/copy_kinds.hpp"
+
+#include <array>
+#include <vector>
+
+#include "core/method_table.hpp"
+
+namespace tailrace {
+
+namespace {
+
+constexpr std::array kinds{
+    CopyKind{"ordinary", "into the caches, from where it goes to memory later (the reference)",
+             Stores::ordinary, 1},
+    CopyKind{"fetched", "the same; lines are asked for before they are written", Stores::fetched,
+             1},
+    CopyKind{"fetched2", "the same, 2 lines at a place", Stores::fetched, 2},
+    CopyKind{"fetched4", "the same, 4 lines at a place", Stores::fetched, 4},
+    CopyKind{"fetched8", "the same, 8 lines at a place", Stores::fetched, 8},
+    CopyKind{"streaming", "past the caches, whole lines, which are then not read before",
+             Stores::streaming, 1},
+    CopyKind{"streaming2", "the same, 2 lines at a place", Stores::streaming, 2},
+    CopyKind{"streaming4", "the same, 4 lines at a place", Stores::streaming, 4},
+    CopyKind{"streaming8", "the same, 8 lines at a place", Stores::streaming, 8},
+};
+
+std::vector<const CopyLoops*> loops_here() {
+  std::vector<const CopyLoops*> loops;
+#ifdef TAILRACE_COPY_X86
+  if (__builtin_cpu_supports("avx512f")) loops.push_back(&copy_loops_avx512);
+  if (__builtin_cpu_supports("avx2")) loops.push_back(&copy_loops_avx2);
+#endif
+  loops.push_back(&copy_loops_portable);
+  return loops;
+}
+
+}  // namespace
+
+std::span<const CopyKind> copy_kinds() { return kinds; }
+const CopyKind* find_copy_kind(std::string_view name) { return find_line(kinds, name); }
+
+std::span<const CopyLoops* const> copy_loops() {
+  static const auto loops = loops_here();
+  return loops;
+}
+
+}  // namespace tailrace
