@@ -1,15 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A stage writes units that lie far apart; what it writes is next read from memory, if there is
 // more of it than a cache holds. Written past the caches, a line is not read before it is written:
-// of three transfers two are left. Whether that is faster depends on the processor and on the size
-// of its caches, so it is measured, on all ranks at once, as they share the memory.
+// of three transfers two are left. Whether that is faster depends on the processor, the size of its
+// caches and the shape of what is written, so it is measured for each stage, on all ranks at once,
+// as they share the memory. The kinds are those of the table of copies whose units are one line: a
+// transform's own units are as long as its registers make them.
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/buffer.hpp"
+#include "core/method_table.hpp"
+#include "route.hpp"
 #include "stores.hpp"
 #include "tailrace/fft.hpp"
 #include "tailrace/more/lanes.hpp"
@@ -19,28 +25,46 @@ namespace tailrace::fft {
 
 namespace {
 
-constexpr std::array<StoreInfo, 2> kinds{{
-    {"ordinary", "into the caches, from where it goes to memory later"},
-    {"streaming", "past the caches, where whole registers are aligned"},
-}};
-
 // Smaller blocks are read again from a cache.
 constexpr std::ptrdiff_t least_bytes = 2 << 20;
-// So much of a block is enough to measure; it is more than the caches of a core hold.
+// So much of a stage is enough to measure; it is more than the caches of a core hold.
 constexpr std::ptrdiff_t enough_bytes = 16 << 20;
+// Arrays of callers seldom begin on a line.
+constexpr std::ptrdiff_t array_offset = 16;
+
+const std::vector<StoreInfo>& kinds() {
+  static const auto list = [] {
+    std::vector<StoreInfo> infos;
+    for (const auto& kind : copy_kinds()) {
+      if (kind.lines == 1) infos.push_back({kind.name, kind.summary});
+    }
+    return infos;
+  }();
+  return list;
+}
+
+/// As many blocks, or units of each row of the only one, as are enough.
+ScatteredUnits enough_of(ScatteredUnits shape) {
+  const auto block_bytes = std::max<std::ptrdiff_t>(shape.rows * shape.row_bytes, 1);
+  shape.blocks = std::min(shape.blocks, enough_bytes / block_bytes + 1);
+  const auto column = std::max<std::ptrdiff_t>(shape.rows * shape.unit_bytes, 1);
+  shape.units = std::min(shape.units, enough_bytes / column + 1);
+  return shape;
+}
 
 class StoreTrial : public tune::Trial {
  public:
-  StoreTrial(std::shared_ptr<Buffer> memory, const ScatteredUnits& block, bool past_caches)
+  StoreTrial(std::shared_ptr<Buffer> memory, const ScatteredUnits& shape, Stores stores)
       : memory_(std::move(memory)),
-        block_(block),
-        past_caches_(past_caches),
-        panel_(block.units * block.unit_bytes) {
+        shape_(shape),
+        stores_(stores),
+        panel_(shape.unit_bytes),
+        gathered_(shape.gathered ? shape.rows * shape.row_bytes : 0) {
     std::fill_n(panel_.as<double>(), panel_.bytes() / items, 0.5);
   }
 
   void run() override {
-    past_caches_ ? write<store_past_caches<double>>() : write<store<double>>();
+    for (std::ptrdiff_t b = 0; b < shape_.blocks; ++b) write_block(b);
     fence_stores();
     read();
   }
@@ -48,78 +72,138 @@ class StoreTrial : public tune::Trial {
 
  private:
   static constexpr auto items = static_cast<std::ptrdiff_t>(sizeof(double));
-  std::ptrdiff_t units() const {
-    const auto column = std::max<std::ptrdiff_t>(block_.rows * block_.unit_bytes, 1);
-    return std::min(block_.units, enough_bytes / column + 1);
-  }
-  double* row(std::ptrdiff_t index) const {
-    return memory_->as<double>() + index * block_.row_units * block_.unit_bytes / items;
-  }
 
+  std::byte* block(std::ptrdiff_t index) const {
+    const auto offset = shape_.gathered ? array_offset : 0;
+    return memory_->data() + offset + index * shape_.rows * shape_.row_bytes;
+  }
+  void write_block(std::ptrdiff_t index) {
+    auto* out = block(index);
+    const bool streams = stores_ == Stores::streaming;
+    if (!shape_.gathered) {
+      return streams ? write<store_past_caches<double>>(out) : write<store<double>>(out);
+    }
+    if (!streams) return write<store<double>>(out);
+    write<store<double>>(gathered_.data());
+    copy_loops().front()->stream_rows({}, {}, shape_.rows * shape_.row_bytes, gathered_.data(),
+                                      out);
+  }
   template <void (*put)(double*, Vector<double>)>
-  void write() {
-    const auto step = block_.unit_bytes / items;
-    for (std::ptrdiff_t unit = 0; unit < units(); ++unit) {
-      for (std::ptrdiff_t index = 0; index < block_.rows; ++index) {
-        double* out = row(index) + unit * step;
-        for (std::ptrdiff_t i = 0; i < step; i += lanes<double>) {
-          put(out + i, load(panel_.as<double>() + i));
+  void write(std::byte* block) {
+    const bool fetches = stores_ == Stores::fetched;
+    for (std::ptrdiff_t unit = 0; unit < shape_.units; ++unit) {
+      for (std::ptrdiff_t index = 0; index < shape_.rows; ++index) {
+        auto* out = block + index * shape_.row_bytes + unit * shape_.unit_bytes;
+        if (fetches && index + fetch_distance < shape_.rows) {
+          fetch_unit(out + fetch_distance * shape_.row_bytes, shape_.unit_bytes);
+        }
+        for (std::ptrdiff_t at = 0; at < shape_.unit_bytes; at += lanes<double> * items) {
+          put(reinterpret_cast<double*>(out + at),
+              load(reinterpret_cast<const double*>(panel_.data() + at)));
         }
       }
     }
   }
   void read() {
     Vector<double> sum{};
-    const auto count = units() * block_.unit_bytes / items;
-    for (std::ptrdiff_t index = 0; index < block_.rows; ++index) {
-      for (std::ptrdiff_t i = 0; i < count; i += lanes<double>) sum += load(row(index) + i);
+    const auto count = shape_.units * shape_.unit_bytes / items;
+    for (std::ptrdiff_t b = 0; b < shape_.blocks; ++b) {
+      for (std::ptrdiff_t index = 0; index < shape_.rows; ++index) {
+        const auto* row = reinterpret_cast<const double*>(block(b) + index * shape_.row_bytes);
+        for (std::ptrdiff_t i = 0; i + lanes<double> <= count; i += lanes<double>) {
+          sum += load(row + i);
+        }
+      }
     }
     sum_ = 0;
     for (std::ptrdiff_t lane = 0; lane < lanes<double>; ++lane) sum_ += sum[lane];
   }
 
   std::shared_ptr<Buffer> memory_;
-  ScatteredUnits block_;
-  bool past_caches_;
-  Buffer panel_;
+  ScatteredUnits shape_;
+  Stores stores_;
+  Buffer panel_, gathered_;
   double sum_ = 0;
 };
 
-std::string measure(const Comm& comm, const ScatteredUnits& block) {
-  std::array<std::ptrdiff_t, 3> most{block.bytes(), block.rows, block.units};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 3, MPI_INT64_T, MPI_MAX, comm.raw()));
-  if (most[0] < least_bytes) return std::string(kinds[0].name);
+Stores measure(const Comm& comm, const char* what, const ScatteredUnits& shape) {
+  std::array<std::ptrdiff_t, 4> most{shape.bytes(), shape.blocks, shape.rows, shape.units};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 4, MPI_INT64_T, MPI_MAX, comm.raw()));
+  if (most[0] < least_bytes) return Stores::ordinary;
+  const auto part = enough_of(shape);
   tune::Problem problem;
   problem.operation = "fft stores";
-  problem.key = fmt::format("{} rows of {} units of {} bytes", most[1], most[2], block.unit_bytes);
-  problem.fallback = kinds[0].name;
+  problem.key = fmt::format("{}: {} blocks of {} rows of {} units of {} bytes", what, most[1],
+                            most[2], most[3], shape.unit_bytes);
+  problem.fallback = kinds().front().name;
   problem.fallback_why = "not measured here";
-  problem.memory_bytes = block.bytes();
+  problem.memory_bytes = part.bytes();
   tune::Settings settings;
   run_agreed(comm.raw(), [&] { settings = tune::Settings::from_environment(); });
-  settings.budget_s /= 8;
+  settings.budget_s /= 16;
   std::shared_ptr<Buffer> memory;  // the same for all: nothing of it is kept between runs
   std::vector<tune::Candidate> candidates;
-  for (const auto& kind : kinds) {
-    candidates.push_back({std::string(kind.name), [&, name = kind.name] {
-                            if (!memory) memory = std::make_shared<Buffer>(block.bytes());
-                            return std::make_unique<StoreTrial>(memory, block,
-                                                                name != kinds[0].name);
+  for (const auto& kind : kinds()) {
+    const auto stores = find_copy_kind(kind.name)->stores;
+    if (stores == Stores::fetched && shape.gathered) continue;
+    candidates.push_back({std::string(kind.name), [&, stores] {
+                            if (!memory) {
+                              memory = std::make_shared<Buffer>(part.bytes() + array_offset);
+                            }
+                            return std::make_unique<StoreTrial>(memory, part, stores);
                           }});
   }
-  return tune::choose(comm, problem, candidates, settings).name;
+  return find_copy_kind(tune::choose(comm, problem, candidates, settings).name)->stores;
+}
+
+std::string_view name_of(Stores stores) {
+  return std::ranges::find(copy_kinds(), stores, &CopyKind::stores)->name;
 }
 
 }  // namespace
 
-std::span<const StoreInfo> store_kinds() { return kinds; }
+std::span<const StoreInfo> store_kinds() { return kinds(); }
 
-std::string choose_stores(const Comm& comm, const std::string& name, const ScatteredUnits& block) {
-  if (name == "auto") return measure(comm, block);
-  const bool known = std::ranges::any_of(kinds, [&](const StoreInfo& k) { return k.name == name; });
-  require_all(comm.raw(), known,
-              fmt::format("stores `{}` is unknown: use one of auto, ordinary, streaming", name));
-  return name;
+StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes) {
+  const auto item = static_cast<std::ptrdiff_t>(real_bytes);
+  const auto w = static_cast<std::ptrdiff_t>(simd_bytes) / item;  // lanes
+  const auto unit_bytes = 2 * w * item;
+  const auto fields = g.problem.max_fields;
+  const auto num_kx = g.kxs().count;
+  const auto rows = g.kys().count * num_groups(num_kx, w) * fields;
+  StageShapes shapes;
+  shapes.columns = {1, rows, g.zs().count, padded(g.zs().count) * unit_bytes, unit_bytes, false};
+  if (g.py > 1) {
+    shapes.rows = {g.zs().count * fields, num_groups(g.x.kept(), w),
+                   g.ys().count / w,      padded(g.ys().count) * unit_bytes,
+                   w * unit_bytes,        false};
+  }
+  shapes.modes = {g.kys().count, g.z.kept(), num_kx / w, 2 * num_kx * item, unit_bytes, true};
+  const auto row = g.x.points * (g.real() ? 1 : 2);
+  shapes.fields = {g.zs().count * (g.ys().count / w), w, row / w, row * item, w * item, true};
+  return shapes;
+}
+
+StageStores choose_stores(const Comm& comm, const std::string& name, const StageShapes& shapes) {
+  if (name == "auto") {
+    return {measure(comm, "columns", shapes.columns), measure(comm, "rows", shapes.rows),
+            measure(comm, "modes", shapes.modes), measure(comm, "fields", shapes.fields)};
+  }
+  const bool known = std::ranges::find(kinds(), name, &StoreInfo::name) != kinds().end();
+  require_all(
+      comm.raw(), known,
+      fmt::format("stores `{}` are unknown; there are: {}", name, names_instead(name, kinds())));
+  const auto stores = find_copy_kind(name)->stores;
+  return {stores, stores, stores, stores};
+}
+
+std::string describe(const StageStores& stores) {
+  const auto [columns, rows, modes, fields] = stores;
+  if (stores == StageStores{columns, columns, columns, columns}) {
+    return std::string(name_of(columns));
+  }
+  return fmt::format("{} for columns, {} for rows, {} for modes, {} for fields", name_of(columns),
+                     name_of(rows), name_of(modes), name_of(fields));
 }
 
 }  // namespace tailrace::fft

@@ -10,8 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "move/tuned.hpp"
-
 namespace tailrace::fft {
 
 template <class Real>
@@ -23,27 +21,6 @@ namespace {
 
 std::vector<int> numbers(const Axis& axis, Range range) {
   return {axis.k.begin() + range.start, axis.k.begin() + range.end()};
-}
-
-/// The method for blocks of `shape` among the ranks of `part`, which are some of those of `whole`:
-/// what is asked for, or the choice for them. Tells at once, and on all ranks of `whole`, whether
-/// the method can be had.
-std::string choose_method(const Comm& whole, const Comm& part, const BlockShape& shape,
-                          const std::string& asked) {
-  std::string name = asked;
-  std::optional<Error> failure;
-  try {
-    const std::vector<std::ptrdiff_t> nothing(static_cast<std::size_t>(part.num_ranks()), 0);
-    if (asked == "auto") {
-      name = choose_block_method(whole, part, shape, Surroundings(part)).name;
-    } else {
-      const BlockExchange trial(part, {1, {nothing}, {nothing}}, asked);
-    }
-  } catch (const Error& error) {
-    failure = error;
-  }
-  agree(whole.raw(), failure ? &*failure : nullptr);
-  return name;
 }
 
 bool is_direct(const std::string& method) {
@@ -77,8 +54,8 @@ Transform<Real>::Engine::Engine(const Comm& comm, const Planned& planned, const 
       kernel_name(wanted.kernel),
       stages(g) {
   kernels = choose_kernels<Real>(comm, g, kernel_name);
-  stores = choose_stores(comm, wanted.stores, scattered_units());
-  stages.past_caches = stores == "streaming";
+  stages.stores = choose_stores(comm, wanted.stores, stage_shapes(g, sizeof(Real)));
+  stores = fft::describe(stages.stores);
   modes.ky = numbers(g.y, g.kys());
   modes.kz = numbers(g.z, {0, g.z.kept()});
   modes.kx = numbers(g.x, g.kxs());
@@ -128,7 +105,9 @@ std::vector<Work<Real>> Transform<Real>::Engine::make_work(int num_panels,
                                                            std::ptrdiff_t tiles) const {
   return make_on_all([&] {
     std::vector<Work<Real>> work;
-    const auto items = g.py == 1 ? tiles * stages.tile_items() : 0;
+    const auto lines =
+        stages.stores.modes == Stores::streaming ? 2 * g.z.kept() * g.kxs().count : 0;
+    const auto items = std::max(g.py == 1 ? tiles * stages.tile_items() : 0, lines);
     for (int t = 0; t < options.threads; ++t) work.emplace_back(g, kernels, num_panels, items);
     return work;
   });
@@ -189,7 +168,7 @@ void Transform<Real>::Engine::forward_x(const Item* field, int f, std::ptrdiff_t
   const auto nx = g.x.points;
   for (std::ptrdiff_t y0 = 0; y0 < ny; y0 += lanes<Real>) {
     const auto rows = std::min(lanes<Real>, ny - y0);
-    stages.load_rows(field + (z * ny + y0) * nx, nx, rows, work.panel(0));
+    stages.load_rows(field + (z * ny + y0) * nx, rows, work.panel(0));
     const Real* result = work.run(*kernels.x, Direction::forward, 0);
     stages.scatter_kx(result, y0, rows, [&](int ry, std::ptrdiff_t group) {
       return g.py == 1 ? stages.y_run(work.tile(), group) : x_to_y_->send(ry, f, z, group);
@@ -209,10 +188,9 @@ void Transform<Real>::Engine::forward_y(int f, std::ptrdiff_t z, Work<Real>& wor
     for (int rz = 0; rz < g.pz; ++rz) {
       const auto kys = g.ky_of[static_cast<std::size_t>(rz)];
       Real* out = y_to_z_->send(rz, f, 0, group, z);
-      for (std::ptrdiff_t ky = 0; ky < kys.count; ++ky) {
-        const auto row_of = g.y.row[static_cast<std::size_t>(kys.start + ky)];
-        stages.scatter_unit(result + row_of * unit<Real>, out + ky * y_to_z_->step(z));
-      }
+      const auto* rows = g.y.row.data() + kys.start;
+      stages.scatter_units(kys.count, out, y_to_z_->step(z),
+                           [&](std::ptrdiff_t ky) { return result + rows[ky] * unit<Real>; });
     }
   }
 }
@@ -221,19 +199,24 @@ template <class Real>
 void Transform<Real>::Engine::forward_z(int f, std::ptrdiff_t ky, Work<Real>& work,
                                         Complex* modes_) {
   const auto num_kx = g.kxs().count;
+  const auto items = 2 * g.z.kept() * num_kx;
+  auto* modes_of_ky = reinterpret_cast<Real*>(modes_) + ky * items;
+  const bool streams = stages.stores.modes == Stores::streaming;
+  auto* lines = streams ? work.tile() : modes_of_ky;
   for (std::ptrdiff_t group = 0; group < kx_groups(); ++group) {
     y_to_z_->for_received(f, ky, group, [&](Range zs, const Real* units) {
       Stages<Real>::copy(units, work.panel(0) + zs.start * unit<Real>, zs.count);
     });
     const Real* result = work.run(*kernels.z, Direction::forward, 0);
     const auto kx0 = group * lanes<Real>;
-    auto* line = reinterpret_cast<Real*>(modes_ + ky * g.z.kept() * num_kx + kx0);
+    auto* line = lines + 2 * kx0;
     for (std::ptrdiff_t l = 0; l < g.z.kept(); ++l) {
       const Real* in = result + g.z.row[static_cast<std::size_t>(l)] * unit<Real>;
       store_interleaved<Real>(line + 2 * l * num_kx, std::min(lanes<Real>, num_kx - kx0), load(in),
                               load(in + lanes<Real>));
     }
   }
+  if (streams) Stages<Real>::stream(lines, modes_of_ky, items);
 }
 
 template <class Real>
@@ -281,7 +264,8 @@ void Transform<Real>::Engine::backward_x(int f, std::ptrdiff_t z, Work<Real>& wo
         },
         work.panel(0));
     const Real* result = work.run(*kernels.x, Direction::backward, 0);
-    stages.store_rows(result, std::min(lanes<Real>, ny - y0), field + (z * ny + y0) * nx, nx);
+    stages.store_rows(result, std::min(lanes<Real>, ny - y0), field + (z * ny + y0) * nx,
+                      work.spare());
   }
 }
 
@@ -289,12 +273,12 @@ template <class Real>
 template <class Item>
 void Transform<Real>::Engine::forward(std::span<const Item* const> fields,
                                       std::span<Complex* const> out) {
-  Span span(options.trace, Activity::compute, "fft forward");
   make_forward_route();
   const auto num_fields = static_cast<int>(fields.size());
   auto& to_z = y_to_z_->exchange;
   to_z.acquire();
   if (x_to_y_) {
+    Span span(options.trace, Activity::compute, "fft x forward");
     auto& to_y = x_to_y_->exchange;
     to_y.acquire();
     for (int f = 0; f < num_fields; ++f) {
@@ -304,15 +288,19 @@ void Transform<Real>::Engine::forward(std::span<const Item* const> fields,
       to_y.start(f);
     }
   }
-  for (int f = 0; f < num_fields; ++f) {
-    if (x_to_y_) wait(x_to_y_->exchange, f);
-    for_units(g.zs().count, work_, &to_z, [&](std::ptrdiff_t z, Work<Real>& work, int) {
-      if (!x_to_y_) forward_x(fields[static_cast<std::size_t>(f)], f, z, work);
-      forward_y(f, z, work);
-    });
-    to_z.start(f);
+  {
+    Span span(options.trace, Activity::compute, x_to_y_ ? "fft y forward" : "fft xy forward");
+    for (int f = 0; f < num_fields; ++f) {
+      if (x_to_y_) wait(x_to_y_->exchange, f);
+      for_units(g.zs().count, work_, &to_z, [&](std::ptrdiff_t z, Work<Real>& work, int) {
+        if (!x_to_y_) forward_x(fields[static_cast<std::size_t>(f)], f, z, work);
+        forward_y(f, z, work);
+      });
+      to_z.start(f);
+    }
+    if (x_to_y_) x_to_y_->exchange.release();
   }
-  if (x_to_y_) x_to_y_->exchange.release();
+  Span span(options.trace, Activity::compute, "fft z forward");
   for (int f = 0; f < num_fields; ++f) {
     wait(to_z, f);
     for_units(g.kys().count, work_, &to_z, [&](std::ptrdiff_t ky, Work<Real>& work, int) {
@@ -326,28 +314,34 @@ template <class Real>
 template <class Item>
 void Transform<Real>::Engine::backward(std::span<const Complex* const> in,
                                        std::span<Item* const> fields) {
-  Span span(options.trace, Activity::compute, "fft backward");
   make_backward_route();
   const auto num_fields = static_cast<int>(fields.size());
   auto& to_y = z_to_y_->exchange;
   to_y.acquire();
-  for (int f = 0; f < num_fields; ++f) {
-    for_units(g.kys().count, work_, &to_y, [&](std::ptrdiff_t ky, Work<Real>& work, int) {
-      backward_z(in[static_cast<std::size_t>(f)], f, ky, work);
-    });
-    to_y.start(f);
+  {
+    Span span(options.trace, Activity::compute, "fft z backward");
+    for (int f = 0; f < num_fields; ++f) {
+      for_units(g.kys().count, work_, &to_y, [&](std::ptrdiff_t ky, Work<Real>& work, int) {
+        backward_z(in[static_cast<std::size_t>(f)], f, ky, work);
+      });
+      to_y.start(f);
+    }
   }
   if (y_to_x_) y_to_x_->exchange.acquire();
-  for (int f = 0; f < num_fields; ++f) {
-    wait(to_y, f);
-    for_units(g.zs().count, work_, &to_y, [&](std::ptrdiff_t z, Work<Real>& work, int) {
-      backward_y(f, z, work);
-      if (!y_to_x_) backward_x(f, z, work, fields[static_cast<std::size_t>(f)]);
-    });
-    if (y_to_x_) y_to_x_->exchange.start(f);
+  {
+    Span span(options.trace, Activity::compute, y_to_x_ ? "fft y backward" : "fft yx backward");
+    for (int f = 0; f < num_fields; ++f) {
+      wait(to_y, f);
+      for_units(g.zs().count, work_, &to_y, [&](std::ptrdiff_t z, Work<Real>& work, int) {
+        backward_y(f, z, work);
+        if (!y_to_x_) backward_x(f, z, work, fields[static_cast<std::size_t>(f)]);
+      });
+      if (y_to_x_) y_to_x_->exchange.start(f);
+    }
+    to_y.release();
   }
-  to_y.release();
   if (!y_to_x_) return;
+  Span span(options.trace, Activity::compute, "fft x backward");
   for (int f = 0; f < num_fields; ++f) {
     wait(y_to_x_->exchange, f);
     for_units(g.zs().count, work_, &y_to_x_->exchange,

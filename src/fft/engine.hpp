@@ -42,7 +42,7 @@ class Transform<Real>::Engine {
     for (std::ptrdiff_t i = 0; i < count; ++i) {
       const int thread = thread_number();
       body(i, work[static_cast<std::size_t>(thread)], thread);
-      if (stages.past_caches) fence_stores();
+      if (stages.stores.stream()) fence_stores();
       if (thread == 0 && exchange != nullptr) exchange->progress();
     }
   }
@@ -87,7 +87,7 @@ class Transform<Real>::Engine {
   Geometry g;
   Kernels<Real> kernels;
   std::string kernel_name;
-  std::string stores;  ///< of store_kinds()
+  std::string stores;  ///< of store_kinds(), of each stage if they differ
   Stages<Real> stages;
   Modes modes;
   std::string row_method, column_method;  ///< as given to the exchanges; no row method on slabs
@@ -105,11 +105,6 @@ class Transform<Real>::Engine {
 
   static int thread_number();
   void choose_methods(const Comm& comm);
-  /// The block that a rank reads in its z stage, as its y stage writes it; for all fields.
-  ScatteredUnits scattered_units() const {
-    return {g.kys().count * kx_groups() * g.problem.max_fields, g.zs().count, padded(g.zs().count),
-            unit<Real> * static_cast<std::ptrdiff_t>(sizeof(Real))};
-  }
   void make_layouts(int num_ranks);
   void make_forward_route();
   void make_backward_route();

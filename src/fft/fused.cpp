@@ -221,7 +221,8 @@ class Fused<Real>::State {
                     std::span(g_.y.row).subspan(static_cast<std::size_t>(kys.start),
                                                 static_cast<std::size_t>(kys.count)),
                     group * w, std::min(w, g_.kxs().count - group * w), lists.products,
-                    lists.exchanged, y_to_z_->step(z), stages_.past_caches});
+                    lists.exchanged, y_to_z_->step(z),
+                    stages_.stores.columns == Stores::streaming});
       }
     }
   }

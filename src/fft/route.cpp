@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "route.hpp"
 
+#include <optional>
+
+#include "core/agreed_error.hpp"
+#include "move/tuned.hpp"
+
 namespace tailrace::fft {
 
 namespace {
@@ -82,5 +87,23 @@ template class ColumnExchange<float>;
 template class ColumnExchange<double>;
 template class RowExchange<float>;
 template class RowExchange<double>;
+
+std::string choose_method(const Comm& whole, const Comm& part, const BlockShape& shape,
+                          const std::string& asked) {
+  std::string name = asked;
+  std::optional<Error> failure;
+  try {
+    const std::vector<std::ptrdiff_t> nothing(static_cast<std::size_t>(part.num_ranks()), 0);
+    if (asked == "auto") {
+      name = choose_block_method(whole, part, shape, Surroundings(part)).name;
+    } else {
+      const BlockExchange trial(part, {1, {nothing}, {nothing}}, asked);
+    }
+  } catch (const Error& error) {
+    failure = error;
+  }
+  agree(whole.raw(), failure ? &*failure : nullptr);
+  return name;
+}
 
 }  // namespace tailrace::fft

@@ -150,4 +150,10 @@ class RowExchange {
   BlockExchange exchange;
 };
 
+/// The method for blocks of `shape` among the ranks of `part`, which are some of those of `whole`:
+/// what is asked for, or the choice for them. Tells at once, and on all ranks of `whole`, whether
+/// the method can be had. Collective, blocking.
+std::string choose_method(const Comm& whole, const Comm& part, const BlockShape& shape,
+                          const std::string& asked);
+
 }  // namespace tailrace::fft

@@ -12,6 +12,7 @@
 #include "geometry.hpp"
 #include "kernel.hpp"
 #include "route.hpp"
+#include "stores.hpp"
 #include "tailrace/more/lanes.hpp"
 
 namespace tailrace::fft {
@@ -38,12 +39,14 @@ class Work {
     spare_ = memory_.as<Real>() + num_panels * items;
   }
   Real* panel(int i) const { return panels_[static_cast<std::size_t>(i)]; }
+  /// As large as a panel; what it holds is lost in the next run of a kernel.
+  Real* spare() const { return spare_; }
   Real* run(const Kernel<Real>& kernel, Direction direction, int i) {
     Real*& mine = panels_[static_cast<std::size_t>(i)];
     if (kernel.run(direction, mine, spare_) == spare_) std::swap(mine, spare_);
     return mine;
   }
-  /// Room for the planes of a slab grid between the x and y stages.
+  /// Room for the planes of a slab grid between the x and y stages, or for the modes of one ky.
   Real* tile() const { return tile_.as<Real>(); }
   std::ptrdiff_t bytes() const { return memory_.bytes() + tile_.bytes(); }
 
@@ -79,8 +82,7 @@ class Stages {
   }
 
   const Geometry& g;
-  /// Whether blocks and fields are written past the caches (stores.hpp).
-  bool past_caches = false;
+  StageStores stores;
 
   std::ptrdiff_t kx_groups(int ry) const {
     return num_groups(g.kx_of[static_cast<std::size_t>(ry)].count, w);
@@ -104,36 +106,28 @@ class Stages {
   // ---- x stage
   // -----------------------------------------------------------------------------------
 
-  /// `rows` rows of nx points, `stride` apart -> panel, and back.
-  void load_rows(const Real* field, std::ptrdiff_t stride, std::ptrdiff_t rows, Real* panel) const {
-    fft::load_rows<Real>(field, stride, rows, g.x.points, panel);
+  /// `rows` rows of nx points, one after another -> panel, and back. A complex panel [nx][2][w] is
+  /// a real one of 2 nx points. `scratch` is as large as a panel.
+  template <class Item>
+  void load_rows(const Item* field, std::ptrdiff_t rows, Real* panel) const {
+    const auto items = row_items<Item>();
+    fft::load_rows<Real>(reinterpret_cast<const Real*>(field), items, rows, items, panel);
   }
-  void store_rows(const Real* panel, std::ptrdiff_t rows, Real* field,
-                  std::ptrdiff_t stride) const {
-    if (past_caches) {
-      fft::store_rows<Real, store_past_caches<Real>>(panel, rows, g.x.points, field, stride);
-    } else {
-      fft::store_rows<Real>(panel, rows, g.x.points, field, stride);
+  template <class Item>
+  void store_rows(const Real* panel, std::ptrdiff_t rows, Item* field, Real* scratch) const {
+    const auto items = row_items<Item>();
+    auto* out = reinterpret_cast<Real*>(field);
+    if (stores.fields != Stores::streaming) {
+      return fft::store_rows<Real>(panel, rows, items, out, items);
     }
+    fft::store_rows<Real>(panel, rows, items, scratch, items);
+    stream(scratch, out, rows * items);
   }
-  /// The same for complex points: panel [nx][2][w].
-  void load_rows(const std::complex<Real>* field, std::ptrdiff_t stride, std::ptrdiff_t rows,
-                 Real* panel) const {
-    std::memset(panel, 0, static_cast<std::size_t>(g.x.points * u) * sizeof(Real));
-    for (std::ptrdiff_t i = 0; i < rows; ++i) {
-      for (std::ptrdiff_t x = 0; x < g.x.points; ++x) {
-        panel[x * u + i] = field[i * stride + x].real();
-        panel[x * u + w + i] = field[i * stride + x].imag();
-      }
-    }
-  }
-  void store_rows(const Real* panel, std::ptrdiff_t rows, std::complex<Real>* field,
-                  std::ptrdiff_t stride) const {
-    for (std::ptrdiff_t i = 0; i < rows; ++i) {
-      for (std::ptrdiff_t x = 0; x < g.x.points; ++x) {
-        field[i * stride + x] = {panel[x * u + i], panel[x * u + w + i]};
-      }
-    }
+  /// Contiguous items past the caches, wherever lines begin.
+  static void stream(const Real* from, Real* to, std::ptrdiff_t items) {
+    copy_loops().front()->stream_rows({}, {}, items * static_cast<std::ptrdiff_t>(sizeof(Real)),
+                                      reinterpret_cast<const std::byte*>(from),
+                                      reinterpret_cast<std::byte*>(to));
   }
 
   /// Transformed panel of rows y0 ... y0 + rows (lanes over y) -> units with lanes over kx, at
@@ -141,6 +135,7 @@ class Stages {
   template <class Target>
   void scatter_kx(const Real* panel, std::ptrdiff_t y0, std::ptrdiff_t rows,
                   Target&& target) const {
+    const bool streams = rows_stream();
     for (int ry = 0; ry < g.py; ++ry) {
       const auto kxs = g.kx_of[static_cast<std::size_t>(ry)];
       for (std::ptrdiff_t group = 0; group * w < kxs.count; ++group) {
@@ -154,10 +149,7 @@ class Stages {
         transpose<Real>(re);
         transpose<Real>(im);
         Real* out = target(ry, group) + y0 * u;
-        for (std::ptrdiff_t i = 0; i < rows; ++i) {
-          store(out + i * u, re[i]);
-          store(out + i * u + w, im[i]);
-        }
+        for (std::ptrdiff_t i = 0; i < rows; ++i) put(streams, out + i * u, re[i], im[i]);
       }
     }
   }
@@ -199,6 +191,7 @@ class Stages {
   void scatter_y(const Real* panel, std::ptrdiff_t group, Target&& target) const {
     const auto kx0 = group * w;
     const auto valid = std::min(w, g.kxs().count - kx0);
+    const bool streams = rows_stream();
     for (int ry = 0; ry < g.py; ++ry) {
       const auto ys = g.y_of[static_cast<std::size_t>(ry)];
       for (std::ptrdiff_t yg = 0; yg * w < ys.count; ++yg) {
@@ -212,10 +205,7 @@ class Stages {
         transpose<Real>(re);
         transpose<Real>(im);
         Real* out = target(ry, yg) + kx0 * u;
-        for (std::ptrdiff_t j = 0; j < valid; ++j) {
-          store(out + j * u, re[j]);
-          store(out + j * u + w, im[j]);
-        }
+        for (std::ptrdiff_t j = 0; j < valid; ++j) put(streams, out + j * u, re[j], im[j]);
       }
     }
   }
@@ -234,9 +224,8 @@ class Stages {
     for (int rz = 0; rz < g.pz; ++rz) {
       const auto zs = g.z_of[static_cast<std::size_t>(rz)];
       Real* out = to.send(rz, field, 0, group, ky);
-      for (std::ptrdiff_t z = 0; z < zs.count; ++z) {
-        scatter_unit(panel + (zs.start + z) * u, out + z * step);
-      }
+      scatter_units(zs.count, out, step,
+                    [&](std::ptrdiff_t z) { return panel + (zs.start + z) * u; });
     }
   }
 
@@ -246,14 +235,16 @@ class Stages {
   static void copy(const Real* from, Real* to, std::ptrdiff_t units) {
     std::memcpy(to, from, static_cast<std::size_t>(units * u) * sizeof(Real));
   }
-  /// A unit into a block that another stage will read.
-  void scatter_unit(const Real* from, Real* to) const {
-    if (past_caches) {
-      store_past_caches<Real>(to, load(from));
-      store_past_caches<Real>(to + w, load(from + w));
-    } else {
-      store(to, load(from));
-      store(to + w, load(from + w));
+  /// `count` units, the i-th from source(i), into the blocks of another stage, `step` items apart.
+  template <class Source>
+  void scatter_units(std::ptrdiff_t count, Real* out, std::ptrdiff_t step, Source&& source) const {
+    const bool streams = stores.columns == Stores::streaming;
+    const bool fetches = stores.columns == Stores::fetched;
+    for (std::ptrdiff_t i = 0; i < count; ++i, out += step) {
+      if (fetches && i + fetch_distance < count)
+        fetch_unit(out + fetch_distance * step, unit_bytes);
+      const Real* in = source(i);
+      put(streams, out, load(in), load(in + w));
     }
   }
   /// Kept modes `modes` of `axis`, contiguous in `from` -> their rows of a panel.
@@ -275,6 +266,24 @@ class Stages {
   }
 
  private:
+  static constexpr auto unit_bytes = u * static_cast<std::ptrdiff_t>(sizeof(Real));
+
+  template <class Item>
+  std::ptrdiff_t row_items() const {
+    return g.x.points * static_cast<std::ptrdiff_t>(sizeof(Item) / sizeof(Real));
+  }
+  /// On a slab grid, what is between the x and y stages stays in a cache.
+  bool rows_stream() const { return g.py > 1 && stores.rows == Stores::streaming; }
+  static void put(bool past_caches, Real* to, V re, V im) {
+    if (past_caches) {
+      store_past_caches<Real>(to, re);
+      store_past_caches<Real>(to + w, im);
+    } else {
+      store(to, re);
+      store(to + w, im);
+    }
+  }
+
   std::vector<std::ptrdiff_t> re_, im_;
 };
 
