@@ -58,6 +58,7 @@ PUBLIC = {
     "incomplete_lu": "sparse",
     "item_type": "store",
     "file": "file",
+    "gemm": "dense",
     "hints": "file",
     "input": "store",
     "link_load": "model",

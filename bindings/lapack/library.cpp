@@ -15,9 +15,9 @@ namespace tailrace::lapack {
 namespace {
 
 constexpr std::array<const char*, num_routines> names{
-    "dgesv",  "dposv",  "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs",
-    "zgesv",  "dgesv",  "dposv",  "isamax", "sgetrf", "sgetrs", "spotrf", "spotrs",
-    "slaswp", "strsm",  "dgemv",  "dsymv",  "dlacn2", "dtrsm",  "dgemm",  "dpotrf",
+    "dgesv",  "dposv",  "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs", "zgesv",
+    "dgesv",  "dposv",  "sgemm",  "dgemm",  "sgemm",  "isamax", "sgetrf", "sgetrs", "spotrf",
+    "spotrs", "slaswp", "strsm",  "dgemv",  "dsymv",  "dlacn2", "dtrsm",  "dgemm",  "dpotrf",
     "cgetrf", "cgetrs", "cpotrf", "cpotrs", "zposv",  "zgemv",  "zhemv",  "zlacn2"};
 
 void* base_of(void* address) {
@@ -71,10 +71,11 @@ std::unique_ptr<Lapack> load(const Family& family, void* caller) {
   }
   auto lapack = std::make_unique<Lapack>();
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const bool c = i == lapacke_dgesv || i == lapacke_dposv;
-    const std::string name =
-        c ? std::string(family.prefix) + "LAPACKE_" + names[i] + family.lapacke_suffix
-          : std::string(family.prefix) + names[i] + family.suffix;
+    const char* c = i == lapacke_dgesv || i == lapacke_dposv ? "LAPACKE_" : nullptr;
+    if (i == cblas_dgemm || i == cblas_sgemm) c = "cblas_";
+    const std::string name = c != nullptr
+                                 ? std::string(family.prefix) + c + names[i] + family.lapacke_suffix
+                                 : std::string(family.prefix) + names[i] + family.suffix;
     lapack->addresses[i] = look_up(handle, name);
     const bool needed = i >= isamax;
     if (lapack->addresses[i] == nullptr && needed) {
@@ -93,19 +94,21 @@ thread_local const Lapack* current = nullptr;
 
 const Lapack& lapack_of(const Family& family, void* caller) {
   // Most callers call again.
-  thread_local void* last_caller = nullptr;
-  thread_local const Family* last_family = nullptr;
-  thread_local const Lapack* last = nullptr;
-  if (caller == last_caller && &family == last_family) return *last;
+  struct Known {
+    void* caller = nullptr;
+    const Family* family = nullptr;
+    const Lapack* lapack = nullptr;
+  };
+  thread_local std::array<Known, 64> recent;
+  auto& last = recent[reinterpret_cast<std::uintptr_t>(caller) / 4 % recent.size()];
+  if (caller == last.caller && &family == last.family) return *last.lapack;
   using Key = std::pair<void*, const char*>;
   static std::mutex mutex;
   static std::map<Key, std::unique_ptr<Lapack>> known;
   const std::scoped_lock lock(mutex);
   auto& lapack = known[{caller, family.suffix}];
   if (!lapack) lapack = load(family, caller);
-  last_caller = caller;
-  last_family = &family;
-  last = lapack.get();
+  last = {caller, &family, lapack.get()};
   return *lapack;
 }
 

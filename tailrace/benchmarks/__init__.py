@@ -22,6 +22,7 @@ BENCHES = {
     "scale": "scale",
     "tune": "tune",
     "dense": "dense",
+    "blas": "blas",
     "sparse": "sparse",
     "faces": "faces",
     "memory-bandwidth": "memory_bandwidth",

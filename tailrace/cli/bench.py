@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from tailrace.benchmarks.options import IoOptions, MovingOptions, ServersOptions
+from tailrace.benchmarks.options import IoOptions, ServersOptions
 from tailrace.cli.bench_options import (
     FOLDER,
     Compute,
@@ -35,6 +35,7 @@ from tailrace.cli.bench_options import (
     words,
 )
 from tailrace.cli.bench_run import measure_bench
+from tailrace.cli.bench_solvers import add_solvers
 
 bench = typer.Typer(
     help="Measure ours beside others in interleaved rounds: medians, spread, ratios.\n\n"
@@ -321,41 +322,6 @@ def tune(
 
 
 @bench.command()
-def dense(
-    n: Edges = "",
-    threads: Threads = 1,
-    rounds: Rounds = 5,
-    repeats: Repeats = 5,
-    json: Json = None,
-) -> None:
-    """Solve dense systems, beside LAPACK's double and mixed-precision drivers.
-
-    Example: tailrace bench dense --n 1000,2000
-    """
-    measure_bench("dense", basic(n, "", rounds, repeats=repeats, threads=threads), json)
-
-
-@bench.command()
-def sparse(
-    matrices: Annotated[
-        str,
-        option("stencil7, stencil7v, blocks15, fem3, band21, short, power, drawn, FILE.mtx."),
-    ] = "",
-    operations: Annotated[str, option("multiply, solve (with ILU(0)).", metavar="TEXT")] = "",
-    n: Edges = "",
-    rounds: Rounds = 5,
-    repeats: Repeats = 5,
-    json: Json = None,
-) -> None:
-    """Multiply and solve with sparse matrices, beside Eigen and PETSc.
-
-    Example: tailrace bench sparse --matrices band21,short --rounds 3
-    """
-    chosen = MovingOptions(patterns=words(matrices), methods=words(operations))
-    measure_bench("sparse", basic(n, "", rounds, repeats=repeats, moving=chosen), json)
-
-
-@bench.command()
 def faces(
     ranks: Ranks = "",
     rounds: Rounds = 5,
@@ -398,3 +364,6 @@ def memory(
     """
     options = basic(n, ranks, rounds, precision=precision.value, threads=threads)
     measure_bench("memory", options, json)
+
+
+add_solvers(bench)

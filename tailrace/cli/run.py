@@ -13,6 +13,11 @@ from tailrace.simulation import Job, run_job
 
 # What is put before MPI's library. Calls that our collectives leave to MPI nap where that helps.
 OWN_LIBRARIES = {"waiting": ("wait",), "collectives": ("collectives", "wait")}
+# What is put before BLAS or LAPACK, and routines that show that a program has its own.
+DENSE_LIBRARIES = {
+    "refine": ("lapack", ("dgesv_", "dposv_")),
+    "blas": ("blas", ("dgemm_", "sgemm_")),
+}
 
 
 def run(
@@ -44,7 +49,7 @@ def run(
         typer.Option(
             "--with",
             metavar="FILE",
-            help="Run a program with settings; or collectives, refine, remembered, sparse, waiting",
+            help="Settings of a program; blas, collectives, refine, remembered, sparse, waiting",
         ),
     ] = None,
 ) -> None:
@@ -64,22 +69,23 @@ def run(
     raise typer.Exit(status)
 
 
-def _run_refined(ranks: int, command: list[str]) -> int:
-    """Run a program with our dgesv before that of LAPACK; one rank needs no launcher."""
+def _run_dense(what: str, ranks: int, command: list[str]) -> int:
+    """Run a program with our dgesv or dgemm before its own; one rank needs no launcher."""
     from tailrace.advice.runner import make_runner  # noqa: PLC0415
     from tailrace.advice.setting import Setting  # noqa: PLC0415
     from tailrace.launcher import Launch  # noqa: PLC0415
-    from tailrace.profile.job import check_program, find_lapack_library, follow  # noqa: PLC0415
+    from tailrace.profile.job import check_program, find_dense_library, follow  # noqa: PLC0415
     from tailrace.profile.symbols import defines  # noqa: PLC0415
 
-    library = str(find_lapack_library())
+    part, routines = DENSE_LIBRARIES[what]
+    library = str(find_dense_library(part))
     before = os.environ.get("LD_PRELOAD")
-    setting = Setting("refine", {"LD_PRELOAD": f"{library}:{before}" if before else library})
+    setting = Setting(what, {"LD_PRELOAD": f"{library}:{before}" if before else library})
     program = check_program(command[0])
-    if defines(program, ("dgesv_", "dposv_")):
+    if defines(program, routines):
         typer.echo(
-            f"tailrace: {program.name} has a LAPACK of its own, whose calls cannot be seen; "
-            "link it with the shared one",
+            f"tailrace: {program.name} has a {part.upper()} of its own, whose calls cannot be "
+            "seen; link it with the shared one",
             err=True,
         )
     if ranks > 1:
@@ -91,8 +97,8 @@ def _run_refined(ranks: int, command: list[str]) -> int:
 
 def _run_with(what: str, ranks: int, command: list[str]) -> int:
     """Run a program with settings of a file or a library of ours; return its exit status."""
-    if what == "refine":
-        return _run_refined(ranks, command)
+    if what in DENSE_LIBRARIES:
+        return _run_dense(what, ranks, command)
     from tailrace.advice.remembered import find  # noqa: PLC0415
     from tailrace.advice.runner import make_runner  # noqa: PLC0415
     from tailrace.advice.setting import Setting, read_settings  # noqa: PLC0415

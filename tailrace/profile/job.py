@@ -49,11 +49,10 @@ def find_petsc_plugin() -> Path:
     )
 
 
-def find_lapack_library() -> Path:
-    """Return the library to put before LAPACK, as `find_library` returns the recorder."""
-    return find_shared(
-        "libtailrace_lapack.so", "bindings/lapack", "where LAPACK is installed (libopenblas-dev)"
-    )
+def find_dense_library(name: str) -> Path:
+    """Return the library to put before LAPACK ("lapack") or BLAS ("blas")."""
+    where = "where LAPACK is installed (libopenblas-dev)"
+    return find_shared(f"libtailrace_{name}.so", f"bindings/{name}", where)
 
 
 def find_shared(name: str, part: str, where: str) -> Path:

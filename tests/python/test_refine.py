@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tailrace.errors import TailraceError
-from tailrace.profile.job import find_lapack_library
+from tailrace.profile.job import find_dense_library
 from tailrace.profile.symbols import defines
 
 NUMPY = """
@@ -58,7 +58,7 @@ print("all is right")
 def library() -> Path:
     """Return the library, or skip; where all is to be built it may not be missing."""
     try:
-        return find_lapack_library()
+        return find_dense_library("lapack")
     except TailraceError as error:
         if "TAILRACE_BIN_DIR" in os.environ:
             raise

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+// C := alpha op(A) op(B) + beta C by one of several methods.
+namespace tailrace::dense {
+
+/// The arguments of dgemm or sgemm: op(A) is m x k, op(B) k x n, C m x n, all column-major. They
+/// are right (checked by the caller): extents not negative, leading dimensions long enough.
+template <class T>
+struct Gemm {
+  bool a_transposed, b_transposed;
+  std::ptrdiff_t m, n, k;
+  T alpha;
+  const T* a;
+  std::ptrdiff_t lda;
+  const T* b;
+  std::ptrdiff_t ldb;
+  T beta;  ///< 0: C is not read
+  T* c;
+  std::ptrdiff_t ldc;
+};
+
+/// The kernels of an instruction set, for one thread. `k` is at least 1 and alpha not 0.
+template <class T>
+struct GemmKernels {
+  int rows;     ///< of a tile of C that is held in registers
+  int columns;  ///< of such a tile
+  /// Blocks of A and B are copied side by side first (Goto and van de Geijn, ACM TOMS 34 (2008)
+  /// 12).
+  void (*packed)(const Gemm<T>&);
+  /// A is read where it lies, which must not be transposed: pays where C or A has few columns.
+  void (*direct)(const Gemm<T>&);
+  /// Sums along k, for A transposed and B not: pays where C is small and k long.
+  void (*inner)(const Gemm<T>&);
+};
+
+/// The best kernels for this processor.
+template <class T>
+const GemmKernels<T>& gemm_kernels();
+
+/// How a product is computed.
+enum class GemmMethod { library, packed, direct, inner, num_methods };
+struct GemmMethodInfo {
+  const char* name;
+  const char* summary;
+};
+/// In the order of `GemmMethod`; the first is the reference.
+std::span<const GemmMethodInfo> gemm_methods();
+
+/// Whether a method of ours may pay for such a product: those that cannot are not even tried.
+template <class T>
+bool worth_trying(GemmMethod method, const Gemm<T>& product);
+
+/// Computes by a method of ours on `threads` threads. Local, blocking.
+template <class T>
+void run_gemm(GemmMethod method, const Gemm<T>& product, int threads);
+
+}  // namespace tailrace::dense

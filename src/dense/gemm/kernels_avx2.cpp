@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dense/gemm/instruction_sets.hpp"
+
+namespace tailrace::dense {
+namespace {
+constexpr int vector_bytes = 32, row_vectors = 3, tile_columns = 4;
+}  // namespace
+}  // namespace tailrace::dense
+
+// After the sizes that it is made of.
+#include "dense/gemm/kernels.hpp"
+
+namespace tailrace::dense {
+
+constinit const GemmKernels<double> gemm_avx2_d = kernels_here<double>;
+constinit const GemmKernels<float> gemm_avx2_s = kernels_here<float>;
+
+}  // namespace tailrace::dense

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The benches of dense and sparse kernels, subcommands of ``tailrace bench``."""
+
+from typing import Annotated
+
+import typer
+
+from tailrace.benchmarks.options import MovingOptions
+from tailrace.cli.bench_options import (
+    Edges,
+    Json,
+    Peers,
+    Repeats,
+    Rounds,
+    Threads,
+    basic,
+    option,
+    words,
+)
+from tailrace.cli.bench_run import measure_bench
+
+
+def dense(
+    n: Edges = "",
+    threads: Threads = 1,
+    rounds: Rounds = 5,
+    repeats: Repeats = 5,
+    json: Json = None,
+) -> None:
+    """Solve dense systems, beside LAPACK's double and mixed-precision drivers.
+
+    Example: tailrace bench dense --n 1000,2000
+    """
+    measure_bench("dense", basic(n, "", rounds, repeats=repeats, threads=threads), json)
+
+
+def blas(
+    shapes: Annotated[str, option("MxNxK or MxNxK:TN, with commas between.", metavar="TEXT")] = "",
+    rounds: Rounds = 5,
+    repeats: Repeats = 5,
+    peers: Peers = True,
+    json: Json = None,
+) -> None:
+    """Multiply matrices of many shapes, beside OpenBLAS, BLIS and MKL.
+
+    Example: tailrace bench blas --shapes 100000x8x8,64x64x20000:TN
+    """
+    chosen = MovingOptions(patterns=words(shapes))
+    options = basic("", "", rounds, repeats=repeats, moving=chosen, peers=peers)
+    measure_bench("blas", options, json)
+
+
+def sparse(
+    matrices: Annotated[
+        str,
+        option("stencil7, stencil7v, blocks15, fem3, band21, short, power, drawn, FILE.mtx."),
+    ] = "",
+    operations: Annotated[str, option("multiply, solve (with ILU(0)).", metavar="TEXT")] = "",
+    n: Edges = "",
+    rounds: Rounds = 5,
+    repeats: Repeats = 5,
+    json: Json = None,
+) -> None:
+    """Multiply and solve with sparse matrices, beside Eigen and PETSc.
+
+    Example: tailrace bench sparse --matrices band21,short --rounds 3
+    """
+    chosen = MovingOptions(patterns=words(matrices), methods=words(operations))
+    measure_bench("sparse", basic(n, "", rounds, repeats=repeats, moving=chosen), json)
+
+
+def add_solvers(bench: typer.Typer) -> None:
+    """Add them to ``tailrace bench``."""
+    for command in (dense, blas, sparse):
+        bench.command()(command)
