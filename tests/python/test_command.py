@@ -167,7 +167,9 @@ def test_help_fits_a_screen_and_has_an_example(words: list[str]) -> None:
     lines = done.stdout.splitlines()
     # Some have more options than a screen has lines.
     assert done.exit_code == 0, done.output
-    assert len(lines) <= (32 if words in (["plan"], ["place"], ["bench"], ["bench", "servers"]) else 24)
+    assert len(lines) <= (
+        32 if words in (["plan"], ["place"], ["bench"], ["bench", "servers"]) else 24
+    )
     assert max(map(len, lines)) <= 80
     assert not words or f"Example: tailrace {' '.join(words)}" in done.stdout
     assert "Show this message" in done.stdout
