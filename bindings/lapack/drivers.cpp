@@ -22,18 +22,12 @@ namespace tailrace::lapack {
 namespace {
 
 using In = const void*;
-using Gesv = void (*)(In, In, double*, In, void*, double*, In, void*);
-using Posv = void (*)(const char*, In, In, double*, In, double*, In, void*, std::size_t);
-using Getrs = void (*)(const char*, In, In, const double*, In, In, double*, In, void*, std::size_t);
-using Potrs = void (*)(const char*, In, In, const double*, In, double*, In, void*, std::size_t);
-using LapackeGesv = std::int64_t (*)(int, std::int64_t, std::int64_t, double*, std::int64_t, void*,
-                                     double*, std::int64_t);
-using LapackePosv = std::int64_t (*)(int, char, std::int64_t, std::int64_t, double*, std::int64_t,
-                                     double*, std::int64_t);
 using Clock = std::chrono::steady_clock;
 
 constexpr int column_major = 102;      // LAPACK_COL_MAJOR
 constexpr double largest_share = 0.5;  // of the time of a factorisation, for later solves with it
+// Keeping the factors of smaller ones costs what they gain: zposv lost at n = 2000, not at 4000.
+constexpr std::int64_t least_hermitian = 2500;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -85,35 +79,27 @@ struct Call {
            lda >= n && ldb >= n && lda <= INT32_MAX && ldb <= INT32_MAX && nrhs <= INT32_MAX;
   }
   dense::Matrix<S> matrix() const { return {a, n, lda, triangle}; }
-  Request request() const { return {caller, &lapack, triangle != 'A', n, nrhs}; }
+  Request request() const {
+    return {caller, &lapack, triangle != 'A', n, nrhs, std::is_same_v<S, dense::Complex>};
+  }
 };
 
 template <class S>
 bool is_small(const Call<S>& call) {
   const auto least = settings().least_n;
-  return least > 0 ? call.n < least : !dense::pays(call.n, call.nrhs);
-}
-
-/// Keeps the matrix of a real system. Throws std::bad_alloc.
-std::unique_ptr<Kept> keep_matrix(const Call<double>& call) {
-  return keep(call.a, call.n, call.lda, call.triangle);
-}
-std::unique_ptr<Kept> keep_matrix(const Call<dense::Complex>& /*call*/) { return nullptr; }
-
-dense::Factors<float>* factors_of(Kept* kept, double /*item*/) {
-  return kept != nullptr ? &kept->factors : nullptr;
-}
-dense::Factors<std::complex<float>>* factors_of(Kept* /*kept*/, dense::Complex /*item*/) {
-  return nullptr;
+  if (least > 0) return call.n < least;
+  if (std::is_same_v<S, dense::Complex> && call.triangle != 'A' && call.n < least_hermitian) {
+    return true;
+  }
+  return !dense::pays(call.n, call.nrhs);
 }
 
 /// Solves; false: LAPACK must.
 template <class S>
 bool solve(const Call<S>& call, const Verdict& verdict) {
   const bool dropped = drops_factors(call.caller);
-  const bool can_keep = settings().factors && std::is_same_v<S, double>;
-  if (!dropped && !can_keep) return refuse(verdict, Refusal::factors), false;
-  if (!dropped && !has_room(call.n)) return refuse(verdict, Refusal::memory), false;
+  if (!dropped && !settings().factors) return refuse(verdict, Refusal::factors), false;
+  if (!dropped && !has_room<S>(call.n)) return refuse(verdict, Refusal::memory), false;
   const auto start = Clock::now();
   dense::SolveOptions options;
   options.highest = dense::Rung::fp32;
@@ -125,16 +111,16 @@ bool solve(const Call<S>& call, const Verdict& verdict) {
   try {
     const Threads threads;
     const Using lapack(call.lapack);
-    std::unique_ptr<Kept> kept;
+    std::unique_ptr<Kept<S>> kept;
     if (!dropped) {
-      kept = keep_matrix(call);
+      kept = keep(call.a, call.n, call.lda, call.triangle);
       given.reserve(static_cast<std::size_t>(call.n * call.nrhs));
       for (std::int64_t c = 0; c < call.nrhs; ++c) {
         given.insert(given.end(), call.b + c * call.ldb, call.b + c * call.ldb + call.n);
       }
     }
     certificate = dense::climb(call.matrix(), call.nrhs, call.b, call.ldb, options,
-                               factors_of(kept.get(), S()));
+                               kept ? &kept->factors : nullptr);
     if (certificate.info == 0 && kept) {
       kept->rcond = certificate.rcond;
       kept->seconds = seconds_since(start);
@@ -161,7 +147,7 @@ bool solve(const Call<S>& call, const Verdict& verdict) {
 template <class S, class Real>
 std::int64_t run(const Call<S>& call, Real lapack) {
   if (in_use() != nullptr || !call.valid()) return lapack();
-  if constexpr (std::is_same_v<S, double>) forget(call.a, call.n, call.lda);
+  forget(call.a, call.n, call.lda);
   if (is_small(call)) {
     count_small();
     return lapack();
@@ -180,17 +166,19 @@ std::int64_t run(const Call<S>& call, Real lapack) {
 }
 
 /// Factors that a later call brings, and its right-hand sides.
+template <class S>
 struct Later {
   const Lapack& lapack;
-  double* a;
+  S* a;
   std::int64_t lda;
   std::int64_t nrhs;
-  double* b;
+  S* b;
   std::int64_t ldb;
 };
 
 /// Answers a later solve by refinement; false: not so, and the factors are in double precision now.
-bool solve_later(const Later& later, const std::shared_ptr<Kept>& kept, bool transposed) {
+template <class S>
+bool solve_later(const Later<S>& later, const std::shared_ptr<Kept<S>>& kept, bool transposed) {
   const auto& [lapack, a, lda, nrhs, b, ldb] = later;
   const std::scoped_lock lock(kept->mutex);
   const auto start = Clock::now();
@@ -200,12 +188,12 @@ bool solve_later(const Later& later, const std::shared_ptr<Kept>& kept, bool tra
   if (!transposed && kept->spent_s < largest_share * kept->seconds) {
     try {
       const auto matrix = kept->view();
-      const dense::Problem<double> problem{matrix, kept->norms, nrhs, b, ldb};
-      dense::Answer<double> answer;
+      const dense::Problem<S> problem{matrix, kept->norms, nrhs, b, ldb};
+      dense::Answer<S> answer;
       answer.x.resize(static_cast<std::size_t>(kept->n * nrhs));
       answer.r.resize(answer.x.size());
       answer.w.resize(answer.x.size());
-      solved = dense::refine(problem, kept->factors, {}, kept->rcond, answer).converged;
+      solved = dense::refine<S>(problem, kept->factors, {}, kept->rcond, answer).converged;
       for (std::ptrdiff_t c = 0; solved && c < nrhs; ++c) {
         std::copy_n(answer.x.data() + c * kept->n, kept->n, b + c * ldb);
       }
@@ -223,155 +211,149 @@ bool solve_later(const Later& later, const std::shared_ptr<Kept>& kept, bool tra
   return solved;
 }
 
+/// Factors that a routine reads are in double precision from here on.
+template <class S>
+void need(const std::shared_ptr<Kept<S>>& kept, const Lapack& lapack, const S* a, In lda) {
+  if (!kept) return;
+  const auto start = Clock::now();
+  restore(*kept, lapack, const_cast<S*>(a), lapack.read(lda));
+  restored(kept->site, seconds_since(start));
+}
+
 }  // namespace
 
-void do_gesv(const Family& family, void* caller, const void* n, const void* nrhs, double* a,
-             const void* lda, void* ipiv, double* b, const void* ldb, void* info) {
+template <class S>
+void Drivers<S>::gesv(const Family& family, void* caller, In n, In nrhs, S* a, In lda, void* ipiv,
+                      S* b, In ldb, void* info) {
+  using Real = void (*)(In, In, S*, In, void*, S*, In, void*);
   const auto& lapack = lapack_of(family, caller);
-  const Call<double> call{
-      lapack,           caller,           'A', lapack.read(n), lapack.read(nrhs),
-      lapack.read(lda), lapack.read(ldb), a,   ipiv,           b};
+  const Call<S> call{lapack,           caller,           'A', lapack.read(n), lapack.read(nrhs),
+                     lapack.read(lda), lapack.read(ldb), a,   ipiv,           b};
   const auto status = run(call, [&] {
-    lapack.get<Gesv>(dgesv)(n, nrhs, a, lda, ipiv, b, ldb, info);
+    lapack.get<Real>(RoutinesOf<S>::gesv)(n, nrhs, a, lda, ipiv, b, ldb, info);
     return lapack.read(info);
   });
   lapack.write(info, 0, status);
 }
 
-void do_zgesv(const Family& family, void* caller, const void* n, const void* nrhs,
-              std::complex<double>* a, const void* lda, void* ipiv, std::complex<double>* b,
-              const void* ldb, void* info) {
-  using Zgesv =
-      void (*)(In, In, std::complex<double>*, In, void*, std::complex<double>*, In, void*);
+template <class S>
+void Drivers<S>::posv(const Family& family, void* caller, const char* uplo, In n, In nrhs, S* a,
+                      In lda, S* b, In ldb, void* info, std::size_t length) {
+  using Real = void (*)(const char*, In, In, S*, In, S*, In, void*, std::size_t);
   const auto& lapack = lapack_of(family, caller);
-  const Call<dense::Complex> call{
-      lapack,           caller,           'A', lapack.read(n), lapack.read(nrhs),
-      lapack.read(lda), lapack.read(ldb), a,   ipiv,           b};
+  const Call<S> call{lapack,
+                     caller,
+                     upper(*uplo),
+                     lapack.read(n),
+                     lapack.read(nrhs),
+                     lapack.read(lda),
+                     lapack.read(ldb),
+                     a,
+                     nullptr,
+                     b};
   const auto status = run(call, [&] {
-    lapack.get<Zgesv>(zgesv)(n, nrhs, a, lda, ipiv, b, ldb, info);
+    lapack.get<Real>(RoutinesOf<S>::posv)(uplo, n, nrhs, a, lda, b, ldb, info, length);
     return lapack.read(info);
   });
   lapack.write(info, 0, status);
 }
 
-void do_posv(const Family& family, void* caller, const char* uplo, const void* n, const void* nrhs,
-             double* a, const void* lda, double* b, const void* ldb, void* info,
-             std::size_t length) {
-  const auto& lapack = lapack_of(family, caller);
-  const Call<double> call{lapack,
-                          caller,
-                          upper(*uplo),
-                          lapack.read(n),
-                          lapack.read(nrhs),
-                          lapack.read(lda),
-                          lapack.read(ldb),
-                          a,
-                          nullptr,
-                          b};
-  const auto status = run(call, [&] {
-    lapack.get<Posv>(dposv)(uplo, n, nrhs, a, lda, b, ldb, info, length);
-    return lapack.read(info);
-  });
-  lapack.write(info, 0, status);
-}
-
-void do_getrs(const Family& family, void* caller, const char* trans, const void* n,
-              const void* nrhs, const double* a, const void* lda, const void* ipiv, double* b,
-              const void* ldb, void* info, std::size_t length) {
+template <class S>
+void Drivers<S>::getrs(const Family& family, void* caller, const char* trans, In n, In nrhs,
+                       const S* a, In lda, In ipiv, S* b, In ldb, void* info, std::size_t length) {
+  using Real = void (*)(const char*, In, In, const S*, In, In, S*, In, void*, std::size_t);
   const auto& lapack = lapack_of(family, caller);
   if (in_use() == nullptr && lapack.read(nrhs) > 0 && lapack.read(ldb) >= lapack.read(n)) {
     const auto kept = find(a, lapack.read(n), lapack.read(lda), 'A', lapack, ipiv);
-    const Later later{lapack, const_cast<double*>(a), lapack.read(lda), lapack.read(nrhs),
-                      b,      lapack.read(ldb)};
+    const Later<S> later{lapack, const_cast<S*>(a), lapack.read(lda), lapack.read(nrhs),
+                         b,      lapack.read(ldb)};
     if (kept && solve_later(later, kept, upper(*trans) != 'N')) {
       lapack.write(info, 0, 0);
       return;
     }
   }
-  lapack.get<Getrs>(dgetrs)(trans, n, nrhs, a, lda, ipiv, b, ldb, info, length);
+  lapack.get<Real>(RoutinesOf<S>::getrs)(trans, n, nrhs, a, lda, ipiv, b, ldb, info, length);
 }
 
-void do_potrs(const Family& family, void* caller, const char* uplo, const void* n, const void* nrhs,
-              const double* a, const void* lda, double* b, const void* ldb, void* info,
-              std::size_t length) {
+template <class S>
+void Drivers<S>::potrs(const Family& family, void* caller, const char* uplo, In n, In nrhs,
+                       const S* a, In lda, S* b, In ldb, void* info, std::size_t length) {
+  using Real = void (*)(const char*, In, In, const S*, In, S*, In, void*, std::size_t);
   const auto& lapack = lapack_of(family, caller);
   if (in_use() == nullptr && lapack.read(nrhs) > 0 && lapack.read(ldb) >= lapack.read(n)) {
     const auto kept = find(a, lapack.read(n), lapack.read(lda), upper(*uplo), lapack, nullptr);
-    const Later later{lapack, const_cast<double*>(a), lapack.read(lda), lapack.read(nrhs),
-                      b,      lapack.read(ldb)};
+    const Later<S> later{lapack, const_cast<S*>(a), lapack.read(lda), lapack.read(nrhs),
+                         b,      lapack.read(ldb)};
     if (kept && solve_later(later, kept, false)) {
       lapack.write(info, 0, 0);
       return;
     }
   }
-  lapack.get<Potrs>(dpotrs)(uplo, n, nrhs, a, lda, b, ldb, info, length);
+  lapack.get<Real>(RoutinesOf<S>::potrs)(uplo, n, nrhs, a, lda, b, ldb, info, length);
 }
 
-void need_lu(const Lapack& lapack, const void* n, const double* a, const void* lda,
-             const void* ipiv) {
+template <class S>
+void Drivers<S>::need_lu(const Lapack& lapack, In n, const S* a, In lda, In ipiv) {
   if (in_use() != nullptr) return;
-  const auto kept = find(a, lapack.read(n), lapack.read(lda), 'A', lapack, ipiv);
-  if (!kept) return;
-  const auto start = Clock::now();
-  restore(*kept, lapack, const_cast<double*>(a), lapack.read(lda));
-  restored(kept->site, seconds_since(start));
+  need(find(a, lapack.read(n), lapack.read(lda), 'A', lapack, ipiv), lapack, a, lda);
 }
 
-void need_cholesky(const Lapack& lapack, const char* uplo, const void* n, const double* a,
-                   const void* lda) {
+template <class S>
+void Drivers<S>::need_cholesky(const Lapack& lapack, const char* uplo, In n, const S* a, In lda) {
   if (in_use() != nullptr) return;
-  const auto kept = find(a, lapack.read(n), lapack.read(lda), upper(*uplo), lapack, nullptr);
-  if (!kept) return;
-  const auto start = Clock::now();
-  restore(*kept, lapack, const_cast<double*>(a), lapack.read(lda));
-  restored(kept->site, seconds_since(start));
+  need(find(a, lapack.read(n), lapack.read(lda), upper(*uplo), lapack, nullptr), lapack, a, lda);
 }
 
-std::int64_t do_lapacke_gesv(const Family& family, void* caller, int layout, std::int64_t n,
-                             std::int64_t nrhs, double* a, std::int64_t lda, void* ipiv, double* b,
-                             std::int64_t ldb) {
+template <class S>
+std::int64_t Drivers<S>::lapacke_gesv(const Family& family, void* caller, int layout, Int n,
+                                      Int nrhs, S* a, Int lda, void* ipiv, S* b, Int ldb) {
+  using Real = Int (*)(int, Int, Int, S*, Int, void*, S*, Int);
   const auto& lapack = lapack_of(family, caller);
   const auto real = [&] {
     const auto status =
-        lapack.get<LapackeGesv>(lapacke_dgesv)(layout, n, nrhs, a, lda, ipiv, b, ldb);
+        lapack.get<Real>(RoutinesOf<S>::lapacke_gesv)(layout, n, nrhs, a, lda, ipiv, b, ldb);
     return lapack.read(&status);
   };
-  if (layout != column_major) return real();  // it transposes, and may call dgesv
-  const Call<double> call{lapack,
-                          caller,
-                          'A',
-                          lapack.read(&n),
-                          lapack.read(&nrhs),
-                          lapack.read(&lda),
-                          lapack.read(&ldb),
-                          a,
-                          ipiv,
-                          b};
+  if (layout != column_major) return real();  // it transposes, and may call gesv
+  const Call<S> call{lapack,
+                     caller,
+                     'A',
+                     lapack.read(&n),
+                     lapack.read(&nrhs),
+                     lapack.read(&lda),
+                     lapack.read(&ldb),
+                     a,
+                     ipiv,
+                     b};
   return run(call, real);
 }
 
-std::int64_t do_lapacke_posv(const Family& family, void* caller, int layout, char uplo,
-                             std::int64_t n, std::int64_t nrhs, double* a, std::int64_t lda,
-                             double* b, std::int64_t ldb) {
+template <class S>
+std::int64_t Drivers<S>::lapacke_posv(const Family& family, void* caller, int layout, char uplo,
+                                      Int n, Int nrhs, S* a, Int lda, S* b, Int ldb) {
+  using Real = Int (*)(int, char, Int, Int, S*, Int, S*, Int);
   const auto& lapack = lapack_of(family, caller);
   const auto real = [&] {
     const auto status =
-        lapack.get<LapackePosv>(lapacke_dposv)(layout, uplo, n, nrhs, a, lda, b, ldb);
+        lapack.get<Real>(RoutinesOf<S>::lapacke_posv)(layout, uplo, n, nrhs, a, lda, b, ldb);
     return lapack.read(&status);
   };
   if (layout != column_major) return real();
-  const Call<double> call{lapack,
-                          caller,
-                          upper(uplo),
-                          lapack.read(&n),
-                          lapack.read(&nrhs),
-                          lapack.read(&lda),
-                          lapack.read(&ldb),
-                          a,
-                          nullptr,
-                          b};
+  const Call<S> call{lapack,
+                     caller,
+                     upper(uplo),
+                     lapack.read(&n),
+                     lapack.read(&nrhs),
+                     lapack.read(&lda),
+                     lapack.read(&ldb),
+                     a,
+                     nullptr,
+                     b};
   return run(call, real);
 }
+
+template struct Drivers<double>;
+template struct Drivers<std::complex<double>>;
 
 }  // namespace tailrace::lapack
 

@@ -10,34 +10,33 @@
 
 namespace tailrace::lapack {
 
-void do_gesv(const Family& family, void* caller, const void* n, const void* nrhs, double* a,
-             const void* lda, void* ipiv, double* b, const void* ldb, void* info);
-/// Complex systems are taken of callers only that drop the factors.
-void do_zgesv(const Family& family, void* caller, const void* n, const void* nrhs,
-              std::complex<double>* a, const void* lda, void* ipiv, std::complex<double>* b,
-              const void* ldb, void* info);
-void do_posv(const Family& family, void* caller, const char* uplo, const void* n, const void* nrhs,
-             double* a, const void* lda, double* b, const void* ldb, void* info,
-             std::size_t length);
-void do_getrs(const Family& family, void* caller, const char* trans, const void* n,
-              const void* nrhs, const double* a, const void* lda, const void* ipiv, double* b,
-              const void* ldb, void* info, std::size_t length);
-void do_potrs(const Family& family, void* caller, const char* uplo, const void* n, const void* nrhs,
-              const double* a, const void* lda, double* b, const void* ldb, void* info,
-              std::size_t length);
+/// For items of type S: double or std::complex<double>.
+template <class S>
+struct Drivers {
+  using In = const void*;
+  using Int = std::int64_t;
 
-/// Before a routine that needs factors in double precision: puts them there.
-void need_lu(const Lapack& lapack, const void* n, const double* a, const void* lda,
-             const void* ipiv);
-void need_cholesky(const Lapack& lapack, const char* uplo, const void* n, const double* a,
-                   const void* lda);
+  static void gesv(const Family& family, void* caller, In n, In nrhs, S* a, In lda, void* ipiv,
+                   S* b, In ldb, void* info);
+  static void posv(const Family& family, void* caller, const char* uplo, In n, In nrhs, S* a,
+                   In lda, S* b, In ldb, void* info, std::size_t length);
+  static void getrs(const Family& family, void* caller, const char* trans, In n, In nrhs,
+                    const S* a, In lda, In ipiv, S* b, In ldb, void* info, std::size_t length);
+  static void potrs(const Family& family, void* caller, const char* uplo, In n, In nrhs, const S* a,
+                    In lda, S* b, In ldb, void* info, std::size_t length);
 
-/// LAPACKE_dgesv and LAPACKE_dposv; integers may have rubbish above their width.
-std::int64_t do_lapacke_gesv(const Family& family, void* caller, int layout, std::int64_t n,
-                             std::int64_t nrhs, double* a, std::int64_t lda, void* ipiv, double* b,
-                             std::int64_t ldb);
-std::int64_t do_lapacke_posv(const Family& family, void* caller, int layout, char uplo,
-                             std::int64_t n, std::int64_t nrhs, double* a, std::int64_t lda,
-                             double* b, std::int64_t ldb);
+  /// Before a routine that needs factors in double precision: puts them there.
+  static void need_lu(const Lapack& lapack, In n, const S* a, In lda, In ipiv);
+  static void need_cholesky(const Lapack& lapack, const char* uplo, In n, const S* a, In lda);
+
+  /// LAPACKE's functions; integers may have rubbish above their width.
+  static Int lapacke_gesv(const Family& family, void* caller, int layout, Int n, Int nrhs, S* a,
+                          Int lda, void* ipiv, S* b, Int ldb);
+  static Int lapacke_posv(const Family& family, void* caller, int layout, char uplo, Int n,
+                          Int nrhs, S* a, Int lda, S* b, Int ldb);
+};
+
+extern template struct Drivers<double>;
+extern template struct Drivers<std::complex<double>>;
 
 }  // namespace tailrace::lapack

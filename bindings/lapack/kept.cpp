@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <functional>
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -15,13 +16,21 @@ namespace tailrace::lapack {
 
 namespace {
 
+template <class S>
 struct List {
   std::mutex mutex;
-  std::vector<std::shared_ptr<Kept>> all;
+  std::vector<std::shared_ptr<Kept<S>>> all;
   std::atomic<std::size_t> count{0};
+
+  template <class Which>
+  void remove_if(Which which) {
+    std::erase_if(all, which);
+    count = all.size();
+  }
 };
-List& list() {
-  static List& it = *new List;  // calls may come as late as from destructors
+template <class S>
+List<S>& list() {
+  static List<S>& it = *new List<S>;  // calls may come as late as from destructors
   return it;
 }
 
@@ -31,30 +40,31 @@ std::ptrdiff_t end_row(char triangle, std::ptrdiff_t j, std::ptrdiff_t n) {
 }
 
 /// An item of the factors as the program gets it, from those of scale * A.
-double item_of(const Kept& kept, std::ptrdiff_t i, std::ptrdiff_t j) {
+template <class S>
+S item_of(const Kept<S>& kept, std::ptrdiff_t i, std::ptrdiff_t j) {
   const auto& f = kept.factors;
-  if (kept.triangle == 'A') {
-    const auto value = static_cast<double>(f.values[static_cast<std::size_t>(i + j * f.ld)]);
-    return i <= j ? value / f.scale : value;
-  }
-  const auto row = std::max(i, j);
-  const auto column = std::min(i, j);
-  return static_cast<double>(f.values[static_cast<std::size_t>(row + column * f.ld)]) /
-         std::sqrt(f.scale);
+  const auto at = [&](std::ptrdiff_t row, std::ptrdiff_t column) -> S {
+    return dense::widened(f.values[static_cast<std::size_t>(row + column * f.ld)]);
+  };
+  if (kept.triangle == 'A') return i <= j ? at(i, j) / f.scale : at(i, j);
+  const double root = std::sqrt(f.scale);
+  return kept.triangle == 'L' ? at(i, j) / root : dense::conjugate(at(j, i)) / root;
 }
 
-std::uint64_t checksum(const dense::Matrix<double>& factors) {
+template <class S>
+std::uint64_t checksum(const dense::Matrix<S>& factors) {
   std::uint64_t sum = 0;
   for (std::ptrdiff_t j = 0; j < factors.n; ++j) {
     const auto first = first_row(factors.triangle, j);
     const auto rows = static_cast<std::size_t>(end_row(factors.triangle, j, factors.n) - first);
-    sum = XXH3_64bits_withSeed(factors.a + first + j * factors.lda, rows * sizeof(double), sum);
+    sum = XXH3_64bits_withSeed(factors.a + first + j * factors.lda, rows * sizeof(S), sum);
   }
   return sum;
 }
 
 /// Whether these are the factors that were given; most others differ in their first item.
-bool are_those(const Kept& kept, const dense::Matrix<double>& factors, const Lapack& lapack,
+template <class S>
+bool are_those(const Kept<S>& kept, const dense::Matrix<S>& factors, const Lapack& lapack,
                const void* pivots) {
   if (kept.n != factors.n || kept.triangle != factors.triangle) return false;
   if (factors.a[0] != item_of(kept, 0, 0)) return false;
@@ -65,18 +75,20 @@ bool are_those(const Kept& kept, const dense::Matrix<double>& factors, const Lap
   return checksum(factors) == kept.checksum;
 }
 
+template <class S>
 std::size_t bytes_of(std::ptrdiff_t n) {
   const auto items = static_cast<std::size_t>(n) * static_cast<std::size_t>(n);
-  return items * (sizeof(double) + sizeof(float));
+  return items * (sizeof(S) + sizeof(dense::Low<S>));
 }
 
 /// Whether some items are still ours. The array may be gone, so the system reads it.
-bool seems_alive(const Kept& kept) {
+template <class S>
+bool seems_alive(const Kept<S>& kept) {
   constexpr std::ptrdiff_t samples = 64;
   for (std::ptrdiff_t k = 0; k < std::min(samples, kept.n); ++k) {
     const auto j = k * kept.n / std::min(samples, kept.n);
     const auto i = kept.triangle == 'A' ? (k * 7919) % kept.n : j;
-    double found = 0;
+    S found = 0;
     iovec to{&found, sizeof found};
     iovec from{kept.a + i + j * kept.lda, sizeof found};
     if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != sizeof found) return false;
@@ -85,24 +97,42 @@ bool seems_alive(const Kept& kept) {
   return true;
 }
 
-template <class Which>
-void remove_if(Which which) {
-  auto& kept = list();
-  std::erase_if(kept.all, which);
-  kept.count = kept.all.size();
+/// Forgets matrices whose arrays are gone; the bytes of the others.
+template <class S>
+std::size_t bytes_alive() {
+  auto& kept = list<S>();
+  const std::scoped_lock lock(kept.mutex);
+  if (!kept.all.empty()) kept.remove_if([](const auto& one) { return !seems_alive(*one); });
+  std::size_t bytes = 0;
+  for (const auto& one : kept.all) bytes += bytes_of<S>(one->n);
+  return bytes;
 }
 
-/// Factors m x n columns without row exchanges, by halves: nearly all work is in dgemm.
-void factor_in_place(const Lapack& lapack, std::int64_t m, std::int64_t n, double* a,
-                     std::int64_t lda) {
+/// Forgets what was given between these addresses.
+template <class S>
+void forget_between(const void* first, const void* end) {
+  auto& in = list<S>();
+  if (in.count == 0) return;
+  const std::scoped_lock lock(in.mutex);
+  in.remove_if([&](const auto& one) {
+    const S* const last = one->a + (one->n - 1) * one->lda + one->n;
+    return std::less<>()(static_cast<const void*>(one->a), end) &&
+           std::less<>()(first, static_cast<const void*>(last));
+  });
+}
+
+/// Factors m x n columns without row exchanges, by halves: nearly all work is in gemm.
+template <class S>
+void factor_in_place(const Lapack& lapack, std::int64_t m, std::int64_t n, S* a, std::int64_t lda) {
   constexpr std::int64_t narrow = 16;
   if (n <= narrow) {
     for (std::int64_t k = 0; k < n; ++k) {
-      const double* column = a + k * lda;
+      const S* column = a + k * lda;
       for (std::int64_t i = k + 1; i < m; ++i) a[i + k * lda] /= column[k];
       for (std::int64_t j = k + 1; j < n; ++j) {
-        const double factor = a[k + j * lda];
-        for (std::int64_t i = k + 1; i < m; ++i) a[i + j * lda] -= factor * column[i];
+        const S factor = a[k + j * lda];
+        for (std::int64_t i = k + 1; i < m; ++i)
+          a[i + j * lda] -= dense::product(factor, column[i]);
       }
     }
     return;
@@ -110,50 +140,46 @@ void factor_in_place(const Lapack& lapack, std::int64_t m, std::int64_t n, doubl
   const std::int64_t left = n / 2;
   const std::int64_t right = n - left;
   const std::int64_t below = m - left;
-  const double one = 1;
-  const double minus_one = -1;
+  const S one = 1;
+  const S minus_one = -1;
   using Trsm = void (*)(const char*, const char*, const char*, const char*, const void*,
-                        const void*, const double*, const double*, const void*, double*,
-                        const void*, std::size_t, std::size_t, std::size_t, std::size_t);
-  using Gemm = void (*)(const char*, const char*, const void*, const void*, const void*,
-                        const double*, const double*, const void*, const double*, const void*,
-                        const double*, double*, const void*, std::size_t, std::size_t);
+                        const void*, const S*, const S*, const void*, S*, const void*, std::size_t,
+                        std::size_t, std::size_t, std::size_t);
+  using Gemm = void (*)(const char*, const char*, const void*, const void*, const void*, const S*,
+                        const S*, const void*, const S*, const void*, const S*, S*, const void*,
+                        std::size_t, std::size_t);
   factor_in_place(lapack, m, left, a, lda);
-  double* const top = a + left * lda;
-  lapack.get<Trsm>(dtrsm)("L", "L", "N", "U", &left, &right, &one, a, &lda, top, &lda, 1, 1, 1, 1);
-  lapack.get<Gemm>(dgemm)("N", "N", &below, &right, &left, &minus_one, a + left, &lda, top, &lda,
-                          &one, top + left, &lda, 1, 1);
+  S* const top = a + left * lda;
+  lapack.get<Trsm>(RoutinesOf<S>::trsm)("L", "L", "N", "U", &left, &right, &one, a, &lda, top, &lda,
+                                        1, 1, 1, 1);
+  lapack.get<Gemm>(RoutinesOf<S>::gemm)("N", "N", &below, &right, &left, &minus_one, a + left, &lda,
+                                        top, &lda, &one, top + left, &lda, 1, 1);
   factor_in_place(lapack, below, right, top + left, lda);
 }
 
 }  // namespace
 
-std::unique_ptr<Kept> keep(double* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle) {
-  auto kept = std::make_unique<Kept>();
+template <class S>
+std::unique_ptr<Kept<S>> keep(S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle) {
+  auto kept = std::make_unique<Kept<S>>();
   kept->a = a;
   kept->n = n;
   kept->lda = lda;
   kept->triangle = triangle;
-  kept->matrix = std::make_unique_for_overwrite<double[]>(static_cast<std::size_t>(n * n));
+  kept->matrix = std::make_unique_for_overwrite<S[]>(static_cast<std::size_t>(n * n));
   return kept;
 }
 
+template <class S>
 bool has_room(std::ptrdiff_t n) {
   static const auto limit = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
                             static_cast<std::size_t>(sysconf(_SC_PAGESIZE)) / 4;
-  auto& kept = list();
-  const std::scoped_lock lock(kept.mutex);
-  const auto fits = [&] {
-    std::size_t bytes = bytes_of(n);
-    for (const auto& one : kept.all) bytes += bytes_of(one->n);
-    return bytes <= limit;
-  };
-  if (!kept.all.empty()) remove_if([](const auto& one) { return !seems_alive(*one); });
-  return fits();
+  return bytes_of<S>(n) + bytes_alive<double>() + bytes_alive<dense::Complex>() <= limit;
 }
 
-void give(std::unique_ptr<Kept> given, const Lapack& lapack, void* pivots) {
-  const std::shared_ptr<Kept> kept = std::move(given);
+template <class S>
+void give(std::unique_ptr<Kept<S>> given, const Lapack& lapack, void* pivots) {
+  const std::shared_ptr<Kept<S>> kept = std::move(given);
   const auto n = kept->n;
   const auto rows_of = [&](std::ptrdiff_t j) {
     const auto first = first_row(kept->triangle, j);
@@ -165,7 +191,7 @@ void give(std::unique_ptr<Kept> given, const Lapack& lapack, void* pivots) {
               kept->matrix.get() + first + j * n);
   }
   kept->norms = dense::norms_of(kept->view());
-  auto& to = list();
+  auto& to = list<S>();
   const std::scoped_lock lock(to.mutex);
   to.all.push_back(kept);  // from here on nothing throws
   to.count = to.all.size();
@@ -176,14 +202,15 @@ void give(std::unique_ptr<Kept> given, const Lapack& lapack, void* pivots) {
   for (std::size_t i = 0; i < kept->factors.pivots.size(); ++i) {
     lapack.write(pivots, static_cast<std::ptrdiff_t>(i), kept->factors.pivots[i]);
   }
-  kept->checksum = checksum({kept->a, n, kept->lda, kept->triangle});
+  kept->checksum = checksum<S>({kept->a, n, kept->lda, kept->triangle});
 }
 
-std::shared_ptr<Kept> find(const double* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle,
-                           const Lapack& lapack, const void* pivots) {
-  auto& in = list();
+template <class S>
+std::shared_ptr<Kept<S>> find(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle,
+                              const Lapack& lapack, const void* pivots) {
+  auto& in = list<S>();
   if (in.count == 0 || a == nullptr || (triangle == 'A' && pivots == nullptr)) return nullptr;
-  std::vector<std::shared_ptr<Kept>> all;
+  std::vector<std::shared_ptr<Kept<S>>> all;
   {
     const std::scoped_lock lock(in.mutex);
     all = in.all;
@@ -194,17 +221,15 @@ std::shared_ptr<Kept> find(const double* a, std::ptrdiff_t n, std::ptrdiff_t lda
   return nullptr;
 }
 
-void forget(const double* a, std::ptrdiff_t n, std::ptrdiff_t lda) {
-  auto& in = list();
-  if (in.count == 0) return;
-  const double* const end = a + (n - 1) * lda + n;
-  const std::scoped_lock lock(in.mutex);
-  remove_if([&](const auto& one) {
-    return one->a < end && a < one->a + (one->n - 1) * one->lda + one->n;
-  });
+template <class S>
+void forget(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda) {
+  const S* const end = a + (n - 1) * lda + n;
+  forget_between<double>(a, end);
+  forget_between<dense::Complex>(a, end);
 }
 
-void restore(const Kept& kept, const Lapack& lapack, double* a, std::ptrdiff_t lda) {
+template <class S>
+void restore(const Kept<S>& kept, const Lapack& lapack, S* a, std::ptrdiff_t lda) {
   for (std::ptrdiff_t j = 0; j < kept.n; ++j) {
     const auto first = first_row(kept.triangle, j);
     std::copy(kept.matrix.get() + first + j * kept.n,
@@ -215,18 +240,37 @@ void restore(const Kept& kept, const Lapack& lapack, double* a, std::ptrdiff_t l
   const std::int64_t ld = lda;
   if (kept.triangle == 'A') {
     for (std::ptrdiff_t j = 0; j < n; ++j) {
-      double* const column = a + j * lda;
+      S* const column = a + j * lda;
       for (std::size_t i = 0; i < kept.factors.pivots.size(); ++i) {
         std::swap(column[i], column[kept.factors.pivots[i] - 1]);
       }
     }
     factor_in_place(lapack, n, n, a, ld);
   } else {
-    using Potrf = void (*)(const char*, const void*, double*, const void*, void*, std::size_t);
+    using Potrf = void (*)(const char*, const void*, S*, const void*, void*, std::size_t);
     std::int64_t info = 0;
-    lapack.get<Potrf>(dpotrf)(&kept.triangle, &n, a, &ld, &info, 1);
+    lapack.get<Potrf>(RoutinesOf<S>::potrf)(&kept.triangle, &n, a, &ld, &info, 1);
   }
   if (a == kept.a) forget(a, n, lda);
 }
+
+template struct Kept<double>;
+template std::unique_ptr<Kept<double>> keep(double*, std::ptrdiff_t, std::ptrdiff_t, char);
+template bool has_room<double>(std::ptrdiff_t);
+template void give(std::unique_ptr<Kept<double>>, const Lapack&, void*);
+template std::shared_ptr<Kept<double>> find(const double*, std::ptrdiff_t, std::ptrdiff_t, char,
+                                            const Lapack&, const void*);
+template void forget(const double*, std::ptrdiff_t, std::ptrdiff_t);
+template void restore(const Kept<double>&, const Lapack&, double*, std::ptrdiff_t);
+template struct Kept<dense::Complex>;
+template std::unique_ptr<Kept<dense::Complex>> keep(dense::Complex*, std::ptrdiff_t, std::ptrdiff_t,
+                                                    char);
+template bool has_room<dense::Complex>(std::ptrdiff_t);
+template void give(std::unique_ptr<Kept<dense::Complex>>, const Lapack&, void*);
+template std::shared_ptr<Kept<dense::Complex>> find(const dense::Complex*, std::ptrdiff_t,
+                                                    std::ptrdiff_t, char, const Lapack&,
+                                                    const void*);
+template void forget(const dense::Complex*, std::ptrdiff_t, std::ptrdiff_t);
+template void restore(const Kept<dense::Complex>&, const Lapack&, dense::Complex*, std::ptrdiff_t);
 
 }  // namespace tailrace::lapack

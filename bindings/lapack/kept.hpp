@@ -13,14 +13,15 @@
 
 namespace tailrace::lapack {
 
+template <class S>
 struct Kept {
-  double* a = nullptr;  ///< the program's array, with our factors in it
+  S* a = nullptr;  ///< the program's array, with our factors in it
   std::ptrdiff_t n = 0;
   std::ptrdiff_t lda = 0;
   char triangle = 'A';
-  std::unique_ptr<double[]> matrix;  ///< n x n
+  std::unique_ptr<S[]> matrix;  ///< n x n
   dense::Norms norms;
-  dense::Factors<float> factors;
+  dense::Factors<dense::Low<S>> factors;
   double rcond = 0;
   std::uint64_t checksum = 0;  ///< of the factors as they were given
   double seconds = 0;          ///< what they cost us
@@ -28,28 +29,34 @@ struct Kept {
   std::size_t site = 0;        ///< that they were made for
   std::mutex mutex;            ///< one later call at a time
 
-  dense::Matrix<double> view() const { return {matrix.get(), n, n, triangle}; }
+  dense::Matrix<S> view() const { return {matrix.get(), n, n, triangle}; }
 };
 
 /// Makes room for a copy of A. Throws std::bad_alloc.
-std::unique_ptr<Kept> keep(double* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle);
+template <class S>
+std::unique_ptr<Kept<S>> keep(S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle);
 
 /// Whether a matrix of that size may be kept: all have a quarter of the machine's memory. Forgets
 /// those whose arrays the program has freed or written to.
+template <class S>
 bool has_room(std::ptrdiff_t n);
 
 /// Copies A, writes the factors into it and their pivots, if any, and remembers them. Throws
 /// std::bad_alloc, and has written nothing then.
-void give(std::unique_ptr<Kept> given, const Lapack& lapack, void* pivots);
+template <class S>
+void give(std::unique_ptr<Kept<S>> given, const Lapack& lapack, void* pivots);
 
 /// What was given, if these are its factors and pivots, there or copied to elsewhere; else null.
-std::shared_ptr<Kept> find(const double* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle,
-                           const Lapack& lapack, const void* pivots);
+template <class S>
+std::shared_ptr<Kept<S>> find(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle,
+                              const Lapack& lapack, const void* pivots);
 
 /// Forgets what was given in any part of this array, which will be overwritten.
-void forget(const double* a, std::ptrdiff_t n, std::ptrdiff_t lda);
+template <class S>
+void forget(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda);
 
 /// Writes the factors in double precision with the same pivots to `a`, where those given are.
-void restore(const Kept& kept, const Lapack& lapack, double* a, std::ptrdiff_t lda);
+template <class S>
+void restore(const Kept<S>& kept, const Lapack& lapack, S* a, std::ptrdiff_t lda);
 
 }  // namespace tailrace::lapack

@@ -15,10 +15,12 @@ namespace tailrace::lapack {
 namespace {
 
 constexpr std::array<const char*, num_routines> names{
-    "dgesv",  "dposv",  "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs", "zgesv",
-    "dgesv",  "dposv",  "sgemm",  "dgemm",  "sgemm",  "isamax", "sgetrf", "sgetrs", "spotrf",
-    "spotrs", "slaswp", "strsm",  "dgemv",  "dsymv",  "dlacn2", "dtrsm",  "dgemm",  "dpotrf",
-    "cgetrf", "cgetrs", "cpotrf", "cpotrs", "zposv",  "zgemv",  "zhemv",  "zlacn2"};
+    "dgesv",  "dposv",  "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs",
+    "zgesv",  "zposv",  "zgetrs", "zpotrs", "zgetri", "zpotri", "zgerfs", "zporfs",
+    "dgesv",  "dposv",  "zgesv",  "zposv",  "sgemm",  "dgemm",  "sgemm",  "isamax",
+    "sgetrf", "sgetrs", "spotrf", "spotrs", "slaswp", "strsm",  "dgemv",  "dsymv",
+    "dlacn2", "dtrsm",  "dgemm",  "dpotrf", "cgetrf", "cgetrs", "cpotrf", "cpotrs",
+    "zgemv",  "zhemv",  "zlacn2", "ztrsm",  "zgemm",  "zpotrf"};
 
 void* base_of(void* address) {
   Dl_info info{};
@@ -71,7 +73,7 @@ std::unique_ptr<Lapack> load(const Family& family, void* caller) {
   }
   auto lapack = std::make_unique<Lapack>();
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const char* c = i == lapacke_dgesv || i == lapacke_dposv ? "LAPACKE_" : nullptr;
+    const char* c = i >= lapacke_dgesv && i <= lapacke_zposv ? "LAPACKE_" : nullptr;
     if (i == cblas_dgemm || i == cblas_sgemm) c = "cblas_";
     const std::string name = c != nullptr
                                  ? std::string(family.prefix) + c + names[i] + family.lapacke_suffix

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <bit>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 
@@ -23,6 +24,7 @@ struct Family {
 };
 
 /// Routines that are called, by their names without prefix and suffix.
+/// Those of drivers may be missing, those from isamax on may not.
 enum Routine : std::uint8_t {
   dgesv,
   dposv,
@@ -33,8 +35,17 @@ enum Routine : std::uint8_t {
   dgerfs,
   dporfs,
   zgesv,
+  zposv,
+  zgetrs,
+  zpotrs,
+  zgetri,
+  zpotri,
+  zgerfs,
+  zporfs,
   lapacke_dgesv,
   lapacke_dposv,
+  lapacke_zgesv,
+  lapacke_zposv,
   sgemm,
   cblas_dgemm,
   cblas_sgemm,
@@ -55,11 +66,31 @@ enum Routine : std::uint8_t {
   cgetrs,
   cpotrf,
   cpotrs,
-  zposv,
   zgemv,
   zhemv,
   zlacn2,
+  ztrsm,
+  zgemm,
+  zpotrf,
   num_routines
+};
+
+/// The routines of a type of items by name alone.
+template <class S>
+struct RoutinesOf;
+template <>
+struct RoutinesOf<double> {
+  static constexpr Routine gesv = dgesv, posv = dposv, getrs = dgetrs, potrs = dpotrs,
+                           getri = dgetri, potri = dpotri, gerfs = dgerfs, porfs = dporfs,
+                           lapacke_gesv = lapacke_dgesv, lapacke_posv = lapacke_dposv, trsm = dtrsm,
+                           gemm = dgemm, potrf = dpotrf;
+};
+template <>
+struct RoutinesOf<std::complex<double>> {
+  static constexpr Routine gesv = zgesv, posv = zposv, getrs = zgetrs, potrs = zpotrs,
+                           getri = zgetri, potri = zpotri, gerfs = zgerfs, porfs = zporfs,
+                           lapacke_gesv = lapacke_zgesv, lapacke_posv = lapacke_zposv, trsm = ztrsm,
+                           gemm = zgemm, potrf = zpotrf;
 };
 
 class Lapack {

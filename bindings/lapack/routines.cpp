@@ -161,14 +161,6 @@ void zlacn2_(const int* n, Double* v, Double* x, double* est, int* kase, int* /*
   *kase = static_cast<int>(kept.wanted);
 }
 
-void zposv_(const char* uplo, const int* n, const int* nrhs, Double* a, const int* lda, Double* b,
-            const int* ldb, int* info, std::size_t /*length*/) {
-  std::int64_t status = 0;
-  call<const char*, In, In, Double*, In, Double*, In, void*, std::size_t>(
-      zposv, uplo, Integer(n), Integer(nrhs), a, Integer(lda), b, Integer(ldb), &status, 1);
-  *info = static_cast<int>(status);
-}
-
 void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* ipiv, int* info) {
   call_getrf(sgetrf, m, n, a, lda, ipiv, info);
 }

@@ -59,9 +59,9 @@ struct Site {
   double not_compared_cubes = 0;  ///< and the sum of n^3
 };
 
-using Key = std::tuple<const void*, bool, int, int>;
+using Key = std::tuple<const void*, bool, bool, int, int>;
 /// LAPACK's speed goes by library, routine and size, whoever calls.
-using SpeedKey = std::tuple<const void*, bool, int>;
+using SpeedKey = std::tuple<const void*, bool, bool, int>;
 
 struct Tally {
   std::mutex mutex;
@@ -121,10 +121,11 @@ int size_class(std::ptrdiff_t n) {
 }
 
 std::size_t number_of(Tally& all, const Request& request) {
-  const Key key{request.caller, request.definite, size_class(request.n), size_class(request.nrhs)};
+  const Key key{request.caller, request.definite, request.complex, size_class(request.n),
+                size_class(request.nrhs)};
   const auto [at, is_new] = all.numbers.try_emplace(key, all.sites.size());
   if (is_new) {
-    const SpeedKey speed{request.library, request.definite, size_class(request.n)};
+    const SpeedKey speed{request.library, request.definite, request.complex, size_class(request.n)};
     const auto [number, is_first] = all.speed_numbers.try_emplace(speed, all.lapacks.size());
     if (is_first) all.lapacks.emplace_back();
     all.sites.emplace_back().class_of_speed = number->second;
@@ -313,7 +314,7 @@ std::string summary() {
     add(refused, all.refusals[i], text_of(static_cast<Refusal>(i)));
   }
   add(refused, all.in_vain, "tried in vain");
-  std::string text = "tailrace: dgesv, dposv, zgesv: " + std::to_string(all.seen + few) +
+  std::string text = "tailrace: dgesv, dposv, zgesv, zposv: " + std::to_string(all.seen + few) +
                      " calls seen, " + std::to_string(ours) + " taken" +
                      (taken.empty() ? "" : " (" + taken + ")");
   if (!refused.empty()) text += "; left to LAPACK: " + refused;

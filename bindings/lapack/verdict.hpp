@@ -40,6 +40,7 @@ struct Request {
   bool definite;
   std::ptrdiff_t n;
   std::ptrdiff_t nrhs;
+  bool complex = false;
 };
 
 struct Verdict {

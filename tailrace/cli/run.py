@@ -15,7 +15,7 @@ from tailrace.simulation import Job, run_job
 OWN_LIBRARIES = {"waiting": ("wait",), "collectives": ("collectives", "wait")}
 # What is put before BLAS or LAPACK, and routines that show that a program has its own.
 DENSE_LIBRARIES = {
-    "refine": ("lapack", ("dgesv_", "dposv_")),
+    "refine": ("lapack", ("dgesv_", "dposv_", "zgesv_", "zposv_")),
     "blas": ("blas", ("dgemm_", "sgemm_")),
 }
 

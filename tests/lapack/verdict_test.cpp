@@ -56,6 +56,15 @@ TEST(Verdict, PlaceThatIsNoFasterIsLeftAlone) {
   EXPECT_EQ(call(request(1, 3000), 1, 2), Refusal::none);  // another size is another place
 }
 
+TEST(Verdict, ComplexSystemsHaveTimesOfTheirOwn) {
+  auto complex = request(12);
+  complex.complex = true;
+  for (int k = 0; k < 8; ++k) call(request(12), 1, 2);
+  EXPECT_EQ(call(complex, 4, 8), Refusal::none);  // dearer, but than its own kind it is cheaper
+  EXPECT_EQ(call(complex, 4, 8), Refusal::canary);
+  EXPECT_EQ(call(complex, 4, 8), Refusal::none);
+}
+
 TEST(Verdict, CompetitorIsTimedOnceForAllPlaces) {
   auto first = request(3);
   for (int k = 0; k < 8; ++k) call(first, 1, 2);

@@ -53,6 +53,24 @@ assert abs(definite @ cho_solve((triangle, False), b) - b).max() < 1e-9
 print("all is right")
 """
 
+COMPLEX = """
+import numpy as np
+from scipy.linalg import cho_solve, lapack, lu_solve
+random = np.random.default_rng(2)
+a = random.normal(size=(160, 160)) + 1j * random.normal(size=(160, 160))
+b = random.normal(size=(160, 1)) + 1j * random.normal(size=(160, 1))
+factors, pivots, x, info = lapack.zgesv(a, b)
+assert info == 0 and abs(a @ x - b).max() < 1e-10
+assert abs(a @ lu_solve((factors, pivots), b.conj()) - b.conj()).max() < 1e-10
+assert abs(a.T @ lu_solve((factors, pivots), b, trans=1) - b).max() < 1e-10
+definite = a @ a.conj().T + np.eye(160)
+for lower in False, True:
+    triangle, x, info = lapack.zposv(definite, b, lower=lower)
+    assert info == 0 and abs(definite @ x - b).max() < 1e-9
+    assert abs(definite @ cho_solve((triangle, lower), b) - b).max() < 1e-9
+print("all is right")
+"""
+
 
 @pytest.fixture
 def library() -> Path:
@@ -108,6 +126,15 @@ def test_scipy_goes_on_with_the_factors() -> None:
     pytest.importorskip("scipy", reason="needs SciPy")
     lines = check(run(SCIPY, TAILRACE_REFINE_LEAST="100", TAILRACE_REFINE_ALWAYS="1"))
     assert re.search(r"2 calls seen, [12] taken", lines)
+
+
+@pytest.mark.usefixtures("library")
+def test_complex_factors_are_kept() -> None:
+    """One zgesv and two zposv are taken; one later solve is with the transpose."""
+    pytest.importorskip("scipy", reason="needs SciPy")
+    lines = check(run(COMPLEX, TAILRACE_REFINE_LEAST="100", TAILRACE_REFINE_ALWAYS="1"))
+    assert "3 calls seen, 3 taken (fp32 3)" in lines
+    assert re.search(r"with these factors: [1-3] refined, [1-3] matrices factored again", lines)
 
 
 def test_symbols_of_a_program(tmp_path: Path) -> None:
