@@ -31,8 +31,10 @@ VENV := .venv
 PY := $(VENV)/bin/python
 STAMPS := $(VENV)/stamps
 DUCC_DIR := build/deps/ducc0
-# What `build` builds: library, programs and examples. Tests and benches are built when they are run.
+# What `build` builds: library, programs and examples. Tests and benches are built when they are run,
+# and demos build only the programs that they run.
 TARGETS = all
+DEMO_TARGETS = tailrace-server tailrace-list tailrace-verify
 # Shell text: asked after the kernels were fetched, as fetching may fail.
 CMAKE_OPTIONS = \
   -DTAILRACE_DUCC_DIR=$$([ $(DUCC) = 1 ] && [ -e $(DUCC_DIR)/src/ducc0 ] && echo $(CURDIR)/$(DUCC_DIR)) \
@@ -90,12 +92,15 @@ build: system $(STAMPS)/venv $(if $(filter 1,$(DUCC)),$(DUCC_DIR)/src/ducc0/fft/
 	@cmake --preset $(PRESET) $(CMAKE_OPTIONS) >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
 	@cmake --build build/$(PRESET) -j $(JOBS) --target $(TARGETS)
 
+demo: TARGETS = tailrace-turbulence $(DEMO_TARGETS)
 demo: build  ## Taylor-Green with each kind of output, and the report (1 to 2 minutes, 0.2 GB)
 	@$(TEST_ENV) $(VENV)/bin/tailrace demo
 
+demo-helium: TARGETS = tailrace-helium $(DEMO_TARGETS)
 demo-helium: build  ## Helium in a laser pulse, both gauges, and what output costs (a minute)
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace.helium_demo
 
+demo-groundwater: TARGETS = tailrace-groundwater $(DEMO_TARGETS)
 demo-groundwater: build  ## Acid water in heterogeneous ground, and where the time went (a minute)
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace run groundwater/plume -n 2 --run-dir build/demo-groundwater --overwrite
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace report build/demo-groundwater
