@@ -21,7 +21,7 @@ from tailrace.advice.statistics import Interval
 from tailrace.advice.tips import TIPS
 from tailrace.advice.tips.situation import DoesNotApplyError, Situation, installed_libraries
 from tailrace.errors import TailraceError
-from tailrace.profile.job import find_library, run_recorded
+from tailrace.profile.job import find_dense_library, find_library, run_recorded
 
 LAUNCH_SETTINGS = ("TAILRACE_LAUNCH_FACTS=1", "TAILRACE_PROFILE_EVENTS=0")
 
@@ -57,6 +57,8 @@ def own_library(launch: Launch, what: str) -> str:
     """Return the path of our library `what` (see `find_library`), "" if none is for this MPI."""
     family = {"Open MPI": "openmpi", "MPICH": "mpich"}.get(launch.family, "")
     try:
+        if what == "blas":
+            return str(find_dense_library(what))
         return str(find_library(family, what)) if family else ""
     except TailraceError:
         return ""
@@ -92,9 +94,14 @@ def advise(
     tell: Callable[[str], None],
 ) -> Advice:
     """Try the tips on a program."""
-    own = {what: own_library(launch, what) for what in ("wait", "collectives")}
+    own = {what: own_library(launch, what) for what in ("wait", "collectives", "blas")}
     situation = Situation(
-        launch, runner.launch.kind, installed_libraries(), own["wait"], own["collectives"]
+        launch,
+        runner.launch.kind,
+        installed_libraries(),
+        napping=own["wait"],
+        collectives=own["collectives"],
+        products=own["blas"],
     )
     found, not_applying = proposals(situation, chosen)
     begin = time.monotonic()

@@ -26,9 +26,9 @@ def _no_record_of_the_tuner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def situation(count: int = 2, kind: str = "Open MPI", **more: Any) -> Situation:
     """A launch of ranks with `more` each, see `rank`."""
     installed, napping = more.pop("installed", {}), more.pop("napping", "")
-    collectives = more.pop("collectives", "")
+    collectives, products = more.pop("collectives", ""), more.pop("products", "")
     ranks = [rank(i, count, **more) for i in range(count)]
-    return Situation(Launch(ranks, count), kind, installed, napping, collectives)
+    return Situation(Launch(ranks, count), kind, installed, napping, collectives, products)
 
 
 GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
@@ -50,6 +50,13 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
         ("own collectives", {}, "was not found"),
         ("own collectives", {"count": 1, "collectives": "/l/c"}, "one rank"),
         ("own collectives", {"collectives": "/l/c", "napping": "/l/w"}, ["LD_PRELOAD=/l/c:/l/w"]),
+        ("products", {"products": "/l/p"}, "loads no BLAS"),
+        ("products", {"modules": ("/x/app", "/usr/lib/libblas.so.3")}, "was not found"),
+        (
+            "products",
+            {"modules": ("/x/libscipy_openblas64_-1.so",), "products": "/l/p"},
+            ["LD_PRELOAD=/l/p"],
+        ),
         ("binding", {"allowed": "0-3"}, ["--bind-to core", "--bind-to numa"]),
         ("binding", {}, ["--bind-to none"]),
         ("binding", {"allowed": "0-3", "kind": "MPICH", "busy": 2}, ["-bind-to numa"]),

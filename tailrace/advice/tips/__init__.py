@@ -15,6 +15,7 @@ from tailrace.advice.tips import (
     huge_pages,
     malloc,
     own_collectives,
+    products,
     single_copy,
     threads,
     waiting,
@@ -34,6 +35,7 @@ TIPS = (
     Tip("malloc", malloc.propose, "malloc keeps memory", ("page-faults",)),
     Tip("allocators", allocators.propose, "another malloc, where installed"),
     Tip("blas", blas.propose, "another BLAS, where installed", ("reference-blas",)),
+    Tip("products", products.propose, "matrix products by our methods, by their shape"),
     Tip("eager", eager.propose, "size from which messages wait for their receiver"),
     Tip("collectives", collectives.propose, "MPI's own algorithms, as the tuner measured them"),
     Tip(

@@ -23,6 +23,7 @@ class Situation:
     installed: dict[str, str] = field(default_factory=dict)
     napping: str = ""  # path of our library that naps, for this MPI
     collectives: str = ""  # path of the one with our ways of collective calls
+    products: str = ""  # path of the one with our matrix products
 
     @property
     def family(self) -> str:
