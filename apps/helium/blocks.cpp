@@ -214,6 +214,28 @@ void Blocks::unpack(const double* packed, double scale, double* framed) const {
   }
 }
 
+void Blocks::unpack(const Recurrence& next, double* packed, double* framed) const {
+  for (const auto& block : blocks_) {
+    auto at = block.packed;
+    for (int c = 0; c < num_channels_; ++c) {
+      for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
+        const auto first = block.first_column(row);
+        const auto count = block.columns.count - first;
+        double* to = framed + block.framed + c * block.channel_step + row * block.row_step + first;
+        const double *applied = next.applied + at, *vector = next.vector + at;
+        const double* before = next.before + at;
+        double* kept = packed + at;
+#pragma omp simd
+        for (std::ptrdiff_t j = 0; j < count; ++j) {
+          kept[j] = to[j] =
+              next.scale * (applied[j] - next.alpha * vector[j] - next.beta * before[j]);
+        }
+        at += count;
+      }
+    }
+  }
+}
+
 void Blocks::symmetrise(double* packed) const {
   for (const auto& block : blocks_) {
     if (!block.on_diagonal()) continue;

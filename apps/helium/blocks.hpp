@@ -32,6 +32,12 @@ struct Block {
   }
 };
 
+/// scale (applied - alpha vector - beta before), of packed arrays: the next vector of a Krylov space.
+struct Recurrence {
+  const double *applied, *vector, *before;
+  double alpha, beta, scale;
+};
+
 /// How the functions f of all channels, on r1 <= r2, lie on the ranks: blocks of a triangle,
 /// channel the slowest axis, the same blocks for all channels. The other half follows from the
 /// symmetry f_{l1 l2}(r1, r2) = sign f_{l2 l1}(r2, r1). Vectors are packed arrays of
@@ -61,6 +67,8 @@ class Blocks {
 
   /// Copies `scale` times a packed vector of one part (real or imaginary) into its frame. Local.
   void unpack(const double* packed, double scale, double* framed) const;
+  /// The same of a recurrence of one part, which goes to `packed`, too: one pass over memory. Local.
+  void unpack(const Recurrence& next, double* packed, double* framed) const;
   /// Begins to fill the frames of one part, or of two, of all channels: one message a neighbour.
   /// What lies outside the grid stays 0. Collective.
   void start_frames(std::span<double* const> parts);

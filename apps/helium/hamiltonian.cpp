@@ -137,6 +137,15 @@ void Hamiltonian::set_input(const double* x, double scale, int parts) {
   }
 }
 
+void Hamiltonian::set_input(const Recurrence& next, int parts, double* packed) {
+  for (int part = 0; part < parts; ++part) {
+    const auto at = part * blocks_.packed_size();
+    blocks_.unpack({next.applied + at, next.vector + at, next.before + at, next.alpha, next.beta,
+                    next.scale},
+                   packed + at, frames_[part].as<double>());
+  }
+}
+
 KernelSums Hamiltonian::apply(Coupling coupling, double field, int parts, double* y) {
   double* const framed[] = {frames_[0].as<double>(), frames_[1].as<double>()};
   const std::span<double* const> frames(framed, static_cast<std::size_t>(parts));

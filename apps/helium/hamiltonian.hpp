@@ -39,6 +39,8 @@ class Hamiltonian {
   KernelSums apply(Coupling coupling, double field, int parts, double* y);
   /// x of `apply`: `scale` times a packed function of `parts` parts. Local.
   void set_input(const double* x, double scale, int parts);
+  /// The same of a recurrence, of whole functions, which `packed` gets, too. Local.
+  void set_input(const Recurrence& next, int parts, double* packed);
 
   /// <x, y> of packed arrays of one part on this rank, the diagonal counted once and all else
   /// twice. Local.

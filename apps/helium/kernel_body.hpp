@@ -12,6 +12,7 @@
 // takes the time (docs/helium.md).
 #pragma once
 
+#include <algorithm>
 #include <cstring>
 #if LANES == 8
 #include <immintrin.h>
@@ -33,15 +34,15 @@ inline Vector load(const double* from) {
 
 inline void store(double* to, Vector v) { std::memcpy(to, &v, sizeof v); }
 
-/// The first `count` lanes; the others become 0 in `v`.
-inline void store_first(double* to, Vector& v, std::ptrdiff_t count) {
+/// Lanes [first, end); the others become 0 in `v`.
+inline void store_some(double* to, Vector& v, std::ptrdiff_t first, std::ptrdiff_t end) {
 #if LANES == 8
-  const auto mask = static_cast<__mmask8>((1u << count) - 1);
+  const auto mask = static_cast<__mmask8>((1u << end) - (1u << first));
   _mm512_mask_storeu_pd(to, mask, reinterpret_cast<__m512d>(v));
   v = reinterpret_cast<Vector>(_mm512_maskz_mov_pd(mask, reinterpret_cast<__m512d>(v)));
 #else
   for (int lane = 0; lane < LANES; ++lane) {
-    if (lane < count) {
+    if (lane >= first && lane < end) {
       to[lane] = v[lane];
     } else {
       v[lane] = 0;
@@ -74,9 +75,10 @@ struct FieldSource {
 
 /// What a call works with, on the caller's scratch; `width` vectors at a time.
 struct Work {
-  double* terms;   ///< factor r1^k of each term, of a row
-  Vector* pairs;   ///< [pair][width] the potential between two channels
-  Vector* slopes;  ///< [channel][electron][part][width] df/dr
+  double* terms;    ///< factor r1^k of each term, of a row
+  Vector* pairs;    ///< [pair][width] the potential between two channels
+  Vector* slopes;   ///< [channel][electron][part][width] df/dr
+  Vector* kinetic;  ///< [channel][part][width] kinetic energy but for the middle
 };
 
 /// Places for `count` items behind `at`, which moves on.
@@ -91,6 +93,11 @@ Item* take(double*& at, std::size_t count) {
 struct Row {
   std::ptrdiff_t i = 0, j = 0;  ///< global, of the row and of the first column of a vector
   std::ptrdiff_t at = 0;        ///< framed place of the vector in channel 0
+  std::ptrdiff_t lead = 0;      ///< lanes of the first vector that are not wanted
+
+  /// The lane of r1 = r2 in the first vector, if it is wanted.
+  std::ptrdiff_t diagonal() const { return i - j; }
+  bool has_diagonal() const { return diagonal() >= lead && diagonal() < LANES; }
 };
 
 template <int width>
@@ -112,27 +119,32 @@ inline void add_up_pairs(const KernelTables& t, const Row& row, const Work& work
     }
     for (int u = 0; u < width; ++u) work.pairs[p * width + static_cast<std::size_t>(u)] = w[u];
   }
-  if (row.i != row.j) return;
+  if (!row.has_diagonal()) return;
   const double r = t.r[static_cast<std::size_t>(row.i)];
   for (std::size_t p = 0; p < t.pairs.size(); ++p) {
-    work.pairs[p * width][0] += t.pairs[p].cusp / (r * r);
+    work.pairs[p * width][row.diagonal()] += t.pairs[p].cusp / (r * r);
   }
 }
 
+/// df/dr of both electrons and the kinetic energy of all channels, of the same eight neighbours.
 template <int parts, int width>
-inline void take_slopes(const KernelTask& task, const Row& row, const Work& work) {
+inline void take_differences(const KernelTask& task, const Row& row, const Work& work) {
   const auto& t = *task.tables;
   const auto step = task.block->row_step, channel_step = task.block->channel_step;
-  Vector* to = work.slopes;
-  for (int c = 0; c < t.num_channels; ++c) {
-    for (const auto along : {step, std::ptrdiff_t{1}}) {
-      for (int part = 0; part < 2; ++part) {
-        for (int u = 0; u < width && part < parts; ++u) {
-          const double* x = task.framed[part] + row.at + c * channel_step + u * LANES;
-          to[u] = t.slope_1 * (load(x + along) - load(x - along)) +
-                  t.slope_2 * (load(x + 2 * along) - load(x - 2 * along));
-        }
-        to += width;
+  Vector* first = work.slopes;
+  Vector* kinetic = work.kinetic;
+  for (int c = 0; c < t.num_channels; ++c, first += 4 * width, kinetic += 2 * width) {
+    for (int part = 0; part < parts; ++part) {
+      for (int u = 0; u < width; ++u) {
+        const double* x = task.framed[part] + row.at + c * channel_step + u * LANES;
+        const Vector up = load(x + step), down = load(x - step);
+        const Vector up_2 = load(x + 2 * step), down_2 = load(x - 2 * step);
+        const Vector right = load(x + 1), left = load(x - 1);
+        const Vector right_2 = load(x + 2), left_2 = load(x - 2);
+        first[part * width + u] = t.slope_1 * (up - down) + t.slope_2 * (up_2 - down_2);
+        first[(2 + part) * width + u] = t.slope_1 * (right - left) + t.slope_2 * (right_2 - left_2);
+        kinetic[part * width + u] = t.kinetic_1 * ((down + up) + (left + right)) +
+                                    t.kinetic_2 * ((down_2 + up_2) + (left_2 + right_2));
       }
     }
   }
@@ -152,6 +164,7 @@ class Loops {
     work_.terms = take<double>(scratch, t_.terms.size());
     work_.pairs = take<Vector>(scratch, t_.pairs.size() * WIDTH);
     work_.slopes = take<Vector>(scratch, static_cast<std::size_t>(4 * t_.num_channels * WIDTH));
+    work_.kinetic = take<Vector>(scratch, static_cast<std::size_t>(2 * t_.num_channels * WIDTH));
     sources_ = take<Source>(scratch, t_.links.size());
     field_sources_ = take<FieldSource>(scratch, t_.dipoles.size());
     const auto channel_step = task.block->channel_step;
@@ -174,11 +187,12 @@ class Loops {
     }
   }
 
-  /// All channels at `width` vectors; `count` of their items are wanted, at `packed` of channel 0.
+  /// All channels at `width` vectors; of their items those before `count` are wanted, which begin
+  /// at `packed` of channel 0 (`lead` are left out).
   template <int width>
   void columns(const Row& row, std::ptrdiff_t packed, std::ptrdiff_t count) {
     add_up_pairs<width>(t_, row, work_);
-    if (coupling == Coupling::velocity) take_slopes<parts, width>(task_, row, work_);
+    if (coupling == Coupling::velocity) take_differences<parts, width>(task_, row, work_);
     for (int c = 0; c < t_.num_channels; ++c) {
       Vector out[2][width] = {};
       channel(row, c, out);
@@ -199,7 +213,9 @@ class Loops {
                           parts == 2 ? task_.framed[1] + row.at : nullptr};
     for (int part = 0; part < parts; ++part) {
       for (int u = 0; u < width; ++u) {
-        out[part][u] = kinetic(t_, x[part] + c * task_.block->channel_step + u * LANES, step);
+        out[part][u] = coupling == Coupling::velocity
+                           ? work_.kinetic[(2 * c + part) * width + u]
+                           : kinetic(t_, x[part] + c * task_.block->channel_step + u * LANES, step);
       }
     }
     const Source* end = sources_ + t_.first_link[place + 1];
@@ -251,17 +267,20 @@ class Loops {
       for (int u = 0; u < width; ++u) {
         Vector y = out[part][u];
         const Vector x_here = load(x + u * LANES);
-        if (count >= (u + 1) * LANES) {
+        const auto lead = u == 0 ? row.lead : 0;
+        if (lead == 0 && count >= (u + 1) * LANES) {
           store(to + u * LANES, y);
         } else {
-          store_first(to + u * LANES, y, count - u * LANES);
+          const auto end = std::clamp<std::ptrdiff_t>(count - u * LANES, lead, LANES);
+          store_some(to + u * LANES, y, lead, end);
         }
         with_input_ += x_here * y;
         squared_ += y * y;
       }
-      if (row.i != row.j) continue;
-      input_once_ += x[0] * out[part][0][0];
-      squared_once_ += out[part][0][0] * out[part][0][0];
+      if (!row.has_diagonal()) continue;
+      const auto lane = row.diagonal();
+      input_once_ += x[lane] * out[part][0][lane];
+      squared_once_ += out[part][0][lane] * out[part][0][lane];
     }
   }
 
@@ -282,9 +301,10 @@ void apply_row(const Block& block, std::ptrdiff_t i, std::ptrdiff_t first, std::
   row.i = block.rows.start + i;
   loops.begin_row(row.i);
   const auto packed = block.packed + block.before_row(i) - block.first_column(i);
-  for (auto j = first; j < end;) {
+  for (auto j = first - first % LANES; j < end;) {  // framed vectors stand on cache lines
     row.j = block.columns.start + j;
     row.at = block.framed + i * block.row_step + j;
+    row.lead = std::max<std::ptrdiff_t>(first - j, 0);
     if (end - j > LANES) {
       loops.template columns<WIDTH>(row, packed + j, end - j);
       j += WIDTH * LANES;
@@ -301,12 +321,13 @@ KernelSums apply_parts(const KernelTask& task) {
   constexpr std::ptrdiff_t tile = 64;
   const auto& block = *task.block;
   Loops<parts, coupling> loops(task, task.scratch);
-  for (auto start = task.columns.start; start < task.columns.end(); start += tile) {
-    const auto end = std::min(start + tile, task.columns.end());
+  for (auto start = task.columns.start; start < task.columns.end();) {
+    const auto end = std::min((start / tile + 1) * tile, task.columns.end());
     for (auto i = task.rows.start; i < task.rows.end(); ++i) {
       const auto first = std::max(start, block.first_column(i));
       if (first < end) apply_row(block, i, first, end, loops);
     }
+    start = end;
   }
   return loops.sums();
 }

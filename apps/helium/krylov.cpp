@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lanczos: T. J. Park and J. C. Light, J. Chem. Phys. 85, 5870 (1986). alpha and beta come from one
 // sum over the ranks: |H q|^2 = alpha^2 + beta_k^2 + beta_(k+1)^2, both products being formed by
-// the kernel while H q passes by.
+// the kernel while H q passes by. H q stays in one array, which the caches hold; the next vector is
+// made of it in one pass that fills the frames, too, and only if there is one more application.
 #include "krylov.hpp"
 
 #include <algorithm>
@@ -28,7 +29,8 @@ Krylov::Krylov(Hamiltonian& hamiltonian, int parts, int most)
       most_(most),
       length_(parts * hamiltonian.blocks().packed_size()),
       stride_((length_ + 7) / 8 * 8 + 8),  // neighbours do not share cache sets
-      basis_(stride_ * (most + 1) * static_cast<std::ptrdiff_t>(sizeof(double))) {}
+      basis_(stride_ * most * static_cast<std::ptrdiff_t>(sizeof(double))),
+      applied_(stride_ * static_cast<std::ptrdiff_t>(sizeof(double))) {}
 
 void Krylov::begin(const double* wave, double norm) {
   alpha_.clear();
@@ -37,24 +39,21 @@ void Krylov::begin(const double* wave, double norm) {
   const double scale = 1 / norm;
 #pragma omp simd
   for (std::ptrdiff_t i = 0; i < length_; ++i) q[i] = scale * wave[i];
+  hamiltonian_.set_input(q, 1, parts_);
 }
 
-/// What of H q_k, which lies in vector k + 1, is new, times `scale`. Local.
-void Krylov::make_next(int k, double beta_before, double alpha, double scale) {
-  double* next = vector(k + 1);
-  const double* q = vector(k);
-  const double* before = vector(std::max(k - 1, 0));
-#pragma omp simd
-  for (std::ptrdiff_t i = 0; i < length_; ++i) {
-    next[i] = scale * (next[i] - alpha * q[i] - beta_before * before[i]);
-  }
+/// q_k of what H q_(k - 1) has that is new, into memory and into the frames. Local.
+void Krylov::make_vector(int k) {
+  hamiltonian_.set_input(Recurrence{applied_.as<double>(), vector(k - 1), vector(std::max(k - 2, 0)),
+                                    next_.alpha, next_.beta, next_.scale},
+                         parts_, vector(k));
 }
 
 bool Krylov::extend(Coupling coupling, double field) {
   const int k = size();
-  double* next = vector(k + 1);
-  hamiltonian_.set_input(vector(k), 1, parts_);
-  const auto sums = hamiltonian_.apply(coupling, field, parts_, next);
+  if (k > 0) make_vector(k);
+  double* applied = applied_.as<double>();
+  const auto sums = hamiltonian_.apply(coupling, field, parts_, applied);
   double numbers[] = {sums.with_input, sums.squared};
   hamiltonian_.add_up(numbers, 2);
   const double alpha = numbers[0], before = last_beta();
@@ -62,21 +61,25 @@ bool Krylov::extend(Coupling coupling, double field) {
   alpha_.push_back(alpha);
   const bool lost_digits = squared < 0.01 * numbers[1];
   if (lost_digits) {
-    make_next(k, before, alpha, 1);
-    squared = norm_squared(next);
+    take_away(k, alpha, before);
+    squared = norm_squared(applied);
     hamiltonian_.add_up(&squared, 1);
   }
   const double beta = std::sqrt(std::max(squared, 0.0));
   beta_.push_back(beta);
   if (beta < 1e-14 * std::max(1.0, std::abs(alpha))) return false;
-  if (!lost_digits) {
-    make_next(k, before, alpha, 1 / beta);
-    return true;
-  }
-  const double scale = 1 / beta;
-#pragma omp simd
-  for (std::ptrdiff_t i = 0; i < length_; ++i) next[i] *= scale;
+  next_ = lost_digits ? Next{0, 0, 1 / beta} : Next{alpha, before, 1 / beta};
   return true;
+}
+
+/// H q_k less what it has of q_k and of the vector before. Local.
+void Krylov::take_away(int k, double alpha, double beta) {
+  double* applied = applied_.as<double>();
+  const double *q = vector(k), *before = vector(std::max(k - 1, 0));
+#pragma omp simd
+  for (std::ptrdiff_t i = 0; i < length_; ++i) {
+    applied[i] = applied[i] - alpha * q[i] - beta * before[i];
+  }
 }
 
 /// The square of the norm of what this rank has of a function. Local.

@@ -15,7 +15,8 @@ class Krylov {
   /// For functions of `parts` parts and at most `most` vectors, in memory at once. Local.
   Krylov(Hamiltonian& hamiltonian, int parts, int most);
 
-  /// Begins with `wave`, whose norm (not squared) is `norm`. Local.
+  /// Begins with `wave`, whose norm (not squared) is `norm`; until the last `extend` nobody else may
+  /// set the input of the Hamiltonian. Local.
   void begin(const double* wave, double norm);
   /// Adds a vector: one application of H and one sum over the ranks (two where the new vector is
   /// small beside H q). False if the space is exhausted. Collective, blocking.
@@ -34,13 +35,18 @@ class Krylov {
 
  private:
   double* vector(int k) const { return basis_.as<double>() + k * stride_; }
-  void make_next(int k, double beta_before, double alpha, double scale);
+  void make_vector(int k);
+  void take_away(int k, double alpha, double beta);
   double norm_squared(const double* wave) const;
 
   Hamiltonian& hamiltonian_;
   int parts_, most_;
   std::ptrdiff_t length_, stride_;  ///< of a vector, and between them
-  Buffer basis_;
+  Buffer basis_, applied_;          ///< vectors; H of the last one
+  /// What the next vector is made with: see `Recurrence`.
+  struct Next {
+    double alpha = 0, beta = 0, scale = 1;
+  } next_;
   std::vector<double> alpha_, beta_;
 };
 
