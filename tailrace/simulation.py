@@ -73,6 +73,18 @@ def effective_case(program: Path, case: Path, ranks: int, settings: list[str]) -
     return tomllib.loads(done.stdout)
 
 
+def _check_threads(job: Job, values: dict[str, Any]) -> None:
+    """Refuse threads for an application that computes with one in each rank."""
+    if "threads" in values.get("fft", {}):
+        return
+    name = values.get("case", {}).get("application", "the application")
+    raise TailraceError(
+        f"--threads {job.threads}: {name} computes with one thread in each rank; for as many "
+        f"cores give -n {job.ranks * job.threads} without --threads",
+        status=2,
+    )
+
+
 def check_run_dir(run_dir: Path, restart: str, overwrite: bool) -> None:
     """Refuse a folder whose results a fresh start would mix with its own, and a lost restart."""
     if run_dir.exists() and not run_dir.is_dir():
@@ -113,9 +125,11 @@ def run_job(job: Job) -> tuple[int, Path]:
         family, launch = "", find_launcher(job.ranks, job.threads)
     run_dir = job.run_dir or default_run_dir(case)
     settings = list(job.settings)
-    if job.threads != 1:
-        settings.append(f"fft.threads={job.threads}")
     values = effective_case(program, case, job.ranks, settings)
+    if job.threads != 1:
+        _check_threads(job, values)
+        settings.append(f"fft.threads={job.threads}")
+        values = effective_case(program, case, job.ranks, settings)
     check_run_dir(run_dir, values.get("restart", {}).get("file", ""), job.overwrite)
     launch.environment.setdefault("OMP_NUM_THREADS", str(job.threads))
     arguments = [str(case), "--run-dir", str(run_dir), "--progress", *_as_options(settings)]

@@ -32,7 +32,8 @@ struct Block {
   }
 };
 
-/// scale (applied - alpha vector - beta before), of packed arrays: the next vector of a Krylov space.
+/// scale (applied - alpha vector - beta before), of packed arrays: the next vector of a Krylov
+/// space.
 struct Recurrence {
   const double *applied, *vector, *before;
   double alpha, beta, scale;
@@ -67,7 +68,8 @@ class Blocks {
 
   /// Copies `scale` times a packed vector of one part (real or imaginary) into its frame. Local.
   void unpack(const double* packed, double scale, double* framed) const;
-  /// The same of a recurrence of one part, which goes to `packed`, too: one pass over memory. Local.
+  /// The same of a recurrence of one part, which goes to `packed`, too: one pass over memory.
+  /// Local.
   void unpack(const Recurrence& next, double* packed, double* framed) const;
   /// Begins to fill the frames of one part, or of two, of all channels: one message a neighbour.
   /// What lies outside the grid stays 0. Collective.

@@ -140,9 +140,9 @@ void Hamiltonian::set_input(const double* x, double scale, int parts) {
 void Hamiltonian::set_input(const Recurrence& next, int parts, double* packed) {
   for (int part = 0; part < parts; ++part) {
     const auto at = part * blocks_.packed_size();
-    blocks_.unpack({next.applied + at, next.vector + at, next.before + at, next.alpha, next.beta,
-                    next.scale},
-                   packed + at, frames_[part].as<double>());
+    blocks_.unpack(
+        {next.applied + at, next.vector + at, next.before + at, next.alpha, next.beta, next.scale},
+        packed + at, frames_[part].as<double>());
   }
 }
 

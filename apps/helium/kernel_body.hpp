@@ -51,6 +51,23 @@ inline void store_some(double* to, Vector& v, std::ptrdiff_t first, std::ptrdiff
 #endif
 }
 
+/// Those beside a vector that stands on a cache line, along r2, one item and two away.
+struct Beside {
+  Vector left_2, left, right, right_2;
+};
+
+inline Beside beside(const double* x) {
+#if LANES == 8  // shuffled, as a load across two lines costs as much as two
+  const Vector before = load(x - 8), here = load(x), after = load(x + 8);
+  return {__builtin_shufflevector(before, here, 6, 7, 8, 9, 10, 11, 12, 13),
+          __builtin_shufflevector(before, here, 7, 8, 9, 10, 11, 12, 13, 14),
+          __builtin_shufflevector(here, after, 1, 2, 3, 4, 5, 6, 7, 8),
+          __builtin_shufflevector(here, after, 2, 3, 4, 5, 6, 7, 8, 9)};
+#else
+  return {load(x - 2), load(x - 1), load(x + 1), load(x + 2)};
+#endif
+}
+
 inline Vector all(double value) { return Vector{} + value; }
 
 inline double sum(Vector v) {
@@ -152,8 +169,9 @@ inline void take_differences(const KernelTask& task, const Row& row, const Work&
 
 /// The kinetic energy of one part of a channel, but for the middle.
 inline Vector kinetic(const KernelTables& t, const double* x, std::ptrdiff_t step) {
-  return t.kinetic_1 * ((load(x - step) + load(x + step)) + (load(x - 1) + load(x + 1))) +
-         t.kinetic_2 * ((load(x - 2 * step) + load(x + 2 * step)) + (load(x - 2) + load(x + 2)));
+  const auto [left_2, left, right, right_2] = beside(x);
+  return t.kinetic_1 * ((load(x - step) + load(x + step)) + (left + right)) +
+         t.kinetic_2 * ((load(x - 2 * step) + load(x + 2 * step)) + (left_2 + right_2));
 }
 
 /// The inner loops over channels, with all that does not change in a call worked out before.

@@ -44,9 +44,10 @@ void Krylov::begin(const double* wave, double norm) {
 
 /// q_k of what H q_(k - 1) has that is new, into memory and into the frames. Local.
 void Krylov::make_vector(int k) {
-  hamiltonian_.set_input(Recurrence{applied_.as<double>(), vector(k - 1), vector(std::max(k - 2, 0)),
-                                    next_.alpha, next_.beta, next_.scale},
-                         parts_, vector(k));
+  hamiltonian_.set_input(
+      Recurrence{applied_.as<double>(), vector(k - 1), vector(std::max(k - 2, 0)), next_.alpha,
+                 next_.beta, next_.scale},
+      parts_, vector(k));
 }
 
 bool Krylov::extend(Coupling coupling, double field) {

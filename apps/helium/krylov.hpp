@@ -15,8 +15,8 @@ class Krylov {
   /// For functions of `parts` parts and at most `most` vectors, in memory at once. Local.
   Krylov(Hamiltonian& hamiltonian, int parts, int most);
 
-  /// Begins with `wave`, whose norm (not squared) is `norm`; until the last `extend` nobody else may
-  /// set the input of the Hamiltonian. Local.
+  /// Begins with `wave`, whose norm (not squared) is `norm`; until the last `extend` nobody else
+  /// may set the input of the Hamiltonian. Local.
   void begin(const double* wave, double norm);
   /// Adds a vector: one application of H and one sum over the ranks (two where the new vector is
   /// small beside H q). False if the space is exhausted. Collective, blocking.

@@ -40,6 +40,8 @@ if "--check" in sys.argv:
         sys.exit("tailrace-turbulence: error: unknown key `grid.m`: did you mean `grid.n`?")
     words = [word.partition("=")[2] for word in sys.argv if word.startswith("restart.file=")]
     print(f"[restart]\\nfile = {json.dumps((words or [''])[-1])}")
+    one_thread = "# do: one thread" in case
+    print('[case]\\napplication = "stand-in"' if one_thread else "[fft]\\nthreads = 1")
     sys.exit(0)
 run_dir = pathlib.Path(sys.argv[sys.argv.index("--run-dir") + 1])
 rank = int(os.environ.get("FAKE_RANK", 0))

@@ -42,6 +42,17 @@ def test_passes_settings_and_threads_to_each_rank(stage: Path) -> None:
         assert settings == ["grid.n=8", "fft.threads=3"]
 
 
+def test_threads_are_refused_where_ranks_have_one(stage: Path) -> None:
+    done = run(
+        write_case(stage, "# do: one thread"), "-n", "2", "--threads", "3", "--run-dir", "out"
+    )
+    assert done.returncode == 2
+    words = " ".join(done.stderr.split())
+    assert "stand-in computes with one thread in each rank" in words
+    assert "give -n 6 without --threads" in words
+    assert not (stage / "out").exists()
+
+
 def test_servers_are_a_setting_of_the_case(stage: Path) -> None:
     case = write_case(stage, "# plain")
     done = run(case, "--set", "grid.n=8", "--servers", "1 per node", "--run-dir", "out")
