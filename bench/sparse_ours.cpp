@@ -19,6 +19,32 @@ tailrace::sparse::Matrix make_ours(const bench::SparseMatrix& a, const std::stri
           std::span<const std::int32_t>(a.columns), a.values, options};
 }
 
+/// A^T as a matrix of its own.
+bench::SparseMatrix turned(const bench::SparseMatrix& a) {
+  auto t = a;
+  std::fill(t.row_starts.begin(), t.row_starts.end(), 0);
+  for (const auto column : a.columns) ++t.row_starts[static_cast<std::size_t>(column) + 1];
+  std::partial_sum(t.row_starts.begin(), t.row_starts.end(), t.row_starts.begin());
+  auto next = t.row_starts;
+  for (int row = 0; row < a.rows; ++row) {
+    const auto place = static_cast<std::size_t>(row);
+    for (auto k = a.row_starts[place]; k < a.row_starts[place + 1]; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      const auto to = static_cast<std::size_t>(next[static_cast<std::size_t>(a.columns[at])]++);
+      t.columns[to] = row;
+      t.values[to] = a.values[at];
+    }
+  }
+  return t;
+}
+
+bench::SparsePeer ours_transposed(const tailrace::sparse::Matrix& matrix) {
+  return {"tailrace, transposed", [&matrix](const double* x, double* y) {
+            matrix.multiply_transposed({x, static_cast<std::size_t>(matrix.rows())},
+                                       {y, static_cast<std::size_t>(matrix.columns())});
+          }};
+}
+
 bench::SparsePeer ours(const std::string& entry, const tailrace::sparse::Matrix& matrix) {
   return {entry, [&matrix](const double* x, double* y) {
             matrix.multiply({x, static_cast<std::size_t>(matrix.columns())},
@@ -74,6 +100,27 @@ void print_trials(const tailrace::sparse::Matrix& matrix) {
   }
 }
 
+/// `--transposed 1`: y = A^T x from A's storage, by plain CSR, and from
+/// a stored transpose.
+void bench_transposed(const bench::SparseMatrix& a, const tailrace::sparse::Matrix& matrix,
+                      const std::string& name, int repeats) {
+  const auto t = turned(a);
+  const auto stored = make_ours(t, "auto", false);
+  const auto plain = make_ours(a, "csr", true);
+  auto plain_peer = ours_transposed(plain);
+  plain_peer.entry = "plain CSR, transposed";
+  std::vector<bench::SparseRow> rows{bench::SparseRow{ours_transposed(matrix)},
+                                     bench::SparseRow{plain_peer},
+                                     bench::SparseRow{ours("stored transpose", stored)}};
+  bench::measure(a.rows, repeats, rows);
+  for (const auto& row : rows) {
+    bench::JsonLine line;
+    line.text("entry", row.peer.entry).text("matrix", name).numbers("seconds", row.seconds);
+    line.text("storage", matrix.storage()).text("transpose", stored.storage());
+    line.number("error", error_of(t, row.x, row.y)).print();
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -83,6 +130,10 @@ int main(int argc, char** argv) {
   const double start = bench::cpu_s();
   const auto matrix = make_ours(a, args.text("format", "auto"), args.number("bit-for-bit", 0) != 0);
   const double inspection_s = bench::cpu_s() - start;
+  if (args.number("transposed", 0) != 0) {
+    bench_transposed(a, matrix, name, args.number("repeats", 10));
+    return 0;
+  }
   const auto plain = make_ours(a, "csr", true);
   std::vector<bench::SparseRow> rows{bench::SparseRow{ours("tailrace", matrix)},
                                      bench::SparseRow{ours("plain CSR", plain)}};

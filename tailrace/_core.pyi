@@ -728,6 +728,9 @@ class SparseMatrix:
         y = A x: vectors of float64, or several side by side in column-major order. Local.
         """
 
+    def multiply_transposed(self, x: Any, y: Any) -> None:
+        """y = A^T x from the same storage: vectors as for `multiply`. Local."""
+
     def to_csr(self) -> tuple[Any, Any, Any]:
         """
         The matrix as it was given: new arrays indptr, indices (int64) and data.

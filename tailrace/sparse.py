@@ -15,6 +15,7 @@ True
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,6 +37,9 @@ else:
     _core = load()
 
 __all__ = ["IncompleteLu", "Operator"]
+
+_USES_BEFORE_TIMING = 20  # the inspection of the transpose takes about as many
+_LEAST_GAIN = 0.9  # of the time, for twice the memory
 
 
 def _csr(matrix: Any, who: str) -> Any:
@@ -62,18 +66,22 @@ class Operator(LinearOperator):  # type: ignore[misc]
     """y = A x and y = A^T x for a matrix of scipy.sparse, stored as it multiplies fastest.
 
     Integers and single precision become double. The storage is chosen when the operator is made,
-    by timing, which costs some ten multiplies; that of the transpose at its first use. Options:
+    by timing, which costs some ten multiplies. A^T is multiplied from the same storage, in one
+    thread, or from a storage of its own, which is twice the memory: `store_transpose` says which.
+    None: the own one is made at the 21st use, timed, and kept if it is faster. Other options:
     format ("auto", or a name of `tailrace list`), expected_multiplies, bit_for_bit (the sums of
     CSR in order), plain_values, threads. Raises `tailrace.InvalidInput`. Local.
     """
 
-    def __init__(self, matrix: Any, **options: Any) -> None:
+    def __init__(self, matrix: Any, *, store_transpose: bool | None = None, **options: Any) -> None:
         """Store a copy of `matrix`, which may change afterwards."""
         csr = _csr(matrix, "Operator")
         super().__init__(np.dtype(np.float64), csr.shape)
         self._options = options
         self._stored = _stored(csr, options)
+        self._store_transpose = store_transpose
         self._turned: _core.SparseMatrix | None = None
+        self._transposed_uses = 0
 
     @property
     def storage(self) -> str:
@@ -82,8 +90,9 @@ class Operator(LinearOperator):  # type: ignore[misc]
 
     @property
     def memory_bytes(self) -> int:
-        """Bytes that a multiply reads of the matrix."""
-        return self._stored.memory_bytes
+        """Bytes of the storage, that of the transpose included where there is one."""
+        turned = self._turned
+        return self._stored.memory_bytes + (0 if turned is None else turned.memory_bytes)
 
     def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         return _product(self._stored, x)
@@ -91,18 +100,40 @@ class Operator(LinearOperator):  # type: ignore[misc]
     def _matmat(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         return _product(self._stored, X)
 
-    def _transposed(self) -> _core.SparseMatrix:
+    def _transposed_product(self, x: Any) -> NDArray[np.float64]:
+        self._transposed_uses += 1
+        if self._store_transpose is None and self._transposed_uses > _USES_BEFORE_TIMING:
+            self._choose_transpose()
+        if not self._store_transpose:
+            return _product(self._stored, x, transposed=True)
         if self._turned is None:
-            starts, columns, values = self._stored.to_csr()
-            turned = csr_matrix((values, columns, starts), self.shape).T.tocsr()
-            self._turned = _stored(turned, self._options)
-        return self._turned
+            self._turned = self._make_turned()
+        return _product(self._turned, x)
+
+    def _make_turned(self) -> _core.SparseMatrix:
+        starts, columns, values = self._stored.to_csr()
+        turned = csr_matrix((values, columns, starts), self.shape).T.tocsr()
+        return _stored(turned, self._options)
+
+    def _choose_transpose(self) -> None:
+        turned = self._make_turned()
+        x = np.ones(self.shape[0])
+        own_s, shared_s = [], []
+        for _ in range(3):
+            start = time.thread_time()
+            _product(self._stored, x, transposed=True)
+            middle = time.thread_time()
+            _product(turned, x)
+            own_s.append(time.thread_time() - middle)
+            shared_s.append(middle - start)
+        self._store_transpose = min(own_s) < _LEAST_GAIN * min(shared_s)
+        self._turned = turned if self._store_transpose else None
 
     def _rmatvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _product(self._transposed(), x)
+        return self._transposed_product(x)
 
     def _rmatmat(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
-        return _product(self._transposed(), X)
+        return self._transposed_product(X)
 
 
 def _stored(csr: Any, options: dict[str, Any]) -> _core.SparseMatrix:
@@ -116,10 +147,12 @@ def _real(x: Any) -> NDArray[np.float64]:
     return np.asfortranarray(x, dtype=np.float64)
 
 
-def _product(matrix: _core.SparseMatrix, x: Any) -> NDArray[np.float64]:
+def _product(
+    matrix: _core.SparseMatrix, x: Any, *, transposed: bool = False
+) -> NDArray[np.float64]:
     given = _real(x)
-    y = np.empty((matrix.shape[0], *given.shape[1:]), order="F")
-    matrix.multiply(given, y)
+    y = np.empty((matrix.shape[1 if transposed else 0], *given.shape[1:]), order="F")
+    (matrix.multiply_transposed if transposed else matrix.multiply)(given, y)
     return y
 
 

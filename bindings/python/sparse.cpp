@@ -114,6 +114,23 @@ nb::tuple to_csr(const sparse::Matrix& matrix) {
                         new_array<double>(csr.values, ItemType::float64));
 }
 
+/// y = A x or A^T x, one vector or several.
+void multiply(const sparse::Matrix& a, bool transposed, nb::handle x, nb::handle y) {
+  const Array from(x, Use::read, "x"), to(y, Use::write, "y");
+  const auto length = transposed ? a.rows() : a.columns();
+  const auto result_length = transposed ? a.columns() : a.rows();
+  const auto vectors = vectors_of(from, length, "x");
+  if (vectors_of(to, result_length, "y") != vectors) refuse("y: needs as many vectors as x");
+  const auto* given = reinterpret_cast<const double*>(from.data);
+  auto* result = reinterpret_cast<double*>(to.data);
+  nb::gil_scoped_release released;
+  if (transposed) {
+    a.multiply_transposed(vectors, given, length, result, result_length);
+  } else {
+    a.multiply(vectors, given, length, result, result_length);
+  }
+}
+
 void bind_matrix(nb::module_& module) {
   using sparse::Matrix;
   nb::class_<Matrix>(module, "SparseMatrix",
@@ -143,18 +160,16 @@ void bind_matrix(nb::module_& module) {
               "bit_for_bit: bool = False, plain_values: bool = False, threads: int = 1) -> None"))
       .def(
           "multiply",
-          [](const Matrix& self, nb::object x, nb::object y) {
-            const Array from(x, Use::read, "x"), to(y, Use::write, "y");
-            const auto vectors = vectors_of(from, self.columns(), "x");
-            if (vectors_of(to, self.rows(), "y") != vectors)
-              refuse("y: needs as many vectors as x");
-            nb::gil_scoped_release released;
-            self.multiply(vectors, reinterpret_cast<const double*>(from.data), self.columns(),
-                          reinterpret_cast<double*>(to.data), self.rows());
-          },
+          [](const Matrix& self, nb::object x, nb::object y) { multiply(self, false, x, y); },
           nb::arg("x"), nb::arg("y"),
           nb::sig("def multiply(self, x: typing.Any, y: typing.Any) -> None"),
           "y = A x: vectors of float64, or several side by side in column-major order. Local.")
+      .def(
+          "multiply_transposed",
+          [](const Matrix& self, nb::object x, nb::object y) { multiply(self, true, x, y); },
+          nb::arg("x"), nb::arg("y"),
+          nb::sig("def multiply_transposed(self, x: typing.Any, y: typing.Any) -> None"),
+          "y = A^T x from the same storage: vectors as for `multiply`. Local.")
       .def("to_csr", &to_csr,
            nb::sig("def to_csr(self) -> tuple[typing.Any, typing.Any, typing.Any]"),
            "The matrix as it was given: new arrays indptr, indices (int64) and data.")

@@ -100,6 +100,17 @@ class Matrix {
   void multiply(std::ptrdiff_t vectors, const double* x, std::ptrdiff_t ldx, double* y,
                 std::ptrdiff_t ldy) const;
 
+  /// y = A^T x, for x (rows) and y (columns), which may not overlap, from the same storage: nothing
+  /// is stored beside. One thread, whatever `threads` says. In every format, each item of y has the
+  /// bits of `sum = 0; for each item of its column: sum = sum + value * x[row]`, in the order of
+  /// the rows, every operation rounded. Blocking. Throws std::invalid_argument if a length is
+  /// wrong.
+  void multiply_transposed(std::span<const double> x, std::span<double> y) const;
+  /// Y = A^T X for `vectors` vectors: X (rows x vectors) and Y (columns x vectors) column-major
+  /// with leading dimensions `ldx` and `ldy`. Each column of Y has the bits of one vector's.
+  void multiply_transposed(std::ptrdiff_t vectors, const double* x, std::ptrdiff_t ldx, double* y,
+                           std::ptrdiff_t ldy) const;
+
   /// The matrix as it was given, bit by bit.
   Csr to_csr() const;
   /// Format, columns and values in words.

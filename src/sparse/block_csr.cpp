@@ -57,6 +57,17 @@ class BlockCsr : public Stored {
                   [this](std::ptrdiff_t row, const double* x) { return row_sum(row, x); });
     }
   }
+  void multiply_transposed(const Vectors& vectors) const override {
+    from_zero(vectors, num_columns_, [&](auto n) {
+      values_.read([&](auto value) {
+        with_size<2>([&](auto size) {
+          for (std::ptrdiff_t row = 0; row < num_block_rows(); ++row) {
+            scatter_block_row<size(), n()>(row, value, vectors);
+          }
+        });
+      });
+    });
+  }
   Csr to_csr() const override {
     Csr csr{rows_, num_columns_, {0}, {}, {}};
     for (std::ptrdiff_t row = 0; row < rows_; ++row) {
@@ -128,6 +139,47 @@ class BlockCsr : public Stored {
       for (std::size_t j = 0; j < edge; ++j) {
         const auto slot = (block * edge + j) * edge + static_cast<std::size_t>(row % size_);
         if (present_[slot]) visit(slot, columns_[block] * size_ + static_cast<std::int32_t>(j));
+      }
+    }
+  }
+  /// Calls `use` with the size of blocks as a constant.
+  template <int size, class Use>
+  void with_size(const Use& use) const {
+    if (size_ == size) return use(std::integral_constant<int, size>());
+    if constexpr (size < 16) with_size<size + 1>(use);
+  }
+  /// Y += A^T X for the rows of a block row.
+  template <int size, int n, class Value>
+  void scatter_block_row(std::ptrdiff_t block_row, const Value& value, const Vectors& to) const {
+    const auto first = block_row * size_;
+    if (has_fill_ && !all_finite<n>(to, first, size_)) {
+      for (int lane = 0; lane < size_; ++lane) {
+        const auto row = first + lane;
+        for_each_slot(row, [&](std::size_t slot, std::int32_t column) {
+          for (int i = 0; i < n; ++i) {
+            to.y[column + i * to.ldy] += values_[slot] * to.x[row + i * to.ldx];
+          }
+        });
+      }
+      return;
+    }
+    double x[size * n];
+    for (int lane = 0; lane < size; ++lane) {
+      for (int i = 0; i < n; ++i) x[lane * n + i] = to.x[first + lane + i * to.ldx];
+    }
+    const auto at = static_cast<std::size_t>(block_row);
+    auto slot = static_cast<std::size_t>(starts_[at] * size * size);
+    for (auto k = starts_[at]; k < starts_[at + 1]; ++k) {
+      double* y = to.y + std::ptrdiff_t{columns_[static_cast<std::size_t>(k)]} * size;
+      if constexpr (size <= 8) values_.prefetch(slot + 256);
+      for (int j = 0; j < size; ++j, slot += size) {
+        for (int i = 0; i < n; ++i) {
+          double sum = y[j + i * to.ldy];
+          for (int lane = 0; lane < size; ++lane) {
+            sum += value(slot + static_cast<std::size_t>(lane)) * x[lane * n + i];
+          }
+          y[j + i * to.ldy] = sum;
+        }
       }
     }
   }

@@ -26,6 +26,16 @@ class ColumnOffsets {
     if (kind_ == ColumnKind::bits16) to(bits16_);
     if (kind_ == ColumnKind::bits32) to(bits32_);
   }
+  /// Calls `use` with a function get(slot).
+  template <class Use>
+  void read(Use&& use) const {
+    const auto of = [&use](const auto& items) {
+      use([data = items.data()](auto i) { return static_cast<std::int32_t>(data[i]); });
+    };
+    if (kind_ == ColumnKind::bits8) of(bits8_);
+    if (kind_ == ColumnKind::bits16) of(bits16_);
+    if (kind_ == ColumnKind::bits32) of(bits32_);
+  }
   std::int32_t operator[](std::size_t i) const {
     if (kind_ == ColumnKind::bits8) return bits8_[i];
     return kind_ == ColumnKind::bits16 ? bits16_[i] : bits32_[i];

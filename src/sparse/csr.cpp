@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "sparse/fill.hpp"
+
 namespace tailrace::sparse {
 
 namespace {
@@ -19,6 +21,19 @@ void multiply_rows(const CsrArrays& a, std::ptrdiff_t first, std::ptrdiff_t last
       for (int i = 0; i < n; ++i) sums[i] += a.values[k] * x[i * to.ldx];
     }
     for (int i = 0; i < n; ++i) to.y[row + i * to.ldy] = sums[i];
+  }
+}
+
+/// Y += A^T X, row by row.
+template <int n>
+void scatter_rows(const CsrView& a, const Vectors& to) {
+  for (std::ptrdiff_t row = 0; row < a.rows; ++row) {
+    double x[n];
+    for (int i = 0; i < n; ++i) x[i] = to.x[row + i * to.ldx];
+    for (auto k = a.row_starts[row]; k < a.row_starts[row + 1]; ++k) {
+      double* y = to.y + a.column_indices[k];
+      for (int i = 0; i < n; ++i) y[i * to.ldy] += a.values[k] * x[i];
+    }
   }
 }
 
@@ -49,6 +64,9 @@ class StoredCsr : public Stored {
     } else {
       multiply_rows<1>(arrays, first, last, vectors);
     }
+  }
+  void multiply_transposed(const Vectors& vectors) const override {
+    from_zero(vectors, view_.columns, [&](auto n) { scatter_rows<n()>(view_, vectors); });
   }
   Csr to_csr() const override {
     const auto items = view_.num_items();

@@ -12,6 +12,8 @@ namespace tailrace::sparse {
 namespace {
 
 constexpr std::ptrdiff_t unit_chunks = 64;
+constexpr std::ptrdiff_t scatter_rows =
+    256;  ///< of a transposed multiply, one diagonal after another
 
 class Dia : public Stored {
  public:
@@ -60,6 +62,15 @@ class Dia : public Stored {
                   [this](std::ptrdiff_t row, const double* x) { return row_sum(row, x); });
     }
   }
+  void multiply_transposed(const Vectors& vectors) const override {
+    from_zero(vectors, num_columns_, [&](auto n) {
+      values_.read([&](auto value) {
+        for (std::ptrdiff_t row = 0; row < rows_; row += scatter_rows) {
+          scatter<n()>(row, value, vectors);
+        }
+      });
+    });
+  }
   Csr to_csr() const override {
     Csr csr{rows_, num_columns_, {0}, {}, {}};
     for (std::ptrdiff_t row = 0; row < rows_; ++row) {
@@ -100,6 +111,43 @@ class Dia : public Stored {
     for (std::size_t d = 0; d < offsets_.size(); ++d) {
       if (present_[slot(row, d)]) visit(slot(row, d), row + offsets_[d]);
     }
+  }
+  /// Y += A^T X for some rows. The last diagonal first: so each sum is in the order of rows. As
+  /// many rows that what one diagonal wrote has left the processor when the next one reads it.
+  template <int n, class Value>
+  void scatter(std::ptrdiff_t row, const Value& value, const Vectors& to) const {
+    const bool inside = !offsets_.empty() && row + scatter_rows <= rows_ &&
+                        row + offsets_.front() >= 0 &&
+                        row + scatter_rows + offsets_.back() <= num_columns_;
+    if (!inside || (has_fill_ && !all_finite<n>(to, row, scatter_rows))) {
+      for (auto end = std::min(rows_, row + scatter_rows); row < end; ++row) {
+        scatter_row<n>(row, to);
+      }
+      return;
+    }
+    for (auto d = offsets_.size(); d-- > 0;) {
+      for (auto begin = row; begin < row + scatter_rows; begin += num_lanes) {
+        const auto first = slot(begin, d);
+        values_.prefetch(slot(begin + scatter_rows, d));
+        for (int i = 0; i < n; ++i) {
+          const double* x = to.x + begin + i * to.ldx;
+          double* y = to.y + begin + offsets_[d] + i * to.ldy;
+          double sums[num_lanes];
+          for (std::size_t lane = 0; lane < num_lanes; ++lane) {
+            sums[lane] = y[lane] + value(first + lane) * x[lane];
+          }
+          std::copy_n(sums, num_lanes, y);
+        }
+      }
+    }
+  }
+  template <int n>
+  void scatter_row(std::ptrdiff_t row, const Vectors& to) const {
+    for_each_slot(row, [&](std::size_t at, std::ptrdiff_t column) {
+      for (int i = 0; i < n; ++i) {
+        to.y[column + i * to.ldy] += values_[at] * to.x[row + i * to.ldx];
+      }
+    });
   }
   double row_sum(std::ptrdiff_t row, const double* x) const {
     double sum = 0;

@@ -53,6 +53,42 @@ void run(const Stored& stored, const std::vector<std::ptrdiff_t>& starts, const 
   }
 }
 
+/// Refuses vectors of the wrong length, and such that overlap.
+void check_vectors(std::span<const double> x, std::ptrdiff_t x_length, const char* x_axis,
+                   std::span<double> y, std::ptrdiff_t y_length, const char* y_axis) {
+  if (static_cast<std::ptrdiff_t>(x.size()) != x_length) {
+    refuse("x has " + std::to_string(x.size()) + " items; the matrix has " + words(x_length) + " " +
+           x_axis);
+  }
+  if (static_cast<std::ptrdiff_t>(y.size()) != y_length) {
+    refuse("y has " + std::to_string(y.size()) + " items; the matrix has " + words(y_length) + " " +
+           y_axis);
+  }
+  const std::less<const double*> before;
+  if (!x.empty() && !y.empty() && before(x.data(), y.data() + y.size()) &&
+      before(y.data(), x.data() + x.size())) {
+    refuse("x and y overlap; they must be apart");
+  }
+}
+
+/// Calls `pass` with `block_vectors` vectors each, and with those that are left one by one. Columns
+/// of X and Y have `x_length` and `y_length` items.
+template <class Pass>
+void pass_vectors(std::ptrdiff_t vectors, const double* x, std::ptrdiff_t ldx,
+                  std::ptrdiff_t x_length, double* y, std::ptrdiff_t ldy, std::ptrdiff_t y_length,
+                  Pass pass) {
+  if (vectors < 0) refuse("vectors is " + words(vectors) + "; it must be at least 0");
+  if (ldx < x_length || ldy < y_length) {
+    refuse("ldx is " + words(ldx) + " and ldy " + words(ldy) + "; they must be at least " +
+           words(x_length) + " and " + words(y_length));
+  }
+  std::ptrdiff_t i = 0;
+  for (; i + block_vectors <= vectors; i += block_vectors) {
+    pass(Vectors{x + i * ldx, ldx, y + i * ldy, ldy, true});
+  }
+  for (; i < vectors; ++i) pass(Vectors{x + i * ldx, ldx, y + i * ldy, ldy, false});
+}
+
 }  // namespace
 
 Matrix::Matrix(std::ptrdiff_t columns, std::span<const std::int32_t> row_starts,
@@ -106,36 +142,25 @@ void Matrix::set_values(std::span<const double> values) {
 }
 
 void Matrix::multiply(std::span<const double> x, std::span<double> y) const {
-  if (static_cast<std::ptrdiff_t>(x.size()) != columns_) {
-    refuse("x has " + std::to_string(x.size()) + " items; the matrix has " + words(columns_) +
-           " columns");
-  }
-  if (static_cast<std::ptrdiff_t>(y.size()) != rows_) {
-    refuse("y has " + std::to_string(y.size()) + " items; the matrix has " + words(rows_) +
-           " rows");
-  }
-  const std::less<const double*> before;
-  if (!x.empty() && !y.empty() && before(x.data(), y.data() + y.size()) &&
-      before(y.data(), x.data() + x.size())) {
-    refuse("x and y overlap; they must be apart");
-  }
+  check_vectors(x, columns_, "columns", y, rows_, "rows");
   run(*stored_, thread_starts_, {x.data(), 0, y.data(), 0, false});
 }
 
 void Matrix::multiply(std::ptrdiff_t vectors, const double* x, std::ptrdiff_t ldx, double* y,
                       std::ptrdiff_t ldy) const {
-  if (vectors < 0) refuse("vectors is " + words(vectors) + "; it must be at least 0");
-  if (ldx < columns_ || ldy < rows_) {
-    refuse("ldx is " + words(ldx) + " and ldy " + words(ldy) + "; they must be at least " +
-           words(columns_) + " and " + words(rows_));
-  }
-  std::ptrdiff_t i = 0;
-  for (; i + block_vectors <= vectors; i += block_vectors) {
-    run(*stored_, thread_starts_, {x + i * ldx, ldx, y + i * ldy, ldy, true});
-  }
-  for (; i < vectors; ++i) {
-    run(*stored_, thread_starts_, {x + i * ldx, ldx, y + i * ldy, ldy, false});
-  }
+  pass_vectors(vectors, x, ldx, columns_, y, ldy, rows_,
+               [this](const Vectors& pass) { run(*stored_, thread_starts_, pass); });
+}
+
+void Matrix::multiply_transposed(std::span<const double> x, std::span<double> y) const {
+  check_vectors(x, rows_, "rows", y, columns_, "columns");
+  stored_->multiply_transposed({x.data(), 0, y.data(), 0, false});
+}
+
+void Matrix::multiply_transposed(std::ptrdiff_t vectors, const double* x, std::ptrdiff_t ldx,
+                                 double* y, std::ptrdiff_t ldy) const {
+  pass_vectors(vectors, x, ldx, rows_, y, ldy, columns_,
+               [this](const Vectors& pass) { stored_->multiply_transposed(pass); });
 }
 
 Csr Matrix::to_csr() const { return stored_->to_csr(); }

@@ -12,6 +12,7 @@
 
 #include "sparse/column_offsets.hpp"
 #include "sparse/csr.hpp"
+#include "sparse/fill.hpp"
 
 namespace tailrace::sparse {
 
@@ -19,6 +20,15 @@ namespace {
 
 constexpr std::ptrdiff_t sigma = 512;
 constexpr std::ptrdiff_t unit_chunks = sigma / num_lanes;
+
+/// How many lanes a mask has.
+constexpr auto lane_counts = [] {
+  std::array<std::uint8_t, 256> counts{};
+  for (std::size_t mask = 1; mask < counts.size(); ++mask) {
+    counts[mask] = static_cast<std::uint8_t>(counts[mask / 2] + mask % 2);
+  }
+  return counts;
+}();
 
 /// Rows in windows of sigma, longest first; rows beyond 255 items count as equal.
 std::vector<std::int32_t> sorted_rows(const CsrView& a) {
@@ -95,6 +105,18 @@ class Sell : public Stored {
     kernel(arrays, first * unit_chunks, std::min(num_chunks_, last * unit_chunks), vectors);
   }
 
+  void multiply_transposed(const Vectors& vectors) const override {
+    from_zero(vectors, num_columns_, [&](auto n) {
+      values_.read([&](auto value) {
+        columns_.read([&](auto column) {
+          for (std::ptrdiff_t unit = 0; unit < num_units(); ++unit) {
+            scatter_unit<n()>(unit, value, column, vectors);
+          }
+        });
+      });
+    });
+  }
+
   Csr to_csr() const override;
   std::string describe() const override {
     return (order_.empty() ? "sell, " : "sell_sorted, ") + columns_.words() + ", " +
@@ -134,6 +156,16 @@ class Sell : public Stored {
       }
     }
   }
+
+  /// Where a chunk's first item, base and mask lie.
+  struct Begin {
+    std::size_t item, base, mask;
+  };
+  std::array<Begin, unit_chunks> begins(std::ptrdiff_t unit) const;
+  /// Y += A^T X for the rows of a unit, in their order, whatever that of places is.
+  template <int n, class Value, class Column>
+  void scatter_unit(std::ptrdiff_t unit, const Value& value, const Column& column,
+                    const Vectors& to) const;
 
   void measure(const CsrView& a);
   std::int32_t find_bases(const CsrView& a);
@@ -223,6 +255,58 @@ void Sell::place_columns(const CsrView& a) {
       }
     }
   });
+}
+
+std::array<Sell::Begin, unit_chunks> Sell::begins(std::ptrdiff_t unit) const {
+  const auto at = static_cast<std::size_t>(unit);
+  Begin next{static_cast<std::size_t>(value_starts_[at]),
+             static_cast<std::size_t>(base_starts_[at]),
+             static_cast<std::size_t>(mask_starts_[at])};
+  std::array<Begin, unit_chunks> found{};
+  const auto first = unit * unit_chunks;
+  for (auto number = first; number < std::min(num_chunks_, first + unit_chunks); ++number) {
+    const auto full = static_cast<std::size_t>(full_[static_cast<std::size_t>(number)]);
+    const auto longest = static_cast<std::size_t>(longest_[static_cast<std::size_t>(number)]);
+    found[static_cast<std::size_t>(number - first)] = next;
+    next.item += num_lanes * full;
+    next.base += longest;
+    for (auto j = full; j < longest; ++j) next.item += lane_counts[masks_[next.mask++]];
+  }
+  return found;
+}
+
+template <int n, class Value, class Column>
+void Sell::scatter_unit(std::ptrdiff_t unit, const Value& value, const Column& column,
+                        const Vectors& to) const {
+  const auto first = unit * sigma;
+  const auto end = std::min(rows_, first + sigma);
+  std::array<std::int16_t, sigma> place_of{};
+  for (auto place = first; place < end; ++place) {
+    const auto row = order_.empty() ? place : order_[static_cast<std::size_t>(place)];
+    place_of[static_cast<std::size_t>(row - first)] = static_cast<std::int16_t>(place - first);
+  }
+  const auto chunks = begins(unit);
+  for (auto row = first; row < end; ++row) {
+    const auto place = static_cast<std::size_t>(place_of[static_cast<std::size_t>(row - first)]);
+    const auto chunk = place / num_lanes;
+    const auto lane = place % num_lanes;
+    const auto number = static_cast<std::size_t>(unit * unit_chunks) + chunk;
+    auto [item, base, mask] = chunks[chunk];
+    double x[n];
+    for (int i = 0; i < n; ++i) x[i] = to.x[row + i * to.ldx];
+    const auto add = [&](std::size_t at) {
+      double* y = to.y + column(at) + (columns_.based() ? bases_[base] : 0);
+      for (int i = 0; i < n; ++i) y[i * to.ldy] += value(at) * x[i];
+      ++base;
+    };
+    for (std::int32_t j = 0; j < full_[number]; ++j, item += num_lanes) add(item + lane);
+    for (auto j = full_[number]; j < longest_[number]; ++j, ++mask) {
+      const unsigned on = masks_[mask];
+      if (((on >> lane) & 1) == 0) break;  // the row has ended
+      add(item + lane_counts[on & ((1U << lane) - 1)]);
+      item += lane_counts[on];
+    }
+  }
 }
 
 Csr Sell::to_csr() const {

@@ -25,6 +25,8 @@ class Stored {
   /// The rows of units [first, last) of A X, for one vector or `block_vectors`.
   virtual void multiply(std::ptrdiff_t first, std::ptrdiff_t last,
                         const Vectors& vectors) const = 0;
+  /// A^T X, for one vector or `block_vectors`, all of it: each sum in the order of rows.
+  virtual void multiply_transposed(const Vectors& vectors) const = 0;
   virtual Csr to_csr() const = 0;
   /// Takes other values, in the order of CSR; false, and nothing has changed, if it cannot.
   virtual bool set_values(std::span<const double> /*values*/) { return false; }

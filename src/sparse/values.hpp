@@ -132,6 +132,24 @@ class Values {
     if (kind_ == ValueKind::fp32) return static_cast<double>(fp32_[i]);
     return dictionary_.values()[codes_[i]];
   }
+  /// Calls `use` with a function get(slot).
+  template <class Use>
+  void read(Use&& use) const {
+    if (kind_ == ValueKind::fp64) {
+      use([data = fp64_.data()](auto i) { return data[i]; });
+    } else if (kind_ == ValueKind::fp32) {
+      use([data = fp32_.data()](auto i) { return static_cast<double>(data[i]); });
+    } else {
+      use([data = codes_.data(), table = this->table()](auto i) { return table[data[i]]; });
+    }
+  }
+  /// Asks for a slot's cache line; one beyond the end does no harm.
+  void prefetch(std::size_t slot) const {
+    const auto bytes = kind_ == ValueKind::fp64 ? 8 : kind_ == ValueKind::fp32 ? 4 : 1;
+    const auto at =
+        reinterpret_cast<std::uintptr_t>(data()) + slot * static_cast<std::size_t>(bytes);
+    __builtin_prefetch(reinterpret_cast<const void*>(at));
+  }
   ValueKind kind() const { return kind_; }
   /// Which kernel reads them: by kind; the last one where a dictionary has at most 16 values.
   int kernel() const {

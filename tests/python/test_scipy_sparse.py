@@ -44,6 +44,28 @@ def test_products_are_those_of_scipy(kind: str) -> None:
     assert operator.storage
 
 
+@pytest.mark.parametrize("form", ["auto", "csr", "sell", "sell_sorted"])
+def test_the_transpose_is_stored_only_if_asked_for(form: str) -> None:
+    a = drawn(300, 170, seed=4)
+    beside = ours.Operator(a, format=form, store_transpose=True)
+    alone = ours.Operator(a, format=form, store_transpose=False)
+    chosen = ours.Operator(a, format=form)
+    bytes_of_one = alone.memory_bytes
+    rng = np.random.default_rng(7)
+    y, several = rng.random(300), rng.random((300, 7))
+    for _ in range(20):
+        chosen.rmatvec(y)
+    assert chosen.memory_bytes == bytes_of_one
+    for operator in (alone, beside, chosen, chosen):
+        np.testing.assert_allclose(operator.rmatvec(y), a.T @ y, rtol=1e-13)
+        np.testing.assert_allclose(operator.rmatmat(several), a.T @ several, rtol=1e-13)
+    assert alone.memory_bytes == bytes_of_one
+    assert chosen.memory_bytes in (bytes_of_one, beside.memory_bytes)
+    assert beside.memory_bytes > 1.5 * bytes_of_one
+    with pytest.raises(ValueError, match="dimension mismatch"):
+        alone.rmatvec(np.ones(170))
+
+
 def test_sparse_arrays_other_types_and_repeated_items() -> None:
     starts, columns = [0, 2, 3, 5], [2, 2, 0, 1, 0]  # (0, 2) twice, row 2 not ascending
     a = sp.csr_array((np.array([1, 2, 3, 4, 5], "int16"), columns, starts), shape=(3, 3))

@@ -138,6 +138,100 @@ TEST(Formats, NotFiniteAsPlainLoops) {
   });
 }
 
+/// The transpose's CSR, whose rows have their items in the order of the rows of `a`.
+Csr turned(const Csr& a) {
+  std::vector<std::vector<std::pair<std::int32_t, double>>> rows(
+      static_cast<std::size_t>(a.columns));
+  for (std::ptrdiff_t row = 0; row < a.rows; ++row) {
+    for (auto k = a.row_starts[static_cast<std::size_t>(row)];
+         k < a.row_starts[static_cast<std::size_t>(row) + 1]; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      rows[static_cast<std::size_t>(a.column_indices[at])].emplace_back(row, a.values[at]);
+    }
+  }
+  Csr t{a.columns, a.rows, {0}, {}, {}};
+  for (const auto& row : rows) {
+    for (const auto& [column, value] : row) {
+      t.column_indices.push_back(column);
+      t.values.push_back(value);
+    }
+    t.row_starts.push_back(static_cast<std::int64_t>(t.values.size()));
+  }
+  return t;
+}
+
+TEST(Formats, TransposedHasTheBitsOfTheTransposesRows) {
+  std::map<std::string, int> held;
+  for (const auto& [name, a] : matrices()) {
+    const auto t = turned(a);
+    const auto ldx = a.rows + 3;
+    const auto ldy = a.columns + 2;
+    const auto x = random_vector(ldx * 6, 81);
+    for_each_storage([&](const MatrixOptions& options, const FormatInfo& format) {
+      for (const auto& m : try_make(a, options)) {
+        ++held[format.name];
+        Vector y(static_cast<std::size_t>(ldy * 6), 5.0);
+        m.multiply_transposed(6, x.data(), ldx, y.data(), ldy);
+        for (std::ptrdiff_t v = 0; v < 6; ++v) {
+          const auto expected = product(t, x.data() + v * ldx);
+          const auto* column = y.data() + v * ldy;
+          EXPECT_TRUE(same_bits(Vector(column, column + a.columns), expected))
+              << about(name, m, options);
+          EXPECT_EQ(column[a.columns], 5.0) << about(name, m, options);
+          Vector one(static_cast<std::size_t>(a.columns), infinity);
+          m.multiply_transposed({x.data() + v * ldx, static_cast<std::size_t>(a.rows)}, one);
+          EXPECT_TRUE(same_bits(one, expected)) << about(name, m, options);
+        }
+      }
+    });
+  }
+  EXPECT_EQ(held.size(), formats().size());
+  for (const auto& [format, count] : held) EXPECT_GE(count, 12) << format;
+}
+
+TEST(Formats, TransposedNotFiniteAsPlainLoops) {
+  int held = 0;
+  for (auto [name, a] : matrices()) {
+    if (a.rows < 10 || a.values.size() < 40) continue;
+    a.values[11] = std::nan("");
+    a.values[30] = infinity;
+    const auto t = turned(a);
+    auto x = random_vector(a.rows, 82);
+    x[2] = infinity;
+    x[5] = -infinity;
+    x[static_cast<std::size_t>(a.rows) / 2] = std::nan("");
+    const auto expected = product(t, x.data());
+    for_each_storage([&](const MatrixOptions& options, const FormatInfo&) {
+      for (const auto& m : try_make(a, options)) {
+        ++held;
+        Vector y(static_cast<std::size_t>(a.columns));
+        m.multiply_transposed(x, y);
+        EXPECT_TRUE(same_bits(y, expected)) << about(name, m, options);
+      }
+    });
+  }
+  EXPECT_GT(held, 100);
+}
+
+TEST(Formats, TransposedFollowsOtherValues) {
+  for (const auto& [name, a] : matrices()) {
+    auto other = a;
+    const auto normal = normals(78);
+    for (double& value : other.values) value = normal();
+    const auto x = random_vector(a.rows, 83);
+    const auto expected = product(turned(other), x.data());
+    for (const auto& format : formats()) {
+      const MatrixOptions options{.format = format.name};
+      for (auto& m : try_make(a, options)) {
+        m.set_values(other.values);
+        Vector y(static_cast<std::size_t>(a.columns));
+        m.multiply_transposed(x, y);
+        EXPECT_TRUE(same_bits(y, expected)) << about(name, m, options);
+      }
+    }
+  }
+}
+
 TEST(Formats, ThreadsAndInstructionSetsChangeNothing) {
   for (const auto& [name, a] : matrices()) {
     const auto x = random_vector(a.columns, 80);

@@ -78,6 +78,10 @@ TEST(Refusals, LengthsAreNamed) {
   expect_refused([&] { m.multiply(1, x.data(), 11, y.data(), 10); }, "ldx is 11");
   expect_refused([&] { m.multiply(1, x.data(), 12, y.data(), 9); }, "ldy 9");
   EXPECT_NO_THROW(m.multiply(0, nullptr, 12, nullptr, 10));
+  expect_refused([&] { m.multiply_transposed(x, x); }, "x has 12 items; the matrix has 10 rows");
+  expect_refused([&] { m.multiply_transposed(y, y); }, "y has 10 items; the matrix has 12 columns");
+  expect_refused([&] { m.multiply_transposed(1, y.data(), 9, x.data(), 12); }, "ldx is 9");
+  expect_refused([&] { m.multiply_transposed(1, y.data(), 10, x.data(), 11); }, "ldy 11");
 }
 
 TEST(Refusals, OverlapIsNamed) {
