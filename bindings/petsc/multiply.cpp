@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MatMult and MatMultAdd of SeqAIJ matrices, so also of the local parts of MPIAIJ. The type stays
+// MatMult, MatMultTranspose and both with Add of SeqAIJ matrices, so also of the local parts of
+// MPIAIJ. The transposed ones are timed by themselves, on the copy of MatMult. The type stays
 // "seqaij": whatever asks for it works as before. A copy in our format is made after the third
 // multiply with the same values; with other values in the same structure, after the first.
 #include <algorithm>
@@ -21,6 +22,8 @@ using MultiplyCall = PetscErrorCode (*)(Mat, Vec, Vec);
 using MultiplyAddCall = PetscErrorCode (*)(Mat, Vec, Vec, Vec);
 MultiplyCall petsc_multiply = nullptr;
 MultiplyAddCall petsc_multiply_add = nullptr;
+MultiplyCall petsc_transposed = nullptr;
+MultiplyAddCall petsc_transposed_add = nullptr;
 
 struct Multiplier {
   std::optional<sparse::Matrix> matrix;
@@ -32,6 +35,11 @@ struct Multiplier {
   std::vector<double> product;
   Contest contest;
   std::shared_ptr<Record> record;
+
+  // Of MatMultTranspose, which is ours only while `current`.
+  double petsc_transposed_s = std::numeric_limits<double>::infinity();
+  Contest transposed_contest;
+  std::shared_ptr<Record> transposed_record;
 };
 
 PetscErrorCode follow_state(Mat a, Multiplier& to) {
@@ -49,6 +57,9 @@ PetscErrorCode follow_state(Mat a, Multiplier& to) {
     to.matrix.reset();
     to.contest = {};
     to.record.reset();
+    to.petsc_transposed_s = std::numeric_limits<double>::infinity();
+    to.transposed_contest = {};
+    to.transposed_record.reset();
   }
   to.nonzero_state = nonzero_state;
   PetscFunctionReturn(PetscErrorCode(0));
@@ -134,19 +145,50 @@ void lose(Multiplier& to) {
   to.current = false;
 }
 
-PetscErrorCode run(Multiplier& to, Vec x, Vec y) {
+/// y = A x or A^T x.
+void product(const sparse::Matrix& a, bool transposed, const PetscScalar* x, PetscScalar* y) {
+  const auto rows = static_cast<std::size_t>(a.rows());
+  const auto columns = static_cast<std::size_t>(a.columns());
+  if (transposed) {
+    a.multiply_transposed({x, rows}, {y, columns});
+  } else {
+    a.multiply({x, columns}, {y, rows});
+  }
+}
+
+PetscErrorCode run(const Multiplier& to, bool transposed, Vec x, Vec y) {
   const PetscScalar* from = nullptr;
   PetscScalar* result = nullptr;
   const auto& matrix = *to.matrix;
   PetscFunctionBegin;
   PetscCall(VecGetArrayRead(x, &from));
   PetscCall(VecGetArrayWrite(y, &result));
-  matrix.multiply({from, static_cast<std::size_t>(matrix.columns())},
-                  {result, static_cast<std::size_t>(matrix.rows())});
+  product(matrix, transposed, from, result);
   PetscCall(VecRestoreArrayWrite(y, &result));
   PetscCall(VecRestoreArrayRead(x, &from));
-  PetscCall(PetscLogFlops(
-      static_cast<PetscLogDouble>(2 * matrix.num_items() - to.full_rows)));  // as PETSc counts
+  PetscCall(PetscLogFlops(static_cast<PetscLogDouble>(
+      2 * matrix.num_items() - (transposed ? 0 : to.full_rows))));  // as PETSc counts
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// z = y + A x or y + A^T x.
+PetscErrorCode run_add(Multiplier& to, bool transposed, Vec x, Vec y, Vec z) {
+  const auto& matrix = *to.matrix;
+  const PetscScalar* from = nullptr;
+  const PetscScalar* added = nullptr;
+  PetscScalar* result = nullptr;
+  PetscFunctionBegin;
+  to.product.resize(static_cast<std::size_t>(transposed ? matrix.columns() : matrix.rows()));
+  PetscCall(VecGetArrayRead(x, &from));
+  product(matrix, transposed, from, to.product.data());
+  PetscCall(VecRestoreArrayRead(x, &from));
+  if (y != z) PetscCall(VecGetArrayRead(y, &added));
+  PetscCall(VecGetArray(z, &result));
+  const auto* summand = y == z ? result : added;
+  for (std::size_t i = 0; i < to.product.size(); ++i) result[i] = summand[i] + to.product[i];
+  PetscCall(VecRestoreArray(z, &result));
+  if (y != z) PetscCall(VecRestoreArrayRead(y, &added));
+  PetscCall(PetscLogFlops(static_cast<PetscLogDouble>(2 * matrix.num_items())));
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
@@ -165,7 +207,7 @@ PetscErrorCode multiply(Mat a, Vec x, Vec y) {
     to->contest.add_petsc();
     PetscFunctionReturn(PetscErrorCode(0));
   }
-  PetscCall(run(*to, x, y));
+  PetscCall(run(*to, false, x, y));
   ++to->record->ours;
   if (!to->contest.decided()) {
     to->contest.add_ours(*to->record, cpu_s() - start);
@@ -185,38 +227,87 @@ PetscErrorCode multiply_add(Mat a, Vec x, Vec y, Vec z) {
     PetscCall(petsc_multiply_add(a, x, y, z));
     PetscFunctionReturn(PetscErrorCode(0));
   }
-  const auto& matrix = *to->matrix;
-  const PetscScalar* from = nullptr;
-  const PetscScalar* added = nullptr;
-  PetscScalar* result = nullptr;
-  to->product.resize(static_cast<std::size_t>(matrix.rows()));
-  PetscCall(VecGetArrayRead(x, &from));
-  matrix.multiply({from, static_cast<std::size_t>(matrix.columns())}, to->product);
-  PetscCall(VecRestoreArrayRead(x, &from));
-  if (y != z) PetscCall(VecGetArrayRead(y, &added));
-  PetscCall(VecGetArray(z, &result));
-  const auto* summand = y == z ? result : added;
-  for (std::size_t i = 0; i < to->product.size(); ++i) result[i] = summand[i] + to->product[i];
-  PetscCall(VecRestoreArray(z, &result));
-  if (y != z) PetscCall(VecRestoreArrayRead(y, &added));
-  PetscCall(PetscLogFlops(static_cast<PetscLogDouble>(2 * matrix.num_items())));
+  PetscCall(run_add(*to, false, x, y, z));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// Whether this transposed multiply is ours.
+PetscErrorCode is_ours_transposed(Mat a, Multiplier** found, bool* ours) {
+  PetscFunctionBegin;
+  *ours = false;
+  PetscCall(attached(reinterpret_cast<PetscObject>(a), key, found));
+  if (*found == nullptr) PetscFunctionReturn(PetscErrorCode(0));
+  auto& to = **found;
+  PetscCall(follow_state(a, to));
+  *ours = to.current && to.transposed_contest.ours_wins() && !to.transposed_contest.petsc_is_due();
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode multiply_transposed(Mat a, Vec x, Vec y) {
+  Multiplier* to = nullptr;
+  bool ours = false;
+  PetscFunctionBegin;
+  PetscCall(is_ours_transposed(a, &to, &ours));
+  const double start = cpu_s();
+  if (!ours) {
+    PetscCall(petsc_transposed(a, x, y));
+    if (to == nullptr) PetscFunctionReturn(PetscErrorCode(0));
+    to->petsc_transposed_s = std::min(to->petsc_transposed_s, cpu_s() - start);
+    to->transposed_contest.add_petsc();
+    PetscFunctionReturn(PetscErrorCode(0));
+  }
+  PetscCall(run(*to, true, x, y));
+  const double taken = cpu_s() - start;
+  auto& record = to->transposed_record;
+  if (!record) {
+    record = new_record("MatMultTranspose");
+    record->rows = to->matrix->rows();
+    record->items = to->matrix->num_items();
+    record->storage = to->matrix->storage();
+    record->petsc_s = to->petsc_transposed_s;
+  }
+  ++record->ours;
+  if (!to->transposed_contest.decided()) {
+    to->transposed_contest.add_ours(*record, taken);
+    if (!to->transposed_contest.ours_wins()) record->storage.clear();
+  }
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// Follows the verdict of MatMultTranspose. PETSc adds each product to y itself: other bits.
+PetscErrorCode multiply_transposed_add(Mat a, Vec x, Vec y, Vec z) {
+  Multiplier* to = nullptr;
+  bool ours = false;
+  PetscFunctionBegin;
+  PetscCall(is_ours_transposed(a, &to, &ours));
+  if (!ours || !to->transposed_contest.decided() || options().bit_for_bit) {
+    PetscCall(petsc_transposed_add(a, x, y, z));
+  } else {
+    PetscCall(run_add(*to, true, x, y, z));
+  }
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// Puts `ours` in the place of an operation, whose old function goes to `petsc`.
+template <class Call>
+PetscErrorCode replace(Mat a, MatOperation operation, Call ours, Call& petsc) {
+  Operation found = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatGetOperation(a, operation, &found));
+  if (reinterpret_cast<Call>(found) != ours) petsc = reinterpret_cast<Call>(found);
+  PetscCall(MatSetOperation(a, operation, reinterpret_cast<Operation>(ours)));
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
 }  // namespace
 
 PetscErrorCode take_over_multiply(Mat a, MatType, MatReuse, Mat* made) {
-  Operation found = nullptr;
   PetscFunctionBegin;
-  PetscCall(MatGetOperation(a, MATOP_MULT, &found));
-  const auto call = reinterpret_cast<MultiplyCall>(found);
-  if (call != multiply) petsc_multiply = call;
-  PetscCall(MatGetOperation(a, MATOP_MULT_ADD, &found));
-  const auto add_call = reinterpret_cast<MultiplyAddCall>(found);
-  if (add_call != multiply_add) petsc_multiply_add = add_call;
   PetscCall(attach(reinterpret_cast<PetscObject>(a), key, std::make_unique<Multiplier>()));
-  PetscCall(MatSetOperation(a, MATOP_MULT, reinterpret_cast<Operation>(multiply)));
-  PetscCall(MatSetOperation(a, MATOP_MULT_ADD, reinterpret_cast<Operation>(multiply_add)));
+  PetscCall(replace(a, MATOP_MULT, multiply, petsc_multiply));
+  PetscCall(replace(a, MATOP_MULT_ADD, multiply_add, petsc_multiply_add));
+  PetscCall(replace(a, MATOP_MULT_TRANSPOSE, multiply_transposed, petsc_transposed));
+  PetscCall(replace(a, MATOP_MULT_TRANSPOSE_ADD, multiply_transposed_add, petsc_transposed_add));
   *made = a;
   PetscFunctionReturn(PetscErrorCode(0));
 }

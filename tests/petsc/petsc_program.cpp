@@ -24,11 +24,15 @@ double x_of(PetscInt row, int version) {
   return std::cos(0.1 * static_cast<double>(row) + version);
 }
 
-double product(PetscInt row, int version, bool wide) {
+enum class Side { rows, columns };  // A x or A^T x
+
+double product(PetscInt row, int version, bool wide, Side side) {
   double sum = 0;
   for (const auto column : {row - edge, row - 2, row - 1, row, row + 1, row + 2, row + edge}) {
     if (column < 0 || column >= num_rows) continue;
-    sum += item(row, column, version, wide) * x_of(column, version);
+    const double value =
+        side == Side::rows ? item(row, column, version, wide) : item(column, row, version, wide);
+    sum += value * x_of(column, version);
   }
   return sum;
 }
@@ -50,8 +54,9 @@ PetscErrorCode fill(Mat a, int version, bool wide) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
-/// y is A x, or else the job ends.
-PetscErrorCode check(Vec y, int version, bool wide, double factor, const char* what) {
+/// y is `factor` times A x, or A^T x, or else the job ends.
+PetscErrorCode check(Vec y, int version, bool wide, double factor, const char* what,
+                     Side side = Side::rows) {
   PetscInt low = 0;
   PetscInt high = 0;
   const PetscScalar* items = nullptr;
@@ -59,7 +64,7 @@ PetscErrorCode check(Vec y, int version, bool wide, double factor, const char* w
   PetscCall(VecGetOwnershipRange(y, &low, &high));
   PetscCall(VecGetArrayRead(y, &items));
   for (PetscInt row = low; row < high; ++row) {
-    const double wanted = factor * product(row, version, wide);
+    const double wanted = factor * product(row, version, wide, side);
     if (std::abs(items[row - low] - wanted) > 1e-12) {
       std::fprintf(stderr, "%s, version %d, row %d: %.17g in place of %.17g\n", what, version,
                    static_cast<int>(row), items[row - low], wanted);
@@ -101,10 +106,18 @@ PetscErrorCode multiply_and_solve(Mat a, KSP ksp, bool wide) {
       PetscCall(VecScale(y, 0.5));
       PetscCall(MatMultAdd(a, x, y, z));
       PetscCall(check(z, version, wide, 2, "MatMultAdd"));
+      PetscCall(MatMultTranspose(a, x, y));
+      PetscCall(check(y, version, wide, 1, "MatMultTranspose", Side::columns));
+      PetscCall(MatMultTransposeAdd(a, x, y, z));
+      PetscCall(check(z, version, wide, 2, "MatMultTransposeAdd", Side::columns));
+      PetscCall(MatMultTransposeAdd(a, x, y, y));
+      PetscCall(check(y, version, wide, 2, "MatMultTransposeAdd in place", Side::columns));
       if (again == 5) {  // values change without a new assembly
         PetscCall(MatScale(a, 0.5));
         PetscCall(MatMult(a, x, y));
         PetscCall(check(y, version, wide, 0.5, "MatMult after MatScale"));
+        PetscCall(MatMultTranspose(a, x, y));
+        PetscCall(check(y, version, wide, 0.5, "MatMultTranspose after MatScale", Side::columns));
         PetscCall(MatScale(a, 2));
       }
     }
