@@ -60,7 +60,7 @@ class Span {
   int track_;
 };
 
-/// Seconds of the one clock of the library (MPI_Wtime). Local.
+/// Seconds of the one clock of the library: steady, one for all processes of a node. Local.
 double now_s();
 
 }  // namespace tailrace

@@ -1,12 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/trace.hpp"
 
+#include <mpi.h>
+
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
 namespace tailrace {
 
-double now_s() { return MPI_Wtime(); }
+// Not MPI_Wtime, which MPICH refuses where there is no MPI: in a process of servers, and in threads
+// that outlive it. Simulated ranks have the simulator's clock.
+double now_s() {
+#ifdef SMPI_H
+  return MPI_Wtime();
+#else
+  using Clock = std::chrono::steady_clock;
+  return std::chrono::duration<double>(Clock::now().time_since_epoch()).count();
+#endif
+}
 
 Trace::Trace(std::size_t capacity) : spans_(capacity) {}
 

@@ -33,7 +33,7 @@ int tailrace_trace_total_s(const tailrace_trace* trace, int activity, int track,
 /* Writes the spans of all ranks as one file of Chrome and Perfetto on rank 0. TAILRACE_IO on all
    ranks. Collective, blocking. */
 int tailrace_trace_write(const tailrace_trace* trace, const tailrace_comm* comm, const char* path);
-/* Seconds of the library's clock (MPI_Wtime). Local. */
+/* Seconds of the library's clock: steady, one for all processes of a node. Local. */
 double tailrace_now_s(void);
 
 #ifdef __cplusplus
