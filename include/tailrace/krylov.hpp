@@ -32,7 +32,8 @@ class Preconditioner {
 };
 
 /// "none"; "jacobi": the diagonal; "block_jacobi": the diagonal's b x b blocks, inverted; "ilu0":
-/// ILU(0) of this rank's rows in its own columns, by b x b blocks (block Jacobi over the ranks).
+/// ILU(0) of this rank's rows in its own columns, by b x b blocks (block Jacobi over the ranks);
+/// "gauss_seidel": a sweep forward and one backward over the same rows, item by item.
 /// `a` must outlive it. Throws `Errc::invalid_input` on all ranks if the name is unknown, or, with
 /// rank and row, if a diagonal item or block is missing or a pivot is zero or not finite on any.
 /// Collective, blocking.

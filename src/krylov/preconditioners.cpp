@@ -154,6 +154,60 @@ class Ilu0 final : public Preconditioner {
   std::optional<BlockIncompleteLu> blocks_;
 };
 
+/// One forward and one backward sweep of Gauss-Seidel from z = 0, which is
+/// z = (D + U)^-1 D (D + L)^-1 r: factors I + L D^-1 and D + U, in the schedules of ILU(0).
+class GaussSeidel final : public Preconditioner {
+ public:
+  explicit GaussSeidel(const DistMatrix& a) : a_(a) { update(); }
+  void update() override {
+    run_agreed_sparse(a_.comm().raw(), [this] {
+      IncompleteLuOptions options;  // the schedule is timed once
+      if (sweeps_) {
+        const auto storage = sweeps_->storage();
+        options.schedule = storage.substr(0, storage.find(','));
+      }
+      sweeps_ = IncompleteLu::from_factors(factors(), options);
+    });
+  }
+  void apply(std::span<const double> r, std::span<double> z) override { sweeps_->solve(r, z); }
+  std::string describe() const override { return "gauss_seidel by rank, " + sweeps_->storage(); }
+
+ private:
+  Csr factors() const {
+    const auto a = a_.local_diagonal();
+    const auto b = static_cast<std::size_t>(a_.block());
+    std::vector<double> inverse(static_cast<std::size_t>(a_.num_local_items()));
+    for_each_diagonal_block(a, [&](std::size_t row, std::size_t k) {
+      for (std::size_t r = 0; r < b; ++r) {
+        const double value = a.values[(k * b + r) * b + r];
+        inverse[row * b + r] = 1 / value;
+        if (value != 0 && std::isfinite(value) && std::isfinite(1 / value)) continue;
+        throw Error(Errc::invalid_input,
+                    fmt::format("gauss_seidel: local row {} has {} on the diagonal; it must be "
+                                "finite and not zero",
+                                row * b + r, value));
+      }
+    });
+    Csr made{a_.num_local_items(), a_.num_local_items(), {0}, {}, {}};
+    for (std::size_t item = 0; item < inverse.size(); ++item) {
+      for (auto k = a.row_starts[item / b]; k < a.row_starts[item / b + 1]; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        for (std::size_t c = 0; c < b; ++c) {
+          const auto column = static_cast<std::size_t>(a.block_columns[at]) * b + c;
+          const double value = a.values[(at * b + item % b) * b + c];
+          made.column_indices.push_back(static_cast<std::int32_t>(column));
+          made.values.push_back(column < item ? value * inverse[column] : value);
+        }
+      }
+      made.row_starts.push_back(std::ssize(made.values));
+    }
+    return made;
+  }
+
+  const DistMatrix& a_;
+  std::optional<IncompleteLu> sweeps_;
+};
+
 template <class Made>
 std::unique_ptr<Preconditioner> make(const DistMatrix& a) {
   return std::make_unique<Made>(a);
@@ -168,6 +222,8 @@ constexpr std::array table{
     Line{{"jacobi", "the diagonal"}, make<Jacobi>},
     Line{{"block_jacobi", "the blocks on the diagonal, inverted"}, make<BlockJacobi>},
     Line{{"ilu0", "ILU(0) by blocks, of each rank's rows in its own columns"}, make<Ilu0>},
+    Line{{"gauss_seidel", "a forward and a backward sweep, of each rank's rows in its own columns"},
+         make<GaussSeidel>},
 };
 
 }  // namespace
