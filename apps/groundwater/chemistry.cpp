@@ -168,6 +168,15 @@ std::size_t Chemistry::find_mineral(const std::string& name, const std::string& 
   return find(minerals, name, where, "mineral");
 }
 
+std::vector<std::size_t> Chemistry::primary_of_site(std::size_t site) const {
+  std::set<std::size_t> found;
+  for (const auto& complex : surface) {
+    if (complex.site != site) continue;
+    for (const auto& term : complex.formula) found.insert(term.primary);
+  }
+  return {found.begin(), found.end()};
+}
+
 Formula parse_formula(const std::string& text, const std::vector<Species>& primary,
                       const std::string& where) {
   Formula formula;

@@ -67,6 +67,8 @@ struct Chemistry {
   /// Throws `Errc::invalid_input` with the name nearest to it. Local, as all here.
   std::size_t find_primary(const std::string& name, const std::string& where) const;
   std::size_t find_mineral(const std::string& name, const std::string& where) const;
+  /// The primary species that complexes of a site are made of, ascending.
+  std::vector<std::size_t> primary_of_site(std::size_t site) const;
 };
 
 /// Parses the text of a chemistry file (docs/groundwater.md). Throws `Errc::invalid_input` that

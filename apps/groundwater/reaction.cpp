@@ -8,11 +8,22 @@
 
 namespace tailrace::groundwater {
 
-std::size_t num_bound_sets(const Chemistry& chemistry) {
-  std::size_t sets = 0;
-  for (const auto& site : chemistry.sites) sets += std::max<std::size_t>(site.rates.size(), 1);
-  return sets;
+namespace {
+
+double share_of(const Site& site, std::size_t r) {
+  return site.rates.empty() ? 1 : site.shares[r];
 }
+
+/// The part of the way to its equilibrium that class r goes in a step.
+double weight_of(const Site& site, std::size_t r, double dt) {
+  if (site.rates.empty()) return 1;
+  const double speed = dt * site.rates[r];
+  return speed / (1 + speed);
+}
+
+}  // namespace
+
+std::size_t num_classes(const Site& site) { return std::max<std::size_t>(site.rates.size(), 1); }
 
 CellReaction::CellReaction(const Chemistry& chemistry)
     : chemistry_(&chemistry),
@@ -31,10 +42,8 @@ void CellReaction::equilibrate(const Solution& water, CellSolids& solids) {
   for (std::size_t s = 0; s < chemistry_->sites.size(); ++s) {
     const auto& site = chemistry_->sites[s];
     speciation_.bound(s, water, bound_, {});
-    const std::size_t sets = std::max<std::size_t>(site.rates.size(), 1);
-    for (std::size_t r = 0; r < sets; ++r) {
-      const double share = site.rates.empty() ? 1 : site.shares[r];
-      for (const double amount : bound_) solids.bound.push_back(share * amount);
+    for (std::size_t r = 0; r < num_classes(site); ++r) {
+      for (const double amount : bound_) solids.bound.push_back(share_of(site, r) * amount);
     }
   }
 }
@@ -60,22 +69,21 @@ void CellReaction::add_minerals(double dt, const Solution& water, const CellSoli
 }
 
 /// Surfaces: backward Euler of each class, bound = (old + dt rate share equilibrium) / (1 + dt
-/// rate); without rates the equilibrium itself.
+/// rate); without rates the equilibrium itself. The slopes are the same for all classes but for a
+/// factor.
 void CellReaction::add_bound(double dt, const Solution& water, const CellSolids& solids) {
   std::size_t set = 0;
   for (std::size_t s = 0; s < chemistry_->sites.size(); ++s) {
     const auto& site = chemistry_->sites[s];
     speciation_.bound(s, water, bound_, bound_slopes_);
-    const std::size_t sets = std::max<std::size_t>(site.rates.size(), 1);
-    for (std::size_t r = 0; r < sets; ++r, ++set) {
-      const double speed = site.rates.empty() ? 0 : dt * site.rates[r];
-      const double weight = site.rates.empty() ? 1 : speed / (1 + speed);
-      const double share = site.rates.empty() ? 1 : site.shares[r];
-      for (std::size_t j = 0; j < n_; ++j) {
-        residual_[j] += weight * (share * bound_[j] - solids.bound[set * n_ + j]);
-      }
-      for (std::size_t e = 0; e < n_ * n_; ++e) matrix_[e] += weight * share * bound_slopes_[e];
+    double follows = 0;  // part of the equilibrium that the classes together take up
+    for (std::size_t r = 0; r < num_classes(site); ++r, ++set) {
+      const double weight = weight_of(site, r, dt);
+      follows += weight * share_of(site, r);
+      for (std::size_t j = 0; j < n_; ++j) residual_[j] -= weight * solids.bound[set * n_ + j];
     }
+    for (std::size_t j = 0; j < n_; ++j) residual_[j] += follows * bound_[j];
+    for (std::size_t e = 0; e < n_ * n_; ++e) matrix_[e] += follows * bound_slopes_[e];
   }
 }
 
@@ -132,11 +140,8 @@ bool CellReaction::step(double content, double dt, std::span<double> total, Solu
   for (std::size_t s = 0; s < chemistry_->sites.size(); ++s) {
     const auto& site = chemistry_->sites[s];
     speciation_.bound(s, next, bound_, {});
-    const std::size_t sets = std::max<std::size_t>(site.rates.size(), 1);
-    for (std::size_t r = 0; r < sets; ++r, ++set) {
-      const double speed = site.rates.empty() ? 0 : dt * site.rates[r];
-      const double weight = site.rates.empty() ? 1 : speed / (1 + speed);
-      const double share = site.rates.empty() ? 1 : site.shares[r];
+    for (std::size_t r = 0; r < num_classes(site); ++r, ++set) {
+      const double weight = weight_of(site, r, dt), share = share_of(site, r);
       for (std::size_t j = 0; j < n_; ++j) {
         double& bound = solids.bound[set * n_ + j];
         const double gain = weight * (share * bound_[j] - bound);

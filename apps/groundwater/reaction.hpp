@@ -18,8 +18,8 @@ struct CellSolids {
   std::vector<double> bound;
 };
 
-/// The sets of bound amounts that `chemistry` has. Local.
-std::size_t num_bound_sets(const Chemistry& chemistry);
+/// The sets of bound amounts that `site` has: as many as rates, or one. Local.
+std::size_t num_classes(const Site& site);
 
 /// Reactions in one cell after the other, each over a step of backward Euler; keeps work arrays, so
 /// one object a thread. What the water gains the solids lose, to round-off.

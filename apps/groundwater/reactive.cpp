@@ -47,18 +47,16 @@ CellSolids initial_solids(const Case& values, const Chemistry& chemistry) {
   return solids;
 }
 
-std::string bound_name(std::size_t set, const std::string& species) {
-  return fmt::format("bound_{}_{}", set, species);
-}
-
 }  // namespace
 
 ReactiveTransport::ReactiveTransport(const Case& values, const FlowEquations& flow)
     : flow_(&flow),
       chemistry_(chemistry_of(values)),
+      sums_(flow.grid().comm(),
+            {.type = NumberType::float64, .max_items = 2 * std::ssize(chemistry_.primary)}),
       speciation_(chemistry_),
       reaction_(chemistry_),
-      transport_(values, flow, chemistry_.num_primary()),
+      transport_(values, flow, chemistry_.num_primary(), sums_),
       count_(static_cast<std::size_t>(flow.grid().num_own())) {
   const auto waters = make_waters(values, chemistry_);
   const auto totals_of = [&](const std::string& name, const std::string& where) {
@@ -94,16 +92,14 @@ bool ReactiveTransport::step(double dt, std::span<const double> old_water,
     const auto solids = solids_;
     const std::size_t n = chemistry_.num_primary();
     std::vector<double> total(n);
-    int failed = 0;
+    std::int32_t failed = 0;
     for (std::size_t i = 0; i < count_ && failed == 0; ++i) {
       for (std::size_t s = 0; s < n; ++s) total[s] = totals_[s * count_ + i];
       const double content = new_water[i] / flow_->volume(static_cast<std::ptrdiff_t>(i));
       if (!reaction_.step(content, dt, total, waters_[i], solids_[i])) failed = 1;
       for (std::size_t s = 0; s < n; ++s) totals_[s * count_ + i] = total[s];
     }
-    check_mpi(
-        MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, flow_->grid().comm().raw()));
-    good = failed == 0;
+    good = sums_.allreduce(failed, ReduceOp::max) == 0;
     if (!good) {
       why = "the reactions of a cell have not converged";
       waters_ = waters;
@@ -165,11 +161,24 @@ std::vector<NamedField> ReactiveTransport::state() const {
     out.push_back(std::move(amount));
   }
   const std::size_t n = chemistry_.num_primary();
-  for (std::size_t b = 0; b < num_bound_sets(chemistry_) * n; ++b) {
-    NamedField bound{
-        bound_name(b / n, chemistry_.primary[b % n].name), "bound amount", "mol/m^3", {}};
-    for (const auto& solids : solids_) bound.values.push_back(solids.bound[b]);
-    out.push_back(std::move(bound));
+  std::size_t first_set = 0;
+  for (std::size_t s = 0; s < chemistry_.sites.size(); ++s) {
+    const auto& site = chemistry_.sites[s];
+    const auto primary = chemistry_.primary_of_site(s);
+    const auto classes = num_classes(site);
+    NamedField bound{"bound_" + site.name,
+                     "bound amounts of each class and species",
+                     "mol/m^3",
+                     {},
+                     {{site.name + "_class", static_cast<std::ptrdiff_t>(classes)},
+                      {site.name + "_species", std::ssize(primary)}}};
+    for (std::size_t r = first_set; r < first_set + classes; ++r) {
+      for (const auto j : primary) {
+        for (const auto& solids : solids_) bound.values.push_back(solids.bound[r * n + j]);
+      }
+    }
+    first_set += classes;
+    if (!primary.empty()) out.push_back(std::move(bound));
   }
   return out;
 }
@@ -190,12 +199,22 @@ void ReactiveTransport::set_state(const std::vector<NamedField>& state) {
   for (std::size_t m = 0; m < chemistry_.minerals.size(); ++m, ++f) {
     for (std::size_t i = 0; i < count_; ++i) solids_[i].minerals[m] = state[f].values[i];
   }
-  for (std::size_t b = 0; b < num_bound_sets(chemistry_) * n; ++b, ++f) {
-    for (std::size_t i = 0; i < count_; ++i) solids_[i].bound[b] = state[f].values[i];
+  std::size_t first_set = 0;
+  for (std::size_t s = 0; s < chemistry_.sites.size(); ++s) {
+    const auto primary = chemistry_.primary_of_site(s);
+    const auto classes = num_classes(chemistry_.sites[s]);
+    std::size_t item = 0;
+    for (std::size_t r = first_set; r < first_set + classes; ++r) {
+      for (const auto j : primary) {
+        for (auto& solids : solids_) solids.bound[r * n + j] = state[f].values[item++];
+      }
+    }
+    first_set += classes;
+    if (!primary.empty()) ++f;
   }
 }
 
-std::vector<double> ReactiveTransport::amounts(std::span<const double> water) const {
+std::vector<double> ReactiveTransport::amounts(std::span<const double> water) {
   const std::size_t n = chemistry_.num_primary();
   std::vector<double> out(2 * n);
   for (std::size_t i = 0; i < count_; ++i) {
@@ -211,8 +230,7 @@ std::vector<double> ReactiveTransport::amounts(std::span<const double> water) co
     }
   }
   for (std::size_t s = 0; s < n; ++s) out[n + s] = transport_.inflows()[s];
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, out.data(), to_int(std::ssize(out)), MPI_DOUBLE, MPI_SUM,
-                          flow_->grid().comm().raw()));
+  sums_.allreduce(std::span(out));
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "flow.hpp"
 #include "reaction.hpp"
 #include "state_files.hpp"
+#include "tailrace/reduction.hpp"
 #include "transport.hpp"
 
 namespace tailrace::groundwater {
@@ -44,11 +45,12 @@ class ReactiveTransport {
   const Chemistry& chemistry() const { return chemistry_; }
   /// Of each species what is in water and solids [mol], then what came in with the last step
   /// [mol/s], over all ranks. Collective, blocking.
-  std::vector<double> amounts(std::span<const double> water) const;
+  std::vector<double> amounts(std::span<const double> water);
 
  private:
   const FlowEquations* flow_;
   Chemistry chemistry_;
+  Reduction sums_;
   Speciation speciation_;
   CellReaction reaction_;
   Transport transport_;

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "common/output_case.hpp"
 #include "tailrace/error.hpp"
@@ -32,8 +33,39 @@ std::vector<Coordinate> coordinates_of(const Grid& grid) {
   return out;
 }
 
-Variable variable_of(const NamedField& field, const Grid& grid) {
-  return Variable(field.name, grid.layout(), std::span(field.values), {"z", "y", "x"},
+std::vector<std::ptrdiff_t> extents_of(const NamedField& field, const Grid& grid) {
+  std::vector<std::ptrdiff_t> out;
+  for (const auto& axis : field.sets) out.push_back(axis.second);
+  for (const auto extent : grid.extents()) out.push_back(extent);
+  return out;
+}
+
+/// The layout of the own cells with the axes of `field` before theirs, which all ranks hold whole.
+Layout layout_of(const NamedField& field, const Grid& grid) {
+  if (field.sets.empty()) return grid.layout();
+  const auto extents = extents_of(field, grid);
+  const auto more = field.sets.size();
+  std::vector<std::vector<Box>> boxes;
+  for (int rank = 0; rank < grid.layout().num_ranks(); ++rank) {
+    boxes.emplace_back();
+    for (const auto& cells : grid.layout().boxes(rank)) {
+      auto& box = boxes.back().emplace_back();
+      box.num_dims = static_cast<int>(extents.size());
+      for (std::size_t d = 0; d < extents.size(); ++d) {
+        box.start[d] = d < more ? 0 : cells.start[d - more];
+        box.extents[d] = d < more ? extents[d] : cells.extents[d - more];
+      }
+    }
+  }
+  return from_boxes(extents, std::move(boxes));
+}
+
+/// `layout` (of `layout_of`) must live as long as the variable.
+Variable variable_of(const NamedField& field, const Layout& layout) {
+  std::vector<std::string> axes;
+  for (const auto& axis : field.sets) axes.push_back(axis.first);
+  axes.insert(axes.end(), {"z", "y", "x"});
+  return Variable(field.name, layout, std::span(field.values), axes,
                   {{"long_name", field.long_name}, {"units", field.unit}});
 }
 
@@ -121,7 +153,9 @@ void FieldFiles::write(const RunClock& clock, const std::vector<NamedField>& fie
                                    {"standard_name", std::string("time")},
                                    {"long_name", std::string("time since the start of the run")},
                                    {"units", std::string("s")}}});
-  for (const auto& field : fields) contents.variables.push_back(variable_of(field, *grid_));
+  for (const auto& field : fields) {
+    contents.variables.push_back(variable_of(field, grid_->layout()));
+  }
   contents.attributes = {{"step", clock.step},
                          {"time", clock.time},
                          {"title", name_},
@@ -148,7 +182,11 @@ void write_checkpoint(app::CheckpointSeries& series, const Grid& grid, const Run
   FileContents contents;
   contents.step = clock.step;
   contents.coordinates = coordinates_of(grid);
-  for (const auto& field : state) contents.variables.push_back(variable_of(field, grid));
+  std::vector<Layout> layouts;
+  for (const auto& field : state) layouts.push_back(layout_of(field, grid));
+  for (std::size_t f = 0; f < state.size(); ++f) {
+    contents.variables.push_back(variable_of(state[f], layouts[f]));
+  }
   contents.attributes = {{"kind", std::string(checkpoint_kind)},
                          {"step", clock.step},
                          {"time", clock.time},
@@ -164,20 +202,21 @@ RunClock read_checkpoint(const Grid& grid, const std::string& path,
         Errc::invalid_input,
         fmt::format("{} is not a checkpoint of this program; give a checkpoint_NNNNNN.h5", path));
   }
-  const auto wanted = grid.extents();
   const auto names = input.names();
   for (auto& field : state) {
     if (std::find(names.begin(), names.end(), field.name) == names.end()) {
       throw Error(Errc::invalid_input,
-                  fmt::format("{} lacks {}: it is of a case with other species", path, field.name));
+                  fmt::format("{} lacks {}: it is of a case with other species, or of a program "
+                              "from before it wrote them so; start afresh",
+                              path, field.name));
     }
-    const auto found = input.extents(field.name);
-    if (!std::equal(found.begin(), found.end(), wanted.begin(), wanted.end())) {
+    const auto found = input.extents(field.name), wanted = extents_of(field, grid);
+    if (found != wanted) {
       throw Error(Errc::invalid_input,
-                  fmt::format("{} is of {} x {} x {} cells (z, y, x), the case has {} x {} x {}",
-                              path, found[0], found[1], found[2], wanted[0], wanted[1], wanted[2]));
+                  fmt::format("{}: {} has [{}] items, last along z, y, x; the case has [{}]", path,
+                              field.name, fmt::join(found, ", "), fmt::join(wanted, ", ")));
     }
-    input.read(field.name, grid.layout(), std::span(field.values));
+    input.read(field.name, layout_of(field, grid), std::span(field.values));
   }
   return {input.attribute_int("step"), input.attribute_double("time"),
           input.attribute_double("dt")};

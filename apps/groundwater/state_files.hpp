@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "case.hpp"
@@ -18,6 +19,8 @@ namespace tailrace::groundwater {
 struct NamedField {
   std::string name, long_name, unit;
   std::vector<double> values;
+  /// Axes before (z, y, x): what there are several of in each cell.
+  std::vector<std::pair<std::string, std::ptrdiff_t>> sets = {};
 };
 
 /// The fields of `[output] fields` at the pressure heads `h` of own cells; fluxes as last

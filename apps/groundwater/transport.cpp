@@ -18,10 +18,12 @@ constexpr double litres = 1000;  ///< in a cubic metre
 
 }  // namespace
 
-Transport::Transport(const Case& values, const FlowEquations& flow, std::size_t num_species)
+Transport::Transport(const Case& values, const FlowEquations& flow, std::size_t num_species,
+                     Reduction& sums)
     : case_(&values),
       flow_(&flow),
       num_species_(num_species),
+      sums_(&sums),
       values_(flow.graph().columns.size()),
       scales_(at(flow.grid().num_own())),
       right_(scales_.size()),
@@ -66,12 +68,10 @@ void Transport::assemble(double dt, std::span<const double> new_water) {
 }
 
 /// Whether a residual is as small beside the right side as round-off may leave it. Collective.
-bool Transport::nearly(double residual) const {
+bool Transport::nearly(double residual) {
   double squares = 0;
   for (const double value : right_) squares += value * value;
-  check_mpi(
-      MPI_Allreduce(MPI_IN_PLACE, &squares, 1, MPI_DOUBLE, MPI_SUM, flow_->grid().comm().raw()));
-  return residual <= 1e-11 * std::sqrt(squares);
+  return residual <= 1e-11 * std::sqrt(sums_->allreduce(squares));
 }
 
 bool Transport::step(double dt, std::span<const double> old_water,

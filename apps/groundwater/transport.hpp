@@ -9,6 +9,7 @@
 #include "case.hpp"
 #include "flow.hpp"
 #include "tailrace/krylov.hpp"
+#include "tailrace/reduction.hpp"
 
 namespace tailrace::groundwater {
 
@@ -18,8 +19,9 @@ namespace tailrace::groundwater {
 /// cell's own water.
 class Transport {
  public:
-  /// Collective, blocking.
-  Transport(const Case& values, const FlowEquations& flow, std::size_t num_species);
+  /// `sums` must outlive it. Collective, blocking.
+  Transport(const Case& values, const FlowEquations& flow, std::size_t num_species,
+            Reduction& sums);
 
   /// Takes `totals` (one array of own cells a species, one after the other [mol/L]) over a step of
   /// `dt` [s] of the flow last evaluated, in which the cells' water goes from `old_water` to
@@ -33,12 +35,13 @@ class Transport {
   std::int64_t linear_iterations() const { return linear_iterations_; }
 
  private:
-  bool nearly(double residual) const;
+  bool nearly(double residual);
   void assemble(double dt, std::span<const double> new_water);
 
   const Case* case_;
   const FlowEquations* flow_;
   std::size_t num_species_;
+  Reduction* sums_;
   std::vector<double> values_, scales_, right_, solution_, inflows_;
   std::unique_ptr<sparse::DistMatrix> matrix_;
   std::unique_ptr<sparse::Preconditioner> preconditioner_;
