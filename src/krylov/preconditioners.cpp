@@ -114,6 +114,16 @@ class BlockJacobi final : public Preconditioner {
   std::vector<double> inverse_;
 };
 
+/// Options that keep the schedule of factors made before: it is timed once.
+IncompleteLuOptions options_of(const std::optional<IncompleteLu>& before) {
+  IncompleteLuOptions options;
+  if (before) {
+    const auto storage = before->storage();
+    options.schedule = storage.substr(0, storage.find(','));
+  }
+  return options;
+}
+
 class Ilu0 final : public Preconditioner {
  public:
   explicit Ilu0(const DistMatrix& a) : a_(a) { update(); }
@@ -143,10 +153,8 @@ class Ilu0 final : public Preconditioner {
       }
       return;
     }
-    IncompleteLuOptions options;  // the schedule is timed once
-    if (items_) options.schedule = items_->storage().starts_with("rows") ? "rows" : "levels";
     const std::vector<std::int64_t> columns(a.block_columns.begin(), a.block_columns.end());
-    items_.emplace(a.row_starts, columns, a.values, options);
+    items_.emplace(a.row_starts, columns, a.values, options_of(items_));
   }
 
   const DistMatrix& a_;
@@ -161,12 +169,7 @@ class GaussSeidel final : public Preconditioner {
   explicit GaussSeidel(const DistMatrix& a) : a_(a) { update(); }
   void update() override {
     run_agreed_sparse(a_.comm().raw(), [this] {
-      IncompleteLuOptions options;  // the schedule is timed once
-      if (sweeps_) {
-        const auto storage = sweeps_->storage();
-        options.schedule = storage.substr(0, storage.find(','));
-      }
-      sweeps_ = IncompleteLu::from_factors(factors(), options);
+      sweeps_ = IncompleteLu::from_factors(factors(), options_of(sweeps_));
     });
   }
   void apply(std::span<const double> r, std::span<double> z) override { sweeps_->solve(r, z); }
