@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forward + backward transform of one real field by tailrace::fft, full or truncated (2/3 rule).
+// Forward + backward transform of one real field by tailrace::fft, full or truncated (2/3 rule);
+// with --stages NAME then what each stage took, beside a model of it, as lines of the problem NAME.
 
 #include <span>
 #include <string>
 #include <vector>
 
+#include "fft_stages.hpp"
 #include "mpi_driver.hpp"
 #include "tailrace/fft.hpp"
 
@@ -23,6 +25,10 @@ void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
   options.method = args.text("method", "auto");
   options.stores = args.text("stores", "auto");
   options.threads = args.number("threads", 1);
+  const std::string stages = args.text("stages", "");
+  // Always there, so that the times of the pair and of its stages are those of the same transform.
+  tailrace::Trace trace(stages.empty() ? 0 : 4096);
+  options.trace = stages.empty() ? nullptr : &trace;
 
   const double plan_start = bench::now_s();
   tailrace::fft::Transform<Real> transform(comm, problem, options);
@@ -58,17 +64,25 @@ void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
   }
   error = bench::all_max(error);
   const double buffer_bytes = bench::all_max(static_cast<double>(transform.buffer_bytes()));
-  if (comm.rank() != 0) return;
-  bench::JsonLine()
-      .text("entry", args.text("label", truncate ? "tailrace, 2/3 truncation" : "tailrace"))
-      .numbers("seconds", seconds)
-      .number("error", error)
-      .number("plan_s", plan_s)
-      .number("buffer_bytes", buffer_bytes)
-      .text("kernel", std::string(transform.kernel()))
-      .text("method", std::string(transform.method()))
-      .text("stores", std::string(transform.stores()))
-      .print();
+  if (comm.rank() == 0) {
+    bench::JsonLine()
+        .text("entry", args.text("label", truncate ? "tailrace, 2/3 truncation" : "tailrace"))
+        .numbers("seconds", seconds)
+        .number("error", error)
+        .number("plan_s", plan_s)
+        .number("buffer_bytes", buffer_bytes)
+        .text("kernel", std::string(transform.kernel()))
+        .text("method", std::string(transform.method()))
+        .text("stores", std::string(transform.stores()))
+        .print();
+  }
+  if (stages.empty()) return;
+  const auto bytes = static_cast<std::ptrdiff_t>(field.size() * sizeof(Real));
+  const auto rates = bench::MemoryRates::measure(bytes, args.number("repeats", 5));
+  const auto model =
+      bench::stages_of<Real>(transform.problem(), comm.rank(), std::string(transform.kernel()));
+  bench::print_stages(comm, model, bench::times_in(trace, comm), rates,
+                      std::string(transform.stores()), stages);
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Bytes a second that all ranks together move to and from memory: memcpy, scale and triad over
-// arrays far larger than the caches. The limit that other benchmarks are compared with.
+// arrays far larger than the caches, a copy past the caches, and units of 128 bytes that are
+// written far apart. The limits that other benchmarks are compared with.
 
 #include <cstring>
 #include <functional>
 #include <string>
 #include <vector>
 
+#include "memory_rates.hpp"
 #include "mpi_driver.hpp"
 
 int main(int argc, char** argv) {
@@ -18,6 +20,7 @@ int main(int argc, char** argv) {
   std::vector<double> a(items, 1.0);
   std::vector<double> b(items, 2.0);
   std::vector<double> c(items, 0.5);
+  bench::MemoryLoops touching(static_cast<std::ptrdiff_t>(items * sizeof(double)));
   struct Loop {
     const char* name;
     double arrays;  ///< arrays that cross the memory bus, not counting reads for ownership
@@ -29,12 +32,16 @@ int main(int argc, char** argv) {
        [&] {
          for (std::size_t i = 0; i < items; ++i) a[i] = b[i] * 1.0000001;
        }},
-      {"triad: a = b + 3 c", 3, [&] {
+      {"triad: a = b + 3 c", 3,
+       [&] {
          for (std::size_t i = 0; i < items; ++i) a[i] = b[i] + 3.0 * c[i];
-       }}};
+       }},
+      {"contiguous copy, streaming", 2, [&] { touching.copy(); }},
+      {"scattered, ordinary", 1, [&] { touching.scatter_ordinary(); }},
+      {"scattered, streaming", 1, [&] { touching.scatter_streaming(); }}};
   for (const auto& loop : loops) {
     const auto seconds = bench::time_together(1, args.number("repeats", 5), loop.run);
-    const double check = a[items / 2];
+    const double check = a[items / 2] + touching.check();
     if (program.rank != 0) continue;
     bench::JsonLine()
         .text("entry", loop.name)

@@ -16,6 +16,8 @@ namespace {
 
 using Axis = CopyAxis;
 
+/// Longer runs are rows, whatever lies beside what.
+constexpr std::ptrdiff_t longest_turned_bytes = 64;
 /// Shorter runs are seldom a whole line, and are copied by the ordinary kind.
 constexpr std::ptrdiff_t least_streamed_bytes = 128;
 
@@ -197,8 +199,8 @@ void StridedCopy::order_axes() {
 }
 
 bool StridedCopy::turns() const {
-  return axes_[3].extent > 1 && axes_[3].from_stride == item_bytes_ &&
-         axes_[4].to_stride == item_bytes_;
+  return item_bytes_ <= longest_turned_bytes && axes_[3].extent > 1 &&
+         axes_[3].from_stride == item_bytes_ && axes_[4].to_stride == item_bytes_;
 }
 
 void StridedCopy::copy_inner(const std::byte* from, std::byte* to) const {

@@ -43,7 +43,7 @@ class StridedCopy {
     loops_ = &loops;
   }
 
-  /// The fastest axes of the two sides differ: planes are turned. Local.
+  /// The fastest axes of the two sides differ, and items are short: planes are turned. Local.
   bool turns() const;
   /// The same copy of fewer items, at most `most_bytes` or one index of the slowest axis, between
   /// memories that begin with the first byte that it touches. Local.

@@ -54,6 +54,8 @@ def _ours(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
             if kernel != "auto":
                 name += f", kernel {kernel}"
                 words += arguments(label=name)
+            if options.threads == 1:
+                words += arguments(stages=f"{problem}: stages of {name}")
             reference = cutoff == "none" and kernel == (options.kernels or ["auto"])[0]
             command = parallel(ranks, program, words, options.threads)
             found.append(Entry(name, problem, True, command, reference))
@@ -104,6 +106,8 @@ def _threaded(program: Path, n: int, threads: int, options: Options) -> Command:
 def finish(measured: Measured, options: Options) -> None:
     """Add ns per point, and the distance to the best library without MPI on as many cores."""
     for row in measured.rows:
+        if "model_s" in row:
+            continue
         n = int(row["problem"].split("^")[0])
         row["ns_per_point"] = row["median_s"] / n**3 * 1e9
         if row["ours"] and not (row["error"] or 0.0) <= TOLERANCE[options.precision]:

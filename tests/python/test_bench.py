@@ -86,6 +86,17 @@ def test_a_wrong_transform_is_reported() -> None:
     assert any(reason.startswith("wrong result") for reason in measured.failures.values())
 
 
+def test_stages_stand_beside_their_model_without_a_round_trip() -> None:
+    problem = "64^3 r2c double, 1 rank: stages of tailrace"
+    record = {"entry": "z forward", "problem": problem, "seconds": [0.1], "model_s": 0.05}
+    entry = Entry("tailrace", "64^3 r2c double, 1 rank", True, Command(["x"]), True)
+    measured = measure([entry], 1, run=lambda _: [dict(record)])
+    load("fft").finish(measured, Options())
+    assert measured.failures == {}
+    assert [row["problem"] for row in measured.rows] == [problem]
+    assert "ns_per_point" not in measured.rows[0]
+
+
 def test_every_bench_of_the_table_loads() -> None:
     for name in BENCHES:
         module = load(name)

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// How fast this machine touches memory, all ranks at once: what a stage of a transform is compared
+// with. Rates are of one rank while all are at work.
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "core/buffer.hpp"
+#include "move/copy_kinds.hpp"
+#include "mpi_driver.hpp"
+
+namespace bench {
+
+/// Ways of touching memory, each the same on all ranks.
+class MemoryLoops {
+ public:
+  /// `bytes` of this rank: read, and as many written.
+  explicit MemoryLoops(std::ptrdiff_t bytes)
+      : row_bytes_(bytes / rows / unit_bytes * unit_bytes),
+        from_(rows * row_bytes_),
+        to_(rows * (row_bytes_ + unit_bytes)),  // rows an odd number of units apart, mostly
+        panel_(rows * unit_bytes) {
+    std::fill_n(from_.as<double>(), from_.bytes() / 8, 1.0);
+    std::fill_n(panel_.as<double>(), panel_.bytes() / 8, 2.0);
+  }
+
+  /// Bytes that are written by a run of each, and read by a run of `copy`.
+  std::ptrdiff_t bytes() const { return from_.bytes(); }
+  /// Contiguous, past the caches.
+  void copy() {
+    loops().stream_rows({}, {}, bytes(), from_.data(), to_.data());
+    fence();
+  }
+  /// Units of 128 bytes from a cache, one of each row at a time; into the caches.
+  void scatter_ordinary() {
+    for (std::ptrdiff_t unit = 0; unit < row_bytes_ / unit_bytes; ++unit) {
+      for (std::ptrdiff_t row = 0; row < rows; ++row) {
+        __builtin_memcpy(to_.data() + row * (row_bytes_ + unit_bytes) + unit * unit_bytes,
+                         panel_.data() + row * unit_bytes, unit_bytes);
+      }
+    }
+  }
+  /// The same past the caches.
+  void scatter_streaming() {
+    loops().stream_rows({row_bytes_ / unit_bytes, 0, unit_bytes},
+                        {rows, unit_bytes, row_bytes_ + unit_bytes}, unit_bytes, panel_.data(),
+                        to_.data());
+    fence();
+  }
+  /// A number that depends on what was written last.
+  double check() const { return to_.as<double>()[to_.bytes() / 16]; }
+
+ private:
+  static constexpr std::ptrdiff_t rows = 256;
+  static constexpr std::ptrdiff_t unit_bytes = 128;
+  static const tailrace::CopyLoops& loops() { return *tailrace::copy_loops().front(); }
+  static void fence() { tailrace::fence_streamed(); }
+
+  std::ptrdiff_t row_bytes_;
+  tailrace::Buffer from_, to_, panel_;
+};
+
+/// Bytes a second of one rank: read and written by a copy, written by a scatter.
+struct MemoryRates {
+  double contiguous = 0, scattered_ordinary = 0, scattered_streaming = 0;
+
+  /// The best of some runs of each, in turn. Collective.
+  static MemoryRates measure(std::ptrdiff_t bytes, int repeats) {
+    MemoryLoops loops(bytes);
+    std::array<double, 3> best{1e30, 1e30, 1e30};
+    const auto note = [&](std::size_t which, const std::vector<double>& seconds) {
+      best[which] = std::min(best[which], seconds.front());
+    };
+    for (int i = 0; i <= repeats; ++i) {
+      note(0, time_together(0, 1, [&] { loops.copy(); }));
+      note(1, time_together(0, 1, [&] { loops.scatter_ordinary(); }));
+      note(2, time_together(0, 1, [&] { loops.scatter_streaming(); }));
+    }
+    const auto moved = static_cast<double>(loops.bytes());
+    return {2 * moved / best[0], moved / best[1], moved / best[2]};
+  }
+};
+
+}  // namespace bench
