@@ -101,8 +101,8 @@ demo-helium: build  ## Helium in a laser pulse, both gauges, and what output cos
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace.helium_demo
 
 demo-groundwater: TARGETS = tailrace-groundwater $(DEMO_TARGETS)
-demo-groundwater: build  ## Acid water in heterogeneous ground, and where the time went (a minute)
-	@$(TEST_ENV) $(VENV)/bin/python -m tailrace run groundwater/plume -n 2 --run-dir build/demo-groundwater --overwrite
+demo-groundwater: build  ## Uranium and 14 more species in heterogeneous ground, and where the time went (a minute)
+	@$(TEST_ENV) $(VENV)/bin/python -m tailrace run groundwater/uranium -n 2 --run-dir build/demo-groundwater --overwrite
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace report build/demo-groundwater
 
 python: TARGETS = all bindings/python/all

@@ -20,41 +20,45 @@ using app::any, app::from_0, app::Key, app::Keys, app::positive;
 namespace {
 
 struct PrimaryTable {
-  std::string name;
+  std::string name, source;
   double charge = 0, size = 0;
 };
 struct ComplexTable {
-  std::string name, formula;
+  std::string name, formula, source;
   double log_k = 0, size = 0;
 };
 struct MineralTable {
-  std::string name, formula;
+  std::string name, formula, source;
   double log_k = 0, molar_volume = 0, rate = 0;
 };
 struct SiteTable {
-  std::string name;
+  std::string name, source;
   double density = 0;
   std::vector<double> rates, shares;
 };
 struct SurfaceTable {
-  std::string name, site, formula;
+  std::string name, site, formula, source;
   double log_k = 0;
 };
 
-constexpr const char* formula_doc = "primary species it is made of, as \"HCO3- - H+\"";
+constexpr const char* formula_doc =
+    "what it is made of, as \"HCO3- - H+\": primary species, complexes above, H2O";
+constexpr const char* source_doc = "where its constants are from, if not as the file's";
 
 Keys keys_of(PrimaryTable& t) {
   const std::string at = "chemistry.primary.";
   return {{at + "name", &t.name, any, "", "name, as in formulas"},
           {at + "charge", &t.charge, any, "", "electric charge"},
-          {at + "size", &t.size, from_0, "angstrom", "ion size of the Debye-Hueckel equation"}};
+          {at + "size", &t.size, from_0, "angstrom", "ion size of the Debye-Hueckel equation"},
+          {at + "source", &t.source, any, "", source_doc}};
 }
 Keys keys_of(ComplexTable& t) {
   const std::string at = "chemistry.complex.";
   return {{at + "name", &t.name, any, "", "name"},
           {at + "formula", &t.formula, any, "", formula_doc},
           {at + "log_k", &t.log_k, any, "", "log10 K of its dissociation"},
-          {at + "size", &t.size, from_0, "angstrom", "ion size of the Debye-Hueckel equation"}};
+          {at + "size", &t.size, from_0, "angstrom", "ion size of the Debye-Hueckel equation"},
+          {at + "source", &t.source, any, "", source_doc}};
 }
 Keys keys_of(MineralTable& t) {
   const std::string at = "chemistry.mineral.";
@@ -62,21 +66,24 @@ Keys keys_of(MineralTable& t) {
           {at + "formula", &t.formula, any, "", formula_doc},
           {at + "log_k", &t.log_k, any, "", "log10 K of its dissolution"},
           {at + "molar_volume", &t.molar_volume, from_0, "cm^3/mol", "molar volume"},
-          {at + "rate", &t.rate, from_0, "mol/m^2/s", "rate constant of dissolution"}};
+          {at + "rate", &t.rate, from_0, "mol/m^2/s", "rate constant of dissolution"},
+          {at + "source", &t.source, any, "", source_doc}};
 }
 Keys keys_of(SiteTable& t) {
   const std::string at = "chemistry.site.";
   return {{at + "name", &t.name, any, "", "name"},
           {at + "density", &t.density, from_0, "mol/m^3", "sites in a volume of ground"},
           {at + "rates", &t.rates, from_0, "1/s", "first-order rates; none = equilibrium"},
-          {at + "shares", &t.shares, from_0, "", "part of the sites that has each rate"}};
+          {at + "shares", &t.shares, from_0, "", "part of the sites that has each rate"},
+          {at + "source", &t.source, any, "", source_doc}};
 }
 Keys keys_of(SurfaceTable& t) {
   const std::string at = "chemistry.surface.";
   return {{at + "name", &t.name, any, "", "name"},
           {at + "site", &t.site, any, "", "site that it sits on"},
           {at + "formula", &t.formula, any, "", formula_doc},
-          {at + "log_k", &t.log_k, any, "", "log10 K of its dissociation"}};
+          {at + "log_k", &t.log_k, any, "", "log10 K of its dissociation"},
+          {at + "source", &t.source, any, "", source_doc}};
 }
 
 struct Tables {
@@ -119,6 +126,31 @@ std::size_t find(const std::vector<Item>& items, const std::string& name, const 
                      nearest_word(name, names)));
 }
 
+/// A formula of what a file has named so far, in primary species alone.
+struct Reaction {
+  Formula formula;
+  double log_k = 0;  ///< `log_k` of the file, and of the complexes that it names
+};
+
+/// Water has activity 1: it may be in a formula, and changes nothing.
+Reaction read_reaction(const std::string& text, double log_k, const Chemistry& known,
+                       const std::string& where) {
+  std::vector<Species> named = known.primary;
+  named.insert(named.end(), known.complexes.begin(), known.complexes.end());
+  named.push_back({"H2O", 0, 0, 0, {}});
+  std::vector<double> counts(known.num_primary());
+  Reaction out{{}, log_k};
+  for (const auto& term : parse_formula(text, named, where)) {
+    const auto& species = named[term.primary];
+    out.log_k += term.count * species.log_k;
+    for (const auto& part : species.formula) counts[part.primary] += term.count * part.count;
+  }
+  for (std::size_t j = 0; j < counts.size(); ++j) {
+    if (counts[j] != 0) out.formula.push_back({j, counts[j]});
+  }
+  return out;
+}
+
 double charge_of(const Formula& formula, const std::vector<Species>& primary) {
   return std::accumulate(formula.begin(), formula.end(), 0.0, [&](double sum, const Term& term) {
     return sum + term.count * primary[term.primary].charge;
@@ -143,8 +175,9 @@ void add_sites(const Tables& tables, Chemistry& out, const std::string& source) 
   }
   for (const auto& t : tables.surface.items) {
     const auto where = fmt::format("{}: surface complex `{}`", source, t.name);
-    out.surface.push_back({t.name, find(out.sites, t.site, where, "site"), t.log_k,
-                           parse_formula(t.formula, out.primary, where)});
+    auto reaction = read_reaction(t.formula, t.log_k, out, where);
+    out.surface.push_back({t.name, find(out.sites, t.site, where, "site"), reaction.log_k,
+                           std::move(reaction.formula)});
   }
 }
 
@@ -177,7 +210,7 @@ std::vector<std::size_t> Chemistry::primary_of_site(std::size_t site) const {
   return {found.begin(), found.end()};
 }
 
-Formula parse_formula(const std::string& text, const std::vector<Species>& primary,
+Formula parse_formula(const std::string& text, const std::vector<Species>& species,
                       const std::string& where) {
   Formula formula;
   std::istringstream words(text);
@@ -198,11 +231,11 @@ Formula parse_formula(const std::string& text, const std::vector<Species>& prima
       count = number;
       continue;
     }
-    formula.push_back({find(primary, word, where, "primary species"), sign * count});
+    formula.push_back({find(species, word, where, "species"), sign * count});
     sign = count = 1;
   }
   if (formula.empty()) {
-    refuse(fmt::format("{}: formula \"{}\" names no primary species", where, text));
+    refuse(fmt::format("{}: formula \"{}\" names no species", where, text));
   }
   return formula;
 }
@@ -221,14 +254,20 @@ Chemistry parse_chemistry(const std::string& text, const std::string& source) {
   }
   for (const auto& t : tables.complexes.items) {
     const auto where = fmt::format("{}: complex `{}`", source, t.name);
-    auto formula = parse_formula(t.formula, out.primary, where);
-    const double charge = charge_of(formula, out.primary);
-    out.complexes.push_back({t.name, charge, t.size, t.log_k, std::move(formula)});
+    auto reaction = read_reaction(t.formula, t.log_k, out, where);
+    const double charge = charge_of(reaction.formula, out.primary);
+    out.complexes.push_back({t.name, charge, t.size, reaction.log_k, std::move(reaction.formula)});
   }
   for (const auto& t : tables.minerals.items) {
     const auto where = fmt::format("{}: mineral `{}`", source, t.name);
-    auto formula = parse_formula(t.formula, out.primary, where);
-    out.minerals.push_back({t.name, t.log_k, t.molar_volume * 1e-6, t.rate, std::move(formula)});
+    auto reaction = read_reaction(t.formula, t.log_k, out, where);
+    const double charge = charge_of(reaction.formula, out.primary);
+    if (std::abs(charge) > 1e-9) {
+      refuse(fmt::format("{}: formula \"{}\" has charge {}; a mineral has none", where, t.formula,
+                         charge));
+    }
+    out.minerals.push_back(
+        {t.name, reaction.log_k, t.molar_volume * 1e-6, t.rate, std::move(reaction.formula)});
   }
   add_sites(tables, out, source);
   require_names_once(out, source);

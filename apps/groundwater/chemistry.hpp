@@ -75,8 +75,9 @@ struct Chemistry {
 /// names file, line or species. Local.
 Chemistry parse_chemistry(const std::string& text, const std::string& source);
 
-/// Parses "2 HCO3- - H+" by the names of `primary`. Throws as above, `where` in front. Local.
-Formula parse_formula(const std::string& text, const std::vector<Species>& primary,
+/// Parses "2 HCO3- - H+" into places in `species` by their names. Throws as above, `where` in
+/// front. Local.
+Formula parse_formula(const std::string& text, const std::vector<Species>& species,
                       const std::string& where);
 
 }  // namespace tailrace::groundwater

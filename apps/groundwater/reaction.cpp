@@ -10,9 +10,7 @@ namespace tailrace::groundwater {
 
 namespace {
 
-double share_of(const Site& site, std::size_t r) {
-  return site.rates.empty() ? 1 : site.shares[r];
-}
+double share_of(const Site& site, std::size_t r) { return site.rates.empty() ? 1 : site.shares[r]; }
 
 /// The part of the way to its equilibrium that class r goes in a step.
 double weight_of(const Site& site, std::size_t r, double dt) {

@@ -128,6 +128,7 @@ std::vector<NamedField> ReactiveTransport::fields() const {
   }
   for (std::size_t m = 0; m < chemistry_.minerals.size(); ++m) {
     const auto& mineral = chemistry_.minerals[m];
+    if (!(mineral.molar_volume > 0)) continue;  // there for conditions of waters alone
     NamedField field{mineral.name + "_volume_fraction", "part of the ground", "1", {}};
     for (const auto& solids : solids_) {
       field.values.push_back(solids.minerals[m] * mineral.molar_volume);

@@ -228,6 +228,44 @@ class WaterSolver {
   std::vector<double> total_, jacobian_, matrix_, residual_;
 };
 
+/// What charge and minerals decide stays at its guess, the rest is solved: Newton's method for all
+/// is then near enough. ln of the free molalities; those of `at` if that fails.
+std::vector<double> nearer_start(Speciation& speciation, std::vector<Condition> conditions,
+                                 const Solution& at) {
+  const auto& primary = speciation.chemistry().primary;
+  double charge = 0;
+  for (std::size_t j = 0; j < conditions.size(); ++j) {
+    if (conditions[j].kind == Condition::Kind::total) {
+      charge += primary[j].charge * conditions[j].value;
+    }
+  }
+  for (std::size_t j = 0; j < conditions.size(); ++j) {
+    auto& known = conditions[j];
+    const bool balances = known.kind == Condition::Kind::charge;
+    if (!balances && known.kind != Condition::Kind::mineral) continue;
+    known.value = balances ? std::max(std::abs(charge), 1e-7) : 1e-7;
+    known.kind = Condition::Kind::free;
+  }
+  Solution start = at;
+  for (std::size_t j = 0; j < conditions.size(); ++j) {
+    if (conditions[j].kind == Condition::Kind::free)
+      start.log_free[j] = std::log(conditions[j].value);
+  }
+  // A guess of a free ion may make far more of its complexes than there is: such ions are made
+  // fewer first (fixed point of positive continued fractions, with the power of the largest count).
+  std::vector<double> total(conditions.size());
+  for (int sweep = 0; sweep < 100; ++sweep) {
+    speciation.totals(start, total, {});
+    for (std::size_t j = 0; j < conditions.size(); ++j) {
+      const double value = conditions[j].value;
+      if (conditions[j].kind != Condition::Kind::total || !(value > 0 && total[j] > value))
+        continue;
+      start.log_free[j] -= std::log(total[j] / value) / 4;
+    }
+  }
+  return WaterSolver(speciation, conditions).solve(start) ? start.log_free : at.log_free;
+}
+
 }  // namespace
 
 Solution solve_water(Speciation& speciation, const std::vector<Condition>& conditions,
@@ -240,13 +278,16 @@ Solution solve_water(Speciation& speciation, const std::vector<Condition>& condi
     if (known.kind == Condition::Kind::total && known.value > 0) guess = known.value / 2;
     if (known.kind == Condition::Kind::free) guess = known.value;
     if (known.kind == Condition::Kind::activity) guess = std::pow(10, known.value);
-    if (known.kind == Condition::Kind::mineral) guess = 1e-4;
     at.log_free.push_back(std::log(guess));
   }
+  at.log_free = nearer_start(speciation, conditions, at);
+  double last = 1e300;
   for (int round = 0; round < 100; ++round) {
     WaterSolver solver(speciation, conditions);
     if (!solver.solve(at)) break;
-    if (speciation.update_activities(at) < 1e-14) return at;
+    const double change = speciation.update_activities(at);
+    if (change < 1e-14 || (change < 1e-11 && change >= last)) return at;  // round-off
+    last = change;
   }
   throw Error(Errc::invalid_input,
               fmt::format("{}: no water fulfils its conditions; look at totals, pH and minerals "

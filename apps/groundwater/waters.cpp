@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The waters of a case from their conditions.
+#include <cmath>
 #include <sstream>
 
 #include <fmt/format.h>
@@ -49,6 +50,25 @@ void add_condition(const std::string& text, const Chemistry& chemistry, const st
   condition.value = -condition.value;
 }
 
+constexpr double most_unbalanced = 0.05;  ///< what analyses of water are allowed to miss
+
+/// Refuses water whose charges are far from balanced.
+void require_neutral(const Solution& water, Speciation& speciation, const std::string& where) {
+  std::vector<double> totals(speciation.size());
+  speciation.totals(water, totals, {});
+  double sum = 0, size = 0;
+  for (std::size_t j = 0; j < totals.size(); ++j) {
+    const double charge = speciation.chemistry().primary[j].charge * totals[j];
+    sum += charge;
+    size += std::abs(charge);
+  }
+  if (std::abs(sum) <= most_unbalanced * size) return;
+  refuse(
+      fmt::format("{}: its charges do not balance: {:.3g} mol/L remain, {:.0f} % of all; give "
+                  "one species the condition \"charge\"",
+                  where, sum, 100 * std::abs(sum) / size));
+}
+
 }  // namespace
 
 Chemistry chemistry_of(const Case& values) {
@@ -72,6 +92,7 @@ std::vector<Solution> make_waters(const Case& values, const Chemistry& chemistry
                          where, chemistry.primary[j].name, chemistry.primary[j].name));
     }
     waters.push_back(solve_water(speciation, conditions, where));
+    require_neutral(waters.back(), speciation, where);
   }
   return waters;
 }

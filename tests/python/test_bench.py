@@ -110,7 +110,11 @@ def test_every_bench_is_a_subcommand_with_its_own_options() -> None:
     assert "kernel" in options["fft"] and "dirs" not in options["fft"]
     assert "dirs" in options["io"] and "kernel" not in options["io"]
     assert all({"rounds", "json"} <= names for names in options.values())
-    assert {name for name, names in options.items() if "ranks" not in names} == {"dense", "sparse"}
+    assert {name for name, names in options.items() if "ranks" not in names} == {
+        "blas",
+        "dense",
+        "sparse",
+    }
     drawing = {name for name in BENCHES if hasattr(load(name), "draw")}
     assert {name for name, names in options.items() if "picture" in names} == drawing
 
