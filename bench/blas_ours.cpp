@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <stdexcept>
 #include <string>
@@ -25,12 +24,6 @@ using tailrace::dense::Gemm;
 using Routine = void (*)(const char*, const char*, const void*, const void*, const void*,
                          const double*, const double*, const void*, const double*, const void*,
                          const double*, double*, const void*, std::size_t, std::size_t);
-
-double cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// dgemm of a library file, under one of the names that there are. Integers are passed 64 bits
 /// wide, of which a library with 32-bit integers reads the first half.
@@ -121,9 +114,9 @@ void measure(const bench::Arguments& args) {
   const int calls = static_cast<int>(std::clamp(2e8 / flops, 1.0, 1e6));  // a few milliseconds
   for (int repeat = 0; repeat < args.number("repeats", 7); ++repeat) {
     for (auto& row : rows) {
-      const double begin = cpu_s();
+      const double begin = bench::cpu_s(CLOCK_THREAD_CPUTIME_ID);
       for (int i = 0; i < calls; ++i) row.run();
-      row.seconds.push_back((cpu_s() - begin) / calls);
+      row.seconds.push_back((bench::cpu_s(CLOCK_THREAD_CPUTIME_ID) - begin) / calls);
     }
   }
   for (const auto& row : rows) {

@@ -8,10 +8,11 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <random>
 #include <string>
 #include <vector>
+
+#include "driver.hpp"
 
 extern "C" {
 void dgesv_(const int*, const int*, double*, const int*, int*, double*, const int*, int*);
@@ -35,12 +36,6 @@ struct System {
   double condition = 0;  ///< 0: whatever it is
   Vector a, b;
 };
-
-double cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// a = (1 - 2 v v^T / |v|^2) a, or with the reflection on the right.
 void reflect(System& s, const Vector& v, bool left) {
@@ -147,13 +142,13 @@ Solved by_driver(const System& s) {
   Solved solved{s.b, 0, 0};
   Vector a = s.a;
   std::vector<int> pivots(static_cast<std::size_t>(s.n));
-  const double start = cpu_s();
+  const double start = bench::cpu_s(CLOCK_PROCESS_CPUTIME_ID);
   if (s.kind == "definite") {
     dposv_("L", &s.n, &s.nrhs, a.data(), &s.n, solved.x.data(), &s.n, &solved.info, 1);
   } else {
     dgesv_(&s.n, &s.nrhs, a.data(), &s.n, pivots.data(), solved.x.data(), &s.n, &solved.info);
   }
-  solved.seconds = cpu_s() - start;
+  solved.seconds = bench::cpu_s(CLOCK_PROCESS_CPUTIME_ID) - start;
   return solved;
 }
 
@@ -163,7 +158,7 @@ Solved by_parts(const System& s) {
   std::vector<int> pivots(static_cast<std::size_t>(s.n));
   double* const x = solved.x.data();
   int* const info = &solved.info;
-  const double start = cpu_s();
+  const double start = bench::cpu_s(CLOCK_PROCESS_CPUTIME_ID);
   if (s.kind == "definite") {
     dpotrf_("L", &s.n, a.data(), &s.n, info, 1);
     if (*info == 0) dpotrs_("L", &s.n, &s.nrhs, a.data(), &s.n, x, &s.n, info, 1);
@@ -171,7 +166,7 @@ Solved by_parts(const System& s) {
     dgetrf_(&s.n, &s.n, a.data(), &s.n, pivots.data(), info);
     if (*info == 0) dgetrs_("N", &s.n, &s.nrhs, a.data(), &s.n, pivots.data(), x, &s.n, info, 1);
   }
-  solved.seconds = cpu_s() - start;
+  solved.seconds = bench::cpu_s(CLOCK_PROCESS_CPUTIME_ID) - start;
   return solved;
 }
 

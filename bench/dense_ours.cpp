@@ -3,7 +3,6 @@
 // mixed-precision one, in turn. Times are CPU time of the process: the machine may be shared.
 #include <algorithm>
 #include <cmath>
-#include <ctime>
 #include <random>
 
 #include "driver.hpp"
@@ -29,12 +28,6 @@ struct System {
   bool definite;
   Vector a, b;
 };
-
-double cpu_s() {
-  timespec now{};
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 /// a = (1 - 2 v v^T) a, for a unit vector v.
 void reflect_rows(const Vector& v, Vector& a) {
@@ -101,13 +94,13 @@ struct Solved {
 
 Solved solve_ours(const System& system, const tailrace::dense::SolveOptions& options) {
   Solved solved{0, system.b, 0, {}};
-  const double start = cpu_s();
+  const double start = bench::cpu_s(CLOCK_PROCESS_CPUTIME_ID);
   const int n = system.n;
   solved.certificate = system.definite ? tailrace::dense::posv('L', n, system.nrhs, system.a.data(),
                                                                n, solved.x.data(), n, options)
                                        : tailrace::dense::gesv(n, system.nrhs, system.a.data(), n,
                                                                solved.x.data(), n, options);
-  solved.seconds = cpu_s() - start;
+  solved.seconds = bench::cpu_s(CLOCK_PROCESS_CPUTIME_ID) - start;
   solved.info = solved.certificate.info;
   return solved;
 }
@@ -117,13 +110,13 @@ Solved solve_lapack(const System& system) {
   Vector a = system.a;
   std::vector<int> pivots(static_cast<std::size_t>(system.n));
   const int n = system.n;
-  const double start = cpu_s();
+  const double start = bench::cpu_s(CLOCK_PROCESS_CPUTIME_ID);
   if (system.definite) {
     dposv_("L", &n, &system.nrhs, a.data(), &n, solved.x.data(), &n, &solved.info, 1);
   } else {
     dgesv_(&n, &system.nrhs, a.data(), &n, pivots.data(), solved.x.data(), &n, &solved.info);
   }
-  solved.seconds = cpu_s() - start;
+  solved.seconds = bench::cpu_s(CLOCK_PROCESS_CPUTIME_ID) - start;
   return solved;
 }
 
@@ -137,7 +130,7 @@ Solved solve_mixed(const System& system) {
   std::vector<int> pivots(size);
   const int n = system.n;
   int iterations = 0;
-  const double start = cpu_s();
+  const double start = bench::cpu_s(CLOCK_PROCESS_CPUTIME_ID);
   if (system.definite) {
     dsposv_("L", &n, &system.nrhs, a.data(), &n, system.b.data(), &n, solved.x.data(), &n,
             work.data(), low.data(), &iterations, &solved.info, 1);
@@ -145,7 +138,7 @@ Solved solve_mixed(const System& system) {
     dsgesv_(&n, &system.nrhs, a.data(), &n, pivots.data(), system.b.data(), &n, solved.x.data(), &n,
             work.data(), low.data(), &iterations, &solved.info);
   }
-  solved.seconds = cpu_s() - start;
+  solved.seconds = bench::cpu_s(CLOCK_PROCESS_CPUTIME_ID) - start;
   solved.certificate.steps = iterations;
   return solved;
 }

@@ -4,10 +4,8 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include "dense/gemm/verdict.hpp"
 
