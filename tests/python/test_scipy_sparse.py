@@ -50,18 +50,20 @@ def test_the_transpose_is_stored_only_if_asked_for(form: str) -> None:
     beside = ours.Operator(a, format=form, store_transpose=True)
     alone = ours.Operator(a, format=form, store_transpose=False)
     chosen = ours.Operator(a, format=form)
-    bytes_of_one = alone.memory_bytes
+    operators = (alone, beside, chosen)
+    # Each measures for itself, so "auto" may store one and the same matrix in several formats.
+    before = [operator.memory_bytes for operator in operators]
     rng = np.random.default_rng(7)
     y, several = rng.random(300), rng.random((300, 7))
     for _ in range(20):
         chosen.rmatvec(y)
-    assert chosen.memory_bytes == bytes_of_one
-    for operator in (alone, beside, chosen, chosen):
+    assert chosen.memory_bytes == before[2]
+    for operator in (*operators, chosen):
         np.testing.assert_allclose(operator.rmatvec(y), a.T @ y, rtol=1e-13)
         np.testing.assert_allclose(operator.rmatmat(several), a.T @ several, rtol=1e-13)
-    assert alone.memory_bytes == bytes_of_one
-    assert chosen.memory_bytes in (bytes_of_one, beside.memory_bytes)
-    assert beside.memory_bytes > 1.5 * bytes_of_one
+    assert alone.memory_bytes == before[0]
+    assert beside.memory_bytes > before[1]
+    assert chosen.memory_bytes >= before[2]
     with pytest.raises(ValueError, match="dimension mismatch"):
         alone.rmatvec(np.ones(170))
 
