@@ -36,7 +36,8 @@ struct CommInfo {
   bool is_loose = false;       // has messages that are not matched
   int* world_ranks = nullptr;  // of its members; null: those of the world
   std::uint64_t members_hash = 0;
-  std::uint32_t ordinal = 0;  // among the communicators with the same members
+  std::uint32_t ordinal = 0;   // among the communicators with the same members
+  std::uint32_t num_wins = 0;  // made on it so far
 };
 
 constexpr unsigned max_comms = 1024;  // the last stands for all beyond

@@ -6,13 +6,14 @@
 namespace tailrace::preload {
 namespace {
 
-struct Posted {
+struct Pending {
   MPI_Request request = MPI_REQUEST_NULL;
   Event* event = nullptr;
   bool is_free() const { return event == nullptr; }
+  bool is_send() const { return event->kind == EventKind::send; }
 };
-RequestTable<Posted> receives;
-MPI_Request watched[max_watched];  // 0: no posted receive
+RequestTable<Pending> pending;     // receives that are posted, sends under way
+MPI_Request watched[max_watched];  // 0: not pending
 
 struct Persistent {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -42,15 +43,30 @@ void add_traffic(int peer, std::int64_t bytes) {
 
 }  // namespace
 
-void sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin, Tick end,
-          std::uint32_t row) {
+Event* sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin, Tick end,
+            std::uint32_t row) {
   const int peer = world_rank(comm_info(comm), dest);
-  if (peer < 0) return;
+  if (peer < 0) return nullptr;
   add_traffic(peer, bytes);
-  if (state.has_threads) return loosen(comm);
-  if (Event* event = next_event())
+  if (state.has_threads) {
+    loosen(comm);
+    return nullptr;
+  }
+  Event* const event = next_event();
+  if (event != nullptr)
     *event = {begin,           end,         0,    row, static_cast<std::uint16_t>(comm),
               EventKind::send, region_here, peer, tag};
+  return event;
+}
+
+void sending(MPI_Request request, Event* event) {
+  if (event == nullptr) return;
+  if (Pending* old = pending.find(request)) {
+    // MPI libraries have one request for all sends that have ended at once.
+    if (!old->is_send()) loosen(old->event->comm);
+    pending.erase(old);
+  }
+  if (pending.has_spare_room()) pending.insert({request, event});
 }
 
 void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uint32_t row) {
@@ -64,17 +80,17 @@ void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uin
 
 void posted(MPI_Request request, unsigned comm, int source, int tag, Tick begin) {
   if (source == MPI_PROC_NULL) return;
-  if (state.has_threads || receives.is_full()) return loosen(comm);
+  if (state.has_threads || pending.is_full()) return loosen(comm);
   Event* event = next_event();
   if (event == nullptr) return;
   const int peer = source == MPI_ANY_SOURCE ? -1 : world_rank(comm_info(comm), source);
   *event = {0,           0,    begin, 0, static_cast<std::uint16_t>(comm), EventKind::receive,
             region_here, peer, tag};
-  if (Posted* old = receives.find(request)) {  // completed where we did not see it
-    loosen(old->event->comm);
-    receives.erase(old);
+  if (Pending* old = pending.find(request)) {  // completed where we did not see it
+    if (!old->is_send()) loosen(old->event->comm);
+    pending.erase(old);
   }
-  receives.insert({request, event});
+  pending.insert({request, event});
 }
 
 void persistent(MPI_Request request, unsigned comm, bool is_send, int peer, int tag,
@@ -94,7 +110,8 @@ std::int64_t persistent_bytes(MPI_Request request) {
 void started(MPI_Request request, Tick begin, std::uint32_t row) {
   const Persistent* one = persistent_ones.is_empty() ? nullptr : persistent_ones.find(request);
   if (one == nullptr) return;
-  if (one->is_send) return sent(one->comm, one->peer, one->tag, one->bytes, begin, begin, row);
+  if (one->is_send)
+    return sending(request, sent(one->comm, one->peer, one->tag, one->bytes, begin, begin, row));
   posted(request, one->comm, one->peer, one->tag, begin);
 }
 
@@ -102,22 +119,31 @@ void moved(unsigned comm, int target, std::int64_t bytes) {
   add_traffic(world_rank(comm_info(comm), target), bytes);
 }
 
-bool Watched::any_posted() { return !receives.is_empty(); }
+bool Watched::any_posted() { return !pending.is_empty(); }
 
 void Watched::beyond() {
   for (unsigned i = 0; i < num_comms(); ++i) loosen(i);
 }
 
-void Watched::set(int i, MPI_Request request) {
-  watched[i] = receives.find(request) == nullptr ? MPI_Request{} : request;
+void Watched::set(int i, MPI_Request request, bool blocks) {
+  watched[i] = MPI_Request{};
+  Pending* const slot = pending.find(request);
+  if (slot == nullptr) return;
+  if (slot->is_send() && blocks) {
+    int has_ended = 0;
+    const int code = PMPI_Request_get_status(request, &has_ended, MPI_STATUS_IGNORE);
+    if (code != MPI_SUCCESS || has_ended != 0) return pending.erase(slot);
+  }
+  watched[i] = request;
 }
 
-void Watched::gone() const {
+void Watched::gone(bool is_cancelled) const {
   if (count_ == 0 || watched[0] == MPI_Request{}) return;
-  Posted* const slot = receives.find(watched[0]);
+  Pending* const slot = pending.find(watched[0]);
   if (slot == nullptr) return;
-  loosen(slot->event->comm);
-  receives.erase(slot);
+  // The message of a send that is freed arrives nevertheless.
+  if (is_cancelled || !slot->is_send()) loosen(slot->event->comm);
+  pending.erase(slot);
 }
 
 void freed(MPI_Request request) {
@@ -126,10 +152,18 @@ void freed(MPI_Request request) {
 
 void Watched::complete(int i, int source, int tag, Tick begin, Tick end, std::uint32_t row) const {
   if (watched[i] == MPI_Request{}) return;
-  Posted* const slot = receives.find(watched[i]);
+  Pending* const slot = pending.find(watched[i]);
   if (slot == nullptr) return;
   Event& event = *slot->event;
-  receives.erase(slot);
+  pending.erase(slot);
+  if (event.kind == EventKind::send) {
+    if (!blocks_) return;  // ended while the program did something else
+    event.post = begin;
+    event.end = end;
+    event.row = row;
+    event.region = region_here;
+    return;
+  }
   if (event.peer < 0 || event.tag == MPI_ANY_TAG) {
     const int peer = source < 0 ? -1 : world_rank(comm_info(event.comm), source);
     if (peer < 0) loosen(event.comm);

@@ -12,9 +12,11 @@
 namespace tailrace::preload {
 
 // A message leaves for `dest` of communicator `comm`, at `begin`; a blocking send returns at `end`,
-// another ends where it begins.
-void sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin, Tick end,
-          std::uint32_t row);
+// another ends where it begins. Returns its event, null if none is kept.
+Event* sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin, Tick end,
+            std::uint32_t row);
+// The non-blocking send of `event` (null: none is kept) ends with `request`.
+void sending(MPI_Request request, Event* event);
 // A blocking receive that ended; `source` and `tag` are those of its status.
 void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uint32_t row);
 // A receive was posted at `begin`; its request is `request`. Source and tag may be wildcards.
@@ -33,12 +35,13 @@ void freed(MPI_Request request);
 void moved(unsigned comm, int target, std::int64_t bytes);
 
 constexpr int max_watched = 1024;
-// The posted receives among requests that a call completes, found before the call, as MPI clears
-// their handles. Requests beyond max_watched make their messages loose.
+// The posted receives and the sends under way among requests that a call completes, found before
+// the call, as MPI clears their handles. Requests beyond max_watched make their messages loose.
+// Where the call `blocks`, sends that have ended before it are left out, as nothing waits for them.
 class Watched {
  public:
   template <class RequestAt>
-  Watched(int count, const RequestAt& request_at) {
+  Watched(int count, const RequestAt& request_at, bool blocks) : blocks_(blocks) {
     if (count > 0 && any_posted()) look_up(count, request_at);
   }
   // Request number i has completed: its sender is `source`, or unknown (MPI_ANY_SOURCE).
@@ -46,8 +49,8 @@ class Watched {
     if (i < count_) complete(i, source, tag, begin, end, row);
   }
 
-  // Request 0 is cancelled or freed: its message will not be seen.
-  void gone() const;
+  // Request 0 is cancelled or freed: the end of its message will not be seen.
+  void gone(bool is_cancelled) const;
 
  private:
   static bool any_posted();
@@ -58,12 +61,13 @@ class Watched {
       beyond();
       count = max_watched;
     }
-    for (int i = 0; i < count; ++i) set(i, request_at(i));
+    for (int i = 0; i < count; ++i) set(i, request_at(i), blocks_);
     count_ = count;
   }
-  static void set(int i, MPI_Request request);
+  static void set(int i, MPI_Request request, bool blocks);
   void complete(int i, int source, int tag, Tick begin, Tick end, std::uint32_t row) const;
   int count_ = 0;
+  bool blocks_;
 };
 
 }  // namespace tailrace::preload

@@ -150,31 +150,6 @@ void start() {
   state.on.store(true);
 }
 
-namespace {
-struct Made {
-  MPI_Win win;
-  unsigned comm;
-};
-Made made_wins[256];
-unsigned num_wins = 0;
-}  // namespace
-
-void win_made(MPI_Win win, unsigned comm) {
-  for (unsigned i = 0; i < num_wins; ++i) {
-    if (made_wins[i].win == win) {
-      made_wins[i].comm = comm;
-      return;
-    }
-  }
-  if (num_wins < 256) made_wins[num_wins++] = {win, comm};
-}
-
-unsigned win_comm(MPI_Win win) {
-  for (unsigned i = 0; i < num_wins; ++i)
-    if (made_wins[i].win == win) return made_wins[i].comm;
-  return 0;
-}
-
 }  // namespace tailrace::preload
 
 using namespace tailrace::preload;

@@ -51,13 +51,15 @@ enum class EventKind : std::uint8_t {
   toroot = 3,
   lower = 4,
   send = 5,
-  receive = 6
+  receive = 6,
+  fence = 7  // as all, where the call has waited at all
 };
 
 struct Event {
   Tick begin = 0;          // entry into the call (of a receive: into the call that waits for it)
   Tick end = 0;            // return from it; 0: never completed
-  Tick post = 0;           // of a receive: when it was posted
+  Tick post = 0;           // of a receive: when it was posted; of a non-blocking send: entry
+                           // into the call that waits for it, which returns at `end`
   std::uint32_t row = 0;   // the row that waited, of all threads' rows
   std::uint16_t comm = 0;  // index of the communicator
   EventKind kind = EventKind::unused;

@@ -13,6 +13,8 @@ template <class Entry>
 class RequestTable {
  public:
   bool is_full() const { return num_ >= slots_ / 2; }
+  // Room is left beside that for others that must not be lost.
+  bool has_spare_room() const { return num_ < slots_ / 4; }
   bool is_empty() const { return num_ == 0; }
 
   Entry* find(MPI_Request request) {

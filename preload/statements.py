@@ -12,8 +12,18 @@ STARTED = {  # their bytes
 }
 
 BEFORE_COMPLETION = {
-    "request": "const Watched watched(1, [&](int) { return *request_; });",
-    "requests": "const Watched watched(number_, [&](int i) { return requests_[i]; });",
+    "request": "const Watched watched(1, [&](int) {{ return *request_; }}, {blocks});",
+    "requests": "const Watched watched(number_, [&](int i) {{ return requests_[i]; }}, {blocks});",
+}
+
+EPOCHS = {  # of one-sided communication
+    "MPI_Win_fence": "if (ok) fenced(win_, begin, end, row);",
+    "MPI_Win_post": "if (ok) exposed(win_, group_, begin, row);",
+    "MPI_Win_wait": "if (ok) exposure_ended(win_, begin, end, row);",
+    "MPI_Win_test": "if (ok && *flag_ != 0) exposure_ended(win_, begin, end, row);",
+    "MPI_Win_start": "if (ok) accessed(win_, group_, begin, end, row);",
+    "MPI_Win_complete": "if (ok) access_ended(win_, begin, end, row);",
+    "MPI_Win_free": "if (ok) win_freed(freeing, begin, end, row);",
 }
 
 
@@ -25,13 +35,15 @@ def after(call: Call) -> list[str]:
         lines.append(f"collective(comm, EventKind::{call.wait}, {root}, begin, end, row);")
     lines += on_messages(call)
     if call.name in ("MPI_Cancel", "MPI_Request_free"):
-        lines.append("watched.gone();")
+        lines.append(f"watched.gone({'true' if call.name == 'MPI_Cancel' else 'false'});")
     if call.name == "MPI_Request_free":
         lines.append("if (ok) freed(freeing);")
     if call.has("newcomm") and call.name != "MPI_Comm_idup":
         lines.append("if (ok && *newcomm_ != MPI_COMM_NULL) comm_index(*newcomm_);")
     if call.has("newwin", "comm"):
         lines.append("if (ok) win_made(*newwin_, comm);")
+    if call.name in EPOCHS:
+        lines.append(EPOCHS[call.name])
     if call.kind == "wait":
         lines += completion(call)
     return lines + on_files(call)
@@ -42,8 +54,12 @@ def on_messages(call: Call) -> list[str]:
     end = "end" if call.name.removesuffix("_c") in BLOCKING_SENDS else "begin"
     peer = "true, dest_" if call.has("dest") else "false, source_"
     got = "if (ok) received(comm, from.source(), from.tag(), begin, end, row);"
+    sent = f"sent(comm, dest_, tag_, bytes, begin, {end}, row)"
+    is_pending = call.has("request")
     lines = {
-        "send": [f"sent(comm, dest_, tag_, bytes, begin, {end}, row);"],
+        "send": [f"Event* const event = {sent};", "if (ok) sending(*request_, event);"]
+        if is_pending
+        else [f"{sent};"],
         "recv": [got],
         "sendrecv": ["sent(comm, dest_, tag_, bytes, begin, begin, row);", got],
         "post": ["if (ok) posted(*request_, comm, source_, tag_, begin);"],
@@ -103,6 +119,8 @@ def before(call: Call, flavour: str) -> list[str]:
         lines.append("const MPI_File closing = *newfile_;")
     if call.name == "MPI_Request_free":
         lines.append("const MPI_Request freeing = *request_;")
+    if call.name == "MPI_Win_free":
+        lines.append("const MPI_Win freeing = *newwin_;")
     size = STARTED.get(call.name) or bytes_of(call)
     if "info." in size or call.wait == "loose":
         lines.append("[[maybe_unused]] CommInfo& info = comm_info(comm);")
@@ -115,7 +133,9 @@ def before(call: Call, flavour: str) -> list[str]:
         kind = "One" if call.has("status") else "All"
         lines.append(f"{flavour}Status{kind} from({role}_);")
     if call.kind == "wait" or call.name in ("MPI_Cancel", "MPI_Request_free"):
-        lines.append(BEFORE_COMPLETION["request" if call.has("request") else "requests"])
+        blocks = "true" if call.name.startswith("MPI_Wait") else "false"
+        watched = BEFORE_COMPLETION["request" if call.has("request") else "requests"]
+        lines.append(watched.format(blocks=blocks))
     return lines
 
 
@@ -125,4 +145,6 @@ def comm_of(call: Call) -> str:
         return "comm_index(comm_)"
     if call.has("freecomm"):
         return "comm_index(*freecomm_)"
+    if call.name == "MPI_Win_free":
+        return "win_comm(*newwin_)"
     return "win_comm(win_)" if call.has("win") else "0"

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "comms.hpp"
+#include "epochs.hpp"
 #include "files.hpp"
 #include "messages.hpp"
 #include "recorder.hpp"
@@ -146,10 +147,5 @@ inline void collective(unsigned comm, EventKind kind, int root, Tick begin, Tick
   if (Event* event = next_event())
     *event = {begin, end, begin, row, static_cast<std::uint16_t>(comm), kind, region_here, root, 0};
 }
-
-// Window `win` was made on communicator `comm`.
-void win_made(MPI_Win win, unsigned comm);
-// The communicator that a window was made on; the world if that was not seen.
-unsigned win_comm(MPI_Win win);
 
 }  // namespace tailrace::preload

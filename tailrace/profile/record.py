@@ -14,7 +14,7 @@ from tailrace.errors import TailraceError
 VERSION = 2
 
 # Kinds of events, as in preload/recorder.hpp.
-ALL, ROOT, TO_ROOT, LOWER, SEND, RECEIVE = range(1, 7)
+ALL, ROOT, TO_ROOT, LOWER, SEND, RECEIVE, FENCE = range(1, 8)
 
 # Sites with this bit are places in Python scripts; such places have this for an offset.
 PYTHON_BIT = 1 << 63
@@ -54,7 +54,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Record:
-    """What one rank wrote; `begin_s`, `end_s`, `post_s` of its events: the node's clock [s]."""
+    """What one rank wrote; `begin_s`, `end_s`, `post_s` of its events: the node's clock [s].
+
+    `call_s`: entry into the call that may have waited.
+    """
 
     rank: int
     facts: dict[str, Any]
@@ -63,6 +66,7 @@ class Record:
     begin_s: NDArray[np.float64]
     end_s: NDArray[np.float64]
     post_s: NDArray[np.float64]
+    call_s: NDArray[np.float64]
     tick_s: float
     python: dict[int, str] = field(default_factory=dict)
 
@@ -106,8 +110,12 @@ def read_record(path: Path) -> Record:
 
     rows = [Row(*row) for row in facts.pop("rows")]
     begin_s, end_s, post_s = seconds("begin"), seconds("end"), seconds("post")
+    # A non-blocking send begins before the call that waits for it.
+    is_later = (events["kind"] == SEND) & (events["post"] > events["begin"])
+    call_s = np.where(is_later, post_s, begin_s)
     python = {int(site): str(text) for site, text in facts.pop("python", [])}
-    return Record(facts["rank"], facts, rows, events, begin_s, end_s, post_s, tick_s, python)
+    times = (begin_s, end_s, post_s, call_s)
+    return Record(facts["rank"], facts, rows, events, *times, tick_s, python)
 
 
 def read_records(folder: Path) -> list[Record]:

@@ -4,7 +4,7 @@
 The form is that of the trace a run leaves (`src/trace/trace_file.cpp`): a process a rank, a track
 a thread, spans in microseconds with the categories of `tailrace/report/style.py`. A blocking
 collective call or a wait for receives is a span "transfer"; what of it waited for a late rank lies
-inside as a span "wait". Sends are instants: their end is not recorded.
+inside as a span "wait". Sends are instants; a call that waited for one to end is a span.
 """
 
 import json
@@ -129,22 +129,24 @@ def _rank(
     tracks = {0}
     yield _name("process_name", rank, 0, f"rank {rank}")
     yield _name("thread_name", rank, 0, "main")
-    before: tuple[int, int, int] | None = None
+    before: tuple[float, int, int] | None = None
     for number in chosen:
         event = record.events[number]
         ts = (float(record.begin_s[number]) - start_s) * 1e6
         if event["kind"] == SEND:
-            name = f"send to rank {event['peer']}"
+            what = "send" if event["tag"] >= 0 else "epoch"
+            name = f"{what} to rank {event['peer']}"
             yield {"name": name, "cat": "transfer", "ph": "i", "s": "t", **_at(ts, rank, 0)}
-            if event["end"] == event["begin"]:  # did not block
+            if event["end"] == event["begin"]:  # nothing waited for it
                 continue
+            ts = (float(record.call_s[number]) - start_s) * 1e6
         thread = int(event["row"]) // record.facts["rows_of_a_thread"]
         track = 0 if thread == main else thread + 1
         if track not in tracks:
             tracks.add(track)
             yield _name("thread_name", rank, track, f"thread {track}")
-        dur = float(record.end_s[number] - record.begin_s[number]) * 1e6
-        call = (int(event["begin"]), int(event["end"]), int(event["row"]))
+        dur = float(record.end_s[number] - record.call_s[number]) * 1e6
+        call = (round(ts, 3), int(event["end"]), int(event["row"]))
         if call != before:  # several receives may end in one call
             row, where = places.get((rank, int(event["row"])), (None, ""))
             name = row.name if row else KINDS.get(int(event["kind"]), "collective")

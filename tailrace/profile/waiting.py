@@ -6,7 +6,9 @@ the lower ranks: whom the call needs). The n-th blocking collective call on a co
 same call on all its members, so entry times are enough; no barrier and no message is added to the
 run. A receive waits until its message's send has begun, and a blocking send that returns after its
 receive was posted has waited for that: the n-th send to a rank with a tag on a communicator matches
-its n-th receive in the order of posting, as MPI keeps messages in order.
+its n-th receive in the order of posting, as MPI keeps messages in order. A call that completes
+several messages has waited for the last of them. Who posts a window or completes an access to it
+tells the others by such messages, too; a fence is a collective call that need not wait.
 """
 
 from collections import defaultdict
@@ -16,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.profile.record import ALL, LOWER, RECEIVE, ROOT, SEND, TO_ROOT, Record
+from tailrace.profile.record import ALL, FENCE, LOWER, RECEIVE, ROOT, SEND, TO_ROOT, Record
 
 CommKey = tuple[str, int]
 Floats = NDArray[np.float64]
@@ -87,7 +89,9 @@ def waits(kinds: NDArray[Any], roots: NDArray[Any], enter: Floats, leave: Floats
     ranks, calls = enter.shape
     root_enters = enter[np.clip(roots, 0, ranks - 1), np.arange(calls)]
     until = np.zeros_like(enter)
-    until[:, kinds == ALL] = last[kinds == ALL]
+    for_all = (kinds == ALL) | (kinds == FENCE)
+    until[:, for_all] = last[for_all]
+    until[(kinds == FENCE) & (leave < last)] = 0.0  # left before the last came: has not waited
     until[:, kinds == ROOT] = root_enters[kinds == ROOT]
     lower = np.maximum.accumulate(enter, axis=0)
     until[:, kinds == LOWER] = lower[:, kinds == LOWER]
@@ -116,7 +120,8 @@ def _collectives(records: list[Record], found: Waiting) -> None:
     members: dict[CommKey, list[tuple[int, Record, NDArray[np.intp]]]] = defaultdict(list)
     sizes: dict[CommKey, int] = {}
     for record in records:
-        is_collective = record.events["kind"] <= LOWER
+        kinds_of = record.events["kind"]
+        is_collective = (kinds_of <= LOWER) | (kinds_of == FENCE)
         for index, key in enumerate(comm_keys(record)):
             comm = record.facts["comms"][index]
             mine = np.nonzero(is_collective & (record.events["comm"] == index))[0]
@@ -188,29 +193,34 @@ def _messages(records: list[Record], found: Waiting) -> None:
     found.num_messages = len(at_send)
     begin = receives["begin"][at_receive]
     end = receives["end"][at_receive]
-    waited = np.clip(sends["begin"][at_send] - begin, 0.0, np.maximum(end - begin, 0.0))
-    waited[~receives["done"][at_receive]] = 0.0
-    _add_calls(found, receives, at_receive, waited, sends["rank"][at_send])
-    begin, end = sends["begin"][at_send], sends["end"][at_send]
+    sent = sends["begin"][at_send]
+    # What returned before the other side began has not waited: an access to a window that is not
+    # posted yet may begin, and the message of a send may have been stored.
+    late_send = np.where(end >= sent, np.maximum(sent - begin, 0.0), 0.0)
+    late_send[~receives["done"][at_receive]] = 0.0
+    begin, end = sends["call"][at_send], sends["end"][at_send]
     post = receives["post"][at_receive]
-    # A send that returned before its receive was posted did not wait: its message was stored.
-    waited = np.where(end >= post, np.maximum(post - begin, 0.0), 0.0)
-    _add_calls(found, sends, at_send, waited, receives["rank"][at_receive])
+    late_receive = np.where(end >= post, np.maximum(post - begin, 0.0), 0.0)
+    ends = {
+        name: np.concatenate([receives[name][at_receive], sends[name][at_send]])
+        for name in ("rank", "row", "call", "event")
+    }
+    whom = np.concatenate([sends["rank"][at_send], receives["rank"][at_receive]])
+    _add_calls(found, ends, np.concatenate([late_send, late_receive]), whom)
 
 
 def _add_calls(
-    found: Waiting, receives: dict[str, NDArray[Any]], at: NDArray[Any], waited: Floats, whom: Any
+    found: Waiting, ends: dict[str, NDArray[Any]], waited: Floats, whom: NDArray[Any]
 ) -> None:
-    """Add waits of receives; those that one call waited for count once, by the latest."""
-    rank, row = receives["rank"][at], receives["row"][at]
-    begin = receives["begin"][at]
+    """Add waits for messages; those that one call waited for count once, by the latest."""
+    rank, row, begin = ends["rank"], ends["row"], ends["call"]
     order = np.lexsort((waited, begin, row, rank))
     same = (np.diff(rank[order]) == 0) & (np.diff(row[order]) == 0) & (np.diff(begin[order]) == 0)
     latest = order[np.r_[~same, True]]  # the last of each group waited longest
     latest = latest[waited[latest] > 0.0]
     for one in np.unique(rank[latest]):
         mine = latest[rank[latest] == one]
-        found.add(int(one), receives["event"][at[mine]], waited[mine], whom[mine])
+        found.add(int(one), ends["event"][mine], waited[mine], whom[mine])
 
 
 def _flows(
@@ -229,6 +239,7 @@ def _flows(
         flow = (comms[events["comm"]], *ends, events["tag"].astype(np.int64))
         parts["flow"].append(np.stack(flow, axis=1))
         parts["begin"].append(record.begin_s[mine])
+        parts["call"].append(record.call_s[mine])
         parts["end"].append(record.end_s[mine])
         parts["post"].append(record.post_s[mine])
         parts["done"].append(events["end"] > 0)

@@ -22,7 +22,7 @@ def waited_until(record: Record, waiting: Waiting, times: Floats) -> Floats:
     rows = record.events["row"]
     waits = waiting.by_event[record.rank]
     mine = (waits > 0.0) & (rows >= first) & (rows < first + record.facts["rows_of_a_thread"])
-    begin, length = record.begin_s[mine], waits[mine]
+    begin, length = record.call_s[mine], waits[mine]
     order = np.argsort(begin, kind="stable")
     begin, length = begin[order], length[order]
     if not len(begin):

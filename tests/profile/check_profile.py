@@ -101,14 +101,14 @@ def check_late(folder: Path, bin_dir: str, program: str) -> None:
     require(done.returncode == 0 and found is not None, "the program failed", done)
     lines = [line.split() for line in done.stdout.splitlines() if line.startswith("WAITED")]
     require(len(lines) == 3, "the program says nothing", done)
-    in_calls = [0.0] * 4
+    in_calls = [0.0] * 8
     for _, rank, *words in lines:
         waited = [float(word) for word in words]
         in_calls = [total + own for total, own in zip(in_calls, waited, strict=True)]
         own = sum(waited)
         sync_s = next(g["sync_s"] for g in found["by_rank"] if g["rank"] == int(rank))
         # Both are sums of differences of the same entries; a preemption between may come in.
-        near = abs(sync_s - own) < 0.2 * own + 0.05
+        near = abs(sync_s - own) < 0.2 * own + 0.1
         require(near, f"rank {rank} waited {own} s, the profile says {sync_s} s", done)
     for group, windows in zip(found["by_rank"], found["windows"], strict=True):
         require(8 < len(windows) <= 256, f"{len(windows)} windows", done)
@@ -116,7 +116,7 @@ def check_late(folder: Path, bin_dir: str, program: str) -> None:
             total = sum(window[key] for window in windows)
             near = abs(total - group[key]) < 1e-4 * group["wall_s"]
             require(near, f"{key}: windows sum to {total}, not {group[key]}", done)
-    pair = {"from": 0, "to": 1, "bytes": 2400, "messages": 300}
+    pair = {"from": 0, "to": 1, "bytes": 4800, "messages": 600}
     require(found["matrix"] == [pair], f"matrix {found['matrix']}", done)
     source = Path(__file__).with_name("late.cpp").read_text().splitlines()
     marks = {
@@ -124,16 +124,25 @@ def check_late(folder: Path, bin_dir: str, program: str) -> None:
         "MPI_Recv": "// late sender",
         "MPI_Ssend": "// late receiver",
         "MPI_Wait": "// late start",  # of a persistent request
+        "MPI_Waitall": "// late receive of a request",
+        "MPI_Win_fence": "// late to a fence",
     }
-    for (name, mark), own in zip(marks.items(), in_calls, strict=True):
+    epochs = ("MPI_Win_start", "MPI_Win_complete", "MPI_Win_wait")  # MPI may wait in any of them
+    seen = sum(call["wait_s"] for call in found["calls"] if call["name"] in epochs)
+    own = sum(in_calls[6:])
+    near = abs(seen - own) < 0.2 * own + 0.1
+    require(near and own > 0.2, f"epochs waited {own} s, not {seen} s", done)
+    for (name, mark), own in zip(marks.items(), in_calls, strict=False):
         line = next(i for i, text in enumerate(source, 1) if mark in text)
         calls = [call for call in found["calls"] if call["name"] == name]
         calls.sort(key=lambda call: -call["wait_s"])
         require(len(calls) >= 1, f"{name} was not seen", done)
         where = calls[0]["where"]
         require(where.startswith(f"late.cpp:{line}"), f"{name} is at {where}, not {line}", done)
-        near = abs(calls[0]["wait_s"] - own) < 0.2 * own + 0.1
-        require(near and own > 0.1, f"{name} waited {own} s, not {calls[0]['wait_s']} s", done)
+        # A compiler may make several calls of the one in a loop.
+        waited_s = sum(call["wait_s"] for call in calls if call["where"] == where)
+        near = abs(waited_s - own) < 0.2 * own + 0.1
+        require(near and own > 0.1, f"{name} waited {own} s, not {waited_s} s", done)
 
 
 def check_files(folder: Path, bin_dir: str, program: str) -> None:

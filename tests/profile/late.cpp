@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // One rank comes late: rank 1 to 100 allreduces, rank 0 to 100 sends that its next rank receives,
-// and rank 1 to 100 receives of what rank 0 sends synchronously.
-// Prints how long each rank waited by entry times of its own, "WAITED rank seconds seconds
-// seconds".
+// rank 1 to 100 receives of what rank 0 sends synchronously, blocking and not, rank 1 to 100
+// fences, and either of them to 100 epochs of a window of rank 1 that rank 0 puts into. Prints how
+// long each rank waited by entry times of its own, "WAITED rank seconds seconds
+// ...", in the order of the calls.
 #include <mpi.h>
 #include <unistd.h>
 
@@ -30,6 +31,83 @@ double before_last(std::vector<double>& entered) {
   double sum = 0.0;
   for (std::size_t i = 0; i < entered.size(); ++i) sum += last[i] - entered[i];
   return sum;
+}
+
+// How long `waiting` was before `late`, each with its times of 100 calls: on rank `waiting`, else
+// 0.
+double before_other(int rank, int waiting, int late, std::vector<double> times) {
+  std::vector<double> others(times);
+  PMPI_Bcast(others.data(), calls, MPI_DOUBLE, late, MPI_COMM_WORLD);
+  double sum = 0.0;
+  for (std::size_t i = 0; i < times.size() && rank == waiting; ++i)
+    sum += std::max(0.0, others[i] - times[i]);
+  return sum;
+}
+
+double late_receivers(int rank) {
+  std::vector<double> entered(calls);
+  double x = 1.0;
+  for (double& time : entered) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    if (rank == 0) {
+      MPI_Issend(&x, 1, MPI_DOUBLE, 1, 5, MPI_COMM_WORLD, &request);
+      time = clock_s();
+      MPI_Waitall(1, &request, MPI_STATUSES_IGNORE);  // late receive of a request
+    } else if (rank == 1) {
+      usleep(late_us);
+      time = clock_s();
+      MPI_Recv(&x, 1, MPI_DOUBLE, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+  }
+  return before_other(rank, 0, 1, entered);
+}
+
+double late_fences(int rank) {
+  std::vector<double> entered(calls);
+  double value = 0.0;
+  MPI_Win win = MPI_WIN_NULL;
+  MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  for (double& time : entered) {
+    if (rank == 1) usleep(late_us);
+    time = clock_s();
+    MPI_Win_fence(0, win);  // late to a fence
+  }
+  PMPI_Win_free(&win);
+  return before_last(entered);
+}
+
+// Rank `late` comes late, 1 to its posts, 0 to its completes; the other waits for that.
+double late_epochs(int rank, int late) {
+  std::vector<double> began(calls);
+  std::vector<double> ended(calls);
+  double value = 0.0;
+  double x = 1.0;
+  MPI_Win win = MPI_WIN_NULL;
+  MPI_Win_create(&value, sizeof value, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+  MPI_Group world = MPI_GROUP_NULL;
+  MPI_Group other = MPI_GROUP_NULL;
+  MPI_Comm_group(MPI_COMM_WORLD, &world);
+  const int peer = 1 - rank;
+  if (rank < 2) MPI_Group_incl(world, 1, &peer, &other);
+  for (std::size_t i = 0; i < calls && rank < 2; ++i) {
+    if (rank == 1 && late == 1) usleep(late_us);
+    began[i] = clock_s();
+    if (rank == 0) {
+      MPI_Win_start(other, 0, win);
+      MPI_Put(&x, 1, MPI_DOUBLE, 1, 0, 1, MPI_DOUBLE, win);
+      if (late == 0) usleep(late_us);
+      ended[i] = clock_s();
+      MPI_Win_complete(win);
+    } else {
+      MPI_Win_post(other, 0, win);
+      ended[i] = clock_s();
+      MPI_Win_wait(win);  // late complete
+    }
+  }
+  if (other != MPI_GROUP_NULL) MPI_Group_free(&other);
+  MPI_Group_free(&world);
+  PMPI_Win_free(&win);
+  return before_other(rank, 0, 1, began) + before_other(rank, 1, 0, ended);
 }
 
 }  // namespace
@@ -96,11 +174,15 @@ int main(int argc, char** argv) {
   double start_s = 0.0;
   for (std::size_t i = 0; i < sent.size() && rank == 1; ++i)
     start_s += std::max(0.0, sent[i] - entered[i]);
+  const double pending_s = late_receivers(rank);
+  const double fence_s = late_fences(rank);
+  const double posts_s = late_epochs(rank, 1);
+  const double completes_s = late_epochs(rank, 0);
   for (int r = 0; r < ranks; ++r) {
     PMPI_Barrier(MPI_COMM_WORLD);
     if (r == rank)
-      std::printf("WAITED %d %.6f %.6f %.6f %.6f\n", rank, collective_s, message_s, send_s,
-                  start_s);
+      std::printf("WAITED %d %.6f %.6f %.6f %.6f %.6f %.6f %.6f %.6f\n", rank, collective_s,
+                  message_s, send_s, start_s, pending_s, fence_s, posts_s, completes_s);
     std::fflush(stdout);
   }
   MPI_Finalize();
