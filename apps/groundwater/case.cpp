@@ -34,6 +34,11 @@ void require_ranks(const Case& values) {
 
 void require_region(const Case& values, const RegionCase& region) {
   const auto where = fmt::format("{}: region `{}`", values.source, region.name);
+  if (region.in_file) {
+    if (values.cells.file.empty()) refuse(where + ": `in_file` needs `cells.file`");
+    if (region.from.empty() && region.to.empty()) return;
+    refuse(where + ": give either `in_file` or `from` and `to`");
+  }
   if (region.from.size() != 3 || region.to.size() != 3) {
     refuse(where + ": `from` and `to` must be three numbers [x, y, z]");
   }
@@ -107,6 +112,13 @@ void require_heterogeneity(const Case& values) {
   }
 }
 
+void require_cells(const Case& values) {
+  const auto& c = values.cells;
+  if (!c.file.empty() || (!c.materials && c.permeability.empty())) return;
+  refuse(fmt::format("{}: `{}` needs `cells.file`", values.source,
+                     c.materials ? "cells.materials" : "cells.permeability"));
+}
+
 /// A steady flow needs a place where the head is known.
 void require_head(const Case& values) {
   if (!values.flow.steady) return;
@@ -126,10 +138,10 @@ void fill_defaults(Case& values) {
   }
   values.about.name = app::case_name(values.about.name, values.source);
   // Whole, so that RUN/case.toml finds it, too.
-  auto& chemistry = values.chemistry.file;
-  if (!chemistry.empty()) {
+  for (auto* file : {&values.chemistry.file, &values.cells.file}) {
+    if (file->empty()) continue;
     const auto folder = std::filesystem::absolute(values.source).parent_path();
-    chemistry = (folder / chemistry).lexically_normal().string();
+    *file = (folder / *file).lexically_normal().string();
   }
   auto& t = values.time;
   if (t.max_step == 0) t.max_step = t.end;
@@ -162,7 +174,12 @@ std::vector<double> widths_of(const Case& values, int axis) {
 }
 
 RegionCase find_region(const Case& values, const std::string& name, const std::string& where) {
-  if (name.empty()) return {"", {-1e300, -1e300, -1e300}, {1e300, 1e300, 1e300}};
+  if (name.empty()) {
+    RegionCase all;
+    all.from.assign(3, -1e300);
+    all.to.assign(3, 1e300);
+    return all;
+  }
   std::vector<std::string> names;
   for (const auto& region : values.grid.regions.items) {
     if (region.name == name) return region;
@@ -197,6 +214,7 @@ Case parse_case(const std::string& text, const std::string& source,
   require_ranks(values);
   require_tables(values);
   require_heterogeneity(values);
+  require_cells(values);
   require_head(values);
   if (values.output.servers.empty()) {
     Case usual;

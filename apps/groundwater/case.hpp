@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <set>
 #include <span>
 #include <string>
@@ -20,8 +21,13 @@ using app::Keys;
 struct RegionCase {
   std::string name;
   std::vector<double> from, to;
+  bool in_file = false;
+  /// Natural numbers, from 0 and ascending, of this rank's wide cells in the region; null for a box.
+  /// Set by who reads the file of cells (cell_files.hpp).
+  std::shared_ptr<const std::vector<std::int64_t>> cells = nullptr;
 };
 struct MaterialCase {
+  std::int64_t id = 0;
   std::string name, region, curve = "saturated";
   std::vector<double> conductivity, heads, saturations, mobilities;
   double porosity = 0.25, residual = 0, alpha = 1, n = 2, storage = 0;
@@ -65,6 +71,12 @@ struct Case {
     app::TableList<BoundaryCase> boundaries;
     app::TableList<WellCase> wells;
   } flow;
+  struct {
+    std::string file, permeability, pattern = "slab";
+    bool materials = false;
+    double mobility = 1.098e7;
+    std::int64_t group_size = 0;
+  } cells;
   struct {
     std::string file, initial;
     app::TableList<WaterCase> waters;

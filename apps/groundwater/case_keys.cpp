@@ -2,6 +2,7 @@
 // The keys of a case file: name, member, allowed values, unit, meaning. Defaults are the members'
 // initial values.
 #include "case.hpp"
+#include "cell_files.hpp"
 #include "tailrace/krylov.hpp"
 
 namespace tailrace::groundwater {
@@ -71,6 +72,25 @@ Keys flow_keys(Case& c) {
   };
 }
 
+Keys cell_keys(Case& c) {
+  auto& f = c.cells;
+  return {
+      {"cells.file", &f.file, any, "",
+       "HDF5 file in PFLOTRAN's layout, from the folder of the case; empty = none"},
+      {"cells.materials", &f.materials, any, "",
+       "the material of a cell is that of its Materials/Material Ids (flow.materials.id)"},
+      {"cells.permeability", &f.permeability, any, "",
+       "dataset of permeabilities [m^2], in the order of dataset Cell Ids, in place of the "
+       "materials' conductivities; empty = none"},
+      {"cells.mobility", &f.mobility, positive, "1/(m s)",
+       "conductivity of a permeability of 1 m^2: density gravity / viscosity; as set, water at 25 C"},
+      {"cells.pattern", &f.pattern, one_of(names_of(cell_patterns())), "",
+       "whole: every rank gets all of the file's data; slab: a slab a reader, passed on"},
+      {"cells.group_size", &f.group_size, within(0, 1e8), "ranks",
+       "ranks that share a reader; 1 = every rank reads; 0 = up to 16 readers"},
+  };
+}
+
 Keys chemistry_keys(Case& c) {
   auto& t = c.transport;
   return {
@@ -137,7 +157,8 @@ Keys keys_of(Case& values) {
                          one_of({"head", "pressure_head", "saturation", "flux", "conductivity"}),
                          "", "fields that are written (flux: flux_x, flux_y, flux_z)"});
   for (auto part :
-       {flow_keys(values), chemistry_keys(values), solver_keys(values), output, run_keys(values)}) {
+       {flow_keys(values), cell_keys(values), chemistry_keys(values), solver_keys(values),
+        output, run_keys(values)}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -148,7 +169,9 @@ Keys keys_of(RegionCase& r) {
   return {{at + "name", &r.name, any, "", "name, for the other tables"},
           {at + "from", &r.from, any, "m", "lower corner [x, y, z]"},
           {at + "to", &r.to, any, "m",
-           "upper corner; cells with their centre inside belong to the region"}};
+           "upper corner; cells with their centre inside belong to the region"},
+          {at + "in_file", &r.in_file, any, "",
+           "its cells are Regions/NAME/Cell Ids of cells.file; without `from` and `to`"}};
 }
 
 Keys keys_of(MaterialCase& m) {
@@ -156,6 +179,7 @@ Keys keys_of(MaterialCase& m) {
   return {
       {at + "name", &m.name, any, "", "name, for messages"},
       {at + "region", &m.region, any, "", "where it is; empty = everywhere"},
+      {at + "id", &m.id, count_from_0, "", "its number in Materials/Material Ids of cells.file"},
       {at + "conductivity", &m.conductivity, positive, "m/s",
        "saturated conductivity: one number, or along [x, y, z]"},
       {at + "porosity", &m.porosity, any, "", "porosity"},

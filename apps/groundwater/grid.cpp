@@ -121,13 +121,17 @@ bool Grid::inside(const Cell& cell) const {
   return true;
 }
 
-std::int64_t Grid::row(const Cell& cell) const {
+int Grid::owner(const Cell& cell) const {
   std::ptrdiff_t rank = 0;
   for (std::size_t d = 0; d < 3; ++d) {
     rank = rank * ranks_[d] + part_of(axes_[d].num_cells(), ranks_[d], cell[d]);
   }
-  return first_rows_[static_cast<std::size_t>(rank)] +
-         item_of(block_of(layout_, static_cast<int>(rank)), cell);
+  return static_cast<int>(rank);
+}
+
+std::int64_t Grid::row(const Cell& cell) const {
+  const int rank = owner(cell);
+  return first_rows_[static_cast<std::size_t>(rank)] + item_of(block_of(layout_, rank), cell);
 }
 
 Layout Grid::rows() const {

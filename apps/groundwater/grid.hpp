@@ -61,6 +61,7 @@ class Grid {
   /// Area of a cell's wall across axis `d` [m2].
   double area(const Cell& cell, int d) const;
   bool inside(const Cell& cell) const;
+  int owner(const Cell& cell) const;  ///< the rank that holds it as an own cell
   /// Row of a cell in a matrix whose rows are numbered by rank, then by own cell.
   std::int64_t row(const Cell& cell) const;
   /// The layout of such rows.

@@ -30,6 +30,9 @@ Soil soil_of(const MaterialCase& material) {
 }
 
 bool in_region(const Grid& grid, const RegionCase& region, const Cell& cell) {
+  if (region.cells != nullptr) {
+    return std::ranges::binary_search(*region.cells, number_of_cell(grid, cell));
+  }
   for (std::size_t d = 0; d < 3; ++d) {
     const double centre = grid.axis(static_cast<int>(2 - d)).centre(cell[2 - d]);
     if (centre < region.from[d] || centre > region.to[d]) return false;
@@ -111,7 +114,7 @@ std::vector<double> factors_of_file(const Case& values, const Grid& grid) {
 
 }  // namespace
 
-Ground make_ground(const Case& values, const Grid& grid) {
+Ground make_ground(const Case& values, const Grid& grid, const CellData& cells) {
   Ground ground;
   const auto count = static_cast<std::size_t>(grid.num_wide());
   ground.soil_of.assign(count, 0);
@@ -128,12 +131,16 @@ Ground make_ground(const Case& values, const Grid& grid) {
   for (std::size_t i = 0; i < count; ++i) {
     const Cell cell = grid.wide_cell(static_cast<std::ptrdiff_t>(i));
     for (std::size_t m = 0; m < materials.size(); ++m) {
-      if (in_region(grid, regions[m], cell)) ground.soil_of[i] = static_cast<std::uint16_t>(m);
+      const bool here = cells.materials.empty() ? in_region(grid, regions[m], cell)
+                                                : cells.materials[i] == materials[m].id;
+      if (here) ground.soil_of[i] = static_cast<std::uint16_t>(m);
     }
     const auto& conductivity = materials[ground.soil_of[i]].conductivity;
     for (std::size_t d = 0; d < 3; ++d) {
-      ground.conductivity[d][i] =
-          factors[i] * (conductivity.size() == 1 ? conductivity[0] : conductivity[2 - d]);
+      const double of_material = conductivity.size() == 1 ? conductivity[0] : conductivity[2 - d];
+      ground.conductivity[d][i] = factors[i] * (cells.permeability.empty()
+                                                    ? of_material
+                                                    : cells.permeability[i] * values.cells.mobility);
     }
   }
   return ground;

@@ -65,12 +65,13 @@ class Run {
   [[noreturn]] void give_up(const StepOutcome& outcome, double dt);
 
   const Comm& comm_;
-  const Case& case_;
+  Grid grid_;
+  CellData cells_;
+  Case case_;
   const Session* session_;
   std::string folder_;
   Trace& trace_;
   StopSignal stop_;
-  Grid grid_;
   Ground ground_;
   FlowEquations equations_;
   FlowSolver solver_;
@@ -92,21 +93,22 @@ class Run {
 
 Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
     : comm_(comm),
-      case_(values),
+      grid_(comm, axes_of(values), rank_grid(values, comm.num_ranks())),
+      cells_(read_cells(values, grid_)),
+      case_(with_regions(values, cells_)),
       session_(setting.session),
       folder_(setting.folder),
       trace_(setting.trace),
       stop_(comm),
-      grid_(comm, axes_of(values), rank_grid(values, comm.num_ranks())),
-      ground_(make_ground(values, grid_)),
-      equations_(values, grid_, ground_),
-      solver_(values, equations_),
+      ground_(make_ground(case_, grid_, cells_)),
+      equations_(case_, grid_, ground_),
+      solver_(case_, equations_),
       h_(static_cast<std::size_t>(grid_.num_own())),
       old_water_(h_.size()),
       water_(h_.size()),
       first_step_(set_state(*setting.results)),
       balance_(comm, folder_, equations_.terms(), first_step_),
-      fields_(values, grid_, folder_, setting.session, &trace_),
+      fields_(case_, grid_, folder_, setting.session, &trace_),
       checkpoints_(comm, setting.session, app::checkpoint_options(values.output, values.source),
                    folder_),
       progress_(comm.rank() == 0, setting.request.progress, values.time.end,
@@ -328,6 +330,9 @@ void Run::conclude() {
     const bool any = case_.output.mode != "none";
     if (any) summary.output_mode = session_->num_servers() > 0 ? "servers" : "synchronous";
   }
+  summary.cell_pattern = case_.cells.pattern;
+  summary.cell_group_size = cells_.group_size;
+  summary.cell_counts = cells_.counts;
   summary.output = fields_.statistics();
   summary.last_checkpoint = checkpoints_.last();
   const auto max_steps = case_.time.max_steps;

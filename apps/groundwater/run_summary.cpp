@@ -14,6 +14,22 @@
 
 namespace tailrace::groundwater {
 
+namespace {
+
+/// How the file of cells was read; null without one.
+std::string json_input(const RunSummary& summary, int num_ranks) {
+  const int group = summary.cell_group_size;
+  if (group == 0) return "null";
+  const auto& counts = summary.cell_counts;
+  return fmt::format(R"({{"pattern": {}, "group_size": {}, "readers": {}, "opens": {}, )"
+                     R"("reads": {}, "bytes_read": {}, "io_s": {}, "move_s": {}}})",
+                     json_quoted(summary.cell_pattern), group, (num_ranks + group - 1) / group,
+                     counts.opens, counts.reads, counts.bytes_read, app::json_number(counts.io_s),
+                     app::json_number(counts.move_s));
+}
+
+}  // namespace
+
 void write_summary(const Comm& comm, const std::string& folder, const RunSummary& summary) {
   const OutputStatistics total = summary.output.over_ranks(comm);
   rusage usage{};
@@ -40,6 +56,7 @@ void write_summary(const Comm& comm, const std::string& folder, const RunSummary
                                  counts.linear_iterations));
   text.add("reductions", fmt::format(R"({{"norms_and_balances": {}, "linear_solver": {}}})",
                                      counts.own_reductions, counts.krylov_reductions));
+  text.add("input", json_input(summary, comm.num_ranks()));
   std::vector<std::string> rates;
   for (const auto& term : summary.rates) {
     rates.push_back(fmt::format("{}: {}", json_quoted(term.name), app::json_number(term.rate)));

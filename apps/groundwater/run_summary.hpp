@@ -8,6 +8,7 @@
 
 #include "flow.hpp"
 #include "flow_solver.hpp"
+#include "tailrace/input.hpp"
 #include "tailrace/more/output_statistics.hpp"
 
 namespace tailrace::groundwater {
@@ -23,6 +24,9 @@ struct RunSummary {
   SolverCounts counts;
   std::vector<FlowTerm> rates;  ///< of the last step
   double worst_balance = 0, worst_species_balance = NAN;
+  std::string cell_pattern;
+  int cell_group_size = 0;  ///< 0 = no file of cells was read
+  InputStatistics cell_counts;
   OutputStatistics output;
 };
 
