@@ -60,9 +60,7 @@ def permeability_planes(aquifer: Aquifer, at_once: int) -> Iterator[tuple[int, F
     divided by the length of the weights, so that its variance is the same everywhere.
     """
     node, part = [], []
-    for cells, size, length in zip(
-        aquifer.cells, aquifer.size, aquifer.correlation, strict=True
-    ):
+    for cells, size, length in zip(aquifer.cells, aquifer.size, aquifer.correlation, strict=True):
         at = (np.arange(cells) + 0.5) * (size / cells / length)
         node.append(at.astype(np.int64))
         part.append(at - node[-1])

@@ -22,8 +22,8 @@ struct RegionCase {
   std::string name;
   std::vector<double> from, to;
   bool in_file = false;
-  /// Natural numbers, from 0 and ascending, of this rank's wide cells in the region; null for a box.
-  /// Set by who reads the file of cells (cell_files.hpp).
+  /// Natural numbers, from 0 and ascending, of this rank's wide cells in the region; null for a
+  /// box. Set by who reads the file of cells (cell_files.hpp).
   std::shared_ptr<const std::vector<std::int64_t>> cells = nullptr;
 };
 struct MaterialCase {

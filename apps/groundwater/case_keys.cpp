@@ -83,7 +83,8 @@ Keys cell_keys(Case& c) {
        "dataset of permeabilities [m^2], in the order of dataset Cell Ids, in place of the "
        "materials' conductivities; empty = none"},
       {"cells.mobility", &f.mobility, positive, "1/(m s)",
-       "conductivity of a permeability of 1 m^2: density gravity / viscosity; as set, water at 25 C"},
+       "conductivity of a permeability of 1 m^2: density gravity / viscosity; as set, water at 25 "
+       "C"},
       {"cells.pattern", &f.pattern, one_of(names_of(cell_patterns())), "",
        "whole: every rank gets all of the file's data; slab: a slab a reader, passed on"},
       {"cells.group_size", &f.group_size, within(0, 1e8), "ranks",
@@ -156,9 +157,8 @@ Keys keys_of(Case& values) {
                 app::Key{"output.fields", &values.output.fields,
                          one_of({"head", "pressure_head", "saturation", "flux", "conductivity"}),
                          "", "fields that are written (flux: flux_x, flux_y, flux_z)"});
-  for (auto part :
-       {flow_keys(values), cell_keys(values), chemistry_keys(values), solver_keys(values),
-        output, run_keys(values)}) {
+  for (auto part : {flow_keys(values), cell_keys(values), chemistry_keys(values),
+                    solver_keys(values), output, run_keys(values)}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

@@ -71,8 +71,7 @@ class Reader {
     std::vector<std::int64_t> numbers;
     for (std::size_t i = 0; i < wide.size(); ++i) {
       if (wide[i] == 0) continue;
-      numbers.push_back(
-          number_of_cell(grid_, grid_.wide_cell(static_cast<std::ptrdiff_t>(i))));
+      numbers.push_back(number_of_cell(grid_, grid_.wide_cell(static_cast<std::ptrdiff_t>(i))));
     }
     return numbers;  // ascending, as wide cells are
   }
@@ -85,8 +84,8 @@ class Reader {
         if (good(wide[i])) continue;
         const auto cell =
             number_of_cell(grid_, grid_.wide_cell(static_cast<std::ptrdiff_t>(i))) + 1;
-        throw Error(Errc::invalid_input, fmt::format("{}: dataset {} has {} for cell {}: {}",
-                                                     path_, dataset, wide[i], cell, what));
+        throw Error(Errc::invalid_input, fmt::format("{}: dataset {} has {} for cell {}: {}", path_,
+                                                     dataset, wide[i], cell, what));
       }
     });
   }
@@ -183,14 +182,16 @@ CellData read_cells(const Case& values, const Grid& grid) {
   Reader reader(values, grid);
   if (!cells.permeability.empty()) {
     data.permeability = reader.all_cells("Cell Ids", cells.permeability);
-    reader.require(cells.permeability, data.permeability, [](double k) { return k > 0; },
-                   "a permeability must be above 0");
+    reader.require(
+        cells.permeability, data.permeability, [](double k) { return k > 0; },
+        "a permeability must be above 0");
   }
   if (cells.materials) {
     const char* name = "Materials/Material Ids";
     const auto ids = reader.all_cells("Materials/Cell Ids", name);
-    reader.require(name, ids, [&](double id) { return has_id(values, id); },
-                   "no [[flow.materials]] has this `id`");
+    reader.require(
+        name, ids, [&](double id) { return has_id(values, id); },
+        "no [[flow.materials]] has this `id`");
     data.materials.assign(ids.begin(), ids.end());
   }
   for (auto& region : data.regions) {

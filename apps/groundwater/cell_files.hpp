@@ -25,9 +25,9 @@ struct CellValue {
 struct CellSource {
   const Grid& grid;
   std::string path;
-  std::string ids;      ///< dataset of the cell ids
-  std::string values;   ///< dataset of as many numbers; empty = every value is 1
-  int group_size = 1;   ///< ranks that share a reader, the first of them
+  std::string ids;     ///< dataset of the cell ids
+  std::string values;  ///< dataset of as many numbers; empty = every value is 1
+  int group_size = 1;  ///< ranks that share a reader, the first of them
 };
 
 /// A way to read such data: gives each rank the values of its own cells, in any order, and adds
@@ -44,11 +44,11 @@ std::span<const CellPattern> cell_patterns();
 
 /// What the cells.* keys and the regions of a case take from its file.
 struct CellData {
-  std::vector<double> permeability;      ///< of the wide cells [m^2]; empty = none
-  std::vector<std::int64_t> materials;   ///< `flow.materials.id` of the wide cells; empty = none
-  std::vector<RegionCase> regions;       ///< of the case, those of the file with their cells
-  InputStatistics counts;                ///< sums over all ranks; times: the longest
-  int group_size = 0;                    ///< that was used; 0 = nothing was read
+  std::vector<double> permeability;     ///< of the wide cells [m^2]; empty = none
+  std::vector<std::int64_t> materials;  ///< `flow.materials.id` of the wide cells; empty = none
+  std::vector<RegionCase> regions;      ///< of the case, those of the file with their cells
+  InputStatistics counts;               ///< sums over all ranks; times: the longest
+  int group_size = 0;                   ///< that was used; 0 = nothing was read
 };
 
 /// Reads what the case asks for; every cell must have one permeability above 0 and one material

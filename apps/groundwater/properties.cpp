@@ -138,9 +138,9 @@ Ground make_ground(const Case& values, const Grid& grid, const CellData& cells) 
     const auto& conductivity = materials[ground.soil_of[i]].conductivity;
     for (std::size_t d = 0; d < 3; ++d) {
       const double of_material = conductivity.size() == 1 ? conductivity[0] : conductivity[2 - d];
-      ground.conductivity[d][i] = factors[i] * (cells.permeability.empty()
-                                                    ? of_material
-                                                    : cells.permeability[i] * values.cells.mobility);
+      ground.conductivity[d][i] =
+          factors[i] * (cells.permeability.empty() ? of_material
+                                                   : cells.permeability[i] * values.cells.mobility);
     }
   }
   return ground;

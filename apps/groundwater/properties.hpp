@@ -34,8 +34,8 @@ std::vector<std::ptrdiff_t> cells_in(const Grid& grid, const RegionCase& region)
 double correlated_normal(const std::array<double, 3>& place,
                          const std::array<double, 3>& correlation, std::uint64_t seed);
 
-/// The ground of the case and of what its file of cells says. Throws `Errc::invalid_input` or `Errc::io` on all ranks, for a file of
-/// factors. Collective, blocking.
+/// The ground of the case and of what its file of cells says. Throws `Errc::invalid_input` or
+/// `Errc::io` on all ranks, for a file of factors. Collective, blocking.
 Ground make_ground(const Case& values, const Grid& grid, const CellData& cells = {});
 
 }  // namespace tailrace::groundwater

@@ -205,6 +205,11 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
     summary = run.summary
     if isinstance(summary.get("time"), int | float):
         yield f"{summary['time'] / DAY:.4g} d", "time reached"
+    cells = summary.get("input")
+    if cells:
+        size = f"{cells['bytes_read'] / 1e6:.3g} MB in {cells['reads']}"
+        way = f"{cells['pattern']}, {cells['readers']} readers"
+        yield size, f"requests: the file of cells ({way})"
     for key, what in (("balance", "water"), ("species_balance", "species")):
         worst = summary.get(f"worst_relative_{key}")
         if isinstance(worst, int | float):

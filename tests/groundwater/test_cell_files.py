@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import h5py
@@ -148,12 +149,11 @@ def test_cells_of_a_file(tmp_path: Path, case: Path, pattern: str, ranks: int, g
 @needs_program
 def test_groups_read_less(tmp_path: Path, case: Path) -> None:
     """Reading whole arrays in groups takes one rank's requests and bytes in place of all ranks'."""
-    sets = ("cells.pattern=whole", "cells.group_size=1"), ("cells.pattern=whole",
-                                                           "cells.group_size=2")  # fmt: skip
     plain, grouped = (
-        succeed(4, case, tmp_path / f"run{i}", *settings)["input"]
-        for i, settings in enumerate(sets)
+        succeed(4, case, tmp_path / group, "cells.pattern=whole", f"cells.group_size={group}")
+        for group in "12"
     )
+    plain, grouped = plain["input"], grouped["input"]
     assert 4 * grouped["bytes_read"] == plain["bytes_read"]
     assert 2 * grouped["reads"] <= plain["reads"]
     assert 2 * grouped["opens"] <= plain["opens"]
@@ -166,10 +166,10 @@ def test_groups_read_less(tmp_path: Path, case: Path) -> None:
     [
         ("Cell Ids", 3, 505, "dataset Cell Ids holds cell 505, but the grid has cells 1 to 504"),
         ("Cell Ids", 3, 0, "dataset Cell Ids holds cell 0"),
-        ("Cell Ids", 3, None, "dataset Cell Ids gives cell"),
+        ("Cell Ids", 3, None, "dataset Cell Ids (gives cell [0-9]+ twice|lacks cell [0-9]+)"),
         ("Permeability", 7, -1.0, "dataset Permeability has -1 for cell"),
         ("Permeability", 7, np.nan, "dataset Permeability has no number for cell"),
-        ("Materials/Material Ids", 7, 9, "no [[flow.materials]] has this `id`"),
+        ("Materials/Material Ids", 7, 9, "no ..flow.materials.. has this `id`"),
         ("Regions/west/Cell Ids", 0, 600, "dataset Regions/west/Cell Ids holds cell 600"),
     ],
 )
@@ -181,7 +181,7 @@ def test_a_bad_file_is_one_clear_message(
         file[name][place] = file[name][place + 1] if value is None else value
     done = start(3, case, tmp_path / "run", f"cells.pattern={pattern}", "cells.group_size=2")
     line = refused(done)
-    assert message in line
+    assert re.search(message, line)
     assert "aquifer.h5" in line
 
 
