@@ -98,6 +98,17 @@ void require_tables(const Case& values) {
   }
 }
 
+void require_observed(const Case& values) {
+  const auto& names = values.transport.observe;
+  if (names.empty()) return;
+  const auto where = fmt::format("{}: transport.observe", values.source);
+  if (values.chemistry.file.empty()) refuse(where + " needs species: `chemistry.file`");
+  for (const auto& name : names) {
+    if (name.empty()) refuse(where + ": a region needs a name");
+    find_region(values, name, where);
+  }
+}
+
 void require_heterogeneity(const Case& values) {
   const auto& h = values.heterogeneity;
   if (h.correlation.size() != 3) {
@@ -215,6 +226,7 @@ Case parse_case(const std::string& text, const std::string& source,
   require_tables(values);
   require_heterogeneity(values);
   require_cells(values);
+  require_observed(values);
   require_head(values);
   if (values.output.servers.empty()) {
     Case usual;

@@ -84,6 +84,7 @@ struct Case {
   } chemistry;
   struct {
     double diffusion = 1e-9, dispersivity = 0, tolerance = 1e-13;
+    std::vector<std::string> observe;
   } transport;
   struct {
     std::string kind = "none", file, dataset;

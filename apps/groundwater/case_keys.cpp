@@ -105,6 +105,8 @@ Keys chemistry_keys(Case& c) {
        "dispersion along the flow through each wall, as a part of the flux"},
       {"transport.tolerance", &t.tolerance, within(1e-16, 1e-3), "",
        "reduction of the residual in the linear solve of a species"},
+      {"transport.observe", &t.observe, any, "",
+       "regions (wells, points) whose concentrations go to breakthrough.csv each step"},
   };
 }
 

@@ -42,6 +42,8 @@ class ReactiveTransport {
   std::vector<NamedField> state() const;
   void set_state(const std::vector<NamedField>& state);
 
+  /// Total concentrations [mol/L]: the own cells of each primary species. Local.
+  std::span<const double> totals() const { return totals_; }
   const Chemistry& chemistry() const { return chemistry_; }
   /// Of each species what is in water and solids [mol], then what came in with the last step
   /// [mol/s], over all ranks. Collective, blocking.

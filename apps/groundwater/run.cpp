@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "balance.hpp"
+#include "breakthrough.hpp"
 #include "case.hpp"
 #include "common/progress.hpp"
 #include "common/region.hpp"
@@ -82,6 +83,7 @@ class Run {
   std::int64_t first_step_;  ///< of this run; -1 if it is not a restart
   BalanceFile balance_;
   std::optional<SpeciesFile> species_file_;
+  std::optional<BreakthroughFile> breakthrough_;
   FieldFiles fields_;
   app::CheckpointSeries checkpoints_;
   app::Progress progress_;
@@ -115,6 +117,9 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
                 values.time.max_steps) {
   if (!species_) return;
   species_file_.emplace(comm, folder_, species_->chemistry(), first_step_);
+  if (!case_.transport.observe.empty()) {
+    breakthrough_.emplace(case_, grid_, species_->chemistry(), folder_, first_step_);
+  }
   equations_.contents(h_, water_);
   species_file_->set_amounts(species_->amounts(water_));
 }
@@ -205,6 +210,7 @@ void Run::take_step() {
   }
   balance_.append(now, outcome, equations_.terms());
   if (species_) species_file_->append(now, species_->amounts(water_));
+  if (breakthrough_) breakthrough_->append(now, species_->totals(), water_);
   after_step(outcome);
   signal_ = stop_.finish();
 }
@@ -285,9 +291,7 @@ void Run::give_up(const StepOutcome& outcome, double dt) {
 
 void Run::advance() {
   const double start = now_s();
-  if (first_step_ < 0 && !case_.flow.steady) {
-    write_fields();
-  }
+  if (first_step_ < 0 && !case_.flow.steady) write_fields();
   while (!ended()) {
     const double before = now_s();
     if (case_.flow.steady && !steady_found_) {

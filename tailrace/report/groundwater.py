@@ -20,6 +20,7 @@ from tailrace.runs import Floats, Run, read_table
 MOST_PICTURES = 6
 MOST_PROFILES = 6
 MOST_SPECIES = 15
+MOST_BREAKTHROUGHS = 3
 # What is looked at first; others in the order of the file.
 FIRST = ("conductivity", "head", "saturation", "pressure_head", "pH")
 UNITS = {"conductivity": "m/s", "head": "m", "pressure_head": "m"}
@@ -136,6 +137,7 @@ def _profile_drawer(files: list[Path], name: str, axis: int) -> Any:
 
 def _curves(run: Run, balance: dict[str, Floats]) -> Iterable[Markup]:
     size = (3.5, 2.75)
+    yield from _breakthrough(run.folder / "breakthrough.csv", size)
     species = _species(run.folder / "species.csv")
     if species:
 
@@ -171,6 +173,41 @@ def _curves(run: Run, balance: dict[str, Floats]) -> Iterable[Markup]:
 
         yield picture(steps, size)
         yield picture(errors, size)
+
+
+def _breakthrough(path: Path, size: tuple[float, float]) -> Iterable[Markup]:
+    """Yield a picture for each species that varies most, with a curve for each region."""
+    curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for line in _lines(path, "step,time,region,species,concentration"):
+        row = (float(line["time"]), float(line["concentration"]))
+        curves.setdefault(line["species"], {}).setdefault(line["region"], []).append(row)
+
+    def spread(name: str) -> float:
+        values = np.array([c for rows in curves[name].values() for _, c in rows])
+        return float(np.ptp(values) / max(np.abs(values).max(), 1e-300))
+
+    for name in sorted(curves, key=spread, reverse=True)[:MOST_BREAKTHROUGHS]:
+
+        def draw(axes: Axes, name: str = name) -> None:
+            for region, rows in curves[name].items():
+                time, concentration = np.array(rows).T
+                axes.plot(time / DAY, concentration, label=region)
+            axes.set(
+                title=f"Breakthrough of {name}", xlabel="t [days]", ylabel="mean total [mol/L]"
+            )
+            axes.legend()
+
+        yield picture(draw, size)
+
+
+def _lines(path: Path, head: str) -> list[dict[str, str]]:
+    """Return the whole lines of a table of the run; the last may still be being written."""
+    if not path.is_file():
+        return []
+    keys = head.split(",")
+    first, *lines = path.read_text().split("\n")[:-1]
+    rows = [dict(zip(keys, line.split(","), strict=False)) for line in lines]
+    return [row for row in rows if len(row) == len(keys)] if first == head else []
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 from pathlib import Path
 
@@ -35,6 +36,61 @@ def test_g5_ogata_banks(run: Path) -> None:
     assert found == pytest.approx(ogata_banks(1, 1.4, 1, 0.1 + 0.005 + 0.0025), rel=4e-3)
     assert found == pytest.approx(0.8384219513, rel=1e-2)
     assert summary["worst_relative_species_balance"] < 1e-11
+
+
+OBSERVED = (
+    "grid.nx=400",
+    "time.step=0.005",
+    '[{name = "near", from = [0.5, 0, 0], to = [0.52, 1, 1]}, '
+    '{name = "far", from = [1.0, 0, 0], to = [1.02, 1, 1]}]',
+)
+
+
+def breakthrough(path: Path) -> dict[str, np.ndarray]:
+    """Return rows (time, concentration) by region."""
+    curves: dict[str, list[tuple[float, float]]] = {}
+    with path.open() as file:
+        for line in csv.DictReader(file):
+            assert line["species"] == "Tracer"
+            row = (float(line["time"]), float(line["concentration"]))
+            curves.setdefault(line["region"], []).append(row)
+    return {region: np.array(rows) for region, rows in curves.items()}
+
+
+def test_breakthrough_curves(tmp_path: Path) -> None:
+    """They follow Ogata and Banks, agree on any ranks and after a restart, and end at the field."""
+    cells, step, regions = OBSERVED
+    settings = (cells, step, f"grid.regions={regions}", 'transport.observe=["near", "far"]')
+    case, one, three = CASES / "ogata_banks.toml", tmp_path / "one", tmp_path / "three"
+    succeed(1, case, one, *settings)
+    succeed(3, case, three, *settings, "time.max_steps=60", "checkpoint.at_end=true")
+    succeed(3, case, three, *settings, "restart.file=latest")
+    curves, others = (breakthrough(run / "breakthrough.csv") for run in (one, three))
+    assert list(curves) == ["near", "far"]
+    tracer = last_fields(one)["total_Tracer"].ravel()
+    for region, first in (("near", 50), ("far", 100)):
+        curve = curves[region]
+        np.testing.assert_allclose(others[region], curve, rtol=0, atol=1e-9)
+        assert curve[-1] == pytest.approx([1.4, tracer[first : first + 2].mean()], rel=1e-12)
+        at = 0.01 * (first + 1)
+        exact = [ogata_banks(at, t, 1, 0.1 + 0.005 + 0.0025) for t in curve[:, 0]]
+        np.testing.assert_allclose(curve[:, 1], exact, rtol=0, atol=0.01)
+    page = render(load_run(one))
+    assert "Breakthrough of Tracer" in page
+
+
+@pytest.mark.parametrize(
+    ("names", "regions", "message"),
+    [
+        ('["fra"]', OBSERVED[2], "transport.observe: `fra` is no region; did you mean `far`?"),
+        ('["a"]', '[{name = "a", from = [1, 0, 0], to = [1, 0.1, 1]}]', "region `a` has no cell"),
+        ('[""]', OBSERVED[2], "transport.observe: a region needs a name"),
+    ],
+)
+def test_bad_observation_points(run: Path, names: str, regions: str, message: str) -> None:
+    """The region and the key are named."""
+    settings = (f"grid.regions={regions}", f"transport.observe={names}")
+    assert message in refused(start(2, CASES / "ogata_banks.toml", run, *settings))
 
 
 def titles_of(run: Path) -> list[str]:
