@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tailrace.profile.collectives import collectives
 from tailrace.profile.io import files, io_notes
 from tailrace.profile.placement import placement, placement_notes
 from tailrace.profile.record import PYTHON, Record, Row
@@ -183,6 +184,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
         "calls": _calls(records, waiting),
         "sizes": _sizes(records),
         "matrix": _matrix(records),
+        "collectives": collectives(records),
         "late": _late(waiting, records[0].facts["ranks"]),
         "windows": windows(records, waiting),
         "regions": regions(records, waiting),

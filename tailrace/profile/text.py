@@ -134,6 +134,21 @@ def _matrix(profile: dict[str, Any]) -> list[str]:
     return lines
 
 
+def _collectives(profile: dict[str, Any]) -> list[str]:
+    calls = profile.get("collectives") or []
+    if not calls:
+        return []
+    lines = ["Collective call            ranks      count  bytes given  most of a rank    time [s]"]
+    for call in calls[:TOP]:
+        lines.append(
+            f"{call['name']:26}{call['ranks']:6d} {call['count']:10d} "
+            f"{bytes_text(call['bytes']):>12} {bytes_text(call['max_rank_bytes']):>15} "
+            f"{call['time_s']:11.4f}"
+        )
+    more = len(calls) - TOP
+    return [*lines, f"({more} more)"] if more > 0 else lines
+
+
 def _files(profile: dict[str, Any]) -> list[str]:
     files = profile.get("io") or []
     if not files:
@@ -193,6 +208,7 @@ def as_text(profile: dict[str, Any]) -> str:
         _calls(profile),
         _sizes(profile),
         _matrix(profile),
+        _collectives(profile),
         _files(profile),
         _ranks(profile),
         [f"Note: {note}" for note in profile["notes"]],

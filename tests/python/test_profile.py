@@ -17,7 +17,6 @@ from tailrace.profile.placement import processors
 from tailrace.profile.record import (
     ALL,
     EVENT,
-    FENCE,
     LOWER,
     RECEIVE,
     ROOT,
@@ -149,36 +148,6 @@ def test_receives_of_one_wait_count_once(tmp_path: Path) -> None:
     write_rank(tmp_path, 2, both)
     found = find_waiting(read_records(tmp_path))
     assert found.by_row[2, 1] == pytest.approx(50e-6)
-
-
-def test_a_wait_for_requests_is_for_the_latest_of_them(tmp_path: Path) -> None:
-    # Rank 0 waits from 40 to 90 for a send begun at 10 (its receive is posted at 80) and for a
-    # receive (its send begins at 60): 40, once. Another send has ended before the call.
-    mine = [
-        (10, 90, 40, 1, 0, SEND, 1, 1),
-        (12, 12, 0, 0, 0, SEND, 1, 3),
-        (40, 90, 20, 1, 0, RECEIVE, 1, 2),
-    ]
-    write_rank(tmp_path, 0, mine, 2)
-    theirs = [(80, 95, 80, 0, 0, RECEIVE, 0, 1), (96, 97, 96, 0, 0, RECEIVE, 0, 3)]
-    write_rank(tmp_path, 1, [(60, 60, 0, 0, SEND, 0, 2), *theirs], 2)
-    found = find_waiting(read_records(tmp_path))
-    assert dict(found.by_row) == {(0, 1): pytest.approx(40e-6)}
-    assert found.caused(2) == pytest.approx([0.0, 40e-6])
-
-
-def test_what_returned_before_the_others_came_has_not_waited(tmp_path: Path) -> None:
-    # The first fence synchronises; rank 0 leaves the second one before rank 1 comes to it.
-    # An access begins at 60 to 62, before its post at 70: only the complete waits for that.
-    fences = [(10, 50, 0, 0, FENCE, -1, 0), (52, 54, 0, 0, FENCE, -1, 0)]
-    access = [(60, 62, 0, 0, RECEIVE, 1, -1000), (64, 90, 1, 0, RECEIVE, 1, -1001)]
-    write_rank(tmp_path, 0, [*fences, *access], 2)
-    posts = [(70, 70, 0, 0, SEND, 0, -1000), (70, 70, 0, 0, SEND, 0, -1001)]
-    late = [(40, 50, 0, 0, FENCE, -1, 0), (60, 66, 0, 0, FENCE, -1, 0)]
-    write_rank(tmp_path, 1, [*late, *posts], 2)
-    found = find_waiting(read_records(tmp_path))
-    waited = {row: pytest.approx(30e-6 if row == (0, 0) else 6e-6) for row in [(0, 0), (0, 1)]}
-    assert dict(found.by_row) == waited
 
 
 def test_loose_communicators_and_other_nodes_are_said(tmp_path: Path) -> None:
