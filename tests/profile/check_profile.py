@@ -131,18 +131,18 @@ def check_late(folder: Path, bin_dir: str, program: str) -> None:
     seen = sum(call["wait_s"] for call in found["calls"] if call["name"] in epochs)
     own = sum(in_calls[6:])
     near = abs(seen - own) < 0.2 * own + 0.1
-    require(near and own > 0.2, f"epochs waited {own} s, not {seen} s", done)
+    require(near and seen > 0.0, f"epochs waited {own} s, not {seen} s", done)
     for (name, mark), own in zip(marks.items(), in_calls, strict=False):
         line = next(i for i, text in enumerate(source, 1) if mark in text)
-        calls = [call for call in found["calls"] if call["name"] == name]
-        calls.sort(key=lambda call: -call["wait_s"])
-        require(len(calls) >= 1, f"{name} was not seen", done)
-        where = calls[0]["where"]
-        require(where.startswith(f"late.cpp:{line}"), f"{name} is at {where}, not {line}", done)
         # A compiler may make several calls of the one in a loop.
-        waited_s = sum(call["wait_s"] for call in calls if call["where"] == where)
+        at = f"late.cpp:{line} "
+        calls = [call for call in found["calls"] if call["name"] == name]
+        here = [call for call in calls if call["where"].startswith(at)]
+        places = [call["where"] for call in calls]
+        require(len(here) >= 1, f"{name} is at {places}, not at {line}", done)
+        waited_s = sum(call["wait_s"] for call in here)
         near = abs(waited_s - own) < 0.2 * own + 0.1
-        require(near and own > 0.1, f"{name} waited {own} s, not {waited_s} s", done)
+        require(near and waited_s > 0.0, f"{name} waited {own} s, not {waited_s} s", done)
 
 
 def check_files(folder: Path, bin_dir: str, program: str) -> None:
