@@ -181,6 +181,7 @@ inline void stream_run(std::byte* to, const std::byte* from, std::ptrdiff_t byte
 
 void stream_rows(const CopyAxis& outer, const CopyAxis& inner, std::ptrdiff_t bytes,
                  const std::byte* from, std::byte* to) {
+  if (bytes == 0) return;  // of no rows, whose address may be null
   for (std::ptrdiff_t i = 0; i < outer.extent; ++i) {
     for (std::ptrdiff_t j = 0; j < inner.extent; ++j) {
       stream_run(to + i * outer.to_stride + j * inner.to_stride,

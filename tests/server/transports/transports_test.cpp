@@ -174,7 +174,8 @@ double processor_s() {
          1e-6 * static_cast<double>(use.ru_utime.tv_usec + use.ru_stime.tv_usec);
 }
 
-// A share of a processor, not a time: a busy machine makes it smaller.
+// A share of a processor, not a time: one that spins has half of one even beside another process,
+// one that waits about a hundredth (several in a build with sanitizers).
 TEST_P(Transports, WaitingLeavesTheProcessorToOthers) {
   Side side(transport(), team, settings_of({}));
   barrier();
@@ -183,7 +184,7 @@ TEST_P(Transports, WaitingLeavesTheProcessorToOthers) {
     if (side.sender) side.sender->wait(0.5);
     if (side.receiver) side.receiver->wait(0.5);
   }
-  EXPECT_LT((processor_s() - before) / (now_s() - start), 0.05);
+  EXPECT_LT((processor_s() - before) / (now_s() - start), 0.2);
   barrier();
   run_traffic(side, team, {.packets = 1});
 }
