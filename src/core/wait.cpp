@@ -92,13 +92,14 @@ std::string describe(const WaitFacts& facts, const WaitPolicy& policy) {
                                        : "test and nap, as MPI's spinning would hold the core");
 }
 
+void progress_mpi(MPI_Comm comm) {
+  int any = 0;
+  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &any, MPI_STATUS_IGNORE));
+}
+
 void nap(const WaitPolicy& policy, double seconds) {
   UnderWay::advance_all();
-  if (!policy.sleeps) {
-    int any = 0;  // simulated time passes in calls of MPI
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, MPI_COMM_SELF, &any, MPI_STATUS_IGNORE));
-    return;
-  }
+  if (!policy.sleeps) return progress_mpi(MPI_COMM_SELF);  // simulated time passes in calls of MPI
   timespec length{};
   length.tv_sec = static_cast<std::time_t>(seconds);
   length.tv_nsec = static_cast<long>(1e9 * (seconds - static_cast<double>(length.tv_sec)));

@@ -43,6 +43,10 @@ WaitPolicy choose_wait_policy(const WaitFacts& facts);
 /// "16 ranks on 2 cores: ..." in one sentence. Local.
 std::string describe(const WaitFacts& facts, const WaitPolicy& policy);
 
+/// Lets MPI move on what this rank has sent: most libraries do so in calls only, and looks at
+/// memory of our own are none. Does not wait. Throws `Error(Errc::mpi)`.
+void progress_mpi(MPI_Comm comm);
+
 /// Advances what is `UnderWay`, then sleeps; under a simulator lets simulated time pass instead.
 void nap(const WaitPolicy& policy, double seconds);
 

@@ -14,6 +14,7 @@
 #include "core/last_resort.hpp"
 #include "core/method_table.hpp"
 #include "core/under_way.hpp"
+#include "core/wait.hpp"
 #include "core/world_ranks.hpp"
 #include "move/method.hpp"
 #include "move/move_faults.hpp"
@@ -304,6 +305,8 @@ void Exchange::start(std::initializer_list<SourceArray> sources,
 bool Exchange::progress() {
   const bool done = !state_->under_way || state_->runner->progress();
   UnderWay::advance_all();
+  // Peers may need what an earlier exchange has sent before they come to this one.
+  if (!done) progress_mpi(state_->problem.comm.raw());
   return done;
 }
 

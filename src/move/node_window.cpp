@@ -198,8 +198,7 @@ void wait_and_progress(SequenceFlag& flag, std::uint32_t value, MPI_Comm comm,
     const double nap_s = UnderWay::any() ? 50e-6 : 1e-3;
     if (policy.sleeps && flag.wait_for(value, nap_s, spins)) return;
     spins = 0;  // whoever has slept once is in no hurry
-    int any = 0;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &any, MPI_STATUS_IGNORE));
+    progress_mpi(comm);
   }
 }
 

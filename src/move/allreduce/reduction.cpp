@@ -13,6 +13,7 @@
 #include "core/method_table.hpp"
 #include "core/same_on_all.hpp"
 #include "core/under_way.hpp"
+#include "core/wait.hpp"
 #include "move/allreduce/combine.hpp"
 #include "move/allreduce/local_dots.hpp"
 #include "move/allreduce/reducer.hpp"
@@ -82,6 +83,7 @@ class Reduction::State final : public UnderWay {
   bool progress() {
     const bool done = move_on(false);
     UnderWay::advance_all();
+    if (!done) progress_mpi(comm_.raw());
     return done;
   }
   void finish() {
