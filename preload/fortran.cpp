@@ -70,6 +70,11 @@ bool fortran_in_place(const void* buffer) {
   return places.contains(buffer);
 }
 
+bool fortran_bottom(const void* buffer) {
+  static const Spellings places("MPI_FORTRAN_BOTTOM", "mpi_fortran_bottom");
+  return places.contains(buffer);
+}
+
 bool fortran_status_ignored(const void* status) {
   static const Spellings one("MPI_FORTRAN_STATUS_IGNORE", "mpi_fortran_status_ignore");
   static const Spellings many("MPI_FORTRAN_STATUSES_IGNORE", "mpi_fortran_statuses_ignore");

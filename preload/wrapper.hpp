@@ -9,6 +9,7 @@
 #include "comms.hpp"
 #include "epochs.hpp"
 #include "files.hpp"
+#include "fortran.hpp"
 #include "messages.hpp"
 #include "recorder.hpp"
 
@@ -20,8 +21,6 @@ void* next_symbol(const char* name);
 // Makes the functions of an MPI library visible that was opened privately, as by an extension of
 // Python; where the recorder is not linked with it (MPICH), it could not call them.
 void show_mpi();
-bool fortran_in_place(const void* buffer);
-bool fortran_status_ignored(const void* status);
 
 inline bool in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 

@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/budget.hpp"
 
-#include <link.h>
 #include <unistd.h>
 
-#include <array>
 #include <atomic>
 #include <cstdlib>
-#include <cstring>
 
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -28,14 +25,6 @@ double start_s = 0;
 Limits limits = usual;
 std::atomic<double> spent_s{0};
 std::atomic<int> engines{0};
-
-int is_of_graphics(dl_phdr_info* info, std::size_t /*size*/, void* /*nothing*/) {
-  constexpr std::array names{"libcuda.so", "libamdhip64.so", "libze_loader.so"};
-  for (const char* name : names) {
-    if (info->dlpi_name != nullptr && std::strstr(info->dlpi_name, name) != nullptr) return 1;
-  }
-  return 0;
-}
 
 }  // namespace
 
@@ -59,7 +48,5 @@ Spending::~Spending() { spent_s.fetch_add(now_s() - begin_s_); }
 
 int num_engines() { return engines.load(); }
 void count_engines(int change) { engines.fetch_add(change); }
-
-bool uses_graphics_processors() { return dl_iterate_phdr(is_of_graphics, nullptr) != 0; }
 
 }  // namespace tailrace::preload

@@ -28,7 +28,4 @@ constexpr int most_engines = 32;
 int num_engines();
 void count_engines(int change);
 
-// True if the process has a library of graphics processors, whose memory we cannot copy. Local.
-bool uses_graphics_processors();
-
 }  // namespace tailrace::preload

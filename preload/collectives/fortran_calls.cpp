@@ -3,25 +3,14 @@
 // What is passed on goes to Fortran's as it came. Of MPICH, all but the barrier of mpi_f08 call
 // C's.
 #include "collectives/calls.hpp"
-#include "mpi_start.hpp"
+#include "fortran.hpp"
 
 namespace tailrace::preload {
-
-bool fortran_in_place(const void* buffer);  // fortran.cpp
 
 namespace {
 
 MPI_Comm comm_at(const void* handle) {
   return PMPI_Comm_f2c(*static_cast<const MPI_Fint*>(handle));
-}
-
-// Calls Fortran's `real`; its code is what it leaves in `error`, which is optional in mpi_f08.
-template <class... Words>
-int call_real(const char* name, void*& error, int& own_error, Words... words) {
-  if (error == nullptr) error = &own_error;
-  const auto real = reinterpret_cast<void (*)(Words..., void*)>(next_symbol(name));
-  real(words..., error);
-  return *static_cast<const int*>(error);
 }
 
 #ifdef OPEN_MPI
@@ -42,12 +31,12 @@ const void* in_at(const void* buffer) { return fortran_in_place(buffer) ? MPI_IN
 using namespace tailrace::preload;
 
 // A wrapper that makes `...`, with `pass`, and leaves its code in `error`.
-#define TAILRACE_FORTRAN(name, parameters, arguments, ...)                           \
-  void name parameters {                                                             \
-    int own_error = MPI_SUCCESS;                                                     \
-    const auto pass = [&] { return call_real(#name, error, own_error, arguments); }; \
-    const int code = __VA_ARGS__;                                                    \
-    if (error != nullptr) *static_cast<int*>(error) = code;                          \
+#define TAILRACE_FORTRAN(name, parameters, arguments, ...)                              \
+  void name parameters {                                                                \
+    int own_error = MPI_SUCCESS;                                                        \
+    const auto pass = [&] { return call_fortran(#name, error, own_error, arguments); }; \
+    const int code = __VA_ARGS__;                                                       \
+    if (error != nullptr) *static_cast<int*>(error) = code;                             \
   }
 #define WORDS(...) __VA_ARGS__
 

@@ -7,6 +7,7 @@
 
 #include "collectives/budget.hpp"
 #include "core/say.hpp"
+#include "graphics.hpp"
 #include "mpi_start.hpp"
 
 namespace tailrace::preload {

@@ -12,7 +12,11 @@ from tailrace.errors import TailraceError
 from tailrace.simulation import Job, run_job
 
 # What is put before MPI's library. Calls that our collectives leave to MPI nap where that helps.
-OWN_LIBRARIES = {"waiting": ("wait",), "collectives": ("collectives", "wait")}
+OWN_LIBRARIES = {
+    "waiting": ("wait",),
+    "collectives": ("collectives", "wait"),
+    "io": ("io",),
+}
 # What is put before BLAS or LAPACK, and routines that show that a program has its own.
 DENSE_LIBRARIES = {
     "refine": ("lapack", ("dgesv_", "dposv_", "zgesv_", "zposv_")),
@@ -49,7 +53,8 @@ def run(
         typer.Option(
             "--with",
             metavar="FILE",
-            help="Settings of a program; blas, collectives, refine, remembered, sparse, waiting",
+            help="Settings of a program; blas, collectives, io, refine, "
+            "remembered, sparse, waiting",
         ),
     ] = None,
 ) -> None:

@@ -31,8 +31,8 @@ LAUNCHERS = {  # other names of launchers, for when mpirun is of another family
 def find_library(family: str, what: str = "mpi") -> Path:
     """Return the recorder: in TAILRACE_BIN_DIR, the package, a build, or beside the programs.
 
-    `what` is "mpi" for the recorder, "wait" for the library that naps, "collectives" for the one
-    with our ways of collective calls.
+    `what` is "mpi" for the recorder, "wait" for the library that naps, "collectives" and "io" for
+    those with our ways of collective calls and of MPI-IO.
     """
     return find_shared(
         f"libtailrace_{what}_{family}.so",

@@ -2,8 +2,8 @@
 """Runs a program under ``tailrace check`` and compares what it says with the launch.
 
 ``check_launch.py TASK FOLDER BIN_DIR PROGRAM`` with TASK ``here``, ``nodes`` (of MPICH, whose
-launcher is given a host twice), ``experiment`` (without --launch), ``waiting`` or ``collectives``
-(``tailrace run --with``).
+launcher is given a host twice), ``experiment`` (without --launch), ``waiting``, ``collectives`` or
+``io`` (``tailrace run --with``).
 """
 
 import json
@@ -153,12 +153,39 @@ def check_collectives(folder: Path, bin_dir: str, program: str) -> None:
             assert way != "node" or f"{call} " in line.split("taken")[1], said
 
 
+def check_io(folder: Path, bin_dir: str, program: str) -> None:
+    """Files and what is read are those of MPI-IO, whichever way calls go; a line counts them."""
+    command = [sys.executable, "-m", "tailrace", "run", "--with", "io"]
+    fortran = Path(program).name.removesuffix("_mpich") != "profile_io"
+    arguments = [str(folder / "data")] if fortran else ["random", str(folder), "1", "30"]
+    for ranks, way in ((3, "ours"), (2, "measured"), (2, "mpi")):
+        # OMPIO itself reads back other bytes than it wrote in some such programs (docs/files.md).
+        environment = {"PYTHONPATH": str(ROOT), "TAILRACE_BIN_DIR": bin_dir, "TAILRACE_IO": way}
+        environment["OMPI_MCA_io"] = "^ompio"
+        done = subprocess.run(
+            [*command, "-n", str(ranks), "--", program, *arguments],
+            capture_output=True,
+            text=True,
+            env={**os.environ, **environment},
+            check=False,
+        )
+        said = (way, done.stdout, done.stderr)
+        assert done.returncode == 0 and "WRONG 0" in done.stdout, said
+        start = "tailrace io: rank 0: "
+        line = next(line for line in done.stderr.splitlines() if line.startswith(start))
+        seen = int(line.removeprefix(start).split()[0])
+        assert seen == 4 if fortran else seen > 100, said
+        assert ("taken" in line) == (way != "mpi"), said
+        assert way != "ours" or fortran or int(line.split(" left to MPI")[0].split()[-1]) < 30, said
+
+
 TASKS = {
     "here": check_here,
     "nodes": check_nodes,
     "experiment": check_experiment,
     "waiting": check_waiting,
     "collectives": check_collectives,
+    "io": check_io,
 }
 
 if __name__ == "__main__":

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/contest.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace::preload {
+namespace {
+
+// Ours stays only if it takes at most this part of MPI's time.
+constexpr double least_gain = 0.97;
+
+int power_of_2(std::int64_t number) {
+  return static_cast<int>(
+      std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0))));
+}
+
+}  // namespace
+
+Way Contest::next(MPI_Comm comm) {
+  if (decided_) return stays_;
+  if (calls_ < 2 * rounds) return calls_++ % 2 == 0 ? Way::ours : Way::mpi;
+  // A call lasts until its last rank is through.
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, best_s_.data(), 2, MPI_DOUBLE, MPI_MAX, comm));
+  stays_ = best_s_[0] < least_gain * best_s_[1] ? Way::ours : Way::mpi;
+  decided_ = true;
+  return stays_;
+}
+
+void Contest::took(Way way, double time_s) {
+  auto& best = best_s_[static_cast<std::size_t>(way)];
+  best = std::min(best, time_s);
+}
+
+Contest& Contests::of(bool writes, std::int64_t bytes, std::int64_t runs) {
+  return all_[{writes, power_of_2(bytes), power_of_2(runs)}];
+}
+
+}  // namespace tailrace::preload

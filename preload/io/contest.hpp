@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which way calls of about the same size go: the ways take turns in the program's own calls, so
+// nothing is read or written twice, then the faster one stays.
+#pragma once
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+namespace tailrace::preload {
+
+enum class Way { ours, mpi };
+
+class Contest {
+ public:
+  // The way of the next call. Collective over `comm`, blocking at the call that decides.
+  Way next(MPI_Comm comm);
+  // What a call took on this rank, while it is undecided.
+  void took(Way way, double time_s);
+  bool is_decided() const { return decided_; }
+
+ private:
+  static constexpr int rounds = 3;  // the first of which pays for what is made once
+  int calls_ = 0;
+  bool decided_ = false;
+  Way stays_ = Way::ours;
+  std::array<double, 2> best_s_{1e300, 1e300};
+};
+
+// Calls of one kind: reads or writes, the size and the pieces of the largest part, in powers of 2.
+// All numbers are the same on all ranks.
+class Contests {
+ public:
+  Contest& of(bool writes, std::int64_t bytes, std::int64_t runs);
+
+ private:
+  std::map<std::tuple<bool, int, int>, Contest> all_;
+};
+
+}  // namespace tailrace::preload
