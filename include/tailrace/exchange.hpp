@@ -65,10 +65,10 @@ struct DestinationArray {
 /// standard error.
 class Exchange {
  public:
-  /// `method` is a name of `move_methods()`, with settings if wanted ("pull:chunk=4k,depth=16"), or
-  /// "auto": the tuner's choice (`tailrace/more/tune.hpp`), which may time the methods on arrays of
-  /// its own. `from` and `to` describe this rank's arrays on the two sides, the same for all
-  /// fields.
+  /// `method` is a name of `move_methods()`, with settings if wanted ("pull:chunk=4k,depth=16");
+  /// "auto": the tuner's choice (`tailrace/more/tune.hpp`), which may time methods on arrays of its
+  /// own; or "untimed": its choice without timing, for what runs once. `from` and `to` describe
+  /// this rank's arrays on the two sides, the same for all fields.
   ///
   /// Ranks of `comm` that exchange with each other, directly or through others, form a group, such
   /// as the rows of a pencil grid; each group runs by itself, with a communicator of its own, and

@@ -16,6 +16,7 @@
 #include "core/under_way.hpp"
 #include "core/wait.hpp"
 #include "core/world_ranks.hpp"
+#include "move/copy_kinds.hpp"
 #include "move/method.hpp"
 #include "move/move_faults.hpp"
 #include "move/tuned.hpp"
@@ -66,10 +67,11 @@ class Exchange::State final : public UnderWay {
     require_all(problem.comm.raw(), fault.empty(), "Exchange: " + fault);
     require_agreement(problem, method);
     num_outer_ranks = problem.comm.num_ranks();
-    const auto wanted = method == "auto" ? MethodSpec{} : parse_agreed(problem.comm, method);
+    const bool chosen_here = method == "auto" || method == "untimed";
+    const auto wanted = chosen_here ? MethodSpec{} : parse_agreed(problem.comm, method);
     const auto* asked = find_move_method(wanted.name);
     const Comm everybody = set_up(asked == nullptr || asked->in_groups);
-    problem.method = method == "auto" ? choose(everybody) : wanted;
+    problem.method = chosen_here ? choose(everybody, method == "auto") : wanted;
     const auto* chosen = find_move_method(problem.method.name);
     require_all(
         everybody.raw(), chosen != nullptr,
@@ -157,9 +159,11 @@ class Exchange::State final : public UnderWay {
 
   std::vector<std::span<const std::byte>> exposed_;  ///< of this rank
 
-  MethodSpec choose(const Comm& everybody) {
-    const auto choice = choose_move_method(everybody, problem);
+  MethodSpec choose(const Comm& everybody, bool timed) {
+    const auto choice = timed ? choose_move_method(everybody, problem)
+                              : untimed_move_method(everybody, problem.machine);
     problem.method = MethodSpec::parse(choice.name);
+    if (!timed) problem.method.settings.copies = copy_kinds().front().name;
     why = choice.why;
     if (find_move_method(problem.method.name)->applies(problem)) return problem.method;
     why = fmt::format("{} was chosen ({}), but does not apply here", choice.name, choice.why);

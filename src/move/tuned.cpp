@@ -343,6 +343,15 @@ tune::Choice choose_move_method(const Comm& everybody, const MoveProblem& proble
   return tune::choose(everybody, asked, candidates);
 }
 
+tune::Choice untimed_move_method(const Comm& everybody, const Surroundings& machine) {
+  tune::Problem problem;
+  set_fallback(problem, everybody, machine);
+  tune::Choice choice;
+  choice.name = problem.fallback;
+  choice.why = problem.fallback_why + " (untimed)";
+  return choice;
+}
+
 tune::Choice choose_block_method(const Comm& everybody, const Comm& comm, const BlockShape& shape,
                                  const Surroundings& machine) {
   const auto sum = totals(everybody, sum_of(shape.send) * shape.item_bytes);

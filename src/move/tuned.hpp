@@ -18,7 +18,11 @@ MethodSpec parse_agreed(const Comm& comm, std::string_view text);
 /// run together and share cores, memory and network. Collective over `everybody`, blocking.
 tune::Choice choose_move_method(const Comm& everybody, const MoveProblem& problem);
 
-/// The same for blocks; `comm` has the ranks of the group.
+/// The same without timing anything, for what runs once: what `choose_move_method` takes where
+/// nothing has been measured. Collective over `everybody`, blocking.
+tune::Choice untimed_move_method(const Comm& everybody, const Surroundings& machine);
+
+/// The same as `choose_move_method` for blocks; `comm` has the ranks of the group.
 tune::Choice choose_block_method(const Comm& everybody, const Comm& comm, const BlockShape& shape,
                                  const Surroundings& machine);
 

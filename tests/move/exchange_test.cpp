@@ -275,7 +275,7 @@ TEST_P(EveryMethod, SeveralExchangesMayBeUnderWay) {
 
 /// The methods, and settings of theirs that make much of little data.
 std::vector<std::string> method_list() {
-  std::vector<std::string> names{"auto"};
+  std::vector<std::string> names{"auto", "untimed"};
   for (const auto& method : move_methods()) {
     if (method.name != "contiguous") names.emplace_back(method.name);  // few cases are that
   }

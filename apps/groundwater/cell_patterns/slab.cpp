@@ -90,7 +90,7 @@ std::vector<CellValue> deliver(const Comm& comm, const Parcels& parcels, int gro
   if (at == 0) return own;
   const std::array extents{at};
   Exchange exchange(comm, from_boxes(extents, std::move(from)), from_boxes(extents, std::move(to)),
-                    {.item_bytes = sizeof(CellValue)});
+                    {.item_bytes = sizeof(CellValue)}, "untimed");
   exchange.run(std::span(parcels.items), std::span(own));
   return own;
 }

@@ -2,7 +2,9 @@
 #include "file/strategies/two_phase_plan.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -15,9 +17,27 @@ constexpr std::ptrdiff_t max_windows = std::ptrdiff_t{1} << 24;  // 128 MB of to
 
 std::size_t index(std::ptrdiff_t value) { return static_cast<std::size_t>(value); }
 
-// Sorts by place in the file, and joins what touches or overlaps.
+constexpr std::ptrdiff_t nowhere = std::numeric_limits<std::ptrdiff_t>::max();
+
+// A number for a place in a buffer. Pieces of which each begins where another ends cancel in sums
+// of end_number(end) - end_number(begin); others do so once in 2^64 (finalizer of MurmurHash3).
+std::uint64_t end_number(std::ptrdiff_t place) {
+  auto number = static_cast<std::uint64_t>(place) + 1;
+  number = (number ^ (number >> 33)) * 0xff51afd7ed558ccdU;
+  number = (number ^ (number >> 33)) * 0xc4ceb9fe1a85ec53U;
+  return number ^ (number >> 33);
+}
+
+// Where two of the pieces overlap first; they are in order of their places in the file.
+std::ptrdiff_t first_overlap(std::span<const Segment> pieces) {
+  for (std::size_t p = 1; p < pieces.size(); ++p) {
+    if (pieces[p].file_offset < pieces[p - 1].file_end()) return pieces[p].file_offset;
+  }
+  return nowhere;
+}
+
+// Joins what touches or overlaps; the pieces are in order of their places in the file.
 void join(std::vector<Segment>& pieces) {
-  std::ranges::sort(pieces, {}, &Segment::file_offset);
   std::size_t kept = 0;
   for (const auto& piece : pieces) {
     if (kept > 0 && piece.file_offset <= pieces[kept - 1].file_end()) {
@@ -53,11 +73,17 @@ TwoPhasePlan::TwoPhasePlan(const FilePart& part, FileRun range, const Setting& s
   }
   cut(setting);
   add_totals(setting);
-  gather(setting);
+  const bool gathered = gather(setting);
   const auto me = std::ranges::find(setting.writers, setting.comm.rank());
+  std::int64_t overlap = nowhere;
   if (me != setting.writers.end()) {
-    lay_out_transfers(static_cast<int>(me - setting.writers.begin()));
+    overlap = lay_out_transfers(static_cast<int>(me - setting.writers.begin()));
   }
+  if (!gathered || direction_ == Direction::read) return;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &overlap, 1, MPI_INT64_T, MPI_MIN, setting.comm.raw()));
+  if (overlap == nowhere) return;
+  throw Error(Errc::invalid_input,
+              fmt::format("write: the ranks' parts overlap at byte {} of the file", overlap));
 }
 
 void TwoPhasePlan::cut(const Setting& setting) {
@@ -86,13 +112,16 @@ void TwoPhasePlan::cut(const Setting& setting) {
 
 void TwoPhasePlan::add_totals(const Setting& setting) {
   const auto num_writers = domains_.num_writers();
-  totals_.assign(index(domains_.num_rounds() * num_writers), 0);
+  totals_.assign(index(domains_.num_rounds() * num_writers), {});
+  static_assert(sizeof(Total) == 2 * sizeof(std::uint64_t));
   for (const auto& slice : slices_) {
-    totals_[index(slice.round * num_writers + slice.writer)] += slice.bytes;
+    auto& total = totals_[index(slice.round * num_writers + slice.writer)];
+    total.bytes += static_cast<std::uint64_t>(slice.bytes);
+    total.ends += end_number(slice.buffer_offset + slice.bytes) - end_number(slice.buffer_offset);
   }
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, totals_.data(),
-                          to_int(static_cast<std::ptrdiff_t>(totals_.size())), MPI_INT64_T, MPI_SUM,
-                          setting.comm.raw()));
+                          to_int(2 * static_cast<std::ptrdiff_t>(totals_.size())), MPI_UINT64_T,
+                          MPI_SUM, setting.comm.raw()));
   for (std::ptrdiff_t round = 0; round < domains_.num_rounds(); ++round) {
     bool any = false;
     for (int w = 0; w < num_writers; ++w) any = any || active(w, round);
@@ -101,19 +130,25 @@ void TwoPhasePlan::add_totals(const Setting& setting) {
 }
 
 bool TwoPhasePlan::has_holes(int writer, std::ptrdiff_t round) const {
-  std::ptrdiff_t bytes = 0;
-  for (const auto& piece : domains_.window(writer, round)) bytes += piece.bytes;
-  if (direction_ == Direction::write && total(writer, round) > bytes) {
+  Total whole;
+  for (const auto& piece : domains_.window(writer, round)) {
+    whole.bytes += static_cast<std::uint64_t>(piece.bytes);
+    whole.ends += end_number(piece.memory_offset + piece.bytes) - end_number(piece.memory_offset);
+  }
+  const auto& found = total(writer, round);
+  if (direction_ == Direction::read) return found.bytes < whole.bytes;
+  if (found.bytes > whole.bytes) {
     throw Error(Errc::invalid_input,
                 fmt::format("write: the ranks' parts overlap between bytes {} and {} of the file",
                             domains_.window(writer, round).front().file_offset,
                             domains_.window(writer, round).back().file_end()));
   }
-  return total(writer, round) < bytes;
+  // As many bytes as the window has may be a hole and an overlap of the same size.
+  return found.bytes < whole.bytes || found.ends != whole.ends;
 }
 
-// Brings the slices that writers must know of to them.
-void TwoPhasePlan::gather(const Setting& setting) {
+// Brings the slices that writers must know of to them; false if there are none.
+bool TwoPhasePlan::gather(const Setting& setting) {
   const auto num_ranks = index(setting.comm.num_ranks());
   rank_start_.assign(num_ranks + 1, 0);
   std::vector<char> wanted(totals_.size(), 0);
@@ -126,7 +161,7 @@ void TwoPhasePlan::gather(const Setting& setting) {
       any = true;
     }
   }
-  if (!any) return;  // alike on all ranks
+  if (!any) return false;  // alike on all ranks
   constexpr int width = 3;
   static_assert(sizeof(RemoteSlice) == width * sizeof(std::int64_t));
   std::vector<std::vector<RemoteSlice>> to_writer(setting.writers.size());
@@ -154,9 +189,10 @@ void TwoPhasePlan::gather(const Setting& setting) {
   remote_.resize(index(filled));
   check_mpi(MPI_Alltoallv(sent.data(), send_counts.data(), send_starts.data(), MPI_INT64_T,
                           remote_.data(), counts.data(), starts.data(), MPI_INT64_T, comm));
+  return true;
 }
 
-void TwoPhasePlan::lay_out_transfers(int own_writer) {
+std::ptrdiff_t TwoPhasePlan::lay_out_transfers(int own_writer) {
   std::vector<std::vector<Segment>> known(index(domains_.num_rounds()));
   for (const auto round : rounds_) {
     auto& pieces = known[index(round)];
@@ -180,11 +216,17 @@ void TwoPhasePlan::lay_out_transfers(int own_writer) {
          slice.bytes});
   }
   transfer_start_.assign(known.size() + 1, 0);
+  auto overlap = nowhere;
   for (std::size_t round = 0; round < known.size(); ++round) {
-    if (whole[round] == 0) join(known[round]);
+    if (whole[round] == 0) {
+      std::ranges::sort(known[round], {}, &Segment::file_offset);
+      overlap = std::min(overlap, first_overlap(known[round]));
+      join(known[round]);
+    }
     transfers_.insert(transfers_.end(), known[round].begin(), known[round].end());
     transfer_start_[round + 1] = transfers_.size();
   }
+  return overlap;
 }
 
 std::span<const Slice> TwoPhasePlan::slices(std::ptrdiff_t round) const {

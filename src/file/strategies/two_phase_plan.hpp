@@ -56,7 +56,7 @@ class TwoPhasePlan {
   /// This rank's slices of `round`, ascending by writer.
   std::span<const Slice> slices(std::ptrdiff_t round) const;
   /// Does anybody have data in the window of `writer`?
-  bool active(int writer, std::ptrdiff_t round) const { return total(writer, round) > 0; }
+  bool active(int writer, std::ptrdiff_t round) const { return total(writer, round).bytes > 0; }
   /// What this writer writes or reads in `round`: nothing but data that somebody has, joined.
   std::span<const Segment> transfers(std::ptrdiff_t round) const;
   /// What `rank` has in this writer's window in `round` (only with `all_slices`), in the order of
@@ -66,11 +66,17 @@ class TwoPhasePlan {
   std::ptrdiff_t largest_round_bytes() const { return largest_round_bytes_; }
 
  private:
+  // Bytes, and a number by which a cover without holes and overlaps is known.
+  struct Total {
+    std::uint64_t bytes = 0;
+    std::uint64_t ends = 0;
+  };
   void cut(const Setting& setting);
   void add_totals(const Setting& setting);
-  void gather(const Setting& setting);
-  void lay_out_transfers(int own_writer);
-  std::int64_t total(int writer, std::ptrdiff_t round) const {
+  bool gather(const Setting& setting);
+  // Returns where slices of ranks overlap first in the file.
+  std::ptrdiff_t lay_out_transfers(int own_writer);
+  const Total& total(int writer, std::ptrdiff_t round) const {
     return totals_[static_cast<std::size_t>(round * domains_.num_writers() + writer)];
   }
   bool has_holes(int writer, std::ptrdiff_t round) const;
@@ -78,7 +84,7 @@ class TwoPhasePlan {
   FilePart part_;
   Direction direction_;
   Domains domains_;
-  std::vector<std::int64_t> totals_;  // bytes of all ranks, for each round and writer
+  std::vector<Total> totals_;  // of all ranks' slices, for each round and writer
   std::vector<std::ptrdiff_t> rounds_;
   std::vector<Slice> slices_;             // by round, then writer
   std::vector<std::size_t> round_start_;  // in slices_, for each round

@@ -110,16 +110,26 @@ TEST_F(Strategies, BadInputIsOneClearErrorOnEveryRank) {
                 }),
         "short");
   }
-  if (comm.num_ranks() > 1) {
-    has(failure(
-            Errc::invalid_input,
-            [&] {
-              Bytes data(2000);
-              const std::vector<FileRun> runs{{0, 2000}};
-              File file(pool, folder / "overlap", FileAccess::write, {{"strategy", "collective"}});
-              file.write(FilePart::runs(runs), data.data());
-            }),
-        "overlap");
+  if (comm.num_ranks() == 1) return;
+  // Twice the whole window, an overlap as large as the hole beside it, and a small one.
+  const std::vector<std::vector<FileRun>> second{{{0, 300}}, {{50, 100}}, {{90, 20}}};
+  for (const char* strategy : {"collective", "grouped", "spokesperson"}) {
+    for (const char* movement : {"node", "messages"}) {
+      for (const auto& runs : second) {
+        const std::vector<FileRun> first{{0, 100}, {200, 100}};
+        const auto part = FilePart::runs(comm.rank() == 0   ? first
+                                         : comm.rank() == 1 ? runs
+                                                            : std::vector<FileRun>{});
+        const Bytes data(300);
+        has(failure(Errc::invalid_input,
+                    [&] {
+                      File file(pool, folder / "overlap", FileAccess::write,
+                                {{"strategy", strategy}, {"cb_exchange", movement}});
+                      file.write(part, data.data());
+                    }),
+            "overlap");
+      }
+    }
   }
 }
 
