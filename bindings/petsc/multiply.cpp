@@ -65,21 +65,13 @@ PetscErrorCode follow_state(Mat a, Multiplier& to) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
-/// Rows and items of a matrix that PETSc shows; null where it does not.
-struct View {
-  PetscInt rows = 0, columns = 0;
-  const PetscInt* starts = nullptr;
-  const PetscInt* indices = nullptr;
-  PetscBool done = PETSC_FALSE;
-};
-
-void convert(Multiplier& to, const View& view, const PetscScalar* values) {
+void convert(Multiplier& to, const View& view, PetscInt columns) {
   const auto rows = static_cast<std::size_t>(view.rows);
   const auto items = static_cast<std::size_t>(view.starts[rows]);
   try {
     const double start = cpu_s();
     if (to.matrix) {
-      to.matrix->set_values({values, items});
+      to.matrix->set_values({view.values, items});
     } else {
       to.full_rows = 0;
       for (std::size_t row = 0; row < rows; ++row) {
@@ -93,8 +85,8 @@ void convert(Multiplier& to, const View& view, const PetscScalar* values) {
       to.record->petsc_s = to.petsc_s;
       sparse::MatrixOptions wish;
       wish.bit_for_bit = options().bit_for_bit;
-      to.matrix.emplace(view.columns, std::span(view.starts, rows + 1),
-                        std::span(view.indices, items), std::span(values, items), wish);
+      to.matrix.emplace(columns, std::span(view.starts, rows + 1), std::span(view.columns, items),
+                        std::span(view.values, items), wish);
       to.record->rows = view.rows;
       to.record->items = static_cast<std::ptrdiff_t>(items);
       to.record->storage = to.matrix->storage();
@@ -108,21 +100,11 @@ void convert(Multiplier& to, const View& view, const PetscScalar* values) {
 }
 
 PetscErrorCode make_current(Mat a, Multiplier& to) {
-  View view;
-  const PetscScalar* values = nullptr;
+  PetscInt columns = 0;
   PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(a, nullptr, &view.columns));
-  PetscCall(MatGetRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &view.rows, &view.starts, &view.indices,
-                        &view.done));
-  if (view.done == PETSC_FALSE) {
-    to.contest.give_up();
-    PetscFunctionReturn(PetscErrorCode(0));
-  }
-  PetscCall(MatSeqAIJGetArrayRead(a, &values));
-  convert(to, view, values);
-  PetscCall(MatSeqAIJRestoreArrayRead(a, &values));
-  PetscCall(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &view.rows, &view.starts, &view.indices,
-                            &view.done));
+  PetscCall(MatGetLocalSize(a, nullptr, &columns));
+  PetscCall(with_view(
+      a, [&](const View& view) { convert(to, view, columns); }, [&] { to.contest.give_up(); }));
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
@@ -288,27 +270,15 @@ PetscErrorCode multiply_transposed_add(Mat a, Vec x, Vec y, Vec z) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
-/// Puts `ours` in the place of an operation, whose old function goes to `petsc`.
-template <class Call>
-PetscErrorCode replace(Mat a, MatOperation operation, Call ours, Call& petsc) {
-  Operation found = nullptr;
-  PetscFunctionBegin;
-  PetscCall(MatGetOperation(a, operation, &found));
-  if (reinterpret_cast<Call>(found) != ours) petsc = reinterpret_cast<Call>(found);
-  PetscCall(MatSetOperation(a, operation, reinterpret_cast<Operation>(ours)));
-  PetscFunctionReturn(PetscErrorCode(0));
-}
-
 }  // namespace
 
-PetscErrorCode take_over_multiply(Mat a, MatType, MatReuse, Mat* made) {
+PetscErrorCode take_over_multiply(Mat a) {
   PetscFunctionBegin;
   PetscCall(attach(reinterpret_cast<PetscObject>(a), key, std::make_unique<Multiplier>()));
   PetscCall(replace(a, MATOP_MULT, multiply, petsc_multiply));
   PetscCall(replace(a, MATOP_MULT_ADD, multiply_add, petsc_multiply_add));
   PetscCall(replace(a, MATOP_MULT_TRANSPOSE, multiply_transposed, petsc_transposed));
   PetscCall(replace(a, MATOP_MULT_TRANSPOSE_ADD, multiply_transposed_add, petsc_transposed_add));
-  *made = a;
   PetscFunctionReturn(PetscErrorCode(0));
 }
 

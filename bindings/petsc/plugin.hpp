@@ -36,7 +36,7 @@ struct Options {
   bool summary = true;          ///< -tailrace_summary
   PetscInt least_items = 5000;  ///< -tailrace_least_items: smaller matrices are left alone
   bool always = false;          ///< -tailrace_always: ours, whatever the times
-  bool single_factors = false;  ///< -tailrace_single_factors: factors of ILU in single precision
+  bool single_factors = false;  ///< -tailrace_single_factors: ILU and SOR in single precision
 };
 const Options& options();
 
@@ -106,8 +106,48 @@ PetscErrorCode attached(PetscObject object, const char* name, T** pointer) {
 
 using Operation = void (*)();
 
-// multiply.cpp: makes a new, empty SeqAIJ matrix one of ours (its type stays seqaij).
-PetscErrorCode take_over_multiply(Mat a, MatType type, MatReuse reuse, Mat* made);
+/// Puts `ours` in the place of an operation, whose old function goes to `petsc`.
+template <class Call>
+PetscErrorCode replace(Mat a, MatOperation operation, Call ours, Call& petsc) {
+  Operation found = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatGetOperation(a, operation, &found));
+  if (reinterpret_cast<Call>(found) != ours) petsc = reinterpret_cast<Call>(found);
+  PetscCall(MatSetOperation(a, operation, reinterpret_cast<Operation>(ours)));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// Rows and items of a SeqAIJ matrix or factor, PETSc's own arrays.
+struct View {
+  PetscInt rows = 0;
+  const PetscInt* starts = nullptr;
+  const PetscInt* columns = nullptr;
+  const PetscScalar* values = nullptr;
+};
+
+/// Calls `use(view)`, or `otherwise()` where PETSc does not show them. Neither may throw.
+template <class Use, class Otherwise>
+PetscErrorCode with_view(Mat a, Use use, Otherwise otherwise) {
+  View view;
+  PetscBool done = PETSC_FALSE;
+  PetscFunctionBegin;
+  PetscCall(
+      MatGetRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &view.rows, &view.starts, &view.columns, &done));
+  if (done == PETSC_FALSE) {
+    otherwise();
+    PetscFunctionReturn(PetscErrorCode(0));
+  }
+  PetscCall(MatSeqAIJGetArrayRead(a, &view.values));
+  use(view);
+  PetscCall(MatSeqAIJRestoreArrayRead(a, &view.values));
+  PetscCall(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &view.rows, &view.starts, &view.columns,
+                            &done));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+// multiply.cpp, sor.cpp: make an operation of a new, empty SeqAIJ matrix ours (its type stays).
+PetscErrorCode take_over_multiply(Mat a);
+PetscErrorCode take_over_sor(Mat a);
 // solve.cpp: from now on, ILU factors of SeqAIJ matrices are looked at.
 PetscErrorCode take_over_solve();
 

@@ -35,8 +35,8 @@ struct Solver {
 };
 
 /// PETSc's factors in the form of `IncompleteLu::factors`.
-sparse::Csr read_factors(PetscInt rows, const PetscInt* starts, const PetscInt* columns,
-                         const PetscScalar* values) {
+sparse::Csr read_factors(const View& view) {
+  const auto& [rows, starts, columns, values] = view;
   const auto n = static_cast<std::size_t>(rows);
   std::vector<PetscInt> upper(n + 1);  // where each row of U begins
   PetscInt at = starts[n];
@@ -67,17 +67,16 @@ sparse::Csr read_factors(PetscInt rows, const PetscInt* starts, const PetscInt* 
   return csr;
 }
 
-void store(Solver& to, PetscInt rows, const PetscInt* starts, const PetscInt* columns,
-           const PetscScalar* values) {
+void store(Solver& to, const View& view) {
   try {
     const double start = cpu_s();
-    if (starts[rows] < options().least_items / 2) return to.contest.give_up();  // L alone
-    auto csr = read_factors(rows, starts, columns, values);
+    if (view.starts[view.rows] < options().least_items / 2) return to.contest.give_up();  // L alone
+    auto csr = read_factors(view);
     const auto items = std::ssize(csr.values);
     to.factors.emplace(sparse::IncompleteLu::from_factors(
         std::move(csr), {.schedule = "chain", .single_precision = options().single_factors}));
     if (!to.record) to.record = new_record("MatSolve");
-    to.record->rows = rows;
+    to.record->rows = view.rows;
     to.record->items = items;
     to.record->storage = to.factors->storage();
     to.record->petsc_s = std::min(to.record->petsc_s, to.petsc_s);
@@ -86,25 +85,6 @@ void store(Solver& to, PetscInt rows, const PetscInt* starts, const PetscInt* co
     to.factors.reset();
     to.contest.give_up();
   }
-}
-
-PetscErrorCode make_factors(Mat f, Solver& to) {
-  PetscInt rows = 0;
-  const PetscInt* starts = nullptr;
-  const PetscInt* columns = nullptr;
-  const PetscScalar* values = nullptr;
-  PetscBool done = PETSC_FALSE;
-  PetscFunctionBegin;
-  PetscCall(MatGetRowIJ(f, 0, PETSC_FALSE, PETSC_FALSE, &rows, &starts, &columns, &done));
-  if (done == PETSC_FALSE) {
-    to.contest.give_up();
-    PetscFunctionReturn(PetscErrorCode(0));
-  }
-  PetscCall(MatSeqAIJGetArrayRead(f, &values));
-  store(to, rows, starts, columns, values);
-  PetscCall(MatSeqAIJRestoreArrayRead(f, &values));
-  PetscCall(MatRestoreRowIJ(f, 0, PETSC_FALSE, PETSC_FALSE, &rows, &starts, &columns, &done));
-  PetscFunctionReturn(PetscErrorCode(0));
 }
 
 PetscErrorCode run(Solver& to, Vec b, Vec x) {
@@ -128,7 +108,8 @@ PetscErrorCode solve(Mat f, Vec b, Vec x) {
   PetscCall(attached(reinterpret_cast<PetscObject>(f), key, &to));
   PetscCheck(to != nullptr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a factor has lost its solver");
   if (!to->factors && to->contest.ours_wins() && !to->contest.petsc_is_due()) {
-    PetscCall(make_factors(f, *to));
+    PetscCall(with_view(
+        f, [&](const View& view) { store(*to, view); }, [&] { to->contest.give_up(); }));
   }
   const double start = cpu_s();
   if (!to->factors) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// A PETSc program: products, and solves with ILU(0), of a matrix whose values and structure change,
-// compared with sums of its own.
+// A PETSc program: products, solves with ILU(0) and sweeps of SOR, of a matrix whose values and
+// structure change, compared with sums of its own, the sweeps with PETSc's.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -88,6 +88,72 @@ PetscErrorCode set_x(Vec x, int version) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
+/// The norm of y - z is no more than round-off of z, or else the job ends. y is lost.
+PetscErrorCode check_equal(Vec y, Vec z, const char* what, double omega) {
+  double difference = 0;
+  double size = 0;
+  PetscFunctionBegin;
+  PetscCall(VecAXPY(y, -1, z));
+  PetscCall(VecNorm(y, NORM_2, &difference));
+  PetscCall(VecNorm(z, NORM_2, &size));
+  if (size > 0 && difference <= 1e-12 * size) PetscFunctionReturn(PetscErrorCode(0));
+  std::fprintf(stderr, "%s, omega %g: differs by %g from %g\n", what, omega, difference, size);
+  MPI_Abort(PETSC_COMM_WORLD, 4);
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// Sweeps of SOR, compared with those of a copy, which are PETSc's own. Each kind has a matrix of
+/// its own, so that it is the first that this one is asked for.
+PetscErrorCode sweep(Mat original) {
+  struct Kind {
+    MatSORType type;
+    PetscReal omega;
+    const char* name;
+  };
+  Vec b = nullptr;
+  Vec y = nullptr;
+  Vec z = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(original, &b, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(set_x(b, 7));
+  for (const auto& kind :
+       {Kind{SOR_LOCAL_SYMMETRIC_SWEEP, 1, "symmetric"},
+        Kind{SOR_LOCAL_SYMMETRIC_SWEEP, 1.3, "symmetric"},
+        Kind{SOR_LOCAL_FORWARD_SWEEP, 1, "forward"}, Kind{SOR_LOCAL_FORWARD_SWEEP, 0.7, "forward"},
+        Kind{SOR_LOCAL_BACKWARD_SWEEP, 1, "backward"},
+        Kind{SOR_LOCAL_BACKWARD_SWEEP, 1.9, "backward"}}) {
+    Mat a = nullptr;
+    Mat copy = nullptr;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, num_rows, num_rows, 9,
+                           nullptr, 9, nullptr, &a));
+    for (int version = 0; version < 3; ++version) {
+      PetscCall(fill(a, version, false));
+      PetscCall(MatDuplicate(a, MAT_COPY_VALUES, &copy));
+      for (int again = 0; again < 9; ++again) {
+        const auto type = static_cast<MatSORType>(kind.type | SOR_ZERO_INITIAL_GUESS);
+        PetscCall(MatSOR(a, b, kind.omega, type, 0, 1, 1, y));
+        PetscCall(MatSOR(copy, b, kind.omega, type, 0, 1, 1, z));
+        PetscCall(check_equal(y, z, kind.name, kind.omega));
+        if (again < 6) continue;  // what is PETSc's, between those that are ours
+        PetscCall(MatSOR(a, b, kind.omega, type, 0, 2, 1, y));
+        PetscCall(MatSOR(copy, b, kind.omega, type, 0, 2, 1, z));
+        PetscCall(check_equal(y, z, "two sweeps", kind.omega));
+        PetscCall(MatSOR(a, b, 1.1, kind.type, 0, 1, 1, z));
+        PetscCall(MatSOR(a, b, 1.1, type, 0, 1, 1, y));
+        PetscCall(MatSOR(copy, b, 1.1, type, 0, 1, 1, z));
+        PetscCall(check_equal(y, z, "another omega", 1.1));
+      }
+      PetscCall(MatDestroy(&copy));
+    }
+    PetscCall(MatDestroy(&a));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
 PetscErrorCode multiply_and_solve(Mat a, KSP ksp, bool wide) {
   Vec x = nullptr;
   Vec y = nullptr;
@@ -152,6 +218,7 @@ PetscErrorCode run() {
     PetscCall(KSPSetFromOptions(ksp));
     PetscCall(multiply_and_solve(a, ksp, wide));
     if (!wide) {
+      PetscCall(sweep(a));
       Mat copy = nullptr;  // goes on without the first one
       PetscCall(MatDuplicate(a, MAT_COPY_VALUES, &copy));
       PetscCall(MatDestroy(&a));
