@@ -6,7 +6,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from tailrace.advice.runner import Runner, command_text
 from tailrace.advice.setting import Setting, settings_text
 from tailrace.advice.statistics import Interval
 from tailrace.advice.tips import TIPS
+from tailrace.advice.tips.compilers import installed_compilers
 from tailrace.advice.tips.situation import DoesNotApplyError, Situation, installed_libraries
 from tailrace.errors import TailraceError
 from tailrace.profile.job import find_dense_library, find_library, run_recorded
@@ -33,6 +34,7 @@ class Advice:
     outcome: Outcome
     not_applying: dict[str, str]  # tip -> why
     seconds: float  # that the experiments took
+    builds: list[str] = field(default_factory=list)  # what is to be said of them, in lines
 
 
 def launch_once(ranks: int, command: list[str]) -> Launch:
@@ -102,15 +104,39 @@ def advise(
         napping=own["wait"],
         collectives=own["collectives"],
         products=own["blas"],
+        build=runner.builds.command if runner.builds else "",
+        made_by=runner.builds.made_by if runner.builds else ("", ""),
+        compilers=installed_compilers() if runner.builds else (),
     )
     found, not_applying = proposals(situation, chosen)
+    built: list[str] = []
+    if runner.builds:
+        runner.builds.require_one_file([path for one in launch.ranks for path in one.modules])
+        found, built = runner.builds.prepare(found)
     begin = time.monotonic()
     experiment = Experiment(runner, budget_s, time.monotonic, tell=tell)
     try:
         outcome = experiment.find(found)
     except RunFailedError as error:
         raise TailraceError(f"program {runner.program}: {error}") from error
-    return Advice(outcome, not_applying, time.monotonic() - begin)
+    built += compared_lines(runner)
+    return Advice(outcome, not_applying, time.monotonic() - begin, built)
+
+
+def compared_lines(runner: Runner) -> list[str]:
+    """Return in lines how the outputs of other builds differ from that of the plain one."""
+    lines = []
+    for name, one in runner.compared.items():
+        if one.wrong:
+            continue
+        if not one.compared:
+            return ["The program prints no numbers that repeat: results were not compared."]
+        if one.differing:
+            lines.append(
+                f"{name}: {one.differing} of {one.compared} numbers that are printed differ, by "
+                f"up to {one.largest:.1g}: {one.where}."
+            )
+    return lines
 
 
 def _result(one: Verdict) -> str:
@@ -119,6 +145,8 @@ def _result(one: Verdict) -> str:
     if one.outcome == "no effect":
         # What was screened only is compared with the faster of two runs: no fair figure.
         return "no effect here" + (f" ({1 / one.confirmed.ratio:.2f}x)" if one.confirmed else "")
+    if one.outcome == "less":
+        return f"less {one.why}"
     return f"{one.outcome}: {one.why}"
 
 
@@ -133,7 +161,7 @@ def table(advice: Advice) -> Table:
     shown.add_column("tip", style="cyan", no_wrap=True)
     shown.add_column("what it changes", overflow="fold")
     shown.add_column("gain", overflow="fold", min_width=22)
-    rest = [one for one in advice.outcome.verdicts if one.outcome in ("no effect", "fails")]
+    rest = [one for one in advice.outcome.verdicts if one.outcome in ("less", "no effect", "fails")]
     for one in [*advice.outcome.winners, *rest]:
         style = "green" if one.outcome == "wins" else None
         shown.add_row(one.proposal.tip, one.proposal.setting.text, _result(one), style=style)
@@ -148,7 +176,8 @@ def left_out(advice: Advice) -> list[str]:
             names = untried.setdefault(one.why, [])
             names.append(f"{one.proposal.tip} ({one.proposal.setting.name})")
     lines = [f"Not tried: {', '.join(names)}: {why}." for why, names in untried.items()]
-    return lines + [f"{tip}: does not apply, {why}." for tip, why in advice.not_applying.items()]
+    lines += [f"{tip}: does not apply, {why}." for tip, why in advice.not_applying.items()]
+    return lines + advice.builds
 
 
 def summary(advice: Advice) -> list[str]:
@@ -204,7 +233,16 @@ def as_data(advice: Advice) -> dict[str, Any]:
         "winner": asdict(found.setting) if found.setting else None,
         "together": _interval_data(found.together),
         "notes": found.notes,
+        "builds": advice.builds,
     }
+
+
+def build_line(advice: Advice, runner: Runner) -> str:
+    """Return the command that builds the program as the winner has it, "" if as it is."""
+    setting = advice.outcome.setting
+    if setting is None or not setting.build or runner.builds is None:
+        return ""
+    return f"(export {setting.build_text}; {runner.builds.command})"
 
 
 def winner_text(advice: Advice, runner: Runner, command: list[str]) -> str:
@@ -212,10 +250,11 @@ def winner_text(advice: Advice, runner: Runner, command: list[str]) -> str:
     found = advice.outcome
     assert found.setting is not None and found.together is not None
     gain = {key: round(value, 4) for key, value in (_interval_data(found.together) or {}).items()}
+    build = {"build": build_line(advice, runner)} if found.setting.build else {}
     when = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
     return settings_text(
         Setting(found.setting.name, found.setting.environment, found.setting.options),
         f"Measured by tailrace check, {when}, on {platform.node()}:\n"
         f"{runner.ranks} ranks of {command_text(command)}",
-        {**gain, "ranks": runner.ranks, "program": str(runner.program), "date": when},
+        {**gain, "ranks": runner.ranks, "program": str(runner.program), "date": when, **build},
     )

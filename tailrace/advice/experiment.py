@@ -41,7 +41,7 @@ class Verdict:
     """What was found of a proposal."""
 
     proposal: Proposal
-    outcome: str = "not tried"  # wins, no effect, fails, not tried
+    outcome: str = "not tried"  # wins, less, no effect, fails, not tried
     why: str = ""
     screened: float | None = None  # median ratio to the faster of A and A'
     confirmed: Interval | None = None
@@ -166,6 +166,7 @@ class Experiment:
         taken: set[str] = set()
         for one in sorted(promising, key=lambda one: one.screened or 1.0):
             if one.proposal.tip in taken:
+                one.outcome, one.why = "less", "than another of this tip"
                 continue
             try:
                 one.confirmed = self.pairs(one.proposal.setting)
@@ -181,12 +182,15 @@ class Experiment:
     def find(self, proposals: list[Proposal]) -> Outcome:
         """Return what each proposal gains; raises `RunFailedError` if the program itself fails."""
         verdicts = [Verdict(one) for one in proposals]
-        first_s = self._time(NONE)  # also fills caches
-        outcome = Outcome(verdicts, first_s, 0.0)
+        begin = self._clock()
+        outcome = Outcome(verdicts, self._time(NONE), 0.0)  # also fills caches
+        first_s = self._clock() - begin  # what is measured may be another number (--metric)
         null: list[float] = []
         pending = verdicts
         while pending:
-            affordable = int(self._left_s * SHARE_OF_SCREENING / first_s / SCREEN_ROUNDS) - 2
+            affordable = (
+                int(self._left_s * SHARE_OF_SCREENING / max(first_s, 1e-9) / SCREEN_ROUNDS) - 2
+            )
             batch, pending = pending[: max(0, affordable)], pending[max(0, affordable) :]
             if not batch:
                 outcome.notes.append(self._say_untried(verdicts, first_s))

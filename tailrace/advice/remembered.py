@@ -19,11 +19,16 @@ def _processor() -> str:
     return f"{found[1].strip() if found else ''} {os.cpu_count()}"
 
 
-def file_of(program: Path, arguments: list[str], ranks: int) -> Path:
-    """Return the file of a program; an interpreter is told apart by the script that it runs."""
+def file_of(program: Path, arguments: list[str], ranks: int, build: Path | None = None) -> Path:
+    """Return the file of a program; an interpreter is told apart by the script that it runs.
+
+    `build` is another build of it, whose bytes are taken.
+    """
     digest = hashlib.sha256(_processor().encode())
     script = next((Path(word) for word in arguments if Path(word).is_file()), None)
-    for path in filter(None, (program, script if program.name.startswith("python") else None)):
+    for path in filter(
+        None, (build or program, script if program.name.startswith("python") else None)
+    ):
         try:
             digest.update(path.read_bytes())
         except OSError as error:
@@ -32,9 +37,11 @@ def file_of(program: Path, arguments: list[str], ranks: int) -> Path:
     return default_file().parent / "settings" / name
 
 
-def remember(program: Path, arguments: list[str], ranks: int, text: str) -> None:
+def remember(
+    program: Path, arguments: list[str], ranks: int, text: str, build: Path | None = None
+) -> None:
     """Keep the file of settings; a folder that cannot be made is no reason to fail."""
-    path = file_of(program, arguments, ranks)
+    path = file_of(program, arguments, ranks, build)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError:

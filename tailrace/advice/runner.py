@@ -7,10 +7,12 @@ import shlex
 import signal
 import subprocess
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from tailrace.advice.experiment import RunFailedError
+from tailrace.advice.builds import Builds
+from tailrace.advice.experiment import NONE, RunFailedError
+from tailrace.advice.outputs import Comparison, compare
 from tailrace.advice.setting import Setting
 from tailrace.errors import TailraceError
 from tailrace.launcher import Launch
@@ -18,11 +20,15 @@ from tailrace.profile.job import check_program, choose_launcher
 from tailrace.stderr_filter import without_noise
 
 FIRST_TIMEOUT_S = 3600.0
+COMPARED_WITH = 2  # outputs of equal runs
 
 
 @dataclass
 class Runner:
-    """A program on so many ranks. `metric` finds a number in its output to use for the time."""
+    """A program on so many ranks. `metric` finds a number in its output to use for the time.
+
+    With `builds`, settings may be built otherwise; such a one fails if it prints other results.
+    """
 
     ranks: int
     program: Path
@@ -30,18 +36,48 @@ class Runner:
     launch: Launch
     metric: str = ""
     timeout_s: float = FIRST_TIMEOUT_S
+    builds: Builds | None = None
+    compared: dict[str, Comparison] = field(default_factory=dict)  # by the setting's name
+    _plain: list[str] = field(default_factory=list)  # outputs of equal runs
 
     def words(self, setting: Setting) -> list[str]:
         """Return the command line with a setting, variables set by env for the ranks alone."""
         variables = [f"{name}={value}" for name, value in setting.environment.items()]
         env = ["env", *variables] if variables else []
-        return [*setting.launched_by(self.launch), *env, str(self.program), *self.arguments]
+        program = self.builds.program(setting.build) if self.builds else self.program
+        return [*setting.launched_by(self.launch), *env, str(program), *self.arguments]
 
     def __call__(self, setting: Setting) -> float:
         """Run the program once; return the seconds of the launcher, or what `metric` finds."""
+        output, seconds = self._run(setting)
+        if self.builds:
+            self._compare(setting, output)
+        return self._measured(output, seconds)
+
+    def _compare(self, setting: Setting, output: str) -> None:
+        """Compare what a build prints with two runs of the plain one; raise if it is wrong."""
+        if not (setting.environment or setting.options or setting.build):
+            self._plain.append(self._without_metric(output))
+        if not setting.build:
+            return
+        if setting.name not in self.compared:
+            plain = self._plain
+            while len(plain) < COMPARED_WITH:
+                plain.append(self._without_metric(self._run(NONE)[0]))
+            found = compare(plain[0], plain[1], self._without_metric(output))
+            self.compared[setting.name] = found
+        if self.compared[setting.name].wrong:
+            raise RunFailedError(self.compared[setting.name].wrong)
+
+    def _without_metric(self, output: str) -> str:
+        return re.sub(self.metric, "", output) if self.metric else output
+
+    def _run(self, setting: Setting) -> tuple[str, float]:
+        """Run the program once; return its output and the seconds of the launcher."""
+        words = self.words(setting)
         begin = time.monotonic()
         process = subprocess.Popen(
-            self.words(setting),
+            words,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -62,7 +98,7 @@ class Runner:
             lines = [line.strip() for line in without_noise(text) if line.strip("-\n ")]
             why = f": {lines[-1][:120]}" if lines else ""
             raise RunFailedError(f"exit status {process.returncode}{why}")
-        return self._measured(output.decode(errors="replace"), seconds)
+        return output.decode(errors="replace"), seconds
 
     def _measured(self, output: str, seconds: float) -> float:
         if not self.metric:
@@ -79,7 +115,9 @@ class Runner:
         return value
 
 
-def make_runner(ranks: int, command: list[str], metric: str = "") -> Runner:
+def make_runner(
+    ranks: int, command: list[str], metric: str = "", builds: Builds | None = None
+) -> Runner:
     """Return the runner of a command line; complains about a program that cannot be run."""
     if metric:
         try:
@@ -90,7 +128,7 @@ def make_runner(ranks: int, command: list[str], metric: str = "") -> Runner:
             raise TailraceError(f"--metric {metric}: expected one group, has {groups}", status=2)
     program = check_program(command[0])
     _, launch = choose_launcher(ranks, program)
-    return Runner(ranks, program, command[1:], launch, metric)
+    return Runner(ranks, program, command[1:], launch, metric, builds=builds)
 
 
 def command_text(command: list[str]) -> str:

@@ -2,6 +2,7 @@
 """A setting: variables for the ranks and options of the launcher; kept in a file of TOML."""
 
 import json
+import shlex
 import tomllib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,17 +14,36 @@ from tailrace.launcher import Launch
 
 @dataclass(frozen=True)
 class Setting:
-    """What is changed; `options` of the launcher go in pairs (name, value)."""
+    """What is changed; `options` of the launcher go in pairs (name, value).
+
+    `build` are variables of the command that builds the program (`tailrace.advice.builds`).
+    """
 
     name: str
     environment: dict[str, str] = field(default_factory=dict)
     options: tuple[tuple[str, str], ...] = ()
+    build: dict[str, str] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
         """Return the change as a user would type it."""
         words = [f"{name}={value}" for name, value in self.environment.items()]
-        return " ".join(words + [f"{name} {value}" for name, value in self.options])
+        words += [f"{name} {value}" for name, value in self.options]
+        by_value: dict[str, list[str]] = {}
+        for name, value in self.build.items():
+            by_value.setdefault(value, []).append(name)
+        words += [f"{', '.join(names)}: {value}" for value, names in by_value.items()]
+        return " ".join(words)
+
+    @property
+    def build_text(self) -> str:
+        """Return the variables of the build as a shell sets them."""
+        return " ".join(f"{name}={shlex.quote(value)}" for name, value in self.build.items())
+
+    @property
+    def changes_the_run(self) -> bool:
+        """Tell whether it changes more than how the program is built."""
+        return bool(self.environment or self.options)
 
     def launched_by(self, launch: Launch) -> list[str]:
         """Return the launcher's words with our options in place of its own of the same name."""
@@ -40,12 +60,14 @@ def combined(name: str, settings: list[Setting]) -> Setting:
     """Return all settings as one; of a variable that several set, the lists are joined."""
     environment: dict[str, str] = {}
     options: dict[str, str] = {}
+    build: dict[str, str] = {}
     for one in settings:
         for key, value in one.environment.items():
             joined = key in environment and key in ("LD_PRELOAD", "GLIBC_TUNABLES")
             environment[key] = f"{environment[key]}:{value}" if joined else value
         options.update(one.options)
-    return Setting(name, environment, tuple(options.items()))
+        build.update(one.build)
+    return Setting(name, environment, tuple(options.items()), build)
 
 
 def settings_text(setting: Setting, comment: str, measured: dict[str, Any]) -> str:

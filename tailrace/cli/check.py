@@ -5,6 +5,7 @@ import json
 import sys
 import tempfile
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ import typer
 from tailrace.advice.advise import (
     LAUNCH_SETTINGS,
     advise,
+    build_line,
     launch_once,
     left_out,
     summary,
@@ -21,6 +23,7 @@ from tailrace.advice.advise import (
     winner_text,
 )
 from tailrace.advice.advise import as_data as advice_data
+from tailrace.advice.builds import Builds
 from tailrace.advice.experiment import Experiment, RunFailedError
 from tailrace.advice.finding import SEVERITIES
 from tailrace.advice.launch import read_launch
@@ -58,6 +61,9 @@ def check(
     metric: Annotated[
         str, _option("Time from its output: 'Loop time of (\\S+)'.", metavar="REGEX")
     ] = "",
+    build: Annotated[
+        str, _option("Also try flags and compilers with it: 'make -B'.", metavar="COMMAND")
+    ] = "",
     settings: Annotated[
         Path, _option("Where the winners are written.", metavar="FILE")
     ] = DEFAULT_SETTINGS,
@@ -74,31 +80,40 @@ def check(
         raise TailraceError(
             f"--fail-on {fail_on}: expected one of {', '.join(SEVERITIES)}, never", status=2
         )
+    if build and (launch or apply is not None):
+        raise TailraceError(
+            "--build: not with --launch or --apply, which run what is there", status=2
+        )
     if launch:
         raise typer.Exit(_check_launch(command, ranks, fail_on, as_json))
     if apply is not None:
         _apply(command, ranks, apply, budget_s, metric, as_json)
         return
     require_place(settings, "--settings")
-    runner = make_runner(ranks, command, metric)
     chosen = [word.strip() for word in tips.split(",") if word.strip()]
-    with working("check") as tell:
+    with working("check") as tell, ExitStack() as stack:
+        builds = stack.enter_context(Builds(build, command[0], tell)) if build else None
+        runner = make_runner(ranks, command, metric, builds)
         tell("launch")
-        found = launch_once(ranks, command)
-        advice = advise(runner, found, budget_s, chosen, tell)
-    if advice.outcome.setting is not None:
-        text = winner_text(advice, runner, command)
-        write_whole(settings, text)
-        remember(runner.program, command[1:], ranks, text)
+        advice = advise(runner, launch_once(ranks, command), budget_s, chosen, tell)
+        built = build_line(advice, runner)
+        winner = advice.outcome.setting
+        if winner is not None and winner.changes_the_run:
+            text = winner_text(advice, runner, command)
+            write_whole(settings, text)
+            program = builds.program(winner.build) if builds else None
+            remember(runner.program, command[1:], ranks, text, program)
     if as_json:
-        typer.echo(json.dumps(advice_data(advice)))
+        typer.echo(json.dumps(advice_data(advice) | ({"build": built} if built else {})))
         return
     console = make_console()
     if was_tried(advice):
         console.print(table(advice))
     for line in [*left_out(advice), "", *summary(advice)]:
         console.print(line, highlight=False)
-    if advice.outcome.setting is not None:
+    if built:
+        typer.echo(f"Build it with:\n  {built}")
+    if winner is not None and winner.changes_the_run:
         words = ["tailrace", "run", "--with", str(settings), "-n", str(ranks), "--", *command]
         typer.echo(f"Apply it with:\n  {command_text(words)}")
 

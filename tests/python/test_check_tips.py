@@ -27,8 +27,10 @@ def situation(count: int = 2, kind: str = "Open MPI", **more: Any) -> Situation:
     """A launch of ranks with `more` each, see `rank`."""
     installed, napping = more.pop("installed", {}), more.pop("napping", "")
     collectives, products = more.pop("collectives", ""), more.pop("products", "")
+    own = {name: more.pop(name) for name in ("build", "made_by", "compilers") if name in more}
     ranks = [rank(i, count, **more) for i in range(count)]
-    return Situation(Launch(ranks, count), kind, installed, napping, collectives, products)
+    launch = Launch(ranks, count)
+    return Situation(launch, kind, installed, napping, collectives, products, **own)
 
 
 GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}

@@ -11,7 +11,9 @@ from tailrace.advice.tips import (
     binding,
     blas,
     collectives,
+    compilers,
     eager,
+    flags,
     huge_pages,
     malloc,
     own_collectives,
@@ -44,5 +46,12 @@ TIPS = (
         "collective calls by our methods where these measure faster",
         ("oversubscribed",),
     ),
+    Tip(
+        "flags",
+        flags.propose,
+        "flags of the compiler, given --build",
+        ("optimisation", "instructions"),
+    ),
+    Tip("compiler", compilers.propose, "another compiler that is installed, given --build"),
     Tip("single copy", single_copy.propose, "large messages on a node copied once or twice"),
 )

@@ -3,11 +3,15 @@
 
 import re
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tailrace.advice.launch import Launch
 from tailrace.advice.setting import Setting
+
+if TYPE_CHECKING:
+    from tailrace.advice.tips.compilers import Compiler
 
 
 class DoesNotApplyError(Exception):
@@ -24,6 +28,9 @@ class Situation:
     napping: str = ""  # path of our library that naps, for this MPI
     collectives: str = ""  # path of the one with our ways of collective calls
     products: str = ""  # path of the one with our matrix products
+    build: str = ""  # the command that builds the program
+    made_by: tuple[str, str] = ("", "")  # the compiler of it, and the first number of its version
+    compilers: Sequence["Compiler"] = ()  # that are installed
 
     @property
     def family(self) -> str:
