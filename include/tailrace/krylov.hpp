@@ -73,7 +73,7 @@ std::string_view name(KrylovEnd end);
 struct KrylovResult {
   KrylovEnd end = KrylovEnd::converged;
   std::string why;           ///< in a sentence
-  int iterations = 0;        ///< of bicgstab: with two multiplies each; of others: one
+  int iterations = 0;        ///< with two multiplies each in both bicgstab, with one in others
   double residual_norm = 0;  ///< |b - A x|, computed from x at the end
   int num_multiplies = 0;
   int num_preconditionings = 0;

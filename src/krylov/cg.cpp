@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Conjugate gradients (Saad, Iterative Methods for Sparse Linear Systems (2003), algorithm 9.1).
 // Two reductions an iteration: (p, A p), then (r, z) and (r, r) together.
-#include <fmt/format.h>
-
 #include "krylov/method.hpp"
 
 namespace tailrace::sparse {
@@ -18,18 +16,10 @@ class Cg final : public KrylovMethod {
     p_ = z_;
     double rz = to.dots<1>({Pair{r, z_}})[0];
     for (;;) {
-      if (to.is_lost(rz)) return;
-      if (!(rz > 0)) {
-        return to.break_down(
-            fmt::format("r.M^-1 r is {:.3g}: the preconditioner is not positive definite", rz));
-      }
+      if (!to.shows_definite_m(rz)) return;
       to.multiply(p_, q_);
       const double curvature = to.dots<1>({Pair{p_, q_}})[0];
-      if (to.is_lost(curvature)) return;
-      if (!(curvature > 0)) {
-        return to.break_down(
-            fmt::format("p.A p is {:.3g}: the matrix is not positive definite", curvature));
-      }
+      if (!to.shows_definite_a(curvature)) return;
       const double alpha = rz / curvature;
       for (std::size_t i = 0; i < x.size(); ++i) {
         x[i] += alpha * p_[i];

@@ -45,6 +45,22 @@ class KrylovProblem {
     ++result.num_reductions;
     reduction_.dots(pairs, results);
   }
+  /// The same by one non-blocking reduction, under way while `work` runs, which may change the
+  /// vectors (the local products are formed first) but asks for no other sums.
+  template <std::size_t n, class Work>
+  std::array<double, n> dots_while(const std::array<Pair, n>& pairs, Work&& work) {
+    std::array<double, n> results{};
+    ++result.num_reductions;
+    reduction_.start_dots(std::span<const Pair>(pairs), std::span<double>(results));
+    try {
+      work();
+    } catch (...) {
+      reduction_.finish();  // all ranks have started it; the next solve starts another
+      throw;
+    }
+    reduction_.finish();
+    return results;
+  }
   Reduction& reduction() { return reduction_; }
 
   /// An iteration is done, and left this residual. True if the cycle ends: `end` says why.
@@ -60,6 +76,10 @@ class KrylovProblem {
 
   /// True if a number is not finite: the cycle ends as diverged.
   bool is_lost(double number);
+  /// Whether r.M^-1 r is above 0. If not the cycle ends: M is not positive definite.
+  bool shows_definite_m(double rz);
+  /// Whether p.A p is above 0. If not the cycle ends: A is not positive definite.
+  bool shows_definite_a(double curvature);
   /// The method cannot go on.
   void break_down(std::string text) {
     end = KrylovEnd::breakdown;
@@ -92,5 +112,7 @@ std::unique_ptr<KrylovMethod> make_cg(const KrylovProblem& problem);
 std::unique_ptr<KrylovMethod> make_bicgstab(const KrylovProblem& problem);
 std::unique_ptr<KrylovMethod> make_gmres(const KrylovProblem& problem);
 std::unique_ptr<KrylovMethod> make_fgmres(const KrylovProblem& problem);
+std::unique_ptr<KrylovMethod> make_pipelined_cg(const KrylovProblem& problem);
+std::unique_ptr<KrylovMethod> make_pipelined_bicgstab(const KrylovProblem& problem);
 
 }  // namespace tailrace::sparse

@@ -23,6 +23,12 @@ constexpr std::array table{
     Line{{"gmres", "generalized minimal residuals, restarted", "any A and M", 2}, make_gmres},
     Line{{"fgmres", "the same where M changes: keeps twice the vectors", "any A, any M", 2},
          make_fgmres},
+    Line{{"pipelined_cg", "cg whose sums are under way while M and A are applied",
+          "A and M symmetric, positive definite", 1},
+         make_pipelined_cg},
+    Line{{"pipelined_bicgstab", "bicgstab whose sums are under way while M and A are applied",
+          "any A and M", 2},
+         make_pipelined_bicgstab},
 };
 
 const Line& line_of(std::string_view name) {
@@ -83,6 +89,20 @@ bool KrylovProblem::is_lost(double number) {
   if (std::isfinite(number)) return false;
   end = KrylovEnd::diverged;
   return true;
+}
+
+bool KrylovProblem::shows_definite_m(double rz) {
+  if (is_lost(rz)) return false;
+  if (rz > 0) return true;
+  break_down(fmt::format("r.M^-1 r is {:.3g}: the preconditioner is not positive definite", rz));
+  return false;
+}
+
+bool KrylovProblem::shows_definite_a(double curvature) {
+  if (is_lost(curvature)) return false;
+  if (curvature > 0) return true;
+  break_down(fmt::format("p.A p is {:.3g}: the matrix is not positive definite", curvature));
+  return false;
 }
 
 bool KrylovProblem::ends_after(double residual_norm) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <algorithm>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 #include <mpi.h>
@@ -43,12 +45,14 @@ class OnRanks {
   DistMatrix matrix_;
 };
 
+bool needs_definite(std::string_view method) { return method == "cg" || method == "pipelined_cg"; }
+
 TEST(Krylov, EveryMethodSolvesWithEveryPreconditioner) {
   for (const int block : {1, 3, 15}) {
     const auto spd = transport(block, 12, 0, 0);
     const auto any = transport(block, 12, 0.7, 0.5);
     for (const auto& method : krylov_methods()) {
-      const auto& a = method.name == "cg" ? spd : any;
+      const auto& a = needs_definite(method.name) ? spd : any;
       OnRanks on(a, block == 3 ? 2 : 0);
       for (const auto& preconditioner : preconditioners()) {
         SCOPED_TRACE(std::string(method.name) + ", " + std::string(preconditioner.name) +
@@ -61,7 +65,7 @@ TEST(Krylov, EveryMethodSolvesWithEveryPreconditioner) {
         EXPECT_EQ(std::ssize(result.history), result.iterations + 1);
         // The first norm and the residual before and after each cycle are not an iteration's.
         const int cycles =
-            result.num_multiplies - result.iterations * (method.name == "bicgstab" ? 2 : 1);
+            result.num_multiplies - result.iterations * (method.name.ends_with("bicgstab") ? 2 : 1);
         EXPECT_LE(result.num_reductions, 2 * result.iterations + 2 * cycles + 1);
         EXPECT_LE(result.residual_norm, 1.01 * result.history.back() + 1e-9);
       }
@@ -78,6 +82,70 @@ TEST(Krylov, ReductionsAreMerged) {
   const auto gmres = on.solve(a, "jacobi", {.method = "gmres", .restart = 100});
   EXPECT_LE(gmres.num_reductions, 2 * gmres.iterations + 3);
   EXPECT_GT(gmres.num_reductions, gmres.iterations + 3);
+}
+
+TEST(Krylov, PipelinedReductionsAreCounted) {
+  // Multiplies tell the number of cycles c: each has two of its own, and the residual before and
+  // after; each has one sum of its own, and that of the residual.
+  const auto spd = transport(3, 16, 0, 0);
+  OnRanks on_spd(spd);
+  const auto cg = on_spd.solve(spd, "jacobi", {.method = "pipelined_cg"});
+  ASSERT_EQ(cg.end, KrylovEnd::converged) << cg.why;
+  const int cg_cycles = (cg.num_multiplies - cg.iterations - 1) / 3;
+  EXPECT_GE(cg_cycles, 1);
+  EXPECT_EQ(cg.num_multiplies, cg.iterations + 3 * cg_cycles + 1);
+  EXPECT_EQ(cg.num_reductions, cg.iterations + 2 * cg_cycles + 2);
+
+  const auto any = transport(3, 16, 0.7, 0.5);
+  OnRanks on_any(any);
+  const auto bicgstab = on_any.solve(any, "jacobi", {.method = "pipelined_bicgstab"});
+  ASSERT_EQ(bicgstab.end, KrylovEnd::converged) << bicgstab.why;
+  // A cycle may end in the middle of an iteration, with one multiply and one sum less.
+  const int cycles = bicgstab.num_multiplies - bicgstab.num_reductions + 1;
+  EXPECT_GE(cycles, 1);
+  EXPECT_LE(bicgstab.num_reductions, 2 * bicgstab.iterations + 2 * cycles + 2);
+  EXPECT_GE(bicgstab.num_reductions, 2 * bicgstab.iterations + cycles + 2);
+}
+
+TEST(Krylov, PipelinedMethodsFollowThePlainOnes) {
+  for (const std::string plain : {"cg", "bicgstab"}) {
+    const auto a = plain == "cg" ? transport(3, 12, 0, 0) : transport(3, 12, 0.7, 0.5);
+    OnRanks on(a, 2);
+    for (const std::string preconditioner : {"none", "ilu0"}) {
+      SCOPED_TRACE(plain + ", " + preconditioner);
+      const auto one = on.solve(a, preconditioner, {.method = plain});
+      const auto other = on.solve(a, preconditioner, {.method = "pipelined_" + plain});
+      ASSERT_EQ(one.end, KrylovEnd::converged) << one.why;
+      ASSERT_EQ(other.end, KrylovEnd::converged) << other.why;
+      // Rounding parts two runs of bicgstab sooner or later, so the first norms alone.
+      const auto common = std::min({one.history.size(), other.history.size(), std::size_t{8}});
+      EXPECT_GT(common, 3U);
+      for (std::size_t i = 0; i + 1 < common; ++i) {
+        EXPECT_NEAR(other.history[i], one.history[i], 1e-6 * one.history[0]) << i;
+      }
+    }
+  }
+}
+
+TEST(Krylov, CgFindsNegativeCurvatureLater) {
+  // Eigenvalues 1, 2, 3, -1 and b of ones: r.A r is above 0, the next p.A p is below.
+  System a{.block = 1, .row_starts = {0}, .columns = {}, .values = {}};
+  for (int row = 0; row < 16; ++row) {
+    a.columns.push_back(row);
+    a.row_starts.push_back(row + 1);
+    a.values.push_back(row % 4 == 3 ? -1.0 : 1.0 + row % 4);
+  }
+  OnRanks on(a);
+  const auto m = make_preconditioner(on.matrix(), "none");
+  for (const std::string method : {"cg", "pipelined_cg"}) {
+    const Vector ones(on.part().items.size(), 1.0);
+    Vector x(ones.size(), 0.0);
+    const auto result = KrylovSolver(on.matrix(), *m, {.method = method}).solve(ones, x);
+    EXPECT_EQ(result.end, KrylovEnd::breakdown) << method << ": " << result.why;
+    EXPECT_NE(result.why.find("the matrix is not positive definite"), std::string::npos)
+        << result.why;
+    EXPECT_EQ(result.iterations, 1) << method;
+  }
 }
 
 TEST(Krylov, IterationsDoNotDependOnRanks) {
@@ -207,9 +275,11 @@ TEST(Krylov, EndsAreToldApart) {
   auto indefinite = spd;
   for (double& value : indefinite.values) value = -value;
   OnRanks negative(indefinite);
-  const auto cg = end_of(negative.matrix(), b, {.method = "cg"});
-  EXPECT_EQ(cg.end, KrylovEnd::breakdown);
-  EXPECT_NE(cg.why.find("not positive definite"), std::string::npos) << cg.why;
+  for (const std::string method : {"cg", "pipelined_cg"}) {
+    const auto cg = end_of(negative.matrix(), b, {.method = method});
+    EXPECT_EQ(cg.end, KrylovEnd::breakdown) << method;
+    EXPECT_NE(cg.why.find("not positive definite"), std::string::npos) << cg.why;
+  }
 
   auto nan = b;
   if (!nan.empty()) nan[0] = std::nan("");
@@ -233,7 +303,7 @@ TEST(Krylov, SingularAndSkewSystemsEnd) {
     skew.row_starts.push_back(row + 1);
     skew.values.insert(skew.values.end(), {0, 1, -1, 0});
   }
-  for (const std::string method : {"bicgstab", "gmres", "fgmres"}) {
+  for (const std::string method : {"bicgstab", "gmres", "fgmres", "pipelined_bicgstab"}) {
     OnRanks on(singular);
     const auto m = make_preconditioner(on.matrix(), "none");
     const KrylovOptions options{.method = method, .max_iterations = 500, .restart = 10};
@@ -248,7 +318,8 @@ TEST(Krylov, SingularAndSkewSystemsEnd) {
     Vector y(turned.part().items.size(), 0.0);
     const auto ended =
         KrylovSolver(turned.matrix(), *turned_m, options).solve(Vector(y.size(), 1.0), y);
-    EXPECT_EQ(ended.end, method == "bicgstab" ? KrylovEnd::breakdown : KrylovEnd::converged)
+    const bool breaks = method.ends_with("bicgstab");
+    EXPECT_EQ(ended.end, breaks ? KrylovEnd::breakdown : KrylovEnd::converged)
         << method << ": " << ended.why;
   }
 }
