@@ -46,13 +46,11 @@ TwoPhase::TwoPhase(const Comm& comm, TwoPhaseShape shape)
               "messages");
   by_messages_ = !on_one_node || shape_.movement == Movement::messages;
   const TransportSetting setting{group_, writers_, shape_.buffer_bytes};
-  if (!by_messages_) {
-    by_messages_ = !try_node_transport(setting);
-    require_all(
-        comm.raw(), !by_messages_ || shape_.movement != Movement::node,
-        "hint cb_exchange=node: shared memory for the buffers cannot be had (too little memory, "
-        "or ranks in containers of their own?)");
-  }
+  if (!by_messages_) by_messages_ = !try_node_transport(setting);
+  // All ranks ask: only some of the groups may lie on one node.
+  require_all(comm.raw(), !by_messages_ || shape_.movement != Movement::node,
+              "hint cb_exchange=node: shared memory for the buffers cannot be had (too little "
+              "memory, or ranks in containers of their own?)");
   if (by_messages_) transport_ = make_message_transport(setting);
 }
 

@@ -184,7 +184,7 @@ Access random_reader(Dice& dice, const Access& writer) {
   }
 }
 
-Hints random_hints(Dice& dice, const Access& access, int num_ranks) {
+Hints random_hints(Dice& dice, const Access& access, int num_ranks, bool one_node) {
   Hints hints{{"back_end", access.back_end}, {"strategy", access.strategy}, {"sync", "false"}};
   const auto maybe = [&](const char* name, const std::string& value) {
     if (dice.chance(50)) hints.set(name, value);
@@ -196,7 +196,8 @@ Hints random_hints(Dice& dice, const Access& access, int num_ranks) {
   maybe("cb_buffer_size", std::to_string(dice.one_of(sizes)));
   maybe("striping_unit", std::to_string(dice.one_of(sizes)));
   maybe("group_size", std::to_string(dice.between(1, num_ranks)));
-  maybe("cb_exchange", dice.chance(50) ? "node" : "messages");
+  const bool shares_memory = dice.chance(50) && one_node;
+  maybe("cb_exchange", shares_memory ? "node" : "messages");
   maybe("romio_ds_read", dice.one_of(switches));
   maybe("romio_ds_write", dice.one_of(switches));
   maybe("ind_rd_buffer_size", std::to_string(dice.one_of(sizes)));
@@ -219,12 +220,13 @@ class FileProblem {
         seed_(seed),
         dice_(seed),
         own_dice_(seed * 1000 + static_cast<std::uint64_t>(comm.rank())),
+        one_node_(comm.node().num_ranks() == comm.num_ranks()),
         shape_(random_shape(dice_)),
         model_(static_cast<std::size_t>(shape_.end), unknown) {}
 
   std::string run() {
     const auto writer = random_writer(dice_);
-    const auto write_hints = random_hints(dice_, writer, comm_.num_ranks());
+    const auto write_hints = random_hints(dice_, writer, comm_.num_ranks(), one_node_);
     const auto steps = dice_.between(1, 3);
     const bool one_handle = dice_.chance(50);
     bool read_at_once = one_handle && dice_.chance(50);
@@ -243,7 +245,8 @@ class FileProblem {
     }
     if (writer.back_end != "hdf5" && writer.strategy != "file_per_rank") check_file(write_hints);
     for (int again = 0; again < 2; ++again) {
-      const auto hints = random_hints(dice_, random_reader(dice_, writer), comm_.num_ranks());
+      const auto reader_access = random_reader(dice_, writer);
+      const auto hints = random_hints(dice_, reader_access, comm_.num_ranks(), one_node_);
       File reader(pool_, path_, FileAccess::read, hints);
       read(reader, fmt::format("{}, written with {}", describe(hints), describe(write_hints)));
       reader.close();
@@ -336,6 +339,7 @@ class FileProblem {
   std::uint64_t seed_;
   Dice dice_;      // the same on all ranks
   Dice own_dice_;  // of this rank: how its memory looks
+  const bool one_node_;
   Shape shape_;
   std::vector<std::uint16_t> model_;
   std::string failure_;
