@@ -3,20 +3,22 @@
 
 import datetime
 import platform
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
+from tailrace.advice import loops
 from tailrace.advice.experiment import Experiment, Outcome, Proposal, RunFailedError, Verdict
 from tailrace.advice.launch import Launch, read_launch
 from tailrace.advice.launch_report import find_all
 from tailrace.advice.runner import Runner, command_text
-from tailrace.advice.setting import Setting, settings_text
+from tailrace.advice.setting import settings_text
 from tailrace.advice.statistics import Interval
 from tailrace.advice.tips import TIPS
 from tailrace.advice.tips.compilers import installed_compilers
@@ -24,6 +26,7 @@ from tailrace.advice.tips.situation import DoesNotApplyError, Situation, install
 from tailrace.errors import TailraceError
 from tailrace.profile.job import find_dense_library, find_library, run_recorded
 
+BUILD_TIPS = ("flags", "compiler")
 LAUNCH_SETTINGS = ("TAILRACE_LAUNCH_FACTS=1", "TAILRACE_PROFILE_EVENTS=0")
 
 
@@ -96,7 +99,7 @@ def advise(
     tell: Callable[[str], None],
 ) -> Advice:
     """Try the tips on a program."""
-    own = {what: own_library(launch, what) for what in ("wait", "collectives", "blas")}
+    own = {what: own_library(launch, what) for what in ("wait", "collectives", "io", "blas")}
     situation = Situation(
         launch,
         runner.launch.kind,
@@ -104,6 +107,8 @@ def advise(
         napping=own["wait"],
         collectives=own["collectives"],
         products=own["blas"],
+        io=own["io"],
+        numactl=shutil.which("numactl") or "",
         build=runner.builds.command if runner.builds else "",
         made_by=runner.builds.made_by if runner.builds else ("", ""),
         compilers=installed_compilers() if runner.builds else (),
@@ -120,6 +125,9 @@ def advise(
     except RunFailedError as error:
         raise TailraceError(f"program {runner.program}: {error}") from error
     built += compared_lines(runner)
+    if runner.builds and any(tip in (chosen or BUILD_TIPS) for tip in BUILD_TIPS):
+        tell("loops")
+        built += loops.report(runner, outcome.setting.build if outcome.setting else {})
     return Advice(outcome, not_applying, time.monotonic() - begin, built)
 
 
@@ -253,7 +261,7 @@ def winner_text(advice: Advice, runner: Runner, command: list[str]) -> str:
     build = {"build": build_line(advice, runner)} if found.setting.build else {}
     when = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d")
     return settings_text(
-        Setting(found.setting.name, found.setting.environment, found.setting.options),
+        replace(found.setting, build={}),
         f"Measured by tailrace check, {when}, on {platform.node()}:\n"
         f"{runner.ranks} ranks of {command_text(command)}",
         {**gain, "ranks": runner.ranks, "program": str(runner.program), "date": when, **build},

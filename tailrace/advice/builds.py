@@ -65,6 +65,7 @@ class Builds:
         self.command = command
         self._tell = tell
         self._kept: dict[tuple[tuple[str, str], ...], Path | str] = {}
+        self._outputs: dict[tuple[tuple[str, str], ...], str] = {}
         self._count = 0
         found = shutil.which(name)
         before = _written(Path(found)) if found else None
@@ -98,12 +99,7 @@ class Builds:
     @property
     def made_by(self) -> tuple[str, str]:
         """Return the family and the version of the compiler that made the program, or ""."""
-        data = self._plain.read_bytes()
-        for family, signature in SIGNATURES.items():
-            found = signature.search(data)
-            if found:
-                return family, found[1].decode()
-        return "", ""
+        return made_by(self._plain)
 
     def require_one_file(self, modules: list[str]) -> None:
         """Complain where the build also made a library that the program loads."""
@@ -122,7 +118,7 @@ class Builds:
         if key not in self._kept:
             self._tell("build")
             try:
-                run_build(self.command, variables)
+                self._outputs[key] = run_build(self.command, variables)
                 self._kept[key] = self._keep()
             except RunFailedError as error:
                 self._kept[key] = str(error)
@@ -130,6 +126,11 @@ class Builds:
         if isinstance(found, str):
             raise RunFailedError(found)
         return found
+
+    def output(self, variables: dict[str, str]) -> str:
+        """Return what the build with variables printed."""
+        self.program(variables)
+        return self._outputs.get(tuple(variables.items()), "")
 
     def prepare(self, proposals: list[Proposal]) -> tuple[list[Proposal], list[str]]:
         """Build what is proposed; return what is worth running, and in lines why others are not.
@@ -193,6 +194,16 @@ class Builds:
             for path in self._kept.values():
                 if isinstance(path, Path):
                     path.unlink(missing_ok=True)
+
+
+def made_by(program: Path) -> tuple[str, str]:
+    """Return the family and the version of the compiler that made a program, or ""."""
+    data = program.read_bytes()
+    for family, signature in SIGNATURES.items():
+        found = signature.search(data)
+        if found:
+            return family, found[1].decode()
+    return "", ""
 
 
 def _written(path: Path) -> tuple[int, ...]:

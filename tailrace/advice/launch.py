@@ -3,6 +3,7 @@
 
 import json
 import re
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -18,13 +19,14 @@ NO_LIMIT = 2**60  # bytes; control groups of version 1 say a number instead of "
 
 @dataclass(frozen=True)
 class Rank:
-    """One rank: `facts` as MPI_Init found them, `threads`, `usage`, `modules` at its end."""
+    """One rank: `facts` as MPI_Init found them, the rest at its end."""
 
     facts: dict[str, Any]
     threads: list[dict[str, Any]] = field(default_factory=list)
     usage: dict[str, Any] = field(default_factory=dict)
     modules: list[str] = field(default_factory=list)
     wall_s: float = 0.0
+    calls: dict[str, int] = field(default_factory=dict)  # of MPI's functions, that it made
 
     @property
     def rank(self) -> int:
@@ -185,6 +187,9 @@ def read_launch(folder: Path, wanted: int) -> Launch | None:
         if record is None:  # it ended without a record
             ranks.append(Rank(facts))
             continue
+        calls: Counter[str] = Counter()
+        for row in record.rows:
+            calls[row.name] += row.count
         ranks.append(
             Rank(
                 facts,
@@ -192,6 +197,7 @@ def read_launch(folder: Path, wanted: int) -> Launch | None:
                 record.facts.get("usage", {}),
                 [str(module["path"]) for module in record.facts["modules"]],
                 record.wall_s,
+                dict(calls),
             )
         )
     return Launch(ranks, wanted) if ranks else None

@@ -45,25 +45,26 @@ class Runner:
         variables = [f"{name}={value}" for name, value in setting.environment.items()]
         env = ["env", *variables] if variables else []
         program = self.builds.program(setting.build) if self.builds else self.program
-        return [*setting.launched_by(self.launch), *env, str(program), *self.arguments]
+        words = [*setting.launched_by(self.launch), *env, *setting.wrapper]
+        return [*words, str(program), *self.arguments]
 
     def __call__(self, setting: Setting) -> float:
         """Run the program once; return the seconds of the launcher, or what `metric` finds."""
-        output, seconds = self._run(setting)
+        output, seconds = self.run_once(setting)
         if self.builds:
             self._compare(setting, output)
         return self._measured(output, seconds)
 
     def _compare(self, setting: Setting, output: str) -> None:
         """Compare what a build prints with two runs of the plain one; raise if it is wrong."""
-        if not (setting.environment or setting.options or setting.build):
+        if not (setting.changes_the_run or setting.build):
             self._plain.append(self._without_metric(output))
         if not setting.build:
             return
         if setting.name not in self.compared:
             plain = self._plain
             while len(plain) < COMPARED_WITH:
-                plain.append(self._without_metric(self._run(NONE)[0]))
+                plain.append(self._without_metric(self.run_once(NONE)[0]))
             found = compare(plain[0], plain[1], self._without_metric(output))
             self.compared[setting.name] = found
         if self.compared[setting.name].wrong:
@@ -72,7 +73,7 @@ class Runner:
     def _without_metric(self, output: str) -> str:
         return re.sub(self.metric, "", output) if self.metric else output
 
-    def _run(self, setting: Setting) -> tuple[str, float]:
+    def run_once(self, setting: Setting) -> tuple[str, float]:
         """Run the program once; return its output and the seconds of the launcher."""
         words = self.words(setting)
         begin = time.monotonic()

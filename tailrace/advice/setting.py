@@ -16,19 +16,22 @@ from tailrace.launcher import Launch
 class Setting:
     """What is changed; `options` of the launcher go in pairs (name, value).
 
-    `build` are variables of the command that builds the program (`tailrace.advice.builds`).
+    `wrapper` are words before the program (numactl --interleave=all), `build` variables of the
+    command that builds it (`tailrace.advice.builds`).
     """
 
     name: str
     environment: dict[str, str] = field(default_factory=dict)
     options: tuple[tuple[str, str], ...] = ()
     build: dict[str, str] = field(default_factory=dict)
+    wrapper: tuple[str, ...] = ()
 
     @property
     def text(self) -> str:
         """Return the change as a user would type it."""
         words = [f"{name}={value}" for name, value in self.environment.items()]
         words += [f"{name} {value}" for name, value in self.options]
+        words += [shlex.join(self.wrapper)] if self.wrapper else []
         by_value: dict[str, list[str]] = {}
         for name, value in self.build.items():
             by_value.setdefault(value, []).append(name)
@@ -43,7 +46,7 @@ class Setting:
     @property
     def changes_the_run(self) -> bool:
         """Tell whether it changes more than how the program is built."""
-        return bool(self.environment or self.options)
+        return bool(self.environment or self.options or self.wrapper)
 
     def launched_by(self, launch: Launch) -> list[str]:
         """Return the launcher's words with our options in place of its own of the same name."""
@@ -61,13 +64,15 @@ def combined(name: str, settings: list[Setting]) -> Setting:
     environment: dict[str, str] = {}
     options: dict[str, str] = {}
     build: dict[str, str] = {}
+    wrapper: tuple[str, ...] = ()
     for one in settings:
         for key, value in one.environment.items():
             joined = key in environment and key in ("LD_PRELOAD", "GLIBC_TUNABLES")
             environment[key] = f"{environment[key]}:{value}" if joined else value
         options.update(one.options)
         build.update(one.build)
-    return Setting(name, environment, tuple(options.items()), build)
+        wrapper += one.wrapper
+    return Setting(name, environment, tuple(options.items()), build, wrapper)
 
 
 def settings_text(setting: Setting, comment: str, measured: dict[str, Any]) -> str:
@@ -76,6 +81,8 @@ def settings_text(setting: Setting, comment: str, measured: dict[str, Any]) -> s
     lines += ["", "[environment]"]
     lines += [f"{name} = {json.dumps(value)}" for name, value in setting.environment.items()]
     lines += ["", "[launcher]", f"options = {json.dumps([list(pair) for pair in setting.options])}"]
+    if setting.wrapper:
+        lines += [f"wrapper = {json.dumps(list(setting.wrapper))}"]
     lines += ["", "[measured]"]
     lines += [f"{name} = {json.dumps(value)}" for name, value in measured.items()]
     return "\n".join(lines) + "\n"
@@ -87,9 +94,12 @@ def read_settings(path: Path) -> Setting:
         data = tomllib.loads(path.read_text())
         environment = data.get("environment", {})
         options = data.get("launcher", {}).get("options", [])
+        wrapper = data.get("launcher", {}).get("wrapper", [])
         pairs = tuple((str(name), str(value)) for name, value in options)
         known = set(data) <= {"environment", "launcher", "measured"}
-        if not known or not all(isinstance(value, str) for value in environment.values()):
+        strings = [*environment.values(), *wrapper]
+        known = known and isinstance(wrapper, list)
+        if not known or not all(isinstance(value, str) for value in strings):
             raise ValueError("unknown tables or values that are no strings")
     except OSError as error:
         raise TailraceError(f"{path}: {error.strerror}", status=2) from error
@@ -99,4 +109,4 @@ def read_settings(path: Path) -> Setting:
             '[launcher] with options = [["--bind-to", "core"]]',
             status=2,
         ) from error
-    return Setting(path.stem, dict(environment), pairs)
+    return Setting(path.stem, dict(environment), pairs, wrapper=tuple(wrapper))

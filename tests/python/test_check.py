@@ -148,11 +148,22 @@ def test_of_one_tip_the_best_setting_is_taken() -> None:
 
 
 def test_settings_are_written_and_read(tmp_path: Path) -> None:
-    setting = Setting("x", {"A": 'b "c"\\', "LD_PRELOAD": "/x:/y"}, (("--bind-to", "core"),))
+    setting = Setting(
+        "x",
+        {"A": 'b "c"\\', "LD_PRELOAD": "/x:/y"},
+        (("--bind-to", "core"),),
+        wrapper=("numactl", "-i", "all"),
+    )
     path = tmp_path / "x.toml"
     path.write_text(settings_text(setting, "two\nlines", {"gain": 1.5, "low": 1.0}))
     assert read_settings(path) == setting
-    for text in ("[", "x = 1", "[environment]\nA = 1", "[launcher]\noptions = [1]"):
+    for text in (
+        "[",
+        "x = 1",
+        "[environment]\nA = 1",
+        "[launcher]\noptions = [1]",
+        "[launcher]\nwrapper = [1]",
+    ):
         path.write_text(text)
         with pytest.raises(TailraceError, match="no settings"):
             read_settings(path)
@@ -187,6 +198,8 @@ def test_runs_of_programs(plain_launcher: Path) -> None:
     assert runner(Setting("x", {"X": "1 2"})) == 3.0
     with pytest.raises(RunFailedError, match="exit status 1"):
         runner(Setting("none"))
+    wrapped = Setting("wrapped", {"X": "no"}, wrapper=("env", "X=1 2"))
+    assert runner(wrapped) == 3.0 and wrapped.text == "X=no env 'X=1 2'"
     with pytest.raises(TailraceError, match="finds no number"):
         make_runner(1, ["echo", "no"], r"time (\S+)")(Setting("none"))
     failing = make_runner(1, ["sh", "-c", "echo bad luck >&2; exit 4"])

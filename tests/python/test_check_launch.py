@@ -32,6 +32,7 @@ def rank(
     files: dict[str, str] | None = None,
     modules: tuple[str, ...] = ("/nosuch/app",),
     usage: dict[str, int] | None = None,
+    calls: tuple[str, ...] = (),
     **facts: Any,
 ) -> Rank:
     """A rank of a sound launch on 4 processors with 2 NUMA domains, but for what is given."""
@@ -62,7 +63,7 @@ def rank(
         **facts,
     }
     threads = [{"thread": "app", "cpu": 0, "allowed": allowed, "cpu_s": 9.0}] * busy
-    return Rank(all_facts, threads, usage or {}, list(modules), 10.0)
+    return Rank(all_facts, threads, usage or {}, list(modules), 10.0, dict.fromkeys(calls, 1))
 
 
 def ids(*ranks: Rank, wanted: int | None = None) -> list[str]:

@@ -27,12 +27,17 @@ def situation(count: int = 2, kind: str = "Open MPI", **more: Any) -> Situation:
     """A launch of ranks with `more` each, see `rank`."""
     installed, napping = more.pop("installed", {}), more.pop("napping", "")
     collectives, products = more.pop("collectives", ""), more.pop("products", "")
-    own = {name: more.pop(name) for name in ("build", "made_by", "compilers") if name in more}
+    own = {
+        name: more.pop(name)
+        for name in ("build", "made_by", "compilers", "io", "numactl")
+        if name in more
+    }
     ranks = [rank(i, count, **more) for i in range(count)]
     launch = Launch(ranks, count)
     return Situation(launch, kind, installed, napping, collectives, products, **own)
 
 
+NODE1 = "/sys/devices/system/node/node1/cpulist"
 GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
 
 
@@ -52,6 +57,31 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
         ("own collectives", {}, "was not found"),
         ("own collectives", {"count": 1, "collectives": "/l/c"}, "one rank"),
         ("own collectives", {"collectives": "/l/c", "napping": "/l/w"}, ["LD_PRELOAD=/l/c:/l/w"]),
+        ("io", {"io": "/l/i"}, "no calls of MPI-IO"),
+        ("io", {"io": "/l/i", "calls": ("MPI_File_open", "MPI_File_write_at")}, "not collective"),
+        ("io", {"io": "/l/i", "count": 1, "calls": ("MPI_File_read_all",)}, "one rank"),
+        ("io", {"calls": ("MPI_File_read_all",)}, "was not found"),
+        (
+            "io",
+            {"io": "/l/i", "calls": ("MPI_File_write_at_all_c",)},
+            [
+                "LD_PRELOAD=/l/i TAILRACE_IO_REPORT=0",
+                "LD_PRELOAD=/l/i TAILRACE_IO_REPORT=0 TAILRACE_IO=ours",
+            ],
+        ),
+        ("first touch", {"files": {NODE1: ""}}, "no effect possible here: one NUMA domain"),
+        ("first touch", {}, "each rank is bound to one"),
+        ("first touch", {"allowed": "0-3"}, "numactl is not installed"),
+        (
+            "first touch",
+            {"allowed": "0-3", "numactl": "/b/numactl", **GOMP, "busy": 2},
+            ["/b/numactl --interleave=all"],
+        ),
+        (
+            "first touch",
+            {"allowed": "0-3", "count": 1, "numactl": "/b/numactl", **GOMP, "busy": 2},
+            ["OMP_PROC_BIND=close OMP_PLACES=cores", "/b/numactl --interleave=all"],
+        ),
         ("products", {"products": "/l/p"}, "loads no BLAS"),
         ("products", {"modules": ("/x/app", "/usr/lib/libblas.so.3")}, "was not found"),
         (

@@ -13,8 +13,10 @@ from tailrace.advice.tips import (
     collectives,
     compilers,
     eager,
+    first_touch,
     flags,
     huge_pages,
+    io,
     malloc,
     own_collectives,
     products,
@@ -27,6 +29,9 @@ from tailrace.advice.tips.situation import Tip
 TIPS = (
     Tip("waiting", waiting.propose, "how ranks and threads wait", ("oversubscribed", "spin")),
     Tip("binding", binding.propose, "ranks bound to cores", ("unbound", "numa")),
+    Tip(
+        "first touch", first_touch.propose, "in which NUMA domain memory lies", ("unbound", "numa")
+    ),
     Tip("threads", threads.propose, "threads of each rank", ("blas-threads", "shared-processor")),
     Tip(
         "huge pages",
@@ -53,5 +58,6 @@ TIPS = (
         ("optimisation", "instructions"),
     ),
     Tip("compiler", compilers.propose, "another compiler that is installed, given --build"),
+    Tip("io", io.propose, "collective reads and writes of MPI-IO by our methods"),
     Tip("single copy", single_copy.propose, "large messages on a node copied once or twice"),
 )

@@ -28,6 +28,8 @@ class Situation:
     napping: str = ""  # path of our library that naps, for this MPI
     collectives: str = ""  # path of the one with our ways of collective calls
     products: str = ""  # path of the one with our matrix products
+    io: str = ""  # path of the one with our reads and writes of MPI-IO
+    numactl: str = ""  # path of the program, where it is installed
     build: str = ""  # the command that builds the program
     made_by: tuple[str, str] = ("", "")  # the compiler of it, and the first number of its version
     compilers: Sequence["Compiler"] = ()  # that are installed
