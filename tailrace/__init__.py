@@ -26,6 +26,7 @@ if TYPE_CHECKING:
         Trace,
         Variable,
         blocks,
+        cyclic_domains,
         fft_kernels,
         file_domains,
         file_strategies,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
         remembered,
         slabs,
         this_machine,
+        triangle,
     )
     from tailrace.errors import CorruptData, Error, FileFailure, InvalidInput, MpiFailure
     from tailrace.product import Product
@@ -63,6 +65,7 @@ __all__ = [
     "Trace",
     "Variable",
     "blocks",
+    "cyclic_domains",
     "fft_kernels",
     "file_domains",
     "file_strategies",
@@ -75,6 +78,7 @@ __all__ = [
     "remembered",
     "slabs",
     "this_machine",
+    "triangle",
 ]
 
 _ERRORS = ("CorruptData", "Error", "FileFailure", "InvalidInput", "MpiFailure")

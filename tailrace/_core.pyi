@@ -96,6 +96,17 @@ def file_domains(extents: Sequence[int], item_bytes: int, writers: Sequence[int]
     Contiguous runs of a row-major file, one for each of `writers`, that end at stripes.
     """
 
+def cyclic_domains(extents: Sequence[int], item_bytes: int, writers: Sequence[int], num_ranks: int, stripe_bytes: int, file_offset: int = 0) -> Layout:
+    """
+    The same with stripe s of the file for writer number s modulo the number of writers.
+    """
+
+def triangle(n: int, num_ranks: int) -> Layout:
+    """
+    The upper triangle (row <= column) of an n x n grid in square blocks, dealt such that
+    all ranks have about as many of its items. Blocks on the diagonal are whole.
+    """
+
 class Memory:
     """How a rank's boxes lie in its array."""
 
@@ -268,6 +279,12 @@ class Reduction:
     def reduce(self, values: Any, op: str = 'sum', root: int = 0) -> None:
         """The same for the array of rank `root` alone."""
 
+    def start_reduce(self, values: Any, op: str = 'sum', root: int = 0) -> None:
+        """Begins the same; leave the array alone until `finish`."""
+
+    def start_barrier(self) -> None:
+        """Begins a barrier; `finish` returns when all ranks have begun it."""
+
     def barrier(self) -> None:
         """Returns when all ranks have called it."""
 
@@ -287,6 +304,9 @@ class Reduction:
 
     @property
     def why(self) -> str: ...
+
+    @property
+    def buffer_bytes(self) -> int: ...
 
     def close(self) -> None:
         """Frees buffers. Collective."""
@@ -574,6 +594,11 @@ class Input:
     @property
     def statistics(self) -> dict[str, float]: ...
 
+    def total_statistics(self) -> dict[str, float]:
+        """
+        Sums over the ranks; times are those of the slowest. Collective, blocking.
+        """
+
     def close(self) -> None:
         """Closes the file. Collective."""
 
@@ -605,6 +630,11 @@ class File:
 
     @property
     def statistics(self) -> dict[str, float]: ...
+
+    def total_statistics(self) -> dict[str, float]:
+        """
+        Sums over the ranks; times are those of the slowest. Collective, blocking.
+        """
 
     @property
     def settings(self) -> dict[str, tuple[str, str]]:

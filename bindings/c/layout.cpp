@@ -156,6 +156,13 @@ int tailrace_layout_cyclic_domains(int num_dims, const int64_t* extents, int64_t
   });
 }
 
+int tailrace_layout_triangle(int64_t n, int num_ranks, tailrace_layout** layout) {
+  return guarded(__func__, [&] {
+    require_address(layout, "layout");
+    put_layout(layout, triangle(n, num_ranks));
+  });
+}
+
 int tailrace_layout_from_boxes(int num_dims, const int64_t* extents, int num_ranks,
                                const int64_t* num_boxes, const tailrace_box* boxes,
                                tailrace_layout** layout) {

@@ -16,8 +16,8 @@ module tailrace_m_layout
   type, public :: tailrace_layout
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
   contains
-    procedure :: blocks, pencils, slabs, own_boxes, num_dims, extents, num_boxes, box, num_items, &
-                 describe, destroy => destroy_layout
+    procedure :: blocks, pencils, slabs, triangle, own_boxes, num_dims, extents, num_boxes, box, &
+                 num_items, describe, destroy => destroy_layout
     final :: finalize_layout
   end type
 
@@ -62,6 +62,14 @@ module tailrace_m_layout
       integer(c_int), value :: num_dims
       integer(c_int64_t), intent(in) :: extents(*)
       integer(c_int), value :: axis, num_ranks
+      type(c_ptr), intent(inout) :: layout
+      integer(c_int) :: status
+    end function
+    function c_triangle(n, num_ranks, layout) bind(C, name="tailrace_layout_triangle") &
+        result(status)
+      import :: c_int, c_int64_t, c_ptr
+      integer(c_int64_t), value :: n
+      integer(c_int), value :: num_ranks
       type(c_ptr), intent(inout) :: layout
       integer(c_int) :: status
     end function
@@ -177,6 +185,17 @@ contains
     call settle(c_slabs(size(extents, kind=c_int), reversed(int(extents, int64)), &
                         int(size(extents) - axis, c_int), int(num_ranks, c_int), self%handle), &
                 stat, errmsg)
+  end subroutine
+
+  !> The triangle i >= j (i the first index) of an `n` x `n` grid in square blocks, dealt such that
+  !> all ranks have about as many of its items. Blocks on the diagonal are whole.
+  subroutine triangle(self, n, num_ranks, stat, errmsg)
+    class(tailrace_layout), intent(inout) :: self
+    integer, intent(in) :: n, num_ranks
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call self%destroy()
+    call settle(c_triangle(int(n, c_int64_t), int(num_ranks, c_int), self%handle), stat, errmsg)
   end subroutine
 
   !> Each rank gives its own boxes: box b begins at index `start(:, b)` (from 1) and has

@@ -294,7 +294,19 @@ void bind_input(nb::module_& module) {
           nb::arg("name"))
       .def_prop_ro(
           "statistics", [](PyInput& self) { return statistics_of(self->statistics()); },
-          nb::sig("def statistics(self) -> dict[str, float]"));
+          nb::sig("def statistics(self) -> dict[str, float]"))
+      .def(
+          "total_statistics",
+          [](PyInput& self) {
+            auto& file = *self;
+            const auto total = [&] {
+              nb::gil_scoped_release released;
+              return file.total_statistics();
+            }();
+            return statistics_of(total);
+          },
+          nb::sig("def total_statistics(self) -> dict[str, float]"),
+          "Sums over the ranks; times are those of the slowest. Collective, blocking.");
   bind_closing(bound, "Closes the file. Collective.");
 }
 

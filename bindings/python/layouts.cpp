@@ -177,6 +177,23 @@ void bind_makers(nb::module_& module) {
               "item_bytes: int, writers: collections.abc.Sequence[int], "
               "num_ranks: int, stripe_bytes: int = 0, file_offset: int = 0) -> Layout"),
       "Contiguous runs of a row-major file, one for each of `writers`, that end at stripes.");
+  module.def(
+      "cyclic_domains",
+      [](nb::object extents, std::ptrdiff_t item_bytes, nb::object writers, int num_ranks,
+         std::ptrdiff_t stripe_bytes, std::ptrdiff_t file_offset) {
+        return cyclic_domains(numbers_of(extents, "extents"), item_bytes,
+                              ints_of(writers, "writers"), num_ranks, stripe_bytes, file_offset);
+      },
+      nb::arg("extents").none(), nb::arg("item_bytes"), nb::arg("writers").none(),
+      nb::arg("num_ranks"), nb::arg("stripe_bytes"), nb::arg("file_offset") = 0,
+      nb::sig("def cyclic_domains(" EXTENTS
+              "item_bytes: int, writers: collections.abc.Sequence[int], "
+              "num_ranks: int, stripe_bytes: int, file_offset: int = 0) -> Layout"),
+      "The same with stripe s of the file for writer number s modulo the number of writers.");
+  module.def(
+      "triangle", &triangle, nb::arg("n"), nb::arg("num_ranks"),
+      "The upper triangle (row <= column) of an n x n grid in square blocks, dealt such that\n"
+      "all ranks have about as many of its items. Blocks on the diagonal are whole.");
 }
 
 void bind_memory(nb::module_& module) {

@@ -86,6 +86,9 @@ class PyReduction final : public Held<Reduction> {
     apply(values, op, [&](auto span, ReduceOp how) { (**this).reduce(span, how, root); });
     arrays_.clear();
   }
+  void start_reduce(nb::handle values, const std::string& op, int root) {
+    apply(values, op, [&](auto span, ReduceOp how) { (**this).start_reduce(span, how, root); });
+  }
   void finish() {
     auto& reduction = **this;
     {
@@ -213,6 +216,18 @@ void bind_reductions(nb::module_& module) {
       .def("reduce", &PyReduction::reduce, nb::arg("values").none(), nb::arg("op") = "sum",
            nb::arg("root") = 0, nb::sig("def reduce(self, " VALUES ", root: int = 0) -> None"),
            "The same for the array of rank `root` alone.")
+      .def("start_reduce", &PyReduction::start_reduce, nb::arg("values").none(),
+           nb::arg("op") = "sum", nb::arg("root") = 0,
+           nb::sig("def start_reduce(self, " VALUES ", root: int = 0) -> None"),
+           "Begins the same; leave the array alone until `finish`.")
+      .def(
+          "start_barrier",
+          [](PyReduction& self) {
+            auto& reduction = *self;
+            nb::gil_scoped_release released;
+            reduction.start_barrier();
+          },
+          "Begins a barrier; `finish` returns when all ranks have begun it.")
       .def(
           "barrier",
           [](PyReduction& self) {
@@ -235,7 +250,8 @@ void bind_reductions(nb::module_& module) {
           "Lets the operation advance; True when `finish` would not wait. Local.")
       .def("finish", &PyReduction::finish, "Waits for the result. Collective, blocking.")
       .def_prop_ro("method", [](PyReduction& self) { return std::string(self->method()); })
-      .def_prop_ro("why", [](PyReduction& self) { return self->why(); });
+      .def_prop_ro("why", [](PyReduction& self) { return self->why(); })
+      .def_prop_ro("buffer_bytes", [](PyReduction& self) { return self->buffer_bytes(); });
   bind_closing(bound, "Frees buffers. Collective.");
 }
 

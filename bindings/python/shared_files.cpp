@@ -107,6 +107,18 @@ void bind_shared_files(nb::module_& module) {
       .def_prop_ro(
           "statistics", [](PyFile& self) { return statistics_of(self->statistics()); },
           nb::sig("def statistics(self) -> dict[str, float]"))
+      .def(
+          "total_statistics",
+          [](PyFile& self) {
+            auto& file = *self;
+            const auto total = [&] {
+              nb::gil_scoped_release released;
+              return file.total_statistics();
+            }();
+            return statistics_of(total);
+          },
+          nb::sig("def total_statistics(self) -> dict[str, float]"),
+          "Sums over the ranks; times are those of the slowest. Collective, blocking.")
       .def_prop_ro(
           "settings",
           [](PyFile& self) {

@@ -46,6 +46,12 @@ void test_layout(const tailrace_comm* comm) {
   CHECK(items_of_all(layout) == 7 * 8 * 9);
   OK(tailrace_layout_destroy(&layout));
 
+  OK(tailrace_layout_triangle(9, all_ranks, &layout));
+  OK(tailrace_layout_num_dims(layout, &num_dims));
+  CHECK(num_dims == 2 && items_of_all(layout) >= 9 * 10 / 2 && items_of_all(layout) <= 9 * 9);
+  OK(tailrace_layout_destroy(&layout));
+  REFUSED(tailrace_layout_triangle(0, all_ranks, &layout), TAILRACE_INVALID_INPUT, "0");
+
   REFUSED(tailrace_layout_slabs(3, NULL, 0, all_ranks, &layout), TAILRACE_INVALID_INPUT,
           "extents is NULL");
   REFUSED(tailrace_layout_slabs(6, extents, 0, all_ranks, &layout), TAILRACE_INVALID_INPUT,

@@ -35,7 +35,7 @@ contains
   subroutine test_layout()
     type(tailrace_comm) :: comm
     type(tailrace_layout) :: layout
-    integer :: start(3), counts(3), stat, r
+    integer :: start(3), counts(3), stat, r, b
     integer(int64) :: total
     character(len=200) :: errmsg
     call comm%create(MPI_COMM_WORLD)
@@ -61,6 +61,16 @@ contains
                           reshape([5, 1], [2, 1]))
     call layout%box(all_ranks - 1, start(:2), counts(:2))
     call check(all(start(:2) == [1, all_ranks]) .and. all(counts(:2) == [5, 1]), "own boxes")
+    call layout%triangle(9, all_ranks)
+    total = 0
+    do r = 0, all_ranks - 1
+      total = total + layout%num_items(r)
+      do b = 1, layout%num_boxes(r)
+        call layout%box(r, start(:2), counts(:2), index=b)
+        call check(start(1) + counts(1) >= start(2) + counts(2), "blocks have i >= j")
+      end do
+    end do
+    call check(total >= 45 .and. total <= 81, "a triangle and its diagonal blocks")
     call layout%slabs([nx, ny, nz], axis=4, num_ranks=all_ranks, stat=stat, errmsg=errmsg)
     call check(stat == tailrace_invalid_input, "axis 4 of 3")
     call layout%blocks([nx, ny], [all_ranks], stat, errmsg)

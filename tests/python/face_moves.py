@@ -26,6 +26,12 @@ def case_layouts() -> None:
     refused(lambda: layout.box(4), "4 ranks")
     refused(lambda: tailrace.blocks((5, 4), (2,)))
     refused(lambda: tailrace.slabs((5.5, 4), 0, 2), "whole numbers")
+    stripes = tailrace.cyclic_domains((4, 4), 8, [0, 1], 2, stripe_bytes=32)
+    assert [stripes.num_items(rank) for rank in range(2)] == [8, 8]
+    halves = tailrace.triangle(9, 3)
+    assert 45 <= sum(halves.num_items(rank) for rank in range(3)) <= 81
+    assert all(b.start[0] < b.start[1] + b.extents[1] for r in range(3) for b in halves.boxes(r))
+    refused(lambda: tailrace.triangle(0, 3), "0")
     assert tailrace.Plan(slabs(0), slabs(1), COMM.rank).bytes(8)
     assert tailrace.pencils(SHAPE, 2, (COMM.size, 1)).shape(COMM.rank)[2] == SHAPE[2]
 
@@ -162,6 +168,14 @@ def case_reduction() -> None:
         x = np.array([1.0, 2.0, 2.0])
         assert reduction.dots([(x, x), (x, -x)]).tolist() == [9 * COMM.size, -9 * COMM.size]
         reduction.barrier()
+        reduction.start_barrier()
+        reduction.finish()
+        values = np.full(4, 1 + 2j)
+        reduction.start_reduce(values, "sum", COMM.size - 1)
+        refused(lambda: reduction.start_reduce(values), "under way")
+        reduction.finish()
+        assert COMM.rank < COMM.size - 1 or (values == COMM.size * (1 + 2j)).all()
+        assert reduction.buffer_bytes >= 0
         refused(lambda: reduction.allreduce(np.zeros(4, "uint8")), "uint8")
         refused(lambda: reduction.allreduce(np.zeros(4), "mean"), "mean", "'sum'")
         refused(lambda: reduction.allreduce(np.zeros(9)), "9 numbers", "max_items")

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Each public function of C++ is reachable from C, Fortran and Python, or left out for a reason.
+
+`data/faces.txt` says where. A function that is added to a header needs a line there; a line whose
+function, or whose name in a face, is gone fails, too.
+"""
+
+import importlib
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import public_functions
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+TABLE = HERE / "data" / "faces.txt"
+FACES = ("C", "Fortran", "Python")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the table."""
+
+    function: str
+    names: tuple[tuple[str, ...], ...]  # of each face; () is left out
+    reason: str
+
+
+@cache
+def table() -> tuple[dict[str, str], list[Line]]:
+    """Return the reasons, and the lines."""
+    reasons, lines = {}, []
+    for text in TABLE.read_text().splitlines():
+        if not text or text.startswith("#"):
+            continue
+        key, colon, reason = text.partition(": ")
+        if colon:
+            reasons[key] = reason
+            continue
+        function, *words = text.split()
+        assert 3 <= len(words) <= 4, f"{text!r} needs a name, or a -, for each of {FACES}"
+        names = tuple(() if word == "-" else tuple(word.split(",")) for word in words[:3])
+        lines.append(Line(function, names, "".join(words[3:])))
+    return reasons, lines
+
+
+@cache
+def functions() -> frozenset[str]:
+    """Return the public functions of C++, without the outer namespace."""
+    include = ROOT / "include" / "tailrace"
+    found: set[str] = set()
+    for header in [*include.glob("*.hpp"), *include.glob("more/*.hpp")]:
+        found |= public_functions.of_cpp(header)
+    return frozenset(name.removeprefix("tailrace::") for name in found)
+
+
+def of(line: Line) -> set[str]:
+    """Return the functions that a line speaks of."""
+    if line.function.endswith("::*"):
+        return {name for name in functions() if name.startswith(line.function[:-1])}
+    return functions() & {line.function}
+
+
+def test_every_function_has_one_line() -> None:
+    speaking: dict[str, list[str]] = {name: [] for name in functions()}
+    for line in table()[1]:
+        assert of(line), (
+            f"{line.function}: no header declares it; take its line out of {TABLE.name}"
+        )
+        for name in of(line):
+            speaking[name].append(line.function)
+    without = sorted(name for name, lines in speaking.items() if not lines)
+    assert not without, f"add lines to {TABLE.relative_to(ROOT)} for {', '.join(without)}"
+    twice = {name: lines for name, lines in speaking.items() if len(lines) > 1}
+    assert not twice
+
+
+def test_what_is_left_out_has_a_reason() -> None:
+    reasons, lines = table()
+    for line in lines:
+        assert bool(line.reason) == (() in line.names), (
+            f"{line}: a - needs a reason, names need none"
+        )
+        assert line.reason in {"", *reasons}, f"{line}: no such reason stands at the top"
+        assert line.names == ((),) * 3 or not line.function.endswith("*"), f"{line}: names of many"
+    assert set(reasons) == {line.reason for line in lines} - {""}, "a reason that nothing has"
+
+
+def missing(face: int, there: set[str]) -> list[str]:
+    return [
+        f"{line.function}: {name}"
+        for line in table()[1]
+        for name in line.names[face]
+        if f"tailrace_{name}" not in there
+    ]
+
+
+def test_names_of_c_are_declared() -> None:
+    there: set[str] = set()
+    for header in (ROOT / "include" / "tailrace" / "c").glob("*.h"):
+        there |= public_functions.of_c(header)
+    assert not missing(0, there)
+
+
+def test_names_of_fortran_are_bound() -> None:
+    there: set[str] = set()
+    for module in (ROOT / "bindings" / "fortran").glob("*.f90"):
+        there |= public_functions.of_fortran(module)
+    assert not missing(1, there)
+
+
+def lookup(name: str) -> list[Any]:
+    """Return what `tailrace.NAME` is; transforms are two classes behind one function."""
+    *path, last = name.split(".")
+    homes = [["fft", f"Transform{kind}"] for kind in ("Double", "Single")]
+    found = []
+    for words in homes if path == ["fft", "Transform"] else [path]:
+        home: Any = importlib.import_module("tailrace")
+        for word in words:
+            if word in ("fft", "sparse", "_core"):
+                home = importlib.import_module(f"tailrace.{word}")
+            else:
+                home = getattr(home, word)
+        found.append(getattr(home, last))
+    return found
+
+
+def test_names_of_python_are_there() -> None:
+    try:
+        importlib.import_module("tailrace.extension").load()
+    except ImportError as error:
+        pytest.skip(f"the Python face is not built: {error}")
+    pytest.importorskip("mpi4py")
+    pytest.importorskip("scipy")
+    for line in table()[1]:
+        for name in line.names[2]:
+            assert lookup(name), name
+
+
+HEADER = """
+// class Commented { void out(); };
+#define MACRO(x) \\
+  void macro(x);
+namespace tailrace::fft {
+inline namespace TAILRACE_LANES_NAMESPACE {
+namespace detail { void inner(); }
+template <class T, class U = std::vector<T>>
+requires(sizeof(T) > 4) T first(T value, Options options = {}) { if (value) { return value; } }
+class Object final : public Base {
+  void hidden();
+
+ public:
+  explicit Object(int n = (2 < 3)) : n_(n), m_{n} {}
+  Object(const Object&) = delete;
+  virtual ~Object() { close(); }
+  bool operator==(const Object&) const { return true; }
+  int size() const { return n_; }
+  virtual void pure() = 0;
+  std::vector<int> values = {1, 2};
+  std::function<void(int)> callback;
+  using Raw = decltype(make());
+  struct Nested { Index start{}; bool empty() const { return false; } };
+
+ private:
+  void secret(std::string text = "(;{");
+};
+}  // namespace
+inline constexpr int constant = make();
+enum class Kind { one, two };
+}  // namespace tailrace::fft
+"""
+
+
+def test_the_reader_of_headers(tmp_path: Path) -> None:
+    header = tmp_path / "made.hpp"
+    header.write_text(HEADER)
+    assert public_functions.of_cpp(header) == {
+        f"tailrace::fft::{name}"
+        for name in (
+            "first",
+            "Object::Object",
+            "Object::size",
+            "Object::pure",
+            "Object::Nested::empty",
+        )
+    }
+
+
+def test_the_reader_of_modules(tmp_path: Path) -> None:
+    module = tmp_path / "made.f90"
+    module.write_text(
+        "  type, public :: tailrace_a\n    integer :: no\n  contains\n"
+        "    procedure :: one, & ! comment\n      two => its_two\n"
+        "    procedure, private :: hidden\n    generic :: three => hidden, hidden_too\n  end type\n"
+        "  public :: tailrace_free\n"
+    )
+    names = {"tailrace_a%one", "tailrace_a%two", "tailrace_a%three", "tailrace_free"}
+    assert public_functions.of_fortran(module) == names
