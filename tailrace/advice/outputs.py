@@ -17,7 +17,7 @@ NUMBER = re.compile(
     re.IGNORECASE,
 )
 TIMES = re.compile(
-    r"time|second|elapsed|duration|wall|cpu|flop|perform|speed|rate|\b[mun]?s\b|/\s*s\b|hour|date",
+    r"time|second|elapsed|duration|wall|cpu|flop|perform|speed|rate|# ?[mun]?s\b|[(\[][mun]?s[)\]]|/\s*s\b|hour|date",
     re.IGNORECASE,
 )
 

@@ -251,3 +251,6 @@ def test_results_of_two_builds(change: tuple[str, str], wrong: str, differing: i
 def test_what_prints_no_numbers_is_not_compared() -> None:
     assert compare("done\n", "done\n", "done\n").compared == 0
     assert compare("a 1\nb\n", "b\n", "b\n").compared == 0
+    for line in ("3 s", "3s", "[ms] 3", "speed 3", "3 GB/s"):
+        assert compare(line, line, line.replace("3", "4")).compared == 0
+    assert "prints 4" in compare("s 3", "s 3", "s 4").wrong
