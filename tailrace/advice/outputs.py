@@ -17,7 +17,8 @@ NUMBER = re.compile(
     re.IGNORECASE,
 )
 TIMES = re.compile(
-    r"time|second|elapsed|duration|wall|cpu|flop|perform|speed|rate|# ?[mun]?s\b|[(\[][mun]?s[)\]]|/\s*s\b|hour|date",
+    r"time|second|elapsed|duration|wall|cpu|flop|perform|speed|rate|hour|date"
+    r"|# ?[mun]?s\b|[(\[][mun]?s[)\]]|/\s*s\b",
     re.IGNORECASE,
 )
 

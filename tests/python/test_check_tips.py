@@ -38,6 +38,9 @@ def situation(count: int = 2, kind: str = "Open MPI", **more: Any) -> Situation:
 
 
 NODE1 = "/sys/devices/system/node/node1/cpulist"
+OURS = "LD_PRELOAD=/l/i TAILRACE_IO_REPORT=0"
+ROMIO = "OMPI_MCA_io=^ompio"
+MPICH = {"mpi": "MPICH Version:4.0.2MPICH"}
 GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
 
 
@@ -57,17 +60,29 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
         ("own collectives", {}, "was not found"),
         ("own collectives", {"count": 1, "collectives": "/l/c"}, "one rank"),
         ("own collectives", {"collectives": "/l/c", "napping": "/l/w"}, ["LD_PRELOAD=/l/c:/l/w"]),
-        ("io", {"io": "/l/i"}, "no calls of MPI-IO"),
-        ("io", {"io": "/l/i", "calls": ("MPI_File_open", "MPI_File_write_at")}, "not collective"),
-        ("io", {"io": "/l/i", "count": 1, "calls": ("MPI_File_read_all",)}, "one rank"),
-        ("io", {"calls": ("MPI_File_read_all",)}, "was not found"),
+        ("io", {"io": "/l/i", "calls": ("MPI_File_open",)}, "reads and writes nothing by MPI-IO"),
+        ("io", {"io": "/l/i", "calls": ("MPI_File_write_at",)}, [ROMIO]),
+        ("io", {"io": "/l/i", "count": 1, "calls": ("MPI_File_read_all",)}, [ROMIO]),
+        ("io", {"calls": ("MPI_File_iread_all",)}, [ROMIO]),
+        ("io", {**MPICH, "calls": ("MPI_File_read_all",)}, "no other way for its calls"),
+        (
+            "io",
+            {**MPICH, "io": "/l/i", "calls": ("MPI_File_read_all",)},
+            [OURS, f"{OURS} TAILRACE_IO=ours"],
+        ),
+        (
+            "io",
+            {
+                "io": "/l/i",
+                "calls": ("MPI_File_write_at_all_c",),
+                "environment": {"OMPI_MCA_io": "romio321"},
+            },
+            [OURS, f"{OURS} TAILRACE_IO=ours"],
+        ),
         (
             "io",
             {"io": "/l/i", "calls": ("MPI_File_write_at_all_c",)},
-            [
-                "LD_PRELOAD=/l/i TAILRACE_IO_REPORT=0",
-                "LD_PRELOAD=/l/i TAILRACE_IO_REPORT=0 TAILRACE_IO=ours",
-            ],
+            [OURS, f"{OURS} TAILRACE_IO=ours", ROMIO],
         ),
         ("first touch", {"files": {NODE1: ""}}, "no effect possible here: one NUMA domain"),
         ("first touch", {}, "each rank is bound to one"),

@@ -58,6 +58,6 @@ TIPS = (
         ("optimisation", "instructions"),
     ),
     Tip("compiler", compilers.propose, "another compiler that is installed, given --build"),
-    Tip("io", io.propose, "collective reads and writes of MPI-IO by our methods"),
+    Tip("io", io.propose, "who does the reads and writes of MPI-IO"),
     Tip("single copy", single_copy.propose, "large messages on a node copied once or twice"),
 )

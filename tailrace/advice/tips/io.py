@@ -1,23 +1,33 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collective reads and writes of MPI-IO through `File`, where that is faster (preload/io)."""
+"""Reads and writes of MPI-IO: collective ones through `File` where that is faster (preload/io).
+
+Open MPI has two implementations of its own, OMPIO and ROMIO; the latter writes many small pieces of
+independent calls by reading and writing what lies between them (data sieving).
+"""
 
 from tailrace.advice.setting import Setting
 from tailrace.advice.tips.situation import DoesNotApplyError, Situation
 
+MOVES = ("MPI_File_read", "MPI_File_write", "MPI_File_iread", "MPI_File_iwrite")
 TAKEN = ("MPI_File_write_all", "MPI_File_read_all", "MPI_File_write_at_all", "MPI_File_read_at_all")
 
 
 def propose(situation: Situation) -> list[Setting]:
-    """Propose our library, which measures both in the run, and without measuring."""
+    """Propose our library, measuring in the run or not, for collective calls; else ROMIO."""
     calls = situation.launch.ranks[0].calls
-    if not any(name.startswith("MPI_File_") for name in calls):
-        raise DoesNotApplyError("the program makes no calls of MPI-IO")
-    if not any(name.removesuffix("_c") in TAKEN for name in calls):
-        raise DoesNotApplyError("its reads and writes are not collective and blocking")
-    if len(situation.launch.ranks) == 1:
-        raise DoesNotApplyError("one rank")
-    if not situation.io:
-        raise DoesNotApplyError("our library for this MPI was not found")
-    measured = {"LD_PRELOAD": situation.preloaded(situation.io), "TAILRACE_IO_REPORT": "0"}
-    always = {**measured, "TAILRACE_IO": "ours"}
-    return [Setting("ours where faster", measured), Setting("always ours", always)]
+    if not any(name.startswith(MOVES) for name in calls):
+        raise DoesNotApplyError("the program reads and writes nothing by MPI-IO")
+    found = []
+    is_collective = any(name.removesuffix("_c") in TAKEN for name in calls)
+    if is_collective and len(situation.launch.ranks) > 1 and situation.io:
+        measured = {"LD_PRELOAD": situation.preloaded(situation.io), "TAILRACE_IO_REPORT": "0"}
+        found.append(Setting("ours where faster", measured))
+        found.append(Setting("always ours", {**measured, "TAILRACE_IO": "ours"}))
+    if situation.family == "Open MPI" and "OMPI_MCA_io" not in situation.environment:
+        found.append(Setting("ROMIO", {"OMPI_MCA_io": "^ompio"}))
+    if not found:
+        raise DoesNotApplyError(
+            "there is no other way for its calls: one rank, calls that are not collective and "
+            "blocking, or our library for this MPI was not found"
+        )
+    return found
