@@ -68,6 +68,7 @@ PUBLIC = {
     "output_statistics": "store",
     "process_grid": "layout",
     "reduction": "move",
+    "reduction_tally": "move",
     "session": "server",
     "sparse": "sparse",
     "stage": "server",

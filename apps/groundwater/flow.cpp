@@ -3,6 +3,9 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+
+#include "tailrace/reduction.hpp"
 
 namespace tailrace::groundwater {
 
@@ -148,17 +151,24 @@ void FlowEquations::add_wells(const Case& values) {
     well.name = from.name;
     well.series = {from.times, from.values};
     well.cells = cells_in(*grid_, find_region(values, from.region, values.source));
-    double sum = 0;
     for (const auto own : well.cells) {
       well.shares.push_back(ground_->conductivity[2][at(wide_of_[at(own)])] * volumes_[at(own)]);
-      sum += well.shares.back();
     }
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, grid_->comm().raw()));
-    require_all(grid_->comm().raw(), sum > 0,
-                values.source + ": well `" + from.name +
-                    "`: its region holds the centre of no cell; make it larger");
-    for (auto& share : well.shares) share /= sum;
     wells_.push_back(std::move(well));
+  }
+  if (wells_.empty()) return;
+  std::vector<double> sums;
+  for (const auto& well : wells_) {
+    sums.push_back(std::accumulate(well.shares.begin(), well.shares.end(), 0.0));
+  }
+  Reduction reduction(grid_->comm(),
+                      {.type = NumberType::float64, .max_items = std::ssize(sums)});
+  reduction.allreduce(std::span(sums));
+  for (std::size_t w = 0; w < wells_.size(); ++w) {
+    require_all(grid_->comm().raw(), sums[w] > 0,
+                values.source + ": well `" + wells_[w].name +
+                    "`: its region holds the centre of no cell; make it larger");
+    for (auto& share : wells_[w].shares) share /= sums[w];
   }
 }
 

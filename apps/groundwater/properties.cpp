@@ -12,6 +12,11 @@
 
 namespace tailrace::groundwater {
 
+std::array<Axis, 3> axes_of(const Case& values) {
+  return {make_axis(widths_of(values, 0)), make_axis(widths_of(values, 1)),
+          make_axis(widths_of(values, 2))};
+}
+
 Soil soil_of(const MaterialCase& material) {
   Soil soil;
   soil.curve = material.curve == "van_genuchten" ? Soil::Curve::van_genuchten

@@ -19,6 +19,9 @@ struct Ground {
   std::array<std::vector<double>, 3> conductivity;  ///< along z, y, x [m/s], one a wide cell
 };
 
+/// The grid's axes (z, y, x). Local.
+std::array<Axis, 3> axes_of(const Case& values);
+
 /// The curve of a material. Local.
 Soil soil_of(const MaterialCase& material);
 

@@ -40,11 +40,6 @@ struct RunSetting {
   Trace& trace;
 };
 
-std::array<Axis, 3> axes_of(const Case& values) {
-  return {make_axis(widths_of(values, 0)), make_axis(widths_of(values, 1)),
-          make_axis(widths_of(values, 2))};
-}
-
 /// All that a run holds, in the order of making.
 class Run {
  public:
@@ -66,6 +61,7 @@ class Run {
   [[noreturn]] void give_up(const StepOutcome& outcome, double dt);
 
   const Comm& comm_;
+  ReductionTally reductions_;  ///< of all that follows
   Grid grid_;
   CellData cells_;
   Case case_;
@@ -324,6 +320,7 @@ void Run::conclude() {
   summary.wall_s = wall_s_;
   summary.step_s = step_s_;
   summary.counts = solver_.counts();
+  summary.reductions = reductions_.counts();
   summary.solver = solver_.describe();
   summary.rates = balance_.last();
   summary.worst_balance = balance_.worst();

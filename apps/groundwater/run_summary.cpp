@@ -28,6 +28,21 @@ std::string json_input(const RunSummary& summary, int num_ranks) {
                      app::json_number(counts.move_s));
 }
 
+/// A row for each kind and size, with the longest time of all ranks. Collective, blocking.
+std::string json_reductions(const Comm& comm, std::vector<ReductionCount> rows) {
+  std::vector<double> times;
+  for (const auto& row : rows) times.push_back(row.time_s);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(times.size()), MPI_DOUBLE,
+                          MPI_MAX, comm.raw()));
+  std::vector<std::string> out;
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    out.push_back(fmt::format(R"({{"kind": "{}", "max_bytes": {}, "count": {}, "time_s": {}}})",
+                              name(rows[r].kind), rows[r].max_bytes, rows[r].count,
+                              app::json_number(times[r])));
+  }
+  return fmt::format("[{}]", fmt::join(out, ", "));
+}
+
 }  // namespace
 
 void write_summary(const Comm& comm, const std::string& folder, const RunSummary& summary) {
@@ -54,8 +69,10 @@ void write_summary(const Comm& comm, const std::string& folder, const RunSummary
                                  R"("linear": {}}})",
                                  counts.steps, counts.failed_steps, counts.iterations,
                                  counts.linear_iterations));
-  text.add("reductions", fmt::format(R"({{"norms_and_balances": {}, "linear_solver": {}}})",
-                                     counts.own_reductions, counts.krylov_reductions));
+  text.add("reductions", fmt::format(R"({{"norms_and_balances": {}, "linear_solver": {}, )"
+                                 R"("by_size": {}}})",
+                                 counts.own_reductions, counts.krylov_reductions,
+                                 json_reductions(comm, summary.reductions)));
   text.add("input", json_input(summary, comm.num_ranks()));
   std::vector<std::string> rates;
   for (const auto& term : summary.rates) {

@@ -10,6 +10,7 @@
 #include "flow_solver.hpp"
 #include "tailrace/input.hpp"
 #include "tailrace/more/output_statistics.hpp"
+#include "tailrace/more/reduction_tally.hpp"
 
 namespace tailrace::groundwater {
 
@@ -22,6 +23,7 @@ struct RunSummary {
   double time = 0, wall_s = 0;
   std::vector<double> step_s;
   SolverCounts counts;
+  std::vector<ReductionCount> reductions;  ///< of this rank
   std::vector<FlowTerm> rates;  ///< of the last step
   double worst_balance = 0, worst_species_balance = NAN;
   std::string cell_pattern;

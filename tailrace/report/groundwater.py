@@ -42,6 +42,25 @@ def sections(run: Run) -> Iterable[Section]:
         )
         note += "ground has one axis only), and how well water and species are balanced."
         yield Section("ground", "The ground", note, rows)
+    table = _reductions(run.summary.get("reductions"))
+    if table:
+        note = "Operations among all ranks by their size; times are the longest of any rank, with waiting."
+        yield Section("reductions", "Reductions", note, table=table)
+
+
+def _reductions(found: object) -> list[tuple[str, ...]]:
+    """Return the heads and a row for each kind and size; nothing of runs that did not count."""
+    rows = found.get("by_size", []) if isinstance(found, dict) else []
+    if not rows:
+        return []
+    table: list[tuple[str, ...]] = [("operation", "number", "time", "each")]
+    for row in rows:
+        size = f" of up to {row['max_bytes']} bytes" if row["max_bytes"] else ""
+        each = 1e6 * row["time_s"] / row["count"]
+        table.append(
+            (row["kind"] + size, f"{row['count']:,}", f"{row['time_s']:.3g} s", f"{each:.3g} us")
+        )
+    return table
 
 
 def shown_names(file: h5py.File) -> list[str]:

@@ -8,10 +8,11 @@ from markupsafe import Markup
 
 @dataclass(frozen=True)
 class Section:
-    """A heading, what there is to know, rows of pictures, and what is wrong ("" if nothing)."""
+    """A heading, what there is to know, a table, pictures, and what is wrong ("" if nothing)."""
 
     name: str  # of the anchor
     title: str
     note: str
     rows: list[tuple[str, list[Markup]]] = field(default_factory=list)  # "half" or "", pictures
     warning: str = ""
+    table: list[tuple[str, ...]] = field(default_factory=list)  # the heads, then rows; or nothing

@@ -34,10 +34,7 @@ struct Problem {
   explicit Problem(const Case& from)
       : values(from),
         comm(MPI_COMM_WORLD),
-        grid(comm,
-             {make_axis(widths_of(values, 0)), make_axis(widths_of(values, 1)),
-              make_axis(widths_of(values, 2))},
-             rank_grid(values, comm.num_ranks())),
+        grid(comm, axes_of(values), rank_grid(values, comm.num_ranks())),
         ground(make_ground(values, grid)),
         equations(values, grid, ground) {}
   Case values;

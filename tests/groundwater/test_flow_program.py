@@ -19,6 +19,9 @@ from groundwater_program import (
     succeed,
 )
 
+from tailrace.report.page import render
+from tailrace.runs import load_run
+
 pytestmark = needs_program
 
 SMALL = ("grid.nx=9", "grid.ny=8", "grid.nz=7")
@@ -85,6 +88,26 @@ def test_servers_write_the_same(tmp_path: Path) -> None:
         np.testing.assert_allclose(data["head"].values, head, rtol=0, atol=1e-9)
     with h5py.File(served / "slice.h5") as file:
         np.testing.assert_allclose(np.squeeze(file["head"]), head[3], rtol=0, atol=1e-9)
+
+
+def test_reductions_are_counted_by_size(tmp_path: Path) -> None:
+    """All of them: norms, balances, wells, linear solver; the page has a row for each size."""
+    run = tmp_path / "run"
+    size = ("grid.nx=21", "grid.ny=21", "time.max_steps=3", "output.mode=none")
+    summary = succeed(2, CASES / "theis.toml", run, *size)
+    found = summary["reductions"]
+    rows = found["by_size"]
+    assert {row["kind"] for row in rows} == {"allreduce"}
+    assert [row["max_bytes"] for row in rows] == sorted({row["max_bytes"] for row in rows})
+    assert all(row["time_s"] > 0 for row in rows)
+    steps, wells = len(balance(run)), 1  # a sum for each line of balance.csv, one for all wells
+    counted = found["norms_and_balances"] + found["linear_solver"] + steps + wells
+    assert sum(row["count"] for row in rows) == counted
+    assert {row["max_bytes"]: row["count"] for row in rows}[64] >= found["norms_and_balances"]
+    page = render(load_run(run))
+    assert '<section id="reductions">' in page
+    for row in rows:
+        assert f"allreduce of up to {row['max_bytes']} bytes" in page
 
 
 GROUND = '[[flow.materials]]\nname = "sand"\nconductivity = [1e-4]\n'

@@ -17,6 +17,8 @@
 #include "move/allreduce/combine.hpp"
 #include "move/allreduce/local_dots.hpp"
 #include "move/allreduce/reducer.hpp"
+#include "tailrace/more/reduction_tally.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace {
 
@@ -106,6 +108,18 @@ class Reduction::State final : public UnderWay {
   std::string_view method() const { return method_->name; }
   const std::string& why() const { return why_; }
 
+  /// Runs `call`, of `count` tasks like this one, in the tally of this thread if there is one.
+  template <class Call>
+  static void tallied(ReductionKind kind, std::ptrdiff_t bytes, std::int64_t count, Call&& call) {
+    auto* const tally = ReductionTally::current();
+    if (tally == nullptr || (bytes == 0 && kind != ReductionKind::barrier)) return call();
+    const double start_s = now_s();
+    call();
+    tally->add(kind, bytes, count, now_s() - start_s);
+  }
+  ReductionKind kind() const { return piece_.kind; }
+  std::ptrdiff_t bytes() const { return started_bytes_; }
+
  private:
   bool move_on(bool may_wait) {
     while (busy_) {
@@ -122,6 +136,7 @@ class Reduction::State final : public UnderWay {
     if (is_complex(task.type)) task.num_items *= 2;
     task.type = real_type(task.type);
     piece_ = task;
+    started_bytes_ = task.num_bytes();
     left_ = task.num_items;
     barrier_ = task.kind == ReductionKind::barrier;
     busy_ = left_ > 0 || barrier_;
@@ -161,6 +176,7 @@ class Reduction::State final : public UnderWay {
   std::unique_ptr<ReductionRunner> runner_;
 
   ReductionTask piece_;
+  std::ptrdiff_t started_bytes_ = 0;
   std::ptrdiff_t left_ = 0;  ///< items from the piece on
   std::ptrdiff_t longest_ = 0;
   bool barrier_ = false;
@@ -199,15 +215,21 @@ void Reduction::require_equal(std::ptrdiff_t num_in, std::ptrdiff_t num_out) con
   }
 }
 
-void Reduction::run(const ReductionTask& task) { state_->run(task); }
-void Reduction::start(const ReductionTask& task) { state_->start(task); }
+void Reduction::run(const ReductionTask& task) {
+  State::tallied(task.kind, task.num_bytes(), 1, [&] { state_->run(task); });
+}
+void Reduction::start(const ReductionTask& task) {
+  State::tallied(task.kind, task.num_bytes(), 1, [&] { state_->start(task); });
+}
 void Reduction::run_parts(const std::byte* const* parts, std::ptrdiff_t num_parts,
                           const ReductionTask& task) {
   state_->combine({parts, static_cast<std::size_t>(num_parts)}, task);
-  state_->run(task);
+  run(task);
 }
 bool Reduction::progress() { return state_->progress(); }
-void Reduction::finish() { state_->finish(); }
+void Reduction::finish() {
+  State::tallied(state_->kind(), state_->bytes(), 0, [&] { state_->finish(); });
+}
 std::string_view Reduction::method() const { return state_->method(); }
 const std::string& Reduction::why() const { return state_->why(); }
 std::ptrdiff_t Reduction::buffer_bytes() const { return state_->runner().buffer_bytes(); }
