@@ -98,7 +98,11 @@ void require_tables(const Case& values) {
   }
 }
 
-void require_observed(const Case& values) {
+void require_transport(const Case& values) {
+  if (values.transport.advection != "upwind" && values.chemistry.file.empty()) {
+    refuse(fmt::format("{}: transport.advection = \"{}\" needs species: `chemistry.file`",
+                       values.source, values.transport.advection));
+  }
   const auto& names = values.transport.observe;
   if (names.empty()) return;
   const auto where = fmt::format("{}: transport.observe", values.source);
@@ -226,7 +230,7 @@ Case parse_case(const std::string& text, const std::string& source,
   require_tables(values);
   require_heterogeneity(values);
   require_cells(values);
-  require_observed(values);
+  require_transport(values);
   require_head(values);
   if (values.output.servers.empty()) {
     Case usual;

@@ -84,6 +84,7 @@ struct Case {
   } chemistry;
   struct {
     double diffusion = 1e-9, dispersivity = 0, tolerance = 1e-13;
+    std::string advection = "upwind";
     std::vector<std::string> observe;
   } transport;
   struct {

@@ -103,6 +103,8 @@ Keys chemistry_keys(Case& c) {
       {"transport.diffusion", &t.diffusion, from_0, "m^2/s", "molecular diffusion in the pores"},
       {"transport.dispersivity", &t.dispersivity, from_0, "m",
        "dispersion along the flow through each wall, as a part of the flux"},
+      {"transport.advection", &t.advection, one_of({"upwind", "limited"}), "",
+       "order 1, or 2 with fluxes limited so that no new extrema arise"},
       {"transport.tolerance", &t.tolerance, within(1e-16, 1e-3), "",
        "reduction of the residual in the linear solve of a species"},
       {"transport.observe", &t.observe, any, "",

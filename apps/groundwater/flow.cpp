@@ -161,8 +161,7 @@ void FlowEquations::add_wells(const Case& values) {
   for (const auto& well : wells_) {
     sums.push_back(std::accumulate(well.shares.begin(), well.shares.end(), 0.0));
   }
-  Reduction reduction(grid_->comm(),
-                      {.type = NumberType::float64, .max_items = std::ssize(sums)});
+  Reduction reduction(grid_->comm(), {.type = NumberType::float64, .max_items = std::ssize(sums)});
   reduction.allreduce(std::span(sums));
   for (std::size_t w = 0; w < wells_.size(); ++w) {
     require_all(grid_->comm().raw(), sums[w] > 0,

@@ -70,9 +70,9 @@ void write_summary(const Comm& comm, const std::string& folder, const RunSummary
                                  counts.steps, counts.failed_steps, counts.iterations,
                                  counts.linear_iterations));
   text.add("reductions", fmt::format(R"({{"norms_and_balances": {}, "linear_solver": {}, )"
-                                 R"("by_size": {}}})",
-                                 counts.own_reductions, counts.krylov_reductions,
-                                 json_reductions(comm, summary.reductions)));
+                                     R"("by_size": {}}})",
+                                     counts.own_reductions, counts.krylov_reductions,
+                                     json_reductions(comm, summary.reductions)));
   text.add("input", json_input(summary, comm.num_ranks()));
   std::vector<std::string> rates;
   for (const auto& term : summary.rates) {

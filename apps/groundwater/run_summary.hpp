@@ -24,7 +24,7 @@ struct RunSummary {
   std::vector<double> step_s;
   SolverCounts counts;
   std::vector<ReductionCount> reductions;  ///< of this rank
-  std::vector<FlowTerm> rates;  ///< of the last step
+  std::vector<FlowTerm> rates;             ///< of the last step
   double worst_balance = 0, worst_species_balance = NAN;
   std::string cell_pattern;
   int cell_group_size = 0;  ///< 0 = no file of cells was read

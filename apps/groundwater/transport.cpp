@@ -28,7 +28,9 @@ Transport::Transport(const Case& values, const FlowEquations& flow, std::size_t 
       scales_(at(flow.grid().num_own())),
       right_(scales_.size()),
       solution_(scales_.size()),
-      inflows_(num_species) {}
+      inflows_(num_species) {
+  if (values.transport.advection == "limited") limited_.emplace(flow, num_species);
+}
 
 // Row i: water/dt c_i + sum(outflow c_i) - sum(inflow c_there) + sum(exchange (c_i - c_there)),
 // scaled to a diagonal near 1.
@@ -80,6 +82,7 @@ bool Transport::step(double dt, std::span<const double> old_water,
                      std::string& why) {
   const app::Region region("transport");
   assemble(dt, new_water);
+  if (limited_) before_.assign(totals.begin(), totals.end());
   const auto& grid = flow_->grid();
   const auto& graph = flow_->graph();
   const auto passages = flow_->passages();
@@ -137,6 +140,7 @@ bool Transport::step(double dt, std::span<const double> old_water,
                                exchanges[p] * (outside - c));
     }
   }
+  if (limited_) limited_->correct(dt, new_water, before_, totals);
   return true;
 }
 

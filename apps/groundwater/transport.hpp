@@ -2,19 +2,22 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "case.hpp"
 #include "flow.hpp"
+#include "limited_advection.hpp"
 #include "tailrace/krylov.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace::groundwater {
 
 /// Total concentrations carried by the water, by finite volumes over cells and one step of backward
-/// Euler: upwind advection, diffusion and dispersion through walls. All species have one matrix.
+/// Euler: upwind advection (with `transport.advection = "limited"` corrected to second order
+/// after it), diffusion and dispersion through walls. All species have one matrix.
 /// What is brought in by a boundary also diffuses in while water comes in there; what leaves is the
 /// cell's own water.
 class Transport {
@@ -43,6 +46,8 @@ class Transport {
   std::size_t num_species_;
   Reduction* sums_;
   std::vector<double> values_, scales_, right_, solution_, inflows_;
+  std::optional<LimitedAdvection> limited_;
+  std::vector<double> before_;  ///< totals at the start of a step, if it is limited
   std::unique_ptr<sparse::DistMatrix> matrix_;
   std::unique_ptr<sparse::Preconditioner> preconditioner_;
   std::unique_ptr<sparse::KrylovSolver> krylov_;

@@ -44,7 +44,7 @@ def sections(run: Run) -> Iterable[Section]:
         yield Section("ground", "The ground", note, rows)
     table = _reductions(run.summary.get("reductions"))
     if table:
-        note = "Operations among all ranks by their size; times are the longest of any rank, with waiting."
+        note = "Operations among all ranks by size; the longest time of any rank, with waiting."
         yield Section("reductions", "Reductions", note, table=table)
 
 

@@ -93,6 +93,41 @@ def test_bad_observation_points(run: Path, names: str, regions: str, message: st
     assert message in refused(start(2, CASES / "ogata_banks.toml", run, *settings))
 
 
+PATCHY = (
+    "grid.nx=40",
+    "grid.ny=12",
+    "heterogeneity.kind=lognormal",
+    "heterogeneity.correlation=[0.4, 0.2, 1.0]",
+    "transport.dispersivity=0",
+    "time.step=0.05",
+    "time.end=1.0",
+)
+
+
+def test_limited_advection_in_patchy_ground(tmp_path: Path) -> None:
+    """Within the waters' range, balanced, a narrower front than upwind, the same on 3 ranks."""
+    fields = {}
+    for scheme, ranks in (("upwind", 1), ("limited", 1), ("limited", 3)):
+        run = tmp_path / f"{scheme}{ranks}"
+        settings = (*PATCHY, f"transport.advection={scheme}")
+        summary = succeed(ranks, CASES / "ogata_banks.toml", run, *settings)
+        assert summary["worst_relative_species_balance"] < 1e-11
+        assert summary["steps"] == 21  # with the steady flow; none had to be cut
+        fields[run.name] = last_fields(run)["total_Tracer"]
+    limited = fields["limited1"]
+    assert limited.min() >= 0
+    assert limited.max() <= 1 + 1e-12
+    np.testing.assert_allclose(fields["limited3"], limited, rtol=0, atol=1e-8)
+    width = {name: np.mean((c > 0.05) & (c < 0.95)) for name, c in fields.items()}
+    assert width["limited1"] < 0.8 * width["upwind1"]
+
+
+def test_limited_advection_needs_species(run: Path) -> None:
+    """Without them the key would do nothing."""
+    done = start(2, CASES / "theis.toml", run, "transport.advection=limited")
+    assert 'transport.advection = "limited" needs species' in refused(done)
+
+
 def titles_of(run: Path) -> list[str]:
     """What the pictures of the last field file show, in their order."""
     with h5py.File(sorted((run / "fields").glob("*.h5"))[-1]) as file:
