@@ -32,7 +32,8 @@ def situation(count: int = 2, kind: str = "Open MPI", **more: Any) -> Situation:
         for name in ("build", "made_by", "compilers", "io", "numactl")
         if name in more
     }
-    ranks = [rank(i, count, **more) for i in range(count)]
+    hosts = more.pop("hosts", "a")
+    ranks = [rank(i, count, host=hosts[i % len(hosts)], **more) for i in range(count)]
     launch = Launch(ranks, count)
     return Situation(launch, kind, installed, napping, collectives, products, **own)
 
@@ -41,6 +42,8 @@ NODE1 = "/sys/devices/system/node/node1/cpulist"
 OURS = "LD_PRELOAD=/l/i TAILRACE_IO_REPORT=0"
 ROMIO = "OMPI_MCA_io=^ompio"
 MPICH = {"mpi": "MPICH Version:4.0.2MPICH"}
+CELL = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"
+PACK = "MPIR_CVAR_CH4_AM_PACK_BUFFER_SIZE"
 GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
 
 
@@ -143,6 +146,28 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
         ),
         ("eager", {"modules": ("/x/app", "/l/libucp.so.0"), "settings": {}},
          ["UCX_RNDV_THRESH=16k", "UCX_RNDV_THRESH=256k"]),
+        ("eager", {**MPICH}, "no eager limit"),
+        (
+            "eager",
+            {**MPICH, "settings": {CELL: 69632}},
+            [f"{CELL}=20480 {PACK}=69632", f"{CELL}=266240 {PACK}=266240"],
+        ),
+        ("eager", {**MPICH, "settings": {CELL: 9}, "environment": {CELL: "9"}}, "no eager limit"),
+        ("rank order", {}, "fewer than three"),
+        ("rank order", {"count": 3, "hosts": "abc"}, "one rank a node"),
+        ("rank order", {"count": 4, "hosts": "aabb"}, ["--map-by node"]),
+        ("rank order", {"count": 4, "hosts": "ab"}, ["--map-by slot"]),
+        ("rank order", {"count": 4, "hosts": "aabb", "kind": "srun"}, ["--distribution cyclic"]),
+        ("rank order", {"count": 4, "hosts": "aabb", "kind": "MPICH"}, ["-ppn 1"]),
+        ("rank order", {"count": 4, "hosts": "ab", "kind": "MPICH"}, "as the launcher was told"),
+        ("rank order", {"count": 4, "hosts": "ab", "kind": "x"}, "not known for the launcher x"),
+        (
+            "rank order",
+            {"count": 4, "allowed": "0-3"},
+            ["--map-by core --bind-to core", "--map-by numa --bind-to core"],
+        ),
+        ("rank order", {"count": 5, "allowed": "0-3"}, "more busy threads than processors"),
+        ("rank order", {"count": 4, "files": {NODE1: ""}}, "no effect possible here: one node"),
         ("collectives", {}, "measured nothing yet"),
         ("collectives", {"count": 1}, "one rank"),
         ("single copy", {}, "Open MPI 4"),

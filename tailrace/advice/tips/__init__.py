@@ -20,6 +20,7 @@ from tailrace.advice.tips import (
     malloc,
     own_collectives,
     products,
+    rank_order,
     single_copy,
     threads,
     waiting,
@@ -32,6 +33,7 @@ TIPS = (
     Tip(
         "first touch", first_touch.propose, "in which NUMA domain memory lies", ("unbound", "numa")
     ),
+    Tip("rank order", rank_order.propose, "which ranks are neighbours"),
     Tip("threads", threads.propose, "threads of each rank", ("blas-threads", "shared-processor")),
     Tip(
         "huge pages",
