@@ -136,11 +136,11 @@ def test_of_a_compiler_the_first_way_that_works_is_taken(here: Path) -> None:
     assert lines == ["compiler (x): makes the same program as the plain build."]
 
 
-def checked(monkeypatch: pytest.MonkeyPatch, *words: str) -> Any:
+def checked(monkeypatch: pytest.MonkeyPatch, *words: str, build: str = BUILD) -> Any:
     """Run `tailrace check --build` on a launch made by hand."""
     launch = Launch([rank(0, 1)], 1)
     monkeypatch.setattr("tailrace.cli.check.launch_once", lambda *_: launch)
-    options = ["--tips", "flags", "--metric", r"cost (\S+)", "--build", BUILD]
+    options = ["--tips", "flags", "--metric", r"cost (\S+)", "--build", build]
     done = CliRunner().invoke(app, ["check", *options, *words, "--", "./app"])
     assert done.exception is None
     return done.stdout
@@ -164,6 +164,19 @@ def test_flags_that_win_and_flags_that_change_results(
     text = checked(monkeypatch)
     assert "3.00x (3.00 to 3.00)" in text and "Build it with:\n  (export CFLAGS=" in text
     assert "Apply it with" not in text
+
+
+def test_flags_and_a_compiler_win_together(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No build has both before they are confirmed together."""
+    clang = [Compiler("clang", "99", ("clang", "", ""))]
+    monkeypatch.setattr("tailrace.advice.advise.installed_compilers", lambda: clang)
+    both = BUILD.replace("printf", 'test "$OMPI_CC" != clang || t=$((t / 2))\nprintf')
+    data = json.loads(checked(monkeypatch, "--json", "--tips", "flags,compiler", build=both))
+    winners = [one["setting"]["name"] for one in data["tips"] if one["outcome"] == "wins"]
+    assert winners == ["-O3 -march=native", "clang 99"]
+    assert data["together"]["gain"] == 6.0
+    assert "-march=native" in data["build"] and " OMPI_CC=clang; " in data["build"]
+    assert not list(here.glob(".app*"))
 
 
 def test_flags_stand_behind_those_of_the_user(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
