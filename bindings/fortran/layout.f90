@@ -27,7 +27,7 @@ module tailrace_m_layout
     integer(c_int) :: num_dims = 0
     integer(c_int64_t) :: strides(tailrace_max_dims) = 0
   contains
-    procedure :: of, destroy => destroy_memory
+    procedure :: of, ordered, destroy => destroy_memory
     final :: finalize_memory
   end type
 
@@ -138,6 +138,15 @@ module tailrace_m_layout
       type(c_ptr), intent(inout) :: memory
       integer(c_int), intent(inout) :: num_dims
       integer(c_int64_t), intent(inout) :: strides(*)
+      integer(c_int) :: status
+    end function
+    function c_ordered(box, order, halo, memory) bind(C, name="tailrace_memory_ordered") &
+        result(status)
+      import :: c_int, c_int64_t, c_ptr, c_box
+      type(c_box), intent(in) :: box
+      integer(c_int), intent(in) :: order(*)
+      integer(c_int64_t), intent(in) :: halo(*)
+      type(c_ptr), intent(inout) :: memory
       integer(c_int) :: status
     end function
     function c_destroy_memory(memory) bind(C, name="tailrace_memory_destroy") result(status)
@@ -322,6 +331,39 @@ contains
     character(len=*), intent(inout), optional :: errmsg
     call self%destroy()
     call settle(c_memory(array, self%handle, self%num_dims, self%strides), stat, errmsg)
+  end subroutine
+
+  !> Of a contiguous array whose axes are stored in another order than those of this rank's box, of
+  !> `counts` items along its axes: `order` names the axes as the array has them, its fastest first;
+  !> [2, 1] is a transposed matrix. `halo(d)`: further items on both sides along axis d. Local.
+  subroutine ordered(self, counts, order, halo, stat, errmsg)
+    class(tailrace_memory), intent(inout) :: self
+    integer, intent(in) :: counts(:), order(:)
+    integer, intent(in), optional :: halo(:)
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    type(c_box) :: box
+    integer(c_int64_t) :: width(tailrace_max_dims)
+    integer :: n
+    call self%destroy()
+    n = size(counts)
+    width = 0
+    if (n < 1 .or. n > tailrace_max_dims .or. size(order) /= n) then
+      call settle(fail("ordered: counts and order must have one entry for each axis"), stat, errmsg)
+      return
+    end if
+    if (present(halo)) then
+      if (size(halo) /= n) then
+        call settle(fail("ordered: halo must have one entry for each axis"), stat, errmsg)
+        return
+      end if
+      width(:n) = reversed(int(halo, int64))
+    end if
+    box = c_box(int(n, c_int), 0, 0)
+    box%extents(:n) = reversed(int(counts, int64))
+    self%num_dims = 0 ! contiguous
+    call settle(c_ordered(box, int(n - reversed(int(order, int64)), c_int), width, self%handle), &
+                stat, errmsg)
   end subroutine
 
   subroutine destroy_memory(self)

@@ -139,9 +139,9 @@ contains
   subroutine test_sections()
     type(tailrace_comm) :: comm
     type(tailrace_layout) :: from, to
-    type(tailrace_memory) :: inside, within
+    type(tailrace_memory) :: inside, within, turned
     type(tailrace_exchange) :: exchange
-    real(real64), allocatable :: u(:, :, :), v(:, :, :), w(:, :, :)
+    real(real64), allocatable :: u(:, :, :), v(:, :, :), w(:, :, :), z(:, :, :)
     integer :: s(3), n(3), t(3), m(3), stat
     character(len=300) :: errmsg
     call comm%create(MPI_COMM_WORLD)
@@ -162,6 +162,22 @@ contains
     call check(all(v(-1:0, :, :) == -2) .and. all(v(:, :, 0) == -2), "the halo stays")
     call exchange%run(u(1:n(1), 1:n(2), 1:n(3)), w, stat, errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "the destination is a section that")
+    allocate (z(m(2), m(3), m(1)), source=-3.0_real64)
+    call turned%ordered(m, [2, 3, 1])
+    call exchange%create(comm, from, to, from_memory=inside, to_memory=turned)
+    call exchange%run(u(1:n(1), 1:n(2), 1:n(3)), z)
+    call check(all(z == reshape(w, shape(z), order=[3, 1, 2])), "axes in another order")
+    deallocate (z)
+    allocate (z(m(2), 0:m(3) + 1, m(1)), source=-3.0_real64)
+    call turned%ordered(m, [2, 3, 1], halo=[0, 0, 1])
+    call exchange%create(comm, from, to, from_memory=inside, to_memory=turned)
+    call exchange%run(u(1:n(1), 1:n(2), 1:n(3)), z)
+    call check(all(z(:, 1:m(3), :) == reshape(w, [m(2), m(3), m(1)], order=[3, 1, 2])) .and. &
+               all(z(:, 0, :) == -3) .and. all(z(:, m(3) + 1, :) == -3), "and a halo")
+    call turned%ordered(m, [1, 2], stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "one entry for each axis")
+    call turned%ordered(m, [1, 2, 2], stat=stat, errmsg=errmsg)
+    call check(stat == tailrace_invalid_input, "axis 2 twice")
     call within%of(v(m(1):1:-1, :, 1:m(3)), stat, errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "backwards")
   end subroutine

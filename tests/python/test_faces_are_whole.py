@@ -6,6 +6,7 @@ function, or whose name in a face, is gone fails, too.
 """
 
 import importlib
+import re
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -199,3 +200,35 @@ def test_the_reader_of_modules(tmp_path: Path) -> None:
     )
     names = {"tailrace_a%one", "tailrace_a%two", "tailrace_a%three", "tailrace_free"}
     assert public_functions.of_fortran(module) == names
+
+
+def guides() -> list[Path]:
+    """Return the texts that show programs of C and Fortran how to use the library."""
+    ports = ROOT / "examples" / "ports"
+    return [ROOT / "docs" / "coming_from.md", *sorted(ports.glob("*.patch"))]
+
+
+@pytest.mark.parametrize("path", guides(), ids=lambda path: path.name)
+def test_calls_of_guides_exist(path: Path) -> None:
+    """What the page and the patches name is in the headers of C or the modules of Fortran."""
+    added = [
+        line[1:] if path.suffix == ".patch" else line
+        for line in path.read_text().splitlines()
+        if path.suffix != ".patch" or line.startswith("+")
+    ]
+    sources = [
+        *(ROOT / "include" / "tailrace" / "c").glob("*.h"),
+        *(ROOT / "bindings" / "fortran").glob("*.f90"),
+    ]
+    there = {name for file in sources for name in re.findall(r"\btailrace_\w+", file.read_text())}
+    named = set(re.findall(r"\btailrace_\w+", "\n".join(added)))
+    assert named <= there, sorted(named - there)
+    bound: set[str] = set()
+    for module in (ROOT / "bindings" / "fortran").glob("*.f90"):
+        bound |= public_functions.of_fortran(module)
+    known = {name.partition("%")[2] for name in bound}
+    assert set(re.findall(r"\w%(\w+)", "\n".join(added))) <= known
+    if path.suffix == ".md":
+        assert len(named) > 30
+    else:
+        assert named or "tailrace" in "\n".join(added)
