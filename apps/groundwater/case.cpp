@@ -12,6 +12,7 @@
 #include "core/nearest_word.hpp"
 #include "grid.hpp"
 #include "properties.hpp"
+#include "reactive.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::groundwater {
@@ -171,6 +172,10 @@ std::vector<std::string> field_names(const Case& values) {
       continue;
     }
     for (const char* letter : {"x", "y", "z"}) names.push_back(fmt::format("flux_{}", letter));
+  }
+  if (!values.chemistry.file.empty() && !values.output.products.empty()) {
+    const auto species = species_fields(chemistry_of(values));
+    names.insert(names.end(), species.begin(), species.end());
   }
   return names;
 }

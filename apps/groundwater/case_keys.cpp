@@ -157,10 +157,11 @@ Keys run_keys(Case& c) {
 Keys keys_of(Case& values) {
   Keys all = grid_keys(values);
   auto output = app::output_keys(values.output);
-  output.insert(output.begin() + 2,
-                app::Key{"output.fields", &values.output.fields,
-                         one_of({"head", "pressure_head", "saturation", "flux", "conductivity"}),
-                         "", "fields that are written (flux: flux_x, flux_y, flux_z)"});
+  output.insert(
+      output.begin() + 2,
+      app::Key{"output.fields", &values.output.fields,
+               one_of({"head", "pressure_head", "saturation", "flux", "conductivity", "water"}), "",
+               "fields that are written (flux: flux_x, flux_y, flux_z)"});
   for (auto part : {flow_keys(values), cell_keys(values), chemistry_keys(values),
                     solver_keys(values), output, run_keys(values)}) {
     all.insert(all.end(), part.begin(), part.end());

@@ -110,17 +110,33 @@ bool ReactiveTransport::step(double dt, std::span<const double> old_water,
   return good;
 }
 
+std::vector<std::string> species_fields(const Chemistry& chemistry) {
+  std::vector<std::string> names;
+  for (const auto& species : chemistry.primary) {
+    names.push_back("total_" + species.name);
+    if (species.name == "H+") names.emplace_back("pH");
+  }
+  for (const auto& mineral : chemistry.minerals) {
+    // Others are there for conditions of waters alone.
+    if (mineral.molar_volume > 0) names.push_back(mineral.name + "_volume_fraction");
+  }
+  return names;
+}
+
 std::vector<NamedField> ReactiveTransport::fields() const {
   std::vector<NamedField> out;
+  auto next_name = [names = species_fields(chemistry_), i = std::size_t{0}]() mutable {
+    return names[i++];
+  };
   for (std::size_t s = 0; s < chemistry_.num_primary(); ++s) {
     const auto& name = chemistry_.primary[s].name;
     const auto first = totals_.begin() + static_cast<std::ptrdiff_t>(s * count_);
-    out.push_back({"total_" + name,
+    out.push_back({next_name(),
                    "total concentration of " + name,
                    "mol/L",
                    {first, first + static_cast<std::ptrdiff_t>(count_)}});
     if (name != "H+") continue;
-    NamedField ph{"pH", "pH", "1", {}};
+    NamedField ph{next_name(), "pH", "1", {}};
     for (const auto& water : waters_) {
       ph.values.push_back(-(water.log_free[s] + water.log_gamma[s]) / std::log(10.0));
     }
@@ -128,8 +144,8 @@ std::vector<NamedField> ReactiveTransport::fields() const {
   }
   for (std::size_t m = 0; m < chemistry_.minerals.size(); ++m) {
     const auto& mineral = chemistry_.minerals[m];
-    if (!(mineral.molar_volume > 0)) continue;  // there for conditions of waters alone
-    NamedField field{mineral.name + "_volume_fraction", "part of the ground", "1", {}};
+    if (!(mineral.molar_volume > 0)) continue;
+    NamedField field{next_name(), "part of the ground", "1", {}};
     for (const auto& solids : solids_) {
       field.values.push_back(solids.minerals[m] * mineral.molar_volume);
     }

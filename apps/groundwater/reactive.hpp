@@ -19,6 +19,10 @@ namespace tailrace::groundwater {
 /// `Errc::io`. Local, without MPI.
 Chemistry chemistry_of(const Case& values);
 
+/// Names of the fields of `ReactiveTransport`: total_X, pH, X_volume_fraction, in that order of
+/// species and minerals. Local.
+std::vector<std::string> species_fields(const Chemistry& chemistry);
+
 /// The waters of a case by their names, in the order of `[[chemistry.waters]]`. Throws
 /// `Errc::invalid_input` that names water, condition and what would be right. Local.
 std::vector<Solution> make_waters(const Case& values, const Chemistry& chemistry);
@@ -36,7 +40,7 @@ class ReactiveTransport {
   bool step(double dt, std::span<const double> old_water, std::span<const double> new_water,
             std::string& why);
 
-  /// total_X [mol/L], pH, X_volume_fraction of own cells. Local.
+  /// Those of `species_fields` [mol/L, 1, 1], own cells. Local.
   std::vector<NamedField> fields() const;
   /// What a restart needs. Local.
   std::vector<NamedField> state() const;

@@ -109,6 +109,11 @@ std::vector<NamedField> output_fields(const Case& values, const FlowEquations& e
           {name, "saturation of the pores", "1", of_cells([&](auto i, auto&, auto wide) {
              return water_at(ground.soils[ground.soil_of[wide]], h[i]).saturation;
            })});
+    } else if (name == "water") {
+      fields.push_back({name, "water of the cell", "m^3", of_cells([&](auto i, auto&, auto wide) {
+                          return equations.volume(static_cast<std::ptrdiff_t>(i)) *
+                                 water_at(ground.soils[ground.soil_of[wide]], h[i]).content;
+                        })});
     } else if (name == "conductivity") {
       fields.push_back(
           {name, "saturated conductivity along x", "m/s",

@@ -23,7 +23,7 @@ MOST_SPECIES = 15
 MOST_BREAKTHROUGHS = 3
 # What is looked at first; others in the order of the file.
 FIRST = ("conductivity", "head", "saturation", "pressure_head", "pH")
-UNITS = {"conductivity": "m/s", "head": "m", "pressure_head": "m"}
+UNITS = {"conductivity": "m/s", "head": "m", "pressure_head": "m", "water": "m^3"}
 DAY = 86400.0
 
 

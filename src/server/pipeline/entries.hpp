@@ -13,6 +13,8 @@ MadeStage make_sum(const StageSettings& settings);
 MadeStage make_mean(const StageSettings& settings);
 MadeStage make_minmax(const StageSettings& settings);
 MadeStage make_variance(const StageSettings& settings);
+MadeStage make_weighted(const StageSettings& settings);
+MadeStage make_arrival(const StageSettings& settings);
 MadeStage make_time(const StageSettings& settings);
 MadeStage make_spectrum(const StageSettings& settings);
 MadeStage make_histogram(const StageSettings& settings);

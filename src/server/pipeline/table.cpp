@@ -19,6 +19,10 @@ constexpr std::array table{
                make_minmax},
     StageEntry{"variance", "", "variance of each variable over space; to the product's table",
                make_variance},
+    StageEntry{"weighted", "by= what=mean",
+               "mean or sum over space of each variable, items weighed by variable `by`; to the "
+               "product's table",
+               make_weighted},
     StageEntry{"histogram", "bins=64 min= max=",
                "counts of values in equal bins; min and max: of the step, unless both are given",
                make_histogram},
@@ -29,6 +33,10 @@ constexpr std::array table{
     StageEntry{"time", "what=mean,variance every=1 reset=no",
                "statistics over steps so far, of each item: mean, variance, min, max, skewness",
                make_time},
+    StageEntry{"arrival", "at= falling=no",
+               "time at which each item first reached `at` (falling=yes: from above), NaN before; "
+               "linear between steps",
+               make_arrival},
     StageEntry{"ensemble", "folder= what=mean,variance steps=each job= wait_s=60",
                "statistics over the jobs that share a folder, in common files there",
                make_ensemble},
