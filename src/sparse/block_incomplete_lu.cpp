@@ -76,9 +76,12 @@ class BlockIncompleteLu::State {
       }
       diagonal_.push_back(found - columns_.begin());
       lower_.columns.insert(lower_.columns.end(), begin, found);
-      upper_.columns.insert(upper_.columns.end(), found + 1, end);
-      inverse_.columns.push_back(0);
       lower_.row_starts.push_back(static_cast<std::int64_t>(lower_.columns.size()));
+    }
+    for (auto row = rows; row-- > 0;) {
+      const auto first = columns_.begin() + diagonal_[row] + 1;
+      upper_.columns.insert(upper_.columns.end(), first, columns_.begin() + row_starts_[row + 1]);
+      inverse_.columns.push_back(0);
       upper_.row_starts.push_back(static_cast<std::int64_t>(upper_.columns.size()));
       inverse_.row_starts.push_back(static_cast<std::int64_t>(inverse_.columns.size()));
     }
@@ -103,10 +106,14 @@ class BlockIncompleteLu::State {
       }
     }
     eliminate(blocks);
-    for (std::size_t row = 0; row < diagonal_.size(); ++row) {
-      take(lower_, row, blocks, row_starts_[row]);
-      take(upper_, row, blocks, diagonal_[row] + 1);
-      take(inverse_, row, blocks, diagonal_[row]);
+    const auto rows = diagonal_.size();
+    for (std::size_t row = 0; row < rows; ++row) {
+      take(lower_, row, row, blocks, row_starts_[row]);
+    }
+    for (std::size_t step = 0; step < rows; ++step) {
+      const auto row = rows - 1 - step;
+      take(upper_, step, row, blocks, diagonal_[row] + 1);
+      take(inverse_, step, row, blocks, diagonal_[row]);
     }
     factored_ = true;
   }
@@ -131,12 +138,13 @@ class BlockIncompleteLu::State {
         x[row * size + i] = b[row * size + i] - sums[static_cast<std::size_t>(i)];
       }
     }
-    for (auto row = rows(); row-- > 0;) {
-      off_diagonal(row_of(upper, row), 0, 1, {x, 0, sums.data(), 0, false});
+    for (std::ptrdiff_t step = 0; step < rows(); ++step) {
+      const auto row = rows() - 1 - step;
+      off_diagonal(row_of(upper, step), 0, 1, {x, 0, sums.data(), 0, false});
       for (std::ptrdiff_t i = 0; i < size; ++i) {
         rest[static_cast<std::size_t>(i)] = x[row * size + i] - sums[static_cast<std::size_t>(i)];
       }
-      diagonal(row_of(inverse, row), 0, 1, {rest.data(), 0, x + row * size, 0, false});
+      diagonal(row_of(inverse, step), 0, 1, {rest.data(), 0, x + row * size, 0, false});
     }
   }
 
@@ -172,9 +180,11 @@ class BlockIncompleteLu::State {
     }
   }
 
-  void take(Part& part, std::size_t row, const std::vector<double>& blocks, std::int64_t first) {
-    const auto begin = static_cast<std::size_t>(part.row_starts[row]) * items_;
-    const auto end = static_cast<std::size_t>(part.row_starts[row + 1]) * items_;
+  /// Block row `row`, from block `first` on, becomes the row `place` of a part.
+  void take(Part& part, std::size_t place, std::size_t row, const std::vector<double>& blocks,
+            std::int64_t first) {
+    const auto begin = static_cast<std::size_t>(part.row_starts[place]) * items_;
+    const auto end = static_cast<std::size_t>(part.row_starts[place + 1]) * items_;
     const double* from = blocks.data() + static_cast<std::size_t>(first) * items_;
     const bool single = part.values.kind() == ValueKind::fp32;
     part.values.write([&](auto put) {
@@ -198,7 +208,8 @@ class BlockIncompleteLu::State {
   std::vector<std::int64_t> row_starts_;
   std::vector<std::int32_t> columns_;
   std::vector<std::int64_t> diagonal_;  ///< place of each row's block on the diagonal
-  Part lower_, upper_, inverse_;
+  Part lower_;
+  Part upper_, inverse_;  ///< the last row first, so that a solve reads forward
   bool factored_ = false;
 };
 
