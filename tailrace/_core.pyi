@@ -177,6 +177,25 @@ def file_strategies() -> dict[str, str]:
 def hint_table() -> dict[str, str]:
     """Hints that `Output` and `Input` take."""
 
+def choose(comm: mpi4py.MPI.Intracomm, operation: str, key: str, candidates: Mapping[str, Callable[[], int | None]], *, fallback: str | None = None, mode: str | None = None, memory_bytes: int = 0) -> tuple[str, str]:
+    """
+    The name of the function that is fastest here, and why: measured now, or remembered from an
+    earlier run; without measuring (TAILRACE_TUNE, or `mode`: "off", "remembered",
+    "first_use") the `fallback`, else the first. Functions may be collective, and are called again
+    and again. One that raises (on all ranks) is left out, and so is one that returns another int
+    than the first. `key`: what decides besides the machine. Collective, blocking.
+
+    >>> import numpy as np, tailrace
+    >>> from mpi4py import MPI
+    >>> a = np.ones((64, 64))
+    >>> def columns(): a.sum(axis=0)
+    >>> def rows(): a.sum(axis=1)
+    >>> name, why = tailrace.choose(MPI.COMM_WORLD, "sums", "64 x 64",
+    ...     {"columns": columns, "rows": rows}, mode="off")
+    >>> name
+    'columns'
+    """
+
 def remembered(file: str | os.PathLike[str] | None = None) -> list[dict[str, Any]]:
     """
     What "auto" has measured here: the tuner's memory file, or another one. Local.

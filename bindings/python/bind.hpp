@@ -152,6 +152,7 @@ void bind_layouts(nb::module_& module);
 void bind_exchanges(nb::module_& module);
 void bind_reductions(nb::module_& module);
 void bind_transforms(nb::module_& module);
+void bind_tuner(nb::module_& module);
 void bind_files(nb::module_& module);
 void bind_shared_files(nb::module_& module);
 void bind_sessions(nb::module_& module);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Trace, the tables of methods, and what the tuner remembers.
+// Trace, and the tables of methods.
 #include "contents.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
 #include "tailrace/more/file.hpp"
 #include "tailrace/more/hints.hpp"
-#include "tailrace/more/tune.hpp"
 #include "tailrace/reduction.hpp"
 #include "tailrace/trace.hpp"
 
@@ -102,57 +101,11 @@ void bind_tables(nb::module_& module) {
       "Hints that `Output` and `Input` take.");
 }
 
-nb::dict dict_of(const tune::Remembered& winner) {
-  nb::dict dict;
-  dict["operation"] = winner.operation;
-  dict["key"] = winner.key;
-  dict["places"] = winner.places;
-  dict["winner"] = winner.winner;
-  dict["why"] = winner.why;
-  dict["date"] = winner.date;
-  dict["null_spread"] = winner.null_spread;
-  nb::dict timings;
-  for (const auto& timing : winner.timings) timings[timing.name.c_str()] = timing.median_s;
-  dict["median_s"] = timings;
-  return dict;
-}
-
-void bind_tuner(nb::module_& module) {
-  module.def(
-      "remembered",
-      [](nb::object file) {
-        const auto path = file.is_none() ? tune::Settings::from_environment().file : path_of(file);
-        nb::list list;
-        for (const auto& winner : tune::list_remembered(path)) list.append(dict_of(winner));
-        return list;
-      },
-      nb::arg("file").none() = nb::none(),
-      nb::sig("def remembered(file: str | os.PathLike[str] | None = None) -> list[dict[str, "
-              "typing.Any]]"),
-      "What \"auto\" has measured here: the tuner's memory file, or another one. Local.");
-  module.def(
-      "this_machine",
-      [] {
-        const auto machine = tune::this_machine();
-        nb::dict dict;
-        dict["processor"] = machine.processor;
-        dict["cores"] = machine.cores;
-        dict["memory_domains"] = machine.memory_domains;
-        dict["kernel"] = machine.kernel;
-        dict["mpi"] = machine.mpi;
-        dict["tailrace"] = machine.tailrace;
-        return dict;
-      },
-      nb::sig("def this_machine() -> dict[str, typing.Any]"),
-      "What must be the same for a winner to be used again. Local.");
-}
-
 }  // namespace
 
 void bind_facts(nb::module_& module) {
   bind_trace(module);
   bind_tables(module);
-  bind_tuner(module);
 }
 
 }  // namespace tailrace::python

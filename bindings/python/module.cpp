@@ -45,6 +45,7 @@ NB_MODULE(_core, module) {
   nb::set_leak_warnings(false);
   bind_layouts(module);
   bind_facts(module);
+  bind_tuner(module);
   bind_exchanges(module);
   bind_reductions(module);
   bind_transforms(module);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Layouts, exchanges, reductions and transforms, on the ranks of a job (face_program.py)."""
 
+import os
 import threading
 import time
 
@@ -224,3 +225,36 @@ def case_transforms() -> None:
     refused(lambda: tailrace.fft.Transform(COMM, (8, 8)), "2 numbers", "(z, y, x)")
     refused(lambda: tailrace.fft.Transform(COMM, SHAPE, "int32"), "int32", "float64")
     refused(lambda: tailrace.fft.Transform(COMM, SHAPE, grid=(COMM.size + 1, 1)))
+
+
+def case_tuner() -> None:
+    """What decides here is never a time: one candidate is wrong, or nothing is measured."""
+    os.environ["TAILRACE_TUNE_FILE"] = ""  # keep nothing
+    calls = {"good": 0}
+
+    def good() -> int:
+        calls["good"] += 1
+        COMM.Barrier()
+        return 7
+
+    def bad() -> None:
+        raise RuntimeError("not here")
+
+    both = {"bad": bad, "good": good}
+    assert tailrace.choose(COMM, "test", "raises", both, mode="first_use")[0] == "good"
+    assert calls["good"] > 0
+    calls["good"] = 0
+    name, why = tailrace.choose(COMM, "test", "off", both, mode="off")
+    assert name == "bad"
+    assert why
+    assert tailrace.choose(COMM, "test", "off", both, fallback="good", mode="off")[0] == "good"
+    assert calls["good"] == 0
+    others = {"good": good, "other": lambda: 8}
+    assert tailrace.choose(COMM, "test", "differs", others, mode="first_use")[0] == "good"
+    refused(lambda: tailrace.choose(COMM, "test", "none", {}), "candidates is empty")
+    refused(lambda: tailrace.choose(COMM, "test", "none", {"bad": 3}), "bad is no function")
+    refused(lambda: tailrace.choose(COMM, "test", "x", both, fallback="best"), "'best'")
+    refused(lambda: tailrace.choose(COMM, "test", "x", both, mode="on"), "'on'", "'first_use'")
+    refused(
+        lambda: tailrace.choose(COMM, "test", "all", {"bad": bad}, mode="first_use"), "not here"
+    )
