@@ -93,15 +93,15 @@ build: system $(STAMPS)/venv $(if $(filter 1,$(DUCC)),$(DUCC_DIR)/src/ducc0/fft/
 	@cmake --build build/$(PRESET) -j $(JOBS) --target $(TARGETS)
 
 demo: TARGETS = tailrace-turbulence $(DEMO_TARGETS)
-demo: build  ## Taylor-Green with each kind of output, and the report (1 to 2 minutes, 0.2 GB)
+demo: build  ## Taylor-Green with each kind of output, and the report (5 minutes with the build, then 1 to 2; 0.2 GB)
 	@$(TEST_ENV) $(VENV)/bin/tailrace demo
 
 demo-helium: TARGETS = tailrace-helium $(DEMO_TARGETS)
-demo-helium: build  ## Helium in a laser pulse, both gauges, and what output costs (a minute)
+demo-helium: build  ## Helium in a laser pulse, both gauges, and what output costs (a minute after the build)
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace.helium_demo
 
 demo-groundwater: TARGETS = tailrace-groundwater $(DEMO_TARGETS)
-demo-groundwater: build  ## Uranium and 14 more species in heterogeneous ground, and where the time went (a minute)
+demo-groundwater: build  ## Uranium and 14 more species in heterogeneous ground, and where the time went (a minute after the build)
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace run groundwater/uranium -n 2 --run-dir build/demo-groundwater --overwrite
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace report build/demo-groundwater
 

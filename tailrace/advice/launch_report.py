@@ -86,7 +86,7 @@ def _eager(launch: Launch) -> str:
         value = first.setting(*names)
         if value is not None:
             texts.append(f"{value} B {what}")
-    return ", ".join(texts) or "not told by this MPI"
+    return ", ".join(texts) or "not reported by this MPI"
 
 
 def facts(launch: Launch) -> list[tuple[str, str]]:

@@ -81,8 +81,8 @@ def choose(ways: list[dict[str, Any]], wanted: list[str]) -> list[dict[str, Any]
     for word in wanted:
         fitting = {word} & names or {way["name"] for way in usual if word in way["name"]}
         if not fitting:
-            known = ", ".join(way["name"] for way in usual)
-            raise TailraceError(f"--ways {word}: no way has this in its name ({known})", status=2)
+            known = "; ".join(way["name"] for way in usual)
+            raise TailraceError(f"--ways {word}: no entry has this in its name ({known})", status=2)
         kept |= fitting
     return [way for way in ways if way["name"] in kept]
 
@@ -96,7 +96,7 @@ def _problems(
         known = ", ".join(PATTERNS)
         raise TailraceError(
             f"no pattern {pattern} (there are: {known}; blocks3d:slabs, blocks3d:pencils, "
-            "blocks3d:blocks and blocks3d:AxBxC cut the cube in other ways)",
+            "blocks3d:blocks and blocks3d:AxBxC cut the cube otherwise)",
             status=2,
         )
     total = options.io.total_bytes or TOTAL_BYTES

@@ -54,7 +54,7 @@ Run a case of your own:
   tailrace run mine.toml -n 2
 
 What is fast on this machine:
-  tailrace bench io --dir .            every way to write a shared file
+  tailrace bench io --dir .            strategies for a shared file, compared
   tailrace tune                        measures the best methods, remembers them
 
 tailrace --help lists all commands; tailrace COMMAND --help explains one.

@@ -42,7 +42,7 @@ PrecisionOption = Annotated[Precision, option("Precision of ours.", metavar="dou
 Threads = Annotated[int, option("OpenMP threads per rank of ours.", min=1)]
 Peers = Annotated[bool, option("Run other libraries too.")]
 Folder = Annotated[Path, option("Where files go.", metavar="DIR")]
-Throttle = Annotated[str, option("Slow a disk to so many bytes/s (needs root).", metavar="TEXT")]
+Throttle = Annotated[str, option("Slow a disk to this rate, bytes/s (needs root).", metavar="TEXT")]
 Steps = Annotated[int, option("Steps of a run.", min=1)]
 ComputeS = Annotated[float, option("Computing time of a step.", metavar="SECONDS", min=0)]
 ComputeOption = Annotated[Compute, option("work keeps cores busy.", metavar="work|sleep")]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What output will cost a run, and how many servers hide it: plain arithmetic, no measuring.
 
-The formulae and what they assume are in docs/planning.md.
+The formulae and what they assume are in docs/servers.md.
 """

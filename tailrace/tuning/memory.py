@@ -97,4 +97,5 @@ def read(path: Path) -> list[Winner]:
     except OSError as error:
         raise TailraceError(f"{path}: {error.strerror}") from None
     except (ValueError, KeyError, TypeError) as error:
-        raise TailraceError(f"{path} is no memory of the tuner: {error}") from None
+        why = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise TailraceError(f"{path} is no memory of the tuner: {why}") from None

@@ -99,7 +99,7 @@ def test_what_is_unknown_is_named() -> None:
     for words, text in (
         (["--patterns", "spiral"], "no pattern spiral (there are: segmented, strided"),
         (["--patterns", "blocks3d:cubes"], "no pattern blocks3d:cubes"),
-        (["--ways", "telepathy"], "--ways telepathy: no way has this in its name (tailrace auto"),
+        (["--ways", "telepathy"], "--ways telepathy: no entry has this in its name (tailrace auto"),
         (["--block", "-1"], "--block"),
     ):
         result = CliRunner().invoke(app, ["bench", "io", *words])

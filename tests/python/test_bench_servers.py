@@ -104,7 +104,7 @@ def test_the_competitor_cleans_up(tmp_path: Path) -> None:
 def test_what_is_unknown_is_named() -> None:
     for words, text in (
         (["--shapes", "ball"], "--shapes ball: expected slab or pencil"),
-        (["--ways", "telepathy"], "--ways telepathy: no way has this in its name (no output"),
+        (["--ways", "telepathy"], "--ways telepathy: no entry has this in its name (no output"),
         (["--throttle", "fast"], "--throttle fast: expected bytes/s"),
         (["--throttle", "9", "--fractions", "2"], "give one of them"),
         (["--steps", "1"], "--steps 1: no output within --every 2"),

@@ -159,7 +159,7 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
         ("rank order", {"count": 4, "hosts": "ab"}, ["--map-by slot"]),
         ("rank order", {"count": 4, "hosts": "aabb", "kind": "srun"}, ["--distribution cyclic"]),
         ("rank order", {"count": 4, "hosts": "aabb", "kind": "MPICH"}, ["-ppn 1"]),
-        ("rank order", {"count": 4, "hosts": "ab", "kind": "MPICH"}, "as the launcher was told"),
+        ("rank order", {"count": 4, "hosts": "ab", "kind": "MPICH"}, "the launcher's options"),
         ("rank order", {"count": 4, "hosts": "ab", "kind": "x"}, "not known for the launcher x"),
         (
             "rank order",

@@ -47,7 +47,7 @@ def propose(situation: Situation) -> list[Setting]:
         if not _is_dealt(launch):
             return [Setting("dealt to nodes", options=dealt)]
         if not blocks:
-            raise DoesNotApplyError("ranks are dealt to nodes as the launcher was told")
+            raise DoesNotApplyError("ranks are dealt to nodes as the launcher's options say")
         return [Setting("node after node", options=blocks)]
     if len(launch.nodes[0].domains) <= 1:
         raise DoesNotApplyError("no effect possible here: one node with one NUMA domain")
