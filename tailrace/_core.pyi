@@ -801,16 +801,20 @@ class SparseMatrix:
 
 class IncompleteLu:
     """
-    ILU(0) of a sparse matrix; `tailrace.sparse` wraps it for SciPy. Local.
+    ILU(0) or ICC(0) of a sparse matrix; `tailrace.sparse` wraps it for SciPy. Local.
     """
 
-    def __init__(self, indptr: Any, indices: Any, data: Any, *, schedule: str = 'auto', bit_for_bit: bool = False, single_precision: bool = False) -> None: ...
+    def __init__(self, indptr: Any, indices: Any, data: Any, *, schedule: str = 'auto', bit_for_bit: bool = False, single_precision: bool = False, symmetric: bool = False) -> None: ...
 
     def solve(self, b: Any, x: Any) -> None:
         """x = U^-1 L^-1 b; x may be b. Local."""
 
     @property
     def rows(self) -> int: ...
+
+    @property
+    def shift(self) -> float:
+        """What ICC(0) added to the diagonal, relative to it."""
 
     @property
     def storage(self) -> str:

@@ -160,8 +160,9 @@ class IncompleteLu(LinearOperator):  # type: ignore[misc]
     """x = U^-1 L^-1 b with the ILU(0) of a square matrix: `M` of SciPy's solvers.
 
     Each place of the diagonal needs an item. Options: schedule, bit_for_bit, single_precision (the
-    factors; sums stay in double). Raises `tailrace.InvalidInput`, naming the row, where a pivot is
-    zero. Local.
+    factors; sums stay in double), symmetric (ICC(0) of the lower triangle of a positive definite
+    matrix: `M` of cg; `shift` tells what the diagonal had to grow by, relative to itself). Raises
+    `tailrace.InvalidInput`, naming the row, where a pivot is zero. Local.
     """
 
     def __init__(self, matrix: Any, **options: Any) -> None:
@@ -176,6 +177,11 @@ class IncompleteLu(LinearOperator):  # type: ignore[misc]
     def storage(self) -> str:
         """Schedule and values in words, as in "levels, fp64"."""
         return self._factors.storage
+
+    @property
+    def shift(self) -> float:
+        """What ICC(0) (`symmetric`) added to the diagonal, relative to it; else 0."""
+        return self._factors.shift
 
     def _matvec(self, x: NDArray[np.float64]) -> NDArray[np.float64]:
         given = _real(x).reshape(-1)

@@ -184,11 +184,11 @@ void bind_incomplete_lu(nb::module_& module) {
   using sparse::IncompleteLu;
   nb::class_<IncompleteLu>(
       module, "IncompleteLu",
-      "ILU(0) of a sparse matrix; `tailrace.sparse` wraps it for SciPy. Local.")
+      "ILU(0) or ICC(0) of a sparse matrix; `tailrace.sparse` wraps it for SciPy. Local.")
       .def(
           "__init__",
           [](IncompleteLu* self, nb::object indptr, nb::object indices, nb::object data,
-             const std::string& schedule, bool bit_for_bit, bool single_precision) {
+             const std::string& schedule, bool bit_for_bit, bool single_precision, bool symmetric) {
             const CsrArrays arrays(indptr, indices, data);
             sparse::IncompleteLuOptions options;
             options.schedule = schedule;
@@ -197,17 +197,21 @@ void bind_incomplete_lu(nb::module_& module) {
             checked_matrix([&] {
               nb::gil_scoped_release released;
               arrays.apply([&](auto starts, auto places, auto values) {
-                new (self) IncompleteLu(starts, places, values, options);
+                if (symmetric) {
+                  new (self) IncompleteLu(IncompleteLu::cholesky(starts, places, values, options));
+                } else {
+                  new (self) IncompleteLu(starts, places, values, options);
+                }
               });
             });
           },
           nb::arg("indptr"), nb::arg("indices"), nb::arg("data"), nb::kw_only(),
           nb::arg("schedule") = "auto", nb::arg("bit_for_bit") = false,
-          nb::arg("single_precision") = false,
+          nb::arg("single_precision") = false, nb::arg("symmetric") = false,
           nb::sig(
               "def __init__(self, indptr: typing.Any, indices: typing.Any, data: typing.Any, *, "
               "schedule: str = 'auto', bit_for_bit: bool = False, single_precision: bool = "
-              "False) -> None"))
+              "False, symmetric: bool = False) -> None"))
       .def(
           "solve",
           [](const IncompleteLu& self, nb::object b, nb::object x) {
@@ -224,6 +228,8 @@ void bind_incomplete_lu(nb::module_& module) {
           nb::sig("def solve(self, b: typing.Any, x: typing.Any) -> None"),
           "x = U^-1 L^-1 b; x may be b. Local.")
       .def_prop_ro("rows", &IncompleteLu::rows)
+      .def_prop_ro("shift", &IncompleteLu::shift,
+                   "What ICC(0) added to the diagonal, relative to it.")
       .def_prop_ro("storage", &IncompleteLu::storage, "Schedule and values in words.")
       .def_prop_ro("memory_bytes", &IncompleteLu::memory_bytes, "Bytes that a solve reads.");
 }

@@ -31,13 +31,22 @@ class Preconditioner {
   virtual std::string describe() const = 0;
 };
 
+struct PreconditionerOptions {
+  /// Of gauss_seidel, above 0 and below 2; others than 1 make it SSOR.
+  double relaxation = 1;
+};
+
 /// "none"; "jacobi": the diagonal; "block_jacobi": the diagonal's b x b blocks, inverted; "ilu0":
 /// ILU(0) of this rank's rows in its own columns, by b x b blocks (block Jacobi over the ranks);
+/// "icc0": ICC(0) of the same rows by items, for symmetric positive definite A, of which the lower
+/// triangle is read (`IncompleteLu::cholesky`, which see for its shift of the diagonal);
 /// "gauss_seidel": a sweep forward and one backward over the same rows, item by item.
-/// `a` must outlive it. Throws `Errc::invalid_input` on all ranks if the name is unknown, or, with
-/// rank and row, if a diagonal item or block is missing or a pivot is zero or not finite on any.
+/// `a` must outlive it. Throws `Errc::invalid_input` on all ranks if the name is unknown, or an
+/// option is wrong, or, with rank and row, if a diagonal item or block is missing or a pivot is
+/// zero or not finite on any.
 /// Collective, blocking.
-std::unique_ptr<Preconditioner> make_preconditioner(const DistMatrix& a, std::string_view name);
+std::unique_ptr<Preconditioner> make_preconditioner(const DistMatrix& a, std::string_view name,
+                                                    const PreconditionerOptions& options = {});
 
 struct PreconditionerInfo {
   std::string_view name;

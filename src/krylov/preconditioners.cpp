@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a rank does with its own rows in its own columns, without a word to others. Over the ranks
-// all of them are block Jacobi, so ILU(0) needs more iterations on more ranks.
+// all of them are block Jacobi, so ILU(0) and ICC(0) need more iterations on more ranks.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -36,7 +36,7 @@ void for_each_diagonal_block(const DistMatrix::Diagonal& a, Visit visit) {
 
 class Identity final : public Preconditioner {
  public:
-  explicit Identity(const DistMatrix&) {}
+  Identity(const DistMatrix&, const PreconditionerOptions&) {}
   void apply(std::span<const double> r, std::span<double> z) override {
     std::copy(r.begin(), r.end(), z.begin());
   }
@@ -45,7 +45,7 @@ class Identity final : public Preconditioner {
 
 class Jacobi final : public Preconditioner {
  public:
-  explicit Jacobi(const DistMatrix& a) : a_(a) { update(); }
+  Jacobi(const DistMatrix& a, const PreconditionerOptions&) : a_(a) { update(); }
   void update() override {
     run_agreed_sparse(a_.comm().raw(), [this] {
       const auto diagonal = a_.local_diagonal();
@@ -76,7 +76,7 @@ class Jacobi final : public Preconditioner {
 
 class BlockJacobi final : public Preconditioner {
  public:
-  explicit BlockJacobi(const DistMatrix& a) : a_(a) { update(); }
+  BlockJacobi(const DistMatrix& a, const PreconditionerOptions&) : a_(a) { update(); }
   void update() override {
     run_agreed_sparse(a_.comm().raw(), [this] {
       const auto diagonal = a_.local_diagonal();
@@ -126,7 +126,7 @@ IncompleteLuOptions options_of(const std::optional<IncompleteLu>& before) {
 
 class Ilu0 final : public Preconditioner {
  public:
-  explicit Ilu0(const DistMatrix& a) : a_(a) { update(); }
+  Ilu0(const DistMatrix& a, const PreconditionerOptions&) : a_(a) { update(); }
   void update() override {
     run_agreed_sparse(a_.comm().raw(), [this] { factor(); });
   }
@@ -162,28 +162,85 @@ class Ilu0 final : public Preconditioner {
   std::optional<BlockIncompleteLu> blocks_;
 };
 
-/// One forward and one backward sweep of Gauss-Seidel from z = 0, which is
-/// z = (D + U)^-1 D (D + L)^-1 r: factors I + L D^-1 and D + U, in the schedules of ILU(0).
+/// The blocks as a matrix of items.
+Csr items_of(const DistMatrix& matrix) {
+  const auto a = matrix.local_diagonal();
+  const auto b = static_cast<std::size_t>(matrix.block());
+  const auto rows = matrix.num_local_items();
+  Csr made{rows, rows, {0}, {}, {}};
+  made.row_starts.reserve(static_cast<std::size_t>(rows) + 1);
+  made.column_indices.reserve(a.values.size());
+  made.values.reserve(a.values.size());
+  for (std::size_t item = 0; item < static_cast<std::size_t>(rows); ++item) {
+    for (auto k = a.row_starts[item / b]; k < a.row_starts[item / b + 1]; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      for (std::size_t c = 0; c < b; ++c) {
+        made.column_indices.push_back(a.block_columns[at] * matrix.block() +
+                                      static_cast<std::int32_t>(c));
+        made.values.push_back(a.values[(at * b + item % b) * b + c]);
+      }
+    }
+    made.row_starts.push_back(std::ssize(made.values));
+  }
+  return made;
+}
+
+class Icc0 final : public Preconditioner {
+ public:
+  Icc0(const DistMatrix& a, const PreconditionerOptions&) : a_(a) { update(); }
+  void update() override {
+    run_agreed_sparse(a_.comm().raw(), [this] {
+      const auto a = items_of(a_);
+      const std::vector<std::int64_t> columns(a.column_indices.begin(), a.column_indices.end());
+      const std::span<const std::int64_t> starts(a.row_starts);
+      factors_ = IncompleteLu::cholesky(starts, columns, a.values, options_of(factors_));
+    });
+  }
+  void apply(std::span<const double> r, std::span<double> z) override { factors_->solve(r, z); }
+  std::string describe() const override {
+    const auto text = "icc0 by rank, " + factors_->storage();
+    if (factors_->shift() == 0) return text;
+    return text + fmt::format(", diagonal larger by {:.3g} of itself", factors_->shift());
+  }
+
+ private:
+  const DistMatrix& a_;
+  std::optional<IncompleteLu> factors_;
+};
+
+/// One forward and one backward sweep from z = 0. With E = D / relaxation this is
+/// z = (2 - relaxation) (E + U)^-1 E (E + L)^-1 r: factors I + L E^-1 and (E + U) scaled, in the
+/// schedules of ILU(0).
 class GaussSeidel final : public Preconditioner {
  public:
-  explicit GaussSeidel(const DistMatrix& a) : a_(a) { update(); }
+  GaussSeidel(const DistMatrix& a, const PreconditionerOptions& options)
+      : a_(a), relaxation_(options.relaxation) {
+    update();
+  }
   void update() override {
     run_agreed_sparse(a_.comm().raw(), [this] {
       sweeps_ = IncompleteLu::from_factors(factors(), options_of(sweeps_));
     });
   }
   void apply(std::span<const double> r, std::span<double> z) override { sweeps_->solve(r, z); }
-  std::string describe() const override { return "gauss_seidel by rank, " + sweeps_->storage(); }
+  std::string describe() const override {
+    return fmt::format("gauss_seidel by rank, relaxation {}, {}", relaxation_, sweeps_->storage());
+  }
 
  private:
   Csr factors() const {
+    if (!(relaxation_ > 0 && relaxation_ < 2)) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("gauss_seidel: relaxation is {}; it must be above 0 and below 2",
+                              relaxation_));
+    }
     const auto a = a_.local_diagonal();
     const auto b = static_cast<std::size_t>(a_.block());
-    std::vector<double> inverse(static_cast<std::size_t>(a_.num_local_items()));
+    std::vector<double> inverse(static_cast<std::size_t>(a_.num_local_items()));  // of E
     for_each_diagonal_block(a, [&](std::size_t row, std::size_t k) {
       for (std::size_t r = 0; r < b; ++r) {
         const double value = a.values[(k * b + r) * b + r];
-        inverse[row * b + r] = 1 / value;
+        inverse[row * b + r] = relaxation_ / value;
         if (value != 0 && std::isfinite(value) && std::isfinite(1 / value)) continue;
         throw Error(Errc::invalid_input,
                     fmt::format("gauss_seidel: local row {} has {} on the diagonal; it must be "
@@ -191,50 +248,51 @@ class GaussSeidel final : public Preconditioner {
                                 row * b + r, value));
       }
     });
-    Csr made{a_.num_local_items(), a_.num_local_items(), {0}, {}, {}};
+    const double scale = 1 / (2 - relaxation_);
+    auto made = items_of(a_);
     for (std::size_t item = 0; item < inverse.size(); ++item) {
-      for (auto k = a.row_starts[item / b]; k < a.row_starts[item / b + 1]; ++k) {
+      for (auto k = made.row_starts[item]; k < made.row_starts[item + 1]; ++k) {
         const auto at = static_cast<std::size_t>(k);
-        for (std::size_t c = 0; c < b; ++c) {
-          const auto column = static_cast<std::size_t>(a.block_columns[at]) * b + c;
-          const double value = a.values[(at * b + item % b) * b + c];
-          made.column_indices.push_back(static_cast<std::int32_t>(column));
-          made.values.push_back(column < item ? value * inverse[column] : value);
-        }
+        const auto column = static_cast<std::size_t>(made.column_indices[at]);
+        if (column == item) made.values[at] /= relaxation_;
+        made.values[at] *= column < item ? inverse[column] : scale;
       }
-      made.row_starts.push_back(std::ssize(made.values));
     }
     return made;
   }
 
   const DistMatrix& a_;
+  double relaxation_;
   std::optional<IncompleteLu> sweeps_;
 };
 
 template <class Made>
-std::unique_ptr<Preconditioner> make(const DistMatrix& a) {
-  return std::make_unique<Made>(a);
+std::unique_ptr<Preconditioner> make(const DistMatrix& a, const PreconditionerOptions& options) {
+  return std::make_unique<Made>(a, options);
 }
 
 struct Line {
   PreconditionerInfo info;
-  std::unique_ptr<Preconditioner> (*make)(const DistMatrix&);
+  std::unique_ptr<Preconditioner> (*make)(const DistMatrix&, const PreconditionerOptions&);
 };
 constexpr std::array table{
     Line{{"none", "z = r"}, make<Identity>},
     Line{{"jacobi", "the diagonal"}, make<Jacobi>},
     Line{{"block_jacobi", "the blocks on the diagonal, inverted"}, make<BlockJacobi>},
     Line{{"ilu0", "ILU(0) by blocks, of each rank's rows in its own columns"}, make<Ilu0>},
+    Line{{"icc0", "ICC(0) by items, of each rank's rows in its own columns; A symmetric"},
+         make<Icc0>},
     Line{{"gauss_seidel", "a forward and a backward sweep, of each rank's rows in its own columns"},
          make<GaussSeidel>},
 };
 
 }  // namespace
 
-std::unique_ptr<Preconditioner> make_preconditioner(const DistMatrix& a, std::string_view name) {
+std::unique_ptr<Preconditioner> make_preconditioner(const DistMatrix& a, std::string_view name,
+                                                    const PreconditionerOptions& options) {
   std::string names;
   for (const auto& line : table) {
-    if (line.info.name == name) return line.make(a);
+    if (line.info.name == name) return line.make(a, options);
     names += fmt::format("{}{}", names.empty() ? "" : ", ", line.info.name);
   }
   // All ranks come here, or the others wait in `make`, which meets them by the same agreement.

@@ -249,6 +249,31 @@ IncompleteLu::IncompleteLu(std::span<const std::int64_t> row_starts,
   take(copy_csr(row_starts, column_indices, values), options);
 }
 
+template <class Index>
+IncompleteLu IncompleteLu::from_symmetric(std::span<const Index> row_starts,
+                                          std::span<const Index> column_indices,
+                                          std::span<const double> values,
+                                          const IncompleteLuOptions& options) {
+  const auto a = copy_csr(row_starts, column_indices, values);
+  IncompleteLu made;
+  const auto factors = std::make_shared<Csr>(factor_symmetric(*a, find_diagonal(*a), made.shift_));
+  made.use(factors, find_diagonal(*factors), options);
+  return made;
+}
+
+IncompleteLu IncompleteLu::cholesky(std::span<const std::int32_t> row_starts,
+                                    std::span<const std::int32_t> column_indices,
+                                    std::span<const double> values,
+                                    const IncompleteLuOptions& options) {
+  return from_symmetric(row_starts, column_indices, values, options);
+}
+IncompleteLu IncompleteLu::cholesky(std::span<const std::int64_t> row_starts,
+                                    std::span<const std::int64_t> column_indices,
+                                    std::span<const double> values,
+                                    const IncompleteLuOptions& options) {
+  return from_symmetric(row_starts, column_indices, values, options);
+}
+
 IncompleteLu IncompleteLu::from_factors(Csr factors, const IncompleteLuOptions& options) {
   const std::vector<std::int64_t> columns(factors.column_indices.begin(),
                                           factors.column_indices.end());

@@ -25,6 +25,9 @@ class LuSolver {
 
 using Diagonal = std::vector<std::int64_t>;  ///< place of each row's diagonal item
 
+/// ICC(0) of the lower triangle of `a`, as L and D L^T in one matrix; incomplete_cholesky.cpp.
+Csr factor_symmetric(const Csr& a, const Diagonal& diagonal, double& shift);
+
 /// See chained_rows.cpp.
 std::shared_ptr<const LuSolver> make_chain(const Csr& factors, const Diagonal& diagonal,
                                            bool single_precision);

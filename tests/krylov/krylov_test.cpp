@@ -6,44 +6,12 @@
 #include <gtest/gtest.h>
 #include <mpi.h>
 
-#include "krylov/systems.hpp"
+#include "krylov/on_ranks.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/krylov.hpp"
 
 namespace tailrace::sparse::test {
 namespace {
-
-/// One system on the ranks of the job, by equal parts.
-class OnRanks {
- public:
-  explicit OnRanks(const System& a, int layout = 0)
-      : comm_(MPI_COMM_WORLD),
-        rows_(layouts(a.num_rows(), comm_.num_ranks())[static_cast<std::size_t>(layout)]),
-        part_(part_of_rank(a, rows_, comm_.rank())),
-        matrix_(comm_, rows_, a.block, part_.row_starts, part_.columns, part_.values) {}
-  DistMatrix& matrix() { return matrix_; }
-  const LocalPart& part() const { return part_; }
-  /// Solves with b = A `solution` from 0, and compares.
-  KrylovResult solve(const System& a, const std::string& preconditioner,
-                     const KrylovOptions& options, double tolerance = 1e-5) {
-    const auto m = make_preconditioner(matrix_, preconditioner);
-    KrylovSolver solver(matrix_, *m, options);
-    const auto solution = normals(a.num_items(), 5);
-    const auto b = part_.of(a.product(solution));
-    Vector x(b.size(), 0.0);
-    auto result = solver.solve(b, x);
-    const auto wanted = part_.of(solution);
-    if (result.end != KrylovEnd::converged) return result;
-    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], wanted[i], tolerance);
-    return result;
-  }
-
- private:
-  Comm comm_;
-  Layout rows_;
-  LocalPart part_;
-  DistMatrix matrix_;
-};
 
 bool needs_definite(std::string_view method) { return method == "cg" || method == "pipelined_cg"; }
 
@@ -176,80 +144,6 @@ TEST(Krylov, GmresHistoryNeverRises) {
   ASSERT_EQ(result.end, KrylovEnd::converged) << result.why;
   for (std::size_t i = 1; i < result.history.size(); ++i) {
     EXPECT_LE(result.history[i], result.history[i - 1] * (1 + 1e-10));
-  }
-}
-
-TEST(Krylov, IluNeedsFewerIterationsThanJacobi) {
-  const auto a = transport(5, 20, 0.5, 0.5);
-  OnRanks on(a);
-  const auto jacobi = on.solve(a, "jacobi", {});
-  const auto ilu = on.solve(a, "ilu0", {});
-  ASSERT_EQ(jacobi.end, KrylovEnd::converged);
-  ASSERT_EQ(ilu.end, KrylovEnd::converged);
-  EXPECT_LT(3 * ilu.iterations, 2 * jacobi.iterations);
-}
-
-TEST(Krylov, PreconditionerFollowsNewValues) {
-  auto a = transport(4, 12, 0.5, 0.5);
-  OnRanks on(a);
-  for (const auto& info : preconditioners()) {
-    const auto m = make_preconditioner(on.matrix(), info.name);
-    KrylovSolver solver(on.matrix(), *m, {.method = "bicgstab"});
-    auto other = transport(4, 12, 0.1, 2.0);
-    for (double& value : other.values) value *= 1000;
-    const Comm comm(MPI_COMM_WORLD);
-    const auto layout = layouts(144, comm.num_ranks())[0];
-    const auto part = part_of_rank(other, layout, comm.rank());
-    on.matrix().set_values(part.values);
-    m->update();
-    const auto solution = normals(a.num_items(), 5);
-    Vector x(part.items.size(), 0.0);
-    const auto result = solver.solve(part.of(other.product(solution)), x);
-    EXPECT_EQ(result.end, KrylovEnd::converged) << info.name << ": " << result.why;
-    const auto fresh = make_preconditioner(on.matrix(), info.name);
-    KrylovSolver again(on.matrix(), *fresh, {.method = "bicgstab"});
-    Vector y(part.items.size(), 0.0);
-    EXPECT_EQ(again.solve(part.of(other.product(solution)), y).history, result.history);
-    on.matrix().set_values(on.part().values);
-  }
-}
-
-/// Two plain sweeps over the rank's own rows.
-Vector swept(const DistMatrix& a, const Vector& r) {
-  const auto local = a.local_diagonal();
-  const auto b = static_cast<std::size_t>(a.block());
-  Vector z(r.size(), 0.0);
-  const auto relax = [&](std::size_t i) {
-    double sum = r[i];
-    double pivot = 0;
-    for (auto k = local.row_starts[i / b]; k < local.row_starts[i / b + 1]; ++k) {
-      const auto at = static_cast<std::size_t>(k);
-      for (std::size_t c = 0; c < b; ++c) {
-        const auto column = static_cast<std::size_t>(local.block_columns[at]) * b + c;
-        const double value = local.values[(at * b + i % b) * b + c];
-        if (column == i) pivot = value;
-        if (column != i) sum -= value * z[column];
-      }
-    }
-    z[i] = sum / pivot;
-  };
-  for (std::size_t i = 0; i < z.size(); ++i) relax(i);
-  for (std::size_t i = z.size(); i-- > 0;) relax(i);
-  return z;
-}
-
-TEST(Krylov, GaussSeidelIsTwoSweeps) {
-  for (const int block : {1, 3}) {
-    const auto a = transport(block, 12, 0.5, 0.5);
-    OnRanks on(a);
-    const auto m = make_preconditioner(on.matrix(), "gauss_seidel");
-    const auto r = normals(on.matrix().num_local_items(), 6);
-    Vector z(r.size());
-    m->apply(r, z);
-    const auto expected = swept(on.matrix(), r);
-    for (std::size_t i = 0; i < z.size(); ++i) {
-      EXPECT_NEAR(z[i], expected[i], 1e-12 * (1 + std::abs(expected[i])));
-    }
   }
 }
 

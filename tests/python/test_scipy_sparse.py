@@ -122,6 +122,27 @@ def test_scipys_solvers_take_both() -> None:
     assert largest[0] == pytest.approx(8 * np.cos(np.pi / 62) ** 2)
 
 
+def test_cg_takes_incomplete_cholesky_of_what_has_no_incomplete_lu() -> None:
+    # Kershaw's matrix, four unknowns in a circle, along a line: ILU(0) has a pivot below zero.
+    circle = sp.csr_matrix([[3.0, -2, 0, 2], [-2, 3, -2, 0], [0, -2, 3, -2], [2, 0, -2, 3]])
+    a = (
+        sp.block_diag([circle] * 50) + 0.05 * sp.diags([1.0, 1], [-4, 4], shape=(200, 200))
+    ).tocsr()
+    assert np.linalg.eigvalsh(a.toarray())[0] > 0.01
+    preconditioner = ours.IncompleteLu(a, symmetric=True)
+    assert preconditioner.shift > 0
+    assert ours.IncompleteLu(laplacian(9), symmetric=True).shift == 0
+    m = preconditioner @ np.eye(200)
+    np.testing.assert_allclose(m, m.T, rtol=1e-12, atol=1e-12)
+    assert np.linalg.eigvalsh(m)[0] > 0
+    b = np.random.default_rng(3).random(200)
+    x, info = la.cg(ours.Operator(a), b, rtol=1e-10, M=preconditioner)
+    assert info == 0
+    np.testing.assert_allclose(a @ x, b, atol=1e-8)
+    with pytest.raises(tailrace.InvalidInput, match="row 1 has -2"):
+        ours.IncompleteLu(sp.csr_matrix([[1.0, 0], [0, -2]]), symmetric=True)
+
+
 def test_wrong_matrices_and_vectors_are_refused() -> None:
     a = laplacian(4)
     with pytest.raises(tailrace.InvalidInput, match=r"ndarray is no matrix of scipy\.sparse"):

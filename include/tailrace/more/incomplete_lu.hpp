@@ -29,8 +29,8 @@ struct IncompleteLuOptions {
 class LuSolver;
 
 /// ILU(0): L U that agrees with A on the places of A's items and has no others (Meijerink and van
-/// der Vorst, Math. Comp. 31 (1977) 148). A preconditioner. It owns its factors, which do not
-/// change; copies share them. All members are local; several threads may solve at once.
+/// der Vorst, Math. Comp. 31 (1977) 148), or ICC(0). A preconditioner. It owns its factors, which
+/// do not change; copies share them. All members are local; several threads may solve at once.
 class IncompleteLu {
  public:
   /// From square A (n x n) in CSR as `Matrix` takes it, with an item on each place of the diagonal.
@@ -45,6 +45,21 @@ class IncompleteLu {
                std::span<const std::int64_t> column_indices, std::span<const double> values,
                const IncompleteLuOptions& options = {});
 
+  /// ICC(0) of symmetric positive definite A, of which the lower triangle is read: L D L^T with
+  /// every pivot of D above 0, so a preconditioner of conjugate gradients. Where A itself has no
+  /// such factors, they are those of A + shift * diag(A). In the form of `factors()`, U = D L^T.
+  /// Throws as the constructors, and std::domain_error with the row if an item is not finite or one
+  /// on the diagonal not above 0.
+  static IncompleteLu cholesky(std::span<const std::int32_t> row_starts,
+                               std::span<const std::int32_t> column_indices,
+                               std::span<const double> values,
+                               const IncompleteLuOptions& options = {});
+  /// The same from 64-bit indices.
+  static IncompleteLu cholesky(std::span<const std::int64_t> row_starts,
+                               std::span<const std::int64_t> column_indices,
+                               std::span<const double> values,
+                               const IncompleteLuOptions& options = {});
+
   /// From L and U that exist already, in one matrix as `factors()` gives them. Throws as the
   /// constructors.
   static IncompleteLu from_factors(Csr factors, const IncompleteLuOptions& options = {});
@@ -57,6 +72,8 @@ class IncompleteLu {
 
   /// L (below the diagonal, its own of ones left out) and U in one matrix of A's structure.
   const Csr& factors() const { return *factors_; }
+  /// What the diagonal grew by, relative to itself, before `cholesky` had pivots above 0; else 0.
+  double shift() const { return shift_; }
   /// Levels: groups of rows that wait for each other, one after the other; 0 if "chain" was asked
   /// for, which does not look for them.
   std::ptrdiff_t num_levels() const { return num_levels_; }
@@ -69,12 +86,18 @@ class IncompleteLu {
 
  private:
   IncompleteLu() = default;
+  template <class Index>
+  static IncompleteLu from_symmetric(std::span<const Index> row_starts,
+                                     std::span<const Index> column_indices,
+                                     std::span<const double> values,
+                                     const IncompleteLuOptions& options);
   void use(const std::shared_ptr<Csr>& a, const std::vector<std::int64_t>& diagonal,
            const IncompleteLuOptions& options);
   void take(const std::shared_ptr<Csr>& a, const IncompleteLuOptions& options);
 
   std::ptrdiff_t rows_ = 0;
   std::ptrdiff_t num_levels_ = 0;
+  double shift_ = 0;
   std::shared_ptr<const Csr> factors_;
   std::shared_ptr<const LuSolver> solver_;
   std::vector<Trial> trials_;
