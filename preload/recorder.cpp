@@ -4,6 +4,7 @@
 #include "recorder.hpp"
 
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <algorithm>
 #include <csignal>
@@ -11,6 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "clocks.hpp"
 #include "comms.hpp"
 #include "files.hpp"
 #include "launch.hpp"
@@ -56,7 +58,9 @@ bool tsc_is_clock() {
 }
 
 int at_finalize(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
-  if (state.on.exchange(false)) write_record("finalized");
+  if (!state.on.exchange(false)) return MPI_SUCCESS;
+  write_record("finalized");
+  compare_clocks_at_end(record_folder());
   return MPI_SUCCESS;
 }
 
@@ -110,12 +114,6 @@ void add_to_windows(Tick begin, Tick end) {
   }
 }
 
-std::uint64_t monotonic_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1000000000U + static_cast<std::uint64_t>(t.tv_nsec);
-}
-
 void start() {
   int provided = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&provided);
@@ -142,6 +140,7 @@ void start() {
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, at_finalize, &key, nullptr);
   PMPI_Comm_set_attr(MPI_COMM_SELF, key, nullptr);
   write_launch_facts();
+  compare_clocks_at_start();
   watch_sigterm();
   leave_children_alone();
   first_ns = monotonic_ns();
@@ -174,6 +173,13 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
 int MPI_Abort(MPI_Comm comm, int code) {
   if (state.on.exchange(false)) write_record("MPI_Abort");
   return PMPI_Abort(comm, code);
+}
+
+// MPI ends a process so after an error that is fatal. A child of vfork shares our memory.
+void _exit(int code) {
+  if (static_cast<int>(getpid()) == state.pid && state.on.exchange(false)) write_record("_exit");
+  syscall(SYS_exit_group, code);
+  __builtin_unreachable();
 }
 
 void mpi_abort_(void* comm, void* code, void* error) {

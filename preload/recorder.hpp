@@ -243,6 +243,8 @@ class Scope {
 void start();
 // Writes the record of this rank, once; `how` says how the program ended. Local.
 void write_record(const char* how);
+// The folder of records: TAILRACE_PROFILE_DIR, or one that is made here.
+const char* record_folder();
 // Name of call number `call` (the generated table), and its kind.
 const char* call_name(unsigned call);
 const char* call_kind(unsigned call);

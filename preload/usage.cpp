@@ -92,12 +92,15 @@ void print_usage(Writer& out) {
 
 void print_node(Writer& out) {
   char host[256] = {};
-  char boot[64] = {};
+  char boot[128] = {};
   gethostname(host, sizeof host - 1);
   const int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
   if (fd >= 0) {
     const ssize_t n = read(fd, boot, 36);
-    boot[n > 0 ? n : 0] = '\0';
+    const std::size_t length = n > 0 ? static_cast<std::size_t>(n) : 0;
+    boot[length] = ' ';
+    if (readlink("/proc/self/ns/time", boot + length + 1, sizeof boot - length - 2) < 0)
+      boot[length] = '\0';
     close(fd);
   }
   out.print("\"host\": ");

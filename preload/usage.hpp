@@ -5,7 +5,7 @@
 
 namespace tailrace::preload {
 
-// The node's name and the number of its start.
+// The node's name, and the number of its start with that of the name space of its clock.
 void print_node(Writer& out);
 // What getrusage says.
 void print_usage(Writer& out);

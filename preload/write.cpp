@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "clocks.hpp"
 #include "comms.hpp"
 #include "files.hpp"
 #include "recorder.hpp"
@@ -28,7 +29,6 @@ extern std::atomic<std::uint32_t> num_threads;
 extern std::atomic<std::uint64_t> lost_calls;
 extern Tick first_tick;
 extern std::uint64_t first_ns;
-std::uint64_t monotonic_ns();
 
 namespace {
 
@@ -233,6 +233,7 @@ int write_counters(const char* path, const char* how, Tick last_tick, std::uint6
   out.print("\"main_row\": %u, \"rows_of_a_thread\": %zu,\n", main_row,
             rows_of_a_thread + max_calls);
   print_node(out);
+  print_clock(out);
   print_usage(out);
   print_placement(out);
   print_comms(out);
@@ -251,17 +252,20 @@ int write_counters(const char* path, const char* how, Tick last_tick, std::uint6
 
 }  // namespace
 
+const char* record_folder() {
+  const char* folder = std::getenv("TAILRACE_PROFILE_DIR");
+  if (folder != nullptr && folder[0] != '\0') return folder;
+  mkdir("tailrace-profile", 0777);
+  return "tailrace-profile";
+}
+
 void write_record(const char* how) {
   if (static_cast<int>(getpid()) != state.pid) return;
   const Tick last_tick = now();
   end_regions(last_tick);
   add_to_windows(last_tick, last_tick);  // so many windows that all of the run lies in them
   const std::uint64_t last_ns = monotonic_ns();
-  const char* folder = std::getenv("TAILRACE_PROFILE_DIR");
-  if (folder == nullptr || folder[0] == '\0') {
-    folder = "tailrace-profile";
-    mkdir(folder, 0777);
-  }
+  const char* folder = record_folder();
   char events[PATH_MAX];
   char part[PATH_MAX];
   char whole[PATH_MAX];
@@ -271,6 +275,9 @@ void write_record(const char* how) {
   name(events, "events");
   name(part, "part");
   name(whole, "json");
+  char clock[PATH_MAX];
+  name(clock, "clock");
+  unlink(clock);  // of an earlier run; ours comes after the record
   if (const int error = write_events(events)) {
     complain(events, error);
     unlink(events);

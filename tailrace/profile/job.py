@@ -169,7 +169,7 @@ def prepare_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.glob("rank-*.*"):
-            if path.suffix in (".json", ".events", ".launch", ".part"):
+            if path.suffix in (".json", ".events", ".clock", ".launch", ".part"):
                 path.unlink()
         probe = folder / "rank-probe.part"
         probe.write_bytes(b"")

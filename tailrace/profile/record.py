@@ -2,7 +2,7 @@
 """Records of ranks, as `preload/write.cpp` writes them."""
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.errors import TailraceError
+from tailrace.profile.clocks import SAME, Step, ways_to_first
 
 VERSION = 2
 
@@ -54,9 +55,10 @@ class Row:
 
 @dataclass(frozen=True)
 class Record:
-    """What one rank wrote; `begin_s`, `end_s`, `post_s` of its events: the node's clock [s].
+    """What one rank wrote; `begin_s`, `end_s`, `post_s` of its events: times of `clock` [s].
 
-    `call_s`: entry into the call that may have waited.
+    `call_s`: entry into the call that may have waited. `start_s`: end of MPI_Init. `clock` is what
+    the times are of: the node's (its boot), or that of the job's first node (see clocks.py).
     """
 
     rank: int
@@ -68,12 +70,21 @@ class Record:
     post_s: NDArray[np.float64]
     call_s: NDArray[np.float64]
     tick_s: float
+    start_s: float
+    clock: str
     python: dict[int, str] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()  # that led to `clock` from the node's, where these differ
 
     @property
     def wall_s(self) -> float:
         """Time from the end of MPI_Init to MPI_Finalize, or to the end of the program."""
         return float(self.facts["last_ns"] - self.facts["first_ns"]) * 1e-9
+
+    def on_clock(self, times: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return times of the node's clock [s] as times of `clock`."""
+        for step in self.steps:
+            times = step(times)
+        return times
 
     def is_main(self, row: Row) -> bool:
         """Tell whether the thread that called MPI_Init made these calls."""
@@ -115,9 +126,51 @@ def read_record(path: Path) -> Record:
     call_s = np.where(is_later, post_s, begin_s)
     python = {int(site): str(text) for site, text in facts.pop("python", [])}
     times = (begin_s, end_s, post_s, call_s)
-    return Record(facts["rank"], facts, rows, events, *times, tick_s, python)
+    clock = str(facts["boot"])
+    return Record(facts["rank"], facts, rows, events, *times, tick_s, start_s, clock, python)
 
 
 def read_records(folder: Path) -> list[Record]:
-    """Return the records of a folder, by rank; there may be none."""
-    return sorted((read_record(p) for p in folder.glob("rank-*.json")), key=lambda r: r.rank)
+    """Return the records of a folder, by rank, on one clock if it is known; there may be none."""
+    found = sorted((read_record(p) for p in folder.glob("rank-*.json")), key=lambda r: r.rank)
+    ends = {}
+    for path in folder.glob("rank-*.clock"):
+        try:
+            ends[int(path.stem.removeprefix("rank-"))] = json.loads(path.read_text())
+        except (OSError, ValueError):
+            continue  # drift is not known, which the profile says
+    return on_one_clock(found, ends)
+
+
+def on_one_clock(records: list[Record], ends: dict[int, list[int]]) -> list[Record]:
+    """Return the records with the times of the job's first node, where the way there is known."""
+    if len({record.facts["boot"] for record in records}) < 2:
+        return records
+    ways = ways_to_first((record.facts for record in records), ends)
+    first = records[0].clock
+    moved = []
+    for record in records:
+        way = ways[record.rank]
+        if way is None:
+            moved.append(record)
+            continue
+        placed = replace(record, clock=first, steps=tuple(one for one in way if one is not SAME))
+        moved.append(
+            replace(
+                placed,
+                begin_s=placed.on_clock(record.begin_s),
+                end_s=placed.on_clock(record.end_s),
+                post_s=placed.on_clock(record.post_s),
+                call_s=placed.on_clock(record.call_s),
+                start_s=float(placed.on_clock(np.array([record.start_s]))[0]),
+            )
+        )
+    return moved
+
+
+def first_starts(records: list[Record]) -> dict[str, float]:
+    """Return when the first rank returned from MPI_Init, on each clock [s]."""
+    starts: dict[str, float] = {}
+    for record in records:
+        starts[record.clock] = min(starts.get(record.clock, record.start_s), record.start_s)
+    return starts

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tailrace.errors import TailraceError
-from tailrace.profile.record import RECEIVE, SEND, Record, Row
+from tailrace.profile.record import RECEIVE, SEND, Record, Row, first_starts
 from tailrace.profile.sites import name_places
 from tailrace.profile.waiting import Waiting, find_waiting
 
@@ -28,7 +28,7 @@ Event = dict[str, Any]
 
 @dataclass(frozen=True)
 class Window:
-    """A window of time [s] since the first rank of the node returned from MPI_Init."""
+    """A window of time [s] since the first rank (on the same clock) returned from MPI_Init."""
 
     from_s: float
     to_s: float
@@ -36,8 +36,8 @@ class Window:
 
 def whole_run(records: list[Record]) -> Window:
     """Return the window that holds all of the run."""
-    starts = _starts(records)
-    return Window(0.0, max(_start_s(r) - starts[r.facts["boot"]] + r.wall_s for r in records))
+    starts = first_starts(records)
+    return Window(0.0, max(r.start_s - starts[r.clock] + r.wall_s for r in records))
 
 
 def chrome_trace(records: list[Record], window: Window) -> Iterator[str]:
@@ -45,8 +45,8 @@ def chrome_trace(records: list[Record], window: Window) -> Iterator[str]:
 
     Raises TailraceError if there are none, or more than a viewer can show.
     """
-    starts = _starts(records)
-    chosen = {r.rank: _inside(r, starts[r.facts["boot"]], window) for r in records}
+    starts = first_starts(records)
+    chosen = {r.rank: _inside(r, starts[r.clock], window) for r in records}
     count = sum(len(events) for events in chosen.values())
     if count == 0:
         whole = whole_run(records)
@@ -70,24 +70,11 @@ def chrome_trace(records: list[Record], window: Window) -> Iterator[str]:
     }
     separator = '{"displayTimeUnit":"ms",\n"traceEvents":[\n'
     for record in records:
-        start_s = starts[record.facts["boot"]]
+        start_s = starts[record.clock]
         for event in _rank(record, chosen[record.rank], start_s, waiting, places):
             yield separator + json.dumps(event, separators=(",", ":"))
             separator = ",\n"
     yield f'\n],\n"otherData":{json.dumps(other)}}}\n'
-
-
-def _start_s(record: Record) -> float:
-    return float(record.facts["first_ns"]) * 1e-9
-
-
-def _starts(records: list[Record]) -> dict[str, float]:
-    """Return when each node's first rank began, on the node's clock [s]."""
-    starts: dict[str, float] = {}
-    for record in records:
-        boot = record.facts["boot"]
-        starts[boot] = min(starts.get(boot, np.inf), _start_s(record))
-    return starts
 
 
 def _inside(record: Record, start_s: float, window: Window) -> NDArray[np.intp]:

@@ -64,10 +64,14 @@ def find_waiting(records: list[Record]) -> Waiting:
     for record in records:
         found.by_event[record.rank] = np.zeros(len(record.events))
         found.whom[record.rank] = np.full(len(record.events), -1, np.int32)
-    boots = {record.facts["boot"] for record in records}
-    if len(boots) > 1:
-        found.notes.append(f"waiting is not shown: the clocks of {len(boots)} nodes differ")
+    clocks = {record.clock for record in records}
+    if len(clocks) > 1:
+        found.notes.append(
+            f"waiting is not shown: {len(clocks)} nodes have clocks whose differences are not "
+            "known, as a rank that compared them left no record"
+        )
         return found
+    found.notes += clock_notes(records)
     _collectives(records, found)
     _messages(records, found)
     for record in records:
@@ -81,6 +85,21 @@ def find_waiting(records: list[Record]) -> Waiting:
             "(TAILRACE_PROFILE_EVENTS sets its length)"
         )
     return found
+
+
+def clock_notes(records: list[Record]) -> list[str]:
+    """Return how well clocks of several nodes are known."""
+    steps = [record.steps for record in records if record.steps]
+    if not steps:
+        return []
+    error_us = max(sum(step.error_s for step in way) for way in steps) * 1e6
+    notes = [f"times of nodes were put on one clock, right to {error_us:.3g} us at both ends"]
+    if not all(step.has_end for way in steps for step in way):
+        notes = [
+            f"times of nodes were put on one clock, right to {error_us:.3g} us at the start; how "
+            "their clocks drifted is not known, as the run did not reach MPI_Finalize"
+        ]
+    return notes
 
 
 def waits(kinds: NDArray[Any], roots: NDArray[Any], enter: Floats, leave: Floats) -> Floats:
@@ -198,6 +217,13 @@ def _messages(records: list[Record], found: Waiting) -> None:
     # posted yet may begin, and the message of a send may have been stored.
     late_send = np.where(end >= sent, np.maximum(sent - begin, 0.0), 0.0)
     late_send[~receives["done"][at_receive]] = 0.0
+    is_early = receives["done"][at_receive] & (end < sent) & (receives["flow"][at_receive, 3] >= 0)
+    if early := int(np.count_nonzero(is_early)):
+        by_us = float(np.max((sent - end)[is_early])) * 1e6
+        found.notes.append(
+            f"{early} of {len(at_send)} messages seem to end before they begin, by up to "
+            f"{by_us:.3g} us: the clocks of nodes are not better known than that"
+        )
     begin, end = sends["call"][at_send], sends["end"][at_send]
     post = receives["post"][at_receive]
     late_receive = np.where(end >= post, np.maximum(post - begin, 0.0), 0.0)

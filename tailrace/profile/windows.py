@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.profile.record import Record
+from tailrace.profile.record import Record, first_starts
 from tailrace.profile.waiting import Waiting
 
 MOST_WINDOWS = 8192  # of all ranks; beyond, neighbours are put together, down to LEAST a rank
@@ -33,16 +33,13 @@ def waited_until(record: Record, waiting: Waiting, times: Floats) -> Floats:
 
 
 def windows(records: list[Record], waiting: Waiting) -> list[list[dict[str, float]]]:
-    """Return the windows of each record; times since the first MPI_Init of the rank's node."""
+    """Return the windows of each record; times since the first MPI_Init on the rank's clock."""
     most = max(LEAST_WINDOWS, MOST_WINDOWS // max(1, len(records)))
-    starts: dict[str, int] = {}
-    for record in records:
-        boot, start_ns = record.facts["boot"], record.facts["first_ns"]
-        starts[boot] = min(starts.get(boot, start_ns), start_ns)
-    return [_of_rank(r, waiting, starts[r.facts["boot"]], most) for r in records]
+    starts = first_starts(records)
+    return [_of_rank(r, waiting, starts[r.clock], most) for r in records]
 
 
-def _of_rank(record: Record, waiting: Waiting, start_ns: int, most: int) -> list[dict[str, float]]:
+def _of_rank(record: Record, waiting: Waiting, start_s: float, most: int) -> list[dict[str, float]]:
     facts = record.facts.get("windows")
     if not facts or not facts["mpi"] or record.wall_s <= 0:
         return []
@@ -51,10 +48,10 @@ def _of_rank(record: Record, waiting: Waiting, start_ns: int, most: int) -> list
     mpi_s = np.add.reduceat(mpi_s, np.arange(0, len(mpi_s), together))
     edges = np.arange(len(mpi_s) + 1) * (together * facts["ticks"] * record.tick_s)
     edges[-1] = record.wall_s
-    clock_s = record.facts["first_ns"] * 1e-9
-    sync_s = np.minimum(np.diff(waited_until(record, waiting, clock_s + edges)), mpi_s)
+    at = record.on_clock(record.facts["first_ns"] * 1e-9 + edges)
+    sync_s = np.minimum(np.diff(waited_until(record, waiting, at)), mpi_s)
     user_s = np.maximum(np.diff(edges) - mpi_s, 0.0)
-    edges += (record.facts["first_ns"] - start_ns) * 1e-9
+    edges += record.start_s - start_s
     return [
         {
             "from_s": round(float(edges[i]), 9),

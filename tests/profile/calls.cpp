@@ -183,7 +183,8 @@ int main(int argc, char** argv) {
   const std::string end = argc > 2 ? argv[2] : "finalize";
   PMPI_Barrier(MPI_COMM_WORLD);
   if (end == "abort" && rank == 0) MPI_Abort(MPI_COMM_WORLD, 5);
-  if (end == "abort") PMPI_Barrier(MPI_COMM_WORLD);
+  if (end == "fatal" && rank == 0) PMPI_Send(nullptr, 0, MPI_INT, 99, 0, MPI_COMM_WORLD);
+  if (end == "abort" || end == "fatal") PMPI_Barrier(MPI_COMM_WORLD);
   if (end == "exit") std::exit(0);
   MPI_Finalize();
   return end == "seven" ? 7 : 0;
