@@ -63,7 +63,52 @@ TAILRACE_TRANSFER(MPI_File_write_all, true, const void*, int)
 TAILRACE_TRANSFER(MPI_File_read_all, false, void*, int)
 TAILRACE_TRANSFER_AT(MPI_File_write_at_all, true, const void*, int)
 TAILRACE_TRANSFER_AT(MPI_File_read_at_all, false, void*, int)
+
+// What writes, or asks for, data in MPI's own way.
+#define TAILRACE_OTHER(name, parameters, ...)              \
+  int name parameters {                                    \
+    NEXT(name);                                            \
+    return other(file, [&] { return next(__VA_ARGS__); }); \
+  }
+#define TAILRACE_WRITE(name, Count, Last)                                                      \
+  TAILRACE_OTHER(name,                                                                         \
+                 (MPI_File file, const void* data, Count count, MPI_Datatype type, Last last), \
+                 file, data, count, type, last)
+#define TAILRACE_WRITE_AT(name, Count, Last)                                       \
+  TAILRACE_OTHER(name,                                                             \
+                 (MPI_File file, MPI_Offset offset, const void* data, Count count, \
+                  MPI_Datatype type, Last last),                                   \
+                 file, offset, data, count, type, last)
+
+TAILRACE_OTHER(MPI_File_sync, (MPI_File file), file)
+TAILRACE_OTHER(MPI_File_get_size, (MPI_File file, MPI_Offset* size), file, size)
+TAILRACE_OTHER(MPI_File_set_size, (MPI_File file, MPI_Offset size), file, size)
+TAILRACE_OTHER(MPI_File_preallocate, (MPI_File file, MPI_Offset size), file, size)
+TAILRACE_OTHER(MPI_File_set_atomicity, (MPI_File file, int flag), file, flag)
+TAILRACE_WRITE(MPI_File_write, int, MPI_Status*)
+TAILRACE_WRITE(MPI_File_write_shared, int, MPI_Status*)
+TAILRACE_WRITE(MPI_File_write_ordered, int, MPI_Status*)
+TAILRACE_WRITE(MPI_File_iwrite, int, MPI_Request*)
+TAILRACE_WRITE(MPI_File_iwrite_all, int, MPI_Request*)
+TAILRACE_WRITE(MPI_File_iwrite_shared, int, MPI_Request*)
+TAILRACE_WRITE_AT(MPI_File_write_at, int, MPI_Status*)
+TAILRACE_WRITE_AT(MPI_File_iwrite_at, int, MPI_Request*)
+TAILRACE_WRITE_AT(MPI_File_iwrite_at_all, int, MPI_Request*)
+#define TAILRACE_BEGIN(name)                                                                  \
+  TAILRACE_OTHER(name, (MPI_File file, const void* data, int count, MPI_Datatype type), file, \
+                 data, count, type)
+TAILRACE_BEGIN(MPI_File_write_all_begin)
+TAILRACE_BEGIN(MPI_File_write_ordered_begin)
+TAILRACE_OTHER(MPI_File_write_at_all_begin,
+               (MPI_File file, MPI_Offset offset, const void* data, int count, MPI_Datatype type),
+               file, offset, data, count, type)
 #if MPI_VERSION >= 4
+TAILRACE_WRITE(MPI_File_write_c, MPI_Count, MPI_Status*)
+TAILRACE_WRITE(MPI_File_iwrite_c, MPI_Count, MPI_Request*)
+TAILRACE_WRITE(MPI_File_iwrite_all_c, MPI_Count, MPI_Request*)
+TAILRACE_WRITE_AT(MPI_File_write_at_c, MPI_Count, MPI_Status*)
+TAILRACE_WRITE_AT(MPI_File_iwrite_at_c, MPI_Count, MPI_Request*)
+TAILRACE_WRITE_AT(MPI_File_iwrite_at_all_c, MPI_Count, MPI_Request*)
 TAILRACE_TRANSFER(MPI_File_write_all_c, true, const void*, MPI_Count)
 TAILRACE_TRANSFER(MPI_File_read_all_c, false, void*, MPI_Count)
 TAILRACE_TRANSFER_AT(MPI_File_write_at_all_c, true, const void*, MPI_Count)

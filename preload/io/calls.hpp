@@ -57,6 +57,14 @@ int transfer(MPI_File file, Transfer call, Pass pass) {
   }
 }
 
+// A call that is MPI's: this rank's hidden writes come before it.
+template <class Pass>
+int other(MPI_File file, Pass pass) {
+  const int own = settle(file);
+  const int code = pass();
+  return code != MPI_SUCCESS ? code : own;
+}
+
 // What MPI_Get_count and its like will say. Local.
 inline void set_status(MPI_Status& status, std::int64_t bytes) {
   PMPI_Status_set_cancelled(&status, 0);

@@ -117,6 +117,42 @@ extern "C" {
                 {}},                                                                              \
                pass))
 
+// What writes, or asks for, data in MPI's own way, by how many words come before `error`.
+#define TAILRACE_OTHER_1(name) \
+  TAILRACE_FORTRAN(name, (void* file, void* error), WORDS(file), other(file_at(file), pass))
+#define TAILRACE_OTHER_2(name)                                               \
+  TAILRACE_FORTRAN(name, (void* file, void* a, void* error), WORDS(file, a), \
+                   other(file_at(file), pass))
+#define TAILRACE_OTHER_4(name)                                                 \
+  TAILRACE_FORTRAN(name, (void* file, void* a, void* b, void* c, void* error), \
+                   WORDS(file, a, b, c), other(file_at(file), pass))
+#define TAILRACE_OTHER_5(name)                                                          \
+  TAILRACE_FORTRAN(name, (void* file, void* a, void* b, void* c, void* d, void* error), \
+                   WORDS(file, a, b, c, d), other(file_at(file), pass))
+#define TAILRACE_OTHER_6(name)                                                                   \
+  TAILRACE_FORTRAN(name, (void* file, void* a, void* b, void* c, void* d, void* e, void* error), \
+                   WORDS(file, a, b, c, d, e), other(file_at(file), pass))
+#define TAILRACE_BOTH(words, name) \
+  TAILRACE_OTHER_##words(mpi_file_##name##_) TAILRACE_OTHER_##words(mpi_file_##name##_f08_)
+
+TAILRACE_BOTH(1, sync)
+TAILRACE_BOTH(2, get_size)
+TAILRACE_BOTH(2, set_size)
+TAILRACE_BOTH(2, preallocate)
+TAILRACE_BOTH(2, set_atomicity)
+TAILRACE_BOTH(4, write_all_begin)
+TAILRACE_BOTH(4, write_ordered_begin)
+TAILRACE_BOTH(5, write_at_all_begin)
+TAILRACE_BOTH(5, write)
+TAILRACE_BOTH(5, write_shared)
+TAILRACE_BOTH(5, write_ordered)
+TAILRACE_BOTH(5, iwrite)
+TAILRACE_BOTH(5, iwrite_all)
+TAILRACE_BOTH(5, iwrite_shared)
+TAILRACE_BOTH(6, write_at)
+TAILRACE_BOTH(6, iwrite_at)
+TAILRACE_BOTH(6, iwrite_at_all)
+
 TAILRACE_OPEN(mpi_file_open_)
 TAILRACE_OPEN(mpi_file_open_f08_)
 TAILRACE_CLOSE(mpi_file_close_)

@@ -20,8 +20,8 @@
 namespace tailrace::preload {
 namespace {
 
-int code_of(const Error& error) {
-  switch (error.sys_errno()) {
+int code_of(int error, int other) {
+  switch (error) {
     case ENOSPC:
       return MPI_ERR_NO_SPACE;
     case EDQUOT:
@@ -32,8 +32,12 @@ int code_of(const Error& error) {
     case EROFS:
       return MPI_ERR_READ_ONLY;
     default:
-      return error.code() == Errc::io || error.code() == Errc::corrupt ? MPI_ERR_IO : MPI_ERR_OTHER;
+      return other;
   }
+}
+int code_of(const Error& error) {
+  const bool is_io = error.code() == Errc::io || error.code() == Errc::corrupt;
+  return code_of(error.sys_errno(), is_io ? MPI_ERR_IO : MPI_ERR_OTHER);
 }
 
 std::int64_t size_of(const std::string& path) {
@@ -114,6 +118,8 @@ void FileTally::add(const FileTally& other) {
     taken[i] += other.taken[i];
     bytes[i] += other.bytes[i];
   }
+  hidden += other.hidden;
+  settling_s += other.settling_s;
   for (std::size_t i = 0; i < refused.size(); ++i) refused[i] += other.refused[i];
 }
 
@@ -149,6 +155,7 @@ OpenFile::OpenFile(MPI_Comm comm, const std::string& path, int mode, MPI_File fi
   int why = static_cast<int>(path_.empty() ? Refusal::open : never_);
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &why, 1, MPI_INT, MPI_MAX, comm_));
   never_ = static_cast<Refusal>(why);
+  hides_ = file_mode() == FileMode::hidden && (mode & MPI_MODE_WRONLY) != 0;
 }
 
 OpenFile::~OpenFile() {
@@ -219,6 +226,7 @@ OpenFile::Agreed OpenFile::agree(const Plan& own, bool writes) const {
 
 int OpenFile::refuse(const Transfer& call, Refusal why) {
   ++tally_.refused[static_cast<std::size_t>(why)];
+  settle();  // its error is said when the file is closed
   return call.pass();
 }
 
@@ -238,8 +246,16 @@ int OpenFile::run(const Transfer& call) {
     own.why = Refusal::size;
   }
   if (!lock.owns_lock()) own.why = Refusal::busy;
+  if (hides_ && own.why == Refusal::none && !behind_) {
+    try {
+      behind_ = std::make_unique<Behind>(path_, most_hidden_bytes());
+    } catch (const Error&) {
+      own.why = Refusal::open;
+    }
+  }
   const Agreed agreed = agree(own, call.writes);
   if (agreed.why != Refusal::none) return refuse(call, agreed.why);
+  if (hides_) return run_hidden(call, own);
   if (file_mode() == FileMode::ours) return run_ours(call, own, agreed);
   Contest& contest = ranks_->contests.of(call.writes, agreed.bytes, agreed.runs);
   const Way way = contest.next(comm_);
@@ -297,6 +313,28 @@ int OpenFile::run_ours(const Transfer& call, Plan& plan, const Agreed& agreed) {
   return MPI_SUCCESS;
 }
 
+int OpenFile::run_hidden(const Transfer& call, Plan& plan) {
+  if (plan.bytes > 0) {
+    Buffer copy = behind_->room(plan.bytes);
+    gather(static_cast<const std::byte*>(call.data), plan.memory, copy.data());
+    behind_->post(std::move(plan.places), std::move(copy));
+  }
+  ++tally_.taken[1];
+  ++tally_.hidden;
+  tally_.bytes[1] += plan.bytes;
+  call.set_status(plan.bytes);
+  if (call.offset) return MPI_SUCCESS;
+  return PMPI_File_seek(file_, plan.bytes / unit_bytes_, MPI_SEEK_CUR);
+}
+
+int OpenFile::settle() {
+  if (!behind_) return MPI_SUCCESS;
+  const double begin_s = now_s();
+  const int error = behind_->settle();
+  tally_.settling_s += now_s() - begin_s;
+  return error == 0 ? MPI_SUCCESS : code_of(error, MPI_ERR_IO);
+}
+
 int OpenFile::move(const Transfer& call, Plan& plan, std::int64_t bytes) {
   auto* data = static_cast<std::byte*>(call.data);
   const bool together = plan.memory.size() <= 1;
@@ -321,6 +359,15 @@ int OpenFile::fail(int code) const {
 }
 
 int OpenFile::close() {
+  if (hides_) {
+    int code = settle();
+    behind_.reset();
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm_));
+    if (code == MPI_SUCCESS) return code;
+    say(LogLevel::warning,
+        "tailrace io: " + path_ + ": hidden writes failed; the file is not whole");
+    return fail(code);
+  }
   if (!ours_) return MPI_SUCCESS;
   try {
     ours_->close();

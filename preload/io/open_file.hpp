@@ -6,6 +6,9 @@
 // never differ between ranks is which way a call goes: so each call begins with one small
 // allreduce, in which every rank says why it cannot go our way. What a call has written is in the
 // file (or the node's cache of it) when it returns, by either way, so the ways may take turns.
+// But where writes are hidden (TAILRACE_IO=hidden, files that are only written): then each rank
+// writes its own data behind the computation, and waits for that before any other call that moves
+// or asks for data, as MPI's own order of a rank's calls wants it, and before the file is closed.
 #pragma once
 #include <mpi.h>
 
@@ -18,6 +21,7 @@
 #include <optional>
 #include <string>
 
+#include "io/behind.hpp"
 #include "io/contest.hpp"
 #include "io/flatten.hpp"
 #include "tailrace/comm.hpp"
@@ -60,6 +64,8 @@ constexpr std::array<const char*, num_refusals> refusal_texts{"",
 struct FileTally {
   std::array<std::uint64_t, 2> seen{}, taken{};
   std::array<std::int64_t, 2> bytes{};  // by our way
+  std::uint64_t hidden = 0;             // writes of `taken` behind the computation
+  double settling_s = 0;                // waiting for them
   std::array<std::uint64_t, num_refusals> refused{};
   void add(const FileTally& other);
 };
@@ -97,6 +103,8 @@ class OpenFile {
   void set_view(std::int64_t start, MPI_Datatype unit, MPI_Datatype type, bool is_native);
   // One way or the other; returns MPI's code. Collective, blocking.
   int run(const Transfer& call);
+  // Waits until this rank's hidden writes are in the file; MPI's code. Local, blocking.
+  int settle();
   // Closes ours, before MPI's is closed; returns MPI's code. Collective, blocking.
   int close();
 
@@ -111,6 +119,7 @@ class OpenFile {
   int refuse(const Transfer& call, Refusal why);
   bool open_ours();
   int run_ours(const Transfer& call, Plan& plan, const Agreed& agreed);
+  int run_hidden(const Transfer& call, Plan& plan);
   int move(const Transfer& call, Plan& plan, std::int64_t file_bytes);
   int fail(int code) const;
 
@@ -125,17 +134,23 @@ class OpenFile {
   bool is_native_ = true;
   std::shared_ptr<Ranks> ranks_;
   std::optional<File> ours_;
+  bool hides_ = false;  // the same on all ranks
+  std::unique_ptr<Behind> behind_;
   FileTally tally_;
 };
 
 // How the program was told to be run (TAILRACE_IO); the same on all ranks.
-enum class FileMode { measured, ours, mpi };
+enum class FileMode { measured, ours, mpi, hidden };
 FileMode file_mode();
+// Copies that wait to be written, of a file and rank (TAILRACE_IO_MEMORY).
+std::int64_t most_hidden_bytes();
 // The files of these ranks; made at first use. Collective over `comm`, blocking.
 std::shared_ptr<Ranks> ranks_of(MPI_Comm comm);
 
 // The open file of a handle; null if it is none of ours. Local.
 OpenFile* open_file(MPI_File file);
+// Waits for this rank's hidden writes of the file, if there are any; MPI's code. Local, blocking.
+int settle(MPI_File file);
 // After MPI has opened `file`. Collective over `comm`, blocking.
 void opened(MPI_Comm comm, const std::string& path, int mode, MPI_Info info, MPI_File file);
 // Before MPI closes it; returns MPI's code. Collective, blocking.

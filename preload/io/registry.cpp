@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The open files and the groups of ranks that have any; the start, and the line at the end.
+#include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/say.hpp"
+#include "file/settings.hpp"
 #include "io/open_file.hpp"
 #include "mpi_start.hpp"
 
@@ -43,6 +46,10 @@ std::string text_of(const FileTally& tally) {
     text += fmt::format(", {} {} taken ({:.1f} MB)", tally.taken[i], names[i],
                         static_cast<double>(tally.bytes[i]) / 1e6);
   }
+  if (tally.hidden > 0) {
+    text += fmt::format(", {} hidden behind the computation ({:.3g} s waited for them)",
+                        tally.hidden, tally.settling_s);
+  }
   std::uint64_t refused = 0;
   std::string reasons;
   for (std::size_t i = 1; i < tally.refused.size(); ++i) {
@@ -54,8 +61,22 @@ std::string text_of(const FileTally& tally) {
   return text + fmt::format(", {} left to MPI{}", refused, reasons);
 }
 
+// What programs leave open.
+void settle_all() {
+  Registry& all = registry();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& file : all.files) {
+    if (file->settle() != MPI_SUCCESS)
+      say(LogLevel::warning, "tailrace io: hidden writes of a file that was not closed failed");
+  }
+}
+__attribute__((destructor)) void at_exit() {
+  if (chosen == FileMode::hidden) settle_all();
+}
+
 // MPI_COMM_SELF's attributes are deleted by MPI_Finalize, in any language, before all else.
 int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
+  settle_all();
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   const char* wanted = std::getenv("TAILRACE_IO_REPORT");
@@ -78,22 +99,36 @@ bool same_ranks(MPI_Group group, MPI_Group other) {
 
 FileMode file_mode() { return chosen; }
 
+std::int64_t most_hidden_bytes() {
+  constexpr std::int64_t usual = 256 << 20;
+  const char* text = std::getenv("TAILRACE_IO_MEMORY");
+  if (text == nullptr || *text == '\0') return usual;
+  try {
+    return file::parse_bytes(text, "TAILRACE_IO_MEMORY");
+  } catch (const Error& error) {
+    say(LogLevel::warning, error.what());
+    return usual;
+  }
+}
+
 // Rank 0 decides for all.
 void mpi_started() {
   if (started) return;
   const char* text = std::getenv("TAILRACE_IO");
   const std::string word = text == nullptr ? "" : text;
-  int told = word == "ours" ? 1 : word == "mpi" ? 2 : word.empty() || word == "measured" ? 0 : 3;
+  constexpr std::array<const char*, 4> words{"measured", "ours", "mpi", "hidden"};
+  constexpr int unknown = words.size();
+  int told = word.empty() ? 0 : static_cast<int>(std::ranges::find(words, word) - words.begin());
   if (PMPI_Bcast(&told, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS) return;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (told == 3 && rank == 0) {
+  if (told == unknown && rank == 0) {
     std::fprintf(stderr,
-                 "tailrace io: TAILRACE_IO is '%s': expected measured, ours or mpi; measured is "
-                 "taken\n",
+                 "tailrace io: TAILRACE_IO is '%s': expected measured, ours, mpi or hidden; "
+                 "measured is taken\n",
                  word.c_str());
   }
-  chosen = told == 1 ? FileMode::ours : told == 2 ? FileMode::mpi : FileMode::measured;
+  chosen = told == unknown ? FileMode::measured : static_cast<FileMode>(told);
   int at_end = MPI_KEYVAL_INVALID;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end, &at_end, nullptr);
   PMPI_Comm_set_attr(MPI_COMM_SELF, at_end, nullptr);
@@ -126,6 +161,11 @@ OpenFile* open_file(MPI_File file) {
     if (one->file() == file) return one.get();
   }
   return nullptr;
+}
+
+int settle(MPI_File file) {
+  OpenFile* const own = chosen == FileMode::hidden ? open_file(file) : nullptr;
+  return own != nullptr ? own->settle() : MPI_SUCCESS;
 }
 
 void opened(MPI_Comm comm, const std::string& path, int mode, MPI_Info info, MPI_File file) {

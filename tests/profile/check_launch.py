@@ -157,8 +157,9 @@ def check_io(folder: Path, bin_dir: str, program: str) -> None:
     """Files and what is read are those of MPI-IO, whichever way calls go; a line counts them."""
     command = [sys.executable, "-m", "tailrace", "run", "--with", "io"]
     fortran = Path(program).name.removesuffix("_mpich") != "profile_io"
-    arguments = [str(folder / "data")] if fortran else ["random", str(folder), "1", "30"]
-    for ranks, way in ((3, "ours"), (2, "measured"), (2, "mpi")):
+    for ranks, way in ((3, "ours"), (2, "measured"), (2, "mpi"), (2, "hidden")):
+        programs = "5" if way == "hidden" else "30"
+        arguments = [str(folder / "data")] if fortran else ["random", str(folder), "1", programs]
         # OMPIO itself reads back other bytes than it wrote in some such programs (docs/files.md).
         environment = {"PYTHONPATH": str(ROOT), "TAILRACE_BIN_DIR": bin_dir, "TAILRACE_IO": way}
         environment["OMPI_MCA_io"] = "^ompio"
@@ -174,8 +175,11 @@ def check_io(folder: Path, bin_dir: str, program: str) -> None:
         start = "tailrace io: rank 0: "
         line = next(line for line in done.stderr.splitlines() if line.startswith(start))
         seen = int(line.removeprefix(start).split()[0])
-        assert seen == 4 if fortran else seen > 100, said
+        assert seen == 5 if fortran else seen > (10 if way == "hidden" else 100), said
         assert ("taken" in line) == (way != "mpi"), said
+        assert ("hidden behind" in line) == (way == "hidden"), said
+        failed = done.stderr.count("the file is not whole")
+        assert failed == (ranks if way == "hidden" and not fortran else 0), said
         assert way != "ours" or fortran or int(line.split(" left to MPI")[0].split()[-1]) < 30, said
 
 

@@ -20,7 +20,7 @@ program io
   integer :: file, turns, view, status(MPI_STATUS_SIZE)
 #endif
   integer :: rank, ranks, error, i, count
-  integer(MPI_OFFSET_KIND) :: start
+  integer(MPI_OFFSET_KIND) :: start, bytes
   integer(MPI_ADDRESS_KIND) :: extent
   double precision :: x(n), y(n)
   character(len=300) :: path
@@ -49,11 +49,22 @@ program io
   call MPI_Get_count(status, MPI_DOUBLE_PRECISION, count, error)
   if (count /= n .or. any(x /= y)) call fail("what is read")
   call MPI_File_close(file, error)
+  ! Only written; an independent call comes after a collective one to the same place.
+  call MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_WRONLY, MPI_INFO_NULL, file, error)
+  call MPI_File_set_view(file, start, MPI_DOUBLE_PRECISION, view, "native", MPI_INFO_NULL, error)
+  call MPI_File_write_all(file, x + 1000, n, MPI_DOUBLE_PRECISION, status, error)
+  call MPI_File_write_at(file, 0_MPI_OFFSET_KIND, x, 1, MPI_DOUBLE_PRECISION, status, error)
+  if (error /= MPI_SUCCESS) call fail("an independent write")
+  call MPI_File_sync(file, error)
+  call MPI_File_get_size(file, bytes, error)
+  if (bytes < 8 * n * ranks) call fail("size of the file")
+  call MPI_File_close(file, error)
   ! Seen without a view, blocks of the ranks follow each other.
   call MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_RDONLY, MPI_INFO_NULL, file, error)
   call MPI_File_read_all(file, y, n, MPI_DOUBLE_PRECISION, status, error)
-  if (any(y(1:length) /= [(dble(i), i = 1, length)])) call fail("the first block")
-  if (any(y(length + 1:2 * length) /= [(100.0d0 + i, i = 1, length)])) call fail("the second block")
+  if (any(y(1:length) /= [1.0d0, (1000.0d0 + i, i = 2, length)])) call fail("the first block")
+  if (any(y(length + 1:2 * length) /= [101.0d0, (1100.0d0 + i, i = 2, length)])) &
+    call fail("the second block")
   call MPI_File_close(file, error)
   call MPI_Type_free(view, error)
   call MPI_Type_free(turns, error)

@@ -4,10 +4,16 @@
 // PMPI's. What is read, counts, pointers and the bytes of both files must be the same.
 //
 //   io_program random FOLDER [SEED [PROGRAMS]]   the comparison
-//   io_program time FOLDER ROWS COLUMNS STEPS    seconds of writing columns of a shared array
+//   io_program time FOLDER ROWS COLUMNS STEPS [MS]  seconds of writing columns of a shared array,
+//                                                after MS of computation each
+//
+// With TAILRACE_IO=hidden the files are only written, and what several ranks write is ordered as
+// MPI asks for, by MPI_File_sync.
 #include <mpi.h>
+#include <sys/resource.h>
 
 #include <algorithm>
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -16,152 +22,13 @@
 #include <vector>
 
 #include "drawn_calls.hpp"
+#include "drawn_views.hpp"
 
 namespace {
 
-// A view or items in memory, with all types that it was made of.
-struct Made {
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  std::vector<MPI_Datatype> parts;
-  MPI_Datatype add(MPI_Datatype one) {
-    MPI_Type_commit(&one);
-    parts.push_back(one);
-    return type = one;
-  }
-  ~Made() {
-    for (auto& one : parts) MPI_Type_free(&one);
-  }
-  Made() = default;
-  Made(const Made&) = delete;
-  Made& operator=(const Made&) = delete;
-};
-
-int processes_of(int size, int d) { return d == 0 ? size : 1; }
-
-void make_subarray(Made& made, Dice& dice, const World& world, MPI_Datatype unit) {
-  const int n = 1 + dice.below(3);
-  const int cut = dice.below(n);
-  int sizes[3], parts[3], starts[3];
-  for (int d = 0; d < n; ++d) {
-    sizes[d] = parts[d] = 2 + dice.below(7);
-    starts[d] = 0;
-    if (d != cut) continue;
-    parts[d] = 1 + dice.below(4);
-    sizes[d] = parts[d] * world.size + dice.below(3);
-    starts[d] = parts[d] * world.rank;
-  }
-  const int order = dice.below(2) == 0 ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_create_subarray(n, sizes, parts, starts, order, unit, &type);
-  made.add(type);
-}
-
-void make_darray(Made& made, Dice& dice, const World& world, MPI_Datatype unit) {
-  const int n = 1 + dice.below(3);
-  const int cut = dice.below(n);
-  int extents[3], distributions[3], arguments[3], processes[3];
-  for (int d = 0; d < n; ++d) {
-    // Every process has a part: views that show nothing are errors.
-    const int share = 1 + dice.below(4);
-    extents[d] = world.size * share + (d == cut ? 0 : dice.below(3));
-    processes[d] = processes_of(world.size, d == cut ? 0 : 1);
-    const int kind = dice.below(d == cut ? 2 : 3);
-    distributions[d] = kind == 0   ? MPI_DISTRIBUTE_CYCLIC
-                       : kind == 1 ? MPI_DISTRIBUTE_BLOCK
-                                   : MPI_DISTRIBUTE_NONE;
-    arguments[d] = MPI_DISTRIBUTE_DFLT_DARG;
-    if (kind == 0 && dice.below(2) == 0) arguments[d] = 1 + dice.below(share);
-  }
-  const int order = dice.below(2) == 0 ? MPI_ORDER_C : MPI_ORDER_FORTRAN;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_create_darray(world.size, world.rank, n, extents, distributions, arguments, processes,
-                         order, unit, &type);
-  made.add(type);
-}
-
-// Blocks dealt to the ranks like cards.
-void make_dealt(Made& made, Dice& dice, const World& world, MPI_Datatype unit) {
-  MPI_Aint low = 0, extent = 0;
-  MPI_Type_get_extent(unit, &low, &extent);
-  std::vector<int> lengths, places;
-  std::vector<MPI_Aint> addresses;
-  int at = dice.below(3);
-  const int blocks = 1 + dice.below(12);
-  for (int i = 0; i < blocks * world.size; ++i) {
-    const int length = 1 + dice.below(4);
-    if (i % world.size == world.rank) {
-      lengths.push_back(length);
-      places.push_back(at);
-      addresses.push_back(at * extent);
-    }
-    at += length + (dice.below(3) == 0 ? dice.below(3) : 0);
-  }
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  switch (dice.below(3)) {
-    case 0:
-      MPI_Type_indexed(blocks, lengths.data(), places.data(), unit, &type);
-      break;
-    case 1:
-      MPI_Type_create_hindexed(blocks, lengths.data(), addresses.data(), unit, &type);
-      break;
-    default: {
-      std::vector<MPI_Datatype> units(lengths.size(), unit);
-      MPI_Type_create_struct(blocks, lengths.data(), addresses.data(), units.data(), &type);
-    }
-  }
-  made.add(type);
-  MPI_Type_create_resized(made.type, 0, at * extent, &type);
-  made.add(type);
-}
-
-void make_strided(Made& made, Dice& dice, const World& world, MPI_Datatype unit) {
-  const int length = 1 + dice.below(3);
-  const int count = 1 + dice.below(6);
-  const int stride = length * world.size + dice.below(2);
-  MPI_Aint low = 0, extent = 0;
-  MPI_Type_get_extent(unit, &low, &extent);
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  if (dice.below(2) == 0) {
-    MPI_Type_vector(count, length, stride, unit, &type);
-  } else {
-    MPI_Type_create_hvector(count, length, stride * extent, unit, &type);
-  }
-  made.add(type);
-  const int before = length * world.rank;
-  MPI_Type_create_indexed_block(1, 1, &before, made.type, &type);
-  MPI_Aint place = before * extent;
-  MPI_Type_free(&type);
-  MPI_Type_create_hindexed_block(1, 1, &place, made.type, &type);
-  made.add(type);
-  MPI_Type_create_resized(made.type, 0, MPI_Aint{stride} * count * extent, &type);
-  made.add(type);
-}
-
-void make_view(Made& made, Dice& dice, const World& world, MPI_Datatype unit) {
-  switch (dice.below(5)) {
-    case 0:
-      make_subarray(made, dice, world, unit);
-      return;
-    case 1:
-      make_darray(made, dice, world, unit);
-      return;
-    case 2:
-      make_dealt(made, dice, world, unit);
-      return;
-    case 3:
-      make_strided(made, dice, world, unit);
-      return;
-    default:
-      made.type = unit;  // all of the file
-  }
-}
-
-// Items of the unit in memory, with or without gaps; `count` of them are moved.
-MPI_Datatype make_items(Made& made, Dice& dice, MPI_Datatype unit) {
-  if (dice.below(2) == 0) return unit;
-  MPI_Datatype type = MPI_DATATYPE_NULL;
-  MPI_Type_vector(1 + dice.below(3), 1, 2, unit, &type);
-  return made.add(type);
+bool is_way(const char* name) {
+  const char* way = std::getenv("TAILRACE_IO");
+  return way != nullptr && std::string(way) == name;
 }
 
 // The same file twice.
@@ -223,6 +90,21 @@ void compare_step(const Pair& files, const Step& step, const World& world, int c
   MPI_Barrier(world.comm);  // else one rank may read what another one is still writing
 }
 
+// Some of what a rank has just written is written once more, by an independent call.
+void write_again(const Pair& files, const Step& step, const World& world, int call) {
+  MPI_Aint low = 0, extent = 0;
+  MPI_Type_get_extent(step.type, &low, &extent);
+  const int n = std::min(step.count, 3);
+  const Bytes data = filled(static_cast<std::size_t>(extent * n) + 16, world.rank, call);
+  MPI_File_write_at(files.ours, step.offset, data.data(), n, step.type, MPI_STATUS_IGNORE);
+  PMPI_File_write_at(files.theirs, step.offset, data.data(), n, step.type, MPI_STATUS_IGNORE);
+}
+
+void sync_both(const Pair& files) {
+  MPI_File_sync(files.ours);
+  PMPI_File_sync(files.theirs);
+}
+
 Bytes bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary | std::ios::ate);
   Bytes bytes(static_cast<std::size_t>(file.tellg()));
@@ -241,7 +123,8 @@ void compare_program(const World& world, Dice& dice, const std::string& folder, 
   }
   MPI_Barrier(world.comm);
   Pair files;
-  const int mode = MPI_MODE_CREATE | MPI_MODE_RDWR;
+  const bool hidden = is_way("hidden");
+  const int mode = MPI_MODE_CREATE | (hidden ? MPI_MODE_WRONLY : MPI_MODE_RDWR);
   MPI_File_open(world.comm, paths[0].c_str(), mode, MPI_INFO_NULL, &files.ours);
   PMPI_File_open(world.comm, paths[1].c_str(), mode, MPI_INFO_NULL, &files.theirs);
   const int num_views = 1 + dice.below(3);
@@ -268,7 +151,7 @@ void compare_program(const World& world, Dice& dice, const std::string& folder, 
     const int num_steps = 1 + dice.below(4);
     for (int s = 0; s < num_steps; ++s) {
       Step step{dice.below(3) != 0, dice.below(2) == 0, 0, dice.below(40), type};
-      if (s == 0 && v == 0) step.writes = true;
+      if ((s == 0 && v == 0) || hidden) step.writes = true;
       // Of a view of the whole file each rank takes its own part; counts may differ.
       const int most = step.count;
       step.offset = dice.below(20);
@@ -276,7 +159,11 @@ void compare_program(const World& world, Dice& dice, const std::string& folder, 
       if (whole) step.offset += MPI_Offset{shown.rank} * most * per_item;
       if (most > 0 && dice.below(4) == 0) step.count = (most + world.rank * 7) % (most + 1);
       compare_step(files, step, world, 100 * program + 10 * v + s);
+      if (hidden && step.at_offset && dice.below(2) == 0)
+        write_again(files, step, world, 100 * program + 10 * v + s + 5);
+      if (hidden && whole) sync_both(files);
     }
+    if (hidden) sync_both(files);
     MPI_Barrier(world.comm);
   }
   MPI_File_close(&files.ours);
@@ -316,6 +203,29 @@ void read_beyond_the_end(const World& world, const std::string& folder) {
   MPI_Type_free(&turn);
 }
 
+// A file that may not get as long as it is written: the writes succeed, closing it does not.
+void fail_behind(const World& world, const std::string& folder) {
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit small{100'000, before.rlim_max};
+  std::signal(SIGXFSZ, SIG_IGN);
+  const std::string path = folder + "/limited.dat";
+  MPI_File file = MPI_FILE_NULL;
+  const int mode = MPI_MODE_CREATE | MPI_MODE_WRONLY;
+  MPI_File_open(world.comm, path.c_str(), mode, MPI_INFO_NULL, &file);
+  setrlimit(RLIMIT_FSIZE, &small);
+  const std::vector<int> data(60'000, world.rank);
+  const int items = static_cast<int>(data.size());
+  const MPI_Offset start = MPI_Offset{4} * items * world.rank;
+  int code = MPI_File_write_at_all(file, start, data.data(), items, MPI_INT, MPI_STATUS_IGNORE);
+  check(code == MPI_SUCCESS, "codes of hidden writes", world);
+  code = MPI_File_close(&file);
+  int kind = MPI_SUCCESS;
+  MPI_Error_class(code, &kind);
+  check(kind == MPI_ERR_IO, "codes of closing after hidden writes that failed", world);
+  setrlimit(RLIMIT_FSIZE, &before);
+}
+
 int compare_random(const std::string& folder, std::uint64_t seed, int programs) {
   Dice dice(seed);
   const World world = world_of(MPI_COMM_WORLD);
@@ -329,15 +239,15 @@ int compare_random(const std::string& folder, std::uint64_t seed, int programs) 
     if (num_wrong > 0 && world.rank == 0) std::printf("program %d of seed %d\n", p, int(seed));
   }
   MPI_Comm_free(&turned);
-  const char* way = std::getenv("TAILRACE_IO");
-  if (way != nullptr && std::string(way) == "ours") read_beyond_the_end(world, folder);
+  if (is_way("ours")) read_beyond_the_end(world, folder);
+  if (is_way("hidden")) fail_behind(world, folder);
   MPI_Allreduce(MPI_IN_PLACE, &num_wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (world.rank == 0) std::printf("COMPARED %d WRONG %d\n", num_compared, num_wrong);
   return num_wrong == 0 ? 0 : 1;
 }
 
 // Each rank writes its columns of an array of doubles, step after step.
-int time_columns(const std::string& folder, int rows, int columns, int steps) {
+int time_columns(const std::string& folder, int rows, int columns, int steps, double compute_s) {
   const World world = world_of(MPI_COMM_WORLD);
   const int sizes[2] = {rows, columns * world.size}, parts[2] = {rows, columns};
   const int starts[2] = {0, columns * world.rank};
@@ -353,6 +263,8 @@ int time_columns(const std::string& folder, int rows, int columns, int steps) {
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
   for (int s = 0; s < steps; ++s) {
+    for (const double until = MPI_Wtime() + compute_s; MPI_Wtime() < until;) {
+    }
     MPI_File_write_all(file, data.data(), rows * columns, MPI_DOUBLE, MPI_STATUS_IGNORE);
   }
   MPI_File_close(&file);
@@ -375,8 +287,9 @@ int main(int argc, char** argv) {
                             static_cast<int>(number(4, 60)));
   }
   if (task == "time") {
-    status = time_columns(folder, static_cast<int>(number(3, 1000)),
-                          static_cast<int>(number(4, 64)), static_cast<int>(number(5, 8)));
+    status =
+        time_columns(folder, static_cast<int>(number(3, 1000)), static_cast<int>(number(4, 64)),
+                     static_cast<int>(number(5, 8)), 1e-3 * static_cast<double>(number(6, 0)));
   }
   MPI_Finalize();
   return status;
