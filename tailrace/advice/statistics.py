@@ -32,6 +32,8 @@ class Interval:
     @property
     def text(self) -> str:
         """Return how many times faster B is: 1.21x (1.15 to 1.30)."""
+        if self.low <= 0:
+            return f"{1 / self.ratio:.2f}x (too few for an interval)"
         return f"{1 / self.ratio:.2f}x ({1 / self.high:.2f} to {1 / self.low:.2f})"
 
 

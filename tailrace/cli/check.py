@@ -24,18 +24,22 @@ from tailrace.advice.advise import (
 )
 from tailrace.advice.advise import as_data as advice_data
 from tailrace.advice.builds import Builds
-from tailrace.advice.experiment import Experiment, RunFailedError
+from tailrace.advice.experiment import RunFailedError
 from tailrace.advice.finding import SEVERITIES
+from tailrace.advice.gain import Gain, gain_data, gain_text, measure_gain
 from tailrace.advice.launch import read_launch
 from tailrace.advice.launch_report import as_data, as_text, find_all
+from tailrace.advice.named import named_setting
 from tailrace.advice.remembered import remember
-from tailrace.advice.runner import command_text, make_runner
-from tailrace.advice.setting import read_settings
+from tailrace.advice.runner import Runner, command_text, make_runner
 from tailrace.advice.statistics import LOOKS
 from tailrace.benchmarks.report import make_console
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
+from tailrace.interrupts import ended_by_interrupts
 from tailrace.profile.job import run_recorded
+from tailrace.profile.record import read_records
+from tailrace.profile.summary import summarize
 from tailrace.progress import working
 
 DEFAULT_SETTINGS = Path("tailrace-settings.toml")
@@ -52,7 +56,7 @@ def check(
     ] = False,
     ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 1,
     fail_on: Annotated[
-        str, _option("--launch: status 1 from info, warning, error.", metavar="SEVERITY")
+        str, _option("--launch: status 1 from it on.", metavar="SEVERITY")
     ] = "error",
     budget_s: Annotated[
         float, typer.Option("--budget", min=1, help="Seconds for trying settings.")
@@ -68,7 +72,13 @@ def check(
         Path, _option("Where the winners are written.", metavar="FILE")
     ] = DEFAULT_SETTINGS,
     apply: Annotated[
-        Path | None, _option("Measure the gain of these settings.", metavar="FILE")
+        str | None, _option("Measure the gain: FILE, or as run --with.", metavar="FILE")
+    ] = None,
+    rounds: Annotated[
+        int | None, _option("--apply: so many, not fewer once decided.", metavar="N")
+    ] = None,
+    report: Annotated[
+        Path | None, _option("--apply: page with the gain and a profile.", metavar="FILE")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -87,8 +97,11 @@ def check(
     if launch:
         raise typer.Exit(_check_launch(command, ranks, fail_on, as_json))
     if apply is not None:
-        _apply(command, ranks, apply, budget_s, metric, as_json)
+        runner = make_runner(ranks, command, metric)
+        _check_gain(runner, apply, budget_s, rounds or 0, as_json, report)
         return
+    if rounds is not None or report is not None:
+        raise TailraceError("--rounds and --report go with --apply", status=2)
     require_place(settings, "--settings")
     chosen = [word.strip() for word in tips.split(",") if word.strip()]
     with working("check") as tell, ExitStack() as stack:
@@ -141,29 +154,43 @@ def _check_launch(command: list[str], ranks: int, fail_on: str, as_json: bool) -
     return 1 if bad else 0
 
 
-def _apply(
-    command: list[str], ranks: int, file: Path, budget_s: float, metric: str, as_json: bool
+def _check_gain(
+    runner: Runner, apply: str, budget_s: float, rounds: int, as_json: bool, report: Path | None
 ) -> None:
-    """Run the program with and without the settings of a file, in pairs; print the gain."""
-    setting = read_settings(file)
-    runner = make_runner(ranks, command, metric)
+    """Run the program with and without settings, in rounds; print the gain."""
+    if report is not None:
+        require_place(report, "--report")
+    if rounds and rounds < LOOKS[0]:
+        raise TailraceError(f"--rounds {rounds}: at least {LOOKS[0]} are needed", status=2)
+    setting = named_setting(apply, runner)
     try:
         with working("check") as tell:
-            experiment = Experiment(runner, budget_s, time.monotonic, tell=tell)
-            found = experiment.pairs(setting)
+            gain = measure_gain(runner, setting, budget_s, time.monotonic, rounds, tell)
     except RunFailedError as error:
-        raise TailraceError(f"program {command[0]}: {error}") from error
-    if found is None:
+        raise TailraceError(f"program {runner.program}: {error}") from error
+    made = len(gain.changed_s)
+    if made < LOOKS[0]:
         raise TailraceError(
-            f"--budget {budget_s:g}: too short for {LOOKS[0]} pairs of runs "
-            f"({experiment.runs} runs were made)"
+            f"--budget {budget_s:g}: too short for {LOOKS[0]} rounds of three runs ({made} were "
+            "made)"
         )
-    if as_json:
-        gain = {"gain": 1 / found.ratio, "low": 1 / found.high, "pairs": found.pairs}
-        typer.echo(json.dumps({**gain, "high": 1 / found.low if found.low else None}))
-        return
-    typer.echo(f"{setting.text or 'nothing is set'}")
-    if found.wins:
-        typer.echo(f"gains {found.text}, median of {found.pairs} pairs with its 99 % interval")
-    else:
-        typer.echo(f"no effect here: {1 / found.ratio:.2f}x in the median of {found.pairs} pairs")
+    typer.echo(json.dumps(gain_data(gain)) if as_json else gain_text(gain))
+    if report is not None:
+        _write_gain(report, gain, runner)
+
+
+def _write_gain(path: Path, gain: Gain, runner: Runner) -> None:
+    """Record the program once, as it is; write its profile with the gain on top."""
+    with ended_by_interrupts():  # matplotlib takes a second to load: only here
+        from tailrace.report.gain import render_gain  # noqa: PLC0415
+    with tempfile.TemporaryDirectory(prefix="tailrace-check-") as temporary:
+        folder = Path(temporary)
+        program = str(runner.program)
+        run_recorded(runner.ranks, program, runner.arguments, folder, output=sys.stderr)
+        records = read_records(folder)
+        if not records:
+            raise TailraceError(f"program {program}: left no record of its MPI calls")
+        with working("report"):
+            page = render_gain(gain, summarize(records), runner.program.name)
+    write_whole(path, page)
+    typer.echo(f"Report: {path}", err=True)

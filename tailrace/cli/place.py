@@ -249,7 +249,8 @@ def check(
     rank_map = read_map(file)
     found = read_back(rank_map, command)
     if as_json:
-        typer.echo(json.dumps({"host_of_rank": found.host, "wrong": found.wrong}))
+        data = {"host_of_rank": found.host, "wrong": found.wrong, "notes": found.notes}
+        typer.echo(json.dumps(data))
     elif found.wrong:
         for line in found.wrong[:SHOWN_DIFFERENCES]:
             typer.echo(line)
@@ -260,6 +261,9 @@ def check(
             f"{len(found.host)} ranks on {found.groups} nodes came out as planned "
             f"(order {rank_map.order})"
         )
+    if not as_json:
+        for note in found.notes:
+            typer.echo(f"Note: {note}")
     raise typer.Exit(1 if found.wrong else 0)
 
 

@@ -11,12 +11,6 @@ import typer
 from tailrace.errors import TailraceError
 from tailrace.simulation import Job, run_job
 
-# What is put before MPI's library. Calls that our collectives leave to MPI nap where that helps.
-OWN_LIBRARIES = {
-    "waiting": ("wait",),
-    "collectives": ("collectives", "wait"),
-    "io": ("io",),
-}
 # What is put before BLAS or LAPACK, and routines that show that a program has its own.
 DENSE_LIBRARIES = {
     "refine": ("lapack", ("dgesv_", "dposv_", "zgesv_", "zposv_")),
@@ -104,30 +98,10 @@ def _run_with(what: str, ranks: int, command: list[str]) -> int:
     """Run a program with settings of a file or a library of ours; return its exit status."""
     if what in DENSE_LIBRARIES:
         return _run_dense(what, ranks, command)
-    from tailrace.advice.remembered import find  # noqa: PLC0415
+    from tailrace.advice.named import named_setting  # noqa: PLC0415
     from tailrace.advice.runner import make_runner  # noqa: PLC0415
-    from tailrace.advice.setting import Setting, read_settings  # noqa: PLC0415
-    from tailrace.profile.job import (  # noqa: PLC0415
-        choose_launcher,
-        find_library,
-        find_petsc_plugin,
-        follow,
-    )
+    from tailrace.profile.job import follow  # noqa: PLC0415
 
     runner = make_runner(ranks, command)
-    if what in OWN_LIBRARIES:
-        family = choose_launcher(ranks, runner.program)[0]
-        libraries = [str(find_library(family, library)) for library in OWN_LIBRARIES[what]]
-        before = os.environ.get("LD_PRELOAD")
-        if before:
-            libraries.append(before)
-        setting = Setting(what, {"LD_PRELOAD": ":".join(libraries)})
-    elif what == "remembered":
-        setting = read_settings(find(runner.program, command[1:], ranks))
-    elif what == "sparse":  # PETSc loads the plug-in by itself
-        ours = f"-dll_append {find_petsc_plugin()} -mat_seqaij_type tailrace"
-        given = os.environ.get("PETSC_OPTIONS")
-        setting = Setting(what, {"PETSC_OPTIONS": f"{ours} {given}" if given else ours})
-    else:
-        setting = read_settings(Path(what))
+    setting = named_setting(what, runner)
     return follow(runner.words(setting), runner.launch)

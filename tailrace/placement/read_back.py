@@ -3,10 +3,12 @@
 
 import re
 import subprocess
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import combinations
 
 from tailrace.errors import TailraceError
 from tailrace.placement.rank_map import RankMap
+from tailrace.profile.placement import processors
 
 # How launchers tell a process its rank.
 RANK_VARIABLES = ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID")
@@ -21,6 +23,7 @@ class Found:
 
     host: dict[int, str]
     wrong: list[str]  # one line for each difference
+    notes: list[str] = field(default_factory=list)  # of what cannot be judged
 
     @property
     def groups(self) -> int:
@@ -32,7 +35,8 @@ def _probe() -> list[str]:
     rank = ""
     for name in reversed(RANK_VARIABLES):
         rank = f"${{{name}:-{rank}}}"
-    return ["sh", "-c", f'echo "{MARK} {rank} $(uname -n)"']
+    allowed = "$(sed -n 's/^Cpus_allowed_list:[[:space:]]*//p' /proc/self/status)"
+    return ["sh", "-c", f'echo "{MARK} {rank} $(uname -n) {allowed}"']
 
 
 def compare(rank_map: RankMap, host: dict[int, str]) -> list[str]:
@@ -54,6 +58,43 @@ def compare(rank_map: RankMap, host: dict[int, str]) -> list[str]:
         if rank in host and node_of[host[rank]] != rank_map.node[rank]:
             wrong.append(f"rank {rank} is on {host[rank]}, planned on {rank_map.host_of(rank)}")
     return wrong
+
+
+def compare_cores(
+    rank_map: RankMap, host: dict[int, str], allowed: dict[int, set[int]]
+) -> tuple[list[str], list[str]]:
+    """Return what is wrong with the processors of the ranks, and what is only to be noted.
+
+    Ranks of a host that are to have cores of their own, and are bound to shared ones, are wrong. A
+    launcher may number cores otherwise than the system, so other numbers are a note.
+    """
+    wrong, notes, loose, other = [], [], [], []
+    ranks = [rank for rank in range(rank_map.num_ranks) if rank in host and rank in allowed]
+    planned = {}
+    for rank in ranks:
+        first, last = rank_map.cores_of(rank)
+        planned[rank] = set(range(first, last + 1))
+    for rank in ranks:
+        if allowed[rank] > planned[rank]:
+            loose.append(rank)
+        elif not allowed[rank] <= planned[rank]:
+            other.append(rank)
+    bound: dict[str, list[int]] = {}
+    for rank in sorted(set(ranks) - set(loose)):
+        bound.setdefault(host[rank], []).append(rank)
+    for name, those in bound.items():
+        for rank, peer in combinations(those, 2):
+            shared = allowed[rank] & allowed[peer]
+            if shared and not planned[rank] & planned[peer]:
+                wrong.append(f"ranks {rank} and {peer} share core {min(shared)} of {name}")
+    if loose:
+        notes.append(f"ranks {_list(loose)} are not bound to their cores")
+    if other:
+        notes.append(
+            f"ranks {_list(other)} are bound to other core numbers than in the map; a launcher may "
+            "count cores otherwise than the system"
+        )
+    return wrong, notes
 
 
 def _nodes_of_hosts(rank_map: RankMap, host: dict[int, str]) -> dict[str, int]:
@@ -78,15 +119,17 @@ def read_back(rank_map: RankMap, command: list[str]) -> Found:
         raise TailraceError(f"{command[0]}: {error.strerror}", status=2) from error
     except subprocess.TimeoutExpired as error:
         raise TailraceError(f"{command[0]}: has not ended after {TIMEOUT_S} s") from error
-    lines = re.findall(rf"{MARK} (\d+) (\S+)", done.stdout)
+    lines = re.findall(rf"{MARK} (\d+) (\S+) ?([\d,-]*)", done.stdout)
     if not lines:
         said = done.stderr.strip().splitlines()[:SHOWN] or ["(it said nothing)"]
         raise TailraceError(
             f"{' '.join(command)}: started no rank whose number is known (status "
             f"{done.returncode}): " + "\n  ".join(said)
         )
-    host = {int(rank): name for rank, name in lines}
-    return Found(host, compare(rank_map, host))
+    host = {int(rank): name for rank, name, _ in lines}
+    allowed = {int(rank): set(processors(text)) for rank, _, text in lines if text}
+    wrong, notes = compare_cores(rank_map, host, allowed)
+    return Found(host, compare(rank_map, host) + wrong, notes)
 
 
 def _list(ranks: list[int]) -> str:

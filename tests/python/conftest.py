@@ -77,3 +77,11 @@ def run_folder(tmp_path: Path) -> Path:
             file[name] = x
         file.attrs["time"] = 1.0
     return folder
+
+
+@pytest.fixture
+def plain_launcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """A launcher that starts one process."""
+    monkeypatch.setenv("TAILRACE_LAUNCHER", "env RANKS={ranks}")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path

@@ -183,14 +183,6 @@ def test_settings_join_and_replace_options() -> None:
     ]
 
 
-@pytest.fixture
-def plain_launcher(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    """A launcher that starts one process."""
-    monkeypatch.setenv("TAILRACE_LAUNCHER", "env RANKS={ranks}")
-    monkeypatch.chdir(tmp_path)
-    return tmp_path
-
-
 def test_runs_of_programs(plain_launcher: Path) -> None:
     runner = make_runner(
         3, ["sh", "-c", 'test "$X" = "1 2" && echo "time $RANKS s"'], r"time (\S+)"
@@ -259,20 +251,6 @@ def test_run_with_sparse_asks_petsc_for_the_plugin(
     assert CliRunner().invoke(app, words).exit_code == 5
     options = f"-dll_append {library} -mat_seqaij_type tailrace -ksp_type cg"
     assert options in capfd.readouterr().out
-
-
-def test_gain_of_settings_by_pairs(plain_launcher: Path) -> None:
-    """The program says its own time, so the figures are exact."""
-    file = plain_launcher / "s.toml"
-    file.write_text(settings_text(Setting("s", {"X": "3"}), "", {}))
-    program = ["sh", "-c", "echo time ${X:-6}"]
-    words = ["check", "--apply", str(file), "--metric", r"time (\S+)", "--json", "--", *program]
-    done = CliRunner().invoke(app, words)
-    assert json.loads(done.stdout) == {"gain": 2.0, "low": 2.0, "high": 2.0, "pairs": 8}
-    words.remove("--json")
-    assert "gains 2.00x (2.00 to 2.00)" in CliRunner().invoke(app, words).stdout
-    file.write_text(settings_text(Setting("s"), "", {}))
-    assert "no effect here: 1.00x" in CliRunner().invoke(app, words).stdout
 
 
 def test_real_runs_go_through_the_machinery(plain_launcher: Path) -> None:

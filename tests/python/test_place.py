@@ -20,8 +20,8 @@ from tailrace.placement import curves
 from tailrace.placement.cost import Nodes, cost_of, link_load
 from tailrace.placement.graph import _scotch
 from tailrace.placement.orders import ORDERS, Made, Problem, scattered
-from tailrace.placement.rank_map import make_map, read_map
-from tailrace.placement.read_back import compare
+from tailrace.placement.rank_map import RankMap, make_map, read_map
+from tailrace.placement.read_back import compare, compare_cores
 from tailrace.placement.tiles import off_node_bytes, shapes, tile_order
 from tailrace.placement.traffic import Grid, grid_traffic
 from tailrace.placement.writers import WRITERS, cpu_map, launch_line
@@ -308,6 +308,19 @@ def test_launchers_place_ranks_as_their_files_say(
     done = run("check", str(folder / "map.json"), "--", *launched([program, *words[1:]]))
     assert done["wrong"] == []
     assert done["host_of_rank"]["5"] == "nodea" and done["host_of_rank"]["4"] == "nodeb"
+
+
+def test_read_back_of_cores() -> None:
+    """As Slurm's cpu map or a rank file should bind: two cores for each of two ranks a node."""
+    found = RankMap("x", ["a", "b"], 4, [0, 1, 0, 1], [0, 0, 1, 1])
+    host = {0: "a", 2: "a", 1: "b", 3: "b"}
+    one_each = {0: {0}, 1: {0, 1}, 2: {2}, 3: {2, 3}}  # a cpu map names the first of them
+    assert compare_cores(found, host, one_each) == ([], [])
+    wrong, notes = compare_cores(found, host, one_each | {2: {0}})
+    assert wrong == ["ranks 0 and 2 share core 0 of a"] and "ranks 2 are bound" in notes[0]
+    wrong, notes = compare_cores(found, host, {rank: {0, 1, 2, 3} for rank in host})
+    assert wrong == [] and notes == ["ranks 0, 1, 2, 3 are not bound to their cores"]
+    assert compare_cores(found, host, {}) == ([], [])
 
 
 def test_read_back_says_what_is_elsewhere(tmp_path: Path) -> None:

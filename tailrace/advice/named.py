@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Settings by name: our libraries, what was remembered of a program, or a file."""
+
+import os
+from pathlib import Path
+
+from tailrace.advice.remembered import find
+from tailrace.advice.runner import Runner
+from tailrace.advice.setting import Setting, read_settings
+from tailrace.profile.job import choose_launcher, find_library, find_petsc_plugin
+
+# What is put before MPI's library. Calls that our collectives leave to MPI nap where that helps.
+OWN_LIBRARIES = {
+    "waiting": ("wait",),
+    "collectives": ("collectives", "wait"),
+    "io": ("io",),
+}
+
+
+def named_setting(what: str, runner: Runner) -> Setting:
+    """Return the setting `what`: waiting, collectives, io, sparse, remembered, or of a file."""
+    if what in OWN_LIBRARIES:
+        family = choose_launcher(runner.ranks, runner.program)[0]
+        libraries = [str(find_library(family, library)) for library in OWN_LIBRARIES[what]]
+        before = os.environ.get("LD_PRELOAD")
+        if before:
+            libraries.append(before)
+        return Setting(what, {"LD_PRELOAD": ":".join(libraries)})
+    if what == "remembered":
+        return read_settings(find(runner.program, runner.arguments, runner.ranks))
+    if what == "sparse":  # PETSc loads the plug-in by itself
+        ours = f"-dll_append {find_petsc_plugin()} -mat_seqaij_type tailrace"
+        given = os.environ.get("PETSC_OPTIONS")
+        return Setting(what, {"PETSC_OPTIONS": f"{ours} {given}" if given else ours})
+    return read_settings(Path(what))
