@@ -97,4 +97,23 @@ Certificate posv(char triangle, std::ptrdiff_t n, std::ptrdiff_t nrhs,
                  const std::complex<double>* a, std::ptrdiff_t lda, std::complex<double>* b,
                  std::ptrdiff_t ldb, const SolveOptions& options = {});
 
+/// Minimises |b - A x|_2 for each column of B by a QR factorisation in single precision and
+/// refinement of x with b - A x, ending as dgels does. `a` (m x n, `lda`, column-major) is
+/// unchanged; `b` (`ldb` at least max(m, n)) holds B (m x nrhs) and then X (n x nrhs); rows n to m
+/// of it then have the residual's sum of squares, as with dgels. m < n (the solution of least norm)
+/// goes to dgels. With info > 0 (not of full rank) or -1, `b` is unchanged. The only low rung is
+/// fp32. `backward_error` of the certificate is a bound of the size of a change of A, relative to
+/// A's in the Frobenius norm, of which x is an exact solution; `rcond` is of R with A's columns
+/// scaled (0 after fp64); other errors are 0. Local, blocking. Throws std::invalid_argument that
+/// names the argument, and std::bad_alloc.
+/// Sources: Bjorck, BIT 7 (1967) 257; Carson, Higham and Pranesh, SIAM J. Sci. Comput. 42 (2020)
+/// A4063.
+Certificate gels(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t nrhs, const double* a,
+                 std::ptrdiff_t lda, double* b, std::ptrdiff_t ldb,
+                 const SolveOptions& options = {});
+/// The same for complex systems (cgeqrf, zgels).
+Certificate gels(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t nrhs,
+                 const std::complex<double>* a, std::ptrdiff_t lda, std::complex<double>* b,
+                 std::ptrdiff_t ldb, const SolveOptions& options = {});
+
 }  // namespace tailrace::dense

@@ -27,6 +27,20 @@ void dgemv_(const char* trans, const int* m, const int* n, const double* alpha, 
 void dsymv_(const char* uplo, const int* n, const double* alpha, const double* a, const int* lda,
             const double* x, const int* incx, const double* beta, double* y, const int* incy,
             std::size_t);
+void sgeqrf_(const int* m, const int* n, float* a, const int* lda, float* tau, float* work,
+             const int* lwork, int* info);
+void sormqr_(const char* side, const char* trans, const int* m, const int* n, const int* k,
+             const float* a, const int* lda, const float* tau, float* c, const int* ldc,
+             float* work, const int* lwork, int* info, std::size_t, std::size_t);
+void strtrs_(const char* uplo, const char* trans, const char* diag, const int* n, const int* nrhs,
+             const float* a, const int* lda, float* b, const int* ldb, int* info, std::size_t,
+             std::size_t, std::size_t);
+void strcon_(const char* norm, const char* uplo, const char* diag, const int* n, const float* a,
+             const int* lda, float* rcond, float* work, int* more, int* info, std::size_t,
+             std::size_t, std::size_t);
+void dgels_(const char* trans, const int* m, const int* n, const int* nrhs, double* a,
+            const int* lda, double* b, const int* ldb, double* work, const int* lwork, int* info,
+            std::size_t);
 void dlacn2_(const int* n, double* v, double* x, int* isgn, double* est, int* kase, int* isave);
 
 void cgetrf_(const int* m, const int* n, std::complex<float>* a, const int* lda, int* ipiv,
@@ -50,6 +64,21 @@ void zhemv_(const char* uplo, const int* n, const std::complex<double>* alpha,
             const std::complex<double>* a, const int* lda, const std::complex<double>* x,
             const int* incx, const std::complex<double>* beta, std::complex<double>* y,
             const int* incy, std::size_t);
+void cgeqrf_(const int* m, const int* n, std::complex<float>* a, const int* lda,
+             std::complex<float>* tau, std::complex<float>* work, const int* lwork, int* info);
+void cunmqr_(const char* side, const char* trans, const int* m, const int* n, const int* k,
+             const std::complex<float>* a, const int* lda, const std::complex<float>* tau,
+             std::complex<float>* c, const int* ldc, std::complex<float>* work, const int* lwork,
+             int* info, std::size_t, std::size_t);
+void ctrtrs_(const char* uplo, const char* trans, const char* diag, const int* n, const int* nrhs,
+             const std::complex<float>* a, const int* lda, std::complex<float>* b, const int* ldb,
+             int* info, std::size_t, std::size_t, std::size_t);
+void ctrcon_(const char* norm, const char* uplo, const char* diag, const int* n,
+             const std::complex<float>* a, const int* lda, float* rcond, std::complex<float>* work,
+             float* more, int* info, std::size_t, std::size_t, std::size_t);
+void zgels_(const char* trans, const int* m, const int* n, const int* nrhs, std::complex<double>* a,
+            const int* lda, std::complex<double>* b, const int* ldb, std::complex<double>* work,
+            const int* lwork, int* info, std::size_t);
 void zlacn2_(const int* n, std::complex<double>* v, std::complex<double>* x, double* est, int* kase,
              int* isave);
 }
@@ -65,6 +94,12 @@ struct Lapack<float> {
   static constexpr auto getrs = sgetrs_;
   static constexpr auto potrf = spotrf_;
   static constexpr auto potrs = spotrs_;
+  static constexpr auto geqrf = sgeqrf_;
+  static constexpr auto apply_q = sormqr_;
+  static constexpr const char* adjoint = "T";  ///< of Q
+  static constexpr auto trtrs = strtrs_;
+  static constexpr auto trcon = strcon_;
+  using TrconWork = int;
 };
 template <>
 struct Lapack<std::complex<float>> {
@@ -72,11 +107,18 @@ struct Lapack<std::complex<float>> {
   static constexpr auto getrs = cgetrs_;
   static constexpr auto potrf = cpotrf_;
   static constexpr auto potrs = cpotrs_;
+  static constexpr auto geqrf = cgeqrf_;
+  static constexpr auto apply_q = cunmqr_;
+  static constexpr const char* adjoint = "C";  ///< of Q
+  static constexpr auto trtrs = ctrtrs_;
+  static constexpr auto trcon = ctrcon_;
+  using TrconWork = float;
 };
 template <>
 struct Lapack<double> {
   static constexpr auto gesv = dgesv_;
   static constexpr auto posv = dposv_;
+  static constexpr auto gels = dgels_;
   static constexpr auto gemv = dgemv_;
   static constexpr auto hemv = dsymv_;
 };
@@ -84,6 +126,7 @@ template <>
 struct Lapack<std::complex<double>> {
   static constexpr auto gesv = zgesv_;
   static constexpr auto posv = zposv_;
+  static constexpr auto gels = zgels_;
   static constexpr auto gemv = zgemv_;
   static constexpr auto hemv = zhemv_;
 };

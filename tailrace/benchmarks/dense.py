@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dense systems: ours beside LAPACK's double and mixed-precision drivers, in CPU time."""
+"""Dense systems and least squares: ours beside LAPACK's drivers, in CPU time."""
 
 from tailrace.benchmarks.drivers import arguments, need_driver, serial
 from tailrace.benchmarks.options import Options
@@ -10,8 +10,11 @@ CONDITIONS = (1e2, 1e6, 1e10)
 
 
 def entries(options: Options) -> list[Entry]:
-    """Return one entry a size and condition number; its driver runs all three solvers in turn."""
+    """Return an entry a size and condition number, and one of least squares; drivers run all
+    solvers in turn.
+    """
     program = need_driver("dense_ours")
+    least_squares = need_driver("dense_least_squares")
     found = []
     for n in options.sizes or [1000, 2000, 4000]:
         for condition in CONDITIONS:
@@ -19,6 +22,10 @@ def entries(options: Options) -> list[Entry]:
             words = arguments(n=n, condition=condition, nrhs=1, repeats=options.repeats)
             command = serial(program, words, options.threads)
             found.append(Entry("tailrace", problem, True, command))
+        words = arguments(n=n, m=4 * n, repeats=options.repeats)
+        command = serial(least_squares, words, options.threads)
+        problem = f"least squares, {4 * n} x {n}, 1 right-hand side, CPU time"
+        found.append(Entry("tailrace", problem, True, command))
     return found
 
 

@@ -174,8 +174,8 @@ def test_a_tiny_bench_of_dense_systems(tmp_path: Path) -> None:
     content = json.loads(path.read_text())
     assert not content["failures"]
     rows = content["rows"]
-    assert len({row["problem"] for row in rows}) == 3  # a condition number each
-    assert {row["entry"] for row in rows} == {"tailrace", "dgesv", "dsgesv"}
+    assert len({row["problem"] for row in rows}) == 4  # a condition number each; least squares
+    assert {row["entry"] for row in rows} == {"tailrace", "dgesv", "dsgesv", "dgels"}
     for row in rows:
         assert row["runs"] == 2 and row["error"] < 1e-14
         assert row["ours"] is (row["entry"] == "tailrace")
