@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Tailrace for Spack: put this file into packages/tailrace/ of a repository (`spack repo create`)."""
+"""Tailrace for Spack 1.0 or newer: put this file into packages/tailrace/ of a repository of yours
+(`spack repo create`), then `TAILRACE_GIT=/path/to/your/clone spack install tailrace`."""
+
+import os
+
+from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 from spack.package import *
 
@@ -7,6 +12,8 @@ from spack.package import *
 class Tailrace(CMakePackage):
     """Keeps parallel simulations computing while their data moves: hidden output into HDF5,
     NetCDF-4 and Zarr, exchanges, reductions and transforms by the method that measures best."""
+
+    git = os.environ.get("TAILRACE_GIT", "")
 
     license("BSD-3-Clause")
 
@@ -55,6 +62,8 @@ class Tailrace(CMakePackage):
             self.define("TAILRACE_BUILD_BENCH", False),
             # Spack's compiler wrapper names the processor.
             self.define("TAILRACE_NATIVE", False),
+            # CMake takes any LAPACK that it finds, the system's too.
+            self.define("CMAKE_DISABLE_FIND_PACKAGE_LAPACK", self.spec.satisfies("~lapack")),
             self.define_from_variant("TAILRACE_FFTW", "fftw"),
             self.define_from_variant("TAILRACE_FORTRAN", "fortran"),
             self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
