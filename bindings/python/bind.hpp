@@ -47,6 +47,48 @@ void prepare_agreed(const Comm& comm, const std::function<void()>& prepare);
 void prepare_or_refuse(const Comm& comm, const std::string& what,
                        const std::function<void()>& prepare);
 
+/// An argument of any type until `take`, so that one of a wrong type on one rank is an error of all
+/// ranks and not nanobind's TypeError on that one. Bound with `.none()`.
+template <class T>
+class Given {
+ public:
+  Given() = default;
+  explicit Given(nb::handle object) : object_(nb::borrow(object)) {}
+  /// Throws `Errc::invalid_input`. Needs the GIL. Local.
+  T take(std::string_view name) const {
+    nb::object found = object_;
+    if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
+      found = nb::steal(PyNumber_Index(object_.ptr()));  // else a text of digits would be one
+      if (!found.is_valid()) PyErr_Clear();
+    }
+    T value{};
+    if (!found.is_valid() || !nb::try_cast(found, value)) {
+      refuse(fmt::format("{}: needs {}, not {}", name, wanted(), repr_of(object_)));
+    }
+    return value;
+  }
+
+ private:
+  static constexpr std::string_view wanted() {
+    if constexpr (std::is_same_v<T, std::string>) return "a text";
+    if constexpr (std::is_same_v<T, bool>) return "True or False";
+    if constexpr (std::is_same_v<T, int>) return "a whole number of 32 bits";
+    if constexpr (std::is_integral_v<T>) return "a whole number";
+    return "a number";
+  }
+  nb::object object_;
+};
+
+/// The same of a bound class.
+template <class T>
+std::optional<T> taken(nb::handle object, std::string_view name, std::string_view wanted) {
+  std::optional<T> value;
+  if (!nb::try_cast(object, value)) {
+    refuse(fmt::format("{}: needs {}, not {}", name, wanted, repr_of(object)));
+  }
+  return value;
+}
+
 /// One of several words, by name.
 template <class T>
 T pick(std::string_view name, std::string_view value,
@@ -104,6 +146,7 @@ class Held : public Closable {
 
  protected:
   void hold(std::unique_ptr<T> made) { held_ = std::move(made); }
+  void rename(std::string name) { name_ = std::move(name); }
 
  private:
   T* get() const {
@@ -160,3 +203,12 @@ void bind_facts(nb::module_& module);
 void bind_sparse(nb::module_& module);
 
 }  // namespace tailrace::python
+
+template <class T>
+struct nanobind::detail::type_caster<tailrace::python::Given<T>> {
+  NB_TYPE_CASTER(tailrace::python::Given<T>, make_caster<T>::Name)
+  bool from_python(handle source, unsigned, cleanup_list*) noexcept {
+    value = tailrace::python::Given<T>(source);
+    return true;
+  }
+};

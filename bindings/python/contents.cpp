@@ -49,7 +49,9 @@ Attributes attributes_of(nb::handle attributes, const std::string& what) {
 std::string path_of(nb::handle path) {
   const auto text = nb::module_::import_("os").attr("fspath")(path);
   if (!nb::isinstance<nb::str>(text)) refuse("path: needs text or a pathlib.Path");
-  return nb::cast<std::string>(text);
+  auto path_text = nb::cast<std::string>(text);
+  if (path_text.find('\0') != std::string::npos) refuse("path: has a null character");
+  return path_text;
 }
 
 Hints hints_of(nb::handle hints) {
@@ -95,7 +97,7 @@ void Contents::take(const ContentsArguments& arguments, const Comm& comm) {
   if (!nb::hasattr(arguments.variables, "items")) {
     refuse("variables: needs a dict of arrays by their names");
   }
-  contents_.step = nb::cast<std::int64_t>(nb::steal(PyNumber_Index(arguments.step.ptr())));
+  contents_.step = Given<std::int64_t>(arguments.step).take("step");
   contents_.attributes = attributes_of(arguments.attributes, "attribute");
   for (const auto item : nb::iter(arguments.variables.attr("items")())) {
     add(text_of(item[0]), item[1], arguments.layout, comm);

@@ -19,13 +19,11 @@ std::vector<nb::object> listed(nb::handle arrays) {
 }
 
 struct ExchangeArguments {
-  const Layout& source;
-  const Layout& destination;
-  ItemType type;
-  int num_fields;
-  std::string method;
-  bool in_place;
-  std::optional<Memory> source_memory, destination_memory;
+  nb::object source, destination, dtype;
+  Given<int> num_fields;
+  Given<std::string> method;
+  Given<bool> in_place;
+  nb::object source_memory, destination_memory;
 };
 
 class PyExchange final : public Held<Exchange> {
@@ -63,28 +61,38 @@ class PyExchange final : public Held<Exchange> {
 
  private:
   std::unique_ptr<Exchange> make(const Comm& comm, const ExchangeArguments& arguments) {
-    type_ = arguments.type;
-    num_fields_ = arguments.num_fields;
-    in_place_ = arguments.in_place;
     std::optional<Plan> plan;
+    std::string method;
     prepare_agreed(comm, [&] {
-      for (const auto* layout : {&arguments.source, &arguments.destination}) {
-        if (layout->num_ranks() == comm.num_ranks()) continue;
-        refuse(fmt::format("Exchange: a layout is for {} ranks, the communicator has {}",
-                           layout->num_ranks(), comm.num_ranks()));
-      }
-      plan.emplace(arguments.source, arguments.destination, comm.rank());
-      source_boxes_ = arguments.source.boxes(comm.rank());
-      destination_boxes_ = arguments.destination.boxes(comm.rank());
-      source_ = arguments.source_memory.value_or(Memory::dense(source_boxes_));
-      destination_ = arguments.destination_memory.value_or(Memory::dense(destination_boxes_));
+      type_ = item_type_of(arguments.dtype);
+      num_fields_ = arguments.num_fields.take("num_fields");
+      in_place_ = arguments.in_place.take("in_place");
+      method = arguments.method.take("method");
+      const auto source = layout_for(comm, arguments.source, "source");
+      const auto destination = layout_for(comm, arguments.destination, "destination");
+      plan.emplace(source, destination, comm.rank());
+      source_boxes_ = source.boxes(comm.rank());
+      destination_boxes_ = destination.boxes(comm.rank());
+      source_ = taken<Memory>(arguments.source_memory, "source_memory", "a Memory")
+                    .value_or(Memory::dense(source_boxes_));
+      destination_ = taken<Memory>(arguments.destination_memory, "destination_memory", "a Memory")
+                         .value_or(Memory::dense(destination_boxes_));
     });
     nb::gil_scoped_release released;
     return std::make_unique<Exchange>(
         comm, *plan, source_, destination_,
         ExchangeShape{
             .item_bytes = item_bytes(type_), .num_fields = num_fields_, .in_place = in_place_},
-        arguments.method);
+        method);
+  }
+  static Layout layout_for(const Comm& comm, nb::handle given, std::string_view name) {
+    auto layout = taken<Layout>(given, name, "a Layout");
+    if (!layout) refuse(fmt::format("{}: needs a Layout, not None", name));
+    if (layout->num_ranks() != comm.num_ranks()) {
+      refuse(fmt::format("{}: a layout for {} ranks, the communicator has {}", name,
+                         layout->num_ranks(), comm.num_ranks()));
+    }
+    return *std::move(layout);
   }
   void finish_arrays() {
     Held::close();
@@ -163,16 +171,15 @@ void bind_exchanges(nb::module_& module) {
   bound
       .def(
           "__init__",
-          [](PyExchange* self, nb::object comm, const Layout& source, const Layout& destination,
-             nb::object dtype, int num_fields, const std::string& method, bool in_place,
-             std::optional<Memory> source_memory, std::optional<Memory> destination_memory) {
-            new (self) PyExchange(
-                comm, {source, destination, item_type_of(dtype), num_fields, method, in_place,
-                       std::move(source_memory), std::move(destination_memory)});
+          [](PyExchange* self, nb::object comm, nb::object source, nb::object destination,
+             nb::object dtype, Given<int> num_fields, Given<std::string> method,
+             Given<bool> in_place, nb::object source_memory, nb::object destination_memory) {
+            new (self) PyExchange(comm, {source, destination, dtype, num_fields, method, in_place,
+                                         source_memory, destination_memory});
           },
           nb::arg("comm").none(), nb::arg("source").none(), nb::arg("destination").none(),
-          nb::arg("dtype").none() = "float64", nb::arg("num_fields") = 1, nb::kw_only(),
-          nb::arg("method") = "auto", nb::arg("in_place") = false,
+          nb::arg("dtype").none() = "float64", nb::arg("num_fields").none() = 1, nb::kw_only(),
+          nb::arg("method").none() = "auto", nb::arg("in_place").none() = false,
           nb::arg("source_memory").none() = nb::none(),
           nb::arg("destination_memory").none() = nb::none(),
           nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, source: Layout, destination: "

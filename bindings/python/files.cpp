@@ -14,25 +14,26 @@ OutputMode mode_of(std::string_view mode) {
 }
 
 struct OutputArguments {
-  std::string mode, strategy, method;
+  Given<std::string> mode, strategy, method;
   nb::object hints;
-  int writers;
-  std::ptrdiff_t stripe_bytes;
-  int buffered_files;
-  bool checksums;
+  Given<int> writers;
+  Given<std::ptrdiff_t> stripe_bytes;
+  Given<int> buffered_files;
+  Given<bool> checksums;
 };
 
 class PyOutput final : public Held<Output> {
  public:
   PyOutput(nb::handle user, const OutputArguments& arguments) : Held("Output", user) {
-    OutputOptions options{.strategy = arguments.strategy,
-                          .writers = arguments.writers,
-                          .stripe_bytes = arguments.stripe_bytes,
-                          .buffered_files = arguments.buffered_files,
-                          .method = arguments.method,
-                          .checksums = arguments.checksums};
+    OutputOptions options;
     prepare_agreed(comm(), [&] {
-      options.mode = mode_of(arguments.mode);
+      options.mode = mode_of(arguments.mode.take("mode"));
+      options.strategy = arguments.strategy.take("strategy");
+      options.writers = arguments.writers.take("writers");
+      options.stripe_bytes = arguments.stripe_bytes.take("stripe_bytes");
+      options.buffered_files = arguments.buffered_files.take("buffered_files");
+      options.method = arguments.method.take("method");
+      options.checksums = arguments.checksums.take("checksums");
       options.hints = hints_of(arguments.hints);
     });
     nb::gil_scoped_release released;
@@ -67,14 +68,16 @@ class PyOutput final : public Held<Output> {
 
 class PyInput final : public Held<Input> {
  public:
-  PyInput(nb::handle user, nb::handle path, int group_size, std::ptrdiff_t buffer_bytes,
-          bool checks, nb::handle hints)
+  PyInput(nb::handle user, nb::handle path, const Given<int>& group_size,
+          const Given<std::ptrdiff_t>& buffer_bytes, const Given<bool>& checks, nb::handle hints)
       : Held("Input", user) {
-    InputOptions options{
-        .group_size = group_size, .buffer_bytes = buffer_bytes, .checks = checks, .hints = {}};
+    InputOptions options;
     std::string text;
     prepare_agreed(comm(), [&] {
       text = path_of(path);
+      options.group_size = group_size.take("group_size");
+      options.buffer_bytes = buffer_bytes.take("buffer_bytes");
+      options.checks = checks.take("checks");
       options.hints = hints_of(hints);
     });
     nb::gil_scoped_release released;
@@ -82,13 +85,15 @@ class PyInput final : public Held<Input> {
   }
 
   /// New arrays have the box's shape, or one axis if the rank has several boxes.
-  nb::object read(const std::string& variable, nb::object layout, nb::object out,
+  nb::object read(const Given<std::string>& name, nb::object layout, nb::object out,
                   nb::object dtype) {
     auto& input = **this;
+    std::string variable;
     std::optional<Layout> its_layout;
     std::optional<Array> array;
     Memory memory;
     prepare_agreed(comm(), [&] {
+      variable = name.take("name");
       if (!nb::try_cast(layout, its_layout) || !its_layout) refuse("layout: needs a Layout");
       if (its_layout->num_ranks() != comm().num_ranks()) {
         refuse(fmt::format("layout: is for {} ranks, the communicator has {}",
@@ -108,11 +113,13 @@ class PyInput final : public Held<Input> {
     array.reset();
     return out;
   }
-  nb::object read_all(const std::string& variable, nb::object dtype) {
+  nb::object read_all(const Given<std::string>& name, nb::object dtype) {
     auto& input = **this;
+    std::string variable;
     nb::object out;
     std::optional<Array> array;
     prepare_agreed(comm(), [&] {
+      variable = name.take("name");
       const auto type = dtype.is_none() ? input.type(variable) : item_type_of(dtype);
       out = empty_array(input.extents(variable), type);
       array.emplace(out, Use::write, "out");
@@ -185,16 +192,17 @@ void bind_output(nb::module_& module) {
   bound
       .def(
           "__init__",
-          [](PyOutput* self, nb::object comm, const std::string& mode, const std::string& strategy,
-             nb::object hints, int writers, std::ptrdiff_t stripe_bytes, int buffered_files,
-             const std::string& method, bool checksums) {
+          [](PyOutput* self, nb::object comm, Given<std::string> mode, Given<std::string> strategy,
+             nb::object hints, Given<int> writers, Given<std::ptrdiff_t> stripe_bytes,
+             Given<int> buffered_files, Given<std::string> method, Given<bool> checksums) {
             new (self) PyOutput(comm, {mode, strategy, method, hints, writers, stripe_bytes,
                                        buffered_files, checksums});
           },
-          nb::arg("comm").none(), nb::kw_only(), nb::arg("mode") = "hidden",
-          nb::arg("strategy") = "auto", nb::arg("hints").none() = nb::none(),
-          nb::arg("writers") = 0, nb::arg("stripe_bytes") = 1 << 20, nb::arg("buffered_files") = 2,
-          nb::arg("method") = "auto", nb::arg("checksums") = true,
+          nb::arg("comm").none(), nb::kw_only(), nb::arg("mode").none() = "hidden",
+          nb::arg("strategy").none() = "auto", nb::arg("hints").none() = nb::none(),
+          nb::arg("writers").none() = 0, nb::arg("stripe_bytes").none() = 1 << 20,
+          nb::arg("buffered_files").none() = 2, nb::arg("method").none() = "auto",
+          nb::arg("checksums").none() = true,
           nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, *, mode: str = 'hidden', "
                   "strategy: str = 'auto', hints: collections.abc.Mapping[str, object] | None = "
                   "None, writers: int = 0, stripe_bytes: int = 1048576, buffered_files: int = 2, "
@@ -250,22 +258,23 @@ void bind_input(nb::module_& module) {
   bound
       .def(
           "__init__",
-          [](PyInput* self, nb::object comm, nb::object path, int group_size,
-             std::ptrdiff_t buffer_bytes, bool checks, nb::object hints) {
+          [](PyInput* self, nb::object comm, nb::object path, Given<int> group_size,
+             Given<std::ptrdiff_t> buffer_bytes, Given<bool> checks, nb::object hints) {
             new (self) PyInput(comm, path, group_size, buffer_bytes, checks, hints);
           },
-          nb::arg("comm").none(), nb::arg("path").none(), nb::kw_only(), nb::arg("group_size") = 0,
-          nb::arg("buffer_bytes") = 16 << 20, nb::arg("checks") = true,
-          nb::arg("hints").none() = nb::none(),
+          nb::arg("comm").none(), nb::arg("path").none(), nb::kw_only(),
+          nb::arg("group_size").none() = 0, nb::arg("buffer_bytes").none() = 16 << 20,
+          nb::arg("checks").none() = true, nb::arg("hints").none() = nb::none(),
           nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, path: str | os.PathLike[str], *, "
                   "group_size: int = 0, buffer_bytes: int = 16777216, checks: bool = True, hints: "
                   "collections.abc.Mapping[str, object] | None = None) -> None"))
-      .def("read", &PyInput::read, nb::arg("name"), nb::arg("layout").none(),
+      .def("read", &PyInput::read, nb::arg("name").none(), nb::arg("layout").none(),
            nb::arg("out").none() = nb::none(), nb::arg("dtype").none() = nb::none(),
            nb::sig("def read(self, name: str, layout: Layout, out: typing.Any = None, dtype: "
                    "numpy.typing.DTypeLike | None = None) -> numpy.typing.NDArray[typing.Any]"),
            "This rank's part of variable `name`, into `out` or a new array. Collective, blocking.")
-      .def("read_all", &PyInput::read_all, nb::arg("name"), nb::arg("dtype").none() = nb::none(),
+      .def("read_all", &PyInput::read_all, nb::arg("name").none(),
+           nb::arg("dtype").none() = nb::none(),
            nb::sig("def read_all(self, name: str, dtype: numpy.typing.DTypeLike | None = None) -> "
                    "numpy.typing.NDArray[typing.Any]"),
            "The whole array, on every rank. Collective, blocking.")

@@ -64,30 +64,40 @@ void with_type(NumberType type, Action&& action) {
 
 class PyReduction final : public Held<Reduction> {
  public:
-  PyReduction(nb::handle user, nb::handle dtype, std::ptrdiff_t max_items,
-              const std::string& method)
+  using Op = Given<std::string>;
+  using Root = Given<int>;
+  PyReduction(nb::handle user, nb::handle dtype, const Given<std::ptrdiff_t>& max_items,
+              const Given<std::string>& method)
       : Held("Reduction", user) {
-    ReductionShape shape{.max_items = max_items};
-    prepare_agreed(comm(), [&] { shape.type = require_number(item_type_of(dtype), "dtype"); });
+    ReductionShape shape;
+    std::string its_method;
+    prepare_agreed(comm(), [&] {
+      shape.type = require_number(item_type_of(dtype), "dtype");
+      shape.max_items = max_items.take("max_items");
+      its_method = method.take("method");
+    });
     nb::gil_scoped_release released;
-    hold(std::make_unique<Reduction>(comm(), shape, method));
+    hold(std::make_unique<Reduction>(comm(), shape, its_method));
   }
   ~PyReduction() override { end(); }
   void close() override { end(); }
 
-  void allreduce(nb::handle values, const std::string& op) {
-    apply(values, op, [&](auto span, ReduceOp how) { (**this).allreduce(span, how); });
+  void allreduce(nb::handle values, Op op) {
+    apply(values, op, {}, [&](auto span, ReduceOp how, int) { (**this).allreduce(span, how); });
     arrays_.clear();
   }
-  void start_allreduce(nb::handle values, const std::string& op) {
-    apply(values, op, [&](auto span, ReduceOp how) { (**this).start_allreduce(span, how); });
+  void start_allreduce(nb::handle values, Op op) {
+    apply(values, op, {},
+          [&](auto span, ReduceOp how, int) { (**this).start_allreduce(span, how); });
   }
-  void reduce(nb::handle values, const std::string& op, int root) {
-    apply(values, op, [&](auto span, ReduceOp how) { (**this).reduce(span, how, root); });
+  void reduce(nb::handle values, Op op, Root root) {
+    apply(values, op, root,
+          [&](auto span, ReduceOp how, int to) { (**this).reduce(span, how, to); });
     arrays_.clear();
   }
-  void start_reduce(nb::handle values, const std::string& op, int root) {
-    apply(values, op, [&](auto span, ReduceOp how) { (**this).start_reduce(span, how, root); });
+  void start_reduce(nb::handle values, Op op, Root root) {
+    apply(values, op, root,
+          [&](auto span, ReduceOp how, int to) { (**this).start_reduce(span, how, to); });
   }
   void finish() {
     auto& reduction = **this;
@@ -105,11 +115,13 @@ class PyReduction final : public Held<Reduction> {
     arrays_.clear();
   }
   template <class Action>
-  void apply(nb::handle values, const std::string& op, Action&& action) {
+  void apply(nb::handle values, const Op& op, std::optional<Root> root, Action&& action) {
     static_cast<void>(**this);  // open?
     ReduceOp how{};
+    int to = 0;
     prepare_or_refuse(comm(), name(), [&] {
-      how = op_of(op);
+      how = op_of(op.take("op"));
+      if (root) to = root->take("root");
       if (!arrays_.empty()) refuse("an operation is under way: `finish` it first");
       Array array(values, Use::write, "values");
       if (!array.contiguous()) refuse("values: are not contiguous");
@@ -122,7 +134,7 @@ class PyReduction final : public Held<Reduction> {
       with_type(*number_of(array.type), [&]<class T>(T) {
         action(std::span<T>(reinterpret_cast<T*>(array.data),
                             static_cast<std::size_t>(array.num_items())),
-               how);
+               how, to);
       });
     } catch (...) {
       arrays_.clear();
@@ -201,23 +213,24 @@ void bind_reductions(nb::module_& module) {
   bound
       .def(
           "__init__",
-          [](PyReduction* self, nb::object comm, nb::object dtype, std::ptrdiff_t max_items,
-             const std::string& method) { new (self) PyReduction(comm, dtype, max_items, method); },
-          nb::arg("comm").none(), nb::arg("dtype").none() = "float64", nb::arg("max_items") = 1,
-          nb::arg("method") = "auto",
+          [](PyReduction* self, nb::object comm, nb::object dtype, Given<std::ptrdiff_t> max_items,
+             Given<std::string> method) { new (self) PyReduction(comm, dtype, max_items, method); },
+          nb::arg("comm").none(), nb::arg("dtype").none() = "float64",
+          nb::arg("max_items").none() = 1, nb::arg("method").none() = "auto",
           nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, dtype: numpy.typing.DTypeLike = "
                   "'float64', max_items: int = 1, method: str = 'auto') -> None"))
-      .def("allreduce", &PyReduction::allreduce, nb::arg("values").none(), nb::arg("op") = "sum",
-           nb::sig("def allreduce(self, " VALUES ") -> None"),
+      .def("allreduce", &PyReduction::allreduce, nb::arg("values").none(),
+           nb::arg("op").none() = "sum", nb::sig("def allreduce(self, " VALUES ") -> None"),
            "Replaces the array by its reduction over all ranks. Collective, blocking.")
       .def("start_allreduce", &PyReduction::start_allreduce, nb::arg("values").none(),
-           nb::arg("op") = "sum", nb::sig("def start_allreduce(self, " VALUES ") -> None"),
+           nb::arg("op").none() = "sum", nb::sig("def start_allreduce(self, " VALUES ") -> None"),
            "Begins the same; leave the array alone until `finish`.")
-      .def("reduce", &PyReduction::reduce, nb::arg("values").none(), nb::arg("op") = "sum",
-           nb::arg("root") = 0, nb::sig("def reduce(self, " VALUES ", root: int = 0) -> None"),
+      .def("reduce", &PyReduction::reduce, nb::arg("values").none(), nb::arg("op").none() = "sum",
+           nb::arg("root").none() = 0,
+           nb::sig("def reduce(self, " VALUES ", root: int = 0) -> None"),
            "The same for the array of rank `root` alone.")
       .def("start_reduce", &PyReduction::start_reduce, nb::arg("values").none(),
-           nb::arg("op") = "sum", nb::arg("root") = 0,
+           nb::arg("op").none() = "sum", nb::arg("root").none() = 0,
            nb::sig("def start_reduce(self, " VALUES ", root: int = 0) -> None"),
            "Begins the same; leave the array alone until `finish`.")
       .def(

@@ -10,10 +10,10 @@ namespace tailrace::python {
 namespace {
 
 struct SessionArguments {
-  std::string servers, placement, transport, progress;
-  std::ptrdiff_t memory_bytes;
-  int threads;
-  double watchdog_s;
+  Given<std::string> servers, placement, transport, progress;
+  Given<std::ptrdiff_t> memory_bytes;
+  Given<int> threads;
+  Given<double> watchdog_s;
   nb::object folder;
   nb::object functions, tasks;
 };
@@ -26,14 +26,15 @@ struct Callables {
 class PySession final : private Callables, public Held<Session> {
  public:
   PySession(nb::handle user, const SessionArguments& arguments) : Held("Session", user) {
-    SessionOptions options{.servers = arguments.servers,
-                           .placement = arguments.placement,
-                           .transport = arguments.transport,
-                           .memory_bytes = arguments.memory_bytes,
-                           .progress = arguments.progress,
-                           .threads = arguments.threads,
-                           .watchdog_s = arguments.watchdog_s};
+    SessionOptions options;
     prepare_agreed(comm(), [&] {
+      options.servers = arguments.servers.take("servers");
+      options.placement = arguments.placement.take("placement");
+      options.transport = arguments.transport.take("transport");
+      options.memory_bytes = arguments.memory_bytes.take("memory_bytes");
+      options.progress = arguments.progress.take("progress");
+      options.threads = arguments.threads.take("threads");
+      options.watchdog_s = arguments.watchdog_s.take("watchdog_s");
       options.folder = path_of(arguments.folder);
       options.functions = functions_of(arguments.functions, arguments.tasks, kept);
     });
@@ -107,37 +108,37 @@ WhenFull when_full_of(std::string_view value) {
 }
 
 struct StreamArguments {
-  int priority;
-  std::string when_full;
-  double stall_budget, wait_limit_s;
-  std::string spill_folder, on_failure;
-  double retry_s;
-  std::string fallback_path, format;
-  bool variables;
+  Given<int> priority;
+  Given<std::string> when_full;
+  Given<double> stall_budget, wait_limit_s;
+  Given<std::string> spill_folder, on_failure;
+  Given<double> retry_s;
+  Given<std::string> fallback_path, format;
+  Given<bool> variables;
   nb::object products, hints;
-  std::string mode, strategy;
+  Given<std::string> mode, strategy;
 };
 
 StreamOptions options_of(const StreamArguments& arguments) {
-  StreamOptions options{.priority = arguments.priority,
-                        .when_full = when_full_of(arguments.when_full),
-                        .stall_budget = arguments.stall_budget,
-                        .wait_limit_s = arguments.wait_limit_s,
-                        .spill_folder = arguments.spill_folder,
-                        .retry_s = arguments.retry_s,
-                        .fallback_path = arguments.fallback_path,
-                        .format = arguments.format,
-                        .variables = arguments.variables};
+  StreamOptions options{.priority = arguments.priority.take("priority"),
+                        .when_full = when_full_of(arguments.when_full.take("when_full")),
+                        .stall_budget = arguments.stall_budget.take("stall_budget"),
+                        .wait_limit_s = arguments.wait_limit_s.take("wait_limit_s"),
+                        .spill_folder = arguments.spill_folder.take("spill_folder"),
+                        .retry_s = arguments.retry_s.take("retry_s"),
+                        .fallback_path = arguments.fallback_path.take("fallback_path"),
+                        .format = arguments.format.take("format"),
+                        .variables = arguments.variables.take("variables")};
   options.on_failure =
-      pick<OnFailure>("on_failure", arguments.on_failure,
+      pick<OnFailure>("on_failure", arguments.on_failure.take("on_failure"),
                       {{"stop", OnFailure::stop}, {"proceed", OnFailure::proceed}});
   for (const auto product : nb::iter(arguments.products)) {
     options.products.push_back(product_of(product.attr("_asdict")()));
   }
   options.output.hints = hints_of(arguments.hints);
-  options.output.strategy = arguments.strategy;
+  options.output.strategy = arguments.strategy.take("strategy");
   options.output.mode =
-      pick<OutputMode>("mode", arguments.mode,
+      pick<OutputMode>("mode", arguments.mode.take("mode"),
                        {{"hidden", OutputMode::hidden}, {"synchronous", OutputMode::synchronous}});
   return options;
 }
@@ -160,10 +161,15 @@ const char* name_of(WriteResult result) {
 
 class PyStream final : public Held<Stream> {
  public:
-  PyStream(PySession& session, const std::string& name, const StreamArguments& arguments)
-      : Held("Stream " + name, session->compute().raw()) {
+  PyStream(PySession& session, const Given<std::string>& given, const StreamArguments& arguments)
+      : Held("Stream", session->compute().raw()) {
+    std::string name;
     StreamOptions options;
-    prepare_agreed(comm(), [&] { options = options_of(arguments); });
+    prepare_agreed(comm(), [&] {
+      name = given.take("name");
+      options = options_of(arguments);
+    });
+    rename("Stream " + name);
     nb::gil_scoped_release released;
     hold(std::make_unique<Stream>(session->open(name, options)));
   }
@@ -213,17 +219,18 @@ void bind_session(nb::module_& module) {
   bound
       .def(
           "__init__",
-          [](PySession* self, nb::object comm, const std::string& servers,
-             const std::string& placement, const std::string& transport,
-             std::ptrdiff_t memory_bytes, const std::string& progress, int threads,
-             double watchdog_s, nb::object folder, nb::object functions, nb::object tasks) {
+          [](PySession* self, nb::object comm, Given<std::string> servers,
+             Given<std::string> placement, Given<std::string> transport,
+             Given<std::ptrdiff_t> memory_bytes, Given<std::string> progress, Given<int> threads,
+             Given<double> watchdog_s, nb::object folder, nb::object functions, nb::object tasks) {
             new (self) PySession(comm, {servers, placement, transport, progress, memory_bytes,
                                         threads, watchdog_s, folder, functions, tasks});
           },
-          nb::arg("comm").none(), nb::arg("servers") = "auto", nb::kw_only(),
-          nb::arg("placement") = "spread", nb::arg("transport") = "auto",
-          nb::arg("memory_bytes") = std::ptrdiff_t{1} << 30, nb::arg("progress") = "calls",
-          nb::arg("threads") = 1, nb::arg("watchdog_s") = 600.0, nb::arg("folder").none() = ".",
+          nb::arg("comm").none(), nb::arg("servers").none() = "auto", nb::kw_only(),
+          nb::arg("placement").none() = "spread", nb::arg("transport").none() = "auto",
+          nb::arg("memory_bytes").none() = std::ptrdiff_t{1} << 30,
+          nb::arg("progress").none() = "calls", nb::arg("threads").none() = 1,
+          nb::arg("watchdog_s").none() = 600.0, nb::arg("folder").none() = ".",
           nb::arg("functions").none() = nb::none(), nb::arg("tasks").none() = nb::none(),
           nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, servers: str = 'auto', *, "
                   "placement: str = 'spread', transport: str = 'auto', memory_bytes: int = "
@@ -245,11 +252,12 @@ void bind_session(nb::module_& module) {
       .def("describe", [](PySession& self) { return self->describe(); })
       .def(
           "open",
-          [](PySession& self, const std::string& name, int priority, const std::string& when_full,
-             double stall_budget, double wait_limit_s, const std::string& spill_folder,
-             const std::string& on_failure, double retry_s, const std::string& fallback_path,
-             const std::string& format, bool variables, nb::object products, nb::object hints,
-             const std::string& mode, const std::string& strategy) {
+          [](PySession& self, Given<std::string> name, Given<int> priority,
+             Given<std::string> when_full, Given<double> stall_budget, Given<double> wait_limit_s,
+             Given<std::string> spill_folder, Given<std::string> on_failure, Given<double> retry_s,
+             Given<std::string> fallback_path, Given<std::string> format, Given<bool> variables,
+             nb::object products, nb::object hints, Given<std::string> mode,
+             Given<std::string> strategy) {
             self.require_compute();
             return new PyStream(
                 self, name,
@@ -257,13 +265,14 @@ void bind_session(nb::module_& module) {
                                 on_failure, retry_s, fallback_path, format, variables, products,
                                 hints, mode, strategy});
           },
-          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::arg("name"), nb::kw_only(),
-          nb::arg("priority") = 0, nb::arg("when_full") = "wait", nb::arg("stall_budget") = 0.0,
-          nb::arg("wait_limit_s") = 600.0, nb::arg("spill_folder") = "",
-          nb::arg("on_failure") = "stop", nb::arg("retry_s") = 0.0, nb::arg("fallback_path") = "",
-          nb::arg("format") = "auto", nb::arg("variables") = true,
+          nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::arg("name").none(),
+          nb::kw_only(), nb::arg("priority").none() = 0, nb::arg("when_full").none() = "wait",
+          nb::arg("stall_budget").none() = 0.0, nb::arg("wait_limit_s").none() = 600.0,
+          nb::arg("spill_folder").none() = "", nb::arg("on_failure").none() = "stop",
+          nb::arg("retry_s").none() = 0.0, nb::arg("fallback_path").none() = "",
+          nb::arg("format").none() = "auto", nb::arg("variables").none() = true,
           nb::arg("products").none() = nb::make_tuple(), nb::arg("hints").none() = nb::none(),
-          nb::arg("mode") = "hidden", nb::arg("strategy") = "auto",
+          nb::arg("mode").none() = "hidden", nb::arg("strategy").none() = "auto",
           nb::sig(
               "def open(self, name: str, *, priority: int = 0, when_full: str = 'wait', "
               "stall_budget: float = 0.0, wait_limit_s: float = 600.0, spill_folder: str = '', "

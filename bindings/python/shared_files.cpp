@@ -17,25 +17,26 @@ FileAccess access_of(std::string_view access) {
 
 class PyFile final : public Held<File> {
  public:
-  PyFile(nb::handle user, nb::handle path, const std::string& access, nb::handle hints)
+  using Offset = Given<std::ptrdiff_t>;
+  PyFile(nb::handle user, nb::handle path, const Given<std::string>& access, nb::handle hints)
       : Held("File", user) {
     FileAccess how{};
     Hints its_hints;
     prepare_agreed(comm(), [&] {
       path_ = path_of(path);
-      how = access_of(access);
+      how = access_of(access.take("access"));
       its_hints = hints_of(hints);
     });
     nb::gil_scoped_release released;
     with_place(path_, -1, [&] { hold(std::make_unique<File>(comm(), path_, how, its_hints)); });
   }
 
-  void write(nb::object array, nb::object extents, const Box* box, std::ptrdiff_t offset) {
+  void write(nb::object array, nb::object extents, nb::object box, const Offset& offset) {
     auto& file = **this;
     move(array, extents, box, offset, Use::read,
          [&](const FilePart& part, std::byte* data) { file.write(part, data); });
   }
-  void read(nb::object array, nb::object extents, const Box* box, std::ptrdiff_t offset) {
+  void read(nb::object array, nb::object extents, nb::object box, const Offset& offset) {
     auto& file = **this;
     move(array, extents, box, offset, Use::write,
          [&](const FilePart& part, std::byte* data) { file.read(part, data); });
@@ -56,17 +57,20 @@ class PyFile final : public Held<File> {
  private:
   /// A rank without a box takes part with nothing.
   template <class Action>
-  void move(nb::object object, nb::object extents, const Box* box, std::ptrdiff_t offset, Use use,
+  void move(nb::object object, nb::object extents, nb::object box, const Offset& offset, Use use,
             Action&& action) {
     FilePart part;
     std::optional<Array> array;
     prepare_agreed(comm(), [&] {
-      if (box == nullptr) return;
+      const auto its_box = taken<Box>(box, "box", "a Box or None");
+      if (!its_box) return;
+      const std::span boxes(&*its_box, 1);
       array.emplace(object, use, "array");
-      auto memory = memory_of(*array, std::span(box, 1), "array");
-      if (memory.boxes.empty()) memory = Memory::dense(std::span(box, 1));
-      part = FilePart::boxes({offset, numbers_of(extents, "extents"), item_bytes(array->type)},
-                             std::span(box, 1), memory);
+      auto memory = memory_of(*array, boxes, "array");
+      if (memory.boxes.empty()) memory = Memory::dense(boxes);
+      part = FilePart::boxes(
+          {offset.take("offset"), numbers_of(extents, "extents"), item_bytes(array->type)}, boxes,
+          memory);
     });
     nb::gil_scoped_release released;
     with_place(path_, -1, [&] { action(part, array ? array->data : nullptr); });
@@ -90,19 +94,19 @@ void bind_shared_files(nb::module_& module) {
   bound
       .def(
           "__init__",
-          [](PyFile* self, nb::object comm, nb::object path, const std::string& access,
+          [](PyFile* self, nb::object comm, nb::object path, Given<std::string> access,
              nb::object hints) { new (self) PyFile(comm, path, access, hints); },
-          nb::arg("comm").none(), nb::arg("path").none(), nb::arg("access") = "read",
+          nb::arg("comm").none(), nb::arg("path").none(), nb::arg("access").none() = "read",
           nb::arg("hints").none() = nb::none(),
           nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, path: str | os.PathLike[str], "
                   "access: str = 'read', hints: collections.abc.Mapping[str, object] | None = "
                   "None) -> None"))
       .def("write", &PyFile::write, nb::arg("array").none(), nb::arg("extents").none(),
-           nb::arg("box").none(), nb::arg("offset") = 0, nb::sig("def write(self, " PART),
+           nb::arg("box").none(), nb::arg("offset").none() = 0, nb::sig("def write(self, " PART),
            "Writes this rank's `box` of a row-major array of `extents`, whose first item is at\n"
            "byte `offset`; None: nothing. Collective, blocking.")
       .def("read", &PyFile::read, nb::arg("array").none(), nb::arg("extents").none(),
-           nb::arg("box").none(), nb::arg("offset") = 0, nb::sig("def read(self, " PART),
+           nb::arg("box").none(), nb::arg("offset").none() = 0, nb::sig("def read(self, " PART),
            "Reads it into `array`. Collective, blocking.")
       .def_prop_ro(
           "statistics", [](PyFile& self) { return statistics_of(self->statistics()); },

@@ -11,9 +11,9 @@ namespace {
 
 struct TransformArguments {
   nb::object extents, kind, cutoff, grid;
-  int max_fields;
-  std::string kernel, method;
-  int threads;
+  Given<int> max_fields;
+  Given<std::string> kernel, method;
+  Given<int> threads;
 };
 
 std::array<std::ptrdiff_t, 3> three(nb::handle object, const std::string& what) {
@@ -36,7 +36,7 @@ fft::Problem problem_of(const TransformArguments& arguments) {
     if (grid.size() != 2) refuse("grid: needs two numbers of ranks, along z and y");
     problem.grid = {to_int(grid[0]), to_int(grid[1])};
   }
-  problem.max_fields = arguments.max_fields;
+  problem.max_fields = arguments.max_fields.take("max_fields");
   return problem;
 }
 
@@ -47,13 +47,15 @@ class PyTransform final : public Held<fft::Transform<Real>> {
   using Complex = std::complex<Real>;
   PyTransform(nb::handle user, const TransformArguments& arguments) : Base("Transform", user) {
     fft::Problem problem;
-    prepare_agreed(this->comm(), [&] { problem = problem_of(arguments); });
+    fft::Options options;
+    prepare_agreed(this->comm(), [&] {
+      problem = problem_of(arguments);
+      options.kernel = arguments.kernel.take("kernel");
+      options.method = arguments.method.take("method");
+      options.threads = arguments.threads.take("threads");
+    });
     nb::gil_scoped_release released;
-    this->hold(std::make_unique<fft::Transform<Real>>(this->comm(), problem,
-                                                      fft::Options{.kernel = arguments.kernel,
-                                                                   .method = arguments.method,
-                                                                   .threads = arguments.threads,
-                                                                   .row_method = {}}));
+    this->hold(std::make_unique<fft::Transform<Real>>(this->comm(), problem, options));
     const auto& made = **this;
     real_ = problem.kind == fft::Kind::real_to_complex;
     const auto box = made.physical_box();
@@ -179,16 +181,16 @@ void bind_transform(nb::module_& module, const char* class_name) {
       .def(
           "__init__",
           [](Class* self, nb::object comm, nb::object extents, nb::object kind, nb::object cutoff,
-             nb::object grid, int max_fields, const std::string& kernel, const std::string& method,
-             int threads) {
+             nb::object grid, Given<int> max_fields, Given<std::string> kernel,
+             Given<std::string> method, Given<int> threads) {
             new (self)
                 Class(comm, {extents, kind, cutoff, grid, max_fields, kernel, method, threads});
           },
           nb::arg("comm").none(), nb::arg("extents").none(),
           nb::arg("kind").none() = "real_to_complex", nb::kw_only(),
           nb::arg("cutoff").none() = nb::none(), nb::arg("grid").none() = nb::none(),
-          nb::arg("max_fields") = 1, nb::arg("kernel") = "auto", nb::arg("method") = "auto",
-          nb::arg("threads") = 1,
+          nb::arg("max_fields").none() = 1, nb::arg("kernel").none() = "auto",
+          nb::arg("method").none() = "auto", nb::arg("threads").none() = 1,
           nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, extents: "
                   "collections.abc.Sequence[int], kind: str = 'real_to_complex', *, cutoff: "
                   "collections.abc.Sequence[int] | None = None, grid: "

@@ -46,24 +46,24 @@ std::vector<tune::Candidate> candidates_of(const nb::dict& given) {
   return all;
 }
 
-std::pair<std::string, std::string> choose(nb::handle user, const std::string& operation,
-                                           const std::string& key, nb::handle candidates,
+std::pair<std::string, std::string> choose(nb::handle user, const Given<std::string>& operation,
+                                           const Given<std::string>& key, nb::handle candidates,
                                            nb::handle fallback, nb::handle mode,
-                                           std::ptrdiff_t memory_bytes) {
+                                           const Given<std::ptrdiff_t>& memory_bytes) {
   const auto raw = communicator(user);
   const auto comm = [&] {
     nb::gil_scoped_release released;
     return Comm(raw);
   }();
-  tune::Problem problem{.operation = operation,
-                        .key = key,
-                        .fallback = {},
-                        .fallback_why = "named by the program",
-                        .memory_bytes = memory_bytes};
+  tune::Problem problem;
+  problem.fallback_why = "named by the program";
   tune::Settings settings;
   nb::dict functions;
   std::vector<tune::Candidate> all;
   prepare_agreed(comm, [&] {
+    problem.operation = operation.take("operation");
+    problem.key = key.take("key");
+    problem.memory_bytes = memory_bytes.take("memory_bytes");
     functions =
         nb::cast<nb::dict>(nb::handle(reinterpret_cast<PyObject*>(&PyDict_Type))(candidates));
     all = candidates_of(functions);
@@ -122,9 +122,9 @@ constexpr const char* choose_doc =
 
 void bind_tuner(nb::module_& module) {
   module.def(
-      "choose", &choose, nb::arg("comm").none(), nb::arg("operation"), nb::arg("key"),
+      "choose", &choose, nb::arg("comm").none(), nb::arg("operation").none(), nb::arg("key").none(),
       nb::arg("candidates").none(), nb::kw_only(), nb::arg("fallback").none() = nb::none(),
-      nb::arg("mode").none() = nb::none(), nb::arg("memory_bytes") = 0,
+      nb::arg("mode").none() = nb::none(), nb::arg("memory_bytes").none() = 0,
       nb::sig("def choose(comm: mpi4py.MPI.Intracomm, operation: str, key: str, candidates: "
               "collections.abc.Mapping[str, collections.abc.Callable[[], int | None]], *, "
               "fallback: str | None = None, mode: str | None = None, memory_bytes: int = 0) -> "

@@ -122,7 +122,7 @@ def case_refused_exchanges() -> None:
     refused(lambda: exchange.run(u[:, ::2], v), "source 0", "shape")
     refused(lambda: exchange.run(u, v[..., None].repeat(2, axis=-1)[..., 0]), "destination 0")
     refused(lambda: exchange.run("u", v), "NumPy array", "str")
-    refused(lambda: exchange.run(u.tolist(), v), "source arrays")
+    refused(lambda: exchange.run(u.tolist(), v), "source")
     refused(lambda: exchange.run([u, u], [v, v]), "1 fields")
     exchange.run(u, v)
     assert (v == mine(columns)).all()

@@ -48,11 +48,20 @@ def run_text(ranks: int, folder: Path, text: str, **extra: str) -> subprocess.Co
     return run(ranks, program, **extra)
 
 
-@pytest.mark.parametrize("ranks", [1, 2, 3])
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
 def test_the_face(ranks: int, tmp_path: Path) -> None:
     done = run(ranks, HERE / "face_program.py", tmp_path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "cases passed" in done.stdout
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_wrong_arguments_of_every_call(ranks: int, tmp_path: Path) -> None:
+    done = run(ranks, HERE / "face_sweep.py", tmp_path, TAILRACE_TUNE="off")
+    assert done.returncode == 0, done.stdout + done.stderr
+    refused = re.search(r"(\d+) refused", done.stdout)
+    assert refused
+    assert int(refused[1]) > 1000, done.stdout
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
