@@ -151,15 +151,16 @@ module tailrace_m_input
 
 contains
 
-  !> `checks` (default .true.): compare with the checksums that the file has. Fails on all ranks
+  !> `checks` (default .true.): compare with the checksums that the file has. `buffer_bytes`: of a
+  !> rank that reads for others (default 16 MiB), which reads more in rounds. Fails on all ranks
   !> alike: tailrace_io if the file is missing, tailrace_corrupt if it is not whole. Collective,
   !> blocking.
-  subroutine open_file(self, comm, path, checks, group_size, hints, stat, errmsg)
+  subroutine open_file(self, comm, path, checks, group_size, hints, buffer_bytes, stat, errmsg)
     class(tailrace_input), intent(inout) :: self
     type(tailrace_comm), intent(in) :: comm
     character(len=*), intent(in) :: path
     logical, intent(in), optional :: checks
-    integer, intent(in), optional :: group_size
+    integer, intent(in), optional :: group_size, buffer_bytes
     type(tailrace_hints), intent(in), optional :: hints
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
@@ -169,6 +170,7 @@ contains
     options = c_defaults()
     if (present(checks)) options%checks = merge(1, 0, checks)
     if (present(group_size)) options%group_size = int(group_size, c_int)
+    if (present(buffer_bytes)) options%buffer_bytes = int(buffer_bytes, c_int64_t)
     if (present(hints)) options%hints = hints%handle
     call settle(c_open(comm%handle, to_c(path), options, self%handle), stat, errmsg)
   end subroutine

@@ -83,7 +83,7 @@ contains
     call rows%box(this_rank, s, n)
     allocate (v(n(1), n(2), n(3)), w(n(1), n(2), n(3)), around(0:n(1) + 1, n(2), n(3)))
     call fill(w, s)
-    call input%open(comm, path)
+    call input%open(comm, path, buffer_bytes=2**20)
     call check(input%num_names() == 3 .and. input%name(1) == "flat", "names")
     call input%extents("u", extents)
     call check(all(extents == [nx, ny, nz]), "extents in the order of Fortran")

@@ -65,6 +65,18 @@ def test_wrong_arguments_of_every_call(ranks: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
+def test_no_array_is_copied(ranks: int, tmp_path: Path) -> None:
+    build = Path(core.__file__ or "").parent.parent.parent
+    watch = build / "tests" / "faces" / "libwatch_memory.so"
+    if not watch.exists():
+        pytest.skip("libwatch_memory.so is not built")
+    done = run(
+        ranks, HERE / "face_no_copy.py", tmp_path, TAILRACE_TUNE="off", LD_PRELOAD=str(watch)
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 4])
 def test_the_interface_of_mpi4py_fft(ranks: int, tmp_path: Path) -> None:
     done = run(ranks, HERE / "mpi4py_fft_program.py", tmp_path, TAILRACE_TUNE="off")
     assert done.returncode == 0, done.stdout + done.stderr
