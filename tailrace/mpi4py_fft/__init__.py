@@ -10,8 +10,9 @@ says what differs.
 
 from tailrace.mpi4py_fft import fftw
 from tailrace.mpi4py_fft.distarray import DistArray, Function, newDistArray
-from tailrace.mpi4py_fft.files import FileBase, HDF5File, NCFile
+from tailrace.mpi4py_fft.files import FileBase, HDF5File
 from tailrace.mpi4py_fft.mpifft import PFFT
+from tailrace.mpi4py_fft.ncfile import NCFile
 from tailrace.mpi4py_fft.xdmf import generate_xdmf
 
 __all__ = [

@@ -11,8 +11,9 @@ import numpy as np
 from mpi4py import MPI
 
 from tailrace.errors import InvalidInput
-from tailrace.mpi4py_fft.files import FileBase, HDF5File, NCFile
+from tailrace.mpi4py_fft.files import FileBase, HDF5File
 from tailrace.mpi4py_fft.mpifft import PFFT
+from tailrace.mpi4py_fft.ncfile import NCFile
 from tailrace.mpi4py_fft.pencil import Pencil, Subcomm, Transfer
 
 WHOLE = slice(None)

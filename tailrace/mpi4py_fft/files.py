@@ -21,8 +21,9 @@ WHOLE = slice(None)
 
 
 def on_rank_0(comm: MPI.Intracomm, action: Callable[[], Any]) -> Any:
-    """Return what `action` gives on rank 0, on all ranks; what it raises, all raise."""
+    """Return what `action` gives on rank 0, once all have come; what it raises, all raise."""
     result, failure = None, None
+    comm.Barrier()
     if comm.Get_rank() == 0:
         try:
             result = action()
@@ -64,21 +65,9 @@ class FileBase:
         raise NotImplementedError
 
 
-class NCFile(FileBase):
-    """netCDF files in mpi4py-fft's layout need a dimension that grows, which is not there."""
-
-    def __init__(self, ncname: Any, domain: Any = None, mode: str = "a", **_: Any) -> None:
-        raise InvalidInput(
-            f"NCFile({ncname}): is not there; use HDF5File, or tailrace.Output, whose files are "
-            "netCDF-4 files"
-        )
-
-    @staticmethod
-    def backend() -> str:
-        return "netcdf4"
-
-
 def _components(group: str, u: Any, as_scalar: bool) -> list[tuple[str, Any]]:
+    if not hasattr(u, "pencil"):
+        raise InvalidInput(f"{group}: needs a DistArray, not {type(u).__name__}")
     if not as_scalar or u.rank == 0:
         return [(group, u)]
     indices = np.ndindex(u.shape[: u.rank])

@@ -2,6 +2,7 @@
 """The interface of mpi4py-fft on the ranks of a job: `mpirun -n N python ... FOLDER`."""
 
 import functools
+import importlib
 import os
 import re
 import sys
@@ -195,8 +196,51 @@ def case_files() -> None:
         lambda: u.read(str(path), "v"),
         lambda: u.read(str(path), "modes"),
         lambda: file.write(0, {"w": [u]}),
-        lambda: NCFile("a.nc"),
         lambda: HDF5File(FOLDER / "none" / "a.h5", mode="w"),
+    ):
+        try:
+            wrong()
+        except tailrace.Error:
+            continue
+        raise AssertionError("was not refused")
+
+
+def case_netcdf() -> None:
+    try:
+        netcdf = importlib.import_module("netCDF4")
+    except ImportError:
+        return
+    path = FOLDER / f"fields-{COMM.size}.nc"
+    fft = PFFT(COMM, SHAPE)
+    u, other = newDistArray(fft, False), newDistArray(fft, False)
+    vector = newDistArray(fft, False, val=2, rank=1)
+    file = NCFile(path, mode="w", domain=((0, 1.0), (0, 2.0), (0, 4.0)))
+    for step in (0, 7, 7):  # the last again
+        u[:] = whole()[fft.local_slice(False)] + step
+        file.write(step, {"u": [u, (u, [slice(None), 4, slice(None)]), (u, [2, 3, slice(None)])]})
+    file.write(7, {"w": [vector]})
+    vector.write(str(path), "s", 0, as_scalar=True)
+    if COMM.rank == 0:
+        with netcdf.Dataset(path) as found:
+            assert found["time"][:].tolist() == [0, 7]
+            assert found["u"].dimensions == ("time", "x", "y", "z")
+            assert (found["u"][1] == whole() + 7).all()
+            assert (found["u_slice_4_slice"][0] == whole()[:, 4]).all()
+            assert (found["u_2_3_slice"][1] == whole()[2, 3] + 7).all()
+            assert (found["w"][1] == 2).all()
+            assert (found["s1"][0] == 2).all()
+            assert found["z"][-1] == 4
+    COMM.Barrier()
+    other.read(str(path), "u", 1)
+    assert (other == u).all()
+    for wrong in (
+        lambda: u.read(str(path), "v"),
+        lambda: u.read(str(path), "u", 2),
+        lambda: file.write(8, {"x": [u]}),
+        lambda: file.write(8, {"m": [newDistArray(fft)]}),
+        lambda: file.write(8, {"m": [np.zeros(SHAPE)]}),
+        lambda: NCFile(FOLDER / "none" / "a.nc", mode="w"),
+        lambda: NCFile(path, mode="w", clobber=False),
     ):
         try:
             wrong()
