@@ -109,12 +109,15 @@ def grid_traffic(grid: Grid) -> Traffic:
 def read_traffic(path: Path, grid: Grid | None = None) -> Traffic:
     """Return the messages of a profile that ``tailrace profile --json`` wrote.
 
+    With what its all-to-alls and allgathers must bring from rank to rank.
+
     `grid` is how the program lays its ranks out, if that is known: orders of grids then apply.
     """
     try:
         found = json.loads(path.read_text())
         ranks = int(found["ranks"])
-        rows = [(int(m["from"]), int(m["to"]), float(m["bytes"])) for m in found["matrix"]]
+        cells = [*found["matrix"], *found.get("collective_matrix", [])]
+        rows = [(int(m["from"]), int(m["to"]), float(m["bytes"])) for m in cells]
     except OSError as error:
         raise TailraceError(f"{path}: {error.strerror}", status=2) from error
     except (ValueError, KeyError, TypeError) as error:
@@ -135,7 +138,7 @@ def read_traffic(path: Path, grid: Grid | None = None) -> Traffic:
     traffic = _summed(ranks, ends[:, 0], ends[:, 1], table[:, 2], grid)
     if not traffic.bytes.size:
         raise TailraceError(
-            f"{path}: its matrix has no message between ranks (collective calls are not in it), "
+            f"{path}: it has no message between ranks, all-to-all or allgather, "
             "so that all placements are equal; name the grid of ranks with --grid",
             status=2,
         )

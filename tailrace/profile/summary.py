@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tailrace.profile.collectives import collectives
+from tailrace.profile.collectives import collective_matrix, collectives
 from tailrace.profile.io import files, io_notes
 from tailrace.profile.placement import placement, placement_notes
 from tailrace.profile.record import PYTHON, Record, Row
@@ -171,6 +171,8 @@ def summarize(records: list[Record]) -> dict[str, Any]:
     if ends:
         notes.append(f"ranks ended without MPI_Finalize: {', '.join(ends)}")
     notes += io_notes(records) + region_notes(records) + placement_notes(records)
+    between, left_out = collective_matrix(records)
+    notes += left_out
     modules = records[0].facts["modules"]
     return {
         "version": VERSION,
@@ -185,6 +187,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
         "sizes": _sizes(records),
         "matrix": _matrix(records),
         "collectives": collectives(records),
+        "collective_matrix": between,
         "late": _late(waiting, records[0].facts["ranks"]),
         "windows": windows(records, waiting),
         "regions": regions(records, waiting),

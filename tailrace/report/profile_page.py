@@ -189,11 +189,11 @@ def _size_pictures(profile: Profile) -> list[Markup]:
     ]
 
 
-def byte_matrix(profile: Profile) -> Floats:
+def byte_matrix(profile: Profile, key: str = "matrix") -> Floats:
     """Return the bytes that each rank (line) sent to each (column), ranks x ranks."""
     ranks = int(profile["ranks"])
     matrix = np.zeros((ranks, ranks))
-    for cell in profile["matrix"]:
+    for cell in profile[key]:
         matrix[cell["from"], cell["to"]] += cell["bytes"]
     return matrix
 
@@ -210,8 +210,10 @@ def node_matrix(profile: Profile) -> tuple[Floats, list[str]]:
 
 
 def _matrix_pictures(profile: Profile) -> list[tuple[str, Markup]]:
-    if not any(cell["bytes"] > 0 for cell in profile.get("matrix", [])):
-        return []
+    is_there = {
+        key: any(cell["bytes"] > 0 for cell in profile.get(key, []))
+        for key in ("matrix", "collective_matrix")
+    }
 
     def drawn(matrix: Floats, what: str, names: list[str] | None = None) -> Markup:
         def draw(axes: Axes) -> None:
@@ -219,9 +221,14 @@ def _matrix_pictures(profile: Profile) -> list[tuple[str, Markup]]:
 
         return picture(draw, (4.8, 3.9), png)
 
-    pictures = [("Ranks", drawn(byte_matrix(profile), "rank"))]
-    if len(hosts(profile)) > 1:
+    pictures = []
+    if is_there["matrix"]:
+        pictures.append(("Ranks", drawn(byte_matrix(profile), "rank")))
+    if is_there["matrix"] and len(hosts(profile)) > 1:
         pictures.append(("Nodes", drawn(*_before_names(node_matrix(profile)))))
+    if is_there["collective_matrix"]:
+        matrix = byte_matrix(profile, "collective_matrix")
+        pictures.append(("Ranks, all-to-alls and allgathers", drawn(matrix, "rank")))
     return pictures
 
 

@@ -14,6 +14,7 @@ import pytest
 from test_profile import write_rank
 
 from tailrace.errors import TailraceError
+from tailrace.placement.traffic import read_traffic
 from tailrace.profile.load import load_profile
 from tailrace.profile.record import ALL, read_records
 from tailrace.profile.schema import first_fault, load_schema
@@ -226,3 +227,28 @@ def test_other_files_give_one_line(tmp_path: Path) -> None:
         done = tailrace("report", str(path))
         assert (done.returncode, done.stderr.count("\n")) == (2, 1)
         assert words in done.stderr
+
+
+def test_matrix_of_collective_calls(tmp_path: Path) -> None:
+    """All-to-alls of 0 and 2, an allgather of all; an allreduce has no pairs."""
+    world = {"members": "w", "ordinal": 0, "size": 3, "loose": False}
+    pair = {"members": "p", "ordinal": 0, "size": 2, "loose": False}
+    for rank in range(3):
+        comms = [{**world, "rank": rank}, {**pair, "rank": rank // 2}]
+        rows = [
+            [0, "MPI_Alltoall", "collective", 4112, 1, 4, 1, 200, 10, 10, 10],
+            [1, "MPI_Iallgatherv", "collective", 4128, 0, 4, 1, 5 + rank, 10, 10, 10],
+            [2, "MPI_Allreduce", "collective", 4144, 0, 4, 1, 1000, 10, 10, 10],
+        ]
+        mine = comms if rank != 1 else comms[:1]
+        own = rows if rank != 1 else rows[1:]
+        write_rank(tmp_path, rank, [], comms=mine, rows=own, traffic=[])
+    found = summarize(read_records(tmp_path))
+    assert first_fault(found) == ""
+    cells = {(cell["from"], cell["to"]): cell["bytes"] for cell in found["collective_matrix"]}
+    assert cells == {(0, 1): 5, (0, 2): 105, (1, 0): 6, (1, 2): 6, (2, 0): 107, (2, 1): 7}
+    assert "all-to-alls and allgathers</h3>" in render_profile(found, "app")
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps(found))
+    traffic = read_traffic(path)
+    assert traffic.bytes.sum() == sum(cells.values()) and traffic.num_ranks == 3
