@@ -104,6 +104,13 @@ void require_transport(const Case& values) {
     refuse(fmt::format("{}: transport.advection = \"{}\" needs species: `chemistry.file`",
                        values.source, values.transport.advection));
   }
+  if (values.transport.coupling == "implicit") {
+    const auto where = values.source + ": transport.coupling = \"implicit\"";
+    if (values.chemistry.file.empty()) refuse(where + " needs species: `chemistry.file`");
+    if (values.transport.advection != "upwind") {
+      refuse(where + " needs transport.advection = \"upwind\"");
+    }
+  }
   const auto& names = values.transport.observe;
   if (names.empty()) return;
   const auto where = fmt::format("{}: transport.observe", values.source);
@@ -126,6 +133,11 @@ void require_heterogeneity(const Case& values) {
                     "`heterogeneity.dataset`",
                     values.source));
   }
+}
+
+void require_linear(const Case& values) {
+  if (values.linear.library == "petsc" || values.linear.petsc.empty()) return;
+  refuse(values.source + ": `linear.petsc` needs linear.library = \"petsc\"");
 }
 
 void require_cells(const Case& values) {
@@ -235,6 +247,7 @@ Case parse_case(const std::string& text, const std::string& source,
   require_tables(values);
   require_heterogeneity(values);
   require_cells(values);
+  require_linear(values);
   require_transport(values);
   require_head(values);
   if (values.output.servers.empty()) {

@@ -84,7 +84,7 @@ struct Case {
   } chemistry;
   struct {
     double diffusion = 1e-9, dispersivity = 0, tolerance = 1e-13;
-    std::string advection = "upwind";
+    std::string advection = "upwind", coupling = "split";
     std::vector<std::string> observe;
   } transport;
   struct {
@@ -102,7 +102,7 @@ struct Case {
     std::int64_t max_iterations = 20, easy_iterations = 6;
   } newton;
   struct {
-    std::string method = "bicgstab", preconditioner = "ilu0";
+    std::string library = "tailrace", method = "bicgstab", preconditioner = "ilu0", petsc;
     double tolerance = 1e-6;
     std::int64_t max_iterations = 2000;
   } linear;

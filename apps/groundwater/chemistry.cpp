@@ -40,6 +40,10 @@ struct SurfaceTable {
   std::string name, site, formula, source;
   double log_k = 0;
 };
+struct DecayTable {
+  std::string species, products, source;
+  double rate = 0, half_life = 0;
+};
 
 constexpr const char* formula_doc =
     "what it is made of, as \"HCO3- - H+\": primary species, complexes above, H2O";
@@ -85,6 +89,14 @@ Keys keys_of(SurfaceTable& t) {
           {at + "log_k", &t.log_k, any, "", "log10 K of its dissociation"},
           {at + "source", &t.source, any, "", source_doc}};
 }
+Keys keys_of(DecayTable& t) {
+  const std::string at = "chemistry.decay.";
+  return {{at + "species", &t.species, any, "", "primary species that decays"},
+          {at + "products", &t.products, any, "", "what becomes of one of it, as \"B\""},
+          {at + "rate", &t.rate, from_0, "1/s", "first-order rate"},
+          {at + "half_life", &t.half_life, from_0, "s", "in place of the rate"},
+          {at + "source", &t.source, any, "", source_doc}};
+}
 
 struct Tables {
   std::string source;
@@ -94,6 +106,7 @@ struct Tables {
   app::TableList<MineralTable> minerals;
   app::TableList<SiteTable> sites;
   app::TableList<SurfaceTable> surface;
+  app::TableList<DecayTable> decays;
 };
 
 Keys keys_of(Tables& t) {
@@ -108,7 +121,8 @@ Keys keys_of(Tables& t) {
           {at + "complex", &t.complexes, any, "", "species in equilibrium with them"},
           {at + "mineral", &t.minerals, any, "", "minerals"},
           {at + "site", &t.sites, any, "", "sites of surfaces"},
-          {at + "surface", &t.surface, any, "", "complexes on surfaces"}};
+          {at + "surface", &t.surface, any, "", "complexes on surfaces"},
+          {at + "decay", &t.decays, any, "", "first-order decays"}};
 }
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
@@ -178,6 +192,23 @@ void add_sites(const Tables& tables, Chemistry& out, const std::string& source) 
     auto reaction = read_reaction(t.formula, t.log_k, out, where);
     out.surface.push_back({t.name, find(out.sites, t.site, where, "site"), reaction.log_k,
                            std::move(reaction.formula)});
+  }
+}
+
+void add_decays(const Tables& tables, Chemistry& out, const std::string& source) {
+  for (const auto& t : tables.decays.items) {
+    const auto where = fmt::format("{}: decay of `{}`", source, t.species);
+    if ((t.rate > 0) == (t.half_life > 0)) refuse(where + ": give either rate or half_life");
+    Decay decay{out.find_primary(t.species, where), t.rate, {}};
+    if (t.half_life > 0) decay.rate = std::log(2.0) / t.half_life;
+    if (!t.products.empty()) decay.products = parse_formula(t.products, out.primary, where);
+    const double change =
+        charge_of(decay.products, out.primary) - out.primary[decay.primary].charge;
+    if (std::abs(change) > 1e-9) {
+      refuse(fmt::format("{}: the charge changes by {}; name what carries it in the products",
+                         where, change));
+    }
+    out.decays.push_back(std::move(decay));
   }
 }
 
@@ -270,6 +301,7 @@ Chemistry parse_chemistry(const std::string& text, const std::string& source) {
         {t.name, reaction.log_k, t.molar_volume * 1e-6, t.rate, std::move(reaction.formula)});
   }
   add_sites(tables, out, source);
+  add_decays(tables, out, source);
   require_names_once(out, source);
   return out;
 }

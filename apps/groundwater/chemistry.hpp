@@ -51,6 +51,14 @@ struct Site {
   std::vector<double> shares;  ///< of the classes, sum 1; as many as `rates`
 };
 
+/// What becomes of a primary species by itself: of all that is in the water or bound, a part in
+/// each second. Nothing becomes of it where `products` is empty.
+struct Decay {
+  std::size_t primary = 0;
+  double rate = 0;  ///< [1/s]
+  Formula products;
+};
+
 /// The species and reactions of a case, at one temperature.
 struct Chemistry {
   double debye_a = 0.5114, debye_b = 0.3288, debye_bdot = 0.0410;  ///< at 25 C
@@ -60,6 +68,7 @@ struct Chemistry {
   std::vector<Mineral> minerals;
   std::vector<Site> sites;
   std::vector<SurfaceComplex> surface;
+  std::vector<Decay> decays;
   std::string source;  ///< where the constants are from
 
   std::size_t num_primary() const { return primary.size(); }

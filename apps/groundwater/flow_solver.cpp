@@ -55,30 +55,20 @@ FlowSolver::Norms FlowSolver::measure(std::span<const double> h, double dt) {
 }
 
 bool FlowSolver::solve_linear(StepOutcome& outcome) {
-  if (matrix_ == nullptr) {
-    const auto& graph = equations_.graph();
-    matrix_ = std::make_unique<sparse::DistMatrix>(grid_.comm(), grid_.rows(), 1, graph.row_starts,
-                                                   graph.columns, jacobian_);
-    preconditioner_ = sparse::make_preconditioner(*matrix_, case_.linear.preconditioner);
-    sparse::KrylovOptions options;
-    options.method = case_.linear.method;
-    options.relative_tolerance = case_.linear.tolerance;
-    options.max_iterations = static_cast<int>(case_.linear.max_iterations);
-    krylov_ = std::make_unique<sparse::KrylovSolver>(*matrix_, *preconditioner_, options);
+  if (linear_ == nullptr) {
+    linear_ =
+        make_linear_solver(case_, grid_, equations_.graph(), 1, jacobian_, case_.linear.tolerance);
   } else {
-    matrix_->set_values(jacobian_);
-    preconditioner_->update();
+    linear_->set_values(jacobian_);
   }
   std::fill(change_.begin(), change_.end(), 0.0);
-  const auto result = krylov_->solve(residual_, change_);
+  const auto result = linear_->solve(residual_, change_);
   counts_.linear_iterations += result.iterations;
   counts_.krylov_reductions += result.num_reductions;
   outcome.linear_iterations += result.iterations;
   // One that stopped early is still a direction to search in.
-  const bool usable =
-      result.end == sparse::KrylovEnd::converged || result.end == sparse::KrylovEnd::max_iterations;
-  if (!usable) outcome.why = "the linear solver ended early: " + result.why;
-  return usable;
+  if (!result.usable) outcome.why = "the linear solver ended early: " + result.why;
+  return result.usable;
 }
 
 /// h - change, or less of the change until the residual is smaller. False if none makes it so.
@@ -136,8 +126,7 @@ StepOutcome FlowSolver::step(std::span<double> h, double dt) {
 }
 
 std::string FlowSolver::describe() const {
-  return matrix_ == nullptr ? "no matrix yet"
-                            : matrix_->describe() + "; " + preconditioner_->describe();
+  return linear_ == nullptr ? "no matrix yet" : linear_->describe();
 }
 
 std::ptrdiff_t FlowSolver::memory_bytes() const {

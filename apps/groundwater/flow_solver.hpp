@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "flow.hpp"
-#include "tailrace/krylov.hpp"
+#include "linear_solver.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace::groundwater {
@@ -31,10 +31,10 @@ struct SolverCounts {
   std::int64_t krylov_reductions = 0;  ///< of the linear solver
 };
 
-/// Newton's method with line search for `FlowEquations`; the linear systems by `tailrace::krylov`.
+/// Newton's method with line search for `FlowEquations`; the linear systems by `LinearSolver`.
 class FlowSolver {
  public:
-  /// Collective, blocking. Throws `Errc::invalid_input` on all ranks for an unknown method.
+  /// Collective, blocking.
   FlowSolver(const Case& values, FlowEquations& equations);
 
   /// Takes the pressure heads of own cells over a step of `dt` [s] (0: to the steady state). If it
@@ -61,9 +61,7 @@ class FlowSolver {
   const Grid& grid_;
   Halo halo_;
   Reduction reduction_;
-  std::unique_ptr<sparse::DistMatrix> matrix_;
-  std::unique_ptr<sparse::Preconditioner> preconditioner_;
-  std::unique_ptr<sparse::KrylovSolver> krylov_;
+  std::unique_ptr<LinearSolver> linear_;
   std::vector<double> wide_h_, old_contents_, residual_, jacobian_, change_, trial_, contents_;
   SolverCounts counts_;
 };

@@ -7,6 +7,7 @@
 
 #include "case.hpp"
 #include "common/table_file.hpp"
+#include "coupled.hpp"
 #include "flow.hpp"
 #include "reaction.hpp"
 #include "state_files.hpp"
@@ -27,8 +28,16 @@ std::vector<std::string> species_fields(const Chemistry& chemistry);
 /// `Errc::invalid_input` that names water, condition and what would be right. Local.
 std::vector<Solution> make_waters(const Case& values, const Chemistry& chemistry);
 
+/// How species were solved for so far; the same on all ranks.
+struct SpeciesCounts {
+  std::string kernel;  ///< of the reactions
+  std::int64_t failed_steps = 0;
+  std::int64_t newton = 0;  ///< of all cells together, of implicit steps
+  std::int64_t linear = 0;
+};
+
 /// Species that the flow carries and that react in each cell: transport, then reactions, each over
-/// the whole step.
+/// the whole step, or both in one implicit system.
 class ReactiveTransport {
  public:
   /// Every cell holds the initial water, in equilibrium with its surfaces. Throws on all ranks
@@ -49,26 +58,31 @@ class ReactiveTransport {
   /// Total concentrations [mol/L]: the own cells of each primary species. Local.
   std::span<const double> totals() const { return totals_; }
   const Chemistry& chemistry() const { return chemistry_; }
-  /// Of each species what is in water and solids [mol], then what came in with the last step
-  /// [mol/s], over all ranks. Collective, blocking.
+  SpeciesCounts counts() const;  ///< local
+  /// Of each species what is in water and solids [mol], then what came in [mol/s], then what decays
+  /// made of it [mol/s] in the last step, over all ranks. Collective, blocking.
   std::vector<double> amounts(std::span<const double> water);
 
  private:
+  std::vector<double> contents_of(std::span<const double> water) const;
+  bool react(double dt, std::span<const double> new_water, std::string& why);
+
   const FlowEquations* flow_;
   Chemistry chemistry_;
   Reduction sums_;
-  Speciation speciation_;
-  CellReaction reaction_;
+  Reactions reactions_;
   Transport transport_;
+  std::optional<CoupledSolver> coupled_;
   std::vector<std::vector<double>> incoming_;  ///< totals by boundary and well
   std::size_t count_;                          ///< own cells
   std::vector<double> totals_, before_;        ///< [mol/L], own cells of each species
-  std::vector<Solution> waters_;
-  std::vector<CellSolids> solids_;
+  CellStates states_;
+  double last_dt_ = 0;
+  std::int64_t failed_steps_ = 0;
 };
 
-/// RUN/species.csv: a line a step and species: amount in the grid [mol], what came in [mol/s], and
-/// what is missing, relative to the amount.
+/// RUN/species.csv: a line a step and species: amount in the grid [mol], what came in and what
+/// decays made of it [mol/s], and what is missing, relative to the amount.
 class SpeciesFile {
  public:
   /// Collective, blocking. Throws `Errc::io` on all ranks.

@@ -324,6 +324,7 @@ void Run::conclude() {
   summary.solver = solver_.describe();
   summary.rates = balance_.last();
   summary.worst_balance = balance_.worst();
+  if (species_) summary.species = species_->counts();
   if (species_file_) summary.worst_species_balance = species_file_->worst();
   summary.output_mode = case_.output.mode;
   if (session_ != nullptr) {

@@ -16,6 +16,13 @@ namespace tailrace::groundwater {
 
 namespace {
 
+std::string json_species(const std::optional<SpeciesCounts>& counts) {
+  if (!counts) return "null";
+  return fmt::format(R"({{"kernel": {}, "failed_steps": {}, "newton": {}, "linear": {}}})",
+                     json_quoted(counts->kernel), counts->failed_steps, counts->newton,
+                     counts->linear);
+}
+
 /// How the file of cells was read; null without one.
 std::string json_input(const RunSummary& summary, int num_ranks) {
   const int group = summary.cell_group_size;
@@ -69,6 +76,7 @@ void write_summary(const Comm& comm, const std::string& folder, const RunSummary
                                  R"("linear": {}}})",
                                  counts.steps, counts.failed_steps, counts.iterations,
                                  counts.linear_iterations));
+  text.add("species", json_species(summary.species));
   text.add("reductions", fmt::format(R"({{"norms_and_balances": {}, "linear_solver": {}, )"
                                      R"("by_size": {}}})",
                                      counts.own_reductions, counts.krylov_reductions,

@@ -3,11 +3,13 @@
 
 #include <array>
 #include <cmath>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "flow.hpp"
 #include "flow_solver.hpp"
+#include "reactive.hpp"
 #include "tailrace/input.hpp"
 #include "tailrace/more/output_statistics.hpp"
 #include "tailrace/more/reduction_tally.hpp"
@@ -25,6 +27,7 @@ struct RunSummary {
   SolverCounts counts;
   std::vector<ReductionCount> reductions;  ///< of this rank
   std::vector<FlowTerm> rates;             ///< of the last step
+  std::optional<SpeciesCounts> species;
   double worst_balance = 0, worst_species_balance = NAN;
   std::string cell_pattern;
   int cell_group_size = 0;  ///< 0 = no file of cells was read

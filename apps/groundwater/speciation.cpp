@@ -17,6 +17,15 @@ constexpr double ln10 = 2.302585092994045684;
 
 }  // namespace
 
+double log_gamma(const Chemistry& chemistry, const Species& species, double strength) {
+  if (!chemistry.activities || species.charge == 0) return 0;
+  const double bounded = std::min(strength, 10.0), root = std::sqrt(bounded);
+  const double z = species.charge;
+  return ln10 *
+         (-chemistry.debye_a * z * z * root / (1 + species.ion_size * chemistry.debye_b * root) +
+          chemistry.debye_bdot * bounded);
+}
+
 Speciation::Speciation(const Chemistry& chemistry)
     : chemistry_(&chemistry),
       amounts_(chemistry.surface.size()),
@@ -72,15 +81,10 @@ double Speciation::ionic_strength(const Solution& at) {
 }
 
 double Speciation::update_activities(Solution& at) {
-  if (!chemistry_->activities) return 0;
-  const double strength = std::min(ionic_strength(at), 10.0), root = std::sqrt(strength);
+  const double strength = ionic_strength(at);
   double change = 0;
   const auto update = [&](const Species& species, double& log_gamma) {
-    if (species.charge == 0) return;
-    const double z = species.charge;
-    const double value = ln10 * (-chemistry_->debye_a * z * z * root /
-                                     (1 + species.ion_size * chemistry_->debye_b * root) +
-                                 chemistry_->debye_bdot * strength);
+    const double value = groundwater::log_gamma(*chemistry_, species, strength);
     change = std::max(change, std::abs(value - log_gamma));
     log_gamma = value;
   };

@@ -15,6 +15,9 @@ struct Solution {
   std::vector<double> log_gamma;  ///< ln of the activity coefficients: primary, then complexes
 };
 
+/// ln of the activity coefficient of `species` at an ionic strength [mol/kg]. Local.
+double log_gamma(const Chemistry& chemistry, const Species& species, double strength);
+
 /// Formulas of mass action for one place after the other; keeps work arrays, so one object a
 /// thread. All local.
 class Speciation {

@@ -25,6 +25,8 @@ Transport::Transport(const Case& values, const FlowEquations& flow, std::size_t 
       num_species_(num_species),
       sums_(&sums),
       values_(flow.graph().columns.size()),
+      rights_(num_species * at(flow.grid().num_own())),
+      scaled_(values_.size()),
       scales_(at(flow.grid().num_own())),
       right_(scales_.size()),
       solution_(scales_.size()),
@@ -32,9 +34,8 @@ Transport::Transport(const Case& values, const FlowEquations& flow, std::size_t 
   if (values.transport.advection == "limited") limited_.emplace(flow, num_species);
 }
 
-// Row i: water/dt c_i + sum(outflow c_i) - sum(inflow c_there) + sum(exchange (c_i - c_there)),
-// scaled to a diagonal near 1.
-void Transport::assemble(double dt, std::span<const double> new_water) {
+// Row i: water/dt c_i + sum(outflow c_i) - sum(inflow c_there) + sum(exchange (c_i - c_there)).
+void Transport::set_walls(double dt, std::span<const double> new_water) {
   const auto& grid = flow_->grid();
   const auto& graph = flow_->graph();
   const auto& t = case_->transport;
@@ -69,6 +70,48 @@ void Transport::assemble(double dt, std::span<const double> new_water) {
   }
 }
 
+void Transport::assemble(double dt, std::span<const double> old_water,
+                         std::span<const double> new_water,
+                         const std::vector<std::vector<double>>& incoming,
+                         std::span<const double> totals) {
+  set_walls(dt, new_water);
+  const auto& grid = flow_->grid();
+  const auto passages = flow_->passages();
+  const std::size_t count = scales_.size();
+  exchanges_.clear();  // with boundaries that water comes in by
+  for (const auto& p : passages) {
+    const auto wide = grid.wide_index(grid.own_cell(p.own));
+    const double speed = p.area > 0 ? p.inflow / p.area : 0;
+    const double exchange = (flow_->content(wide) * case_->transport.diffusion +
+                             case_->transport.dispersivity * speed) *
+                            p.reach;
+    exchanges_.push_back(p.inflow > 0 ? exchange : 0);
+    values_[at(flow_->graph().diagonal[at(p.own)])] += exchanges_.back();
+  }
+  for (std::size_t s = 0; s < num_species_; ++s) {
+    const auto right = std::span(rights_).subspan(s * count, count);
+    for (std::size_t i = 0; i < count; ++i) right[i] = old_water[i] / dt * totals[s * count + i];
+    for (std::size_t p = 0; p < passages.size(); ++p) {
+      const double brought = std::max(passages[p].inflow, 0.0) + exchanges_[p];
+      right[at(passages[p].own)] += brought * incoming[passages[p].term][s];
+    }
+  }
+}
+
+void Transport::set_inflows(const std::vector<std::vector<double>>& incoming,
+                            std::span<const double> totals) {
+  const auto passages = flow_->passages();
+  for (std::size_t s = 0; s < num_species_; ++s) {
+    inflows_[s] = 0;
+    for (std::size_t p = 0; p < passages.size(); ++p) {
+      const double c = totals[s * scales_.size() + at(passages[p].own)];
+      const double outside = incoming[passages[p].term][s];
+      inflows_[s] += litres * (passages[p].inflow * (passages[p].inflow > 0 ? outside : c) +
+                               exchanges_[p] * (outside - c));
+    }
+  }
+}
+
 /// Whether a residual is as small beside the right side as round-off may leave it. Collective.
 bool Transport::nearly(double residual) {
   double squares = 0;
@@ -81,65 +124,36 @@ bool Transport::step(double dt, std::span<const double> old_water,
                      const std::vector<std::vector<double>>& incoming, std::span<double> totals,
                      std::string& why) {
   const app::Region region("transport");
-  assemble(dt, new_water);
   if (limited_) before_.assign(totals.begin(), totals.end());
-  const auto& grid = flow_->grid();
+  assemble(dt, old_water, new_water, incoming, totals);
   const auto& graph = flow_->graph();
-  const auto passages = flow_->passages();
-  std::vector<double> exchanges;  // with boundaries that water comes in by
-  for (const auto& p : passages) {
-    const auto wide = grid.wide_index(grid.own_cell(p.own));
-    const double speed = p.area > 0 ? p.inflow / p.area : 0;
-    const double exchange = (flow_->content(wide) * case_->transport.diffusion +
-                             case_->transport.dispersivity * speed) *
-                            p.reach;
-    exchanges.push_back(p.inflow > 0 ? exchange : 0);
-    values_[at(graph.diagonal[at(p.own)])] += exchanges.back();
-  }
-  for (std::size_t i = 0; i < scales_.size(); ++i) {
+  const std::size_t count = scales_.size();
+  for (std::size_t i = 0; i < count; ++i) {  // to a diagonal of 1
     scales_[i] = 1 / values_[at(graph.diagonal[i])];
     for (auto e = graph.row_starts[i]; e < graph.row_starts[i + 1]; ++e) {
-      values_[at(e)] *= scales_[i];
+      scaled_[at(e)] = scales_[i] * values_[at(e)];
     }
   }
-  if (matrix_ == nullptr) {
-    matrix_ = std::make_unique<sparse::DistMatrix>(grid.comm(), grid.rows(), 1, graph.row_starts,
-                                                   graph.columns, values_);
-    preconditioner_ = sparse::make_preconditioner(*matrix_, case_->linear.preconditioner);
-    sparse::KrylovOptions options;
-    options.method = case_->linear.method;
-    options.relative_tolerance = case_->transport.tolerance;
-    options.max_iterations = static_cast<int>(case_->linear.max_iterations);
-    krylov_ = std::make_unique<sparse::KrylovSolver>(*matrix_, *preconditioner_, options);
+  if (linear_ == nullptr) {
+    linear_ =
+        make_linear_solver(*case_, flow_->grid(), graph, 1, scaled_, case_->transport.tolerance);
   } else {
-    matrix_->set_values(values_);
-    preconditioner_->update();
+    linear_->set_values(scaled_);
   }
-  const std::size_t count = scales_.size();
   for (std::size_t s = 0; s < num_species_; ++s) {
     auto of_species = totals.subspan(s * count, count);
-    for (std::size_t i = 0; i < count; ++i) right_[i] = old_water[i] / dt * of_species[i];
-    for (std::size_t p = 0; p < passages.size(); ++p) {
-      const double brought = std::max(passages[p].inflow, 0.0) + exchanges[p];
-      right_[at(passages[p].own)] += brought * incoming[passages[p].term][s];
-    }
-    for (std::size_t i = 0; i < count; ++i) right_[i] *= scales_[i];
+    for (std::size_t i = 0; i < count; ++i) right_[i] = scales_[i] * rights_[s * count + i];
     std::copy(of_species.begin(), of_species.end(), solution_.begin());
-    const auto result = krylov_->solve(right_, solution_);
+    const auto result = linear_->solve(right_, solution_);
     linear_iterations_ += result.iterations;
     // A tolerance near round-off may just not be reached.
-    if (result.end != sparse::KrylovEnd::converged && !nearly(result.residual_norm)) {
+    if (!result.converged && !nearly(result.residual_norm)) {
       why = fmt::format("the transport of species {} has not converged: {}", s + 1, result.why);
       return false;
     }
     std::copy(solution_.begin(), solution_.end(), of_species.begin());
-    inflows_[s] = 0;
-    for (std::size_t p = 0; p < passages.size(); ++p) {
-      const double c = of_species[at(passages[p].own)], outside = incoming[passages[p].term][s];
-      inflows_[s] += litres * (passages[p].inflow * (passages[p].inflow > 0 ? outside : c) +
-                               exchanges[p] * (outside - c));
-    }
   }
+  set_inflows(incoming, totals);
   if (limited_) limited_->correct(dt, new_water, before_, totals);
   return true;
 }

@@ -10,7 +10,7 @@
 #include "case.hpp"
 #include "flow.hpp"
 #include "limited_advection.hpp"
-#include "tailrace/krylov.hpp"
+#include "linear_solver.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace::groundwater {
@@ -33,24 +33,33 @@ class Transport {
   bool step(double dt, std::span<const double> old_water, std::span<const double> new_water,
             const std::vector<std::vector<double>>& incoming, std::span<double> totals,
             std::string& why);
+  /// The linear equations of a step, for who solves them together with others: `values` (one an
+  /// entry of the flow's graph [m3/s]) times the concentrations at its end are `rights` (own cells
+  /// of each species [mol/L m3/s]). Both arguments as of `step`, `totals` of the start. Local.
+  void assemble(double dt, std::span<const double> old_water, std::span<const double> new_water,
+                const std::vector<std::vector<double>>& incoming, std::span<const double> totals);
+  std::span<const double> values() const { return values_; }
+  std::span<const double> rights() const { return rights_; }
+  /// Counts what comes in with a step that ends at `totals`. Local.
+  void set_inflows(const std::vector<std::vector<double>>& incoming,
+                   std::span<const double> totals);
   /// What came in with the last step, less what left, of this rank, one a species [mol/s].
   const std::vector<double>& inflows() const { return inflows_; }
   std::int64_t linear_iterations() const { return linear_iterations_; }
 
  private:
   bool nearly(double residual);
-  void assemble(double dt, std::span<const double> new_water);
+  void set_walls(double dt, std::span<const double> new_water);
 
   const Case* case_;
   const FlowEquations* flow_;
   std::size_t num_species_;
   Reduction* sums_;
-  std::vector<double> values_, scales_, right_, solution_, inflows_;
+  std::vector<double> values_, rights_, exchanges_;
+  std::vector<double> scaled_, scales_, right_, solution_, inflows_;
   std::optional<LimitedAdvection> limited_;
   std::vector<double> before_;  ///< totals at the start of a step, if it is limited
-  std::unique_ptr<sparse::DistMatrix> matrix_;
-  std::unique_ptr<sparse::Preconditioner> preconditioner_;
-  std::unique_ptr<sparse::KrylovSolver> krylov_;
+  std::unique_ptr<LinearSolver> linear_;
   std::int64_t linear_iterations_ = 0;
 };
 

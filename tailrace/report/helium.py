@@ -163,6 +163,7 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
         ("ground_energy", "{:.6f}", "energy of the ground state [a.u.]"),
         ("left_ground", "{:.3e}", "left the ground state"),
         ("cross_section_mb", "{:.4g} Mb", "one-photon cross-section"),
+        ("busiest_over_mean", "{:.3f}", "points of the busiest rank over the mean"),
     ):
         value = run.summary.get(key)
         if isinstance(value, int | float):

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "case.hpp"
+#include "flow.hpp"
+
+namespace tailrace::groundwater {
+
+/// The same on all ranks.
+struct LinearResult {
+  bool converged = false;
+  bool usable = false;  ///< a direction to go in: converged, or only too few iterations
+  std::string why;      ///< if it has not converged
+  int iterations = 0;
+  int num_reductions = 0;
+  double residual_norm = 0;
+};
+
+/// Solves linear systems that couple each cell of a grid with its neighbours, by the library of
+/// `linear.library`.
+class LinearSolver {
+ public:
+  LinearSolver() = default;
+  LinearSolver(const LinearSolver&) = delete;
+  LinearSolver& operator=(const LinearSolver&) = delete;
+  virtual ~LinearSolver() = default;
+  /// Other values in the same structure. Collective, blocking.
+  virtual void set_values(std::span<const double> values) = 0;
+  /// Solves A x = b from the x that is given. Collective, blocking.
+  virtual LinearResult solve(std::span<const double> b, std::span<double> x) = 0;
+  virtual std::string describe() const = 0;  ///< in words; local
+};
+
+/// A solver of `block` unknowns a cell: `values` has a row-major block for each entry of
+/// `graph.columns`; converged at `tolerance`, relative to |b|. Throws `Errc::invalid_input` on all
+/// ranks for what the library does not have. Collective, blocking.
+std::unique_ptr<LinearSolver> make_linear_solver(const Case& values, const Grid& grid,
+                                                 const CellGraph& graph, int block,
+                                                 std::span<const double> blocks, double tolerance);
+
+/// That of PETSc; throws if the program was built without. As above.
+std::unique_ptr<LinearSolver> make_petsc_solver(const Case& values, const Grid& grid,
+                                                const CellGraph& graph, int block,
+                                                std::span<const double> blocks, double tolerance);
+
+/// Whether this program has PETSc. Local.
+bool has_petsc();
+
+}  // namespace tailrace::groundwater
