@@ -39,7 +39,7 @@ install(
   DESTINATION ${tailrace_package_dir}
   FILE tailrace_tailrace.cmake
 )
-foreach(component dense sparse krylov)
+foreach(component dense sparse krylov pdense)
   if(TARGET tailrace_${component})
     install(TARGETS tailrace_${component} EXPORT tailrace_${component})
     install(

@@ -4,7 +4,8 @@
 
 The order is core <- {layout, tune} <- move <- {model, file <- store, fft} <- server <- apps.
 
-`trace` needs only core, `tune` only core and trace; `krylov` lies above move and sparse.
+`trace` needs only core, `tune` only core and trace; `krylov` lies above move and sparse,
+`pdense` above move and dense.
 `rivals` lies above file, whose tables list it by its one header.
 Public headers belong to the room that they are the face of. A file that
 includes one from a room above it, or beside it, is an error.
@@ -26,6 +27,7 @@ BELOW = {
     "tune": {"core", "trace"},
     "move": {"core", "layout", "trace", "tune"},
     "krylov": {"core", "layout", "move", "sparse"},
+    "pdense": {"core", "layout", "move", "dense"},
     "model": {"core", "layout", "move"},
     "file": {"core", "layout", "move", "trace"},
     "rivals": {"core", "layout", "move", "trace", "file"},
@@ -66,6 +68,7 @@ PUBLIC = {
     "node_map": "core",
     "output": "store",
     "output_statistics": "store",
+    "pgesv": "pdense",
     "process_grid": "layout",
     "reduction": "move",
     "reduction_tally": "move",
