@@ -18,6 +18,7 @@ from tailrace.placement.comparison import Row, compare_orders
 from tailrace.placement.job import make_nodes, parse_hosts, scheduled_hosts
 from tailrace.placement.node_choice import Choice, choose, read_numbers
 from tailrace.placement.orders import ORDERS, Problem
+from tailrace.placement.probe import probe
 from tailrace.placement.rank_map import RankMap, make_map, map_text, read_map
 from tailrace.placement.read_back import read_back
 from tailrace.placement.traffic import Traffic, grid_traffic, make_grid, read_traffic
@@ -265,6 +266,41 @@ def check(
         for note in found.notes:
             typer.echo(f"Note: {note}")
     raise typer.Exit(1 if found.wrong else 0)
+
+
+@place.command("probe")
+def probe_(
+    command: Annotated[
+        list[str], typer.Argument(metavar="LAUNCHER...", help="After --, with its options.")
+    ],
+    limit: Annotated[float, typer.Option(help="Slow: longer than the median, times this.")] = 1.2,
+    output: Annotated[
+        Path | None, _text("Write the nodes that are not slow.", "-o", metavar="FILE")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Find slow nodes: all ranks time some computing and memory. Status 1 if there are any.
+
+    Example: tailrace place probe -o good -- srun -n 512
+    """
+    if output:
+        require_place(output, "-o")
+    found = probe(command)
+    slow = [one for one in found if one.worst > limit]
+    if output:
+        write_whole(output, "".join(f"{one.host}\n" for one in found if one not in slow))
+    if as_json:
+        typer.echo(json.dumps([{**asdict(one), "slow": one in slow} for one in found]))
+        raise typer.Exit(1 if slow else 0)
+    for one in slow:
+        typer.echo(
+            f"{one.host}: {one.compute:.2f} times the median in computing, {one.memory:.2f} times "
+            "in memory"
+        )
+    worst = max(found[len(slow) :], key=lambda one: one.worst, default=None)
+    rest = f"the others within {worst.worst:.2f} times it" if worst else "no others"
+    typer.echo(f"{len(slow)} of {len(found)} nodes are slower than {limit:g} medians, {rest}")
+    raise typer.Exit(1 if slow else 0)
 
 
 @place.command("nodes")
