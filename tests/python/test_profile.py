@@ -12,7 +12,6 @@ import pytest
 
 from tailrace.errors import TailraceError
 from tailrace.profile.io import io_advice
-from tailrace.profile.job import is_static
 from tailrace.profile.placement import processors
 from tailrace.profile.record import (
     ALL,
@@ -197,23 +196,6 @@ def test_broken_records_are_named(tmp_path: Path) -> None:
     write_rank(tmp_path, 0, [], version=9)
     with pytest.raises(TailraceError, match="version 9"):
         read_records(tmp_path)
-
-
-def test_static_programs_are_known(tmp_path: Path) -> None:
-    header = bytearray(64 + 56)
-    header[:6] = b"\x7fELF\x02\x01"
-    header[32:40] = (64).to_bytes(8, "little")
-    header[54:58] = (56).to_bytes(2, "little") + (1).to_bytes(2, "little")
-    header[64] = 1  # PT_LOAD alone
-    (tmp_path / "static").write_bytes(header)
-    header[64] = 3  # PT_INTERP
-    (tmp_path / "dynamic").write_bytes(header)
-    (tmp_path / "script").write_text("#!/bin/sh\n")
-    assert [is_static(tmp_path / name) for name in ("static", "dynamic", "script")] == [
-        True,
-        False,
-        False,
-    ]
 
 
 def test_places_without_a_file_have_offsets() -> None:
