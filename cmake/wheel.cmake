@@ -12,15 +12,10 @@ foreach(program ${tailrace_programs})
     install(TARGETS ${program} DESTINATION tailrace/bin COMPONENT wheel)
   endif()
 endforeach()
-foreach(family openmpi mpich)
-  if(TARGET tailrace_mpi_${family})
-    install(
-      TARGETS tailrace_mpi_${family} tailrace_wait_${family} tailrace_collectives_${family}
-      DESTINATION tailrace/lib
-      COMPONENT wheel
-    )
-  endif()
-endforeach()
+get_property(before_mpi GLOBAL PROPERTY tailrace_before_mpi)
+if(before_mpi)
+  install(TARGETS ${before_mpi} DESTINATION tailrace/lib COMPONENT wheel)
+endif()
 foreach(library tailrace_blas tailrace_lapack tailrace_petsc)
   if(TARGET ${library})
     add_dependencies(tailrace_wheel ${library})

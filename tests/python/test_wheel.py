@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import venv
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,10 @@ def test_a_wheel_needs_no_source_tree(tmp_path: Path) -> None:
         ROOT,
     )
     (wheel,) = tmp_path.glob("tailrace-*.whl")
+    libraries = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if "/lib/" in name}
+    for name in ("mpi", "wait", "collectives", "io"):  # of at least one family
+        assert any(one.startswith(f"libtailrace_{name}_") for one in libraries), libraries
+    assert {"libtailrace_blas.so", "libtailrace_lapack.so"} <= libraries
     venv.create(tmp_path / "env", with_pip=True)
     python = str(tmp_path / "env" / "bin" / "python")
     run([python, "-m", "pip", "install", "-q", f"{wheel}[python]"], tmp_path)
