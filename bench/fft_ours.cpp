@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forward + backward transform of one real field by tailrace::fft, full or truncated (2/3 rule);
-// with --stages NAME then what each stage took, beside a model of it, as lines of the problem NAME.
+// Forward + backward transform of real or complex fields by tailrace::fft, full or truncated (2/3
+// rule); with --stages NAME then what each stage took, beside a model of it, as lines of the
+// problem NAME.
 
-#include <span>
+#include <algorithm>
+#include <complex>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "fft_stages.hpp"
@@ -12,19 +15,58 @@
 
 namespace {
 
-template <class Real>
-void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
+tailrace::fft::Problem problem_of(const bench::Arguments& args, bool real) {
   const int n = args.number("n", 256);
-  const bool truncate = args.text("cutoff", "none") == "2/3";
   tailrace::fft::Problem problem;
+  problem.kind =
+      real ? tailrace::fft::Kind::real_to_complex : tailrace::fft::Kind::complex_to_complex;
   problem.extents = {n, n, n};
-  if (truncate) problem.cutoff.fill((n - 1) / 3);
+  if (args.text("cutoff", "none") == "2/3") problem.cutoff.fill((n - 1) / 3);
   problem.grid = {args.number("grid-z", 0), args.number("grid-y", 0)};
+  problem.max_fields = args.number("fields", 1);
+  return problem;
+}
+
+tailrace::fft::Options options_of(const bench::Arguments& args) {
   tailrace::fft::Options options;
   options.kernel = args.text("kernel", "auto");
   options.method = args.text("method", "auto");
   options.stores = args.text("stores", "auto");
   options.threads = args.number("threads", 1);
+  return options;
+}
+
+/// Fields of white noise, each another one.
+template <class Real, class Item>
+std::vector<std::vector<Item>> make_fields(int count, std::size_t items, int rank) {
+  std::vector<std::vector<Item>> fields(static_cast<std::size_t>(count), std::vector<Item>(items));
+  auto next = items * fields.size() * sizeof(Item) * static_cast<std::size_t>(rank);
+  for (auto& field : fields) {
+    for (auto& item : field) item = static_cast<Real>(bench::noise(next++));
+  }
+  return fields;
+}
+
+/// The largest error of `back`, which is points times `fields`.
+template <class Real, class Item>
+double largest_error(const std::vector<std::vector<Item>>& fields,
+                     const std::vector<std::vector<Item>>& back, Real points) {
+  double error = 0;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    for (std::size_t i = 0; i < fields[f].size(); ++i) {
+      const auto difference = back[f][i] / points - fields[f][i];
+      error = std::max(error, static_cast<double>(std::abs(difference)));
+    }
+  }
+  return bench::all_max(error);
+}
+
+template <class Real, class Item>
+void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
+  constexpr bool real = std::is_same_v<Real, Item>;
+  const auto problem = problem_of(args, real);
+  const bool truncate = problem.cutoff[0] >= 0;
+  auto options = options_of(args);
   const std::string stages = args.text("stages", "");
   // Always there, so that the times of the pair and of its stages are those of the same transform.
   tailrace::Trace trace(stages.empty() ? 0 : 4096);
@@ -34,35 +76,37 @@ void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
   tailrace::fft::Transform<Real> transform(comm, problem, options);
   const double plan_s = bench::all_max(bench::now_s() - plan_start);
 
-  const tailrace::Box box = transform.physical_box();
-  std::vector<Real> field(static_cast<std::size_t>(box.num_items()));
-  std::vector<Real> back(field.size());
-  std::vector<std::complex<Real>> modes(static_cast<std::size_t>(transform.modes().num_modes()));
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    field[i] =
-        static_cast<Real>(bench::noise(i + field.size() * static_cast<std::size_t>(comm.rank())));
+  const auto items = static_cast<std::size_t>(transform.physical_box().num_items());
+  auto fields = make_fields<Real, Item>(problem.max_fields, items, comm.rank());
+  auto back = fields;
+  using Spectrum = std::vector<std::complex<Real>>;
+  std::vector<Spectrum> modes(fields.size(),
+                              Spectrum(static_cast<std::size_t>(transform.modes().num_modes())));
+  std::vector<const Item*> in;
+  std::vector<Item*> out;
+  std::vector<std::complex<Real>*> spectra;
+  std::vector<const std::complex<Real>*> kept;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    in.push_back(fields[f].data());
+    out.push_back(back[f].data());
+    spectra.push_back(modes[f].data());
+    kept.push_back(modes[f].data());
   }
-  auto pair = [&](const std::vector<Real>& in, std::vector<Real>& out) {
-    const Real* input = in.data();
-    Real* output = out.data();
-    std::complex<Real>* spectrum = modes.data();
-    const std::complex<Real>* kept = modes.data();
-    transform.forward(std::span(&input, 1), std::span(&spectrum, 1));
-    transform.backward(std::span(&kept, 1), std::span(&output, 1));
+  const auto pair = [&] {
+    transform.forward(in, spectra);
+    transform.backward(kept, out);
   };
-  const double points = static_cast<double>(n) * n * n;
-  pair(field, back);
+  const auto n = static_cast<Real>(problem.extents[0]);
+  const Real points = n * n * n;
+  pair();
   if (truncate) {  // what the cut-off removed is gone: from here on the pair must be the identity
-    for (std::size_t i = 0; i < field.size(); ++i) field[i] = back[i] / static_cast<Real>(points);
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      for (std::size_t i = 0; i < items; ++i) fields[f][i] = back[f][i] / points;
+    }
   }
-  const auto seconds = bench::time_together(args.number("warmups", 1), args.number("repeats", 5),
-                                            [&] { pair(field, back); });
-  double error = 0;
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    error = std::max(
-        error, std::abs(static_cast<double>(back[i]) / points - static_cast<double>(field[i])));
-  }
-  error = bench::all_max(error);
+  const auto seconds =
+      bench::time_together(args.number("warmups", 1), args.number("repeats", 5), pair);
+  const double error = largest_error(fields, back, points);
   const double buffer_bytes = bench::all_max(static_cast<double>(transform.buffer_bytes()));
   if (comm.rank() == 0) {
     bench::JsonLine()
@@ -77,12 +121,18 @@ void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
         .print();
   }
   if (stages.empty()) return;
-  const auto bytes = static_cast<std::ptrdiff_t>(field.size() * sizeof(Real));
-  const auto rates = bench::MemoryRates::measure(bytes, args.number("repeats", 5));
+  const auto bytes = static_cast<std::ptrdiff_t>(items * sizeof(Item));
+  const auto rates = tailrace::MemoryRates::measure(comm, bytes, args.number("repeats", 5));
   const auto model =
       bench::stages_of<Real>(transform.problem(), comm.rank(), std::string(transform.kernel()));
   bench::print_stages(comm, model, bench::times_in(trace, comm), rates,
                       std::string(transform.stores()), stages);
+}
+
+template <class Real>
+void measure_kind(const tailrace::Comm& comm, const bench::Arguments& args) {
+  if (args.text("kind", "r2c") == "c2c") return measure<Real, std::complex<Real>>(comm, args);
+  measure<Real, Real>(comm, args);
 }
 
 }  // namespace
@@ -91,9 +141,9 @@ int main(int argc, char** argv) {
   return bench::run_program("bench_fft_ours", argc, argv, [](const auto&, const auto& args) {
     const tailrace::Comm comm(MPI_COMM_WORLD);
     if (args.text("precision", "double") == "single") {
-      measure<float>(comm, args);
+      measure_kind<float>(comm, args);
     } else {
-      measure<double>(comm, args);
+      measure_kind<double>(comm, args);
     }
   });
 }

@@ -16,10 +16,11 @@
 #include <string>
 #include <vector>
 
-#include "core/buffer.hpp"
 #include "fft/geometry.hpp"
 #include "fft/kernel.hpp"
-#include "memory_rates.hpp"
+#include "fft/panel_time.hpp"
+#include "move/memory_rates.hpp"
+#include "mpi_driver.hpp"
 #include "tailrace/more/lanes.hpp"
 #include "tailrace/trace.hpp"
 
@@ -32,33 +33,22 @@ struct Stage {
   double kernel_s = 0;          ///< its 1D transforms in a cache
 };
 
-/// Seconds of a 1D transform of a panel of n points that stays in a cache.
-template <class Real>
-double panel_s(const std::string& library, std::ptrdiff_t n, bool real,
-               tailrace::fft::Direction direction) {
-  namespace fft = tailrace::fft;
-  const auto kernel = fft::find_kernel_library(library)->make<Real>(n, real);
-  const auto items = std::max((n + fft::lanes<Real>)*fft::unit<Real>, kernel->scratch_items());
-  const auto bytes = items * static_cast<std::ptrdiff_t>(sizeof(Real));
-  const tailrace::Buffer panel(bytes), scratch(bytes);  // zeros: they stay zeros
-  constexpr int runs = 64;
-  const auto seconds = time_together(1, 9, [&] {
-    for (int i = 0; i < runs; ++i) kernel->run(direction, panel.as<Real>(), scratch.as<Real>());
-  });
-  return *std::min_element(seconds.begin(), seconds.end()) / runs;
-}
-
-/// The stages of a forward and a backward transform of one field on this rank. Collective.
+/// The stages of a forward and a backward transform of all fields on this rank. Collective.
 template <class Real>
 std::vector<Stage> stages_of(const tailrace::fft::Problem& problem, int rank,
                              const std::string& kernel) {
   using tailrace::fft::Direction, tailrace::fft::num_groups;
   const auto g = tailrace::fft::Geometry::make(problem, rank);
   constexpr auto w = tailrace::fft::lanes<Real>;
+  const auto* library = tailrace::fft::find_kernel_library(kernel);
+  const auto panel_s = [&](std::ptrdiff_t n, bool real, Direction way) {
+    return tailrace::fft::panel_s<Real>(*library->make<Real>(n, real), n, way);
+  };
   constexpr auto unit_bytes = static_cast<double>(tailrace::fft::unit<Real> * sizeof(Real));
   const auto number = [](std::ptrdiff_t count) { return static_cast<double>(count); };
   const auto groups = number(num_groups(g.kxs().count, w));
-  const auto planes = number(g.zs().count), kys = number(g.kys().count);
+  const auto fields = number(g.problem.max_fields);
+  const auto planes = fields * number(g.zs().count), kys = fields * number(g.kys().count);
   const auto field = planes * number(g.ys().count * g.x.points) * sizeof(Real) * (g.real() ? 1 : 2);
   const auto modes = kys * number(g.z.kept() * g.kxs().count) * 2 * sizeof(Real);
   const auto columns_out = planes * number(g.y.kept()) * groups * unit_bytes;  // from the y stage
@@ -70,10 +60,10 @@ std::vector<Stage> stages_of(const tailrace::fft::Problem& problem, int rank,
   for (const auto way : {Direction::forward, Direction::backward}) {
     const bool forward = way == Direction::forward;
     const std::string suffix = forward ? " forward" : " backward";
-    const auto x = planes * number(num_groups(g.ys().count, w)) *
-                   panel_s<Real>(kernel, g.x.points, g.real(), way);
-    const auto y = planes * groups * panel_s<Real>(kernel, g.y.points, false, way);
-    const auto z = kys * groups * panel_s<Real>(kernel, g.z.points, false, way);
+    const auto x =
+        planes * number(num_groups(g.ys().count, w)) * panel_s(g.x.points, g.real(), way);
+    const auto y = planes * groups * panel_s(g.y.points, false, way);
+    const auto z = kys * groups * panel_s(g.z.points, false, way);
     if (g.py == 1) {
       stages.push_back({std::string("fft ") + (forward ? "xy" : "yx") + suffix,
                         forward ? field : columns_out + field, forward ? columns_out : 0, x + y});
@@ -120,7 +110,7 @@ inline std::map<std::string, std::vector<double>> times_in(const tailrace::Trace
 /// `Transform::stores` says. Collective.
 inline void print_stages(const tailrace::Comm& comm, const std::vector<Stage>& stages,
                          const std::map<std::string, std::vector<double>>& times,
-                         const MemoryRates& rates, const std::string& stores,
+                         const tailrace::MemoryRates& rates, const std::string& stores,
                          const std::string& problem) {
   const auto kind_of = [&stores](const std::string& what) {
     const auto end = stores.find(" for " + what);

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "memory_rates.hpp"
+#include "move/memory_rates.hpp"
 #include "mpi_driver.hpp"
 
 int main(int argc, char** argv) {
@@ -20,7 +20,7 @@ int main(int argc, char** argv) {
   std::vector<double> a(items, 1.0);
   std::vector<double> b(items, 2.0);
   std::vector<double> c(items, 0.5);
-  bench::MemoryLoops touching(static_cast<std::ptrdiff_t>(items * sizeof(double)));
+  tailrace::MemoryLoops touching(static_cast<std::ptrdiff_t>(items * sizeof(double)));
   struct Loop {
     const char* name;
     double arrays;  ///< arrays that cross the memory bus, not counting reads for ownership

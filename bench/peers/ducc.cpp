@@ -1,32 +1,64 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Forward + backward r2c transform by ducc0, out of place, on `--threads` threads.
+// Forward + backward transforms by ducc0, out of place, on `--threads` threads; `--fields` one
+// after another.
 
 #include <complex>
+#include <type_traits>
 #include <vector>
 
 #include "../driver.hpp"
 #include "ducc0/fft/fft.h"
 
-int main(int argc, char** argv) {
-  const bench::Arguments args(argc, argv);
+namespace {
+
+using Shape = ducc0::fmav_info::shape_t;
+
+template <class Real>
+void run(const Real* field, std::complex<Real>* modes, Real* back, std::size_t n,
+         std::size_t threads) {
+  const Shape points{n, n, n}, half{n, n, n / 2 + 1};
+  const auto scale = Real(1) / static_cast<Real>(n * n * n);
+  ducc0::r2c(ducc0::cfmav<Real>(field, points), ducc0::vfmav<std::complex<Real>>(modes, half),
+             {0, 1, 2}, true, Real(1), threads);
+  ducc0::c2r_mut(ducc0::vfmav<std::complex<Real>>(modes, half), ducc0::vfmav<Real>(back, points),
+                 {0, 1, 2}, false, scale, threads);
+}
+template <class Real>
+void run(const std::complex<Real>* field, std::complex<Real>* modes, std::complex<Real>* back,
+         std::size_t n, std::size_t threads) {
+  using Complex = std::complex<Real>;
+  const Shape points{n, n, n};
+  const auto scale = Real(1) / static_cast<Real>(n * n * n);
+  ducc0::c2c(ducc0::cfmav<Complex>(field, points), ducc0::vfmav<Complex>(modes, points), {0, 1, 2},
+             true, Real(1), threads);
+  ducc0::c2c(ducc0::cfmav<Complex>(modes, points), ducc0::vfmav<Complex>(back, points), {0, 1, 2},
+             false, scale, threads);
+}
+
+template <class Real, class Item>
+void measure(const bench::Arguments& args) {
   const auto n = static_cast<std::size_t>(args.number("n", 256));
   const auto threads = static_cast<std::size_t>(args.number("threads", 1));
-  std::vector<double> field(n * n * n);
-  std::vector<std::complex<double>> spectrum(n * n * (n / 2 + 1));
-  for (std::size_t i = 0; i < field.size(); ++i) field[i] = bench::noise(i);
-  const ducc0::fmav_info::shape_t points{n, n, n};
-  const ducc0::fmav_info::shape_t modes{n, n, n / 2 + 1};
-  const double scale = 1.0 / static_cast<double>(field.size());
+  const auto num_fields = static_cast<std::size_t>(args.number("fields", 1));
+  const auto row = std::is_same_v<Real, Item> ? n / 2 + 1 : n;
+  std::vector<std::vector<Item>> fields(num_fields, std::vector<Item>(n * n * n));
+  std::vector<std::vector<std::complex<Real>>> modes(num_fields,
+                                                     std::vector<std::complex<Real>>(n * n * row));
+  std::size_t next = 0;
+  for (auto& field : fields) {
+    for (auto& item : field) item = static_cast<Real>(bench::noise(next++));
+  }
+  auto back = fields;
   const auto seconds = bench::time_runs(args.number("warmups", 1), args.number("repeats", 5), [&] {
-    ducc0::r2c(ducc0::cfmav<double>(field.data(), points),
-               ducc0::vfmav<std::complex<double>>(spectrum.data(), modes), {0, 1, 2}, true, 1.0,
-               threads);
-    ducc0::c2r_mut(ducc0::vfmav<std::complex<double>>(spectrum.data(), modes),
-                   ducc0::vfmav<double>(field.data(), points), {0, 1, 2}, false, scale, threads);
+    for (std::size_t f = 0; f < num_fields; ++f) {
+      run(fields[f].data(), modes[f].data(), back[f].data(), n, threads);
+    }
   });
   double error = 0;
-  for (std::size_t i = 0; i < field.size(); ++i) {
-    error = std::max(error, std::abs(field[i] - bench::noise(i)));
+  for (std::size_t f = 0; f < num_fields; ++f) {
+    for (std::size_t i = 0; i < n * n * n; ++i) {
+      error = std::max(error, static_cast<double>(std::abs(back[f][i] - fields[f][i])));
+    }
   }
   bench::JsonLine()
       .text("entry", args.text("label", "ducc0, " + std::to_string(threads) +
@@ -35,5 +67,22 @@ int main(int argc, char** argv) {
       .number("error", error)
       .number("plan_s", 0.0)
       .print();
+}
+
+template <class Real>
+void measure_kind(const bench::Arguments& args) {
+  if (args.text("kind", "r2c") == "c2c") return measure<Real, std::complex<Real>>(args);
+  measure<Real, Real>(args);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const bench::Arguments args(argc, argv);
+  if (args.text("precision", "double") == "single") {
+    measure_kind<float>(args);
+  } else {
+    measure_kind<double>(args);
+  }
   return 0;
 }

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Forward + backward 3D real transform of a cube, beside the libraries that people use."""
+"""Forward + backward 3D transform of a cube, beside the libraries that people use."""
 
+import math
 from pathlib import Path
 
 from tailrace.benchmarks.drivers import (
@@ -13,8 +14,9 @@ from tailrace.benchmarks.drivers import (
 )
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
+from tailrace.machine_load import num_cores
 
-SUMMARY = "forward + backward transform of a cube, r2c, beside other libraries"
+SUMMARY = "forward + backward transform of a cube beside other libraries"
 TOLERANCE = {"double": 1e-12, "single": 1e-4}
 MPI_PEERS = ("fftw_mpi", "accfft", "heffte", "dtfft", "decomp2d")
 PEER_SETTINGS = {  # those whose best setting depends on the machine run in each of them
@@ -28,12 +30,30 @@ def entries(options: Options) -> list[Entry]:
     found = []
     for n in options.sizes or [256]:
         for ranks in options.ranks or [1, 2]:
-            problem = f"{n}^3 r2c {options.precision}, {ranks} rank{'s' if ranks > 1 else ''}"
+            problem = _problem(options, n, ranks)
             found += _ours(options, n, ranks, problem)
-            if options.peers and options.precision == "double":
+            if options.peers:
                 found += _mpi_peers(options, n, ranks, problem)
                 found += _serial_peers(options, n, ranks, problem)
     return found
+
+
+def _problem(options: Options, n: int, ranks: int) -> str:
+    text = f"{n}^3 {options.kind} {options.precision}"
+    text += f", {options.fields} fields" if options.fields > 1 else ""
+    text += f", {ranks} rank{'s' if ranks > 1 else ''}"
+    return text + (f" in {options.grid}" if options.grid else "")
+
+
+def _grid(options: Options, ranks: int) -> list[str]:
+    """Return the grid of ranks of ours: slabs {P, 1}, pencils the squarest one."""
+    if not options.grid:
+        return []
+    along_y = 1
+    if options.grid == "pencils":
+        along_y = next(y for y in range(math.isqrt(ranks), 0, -1) if ranks % y == 0)
+        along_y = ranks // along_y  # the larger part, so that 2 ranks are pencils, too
+    return arguments(grid_z=ranks // along_y, grid_y=along_y)
 
 
 def _ours(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
@@ -45,11 +65,14 @@ def _ours(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
                 n=n,
                 repeats=options.repeats,
                 precision=options.precision,
+                kind=options.kind,
+                fields=options.fields,
                 cutoff=cutoff,
                 kernel=kernel,
                 method=options.method,
                 threads=options.threads,
             )
+            words += _grid(options, ranks)
             name = "tailrace" + (", 2/3 truncation" if cutoff == "2/3" else "")
             if kernel != "auto":
                 name += f", kernel {kernel}"
@@ -64,14 +87,18 @@ def _ours(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
 
 def _mpi_peers(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
     found = []
-    for name in MPI_PEERS:
-        program = find_driver(name)
+    single = options.precision == "single"
+    plain = not single and options.kind == "r2c" and options.fields == 1
+    for name in MPI_PEERS if plain else ("fftw_mpi",):
+        program = find_driver(name + ("_single" if single else ""))
         if program is None:
             continue
         for setting in PEER_SETTINGS.get(name, ({},)):
             words = arguments(n=n, repeats=options.repeats, **setting)
             if name == "fftw_mpi":
-                words += arguments(wisdom=options.cache / f"fftw_mpi_{ranks}.wisdom")
+                words += arguments(kind=options.kind, fields=options.fields)
+                record = f"fftw_mpi_{options.precision}_{options.kind}_{ranks}.wisdom"
+                words += arguments(wisdom=options.cache / record)
             label = " ".join([name, *setting.values()])
             found.append(Entry(label, problem, False, parallel(ranks, program, words)))
     return found
@@ -81,7 +108,8 @@ def _serial_peers(options: Options, n: int, ranks: int, problem: str) -> list[En
     """Libraries without MPI: on one core, or on as many threads as the others have ranks."""
     found = []
     fftw = find_driver("fftw_serial")
-    if fftw and ranks == 1:
+    plain = options.precision == "double" and options.kind == "r2c" and options.fields == 1
+    if fftw and ranks == 1 and plain:
         for placement in ("in", "out"):
             words = arguments(
                 n=n,
@@ -93,13 +121,20 @@ def _serial_peers(options: Options, n: int, ranks: int, problem: str) -> list[En
     for name in ("mkl", "ducc"):
         program = find_driver(name)
         if program:
-            command = _threaded(program, n, ranks, options)
+            command = _threaded(program, n, min(ranks, num_cores()), options)
             found.append(Entry(name, problem, False, command))
     return found
 
 
 def _threaded(program: Path, n: int, threads: int, options: Options) -> Command:
-    words = arguments(n=n, threads=threads, repeats=options.repeats)
+    words = arguments(
+        n=n,
+        threads=threads,
+        repeats=options.repeats,
+        precision=options.precision,
+        kind=options.kind,
+        fields=options.fields,
+    )
     return serial(program, words, threads)
 
 
@@ -109,7 +144,7 @@ def finish(measured: Measured, options: Options) -> None:
         if "model_s" in row:
             continue
         n = int(row["problem"].split("^")[0])
-        row["ns_per_point"] = row["median_s"] / n**3 * 1e9
+        row["ns_per_point"] = row["median_s"] / n**3 / options.fields * 1e9
         if row["ours"] and not (row["error"] or 0.0) <= TOLERANCE[options.precision]:
             measured.failures[f"{row['entry']} ({row['problem']})"] = (
                 f"wrong result: round trip error {row['error']}"

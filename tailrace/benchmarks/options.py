@@ -57,10 +57,14 @@ class Options:
     rounds: int = 5
     repeats: int = 5  # timed runs within one process
     precision: str = "double"
+    kind: str = "r2c"  # of transforms, or "c2c"
+    fields: int = 1  # transformed in one call
+    grid: str = ""  # of ranks: "slabs", "pencils"
     kernels: list[str] = field(default_factory=list)
     method: str = "auto"
     threads: int = 1
     peers: bool = True
+    bus: float = 0  # bytes per second that another process moves meanwhile
     folder: Path = Path("bench-output")  # where files are written
     cache: Path = Path("build/bench-cache")  # planning records of peers
     throttle: str = ""  # bytes per second of a slowed disk; "" = the disk as it is

@@ -9,12 +9,15 @@ import typer
 from tailrace.benchmarks.options import IoOptions, ServersOptions
 from tailrace.cli.bench_options import (
     FOLDER,
+    Bus,
     Compute,
     ComputeOption,
     ComputeS,
     Edges,
     Folder,
+    Grid,
     Json,
+    Kind,
     Methods,
     Nodes,
     Peers,
@@ -50,6 +53,9 @@ def fft(
     n: Edges = "",
     ranks: Ranks = "",
     precision: PrecisionOption = Precision.double,
+    kind: Annotated[Kind, option("Real or complex fields.", metavar="r2c|c2c")] = Kind.r2c,
+    fields: Annotated[int, option("So many in one call of ours.", min=1)] = 1,
+    grid: Annotated[Grid, option("Of ranks.", metavar="auto|slabs|pencils")] = Grid.auto,
     kernel: Annotated[
         str, option("1D kernels of ours, as in auto,fftw,ducc0.", metavar="TEXT")
     ] = "",
@@ -58,6 +64,7 @@ def fft(
     rounds: Rounds = 5,
     repeats: Repeats = 5,
     peers: Peers = True,
+    bus: Bus = 0,
     json: Json = None,
 ) -> None:
     """Transform a cube forward and backward, beside other libraries.
@@ -70,10 +77,14 @@ def fft(
         rounds,
         repeats=repeats,
         precision=precision.value,
+        kind=kind.value,
+        fields=fields,
+        grid="" if grid is Grid.auto else grid.value,
         kernels=kernel.replace(",", " ").split(),
         method=method,
         threads=threads,
         peers=peers,
+        bus=bus,
     )
     measure_bench("fft", options, json)
 
@@ -90,6 +101,7 @@ def step(
     rounds: Rounds = 5,
     repeats: Repeats = 5,
     peers: Peers = True,
+    bus: Bus = 0,
     json: Json = None,
 ) -> None:
     """Time one RK4 step of Taylor-Green, dealiased, beside fluidsim.
@@ -105,6 +117,7 @@ def step(
         threads=threads,
         fluidsim_python=fluidsim_python,
         peers=peers,
+        bus=bus,
     )
     measure_bench("step", options, json)
 
@@ -252,6 +265,7 @@ def exchange(
     rounds: Rounds = 5,
     repeats: Repeats = 5,
     peers: Peers = True,
+    bus: Bus = 0,
     json: Json = None,
     picture: Picture = None,
 ) -> None:
@@ -260,7 +274,7 @@ def exchange(
     Example: tailrace bench exchange --patterns pencils --n 256 --ranks 2,4
     """
     chosen = moving(patterns, sizes, method, ways, nodes)
-    options = basic(n, ranks, rounds, repeats=repeats, peers=peers, moving=chosen)
+    options = basic(n, ranks, rounds, repeats=repeats, peers=peers, moving=chosen, bus=bus)
     measure_bench("exchange", options, json, picture)
 
 
@@ -340,13 +354,14 @@ def memory_bandwidth(
     ranks: Ranks = "",
     rounds: Rounds = 5,
     repeats: Repeats = 5,
+    bus: Bus = 0,
     json: Json = None,
 ) -> None:
     """Copy, scale and add arrays larger than the caches, on all ranks at once.
 
     Example: tailrace bench memory-bandwidth --ranks 1,2
     """
-    measure_bench("memory-bandwidth", basic("", ranks, rounds, repeats=repeats), json)
+    measure_bench("memory-bandwidth", basic("", ranks, rounds, repeats=repeats, bus=bus), json)
 
 
 @bench.command()

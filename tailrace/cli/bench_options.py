@@ -25,6 +25,21 @@ class Compute(StrEnum):
     sleep = "sleep"
 
 
+class Kind(StrEnum):
+    """Of a transform."""
+
+    r2c = "r2c"
+    c2c = "c2c"
+
+
+class Grid(StrEnum):
+    """Of ranks."""
+
+    auto = "auto"
+    slabs = "slabs"
+    pencils = "pencils"
+
+
 def option(text: str, *names: str, **more: Any) -> Any:
     if "min" in more:
         more.setdefault("metavar", "N")
@@ -52,6 +67,7 @@ Methods = Annotated[
 ]
 Ways = Annotated[str, option("Only entries with these words (divided by ;).", metavar="TEXT")]
 Nodes = Annotated[int, option("So many nodes, simulated on this machine.", min=1)]
+Bus = Annotated[float, option("Load the memory bus: bytes/s.", metavar="BYTES", min=0)]
 FOLDER = Path("bench-output")
 
 

@@ -27,6 +27,7 @@ def measure_bench(
         require_folder(folder, "--dir")
     if name in ("output", "servers"):
         require_folder(options.folder, "--folder")
+    from tailrace.benchmarks.bus_load import occupied_bus  # noqa: PLC0415
     from tailrace.benchmarks.report import figures, make_console, show, write  # noqa: PLC0415
     from tailrace.benchmarks.rounds import measure, run_once  # noqa: PLC0415
     from tailrace.progress import working  # noqa: PLC0415
@@ -41,15 +42,22 @@ def measure_bench(
     rounds = 1 if options.io.count else options.rounds
     run: Callable[..., Any] = module.runner(options) if hasattr(module, "runner") else run_once
     entries = module.entries(options)
-    with working(f"bench {name}", rounds * len(entries)) as tell:
+    with (
+        occupied_bus(options.bus) as bus,
+        working(f"bench {name}", rounds * len(entries)) as tell,
+    ):
         measured = measure(entries, rounds, tell, run)
     module.finish(measured, options)
     settings = {key: str(value) for key, value in dataclasses.asdict(options).items()}
+    if bus is not None:
+        settings["bus_reached"] = str(bus.bytes_per_s)
     console = make_console()
     if json == Path("-"):
         typer.echo(figures(name, measured, settings), nl=False)
     else:
         getattr(module, "show", show)(console, measured)
+        if bus is not None:
+            console.print(f"processor {bus.cpu} moved {bus.bytes_per_s / 1e9:.1f} GB/s meanwhile")
     if picture is not None:
         module.draw(picture, measured)
         typer.echo(f"picture in {picture}", err=json == Path("-"))

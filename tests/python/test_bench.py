@@ -4,6 +4,7 @@
 import json
 import os
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from tailrace.benchmarks import BENCHES, load
+from tailrace.benchmarks.bus_load import occupied_bus
 from tailrace.benchmarks.drivers import Command, find_driver, need_driver
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.report import make_console, show
@@ -95,6 +97,53 @@ def test_stages_stand_beside_their_model_without_a_round_trip() -> None:
     assert measured.failures == {}
     assert [row["problem"] for row in measured.rows] == [problem]
     assert "ns_per_point" not in measured.rows[0]
+
+
+def test_transforms_of_other_kinds_have_the_peers_that_know_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("fft_ours", "fftw_mpi", "fftw_mpi_single", "accfft", "fftw_serial", "mkl"):
+        (tmp_path / f"bench_{name}").touch(mode=0o755)
+    monkeypatch.setenv("TAILRACE_BIN_DIR", str(tmp_path))
+    plain = load("fft").entries(Options(sizes=[64], ranks=[1]))
+    assert {"accfft", "mkl", "FFTW in", "fftw_mpi in"} <= {entry.name for entry in plain}
+    asked = Options(sizes=[60], ranks=[3], precision="single", kind="c2c", fields=3, grid="pencils")
+    found = {entry.name: entry for entry in load("fft").entries(asked)}
+    assert set(found) == {
+        *("tailrace", "tailrace, 2/3 truncation"),
+        *("fftw_mpi in", "fftw_mpi out", "mkl"),
+    }
+    for entry in found.values():
+        assert entry.problem == "60^3 c2c single, 3 fields, 3 ranks in pencils"
+        text = " ".join(entry.command.words)
+        assert "--kind c2c" in text and "--fields 3" in text
+    ours = " ".join(found["tailrace"].command.words)
+    assert "--grid-z 1 --grid-y 3" in ours and "--precision single" in ours
+    assert "bench_fftw_mpi_single" in " ".join(found["fftw_mpi in"].command.words)
+    four = Options(sizes=[64], ranks=[4], grid="pencils", peers=False)
+    assert "--grid-z 2 --grid-y 2" in " ".join(load("fft").entries(four)[0].command.words)
+
+
+def test_a_busy_bus_needs_a_processor_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    with pytest.raises(TailraceError, match="two processors"), occupied_bus(1e9):
+        pass
+    with occupied_bus(0) as load_of_bus:
+        assert load_of_bus is None
+
+
+@pytest.mark.skipif(
+    find_driver("bus_load") is None or len(os.sched_getaffinity(0)) < 2,
+    reason="the driver is not built, or there is one processor",
+)
+def test_a_busy_bus_is_no_busier_than_asked() -> None:
+    allowed = os.sched_getaffinity(0)
+    with occupied_bus(1e8) as bus:
+        assert bus is not None
+        assert os.sched_getaffinity(0) == allowed - {bus.cpu}
+        time.sleep(0.3)
+    assert os.sched_getaffinity(0) == allowed
+    assert 0 < bus.bytes_per_s < 1.2e8
 
 
 def test_every_bench_of_the_table_loads() -> None:

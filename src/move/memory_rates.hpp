@@ -2,18 +2,16 @@
 #pragma once
 
 // How fast this machine touches memory, all ranks at once: what a stage of a transform is compared
-// with. Rates are of one rank while all are at work.
+// with.
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <vector>
 
 #include "core/buffer.hpp"
 #include "move/copy_kinds.hpp"
-#include "mpi_driver.hpp"
+#include "tailrace/comm.hpp"
 
-namespace bench {
+namespace tailrace {
 
 /// Ways of touching memory, each the same on all ranks.
 class MemoryLoops {
@@ -57,32 +55,25 @@ class MemoryLoops {
  private:
   static constexpr std::ptrdiff_t rows = 256;
   static constexpr std::ptrdiff_t unit_bytes = 128;
-  static const tailrace::CopyLoops& loops() { return *tailrace::copy_loops().front(); }
-  static void fence() { tailrace::fence_streamed(); }
+  static const CopyLoops& loops() { return *copy_loops().front(); }
+  static void fence() { fence_streamed(); }
 
   std::ptrdiff_t row_bytes_;
-  tailrace::Buffer from_, to_, panel_;
+  Buffer from_, to_, panel_;
 };
 
-/// Bytes a second of one rank: read and written by a copy, written by a scatter.
+/// Bytes a second of one rank while all are at work: read and written by a copy, written by a
+/// scatter.
 struct MemoryRates {
   double contiguous = 0, scattered_ordinary = 0, scattered_streaming = 0;
 
-  /// The best of some runs of each, in turn. Collective.
-  static MemoryRates measure(std::ptrdiff_t bytes, int repeats) {
-    MemoryLoops loops(bytes);
-    std::array<double, 3> best{1e30, 1e30, 1e30};
-    const auto note = [&](std::size_t which, const std::vector<double>& seconds) {
-      best[which] = std::min(best[which], seconds.front());
-    };
-    for (int i = 0; i <= repeats; ++i) {
-      note(0, time_together(0, 1, [&] { loops.copy(); }));
-      note(1, time_together(0, 1, [&] { loops.scatter_ordinary(); }));
-      note(2, time_together(0, 1, [&] { loops.scatter_streaming(); }));
-    }
-    const auto moved = static_cast<double>(loops.bytes());
-    return {2 * moved / best[0], moved / best[1], moved / best[2]};
+  /// The best of `repeats` + 1 runs of each, in turn, over `bytes` of this rank. Collective,
+  /// blocking.
+  static MemoryRates measure(const Comm& comm, std::ptrdiff_t bytes, int repeats);
+
+  double scattered(Stores stores) const {
+    return stores == Stores::streaming ? scattered_streaming : scattered_ordinary;
   }
 };
 
-}  // namespace bench
+}  // namespace tailrace
