@@ -192,6 +192,17 @@ std::ptrdiff_t NavierStokes<Real>::memory_bytes() const {
   return bytes;
 }
 
+// On average over its substages a step reads each field and its sum, and writes the sum, but in the
+// first substage and the last (`advance` of step_operator.cpp).
+template <class Real>
+fft::PassCosts NavierStokes<Real>::measure_costs() const {
+  const auto& s = *state_;
+  const double arrays = s.options.scheme == Scheme::rk4 ? 2.75 : 2.5;
+  const auto modes = static_cast<double>(s.transform.modes().num_modes());
+  return s.fused.measure_costs(static_cast<double>(s.num_fields()) * modes * sizeof(Complex) *
+                               arrays);
+}
+
 template class NavierStokes<float>;
 template class NavierStokes<double>;
 

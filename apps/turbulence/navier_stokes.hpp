@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tailrace/fft.hpp"
+#include "tailrace/more/fused.hpp"
 
 namespace tailrace::turbulence {
 
@@ -103,6 +104,8 @@ class NavierStokes {
   bool is_finite() const;
   /// Bytes held on this rank, and the same in units of one full physical field of this rank.
   std::ptrdiff_t memory_bytes() const;
+  /// What the passes of a substage should take here, measured now. Collective, blocking.
+  fft::PassCosts measure_costs() const;
 
   class State;
 

@@ -67,6 +67,7 @@ class Run {
   void write_checkpoint();
   void finish_output(int signal);
   double mean_step_s() const;
+  bool is_beyond_caches() const;
 
   const Comm& comm_;
   const Case& case_;
@@ -289,6 +290,15 @@ void Run<Real>::advance() {
   wall_s_ = now_s() - start;
 }
 
+/// The same on all ranks. What lies in caches costs less than a model of memory says.
+template <class Real>
+bool Run<Real>::is_beyond_caches() const {
+  constexpr std::ptrdiff_t least_bytes = 8 << 20;
+  const auto& n = flow_.options().extents;
+  const auto bytes = n[0] * n[1] * n[2] * static_cast<std::ptrdiff_t>(sizeof(Real));
+  return bytes / comm_.num_ranks() >= least_bytes;
+}
+
 template <class Real>
 void Run<Real>::conclude() {
   Summary summary;
@@ -317,6 +327,9 @@ void Run<Real>::conclude() {
   summary.memory_bytes = flow_.memory_bytes() + kernel_.memory_bytes() + fields_.memory_bytes();
   summary.field_bytes =
       flow_.transform().physical_box().num_items() * static_cast<std::ptrdiff_t>(sizeof(Real));
+  if (case_.trace.spans > 0 && signal_ == 0 && is_beyond_caches()) {
+    summary.costs = flow_.measure_costs();
+  }
   const auto max_steps = case_.time.max_steps;
   if (max_steps > 0 && flow_.step_number() >= max_steps) summary.stopped_by = "max_steps";
   if (signal_ != 0) summary.stopped_by = StopSignal::name(signal_);

@@ -14,6 +14,19 @@
 
 namespace tailrace::turbulence {
 
+namespace {
+
+std::string json_costs(const fft::PassCosts& costs) {
+  const auto pass = [](double memory_s, double kernel_s) {
+    return fmt::format(R"({{"memory_s": {:.4g}, "kernel_s": {:.4g}}})", memory_s, kernel_s);
+  };
+  return fmt::format(R"({{"physical pass": {}, "spectral pass": {}}})",
+                     pass(costs.physical_memory_s, costs.physical_kernel_s),
+                     pass(costs.spectral_memory_s, costs.spectral_kernel_s));
+}
+
+}  // namespace
+
 void write_summary(const Comm& comm, const std::string& folder, const Summary& summary) {
   const OutputStatistics total = summary.output.over_ranks(comm);
   rusage usage{};
@@ -40,6 +53,7 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
   text.add_number("time", summary.time);
   text.add_number("wall_s", summary.wall_s);
   text.add("seconds_per_step", app::json_step_times(summary.step_s));
+  if (summary.costs) text.add("pass_costs", json_costs(*summary.costs));
   text.add("output", app::json_output(summary.output_mode, summary.servers, total));
   text.add_number("hidden_fraction", none ? NAN : total.hidden_fraction());
   text.add_number("stall_s", total.stall_s());

@@ -3,10 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tailrace/comm.hpp"
+#include "tailrace/more/fused.hpp"
 #include "tailrace/more/output_statistics.hpp"
 
 namespace tailrace::turbulence {
@@ -23,11 +25,12 @@ struct Summary {
   double wall_s = 0;           ///< time loop, with all output
   std::vector<double> step_s;  ///< seconds of each step of this run
   std::string output_mode;
-  OutputStatistics output;          ///< of this rank
-  std::string servers;              ///< what the session says of itself; "" without one
-  std::ptrdiff_t memory_bytes = 0;  ///< arrays of this rank
-  std::ptrdiff_t field_bytes = 0;   ///< one physical field of this rank
-  std::string stopped_by = "end";   ///< end, max_steps, SIGTERM, ...
+  OutputStatistics output;              ///< of this rank
+  std::string servers;                  ///< what the session says of itself; "" without one
+  std::ptrdiff_t memory_bytes = 0;      ///< arrays of this rank
+  std::ptrdiff_t field_bytes = 0;       ///< one physical field of this rank
+  std::optional<fft::PassCosts> costs;  ///< of a substage
+  std::string stopped_by = "end";       ///< end, max_steps, SIGTERM, ...
   std::string last_checkpoint;
 };
 

@@ -7,6 +7,8 @@
 #include "tailrace/more/fused.hpp"
 
 #include "engine.hpp"
+#include "move/memory_rates.hpp"
+#include "panel_time.hpp"
 
 namespace tailrace::fft {
 
@@ -84,9 +86,48 @@ class Fused<Real>::State {
     return bytes;
   }
 
+  PassCosts measure_costs(double spectral_bytes) const {
+    const auto rates = MemoryRates::measure(engine_.everybody, rates_bytes, 3);
+    const auto number = [](std::ptrdiff_t count) { return static_cast<double>(count); };
+    const auto fields = number(shape_.num_fields), products = number(shape_.num_products);
+    const auto exchanged = number(shape_.num_exchanged);
+    const auto unit_bytes = number(u) * sizeof(Real);
+    // Bytes of one field between the stages, on this rank.
+    const auto lines = number(g_.kys().count * groups());
+    const auto panels_y = number(g_.zs().count * groups());
+    const auto panels_x = number(g_.zs().count * num_groups(g_.ys().count, w));
+    const auto at_z = lines * number(g_.z.points) * unit_bytes;
+    const auto at_y = panels_y * number(g_.y.kept()) * unit_bytes;
+    const auto columns = rates.scattered(stages_.stores.columns);
+    PassCosts costs;
+    costs.spectral_memory_s =
+        (exchanged * at_z + spectral_bytes) / rates.contiguous + fields * at_z / columns;
+    costs.physical_memory_s = fields * at_y / rates.contiguous + exchanged * at_y / columns;
+    if (g_.py > 1) {
+      const auto at_x = panels_x * number(g_.x.kept()) * unit_bytes;
+      const auto moved = (fields + products) * at_x;
+      costs.physical_memory_s +=
+          moved / rates.contiguous + moved / rates.scattered(stages_.stores.rows);
+    }
+    const auto seconds = [](const auto& kernel, std::ptrdiff_t n, Direction direction) {
+      return panel_s<Real>(*kernel, n, direction);
+    };
+    const auto& kernels = engine_.kernels;
+    constexpr auto forward = Direction::forward, backward = Direction::backward;
+    costs.spectral_kernel_s = lines * (exchanged * seconds(kernels.z, g_.z.points, forward) +
+                                       fields * seconds(kernels.z, g_.z.points, backward));
+    costs.physical_kernel_s = panels_x * (fields * seconds(kernels.x, g_.x.points, backward) +
+                                          products * seconds(kernels.x, g_.x.points, forward)) +
+                              panels_y * (fields * seconds(kernels.y, g_.y.points, backward) +
+                                          products * seconds(kernels.y, g_.y.points, forward));
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &costs, 4, MPI_DOUBLE, MPI_MAX, engine_.everybody.raw()));
+    return costs;
+  }
+
  private:
   static constexpr std::ptrdiff_t w = lanes<Real>;
   static constexpr std::ptrdiff_t u = unit<Real>;
+  static constexpr std::ptrdiff_t rates_bytes = 64 << 20;  // more than most caches
 
   // One thread's lists of addresses for the tiles; made once.
   struct Pointers {
@@ -253,6 +294,11 @@ void Fused<Real>::physical_pass(FusedOperator<Real>& op) {
 template <class Real>
 std::ptrdiff_t Fused<Real>::buffer_bytes() const {
   return state_->buffer_bytes();
+}
+
+template <class Real>
+PassCosts Fused<Real>::measure_costs(double spectral_bytes) const {
+  return state_->measure_costs(spectral_bytes);
 }
 
 template class Fused<float>;

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from tailrace.planning.quantities import amount_text, seconds_text
+from tailrace.report.passes import substage_passes
 from tailrace.report.resolution import resolution_text, resolved_scale
 from tailrace.runs import Run
 
@@ -28,6 +29,7 @@ def facts(run: Run) -> Iterable[tuple[str, str]]:
         ("transforms", _transforms(summary.get("fft"))),
         ("steps", _steps(summary)),
         ("time of a step", _step_time(summary.get("seconds_per_step"))),
+        ("passes of a substage", _passes(summary.get("pass_costs"), run.events)),
         ("output", _output(summary.get("output"))),
         ("I/O servers", _joined(_dict(summary.get("output")), ("servers", "{}"))),
         ("memory", _memory(summary)),
@@ -106,6 +108,23 @@ def _step_time(times: object) -> str:
         return ""
     spread = _seconds(times, "min", " ({} to ") + _seconds(times, "max", "{})")
     return _seconds(times, "median", "{}") + spread
+
+
+def _passes(costs: object, events: list[dict[str, Any]]) -> str:
+    """Return what each pass took beside what its memory and its 1D transforms cost alone."""
+    parts = []
+    taken = substage_passes(events)
+    for name, cost in _dict(costs).items():
+        memory, kernels = _number(cost, "memory_s"), _number(cost, "kernel_s")
+        if memory is None or kernels is None or not taken.get(name):
+            continue
+        times = taken[name] / (memory + kernels)
+        parts.append(
+            f"{name} {seconds_text(taken[name])}, {times:.2f} times what it costs to touch its "
+            f"memory ({seconds_text(memory)}) and to run its 1D transforms in a cache "
+            f"({seconds_text(kernels)})"
+        )
+    return "; ".join(parts)
 
 
 def _output(output: object) -> str:

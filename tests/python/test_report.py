@@ -14,6 +14,7 @@ import pytest
 from tailrace.errors import TailraceError
 from tailrace.report.facts import facts
 from tailrace.report.page import cards, render, save_picture
+from tailrace.report.passes import substage_passes
 from tailrace.report.resolution import leaves_published_at, resolution_text, resolved_scale
 from tailrace.report.timeline import close_up, files_written, innermost, shares, totals, tracks
 from tailrace.report.vorticity import vorticity_plane
@@ -175,6 +176,34 @@ def test_facts_are_words_and_not_a_dump(run_folder: Path) -> None:
     assert not any("_" in name or "{" in value for name, value in found.items())
     (run_folder / "summary.json").write_text("{}")
     assert set(facts(load_run(run_folder))) <= {("resolution", found["resolution"])}
+
+
+def span(rank: int, name: str, start_ms: float, ms: float, activity: str) -> dict[str, object]:
+    times = {"ts": 1000 * start_ms, "dur": 1000 * ms}
+    return {"ph": "X", "pid": rank, "tid": 0, "name": name, "cat": activity, **times}
+
+
+def test_passes_stand_beside_what_they_cost() -> None:
+    events = []
+    for rank, slower in ((0, 1.0), (1, 1.5)):
+        at = 0.0
+        for substages, ms in ((0, 4), (1, 6), (1, 2)):  # the first and the last spectral pass: half
+            for _ in range(substages):
+                events.append(span(rank, "physical pass", at, 20 * slower, "compute"))
+                events.append(span(rank, "exchange", at + 1, 5, "wait"))
+                at += 20 * slower
+            events.append(span(rank, "spectral pass", at, ms * slower, "compute"))
+            at += ms * slower
+        events.append(span(rank, "exchange", at + 1, 50, "wait"))  # of something else
+    found = substage_passes(events)
+    assert found == pytest.approx({"physical pass": 0.025, "spectral pass": 0.009})
+    assert substage_passes(events[:0]) == {}
+    costs = {"physical pass": {"memory_s": 0.01, "kernel_s": 0.0025}, "other": {"memory_s": 1.0}}
+    run = Run(Path(), summary={"pass_costs": costs}, events=events)
+    text = dict(facts(run))["passes of a substage"]
+    assert text.startswith("physical pass 25 ms, 2.00 times what it costs")
+    assert "other" not in text
+    assert "passes of a substage" not in dict(facts(Run(Path(), events=events)))
 
 
 def test_resolution_is_told_where_it_lacks(run_folder: Path) -> None:

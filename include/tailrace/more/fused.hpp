@@ -71,6 +71,14 @@ struct FusedShape {
   int num_exchanged = 4;  ///< forward through z
 };
 
+/// What the passes of one substage should take on this machine, beside which their time can be put:
+/// what they touch in memory and their 1D transforms, the slowest rank's. What is moved and turned
+/// within the caches is not in it.
+struct PassCosts {
+  double physical_memory_s = 0, physical_kernel_s = 0;
+  double spectral_memory_s = 0, spectral_kernel_s = 0;
+};
+
 /// Transforms with the work between them done in cache: spectral fields go backward, products are
 /// made row by row, and come forward, while physical space is never stored. Only half-transformed,
 /// truncated blocks touch memory. Real transforms only.
@@ -87,6 +95,10 @@ class Fused {
   /// One pass over physical space. Collective, blocking.
   void physical_pass(FusedOperator<Real>& op);
   std::ptrdiff_t buffer_bytes() const;
+  /// The costs by the rates of this machine's memory and kernels, which it measures now, all ranks
+  /// at once (some tenths of a second; two arrays of 64 MiB meanwhile). `spectral_bytes`: what the
+  /// operator itself reads and writes in memory in a spectral pass. Collective, blocking.
+  PassCosts measure_costs(double spectral_bytes) const;
 
  private:
   class State;
