@@ -2,6 +2,7 @@
 #include "node_window.hpp"
 
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ namespace tailrace {
 namespace {
 
 constexpr std::ptrdiff_t alignment = 64;
+constexpr std::ptrdiff_t least_for_huge_pages = 4 << 20;
 
 std::ptrdiff_t align_up(std::ptrdiff_t value) {
   return (value + alignment - 1) / alignment * alignment;
@@ -130,6 +132,9 @@ std::byte* NodeWindow::map_common(const Comm& node, std::ptrdiff_t total, Range 
   if (!file.opened_by_all()) return nullptr;
   try {
     mapped_ = Mapping(file.descriptor(), total);
+    // Given where the system has huge pages for shared memory that asks (shmem_enabled: advise).
+    if (own.count >= least_for_huge_pages)
+      madvise(mapped_.data(), static_cast<std::size_t>(total), MADV_HUGEPAGE);
     const int reason = file.allocate(own);
     if (reason != 0) fail_errno(reason);
   } catch (const Error& error) {
