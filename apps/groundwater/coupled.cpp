@@ -115,20 +115,34 @@ void CoupledSolver::set_matrix() {
   const auto& graph = flow_->graph();
   const auto values = transport_->values();
   const std::size_t size = n_ * n_;
-  std::fill(blocks_.begin(), blocks_.end(), 0.0);
-  for (std::size_t e = 0; e < values.size(); ++e) {
-    for (std::size_t s = 0; s < n_; ++s) blocks_[e * size + s * n_ + s] = values[e];
-  }
-  std::vector<double> slopes(size), row(n_);
+  std::vector<double> slopes(size), columns;
+  std::vector<std::size_t> rows;  // of dG/du that are not 0: few, and the same in all cells mostly
   for (std::size_t i = 0; i < count_; ++i) {
-    double* const block = &blocks_[at(graph.diagonal[i]) * size];
+    for (auto e = graph.row_starts[i]; e < graph.row_starts[i + 1]; ++e) {
+      for (std::size_t s = 0; s < n_; ++s) blocks_[at(e) * size + s * n_ + s] = values[at(e)];
+    }
+    rows.clear();
     for (std::size_t s = 0; s < n_; ++s) {
-      const double* const of_row = &gain_slopes_[i * size + s * n_];
-      if (std::all_of(of_row, of_row + n_, [](double slope) { return slope == 0; })) continue;
-      std::copy_n(&total_slopes_[i * size], size, slopes.begin());  // symmetric
-      std::copy_n(of_row, n_, row.begin());
-      if (!solve_small(slopes, row)) row.assign(n_, NAN);
-      for (std::size_t k = 0; k < n_; ++k) block[s * n_ + k] += weights_[i] * row[k];
+      const double* const row = &gain_slopes_[i * size + s * n_];
+      if (std::any_of(row, row + n_, [](double slope) { return slope != 0; })) rows.push_back(s);
+    }
+    columns.resize(n_ * rows.size());
+    for (std::size_t k = 0; k < n_; ++k) {
+      for (std::size_t r = 0; r < rows.size(); ++r) {
+        columns[k * rows.size() + r] = gain_slopes_[i * size + rows[r] * n_ + k];
+      }
+    }
+    std::copy_n(&total_slopes_[i * size], size, slopes.begin());  // symmetric
+    if (!rows.empty() && !solve_small(slopes, columns, rows.size())) {
+      std::fill(columns.begin(), columns.end(), NAN);
+    }
+    double* const block = &blocks_[at(graph.diagonal[i]) * size];
+    std::fill_n(block, size, 0.0);
+    for (std::size_t s = 0; s < n_; ++s) block[s * n_ + s] = values[at(graph.diagonal[i])];
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      for (std::size_t k = 0; k < n_; ++k) {
+        block[rows[r] * n_ + k] += weights_[i] * columns[k * rows.size() + r];
+      }
     }
   }
 }
