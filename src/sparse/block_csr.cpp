@@ -101,11 +101,16 @@ class BlockCsr : public Stored {
   std::ptrdiff_t num_block_rows() const { return rows_ / size_; }
 
   void find_blocks(const CsrView& a) {
-    std::vector<std::ptrdiff_t> seen(static_cast<std::size_t>(num_columns_ / size_), -1);
     starts_.push_back(0);
+    columns_.reserve(static_cast<std::size_t>(num_items_ / (size_ * size_)));
+    with_size<2>([&](auto size) { find_blocks_of<size()>(a); });
+  }
+  template <int size>
+  void find_blocks_of(const CsrView& a) {
+    std::vector<std::ptrdiff_t> seen(static_cast<std::size_t>(num_columns_ / size), -1);
     for (std::ptrdiff_t row = 0; row < num_block_rows(); ++row) {
-      for (auto k = a.row_starts[row * size_]; k < a.row_starts[(row + 1) * size_]; ++k) {
-        const auto block = a.column_indices[k] / size_;
+      for (auto k = a.row_starts[row * size]; k < a.row_starts[(row + 1) * size]; ++k) {
+        const auto block = a.column_indices[k] / size;
         if (seen[static_cast<std::size_t>(block)] == row) continue;
         seen[static_cast<std::size_t>(block)] = row;
         columns_.push_back(block);
@@ -118,16 +123,20 @@ class BlockCsr : public Stored {
   /// Calls visit(slot, place in CSR) for each item.
   template <class Visit>
   void for_each_item(const CsrView& a, Visit visit) const {
-    const auto edge = static_cast<std::size_t>(size_);
-    for (std::ptrdiff_t row = 0; row < rows_; ++row) {
-      auto block = static_cast<std::size_t>(starts_[static_cast<std::size_t>(row / size_)]);
-      const auto lane = static_cast<std::size_t>(row % size_);
-      for (auto k = a.row_starts[row]; k < a.row_starts[row + 1]; ++k) {
-        const auto column = a.column_indices[k];
-        while (columns_[block] < column / size_) ++block;
-        visit((block * edge + static_cast<std::size_t>(column % size_)) * edge + lane, k);
+    with_size<2>([&](auto size) {
+      constexpr std::size_t edge = size();
+      for (std::ptrdiff_t row = 0; row < rows_; ++row) {
+        if (a.length(row) == 0) continue;
+        auto block = static_cast<std::size_t>(starts_[static_cast<std::size_t>(row) / edge]);
+        const auto lane = static_cast<std::size_t>(row) % edge;
+        auto first = columns_[block] * size();  // column
+        for (auto k = a.row_starts[row]; k < a.row_starts[row + 1]; ++k) {
+          const auto column = a.column_indices[k];
+          while (column >= first + size()) first = columns_[++block] * size();
+          visit((block * edge + static_cast<std::size_t>(column - first)) * edge + lane, k);
+        }
       }
-    }
+    });
   }
   /// Calls visit(slot, column) for each item of a row.
   template <class Visit>

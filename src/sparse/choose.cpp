@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Features -> a few candidates, by the bytes that they read -> timed on this matrix, in CPU time of
-// the thread, as others may use the machine. A multiply that reads the matrix from memory takes
-// bytes over bandwidth, so candidates come in the order of bytes, and the search ends when a
-// candidate could not win even at a rate well above the best seen.
+// Features -> a few candidates, by the bytes that they read -> timed on a tenth of the rows -> the
+// fastest converted and timed beside CSR, in CPU time of the thread, as others may use the machine.
+// A multiply that reads the matrix from memory takes bytes over bandwidth, so candidates come in
+// the order of bytes, and the search ends when a candidate could not win even at a rate well above
+// the best seen.
 #include "sparse/choose.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <ctime>
 #include <stdexcept>
 
@@ -16,8 +18,11 @@ namespace tailrace::sparse {
 
 namespace {
 
-constexpr double too_few_multiplies = 20;  // features and timing would not be won back
-constexpr int most_conversions = 3;
+constexpr double too_few_multiplies = 20;       // features and timing would not be won back
+constexpr std::size_t most_sampled = 4;         // candidates
+constexpr std::ptrdiff_t sample_part = 10;      // of the items
+constexpr std::ptrdiff_t least_sample = 32768;  // items
+constexpr double hopeless = 1.05;               // of the best time of CSR, by the sample
 constexpr double hoped_gain = 0.3;              // of the reference's time, before anything is known
 constexpr double better_rate = 1.1;             // than the best seen: what a candidate might reach
 constexpr std::ptrdiff_t timed_items = 100000;  // small matrices are multiplied repeatedly
@@ -51,50 +56,114 @@ std::vector<Candidate> candidates(const Features& f, const MatrixOptions& option
   return found;
 }
 
+/// CPU time of one multiply by a storage, the faster of two runs (each of several where the matrix
+/// is small).
+double time_s(const Stored& stored, const CsrView& a, const double* x, double* y) {
+  const auto repeats =
+      std::clamp<std::ptrdiff_t>(timed_items / (a.num_items() + a.rows + 1), 1, 1000);
+  const Vectors vectors{x, 0, y, 0, false};
+  double best = HUGE_VAL;
+  for (int run = 0; run < 2; ++run) {
+    const double start = cpu_s();
+    for (std::ptrdiff_t i = 0; i < repeats; ++i) stored.multiply(0, stored.num_units(), vectors);
+    best = std::min(best, std::max(1e-9, cpu_s() - start) / static_cast<double>(repeats));
+  }
+  return best;
+}
+
+/// A run of rows from the middle of a matrix, on which formats are tried before the whole matrix is
+/// converted to one of them.
+class Sample {
+ public:
+  Sample(const CsrView& a, const Features& f) : features_(f) {
+    const auto step = std::ptrdiff_t{512} * std::max(1, f.block);  // formats' units, whole blocks
+    const auto items = std::max(least_sample, a.num_items() / sample_part);
+    const auto wanted = a.rows * items / std::max<std::ptrdiff_t>(1, a.num_items());
+    const auto count = std::min(a.rows, (wanted / step + 1) * step);
+    const auto first = (a.rows - count) / 2 / step * step;
+    const auto begin = a.row_starts[first];
+    for (auto row = first; row <= first + count; ++row) {
+      starts_.push_back(a.row_starts[row] - begin);
+    }
+    view_ = {count, a.columns, starts_.data(), a.column_indices + begin, a.values + begin};
+    features_.rows = count;
+    features_.num_items = view_.num_items();
+    for (auto& diagonal : features_.diagonals) diagonal += static_cast<std::int32_t>(first);
+  }
+  const CsrView& view() const { return view_; }
+  const Features& features() const { return features_; }
+
+ private:
+  Features features_;
+  std::vector<std::int64_t> starts_;
+  CsrView view_;
+};
+
 /// Times storages of one matrix and keeps the fastest.
 class Contest {
  public:
-  Contest(const CsrView& a, std::vector<Trial>& trials)
-      : x_(static_cast<std::size_t>(a.columns), 1.0),
+  Contest(const CsrView& a, const Features& f, std::vector<Trial>& trials)
+      : a_(a),
+        sample_(a, f),
+        part_(static_cast<double>(a.num_items()) /
+              static_cast<double>(std::max<std::ptrdiff_t>(1, sample_.view().num_items()))),
+        x_(static_cast<std::size_t>(a.columns), 1.0),
         y_(static_cast<std::size_t>(a.rows)),
-        repeats_(std::clamp<std::ptrdiff_t>(timed_items / (a.num_items() + a.rows + 1), 1, 1000)),
         vector_bytes_(8.0 * static_cast<double>(a.rows + a.columns)),
         trials_(trials) {}
 
+  /// Times the whole matrix.
   void enter(std::shared_ptr<Stored> stored, double bytes, double conversion_s) {
-    const double time = time_s(*stored);
+    const double time = time_s(*stored, a_, x_.data(), y_.data());
     rate_ = std::max(rate_, (bytes + vector_bytes_) / time);
     trials_.push_back({stored->describe(), time, conversion_s, stored->memory_bytes()});
     if (best_ && time >= best_s_) return;
     best_ = std::move(stored);
     best_s_ = time;
   }
-  bool could_win(double bytes) const {
-    return (bytes + vector_bytes_) / (better_rate * rate_) < best_s_;
+  /// What a multiply might take: by the sample, but no less than its bytes take at the best rate
+  /// seen, as the sample may lie in a cache.
+  double expected_s(const Stored& stored, double bytes) {
+    return std::max(part_ * time_s(stored, sample_.view(), x_.data(), y_.data()), least_s(bytes));
   }
+  double least_s(double bytes) const { return (bytes + vector_bytes_) / (better_rate * rate_); }
+  const Sample& sample() const { return sample_; }
   double best_s() const { return best_s_; }
   const std::shared_ptr<Stored>& best() const { return best_; }
 
  private:
-  double time_s(const Stored& stored) {
-    const Vectors vectors{x_.data(), 0, y_.data(), 0, false};
-    std::array<double, 2> times{};
-    for (double& time : times) {
-      const double start = cpu_s();
-      for (std::ptrdiff_t i = 0; i < repeats_; ++i) stored.multiply(0, stored.num_units(), vectors);
-      time = std::max(1e-9, cpu_s() - start) / static_cast<double>(repeats_);
-    }
-    return std::min(times[0], times[1]);
-  }
-
+  const CsrView& a_;
+  Sample sample_;
+  double part_;  ///< the matrix's items per item of the sample
   std::vector<double> x_, y_;
-  std::ptrdiff_t repeats_;
   double vector_bytes_;
   std::vector<Trial>& trials_;
   std::shared_ptr<Stored> best_;
   double best_s_ = 0;
   double rate_ = 0;  ///< bytes per second
 };
+
+/// The candidates that might beat the CSR forms, by what the sample makes of them, fastest first.
+std::vector<Candidate> by_sample(Contest& contest, std::vector<Candidate> found,
+                                 const Kernels* kernels) {
+  std::vector<std::pair<double, Candidate>> timed;
+  for (const auto& candidate : found) {
+    if (contest.least_s(candidate.bytes) >= contest.best_s()) break;  // more bytes come later
+    const auto same = [&](const auto& other) { return other.second.format == candidate.format; };
+    if (std::ranges::any_of(timed, same)) continue;  // with values in fewer bytes
+    const auto& sample = contest.sample();
+    const auto stored =
+        candidate.format->make(sample.view(), sample.features(), {candidate.values, kernels});
+    timed.emplace_back(contest.expected_s(*stored, candidate.bytes), candidate);
+    if (timed.size() == most_sampled) break;
+  }
+  std::ranges::stable_sort(timed, {}, &std::pair<double, Candidate>::first);
+  found.clear();
+  for (const auto& [expected_s, candidate] : timed) {
+    if (expected_s < hopeless * contest.best_s()) found.push_back(candidate);
+  }
+  return found;
+}
 
 std::shared_ptr<Stored> choose_automatically(const CsrView& a, const MatrixOptions& options,
                                              std::vector<Trial>& trials) {
@@ -103,7 +172,7 @@ std::shared_ptr<Stored> choose_automatically(const CsrView& a, const MatrixOptio
     return make_csr(a, {}, {});
   }
   const auto f = find_features(a);
-  Contest contest(a, trials);
+  Contest contest(a, f, trials);
   const double csr_bytes = format_table()[0].bytes(f, ValueKind::fp64);
   const std::shared_ptr<Stored> plain = borrow_csr(a, nullptr);
   const std::shared_ptr<Stored> wide = borrow_csr(a, kernels);
@@ -111,17 +180,18 @@ std::shared_ptr<Stored> choose_automatically(const CsrView& a, const MatrixOptio
   if (!options.bit_for_bit && f.mean_length + f.deviation_length >= num_lanes) {
     contest.enter(wide, csr_bytes, 0);
   }
+  // Only what could win back its conversion.
   const double reference_s = trials.front().multiply_s;
-  int converted = 0;
-  for (const auto& candidate : candidates(f, options)) {
-    const double charge_s = candidate.format->conversion_multiplies * reference_s;
-    const double hope_s = hoped_gain * reference_s * options.expected_multiplies;
-    if (converted == most_conversions || !contest.could_win(candidate.bytes)) break;
-    if (charge_s > hope_s) continue;
+  const double hope_s = hoped_gain * reference_s * options.expected_multiplies;
+  auto found = candidates(f, options);
+  std::erase_if(found, [&](const auto& candidate) {
+    return candidate.format->conversion_multiplies * reference_s > hope_s;
+  });
+  for (const auto& candidate : by_sample(contest, found, kernels)) {
     const double start = cpu_s();
     auto stored = candidate.format->make(a, f, {candidate.values, kernels});
     contest.enter(std::move(stored), candidate.bytes, cpu_s() - start);
-    ++converted;
+    if (contest.best() != plain && contest.best() != wide) break;
   }
   if (contest.best() == plain) return make_csr(a, f, {});
   if (contest.best() == wide) return make_csr_wide(a, f, {ValueKind::fp64, kernels});

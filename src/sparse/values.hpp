@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -15,15 +17,20 @@
 namespace tailrace::sparse {
 
 /// Storage that begins at a cache line, is not cleared, and may be read `slack` items beyond its
-/// end.
+/// end. Large ones lie in huge pages where the system grants them when asked: fewer faults while
+/// they are filled, and fewer misses of the address cache in each multiply.
 template <class T>
 class Aligned {
  public:
   static constexpr std::size_t slack = 16;
   Aligned() = default;
-  explicit Aligned(std::size_t size)
-      : size_(size),
-        data_(static_cast<T*>(::operator new((size + slack) * sizeof(T), std::align_val_t(64)))) {
+  explicit Aligned(std::size_t size) : size_(size) {
+    const auto all = (size + slack) * sizeof(T);
+    const std::align_val_t alignment{all >= 2 * huge_page ? huge_page : 64};
+    data_ = {static_cast<T*>(::operator new(all, alignment)), Free{alignment}};
+#ifdef MADV_HUGEPAGE
+    if (all >= 2 * huge_page) madvise(data_.get(), all, MADV_HUGEPAGE);  // a wish
+#endif
     std::memset(static_cast<void*>(data_.get() + size), 0, slack * sizeof(T));
   }
   T* data() { return data_.get(); }
@@ -35,8 +42,10 @@ class Aligned {
   void clear() { std::memset(static_cast<void*>(data_.get()), 0, bytes()); }
 
  private:
+  static constexpr std::size_t huge_page = std::size_t{2} << 20;
   struct Free {
-    void operator()(T* data) const { ::operator delete(data, std::align_val_t(64)); }
+    std::align_val_t alignment{64};
+    void operator()(T* data) const { ::operator delete(data, alignment); }
   };
   std::size_t size_ = 0;
   std::unique_ptr<T, Free> data_;

@@ -39,6 +39,31 @@ TEST(Choice, KeepsTheFastestOfWhatItTimed) {
   EXPECT_GT(converted, 10);
 }
 
+/// Matrices of which a sample is a part, from the middle: its rows, blocks and diagonals are
+/// others.
+TEST(Choice, LargeMatricesAreTriedOnSomeRows) {
+  std::vector<Named> large;
+  large.push_back({"diagonals", diagonals(60001, 60001, {-900, -1, 0, 1, 900}, normals(3))});
+  large.push_back({"wide", diagonals(50000, 70000, {-7, 0, 12000}, few_values(4))});
+  large.push_back({"blocks", blocks(3, 8000, 8000, 5, 11, 5)});
+  large.push_back({"unequal", random_rows(
+                                  40007, 40007, 6, [](int row) { return row % 13; }, 500)});
+  for (const auto& [name, a] : large) {
+    ASSERT_GT(a.values.size(), 100000U) << name;
+    const auto m = make(a, {});
+    ASSERT_GE(m.trials().size(), 1U) << name;
+    EXPECT_TRUE(same_matrix(m.to_csr(), a)) << name << " as " << m.storage();
+    const auto x = random_vector(a.columns, 84);
+    Vector y(static_cast<std::size_t>(a.rows));
+    m.multiply(x, y);
+    const auto expected = product(a, x.data());
+    const auto size = sizes(a, x);
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      ASSERT_LE(std::abs(y[i] - expected[i]), 1e-13 * size[i]) << name;
+    }
+  }
+}
+
 TEST(Choice, BitForBit) {
   MatrixOptions options;
   options.bit_for_bit = true;
