@@ -2,7 +2,9 @@
 // y = A x by sparse::Matrix, by plain CSR and by the peers that were found, in turn, for one
 // matrix. Times are CPU time of the thread, as the machine may be shared. "read" is the limit of
 // any CSR: as many bytes as it has, added up.
+#include <deque>
 #include <numeric>
+#include <stdexcept>
 
 #include "driver.hpp"
 #include "sparse_contest.hpp"
@@ -83,6 +85,9 @@ double error_of(const bench::SparseMatrix& a, const std::vector<double>& x,
   return worst;
 }
 
+/// Unknowns a point, for formats of blocks.
+int block_of(const std::string& name) { return name == "blocks15" ? 15 : (name == "fem3" ? 3 : 1); }
+
 /// What is told of our own row only.
 void tell_storage(const tailrace::sparse::Matrix& matrix, double seconds, bench::JsonLine& line) {
   const auto bytes = static_cast<double>(matrix.memory_bytes());
@@ -90,6 +95,22 @@ void tell_storage(const tailrace::sparse::Matrix& matrix, double seconds, bench:
   line.number("bytes_per_item", bytes / static_cast<double>(matrix.num_items()));
   const auto vectors = static_cast<double>(8 * (matrix.rows() + matrix.columns()));
   line.number("bytes_per_s", (bytes + vectors) / seconds);
+}
+
+/// Every other format of ours that can hold the matrix.
+std::vector<bench::SparseRow> every_format(const bench::SparseMatrix& a,
+                                           std::deque<tailrace::sparse::Matrix>& kept) {
+  std::vector<bench::SparseRow> rows;
+  for (const auto& format : tailrace::sparse::formats()) {
+    if (format.name == "csr") continue;  // plain CSR is there
+    try {
+      kept.push_back(make_ours(a, format.name, false));
+    } catch (const std::invalid_argument&) {
+      continue;  // says that it cannot
+    }
+    rows.push_back(bench::SparseRow{ours("tailrace, " + format.name, kept.back())});
+  }
+  return rows;
 }
 
 void print_trials(const tailrace::sparse::Matrix& matrix) {
@@ -144,9 +165,26 @@ int main(int argc, char** argv) {
   rows.push_back(bench::SparseRow{bench::sparse_petsc(a)});
 #endif
   const std::string reference = rows.back().peer.entry;
+  std::deque<tailrace::sparse::Matrix> kept;
+  if (args.number("all", 0) != 0) {
+    for (auto& row : every_format(a, kept)) rows.push_back(std::move(row));
+#ifdef BENCH_HAVE_PETSC
+    for (auto& peer : bench::sparse_petsc_types(a, block_of(name))) {
+      rows.push_back(bench::SparseRow{peer});
+    }
+#endif
+  }
+  for (auto& peer : bench::sparse_mkl(args.text("mkl", ""), a)) {
+    rows.push_back(bench::SparseRow{peer});
+  }
+  double best_s = HUGE_VAL;
   rows.push_back(bench::SparseRow{read_bytes(a)});
   bench::measure(a.rows, args.number("repeats", 10), rows);
-  for (auto& row : rows) row.error = row.peer.entry == "read" ? 0 : error_of(a, row.x, row.y);
+  for (auto& row : rows) {
+    if (row.peer.entry == "read") continue;
+    row.error = error_of(a, row.x, row.y);
+    best_s = std::min(best_s, bench::median(row.seconds));
+  }
   for (const auto& row : rows) {
     bench::JsonLine line;
     line.text("entry", row.peer.entry).text("matrix", name).numbers("seconds", row.seconds);
@@ -154,6 +192,7 @@ int main(int argc, char** argv) {
     line.number("items", static_cast<double>(a.values.size())).number("error", row.error);
     if (&row == &rows.front()) {
       tell_storage(matrix, bench::median(row.seconds), line);
+      line.number("of_best", bench::median(row.seconds) / best_s);
       line.number("inspection_multiplies", inspection_s / bench::median(rows[1].seconds));
     }
     line.print();

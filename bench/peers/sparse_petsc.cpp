@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include <petscmat.h>
+#include <petscksp.h>
 
 #include <cstdio>
 #include <cstdlib>
-#include <memory>
+#include <string>
 
 #include "../sparse_peer.hpp"
 
@@ -51,6 +51,52 @@ SparsePeer sparse_petsc(const SparseMatrix& a) {
             check(MatMult(kept->matrix, kept->x, kept->y));
             check(VecResetArray(kept->x));
             check(VecResetArray(kept->y));
+          }};
+}
+
+std::vector<SparsePeer> sparse_petsc_types(const SparseMatrix& a, int block) {
+  std::vector<SparsePeer> found;
+  for (const char* type : {MATSEQSELL, MATSEQAIJPERM, MATSEQBAIJ}) {
+    const bool blocks = std::string(type) == MATSEQBAIJ;
+    if (blocks && block < 2) continue;
+    auto* kept = new Aij(a);
+    Mat other = nullptr;
+    if (blocks) check(MatSetBlockSize(kept->matrix, block));
+    check(MatConvert(kept->matrix, type, MAT_INITIAL_MATRIX, &other));
+    kept->matrix = other;
+    found.push_back({std::string("PETSc ") + type, [kept](const double* x, double* y) {
+                       check(VecPlaceArray(kept->x, x));
+                       check(VecPlaceArray(kept->y, y));
+                       check(MatMult(kept->matrix, kept->x, kept->y));
+                       check(VecResetArray(kept->x));
+                       check(VecResetArray(kept->y));
+                     }});
+  }
+  return found;
+}
+
+SparseSolver sparse_petsc_cg(const SparseMatrix& a, const std::string& preconditioner) {
+  auto* kept = new Aij(a);
+  const bool jacobi = preconditioner == "jacobi";
+  return {"PETSc", [kept, jacobi](const double* b, double* x) {
+            KSP solver = nullptr;
+            PC m = nullptr;
+            PetscInt iterations = 0;
+            check(VecPlaceArray(kept->x, b));
+            check(VecPlaceArray(kept->y, x));
+            check(KSPCreate(PETSC_COMM_SELF, &solver));
+            check(KSPSetOperators(solver, kept->matrix, kept->matrix));
+            check(KSPSetType(solver, KSPCG));
+            check(KSPSetNormType(solver, KSP_NORM_UNPRECONDITIONED));
+            check(KSPSetTolerances(solver, sparse_tolerance, 0, PETSC_DEFAULT, 10000));
+            check(KSPGetPC(solver, &m));
+            check(PCSetType(m, jacobi ? PCJACOBI : PCICC));
+            check(KSPSolve(solver, kept->x, kept->y));
+            check(KSPGetIterationNumber(solver, &iterations));
+            check(KSPDestroy(&solver));
+            check(VecResetArray(kept->x));
+            check(VecResetArray(kept->y));
+            return static_cast<int>(iterations);
           }};
 }
 

@@ -40,6 +40,9 @@ COLUMNS = {  # field of a row -> heading and format; shown where a row of the pr
     "method": ("method", "{}"),
     "gain": ("gain", "{:.2f}"),
     "attempts": ("rungs", "{}"),
+    "iterations": ("iterations", "{:.0f}"),
+    "of_best": ("x best", "{:.2f}"),
+    "inspection_multiplies": ("inspection", "{:.0f}"),
     "storage": ("stored as", "{}"),
 }
 

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sparse matrices: products and ILU(0) solves, ours beside Eigen and PETSc, in CPU time."""
+"""Sparse matrices: products, ILU(0) solves and conjugate gradients, beside Eigen, PETSc and MKL."""
 
 from collections.abc import Iterable
 from pathlib import Path
 
+from tailrace.benchmarks.blas import libraries
 from tailrace.benchmarks.drivers import arguments, need_driver, serial
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
 
-SUMMARY = "sparse matrices: the chosen format beside plain CSR, Eigen and PETSc (CPU time)"
+SUMMARY = "sparse matrices: the chosen format beside plain CSR, Eigen, PETSc, MKL (CPU time)"
 # Matrices (bench/sparse_matrices.hpp), and points along an edge that give some 10^7 items.
 MATRICES = {
     "stencil7": [100],
@@ -21,7 +22,16 @@ MATRICES = {
     "power": [100],
 }
 DRAWN = {"drawn": list(range(1, 101))}  # matrices of features drawn by seed, only where asked for
-OPERATIONS = {"multiply": "sparse_ours", "solve": "sparse_solve"}  # and their drivers
+# Operations: their drivers, and what these are told.
+OPERATIONS: dict[str, tuple[str, dict[str, object]]] = {
+    "multiply": ("sparse_ours", {}),
+    "solve": ("sparse_solve", {}),
+    "cg-jacobi": ("sparse_cg", {"preconditioner": "jacobi"}),
+    "cg-icc0": ("sparse_cg", {"preconditioner": "icc0"}),
+    "formats": ("sparse_ours", {"all": 1}),  # multiply, by all formats of ours and PETSc's
+}
+UNASKED = ("multiply", "solve", "cg-jacobi", "cg-icc0")
+SYMMETRIC = ("stencil7", "stencil7v", "blocks15", "band21")  # in structure
 WITHOUT_DIAGONAL = ("short", "power")
 TOLERANCE = 1e-13  # of the sum of the sizes of a row's terms
 
@@ -31,15 +41,21 @@ def entries(options: Options) -> list[Entry]:
     asked = options.moving.patterns
     sizes = {**MATRICES, **(DRAWN if "drawn" in asked else {}), **_files(asked)}
     names = _chosen(asked, sizes, "--matrices")
-    operations = _chosen(options.moving.methods, OPERATIONS, "--operations")
+    operations = _chosen(options.moving.methods, OPERATIONS, "--operations", UNASKED)
+    mkl = libraries().get("MKL", "")
     found = []
     for operation in operations:
-        program = need_driver(OPERATIONS[operation])
+        driver, more = OPERATIONS[operation]
+        program = need_driver(driver)
+        if driver == "sparse_ours":
+            more = {**more, "mkl": mkl}
         for name in names:
             if operation == "solve" and name in WITHOUT_DIAGONAL:
                 continue
+            if driver == "sparse_cg" and name not in SYMMETRIC:
+                continue
             for n in [0] if name.endswith(".mtx") else options.sizes or sizes[name]:
-                words = arguments(matrix=name, n=n, repeats=options.repeats)
+                words = arguments(matrix=name, n=n, repeats=options.repeats, **more)
                 size = "" if name.endswith(".mtx") else f" n = {n},"
                 problem = f"{operation}, {name},{size} CPU time"
                 found.append(Entry("tailrace", problem, True, serial(program, words)))
@@ -55,21 +71,23 @@ def _files(words: list[str]) -> dict[str, list[int]]:
     return {file: [0] for file in files}
 
 
-def _chosen(words: list[str], table: Iterable[str], option: str) -> list[str]:
+def _chosen(
+    words: list[str], table: Iterable[str], option: str, unasked: Iterable[str] = ()
+) -> list[str]:
     known = list(table)
     for word in words:
         if word not in known:
             expected = ", ".join({**MATRICES, **DRAWN} if option == "--matrices" else known)
             raise TailraceError(f"{option} {word}: expected one of {expected}", status=2)
-    return words or known
+    return words or list(unasked) or known
 
 
 def finish(measured: Measured, _options: Options) -> None:
     """Add how many times faster than the reference ours was; refuse wrong results."""
     for row in measured.rows:
-        if not (row.get("error") or 0.0) <= TOLERANCE:
+        if not (row.get("error") or 0.0) <= row.get("tolerance", TOLERANCE):
             measured.failures[f"{row['entry']} ({row['problem']})"] = (
-                f"wrong result: {row['error']} of the terms' sizes"
+                f"wrong result: error {row['error']} in sizes of the terms or of b"
             )
         if row["ours"] and row.get("ratio"):
             row["gain"] = 1 / row["ratio"]

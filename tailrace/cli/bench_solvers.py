@@ -55,13 +55,16 @@ def sparse(
         str,
         option("stencil7, stencil7v, blocks15, fem3, band21, short, power, drawn, FILE.mtx."),
     ] = "",
-    operations: Annotated[str, option("multiply, solve (with ILU(0)).", metavar="TEXT")] = "",
+    operations: Annotated[
+        str,
+        option("multiply, formats (all), solve (ILU(0)), cg-jacobi, cg-icc0.", metavar="TEXT"),
+    ] = "",
     n: Edges = "",
     rounds: Rounds = 5,
     repeats: Repeats = 5,
     json: Json = None,
 ) -> None:
-    """Multiply and solve with sparse matrices, beside Eigen and PETSc.
+    """Multiply and solve with sparse matrices, beside Eigen, PETSc and MKL.
 
     Example: tailrace bench sparse --matrices band21,short --rounds 3
     """

@@ -265,6 +265,26 @@ def test_a_sparse_bench_of_a_matrix_market_file(
     assert "no such file" in str(CliRunner().invoke(app, ["bench", "sparse", *words]).exception)
 
 
+@pytest.mark.skipif(
+    find_driver("sparse_cg") is None and "TAILRACE_BIN_DIR" not in os.environ,
+    reason="the drivers are not built",
+)
+def test_a_sparse_bench_of_conjugate_gradients_and_all_formats(tmp_path: Path) -> None:
+    path = tmp_path / "sparse.json"
+    words = ["--matrices", "stencil7,short", "--n", "8", "--rounds", "1", "--repeats", "2"]
+    words += ["--operations", "cg-jacobi,cg-icc0,formats", "--json", str(path)]
+    done = CliRunner().invoke(app, ["bench", "sparse", *words])
+    assert done.exit_code == 0, done.output
+    content = json.loads(path.read_text())
+    assert not content["failures"]
+    rows = [row for row in content["rows"] if row["ours"] and row["entry"] == "tailrace"]
+    iterations = {row["preconditioner"]: row["iterations"] for row in rows if "iterations" in row}
+    assert 0 < iterations["icc0"] < iterations["jacobi"]
+    assert sum("of_best" in row for row in rows) == 2  # both matrices; cg has the one
+    entries = {row["entry"] for row in content["rows"]}
+    assert {"tailrace, sell", "tailrace, csr_wide", "tailrace, dia"} <= entries
+
+
 def test_tables_keep_what_stands_in_brackets(capsys: pytest.CaptureFixture[str]) -> None:
     """rich takes "[s]" for a style, strike-through, and "[node]" for an unknown one."""
     row = {"problem": "cube [b]", "entry": "way [i]", "ours": True, "ratio": 1.0}
