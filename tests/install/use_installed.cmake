@@ -94,16 +94,33 @@ must_run(
 )
 must_run(${mpiexec} ${numproc_flag} 2 ${work}/heat_c 32 ${fields}/c)
 must_run(${CMAKE_COMMAND} -E compare_files ${fields}/heat_40.h5 ${fields}/c/heat_40.h5)
-# The examples of docs/faces.md.
-function(run_example language file compiler library)
-  file(READ ${source}/docs/faces.md text)
+# Writes the first block of a language in a page of docs to a file.
+function(write_block page language file)
+  file(READ ${source}/docs/${page} text)
   string(FIND "${text}" "```${language}\n" begin)
   string(LENGTH "```${language}\n" head)
   math(EXPR begin "${begin} + ${head}")
   string(SUBSTRING "${text}" ${begin} -1 text)
   string(FIND "${text}" "```" end)
   string(SUBSTRING "${text}" 0 ${end} text)
-  file(WRITE ${work}/${file} "${text}")
+  file(WRITE ${file} "${text}")
+endfunction()
+# The program of docs/library.md, built as it says.
+write_block(library.md cpp ${work}/mine/mine.cpp)
+write_block(library.md cmake ${work}/mine/CMakeLists.txt)
+build_with_prefix(${work}/mine mine_built)
+execute_process(
+  COMMAND ${mpiexec} ${numproc_flag} 2 ${work}/mine_built/mine
+  WORKING_DIRECTORY ${fields}
+  COMMAND_ERROR_IS_FATAL ANY
+)
+if(NOT EXISTS ${fields}/u.h5)
+  message(FATAL_ERROR "the program of docs/library.md wrote no u.h5")
+endif()
+file(REMOVE ${fields}/u.h5)
+# The examples of docs/faces.md.
+function(run_example language file compiler library)
+  write_block(faces.md ${language} ${work}/${file})
   execute_process(
     COMMAND pkg-config --cflags --libs ${library}
     OUTPUT_VARIABLE flags
