@@ -6,11 +6,13 @@ The library from Python: layouts, exchanges, reductions, files, sessions; transf
 command line starts without it.
 """
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.1.0"
 
+# As `typing` has it, whose import would take most of the time until the command heeds Ctrl-C.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from tailrace._core import (
         Box,
         Exchange,
@@ -86,7 +88,7 @@ __all__ = [
 _ERRORS = ("CorruptData", "Error", "FileFailure", "InvalidInput", "MpiFailure")
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> "Any":
     if name not in __all__:
         raise AttributeError(f"module 'tailrace' has no attribute '{name}'")
     if name in _ERRORS:

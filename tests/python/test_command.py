@@ -85,6 +85,15 @@ def test_ctrl_c_in_a_command_is_silent(stage: Path) -> None:
     assert process.returncode == 130
 
 
+def test_the_package_imports_little_before_the_command_heeds_ctrl_c() -> None:
+    code = (
+        "import sys; before = set(sys.modules); import tailrace; print(set(sys.modules) - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "'tailrace'" in done.stdout
+    assert not [name for name in ("typing", "enum", "functools") if f"'{name}'" in done.stdout]
+
+
 def test_what_is_not_needed_is_not_loaded() -> None:
     code = "import sys; import tailrace.cli; print([m for m in ('numpy', 'matplotlib', 'h5py', "
     code += "'rich', 'tailrace.benchmarks', 'tailrace.planning') if m in sys.modules])"
