@@ -17,7 +17,9 @@ import pytest
 from turbulence_program import (
     CASES,
     ENVIRONMENT,
+    ROOT,
     TINY,
+    WATCH,
     command,
     needs_program,
     program_processes,
@@ -25,11 +27,13 @@ from turbulence_program import (
     start,
     statistics,
     succeed,
+    words,
 )
 
 pytestmark = needs_program
 
 CASE = CASES / "taylor_green.toml"
+CANNOT_BE = 77  # status of bench/fake_cluster.sh where nodes cannot be made up
 CHECKPOINTS = ("checkpoint.every=4", "checkpoint.at_end=true")
 PRODUCTS = """
 [[output.products]]
@@ -104,6 +108,33 @@ def test_a_server_process_writes_the_same_files(tmp_path: Path) -> None:
     succeed(2, CASE, tmp_path / "plain", *TINY)
     succeed(2, CASE, tmp_path / "served", *TINY, *by("process"))
     assert files_of(tmp_path / "served") == files_of(tmp_path / "plain")
+
+
+@pytest.mark.parametrize("nodes", ["nodea:1,nodeb:1", "nodea:2,nodeb:1", "nodea:1,nodeb:1,nodec:1"])
+def test_threads_on_several_nodes_write_the_same_fields(tmp_path: Path, nodes: str) -> None:
+    """And leave MPI to the main threads: the watch would end the run."""
+    assert WATCH.exists() or "TAILRACE_BIN_DIR" not in os.environ
+    cluster = ROOT / "bench/fake_cluster.sh"
+    settings = (*TINY, *CHECKPOINTS, "output.precision=double", "output.every=1")
+    succeed(nodes.count(",") + 1, CASE, tmp_path / "plain", *settings)
+    done = subprocess.run(
+        [cluster, "--nodes", nodes, *words(CASE, tmp_path / "served", *settings, *by("thread"))],
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    if done.returncode == CANNOT_BE:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stdout + done.stderr
+    paths = sorted((tmp_path / "plain/fields").iterdir())
+    assert len(paths) == 11
+    for path in paths:
+        expected, found = data_of(path), data_of(tmp_path / "served/fields" / path.name)
+        assert expected.keys() == found.keys()
+        for name in expected:
+            np.testing.assert_allclose(found[name], expected[name], atol=1e-13)
 
 
 @pytest.mark.parametrize(("servers", "ranks"), [("none", 2), ("thread", 2), ("2", 4)])

@@ -18,6 +18,8 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("TAILRACE_BIN_DIR", ROOT / "build/release"))
 PROGRAM = Path(os.environ.get("TAILRACE_TURBULENCE", BUILD / "apps/turbulence/tailrace-turbulence"))
 CASES = ROOT / "apps/turbulence/cases"
+# Ends a run that breaks MPI's rules of threads, where the tests in C++ are built (tests/watch).
+WATCH = BUILD / "tests/libmpi_threads_watch.so"
 ENVIRONMENT = {
     **os.environ,
     "TAILRACE_TUNE": "off",  # no measuring of methods, and the same ones in each run
@@ -35,12 +37,18 @@ needs_program = pytest.mark.skipif(
 )
 
 
-def command(ranks: int, case: Path | str, run: Path, *settings: str) -> list[str]:
-    """The command line of a run with `settings` on top of the case."""
-    line = ["mpirun", "-n", str(ranks), str(PROGRAM), str(case), "--run-dir", str(run)]
+def words(case: Path | str, run: Path, *settings: str) -> list[str]:
+    """What each rank runs: the program, watched, with `settings` on top of the case."""
+    watched = ["env", f"LD_PRELOAD={WATCH}"] if WATCH.exists() else []
+    line = [*watched, str(PROGRAM), str(case), "--run-dir", str(run)]
     for setting in settings:
         line += ["--set", setting]
     return line
+
+
+def command(ranks: int, case: Path | str, run: Path, *settings: str) -> list[str]:
+    """The command line of a run."""
+    return ["mpirun", "-n", str(ranks), *words(case, run, *settings)]
 
 
 def start(
