@@ -10,6 +10,7 @@
 #   TAILRACE_SOAK_S=N              seconds of each random test in `make soak` (default: 3600) and
 #                                  in `make sanitizers` (default: 10)
 #   TAILRACE_SEED=N                where its random problems start, to repeat a run
+#   TAILRACE_HANG_S=N              seconds after which a random problem hangs (default: 120)
 #   BENCHES="fft step ..."         benchmarks of `make bench`
 #   FLUIDSIM_PYTHON=/path/python   a Python that has fluidsim, to compare a step with
 #   PYTHON=/usr/bin/python3        the Python (3.11 or newer) that .venv is made with

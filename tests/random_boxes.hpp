@@ -102,6 +102,16 @@ inline Memory random_memory(Dice& dice, const std::vector<Box>& boxes, bool plai
   return memory;
 }
 
+/// The same with `factor` - 1 items of others between two neighbours, as in interleaved arrays.
+inline Memory spread(Memory memory, std::ptrdiff_t factor) {
+  for (auto& box : memory.boxes) {
+    box.offset *= factor;
+    for (auto& stride : box.strides) stride *= factor;
+  }
+  memory.num_items *= factor;
+  return memory;
+}
+
 /// Calls `item(global index in the box's space, place in memory)` for each item of `box`.
 template <class Item>
 void for_each_item(const Box& box, const BoxMemory& memory, Item&& item) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -13,6 +14,7 @@
 #include <functional>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <fmt/format.h>
@@ -52,19 +54,35 @@ class Dice {
   std::mt19937_64 random_;
 };
 
+/// One rank of a problem, or none, is late now and then, by up to `most_us`.
+class LateRank {
+ public:
+  LateRank(const Comm& comm, std::uint64_t seed)
+      : dice_(seed), is_late_(dice_.below(comm.num_ranks() + 1) == comm.rank()) {}
+  void nap() {
+    if (!is_late_ || !dice_.chance(40)) return;
+    std::this_thread::sleep_for(std::chrono::microseconds(dice_.below(most_us)));
+  }
+
+ private:
+  static constexpr std::ptrdiff_t most_us = 3000;
+  Dice dice_;
+  bool is_late_;
+};
+
 /// Runs random problems, and says of each that failed the one line that repeats it; also of one
 /// that crashes or hangs. In the default set `count` problems from seed 1; with `TAILRACE_SOAK_S`
 /// as many as fit into so many seconds, from `TAILRACE_SEED` on or a random seed; with
-/// `TAILRACE_SEED` alone that problem only. Collective.
+/// `TAILRACE_SEED` alone that problem only. `TAILRACE_HANG_S`: where a problem may take longer than
+/// two minutes, as beside many others. Collective.
 class RandomProblems {
  public:
   /// What went wrong on this rank, or "". An exception is a failure, too.
   using Problem = std::function<std::string(std::uint64_t seed)>;
-  /// One that takes longer hangs.
-  static constexpr unsigned hang_s = 120;
-
   RandomProblems(const Comm& comm, int count)
       : comm_(comm), launcher_(describe_launcher(comm)), count_(count) {
+    const char* hang = std::getenv("TAILRACE_HANG_S");
+    if (hang != nullptr) hang_s_ = static_cast<unsigned>(std::strtoul(hang, nullptr, 10));
     const char* seed = std::getenv("TAILRACE_SEED");
     const char* limit = std::getenv("TAILRACE_SOAK_S");
     if (seed != nullptr) {
@@ -77,7 +95,8 @@ class RandomProblems {
     check_mpi(MPI_Bcast(&first_seed_, 1, MPI_UINT64_T, 0, comm_.raw()));
   }
 
-  void run(const Problem& problem) {
+  /// Returns how many ran.
+  std::int64_t run(const Problem& problem) {
     const double start_s = now_s();
     constexpr std::size_t most_failures = 20;
     std::vector<std::string> failures;
@@ -96,6 +115,7 @@ class RandomProblems {
       for (const auto& failure : failures) ADD_FAILURE() << "repeat with: " << failure;
     }
     EXPECT_GT(ran, 0) << "no problem ran";
+    return ran;
   }
 
  private:
@@ -158,7 +178,7 @@ class RandomProblems {
       action.sa_flags = static_cast<int>(SA_RESETHAND);
       sigaction(number, &action, nullptr);
     }
-    alarm(hang_s);
+    alarm(hang_s_);
   }
   static void say_last_words(int number) {
     (void)!write(STDERR_FILENO, last_words().data(), last_words_length());
@@ -180,6 +200,7 @@ class RandomProblems {
   std::int64_t count_;
   std::uint64_t first_seed_ = 1;
   double soak_s_ = 0;
+  unsigned hang_s_ = 120;  // a problem that takes longer hangs
 };
 
 }  // namespace tailrace

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random transforms against the plain sums: any extents, cut-offs, grid of ranks, kernel, methods,
-// precision, real or complex, any number of fields.
+// precision, real or complex, any number of fields; one or two alive, with guards around all arrays
+// and a rank that is late.
 #include <complex>
+#include <memory>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -73,34 +76,72 @@ std::string describe(const Problem& problem, const Options& options, int num_fie
       options.row_method, options.stores, num_fields);
 }
 
-std::string solve(const Comm& comm, Dice& dice) {
+template <class Real>
+std::unique_ptr<testing::Checked> make(const Comm& comm, const Problem& problem,
+                                       const Options& options, int num_fields) {
+  using testing::CheckedTransform;
+  if (problem.kind == Kind::real_to_complex) {
+    return std::make_unique<CheckedTransform<Real, Real>>(comm, problem, options, num_fields);
+  }
+  return std::make_unique<CheckedTransform<Real, std::complex<Real>>>(comm, problem, options,
+                                                                      num_fields);
+}
+
+/// A transform and how it was drawn.
+struct Drawn {
+  std::unique_ptr<testing::Checked> transform;
+  std::string text;
+};
+
+// Other options are drawn until they apply here.
+Drawn draw_transform(const Comm& comm, Dice& dice) {
   const auto problem = draw_problem(dice, comm.num_ranks());
-  const auto options = draw_options(dice);
   const int num_fields = static_cast<int>(dice.between(1, 4));
   const bool single = dice.chance(30);
-  try {
-    if (problem.kind == Kind::real_to_complex) {
-      single ? testing::check<float, float>(comm, problem, options, num_fields)
-             : testing::check<double, double>(comm, problem, options, num_fields);
-    } else {
-      single ? testing::check<float, std::complex<float>>(comm, problem, options, num_fields)
-             : testing::check<double, std::complex<double>>(comm, problem, options, num_fields);
+  while (true) {
+    const auto options = draw_options(dice);
+    const auto text = describe(problem, options, num_fields, single);
+    try {
+      return {single ? make<float>(comm, problem, options, num_fields)
+                     : make<double>(comm, problem, options, num_fields),
+              text};
+    } catch (const Error& error) {
+      const std::string what = error.what();
+      if (what.find("does not apply here") == std::string::npos) {
+        throw std::runtime_error(what + " in " + text);
+      }
     }
-  } catch (const Error& error) {
-    const std::string text = error.what();
-    if (text.find("does not apply here") != std::string::npos) return "";
-    return text + " in " + describe(problem, options, num_fields, single);
   }
-  if (!::testing::Test::HasFailure()) return "";
-  return describe(problem, options, num_fields, single);
+}
+
+// One or two transforms, used in turn with other fields each time.
+std::string solve(const Comm& comm, std::uint64_t seed) {
+  Dice dice(seed);
+  LateRank late(comm, seed);
+  std::vector<Drawn> drawn;
+  for (auto left = dice.between(1, 2); left > 0; --left) {
+    drawn.push_back(draw_transform(comm, dice));
+  }
+  std::string wrong;
+  for (auto uses = dice.between(1, 3); uses > 0; --uses) {
+    dice.shuffle(drawn);
+    for (auto& [transform, text] : drawn) {
+      late.nap();
+      if (const auto what = transform->forward(); !what.empty()) wrong = what + " in " + text;
+    }
+    dice.shuffle(drawn);
+    for (auto& [transform, text] : drawn) {
+      if (dice.chance(25)) continue;
+      late.nap();
+      if (const auto what = transform->backward(); !what.empty()) wrong = what + " in " + text;
+    }
+  }
+  return wrong;
 }
 
 TEST(RandomTransforms, ArePlainSums) {
   const Comm comm(MPI_COMM_WORLD);
-  RandomProblems(comm, 40).run([&](std::uint64_t seed) {
-    Dice dice(seed);
-    return solve(comm, dice);
-  });
+  RandomProblems(comm, 40).run([&](std::uint64_t seed) { return solve(comm, seed); });
 }
 
 }  // namespace

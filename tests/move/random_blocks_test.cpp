@@ -180,12 +180,14 @@ class RandomBlocks : public ::testing::Test {
 };
 
 TEST_F(RandomBlocks, ArriveAsTheyWere) {
-  RandomProblems(comm_, 60).run([&](std::uint64_t seed) { return attempt(seed); });
+  constexpr int problems = 60;
+  const auto ran =
+      RandomProblems(comm_, problems).run([&](std::uint64_t seed) { return attempt(seed); });
   if (comm_.rank() == 0) {
     for (const auto& [method, count] : used_) std::printf("%s %d, ", method.c_str(), count);
     std::printf("\n");
   }
-  if (std::getenv("TAILRACE_SEED") != nullptr) return;
+  if (ran < problems) return;
   std::set<std::string> expected{"alltoallv", "alltoallw", "pairwise", "bruck", "node_aware"};
   // Not every MPI has windows between nodes.
   if (NodeMap(comm_).num_nodes() == 1) expected.insert({"node_direct", "pull"});

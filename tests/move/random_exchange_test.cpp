@@ -129,8 +129,8 @@ class Mover {
       : problem_(problem),
         plan_(from_boxes(problem.extents, problem.from), from_boxes(problem.extents, problem.to),
               comm.rank()),
-        from_(random_memory(own, plan_.from_boxes(), problem.plain || own.chance(20))),
-        to_(random_memory(own, plan_.to_boxes(), problem.plain || own.chance(20))) {
+        from_(draw_memory(own, plan_.from_boxes())),
+        to_(draw_memory(own, plan_.to_boxes())) {
     for (const auto& method : problem.methods) {
       try {
         exchange_.emplace(comm, plan_, from_, to_, problem.shape, method);
@@ -167,6 +167,11 @@ class Mover {
   std::string failure;
 
  private:
+  Memory draw_memory(Dice& own, const std::vector<Box>& boxes) const {
+    if (problem_.plain || own.chance(20)) return Memory::dense(boxes);
+    return spread(random_memory(own, boxes, false), own.chance(20) ? own.between(2, 3) : 1);
+  }
+
   void make_arrays(const Comm& comm, Dice& own) {
     const auto& shape = problem_.shape;
     const auto num_fields = static_cast<std::size_t>(shape.num_fields);
@@ -336,12 +341,14 @@ class RandomExchange : public ::testing::Test {
 };
 
 TEST_F(RandomExchange, MovesWhatItShould) {
-  RandomProblems(comm_, 60).run([&](std::uint64_t seed) { return attempt(seed); });
+  constexpr int problems = 60;
+  const auto ran =
+      RandomProblems(comm_, problems).run([&](std::uint64_t seed) { return attempt(seed); });
   if (comm_.rank() == 0) {
     for (const auto& [method, count] : used_) std::printf("%s %d, ", method.c_str(), count);
     std::printf("\n");
   }
-  if (std::getenv("TAILRACE_SEED") != nullptr) return;
+  if (ran < problems) return;
   std::set<std::string> expected{"alltoallv", "alltoallw", "contiguous",
                                  "pairwise",  "bruck",     "node_aware"};
   // Not every MPI has windows between nodes.

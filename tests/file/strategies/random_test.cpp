@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random problems of `File`: any boxes or runs, written once or several times by any strategy
 // through any back end with random hints, from random memory; read back on another distribution,
-// by another strategy where the bytes are the same. Beside it a model of the file in plain memory.
+// by another strategy where the bytes are the same, with a rank that is late. Beside it a model of
+// the file in plain memory.
 #include <fcntl.h>
 
 #include <array>
@@ -40,7 +41,8 @@ constexpr std::ptrdiff_t guard_bytes = 64;
 /// What the file is: an array, or (no extents) any bytes.
 struct Shape {
   FileArray array;
-  std::ptrdiff_t end = 0;  // of the bytes that are ever written
+  std::ptrdiff_t end = 0;     // of the bytes that are ever written
+  std::ptrdiff_t factor = 1;  // from one item in memory to the next
 };
 
 Shape random_shape(Dice& dice) {
@@ -112,7 +114,7 @@ Distribution random_distribution(Dice& dice, const Shape& shape, int num_ranks, 
 RankPart part_of_boxes(Dice& dice, const Shape& shape, const std::vector<Box>& boxes) {
   RankPart own;
   const auto item = shape.array.item_bytes;
-  const auto memory = random_memory(dice, boxes, dice.chance(40));
+  const auto memory = spread(random_memory(dice, boxes, dice.chance(40)), shape.factor);
   own.part = FilePart::boxes(shape.array, boxes, memory);
   for (std::size_t b = 0; b < boxes.size(); ++b) {
     for_each_item(boxes[b], memory.boxes[b], [&](const Index& at, std::ptrdiff_t place) {
@@ -220,9 +222,12 @@ class FileProblem {
         seed_(seed),
         dice_(seed),
         own_dice_(seed * 1000 + static_cast<std::uint64_t>(comm.rank())),
+        late_(comm, seed),
         one_node_(comm.node().num_ranks() == comm.num_ranks()),
         shape_(random_shape(dice_)),
-        model_(static_cast<std::size_t>(shape_.end), unknown) {}
+        model_(static_cast<std::size_t>(shape_.end), unknown) {
+    if (seed % 7 == 0) shape_.factor = 2;
+  }
 
   std::string run() {
     const auto writer = random_writer(dice_);
@@ -279,7 +284,9 @@ class FileProblem {
       }
     }
     const auto before = data;
+    late_.nap();
     file.write(own.part, data.data());
+    late_.nap();
     if (data != before) fail("write changed the caller's memory");
   }
 
@@ -289,7 +296,9 @@ class FileProblem {
     const auto own = part_of_rank(own_dice_, shape_, all, comm_.rank());
     Bytes expected(static_cast<std::size_t>(own.memory_bytes + 2 * guard_bytes), std::byte{0xa5});
     auto data = expected;
+    late_.nap();
     file.read(own.part, data.data() + guard_bytes);
+    late_.nap();
     for (const auto& place : own.places) {
       for (std::ptrdiff_t n = 0; n < place.bytes; ++n) {
         const auto value = model_[static_cast<std::size_t>(place.file + n)];
@@ -339,6 +348,7 @@ class FileProblem {
   std::uint64_t seed_;
   Dice dice_;      // the same on all ranks
   Dice own_dice_;  // of this rank: how its memory looks
+  LateRank late_;
   const bool one_node_;
   Shape shape_;
   std::vector<std::uint16_t> model_;

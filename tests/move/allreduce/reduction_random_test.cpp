@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Random reductions against MPI's own: any method, type, operation, length and root, in place or
 // not, blocking or not, several under way that end in any order, late ranks, and objects that end
-// early.
+// early. Guards around all results.
 #include <algorithm>
 #include <cstring>
 #include <memory>
@@ -68,7 +68,7 @@ class OperationOf : public Operation {
     root_ = static_cast<int>(dice.between(0, comm.num_ranks() - 1));
     in_place_ = to_root_ || dice.chance(50);
     in_ = values_of<T>(comm.rank(), count_, salt_);
-    out_ = in_place_ ? in_ : Bytes(in_.size());
+    out_ = guarded(in_place_ ? in_ : Bytes(in_.size()));
     reduction_ = std::make_unique<Reduction>(comm, ReductionShape{number_type<T>, longest}, method);
     text_ = method + ", " + std::to_string(count_) + " " +
             std::string(number_name(number_type<T>)) + (to_root_ ? " to a root" : "") +
@@ -90,12 +90,19 @@ class OperationOf : public Operation {
     const int numbers = static_cast<int>(count_) * (is_complex(number_type<T>) ? 2 : 1);
     MPI_Allreduce(MPI_IN_PLACE, expected.data(), numbers, mpi_type(type), mpi_op(op_), comm_.raw());
     const bool has_result = !to_root_ || comm_.rank() == root_;
-    return out_ == (has_result ? expected : in_) ? "" : "wrong result of " + text_;
+    if (in_ != values_of<T>(comm_.rank(), count_, salt_)) return "changed the input of " + text_;
+    return out_ == guarded(has_result ? expected : in_) ? "" : "wrong result or guard of " + text_;
   }
 
  private:
+  static constexpr std::size_t guard_bytes = 64;
+  static Bytes guarded(const Bytes& bytes) {
+    Bytes all(bytes.size() + 2 * guard_bytes, std::byte{0xEE});
+    std::ranges::copy(bytes, all.begin() + guard_bytes);
+    return all;
+  }
   std::span<T> out() {
-    return {reinterpret_cast<T*>(out_.data()), static_cast<std::size_t>(count_)};
+    return {reinterpret_cast<T*>(out_.data() + guard_bytes), static_cast<std::size_t>(count_)};
   }
   std::span<const T> in() const {
     return {reinterpret_cast<const T*>(in_.data()), static_cast<std::size_t>(count_)};

@@ -147,7 +147,8 @@ class ReadBack {
     if (type != variable.type) right = converted(right, variable.type, type, all_fit);
     const auto parts = random_wishes(dice, variable.extents, readers.num_ranks());
     const auto& boxes = parts[static_cast<std::size_t>(readers.rank())];
-    const auto memory = random_memory(own_dice_, boxes, own_dice_.chance(40));
+    const auto memory = spread(random_memory(own_dice_, boxes, own_dice_.chance(40)),
+                               own_dice_.chance(15) ? own_dice_.between(2, 3) : 1);
     const auto item = item_bytes(type);
     Bytes expected(static_cast<std::size_t>(memory.num_items * item + 2 * guard_bytes),
                    std::byte{0xa5});

@@ -181,7 +181,9 @@ class StepArrays {
     layouts_.reserve(step.variables.size());
     for (const auto& variable : step.variables) {
       const auto& boxes = variable.boxes[static_cast<std::size_t>(rank)];
-      const auto memory = random_memory(own_dice, boxes, own_dice.chance(40));
+      const bool plain = own_dice.chance(40);
+      const auto memory = spread(random_memory(own_dice, boxes, plain),
+                                 !plain && own_dice.chance(20) ? own_dice.between(2, 3) : 1);
       const auto item = item_bytes(variable.type);
       auto& data =
           arrays_.emplace_back(static_cast<std::size_t>(memory.num_items * item), std::byte{0x5a});

@@ -331,8 +331,8 @@ class OutputRandom : public ::testing::Test {
 
 TEST_F(OutputRandom, IsReadBack) {
   const auto count = std::max(static_cast<int>(ways.size()), 30);
-  RandomProblems(comm, count).run([&](std::uint64_t seed) { return run(seed); });
-  if (std::getenv("TAILRACE_SEED") == nullptr) check_counts();
+  const auto ran = RandomProblems(comm, count).run([&](std::uint64_t seed) { return run(seed); });
+  if (ran >= count) check_counts();
 }
 
 }  // namespace
