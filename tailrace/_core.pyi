@@ -674,7 +674,7 @@ class Session:
     """
     The ranks of a program, split into those that compute and those that serve output.
 
-    `servers`: "none", "thread", "process", "N", "N per node" or "auto".
+    `servers`: "none", "hidden", "thread", "process", "N", "N per node" or "auto".
     `functions`: what the stage "call name=NAME" of products calls: function(step, parts) changes
     part.data[...], a NumPy array, and returns nothing. `tasks`: what "tasks name=NAME count=N"
     calls: function(step, task). An exception is a failure of the product. The same on all ranks.
@@ -710,7 +710,7 @@ class Session:
 
     def describe(self) -> str: ...
 
-    def open(self, name: str, *, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = 600.0, spill_folder: str = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str = '', format: str = 'auto', variables: bool = True, products: Sequence[tailrace.product.Product] = (), hints: Mapping[str, object] | None = None, mode: str = 'hidden', strategy: str = 'auto') -> Stream:
+    def open(self, name: str, *, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = 600.0, spill_folder: str = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str = '', format: str = 'auto', variables: bool = True, products: Sequence[tailrace.product.Product] = (), hints: Mapping[str, object] | None = None, strategy: str = 'auto') -> Stream:
         """
         Opens an output; the same calls in the same order on all compute ranks. `when_full`:
         "wait", "drop", "thin", "lower" or "spill"; `on_failure`: "stop" or

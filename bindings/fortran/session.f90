@@ -25,8 +25,8 @@ module tailrace_m_session
   contains
     procedure, private :: create_f08, create_integer
     !> create(world, servers, folder, memory_bytes, transport, threads): world is a type(MPI_Comm)
-    !> or an integer; servers "none", "thread", "process", "N", "N per node" or "auto".
-    !> Collective, blocking.
+    !> or an integer; servers "none", "hidden", "thread", "process", "N", "N per node" or
+    !> "auto". Collective, blocking.
     generic :: create => create_f08, create_integer
     procedure :: computes, comm, serve, num_servers, describe, open => open_stream, close, destroy
     final :: finalize

@@ -116,7 +116,7 @@ struct StreamArguments {
   Given<std::string> fallback_path, format;
   Given<bool> variables;
   nb::object products, hints;
-  Given<std::string> mode, strategy;
+  Given<std::string> strategy;
 };
 
 StreamOptions options_of(const StreamArguments& arguments) {
@@ -137,9 +137,6 @@ StreamOptions options_of(const StreamArguments& arguments) {
   }
   options.output.hints = hints_of(arguments.hints);
   options.output.strategy = arguments.strategy.take("strategy");
-  options.output.mode =
-      pick<OutputMode>("mode", arguments.mode.take("mode"),
-                       {{"hidden", OutputMode::hidden}, {"synchronous", OutputMode::synchronous}});
   return options;
 }
 
@@ -200,7 +197,7 @@ class PyStream final : public Held<Stream> {
 
 constexpr const char* session_doc =
     "The ranks of a program, split into those that compute and those that serve output.\n\n"
-    "`servers`: \"none\", \"thread\", \"process\", \"N\", \"N per node\" or \"auto\".\n"
+    "`servers`: \"none\", \"hidden\", \"thread\", \"process\", \"N\", \"N per node\" or \"auto\".\n"
     "`functions`: what the stage \"call name=NAME\" of products calls: function(step, parts) "
     "changes\n"
     "part.data[...], a NumPy array, and returns nothing. `tasks`: what \"tasks name=NAME "
@@ -256,14 +253,12 @@ void bind_session(nb::module_& module) {
              Given<std::string> when_full, Given<double> stall_budget, Given<double> wait_limit_s,
              Given<std::string> spill_folder, Given<std::string> on_failure, Given<double> retry_s,
              Given<std::string> fallback_path, Given<std::string> format, Given<bool> variables,
-             nb::object products, nb::object hints, Given<std::string> mode,
-             Given<std::string> strategy) {
+             nb::object products, nb::object hints, Given<std::string> strategy) {
             self.require_compute();
-            return new PyStream(
-                self, name,
-                StreamArguments{priority, when_full, stall_budget, wait_limit_s, spill_folder,
-                                on_failure, retry_s, fallback_path, format, variables, products,
-                                hints, mode, strategy});
+            return new PyStream(self, name,
+                                StreamArguments{priority, when_full, stall_budget, wait_limit_s,
+                                                spill_folder, on_failure, retry_s, fallback_path,
+                                                format, variables, products, hints, strategy});
           },
           nb::rv_policy::take_ownership, nb::keep_alive<0, 1>(), nb::arg("name").none(),
           nb::kw_only(), nb::arg("priority").none() = 0, nb::arg("when_full").none() = "wait",
@@ -272,15 +267,15 @@ void bind_session(nb::module_& module) {
           nb::arg("retry_s").none() = 0.0, nb::arg("fallback_path").none() = "",
           nb::arg("format").none() = "auto", nb::arg("variables").none() = true,
           nb::arg("products").none() = nb::make_tuple(), nb::arg("hints").none() = nb::none(),
-          nb::arg("mode").none() = "hidden", nb::arg("strategy").none() = "auto",
+          nb::arg("strategy").none() = "auto",
           nb::sig(
               "def open(self, name: str, *, priority: int = 0, when_full: str = 'wait', "
               "stall_budget: float = 0.0, wait_limit_s: float = 600.0, spill_folder: str = '', "
               "on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str = '', format: "
               "str = 'auto', variables: bool = True, products: "
               "collections.abc.Sequence[tailrace.product.Product] = (), hints: "
-              "collections.abc.Mapping[str, object] | None = None, mode: str = 'hidden', "
-              "strategy: str = 'auto') -> Stream"),
+              "collections.abc.Mapping[str, object] | None = None, strategy: str = 'auto') -> "
+              "Stream"),
           "Opens an output; the same calls in the same order on all compute ranks. `when_full`:\n"
           "\"wait\", \"drop\", \"thin\", \"lower\" or \"spill\"; `on_failure`: \"stop\" or\n"
           "\"proceed\"; `products`: see docs/products.md. Collective, blocking.");

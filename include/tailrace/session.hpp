@@ -13,7 +13,8 @@
 namespace tailrace {
 
 struct SessionOptions {
-  /// Who writes: "none" (the compute ranks, inside `write`), "thread" (a background thread on each
+  /// Who writes: "none" (the compute ranks, inside `write`), "hidden" (threads of the compute ranks
+  /// that write, as of `Output`; whole HDF5 files only), "thread" (a server in a thread on each
   /// node; on several nodes without MPI_THREAD_MULTIPLE its messages go on in calls of the
   /// streams), "process" (a supervised process; one node only), "N" or "N per node" (ranks of their
   /// own) or "auto". The environment variable TAILRACE_SERVERS overrides it.
@@ -46,7 +47,8 @@ struct SessionOptions {
 ///     if (!session.computes()) return session.serve();
 ///     solve(session.compute(), session.open("fields", {}));
 ///
-/// The same program runs unchanged with "none", "thread" or "process", where every rank computes.
+/// The same program runs unchanged with "none", "hidden", "thread" or "process", where every rank
+/// computes.
 class Session {
  public:
   /// Collective over `world`, blocking. Throws `Errc::invalid_input` on all ranks for options out
@@ -65,6 +67,7 @@ class Session {
   /// How many servers there are, of what kind, by which transport, and why. Local.
   const std::string& describe() const;
   int num_servers() const;               ///< 0: none
+  bool hides() const;                    ///< files are written while the ranks compute
   const std::string& transport() const;  ///< "" without servers
 
   /// Opens an output. Names are distinct; the same calls in the same order on all compute ranks.

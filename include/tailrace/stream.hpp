@@ -58,8 +58,9 @@ struct StreamOptions {
   std::string format = "auto";  ///< of the variables themselves, as in `Product`
   bool variables = true;        ///< false: only the products are written
   std::vector<Product> products = {};
-  OutputOptions output =
-      {};  ///< hints, stripes, checksums; strategy and mode apply without servers
+  /// Hints, stripes, checksums; without servers also strategy, method and `buffered_files`. The
+  /// session says in which mode.
+  OutputOptions output = {};
 };
 
 /// What became of a step.

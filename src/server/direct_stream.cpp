@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/direct_stream.hpp"
 
+#include <fmt/format.h>
+
 #include "core/say.hpp"
 #include "move/strided_copy.hpp"
 #include "store/contents_check.hpp"
@@ -34,7 +36,41 @@ Step step_of(const std::string& path, std::int64_t number, const FileContents& c
   return step;
 }
 
+/// The first option that a stream of an `Output` cannot heed, or "".
+std::string needs_servers(const StreamOptions& options) {
+  if (!options.products.empty()) return "products";
+  if (!options.variables) return "variables = false";
+  if (options.when_full != WhenFull::wait) return "when_full";
+  if (options.on_failure != OnFailure::stop) return "on_failure";
+  if (options.retry_s > 0) return "retry_s";
+  return options.fallback_path.empty() ? "" : "fallback_path";
+}
+
 }  // namespace
+
+HiddenStream::HiddenStream(std::string stream_name, StreamOptions options, const Team& team,
+                           Trace* trace)
+    : State(std::move(stream_name), std::move(options)) {
+  const auto wrong = needs_servers(options_);
+  require_all(team.compute->raw(), wrong.empty(),
+              fmt::format("stream {}: {} needs a server, and servers = \"hidden\" has none; use "
+                          "\"thread\", or \"none\"",
+                          name_, wrong));
+  options_.output.mode = OutputMode::hidden;
+  options_.output.trace = trace;
+  output_.emplace(*team.compute, options_.output);
+}
+
+WriteResult HiddenStream::write(const std::string& path, const FileContents& given) {
+  if (std::string(find_format(options_.format, path).name) == "zarr") {
+    throw Error(Errc::invalid_input,
+                fmt::format("stream {}: {}: servers = \"hidden\" writes HDF5 files only; use "
+                            "\"thread\"",
+                            name_, path));
+  }
+  output_->write(path, given);
+  return WriteResult::staged;
+}
 
 DirectStream::DirectStream(std::string stream_name, StreamOptions options, const Team& team,
                            const SessionOptions& session)

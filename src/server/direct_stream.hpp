@@ -37,4 +37,20 @@ class DirectStream : public Stream::State {
   std::int64_t number_ = 0;
 };
 
+/// A stream without servers: threads of the compute ranks that write, as an `Output` has them.
+class HiddenStream : public Stream::State {
+ public:
+  /// Collective over the compute ranks, blocking. Throws `Errc::invalid_input` on all of them for
+  /// options that need servers.
+  HiddenStream(std::string name, StreamOptions options, const Team& team, Trace* trace);
+  WriteResult write(const std::string& path, const FileContents& given) override;
+  void progress() override { output_->progress(); }
+  void finish() override { output_->finish(); }
+  OutputStatistics statistics() const override { return output_->statistics(); }
+  const std::string& last_complete() const override { return output_->last_complete(); }
+
+ private:
+  std::optional<Output> output_;
+};
+
 }  // namespace tailrace::server

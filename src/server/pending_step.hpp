@@ -25,8 +25,7 @@ struct PendingStep {
   std::vector<Arrival> arrivals;
   std::optional<Description> description;
   std::int64_t expected = -1;
-  double first_s = 0;    ///< when the first packet came
-  bool running = false;  ///< background threads are at work on it
+  double first_s = 0;  ///< when the first packet came
 
   bool whole() const {
     return expected >= 0 && static_cast<std::int64_t>(arrivals.size()) >= expected;

@@ -57,6 +57,7 @@ int most_clients_of_a_node(const Team& team) {
 const char* words(Team::Kind kind, bool one) {
   switch (kind) {
     case Team::Kind::none:
+    case Team::Kind::hidden:
       return "no servers";
     case Team::Kind::thread:
       return one ? "server thread" : "server threads";
@@ -96,7 +97,6 @@ class Session::State {
   MpiRelay* moved_here_ = nullptr;  // by the streams' calls
   ServerParts parts_;
   std::thread thread_;
-  std::exception_ptr thread_failure_;
   std::atomic<bool> thread_ended_ = false;
   bool thread_kept_all_ = true;
   std::unique_ptr<ServerProcess> process_;
@@ -112,7 +112,7 @@ Session::State::State(MPI_Comm world, SessionOptions given)
               "session: memory_bytes and threads must be greater than 0");
   run_agreed(made.all.raw(), [&] { check_functions(options.functions); });
   description = decision.reason;
-  if (made.kind == Team::Kind::none) return;
+  if (made.num_servers() == 0) return;
   choose_transport();
   make_sides();
 }
@@ -235,6 +235,8 @@ Stream Session::State::open(const std::string& name, StreamOptions stream_option
   std::shared_ptr<Stream::State> stream;
   if (team().kind == Team::Kind::none) {
     stream = std::make_shared<DirectStream>(name, std::move(stream_options), team(), options);
+  } else if (team().kind == Team::Kind::hidden) {
+    stream = std::make_shared<HiddenStream>(name, std::move(stream_options), team(), options.trace);
   } else {
     run_agreed(team().compute->raw(), [&] {
       // Errors now rather than on the servers, of which processes have no functions.
@@ -252,20 +254,17 @@ Stream Session::State::open(const std::string& name, StreamOptions stream_option
 void Session::State::close() {
   if (!open_) return;
   open_ = false;
-  if (!client_) {
-    for (const auto& stream : streams_) stream->close();
-    return;
-  }
   std::optional<Error> failure;
   for (const auto& stream : streams_) {
     try_also(failure, [&] { stream->finish(); });
     stream->close();
   }
-  try_also(failure, [&] {
-    client_->leave(std::min(end_limit_s, 2 * options.watchdog_s));
-    join_thread();
-    if (process_) process_->finish(end_limit_s);
-  });
+  if (client_)
+    try_also(failure, [&] {
+      client_->leave(std::min(end_limit_s, 2 * options.watchdog_s));
+      join_thread();
+      if (process_) process_->finish(end_limit_s);
+    });
   if (failure) throw *failure;
 }
 
@@ -297,6 +296,7 @@ const Comm& Session::compute() const {
 }
 int Session::serve() { return state_->serve(); }
 const std::string& Session::describe() const { return state_->description; }
+bool Session::hides() const { return state_->decision.team.kind != Team::Kind::none; }
 int Session::num_servers() const { return state_->decision.team.num_servers(); }
 const std::string& Session::transport() const { return state_->transport; }
 Stream Session::open(const std::string& name, StreamOptions options) {

@@ -17,7 +17,7 @@ class Stream::State {
   virtual WriteResult write(const std::string& path, const FileContents& contents) = 0;
   virtual void progress() = 0;
   virtual void finish() = 0;
-  OutputStatistics statistics() const {
+  virtual OutputStatistics statistics() const {
     auto now = statistics_;
     now.run_s = now_s() - opened_s_;
     return now;
@@ -26,7 +26,7 @@ class Stream::State {
   void close() { closed_ = true; }
   bool closed() const { return closed_; }
   const std::string& name() const { return name_; }
-  const std::string& last_complete() const { return last_complete_; }
+  virtual const std::string& last_complete() const { return last_complete_; }
 
  protected:
   std::string name_;

@@ -13,7 +13,7 @@ namespace tailrace::server {
 /// communicator; servers are numbered from 0, the first leads. With servers as threads or processes
 /// every rank is a client.
 struct Team {
-  enum class Kind { none, thread, process, ranks };
+  enum class Kind { none, hidden, thread, process, ranks };  ///< the first two: no servers
   Kind kind = Kind::none;
   Comm all;                         ///< all ranks of the session
   std::optional<Comm> compute;      ///< where this rank computes

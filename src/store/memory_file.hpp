@@ -9,7 +9,8 @@
 
 namespace tailrace::store {
 
-/// A file without a lasting name, in memory where /dev/shm exists.
+/// A file without a lasting name, in memory where /dev/shm exists. HDF5 opens no file without any:
+/// it asks for the real path of /proc/self/fd/N, and a memfd has none.
 class MemoryFile {
  public:
   /// Throws `Errc::io`.

@@ -29,6 +29,13 @@ class SessionTest : public store_test::FolderTest {
     return found;
   }
 
+  /// And that of streams that only write whole files.
+  std::vector<Way> ways_of_files() const {
+    auto found = ways();
+    found.push_back({"hidden", "auto"});
+    return found;
+  }
+
   /// Runs `compute(session)` on the ranks that compute; false if this way cannot be had here.
   template <class Compute>
   bool run(const Way& way, SessionOptions options, Compute&& compute) {

@@ -89,7 +89,7 @@ struct IrregularCase {
 
 TEST_F(SessionTest, IrregularShapesThatChangeFromStepToStep) {
   constexpr int steps = 6;
-  for (const auto& way : ways()) {
+  for (const auto& way : ways_of_files()) {
     SCOPED_TRACE(way.servers + " " + way.transport);
     const bool ran = run(way, small(), [&](Session& session) {
       Stream stream = session.open("irregular");
@@ -112,7 +112,7 @@ TEST_F(SessionTest, IrregularShapesThatChangeFromStepToStep) {
 TEST_F(SessionTest, RanksThatHaveNothingNowAndThen) {
   constexpr int steps = 8;
   const std::vector<std::ptrdiff_t> length{12};
-  for (const auto& way : ways()) {
+  for (const auto& way : ways_of_files()) {
     SCOPED_TRACE(way.servers + " " + way.transport);
     run(way, small(), [&](Session& session) {
       const auto& compute = session.compute();
@@ -147,7 +147,7 @@ TEST_F(SessionTest, RanksThatHaveNothingNowAndThen) {
 }
 
 TEST_F(SessionTest, StepsWaitForRoomAndAllArrive) {
-  for (const auto& way : ways()) {
+  for (const auto& way : ways_of_files()) {
     SCOPED_TRACE(way.servers + " " + way.transport);
     SessionOptions options;
     options.memory_bytes = 6 << 20;
@@ -267,7 +267,7 @@ TEST_F(SessionTest, WrongArgumentsAreRefusedOnAllRanks) {
   if (comm.num_ranks() > 1) {
     EXPECT_THROW(Session(comm.raw(), {.servers = "1", .transport = "pigeon"}), Error);
   }
-  for (const auto& way : ways()) {
+  for (const auto& way : ways_of_files()) {
     SCOPED_TRACE(way.servers + " " + way.transport);
     SessionOptions options;
     options.memory_bytes = 1 << 20;
@@ -293,6 +293,35 @@ TEST_F(SessionTest, WrongArgumentsAreRefusedOnAllRanks) {
       EXPECT_THROW(stream.write(path("b.h5"), test.contents), Error);
     });
   }
+}
+
+// What needs a server is refused, not left out.
+TEST_F(SessionTest, HiddenOutputRefusesWhatNeedsServers) {
+  run({"hidden", "auto"}, small(), [&](Session& session) {
+    EXPECT_EQ(session.num_servers(), 0);
+    EXPECT_TRUE(session.hides());
+    const auto expect_refused = [&](const char* word, StreamOptions options) {
+      try {
+        session.open("refused", std::move(options));
+        ADD_FAILURE() << word << " was accepted";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Errc::invalid_input);
+        EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
+      }
+    };
+    expect_refused("products", {.products = {{.name = "mean", .stages = {"mean"}}}});
+    expect_refused("variables", {.variables = false});
+    expect_refused("when_full", {.when_full = WhenFull::drop});
+    expect_refused("on_failure", {.on_failure = OnFailure::proceed});
+    expect_refused("retry_s", {.retry_s = 1});
+    expect_refused("fallback_path", {.fallback_path = "/tmp"});
+    OutputCase test(session.compute(), {4, 8, 8}, 1);
+    Stream stream = session.open("fields");
+    EXPECT_THROW(stream.write(path("a.zarr"), test.contents), Error);
+    test.fill(1);
+    stream.write(path("a.h5"), test.contents);
+  });
+  EXPECT_EQ(OutputCase::wrong_items(comm, path("a.h5"), 1), 0);  // closing has waited for it
 }
 
 }  // namespace

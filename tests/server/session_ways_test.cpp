@@ -22,7 +22,7 @@ std::ptrdiff_t data_offset(const std::string& path, const char* name) {
 }
 
 TEST_F(SessionTest, EveryWayWritesWhatWasGiven) {
-  for (const auto& way : ways()) {
+  for (const auto& way : ways_of_files()) {
     SCOPED_TRACE(way.servers + " " + way.transport);
     const bool ran = run(way, small(), [&](Session& session) {
       OutputCase test(session.compute(), {9, 8, 31}, 2);
@@ -117,7 +117,7 @@ TEST_F(SessionTest, ProductsAreTheSameByEveryWay) {
 
 // Files of servers have the stripes that hints ask for, and a wrong name is said once.
 TEST_F(SessionTest, HintsHoldByEveryWay) {
-  for (const auto& way : ways()) {
+  for (const auto& way : ways_of_files()) {
     SCOPED_TRACE(way.servers + " " + way.transport);
     const auto file = path("hints_" + way.servers + "_" + way.transport + ".h5");
     int said = 0;

@@ -39,7 +39,7 @@ typedef struct tailrace_function {
 } tailrace_function;
 
 typedef struct tailrace_session_options {
-  const char* servers;         /* "none", "thread", "process", "N", "N per node" or "auto" */
+  const char* servers;         /* none, hidden, thread, process, N, "N per node" or auto */
   const char* placement;       /* of ranks that serve: "spread" or "own_nodes" */
   const char* transport;       /* "auto" or a name of `tailrace list` */
   int64_t memory_bytes;        /* staging memory of a node at most; default 1 GiB */
@@ -130,7 +130,7 @@ typedef struct tailrace_stream_options {
   int variables;      /* 0: only the products are written; default 1 */
   int num_products;
   const tailrace_product* products;
-  tailrace_output_options output; /* strategy and mode apply without servers */
+  tailrace_output_options output; /* the session says in which mode */
 } tailrace_stream_options;
 tailrace_stream_options tailrace_stream_defaults(void);
 

@@ -36,7 +36,7 @@ Request parse_servers(const std::string& text) {
   const auto first = text.find_first_not_of(' ');
   const auto last = text.find_last_not_of(' ');
   const auto word = first == std::string::npos ? "" : text.substr(first, last - first + 1);
-  for (const char* known : {"none", "thread", "process", "auto"}) {
+  for (const char* known : {"none", "hidden", "thread", "process", "auto"}) {
     if (word == known) return {word, 0, false};
   }
   Request request;
@@ -45,8 +45,8 @@ Request parse_servers(const std::string& text) {
   request.per_node = rest == " per node";
   if (status != std::errc() || request.count < 1 || (!rest.empty() && !request.per_node)) {
     refuse(
-        fmt::format("servers = \"{}\": must be \"none\", \"thread\", \"process\", \"auto\", a "
-                    "number from 1, or \"N per node\"",
+        fmt::format("servers = \"{}\": must be \"none\", \"hidden\", \"thread\", \"process\", "
+                    "\"auto\", a number from 1, or \"N per node\"",
                     text));
   }
   return request;
@@ -100,7 +100,8 @@ class Chooser {
   Roles make(const std::string& kind, std::string reason) const {
     Roles roles;
     roles.reason = std::move(reason);
-    if (kind == "none") return roles;
+    if (kind == "hidden") roles.kind = Team::Kind::hidden;
+    if (kind == "none" || kind == "hidden") return roles;
     if (kind == "process" && num_nodes() > 1) {
       refuse(
           fmt::format("servers = \"process\" works on one node, and these ranks are on {}; use {}",

@@ -29,7 +29,7 @@ struct Roles {
   std::string reason;
 };
 
-/// Reads "none", "thread", "process", "N", "N per node" or "auto" and decides:
+/// Reads "none", "hidden", "thread", "process", "N", "N per node" or "auto" and decides:
 /// - N ranks are spread over all ranks in the order of their nodes, the last of each of N equal
 ///   groups, so each node gives its share and rank 0 computes; "own_nodes" takes the last nodes;
 /// - "auto" is "none" where hiding cannot pay: a disk half as fast as memory, or, where no core is

@@ -59,6 +59,8 @@ TEST(RolesTest, NoneThreadAndProcess) {
   EXPECT_EQ(none.kind, Kind::none);
   EXPECT_TRUE(none.server_ranks.empty());
   EXPECT_FALSE(none.by_node);
+  EXPECT_EQ(decide("hidden", one).kind, Kind::hidden);
+  EXPECT_TRUE(decide("hidden", one).server_ranks.empty());
   const auto three = machine({3, 3, 2}, 4);
   const auto thread = decide("thread", three);
   EXPECT_EQ(thread.kind, Kind::thread);
@@ -89,7 +91,7 @@ TEST(RolesTest, WordsThatAreNone) {
   const auto one = machine({4}, 2);
   for (const char* wrong : {"", " ", "tree", "0", "-1", "2.5", "2 per", "per node", "1 per nodes",
                             "99999999999", "1  per node", "0 per node"}) {
-    expect_refused(servers(wrong), one, "must be \"none\", \"thread\", \"process\", \"auto\"");
+    expect_refused(servers(wrong), one, "must be \"none\", \"hidden\", \"thread\", \"process\", ");
   }
   auto options = servers("1");
   options.placement = "last";
