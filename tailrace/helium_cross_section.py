@@ -23,7 +23,7 @@ ENERGIES_EV = (35.0, 40.8, 50.0, 65.0, 85.0, 110.0, 149.7)
 # Yan, Sadeghpour, Dalgarno, Astrophys. J. 496, 1044 (1998): coefficients of x^(-n/2).
 FIT = (-4.7416, 14.82, -30.8678, 37.3584, -23.4585, 5.9133)
 THRESHOLD_EV = 24.58
-SETTINGS = ["grid.points=160", "output.mode=none", "pulse.intensity=[1e13]"]
+SETTINGS = ["grid.points=160", "output.every=0", "pulse.intensity=[1e13]"]
 STEPS_OF_PERIOD = 26
 
 

@@ -18,7 +18,12 @@ from tailrace.errors import TailraceError
 from tailrace.machine_load import Share, between, sample
 from tailrace.simulation import Job, run_job
 
-MODES = ("none", "synchronous", "hidden")
+# The settings of each kind of output.
+MODES = {
+    "none": ("output.every=0", "checkpoint.every=0"),
+    "synchronous": ("output.servers=none",),
+    "hidden": ("output.servers=hidden",),
+}
 FREE_CORE = 0.1  # of a core that others may use
 FREE_CORE_WITH_OUTPUT = 0.3  # the kernel's threads write files, too
 STOLEN_CORE = 0.1
@@ -53,7 +58,7 @@ def run_rounds(job: Job, folder: Path, rounds: int, tell: Callable[[int, Round],
     for number in range(rounds):
         shift = number % len(MODES)
         found: Round = {}
-        for mode in MODES[shift:] + MODES[:shift]:
+        for mode in [*MODES][shift:] + [*MODES][:shift]:
             last = mode == "hidden" and number == rounds - 1
             where = folder if last else folder / "other" / f"{mode}-{number + 1}"
             found[mode] = _run_piece(job, mode, where)
@@ -65,7 +70,7 @@ def run_rounds(job: Job, folder: Path, rounds: int, tell: Callable[[int, Round],
 def _run_piece(job: Job, mode: str, where: Path) -> Piece:
     title = f"{mode} output" if mode != "none" else "no output"
     before = sample()
-    run_to_end(job, where, [f"output.mode={mode}"], title)
+    run_to_end(job, where, [*MODES[mode]], title)
     return Piece(seconds_of(where, mode), between(before, sample()))
 
 

@@ -11,11 +11,10 @@
 
 namespace tailrace::app {
 
-CheckpointSeries::CheckpointSeries(const Comm& comm, Session* session, const StreamOptions& options,
+CheckpointSeries::CheckpointSeries(Session& session, const StreamOptions& options,
                                    std::string folder)
-    : rank_(comm.rank()),
-      waits_(session == nullptr && options.output.mode == OutputMode::synchronous),
-      writer_(comm, session, "checkpoints", options),
+    : rank_(session.compute().rank()),
+      stream_(session.open("checkpoints", options)),
       folder_(std::move(folder)) {}
 
 bool CheckpointSeries::has(std::int64_t step) const {
@@ -24,26 +23,24 @@ bool CheckpointSeries::has(std::int64_t step) const {
 
 void CheckpointSeries::write(const FileContents& contents) {
   const std::string path = checkpoint_path(folder_, contents.step);
-  writer_.write(path, contents);
-  if (waits_) writer_.finish();
+  stream_.write(path, contents);
   paths_.push_back(path);
   remove_old();
 }
 
 void CheckpointSeries::progress() {
-  if (waits_) return;
-  writer_.progress();
+  stream_.progress();
   remove_old();
 }
 
 void CheckpointSeries::finish() {
-  writer_.finish();
+  stream_.finish();
   remove_old();
 }
 
 /// The last one that is safe stays, and the one before.
 void CheckpointSeries::remove_old() {
-  const auto safe = std::find(paths_.begin(), paths_.end(), writer_.last_complete());
+  const auto safe = std::find(paths_.begin(), paths_.end(), stream_.last_complete());
   if (safe == paths_.end()) return;
   for (auto old = safe - paths_.begin(); old > 1; --old) {
     remove(paths_.front());

@@ -5,37 +5,35 @@
 #include <deque>
 #include <string>
 
-#include "common/file_writer.hpp"
+#include "tailrace/session.hpp"
 
 namespace tailrace::app {
 
 /// The checkpoints of a run, FOLDER/checkpoint_NNNNNN.h5, of which the last two are kept.
 class CheckpointSeries {
  public:
-  /// By the servers of `session`, or, if it is null, by the ranks of `comm`. Collective, blocking.
-  CheckpointSeries(const Comm& comm, Session* session, const StreamOptions& options,
-                   std::string folder);
+  /// As `session` writes. Collective over the ranks that compute, blocking.
+  CheckpointSeries(Session& session, const StreamOptions& options, std::string folder);
   /// Whether the checkpoint of `step` has been written last.
   bool has(std::int64_t step) const;
   /// Writes `contents`, which name their step, and, when it is safe on disk, removes the checkpoint
-  /// before the previous one. Collective; blocking without servers, unless the options hide it.
-  /// Throws `Errc::io` on all ranks.
+  /// before the previous one. Collective; blocking as `Stream::write`. Throws `Errc::io` on all
+  /// ranks, also for an earlier one.
   void write(const FileContents& contents);
   /// Lets files under way get on. Cheap. All ranks.
   void progress();
   /// Waits until the last checkpoint is safe. Collective, blocking. Throws `Errc::io`.
   void finish();
   /// Path of the last checkpoint known to be safe, or "".
-  const std::string& last() const { return writer_.last_complete(); }
-  OutputStatistics statistics() const { return writer_.statistics(); }  ///< of this rank
+  const std::string& last() const { return stream_.last_complete(); }
+  OutputStatistics statistics() const { return stream_.statistics(); }  ///< of this rank
 
  private:
   void remove_old();
   void remove(const std::string& path) const;
 
   int rank_;
-  bool waits_;  ///< for each file
-  FileWriter writer_;
+  Stream stream_;
   std::string folder_;
   std::deque<std::string> paths_;  ///< that this run has written and not removed
 };

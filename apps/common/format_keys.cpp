@@ -105,7 +105,7 @@ std::string format_markdown(const Keys& keys) {
     }
     auto doc = key.doc;
     if (!key.instead_of.empty()) doc += fmt::format("; give this or `{}`", key.instead_of);
-    if (!key.needs.empty()) doc += fmt::format("; with `{}` only", key.needs);
+    if (!key.not_with.empty()) doc += fmt::format("; not with `{}`", key.not_with);
     const auto initial = key.instead_of.empty() ? fmt::format("`{}`", format_value(key)) : "";
     text += fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, initial, allowed_cell(key),
                         key.unit, cell(doc));

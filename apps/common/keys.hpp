@@ -33,7 +33,7 @@ struct Key {
   std::string unit;  ///< "" = none
   std::string doc;
   std::string instead_of{};  ///< exactly one of the two keys must be given
-  std::string needs{};       ///< only where that key is given is this one of use
+  std::string not_with{};    ///< a setting ("section.key = value") with which it is of no use
 };
 
 using Keys = std::vector<Key>;
@@ -102,8 +102,9 @@ std::string format_toml(const Keys& keys, const std::set<std::string>& given);
 /// of the file.
 void require_pairs(const Keys& keys, const std::set<std::string>& given, const std::string& source);
 
-/// Throws `Errc::invalid_input` if a key that is of use with another one only, which is not given,
-/// has another value than in `usual`, the same table with its defaults.
-void require_no_needs(const Keys& keys, const Keys& usual, const std::string& source);
+/// Throws `Errc::invalid_input` if a key that is of no use with `setting` has another value than in
+/// `usual`, the same table with its defaults.
+void require_usual(const Keys& keys, const Keys& usual, const std::string& setting,
+                   const std::string& source);
 
 }  // namespace tailrace::app

@@ -2,6 +2,7 @@
 #include "common/output_case.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,14 +22,26 @@ WhenFull when_full(const std::string& name) {
 
 [[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
 
+constexpr const char* hidden = "output.servers = \"hidden\"";
+
+/// How files are written by the ranks that compute.
+OutputOptions file_options(const OutputCase& values, const std::string& source) {
+  OutputOptions options;
+  options.strategy = values.strategy;
+  options.hints = file_hints(values, source);
+  options.writers = static_cast<int>(values.writers);
+  options.stripe_bytes = values.stripe_bytes;
+  return options;
+}
+
 }  // namespace
 
 Keys output_keys(OutputCase& o) {
-  const std::string with = "output.servers";
   return {
-      {"output.mode", &o.mode, one_of({"hidden", "synchronous", "none"}), "",
-       "hidden writes fields while the run goes on"},
-      {"output.every", &o.every, count_from_1, "steps", "steps between field files"},
+      {"output.servers", &o.servers, any, "",
+       "who writes: hidden = threads of the ranks that write, while the run goes on; none = these "
+       "ranks, while it waits; thread, process, auto, N, N per node = servers"},
+      {"output.every", &o.every, count_from_0, "steps", "steps between field files; 0 = none"},
       {"output.strategy", &o.strategy,
        one_of({"auto", "collective", "spokesperson", "grouped", "shared_independent",
                "file_per_rank"}),
@@ -40,28 +53,26 @@ Keys output_keys(OutputCase& o) {
        "writers' shares end at multiples of it; 0 = even shares"},
       {"output.buffered_files", &o.buffered_files, within(1, 1000), "files",
        "field files under way before the run waits"},
-      {"output.servers", &o.servers, any, "",
-       "who writes: none, thread, process, auto, N or N per node; empty = as output.mode says"},
       {"output.transport", &o.transport, any, "",
-       "how fields get to the servers (tailrace list transports); auto = chosen", "", with},
+       "how fields get to the servers (tailrace list transports); auto = chosen", "", hidden},
       {"output.memory", &o.memory, any, "",
-       "staging memory of all ranks of a node together, as 512M or 4G", "", with},
+       "staging memory of all ranks of a node together, as 512M or 4G", "", hidden},
       {"output.when_full", &o.when_full, one_of({"wait", "drop", "thin", "lower", "spill"}), "",
-       "what happens to a step when the staging memory is full", "", with},
+       "what happens to a step when the staging memory is full", "", hidden},
       {"output.stall_budget", &o.stall_budget, within(0, 0.99), "",
-       "share of the run time that field output may cost, as 0.02; 0 = no budget", "", with},
+       "share of the run time that field output may cost, as 0.02; 0 = no budget", "", hidden},
       {"output.spill_folder", &o.spill_folder, any, "",
-       "folder on a disk of the node, for when_full = spill; empty = $TMPDIR", "", with},
+       "folder on a disk of the node, for when_full = spill; empty = $TMPDIR", "", hidden},
       {"output.on_failure", &o.on_failure, one_of({"stop", "continue"}), "",
-       "what follows a file that could not be written", "", with},
+       "what follows a file that could not be written", "", hidden},
       {"output.retry_s", &o.retry_s, within(0, 1e9), "s",
-       "time for which a file that finds the disk full is tried again", "", with},
+       "time for which a file that finds the disk full is tried again", "", hidden},
       {"output.fallback_path", &o.fallback_path, any, "",
-       "folder where files go after one could not be written", "", with},
+       "folder where files go after one could not be written", "", hidden},
       {"output.whole_fields", &o.whole_fields, any, "", "false: only the products are written", "",
-       with},
+       hidden},
       {"output.products", &o.products, any, "",
-       "what servers make of the fields: tables [[output.products]]", "", with},
+       "what servers make of the fields: tables [[output.products]]", "", hidden},
   };
 }
 
@@ -79,8 +90,9 @@ Keys product_keys(Product& values) {
   };
 }
 
-void require_output(const OutputCase& values, std::span<const std::string> fields,
-                    const std::string& source) {
+void require_output(const OutputCase& values, const Keys& keys, const Keys& usual,
+                    std::span<const std::string> fields, const std::string& source) {
+  if (values.servers == "hidden") require_usual(keys, usual, hidden, source);
   file::parse_bytes(values.memory, source + ": output.memory");
   std::set<std::string> names;
   for (const auto& product : values.products) {
@@ -111,15 +123,6 @@ Hints file_hints(const OutputCase& values, const std::string& source) {
   return hints;
 }
 
-OutputOptions file_options(const OutputCase& values, const std::string& source) {
-  OutputOptions options;
-  options.strategy = values.strategy;
-  options.hints = file_hints(values, source);
-  options.writers = static_cast<int>(values.writers);
-  options.stripe_bytes = values.stripe_bytes;
-  return options;
-}
-
 SessionOptions session_options(const OutputCase& values, const std::string& folder, Trace* trace) {
   SessionOptions options;
   options.servers = values.servers;
@@ -131,7 +134,7 @@ SessionOptions session_options(const OutputCase& values, const std::string& fold
 }
 
 StreamOptions field_options(const OutputCase& from, const std::string& source,
-                            const std::string& folder, Trace* trace) {
+                            const std::string& folder) {
   StreamOptions options;
   options.when_full = when_full(from.when_full);
   options.stall_budget = from.stall_budget;
@@ -146,17 +149,15 @@ StreamOptions field_options(const OutputCase& from, const std::string& source,
     if (!elsewhere) product.path = folder + "/" + product.path;
   }
   options.output = file_options(from, source);
-  options.output.mode = from.mode == "hidden" ? OutputMode::hidden : OutputMode::synchronous;
   options.output.buffered_files = static_cast<int>(from.buffered_files);
-  options.output.trace = trace;
   return options;
 }
 
-std::set<std::string> output_folders(const std::string& folder,
-                                     const std::vector<Product>& products) {
+std::set<std::string> output_folders(const OutputCase& values, const std::string& source,
+                                     const std::string& folder) {
   const std::string fields = folder + "/fields";
   std::set<std::string> folders{fields};
-  for (const auto& product : products) {
+  for (const auto& product : field_options(values, source, folder).products) {
     std::string path = product.path;
     if (path.starts_with("{path}")) path.replace(0, 6, fields + "/x");
     for (auto at = path.find("{name}"); at != std::string::npos; at = path.find("{name}")) {
@@ -167,13 +168,43 @@ std::set<std::string> output_folders(const std::string& folder,
   return folders;
 }
 
+Stream open_fields(Session& session, const std::string& name, const OutputCase& values,
+                   const std::string& source, const std::string& folder) {
+  const auto& comm = session.compute();
+  run_agreed(comm.raw(), [&] {
+    if (comm.rank() != 0) return;
+    for (const auto& made : output_folders(values, source, folder)) {
+      std::error_code failed;
+      std::filesystem::create_directories(made, failed);
+      if (!failed) continue;
+      throw Error(Errc::io, fmt::format("cannot make folder {}: {}", made, failed.message()),
+                  failed.value());
+    }
+  });
+  return session.open(name, field_options(values, source, folder));
+}
+
 StreamOptions checkpoint_options(const OutputCase& values, const std::string& source) {
   StreamOptions options;
   options.retry_s = values.retry_s;
   options.fallback_path = values.fallback_path;
   options.output = file_options(values, source);
-  options.output.mode = OutputMode::synchronous;
+  options.output.buffered_files = 1;
   return options;
+}
+
+bool ranks_may_serve(const OutputCase& values) {
+  constexpr std::string_view all_compute[] = {"hidden", "none", "thread", "process"};
+  return std::ranges::find(all_compute, values.servers) == std::end(all_compute);
+}
+
+std::pair<std::string, std::string> kind_of_output(const OutputCase& values,
+                                                   const Session& session) {
+  const char* kind = session.num_servers() > 0 ? "servers"
+                     : session.hides()         ? "hidden"
+                                               : "synchronous";
+  const bool plain = session.num_servers() == 0 && session.hides();
+  return {values.every == 0 ? "none" : kind, plain ? "" : session.describe()};
 }
 
 }  // namespace tailrace::app

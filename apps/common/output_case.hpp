@@ -5,6 +5,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/keys.hpp"
@@ -16,32 +17,33 @@ namespace tailrace::app {
 /// Section `[output]` of a case file: how files are written, by whichever application. The meaning
 /// of every member stands in `output_keys`.
 struct OutputCase {
-  std::string mode = "hidden";
+  std::string servers = "hidden";
   std::int64_t every = 100;
   std::string strategy = "auto";
   std::vector<std::string> hints;
   std::int64_t writers = 0, stripe_bytes = 1 << 20, buffered_files = 2;
-  // With I/O servers.
-  std::string servers, transport = "auto", memory = "1G";
+  // Not with "hidden".
+  std::string transport = "auto", memory = "1G";
   std::string when_full = "wait", spill_folder, on_failure = "stop", fallback_path;
   double stall_budget = 0, retry_s = 0;
   bool whole_fields = true;
   std::vector<Product> products;
 };
 
-/// The keys of `[output]`, bound to `values`. Local, as all of this file.
+/// The keys of `[output]`, bound to `values`. Local, as all of this file but what says so.
 Keys output_keys(OutputCase& values);
 
-/// Throws `Errc::invalid_input` if products lack names, or need other fields than `fields`, or if a
-/// size is none. `source` is the path of the case file.
-void require_output(const OutputCase& values, std::span<const std::string> fields,
-                    const std::string& source);
+/// Throws `Errc::invalid_input` if products lack names, or need other fields than `fields`, if a
+/// size is none, or if one of `keys`, which are `usual` by default, does not go with the servers.
+/// `source` is the path of the case file.
+void require_output(const OutputCase& values, const Keys& keys, const Keys& usual,
+                    std::span<const std::string> fields, const std::string& source);
+
+/// Whether some of the ranks may serve, so that how many compute is known when the job has started.
+bool ranks_may_serve(const OutputCase& values);
 
 /// `output.hints` as hints. Throws `Errc::invalid_input` for one that is not NAME=VALUE.
 Hints file_hints(const OutputCase& values, const std::string& source);
-
-/// How files are written by the ranks that compute. Throws as `file_hints` does.
-OutputOptions file_options(const OutputCase& values, const std::string& source);
 
 /// The session that `output.servers` asks for; output goes to `folder`.
 SessionOptions session_options(const OutputCase& values, const std::string& folder, Trace* trace);
@@ -49,13 +51,23 @@ SessionOptions session_options(const OutputCase& values, const std::string& fold
 /// How a session writes the fields, products included: a product's path that neither begins with
 /// "{path}" nor with a slash lies in `folder`.
 StreamOptions field_options(const OutputCase& values, const std::string& source,
-                            const std::string& folder, Trace* trace);
+                            const std::string& folder);
 
-/// Folders that files of fields and of `products` go to.
-std::set<std::string> output_folders(const std::string& folder,
-                                     const std::vector<Product>& products);
+/// Folders that files of fields and of products go to.
+std::set<std::string> output_folders(const OutputCase& values, const std::string& source,
+                                     const std::string& folder);
+
+/// The stream of the fields, named `name`; their folders are made. Collective over the ranks that
+/// compute, blocking. Throws `Errc::invalid_input` or `Errc::io` on all of them.
+Stream open_fields(Session& session, const std::string& name, const OutputCase& values,
+                   const std::string& source, const std::string& folder);
 
 /// How checkpoints are written: none is left out, and a failure ends the run.
 StreamOptions checkpoint_options(const OutputCase& values, const std::string& source);
+
+/// What the summary calls the kind of output (none, synchronous, hidden or servers), and what the
+/// session says of its servers.
+std::pair<std::string, std::string> kind_of_output(const OutputCase& values,
+                                                   const Session& session);
 
 }  // namespace tailrace::app

@@ -21,6 +21,7 @@ void Progress::table(const char* header, const char* line) {
 }
 
 void Progress::step(const Advance& now, double energy, bool always) {
+  log_.progress();
   if (!speaks_ || !json_) return;
   const double clock = now_s();
   if (!always && clock - last_print_s_ < 0.1) return;

@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "tailrace/log.hpp"
+
 namespace tailrace::app {
 
 /// How far a run is.
@@ -17,21 +19,23 @@ struct Advance {
 /// run is, on stdout of rank 0.
 class Progress {
  public:
-  /// `end` is the time of the end, `max_steps` the last step (0 = no limit).
-  Progress(bool speaks, bool json, double end, std::int64_t max_steps)
-      : speaks_(speaks), json_(json), end_(end), max_steps_(max_steps) {}
+  /// `end` is the time of the end, `max_steps` the last step (0 = no limit). `log` outlives this.
+  Progress(bool speaks, Log& log, bool json, double end, std::int64_t max_steps)
+      : speaks_(speaks), json_(json), log_(log), end_(end), max_steps_(max_steps) {}
 
   /// Whether people read, so that lines of a table are wanted.
   bool shows_table() const { return speaks_ && !json_; }
   /// A line of the table, after `header` once. Local.
   void table(const char* header, const char* line);
-  /// One JSON line, at most ten a second unless `always`; no `energy` = NAN. Local.
+  /// One JSON line, at most ten a second unless `always`; no `energy` = NAN. Moves the lines of the
+  /// log on: all ranks call it. Local.
   void step(const Advance& now, double energy, bool always);
   /// A line for people: on stderr beside JSON lines. Local.
   void say(const char* text) const;
 
  private:
   bool speaks_, json_, header_printed_ = false;
+  Log& log_;
   double end_, last_print_s_ = 0;
   std::int64_t max_steps_;
 };

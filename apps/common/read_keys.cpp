@@ -22,8 +22,17 @@ std::string place_of(const std::string& source, const toml::node& node) {
   return fmt::format("{} line {}", source, node.source().begin.line);
 }
 
+/// Keys of earlier versions, and what says the same now.
+constexpr std::pair<std::string_view, std::string_view> former_keys[] = {
+    {"output.mode",
+     "give output.servers = \"hidden\", output.servers = \"none\" (was synchronous), or "
+     "output.every = 0 (was none)"}};
+
 [[noreturn]] void refuse_unknown(const Keys& keys, bool section, const std::string& name,
                                  const std::string& place) {
+  for (const auto& [former, now] : former_keys) {
+    if (name == former) refuse(fmt::format("`{}` in {} is no more: {}", name, place, now));
+  }
   std::vector<std::string> words;
   for (const auto& key : keys) words.push_back(section ? section_of(key.name) : key.name);
   refuse(fmt::format("unknown {} `{}` in {}: did you mean `{}`?", section ? "section" : "key", name,
@@ -182,12 +191,15 @@ void require_pairs(const Keys& keys, const std::set<std::string>& given,
   }
 }
 
-void require_no_needs(const Keys& keys, const Keys& usual, const std::string& source) {
+void require_usual(const Keys& keys, const Keys& usual, const std::string& setting,
+                   const std::string& source) {
   for (std::size_t k = 0; k < keys.size(); ++k) {
     const auto& key = keys[k];
-    if (key.needs.empty() || format_value(key) == format_value(usual[k])) continue;
-    refuse(fmt::format("{}: `{}` is of use with `{}` only; give that, too, such as \"thread\"",
-                       source, key.name, key.needs));
+    if (key.not_with != setting || format_value(key) == format_value(usual[k])) continue;
+    refuse(
+        fmt::format("{}: `{}` is of no use with {}; give another value of that, such as "
+                    "\"thread\"",
+                    source, key.name, setting));
   }
 }
 

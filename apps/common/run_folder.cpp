@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
@@ -17,6 +16,7 @@
 #include <fmt/ranges.h>
 
 #include "core/same_on_all.hpp"
+#include "core/say.hpp"
 
 namespace tailrace::app {
 
@@ -148,8 +148,8 @@ void RunFolder::lock() {
                   EAGAIN);
     }
     if (error.sys_errno() == EACCES || error.sys_errno() == EROFS) throw;
-    std::fprintf(stderr, "%s: two runs at once in this folder would not be noticed\n",
-                 error.what());
+    say(LogLevel::warning,
+        fmt::format("{}: two runs at once in this folder would not be noticed", error.what()));
   }
 }
 
@@ -172,10 +172,9 @@ std::string RunFolder::choose_checkpoint() const {
     if (cut_off < 0 || cut_off >= step) continue;
     const auto after = steps.upper_bound(cut_off);
     if (after == steps.begin()) {
-      std::fprintf(stderr,
-                   "the fields of step %td were cut off and are lost: no checkpoint is "
-                   "older\n",
-                   static_cast<std::ptrdiff_t>(cut_off));
+      say(LogLevel::warning,
+          fmt::format("the fields of step {} were cut off and are lost: no checkpoint is older",
+                      cut_off));
     } else {
       step = *std::prev(after);
     }

@@ -23,25 +23,28 @@ void set_handler(int signal, void (*handler)(int)) {
 
 }  // namespace
 
-StopSignal::StopSignal(const Comm& comm) : comm_(comm.raw()) {
+StopSignal::StopSignal() {
   received = 0;
   set_handler(SIGTERM, remember);
   set_handler(SIGINT, remember);
 }
 
+StopSignal::StopSignal(const Comm& comm) : StopSignal() {
+  votes_.emplace(comm, ReductionShape{NumberType::int32, 1});
+}
+
 StopSignal::~StopSignal() {
-  if (request_ != MPI_REQUEST_NULL) MPI_Wait(&request_, MPI_STATUS_IGNORE);
   set_handler(SIGTERM, SIG_DFL);
   set_handler(SIGINT, SIG_DFL);
 }
 
 void StopSignal::start(bool has_trouble) {
-  mine_ = has_trouble ? trouble : static_cast<int>(received);
-  check_mpi(MPI_Iallreduce(&mine_, &any_, 1, MPI_INT, MPI_MAX, comm_, &request_));
+  any_ = has_trouble ? trouble : static_cast<int>(received);
+  votes_->start_allreduce(std::span(&any_, 1), ReduceOp::max);
 }
 
 int StopSignal::finish() {
-  check_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE));
+  votes_->finish();
   return any_;
 }
 

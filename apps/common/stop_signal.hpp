@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
-#include "tailrace/comm.hpp"
+#include "tailrace/reduction.hpp"
 
 namespace tailrace::app {
 
@@ -11,7 +13,9 @@ namespace tailrace::app {
 /// program; when it goes, the signals end the program again.
 class StopSignal {
  public:
-  /// Local.
+  /// Of ranks that leave it to others to stop. Local.
+  StopSignal();
+  /// Collective, blocking.
   explicit StopSignal(const Comm& comm);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
@@ -29,9 +33,8 @@ class StopSignal {
   static std::string name(int signal);
 
  private:
-  MPI_Comm comm_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
-  int mine_ = 0, any_ = 0;
+  std::optional<Reduction> votes_;
+  std::int32_t any_ = 0;
 };
 
 }  // namespace tailrace::app

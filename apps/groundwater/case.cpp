@@ -250,12 +250,8 @@ Case parse_case(const std::string& text, const std::string& source,
   require_linear(values);
   require_transport(values);
   require_head(values);
-  if (values.output.servers.empty()) {
-    Case usual;
-    app::require_no_needs(keys, keys_of(usual), source);
-  } else {
-    app::require_output(values.output, field_names(values), source);
-  }
+  Case usual;
+  app::require_output(values.output, keys, keys_of(usual), field_names(values), source);
   return values;
 }
 
@@ -265,7 +261,7 @@ Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::stri
 
 Case check_case(const std::string& path, std::span<const std::string> settings, int num_ranks) {
   Case values = parse_case(app::read_case_text(path), path, settings);
-  if (values.output.servers.empty()) rank_grid(values, num_ranks);
+  if (!app::ranks_may_serve(values.output)) rank_grid(values, num_ranks);
   return values;
 }
 

@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <exception>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -14,38 +13,26 @@
 #include "case.hpp"
 #include "common/progress.hpp"
 #include "common/region.hpp"
-#include "common/run_folder.hpp"
-#include "common/run_main.hpp"
-#include "common/run_session.hpp"
+#include "common/simulation.hpp"
 #include "common/stop_signal.hpp"
 #include "common/summary_text.hpp"
-#include "core/whole_file.hpp"
 #include "flow_solver.hpp"
 #include "reactive.hpp"
 #include "run_summary.hpp"
 #include "state_files.hpp"
-#include "tailrace/trace.hpp"
 
 namespace tailrace::groundwater {
 
-using app::Region, app::RunFolder, app::RunRequest, app::StopSignal;
+using app::Region, app::RunFolder, app::RunRequest, app::RunSetting, app::StopSignal;
 
 namespace {
 
-struct RunSetting {
-  const RunRequest& request;
-  const std::string& folder;
-  RunFolder* results;  ///< in that folder; made by the ranks that compute
-  Session* session;    ///< null: the ranks that compute write
-  Trace& trace;
-};
-
 /// All that a run holds, in the order of making.
-class Run {
+class Run final : public app::Simulation {
  public:
   Run(const Comm& comm, const Case& values, const RunSetting& setting);
-  void advance();   ///< from the present state to the end or a signal
-  void conclude();  ///< summary
+  void advance() override;
+  void conclude() override;
 
  private:
   std::int64_t set_state(RunFolder& results);
@@ -65,7 +52,8 @@ class Run {
   Grid grid_;
   CellData cells_;
   Case case_;
-  const Session* session_;
+  const Session& session_;
+  Log& log_;
   std::string folder_;
   Trace& trace_;
   StopSignal stop_;
@@ -95,6 +83,7 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       cells_(read_cells(values, grid_)),
       case_(with_regions(values, cells_)),
       session_(setting.session),
+      log_(setting.log),
       folder_(setting.folder),
       trace_(setting.trace),
       stop_(comm),
@@ -104,12 +93,11 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       h_(static_cast<std::size_t>(grid_.num_own())),
       old_water_(h_.size()),
       water_(h_.size()),
-      first_step_(set_state(*setting.results)),
+      first_step_(set_state(setting.results)),
       balance_(comm, folder_, equations_.terms(), first_step_),
-      fields_(case_, grid_, folder_, setting.session, &trace_),
-      checkpoints_(comm, setting.session, app::checkpoint_options(values.output, values.source),
-                   folder_),
-      progress_(comm.rank() == 0, setting.request.progress, values.time.end,
+      fields_(case_, grid_, folder_, setting.session),
+      checkpoints_(setting.session, app::checkpoint_options(values.output, values.source), folder_),
+      progress_(comm.rank() == 0, setting.log, setting.request.progress, values.time.end,
                 values.time.max_steps) {
   if (!species_) return;
   species_file_.emplace(comm, folder_, species_->chemistry(), first_step_);
@@ -146,10 +134,7 @@ std::int64_t Run::set_state(RunFolder& results) {
   h_ = fields[0].values;
   if (species_) species_->set_state({fields.begin() + 1, fields.end()});
   results.go_on_from(clock_.step);
-  if (comm_.rank() == 0) {
-    std::fprintf(stderr, "restart from %s at step %lld, time %.6g\n", path.c_str(),
-                 static_cast<long long>(clock_.step), clock_.time);
-  }
+  log_.info(fmt::format("restart from {} at step {}, time {:.6g}", path, clock_.step, clock_.time));
   return clock_.step;
 }
 
@@ -247,7 +232,8 @@ void Run::after_step(const StepOutcome& outcome) {
                                 outcome.iterations, outcome.linear_iterations);
   progress_.table("    step         time     next dt      storage   balance Newton linear",
                   line.c_str());
-  if (clock_.step % case_.output.every == 0) write_fields();
+  const auto fields_every = case_.output.every;
+  if (fields_every > 0 && clock_.step % fields_every == 0) write_fields();
   const auto every = case_.checkpoint.every;
   if (every > 0 && clock_.step % every == 0) write_state();
   fields_.progress();
@@ -326,12 +312,7 @@ void Run::conclude() {
   summary.worst_balance = balance_.worst();
   if (species_) summary.species = species_->counts();
   if (species_file_) summary.worst_species_balance = species_file_->worst();
-  summary.output_mode = case_.output.mode;
-  if (session_ != nullptr) {
-    summary.servers = session_->describe();
-    const bool any = case_.output.mode != "none";
-    if (any) summary.output_mode = session_->num_servers() > 0 ? "servers" : "synchronous";
-  }
+  std::tie(summary.output_mode, summary.servers) = app::kind_of_output(case_.output, session_);
   summary.cell_pattern = case_.cells.pattern;
   summary.cell_group_size = cells_.group_size;
   summary.cell_counts = cells_.counts;
@@ -349,49 +330,24 @@ void Run::conclude() {
   progress_.say(text.c_str());
 }
 
-/// The run on the ranks that compute. Collective over them, blocking.
-void compute(const Comm& comm, const Case& values, RunSetting setting) {
-  rank_grid(values, comm.num_ranks());
-  const auto fields = app::field_options(values.output, values.source, setting.folder, nullptr);
-  RunFolder results(comm.raw(), {setting.folder,
-                                 values.about.name,
-                                 values.restart.file,
-                                 setting.request.overwrite,
-                                 {"balance.csv"},
-                                 app::output_folders(setting.folder, fields.products)});
-  setting.results = &results;
-  run_agreed(comm.raw(), [&] {
-    if (comm.rank() == 0) write_whole_file(setting.folder + "/case.toml", format_case(values));
-  });
-  const Comm quiet(comm.raw());
-  Run run(comm, values, setting);
-  try {
-    run.advance();
-    run.conclude();
-  } catch (const std::exception& error) {
-    // Here, while the run still lives: its end is collective, and other ranks may be in a step.
-    app::fail_together(quiet, program_name, error);
-    throw;
-  }
-}
-
 }  // namespace
 
 int run_case(const Comm& comm, const RunRequest& request) {
   const Case values = read_case(comm.raw(), request.case_path, request.settings);
-  const std::string folder = request.folder.empty() ? values.about.name : request.folder;
-  Trace trace(static_cast<std::size_t>(values.trace.spans));
-  int code = 0;
-  if (values.output.servers.empty()) {
-    compute(comm, values, {request, folder, nullptr, nullptr, trace});
-  } else {
-    code = app::run_session(comm, app::session_options(values.output, folder, &trace),
-                            [&](const Comm& ranks, Session& session) {
-                              compute(ranks, values, {request, folder, nullptr, &session, trace});
-                            });
-  }
-  if (values.trace.spans > 0) trace.write(comm, folder + "/trace.json");
-  return code;
+  const auto check = [&](const Comm& ranks) { rank_grid(values, ranks.num_ranks()); };
+  const auto make = [&](const Comm& ranks, const RunSetting& setting) {
+    return std::make_unique<Run>(ranks, values, setting);
+  };
+  return app::run_simulation(comm, request,
+                             {program_name,
+                              values.about.name,
+                              values.source,
+                              values.restart.file,
+                              values.output,
+                              values.trace.spans,
+                              {"balance.csv"},
+                              format_case(values)},
+                             check, make);
 }
 
 }  // namespace tailrace::groundwater

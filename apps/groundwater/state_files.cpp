@@ -2,7 +2,6 @@
 #include "state_files.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -130,25 +129,14 @@ std::vector<NamedField> output_fields(const Case& values, const FlowEquations& e
 }
 
 FieldFiles::FieldFiles(const Case& values, const Grid& grid, const std::string& folder,
-                       Session* session, Trace* trace)
+                       Session& session)
     : grid_(&grid), folder_(folder), name_(values.about.name) {
-  if (values.output.mode == "none") return;
-  const auto stream = app::field_options(values.output, values.source, folder, trace);
-  run_agreed(grid.comm().raw(), [&] {
-    if (grid.comm().rank() != 0) return;
-    for (const auto& made : app::output_folders(folder, stream.products)) {
-      std::error_code failed;
-      std::filesystem::create_directories(made, failed);
-      if (!failed) continue;
-      throw Error(Errc::io, fmt::format("cannot make folder {}: {}", made, failed.message()),
-                  failed.value());
-    }
-  });
-  writer_.emplace(grid.comm(), session, "fields", stream);
+  if (values.output.every == 0) return;
+  stream_.emplace(app::open_fields(session, "fields", values.output, values.source, folder));
 }
 
 void FieldFiles::write(const RunClock& clock, const std::vector<NamedField>& fields) {
-  if (!writer_ || has(clock.step)) return;
+  if (!stream_ || has(clock.step)) return;
   FileContents contents;
   contents.step = clock.step;
   contents.coordinates = coordinates_of(*grid_);
@@ -165,20 +153,20 @@ void FieldFiles::write(const RunClock& clock, const std::vector<NamedField>& fie
                          {"time", clock.time},
                          {"title", name_},
                          {"Conventions", std::string("CF-1.11")}};
-  writer_->write(fmt::format("{}/fields/{}_{:06d}.h5", folder_, name_, clock.step), contents);
+  stream_->write(fmt::format("{}/fields/{}_{:06d}.h5", folder_, name_, clock.step), contents);
   last_step_ = clock.step;
 }
 
 void FieldFiles::progress() {
-  if (writer_) writer_->progress();
+  if (stream_) stream_->progress();
 }
 
 void FieldFiles::finish() {
-  if (writer_) writer_->finish();
+  if (stream_) stream_->finish();
 }
 
 OutputStatistics FieldFiles::statistics() const {
-  return writer_ ? writer_->statistics() : OutputStatistics{};
+  return stream_ ? stream_->statistics() : OutputStatistics{};
 }
 
 void write_checkpoint(app::CheckpointSeries& series, const Grid& grid, const RunClock& clock,

@@ -9,7 +9,6 @@
 
 #include "case.hpp"
 #include "common/checkpoint_series.hpp"
-#include "common/file_writer.hpp"
 #include "flow.hpp"
 #include "grid.hpp"
 
@@ -38,10 +37,9 @@ struct RunClock {
 /// centres of cells as coordinates.
 class FieldFiles {
  public:
-  /// By the servers of `session`, or, if it is null, by the ranks. Collective, blocking. Throws
-  /// `Errc::invalid_input` or `Errc::io` on all ranks.
-  FieldFiles(const Case& values, const Grid& grid, const std::string& folder, Session* session,
-             Trace* trace);
+  /// As `session` writes. Collective, blocking. Throws `Errc::invalid_input` or `Errc::io` on all
+  /// ranks.
+  FieldFiles(const Case& values, const Grid& grid, const std::string& folder, Session& session);
   /// Collective. Throws `Errc::io` on all ranks.
   void write(const RunClock& clock, const std::vector<NamedField>& fields);
   void progress();  ///< lets files under way get on
@@ -53,7 +51,7 @@ class FieldFiles {
   const Grid* grid_;
   std::string folder_, name_;
   std::int64_t last_step_ = -1;
-  std::optional<app::FileWriter> writer_;
+  std::optional<Stream> stream_;
 };
 
 /// Writes the state of own cells as a checkpoint. Collective. Throws `Errc::io` on all ranks.

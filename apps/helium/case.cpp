@@ -94,12 +94,8 @@ Case parse_case(const std::string& text, const std::string& source,
   require_colours(values);
   require_sense(values);
   Case usual;
-  if (values.output.servers.empty()) {
-    app::require_no_needs(keys, keys_of(usual), source);
-  } else {
-    const std::vector<std::string> fields{"density"};
-    app::require_output(values.output, fields, source);
-  }
+  const std::vector<std::string> fields{"density"};
+  app::require_output(values.output, keys, keys_of(usual), fields, source);
   return values;
 }
 

@@ -70,7 +70,7 @@ Keys numerics_keys(Case& c) {
 Keys run_keys(Case& c) {
   return {
       {"checkpoint.every", &c.checkpoint.every, count_from_0, "steps",
-       "steps between checkpoints (the last two are kept); 0, or output.mode = none: none"},
+       "steps between checkpoints (the last two are kept); 0 = none"},
       {"checkpoint.at_end", &c.checkpoint.at_end, any, "",
        "write a checkpoint at the end of the run"},
       {"restart.file", &c.restart.file, any, "",

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "density_output.hpp"
 
-#include <filesystem>
-
 #include <fmt/format.h>
 
 #include "common/output_case.hpp"
@@ -11,26 +9,14 @@
 namespace tailrace::helium {
 
 DensityOutput::DensityOutput(const Hamiltonian& hamiltonian, const Case& values,
-                             const std::string& folder, Session* session, Trace* trace)
+                             const std::string& folder, Session& session)
     : prefix_(fmt::format("{}/fields/{}", folder, values.about.name)), every_(values.output.every) {
-  if (values.output.mode == "none") return;
-  const auto& blocks = hamiltonian.blocks();
-  const auto options = app::field_options(values.output, values.source, folder, trace);
-  run_agreed(blocks.comm().raw(), [&] {
-    if (blocks.comm().rank() != 0) return;
-    for (const auto& made : app::output_folders(folder, options.products)) {
-      std::error_code failed;
-      std::filesystem::create_directories(made, failed);
-      if (!failed) continue;
-      throw Error(Errc::io, fmt::format("cannot make folder {}: {}", made, failed.message()),
-                  failed.value());
-    }
-  });
-  writer_.emplace(blocks.comm(), session, "density", options);
-  for (std::ptrdiff_t i = 0; i < blocks.num_points(); ++i) {
+  if (every_ == 0) return;
+  stream_.emplace(app::open_fields(session, "density", values.output, values.source, folder));
+  for (std::ptrdiff_t i = 0; i < hamiltonian.blocks().num_points(); ++i) {
     radii_.push_back(hamiltonian.radial().r(i));
   }
-  make_layout(blocks);
+  make_layout(hamiltonian.blocks());
 }
 
 /// Each block, and what it is mirrored to, from the same memory.
@@ -59,8 +45,7 @@ void DensityOutput::make_layout(const Blocks& blocks) {
 
 void DensityOutput::write(const Observer& observer, const Wave& wave, std::int64_t step,
                           double time, bool always) {
-  const bool due = always || step % every_ == 0;
-  if (!writer_ || !due || step == last_step_) return;
+  if (!stream_ || step == last_step_ || (!always && step % every_ != 0)) return;
   last_step_ = step;
   observer.density(wave, density_);
   FileContents file;
@@ -70,19 +55,19 @@ void DensityOutput::write(const Observer& observer, const Wave& wave, std::int64
   file.variables.emplace_back("density", ItemType::float64, std::vector<std::string>{"r1", "r2"},
                               &*layout_, memory_, density_.data());
   file.attributes = {{"step", step}, {"time", time}};
-  writer_->write(fmt::format("{}_{:06d}.h5", prefix_, step), file);
+  stream_->write(fmt::format("{}_{:06d}.h5", prefix_, step), file);
 }
 
 void DensityOutput::progress() {
-  if (writer_) writer_->progress();
+  if (stream_) stream_->progress();
 }
 
 void DensityOutput::finish() {
-  if (writer_) writer_->finish();
+  if (stream_) stream_->finish();
 }
 
 OutputStatistics DensityOutput::statistics() const {
-  return writer_ ? writer_->statistics() : OutputStatistics{};
+  return stream_ ? stream_->statistics() : OutputStatistics{};
 }
 
 }  // namespace tailrace::helium

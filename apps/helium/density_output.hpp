@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "case.hpp"
-#include "common/file_writer.hpp"
 #include "observables.hpp"
 
 namespace tailrace::helium {
@@ -16,10 +15,10 @@ namespace tailrace::helium {
 /// FOLDER/fields/NAME_NNNNNN.h5 (dataset "density" of (r1, r2), the whole square).
 class DensityOutput {
  public:
-  /// By the servers of `session`, or, if it is null, by the ranks that compute. Collective,
-  /// blocking. Throws `Errc::invalid_input` or `Errc::io` on all ranks.
+  /// As `session` writes. Collective over the ranks that compute, blocking. Throws
+  /// `Errc::invalid_input` or `Errc::io` on all of them.
   DensityOutput(const Hamiltonian& hamiltonian, const Case& values, const std::string& folder,
-                Session* session, Trace* trace);
+                Session& session);
 
   /// Writes the density if `step` is one to write, or `always`. Collective. Throws `Errc::io`.
   void write(const Observer& observer, const Wave& wave, std::int64_t step, double time,
@@ -35,7 +34,7 @@ class DensityOutput {
 
   std::string prefix_;
   std::int64_t every_, last_step_ = -1;
-  std::optional<app::FileWriter> writer_;
+  std::optional<Stream> stream_;
   std::optional<Layout> layout_;
   Memory memory_;
   std::vector<double> radii_, density_;

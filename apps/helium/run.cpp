@@ -3,9 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <exception>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -14,53 +13,33 @@
 #include "common/checkpoint_series.hpp"
 #include "common/progress.hpp"
 #include "common/region.hpp"
-#include "common/run_folder.hpp"
-#include "common/run_main.hpp"
-#include "common/run_session.hpp"
+#include "common/simulation.hpp"
 #include "common/stop_signal.hpp"
 #include "common/table_file.hpp"
-#include "core/whole_file.hpp"
 #include "density_output.hpp"
 #include "flush_tiny.hpp"
 #include "krylov.hpp"
 #include "observables.hpp"
 #include "summary.hpp"
-#include "tailrace/trace.hpp"
 
 namespace tailrace::helium {
 
-using app::Region, app::RunFolder, app::RunRequest, app::StopSignal;
+using app::Region, app::RunFolder, app::RunRequest, app::RunSetting, app::StopSignal;
 
 namespace {
-
-struct RunSetting {
-  const RunRequest& request;
-  const std::string& folder;
-  RunFolder* results;  ///< in that folder; made by the ranks that compute
-  Session* session;    ///< null: the ranks that compute write
-  Trace& trace;
-};
 
 constexpr std::size_t max_step_times = 1 << 18;
 constexpr const char* header =
     "step,time,field,vector_potential,norm,ground,energy,dipole,single_outside,double_outside,"
     "edge_l,edge_total_l,edge_r";
 
-StreamOptions options_of_checkpoints(const Case& values) {
-  auto options = app::checkpoint_options(values.output, values.source);
-  if (values.output.mode == "hidden") options.output.mode = OutputMode::hidden;
-  return options;
-}
-
 /// All that a run holds, in the order of making.
-class Run {
+class Run final : public app::Simulation {
  public:
   Run(const Comm& comm, const Case& values, const RunSetting& setting);
 
-  /// The time loop, from the present state to the end or a signal. Collective, blocking.
-  void advance();
-  /// Ionisation and summary. Collective, blocking.
-  void conclude();
+  void advance() override;
+  void conclude() override;
 
  private:
   void set_state(RunFolder& results);
@@ -75,7 +54,8 @@ class Run {
 
   const Comm& comm_;
   const Case& case_;
-  const Session* session_;
+  const Session& session_;
+  Log& log_;
   std::string folder_;
   Trace& trace_;
   StopSignal stop_;
@@ -108,6 +88,7 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
     : comm_(comm),
       case_(values),
       session_(setting.session),
+      log_(setting.log),
       folder_(setting.folder),
       trace_(setting.trace),
       stop_(comm),
@@ -120,14 +101,14 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       ground_s_(now_s() - start_s_),
       observer_(hamiltonian_, ground_.wave, values.observables.radius),
       propagator_(hamiltonian_, {static_cast<int>(values.time.order), values.time.tolerance}),
-      density_(hamiltonian_, values, folder_, setting.session, &trace_),
-      checkpoints_(comm, setting.session, options_of_checkpoints(values), folder_),
-      progress_(comm.rank() == 0, setting.request.progress,
+      density_(hamiltonian_, values, folder_, setting.session),
+      checkpoints_(setting.session, app::checkpoint_options(values.output, values.source), folder_),
+      progress_(comm.rank() == 0, setting.log, setting.request.progress,
                 static_cast<double>(steps_.count) * steps_.length, values.time.max_steps) {
   wave_ = ground_.wave;
   wave_.resize(2 * ground_.wave.size());
   first_ = observer_.measure(wave_);
-  set_state(*setting.results);
+  set_state(setting.results);
   make_absorber();
   run_agreed(comm.raw(), [&] {
     if (comm.rank() != 0) return;
@@ -143,10 +124,7 @@ void Run::set_state(RunFolder& results) {
   propagator_.set_norm(state_.norm_squared);
   results.go_on_from(state_.step);
   restarted_ = true;
-  if (comm_.rank() == 0) {
-    std::fprintf(stderr, "restart from %s at step %td, time %.6g\n", path.c_str(),
-                 static_cast<std::ptrdiff_t>(state_.step), time());
-  }
+  log_.info(fmt::format("restart from {} at step {}, time {:.6g}", path, state_.step, time()));
 }
 
 /// cos^(2 dt) from `grid.absorber` to the end of the box.
@@ -272,8 +250,7 @@ void Run::advance() {
                    now_.energy, line);
     density_.write(observer_, wave_, state_.step, time(), last && signal_ == 0);
     const auto every = case_.checkpoint.every;
-    const bool wanted = every > 0 && case_.output.mode != "none";
-    if (wanted && state_.step % every == 0) write_checkpoint();
+    if (every > 0 && state_.step % every == 0) write_checkpoint();
   }
   if (signal_ != 0 || case_.checkpoint.at_end) write_checkpoint();
   density_.finish();
@@ -293,11 +270,7 @@ void Run::conclude() {
   summary.applications = propagator_.applications();
   summary.most_order = most_order_;
   summary.worst_error = worst_error_;
-  summary.output_mode = case_.output.mode;
-  if (session_ != nullptr) {
-    summary.servers = session_->describe();
-    summary.output_mode = session_->num_servers() > 0 ? "servers" : "synchronous";
-  }
+  std::tie(summary.output_mode, summary.servers) = app::kind_of_output(case_.output, session_);
   summary.density = density_.statistics();
   summary.checkpoints = checkpoints_.statistics();
   summary.last_checkpoint = checkpoints_.last();
@@ -315,50 +288,26 @@ void Run::conclude() {
                           .c_str());
 }
 
-/// The run on the ranks that compute. Collective over them, blocking.
-void compute(const Comm& comm, const Case& values, RunSetting setting) {
-  const auto fields = app::field_options(values.output, values.source, setting.folder, nullptr);
-  RunFolder results(comm.raw(), {setting.folder,
-                                 values.about.name,
-                                 values.restart.file,
-                                 setting.request.overwrite,
-                                 {"observables.csv"},
-                                 app::output_folders(setting.folder, fields.products)});
-  setting.results = &results;
-  run_agreed(comm.raw(), [&] {
-    if (comm.rank() == 0) write_whole_file(setting.folder + "/case.toml", format_case(values));
-  });
-  const auto warning = warning_of(values);
-  if (comm.rank() == 0 && !warning.empty()) std::fprintf(stderr, "%s\n", warning.c_str());
-  const Comm quiet(comm.raw());
-  Run run(comm, values, setting);
-  try {
-    run.advance();
-    run.conclude();
-  } catch (const std::exception& error) {
-    // Here, while the run still lives: its end is collective, and other ranks may be in a step.
-    app::fail_together(quiet, program_name, error);
-    throw;
-  }
-}
-
 }  // namespace
 
 int run_case(const Comm& comm, const RunRequest& request) {
   const Case values = read_case(comm.raw(), request.case_path, request.settings);
-  const std::string folder = request.folder.empty() ? values.about.name : request.folder;
-  Trace trace(static_cast<std::size_t>(values.trace.spans));
-  int code = 0;
-  if (values.output.servers.empty()) {
-    compute(comm, values, {request, folder, nullptr, nullptr, trace});
-  } else {
-    code = app::run_session(comm, app::session_options(values.output, folder, &trace),
-                            [&](const Comm& ranks, Session& session) {
-                              compute(ranks, values, {request, folder, nullptr, &session, trace});
-                            });
-  }
-  if (values.trace.spans > 0) trace.write(comm, folder + "/trace.json");
-  return code;
+  const auto check = [](const Comm&) {};
+  const auto make = [&](const Comm& ranks, const RunSetting& setting) {
+    const auto warning = warning_of(values);
+    if (ranks.rank() == 0 && !warning.empty()) setting.log.warning(warning);
+    return std::make_unique<Run>(ranks, values, setting);
+  };
+  return app::run_simulation(comm, request,
+                             {program_name,
+                              values.about.name,
+                              values.source,
+                              values.restart.file,
+                              values.output,
+                              values.trace.spans,
+                              {"observables.csv"},
+                              format_case(values)},
+                             check, make);
 }
 
 }  // namespace tailrace::helium

@@ -73,15 +73,19 @@ Table copies_table() {
   return table;
 }
 
-Table output_modes_table() {
-  return {"output_modes",
-          "Output modes (output.mode)",
-          "mode",
+Table servers_table() {
+  return {"servers",
+          "Who writes output (servers)",
+          "servers",
           "applies",
-          {{"hidden", "copies to a staging buffer; a thread of each writer rank writes meanwhile",
+          {{"none", "the ranks that compute, inside write (the reference)", "always"},
+           {"hidden", "threads of ranks that compute, from staging buffers; whole HDF5 files only",
             "always; needs memory for buffered_files copies of the output"},
-           {"synchronous", "writes while the simulation waits", "always; for comparison"},
-           {"none", "writes no fields", "always; for comparison"}}};
+           {"thread", "a server in a thread on each node", "always"},
+           {"process", "a server in a supervised process, which outlives the job", "one node"},
+           {"N", "ranks of their own, so many in all", "more than N ranks"},
+           {"N per node", "ranks of their own, so many on each node", "more than N ranks a node"},
+           {"auto", "none, thread or 1 per node, as disk and cores are", "always"}}};
 }
 
 Table hints_table() {
@@ -130,7 +134,7 @@ std::vector<Table> tables() {
       kernels_table(),
       stores_table(),
       copies_table(),
-      output_modes_table(),
+      servers_table(),
       methods_table("reductions", "Methods of allreduce, reduce and barrier (Reduction)",
                     tailrace::reduction_methods()),
       methods_table("strategies", "Strategies for files (hint strategy)",

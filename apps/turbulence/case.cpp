@@ -42,10 +42,10 @@ void require_fields(const Case& values) {
   }
   const bool any = !fields.empty() && (fields != std::vector<std::string>{"scalars"} ||
                                        !values.scalars.schmidt.empty());
-  if (any || values.output.mode == "none") return;
+  if (any || values.output.every == 0) return;
   refuse(
       fmt::format("{}: `output.fields` names no field of this flow; give at least one of u, v, "
-                  "w{}, or output.mode = \"none\"",
+                  "w{}, or output.every = 0",
                   values.source, values.scalars.schmidt.empty() ? "" : ", scalars"));
 }
 
@@ -82,16 +82,6 @@ std::vector<std::string> field_names(const Case& values) {
   return names;
 }
 
-/// Without servers, keys that only they heed must be as they are by default; with them, products
-/// have names of their own and use fields that are written.
-void require_servers(const Case& values, const Keys& keys) {
-  Case usual;
-  if (values.output.servers.empty()) {
-    return app::require_no_needs(keys, keys_of(usual), values.source);
-  }
-  app::require_output(values.output, field_names(values), values.source);
-}
-
 void fill_defaults(Case& values) {
   auto& grid = values.grid;
   for (auto* points : {&grid.nx, &grid.ny, &grid.nz}) {
@@ -121,7 +111,8 @@ Case parse_case(const std::string& text, const std::string& source,
   fill_defaults(values);
   require_grid(values);
   require_sense(values);
-  require_servers(values, keys);
+  Case usual;
+  app::require_output(values.output, keys, keys_of(usual), field_names(values), source);
   return values;
 }
 

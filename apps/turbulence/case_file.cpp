@@ -27,9 +27,8 @@ Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::stri
 
 Case check_case(const std::string& path, std::span<const std::string> settings, int num_ranks) {
   Case values = parse_case(app::read_case_text(path), path, settings);
-  // With servers, how many ranks compute is known only when the job has started.
   Case any_grid = values;
-  if (!values.output.servers.empty()) any_grid.grid.ranks = {0, 0};
+  if (app::ranks_may_serve(values.output)) any_grid.grid.ranks = {0, 0};
   require_flow_on_grid(values, solver_options(any_grid, num_ranks));
   return values;
 }

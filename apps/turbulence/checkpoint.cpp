@@ -57,10 +57,9 @@ Attributes attributes_of(const NavierStokes<Real>& flow, const RunState& state) 
 }  // namespace
 
 template <class Real>
-CheckpointWriter<Real>::CheckpointWriter(const Comm& comm, const Case& values,
-                                         NavierStokes<Real>& flow, const std::string& folder,
-                                         Session* session)
-    : files_(comm, session, app::checkpoint_options(values.output, values.source), folder),
+CheckpointWriter<Real>::CheckpointWriter(Session& session, const Case& values,
+                                         NavierStokes<Real>& flow, const std::string& folder)
+    : files_(session, app::checkpoint_options(values.output, values.source), folder),
       layout_(flow.transform().spectral_layout()),
       memory_(as_parts(flow.transform().spectral_memory())) {}
 

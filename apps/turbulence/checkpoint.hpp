@@ -23,11 +23,10 @@ struct RunState {
 template <class Real>
 class CheckpointWriter {
  public:
-  /// By the servers of `session`, or, if it is null, by the ranks of `comm`. Collective, blocking.
-  CheckpointWriter(const Comm& comm, const Case& values, NavierStokes<Real>& flow,
-                   const std::string& folder, Session* session = nullptr);
-  /// Writes the present state and, when it is safe on disk, removes the checkpoint before the
-  /// previous one. Collective; blocking without servers. Throws `Errc::io` on all ranks.
+  /// As `session` writes. Collective over the ranks that compute, blocking.
+  CheckpointWriter(Session& session, const Case& values, NavierStokes<Real>& flow,
+                   const std::string& folder);
+  /// Writes the present state, as `CheckpointSeries::write`.
   void write(NavierStokes<Real>& flow, const RunState& state);
   /// As of `CheckpointSeries`.
   void progress() { files_.progress(); }

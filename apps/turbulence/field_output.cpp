@@ -71,26 +71,15 @@ bool contains(const std::vector<std::string>& list, const std::string& text) {
 }  // namespace
 
 template <class Real>
-FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStokes<Real>& flow,
-                               const std::string& folder, Session* session, Trace* trace)
-    : comm_(&comm),
+FieldOutput<Real>::FieldOutput(Session& session, const Case& values, NavierStokes<Real>& flow,
+                               const std::string& folder)
+    : comm_(&session.compute()),
       self_(MPI_COMM_SELF),
       folder_(folder),
       name_(values.about.name),
       every_(values.output.every) {
-  if (values.output.mode == "none") return;
-  const auto stream = app::field_options(values.output, values.source, folder, trace);
-  run_agreed(comm.raw(), [&] {
-    if (comm.rank() != 0) return;
-    for (const auto& made : app::output_folders(folder, stream.products)) {
-      std::error_code failed;
-      std::filesystem::create_directories(made, failed);
-      if (!failed) continue;
-      throw Error(Errc::io, fmt::format("cannot make folder {}: {}", made, failed.message()),
-                  failed.value());
-    }
-  });
-  writer_.emplace(comm, session, "fields", stream);
+  if (every_ == 0) return;
+  stream_.emplace(app::open_fields(session, "fields", values.output, values.source, folder));
   layout_ = std::make_unique<Layout>(flow.transform().physical_layout());
   const auto& options = flow.options();
   extents_ = options.extents;
@@ -101,7 +90,7 @@ FieldOutput<Real>::FieldOutput(const Comm& comm, const Case& values, NavierStoke
   contents_.coordinates = {axis("x", "X", extents_[2], options.lengths[2]),
                            axis("y", "Y", extents_[1], options.lengths[1]),
                            axis("z", "Z", extents_[0], options.lengths[0]), time_axis()};
-  const Memory memory = Memory::dense(layout_->boxes(comm.rank()));
+  const Memory memory = Memory::dense(layout_->boxes(comm_->rank()));
   for (std::size_t f = 0; f < 3 + options.scalars.size(); ++f) {
     const std::string name =
         f < 3 ? std::string(component_names[f]) : fmt::format("scalar_{}", f - 3);
@@ -154,8 +143,8 @@ void FieldOutput<Real>::before_step(NavierStokes<Real>& flow) {
 
 template <class Real>
 void FieldOutput<Real>::after_step(NavierStokes<Real>&) {
-  if (writer_) {
-    writer_->progress();  // files get their names while the run goes on
+  if (stream_) {
+    stream_->progress();  // files get their names while the run goes on
     show_complete();
   }
   if (caught_step_ < 0) return;
@@ -181,7 +170,7 @@ void FieldOutput<Real>::write(std::int64_t step, double time) {
   contents_.attributes[1].second = time;
   contents_.coordinates.back().values[0] = time;
   last_step_ = step;
-  if (!writer_->write(path_of(step), contents_)) return;
+  if (stream_->write(path_of(step), contents_) == WriteResult::dropped) return;
   files_.push_back(path_of(step));
   times_.push_back(time);
 }
@@ -189,7 +178,7 @@ void FieldOutput<Real>::write(std::int64_t step, double time) {
 template <class Real>
 void FieldOutput<Real>::finish() {
   if (!active()) return;
-  writer_->finish();
+  stream_->finish();
   write_sidecar(*comm_, files_.size());
 }
 
@@ -214,10 +203,10 @@ void FieldOutput<Real>::write_sidecar(const Comm& comm, std::size_t num_files) c
 /// written anew each time, so with many files less often: it may take a twentieth of the time.
 template <class Real>
 void FieldOutput<Real>::show_complete() {
-  if (comm_->rank() != 0 || writer_->last_complete() == shown_) return;
+  if (comm_->rank() != 0 || stream_->last_complete() == shown_) return;
   const double now = now_s();
   if (now < next_show_s_) return;
-  shown_ = writer_->last_complete();
+  shown_ = stream_->last_complete();
   const auto last = std::find(files_.begin(), files_.end(), shown_);
   if (last == files_.end()) return;
   try {
@@ -260,7 +249,7 @@ void FieldOutput<Real>::find_earlier(std::int64_t restart_step) {
 
 template <class Real>
 OutputStatistics FieldOutput<Real>::statistics() const {
-  return active() ? writer_->statistics() : OutputStatistics{};
+  return active() ? stream_->statistics() : OutputStatistics{};
 }
 
 template <class Real>

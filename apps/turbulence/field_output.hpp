@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "case.hpp"
-#include "common/file_writer.hpp"
 #include "navier_stokes.hpp"
 
 namespace tailrace::turbulence {
@@ -20,10 +19,10 @@ namespace tailrace::turbulence {
 template <class Real>
 class FieldOutput {
  public:
-  /// By the servers of `session`, or, if it is null, by the ranks of `comm`. Collective, blocking.
-  /// Throws `Errc::invalid_input` or `Errc::io` on all ranks.
-  FieldOutput(const Comm& comm, const Case& values, NavierStokes<Real>& flow,
-              const std::string& folder, Session* session, Trace* trace);
+  /// As `session` writes. Collective over the ranks that compute, blocking. Throws
+  /// `Errc::invalid_input` or `Errc::io` on all of them.
+  FieldOutput(Session& session, const Case& values, NavierStokes<Real>& flow,
+              const std::string& folder);
 
   /// Asks the solver for the fields if the present step is one to write. Local.
   void before_step(NavierStokes<Real>& flow);
@@ -39,7 +38,7 @@ class FieldOutput {
 
   /// Whether the step under way, or done, has fields to write: its start must have been finite.
   bool has_caught() const { return caught_step_ >= 0; }
-  bool active() const { return writer_.has_value(); }
+  bool active() const { return stream_.has_value(); }
   OutputStatistics statistics() const;
   std::ptrdiff_t memory_bytes() const;
 
@@ -61,7 +60,7 @@ class FieldOutput {
   bool narrow_ = false;  ///< double fields are written as float
   std::array<double, 3> spacing_{};
   std::array<std::ptrdiff_t, 3> extents_{};
-  std::optional<app::FileWriter> writer_;
+  std::optional<Stream> stream_;
   std::unique_ptr<Layout> layout_;
   std::vector<std::vector<Real>> arrays_;
   std::vector<Real*> captures_;  ///< one a field of the solver; null = not written

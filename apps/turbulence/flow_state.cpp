@@ -179,13 +179,6 @@ void NavierStokes<Real>::State::run_substages(bool measuring) {
   rate = *std::max_element(op.largest_rate.begin(), op.largest_rate.end());
 }
 
-template <class Real>
-double NavierStokes<Real>::State::reduce_rate() const {
-  double largest = static_cast<double>(rate);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_DOUBLE, MPI_MAX, comm));
-  return largest;
-}
-
 // To physical space and back: what comes back is the spectrum of a real field.
 template <class Real>
 void NavierStokes<Real>::State::make_hermitian(std::vector<Complex>& modes) {

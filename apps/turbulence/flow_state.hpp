@@ -7,6 +7,7 @@
 #include "core/buffer.hpp"
 #include "navier_stokes.hpp"
 #include "step_operator.hpp"
+#include "tailrace/reduction.hpp"
 
 namespace tailrace::turbulence {
 
@@ -19,9 +20,9 @@ class NavierStokes<Real>::State {
  public:
   State(const Comm& comm_, const NavierStokesOptions& options_)
       : options(options_),
-        comm(comm_.raw()),
         transform(comm_, transform_problem(comm_, options_), options_.fft),
         fused(transform, shape(options_)),
+        largest(comm_),
         trace(options_.fft.trace) {
     set_wave_numbers();
     set_operator();
@@ -39,14 +40,14 @@ class NavierStokes<Real>::State {
   void set_half_shift();
   void set_decay(double dt);
   void run_substages(bool measuring);
-  double reduce_rate() const;
+  double reduce_rate() { return largest.allreduce(static_cast<double>(rate), ReduceOp::max); }
   void make_hermitian(std::vector<Complex>& modes);
   std::size_t num_fields() const { return fields.size(); }
 
   NavierStokesOptions options;
-  MPI_Comm comm;
   fft::Transform<Real> transform;
   fft::Fused<Real> fused;
+  Reduction largest;  // of rates and votes: the same by any method
   Trace* trace;
   StepOperator<Real> op;
   std::array<std::vector<double>, 3> k;  // of this rank's modes, (z, y, x)

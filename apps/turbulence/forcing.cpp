@@ -20,7 +20,7 @@ constexpr std::ptrdiff_t max_table = 4000;
 
 template <class Real>
 Forcing<Real>::Forcing(const Comm& comm, const Case& values, NavierStokes<Real>& flow)
-    : comm_(comm.raw()),
+    : sums_(comm, {.max_items = std::max(1, static_cast<int>(values.forcing.k_max))}, "mpi"),
       k_max_(values.forcing.k_max),
       sigma_(std::sqrt(values.forcing.variance)),
       time_scale_(values.forcing.time_scale),
@@ -153,8 +153,7 @@ void Forcing<Real>::measure_shells(NavierStokes<Real>& flow) {
       shell_energy_[mode.entry] += 0.5 * mode.weight * std::norm(value);
     }
   }
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, shell_energy_.data(), to_int(std::ssize(shell_energy_)),
-                          MPI_DOUBLE, MPI_SUM, comm_));
+  sums_.allreduce(std::span(shell_energy_));
 }
 
 template <class Real>
@@ -196,12 +195,8 @@ double Forcing<Real>::local_power(NavierStokes<Real>& flow) const {
 }
 
 template <class Real>
-double Forcing<Real>::power() const {
-  double sum = last_power_;
-  if (type_ == Type::stochastic) {
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_DOUBLE, MPI_SUM, comm_));
-  }
-  return sum;
+double Forcing<Real>::power() {
+  return type_ == Type::stochastic ? sums_.allreduce(last_power_) : last_power_;
 }
 
 template <class Real>

@@ -9,6 +9,7 @@
 
 #include "case.hpp"
 #include "navier_stokes.hpp"
+#include "tailrace/reduction.hpp"
 
 namespace tailrace::turbulence {
 
@@ -31,7 +32,7 @@ class Forcing {
   /// Puts the energy back that the step of length `dt` took. Collective, blocking.
   void after_step(NavierStokes<Real>& flow, double dt);
   /// Energy given to the flow per time over the last step; 0 before it. Collective, blocking.
-  double power() const;
+  double power();
 
   /// What a checkpoint must keep, the same on all ranks; empty without forcing.
   std::span<const double> state() const { return state_; }
@@ -54,7 +55,7 @@ class Forcing {
   double local_power(NavierStokes<Real>& flow) const;
 
   enum class Type { none, constant_energy, stochastic };
-  MPI_Comm comm_;
+  Reduction sums_;  ///< by a method that is not measured, so that a run can be repeated
   Type type_ = Type::none;
   double k_max_, sigma_, time_scale_;
   std::uint64_t seed_;

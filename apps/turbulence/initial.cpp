@@ -9,6 +9,7 @@
 
 #include "common/random.hpp"
 #include "shells.hpp"
+#include "tailrace/reduction.hpp"
 
 namespace tailrace::turbulence {
 
@@ -86,8 +87,7 @@ void scale_shells(const Comm& comm, NavierStokes<Real>& flow,
       scale[static_cast<std::size_t>(shell)] += mirror_weight(kx) * factor * std::norm(value);
     }
   });
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, scale.data(), to_int(std::ssize(scale)), MPI_DOUBLE,
-                          MPI_SUM, comm.raw()));
+  Reduction(comm, {.max_items = std::ssize(scale)}, "mpi").allreduce(std::span(scale));
   for (std::size_t s = 0; s < scale.size(); ++s) {
     scale[s] = scale[s] > 0 ? std::sqrt(wanted[s] / scale[s]) : 0.0;
   }

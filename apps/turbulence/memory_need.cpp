@@ -88,11 +88,11 @@ double needed_bytes(const Case& values, const NavierStokesOptions& options, int 
   for (const auto extent : options.extents) points *= static_cast<double>(extent);
   const auto scalars = static_cast<double>(options.scalars.size());
   double fields = fields_of_flow + fields_of_scalar * scalars + fields_of_statistics;
-  if (values.output.mode != "none") {
+  if (values.output.every > 0) {
     double written = 0;
     for (const auto& field : values.output.fields) written += field == "scalars" ? scalars : 1;
     const bool narrow = values.output.precision == "single" && real == 8;
-    const auto staged = values.output.mode == "hidden" && values.output.servers.empty()
+    const auto staged = values.output.servers == "hidden"
                             ? static_cast<double>(values.output.buffered_files) + 1
                             : 0;
     fields += written * (1 + staged * (narrow ? 0.5 : 1));

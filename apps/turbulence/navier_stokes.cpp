@@ -167,6 +167,10 @@ bool NavierStokes<Real>::was_finite() const {
   return std::isfinite(state_->rate);
 }
 template <class Real>
+bool NavierStokes<Real>::was_finite_everywhere() const {
+  return state_->largest.allreduce(was_finite() ? 0 : 1, ReduceOp::max) == 0;
+}
+template <class Real>
 bool NavierStokes<Real>::is_finite() const {
   int bad = 0;
   for (const auto& field : state_->fields) {
@@ -175,8 +179,7 @@ bool NavierStokes<Real>::is_finite() const {
       sum += (mode.real() - mode.real()) + (mode.imag() - mode.imag());
     if (sum != 0) bad = 1;
   }
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX, state_->comm));
-  return bad == 0;
+  return state_->largest.allreduce(bad, ReduceOp::max) == 0;
 }
 
 template <class Real>

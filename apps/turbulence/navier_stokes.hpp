@@ -100,6 +100,8 @@ class NavierStokes {
   /// Whether the velocity at the start of the last step was finite at all points of this rank.
   /// Local.
   bool was_finite() const;
+  /// The same at all points. Collective, blocking.
+  bool was_finite_everywhere() const;
   /// Whether all modes are finite now. Collective, blocking.
   bool is_finite() const;
   /// Bytes held on this rank, and the same in units of one full physical field of this rank.

@@ -3,19 +3,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <exception>
+#include <tuple>
 
 #include <fmt/format.h>
 
 #include "checkpoint.hpp"
 #include "common/progress.hpp"
 #include "common/region.hpp"
-#include "common/run_folder.hpp"
-#include "common/run_main.hpp"
-#include "common/run_session.hpp"
+#include "common/simulation.hpp"
 #include "common/stop_signal.hpp"
-#include "core/whole_file.hpp"
 #include "field_output.hpp"
 #include "forcing.hpp"
 #include "grid_check.hpp"
@@ -23,35 +19,23 @@
 #include "memory_need.hpp"
 #include "statistics_file.hpp"
 #include "summary.hpp"
-#include "tailrace/trace.hpp"
 
 namespace tailrace::turbulence {
 
-using app::Region, app::RunFolder, app::RunRequest, app::StopSignal;
+using app::Region, app::RunFolder, app::RunRequest, app::RunSetting, app::StopSignal;
 
 namespace {
-
-/// What is the same for runs of both precisions.
-struct RunSetting {
-  const RunRequest& request;
-  const std::string& folder;
-  RunFolder* results;  ///< in that folder; made by the ranks that compute
-  Session* session;    ///< null: the ranks that compute write
-  Trace& trace;
-};
 
 constexpr std::size_t max_step_times = 1 << 18;
 
 /// All that a run holds, in the order of making.
 template <class Real>
-class Run {
+class Run final : public app::Simulation {
  public:
   Run(const Comm& comm, const Case& values, const RunSetting& setting);
 
-  /// The time loop, from the present state to the end or a signal. Collective, blocking.
-  void advance();
-  /// Summary. Collective, blocking.
-  void conclude();
+  void advance() override;
+  void conclude() override;
 
  private:
   NavierStokesOptions options_with_trace(const Comm& comm);
@@ -63,7 +47,6 @@ class Run {
   void take_statistics(double dt);
   void show(const Statistics& now);
   [[noreturn]] void refuse_blown_up() const;
-  void require_finite(bool mine) const;
   void write_checkpoint();
   void finish_output(int signal);
   double mean_step_s() const;
@@ -71,7 +54,8 @@ class Run {
 
   const Comm& comm_;
   const Case& case_;
-  const Session* session_;
+  const Session& session_;
+  Log& log_;
   std::string folder_;
   Trace& trace_;
   StopSignal stop_;
@@ -96,17 +80,18 @@ Run<Real>::Run(const Comm& comm, const Case& values, const RunSetting& setting)
     : comm_(comm),
       case_(values),
       session_(setting.session),
+      log_(setting.log),
       folder_(setting.folder),
       trace_(setting.trace),
       stop_(comm),
       flow_(comm, options_with_trace(comm)),
-      first_step_(set_state(*setting.results)),
+      first_step_(set_state(setting.results)),
       forcing_(comm, values, flow_),
       kernel_(comm, flow_),
       files_(comm, folder_, static_cast<int>(values.scalars.schmidt.size()), first_step_),
-      fields_(comm, values, flow_, folder_, setting.session, &trace_),
-      checkpoints_(comm, values, flow_, folder_, setting.session),
-      progress_(comm.rank() == 0, setting.request.progress, values.time.end,
+      fields_(setting.session, values, flow_, folder_),
+      checkpoints_(setting.session, values, flow_, folder_),
+      progress_(comm.rank() == 0, setting.log, setting.request.progress, values.time.end,
                 values.time.max_steps) {
   if (first_step_ >= 0) {
     fields_.find_earlier(first_step_);
@@ -132,10 +117,8 @@ std::int64_t Run<Real>::set_state(RunFolder& results) {
   }
   restored_ = read_checkpoint(comm_, case_, path, flow_);
   results.go_on_from(flow_.step_number());
-  if (comm_.rank() == 0) {
-    std::fprintf(stderr, "restart from %s at step %td, time %.6g\n", path.c_str(),
-                 flow_.step_number(), flow_.time());
-  }
+  log_.info(fmt::format("restart from {} at step {}, time {:.6g}", path, flow_.step_number(),
+                        flow_.time()));
   return flow_.step_number();
 }
 
@@ -144,10 +127,10 @@ template <class Real>
 void Run<Real>::restore_forcing() {
   const auto& type = case_.forcing.type;
   if (restored_.forcing_type == type && forcing_.set_state(restored_.forcing)) return;
-  if (comm_.rank() != 0 || type == "none") return;
-  std::fprintf(stderr, "the force starts afresh: the checkpoint is of a run with %s forcing%s\n",
-               restored_.forcing_type.c_str(),
-               restored_.forcing_type == type ? " of other modes" : "");
+  if (type == "none") return;
+  log_.info(fmt::format("the force starts afresh: the checkpoint is of a run with {} forcing{}",
+                        restored_.forcing_type,
+                        restored_.forcing_type == type ? " of other modes" : ""));
 }
 
 template <class Real>
@@ -185,7 +168,8 @@ void Run<Real>::take_step(double dt) {
   loop_s_ += spent;
   signal_ = stop_.finish();
   if (signal_ == StopSignal::trouble) refuse_blown_up();
-  if (fields_.has_caught()) require_finite(flow_.was_finite());
+  // Nothing that is not finite goes to a file.
+  if (fields_.has_caught() && !flow_.was_finite_everywhere()) refuse_blown_up();
   fields_.after_step(flow_);
   checkpoints_.progress();
   if (case_.time.courant > 0) courant_rate_ = flow_.courant_rate();
@@ -228,14 +212,6 @@ void Run<Real>::refuse_blown_up() const {
               fmt::format("the flow blew up: it is not finite at step {}, time {:.6g}; take a "
                           "smaller time.step, or time.courant below 1",
                           flow_.step_number(), flow_.time()));
-}
-
-/// Nothing that is not finite goes to a file. Collective.
-template <class Real>
-void Run<Real>::require_finite(bool mine) const {
-  int bad = mine ? 0 : 1;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_MAX, comm_.raw()));
-  if (bad != 0) refuse_blown_up();
 }
 
 template <class Real>
@@ -317,12 +293,7 @@ void Run<Real>::conclude() {
   summary.time = flow_.time();
   summary.wall_s = wall_s_;
   summary.step_s = step_s_;
-  summary.output_mode = case_.output.mode;
-  if (session_ != nullptr) {
-    summary.servers = session_->describe();
-    const bool any = case_.output.mode != "none";
-    if (any) summary.output_mode = session_->num_servers() > 0 ? "servers" : "synchronous";
-  }
+  std::tie(summary.output_mode, summary.servers) = app::kind_of_output(case_.output, session_);
   summary.output = fields_.statistics();
   summary.memory_bytes = flow_.memory_bytes() + kernel_.memory_bytes() + fields_.memory_bytes();
   summary.field_bytes =
@@ -343,58 +314,32 @@ void Run<Real>::conclude() {
   progress_.say(text.c_str());
 }
 
-template <class Real>
-void run_with(const Comm& comm, const Case& values, const RunSetting& setting) {
-  const Comm quiet(comm.raw());
-  Run<Real> run(comm, values, setting);
-  try {
-    run.advance();
-    run.conclude();
-  } catch (const std::exception& error) {
-    // Here, while the run still lives: its end is collective, and other ranks may be in a step.
-    app::fail_together(quiet, program_name, error);
-    throw;
-  }
-}
-
-/// The run on the ranks that compute. Collective over them, blocking.
-void compute(const Comm& comm, const Case& values, RunSetting setting) {
-  // What does not fit is refused before anything is written.
-  const auto options = solver_options(values, comm.num_ranks());
-  require_flow_on_grid(values, options);
-  require_memory(comm.raw(), values, options);
-  const auto fields = app::field_options(values.output, values.source, setting.folder, nullptr);
-  RunFolder results(comm.raw(), {setting.folder,
-                                 values.about.name,
-                                 values.restart.file,
-                                 setting.request.overwrite,
-                                 {"statistics.csv", "spectrum.csv", "fields.xdmf"},
-                                 app::output_folders(setting.folder, fields.products)});
-  setting.results = &results;
-  run_agreed(comm.raw(), [&] {
-    if (comm.rank() == 0) write_whole_file(setting.folder + "/case.toml", format_case(values));
-  });
-  const bool single = values.grid.precision == "single";
-  (single ? run_with<float> : run_with<double>)(comm, values, setting);
-}
-
 }  // namespace
 
 int run_case(const Comm& comm, const RunRequest& request) {
   const Case values = read_case(comm.raw(), request.case_path, request.settings);
-  const std::string folder = request.folder.empty() ? values.about.name : request.folder;
-  Trace trace(static_cast<std::size_t>(values.trace.spans));
-  int code = 0;
-  if (values.output.servers.empty()) {
-    compute(comm, values, {request, folder, nullptr, nullptr, trace});
-  } else {
-    code = app::run_session(comm, app::session_options(values.output, folder, &trace),
-                            [&](const Comm& ranks, Session& session) {
-                              compute(ranks, values, {request, folder, nullptr, &session, trace});
-                            });
-  }
-  if (values.trace.spans > 0) trace.write(comm, folder + "/trace.json");
-  return code;
+  const auto check = [&](const Comm& ranks) {
+    const auto options = solver_options(values, ranks.num_ranks());
+    require_flow_on_grid(values, options);
+    require_memory(ranks.raw(), values, options);
+  };
+  const auto make = [&](const Comm& ranks,
+                        const RunSetting& setting) -> std::unique_ptr<app::Simulation> {
+    if (values.grid.precision == "single") {
+      return std::make_unique<Run<float>>(ranks, values, setting);
+    }
+    return std::make_unique<Run<double>>(ranks, values, setting);
+  };
+  return app::run_simulation(comm, request,
+                             {program_name,
+                              values.about.name,
+                              values.source,
+                              values.restart.file,
+                              values.output,
+                              values.trace.spans,
+                              {"statistics.csv", "spectrum.csv", "fields.xdmf"},
+                              format_case(values)},
+                             check, make);
 }
 
 }  // namespace tailrace::turbulence

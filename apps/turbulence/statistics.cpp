@@ -21,10 +21,10 @@ double rounded_root(double square) { return square > 0 ? std::sqrt(square) : 0.0
 
 template <class Real>
 StatisticsKernel<Real>::StatisticsKernel(const Comm& comm, NavierStokes<Real>& flow)
-    : comm_(comm.raw()),
-      num_shells_(static_cast<std::size_t>(num_shells(flow.options()))),
+    : num_shells_(static_cast<std::size_t>(num_shells(flow.options()))),
       num_scalars_(flow.options().scalars.size()),
       sums_(num_flow_sums + 2 * num_scalars_ + num_shells_),
+      reduction_(comm, {.max_items = std::ssize(sums_)}, "mpi"),
       derivative_(static_cast<std::size_t>(flow.modes().num_modes())),
       field_(static_cast<std::size_t>(flow.transform().physical_box().num_items())) {
   now_.scalar_variance.resize(num_scalars_);
@@ -111,13 +111,13 @@ double StatisticsKernel<Real>::mean_skewness(NavierStokes<Real>& flow) {
     const std::array<const std::complex<Real>*, 1> from{derivative_.data()};
     const std::array<Real*, 1> to{field_.data()};
     flow.transform().backward(from, to);
-    double moments[2] = {0, 0};
+    std::array<double, 2> moments{};
     for (const Real value : field_) {
       const double square = static_cast<double>(value) * value;
       moments[0] += square;
       moments[1] += square * value;
     }
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, moments, 2, MPI_DOUBLE, MPI_SUM, comm_));
+    reduction_.allreduce(std::span<double>(moments));
     const auto& n = flow.options().extents;
     const double points =
         static_cast<double>(n[0]) * static_cast<double>(n[1]) * static_cast<double>(n[2]);
@@ -163,9 +163,8 @@ Statistics& StatisticsKernel<Real>::measure(NavierStokes<Real>& flow) {
   divergence_max_ = 0;
   sum_modes(flow);
   sum_scalars(flow);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums_.data(), to_int(std::ssize(sums_)), MPI_DOUBLE,
-                          MPI_SUM, comm_));
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &divergence_max_, 1, MPI_DOUBLE, MPI_MAX, comm_));
+  reduction_.allreduce(std::span(sums_));
+  divergence_max_ = reduction_.allreduce(divergence_max_, ReduceOp::max);
   now_.step = flow.step_number();
   now_.time = flow.time();
   now_.divergence_max = std::sqrt(divergence_max_);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "navier_stokes.hpp"
+#include "tailrace/reduction.hpp"
 
 namespace tailrace::turbulence {
 
@@ -54,11 +55,11 @@ class StatisticsKernel {
   double mean_skewness(NavierStokes<Real>& flow);
   void derive(NavierStokes<Real>& flow);
 
-  MPI_Comm comm_;
   Statistics now_;
   std::size_t num_shells_, num_scalars_;
   double divergence_max_ = 0;
   std::vector<double> sums_;  ///< energy, k^2 energy, enstrophy, helicity, scalars, shells
+  Reduction reduction_;       ///< by a method that is not measured, so that a run can be repeated
   std::vector<std::complex<Real>> derivative_;
   std::vector<Real> field_;
 };

@@ -11,6 +11,7 @@
 #include "common/summary_text.hpp"
 #include "core/json_text.hpp"
 #include "run.hpp"
+#include "tailrace/reduction.hpp"
 
 namespace tailrace::turbulence {
 
@@ -31,9 +32,9 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
   const OutputStatistics total = summary.output.over_ranks(comm);
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  std::array<long long, 3> largest{summary.memory_bytes, usage.ru_maxrss * 1024LL,
-                                   summary.field_bytes};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, largest.data(), 3, MPI_LONG_LONG, MPI_MAX, comm.raw()));
+  std::array<std::int64_t, 3> largest{summary.memory_bytes, usage.ru_maxrss * 1024,
+                                      summary.field_bytes};
+  Reduction(comm, {NumberType::int64, 3}, "mpi").allreduce(std::span<std::int64_t>(largest), ReduceOp::max);
   const bool none = summary.output_mode == "none";
   app::SummaryText text;
   text.add_program(program_name);

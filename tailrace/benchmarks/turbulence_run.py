@@ -39,7 +39,7 @@ def run(n: int, ranks: int, precision: str, threads: int, settings: list[str]) -
         "time.end": 1000.0,
         "time.max_steps": 8,
         "statistics.every": 1000,
-        "output.mode": "none",
+        "output.every": 0,
         "trace.spans": 0,
         "fft.threads": threads,
     }

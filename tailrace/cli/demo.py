@@ -73,7 +73,7 @@ class Plan:
 def first_part(job: Job, plan: Plan, folder: Path) -> Path:
     """Compute the flow up to the piece, without output; return its checkpoint."""
     title = f"to t = {plan.begin:.3g}"
-    settings = [f"time.end={plan.begin}", "output.mode=none", "checkpoint.at_end=true"]
+    settings = [f"time.end={plan.begin}", "output.every=0", "checkpoint.at_end=true"]
     run_to_end(job, folder, settings, title)
     found = sorted(folder.glob("checkpoint_*.h5"))
     if not found:

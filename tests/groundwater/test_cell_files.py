@@ -59,7 +59,7 @@ face = "x_max"
 region = "east"
 values = [-2.0]
 [output]
-mode = "synchronous"
+servers = "none"
 fields = ["head", "conductivity", "saturation"]
 """
 

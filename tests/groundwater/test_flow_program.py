@@ -25,7 +25,7 @@ from tailrace.runs import load_run
 pytestmark = needs_program
 
 SMALL = ("grid.nx=9", "grid.ny=8", "grid.nz=7")
-COLUMN = ("grid.nz=40", "time.end=3600", "time.max_step=600", "output.mode=synchronous")
+COLUMN = ("grid.nz=40", "time.end=3600", "time.max_step=600", "output.servers=none")
 
 
 def test_ranks_agree(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_servers_write_the_same(tmp_path: Path) -> None:
 def test_reductions_are_counted_by_size(tmp_path: Path) -> None:
     """All of them: norms, balances, wells, linear solver; the page has a row for each size."""
     run = tmp_path / "run"
-    size = ("grid.nx=21", "grid.ny=21", "time.max_steps=3", "output.mode=none")
+    size = ("grid.nx=21", "grid.ny=21", "time.max_steps=3", "output.every=0")
     summary = succeed(2, CASES / "theis.toml", run, *size)
     found = summary["reductions"]
     rows = found["by_size"]

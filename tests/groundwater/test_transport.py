@@ -183,7 +183,7 @@ def test_g12_benchmark_column(tmp_path: Path) -> None:
     assert fields["total_Ca++"].ravel()[5] == pytest.approx(9.00809623e-4, rel=2e-2)
 
 
-SHORT = ("grid.nx=25", "time.end=8e7", "output.mode=synchronous")
+SHORT = ("grid.nx=25", "time.end=8e7", "output.servers=none")
 
 
 def test_ranks_agree(tmp_path: Path) -> None:

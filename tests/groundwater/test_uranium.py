@@ -12,7 +12,7 @@ from groundwater_program import CASES, last_fields, needs_program, refused, star
 pytestmark = needs_program
 
 CASE = CASES / "uranium.toml"
-SMALL = ("grid.nx=12", "grid.nz=8", "time.end=4e6", "output.mode=synchronous")
+SMALL = ("grid.nx=12", "grid.nz=8", "time.end=4e6", "output.servers=none")
 
 
 def same(run: Path, expected: dict[str, np.ndarray]) -> None:

@@ -53,7 +53,7 @@ def test_weak_fields_ionise_by_powers_of_the_intensity(tmp_path: Path) -> None:
 def test_gauges_agree_and_the_cross_section_is_the_measured_one(tmp_path: Path) -> None:
     """H6: gauges within 0.4 %; H7: 3.072 Mb at 40.82 eV within 1 %."""
     found = {
-        gauge: run_case(CASE, tmp_path / gauge, *FINE, f"pulse.gauge={gauge}", "output.mode=none")
+        gauge: run_case(CASE, tmp_path / gauge, *FINE, f"pulse.gauge={gauge}", "output.every=0")
         for gauge in ("length", "velocity")
     }
     ratio = found["length"]["left_ground"] / found["velocity"]["left_ground"]
@@ -66,7 +66,7 @@ def test_gauges_agree_and_the_cross_section_is_the_measured_one(tmp_path: Path) 
 def test_one_photon_frees_both_electrons(tmp_path: Path) -> None:
     """H8: double over single ionisation at 149.7 eV is 2.5 to 4 %; H7: 0.1330 Mb within 5 %."""
     case = CASE.parent / "double_ionisation.toml"
-    summary = run_case(case, tmp_path / "run", "output.mode=none")
+    summary = run_case(case, tmp_path / "run", "output.every=0")
     both, one = summary["ionisation"]["both"], summary["ionisation"]["one_or_excited"]
     assert 0.025 < both / one < 0.04
     assert summary["cross_section_mb"] == pytest.approx(0.1330, rel=0.05)

@@ -82,7 +82,7 @@ def test_a_cross_section_is_that_of_the_fit(
     for name, value in ENVIRONMENT.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("TAILRACE_BIN_DIR", str(BUILD))
-    monkeypatch.setattr(helium_cross_section, "SETTINGS", ["grid.points=100", "output.mode=none"])
+    monkeypatch.setattr(helium_cross_section, "SETTINGS", ["grid.points=100", "output.every=0"])
     monkeypatch.setattr(sys, "argv", ["", str(tmp_path), "45"])
     assert helium_cross_section.main() == 0
     energy, ours, fit = np.loadtxt(tmp_path / "cross_section.csv", delimiter=",", skiprows=1)

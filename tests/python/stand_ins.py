@@ -60,10 +60,12 @@ if rank == 0:
                       "dt": 0.5, "seconds_per_step": 0.01, "eta_s": 0.01, "hidden_s": 0.2}),
           flush=True)
     print("a line that is no progress", flush=True)
-modes = [word.partition("=")[2] for word in sys.argv if word.startswith("output.mode=")]
-if modes and rank == 0:
-    seconds = {"none": 2.0, "hidden": 2.1, "synchronous": 3.0}[modes[-1]]
-    times = {"none": None, "hidden": None, "synchronous": None, modes[-1]: seconds}
+modes = {"output.every=0": "none", "output.servers=none": "synchronous",
+         "output.servers=hidden": "hidden"}
+asked_for = [modes[word] for word in sys.argv if word in modes]
+if asked_for and rank == 0:
+    seconds = {"none": 2.0, "hidden": 2.1, "synchronous": 3.0}[asked_for[-1]]
+    times = {"none": None, "hidden": None, "synchronous": None, asked_for[-1]: seconds}
     (run_dir / "summary.json").write_text(json.dumps({"times_s": times, "hidden_fraction": 0.9}))
     table = "step,time,energy,dissipation\\n0,0,0.125,0.1\\n1,1,0.1,0.1\\n"
     (run_dir / "statistics.csv").write_text(table)

@@ -157,7 +157,7 @@ TEST(Case, TableOfKeysSaysAllAboutAKey) {
         "(constant_energy) or \\|k\\| (stochastic)", "| `output.products.every` | `1` |"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line;
   }
-  // Names are unique, and the other key of a pair and one that is needed exist.
+  // Names are unique, and the other key of a pair exists.
   Case values;
   Product product;
   Keys keys = keys_of(values);
@@ -165,7 +165,7 @@ TEST(Case, TableOfKeysSaysAllAboutAKey) {
   std::set<std::string> names{""};
   for (const auto& key : keys) EXPECT_TRUE(names.insert(key.name).second) << key.name;
   for (const auto& key : keys) {
-    EXPECT_TRUE(names.contains(key.instead_of) && names.contains(key.needs)) << key.name;
+    EXPECT_TRUE(names.contains(key.instead_of)) << key.name;
     EXPECT_FALSE(key.doc.empty()) << key.name;
   }
 }
@@ -198,7 +198,7 @@ TEST(Case, ServersAndTheirProducts) {
   EXPECT_EQ(format_case(again), format_case(c));
   EXPECT_EQ(again.output.products[1].stages, c.output.products[1].stages);
   // As the stream and the session get them.
-  const auto stream = app::field_options(c.output, c.source, "RUN", nullptr);
+  const auto stream = app::field_options(c.output, c.source, "RUN");
   EXPECT_EQ(stream.when_full, WhenFull::thin);
   EXPECT_DOUBLE_EQ(stream.stall_budget, 0.02);
   EXPECT_EQ(stream.on_failure, OnFailure::proceed);
@@ -217,7 +217,9 @@ TEST(Case, RefusesWhatServersCannotDo) {
     EXPECT_NE(text.find(part), std::string::npos) << text;
   };
   has(refusal(small + "[output]\nwhen_full = \"drop\"\n"),
-      "`output.when_full` is of use with `output.servers` only");
+      "`output.when_full` is of no use with output.servers = \"hidden\"; give another value");
+  has(refusal(small, {"output.mode=none"}), "output.every = 0 (was none)");
+  has(refusal(small + "[output]\nmode = \"hidden\"\n"), "give output.servers = \"hidden\"");
   has(refusal(served, {"output.memory=lots"}), "output.memory: \"lots\"");
   has(refusal(served, {"output.when_full=discard"}), "wait, drop, thin, lower, spill");
   has(refusal(served, {"output.fields=[\"u\"]"}),

@@ -43,7 +43,8 @@ std::vector<std::string> flow_of(const std::vector<std::string>& more = {}) {
 
 template <class Real>
 std::string write(Flow<Real>& flow, const std::string& folder, const RunState& state = {}) {
-  CheckpointWriter<Real> writer(flow.comm, flow.values, flow.solver, folder);
+  Session session(flow.comm.raw(), {.servers = "none"});
+  CheckpointWriter<Real> writer(session, flow.values, flow.solver, folder);
   writer.write(flow.solver, state);
   return writer.last();
 }
@@ -156,17 +157,21 @@ TEST_F(CheckpointTest, NewScalarsStartAtTheirInitialField) {
 
 TEST_F(CheckpointTest, KeepsTheLastTwo) {
   Flow<double> flow(MPI_COMM_WORLD, flow_of());
-  CheckpointWriter<double> writer(flow.comm, flow.values, flow.solver, folder_);
-  for (int step = 1; step <= 4; ++step) {
-    flow.solver.set_time(0.1 * step, step);
-    writer.write(flow.solver, {});
+  for (const char* servers : {"none", "hidden", "thread"}) {
+    Session session(flow.comm.raw(), {.servers = servers});
+    const auto folder = folder_ + "/" + servers;
+    if (rank_ == 0) std::filesystem::create_directories(folder);
+    CheckpointWriter<double> writer(session, flow.values, flow.solver, folder);
+    for (int step = 1; step <= 4; ++step) {
+      flow.solver.set_time(0.1 * step, step);
+      writer.write(flow.solver, {});
+    }
+    writer.finish();
+    MPI_Barrier(flow.comm.raw());
+    EXPECT_FALSE(std::filesystem::exists(app::checkpoint_path(folder, 2))) << servers;
+    EXPECT_EQ(app::checkpoint_steps(folder), (std::set<std::int64_t>{3, 4})) << servers;
   }
-  MPI_Barrier(flow.comm.raw());
-  EXPECT_FALSE(std::filesystem::exists(app::checkpoint_path(folder_, 2)));
-  EXPECT_TRUE(std::filesystem::exists(app::checkpoint_path(folder_, 3)));
-  EXPECT_TRUE(std::filesystem::exists(app::checkpoint_path(folder_, 4)));
-  EXPECT_EQ(app::checkpoint_steps(folder_), (std::set<std::int64_t>{3, 4}));
-  EXPECT_TRUE(app::checkpoint_steps(folder_ + "/none").empty());
+  EXPECT_TRUE(app::checkpoint_steps(folder_ + "/missing").empty());
 }
 
 /// The error of reading `path` into `flow`.

@@ -28,12 +28,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 
 @pytest.mark.parametrize("ranks", [1, 3])
-@pytest.mark.parametrize("mode", ["hidden", "synchronous"])
-def test_full_disk_ends_the_run(small_disk: Path, mode: str, ranks: int) -> None:
+@pytest.mark.parametrize("servers", ["hidden", "none"])
+def test_full_disk_ends_the_run(small_disk: Path, servers: str, ranks: int) -> None:
     """One message with file, step and reason; only whole files have their final names."""
     run = small_disk / "run"
     case = CASES / "taylor_green.toml"
-    done = start(ranks, case, run, *TINY, "output.every=1", f"output.mode={mode}")
+    done = start(ranks, case, run, *TINY, "output.every=1", f"output.servers={servers}")
     message = refused(done)
     assert "No space left on device" in message
     assert "taylor_green_0000" in message
@@ -47,7 +47,7 @@ def test_full_disk_ends_the_run(small_disk: Path, mode: str, ranks: int) -> None
 def test_full_disk_ends_a_checkpoint(small_disk: Path) -> None:
     """The previous checkpoint stays."""
     run = small_disk / "run"
-    settings = [*TINY, "output.mode=none", "checkpoint.every=1", "grid.n=32"]
+    settings = [*TINY, "output.every=0", "checkpoint.every=1", "grid.n=32"]
     message = refused(start(2, CASES / "taylor_green.toml", run, *settings))
     assert "No space left on device" in message
     assert "checkpoint_000002.h5" in message
@@ -124,7 +124,7 @@ def test_flow_that_blows_up(run: Path) -> None:
         "grid.n=16",
         "time.step=5",
         "time.end=500",
-        "output.mode=none",
+        "output.every=0",
         "flow.viscosity=1e-9",
     ]
     settings += ["flow.initial=random", "statistics.every=1"]

@@ -88,7 +88,7 @@ def test_a_folder_with_a_case_alone_is_no_run(run: Path) -> None:
 
 def test_a_chain_of_jobs_needs_one_command(run: Path) -> None:
     """`latest_or_fresh`: the first job starts, the next ones go on."""
-    settings = (*TINY, "output.mode=none", "checkpoint.at_end=true", "restart.file=latest_or_fresh")
+    settings = (*TINY, "output.every=0", "checkpoint.at_end=true", "restart.file=latest_or_fresh")
     for last in (3, 6, 9):
         lines = succeed(2, CASE, run, *settings, f"time.max_steps={last}")
         assert [line["step"] for line in lines] == list(range(last + 1))

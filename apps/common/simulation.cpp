@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "common/simulation.hpp"
+
+#include <exception>
+
+#include "common/run_main.hpp"
+#include "common/stop_signal.hpp"
+#include "core/whole_file.hpp"
+
+namespace tailrace::app {
+
+namespace {
+
+using Compute = std::function<void(const Comm&, Session&)>;
+
+int compute_or_serve(const Comm& comm, const SessionOptions& options, const Compute& compute) {
+  Session session(comm.raw(), options);
+  if (!session.computes()) {
+    const StopSignal ignored;  // the ranks that compute end the run
+    return session.serve();
+  }
+  compute(session.compute(), session);
+  session.close();
+  return 0;
+}
+
+int run_session(const Comm& comm, const SessionOptions& options, const Compute& compute) {
+  std::exception_ptr failure;
+  int outcome = 0;
+  try {
+    outcome = compute_or_serve(comm, options, compute);
+  } catch (...) {
+    failure = std::current_exception();
+    outcome = 2;
+  }
+  int worst = outcome;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &worst, 1, MPI_INT, MPI_MAX, comm.raw()));
+  if (failure) std::rethrow_exception(failure);
+  if (worst == 2) throw Error(Errc::internal, "the computation has failed");
+  return worst;
+}
+
+void run_to_end(const Comm& comm, const char* program, Simulation& simulation) {
+  const Comm quiet(comm.raw());
+  try {
+    simulation.advance();
+    simulation.conclude();
+  } catch (const std::exception& error) {
+    // Here, while the simulation still lives: its end is collective, and other ranks may be in a
+    // step.
+    fail_together(quiet, program, error);
+    throw;
+  }
+}
+
+}  // namespace
+
+int run_simulation(
+    const Comm& comm, const RunRequest& request, const CaseOfRun& values,
+    const std::function<void(const Comm&)>& check,
+    const std::function<std::unique_ptr<Simulation>(const Comm&, const RunSetting&)>& make) {
+  const std::string folder = request.folder.empty() ? values.name : request.folder;
+  Trace trace(static_cast<std::size_t>(values.spans));
+  const auto compute = [&](const Comm& ranks, Session& session) {
+    Log log(ranks);
+    check(ranks);
+    RunFolder results(ranks.raw(),
+                      {folder, values.name, values.restart, request.overwrite, values.results,
+                       output_folders(values.output, values.source, folder)});
+    run_agreed(ranks.raw(), [&] {
+      if (ranks.rank() == 0) write_whole_file(folder + "/case.toml", values.text);
+    });
+    const auto simulation = make(ranks, {request, folder, results, session, log, trace});
+    run_to_end(ranks, values.program, *simulation);
+  };
+  const int code = run_session(comm, session_options(values.output, folder, &trace), compute);
+  if (values.spans > 0) trace.write(comm, folder + "/trace.json");
+  return code;
+}
+
+}  // namespace tailrace::app

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/command_line.hpp"
+#include "common/output_case.hpp"
+#include "common/run_folder.hpp"
+#include "tailrace/log.hpp"
+#include "tailrace/trace.hpp"
+
+namespace tailrace::app {
+
+/// A run of an application, on the ranks that compute.
+class Simulation {
+ public:
+  virtual ~Simulation() = default;
+  /// The time loop, from the present state to the end or a signal. Collective, blocking.
+  virtual void advance() = 0;
+  /// What follows it: the summary. Collective, blocking.
+  virtual void conclude() = 0;
+};
+
+/// What a run has around it.
+struct RunSetting {
+  const RunRequest& request;
+  const std::string& folder;
+  RunFolder& results;  ///< in that folder
+  Session& session;
+  Log& log;  ///< takes what is not a table
+  Trace& trace;
+};
+
+/// A case, as far as it is the same for all applications.
+struct CaseOfRun {
+  const char* program;
+  const std::string &name, &source;  ///< of the field files; path of the case file
+  const std::string& restart;        ///< `restart.file`
+  const OutputCase& output;
+  std::int64_t spans;                ///< of the trace; 0: no trace
+  std::vector<std::string> results;  ///< names of the files of a run, beside checkpoints
+  std::string text;                  ///< the whole case as TOML, for RUN/case.toml
+};
+
+/// Makes session, log, folder and trace, then the simulation by `make`, and runs it: on the ranks
+/// that compute, while the others serve. `check` throws before anything is written if the ranks
+/// that compute cannot run the case. Returns the exit code, on which all ranks agree: if the
+/// computation has failed, the servers do not go on without it. Throws on all ranks. Collective,
+/// blocking.
+int run_simulation(
+    const Comm& comm, const RunRequest& request, const CaseOfRun& values,
+    const std::function<void(const Comm&)>& check,
+    const std::function<std::unique_ptr<Simulation>(const Comm&, const RunSetting&)>& make);
+
+}  // namespace tailrace::app
