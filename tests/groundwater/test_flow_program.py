@@ -100,8 +100,9 @@ def test_reductions_are_counted_by_size(tmp_path: Path) -> None:
     assert {row["kind"] for row in rows} == {"allreduce"}
     assert [row["max_bytes"] for row in rows] == sorted({row["max_bytes"] for row in rows})
     assert all(row["time_s"] > 0 for row in rows)
-    steps, wells = len(balance(run)), 1  # a sum for each line of balance.csv, one for all wells
-    counted = found["norms_and_balances"] + found["linear_solver"] + steps + wells
+    # A sum for each line of balance.csv, a vote on going on for each step, one sum for all wells.
+    steps, votes, wells = len(balance(run)), summary["steps"], 1
+    counted = found["norms_and_balances"] + found["linear_solver"] + steps + votes + wells
     assert sum(row["count"] for row in rows) == counted
     assert {row["max_bytes"]: row["count"] for row in rows}[64] >= found["norms_and_balances"]
     page = render(load_run(run))
