@@ -34,7 +34,8 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
   getrusage(RUSAGE_SELF, &usage);
   std::array<std::int64_t, 3> largest{summary.memory_bytes, usage.ru_maxrss * 1024,
                                       summary.field_bytes};
-  Reduction(comm, {NumberType::int64, 3}, "mpi").allreduce(std::span<std::int64_t>(largest), ReduceOp::max);
+  Reduction(comm, {NumberType::int64, 3}, "mpi")
+      .allreduce(std::span<std::int64_t>(largest), ReduceOp::max);
   const bool none = summary.output_mode == "none";
   app::SummaryText text;
   text.add_program(program_name);
