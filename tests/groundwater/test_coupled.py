@@ -146,7 +146,7 @@ def test_bad_decays(tmp_path: Path, old: str, new: str, message: str) -> None:
     assert message in refused(start(2, case, tmp_path / "run"))
 
 
-CALCITE = ("grid.nx=50", "time.end=2e8", "output.mode=synchronous")
+CALCITE = ("grid.nx=50", "time.end=2e8", "output.servers=none")
 
 
 def test_implicit_calcite(tmp_path: Path) -> None:
