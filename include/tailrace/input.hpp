@@ -40,7 +40,7 @@ struct InputStatistics {
 
 /// Reads from a file of `Output`, or any HDF5 or netCDF-4 file: contiguous, chunked, compressed,
 /// external and virtual datasets of 1 to 5 dimensions, scalars (as one item), integers,
-/// floating-point and complex numbers of any size and byte order (docs/reading.md).
+/// floating-point and complex numbers of any size and byte order (docs/files.md).
 class Input {
  public:
   /// Opens on rank 0 only and shares what it found. Throws `Errc::io` on all ranks (with errno) if
@@ -54,7 +54,7 @@ class Input {
   /// listing names, or if it is of a kind that cannot be read, saying why.
   std::vector<std::ptrdiff_t> extents(const std::string& name) const;
   /// The type that holds every item of the file's: the file's own, or the next larger one of its
-  /// kind (docs/reading.md).
+  /// kind (docs/files.md).
   ItemType type(const std::string& name) const;
   std::vector<std::string> names() const;  ///< of all that can be read but coordinates
   bool has_attribute(const std::string& name) const;
