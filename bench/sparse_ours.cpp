@@ -85,8 +85,10 @@ double error_of(const bench::SparseMatrix& a, const std::vector<double>& x,
   return worst;
 }
 
+#ifdef BENCH_HAVE_PETSC
 /// Unknowns a point, for formats of blocks.
 int block_of(const std::string& name) { return name == "blocks15" ? 15 : (name == "fem3" ? 3 : 1); }
+#endif
 
 /// What is told of our own row only.
 void tell_storage(const tailrace::sparse::Matrix& matrix, double seconds, bench::JsonLine& line) {
