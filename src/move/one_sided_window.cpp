@@ -1,10 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "move/one_sided_window.hpp"
 
+#include <sys/mman.h>
+#include <sys/statvfs.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstring>
 
+#include <fmt/format.h>
+
+#include "core/agreed_error.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -20,12 +27,43 @@ constexpr bool simulated = true;
 constexpr bool simulated = false;
 #endif
 
+// Throws on all ranks alike where the windows of a node have no room. MPI libraries keep what ranks
+// share in /dev/shm, which has 64 MB in containers; that there is no room there, or in the address
+// space of a rank, they see on one rank only, and the others wait for ever.
+void require_room([[maybe_unused]] const Comm& comm, [[maybe_unused]] std::ptrdiff_t own_bytes) {
+#ifndef SMPI_H
+  std::int64_t bytes = own_bytes;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_SUM, comm.raw()));
+  bytes += bytes / 16 + (1 << 20);  // and records of MPI's own
+  run_agreed(comm.raw(), [&] {
+    struct statvfs shm {};
+    const bool known = statvfs("/dev/shm", &shm) == 0;
+    const auto free = static_cast<std::int64_t>(shm.f_bavail * shm.f_frsize);
+    if (known && bytes > free) {
+      throw Error(Errc::io,
+                  fmt::format("no memory for windows of {} bytes on one node: /dev/shm, where MPI "
+                              "keeps them, has room for {}",
+                              bytes, free),
+                  ENOSPC);
+    }
+    void* trial = mmap(nullptr, static_cast<std::size_t>(bytes), PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (trial == MAP_FAILED) {
+      throw Error(Errc::io, fmt::format("no memory for windows of {} bytes on one node", bytes),
+                  errno);
+    }
+    munmap(trial, static_cast<std::size_t>(bytes));
+  });
+#endif
+}
+
 // Fails on all ranks if it failed on one. On one node a shared window is asked for: Open MPI 4.1
 // names the file behind any other by the communicator's number, which rows made at the same time
 // have in common, and they get into each other's way.
 MPI_Win allocate_win(const Comm& comm, std::ptrdiff_t bytes, void*& base) {
   MPI_Win win = MPI_WIN_NULL;
   const bool one_node = !simulated && comm.node().num_ranks() == comm.num_ranks();
+  if (one_node) require_room(comm, bytes);
   const auto make = one_node ? MPI_Win_allocate_shared : MPI_Win_allocate;
   const int status = make(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, comm.raw(),
                           static_cast<void*>(&base), &win);

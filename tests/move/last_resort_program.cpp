@@ -114,7 +114,8 @@ void memory(const Comm& comm, bool wrong) {
     setrlimit(RLIMIT_AS, &limit);
   }
   int heard = 0;
-  for (const char* method : {"alltoallv", "pairwise", "bruck", "node_direct", "node_aware"}) {
+  for (const char* method :
+       {"alltoallv", "pairwise", "bruck", "pull", "node_direct", "node_aware"}) {
     constexpr std::ptrdiff_t columns = 1'600'000;  // 55 MB a rank and side
     const std::array<std::ptrdiff_t, 2> extents{13, columns};
     const Plan plan(slabs(extents, 0, comm.num_ranks()), slabs(extents, 1, comm.num_ranks()),

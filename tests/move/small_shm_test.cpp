@@ -9,6 +9,7 @@
 
 #include <gtest/gtest.h>
 
+#include "environment.hpp"
 #include "first_kernel.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/fft.hpp"
@@ -56,6 +57,32 @@ TEST_F(SmallShm, ExchangesToo) {
   exchange.run(sources, destinations);
   EXPECT_EQ(arrived.front(), 1.0);
   EXPECT_EQ(arrived.back(), comm_.num_ranks());
+}
+
+/// 136 MiB of which at least half change their rank: a window of MPI's has no room.
+Exchange large_exchange(const Comm& comm, const char* method) {
+  const std::vector<std::ptrdiff_t> extents{1024, 17 << 10};
+  const Plan plan(slabs(extents, 0, comm.num_ranks()), slabs(extents, 1, comm.num_ranks()),
+                  comm.rank());
+  return {comm,   plan,  Memory::dense(plan.from_boxes()), Memory::dense(plan.to_boxes()),
+          {8, 1}, method};
+}
+
+TEST_F(SmallShm, WindowsOfMpiAreRefusedOnAllRanks) {
+  try {
+    large_exchange(comm_, "pull");
+    ADD_FAILURE() << "made";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("/dev/shm"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(SmallShm, TheTunerLeavesThemOut) {
+  const Environment first_use("TAILRACE_TUNE", "first_use"), nowhere("TAILRACE_TUNE_FILE", "");
+  const Environment memory("TAILRACE_TUNE_MEMORY", "4G"), budget("TAILRACE_TUNE_BUDGET_S", "1");
+  const auto exchange = large_exchange(comm_, "auto");
+  EXPECT_NE(exchange.method(), "pull");
+  EXPECT_EQ(exchange.why().find("TAILRACE_TUNE_MEMORY"), std::string::npos) << exchange.why();
 }
 
 TEST_F(SmallShm, TransformsToo) {
