@@ -107,7 +107,7 @@ demo-groundwater: build  ## Uranium and 14 more species in heterogeneous ground,
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace report build/demo-groundwater
 
 python: TARGETS = all bindings/python/all
-python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs/python.md)
+python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs/faces.md)
 
 deb: PRESET = deb
 deb: build  ## A package for Debian and its relatives, in build/deb (processors from 2013 on: x86-64-v3)

@@ -2,7 +2,7 @@
 """Tailrace keeps parallel simulations computing while their data moves.
 
 The library from Python: layouts, exchanges, reductions, files, sessions; transforms in
-`tailrace.fft` (docs/python.md). Its compiled part is loaded when one of these is first used: the
+`tailrace.fft` (docs/faces.md). Its compiled part is loaded when one of these is first used: the
 command line starts without it.
 """
 

@@ -714,7 +714,7 @@ class Session:
         """
         Opens an output; the same calls in the same order on all compute ranks. `when_full`:
         "wait", "drop", "thin", "lower" or "spill"; `on_failure`: "stop" or
-        "proceed"; `products`: see docs/products.md. Collective, blocking.
+        "proceed"; `products`: see docs/servers.md. Collective, blocking.
         """
 
     def close(self) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parallel Fourier transforms of three axes (docs/python.md)."""
+"""Parallel Fourier transforms of three axes (docs/faces.md)."""
 
 from __future__ import annotations
 

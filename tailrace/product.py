@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What servers make of a stream's variables (docs/products.md)."""
+"""What servers make of a stream's variables (docs/servers.md)."""
 
 from typing import NamedTuple
 

@@ -278,7 +278,7 @@ void bind_session(nb::module_& module) {
               "Stream"),
           "Opens an output; the same calls in the same order on all compute ranks. `when_full`:\n"
           "\"wait\", \"drop\", \"thin\", \"lower\" or \"spill\"; `on_failure`: \"stop\" or\n"
-          "\"proceed\"; `products`: see docs/products.md. Collective, blocking.");
+          "\"proceed\"; `products`: see docs/servers.md. Collective, blocking.");
   bind_closing(bound, "Finishes all streams and ends the servers. Collective.");
 }
 

@@ -32,7 +32,7 @@ struct Product {
   std::string name = {};                    ///< in file names and messages
   std::vector<std::string> variables = {};  ///< empty: all
   /// What is done, in order: "NAME key=value ...", e.g. "coarsen factor=2", "convert type=float32".
-  /// docs/products.md lists the names.
+  /// docs/servers.md lists the names.
   std::vector<std::string> stages = {};
   /// Where the result goes; "{path}" is the path of the step without its suffix, "{name}" the
   /// product's name. The suffix, or `format`, decides the kind of file.

@@ -65,6 +65,21 @@ def test_links_to_files_lead_somewhere(path: Path) -> None:
             assert (path.parent / link).exists(), link
 
 
+def anchors(text: str) -> set[str]:
+    """Return the names that GitHub gives to the headings of a page."""
+    text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, flags=re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_to_headings_lead_somewhere(path: Path) -> None:
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    for link, anchor in re.findall(r"\]\(([^):#]*)#([^)]*)\)", text):
+        page = path.parent / link if link else path
+        assert anchor in anchors(page.read_text()), f"{link}#{anchor}"
+
+
 def test_ci_runs_what_the_readme_says() -> None:
     assert "make test" in (ROOT / ".ci" / "run").read_text()
     assert "make test" in (ROOT / "README.md").read_text()

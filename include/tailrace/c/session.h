@@ -88,7 +88,7 @@ typedef struct tailrace_product {
   int num_variables;            /* 0 (default): all */
   const char* const* variables; /* names */
   int num_stages;
-  const char* const* stages; /* in order: "coarsen factor=4", ...; docs/products.md */
+  const char* const* stages; /* in order: "coarsen factor=4", ...; docs/servers.md */
   const char* path;          /* default "{path}_{name}.h5" */
   const char* format;        /* "hdf5", "zarr" or "auto" (default: by the suffix) */
   int64_t every;             /* only of each `every`-th step; default 1 */

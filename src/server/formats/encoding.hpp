@@ -8,7 +8,7 @@
 
 namespace tailrace::server {
 
-/// How chunks are encoded (docs/products.md): what `Step::encoding` says.
+/// How chunks are encoded (docs/servers.md): what `Step::encoding` says.
 struct Encoding {
   std::string codec = "zstd";  ///< a name of `compressor_table()`, or "zfp"
   int level = -1;              ///< -1: the codec's own

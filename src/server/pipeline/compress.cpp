@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// compress codec=zstd level=3 tolerance=1e-3: how the file is to be encoded (docs/products.md).
+// compress codec=zstd level=3 tolerance=1e-3: how the file is to be encoded (docs/servers.md).
 #include "entries.hpp"
 #include "server/formats/encoding.hpp"
 

@@ -51,7 +51,7 @@ constexpr std::array table{
     StageEntry{"transpose", "order=", "the axes in another order, e.g. x,y,z", make_transpose},
     StageEntry{"compress",
                "codec=zstd level= tolerance=0 shuffle=no chunk_bytes=1M shard_bytes=64M",
-               "how a Zarr file is encoded; tolerance: largest absolute error (docs/products.md)",
+               "how a Zarr file is encoded; tolerance: largest absolute error (docs/servers.md)",
                make_compress},
     StageEntry{"call", "name=", "a function of yours (functions of the session)", make_call},
     StageEntry{"python", "file= function= combine=sum limit_s=60 python=",
