@@ -5,7 +5,6 @@
 
 #include <climits>
 #include <cstdio>
-#include <ctime>
 
 #include "recorder.hpp"
 
@@ -92,12 +91,6 @@ void print_point(Writer& out, const Point& point) {
 }
 
 }  // namespace
-
-std::uint64_t monotonic_ns() {
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<std::uint64_t>(t.tv_sec) * 1000000000U + static_cast<std::uint64_t>(t.tv_nsec);
-}
 
 void compare_clocks_at_start() {
   MPI_Comm node = MPI_COMM_NULL;

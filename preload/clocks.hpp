@@ -14,9 +14,6 @@
 
 namespace tailrace::preload {
 
-// CLOCK_MONOTONIC [ns].
-std::uint64_t monotonic_ns();
-
 // Collective over MPI_COMM_WORLD, in MPI_Init.
 void compare_clocks_at_start();
 // The first ranks of the nodes, in MPI_Finalize: writes FOLDER/rank-NNNNNN.clock of a rank that has

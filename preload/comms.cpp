@@ -8,6 +8,11 @@
 #include "recorder.hpp"
 
 namespace tailrace::preload {
+
+__thread LastComm last_comm;
+std::atomic<unsigned> comms_version{1};
+CommInfo comms[max_comms];
+
 namespace {
 
 struct Slot {
@@ -16,14 +21,9 @@ struct Slot {
 };
 
 constexpr unsigned num_slots = 4 * max_comms;
-CommInfo comms[max_comms];
 Slot slots[num_slots];
 std::atomic<unsigned> count{0};
 std::atomic_flag busy = ATOMIC_FLAG_INIT;
-__thread MPI_Comm last_handle;
-__thread unsigned last_index;
-__thread unsigned last_version;
-std::atomic<unsigned> version{1};  // changes when a handle is forgotten
 
 // Marks a slot whose communicator is gone, so that those after it are still found.
 MPI_Comm gone() { return handle_of<MPI_Comm>(1); }
@@ -138,17 +138,12 @@ unsigned find_or_add(MPI_Comm comm) {
 
 }  // namespace
 
-unsigned comm_index(MPI_Comm comm) {
-  const unsigned at = version.load(std::memory_order_relaxed);
-  if (comm == last_handle && last_version == at) return last_index;
+unsigned look_up_comm(MPI_Comm comm) {
+  const unsigned at = comms_version.load(std::memory_order_relaxed);
   if (comm == MPI_COMM_NULL) return 0;
-  last_index = find_or_add(comm);
-  last_handle = comm;
-  last_version = at;
-  return last_index;
+  last_comm = {comm, find_or_add(comm), at};
+  return last_comm.index;
 }
-
-CommInfo& comm_info(unsigned index) { return comms[index]; }
 
 unsigned num_comms() { return count.load(); }
 
@@ -161,7 +156,7 @@ void forget_comm(MPI_Comm comm) {
     if (there == MPI_Comm{}) break;
     if (there == comm) slots[at].handle.store(gone(), std::memory_order_relaxed);
   }
-  version.fetch_add(1);
+  comms_version.fetch_add(1);
   busy.clear(std::memory_order_release);
 }
 

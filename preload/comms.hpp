@@ -3,6 +3,7 @@
 #pragma once
 #include <mpi.h>
 
+#include <atomic>
 #include <cstdint>
 #include <type_traits>
 
@@ -42,9 +43,25 @@ struct CommInfo {
 
 constexpr unsigned max_comms = 1024;  // the last stands for all beyond
 
+// The communicator that this thread met last; counts until a handle is forgotten.
+struct LastComm {
+  MPI_Comm handle;
+  unsigned index;
+  unsigned version;
+};
+extern __thread LastComm last_comm;
+extern std::atomic<unsigned> comms_version;
+extern CommInfo comms[max_comms];
+
+unsigned look_up_comm(MPI_Comm comm);
 // Index of `comm`; one that was never met is added, which allocates.
-unsigned comm_index(MPI_Comm comm);
-CommInfo& comm_info(unsigned index);
+inline unsigned comm_index(MPI_Comm comm) {
+  const LastComm& last = last_comm;
+  if (comm == last.handle && last.version == comms_version.load(std::memory_order_relaxed))
+    return last.index;
+  return look_up_comm(comm);
+}
+inline CommInfo& comm_info(unsigned index) { return comms[index]; }
 unsigned num_comms();
 // The handle no longer means this communicator.
 void forget_comm(MPI_Comm comm);

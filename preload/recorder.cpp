@@ -27,8 +27,7 @@ __thread const void* fortran_site = nullptr;
 Thread threads[max_threads];
 std::atomic<std::uint32_t> num_threads{0};
 std::atomic<std::uint64_t> lost_calls{0};  // of threads beyond max_threads
-Tick first_tick = 0;
-std::uint64_t first_ns = 0;
+Instant first_instant;
 
 namespace {
 
@@ -39,22 +38,6 @@ void* reserve(std::size_t bytes) {
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   return memory == MAP_FAILED ? nullptr : memory;
-}
-
-// The time stamp counter serves as a clock where the kernel itself takes it for one.
-bool tsc_is_clock() {
-  char name[16] = {};
-  std::FILE* file =
-      std::fopen("/sys/devices/system/clocksource/clocksource0/current_clocksource", "r");
-  if (file == nullptr) return false;
-  const bool is_tsc =
-      std::fgets(name, sizeof name, file) != nullptr && std::strncmp(name, "tsc", 3) == 0;
-  std::fclose(file);
-#if defined(__x86_64__)
-  return is_tsc;
-#else
-  return false;
-#endif
 }
 
 int at_finalize(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
@@ -118,7 +101,7 @@ void start() {
   int provided = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&provided);
   state.has_threads = provided == MPI_THREAD_MULTIPLE;
-  state.uses_tsc = tsc_is_clock();
+  choose_clock();
   state.has_python = find_python();
   state.pid = static_cast<int>(getpid());
   PMPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
@@ -126,8 +109,10 @@ void start() {
   const char* wanted = std::getenv("TAILRACE_PROFILE_EVENTS");
   const long long events = wanted != nullptr ? std::atoll(wanted) : 1 << 20;
   const auto ranks = static_cast<std::size_t>(state.num_ranks);
-  state.events = static_cast<Event*>(
-      reserve(static_cast<std::size_t>(events > 0 ? events : 1) * sizeof(Event)));
+  const std::size_t event_bytes = static_cast<std::size_t>(events > 0 ? events : 1) * sizeof(Event);
+  state.events = static_cast<Event*>(reserve(event_bytes));
+  // A fault for each page of 4 KiB would cost as much as recording the hundred events in it.
+  if (state.events != nullptr) madvise(state.events, event_bytes, MADV_HUGEPAGE);
   state.max_events = state.events == nullptr || events <= 0 ? 0 : static_cast<std::size_t>(events);
   state.sent_bytes = static_cast<std::uint64_t*>(reserve(2 * ranks * sizeof(std::uint64_t)));
   if (state.sent_bytes != nullptr) state.sent_messages = state.sent_bytes + ranks;
@@ -143,9 +128,8 @@ void start() {
   compare_clocks_at_start();
   watch_sigterm();
   leave_children_alone();
-  first_ns = monotonic_ns();
-  first_tick = now();
-  windows.first = first_tick;
+  first_instant = this_instant();
+  windows.first = first_instant.tick;
   state.on.store(true);
 }
 

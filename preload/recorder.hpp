@@ -15,14 +15,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <ctime>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
+
+#include "ticks.hpp"
 
 namespace tailrace::preload {
-
-using Tick = std::uint64_t;
 
 // What happens to the messages or the ranks of a call, as in calls.txt.
 enum class Wait : std::uint8_t { none, all, root, toroot, lower };
@@ -91,7 +87,6 @@ void add_to_windows(Tick begin, Tick end);
 // The state of this process. Written by the main thread in MPI_Init and at the end.
 struct State {
   std::atomic<bool> on{false};  // between MPI_Init and MPI_Finalize
-  bool uses_tsc = false;
   bool has_python = false;
   bool has_threads = false;  // MPI_THREAD_MULTIPLE: messages are not matched
   int pid = 0;               // of the process that called MPI_Init: what it forks writes no record
@@ -110,15 +105,6 @@ extern __thread std::uint8_t region_here;  // index + 1 of the main thread's reg
 // The calling thread's part; makes it at the first call (null: more than max_threads).
 Thread* new_thread();
 inline Thread* this_thread() { return my_thread != nullptr ? my_thread : new_thread(); }
-
-inline Tick now() {
-#if defined(__x86_64__)
-  if (state.uses_tsc) return __rdtsc();
-#endif
-  timespec t{};
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return static_cast<Tick>(t.tv_sec) * 1000000000U + static_cast<Tick>(t.tv_nsec);
-}
 
 // Number of the smallest power of two above `bytes`; 0 for none.
 inline std::uint64_t size_class(std::int64_t bytes) {

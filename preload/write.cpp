@@ -27,8 +27,7 @@ namespace tailrace::preload {
 extern Thread threads[];
 extern std::atomic<std::uint32_t> num_threads;
 extern std::atomic<std::uint64_t> lost_calls;
-extern Tick first_tick;
-extern std::uint64_t first_ns;
+extern Instant first_instant;
 
 namespace {
 
@@ -214,13 +213,15 @@ int write_events(const char* path) {
   return out.finish();
 }
 
-int write_counters(const char* path, const char* how, Tick last_tick, std::uint64_t last_ns) {
+int write_counters(const char* path, const char* how, const Instant& last) {
   Writer out(path);
   out.print("{\"version\": 2, \"rank\": %d, \"ranks\": %d, \"pid\": %d, \"ended\": \"%s\",\n",
             state.rank, state.num_ranks, static_cast<int>(getpid()), how);
   out.print("\"first_tick\": %llu, \"last_tick\": %llu, \"first_ns\": %llu, \"last_ns\": %llu,\n",
-            static_cast<unsigned long long>(first_tick), static_cast<unsigned long long>(last_tick),
-            static_cast<unsigned long long>(first_ns), static_cast<unsigned long long>(last_ns));
+            static_cast<unsigned long long>(first_instant.tick),
+            static_cast<unsigned long long>(last.tick),
+            static_cast<unsigned long long>(first_instant.ns),
+            static_cast<unsigned long long>(last.ns));
   out.print(
       "\"events\": %zu, \"lost_events\": %zu, \"lost_calls\": %llu, \"threads\": %s,\n"
       "\"lost_files\": %llu,\n",
@@ -241,7 +242,7 @@ int write_counters(const char* path, const char* how, Tick last_tick, std::uint6
   print_rows(out);
   print_python(out);
   print_files(out);
-  print_windows(out, last_tick);
+  print_windows(out, last.tick);
   print_regions(out);
   out.print("\"modules\": [");
   Modules modules{&out};
@@ -261,10 +262,9 @@ const char* record_folder() {
 
 void write_record(const char* how) {
   if (static_cast<int>(getpid()) != state.pid) return;
-  const Tick last_tick = now();
-  end_regions(last_tick);
-  add_to_windows(last_tick, last_tick);  // so many windows that all of the run lies in them
-  const std::uint64_t last_ns = monotonic_ns();
+  const Instant last = this_instant();
+  end_regions(last.tick);
+  add_to_windows(last.tick, last.tick);  // so many windows that all of the run lies in them
   const char* folder = record_folder();
   char events[PATH_MAX];
   char part[PATH_MAX];
@@ -283,7 +283,7 @@ void write_record(const char* how) {
     unlink(events);
     return;
   }
-  int error = write_counters(part, how, last_tick, last_ns);
+  int error = write_counters(part, how, last);
   if (error == 0 && rename(part, whole) != 0) error = errno;
   if (error != 0) {
     complain(whole, error);

@@ -173,6 +173,17 @@ def check_late(folder: Path, bin_dir: str, program: str, *arguments: str) -> Any
     return found
 
 
+def check_kernel_clock(folder: Path, bin_dir: str, program: str) -> None:
+    """The same by the kernel's clock, as where the processor has no counter that serves as one."""
+    os.environ["TAILRACE_PROFILE_CLOCK"] = "kernel"
+    check_late(folder, bin_dir, program)
+    for path in folder.glob("records/rank-*.json"):
+        facts = json.loads(path.read_text())
+        apart_ns = [abs(facts[f"{end}_tick"] - facts[f"{end}_ns"]) for end in ("first", "last")]
+        if max(apart_ns) > 10**7:
+            sys.exit(f"{path}: its ticks are not the kernel's nanoseconds: {apart_ns}")
+
+
 def check_files(folder: Path, bin_dir: str, program: str) -> None:
     """Calls and bytes seen of each file are those that the program made, also by MPI."""
     for ranks in (1, 2):
@@ -273,6 +284,7 @@ TASKS = {
     "clocks": check_clocks,
     "ends": check_ends,
     "files": check_files,
+    "kernel_clock": check_kernel_clock,
     "late": check_late,
     "regions": check_regions,
     "refusals": check_refusals,
