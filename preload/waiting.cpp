@@ -98,8 +98,8 @@ void mpi_started() {
   report_at_end();
 }
 
-bool naps_on(MPI_Comm comm) {
-  if (!naps || comm == MPI_COMM_NULL) return false;
+bool may_nap_on(MPI_Comm comm) {
+  if (comm == MPI_COMM_NULL) return false;
   if (comm == MPI_COMM_WORLD) return true;
   void* value = nullptr;
   int found = 0;

@@ -20,7 +20,8 @@ extern std::atomic<unsigned long> num_passed_on;
 
 // Whether calls on `comm` nap: not between communicators, and not with ranks of another world, who
 // may have decided otherwise. Asked for once a communicator, then remembered as its attribute.
-bool naps_on(MPI_Comm comm);
+bool may_nap_on(MPI_Comm comm);
+inline bool naps_on(MPI_Comm comm) { return naps && may_nap_on(comm); }
 
 inline void nap(long nanoseconds) {
   const timespec time{0, nanoseconds};

@@ -18,7 +18,7 @@ namespace {
 struct Limits {
   double part_of_run, at_once_s;
 };
-constexpr Limits usual{0.015, 0.03};
+constexpr Limits usual{0.015, 0.005};
 constexpr Limits crowded{0.1, 1.0};
 
 double start_s = 0;

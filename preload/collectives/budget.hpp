@@ -7,8 +7,8 @@ namespace tailrace::preload {
 
 // The run begins. Local.
 void start_budget();
-// True if no rank has spent more than its part of the run, with `cost_s` more: 2 % and 0.03 s, or
-// 10 % and 1 s where ranks share processors. Collective over `comm`, blocking.
+// True if no rank has spent more than its part of the run, with `cost_s` more: 1.5 % and 5 ms,
+// or 10 % and 1 s where ranks share processors. Collective over `comm`, blocking.
 bool may_spend(MPI_Comm comm, double cost_s);
 
 // What happens while it lives is spent.

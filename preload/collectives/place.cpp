@@ -35,7 +35,7 @@ std::int64_t whole_lines(std::int64_t bytes) { return (bytes + 63) / 64 * 64; }
 
 }  // namespace
 
-thread_local int Inside::depth = 0;
+constinit thread_local int Inside::depth = 0;
 
 void Tally::add(const Tally& other) {
   for (std::size_t i = 0; i < seen.size(); ++i) seen[i] += other.seen[i];
@@ -85,7 +85,7 @@ Place::Place(MPI_Comm comm) : comm_(comm) {
   may_take_.fill(mode() == Mode::ours);
 }
 
-bool Place::wants(Call call, std::int64_t bytes) {
+bool Place::decides(Call call, std::int64_t bytes) {
   ++tally_.seen[index(call)];
   Reason reason = Reason::none;
   if (!usable_) {
@@ -104,8 +104,10 @@ bool Place::wants(Call call, std::int64_t bytes) {
       reason = slot.why;
     }
   }
-  if (reason != Reason::none) ++tally_.refused[static_cast<std::size_t>(reason)];
-  return reason == Reason::none;
+  if (reason == Reason::none) return true;
+  ++tally_.refused[static_cast<std::size_t>(reason)];
+  if (reason != Reason::early) left_of(call, bytes) = {bytes, reason};
+  return false;
 }
 
 bool Place::meets(Call call) {

@@ -11,6 +11,7 @@
 #include <mpi.h>
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -53,7 +54,7 @@ class Inside {
   static bool any() { return depth != 0; }
 
  private:
-  static thread_local int depth;
+  static constinit thread_local int depth;  // else each access asks whether it was initialised
 };
 
 // What a rank shows on the board before its data.
@@ -94,7 +95,13 @@ class Place {
 
   // A call of which all ranks know the size: true if it goes our way. May set up and measure.
   // Collective over the communicator, blocking.
-  bool wants(Call call, std::int64_t bytes);
+  bool wants(Call call, std::int64_t bytes) {
+    const Left& left = left_of(call, bytes);
+    if (left.bytes != bytes) return decides(call, bytes);
+    ++tally_.seen[static_cast<std::size_t>(call)];
+    ++tally_.refused[static_cast<std::size_t>(left.reason)];
+    return false;
+  }
   // A call of which they do not: true if all ranks are to meet on the board, and then `agrees`
   // says, with the largest of their sizes, why not, or that it goes our way (`none`); `shown`: the
   // data is on the board. Collective, blocking.
@@ -128,7 +135,18 @@ class Place {
     double gain_s = 0;         // of a call
   };
   static constexpr int num_classes = 32;
+  // Calls of `bytes` are left to MPI for good.
+  struct Left {
+    std::int64_t bytes = -1;
+    Reason reason = Reason::none;
+  };
+  static constexpr std::size_t num_left = 4;
 
+  Left& left_of(Call call, std::int64_t bytes) {
+    const auto at = static_cast<std::size_t>(bytes) / 8 % num_left;
+    return left_[static_cast<std::size_t>(call)][at];
+  }
+  bool decides(Call call, std::int64_t bytes);
   Slot& slot_of(Call call, int size_class);
   bool decided(Call call, int size_class, Slot& slot);
   bool set_up();
@@ -141,6 +159,7 @@ class Place {
   bool failed_ = false;  // no engine can be had
   std::unique_ptr<Engine> engine_;
   std::array<std::array<Slot, num_classes>, num_calls> slots_{};
+  std::array<std::array<Left, num_left>, num_calls> left_{};  // the sizes met last
   std::array<Slot, num_calls> meetings_{};  // of calls whose size only the board tells
   std::array<bool, num_calls> may_take_{};
   Tally tally_;
@@ -150,8 +169,22 @@ class Place {
 enum class Mode { measured, ours, mpi };
 Mode mode();
 
+// The communicator that this thread met last; counts until another one is freed.
+struct LastPlace {
+  MPI_Comm comm;
+  Place* place;
+  std::uint64_t num_freed;
+};
+extern constinit thread_local LastPlace last_place;
+extern constinit std::atomic<std::uint64_t> num_freed;
+Place* find_place(MPI_Comm comm);
 // The place of a communicator; null: the call goes to MPI, uncounted. Local.
-Place* place_of(MPI_Comm comm);
+inline Place* place_of(MPI_Comm comm) {
+  const LastPlace& last = last_place;
+  const bool is_last =
+      last.comm == comm && last.num_freed == num_freed.load(std::memory_order_acquire);
+  return is_last ? last.place : find_place(comm);
+}
 
 // Whether ours is faster, and by how much a call.
 struct Measured {

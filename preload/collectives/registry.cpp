@@ -17,6 +17,9 @@
 
 namespace tailrace::preload {
 
+constinit thread_local LastPlace last_place{};
+constinit std::atomic<std::uint64_t> num_freed{0};
+
 namespace {
 
 struct Registry {
@@ -35,15 +38,6 @@ Mode chosen = Mode::measured;
 bool started = false;
 bool ending = false;
 int keyval = MPI_KEYVAL_INVALID;
-std::atomic<std::uint64_t> num_freed{0};
-
-// The communicator that this thread met last.
-struct Last {
-  MPI_Comm comm = MPI_COMM_NULL;
-  Place* place = nullptr;
-  std::uint64_t num_freed = 0;
-};
-thread_local Last last;
 
 int forget(MPI_Comm /*comm*/, int /*key*/, void* value, void* /*extra*/) {
   num_freed.fetch_add(1);
@@ -130,11 +124,9 @@ void mpi_started() {
   started = true;
 }
 
-Place* place_of(MPI_Comm comm) {
-  if (!started || comm == MPI_COMM_NULL) return nullptr;
+Place* find_place(MPI_Comm comm) {
+  if (!started || ending || comm == MPI_COMM_NULL) return nullptr;
   const std::uint64_t freed = num_freed.load(std::memory_order_acquire);
-  if (last.comm == comm && last.num_freed == freed) return last.place;
-  if (ending) return nullptr;
   void* value = nullptr;
   int found = 0;
   if (PMPI_Comm_get_attr(comm, keyval, &value, &found) != MPI_SUCCESS) return nullptr;
@@ -148,8 +140,8 @@ Place* place_of(MPI_Comm comm) {
     }
     if (PMPI_Comm_set_attr(comm, keyval, value) != MPI_SUCCESS) return nullptr;
   }
-  last = {comm, static_cast<Place*>(value), freed};
-  return last.place;
+  last_place = {comm, static_cast<Place*>(value), freed};
+  return last_place.place;
 }
 
 }  // namespace tailrace::preload

@@ -5,6 +5,8 @@
 
 namespace tailrace::preload {
 
+constinit thread_local LastSum last_sum{};
+
 namespace {
 
 struct Known {
@@ -84,8 +86,6 @@ TypeFacts facts_of(MPI_Datatype type) {
   return {size, is_plain(type)};
 }
 
-namespace {
-
 std::optional<Sum> find_sum(MPI_Datatype type, MPI_Op op) {
   const bool is_sum = op == MPI_SUM;
   if (!is_sum && op != MPI_MIN && op != MPI_MAX) return std::nullopt;
@@ -96,21 +96,6 @@ std::optional<Sum> find_sum(MPI_Datatype type, MPI_Op op) {
   if (!is_sum && !ordered) return std::nullopt;
   const ReduceOp own = is_sum ? ReduceOp::sum : op == MPI_MIN ? ReduceOp::min : ReduceOp::max;
   return Sum{known->number, own, number_bytes(known->number)};
-}
-
-}  // namespace
-
-// Programs call with the same type and operation again and again. What is found are predefined
-// ones, whose handles stay theirs.
-std::optional<Sum> sum_of(MPI_Datatype type, MPI_Op op) {
-  struct Last {
-    MPI_Datatype type;
-    MPI_Op op;
-    std::optional<Sum> sum;
-  };
-  static thread_local Last last{MPI_DATATYPE_NULL, MPI_OP_NULL, std::nullopt};
-  if (last.type != type || last.op != op) last = {type, op, find_sum(type, op)};
-  return last.sum;
 }
 
 }  // namespace tailrace::preload

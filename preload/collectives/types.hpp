@@ -26,6 +26,18 @@ struct Sum {
 };
 // The reduction that we do with the same result as MPI; none where that is not sure. It follows
 // from what must be the same on all ranks. Local.
-std::optional<Sum> sum_of(MPI_Datatype type, MPI_Op op);
+std::optional<Sum> find_sum(MPI_Datatype type, MPI_Op op);
+// Programs call with the same type and operation again and again. What is found are predefined
+// ones, whose handles stay theirs.
+struct LastSum {
+  MPI_Datatype type;
+  MPI_Op op;
+  std::optional<Sum> sum;
+};
+extern constinit thread_local LastSum last_sum;
+inline const std::optional<Sum>& sum_of(MPI_Datatype type, MPI_Op op) {
+  if (last_sum.type != type || last_sum.op != op) last_sum = {type, op, find_sum(type, op)};
+  return last_sum.sum;
+}
 
 }  // namespace tailrace::preload
