@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "common/region.hpp"
-#include "small_solve.hpp"
 
 namespace tailrace::groundwater {
 
@@ -20,15 +19,6 @@ constexpr double tolerance = 1e-12;
 /// Newton steps are solved no better than that, and no worse.
 constexpr double linear_tolerance = 1e-4;
 constexpr int max_iterations = 40;
-
-/// Of the triangle of cell `c` of `width` into a full row-major matrix.
-void unpack(const double* triangle, std::size_t width, std::size_t c, std::size_t n, double* full) {
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j <= i; ++j) {
-      full[i * n + j] = full[j * n + i] = triangle[(i * (i + 1) / 2 + j) * width + c];
-    }
-  }
-}
 
 }  // namespace
 
@@ -46,41 +36,59 @@ CoupledSolver::CoupledSolver(const Case& values, const FlowEquations& flow, Tran
       totals_(n_ * count_),
       wide_totals_(n_ * at(flow.grid().num_wide())),
       gains_(n_ * count_),
-      total_slopes_(n_ * n_ * count_),
-      gain_slopes_(n_ * n_ * count_),
+      own_slopes_(n_ * count_),
+      factors_(reactions.tables().num_slopes() * (count_ + reactions.kernel().width)),
       next_strength_(count_),
       residual_(n_ * count_),
       change_(n_ * count_),
-      blocks_(n_ * n_ * flow.graph().columns.size()) {}
+      blocks_(n_ * n_ * count_) {}
 
-/// Totals, gains and their derivatives at `states`.
-void CoupledSolver::evaluate(CellStates& states) {
+std::span<double> CoupledSolver::factors_of(std::size_t first) {
+  const std::size_t slopes = reactions_->tables().num_slopes();
+  return std::span(factors_).subspan(first * slopes, slopes * reactions_->kernel().width);
+}
+
+/// Totals, gains, and of their derivatives what a Newton step needs: factors of dT/du, and the
+/// blocks c dG/du (dT/du)^-1. False if dT/du of a cell is not positive definite. Local.
+bool CoupledSolver::evaluate(CellStates& states) {
   const std::size_t width = reactions_->kernel().width;
+  const auto& gaining = reactions_->tables().gaining;
+  bool good = true;
   last_strength_ = states.strength;
   for (std::size_t first = 0; first < count_; first += width) {
     const auto cells = reactions_->balance(first, states);
-    for (std::size_t c = 0; c < std::min(width, count_ - first); ++c) {
-      const std::size_t i = first + c;
-      for (std::size_t s = 0; s < n_; ++s) {
-        totals_[s * count_ + i] = cells.totals[s * width + c];
-        gains_[s * count_ + i] = cells.gains[s * width + c];
+    const std::size_t num_cells = std::min(width, count_ - first);
+    for (std::size_t s = 0; s < n_; ++s) {
+      for (std::size_t c = 0; c < num_cells; ++c) {
+        totals_[s * count_ + first + c] = cells.totals[s * width + c];
+        gains_[s * count_ + first + c] = cells.gains[s * width + c];
+        own_slopes_[s * count_ + first + c] = cells.total_slopes[(s * (s + 1) / 2 + s) * width + c];
       }
-      unpack(cells.total_slopes, width, c, n_, &total_slopes_[i * n_ * n_]);
-      unpack(cells.gain_slopes, width, c, n_, &gain_slopes_[i * n_ * n_]);
+    }
+    good = reactions_->relate(num_cells, factors_of(first)) && good;
+    for (std::size_t c = 0; c < num_cells; ++c) {
+      double* const block = &blocks_[(first + c) * n_ * n_];
+      for (std::size_t r = 0; r < gaining.size(); ++r) {
+        for (std::size_t k = 0; k < n_; ++k) {
+          block[gaining[r] * n_ + k] =
+              weights_[first + c] * cells.relations[(r * n_ + k) * width + c];
+        }
+      }
     }
   }
   std::swap(next_strength_, states.strength);
   states.strength = last_strength_;
+  return good;
 }
 
-/// Whether the balance of every species holds. Collective.
-bool CoupledSolver::find_residual() {
+/// Lost if `good` is false on any rank. Collective.
+CoupledSolver::Balance CoupledSolver::find_residual(bool good) {
   const auto& graph = flow_->graph();
   const auto& grid = flow_->grid();
   const auto values = transport_->values();
   const std::size_t num_wide = at(grid.num_wide());
   halo_.fill(totals_, wide_totals_);
-  std::vector<double> sums(2 * n_);
+  std::vector<double> sums(2 * n_ + 1);
   for (std::size_t i = 0; i < count_; ++i) {
     const Cell cell = grid.own_cell(static_cast<std::ptrdiff_t>(i));
     const double diagonal = values[at(graph.diagonal[i])];
@@ -101,64 +109,38 @@ bool CoupledSolver::find_residual() {
     }
     for (std::size_t s = 0; s < n_; ++s) {
       sums[s] += std::abs(residual_[i * n_ + s]);
-      sums[n_ + s] += diagonal * total_slopes_[(i * n_ + s) * n_ + s];
+      sums[n_ + s] += diagonal * own_slopes_[s * count_ + i];
     }
   }
+  sums[2 * n_] = good ? 0 : 1;
   sums_->allreduce(std::span(sums));
-  bool good = true;
-  for (std::size_t s = 0; s < n_; ++s) good = good && sums[s] <= tolerance * sums[n_ + s];
-  return good;
-}
-
-/// Blocks of A + c dG/du (dT/du)^-1; what is beside the diagonal is a number.
-void CoupledSolver::set_matrix() {
-  const auto& graph = flow_->graph();
-  const auto values = transport_->values();
-  const std::size_t size = n_ * n_;
-  std::vector<double> slopes(size), columns;
-  std::vector<std::size_t> rows;  // of dG/du that are not 0: few, and the same in all cells mostly
-  for (std::size_t i = 0; i < count_; ++i) {
-    for (auto e = graph.row_starts[i]; e < graph.row_starts[i + 1]; ++e) {
-      for (std::size_t s = 0; s < n_; ++s) blocks_[at(e) * size + s * n_ + s] = values[at(e)];
-    }
-    rows.clear();
-    for (std::size_t s = 0; s < n_; ++s) {
-      const double* const row = &gain_slopes_[i * size + s * n_];
-      if (std::any_of(row, row + n_, [](double slope) { return slope != 0; })) rows.push_back(s);
-    }
-    columns.resize(n_ * rows.size());
-    for (std::size_t k = 0; k < n_; ++k) {
-      for (std::size_t r = 0; r < rows.size(); ++r) {
-        columns[k * rows.size() + r] = gain_slopes_[i * size + rows[r] * n_ + k];
-      }
-    }
-    std::copy_n(&total_slopes_[i * size], size, slopes.begin());  // symmetric
-    if (!rows.empty() && !solve_small(slopes, columns, rows.size())) {
-      std::fill(columns.begin(), columns.end(), NAN);
-    }
-    double* const block = &blocks_[at(graph.diagonal[i]) * size];
-    std::fill_n(block, size, 0.0);
-    for (std::size_t s = 0; s < n_; ++s) block[s * n_ + s] = values[at(graph.diagonal[i])];
-    for (std::size_t r = 0; r < rows.size(); ++r) {
-      for (std::size_t k = 0; k < n_; ++k) {
-        block[rows[r] * n_ + k] += weights_[i] * columns[k * rows.size() + r];
-      }
-    }
+  if (sums[2 * n_] > 0) return Balance::lost;
+  for (std::size_t s = 0; s < n_; ++s) {
+    if (!(sums[s] <= tolerance * sums[n_ + s])) return Balance::open;
   }
+  return Balance::holds;
 }
 
 /// The change of totals as one of ln of free molalities; its largest. Local.
 double CoupledSolver::take_change(CellStates& states) {
+  const std::size_t width = reactions_->kernel().width;
+  std::vector<double> changes(n_ * width);
   double largest = 0;
-  std::vector<double> slopes(n_ * n_);
-  for (std::size_t i = 0; i < count_; ++i) {
-    std::copy_n(&total_slopes_[i * n_ * n_], n_ * n_, slopes.begin());
-    const auto change = std::span(change_).subspan(i * n_, n_);
-    if (!solve_small(slopes, change)) return INFINITY;
+  for (std::size_t first = 0; first < count_; first += width) {
+    const std::size_t num_cells = std::min(width, count_ - first);
     for (std::size_t s = 0; s < n_; ++s) {
-      if (!std::isfinite(change[s])) return INFINITY;
-      largest = std::max(largest, std::abs(change[s]));
-      states.log_free[s * count_ + i] += std::clamp(change[s], -2.0, 2.0);
+      for (std::size_t c = 0; c < num_cells; ++c) {
+        changes[s * width + c] = change_[(first + c) * n_ + s];
+      }
+    }
+    reactions_->divide(factors_of(first), changes);
+    for (std::size_t s = 0; s < n_; ++s) {
+      for (std::size_t c = 0; c < num_cells; ++c) {
+        const double change = changes[s * width + c];
+        if (!std::isfinite(change)) return INFINITY;
+        largest = std::max(largest, std::abs(change));
+        states.log_free[s * count_ + first + c] += std::clamp(change, -2.0, 2.0);
+      }
     }
   }
   std::swap(states.strength, next_strength_);
@@ -180,19 +162,20 @@ bool CoupledSolver::step(double dt, std::span<const double> old_water,
   reactions_->decay(contents, totals, states);
   transport_->assemble(dt, old_water, new_water, incoming, totals);
   for (int iteration = 0; iteration < max_iterations; ++iteration) {
-    evaluate(states);
-    if (find_residual() && iteration > 0) {
+    const Balance balance = find_residual(evaluate(states));
+    if (balance == Balance::lost) break;
+    if (balance == Balance::holds && iteration > 0) {
       reactions_->settle(contents, totals, states);
       transport_->set_inflows(incoming, totals);
       return true;
     }
     ++iterations_;
-    set_matrix();
+    const sparse::CoupledValues matrix{.couplings = transport_->values(), .blocks = blocks_};
     if (linear_ == nullptr) {
       linear_ = make_linear_solver(*case_, flow_->grid(), flow_->graph(), static_cast<int>(n_),
-                                   blocks_, std::min(case_->linear.tolerance, linear_tolerance));
+                                   matrix, std::min(case_->linear.tolerance, linear_tolerance));
     } else {
-      linear_->set_values(blocks_);
+      linear_->set_values(matrix);
     }
     std::fill(change_.begin(), change_.end(), 0.0);
     const auto result = linear_->solve(residual_, change_);

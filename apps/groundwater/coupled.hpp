@@ -36,9 +36,10 @@ class CoupledSolver {
   std::int64_t linear_iterations() const { return linear_iterations_; }
 
  private:
-  void evaluate(CellStates& states);
-  bool find_residual();
-  void set_matrix();
+  enum class Balance { open, holds, lost };
+  bool evaluate(CellStates& states);
+  Balance find_residual(bool good);
+  std::span<double> factors_of(std::size_t first);
   double take_change(CellStates& states);
 
   const Case* case_;
@@ -49,8 +50,9 @@ class CoupledSolver {
   Halo halo_;
   std::size_t n_, count_;
   std::vector<double> weights_;  ///< litres by a second: volume / (1000 dt) of own cells
-  std::vector<double> totals_, wide_totals_, gains_;   ///< [primary][cell]
-  std::vector<double> total_slopes_, gain_slopes_;     ///< (n x n) of each cell
+  std::vector<double> totals_, wide_totals_, gains_;  ///< [primary][cell]
+  std::vector<double> own_slopes_;  ///< of totals by their own species, [primary][cell]
+  std::vector<double> factors_;     ///< of dT/du, group of cells by group
   std::vector<double> next_strength_, last_strength_;  ///< that follow, of `totals_`
   std::vector<double> residual_, change_, blocks_;     ///< n, n, (n x n): cell by cell
   std::unique_ptr<LinearSolver> linear_;

@@ -56,10 +56,10 @@ FlowSolver::Norms FlowSolver::measure(std::span<const double> h, double dt) {
 
 bool FlowSolver::solve_linear(StepOutcome& outcome) {
   if (linear_ == nullptr) {
-    linear_ =
-        make_linear_solver(case_, grid_, equations_.graph(), 1, jacobian_, case_.linear.tolerance);
+    linear_ = make_linear_solver(case_, grid_, equations_.graph(), 0,
+                                 {.couplings = jacobian_, .blocks = {}}, case_.linear.tolerance);
   } else {
-    linear_->set_values(jacobian_);
+    linear_->set_values({.couplings = jacobian_, .blocks = {}});
   }
   std::fill(change_.begin(), change_.end(), 0.0);
   const auto result = linear_->solve(residual_, change_);

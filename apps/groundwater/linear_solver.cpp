@@ -11,16 +11,24 @@ namespace {
 class OwnSolver final : public LinearSolver {
  public:
   OwnSolver(const Case& values, const Grid& grid, const CellGraph& graph, int block,
-            std::span<const double> blocks, double tolerance)
-      : matrix_(grid.comm(), grid.rows(), block, graph.row_starts, graph.columns, blocks),
+            const sparse::CoupledValues& first, double tolerance)
+      : coupled_(block > 0),
+        matrix_(coupled_ ? sparse::DistMatrix(grid.comm(), grid.rows(), block, graph.row_starts,
+                                              graph.columns, first)
+                         : sparse::DistMatrix(grid.comm(), grid.rows(), 1, graph.row_starts,
+                                              graph.columns, first.couplings)),
         preconditioner_(sparse::make_preconditioner(matrix_, values.linear.preconditioner)),
         krylov_(matrix_, *preconditioner_,
                 {.method = values.linear.method,
                  .relative_tolerance = tolerance,
                  .max_iterations = static_cast<int>(values.linear.max_iterations)}) {}
 
-  void set_values(std::span<const double> values) override {
-    matrix_.set_values(values);
+  void set_values(const sparse::CoupledValues& values) override {
+    if (coupled_) {
+      matrix_.set_values(values);
+    } else {
+      matrix_.set_values(values.couplings);
+    }
     preconditioner_->update();
   }
 
@@ -40,6 +48,7 @@ class OwnSolver final : public LinearSolver {
   }
 
  private:
+  bool coupled_;
   sparse::DistMatrix matrix_;
   std::unique_ptr<sparse::Preconditioner> preconditioner_;
   sparse::KrylovSolver krylov_;
@@ -49,11 +58,12 @@ class OwnSolver final : public LinearSolver {
 
 std::unique_ptr<LinearSolver> make_linear_solver(const Case& values, const Grid& grid,
                                                  const CellGraph& graph, int block,
-                                                 std::span<const double> blocks, double tolerance) {
+                                                 const sparse::CoupledValues& first,
+                                                 double tolerance) {
   if (values.linear.library == "petsc") {
-    return make_petsc_solver(values, grid, graph, block, blocks, tolerance);
+    return make_petsc_solver(values, grid, graph, block, first, tolerance);
   }
-  return std::make_unique<OwnSolver>(values, grid, graph, block, blocks, tolerance);
+  return std::make_unique<OwnSolver>(values, grid, graph, block, first, tolerance);
 }
 
 }  // namespace tailrace::groundwater

@@ -8,6 +8,7 @@
 
 #include "case.hpp"
 #include "flow.hpp"
+#include "tailrace/more/dist_matrix.hpp"
 
 namespace tailrace::groundwater {
 
@@ -30,23 +31,26 @@ class LinearSolver {
   LinearSolver& operator=(const LinearSolver&) = delete;
   virtual ~LinearSolver() = default;
   /// Other values in the same structure. Collective, blocking.
-  virtual void set_values(std::span<const double> values) = 0;
+  virtual void set_values(const sparse::CoupledValues& values) = 0;
   /// Solves A x = b from the x that is given. Collective, blocking.
   virtual LinearResult solve(std::span<const double> b, std::span<double> x) = 0;
   virtual std::string describe() const = 0;  ///< in words; local
 };
 
-/// A solver of `block` unknowns a cell: `values` has a row-major block for each entry of
-/// `graph.columns`; converged at `tolerance`, relative to |b|. Throws `Errc::invalid_input` on all
-/// ranks for what the library does not have. Collective, blocking.
+/// A solver with a coupling for each entry of `graph.columns` and a block of `block` x `block` for
+/// each cell; or, where `block` is 0, of one unknown a cell and no blocks. Converged at
+/// `tolerance`, relative to |b|. Throws `Errc::invalid_input` on all ranks for what the library
+/// does not have. Collective, blocking.
 std::unique_ptr<LinearSolver> make_linear_solver(const Case& values, const Grid& grid,
                                                  const CellGraph& graph, int block,
-                                                 std::span<const double> blocks, double tolerance);
+                                                 const sparse::CoupledValues& first,
+                                                 double tolerance);
 
 /// That of PETSc; throws if the program was built without. As above.
 std::unique_ptr<LinearSolver> make_petsc_solver(const Case& values, const Grid& grid,
                                                 const CellGraph& graph, int block,
-                                                std::span<const double> blocks, double tolerance);
+                                                const sparse::CoupledValues& first,
+                                                double tolerance);
 
 /// Whether this program has PETSc. Local.
 bool has_petsc();

@@ -7,7 +7,7 @@ namespace tailrace::groundwater {
 bool has_petsc() { return false; }
 
 std::unique_ptr<LinearSolver> make_petsc_solver(const Case& values, const Grid&, const CellGraph&,
-                                                int, std::span<const double>, double) {
+                                                int, const sparse::CoupledValues&, double) {
   throw Error(Errc::invalid_input,
               values.source +
                   ": linear.library = \"petsc\": this program was built without PETSc "

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Linear systems by PETSc, and by what it was built with, such as hypre.
+#include <algorithm>
 #include <limits>
 #include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 #include <petscksp.h>
@@ -54,10 +56,11 @@ class PetscUse {
 class PetscSolver final : public LinearSolver {
  public:
   PetscSolver(const Case& values, const Grid& grid, const CellGraph& graph, int block,
-              std::span<const double> blocks, double tolerance)
+              const sparse::CoupledValues& first, double tolerance)
       : use_(PetscUse::get(grid.comm().raw())),
         graph_(&graph),
-        block_(block),
+        coupled_(block > 0),
+        block_(std::max(1, block)),
         tolerance_(tolerance) {
     Cell first_cell{};
     const PetscInt own = static_cast<PetscInt>(grid.num_own());
@@ -65,7 +68,7 @@ class PetscSolver final : public LinearSolver {
     first_row_ = own > 0 ? static_cast<PetscInt>(grid.row(first_cell)) : 0;
     check(PetscOptionsInsertString(nullptr, values.linear.petsc.c_str()), "options");
     make_matrix(grid, own);
-    set_values(blocks);
+    set_values(first);
     check(KSPCreate(grid.comm().raw(), &krylov_), "KSP");
     check(KSPSetType(krylov_, KSPBCGS), "KSP");
     // As ours: the norm of b - A x, whatever the preconditioner.
@@ -88,17 +91,21 @@ class PetscSolver final : public LinearSolver {
     MatDestroy(&matrix_);
   }
 
-  void set_values(std::span<const double> values) override {
-    const auto size = static_cast<std::size_t>(block_ * block_);
-    const auto rows = std::ssize(graph_->row_starts) - 1;
-    for (std::ptrdiff_t i = 0; i < rows; ++i) {
+  void set_values(const sparse::CoupledValues& values) override {
+    const auto n = static_cast<std::size_t>(block_), size = n * n;
+    std::vector<double> block(size);
+    for (std::size_t i = 0; i + 1 < graph_->row_starts.size(); ++i) {
       const PetscInt row = first_row_ + static_cast<PetscInt>(i);
-      for (auto e = graph_->row_starts[static_cast<std::size_t>(i)];
-           e < graph_->row_starts[static_cast<std::size_t>(i) + 1]; ++e) {
+      for (auto e = graph_->row_starts[i]; e < graph_->row_starts[i + 1]; ++e) {
+        std::fill(block.begin(), block.end(), 0.0);
+        if (coupled_ && e == graph_->diagonal[i]) {
+          std::copy_n(values.blocks.begin() + static_cast<std::ptrdiff_t>(i * size), size,
+                      block.begin());
+        }
         const auto entry = static_cast<std::size_t>(e);
+        for (std::size_t s = 0; s < n; ++s) block[s * n + s] += values.couplings[entry];
         const auto column = static_cast<PetscInt>(graph_->columns[entry]);
-        check(MatSetValuesBlocked(matrix_, 1, &row, 1, &column, values.data() + entry * size,
-                                  INSERT_VALUES),
+        check(MatSetValuesBlocked(matrix_, 1, &row, 1, &column, block.data(), INSERT_VALUES),
               "values");
       }
     }
@@ -166,6 +173,7 @@ class PetscSolver final : public LinearSolver {
 
   std::shared_ptr<PetscUse> use_;
   const CellGraph* graph_;
+  bool coupled_;
   PetscInt block_, first_row_ = 0;
   Mat matrix_ = nullptr;
   KSP krylov_ = nullptr;
@@ -179,8 +187,9 @@ bool has_petsc() { return true; }
 
 std::unique_ptr<LinearSolver> make_petsc_solver(const Case& values, const Grid& grid,
                                                 const CellGraph& graph, int block,
-                                                std::span<const double> blocks, double tolerance) {
-  return std::make_unique<PetscSolver>(values, grid, graph, block, blocks, tolerance);
+                                                const sparse::CoupledValues& first,
+                                                double tolerance) {
+  return std::make_unique<PetscSolver>(values, grid, graph, block, first, tolerance);
 }
 
 }  // namespace tailrace::groundwater

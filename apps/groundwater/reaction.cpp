@@ -119,22 +119,40 @@ void Reactions::make_tables(const std::vector<double>& areas) {
     made.density = site.density;
     t.sites.push_back(made);
   }
+  std::vector<char> gains(t.num_primary, 0);
+  for (std::size_t m = 0; m < t.minerals.size(); ++m) {
+    if (speeds_[m] == 0) continue;
+    for (const auto& term : c.minerals[m].formula) gains[term.primary] = 1;
+  }
+  for (const auto j : t.site_primary) gains[j] = 1;
+  for (std::size_t j = 0; j < t.num_primary; ++j) {
+    if (gains[j] != 0) t.gaining.push_back(j);
+  }
 }
 
 void Reactions::make_group() {
   const auto& t = tables_;
   const std::size_t width = kernel_->width, n = t.num_primary;
-  const std::size_t rows[] = {
-      n, n, 1, t.minerals.size(), t.num_rows, 1, n, t.num_slopes(), n, t.num_slopes()};
+  const std::size_t rows[] = {n,
+                              n,
+                              1,
+                              t.minerals.size(),
+                              t.num_rows,
+                              1,
+                              n,
+                              t.num_slopes(),
+                              n,
+                              t.num_slopes(),
+                              n * t.gaining.size()};
   std::size_t all = line + reaction_scratch(t);
   for (const auto r : rows) all += (r * width + line - 1) / line * line;
   memory_.assign(all, 0.0);
   const auto beyond = std::bit_cast<std::uintptr_t>(memory_.data()) / sizeof(double) % line;
   double* at = memory_.data() + (beyond == 0 ? 0 : line - beyond);
-  double** const places[] = {&group_.brought,      &group_.log_free,       &group_.strength,
-                             &group_.minerals,     &group_.bound,          &group_.per_litre,
-                             &balance_.totals,     &balance_.total_slopes, &balance_.gains,
-                             &balance_.gain_slopes};
+  double** const places[] = {&group_.brought,       &group_.log_free,       &group_.strength,
+                             &group_.minerals,      &group_.bound,          &group_.per_litre,
+                             &balance_.totals,      &balance_.total_slopes, &balance_.gains,
+                             &balance_.gain_slopes, &balance_.relations};
   for (std::size_t p = 0; p < std::size(rows); ++p) {
     *places[p] = at;
     at += (rows[p] * width + line - 1) / line * line;
@@ -275,6 +293,19 @@ CellBalance Reactions::balance(std::size_t first, CellStates& states) {
   kernel_->balance(tables_, group_, balance_, scratch_);
   store_rows(group_.strength, states.num_cells, first, kernel_->width, states.strength);
   return balance_;
+}
+
+bool Reactions::relate(std::size_t num_cells, std::span<double> factors) {
+  const unsigned bits = kernel_->relate(tables_, balance_, scratch_);
+  std::copy_n(balance_.total_slopes, factors.size(), factors.begin());
+  return (bits & ((1ull << num_cells) - 1)) == 0;
+}
+
+void Reactions::divide(std::span<const double> factors, std::span<double> changes) {
+  std::ranges::copy(factors, balance_.total_slopes);
+  std::ranges::copy(changes, balance_.totals);
+  kernel_->divide(tables_, balance_);
+  std::copy_n(balance_.totals, changes.size(), changes.begin());
 }
 
 void Reactions::settle(std::span<const double> contents, std::span<double> totals,

@@ -53,6 +53,12 @@ class Reactions {
   /// A cell's balance by `CellBalance`, as views of work arrays: items [row], `kernel().width`
   /// apart. For cells [first, first + width) of which there are `states.num_cells`.
   CellBalance balance(std::size_t first, CellStates& states);
+  /// After `balance`: rows of its `relations` for those of `tables().gaining`; the factors that
+  /// `divide` needs go to `factors`, (tables().num_slopes(), kernel().width). False if there are
+  /// none for one of the first `num_cells` cells.
+  bool relate(std::size_t num_cells, std::span<double> factors);
+  /// `changes` of totals [primary][cell of a group] become those of ln of the free molalities.
+  void divide(std::span<const double> factors, std::span<double> changes);
   /// Ends a step that was solved outside: `totals` become those of the waters of `states`, the
   /// solids gain what is theirs.
   void settle(std::span<const double> contents, std::span<double> totals, CellStates& states);

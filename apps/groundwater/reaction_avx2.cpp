@@ -5,6 +5,6 @@
 namespace tailrace::groundwater {
 
 extern const ReactionKernel reaction_avx2;
-const ReactionKernel reaction_avx2{"avx2", LANES, solve, balance, settle};
+const ReactionKernel reaction_avx2{"avx2", LANES, solve, balance, relate, divide, settle};
 
 }  // namespace tailrace::groundwater

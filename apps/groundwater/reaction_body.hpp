@@ -240,29 +240,34 @@ inline void add_given_up(const ReactionTables& t, const Vec* bound, Vec sign, Ve
   }
 }
 
-/// Solves w.matrix x = w.residual by L D L^T; x takes the place of the residual. The cells whose
+/// A symmetric matrix, its lower triangle by rows, becomes L below 1/D, of L D L^T. The cells whose
 /// matrix is not positive definite.
-inline Mask solve_symmetric(std::size_t n, Work& w) {
-  Vec* const b = w.residual;
+inline Mask factor_symmetric(std::size_t n, Vec* matrix, Vec* column) {
   Mask bad{};
   for (std::size_t k = 0; k < n; ++k) {
-    const Vec pivot = w.matrix[k * (k + 1) / 2 + k];
+    Vec& pivot = matrix[k * (k + 1) / 2 + k];
     bad |= ~(pivot > all(0));
-    const Vec inverse = all(1) / pivot;
-    for (std::size_t i = k + 1; i < n; ++i) w.column[i] = w.matrix[i * (i + 1) / 2 + k];
+    const Vec inverse = pivot = all(1) / pivot;
+    for (std::size_t i = k + 1; i < n; ++i) column[i] = matrix[i * (i + 1) / 2 + k];
     for (std::size_t i = k + 1; i < n; ++i) {
-      Vec* const line = w.matrix + i * (i + 1) / 2;
-      const Vec factor = w.column[i] * inverse;
-      for (std::size_t j = k + 1; j <= i; ++j) line[j] -= factor * w.column[j];
+      Vec* const line = matrix + i * (i + 1) / 2;
+      const Vec factor = column[i] * inverse;
+      for (std::size_t j = k + 1; j <= i; ++j) line[j] -= factor * column[j];
       line[k] = factor;
-      b[i] -= factor * b[k];
     }
-    b[k] *= inverse;
-  }
-  for (std::size_t k = n; k-- > 0;) {
-    for (std::size_t i = k + 1; i < n; ++i) b[k] -= w.matrix[i * (i + 1) / 2 + k] * b[i];
   }
   return bad;
+}
+
+/// Solves L D L^T x = b by such factors; x takes the place of b.
+inline void solve_factored(std::size_t n, const Vec* factors, Vec* b) {
+  for (std::size_t k = 0; k < n; ++k) {
+    for (std::size_t i = k + 1; i < n; ++i) b[i] -= factors[i * (i + 1) / 2 + k] * b[k];
+    b[k] *= factors[k * (k + 1) / 2 + k];
+  }
+  for (std::size_t k = n; k-- > 0;) {
+    for (std::size_t i = k + 1; i < n; ++i) b[k] -= factors[i * (i + 1) / 2 + k] * b[i];
+  }
 }
 
 /// Takes up `strength` and `log_free`; the largest change of the logarithm of an activity
@@ -294,7 +299,8 @@ unsigned solve(const ReactionTables& t, const CellGroup& cells, double* scratch)
     set_to(w.matrix, t.num_slopes(), all(0));
     Vec next = add_water(t, all(t.density) * per_litre, log_free, w, w.residual, w.matrix);
     add_solids(t, vectors(cells.minerals), w, w.residual, w.matrix);
-    const Mask bad = solve_symmetric(n, w);
+    const Mask bad = factor_symmetric(n, w.matrix, w.column);
+    solve_factored(n, w.matrix, w.residual);
     Vec largest = all(0);
     for (std::size_t j = 0; j < n; ++j) {
       const Vec step = size_of(w.residual[j]);
@@ -331,6 +337,26 @@ void balance(const ReactionTables& t, const CellGroup& cells, const CellBalance&
       add_water(t, all(t.density), log_free, w, vectors(out.totals), vectors(out.total_slopes));
   add_solids(t, vectors(cells.minerals), w, vectors(out.gains), vectors(out.gain_slopes));
   add_given_up(t, vectors(cells.bound), all(-1), vectors(out.gains));
+}
+
+unsigned relate(const ReactionTables& t, const CellBalance& cells, double* scratch) {
+  const auto n = t.num_primary;
+  Vec* const factors = vectors(cells.total_slopes);
+  const Vec* const slopes = vectors(cells.gain_slopes);
+  const Mask bad = factor_symmetric(n, factors, Work(t, scratch).column);
+  Vec* row = vectors(cells.relations);
+  for (const auto i : t.gaining) {
+    for (std::size_t k = 0; k < n; ++k) {
+      row[k] = k <= i ? slopes[i * (i + 1) / 2 + k] : slopes[k * (k + 1) / 2 + i];
+    }
+    solve_factored(n, factors, row);
+    row += n;
+  }
+  return bits_of(bad);
+}
+
+void divide(const ReactionTables& t, const CellBalance& cells) {
+  solve_factored(t.num_primary, vectors(cells.total_slopes), vectors(cells.totals));
 }
 
 void settle(const ReactionTables& t, const CellGroup& cells, double* scratch) {

@@ -5,6 +5,6 @@
 namespace tailrace::groundwater {
 
 extern const ReactionKernel reaction_generic;
-const ReactionKernel reaction_generic{"generic", LANES, solve, balance, settle};
+const ReactionKernel reaction_generic{"generic", LANES, solve, balance, relate, divide, settle};
 
 }  // namespace tailrace::groundwater

@@ -56,6 +56,7 @@ struct ReactionTables {
   std::vector<Surface> surface;
   std::vector<Site> sites;
   std::vector<std::size_t> site_primary;
+  std::vector<std::size_t> gaining;     ///< primary species of minerals that react and of sites
   std::vector<double> weights, shares;  ///< of classes: part of the way gone; of the sites
 
   std::size_t num_slopes() const { return num_primary * (num_primary + 1) / 2; }
@@ -78,6 +79,7 @@ struct CellBalance {
   double* total_slopes = nullptr;  ///< [slope]
   double* gains = nullptr;         ///< [primary] [mol/m3 of ground]
   double* gain_slopes = nullptr;   ///< [slope]
+  double* relations = nullptr;     ///< [gaining][primary], by `ReactionKernel::relate`
 };
 
 /// Reactions of a group of cells over a step of backward Euler, for one instruction set.
@@ -91,6 +93,11 @@ struct ReactionKernel {
   /// `log_free`.
   void (*balance)(const ReactionTables& tables, const CellGroup& cells, const CellBalance& out,
                   double* scratch);
+  /// Rows of gain_slopes total_slopes^-1, of which those of other species are 0; `total_slopes`
+  /// become their factors L D L^T. The bits of cells where they are not positive definite.
+  unsigned (*relate)(const ReactionTables& tables, const CellBalance& cells, double* scratch);
+  /// `totals`, as changes, become those of ln of the free molalities, by factors of `relate`.
+  void (*divide)(const ReactionTables& tables, const CellBalance& cells);
   /// Gives the solids what they gain at `log_free`, and takes it from `brought`.
   void (*settle)(const ReactionTables& tables, const CellGroup& cells, double* scratch);
 };

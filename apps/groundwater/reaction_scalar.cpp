@@ -5,6 +5,6 @@
 namespace tailrace::groundwater {
 
 extern const ReactionKernel reaction_scalar;
-const ReactionKernel reaction_scalar{"scalar", LANES, solve, balance, settle};
+const ReactionKernel reaction_scalar{"scalar", LANES, solve, balance, relate, divide, settle};
 
 }  // namespace tailrace::groundwater

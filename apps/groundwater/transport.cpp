@@ -135,10 +135,10 @@ bool Transport::step(double dt, std::span<const double> old_water,
     }
   }
   if (linear_ == nullptr) {
-    linear_ =
-        make_linear_solver(*case_, flow_->grid(), graph, 1, scaled_, case_->transport.tolerance);
+    linear_ = make_linear_solver(*case_, flow_->grid(), graph, 0,
+                                 {.couplings = scaled_, .blocks = {}}, case_->transport.tolerance);
   } else {
-    linear_->set_values(scaled_);
+    linear_->set_values({.couplings = scaled_, .blocks = {}});
   }
   for (std::size_t s = 0; s < num_species_; ++s) {
     auto of_species = totals.subspan(s * count, count);

@@ -37,7 +37,8 @@ struct PreconditionerOptions {
 };
 
 /// "none"; "jacobi": the diagonal; "block_jacobi": the diagonal's b x b blocks, inverted; "ilu0":
-/// ILU(0) of this rank's rows in its own columns, by b x b blocks (block Jacobi over the ranks);
+/// ILU(0) of this rank's rows in its own columns, by b x b blocks (block Jacobi over the ranks; of
+/// coupled values D-ILU, the same on 5 and 7 points);
 /// "icc0": ICC(0) of the same rows by items, for symmetric positive definite A, of which the lower
 /// triangle is read (`IncompleteLu::cholesky`, which see for its shift of the diagonal);
 /// "gauss_seidel": a sweep forward and one backward over the same rows, item by item.

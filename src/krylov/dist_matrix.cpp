@@ -2,6 +2,7 @@
 // A rank's rows are cut in two: columns of its own rows, and columns of others' (the halo), of
 // which only the rows that have any are stored. Both are `Matrix`es, in the formats that suit them.
 // A multiply sends its items, multiplies with its own columns, waits, and adds the halo's part.
+// Of coupled values both are kept as they are, with the blocks of the diagonal beside them.
 #include "tailrace/more/dist_matrix.hpp"
 
 #include <algorithm>
@@ -16,6 +17,8 @@
 #include "core/same_on_all.hpp"
 #include "krylov/agreed.hpp"
 #include "krylov/halo.hpp"
+#include "sparse/coupled_incomplete_lu.hpp"
+#include "sparse/instruction_set.hpp"
 
 namespace tailrace::sparse {
 
@@ -26,6 +29,7 @@ struct Given {
   int block;
   std::span<const std::int64_t> row_starts, columns;
   std::span<const double> values;
+  const CoupledValues* coupled;  ///< in place of `values`, or null
 };
 
 [[noreturn]] void refuse(const std::string& text) {
@@ -60,6 +64,21 @@ void check_columns(const Given& a, std::ptrdiff_t num_rows, std::ptrdiff_t globa
   }
 }
 
+void check_coupled(const CoupledValues& a, std::size_t block, std::size_t num_columns,
+                   std::size_t num_rows) {
+  constexpr int largest = CoupledIncompleteLu::largest_block;
+  if (block > largest) {
+    refuse(fmt::format("coupled values have blocks of {0} x {0}; at most {1} x {1} are possible",
+                       block, largest));
+  }
+  if (a.couplings.size() == num_columns && a.blocks.size() == num_rows * block * block) return;
+  refuse(
+      fmt::format("there are {} couplings and {} items of blocks; {} block columns and {} rows "
+                  "of {} x {} have {} and {}",
+                  a.couplings.size(), a.blocks.size(), num_columns, num_rows, block, block,
+                  num_columns, num_rows * block * block));
+}
+
 void check(const Given& a, int rank) {
   const auto num_rows = a.rows.num_items(rank);
   const auto global_rows = a.rows.global_extents()[0];
@@ -73,10 +92,12 @@ void check(const Given& a, int rank) {
                     "columns, {}",
                     a.row_starts.front(), a.row_starts.back(), a.columns.size()));
   }
-  const auto items = static_cast<std::size_t>(a.block) * static_cast<std::size_t>(a.block);
-  if (a.values.size() != a.columns.size() * items) {
+  const auto block = static_cast<std::size_t>(a.block);
+  if (a.coupled != nullptr) {
+    check_coupled(*a.coupled, block, a.columns.size(), a.row_starts.size() - 1);
+  } else if (a.values.size() != a.columns.size() * block * block) {
     refuse(fmt::format("there are {} values; {} blocks of {} x {} have {}", a.values.size(),
-                       a.columns.size(), a.block, a.block, a.columns.size() * items));
+                       a.columns.size(), block, block, a.columns.size() * block * block));
   }
   if (num_rows * a.block > std::numeric_limits<std::int32_t>::max()) {
     refuse(
@@ -153,7 +174,9 @@ struct Part {
 class DistMatrix::State {
  public:
   State(const Comm& comm, const Given& a, const DistMatrixOptions& options)
-      : comm_(comm.raw()), block_(static_cast<std::size_t>(std::max(1, a.block))) {
+      : comm_(comm.raw()),
+        block_(static_cast<std::size_t>(std::max(1, a.block))),
+        coupled_(a.coupled != nullptr) {
     agree_on_sizes(a);
     run_agreed_sparse(comm_.raw(), [&] {
       check(a, comm_.rank());
@@ -166,6 +189,7 @@ class DistMatrix::State {
 
   void set_values(std::span<const double> values) {
     run_agreed_sparse(comm_.raw(), [&] {
+      if (coupled_) refuse("it was made from coupled values; set_values needs such ones");
       if (values.size() != num_blocks_ * block_ * block_) {
         refuse(fmt::format("there are {} values; the structure has {}", values.size(),
                            num_blocks_ * block_ * block_));
@@ -178,14 +202,27 @@ class DistMatrix::State {
     });
   }
 
+  void set_values(const CoupledValues& values) {
+    run_agreed_sparse(comm_.raw(), [&] {
+      if (!coupled_) refuse("it was made from plain blocks; set_values needs such ones");
+      check_coupled(values, block_, num_blocks_, static_cast<std::size_t>(num_local_rows()));
+      take(values);
+    });
+  }
+
   void multiply(std::span<const double> x, std::span<double> y) {
     if (std::ssize(x) != num_local_items() || x.size() != y.size()) {
       refuse(fmt::format("x has {} items and y {}; this rank has {} of a vector", x.size(),
                          y.size(), num_local_items()));
     }
     halo_->start(x.data());
-    own_matrix_->multiply(x, y);
+    if (coupled_) {
+      kernels_->coupled[block_](arrays(), x.data(), y.data());
+    } else {
+      own_matrix_->multiply(x, y);
+    }
     halo_->finish();
+    if (coupled_) return add_coupled_halo(y);
     if (!halo_matrix_) return;
     halo_matrix_->multiply(halo_->items(), outer_y_);
     for (std::size_t i = 0; i < outer_rows_.size(); ++i) {
@@ -202,14 +239,16 @@ class DistMatrix::State {
     return num_local_rows() * static_cast<std::ptrdiff_t>(block_);
   }
   std::ptrdiff_t num_global_rows() const { return global_rows_; }
-  Diagonal local_diagonal() const { return {own_.row_starts, own_.columns, own_blocks_}; }
+  Diagonal local_diagonal() const {
+    return {own_.row_starts, own_.columns, own_blocks_, {cells_.data(), cells_.size()}};
+  }
   std::ptrdiff_t num_halo_columns() const { return std::ssize(halo_columns_); }
   std::ptrdiff_t halo_bytes() const {
     return halo_->num_sent_blocks() * static_cast<std::ptrdiff_t>(block_ * sizeof(double));
   }
   std::string describe() const {
-    auto text =
-        fmt::format("blocks of {0} x {0}; own columns: {1}", block_, own_matrix_->storage());
+    auto text = fmt::format("blocks of {0} x {0}; own columns: {1}", block_,
+                            coupled_ ? "coupled by numbers" : own_matrix_->storage());
     if (halo_matrix_) text += fmt::format("; halo: {}", halo_matrix_->storage());
     return text + fmt::format("; exchange: {}", halo_->method());
   }
@@ -263,6 +302,7 @@ class DistMatrix::State {
       outer_rows_.push_back(row);
       outer_.add_row(outer_row);
     }
+    if (coupled_) return take(*a.coupled);
     own_blocks_ = own_.blocks(a.values, block_ * block_);
     own_matrix_.emplace(own_.matrix(num_local_items(), own_blocks_, block_, options));
     if (outer_rows_.empty()) return;
@@ -274,8 +314,37 @@ class DistMatrix::State {
     outer_y_.resize(outer_rows_.size() * block_);
   }
 
+  void take(const CoupledValues& a) {
+    own_blocks_ = own_.blocks(a.couplings, 1);
+    outer_blocks_ = outer_.blocks(a.couplings, 1);
+    if (cells_.size() != a.blocks.size()) cells_ = Aligned<double>(a.blocks.size());
+    for (std::size_t first = 0; first < a.blocks.size(); first += block_ * block_) {
+      for (std::size_t i = 0; i < block_ * block_; ++i) {
+        cells_[first + i % block_ * block_ + i / block_] = a.blocks[first + i];
+      }
+    }
+  }
+  CoupledArrays arrays() const {
+    return {own_.row_starts.data(), own_.columns.data(), own_blocks_.data(), cells_.data(),
+            own_.num_rows()};
+  }
+  void add_coupled_halo(std::span<double> y) const {
+    const auto items = halo_->items();
+    for (std::size_t i = 0; i < outer_rows_.size(); ++i) {
+      for (auto k = static_cast<std::size_t>(outer_.row_starts[i]);
+           k < static_cast<std::size_t>(outer_.row_starts[i + 1]); ++k) {
+        const auto column = static_cast<std::size_t>(outer_.columns[k]);
+        for (std::size_t r = 0; r < block_; ++r) {
+          y[outer_rows_[i] * block_ + r] += outer_blocks_[k] * items[column * block_ + r];
+        }
+      }
+    }
+  }
+
   Comm comm_;
   std::size_t block_;
+  bool coupled_;
+  const Kernels* kernels_ = &kernels_up_to(InstructionSet::avx512);
   std::ptrdiff_t global_rows_ = 0;
   std::size_t num_blocks_ = 0;  ///< of this rank's rows
   std::optional<OwnRows> own_rows_;
@@ -283,7 +352,9 @@ class DistMatrix::State {
   std::optional<Halo> halo_;
   Part own_, outer_;
   std::vector<std::size_t> outer_rows_;  ///< block rows that have halo columns
-  std::vector<double> own_blocks_;
+  std::vector<double> own_blocks_;       ///< or couplings
+  std::vector<double> outer_blocks_;     ///< couplings
+  Aligned<double> cells_;                ///< of coupled values, each block in column order
   std::optional<Matrix> own_matrix_, halo_matrix_;
   std::vector<double> outer_y_;
 };
@@ -292,11 +363,18 @@ DistMatrix::DistMatrix(const Comm& comm, const Layout& rows, int block,
                        std::span<const std::int64_t> row_starts,
                        std::span<const std::int64_t> block_columns, std::span<const double> values,
                        const DistMatrixOptions& options)
-    : state_(std::make_unique<State>(comm, Given{rows, block, row_starts, block_columns, values},
-                                     options)) {}
+    : state_(std::make_unique<State>(
+          comm, Given{rows, block, row_starts, block_columns, values, nullptr}, options)) {}
+DistMatrix::DistMatrix(const Comm& comm, const Layout& rows, int block,
+                       std::span<const std::int64_t> row_starts,
+                       std::span<const std::int64_t> block_columns, const CoupledValues& values,
+                       const DistMatrixOptions& options)
+    : state_(std::make_unique<State>(
+          comm, Given{rows, block, row_starts, block_columns, {}, &values}, options)) {}
 DistMatrix::~DistMatrix() = default;
 
 void DistMatrix::set_values(std::span<const double> values) { state_->set_values(values); }
+void DistMatrix::set_values(const CoupledValues& values) { state_->set_values(values); }
 void DistMatrix::multiply(std::span<const double> x, std::span<double> y) {
   state_->multiply(x, y);
 }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "krylov/agreed.hpp"
+#include "sparse/coupled_incomplete_lu.hpp"
 #include "tailrace/krylov.hpp"
 #include "tailrace/more/block_incomplete_lu.hpp"
 #include "tailrace/more/incomplete_lu.hpp"
@@ -34,6 +35,14 @@ void for_each_diagonal_block(const DistMatrix::Diagonal& a, Visit visit) {
   }
 }
 
+/// Item (r, c) of block k, which is in block row `row`.
+double item_of(const DistMatrix::Diagonal& a, std::size_t b, std::size_t row, std::size_t k,
+               std::size_t r, std::size_t c) {
+  if (a.blocks.empty()) return a.values[(k * b + r) * b + c];
+  const bool diagonal = a.block_columns[k] == static_cast<std::int32_t>(row);
+  return (r == c ? a.values[k] : 0) + (diagonal ? a.blocks[(row * b + c) * b + r] : 0);
+}
+
 class Identity final : public Preconditioner {
  public:
   Identity(const DistMatrix&, const PreconditionerOptions&) {}
@@ -53,7 +62,7 @@ class Jacobi final : public Preconditioner {
       inverse_.resize(static_cast<std::size_t>(a_.num_local_items()));
       for_each_diagonal_block(diagonal, [&](std::size_t row, std::size_t k) {
         for (std::size_t r = 0; r < b; ++r) {
-          const double value = diagonal.values[(k * b + r) * b + r];
+          const double value = item_of(diagonal, b, row, k, r, r);
           inverse_[row * b + r] = 1 / value;
           if (value != 0 && std::isfinite(value) && std::isfinite(1 / value)) continue;
           throw Error(Errc::invalid_input,
@@ -84,7 +93,9 @@ class BlockJacobi final : public Preconditioner {
       inverse_.resize(static_cast<std::size_t>(a_.num_local_rows()) * b * b);
       for_each_diagonal_block(diagonal, [&](std::size_t row, std::size_t k) {
         double* block = inverse_.data() + row * b * b;
-        std::copy_n(diagonal.values.data() + k * b * b, b * b, block);
+        for (std::size_t i = 0; i < b * b; ++i) {
+          block[i] = item_of(diagonal, b, row, k, i / b, i % b);
+        }
         if (invert_block(a_.block(), block)) return;
         throw Error(Errc::invalid_input,
                     fmt::format("block_jacobi: the block on the diagonal of local block row {} is "
@@ -131,7 +142,9 @@ class Ilu0 final : public Preconditioner {
     run_agreed_sparse(a_.comm().raw(), [this] { factor(); });
   }
   void apply(std::span<const double> r, std::span<double> z) override {
-    if (blocks_) {
+    if (coupled_) {
+      coupled_->solve(a_.local_diagonal().values.data(), r.data(), z.data());
+    } else if (blocks_) {
       blocks_->solve(r, z);
     } else {
       items_->solve(r, z);
@@ -139,12 +152,18 @@ class Ilu0 final : public Preconditioner {
   }
   std::string describe() const override {
     if (items_) return "ilu0 by rank, " + items_->storage();
-    return fmt::format("ilu0 by rank, blocks of {0} x {0}", a_.block());
+    return fmt::format("ilu0 by rank, blocks of {0} x {0}{1}", a_.block(),
+                       coupled_ ? ", coupled by numbers" : "");
   }
 
  private:
   void factor() {
     const auto a = a_.local_diagonal();
+    if (!a.blocks.empty()) {
+      if (!coupled_) coupled_.emplace(a_.block(), a.row_starts, a.block_columns);
+      coupled_->factor(a.values.data(), a.blocks.data());
+      return;
+    }
     if (a_.block() > 1) {
       if (blocks_) {
         blocks_->set_values(a.values);
@@ -160,6 +179,7 @@ class Ilu0 final : public Preconditioner {
   const DistMatrix& a_;
   std::optional<IncompleteLu> items_;  ///< of blocks of one item
   std::optional<BlockIncompleteLu> blocks_;
+  std::optional<CoupledIncompleteLu> coupled_;  ///< of coupled values
 };
 
 /// The blocks as a matrix of items.
@@ -169,15 +189,15 @@ Csr items_of(const DistMatrix& matrix) {
   const auto rows = matrix.num_local_items();
   Csr made{rows, rows, {0}, {}, {}};
   made.row_starts.reserve(static_cast<std::size_t>(rows) + 1);
-  made.column_indices.reserve(a.values.size());
-  made.values.reserve(a.values.size());
+  made.column_indices.reserve(a.block_columns.size() * b * b);
+  made.values.reserve(a.block_columns.size() * b * b);
   for (std::size_t item = 0; item < static_cast<std::size_t>(rows); ++item) {
     for (auto k = a.row_starts[item / b]; k < a.row_starts[item / b + 1]; ++k) {
       const auto at = static_cast<std::size_t>(k);
       for (std::size_t c = 0; c < b; ++c) {
         made.column_indices.push_back(a.block_columns[at] * matrix.block() +
                                       static_cast<std::int32_t>(c));
-        made.values.push_back(a.values[(at * b + item % b) * b + c]);
+        made.values.push_back(item_of(a, b, item / b, at, item % b, c));
       }
     }
     made.row_starts.push_back(std::ssize(made.values));
@@ -239,7 +259,7 @@ class GaussSeidel final : public Preconditioner {
     std::vector<double> inverse(static_cast<std::size_t>(a_.num_local_items()));  // of E
     for_each_diagonal_block(a, [&](std::size_t row, std::size_t k) {
       for (std::size_t r = 0; r < b; ++r) {
-        const double value = a.values[(k * b + r) * b + r];
+        const double value = item_of(a, b, row, k, r, r);
         inverse[row * b + r] = relaxation_ / value;
         if (value != 0 && std::isfinite(value) && std::isfinite(1 / value)) continue;
         throw Error(Errc::invalid_input,

@@ -48,6 +48,17 @@ struct BlockArrays {
   const void* values;
 };
 
+/// Block rows that numbers couple: row i of A x is blocks[i] x_i and the sum of couplings[k] x_j
+/// over its columns j, in ascending order. Blocks are in column order; some items beyond the last
+/// are read.
+struct CoupledArrays {
+  const std::int64_t* row_starts;
+  const std::int32_t* columns;
+  const double* couplings;
+  const double* blocks;
+  std::ptrdiff_t rows;
+};
+
 /// See dia.cpp.
 struct DiaArrays {
   const void* values;
@@ -83,15 +94,24 @@ using BlockKernel = void (*)(const BlockArrays&, std::ptrdiff_t first, std::ptrd
 using DiaKernel = void (*)(const DiaArrays&, std::ptrdiff_t first, std::ptrdiff_t last,
                            const Vectors&);
 
+using CoupledKernel = void (*)(const CoupledArrays&, const double* x, double* y);
+/// Inverse diagonal blocks of the factors; `mirrored[k]` is the coupling of the transposed place.
+/// The row whose block is singular or not finite, or the number of rows.
+using CoupledFactorKernel = std::ptrdiff_t (*)(const CoupledArrays&, const double* mirrored,
+                                               double* inverses);
+
 using LevelKernel = void (*)(const LevelArrays&, const double* b, double* work, double* x);
 
 /// All kernels of an instruction set. The last index is 1 for `block_vectors` vectors.
 struct Kernels {
   CsrKernel csr_wide[2];
-  SellKernel sell[3][4][2];      ///< by ColumnKind, Values::kernel()
-  DiaKernel dia[4][2];           ///< by Values::kernel()
-  BlockKernel block[17][2][2];   ///< by block size (2 to 16), ValueKind but dictionary
-  LevelKernel level_rows[2][2];  ///< 16-bit or 32-bit columns; ValueKind but dictionary
+  SellKernel sell[3][4][2];         ///< by ColumnKind, Values::kernel()
+  DiaKernel dia[4][2];              ///< by Values::kernel()
+  BlockKernel block[17][2][2];      ///< by block size (2 to 16), ValueKind but dictionary
+  LevelKernel level_rows[2][2];     ///< 16-bit or 32-bit columns; ValueKind but dictionary
+  CoupledKernel coupled[17];        ///< by block size (1 to 16)
+  CoupledKernel coupled_solve[17];  ///< `blocks` are inverses; x is b, which may be y
+  CoupledFactorKernel coupled_factor[17];
 };
 
 extern const Kernels kernels_portable;

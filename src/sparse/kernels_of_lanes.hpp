@@ -7,6 +7,7 @@
 // so all but csr_wide have the bits of the plain reference.
 #include <type_traits>
 
+#include "sparse/coupled_of_lanes.hpp"
 #include "sparse/kernels.hpp"
 
 namespace tailrace::sparse {
@@ -284,6 +285,7 @@ constexpr Kernels kernels_of_lanes() {
   kernels.dia[3][0] = dia<FewCode, 1>;
   kernels.dia[3][1] = dia<FewCode, block_vectors>;
   set_blocks<2>(kernels);
+  set_coupled<1>(kernels);
   kernels.level_rows[0][0] = level_rows<std::uint16_t, double>;
   kernels.level_rows[0][1] = level_rows<std::uint16_t, float>;
   kernels.level_rows[1][0] = level_rows<std::int32_t, double>;

@@ -23,6 +23,11 @@ struct Lanes {
   static D load(const float* p) {
     return {_mm256_cvtps_pd(_mm_loadu_ps(p)), _mm256_cvtps_pd(_mm_loadu_ps(p + 4))};
   }
+  static D load_first(const double* p, int count) {
+    double items[num_lanes] = {};
+    for (int i = 0; i < count; ++i) items[i] = p[i];
+    return load(items);
+  }
   static void store(double* p, D d) {
     _mm256_storeu_pd(p, d.low);
     _mm256_storeu_pd(p + 4, d.high);
@@ -105,10 +110,12 @@ struct HalfLanes {
   static D all(double value) { return _mm256_set1_pd(value); }
   static D load(const double* p) { return _mm256_loadu_pd(p); }
   static D load(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
-  static void store_first(double* p, D d, int count) {
-    const auto lanes = _mm256_set_epi64x(3, 2, 1, 0);
-    _mm256_maskstore_pd(p, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lanes), d);
+  static __m256i first(int count) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_set_epi64x(3, 2, 1, 0));
   }
+  static D load_first(const double* p, int count) { return _mm256_maskload_pd(p, first(count)); }
+  static void store(double* p, D d) { _mm256_storeu_pd(p, d); }
+  static void store_first(double* p, D d, int count) { _mm256_maskstore_pd(p, first(count), d); }
   static D add(D a, D b) { return _mm256_add_pd(a, b); }
   static D multiply(D a, D b) { return _mm256_mul_pd(a, b); }
 };

@@ -19,6 +19,9 @@ struct Lanes {
   static D all(double value) { return _mm512_set1_pd(value); }
   static D load(const double* p) { return _mm512_loadu_pd(p); }
   static D load(const float* p) { return _mm512_cvtps_pd(_mm256_loadu_ps(p)); }
+  static D load_first(const double* p, int count) {
+    return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1U << count) - 1), p);
+  }
   static void store(double* p, D d) { _mm512_storeu_pd(p, d); }
   static void store_first(double* p, D d, int count) {
     _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1U << count) - 1), d);
@@ -64,10 +67,12 @@ struct HalfLanes {
   static D all(double value) { return _mm256_set1_pd(value); }
   static D load(const double* p) { return _mm256_loadu_pd(p); }
   static D load(const float* p) { return _mm256_cvtps_pd(_mm_loadu_ps(p)); }
-  static void store_first(double* p, D d, int count) {
-    const auto lanes = _mm256_set_epi64x(3, 2, 1, 0);
-    _mm256_maskstore_pd(p, _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), lanes), d);
+  static __m256i first(int count) {
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_set_epi64x(3, 2, 1, 0));
   }
+  static D load_first(const double* p, int count) { return _mm256_maskload_pd(p, first(count)); }
+  static void store(double* p, D d) { _mm256_storeu_pd(p, d); }
+  static void store_first(double* p, D d, int count) { _mm256_maskstore_pd(p, first(count), d); }
   static D add(D a, D b) { return _mm256_add_pd(a, b); }
   static D multiply(D a, D b) { return _mm256_mul_pd(a, b); }
 };

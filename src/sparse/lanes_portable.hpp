@@ -35,6 +35,12 @@ struct Lanes {
     for (int i = 0; i < num_lanes; ++i) d.v[i] = static_cast<double>(p[i]);
     return d;
   }
+  /// The first `count` items; zero beyond.
+  static D load_first(const double* p, int count) {
+    D d = zero();
+    for (int i = 0; i < count; ++i) d.v[i] = p[i];
+    return d;
+  }
   static void store(double* p, D d) { store_first(p, d, num_lanes); }
   static void store_first(double* p, D d, int count) {
     for (int i = 0; i < count; ++i) p[i] = d.v[i];

@@ -234,6 +234,63 @@ TEST_F(Uranium, EachKernelGivesTheSame) {
   }
 }
 
+/// Item (i, j) of a symmetric matrix of cell c, whose lower triangle is [slope][cell].
+double item_of(const std::vector<double>& slopes, std::size_t i, std::size_t j, std::size_t width,
+               std::size_t c) {
+  return slopes[(std::max(i, j) * (std::max(i, j) + 1) / 2 + std::min(i, j)) * width + c];
+}
+
+TEST_F(Uranium, GainsAreRelatedToTotalsByTheirSlopes) {
+  const std::size_t n = chemistry_.num_primary();
+  for (const auto* kernel : reaction_kernels()) {
+    const std::size_t width = kernel->width;
+    auto states = react(*kernel, 0, width).states;
+    Reactions reactions(chemistry_, std::vector<double>(chemistry_.minerals.size(), 100.0),
+                        *kernel);
+    reactions.set_step(dt);
+    const auto& gaining = reactions.tables().gaining;
+    const auto cells = reactions.balance(0, states);
+    const auto count = reactions.tables().num_slopes() * width;
+    const std::vector<double> totals(cells.total_slopes, cells.total_slopes + count);
+    const std::vector<double> gains(cells.gain_slopes, cells.gain_slopes + count);
+    std::vector<double> factors(count), changes(n * width), before;
+    ASSERT_TRUE(reactions.relate(width, factors));
+    std::vector<char> has_row(n, 0);
+    for (const auto i : gaining) has_row[i] = 1;
+    const std::vector<double> rows(cells.relations, cells.relations + gaining.size() * n * width);
+    for (std::size_t k = 0; k < changes.size(); ++k) {
+      changes[k] = totals[k] * (1 + 0.1 * static_cast<double>(k));
+    }
+    before = changes;
+    reactions.divide(factors, changes);
+    for (std::size_t c = 0; c < width; ++c) {
+      for (std::size_t j = 0; j < n; ++j) {
+        double sum = 0, size = 0;
+        for (std::size_t k = 0; k < n; ++k) {
+          const double term = item_of(totals, j, k, width, c) * changes[k * width + c];
+          sum += term;
+          size += std::abs(term);
+        }
+        EXPECT_NEAR(sum, before[j * width + c], 1e-10 * size) << kernel->name;
+        for (std::size_t r = 0; r < gaining.size(); ++r) {
+          double product = 0, largest = 0;
+          for (std::size_t k = 0; k < n; ++k) {
+            const double term = rows[(r * n + k) * width + c] * item_of(totals, k, j, width, c);
+            product += term;
+            largest += std::abs(term);
+          }
+          const double wanted = item_of(gains, gaining[r], j, width, c);
+          EXPECT_NEAR(product, wanted, 1e-10 * largest) << kernel->name;
+        }
+        for (std::size_t i = 0; i < n; ++i) {
+          if (has_row[i] != 0) continue;
+          EXPECT_EQ(item_of(gains, i, j, width, c), 0);
+        }
+      }
+    }
+  }
+}
+
 TEST_F(Uranium, ACellDoesNotDependOnItsNeighbours) {
   const auto all = react(choose_reaction_kernel(), 0, num_cells);
   const auto some = react(choose_reaction_kernel(), 5, 3);

@@ -65,6 +65,26 @@ TEST(DistMatrix, TakesOtherValuesInTheSameStructure) {
   }
 }
 
+TEST(DistMatrix, MultipliesCoupledValuesAsPlainBlocks) {
+  const Comm comm(MPI_COMM_WORLD);
+  for (const int block : {1, 2, 3, 5, 15, 16}) {
+    const auto a = coupled_system(block, 6, 3);
+    const auto x = normals(a.num_items(), 7);
+    for (const auto& layout : layouts(36, comm.num_ranks())) {
+      const auto part = part_of_rank(a, layout, comm.rank());
+      const auto values = coupled_part(a, part);
+      DistMatrix matrix(comm, layout, block, part.row_starts, part.columns, values);
+      Vector y(part.items.size(), 99.0);
+      matrix.multiply(part.of(x), y);
+      expect_near(y, part.of(a.product(x)), "block " + std::to_string(block));
+      const auto other = coupled_system(block, 6, 5);
+      matrix.set_values(coupled_part(other, part));
+      matrix.multiply(part.of(x), y);
+      expect_near(y, part.of(other.product(x)), "other values");
+    }
+  }
+}
+
 TEST(DistMatrix, GivesItsRowsInItsOwnColumns) {
   const Comm comm(MPI_COMM_WORLD);
   const auto a = transport(2, 5, 0.3, 0.1);
@@ -162,6 +182,14 @@ TEST(DistMatrix, RefusesBadInputOnAllRanksTogether) {
   bad = good;
   if (wrong_here) bad.values.push_back(1);
   expect_refused([&] { matrix.set_values(bad.values); }, "values; the structure has");
+  const CoupledPart numbers{Vector(good.columns.size()), Vector(good.items.size() * 2)};
+  const CoupledPart fewer{Vector(good.columns.size()), Vector(1)};
+  expect_refused([&] { matrix.set_values(numbers); }, "made from plain blocks");
+  DistMatrix coupled(comm, layout, 2, good.row_starts, good.columns, numbers);
+  expect_refused([&] { coupled.set_values(good.values); }, "made from coupled values");
+  expect_refused([&] { coupled.set_values(wrong_here ? fewer : numbers); }, "1 items of blocks");
+  expect_refused([&] { DistMatrix(comm, layout, 17, good.row_starts, good.columns, numbers); },
+                 "at most 16 x 16");
   const Vector x(good.items.size() + 1);
   Vector y(good.items.size() + 1);
   expect_refused([&] { matrix.multiply(x, y); }, "this rank has");

@@ -43,6 +43,35 @@ TEST(Preconditioner, PreconditionerFollowsNewValues) {
   }
 }
 
+TEST(Preconditioner, OfCoupledValuesIsThatOfPlainBlocks) {
+  const Comm comm(MPI_COMM_WORLD);
+  for (const int block : {1, 3, 15}) {
+    const auto a = coupled_system(block, 7, 3);
+    OnRanks plain(a);
+    const auto layout = layouts(49, comm.num_ranks())[0];
+    const auto& part = plain.part();
+    DistMatrix coupled(comm, layout, block, part.row_starts, part.columns, coupled_part(a, part));
+    for (const auto& info : preconditioners()) {
+      if (info.name == "icc0") continue;  // not symmetric
+      const auto wanted = make_preconditioner(plain.matrix(), info.name);
+      const auto m = make_preconditioner(coupled, info.name);
+      const auto r = normals(part.items.size(), 6);
+      Vector z(r.size()), expected(r.size());
+      wanted->apply(r, expected);
+      m->apply(r, z);
+      for (std::size_t i = 0; i < z.size(); ++i) EXPECT_NEAR(z[i], expected[i], 1e-12) << info.name;
+      const auto other = coupled_system(block, 7, 9);
+      coupled.set_values(coupled_part(other, part));
+      m->update();
+      KrylovSolver solver(coupled, *m);
+      Vector x(r.size(), 0.0);
+      const auto result = solver.solve(r, x);
+      EXPECT_EQ(result.end, KrylovEnd::converged) << info.name << ": " << result.why;
+      coupled.set_values(coupled_part(a, part));
+    }
+  }
+}
+
 /// Two plain sweeps over the rank's own rows.
 Vector swept(const DistMatrix& a, const Vector& r, double relaxation) {
   const auto local = a.local_diagonal();

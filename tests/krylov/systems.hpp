@@ -89,6 +89,32 @@ inline System transport(int block, int n, double wind, double reaction) {
   return a;
 }
 
+/// A system whose blocks off the diagonal are multiples of the identity, with `blocks` on it; in
+/// `values` as plain blocks.
+struct CoupledSystem : System {
+  Vector couplings, blocks;
+};
+
+/// Five points on n x n cells, of any numbers, the diagonal the largest.
+inline CoupledSystem coupled_system(int block, int n, unsigned seed) {
+  CoupledSystem a{transport(block, n, 0.5, 0), {}, {}};
+  const auto items = static_cast<std::size_t>(block) * static_cast<std::size_t>(block);
+  a.couplings = normals(a.columns.size(), seed);
+  a.blocks = normals(static_cast<std::size_t>(n * n) * items, seed + 1);
+  std::size_t row = 0;
+  for (std::size_t k = 0; k < a.columns.size(); ++k) {
+    while (static_cast<std::int64_t>(k) >= a.row_starts[row + 1]) ++row;
+    const bool diagonal = a.columns[k] == static_cast<std::int64_t>(row);
+    if (diagonal) a.couplings[k] = 6 + block;
+    for (std::size_t i = 0; i < items; ++i) {
+      const double added = diagonal ? a.blocks[row * items + i] : 0;
+      a.values[k * items + i] =
+          added + (i % (static_cast<std::size_t>(block) + 1) == 0 ? a.couplings[k] : 0);
+    }
+  }
+  return a;
+}
+
 /// The rows of one rank, and where its items are in the whole vector.
 struct LocalPart {
   std::vector<std::int64_t> row_starts{0};
@@ -121,6 +147,25 @@ inline LocalPart part_of_rank(const System& a, const Layout& rows, int rank) {
     }
   }
   return part;
+}
+
+/// Couplings and blocks of the rows of `part`.
+struct CoupledPart {
+  Vector couplings, blocks;
+  operator CoupledValues() const { return {couplings, blocks}; }
+};
+
+inline CoupledPart coupled_part(const CoupledSystem& a, const LocalPart& part) {
+  CoupledPart out;
+  const auto b = static_cast<std::size_t>(a.block);
+  for (std::size_t i = 0; i < part.items.size(); i += b) {
+    const auto row = part.items[i] / b;
+    out.couplings.insert(out.couplings.end(), a.couplings.begin() + a.row_starts[row],
+                         a.couplings.begin() + a.row_starts[row + 1]);
+    const auto first = a.blocks.begin() + static_cast<std::ptrdiff_t>(row * b * b);
+    out.blocks.insert(out.blocks.end(), first, first + static_cast<std::ptrdiff_t>(b * b));
+  }
+  return out;
 }
 
 inline Box rows_box(std::ptrdiff_t start, std::ptrdiff_t count) {

@@ -37,6 +37,15 @@ struct DistMatrixOptions {
   std::string halo_method = "auto";
 };
 
+/// Values of blocks that are multiples of the identity but on the diagonal, as where transport
+/// couples each species with itself in other cells, and reactions couple those of a cell.
+struct CoupledValues {
+  /// For each block column that is given, what the identity is multiplied by.
+  std::span<const double> couplings;
+  /// A row-major block for each block row, added to that on the diagonal.
+  std::span<const double> blocks;
+};
+
 /// A square sparse matrix of dense b x b blocks (b = 1: a plain one), its block rows distributed
 /// over ranks. It copies what it is given. A multiply exchanges the items of x that other ranks'
 /// rows have columns for, while it multiplies with this rank's own columns.
@@ -53,11 +62,17 @@ class DistMatrix final : public DistOperator {
              std::span<const std::int64_t> row_starts, std::span<const std::int64_t> block_columns,
              std::span<const double> values,
              const DistMatrixOptions& options = DistMatrixOptions());
+  /// The same with coupled values, b at most 16: each block off the diagonal is a number, in
+  /// memory and in what is computed. `options.local` is not needed. As above.
+  DistMatrix(const Comm& comm, const Layout& rows, int block,
+             std::span<const std::int64_t> row_starts, std::span<const std::int64_t> block_columns,
+             const CoupledValues& values, const DistMatrixOptions& options = DistMatrixOptions());
   ~DistMatrix() override;
 
   /// Other values (as many, in the same order) in the same structure: nothing is searched or timed
   /// again. Throws as the constructor. Collective, blocking.
   void set_values(std::span<const double> values);
+  void set_values(const CoupledValues& values);  ///< of a matrix that was made from such ones
 
   void multiply(std::span<const double> x, std::span<double> y) override;
 
@@ -68,11 +83,14 @@ class DistMatrix final : public DistOperator {
   std::ptrdiff_t num_global_rows() const;  ///< block rows of all
   /// This rank's rows in its own columns, as blocks: local block columns, ascending within a row;
   /// blocks as given. What preconditioners that work by rank are made from. Valid while the matrix
-  /// lives, `values` until `set_values`.
+  /// lives, its values until `set_values`.
   struct Diagonal {
     std::span<const std::int64_t> row_starts;
     std::span<const std::int32_t> block_columns;
+    /// Of coupled values the couplings.
     std::span<const double> values;
+    /// Of coupled values what is added on the diagonal, each block in column order; else empty.
+    std::span<const double> blocks;
   };
   Diagonal local_diagonal() const;
   /// Block columns of other ranks that this rank's rows have.
