@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every method of the table of reductions beside MPI's own call. One line of JSON a way and size.
 //   --operations allreduce,reduce,barrier,many --sizes 8,64,... (bytes)  --methods "more;methods"
-//   --ways "word;word"  only ways with such words in their names (the reference always)
+//   --entries "word;word"  only entries with such words in their names (the reference always)
 
 #include <deque>
 #include <string>
@@ -97,7 +97,7 @@ void run_all(const Comm& comm, const bench::Arguments& args) {
   const auto facts = tailrace::find_wait_facts(comm);
   const Setting setting{comm,
                         bench::methods_of(tailrace::reduction_methods(), args),
-                        bench::split(args.text("ways", ""), ';'),
+                        bench::split(args.text("entries", ""), ';'),
                         bench::Effort::from(args),
                         describe(facts, choose_wait_policy(facts)),
                         bench::nodes_text(nodes),

@@ -5,7 +5,7 @@
 //   --pattern pencils|kept|slabs --sizes 256            transposes, points along an edge
 //   --methods "pull:chunk=4k;..."  more methods         --memory BYTES  larger problems are left
 //   out
-//   --ways "word;word"  only ways with such words in their names (the reference always)
+//   --entries "word;word"  only entries with such words in their names (the reference always)
 
 #include <algorithm>
 #include <cstring>
@@ -165,7 +165,7 @@ void run_all(const Comm& comm, const bench::Arguments& args) {
   const auto facts = tailrace::find_wait_facts(comm);
   const Setting setting{comm,
                         bench::methods_of(tailrace::move_methods(), args),
-                        bench::split(args.text("ways", ""), ';'),
+                        bench::split(args.text("entries", ""), ';'),
                         bench::Effort::from(args),
                         describe(facts, choose_wait_policy(facts)),
                         nodes.num_nodes()};

@@ -107,7 +107,7 @@ class Round {
   /// Warms every way up, drops those that do not apply, and measures the others in turn.
   void run(const bench::Arguments& args) {
     std::vector<Contender> contenders;
-    for (auto& way : chosen_ways(args.text("ways", ""))) {
+    for (auto& way : chosen_ways(args.text("entries", ""))) {
       Contender contender{way, nullptr};
       if (attempt(way, [&] { warm_up(contender); })) contenders.push_back(std::move(contender));
     }

@@ -278,9 +278,9 @@ int main(int argc, char** argv) {
     return 0;
   }
   const auto ways = all_ways();
-  const ServerWay* way = find_way(ways, args.text("way", "no output"));
+  const ServerWay* way = find_way(ways, args.text("entry", "no output"));
   if (way == nullptr) {
-    std::fprintf(stderr, "no way %s\n", args.text("way", "").c_str());
+    std::fprintf(stderr, "no entry %s\n", args.text("entry", "").c_str());
     return 2;
   }
   const bench::MpiProgram program(&argc, &argv,

@@ -25,13 +25,13 @@ std::string place_of(const std::string& source, const toml::node& node) {
 /// Keys of earlier versions, and what says the same now.
 constexpr std::pair<std::string_view, std::string_view> former_keys[] = {
     {"output.mode",
-     "give output.servers = \"hidden\", output.servers = \"none\" (was synchronous), or "
+     "use output.servers = \"hidden\", output.servers = \"none\" (was synchronous), or "
      "output.every = 0 (was none)"}};
 
 [[noreturn]] void refuse_unknown(const Keys& keys, bool section, const std::string& name,
                                  const std::string& place) {
   for (const auto& [former, now] : former_keys) {
-    if (name == former) refuse(fmt::format("`{}` in {} is no more: {}", name, place, now));
+    if (name == former) refuse(fmt::format("`{}` in {} was removed: {}", name, place, now));
   }
   std::vector<std::string> words;
   for (const auto& key : keys) words.push_back(section ? section_of(key.name) : key.name);

@@ -48,7 +48,7 @@ def entries(options: Options) -> list[Entry]:
             sizes=",".join(str(size) for size in chosen.sizes or QUICK_SIZES),
             repeats=options.repeats,
         )
-        own = arguments(methods=";".join(chosen.methods), ways=";".join(chosen.ways))
+        own = arguments(methods=";".join(chosen.methods), entries=";".join(chosen.entries))
         command = fake_cluster.on_nodes(ranks, chosen.nodes, program, [*common, *own])
         command = Command(command.words, {**command.environment, **tuning(options)})
         found.append(Entry("methods", label, True, command))

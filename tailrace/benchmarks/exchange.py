@@ -67,7 +67,7 @@ def _ours(options: Options, program: Path, pattern: str, ranks: int) -> Command:
         repeats=options.repeats,
         memory=MOST_BYTES,
         methods=";".join(chosen.methods),
-        ways=";".join(chosen.ways),
+        entries=";".join(chosen.entries),
     )
     command = fake_cluster.on_nodes(ranks, chosen.nodes, program, words)
     return Command(command.words, {**command.environment, **tuning(options)})

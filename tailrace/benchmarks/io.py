@@ -42,7 +42,7 @@ TOTAL_BYTES = 20_000_000
 def entries(options: Options) -> list[Entry]:
     """Return the processes of a round: for each problem the limit, then each MPI-IO."""
     program = need_driver("io_ours")
-    ways = choose(list_ways(program), options.io.ways)
+    ways = choose(list_ways(program), options.io.entries)
     found = []
     for folder in options.io.folders or [options.folder]:
         for ranks in options.ranks or [2]:
@@ -82,7 +82,9 @@ def choose(ways: list[dict[str, Any]], wanted: list[str]) -> list[dict[str, Any]
         fitting = {word} & names or {way["name"] for way in usual if word in way["name"]}
         if not fitting:
             known = "; ".join(way["name"] for way in usual)
-            raise TailraceError(f"--ways {word}: no entry has this in its name ({known})", status=2)
+            raise TailraceError(
+                f"--entries {word}: no entry has this in its name ({known})", status=2
+            )
         kept |= fitting
     return [way for way in ways if way["name"] in kept]
 
@@ -160,11 +162,11 @@ def _entries(
     for number, (component, label) in enumerate(mpi_ios().items()):
         chosen = [way["name"] for way in ways if number == 0 or way["uses_mpi_io"]]
         for group in [[name] for name in chosen] if io.count else [chosen] if chosen else []:
-            line = [*wrapper, *words, "--ways", ";".join(group), "--mpi-io", label]
+            line = [*wrapper, *words, "--entries", ";".join(group), "--mpi-io", label]
             command = parallel(ranks, Path(line[0]), line[1:])
             if component:
                 command.environment["OMPI_MCA_io"] = component
-            name = f"{group[0] if io.count else 'ways'} {label}".strip()
+            name = f"{group[0] if io.count else 'entries'} {label}".strip()
             found.append(Entry(name, problem, number == 0 and not io.count, command))
     return found
 

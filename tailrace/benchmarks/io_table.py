@@ -56,7 +56,7 @@ def show(console: Console, measured: Measured) -> None:
 
 def _table(problem: str, rows: list[dict[str, Any]], fields: dict[str, tuple[str, str]]) -> Table:
     table = Table(title=problem, title_justify="left")
-    table.add_column("way", no_wrap=True)
+    table.add_column("entry", no_wrap=True)
     used = [name for name in fields if any(row.get(name) for row in rows)]
     for name in used:
         table.add_column(fields[name][0], justify="right", no_wrap=True)

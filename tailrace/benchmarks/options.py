@@ -16,7 +16,7 @@ class IoOptions:
     blocks: list[int] = field(default_factory=list)  # bytes
     transfer: int = 0  # bytes of a call where each piece is a call; 0 = a block
     total_bytes: int = 0
-    ways: list[str] = field(default_factory=list)  # parts of their names
+    entries: list[str] = field(default_factory=list)  # parts of their names
     hints: str = ""  # of ours, "name=value:name=value"
     wrapper: str = ""  # put before the driver
     read: bool = False
@@ -25,7 +25,7 @@ class IoOptions:
 
 @dataclass(frozen=True)
 class ServersOptions:
-    """What only the bench of I/O servers knows; `IoOptions.ways` holds for it too."""
+    """What only the bench of I/O servers knows; `IoOptions.entries` holds for it too."""
 
     servers: int = 1  # ranks that serve, where ranks do
     shapes: list[str] = field(default_factory=list)  # "slab", "pencil"
@@ -44,7 +44,7 @@ class MovingOptions:
     sizes: list[int] = field(default_factory=list)  # bytes: of a pair of ranks, or of a vector
     patterns: list[str] = field(default_factory=list)  # of exchanges; operations of reductions
     methods: list[str] = field(default_factory=list)  # beside those of the table
-    ways: list[str] = field(default_factory=list)  # parts of their names
+    entries: list[str] = field(default_factory=list)  # parts of their names
     nodes: int = 1  # made up on this machine
 
 

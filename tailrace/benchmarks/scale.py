@@ -130,7 +130,9 @@ def _map(kind: str, options: Options) -> list[Entry]:
         raise TailraceError(f"--ranks {unknown[0]}: expected some of {known}", status=2)
     methods = METHODS | {method: method for method in chosen.methods}
     wanted = [
-        name for name in methods if not chosen.ways or any(part in name for part in chosen.ways)
+        name
+        for name in methods
+        if not chosen.entries or any(part in name for part in chosen.entries)
     ]
     # Chunks of blocks above 1 MiB would take the simulator hours.
     sizes = FULL_SIZES if chosen.sizes == ALL_SIZES else chosen.sizes or SIZES

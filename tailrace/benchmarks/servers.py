@@ -48,7 +48,7 @@ def entries(options: Options) -> list[Entry]:
             f"--steps {options.steps}: no output within --every {ours.every} steps", status=2
         )
     ways = [way for way in list_ways(program) if options.peers or way["family"] == "ours"]
-    chosen = choose(ways, options.io.ways)
+    chosen = choose(ways, options.io.entries)
     if NO_OUTPUT not in {way["name"] for way in chosen}:
         chosen = [way for way in ways if way["name"] == NO_OUTPUT] + chosen
     passes = _calibrate(program, options) if options.compute == "work" else 0
@@ -77,7 +77,7 @@ def _entry(
     problem = words[words.index("--problem") + 1]
     own = options.servers.servers if way["family"] == "ours" else 1
     total = ranks + (own if way["own_ranks"] else 0)
-    command = parallel(total, program, [*words, "--way", name])
+    command = parallel(total, program, [*words, "--entry", name])
     return Entry(name, problem, False, command, name == NO_OUTPUT)
 
 
@@ -134,7 +134,7 @@ def _disks(program: Path, options: Options) -> list[tuple[Path, float]]:
     full = folder / "full_speed"
     slow_disk.mount(full, "0", size, "--fractions")
     words = _words(options, full, largest, "slab", 0)
-    words += arguments(compute_s=0, compute="sleep", idle_s=0, way=SYNCHRONOUS)
+    words += arguments(compute_s=0, compute="sleep", idle_s=0, entry=SYNCHRONOUS)
     (record,) = run_once(parallel((options.ranks or [4])[0], program, words))
     speed = record["bytes_per_output"] / record["seen_s"]
     disks = []

@@ -48,7 +48,7 @@ def _cell(row: dict[str, Any], heading: str) -> str:
 
 def _table(problem: str, rows: list[dict[str, Any]]) -> Table:
     table = Table(title=problem, title_justify="left")
-    table.add_column("way", no_wrap=True)
+    table.add_column("entry", no_wrap=True)
     table.add_column("median s", justify="right", no_wrap=True)
     table.add_column("min-max", justify="right", no_wrap=True)
     used = [heading for heading in COLUMNS if any(_cell(row, heading) for row in rows)]

@@ -111,7 +111,7 @@ def _load(name: str) -> Any:
 app = typer.Typer(
     name="tailrace",
     cls=Commands,
-    help="Keeps parallel simulations computing while their data moves.",
+    help="Keeps parallel simulations computing while their data moves: tailrace demo",
     rich_markup_mode=None,  # plain help fits a screen, and is there at once
     invoke_without_command=True,
     pretty_exceptions_enable=False,

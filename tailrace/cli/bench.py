@@ -14,6 +14,7 @@ from tailrace.cli.bench_options import (
     ComputeOption,
     ComputeS,
     Edges,
+    Entries,
     Folder,
     Grid,
     Json,
@@ -25,12 +26,13 @@ from tailrace.cli.bench_options import (
     Precision,
     PrecisionOption,
     Ranks,
+    RareBus,
+    RareThreads,
     Repeats,
     Rounds,
     Steps,
     Threads,
     Throttle,
-    Ways,
     basic,
     moving,
     numbers,
@@ -39,10 +41,10 @@ from tailrace.cli.bench_options import (
 )
 from tailrace.cli.bench_run import measure_bench
 from tailrace.cli.bench_solvers import add_solvers
+from tailrace.cli.help_all import HelpAll
 
 bench = typer.Typer(
-    help="Measure ours beside others in interleaved rounds: medians, spread, ratios.\n\n"
-    "Example: tailrace bench fft --n 128",
+    help="Measure ours beside others in turn: tailrace bench fft --n 128",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
@@ -54,20 +56,21 @@ def fft(
     ranks: Ranks = "",
     precision: PrecisionOption = Precision.double,
     kind: Annotated[Kind, option("Real or complex fields.", metavar="r2c|c2c")] = Kind.r2c,
-    fields: Annotated[int, option("So many in one call of ours.", min=1)] = 1,
-    grid: Annotated[Grid, option("Of ranks.", metavar="auto|slabs|pencils")] = Grid.auto,
+    fields: Annotated[int, option("Fields in one call of ours.", min=1)] = 1,
+    grid: Annotated[Grid, option("Grid of ranks.", metavar="auto|slabs|pencils")] = Grid.auto,
     kernel: Annotated[
         str, option("1D kernels of ours, as in auto,fftw,ducc0.", metavar="TEXT")
     ] = "",
     method: Annotated[str, option("Exchange method of ours.")] = "auto",
-    threads: Threads = 1,
+    threads: RareThreads = 1,
     rounds: Rounds = 5,
     repeats: Repeats = 5,
     peers: Peers = True,
-    bus: Bus = 0,
+    bus: RareBus = 0,
     json: Json = None,
+    help_all: HelpAll = False,
 ) -> None:
-    """Transform a cube forward and backward, beside other libraries.
+    """Transform a cube and back, beside other libraries.
 
     Example: tailrace bench fft --n 128,256 --ranks 1,2
     """
@@ -104,7 +107,7 @@ def step(
     bus: Bus = 0,
     json: Json = None,
 ) -> None:
-    """Time one RK4 step of Taylor-Green, dealiased, beside fluidsim.
+    """Time a dealiased RK4 step, beside fluidsim.
 
     Example: tailrace bench step --n 128 --ranks 2
     """
@@ -134,7 +137,7 @@ def output(
     rounds: Rounds = 5,
     json: Json = None,
 ) -> None:
-    """Measure what output costs a run: none, hidden, synchronous, MPI-IO.
+    """Time runs with hidden, synchronous and MPI-IO output.
 
     Example: tailrace bench output --folder /scratch/me/bench --rounds 3
     """
@@ -162,20 +165,25 @@ def io(
     n: Edges = "",
     ranks: Ranks = "",
     block: Annotated[str, option("Bytes of a block, as in 10000,1000000.", metavar="TEXT")] = "",
-    transfer: Annotated[int, option("Bytes of a call of one piece.", min=0, metavar="N")] = 0,
+    transfer: Annotated[
+        int, option("Bytes of a call of one piece.", min=0, metavar="N", hidden=True)
+    ] = 0,
     total: Annotated[int, option("About, of a file (0 = 20 MB).", "--bytes", min=0)] = 0,
-    ways: Annotated[
+    entries: Annotated[
         str, option("Only entries with these words (divided by ,).", metavar="TEXT")
     ] = "",
     hints: Annotated[str, option("Hints of ours, name=value:name=value.", metavar="TEXT")] = "",
-    wrapper: Annotated[str, option("A command put before the driver.", metavar="TEXT")] = "",
+    wrapper: Annotated[
+        str, option("A command put before the driver.", metavar="TEXT", hidden=True)
+    ] = "",
     read: Annotated[bool, option("Measure reading too.", "--read")] = False,
     count: Annotated[bool, option("Count system calls with strace instead.", "--count")] = False,
     rounds: Rounds = 5,
     json: Json = None,
     picture: Picture = None,
+    help_all: HelpAll = False,
 ) -> None:
-    """Write a shared file by every strategy and back end, MPI-IO and HDF5.
+    """Write a file by every strategy, MPI-IO and HDF5.
 
     Example: tailrace bench io --dir /scratch/me --ranks 1,4
     """
@@ -185,7 +193,7 @@ def io(
         blocks=numbers(block, "--block"),
         transfer=transfer,
         total_bytes=total,
-        ways=words(ways),
+        entries=words(entries),
         hints=hints,
         wrapper=wrapper,
         read=read,
@@ -203,23 +211,30 @@ def servers(
     folder: Folder = FOLDER,
     throttle: Throttle = "",
     fractions: Annotated[
-        str, option("Disks of 1/2, 1/4, ... of the speed, as in 2,4.", metavar="TEXT")
+        str, option("Disks of 1/2, 1/4, ... of the speed, as in 2,4.", metavar="TEXT", hidden=True)
     ] = "",
     steps: Steps = 4,
     every: Annotated[int, option("Steps between outputs.", min=1)] = 1,
     compute_s: ComputeS = 0.7,
     compute: ComputeOption = Compute.work,
-    calls: Annotated[int, option("Calls of progress in a step.", min=1)] = 4,
-    halo: Annotated[int, option("Doubles sent to neighbours at each call.", min=0)] = 0,
-    competitor: Annotated[bool, option("Again beside another writer.", "--competitor")] = False,
-    idle_s: Annotated[float, option("Watch idle servers.", metavar="SECONDS", min=0)] = 1,
-    ways: Ways = "",
+    calls: Annotated[int, option("Calls of progress in a step.", min=1, hidden=True)] = 4,
+    halo: Annotated[
+        int, option("Doubles sent to neighbours at each call.", min=0, hidden=True)
+    ] = 0,
+    competitor: Annotated[
+        bool, option("Again beside another writer.", "--competitor", hidden=True)
+    ] = False,
+    idle_s: Annotated[
+        float, option("Watch idle servers.", metavar="SECONDS", min=0, hidden=True)
+    ] = 1,
+    entries: Entries = "",
     peers: Peers = True,
     rounds: Rounds = 5,
     json: Json = None,
     picture: Picture = None,
+    help_all: HelpAll = False,
 ) -> None:
-    """Run with every kind of server and transport, beside HDF5 and ADIOS2.
+    """Run with every kind of server, beside HDF5 and ADIOS2.
 
     Example: tailrace bench servers --folder /scratch/me --rounds 3
     """
@@ -243,7 +258,7 @@ def servers(
         compute_s=compute_s,
         compute=compute.value,
         peers=peers,
-        io=IoOptions(ways=words(ways, ";")),
+        io=IoOptions(entries=words(entries, ";")),
         servers=chosen,
     )
     measure_bench("servers", options, json, picture)
@@ -261,7 +276,7 @@ def exchange(
     ranks: Ranks = "",
     nodes: Nodes = 1,
     method: Methods = "",
-    ways: Ways = "",
+    entries: Entries = "",
     rounds: Rounds = 5,
     repeats: Repeats = 5,
     peers: Peers = True,
@@ -269,11 +284,11 @@ def exchange(
     json: Json = None,
     picture: Picture = None,
 ) -> None:
-    """Move data between ranks by every method, beside MPI's own and others.
+    """Move data by every method, beside MPI and others.
 
     Example: tailrace bench exchange --patterns pencils --n 256 --ranks 2,4
     """
-    chosen = moving(patterns, sizes, method, ways, nodes)
+    chosen = moving(patterns, sizes, method, entries, nodes)
     options = basic(n, ranks, rounds, repeats=repeats, peers=peers, moving=chosen, bus=bus)
     measure_bench("exchange", options, json, picture)
 
@@ -285,18 +300,18 @@ def allreduce(
     ranks: Ranks = "",
     nodes: Nodes = 1,
     method: Methods = "",
-    ways: Ways = "",
+    entries: Entries = "",
     rounds: Rounds = 5,
     repeats: Repeats = 5,
     peers: Peers = True,
     json: Json = None,
     picture: Picture = None,
 ) -> None:
-    """Reduce among all ranks by every method, beside MPI's own and others.
+    """Reduce by every method, beside MPI and others.
 
     Example: tailrace bench allreduce --patterns barrier --ranks 2,4
     """
-    chosen = moving(patterns, sizes, method, ways, nodes)
+    chosen = moving(patterns, sizes, method, entries, nodes)
     options = basic("", ranks, rounds, repeats=repeats, peers=peers, moving=chosen)
     measure_bench("allreduce", options, json, picture)
 
@@ -309,16 +324,16 @@ def scale(
     sizes: Annotated[str, option("Bytes of a pair, as in 8,4k,1M.", metavar="TEXT")] = "",
     ranks: Ranks = "",
     method: Methods = "",
-    ways: Ways = "",
+    entries: Entries = "",
     rounds: Rounds = 5,
     json: Json = None,
     picture: Picture = None,
 ) -> None:
-    """Run the methods on simulated machines of up to thousands of ranks.
+    """Run the methods on simulated machines.
 
     Example: tailrace bench scale --patterns torus --picture map.png
     """
-    chosen = moving(patterns, sizes, method, ways, 1)
+    chosen = moving(patterns, sizes, method, entries, 1)
     measure_bench("scale", basic("", ranks, rounds, moving=chosen), json, picture)
 
 
@@ -328,7 +343,7 @@ def tune(
     rounds: Rounds = 5,
     json: Json = None,
 ) -> None:
-    """Compare the tuner's choices on 30 random problems with every method.
+    """Compare the tuner's choices with every method.
 
     Example: tailrace bench tune --rounds 1 --ranks 2
     """
@@ -342,7 +357,7 @@ def faces(
     repeats: Repeats = 5,
     json: Json = None,
 ) -> None:
-    """Time calls from C, Fortran and Python beside the same calls in C++.
+    """Time calls from C, Fortran and Python, beside C++.
 
     Example: tailrace bench faces --ranks 1,2
     """
@@ -357,7 +372,7 @@ def memory_bandwidth(
     bus: Bus = 0,
     json: Json = None,
 ) -> None:
-    """Copy, scale and add arrays larger than the caches, on all ranks at once.
+    """Copy, scale and add arrays larger than the caches.
 
     Example: tailrace bench memory-bandwidth --ranks 1,2
     """
@@ -373,7 +388,7 @@ def memory(
     rounds: Rounds = 5,
     json: Json = None,
 ) -> None:
-    """Count the memory of a turbulence run: arrays, and what the system says.
+    """Count the memory of a turbulence run.
 
     Example: tailrace bench memory --n 128
     """

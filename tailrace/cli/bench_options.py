@@ -55,6 +55,7 @@ Rounds = Annotated[int, option("Rounds, of each entry once.", min=1)]
 Repeats = Annotated[int, option("Timed runs within one process.", min=1)]
 PrecisionOption = Annotated[Precision, option("Precision of ours.", metavar="double|single")]
 Threads = Annotated[int, option("OpenMP threads per rank of ours.", min=1)]
+RareThreads = Annotated[int, option("OpenMP threads per rank of ours.", min=1, hidden=True)]
 Peers = Annotated[bool, option("Run other libraries too.")]
 Folder = Annotated[Path, option("Where files go.", metavar="DIR")]
 Throttle = Annotated[str, option("Slow a disk to this rate, bytes/s (needs root).", metavar="TEXT")]
@@ -65,9 +66,12 @@ Patterns = Annotated[str, option("Patterns, divided by commas.", metavar="TEXT")
 Methods = Annotated[
     str, option("More methods, as in 'pull:chunk=4k;pull:chunk=512'.", metavar="TEXT")
 ]
-Ways = Annotated[str, option("Only entries with these words (divided by ;).", metavar="TEXT")]
-Nodes = Annotated[int, option("So many nodes, simulated on this machine.", min=1)]
+Entries = Annotated[str, option("Only entries with these words (divided by ;).", metavar="TEXT")]
+Nodes = Annotated[int, option("Nodes, made up on this machine.", min=1)]
 Bus = Annotated[float, option("Load the memory bus: bytes/s.", metavar="BYTES", min=0)]
+RareBus = Annotated[
+    float, option("Load the memory bus: bytes/s.", metavar="BYTES", min=0, hidden=True)
+]
 FOLDER = Path("bench-output")
 
 
@@ -101,11 +105,11 @@ def basic(n: str, ranks: str, rounds: int, **more: Any) -> Options:
     return Options(sizes=numbers(n, "--n"), ranks=numbers(ranks, "--ranks"), rounds=rounds, **more)
 
 
-def moving(patterns: str, sizes: str, method: str, ways: str, nodes: int) -> MovingOptions:
+def moving(patterns: str, sizes: str, method: str, entries: str, nodes: int) -> MovingOptions:
     return MovingOptions(
         sizes=byte_counts(sizes, "--sizes"),
         patterns=words(patterns),
         methods=words(method, ";"),
-        ways=words(ways, ";"),
+        entries=words(entries, ";"),
         nodes=nodes,
     )

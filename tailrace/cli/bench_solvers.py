@@ -27,7 +27,7 @@ def dense(
     repeats: Repeats = 5,
     json: Json = None,
 ) -> None:
-    """Solve dense systems, beside LAPACK's double and mixed-precision drivers.
+    """Solve dense systems, beside LAPACK's drivers.
 
     Example: tailrace bench dense --n 1000,2000
     """
@@ -41,7 +41,7 @@ def blas(
     peers: Peers = True,
     json: Json = None,
 ) -> None:
-    """Multiply matrices of many shapes, beside OpenBLAS, BLIS and MKL.
+    """Multiply matrices, beside OpenBLAS, BLIS and MKL.
 
     Example: tailrace bench blas --shapes 100000x8x8,64x64x20000:TN
     """
@@ -64,7 +64,7 @@ def sparse(
     repeats: Repeats = 5,
     json: Json = None,
 ) -> None:
-    """Multiply and solve with sparse matrices, beside Eigen, PETSc and MKL.
+    """Sparse products and solves, beside PETSc, Eigen, MKL.
 
     Example: tailrace bench sparse --matrices band21,short --rounds 3
     """

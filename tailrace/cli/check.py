@@ -34,6 +34,7 @@ from tailrace.advice.remembered import remember
 from tailrace.advice.runner import Runner, command_text, make_runner
 from tailrace.advice.statistics import LOOKS
 from tailrace.benchmarks.report import make_console
+from tailrace.cli.help_all import HelpAll
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
 from tailrace.interrupts import ended_by_interrupts
@@ -45,8 +46,8 @@ from tailrace.progress import working
 DEFAULT_SETTINGS = Path("tailrace-settings.toml")
 
 
-def _option(text: str, *names: str, metavar: str) -> Any:
-    return typer.Option(*names, metavar=metavar, help=text)
+def _option(text: str, *names: str, metavar: str, hidden: bool = False) -> Any:
+    return typer.Option(*names, metavar=metavar, help=text, hidden=hidden)
 
 
 def check(
@@ -56,7 +57,7 @@ def check(
     ] = False,
     ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 1,
     fail_on: Annotated[
-        str, _option("--launch: status 1 from it on.", metavar="SEVERITY")
+        str, _option("--launch: status 1 from it on.", metavar="SEVERITY", hidden=True)
     ] = "error",
     budget_s: Annotated[
         float, typer.Option("--budget", min=1, help="Seconds for trying settings.")
@@ -69,7 +70,7 @@ def check(
         str, _option("Also try flags and compilers with it: 'make -B'.", metavar="COMMAND")
     ] = "",
     settings: Annotated[
-        Path, _option("Where the winners are written.", metavar="FILE")
+        Path, _option("Where the winners are written.", metavar="FILE", hidden=True)
     ] = DEFAULT_SETTINGS,
     apply: Annotated[
         str | None, _option("Measure the gain: FILE, or as run --with.", metavar="FILE")
@@ -81,6 +82,7 @@ def check(
         Path | None, _option("--apply: page with the gain and a profile.", metavar="FILE")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    help_all: HelpAll = False,
 ) -> None:
     """Say whether a program is launched right, and what makes it faster.
 

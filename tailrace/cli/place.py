@@ -11,6 +11,7 @@ from rich.table import Table
 
 from tailrace.benchmarks.report import make_console
 from tailrace.benchmarks.scale_machine import find_machine
+from tailrace.cli.help_all import HelpAll
 from tailrace.errors import TailraceError
 from tailrace.files import require_folder, require_place, write_whole
 from tailrace.placement import comparison
@@ -34,18 +35,18 @@ SHOWN_CHOICES = 8
 
 place = typer.Typer(
     help="Choose which rank runs on which node, and write it for launchers.\n\n"
-    "Example: tailrace place --grid 16x16 --ranks-per-node 64 --hosts a,b,c,d -o map",
+    "Example: tailrace place --grid 16x16 --hosts a:64,b:64,c:64,d:64 -o map",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
 
 
-def _text(text: str, *names: str, metavar: str = "TEXT") -> Any:
-    return typer.Option(*names, metavar=metavar, help=text, show_default=False)
+def _text(text: str, *names: str, metavar: str = "TEXT", hidden: bool = False) -> Any:
+    return typer.Option(*names, metavar=metavar, help=text, show_default=False, hidden=hidden)
 
 
-def _count(text: str, *names: str) -> Any:
-    return typer.Option(*names, metavar="N", help=text, callback=_above_zero)
+def _count(text: str, *names: str, hidden: bool = False) -> Any:
+    return typer.Option(*names, metavar="N", help=text, callback=_above_zero, hidden=hidden)
 
 
 def _above_zero(value: int | None) -> int | None:
@@ -61,22 +62,31 @@ def _place(
     profile: Annotated[
         Path | None, _text("Messages as tailrace profile --json wrote them.", metavar="FILE")
     ] = None,
-    periodic: Annotated[bool, typer.Option("--periodic", help="Ends of axes are joined.")] = False,
+    periodic: Annotated[
+        bool, typer.Option("--periodic", help="Ends of axes are joined.", hidden=True)
+    ] = False,
     pattern: Annotated[str, _text("neighbours, or lines: all-to-all.")] = "neighbours",
     size: Annotated[
         str, _text("Of a message, or along each axis: 64K:64K:8K.", "--bytes", metavar="N")
     ] = "1",
     per_node: Annotated[int | None, _count("Ranks per node.", "--ranks-per-node")] = None,
     hosts: Annotated[str, _text("Nodes: a,b or a:4,b:4 [default: the job's].")] = "",
-    cores: Annotated[int | None, _count("Cores per node [default: its ranks].")] = None,
-    scatter: Annotated[str, _text("Spread these over nodes, as 0-63,128.", metavar="RANKS")] = "",
+    cores: Annotated[
+        int | None, _count("Cores per node [default: its ranks].", hidden=True)
+    ] = None,
+    scatter: Annotated[
+        str, _text("Spread these over nodes, as 0-63,128.", metavar="RANKS", hidden=True)
+    ] = "",
     machine: Annotated[str, _text("Price links: torus:..., as tailrace price.")] = "",
-    nodes: Annotated[str, _text("The job's nodes there: N, 6x24x24, scattered:N.")] = "all",
+    nodes: Annotated[
+        str, _text("The job's nodes there: N, 6x24x24, scattered:N.", hidden=True)
+    ] = "all",
     order: Annotated[str, _text("Write this order, not the cheapest.", metavar="NAME")] = "",
     output: Annotated[
         Path | None, _text("Write files for all launchers.", "-o", metavar="FOLDER")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    help_all: HelpAll = False,
 ) -> None:
     if context.invoked_subcommand is not None:
         return
@@ -243,7 +253,7 @@ def check(
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Start a launcher with a probe: did ranks come out as planned? Status 1 if not.
+    """Start a launcher with a probe: is each rank where planned. Status 1 if not.
 
     Example: tailrace place check map/map.json -- mpirun -n 8 --rankfile FILE
     """
@@ -314,7 +324,7 @@ def choose_nodes_(
     output: Annotated[Path | None, _text("Write the best list.", "-o", metavar="FILE")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Say which nodes of a machine exchange fastest, and how good a given list is.
+    """Say which nodes of a machine exchange fastest. Scores a given list, too.
 
     Example: tailrace place nodes --machine gemini --count 3312
     """

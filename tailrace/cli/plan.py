@@ -10,6 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tailrace.benchmarks.report import make_console
+from tailrace.cli.help_all import HelpAll
 from tailrace.errors import TailraceError
 from tailrace.files import require_picture, require_place
 from tailrace.planning import comparison, measured, model, table
@@ -32,7 +33,7 @@ def plan(
     total_bytes: Annotated[str, _option("Of all ranks, instead (strong scaling).")] = "",
     interval: Annotated[int, _option("Steps from one output to the next.")] = 1,
     step_s: Annotated[float, _option("Seconds of a step (on the fewest ranks).")] = 0,
-    steps: Annotated[int, _option("Of the run (0: 1000 outputs).", min=0)] = 0,
+    steps: Annotated[int, _option("Of the run (0: 1000 outputs).", min=0, hidden=True)] = 0,
     writer: Annotated[str, _option("Bandwidth of one writer, as in 1.5G.")] = "",
     file_system: Annotated[str, _option("That of the file system, as in 200G.")] = "",
     measure: Annotated[Path | None, _option("Measure both in this folder.", metavar="DIR")] = None,
@@ -40,21 +41,25 @@ def plan(
         Path | None, _option("Take both from `tailrace bench io`.", "--from", metavar="FILE")
     ] = None,
     memory: Annotated[str, _option("Staging memory of a node.")] = "8G",
-    load: Annotated[float, _option("Share of the disk that others use.")] = 0,
-    outage_s: Annotated[float, _option("Seconds of an outage to ride out.", min=0)] = 0,
+    load: Annotated[float, _option("Share of the disk that others use.", hidden=True)] = 0,
+    outage_s: Annotated[
+        float, _option("Seconds of an outage to ride out.", min=0, hidden=True)
+    ] = 0,
     servers: Annotated[str, _option("Numbers of servers, as in 1,2,4 or 1..16.")] = "",
     placement: Annotated[
         str, _option("own_nodes (more nodes) or spread.", metavar="NAME")
     ] = "own_nodes",
-    servers_per_node: Annotated[int, _option("On nodes that only serve.", min=1)] = 1,
-    copy: Annotated[str, _option("Memory copies of all ranks of a node.")] = "10G",
-    network: Annotated[str, _option("Network bandwidth of a node.")] = "10G",
-    disturbance: Annotated[float, _option("Slow-down by transfers.")] = 0.0019,
+    servers_per_node: Annotated[int, _option("On nodes that only serve.", min=1, hidden=True)] = 1,
+    copy: Annotated[str, _option("Memory copies of all ranks of a node.", hidden=True)] = "10G",
+    network: Annotated[str, _option("Network bandwidth of a node.", hidden=True)] = "10G",
+    disturbance: Annotated[float, _option("Slow-down by transfers.", hidden=True)] = 0.0019,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     picture: Annotated[Path | None, _option("Draw it (.png, .svg).", metavar="FILE")] = None,
     check: Annotated[
-        Path | None, _option("Compare with `tailrace bench servers`.", metavar="FILE")
+        Path | None,
+        _option("Compare with `tailrace bench servers`.", metavar="FILE", hidden=True),
     ] = None,
+    help_all: HelpAll = False,
 ) -> None:
     """Say what output costs a run, without and with servers, and how many hide it.
 

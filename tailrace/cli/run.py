@@ -52,7 +52,7 @@ def run(
         ),
     ] = None,
 ) -> None:
-    """Run a case. SIGTERM or Ctrl-C writes a last checkpoint and ends the run cleanly.
+    """Run a case; SIGTERM or Ctrl-C ends it cleanly, with a last checkpoint.
 
     Example: tailrace run taylor_green -n 4 --set grid.n=128
     """

@@ -65,7 +65,7 @@ def show(
     path: Where,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Show the layout of a file, or the one that new files of a folder get.
+    """Show the layout of a file or of new files of a folder.
 
     Example: tailrace stripe show /scratch/me
     """
@@ -124,7 +124,7 @@ def set_(
     count: Annotated[int, typer.Option(help="Storage targets; -1: all.")] = 0,
     size: Annotated[str, typer.Option(help="Stripe size, as in 4M.")] = "0",
 ) -> None:
-    """Set the stripes of a folder, or of a file that does not exist or is empty.
+    """Set the stripes of a folder or file. A file must be new or empty.
 
     Example: tailrace stripe set /scratch/me --count 4 --size 4M
     """

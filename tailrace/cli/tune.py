@@ -141,9 +141,8 @@ def _tune(
     problem: Annotated[
         list[str] | None,
         typer.Option(
-            help="As in exchange:extents=64x64x64,grid=2x2,item=16,fields=1; alltoall:bytes=4096; "
-            "allreduce:bytes=8,type=float64; fft:extents=64x64x64,kind=real,precision=double; "
-            "may be repeated."
+            metavar="NAME:KEY=VALUE",
+            help="fft or exchange:extents=64x64x64, allreduce or alltoall:bytes=8; repeatable.",
         ),
     ] = None,
     ranks: RanksOption = "2",
@@ -169,7 +168,7 @@ def mpi_(
     file: FileOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Measure the MPI library's own algorithms, for `tailrace tune export`.
+    """Measure the MPI library's own algorithms, for export.
 
     Example: tailrace tune mpi --collectives allreduce --ranks 2,4
     """
@@ -192,7 +191,7 @@ def show(
     ] = "",
     as_json: JsonOption = False,
 ) -> None:
-    """Show what is remembered: winners, how sure they are, what came second.
+    """Show what is remembered: winners, runners-up, noise floor.
 
     Example: tailrace tune show --only "exchange 4 ranks"
     """
@@ -219,7 +218,7 @@ def export(
         typer.Option(help="mpich: selection file to start from (default: the library's own)."),
     ] = None,
 ) -> None:
-    """Write what `tailrace tune mpi` has measured as a rules file for the MPI library.
+    """Write what `tune mpi` measured as rules for the MPI library.
 
     Example: tailrace tune export rules.conf --format openmpi
     """

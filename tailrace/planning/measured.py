@@ -25,7 +25,7 @@ def measure_folder(folder: Path) -> tuple[float, float]:
             folders=[folder],
             patterns=["contiguous"],
             total_bytes=TOTAL_BYTES,
-            ways=["posix file a rank"],
+            entries=["posix file a rank"],
         ),
     )
     if not folder.is_dir():

@@ -95,7 +95,7 @@ def test_a_tiny_bench_of_reductions(tmp_path: Path) -> None:
 @built
 def test_ways_and_methods_can_be_named(tmp_path: Path) -> None:
     words = ["--patterns", "uniform", "--ranks", "2", "--sizes", "64"]
-    more = ["--method", "pairwise:in_flight=1", "--ways", "pairwise"]
+    more = ["--method", "pairwise:in_flight=1", "--entries", "pairwise"]
     status, content, output = bench(tmp_path, "exchange", *words, *more)
     assert status == 0, output
     entries = [row["entry"] for row in content["rows"]]

@@ -85,7 +85,7 @@ def test_every_pattern_is_written_and_read_by_every_way(tmp_path: Path) -> None:
 
 @built
 def test_a_way_that_writes_wrong_data_is_reported_and_never_the_fastest(tmp_path: Path) -> None:
-    words = ["--patterns", "segmented", "--ways", "one wrong byte,posix call,posix file"]
+    words = ["--patterns", "segmented", "--entries", "one wrong byte,posix call,posix file"]
     status, content, output = bench(tmp_path, *words)
     assert status == 1
     (reason,) = content["failures"].values()
@@ -99,7 +99,10 @@ def test_what_is_unknown_is_named() -> None:
     for words, text in (
         (["--patterns", "spiral"], "no pattern spiral (there are: segmented, strided"),
         (["--patterns", "blocks3d:cubes"], "no pattern blocks3d:cubes"),
-        (["--ways", "telepathy"], "--ways telepathy: no entry has this in its name (tailrace auto"),
+        (
+            ["--entries", "telepathy"],
+            "--entries telepathy: no entry has this in its name (tailrace auto",
+        ),
         (["--block", "-1"], "--block"),
     ):
         result = CliRunner().invoke(app, ["bench", "io", *words])
@@ -121,7 +124,7 @@ def test_a_wrapper_stands_before_the_driver(tmp_path: Path) -> None:
         f'#!/bin/sh\ntouch {tmp_path}/rank_$OMPI_COMM_WORLD_RANK$PMI_RANK\nexec "$@"\n'
     )
     script.chmod(0o755)
-    words = ["--patterns", "contiguous", "--ways", "posix", "--wrapper", str(script)]
+    words = ["--patterns", "contiguous", "--entries", "posix", "--wrapper", str(script)]
     status, content, _ = bench(tmp_path, *words)
     assert status == 0 and content["rows"]
     assert {path.name for path in tmp_path.glob("rank_*")} >= {"rank_0", "rank_1"}
@@ -138,7 +141,14 @@ def _can_trace() -> bool:
 @built
 @pytest.mark.skipif(not _can_trace(), reason="strace is not installed, or not allowed here")
 def test_counted_calls_are_those_of_the_file_and_agree_with_the_own_count(tmp_path: Path) -> None:
-    words = ["--patterns", "segmented", "--ways", "posix,shared_independent", "--count", "--read"]
+    words = [
+        "--patterns",
+        "segmented",
+        "--entries",
+        "posix,shared_independent",
+        "--count",
+        "--read",
+    ]
     status, content, output = bench(tmp_path, *words)
     assert status == 0 and not content["failures"], output
     rows = {(row["entry"], row["problem"].endswith(io.READING)): row for row in content["rows"]}
@@ -233,7 +243,7 @@ def test_a_driver_may_say_that_one_of_its_ways_failed_or_does_not_apply() -> Non
         {"entry": "b", "failure": "disk full"},
         {"entry": "c", "does_not_apply": "no such back end"},
     ]
-    entry = Entry("ways", "p", True, Command(["x", "{round}"]))
+    entry = Entry("entries", "p", True, Command(["x", "{round}"]))
     seen = []
 
     def run(command: Command) -> list[dict[str, Any]]:

@@ -46,7 +46,7 @@ def bench(folder: Path, *words: str) -> tuple[int, dict[str, Any], str]:
 @built
 def test_a_tiny_bench_gives_table_file_and_picture(tmp_path: Path) -> None:
     picture = tmp_path / "figures" / "servers.png"
-    words = ["--shapes", "pencil", "--picture", str(picture), "--ways", "synchronous;thread;toy"]
+    words = ["--shapes", "pencil", "--picture", str(picture), "--entries", "synchronous;thread;toy"]
     status, content, output = bench(tmp_path, *words, "--halo", "10")
     assert status == 0, output
     rows = {row["entry"]: row for row in content["rows"]}
@@ -75,7 +75,7 @@ def test_peers_are_checked_too(tmp_path: Path) -> None:
     assert program is not None
     peers = [way["name"] for way in list_ways(program) if way["family"] == "peer"]
     assert {"toy server", "POSIX, a file a rank"} <= set(peers)
-    status, content, output = bench(tmp_path, "--shapes", "pencil", "--ways", ";".join(peers))
+    status, content, output = bench(tmp_path, "--shapes", "pencil", "--entries", ";".join(peers))
     # A peer may fail; it is told, and nothing of ours fails with it.
     assert status == 0 or "wrong result" in output, output
     found = {row["entry"] for row in content["rows"]}
@@ -84,7 +84,7 @@ def test_peers_are_checked_too(tmp_path: Path) -> None:
 
 @built
 def test_a_competitor_writes_meanwhile(tmp_path: Path) -> None:
-    words = ["--shapes", "slab", "--ways", "tailrace, synchronous", "--competitor"]
+    words = ["--shapes", "slab", "--entries", "tailrace, synchronous", "--competitor"]
     status, content, output = bench(tmp_path, *words)
     assert status == 0, output
     beside = [row for row in content["rows"] if row["problem"].endswith(servers.BESIDE)]
@@ -104,7 +104,10 @@ def test_the_competitor_cleans_up(tmp_path: Path) -> None:
 def test_what_is_unknown_is_named() -> None:
     for words, text in (
         (["--shapes", "ball"], "--shapes ball: expected slab or pencil"),
-        (["--ways", "telepathy"], "--ways telepathy: no entry has this in its name (no output"),
+        (
+            ["--entries", "telepathy"],
+            "--entries telepathy: no entry has this in its name (no output",
+        ),
         (["--throttle", "fast"], "--throttle fast: expected bytes/s"),
         (["--throttle", "9", "--fractions", "2"], "give one of them"),
         (["--steps", "1"], "--steps 1: no output within --every 2"),
@@ -190,10 +193,10 @@ def test_ranks_that_serve_are_more_ranks(monkeypatch: pytest.MonkeyPatch, tmp_pa
         ranks=[3],
         compute="sleep",
         folder=tmp_path,
-        io=IoOptions(ways=["pull", "toy"]),
+        io=IoOptions(entries=["pull", "toy"]),
         servers=ServersOptions(servers=2, shapes=["slab"]),
     )
     none, pull, toy = servers.entries(options)
     assert [entry.command.words[1] for entry in (none, pull, toy)] == ["3", "5", "4"]
     assert none.reference and not pull.reference
-    assert pull.command.words[-2:] == ["--way", "tailrace, pull"]
+    assert pull.command.words[-2:] == ["--entry", "tailrace, pull"]

@@ -5,11 +5,14 @@ import re
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from stand_ins import built
 from typer.main import get_command
+from typer.testing import CliRunner
 
 from tailrace.cli import app
 from tailrace.cli.list import read_tables
@@ -85,17 +88,33 @@ def test_ci_runs_what_the_readme_says() -> None:
     assert "make test" in (ROOT / "README.md").read_text()
 
 
-def test_every_subcommand_has_help() -> None:
-    for name in get_command(app).commands:  # type: ignore[attr-defined]
-        done = subprocess.run(
-            [sys.executable, "-m", "tailrace", name, "--help"],
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        assert "Usage" in done.stdout
+def commands(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Yield the words of a command and of all below it."""
+    yield path
+    for name in getattr(command, "commands", {}):
+        yield from commands(command.get_command(None, name), (*path, name))
+
+
+@pytest.mark.parametrize("path", [*commands(get_command(app))], ids=" ".join)
+def test_help_fits_a_screen_and_has_an_example(path: tuple[str, ...]) -> None:
+    done = CliRunner().invoke(app, [*path, "--help"], terminal_width=78, prog_name="tailrace")
+    assert done.exit_code == 0, done.output
+    lines = done.output.rstrip().splitlines()
+    assert "Usage: tailrace" in lines[0]
+    assert len(lines) <= 24
+    assert max(len(line) for line in lines) <= 80
+    assert " ".join(["tailrace", *path]) in "".join(lines[1:])
+    summaries = done.output.partition("Commands:")[2].splitlines()
+    assert not [line for line in summaries if line.endswith("...")], "cut short"
+
+
+def test_help_all_shows_rarely_used_options() -> None:
+    short, whole = (
+        CliRunner().invoke(app, ["plan", option], env={"COLUMNS": "80"}).output
+        for option in ("--help", "--help-all")
+    )
+    assert "--outage-s" not in short
+    assert "--outage-s" in whole
 
 
 def applications() -> list[str]:
