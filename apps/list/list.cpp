@@ -84,7 +84,7 @@ Table servers_table() {
            {"thread", "a server in a thread on each node", "always"},
            {"process", "a server in a supervised process, which outlives the job", "one node"},
            {"N", "ranks of their own, so many in all", "more than N ranks"},
-           {"N per node", "ranks of their own, so many on each node", "more than N ranks a node"},
+           {"N per node", "ranks of their own, so many on each node", "more than N ranks per node"},
            {"auto", "none, thread or 1 per node, as disk and cores are", "always"}}};
 }
 

@@ -27,7 +27,7 @@ struct OutputOptions {
   /// Settings by their names (`hint_table()`): cb_nodes, cb_align, striping_unit, group_size,
   /// direct_io, sync, ... They override the numbers below, and `TAILRACE_HINTS` overrides them.
   Hints hints = {};
-  int writers = 0;                        ///< writer ranks; 0 = up to 4 a node (docs/files.md)
+  int writers = 0;                        ///< writer ranks; 0 = up to 4 per node (docs/files.md)
   std::ptrdiff_t stripe_bytes = 1 << 20;  ///< file domains end at multiples of it (a multiple of
                                           ///< 8), unless the file system has stripes; 0 = even
                                           ///< shares

@@ -283,9 +283,9 @@ void WritePlans::choose_writers(WritePlan& plan) const {
     plan.writers.erase(twice.begin(), twice.end());
   } else {
     const bool network = settings.file_system.kind == file::FileSystem::Kind::network;
-    const auto* reason = network ? "one a node: clients of a network file system that write one "
+    const auto* reason = network ? "one per node: clients of a network file system that write one "
                                    "file wait for each other"
-                                 : "up to 4 a node: more do not write faster";
+                                 : "up to 4 per node: more do not write faster";
     plan.writers = file::choose_writers(settings, nodes_, network ? 1 : writers_per_node, reason);
     return;
   }

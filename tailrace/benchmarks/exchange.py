@@ -15,9 +15,9 @@ from tailrace.errors import TailraceError
 SUMMARY = "moving data between all ranks: uniform and skewed all-to-alls, transposes of an FFT"
 
 ALL_TO_ALLS = {  # pattern -> what it is called
-    "uniform": "all-to-all, uniform, bytes a pair",
-    "fat": "all-to-all, fat (few big messages, the other pairs empty), bytes a pair on average",
-    "zipf": "all-to-all, zipf (few big and many small messages), bytes a pair on average",
+    "uniform": "all-to-all, uniform, bytes per pair",
+    "fat": "all-to-all, fat (few big messages, the other pairs empty), bytes per pair on average",
+    "zipf": "all-to-all, zipf (few big and many small messages), bytes per pair on average",
 }
 TRANSPOSES = {
     "pencils": "x-pencils to y-pencils, y fastest",

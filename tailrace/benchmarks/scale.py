@@ -102,14 +102,14 @@ def entries(options: Options) -> list[Entry]:
                 (name, Simulation("gemini:4x4x2", asked | {"order": order}))
                 for name, order in SLAB.items()
             ]
-            found += _compared("slab on node, 1024 ranks, 8 MiB a rank", places, ours=3)
+            found += _compared("slab on node, 1024 ranks, 8 MiB per rank", places, ours=3)
         else:
             asked = {"grid": "32x32", "per_node": "4", "bytes": "256k", "limit": "3600"}
             ways = [
                 (name, Simulation("gemini:8x8x4", asked | {"alltoall": method}))
                 for name, method in PULL.items()
             ]
-            found += _compared("chunked random pull, 1024 ranks, 256 KiB a pair", ways, ours=2)
+            found += _compared("chunked random pull, 1024 ranks, 256 KiB per pair", ways, ours=2)
     return found
 
 

@@ -39,7 +39,7 @@ def draw(path: Path, measured: Measured, machines: list[str], methods: list[str]
         figure.legend(handles=handles, loc="outside upper left", ncols=4, handlelength=1.2)
         figure.supxlabel(
             "bytes between two ranks; figures: times faster than as MPICH would do it, "
-            "rows and columns of a square grid, 4 ranks a node (simulated)",
+            "rows and columns of a square grid, 4 ranks per node (simulated)",
             fontsize=8,
             color=MUTED,
         )

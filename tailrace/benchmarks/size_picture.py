@@ -106,7 +106,7 @@ def _styles(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 def _title(group: Group, rows: list[dict[str, Any]], heading: dict[str, str]) -> str:
     pattern, ranks, nodes = group
-    what = heading.get(pattern, pattern).split(" (")[0].removesuffix(", bytes a pair")
+    what = heading.get(pattern, pattern).split(" (")[0].removesuffix(", bytes per pair")
     if pattern not in ("barrier", "many") and _is_single(rows):
         what = rows[0]["problem"].rsplit(", ", 1)[0].replace(", order kept", ",\norder kept")
     what = what.replace("pencils, ", "pencils,\n").replace("slabs, ", "slabs,\n")

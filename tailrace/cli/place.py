@@ -350,7 +350,7 @@ def choose_nodes_(
 def _show_choices(found: list[Choice], machine: str) -> None:
     table = Table(title=f"All-to-all on {machine}", title_justify="left", title_style="bold")
     table.add_column("nodes", style="cyan", no_wrap=True)
-    for heading in ("number", "GB/s a node", "of the best"):
+    for heading in ("number", "GB/s per node", "of the best"):
         table.add_column(heading, justify="right")
     table.add_column("fullest link")
     shapes = [one for one in found if one.alone]

@@ -76,7 +76,7 @@ def _show(found: dict[str, list[Price]], amount: float, machine: str) -> None:
     )
     for heading in ("nodes", "ranks", "grid", "rows [s]", "columns [s]", "both [s]"):
         table.add_column(heading, justify="left" if heading == "nodes" else "right", no_wrap=True)
-    table.add_column("GB/s a node", justify="right")
+    table.add_column("GB/s per node", justify="right")
     table.add_column("fullest link")
     for placement, prices in found.items():
         for one in prices[:SHOWN]:

@@ -55,7 +55,7 @@ typedef struct tailrace_output_options {
   const char* strategy; /* "auto", "spokesperson", "collective", "shared_independent", "grouped",
                            "file_per_rank" */
   const tailrace_hints* hints; /* may be NULL; they override the numbers below */
-  int writers;                 /* writer ranks; 0 (default) = up to 4 a node */
+  int writers;                 /* writer ranks; 0 (default) = up to 4 per node */
   int64_t stripe_bytes; /* file domains end at multiples of it; default 1 MiB, 0 = even shares */
   int buffered_files;   /* files that may be under way before a write waits; default 2 */
   const char* method; /* how data moves to the writers: "auto", "push", or a method of exchanges */
