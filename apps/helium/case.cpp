@@ -152,7 +152,7 @@ std::string warning_of(const Case& values) {
   }
   if (farthest <= box) return "";
   return fmt::format(
-      "warning: the box is small: electrons of the speed {:.3g} a.u. that leave in the middle of "
+      "the box is small: electrons of the speed {:.3g} a.u. that leave in the middle of "
       "the pulse get as far as {:.3g} a.u., the box ends at {:.3g}; waves come back from there: "
       "take more grid.points, or grid.absorber",
       speed, farthest, box);

@@ -124,7 +124,9 @@ def _tell_rest(folder: Path, steps: int, err: bool) -> None:
     summary = json.loads((folder / "summary.json").read_text())
     step_s = (summary.get("seconds_per_step") or {}).get("median")
     if step_s:
-        typer.echo(f"{1e3 * step_s:.0f} ms per step: about {duration(steps * step_s)} more", err=err)
+        typer.echo(
+            f"{1e3 * step_s:.0f} ms per step: about {duration(steps * step_s)} more", err=err
+        )
 
 
 def _measure(

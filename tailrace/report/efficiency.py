@@ -82,7 +82,8 @@ def _late_ranks(profile: Profile) -> str:
     late = sorted(profile.get("late", []), key=lambda rank: -rank["caused_s"])
     total = sum(rank["caused_s"] for rank in late)
     if total > 0:
-        words = [f"rank {rank['rank']} ({100 * rank['caused_s'] / total:.0f} %)" for rank in late]
+        shares = [(rank["rank"], 100 * rank["caused_s"] / total) for rank in late]
+        words = [f"rank {rank} ({share:.0f} %)" for rank, share in shares if share >= 1]
         parts.append(f"others wait for {', '.join(words[:NAMED])}")
     places = _places([(call["wait_s"], call) for call in profile.get("calls", [])])
     if places:

@@ -97,10 +97,10 @@ def _steps(summary: dict[str, Any]) -> str:
     if "steps" not in summary:
         return ""
     time, wall_s = _number(summary, "time"), _number(summary, "wall_s")
-    text = f"up to {summary['steps']}" + ("" if time is None else f", t = {time:.4g}")
-    if "stopped_by" in summary:
+    text = f"{summary['steps']}" + ("" if time is None else f", to t = {time:.4g}")
+    if summary.get("stopped_by"):
         text += f"; ended {ENDS.get(summary['stopped_by'], summary['stopped_by'])}"
-    return text + ("" if wall_s is None else f", after {seconds_text(wall_s)} of this part")
+    return text + ("" if wall_s is None else f"; wall time {seconds_text(wall_s)}")
 
 
 def _step_time(times: object) -> str:
@@ -136,11 +136,11 @@ def _output(output: object) -> str:
     less = "".join(f", {output[key]} {key}" for key in LESS_THAN_ASKED if output.get(key))
     parts = [
         f"{output.get('mode')}"
-        + _joined(output, ("complete", ": {} of"), ("steps", "{} steps whole"), separator=" ")
+        + _joined(output, ("complete", ": {} of"), ("steps", "{} steps written"), separator=" ")
         + less,
         "" if given is None else amount_text(given, "B"),
-        _seconds(output, "call_s", "the simulation spent {} in calls of output"),
-        _seconds(output, "stall_s", "of that it waited {} for files"),
+        _seconds(output, "call_s", "the simulation spent {} in output calls"),
+        _seconds(output, "stall_s", "{} of that waiting for files"),
         _seconds(output, "write_s", "writing took {}"),
     ]
     return "; ".join(part for part in parts if part)
@@ -152,6 +152,6 @@ def _memory(summary: dict[str, Any]) -> str:
     resident = _number(summary, "resident_bytes_per_rank_max")
     if arrays is None:
         return ""
-    text = f"arrays of a rank {amount_text(arrays, 'B')}"
-    text += "" if fields is None else f" ({fields:.1f} times a field)"
+    text = f"arrays {amount_text(arrays, 'B')} per rank"
+    text += "" if fields is None else f" ({fields:.1f} times a physical field)"
     return text + ("" if resident is None else f", the whole process {amount_text(resident, 'B')}")

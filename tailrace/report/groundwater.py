@@ -23,7 +23,6 @@ MOST_SPECIES = 15
 MOST_BREAKTHROUGHS = 3
 # What is looked at first; others in the order of the file.
 FIRST = ("conductivity", "head", "saturation", "pressure_head", "pH")
-UNITS = {"conductivity": "m/s", "head": "m", "pressure_head": "m", "water": "m^3"}
 DAY = 86400.0
 
 
@@ -90,24 +89,25 @@ def _field_pictures(files: list[Path]) -> Iterable[Markup]:
         shape = file[names[0]].shape if names else ()
         at = float(file.attrs.get("time", 0.0))
         values = {name: file[name][()] for name in names}
+        titles = {name: title(file[name]) for name in names}
     if not names:
         return
     long = [axis for axis in range(3) if shape[axis] > 1]
     if len(long) < 2:
         axis = long[0] if long else 2
         for name in names:
-            yield picture(_profile_drawer(files, name, axis), (4.6, 3.2))
+            yield picture(_profile_drawer(files, name, titles[name], axis), (4.6, 3.2))
         return
     # Of three axes the middle of y is cut, so that x and z are seen.
     down, across = (long[0], long[-1])
     cut = next(axis for axis in range(3) if axis not in (down, across))
     for name in names:
         plane = np.take(values[name], shape[cut] // 2, axis=cut)
-        drawer = _plane_drawer(plane, name, at, [axes_of["zyx"[a]] for a in (down, across)])
+        drawer = _plane_drawer(plane, titles[name], at, [axes_of["zyx"[a]] for a in (down, across)])
         yield picture(drawer("zyx"[down], "zyx"[across]), (4.6, 2.6), png)
 
 
-def _plane_drawer(plane: Floats, name: str, at: float, centres: list[Floats]) -> Any:
+def _plane_drawer(plane: Floats, what: str, at: float, centres: list[Floats]) -> Any:
     logarithmic = bool(plane.min() > 0 and plane.max() > 30 * plane.min())
 
     def for_axes(down: str, across: str) -> Any:
@@ -117,7 +117,7 @@ def _plane_drawer(plane: Floats, name: str, at: float, centres: list[Floats]) ->
                 centres[1], centres[0], plane, norm=norm, cmap="viridis", rasterized=True
             )
             axes.set(xlabel=f"{across} [m]", ylabel=f"{down} [m]")
-            axes.set_title(f"{words(name)}, {at / DAY:.4g} days")
+            axes.set_title(f"{what}, {days_text(at)}")
             axes.figure.colorbar(image, ax=axes)
 
         return draw
@@ -125,13 +125,21 @@ def _plane_drawer(plane: Floats, name: str, at: float, centres: list[Floats]) ->
     return for_axes
 
 
-def words(name: str) -> str:
-    """Return a variable's name and unit for a title."""
-    unit = f" [{UNITS[name]}]" if name in UNITS else ""
-    return name.replace("_", " ") + unit
+def title(data: h5py.Dataset) -> str:
+    """Return a variable's name and unit, as its file has them."""
+    unit = data.attrs.get("units", b"1")
+    unit = unit.decode() if isinstance(unit, bytes) else str(unit)
+    name = str(data.name).strip("/").replace("_", " ")
+    return name if unit == "1" else f"{name} [{unit}]"
 
 
-def _profile_drawer(files: list[Path], name: str, axis: int) -> Any:
+def days_text(seconds: float) -> str:
+    """Return a time in days, with as many digits as a reader wants."""
+    days = seconds / DAY
+    return f"{days:,.0f} days" if days >= 100 else f"{days:.3g} days"
+
+
+def _profile_drawer(files: list[Path], name: str, what: str, axis: int) -> Any:
     count = min(MOST_PROFILES, len(files))
     chosen = [files[round(i * (len(files) - 1) / max(1, count - 1))] for i in range(count)]
 
@@ -141,15 +149,15 @@ def _profile_drawer(files: list[Path], name: str, axis: int) -> Any:
                 if name not in file:
                     continue
                 centres, values = file["zyx"[axis]][()], file[name][()].ravel()
-                label = f"{float(file.attrs.get('time', 0.0)) / DAY:.3g} days"
+                label = days_text(float(file.attrs.get("time", 0.0)))
             shade = (number + 1) / (count + 0.5)
             if axis == 0:
                 axes.plot(values, centres, color=ACCENT, alpha=shade, label=label)
             else:
                 axes.plot(centres, values, color=ACCENT, alpha=shade, label=label)
-        place, what = f"{'zyx'[axis]} [m]", words(name)
+        place = f"{'zyx'[axis]} [m]"
         axes.set(xlabel=what if axis == 0 else place, ylabel=place if axis == 0 else what)
-        axes.legend()
+        axes.legend(loc="best")
 
     return draw
 
@@ -260,12 +268,12 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
     """Yield the figures of the ground for the top of the page."""
     summary = run.summary
     if isinstance(summary.get("time"), int | float):
-        yield f"{summary['time'] / DAY:.4g} d", "time reached"
+        yield days_text(summary["time"]), "time reached"
     cells = summary.get("input")
     if cells:
         size = f"{cells['bytes_read'] / 1e6:.3g} MB in {cells['reads']}"
-        way = f"{cells['pattern']}, {cells['readers']} readers"
-        yield size, f"requests: the file of cells ({way})"
+        pattern = f"{cells['pattern']}, {cells['readers']} readers"
+        yield size, f"requests: the file of cells ({pattern})"
     for key, what in (("balance", "water"), ("species_balance", "species")):
         worst = summary.get(f"worst_relative_{key}")
         if isinstance(worst, int | float):

@@ -59,7 +59,8 @@ def sections(run: Run) -> Iterable[Section]:
     if run.fields:
         rows.append(("half", list(_density_pictures(chosen_files(run.fields)))))
     if len(table.get("time", [])) > 1:
-        rows.append(("", list(_curves(table, run))))
+        curves = list(_curves(table, run))
+        rows.append(("half" if len(curves) == 2 else "", curves))
     if not rows:
         return
     note = (
@@ -91,16 +92,19 @@ def _curves(table: dict[str, Floats], run: Run) -> Iterable[Markup]:
 
     def yields(axes: Axes) -> None:
         curves = [("left the ground state", 1 - table["ground"], ACCENT)]
-        for key, colour in (("single_outside", INK), ("double_outside", REFERENCE)):
+        for key, name, colour in (
+            ("single_outside", "one electron outside", INK),
+            ("double_outside", "both outside", REFERENCE),
+        ):
             if key in table:
-                curves.append((key.replace("_", ", "), table[key], colour))
+                curves.append((name, table[key], colour))
         for name, values, colour in curves:
             if (values > 0).any():
                 axes.semilogy(time, np.where(values > 0, values, np.nan), color=colour, label=name)
         low, high = axes.get_ylim()
         axes.set_ylim(max(low, high * 1e-12), high)
-        axes.set(title="Who has left", xlabel="t [a.u.]", ylabel="population")
-        axes.legend()
+        axes.set(title="Populations", xlabel="t [a.u.]", ylabel="population")
+        axes.legend(loc="center right", frameon=True, framealpha=0.85, edgecolor="none")
 
     if "field" in table:
         yield picture(field, size)

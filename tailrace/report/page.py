@@ -167,7 +167,8 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
     extents = [int(grid.get(key, 0) or n) for key in ("nx", "ny", "nz")]
     if all(extents):
         cube = len(set(extents)) == 1
-        yield f"{extents[0]}³" if cube else "×".join(map(str, extents)), "grid points"
+        points = "cells" if own is groundwater else "grid points"
+        yield f"{extents[0]}³" if cube else "×".join(map(str, extents)), points
     if run.statistics:
         yield f"{run.statistics['time'][-1]:.4g}", "time reached"
 
@@ -176,7 +177,7 @@ def _output_cards(output: object) -> Iterable[tuple[str, str]]:
     """Yield what output cost the simulation, and steps that are not as asked for."""
     if not isinstance(output, dict):
         return
-    for key, words in (("call_s", "spent in calls of output"), ("stall_s", "waited for output")):
+    for key, words in (("call_s", "spent in output calls"), ("stall_s", "waited for output")):
         if isinstance(output.get(key), int | float):
             yield f"{output[key]:.2f} s", f"the simulation {words}"
     for key in LESS_THAN_ASKED:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from groundwater_program import CASES, last_fields, needs_program, refused, start, succeed
 
-from tailrace.report.groundwater import shown_names, words
+from tailrace.report.groundwater import shown_names, title
 from tailrace.report.page import render
 from tailrace.runs import load_run
 
@@ -131,7 +131,7 @@ def test_limited_advection_needs_species(run: Path) -> None:
 def titles_of(run: Path) -> list[str]:
     """What the pictures of the last field file show, in their order."""
     with h5py.File(sorted((run / "fields").glob("*.h5"))[-1]) as file:
-        return [words(name) for name in shown_names(file)]
+        return [title(file[name]) for name in shown_names(file)]
 
 
 def test_g11_dissolution_front(run: Path) -> None:
