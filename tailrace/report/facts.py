@@ -120,9 +120,8 @@ def _passes(costs: object, events: list[dict[str, Any]]) -> str:
             continue
         times = taken[name] / (memory + kernels)
         parts.append(
-            f"{name} {seconds_text(taken[name])}, {times:.2f} times what it costs to touch its "
-            f"memory ({seconds_text(memory)}) and to run its 1D transforms in a cache "
-            f"({seconds_text(kernels)})"
+            f"{name} {seconds_text(taken[name])}, {times:.2f} times the model "
+            f"(memory {seconds_text(memory)}, 1D transforms {seconds_text(kernels)})"
         )
     return "; ".join(parts)
 

@@ -201,7 +201,7 @@ def test_passes_stand_beside_what_they_cost() -> None:
     costs = {"physical pass": {"memory_s": 0.01, "kernel_s": 0.0025}, "other": {"memory_s": 1.0}}
     run = Run(Path(), summary={"pass_costs": costs}, events=events)
     text = dict(facts(run))["passes of a substage"]
-    assert text.startswith("physical pass 25 ms, 2.00 times what it costs")
+    assert text.startswith("physical pass 25 ms, 2.00 times the model (memory")
     assert "other" not in text
     assert "passes of a substage" not in dict(facts(Run(Path(), events=events)))
 
