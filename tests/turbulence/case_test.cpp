@@ -219,7 +219,7 @@ TEST(Case, RefusesWhatServersCannotDo) {
   has(refusal(small + "[output]\nwhen_full = \"drop\"\n"),
       "`output.when_full` is of no use with output.servers = \"hidden\"; give another value");
   has(refusal(small, {"output.mode=none"}), "output.every = 0 (was none)");
-  has(refusal(small + "[output]\nmode = \"hidden\"\n"), "give output.servers = \"hidden\"");
+  has(refusal(small + "[output]\nmode = \"hidden\"\n"), "use output.servers = \"hidden\"");
   has(refusal(served, {"output.memory=lots"}), "output.memory: \"lots\"");
   has(refusal(served, {"output.when_full=discard"}), "wait, drop, thin, lower, spill");
   has(refusal(served, {"output.fields=[\"u\"]"}),
