@@ -171,7 +171,7 @@ def test_facts_are_words_and_not_a_dump(run_folder: Path) -> None:
     assert found["grid"] == "10 × 9 × 8 points (x, y, z), double precision"
     assert found["steps"] == "12, to t = 0.5; ended by Ctrl-C (SIGINT); wall time 90 s"
     assert found["time of a step"] == "20 ms (10 ms to 30 ms)"
-    assert found["output"].startswith("hidden: 3 of 4 steps written, 1 dropped; 2 MB; the simulation")
+    assert found["output"].startswith("hidden: 3 of 4 steps written, 1 dropped; 2 MB; the")
     assert found["I/O servers"] == "a thread of each rank"
     assert not any("_" in name or "{" in value for name, value in found.items())
     (run_folder / "summary.json").write_text("{}")
