@@ -129,7 +129,7 @@ Keys solver_keys(Case& c) {
        "residual at the end, as a part of the water that moves in a step"},
       {"newton.max_iterations", &c.newton.max_iterations, within(1, 1000), "", "then a step fails"},
       {"newton.easy_iterations", &c.newton.easy_iterations, within(1, 1000), "",
-       "a step of at most so many iterations is easy"},
+       "a step of at most this many iterations is easy"},
       {"linear.library", &c.linear.library, one_of({"tailrace", "petsc"}), "",
        "who solves linear systems; petsc: where the program was built with it"},
       {"linear.petsc", &c.linear.petsc, any, "",

@@ -83,8 +83,8 @@ Table servers_table() {
             "always; needs memory for buffered_files copies of the output"},
            {"thread", "a server in a thread on each node", "always"},
            {"process", "a server in a supervised process, which outlives the job", "one node"},
-           {"N", "ranks of their own, so many in all", "more than N ranks"},
-           {"N per node", "ranks of their own, so many on each node", "more than N ranks per node"},
+           {"N", "N ranks of their own", "more than N ranks"},
+           {"N per node", "N ranks of their own on each node", "more than N ranks per node"},
            {"auto", "none, thread or 1 per node, as disk and cores are", "always"}}};
 }
 

@@ -76,7 +76,7 @@ def check(
         str | None, _option("Measure the gain: FILE, or as run --with.", metavar="FILE")
     ] = None,
     rounds: Annotated[
-        int | None, _option("--apply: so many, not fewer once decided.", metavar="N")
+        int | None, _option("--apply: number of rounds, even once decided.", metavar="N")
     ] = None,
     report: Annotated[
         Path | None, _option("--apply: page with the gain and a profile.", metavar="FILE")

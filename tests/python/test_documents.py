@@ -68,6 +68,13 @@ def test_links_to_files_lead_somewhere(path: Path) -> None:
             assert (path.parent / link).exists(), link
 
 
+@pytest.mark.parametrize("path", [*DOCUMENTS, ROOT / "CHANGELOG.md"], ids=lambda path: path.name)
+def test_lines_are_at_most_100_columns_wide(path: Path) -> None:
+    text = re.sub(r"```.*?```", "", path.read_text(), flags=re.DOTALL)
+    long = [line for line in text.splitlines() if len(line) > 100]
+    assert not [line for line in long if not re.match(r" *\||!\[|    \S", line)]  # tables, code
+
+
 def anchors(text: str) -> set[str]:
     """Return the names that GitHub gives to the headings of a page."""
     text = re.sub(r"```.*?```", "", text, flags=re.DOTALL)

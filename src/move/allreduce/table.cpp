@@ -35,7 +35,7 @@ constexpr std::array methods{
                     "several nodes, some with several ranks", on_several_shared_nodes,
                     make_reduction_hierarchical_nonblocking},
     ReductionMethod{"node_shared",
-                    "node's shared memory, one sleeping wait; long vectors a slice a rank",
+                    "node's shared memory, one sleeping wait; long vectors a slice per rank",
                     "some node with several ranks", on_shared_nodes, make_reduction_node_shared},
     ReductionMethod{"node_threads",
                     "node's shared memory; threads of its first rank combine long vectors",
