@@ -19,14 +19,18 @@ class Group {
   virtual int size() const = 0;
   /// What a member is called in errors.
   virtual const char* word() const { return "server"; }
-  virtual void sum(std::span<double> values) = 0;
-  virtual void min(std::span<double> values) = 0;
-  virtual void max(std::span<double> values) = 0;
-  /// The bytes of all servers, in their order, on every server.
-  virtual std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) = 0;
+  enum class Operation { sum, max };
+  virtual void reduce(std::span<double> values, Operation operation) = 0;
+  void sum(std::span<double> values) { reduce(values, Operation::sum); }
+  void max(std::span<double> values) { reduce(values, Operation::max); }
   /// `outgoing[s]` goes to server s; returns what came from each.
   virtual std::vector<std::vector<std::byte>> exchange(
       const std::vector<std::vector<std::byte>>& outgoing) = 0;
+  /// The bytes of all servers, in their order, on every server.
+  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) {
+    const auto members = static_cast<std::size_t>(size());
+    return exchange(std::vector<std::vector<std::byte>>(members, {bytes.begin(), bytes.end()}));
+  }
 };
 
 /// Runs `action` on all members and tells all of them the numbers that it returned, in their order.

@@ -58,14 +58,9 @@ void GroupExchange::start_messages() {
   sizes_.clear();
 }
 
-void MpiGroup::reduce(std::span<double> values, MPI_Op operation) {
+void MpiGroup::reduce(std::span<double> values, Operation operation) {
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), to_int(std::ssize(values)), MPI_DOUBLE,
-                          operation, comm_.raw()));
-}
-
-std::vector<std::vector<std::byte>> MpiGroup::gather(std::span<const std::byte> bytes) {
-  const auto members = static_cast<std::size_t>(size());
-  return exchange(std::vector<std::vector<std::byte>>(members, {bytes.begin(), bytes.end()}));
+                          operation == Operation::sum ? MPI_SUM : MPI_MAX, comm_.raw()));
 }
 
 std::vector<std::vector<std::byte>> MpiGroup::exchange(

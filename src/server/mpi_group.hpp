@@ -40,15 +40,11 @@ class MpiGroup : public Group {
   int rank() const override { return comm_.rank(); }
   int size() const override { return comm_.num_ranks(); }
   const char* word() const override { return word_; }
-  void sum(std::span<double> values) override { reduce(values, MPI_SUM); }
-  void min(std::span<double> values) override { reduce(values, MPI_MIN); }
-  void max(std::span<double> values) override { reduce(values, MPI_MAX); }
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
+  void reduce(std::span<double> values, Operation operation) override;
   std::vector<std::vector<std::byte>> exchange(
       const std::vector<std::vector<std::byte>>& outgoing) override;
 
  private:
-  void reduce(std::span<double> values, MPI_Op operation);
   Comm comm_;
   const char* word_;
 };
@@ -58,12 +54,7 @@ class LoneGroup : public Group {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
-  void sum(std::span<double>) override {}
-  void min(std::span<double>) override {}
-  void max(std::span<double>) override {}
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
-    return {{bytes.begin(), bytes.end()}};
-  }
+  void reduce(std::span<double>, Operation) override {}
   std::vector<std::vector<std::byte>> exchange(
       const std::vector<std::vector<std::byte>>& outgoing) override {
     return outgoing;

@@ -11,18 +11,18 @@ class MpiRelay::ChannelGroup : public Group {
   ChannelGroup(MpiRelay& relay, int channel) : relay_(relay), channel_(channel) {}
   int rank() const override { return relay_.comm_.rank(); }
   int size() const override { return relay_.comm_.num_ranks(); }
-  void sum(std::span<double> values) override {
-    combine(values, [](double a, double b) { return a + b; });
-  }
-  void min(std::span<double> values) override {
-    combine(values, [](double a, double b) { return std::min(a, b); });
-  }
-  void max(std::span<double> values) override {
-    combine(values, [](double a, double b) { return std::max(a, b); });
-  }
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override {
-    const auto servers = static_cast<std::size_t>(size());
-    return exchange(std::vector<std::vector<std::byte>>(servers, {bytes.begin(), bytes.end()}));
+  // In the order of the servers, so that all of them get the same bits.
+  void reduce(std::span<double> values, Operation operation) override {
+    const auto all = gather(std::as_bytes(values));
+    std::vector<double> other(values.size());
+    for (std::size_t server = 0; server < all.size(); ++server) {
+      std::memcpy(other.data(), all[server].data(), values.size_bytes());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        values[i] = server == 0                   ? other[i]
+                    : operation == Operation::sum ? values[i] + other[i]
+                                                  : std::max(values[i], other[i]);
+      }
+    }
   }
   std::vector<std::vector<std::byte>> exchange(
       const std::vector<std::vector<std::byte>>& outgoing) override {
@@ -30,19 +30,6 @@ class MpiRelay::ChannelGroup : public Group {
   }
 
  private:
-  // In the order of the servers, so that all of them get the same bits.
-  template <class Operation>
-  void combine(std::span<double> values, Operation operation) {
-    const auto all = gather(std::as_bytes(values));
-    std::vector<double> other(values.size());
-    for (std::size_t server = 0; server < all.size(); ++server) {
-      std::memcpy(other.data(), all[server].data(), values.size_bytes());
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        values[i] = server == 0 ? other[i] : operation(values[i], other[i]);
-      }
-    }
-  }
-
   MpiRelay& relay_;
   int channel_;
 };

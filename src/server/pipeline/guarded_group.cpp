@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "guarded_group.hpp"
 
-#include <exception>
 #include <optional>
 #include <string>
 
@@ -44,32 +43,6 @@ bool GuardedGroup::any(bool failed) {
 
 void GuardedGroup::fine() {
   if (any(false)) throw OtherFailed{};
-}
-
-void GuardedGroup::sum(std::span<double> values) {
-  fine();
-  group_.sum(values);
-}
-
-void GuardedGroup::min(std::span<double> values) {
-  fine();
-  group_.min(values);
-}
-
-void GuardedGroup::max(std::span<double> values) {
-  fine();
-  group_.max(values);
-}
-
-std::vector<std::vector<std::byte>> GuardedGroup::gather(std::span<const std::byte> bytes) {
-  fine();
-  return group_.gather(bytes);
-}
-
-std::vector<std::vector<std::byte>> GuardedGroup::exchange(
-    const std::vector<std::vector<std::byte>>& outgoing) {
-  fine();
-  return group_.exchange(outgoing);
 }
 
 }  // namespace tailrace::server

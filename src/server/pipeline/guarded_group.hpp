@@ -21,12 +21,15 @@ class GuardedGroup final : public Group {
   int rank() const override { return group_.rank(); }
   int size() const override { return group_.size(); }
   const char* word() const override { return group_.word(); }
-  void sum(std::span<double> values) override;
-  void min(std::span<double> values) override;
-  void max(std::span<double> values) override;
-  std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) override;
+  void reduce(std::span<double> values, Operation operation) override {
+    fine();
+    group_.reduce(values, operation);
+  }
   std::vector<std::vector<std::byte>> exchange(
-      const std::vector<std::vector<std::byte>>& outgoing) override;
+      const std::vector<std::vector<std::byte>>& outgoing) override {
+    fine();
+    return group_.exchange(outgoing);
+  }
 
  private:
   /// Thrown where another server has failed. Not a std::exception: only `run` catches it.
