@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -79,8 +80,6 @@ class Receiver {
   virtual void wake() = 0;
   /// True once every client has left. Local.
   virtual bool all_left() const = 0;
-  /// Bytes that have arrived, and the seconds in which data moved, for statistics. Local.
-  virtual std::int64_t bytes_received() const { return 0; }
 };
 
 struct TransportSettings {
@@ -102,8 +101,8 @@ struct Transport {
   std::string (*refuses)(const Team& team);
   /// Collective over `team.all`, blocking: each rank makes the side (or sides: threads) that it
   /// needs. Throw on all ranks.
-  std::unique_ptr<Sender> (*make_sender)(const Team& team, const TransportSettings& settings);
-  std::unique_ptr<Receiver> (*make_receiver)(const Team& team, const TransportSettings& settings);
+  std::function<std::unique_ptr<Sender>(const Team&, const TransportSettings&)> make_sender;
+  std::function<std::unique_ptr<Receiver>(const Team&, const TransportSettings&)> make_receiver;
 };
 
 /// All transports; the first is the plain reference. Local.

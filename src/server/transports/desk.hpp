@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+
+#include <xxhash.h>
 
 #include "server/notice.hpp"
 #include "server/transports/sides.hpp"
@@ -44,8 +47,12 @@ struct Desk {
   std::uint64_t goodbye;
   Note notes[num_notes];
 
-  static std::uint64_t check_of(const Entry& entry);
-  static std::uint64_t check_of(const Note& note);
+  static std::uint64_t check_of(const Entry& entry) {
+    return XXH3_64bits(&entry, offsetof(Entry, check));
+  }
+  static std::uint64_t check_of(const Note& note) {
+    return XXH3_64bits_withSeed(&note.notice, sizeof note.notice, note.number);
+  }
 };
 
 /// Memory of the clients that servers can reach without their help: a desk for each server, and the
@@ -88,19 +95,13 @@ std::unique_ptr<Receiver> make_receiver(const Way& way, const Team& team,
                                         const TransportSettings& settings);
 
 /// The line of the table for `way`.
-template <const Way& way>
-Transport line(const char* summary, std::string (*refuses)(const Team& team)) {
+inline Transport line(const Way& way, const char* summary,
+                      std::string (*refuses)(const Team& team)) {
   return {.name = way.name,
           .summary = summary,
           .refuses = refuses,
-          .make_sender =
-              [](const Team& team, const TransportSettings& settings) {
-                return make_sender(way, team, settings);
-              },
-          .make_receiver =
-              [](const Team& team, const TransportSettings& settings) {
-                return make_receiver(way, team, settings);
-              }};
+          .make_sender = std::bind_front(&make_sender, way),
+          .make_receiver = std::bind_front(&make_receiver, way)};
 }
 
 }  // namespace tailrace::server::one_sided

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/transports/desk_receiver.hpp"
+#include "server/transports/desk.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <vector>
 
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -17,204 +17,231 @@ std::size_t num_tickets(const Sides& sides) {
   return static_cast<std::size_t>(sides.settings.senders_at_once) * reads_at_once;
 }
 
+/// The server's side: looks at the clients' desks, fetches packets in chunks, of few clients at
+/// once, and writes on the desks what it has.
+class DeskReceiver final : public CopyReceiver {
+ public:
+  /// Collective over the ranks of `sides`, blocking.
+  DeskReceiver(Sides sides, MakeClientMemory make)
+      : CopyReceiver(std::move(sides)),
+        memory_(make(sides_, num_tickets(sides_))),
+        visits_(static_cast<std::size_t>(sides_.num_clients())),
+        fronts_(visits_.size()),
+        entries_(Desk::num_entries),
+        transfers_(static_cast<std::size_t>(sides_.settings.senders_at_once)),
+        reading_(num_tickets(sides_)) {
+    for (int client = 0; client < sides_.num_clients(); ++client) present_.push_back(client);
+    make_intake(Intake::Order::by_priority);
+  }
+
+  /// Collective once all have left; see `DeskSender`.
+  ~DeskReceiver() override {
+    if (!present_.empty()) static_cast<void>(memory_.release());
+  }
+
+  void notify(int client, const Notice& notice) override {
+    visit(client).notices.push_back(notice);
+    write_notices(client);
+  }
+
+  bool all_left() const override { return present_.empty() && intake_->all_taken(); }
+
+ private:
+  struct Visit {  // of a client
+    std::uint64_t handed = 0, notes_written = 0, notes_taken = 0, pulse = 0;
+    bool leaves = false;
+    std::deque<Notice> notices;
+    double told_s = 0;
+  };
+  struct Transfer {
+    bool used = false;
+    Accepted packet;
+    std::ptrdiff_t started = 0;  // bytes
+    int open = 0;                // reads
+  };
+
+  Visit& visit(int client) { return visits_[static_cast<std::size_t>(client)]; }
+
+  std::ptrdiff_t own_desk() const {
+    return static_cast<std::ptrdiff_t>(sizeof(Desk)) * sides_.server;
+  }
+
+  void write(int client, std::size_t offset, const void* bytes, std::size_t count) {
+    memory_->write_desk(client, own_desk() + static_cast<std::ptrdiff_t>(offset),
+                        {static_cast<const std::byte*>(bytes), count});
+    visit(client).told_s = now_s();
+  }
+
+  bool look_at_fronts() {
+    memory_->read_desks(present_, own_desk() + static_cast<std::ptrdiff_t>(offsetof(Desk, front)),
+                        sizeof(Desk::Front), reinterpret_cast<std::byte*>(fronts_.data()));
+    bool any = false;
+    for (std::size_t i = 0; i < present_.size(); ++i) {
+      const Desk::Front& front = fronts_[i];
+      Visit& of_client = visit(present_[i]);
+      if (front.handed_check == ~front.handed && front.handed != of_client.handed) {
+        any = read_entries(present_[i], front.handed) || any;
+      }
+      of_client.notes_taken = front.notes_taken;
+      write_notices(present_[i]);
+      // It has left only once all that it handed over has been read from its desk.
+      of_client.leaves = front.left != 0 && front.handed == of_client.handed;
+    }
+    return any;
+  }
+
+  // The new entries lie in one run or, around the end of the table, in two.
+  bool read_entries(int client, std::uint64_t handed) {
+    Visit& of_client = visit(client);
+    bool any = false;
+    while (of_client.handed != handed) {
+      const auto first = of_client.handed % Desk::num_entries;
+      const auto count =
+          std::min<std::size_t>(handed - of_client.handed, Desk::num_entries - first);
+      memory_->read_desks({&client, 1},
+                          own_desk() + static_cast<std::ptrdiff_t>(offsetof(Desk, entries) +
+                                                                   first * sizeof(Desk::Entry)),
+                          static_cast<std::ptrdiff_t>(count * sizeof(Desk::Entry)),
+                          reinterpret_cast<std::byte*>(entries_.data()));
+      for (std::size_t i = 0; i < count; ++i) {
+        const Desk::Entry& entry = entries_[i];
+        if (entry.sequence != of_client.handed + 1 || entry.check != Desk::check_of(entry))
+          return any;
+        ++of_client.handed;
+        intake_->add({.client = client,
+                      .slot = static_cast<int>(first + i),
+                      .priority = static_cast<int>(entry.priority),
+                      .sequence = entry.sequence,
+                      .offset = static_cast<std::ptrdiff_t>(entry.offset),
+                      .bytes = static_cast<std::ptrdiff_t>(entry.bytes)});
+        any = true;
+      }
+    }
+    return any;
+  }
+
+  bool start_transfers() {
+    bool started = false;
+    while (num_transfers_ < static_cast<int>(transfers_.size())) {
+      const auto packet = intake_->accept();
+      if (!packet) break;
+      const auto free = std::find_if(transfers_.begin(), transfers_.end(),
+                                     [](const Transfer& transfer) { return !transfer.used; });
+      *free = {.used = true, .packet = *packet};
+      ++num_transfers_;
+      started = true;
+    }
+    return started;
+  }
+
+  bool move_data() {
+    bool moved = false;
+    for (std::size_t ticket = 0; ticket < reading_.size(); ++ticket) {
+      Transfer& transfer = transfers_[ticket / reads_at_once];
+      if (!transfer.used) continue;
+      if (reading_[ticket] != 0) {
+        if (!memory_->ended(ticket)) continue;
+        reading_[ticket] = 0;
+        --transfer.open;
+        moved = true;
+      }
+      if (transfer.started < transfer.packet.offer.bytes) {
+        read_chunk(ticket);
+        moved = true;
+      } else if (transfer.open == 0) {
+        finish(transfer);
+        moved = true;
+      }
+    }
+    return moved;
+  }
+
+  void read_chunk(std::size_t ticket) {
+    Transfer& transfer = transfers_[ticket / reads_at_once];
+    const Offer& offer = transfer.packet.offer;
+    const auto count = std::min(sides_.settings.chunk_bytes, offer.bytes - transfer.started);
+    memory_->start_read(ticket, offer.client, offer.offset + transfer.started,
+                        transfer.packet.place.subspan(static_cast<std::size_t>(transfer.started),
+                                                      static_cast<std::size_t>(count)));
+    transfer.started += count;
+    ++transfer.open;
+    reading_[ticket] = 1;
+  }
+
+  void finish(Transfer& transfer) {
+    const Offer& offer = transfer.packet.offer;
+    intake_->finish(transfer.packet);
+    transfer.used = false;
+    --num_transfers_;
+    news_ = true;
+    write(offer.client,
+          offsetof(Desk, released) + static_cast<std::size_t>(offer.slot) * sizeof(std::uint64_t),
+          &offer.sequence, sizeof offer.sequence);
+  }
+
+  void write_notices(int client) {
+    Visit& to = visit(client);
+    while (!to.notices.empty() && to.notes_written - to.notes_taken < Desk::num_notes) {
+      const auto index = to.notes_written % Desk::num_notes;
+      Desk::Note note{.number = ++to.notes_written, .notice = to.notices.front()};
+      note.check = Desk::check_of(note);
+      write(client, offsetof(Desk, notes) + index * sizeof(Desk::Note), &note, sizeof note);
+      to.notices.pop_front();
+    }
+  }
+
+  // A client that leaves has taken part in all that it wants to know.
+  void say_goodbyes() {
+    const auto gone = std::remove_if(present_.begin(), present_.end(), [this](int client) {
+      Visit& of_client = visit(client);
+      if (!of_client.leaves || !of_client.notices.empty()) return false;
+      const std::uint64_t yes = 1;
+      write(client, offsetof(Desk, goodbye), &yes, sizeof yes);
+      intake_->forget(client);
+      news_ = true;
+      return true;
+    });
+    present_.erase(gone, present_.end());
+  }
+
+  // Clients that are owed something see that this server lives.
+  void show_pulse() {
+    const double now = now_s(), limit = sides_.settings.watchdog_s;
+    if (now - showed_s_ < std::min(0.25, limit / 32)) return;
+    showed_s_ = now;
+    for (const int client : present_) {
+      Visit& of_client = visit(client);
+      if (now - of_client.told_s < limit / 4) continue;
+      ++of_client.pulse;
+      write(client, offsetof(Desk, pulse), &of_client.pulse, sizeof of_client.pulse);
+    }
+  }
+
+  bool advance() override {
+    bool moved = look_at_fronts();
+    moved = start_transfers() || moved;
+    moved = move_data() || moved;
+    say_goodbyes();
+    show_pulse();
+    return moved;
+  }
+
+  std::unique_ptr<ClientMemory> memory_;
+  std::vector<Visit> visits_;
+  std::vector<int> present_;  // clients that have not left
+  std::vector<Desk::Front> fronts_;
+  std::vector<Desk::Entry> entries_;
+  std::vector<Transfer> transfers_;
+  std::vector<char> reading_;  // by ticket: a read is under way
+  int num_transfers_ = 0;
+  double showed_s_ = 0;
+};
+
 }  // namespace
 
-DeskReceiver::DeskReceiver(Sides sides, MakeClientMemory make)
-    : sides_(std::move(sides)),
-      memory_(make(sides_, num_tickets(sides_))),
-      visits_(static_cast<std::size_t>(sides_.num_clients())),
-      fronts_(visits_.size()),
-      entries_(Desk::num_entries),
-      transfers_(static_cast<std::size_t>(sides_.settings.senders_at_once)),
-      reading_(num_tickets(sides_)) {
-  for (int client = 0; client < sides_.num_clients(); ++client) present_.push_back(client);
-  run_agreed(sides_.comm.raw(), [this] {
-    intake_ = std::make_unique<Intake>(sides_.num_clients(), sides_.settings.server_bytes,
-                                       Intake::Order::by_priority);
-  });
-}
-
-DeskReceiver::~DeskReceiver() {
-  if (!present_.empty()) static_cast<void>(memory_.release());
-}
-
-void DeskReceiver::notify(int client, const Notice& notice) {
-  visit(client).notices.push_back(notice);
-  write_notices(client);
-}
-
-std::ptrdiff_t DeskReceiver::own_desk() const {
-  return static_cast<std::ptrdiff_t>(sizeof(Desk)) * sides_.server;
-}
-
-void DeskReceiver::write(int client, std::size_t offset, const void* bytes, std::size_t count) {
-  memory_->write_desk(client, own_desk() + static_cast<std::ptrdiff_t>(offset),
-                      {static_cast<const std::byte*>(bytes), count});
-  visit(client).told_s = now_s();
-}
-
-void DeskReceiver::write_notices(int client) {
-  Visit& to = visit(client);
-  while (!to.notices.empty() && to.notes_written - to.notes_taken < Desk::num_notes) {
-    const auto index = to.notes_written % Desk::num_notes;
-    Desk::Note note{.number = ++to.notes_written, .notice = to.notices.front()};
-    note.check = Desk::check_of(note);
-    write(client, offsetof(Desk, notes) + index * sizeof(Desk::Note), &note, sizeof note);
-    to.notices.pop_front();
-  }
-}
-
-bool DeskReceiver::look_at_fronts() {
-  memory_->read_desks(present_, own_desk() + static_cast<std::ptrdiff_t>(offsetof(Desk, front)),
-                      sizeof(Desk::Front), reinterpret_cast<std::byte*>(fronts_.data()));
-  bool any = false;
-  for (std::size_t i = 0; i < present_.size(); ++i) {
-    const Desk::Front& front = fronts_[i];
-    Visit& of_client = visit(present_[i]);
-    if (front.handed_check == ~front.handed && front.handed != of_client.handed) {
-      any = read_entries(present_[i], front.handed) || any;
-    }
-    of_client.notes_taken = front.notes_taken;
-    write_notices(present_[i]);
-    // It has left only once all that it handed over has been read from its desk.
-    of_client.leaves = front.left != 0 && front.handed == of_client.handed;
-  }
-  return any;
-}
-
-// The new entries lie in one run or, around the end of the table, in two.
-bool DeskReceiver::read_entries(int client, std::uint64_t handed) {
-  Visit& of_client = visit(client);
-  bool any = false;
-  while (of_client.handed != handed) {
-    const auto first = of_client.handed % Desk::num_entries;
-    const auto count = std::min<std::size_t>(handed - of_client.handed, Desk::num_entries - first);
-    memory_->read_desks({&client, 1},
-                        own_desk() + static_cast<std::ptrdiff_t>(offsetof(Desk, entries) +
-                                                                 first * sizeof(Desk::Entry)),
-                        static_cast<std::ptrdiff_t>(count * sizeof(Desk::Entry)),
-                        reinterpret_cast<std::byte*>(entries_.data()));
-    for (std::size_t i = 0; i < count; ++i) {
-      const Desk::Entry& entry = entries_[i];
-      if (entry.sequence != of_client.handed + 1 || entry.check != Desk::check_of(entry))
-        return any;
-      ++of_client.handed;
-      intake_->add({.client = client,
-                    .slot = static_cast<int>(first + i),
-                    .priority = static_cast<int>(entry.priority),
-                    .sequence = entry.sequence,
-                    .offset = static_cast<std::ptrdiff_t>(entry.offset),
-                    .bytes = static_cast<std::ptrdiff_t>(entry.bytes)});
-      any = true;
-    }
-  }
-  return any;
-}
-
-bool DeskReceiver::start_transfers() {
-  bool started = false;
-  while (num_transfers_ < static_cast<int>(transfers_.size())) {
-    const auto packet = intake_->accept();
-    if (!packet) break;
-    const auto free = std::find_if(transfers_.begin(), transfers_.end(),
-                                   [](const Transfer& transfer) { return !transfer.used; });
-    *free = {.used = true, .packet = *packet};
-    ++num_transfers_;
-    started = true;
-  }
-  return started;
-}
-
-void DeskReceiver::read_chunk(std::size_t ticket) {
-  Transfer& transfer = transfers_[ticket / reads_at_once];
-  const Offer& offer = transfer.packet.offer;
-  const auto count = std::min(sides_.settings.chunk_bytes, offer.bytes - transfer.started);
-  memory_->start_read(ticket, offer.client, offer.offset + transfer.started,
-                      transfer.packet.place.subspan(static_cast<std::size_t>(transfer.started),
-                                                    static_cast<std::size_t>(count)));
-  transfer.started += count;
-  ++transfer.open;
-  reading_[ticket] = 1;
-}
-
-bool DeskReceiver::move_data() {
-  bool moved = false;
-  for (std::size_t ticket = 0; ticket < reading_.size(); ++ticket) {
-    Transfer& transfer = transfers_[ticket / reads_at_once];
-    if (!transfer.used) continue;
-    if (reading_[ticket] != 0) {
-      if (!memory_->ended(ticket)) continue;
-      reading_[ticket] = 0;
-      --transfer.open;
-      moved = true;
-    }
-    if (transfer.started < transfer.packet.offer.bytes) {
-      read_chunk(ticket);
-      moved = true;
-    } else if (transfer.open == 0) {
-      finish(transfer);
-      moved = true;
-    }
-  }
-  return moved;
-}
-
-void DeskReceiver::finish(Transfer& transfer) {
-  const Offer& offer = transfer.packet.offer;
-  intake_->finish(transfer.packet);
-  transfer.used = false;
-  --num_transfers_;
-  news_ = true;
-  write(offer.client,
-        offsetof(Desk, released) + static_cast<std::size_t>(offer.slot) * sizeof(std::uint64_t),
-        &offer.sequence, sizeof offer.sequence);
-}
-
-// A client that leaves has taken part in all that it wants to know.
-void DeskReceiver::say_goodbyes() {
-  const auto gone = std::remove_if(present_.begin(), present_.end(), [this](int client) {
-    Visit& of_client = visit(client);
-    if (!of_client.leaves || !of_client.notices.empty()) return false;
-    const std::uint64_t yes = 1;
-    write(client, offsetof(Desk, goodbye), &yes, sizeof yes);
-    intake_->forget(client);
-    news_ = true;
-    return true;
-  });
-  present_.erase(gone, present_.end());
-}
-
-// Clients that are owed something see that this server lives.
-void DeskReceiver::show_pulse() {
-  const double now = now_s(), limit = sides_.settings.watchdog_s;
-  if (now - showed_s_ < std::min(0.25, limit / 32)) return;
-  showed_s_ = now;
-  for (const int client : present_) {
-    Visit& of_client = visit(client);
-    if (now - of_client.told_s < limit / 4) continue;
-    ++of_client.pulse;
-    write(client, offsetof(Desk, pulse), &of_client.pulse, sizeof of_client.pulse);
-  }
-}
-
-bool DeskReceiver::advance() {
-  bool moved = look_at_fronts();
-  moved = start_transfers() || moved;
-  moved = move_data() || moved;
-  say_goodbyes();
-  show_pulse();
-  return moved;
-}
-
-void DeskReceiver::progress() {
-  if (advance()) doze_.stir();
-}
-
-void DeskReceiver::wait(double limit_s) {
-  doze_until_news(doze_, limit_s, [this] {
-    const bool moved = advance();
-    return Look{moved, std::exchange(news_, false)};
-  });
+std::unique_ptr<Receiver> make_receiver(const Way& way, const Team& team,
+                                        const TransportSettings& settings) {
+  return std::make_unique<DeskReceiver>(Sides(way.name, team, settings), way.make_memory);
 }
 
 }  // namespace tailrace::server::one_sided

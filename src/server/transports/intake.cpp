@@ -161,7 +161,6 @@ Accepted Intake::take_in(const Candidate& candidate, Place place) {
 void Intake::finish(const Accepted& packet) {
   auto& under_way = line(packet.offer.client).under_way;
   under_way.erase(std::find(under_way.begin(), under_way.end(), packet.offer.priority));
-  bytes_received_ += packet.offer.bytes;
   arrived_.push_back({.client = packet.offer.client,
                       .bytes = packet.place.first(static_cast<std::size_t>(packet.offer.bytes)),
                       .handle = packet.offer.sequence});

@@ -66,7 +66,6 @@ class Intake {
 
   bool waits(int client) const { return !lines_[static_cast<std::size_t>(client)].offers.empty(); }
   bool all_taken() const { return arrived_.empty(); }
-  std::int64_t bytes_received() const { return bytes_received_; }
 
  private:
   struct Held {
@@ -109,7 +108,6 @@ class Intake {
   std::uint64_t num_accepted_ = 0;
   std::vector<std::uint64_t> last_accepted_;  // by client: when it had its turn last
   int num_waiting_ = 0;
-  std::int64_t bytes_received_ = 0;
 };
 
 }  // namespace tailrace::server

@@ -40,7 +40,7 @@ struct Word {
   enum class Kind : std::int32_t { send, have, notice, alive, goodbye };
   Kind kind = Kind::alive;
   std::int32_t slot = 0;  ///< send, have: the packet
-  Notice notice;
+  Notice notice = {};
 };
 constexpr int short_word_bytes = 2 * sizeof(std::int32_t);
 
@@ -53,21 +53,5 @@ std::unique_ptr<Sender> make_sender(const Way& way, const Team& team,
                                     const TransportSettings& settings);
 std::unique_ptr<Receiver> make_receiver(const Way& way, const Team& team,
                                         const TransportSettings& settings);
-
-/// The line of the table for `way`.
-template <const Way& way>
-Transport line(const char* summary) {
-  return {.name = way.name,
-          .summary = summary,
-          .refuses = refuses_but_ranks,
-          .make_sender =
-              [](const Team& team, const TransportSettings& settings) {
-                return make_sender(way, team, settings);
-              },
-          .make_receiver =
-              [](const Team& team, const TransportSettings& settings) {
-                return make_receiver(way, team, settings);
-              }};
-}
 
 }  // namespace tailrace::server::by_message

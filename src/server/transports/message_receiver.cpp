@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/transports/message_receiver.hpp"
+#include "server/transports/message.hpp"
 
 #include <algorithm>
-#include <climits>
-#include <utility>
+#include <deque>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,213 +16,231 @@ namespace {
 
 constexpr int chunks_at_once = 8;  // receives posted for one packet
 
-}  // namespace
+/// The server's side: learns which packets wait, and receives as many at once as it may and has
+/// memory for.
+class MessageReceiver final : public CopyReceiver {
+ public:
+  /// Collective over the ranks of `sides`, blocking.
+  MessageReceiver(Sides sides, const Way& way)
+      : CopyReceiver(std::move(sides)),
+        way_(way),
+        at_once_(way.at_once > 0 ? way.at_once : sides_.settings.senders_at_once),
+        told_s_(static_cast<std::size_t>(sides_.num_clients()), now_s()) {
+    make_intake(way.order);
+  }
 
-MessageReceiver::MessageReceiver(Sides sides, const Way& way)
-    : sides_(std::move(sides)),
-      way_(way),
-      at_once_(way.at_once > 0 ? way.at_once : sides_.settings.senders_at_once),
-      told_s_(static_cast<std::size_t>(sides_.num_clients()), now_s()) {
-  run_agreed(sides_.comm.raw(), [&] {
-    intake_ =
-        std::make_unique<Intake>(sides_.num_clients(), sides_.settings.server_bytes, way.order);
-  });
-}
-
-MessageReceiver::~MessageReceiver() {
-  if (detail::mpi_is_finalized()) return;
-  constexpr double limit_s = 5;
-  const double until_s = now_s() + limit_s;
-  for (Telling& telling : tellings_) {
-    int sent = 0;
-    while (sent == 0 && now_s() < until_s) {
-      if (MPI_Test(&telling.request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
-      if (sent == 0) doze_.nap(until_s);
+  /// Waits a little for what was told to clients to get away.
+  ~MessageReceiver() override {
+    if (detail::mpi_is_finalized()) return;
+    constexpr double limit_s = 5;
+    const double until_s = now_s() + limit_s;
+    for (Telling& telling : tellings_) {
+      int sent = 0;
+      while (sent == 0 && now_s() < until_s) {
+        if (MPI_Test(&telling.request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
+        if (sent == 0) doze_.nap(until_s);
+      }
+    }
+    // After an error only: nothing may arrive in memory that is no more.
+    for (MPI_Request& request : requests_) {
+      if (MPI_Cancel(&request) == MPI_SUCCESS) MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
   }
-  // After an error only: nothing may arrive in memory that is no more.
-  for (MPI_Request& request : requests_) {
-    if (MPI_Cancel(&request) == MPI_SUCCESS) MPI_Wait(&request, MPI_STATUS_IGNORE);
+
+  void notify(int client, const Notice& notice) override {
+    tell(client, {.kind = Word::Kind::notice, .notice = notice});
   }
-}
 
-bool MessageReceiver::take(Arrival& arrival) { return intake_->take(arrival); }
-
-void MessageReceiver::release(const Arrival& arrival) { intake_->release(arrival); }
-
-void MessageReceiver::notify(int client, const Notice& notice) {
-  Word word;
-  word.kind = Word::Kind::notice;
-  word.notice = notice;
-  tell(client, word);
-}
-
-void MessageReceiver::tell(int client, const Word& word) {
-  Telling& telling = tellings_.emplace_back(Telling{word, MPI_REQUEST_NULL});
-  const int count =
-      word.kind == Word::Kind::notice ? static_cast<int>(sizeof(Word)) : short_word_bytes;
-  check_mpi(MPI_Isend(&telling.word, count, MPI_BYTE, sides_.client_rank(client), word_tag,
-                      sides_.comm.raw(), &telling.request));
-  told_s_[static_cast<std::size_t>(client)] = now_s();
-}
-
-void MessageReceiver::end_tellings() {
-  while (!tellings_.empty()) {
-    int sent = 0;
-    check_mpi(MPI_Test(&tellings_.front().request, &sent, MPI_STATUS_IGNORE));
-    if (sent == 0) return;
-    tellings_.pop_front();
+  bool all_left() const override {
+    return num_left_ == sides_.num_clients() && intake_->all_taken();
   }
-}
 
-bool MessageReceiver::take_head() {
-  int found = 0;
-  MPI_Status status;
-  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, head_tag, sides_.comm.raw(), &found, &status));
-  if (found == 0) return false;
-  Head head;
-  check_mpi(MPI_Recv(&head, sizeof(Head), MPI_BYTE, status.MPI_SOURCE, head_tag, sides_.comm.raw(),
-                     MPI_STATUS_IGNORE));
-  const int client = sides_.client_of_rank[static_cast<std::size_t>(status.MPI_SOURCE)];
-  if (head.kind == Head::Kind::packet) {
-    intake_->add({.client = client,
-                  .slot = head.slot,
-                  .priority = head.priority,
-                  .sequence = head.sequence,
-                  .bytes = static_cast<std::ptrdiff_t>(head.bytes)});
+ private:
+  struct Transfer {
+    bool used = false;
+    Accepted packet;
+    std::ptrdiff_t posted = 0, arrived = 0;
+    int open = 0;  // receives
+    Silence silence = {};
+  };
+  struct Chunk {  // of a receive
+    std::size_t transfer = 0;
+    std::ptrdiff_t bytes = 0;
+  };
+  struct Telling {
+    Word word;
+    MPI_Request request = MPI_REQUEST_NULL;
+  };
+
+  void tell(int client, const Word& word) {
+    Telling& telling = tellings_.emplace_back(Telling{word, MPI_REQUEST_NULL});
+    const int count =
+        word.kind == Word::Kind::notice ? static_cast<int>(sizeof(Word)) : short_word_bytes;
+    check_mpi(MPI_Isend(&telling.word, count, MPI_BYTE, sides_.client_rank(client), word_tag,
+                        sides_.comm.raw(), &telling.request));
+    told_s_[static_cast<std::size_t>(client)] = now_s();
+  }
+
+  bool take_head() {
+    int found = 0;
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, head_tag, sides_.comm.raw(), &found, &status));
+    if (found == 0) return false;
+    Head head;
+    check_mpi(MPI_Recv(&head, sizeof(Head), MPI_BYTE, status.MPI_SOURCE, head_tag,
+                       sides_.comm.raw(), MPI_STATUS_IGNORE));
+    const int client = sides_.client_of_rank[static_cast<std::size_t>(status.MPI_SOURCE)];
+    if (head.kind == Head::Kind::packet) {
+      intake_->add({.client = client,
+                    .slot = head.slot,
+                    .priority = head.priority,
+                    .sequence = head.sequence,
+                    .bytes = static_cast<std::ptrdiff_t>(head.bytes)});
+      return true;
+    }
+    intake_->forget(client);
+    ++num_left_;
+    news_ = true;
+    tell(client, {.kind = Word::Kind::goodbye});
     return true;
   }
-  intake_->forget(client);
-  ++num_left_;
-  news_ = true;
-  Word goodbye;
-  goodbye.kind = Word::Kind::goodbye;
-  tell(client, goodbye);
-  return true;
-}
 
-bool MessageReceiver::start_transfers() {
-  bool started = false;
-  while (num_transfers_ < at_once_) {
-    auto packet = intake_->accept();
-    if (!packet) break;
-    auto free = std::find_if(transfers_.begin(), transfers_.end(),
-                             [](const Transfer& transfer) { return !transfer.used; });
-    if (free == transfers_.end()) free = transfers_.insert(free, Transfer{});
-    *free = {.used = true, .packet = *packet, .posted = 0, .arrived = 0, .open = 0, .silence = {}};
-    ++num_transfers_;
-    post_chunks(static_cast<std::size_t>(free - transfers_.begin()));
-    if (way_.asked_for) {
-      Word word;
-      word.kind = Word::Kind::send;
-      word.slot = packet->offer.slot;
-      tell(packet->offer.client, word);
+  bool start_transfers() {
+    bool started = false;
+    while (num_transfers_ < at_once_) {
+      auto packet = intake_->accept();
+      if (!packet) break;
+      auto free = std::find_if(transfers_.begin(), transfers_.end(),
+                               [](const Transfer& transfer) { return !transfer.used; });
+      if (free == transfers_.end()) free = transfers_.insert(free, Transfer{});
+      *free = {.used = true, .packet = *packet};
+      ++num_transfers_;
+      post_chunks(static_cast<std::size_t>(free - transfers_.begin()));
+      if (way_.asked_for) {
+        tell(packet->offer.client, {.kind = Word::Kind::send, .slot = packet->offer.slot});
+      }
+      started = true;
     }
-    started = true;
+    return started;
   }
-  return started;
-}
 
-void MessageReceiver::post_chunks(std::size_t index) {
-  Transfer& transfer = transfers_[index];
-  const Offer& offer = transfer.packet.offer;
-  while (transfer.open < chunks_at_once && transfer.posted < offer.bytes) {
-    const auto count = std::min(sides_.settings.chunk_bytes, offer.bytes - transfer.posted);
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Irecv(transfer.packet.place.data() + transfer.posted, to_int(count), MPI_BYTE,
-                        sides_.client_rank(offer.client), data_tag + offer.slot, sides_.comm.raw(),
-                        &request));
-    requests_.push_back(request);
-    chunks_.push_back({index, count});
-    transfer.posted += count;
-    ++transfer.open;
-  }
-}
-
-bool MessageReceiver::end_receives() {
-  if (requests_.empty()) return false;
-  int count = 0;
-  ended_.resize(requests_.size());
-  check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                         ended_.data(), MPI_STATUSES_IGNORE));
-  if (count <= 0) return false;
-  for (int i = 0; i < count; ++i) {
-    const Chunk& chunk = chunks_[static_cast<std::size_t>(ended_[static_cast<std::size_t>(i)])];
-    Transfer& transfer = transfers_[chunk.transfer];
-    transfer.arrived += chunk.bytes;
-    transfer.silence.heard();
-    --transfer.open;
-  }
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < requests_.size(); ++i) {
-    if (requests_[i] == MPI_REQUEST_NULL) continue;
-    requests_[kept] = requests_[i];
-    chunks_[kept++] = chunks_[i];
-  }
-  requests_.resize(kept);
-  chunks_.resize(kept);
-  for (std::size_t i = 0; i < transfers_.size(); ++i) {
-    if (!transfers_[i].used) continue;
-    post_chunks(i);
-    if (transfers_[i].arrived == transfers_[i].packet.offer.bytes) finish(transfers_[i]);
-  }
-  return true;
-}
-
-void MessageReceiver::finish(Transfer& transfer) {
-  intake_->finish(transfer.packet);
-  transfer.used = false;
-  --num_transfers_;
-  news_ = true;
-  if (way_.asked_for) return;
-  Word word;
-  word.kind = Word::Kind::have;
-  word.slot = transfer.packet.offer.slot;
-  tell(transfer.packet.offer.client, word);
-}
-
-// Clients whose packets must wait hear that this server lives; packets on their way must move.
-void MessageReceiver::watch() {
-  const double now = now_s(), limit = sides_.settings.watchdog_s;
-  if (now - watched_s_ < std::min(0.25, limit / 32)) return;
-  watched_s_ = now;
-  for (Transfer& transfer : transfers_) {
-    if (!transfer.used || !transfer.silence.lasts(now, limit)) continue;
+  void post_chunks(std::size_t index) {
+    Transfer& transfer = transfers_[index];
     const Offer& offer = transfer.packet.offer;
-    throw Error(Errc::io, fmt::format("transport {}: no sign of life from client {} (rank {}) for "
-                                      "{} s; it has sent {} of the {} bytes of a packet",
-                                      way_.name, offer.client, sides_.client_rank(offer.client),
-                                      limit, transfer.arrived, offer.bytes));
+    while (transfer.open < chunks_at_once && transfer.posted < offer.bytes) {
+      const auto count = std::min(sides_.settings.chunk_bytes, offer.bytes - transfer.posted);
+      MPI_Request request = MPI_REQUEST_NULL;
+      check_mpi(MPI_Irecv(transfer.packet.place.data() + transfer.posted, to_int(count), MPI_BYTE,
+                          sides_.client_rank(offer.client), data_tag + offer.slot,
+                          sides_.comm.raw(), &request));
+      requests_.push_back(request);
+      chunks_.push_back({index, count});
+      transfer.posted += count;
+      ++transfer.open;
+    }
   }
-  for (int client = 0; client < sides_.num_clients(); ++client) {
-    if (now - told_s_[static_cast<std::size_t>(client)] < limit / 4) continue;
-    const bool owed = intake_->waits(client) ||
-                      std::any_of(transfers_.begin(), transfers_.end(), [&](const Transfer& one) {
-                        return one.used && one.packet.offer.client == client;
-                      });
-    if (owed) tell(client, {});
+
+  bool end_receives() {
+    if (requests_.empty()) return false;
+    int count = 0;
+    ended_.resize(requests_.size());
+    check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
+                           ended_.data(), MPI_STATUSES_IGNORE));
+    if (count <= 0) return false;
+    for (int i = 0; i < count; ++i) {
+      const Chunk& chunk = chunks_[static_cast<std::size_t>(ended_[static_cast<std::size_t>(i)])];
+      Transfer& transfer = transfers_[chunk.transfer];
+      transfer.arrived += chunk.bytes;
+      transfer.silence.heard();
+      --transfer.open;
+    }
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (requests_[i] == MPI_REQUEST_NULL) continue;
+      requests_[kept] = requests_[i];
+      chunks_[kept++] = chunks_[i];
+    }
+    requests_.resize(kept);
+    chunks_.resize(kept);
+    for (std::size_t i = 0; i < transfers_.size(); ++i) {
+      if (!transfers_[i].used) continue;
+      post_chunks(i);
+      if (transfers_[i].arrived == transfers_[i].packet.offer.bytes) finish(transfers_[i]);
+    }
+    return true;
   }
-}
 
-bool MessageReceiver::advance() {
-  bool moved = false;
-  while (take_head()) moved = true;
-  moved = start_transfers() || moved;
-  moved = end_receives() || moved;
-  end_tellings();
-  watch();
-  return moved;
-}
+  void finish(Transfer& transfer) {
+    intake_->finish(transfer.packet);
+    transfer.used = false;
+    --num_transfers_;
+    news_ = true;
+    if (way_.asked_for) return;
+    const Offer& offer = transfer.packet.offer;
+    tell(offer.client, {.kind = Word::Kind::have, .slot = offer.slot});
+  }
 
-void MessageReceiver::progress() {
-  if (advance()) doze_.stir();
-}
+  void end_tellings() {
+    while (!tellings_.empty()) {
+      int sent = 0;
+      check_mpi(MPI_Test(&tellings_.front().request, &sent, MPI_STATUS_IGNORE));
+      if (sent == 0) return;
+      tellings_.pop_front();
+    }
+  }
 
-void MessageReceiver::wait(double limit_s) {
-  doze_until_news(doze_, limit_s, [this] {
-    const bool moved = advance();
-    return Look{moved, std::exchange(news_, false)};
-  });
+  // Clients whose packets must wait hear that this server lives; packets on their way must move.
+  void watch() {
+    const double now = now_s(), limit = sides_.settings.watchdog_s;
+    if (now - watched_s_ < std::min(0.25, limit / 32)) return;
+    watched_s_ = now;
+    for (Transfer& transfer : transfers_) {
+      if (!transfer.used || !transfer.silence.lasts(now, limit)) continue;
+      const Offer& offer = transfer.packet.offer;
+      throw Error(Errc::io,
+                  fmt::format("transport {}: no sign of life from client {} (rank {}) for "
+                              "{} s; it has sent {} of the {} bytes of a packet",
+                              way_.name, offer.client, sides_.client_rank(offer.client), limit,
+                              transfer.arrived, offer.bytes));
+    }
+    for (int client = 0; client < sides_.num_clients(); ++client) {
+      if (now - told_s_[static_cast<std::size_t>(client)] < limit / 4) continue;
+      const bool owed = intake_->waits(client) ||
+                        std::any_of(transfers_.begin(), transfers_.end(), [&](const Transfer& one) {
+                          return one.used && one.packet.offer.client == client;
+                        });
+      if (owed) tell(client, {});
+    }
+  }
+
+  bool advance() override {
+    bool moved = false;
+    while (take_head()) moved = true;
+    moved = start_transfers() || moved;
+    moved = end_receives() || moved;
+    end_tellings();
+    watch();
+    return moved;
+  }
+
+  Way way_;
+  int at_once_;
+  std::vector<Transfer> transfers_;
+  int num_transfers_ = 0;
+  std::vector<MPI_Request> requests_;
+  std::vector<Chunk> chunks_;  // of the requests
+  std::vector<int> ended_;     // of MPI_Testsome
+  std::deque<Telling> tellings_;
+  std::vector<double> told_s_;  // by client: when it last heard from here
+  int num_left_ = 0;
+  double watched_s_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Receiver> make_receiver(const Way& way, const Team& team,
+                                        const TransportSettings& settings) {
+  return std::make_unique<MessageReceiver>(Sides(way.name, team, settings), way);
 }
 
 }  // namespace tailrace::server::by_message

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/transports/message_sender.hpp"
+#include "server/transports/message.hpp"
 
 #include <algorithm>
-#include <utility>
+#include <atomic>
+#include <exception>
+#include <thread>
+#include <vector>
 
-#include <fmt/format.h>
-
+#include "core/buffer.hpp"
+#include "core/background_thread.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -17,285 +20,340 @@ namespace {
 constexpr int pushed_packets = 8;
 constexpr std::ptrdiff_t pushed_bytes = 256 << 10;
 
-}  // namespace
-
-MessageSender::MessageSender(Sides sides, const Way& way)
-    : sides_(std::move(sides)),
-      way_(way),
-      lines_(static_cast<std::size_t>(sides_.num_servers())),
-      packets_(lines_.size() * slots_per_server) {
-  for (std::size_t i = 0; i < packets_.size(); ++i) {
-    packets_[i].server = static_cast<int>(i / slots_per_server);
-    packets_[i].slot = static_cast<int>(i % slots_per_server);
-  }
-  run_agreed(sides_.comm.raw(),
-             [&] { memory_ = std::make_unique<Buffer>(sides_.settings.client_bytes, false); });
-  if (sides_.settings.helper_thread) start_helper();
-}
-
-MessageSender::~MessageSender() {
-  stop_helper();
-  // MPI still reads what has not been sent: only after an error.
-  if (!requests_.empty()) static_cast<void>(memory_.release());
-}
-
-std::span<std::byte> MessageSender::memory() {
-  return {memory_->data(), static_cast<std::size_t>(memory_->bytes())};
-}
-
-std::span<MessageSender::Packet> MessageSender::packets_of(int server) {
-  return std::span(packets_).subspan(static_cast<std::size_t>(server) * slots_per_server,
-                                     slots_per_server);
-}
-
-bool MessageSender::can_hand_over(int server) const {
-  const std::lock_guard lock(mutex_);
-  return lines_[static_cast<std::size_t>(server)].busy < slots_per_server;
-}
-
-void MessageSender::hand_over(int server, std::span<const std::byte> bytes, int priority) {
-  sides_.check_packet(memory(), server, bytes);
-  const std::lock_guard lock(mutex_);
-  throw_failure();
-  const auto slots = packets_of(server);
-  const auto packet = std::find_if(slots.begin(), slots.end(), [](const Packet& one) {
-    return one.state == Packet::State::free;
-  });
-  if (packet == slots.end()) {
-    throw Error(Errc::internal, fmt::format("transport {}: more than {} packets wait for server {}",
-                                            way_.name, slots_per_server, server));
-  }
-  Line& line = lines_[static_cast<std::size_t>(server)];
-  packet->state = Packet::State::waiting;
-  packet->bytes = bytes;
-  packet->priority = priority;
-  packet->sequence = ++line.sequence;
-  packet->arrived = way_.asked_for;  // by asking for the next one, it says so
-  packet->in_memory = true;
-  ++line.busy;
-  ++line.waiting;
-  if (way_.asked_for) {
-    announce(*packet);
-  } else {
-    push(server);
-  }
-  doze_.stir();
-  helper_doze_.wake();
-}
-
-void MessageSender::send(const void* bytes, std::ptrdiff_t count, int server, int tag,
-                         Packet* owner) {
-  MPI_Request request = MPI_REQUEST_NULL;
-  check_mpi(MPI_Isend(bytes, to_int(count), MPI_BYTE, sides_.server_rank(server), tag,
-                      sides_.comm.raw(), &request));
-  requests_.push_back(request);
-  owners_.push_back(owner);
-  if (owner != nullptr) ++owner->open;
-}
-
-void MessageSender::announce(Packet& packet) {
-  packet.head = {.kind = Head::Kind::packet,
-                 .slot = packet.slot,
-                 .priority = packet.priority,
-                 .bytes = std::ssize(packet.bytes),
-                 .sequence = packet.sequence};
-  send(&packet.head, sizeof(Head), packet.server, head_tag, &packet);
-}
-
-// All chunks at once: MPIs that can do so move them while this side computes.
-void MessageSender::start(Packet& packet) {
-  packet.state = Packet::State::moving;
-  --lines_[static_cast<std::size_t>(packet.server)].waiting;
-  const auto size = std::ssize(packet.bytes);
-  for (std::ptrdiff_t first = 0; first < size; first += sides_.settings.chunk_bytes) {
-    const auto count = std::min(sides_.settings.chunk_bytes, size - first);
-    send(packet.bytes.data() + first, count, packet.server, data_tag + packet.slot, &packet);
-  }
-}
-
-// One packet at a time, but small ones together, a more important one beside a big one, and the
-// oldest beside any: the server may have no room for others before it has that.
-bool MessageSender::may_push(int server, const Packet& packet) {
-  int under_way = 0;
-  std::ptrdiff_t bytes = std::ssize(packet.bytes);
-  bool first = true, oldest = true;
-  for (const Packet& other : packets_of(server)) {
-    if (other.state != Packet::State::moving || other.arrived) continue;
-    ++under_way;
-    bytes += std::ssize(other.bytes);
-    first = first && packet.priority > other.priority;
-    oldest = oldest && packet.sequence < other.sequence;
-  }
-  return first || oldest || (under_way < pushed_packets && bytes <= pushed_bytes);
-}
-
-bool MessageSender::push(int server) {
-  bool pushed = false;
-  while (lines_[static_cast<std::size_t>(server)].waiting > 0) {
-    Packet* next = nullptr;
-    Packet* oldest = nullptr;
-    for (Packet& packet : packets_of(server)) {
-      if (packet.state != Packet::State::waiting) continue;
-      if (oldest == nullptr || packet.sequence < oldest->sequence) oldest = &packet;
-      if (next == nullptr || packet.priority > next->priority ||
-          (packet.priority == next->priority && packet.sequence < next->sequence)) {
-        next = &packet;
-      }
+/// The client's side. Where the server asks for packets, each is announced at once and sent when it
+/// is asked for; else a packet is sent as soon as those before it have arrived. With a helper
+/// thread (MPI_THREAD_MULTIPLE) that one answers servers while the main thread computes.
+class MessageSender final : public CopySender {
+ public:
+  /// Collective over the ranks of `sides`, blocking. Throws `Errc::invalid_input` on all of them.
+  MessageSender(Sides sides, const Way& way)
+      : CopySender(std::move(sides)),
+        way_(way),
+        lines_(static_cast<std::size_t>(sides_.num_servers())),
+        packets_(lines_.size() * slots_per_server) {
+    for (std::size_t i = 0; i < packets_.size(); ++i) {
+      packets_[i].server = static_cast<int>(i / slots_per_server);
+      packets_[i].slot = static_cast<int>(i % slots_per_server);
     }
-    if (!may_push(server, *next)) next = oldest;
-    if (!may_push(server, *next)) break;
-    announce(*next);
-    start(*next);
-    pushed = true;
+    run_agreed(sides_.comm.raw(),
+               [&] { memory_ = std::make_unique<Buffer>(sides_.settings.client_bytes, false); });
+    if (sides_.settings.helper_thread) start_helper();
   }
-  return pushed;
-}
 
-bool MessageSender::take_word() {
-  int found = 0;
-  MPI_Status status;
-  check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, word_tag, sides_.comm.raw(), &found, &status));
-  if (found == 0) return false;
-  Word word;
-  check_mpi(MPI_Recv(&word, sizeof(Word), MPI_BYTE, status.MPI_SOURCE, word_tag, sides_.comm.raw(),
-                     MPI_STATUS_IGNORE));
-  obey(word, sides_.server_of_rank[static_cast<std::size_t>(status.MPI_SOURCE)]);
-  return true;
-}
-
-void MessageSender::obey(const Word& word, int server) {
-  Line& line = lines_[static_cast<std::size_t>(server)];
-  line.silence.heard();
-  switch (word.kind) {
-    case Word::Kind::send:
-      start(packets_of(server)[static_cast<std::size_t>(word.slot)]);
-      break;
-    case Word::Kind::have: {
-      Packet& packet = packets_of(server)[static_cast<std::size_t>(word.slot)];
-      packet.arrived = true;
-      settle(packet);
-      break;
-    }
-    case Word::Kind::notice:
-      notices_.push_back(word.notice);
-      news_ = true;
-      break;
-    case Word::Kind::alive:
-      break;
-    case Word::Kind::goodbye:
-      line.gone = true;
-      news_ = true;
-      break;
+  ~MessageSender() override {
+    stop_helper();
+    // MPI still reads what has not been sent: only after an error.
+    if (!requests_.empty()) static_cast<void>(memory_.release());
   }
-}
 
-bool MessageSender::end_sends() {
-  if (requests_.empty()) return false;
-  int count = 0;
-  ended_.resize(requests_.size());
-  check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                         ended_.data(), MPI_STATUSES_IGNORE));
-  if (count <= 0) return false;
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < requests_.size(); ++i) {
-    if (requests_[i] == MPI_REQUEST_NULL) {
-      if (owners_[i] == nullptr) continue;
-      --owners_[i]->open;
-      settle(*owners_[i]);
-      continue;
-    }
-    requests_[kept] = requests_[i];
-    owners_[kept++] = owners_[i];
+  std::span<std::byte> memory() override {
+    return {memory_->data(), static_cast<std::size_t>(memory_->bytes())};
   }
-  requests_.resize(kept);
-  owners_.resize(kept);
-  return true;
-}
 
-// Its memory is free when MPI needs it no more, its slot when the server does not either.
-void MessageSender::settle(Packet& packet) {
-  if (packet.state != Packet::State::moving || packet.open > 0) return;
-  if (packet.in_memory) {
-    packet.in_memory = false;
-    released_.push_back(packet.bytes.data());
-    news_ = true;
+  bool can_hand_over(int server) const override {
+    const std::lock_guard lock(mutex_);
+    return lines_[static_cast<std::size_t>(server)].busy < slots_per_server;
   }
-  if (!packet.arrived) return;
-  packet.state = Packet::State::free;
-  --lines_[static_cast<std::size_t>(packet.server)].busy;
-  news_ = true;
-}
 
-bool MessageSender::advance() {
-  bool moved = false;
-  while (take_word()) moved = true;
-  if (!way_.asked_for) {
-    for (int server = 0; server < sides_.num_servers(); ++server) moved = push(server) || moved;
-  }
-  moved = end_sends() || moved;
-  watch_servers(sides_, lines_, watched_s_);
-  return moved;
-}
-
-void MessageSender::progress() {
-  const std::lock_guard lock(mutex_);
-  throw_failure();
-  if (advance()) doze_.stir();
-}
-
-void MessageSender::take_released(std::vector<const std::byte*>& released) {
-  const std::lock_guard lock(mutex_);
-  released.insert(released.end(), released_.begin(), released_.end());
-  released_.clear();
-}
-
-bool MessageSender::take_notice(Notice& notice) {
-  const std::lock_guard lock(mutex_);
-  if (next_notice_ == notices_.size()) return false;
-  notice = notices_[next_notice_++];
-  if (next_notice_ == notices_.size()) {
-    notices_.clear();
-    next_notice_ = 0;
-  }
-  return true;
-}
-
-void MessageSender::wait(double limit_s) {
-  doze_until_news(doze_, limit_s, [this] {
+  void hand_over(int server, std::span<const std::byte> bytes, int priority) override {
+    sides_.check_packet(memory(), server, bytes);
     const std::lock_guard lock(mutex_);
     throw_failure();
-    const bool moved = advance();
-    return Look{moved, std::exchange(news_, false)};
-  });
-}
-
-bool MessageSender::all_released() const {
-  return std::all_of(lines_.begin(), lines_.end(), [](const Line& line) { return line.busy == 0; });
-}
-
-void MessageSender::leave(double limit_s) {
-  const double until_s = now_s() + limit_s;
-  const auto until = [&](auto&& done, const char* what) {
-    while (!done()) {
-      if (now_s() >= until_s) {
-        throw Error(Errc::io,
-                    fmt::format("transport {}: {} within {} s", way_.name, what, limit_s));
-      }
-      wait(std::min(0.1, limit_s));
+    const auto slots = packets_of(server);
+    const auto packet = std::find_if(slots.begin(), slots.end(), [](const Packet& one) {
+      return one.state == Packet::State::free;
+    });
+    if (packet == slots.end()) refuse_more(server, slots_per_server);
+    Line& line = lines_[static_cast<std::size_t>(server)];
+    packet->state = Packet::State::waiting;
+    packet->bytes = bytes;
+    packet->priority = priority;
+    packet->sequence = ++line.sequence;
+    packet->arrived = way_.asked_for;  // by asking for the next one, it says so
+    packet->in_memory = true;
+    ++line.busy;
+    ++line.waiting;
+    if (way_.asked_for) {
+      announce(*packet);
+    } else {
+      push(server);
     }
-  };
-  stop_helper();  // from here on this thread does it all
-  until([this] { return all_released(); }, "a server did not take all packets");
-  farewell_.kind = Head::Kind::leave;
-  for (int server = 0; server < sides_.num_servers(); ++server) {
-    send(&farewell_, sizeof(Head), server, head_tag, nullptr);
+    doze_.stir();
+    helper_doze_.wake();
   }
-  until(
-      [this] {
-        return requests_.empty() && std::all_of(lines_.begin(), lines_.end(),
-                                                [](const Line& line) { return line.gone; });
-      },
-      "a server did not say goodbye");
+
+  void progress() override {
+    const std::lock_guard lock(mutex_);
+    throw_failure();
+    if (advance()) doze_.stir();
+  }
+
+  void wait(double limit_s) override {
+    doze_until_news(doze_, limit_s, [this] {
+      const std::lock_guard lock(mutex_);
+      throw_failure();
+      const bool moved = advance();
+      return Look{moved, std::exchange(news_, false)};
+    });
+  }
+
+  void leave(double limit_s) override {
+    const double until_s = now_s() + limit_s;
+    stop_helper();  // from here on this thread does it all
+    wait_until(until_s, limit_s, "a server did not take all packets",
+               [this] { return all_released(); });
+    farewell_.kind = Head::Kind::leave;
+    for (int server = 0; server < sides_.num_servers(); ++server) {
+      send(&farewell_, sizeof(Head), server, head_tag, nullptr);
+    }
+    wait_until(until_s, limit_s, "a server did not say goodbye", [this] {
+      return requests_.empty() &&
+             std::ranges::all_of(lines_, [](const Line& line) { return line.gone; });
+    });
+  }
+
+ private:
+  struct Packet {
+    enum class State { free, waiting, moving };
+    State state = State::free;
+    std::span<const std::byte> bytes;
+    int server = 0, slot = 0, priority = 0;
+    std::uint64_t sequence = 0;
+    int open = 0;            // sends that have not ended
+    bool arrived = false;    // the server said so, or need not say so
+    bool in_memory = false;  // of the client, still
+    Head head;
+  };
+  struct Line {    // to a server
+    int busy = 0;  // packets that are not free
+    int waiting = 0;
+    std::uint64_t sequence = 0;
+    Silence silence;
+    bool gone = false;  // has said goodbye
+  };
+
+  std::span<Packet> packets_of(int server) {
+    return std::span(packets_).subspan(static_cast<std::size_t>(server) * slots_per_server,
+                                       slots_per_server);
+  }
+
+  void send(const void* bytes, std::ptrdiff_t count, int server, int tag, Packet* owner) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check_mpi(MPI_Isend(bytes, to_int(count), MPI_BYTE, sides_.server_rank(server), tag,
+                        sides_.comm.raw(), &request));
+    requests_.push_back(request);
+    owners_.push_back(owner);
+    if (owner != nullptr) ++owner->open;
+  }
+
+  void announce(Packet& packet) {
+    packet.head = {.kind = Head::Kind::packet,
+                   .slot = packet.slot,
+                   .priority = packet.priority,
+                   .bytes = std::ssize(packet.bytes),
+                   .sequence = packet.sequence};
+    send(&packet.head, sizeof(Head), packet.server, head_tag, &packet);
+  }
+
+  // All chunks at once: MPIs that can do so move them while this side computes.
+  void start(Packet& packet) {
+    packet.state = Packet::State::moving;
+    --lines_[static_cast<std::size_t>(packet.server)].waiting;
+    const auto size = std::ssize(packet.bytes);
+    for (std::ptrdiff_t first = 0; first < size; first += sides_.settings.chunk_bytes) {
+      const auto count = std::min(sides_.settings.chunk_bytes, size - first);
+      send(packet.bytes.data() + first, count, packet.server, data_tag + packet.slot, &packet);
+    }
+  }
+
+  // One packet at a time, but small ones together, a more important one beside a big one, and the
+  // oldest beside any: the server may have no room for others before it has that.
+  bool may_push(int server, const Packet& packet) {
+    int under_way = 0;
+    std::ptrdiff_t bytes = std::ssize(packet.bytes);
+    bool first = true, oldest = true;
+    for (const Packet& other : packets_of(server)) {
+      if (other.state != Packet::State::moving || other.arrived) continue;
+      ++under_way;
+      bytes += std::ssize(other.bytes);
+      first = first && packet.priority > other.priority;
+      oldest = oldest && packet.sequence < other.sequence;
+    }
+    return first || oldest || (under_way < pushed_packets && bytes <= pushed_bytes);
+  }
+
+  bool push(int server) {
+    bool pushed = false;
+    while (lines_[static_cast<std::size_t>(server)].waiting > 0) {
+      Packet* next = nullptr;
+      Packet* oldest = nullptr;
+      for (Packet& packet : packets_of(server)) {
+        if (packet.state != Packet::State::waiting) continue;
+        if (oldest == nullptr || packet.sequence < oldest->sequence) oldest = &packet;
+        if (next == nullptr || packet.priority > next->priority ||
+            (packet.priority == next->priority && packet.sequence < next->sequence)) {
+          next = &packet;
+        }
+      }
+      if (!may_push(server, *next)) next = oldest;
+      if (!may_push(server, *next)) break;
+      announce(*next);
+      start(*next);
+      pushed = true;
+    }
+    return pushed;
+  }
+
+  bool take_word() {
+    int found = 0;
+    MPI_Status status;
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, word_tag, sides_.comm.raw(), &found, &status));
+    if (found == 0) return false;
+    Word word;
+    check_mpi(MPI_Recv(&word, sizeof(Word), MPI_BYTE, status.MPI_SOURCE, word_tag,
+                       sides_.comm.raw(), MPI_STATUS_IGNORE));
+    obey(word, sides_.server_of_rank[static_cast<std::size_t>(status.MPI_SOURCE)]);
+    return true;
+  }
+
+  void obey(const Word& word, int server) {
+    Line& line = lines_[static_cast<std::size_t>(server)];
+    line.silence.heard();
+    switch (word.kind) {
+      case Word::Kind::send:
+        start(packets_of(server)[static_cast<std::size_t>(word.slot)]);
+        break;
+      case Word::Kind::have: {
+        Packet& packet = packets_of(server)[static_cast<std::size_t>(word.slot)];
+        packet.arrived = true;
+        settle(packet);
+        break;
+      }
+      case Word::Kind::notice:
+        notices_.push_back(word.notice);
+        news_ = true;
+        break;
+      case Word::Kind::alive:
+        break;
+      case Word::Kind::goodbye:
+        line.gone = true;
+        news_ = true;
+        break;
+    }
+  }
+
+  bool end_sends() {
+    if (requests_.empty()) return false;
+    int count = 0;
+    ended_.resize(requests_.size());
+    check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
+                           ended_.data(), MPI_STATUSES_IGNORE));
+    if (count <= 0) return false;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < requests_.size(); ++i) {
+      if (requests_[i] == MPI_REQUEST_NULL) {
+        if (owners_[i] == nullptr) continue;
+        --owners_[i]->open;
+        settle(*owners_[i]);
+        continue;
+      }
+      requests_[kept] = requests_[i];
+      owners_[kept++] = owners_[i];
+    }
+    requests_.resize(kept);
+    owners_.resize(kept);
+    return true;
+  }
+
+  // Its memory is free when MPI needs it no more, its slot when the server does not either.
+  void settle(Packet& packet) {
+    if (packet.state != Packet::State::moving || packet.open > 0) return;
+    if (packet.in_memory) {
+      packet.in_memory = false;
+      released_.push_back(packet.bytes.data());
+      news_ = true;
+    }
+    if (!packet.arrived) return;
+    packet.state = Packet::State::free;
+    --lines_[static_cast<std::size_t>(packet.server)].busy;
+    news_ = true;
+  }
+
+  bool advance() {
+    bool moved = false;
+    while (take_word()) moved = true;
+    if (!way_.asked_for) {
+      for (int server = 0; server < sides_.num_servers(); ++server) moved = push(server) || moved;
+    }
+    moved = end_sends() || moved;
+    watch_servers(sides_, lines_, watched_s_);
+    return moved;
+  }
+
+  bool all_released() const {
+    return std::all_of(lines_.begin(), lines_.end(),
+                       [](const Line& line) { return line.busy == 0; });
+  }
+
+  void start_helper() {
+    helper_ = start_background_thread([this] { help(); });
+  }
+
+  void help() {
+    constexpr double idle_nap_s = 0.05;
+    while (!stop_helper_) {
+      try {
+        bool moved = false, idle = false;
+        {
+          const std::lock_guard lock(mutex_);
+          if (failure_) return;
+          moved = advance();
+          idle = all_released();
+        }
+        const bool woken = !moved && (idle ? helper_doze_.sleep(idle_nap_s)
+                                           : helper_doze_.nap(now_s() + idle_nap_s));
+        if (moved || woken) helper_doze_.stir();
+      } catch (...) {
+        const std::lock_guard lock(mutex_);
+        failure_ = std::current_exception();
+        return;
+      }
+    }
+  }
+
+  void stop_helper() {
+    if (!helper_.joinable()) return;
+    stop_helper_ = true;
+    helper_doze_.wake();
+    helper_.join();
+  }
+
+  void throw_failure() {
+    if (failure_) std::rethrow_exception(failure_);
+  }
+
+  Way way_;
+  std::unique_ptr<Buffer> memory_;
+  std::vector<Line> lines_;
+  std::vector<Packet> packets_;  // slots_per_server for each server
+  std::vector<MPI_Request> requests_;
+  std::vector<Packet*> owners_;  // of the requests; null: no packet
+  std::vector<int> ended_;       // of MPI_Testsome
+  Head farewell_;
+  bool news_ = false;
+
+  // The helper thread, if there is one; all public calls hold the mutex.
+  std::thread helper_;
+  Doze helper_doze_{2e-3};
+  std::atomic<bool> stop_helper_{false};
+  std::exception_ptr failure_;
+};
+
+}  // namespace
+
+std::unique_ptr<Sender> make_sender(const Way& way, const Team& team,
+                                    const TransportSettings& settings) {
+  return std::make_unique<MessageSender>(Sides(way.name, team, settings), way);
 }
 
 }  // namespace tailrace::server::by_message

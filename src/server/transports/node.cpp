@@ -6,7 +6,6 @@
 // end of the job. Wins wherever server and clients share a node.
 #include <cstring>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>

@@ -138,7 +138,6 @@ bool NodeReceiver::take(Arrival& arrival) {
   arrival.client = line.client;
   arrival.bytes = {line.block->staging() + entry.offset, static_cast<std::size_t>(entry.bytes)};
   arrival.handle = (static_cast<std::uint64_t>(next.line) << entry_bits) | next.entry;
-  bytes_received_ += entry.bytes;
   return true;
 }
 

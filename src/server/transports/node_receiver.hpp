@@ -34,7 +34,6 @@ class NodeReceiver final : public Receiver {
   void wait(double limit_s) override;
   void wake() override;
   bool all_left() const override;
-  std::int64_t bytes_received() const override { return bytes_received_; }
 
  private:
   struct Line {
@@ -81,7 +80,6 @@ class NodeReceiver final : public Receiver {
   std::deque<Action> later_;
   std::uint32_t heard_ = 0;  // count of the bell
   bool someone_left_ = false;
-  std::int64_t bytes_received_ = 0;
 };
 
 }  // namespace tailrace::server::on_node

@@ -5,7 +5,6 @@
 // help: the computation never has to call. An idle server reads 32 bytes of each client for each
 // look. Cost: one small read a client and look, one a packet, and its bytes.
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -85,13 +84,12 @@ std::string refuses(const Team& team) {
   return probe_one_sided(team.all, probe_targets(team.server, team.rank_of_client)).trouble;
 }
 
-constexpr one_sided::Way way{"pull", make_memory};
-
 }  // namespace
 
 Transport pull() {
-  return one_sided::line<way>("one-sided: the server fetches the packets, compute ranks do nothing",
-                              refuses);
+  return one_sided::line({"pull", make_memory},
+                         "one-sided: the server fetches the packets, compute ranks do nothing",
+                         refuses);
 }
 
 }  // namespace tailrace::server

@@ -192,12 +192,11 @@ std::string refuses(const Team&) { return "this build has no OpenSHMEM (no oshcc
 
 #endif
 
-constexpr one_sided::Way way{"shmem", make_memory};
-
 }  // namespace
 
 Transport shmem() {
-  return one_sided::line<way>("OpenSHMEM: as pull, through the symmetric heap", refuses);
+  return one_sided::line({"shmem", make_memory}, "OpenSHMEM: as pull, through the symmetric heap",
+                         refuses);
 }
 
 }  // namespace tailrace::server

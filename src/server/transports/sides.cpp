@@ -76,6 +76,22 @@ void Sides::check_packet(std::span<const std::byte> memory, int server_number,
   }
 }
 
+void CopySender::refuse_more(int server, std::size_t most) const {
+  throw Error(Errc::internal, fmt::format("transport {}: more than {} packets wait for server {}",
+                                          sides_.transport, most, server));
+}
+
+void CopySender::fail_to_leave(const char* what, double limit_s) const {
+  throw Error(Errc::io,
+              fmt::format("transport {}: {} within {} s", sides_.transport, what, limit_s));
+}
+
+void CopyReceiver::make_intake(Intake::Order order) {
+  run_agreed(sides_.comm.raw(), [&] {
+    intake_ = std::make_unique<Intake>(sides_.num_clients(), sides_.settings.server_bytes, order);
+  });
+}
+
 std::string refuses_but_ranks(const Team& team) {
   if (team.num_servers() == 0) return "there is no server";
   if (team.kind == Team::Kind::ranks) return {};

@@ -3,12 +3,18 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <deque>
+#include <memory>
+#include <mutex>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "server/team.hpp"
 #include "server/transport.hpp"
+#include "server/transports/doze.hpp"
+#include "server/transports/intake.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/trace.hpp"
 
@@ -55,6 +61,77 @@ void watch_servers(const Sides& sides, std::vector<Line>& lines, double& watched
     if (silent) sides.give_up(server, static_cast<std::ptrdiff_t>(line.busy));
   }
 }
+
+/// What the client's sides of the transports that copy have in common.
+class CopySender : public Sender {
+ public:
+  void take_released(std::vector<const std::byte*>& released) override {
+    const std::lock_guard lock(mutex_);
+    released.insert(released.end(), released_.begin(), released_.end());
+    released_.clear();
+  }
+
+  bool take_notice(Notice& notice) override {
+    const std::lock_guard lock(mutex_);
+    if (notices_.empty()) return false;
+    notice = notices_.front();
+    notices_.pop_front();
+    return true;
+  }
+
+ protected:
+  explicit CopySender(Sides sides) : sides_(std::move(sides)) {}
+
+  [[noreturn]] void refuse_more(int server, std::size_t most) const;
+  /// Moves data on until `done`. Throws `Errc::io`, which says `what`, at `until_s`, `limit_s` from
+  /// the beginning.
+  template <class Done>
+  void wait_until(double until_s, double limit_s, const char* what, Done&& done) {
+    while (!done()) {
+      if (now_s() >= until_s) fail_to_leave(what, limit_s);
+      wait(std::min(0.1, limit_s));
+    }
+  }
+
+  Sides sides_;
+  mutable std::mutex mutex_;  // where a thread helps
+  std::vector<const std::byte*> released_;
+  std::deque<Notice> notices_;
+  double watched_s_ = 0;
+  Doze doze_{2e-3};
+
+ private:
+  [[noreturn]] void fail_to_leave(const char* what, double limit_s) const;
+};
+
+/// What the server's sides of the transports that copy have in common.
+class CopyReceiver : public Receiver {
+ public:
+  bool take(Arrival& arrival) override { return intake_->take(arrival); }
+  void release(const Arrival& arrival) override { intake_->release(arrival); }
+  void progress() override {
+    if (advance()) doze_.stir();
+  }
+  void wait(double limit_s) override {
+    doze_until_news(doze_, limit_s, [this] {
+      const bool moved = advance();
+      return Look{moved, std::exchange(news_, false)};
+    });
+  }
+  void wake() override { doze_.wake(); }
+
+ protected:
+  explicit CopyReceiver(Sides sides) : sides_(std::move(sides)) {}
+  /// Makes `intake_`. Collective over the ranks of `sides_`, blocking.
+  void make_intake(Intake::Order order);
+  /// Moves data on as far as it can; true if it did.
+  virtual bool advance() = 0;
+
+  Sides sides_;
+  std::unique_ptr<Intake> intake_;
+  bool news_ = false;  // for the caller of `wait`
+  Doze doze_;
+};
 
 /// "" if the servers are ranks of their own, which alone may make MPI calls. Local.
 std::string refuses_but_ranks(const Team& team);

@@ -166,7 +166,6 @@ void exchange_between_ranks(int num_servers) {
   } else {
     const auto receiver = node().make_receiver(team, settings());
     serve(*receiver, team.server, team.num_clients());
-    EXPECT_GT(receiver->bytes_received(), 0);
   }
 }
 
