@@ -1,10 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
+
 #include "server/direct_stream.hpp"
+
+#include <optional>
 
 #include <fmt/format.h>
 
 #include "core/say.hpp"
 #include "move/strided_copy.hpp"
+#include "server/mpi_group.hpp"
+#include "server/pipeline/pipeline.hpp"
+#include "server/write_step.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
 
@@ -46,117 +52,152 @@ std::string needs_servers(const StreamOptions& options) {
   return options.fallback_path.empty() ? "" : "fallback_path";
 }
 
+class DirectStream : public Stream::State {
+ public:
+  DirectStream(std::string stream_name, StreamOptions options, const Team& team,
+               const SessionOptions& session)
+      : State(std::move(stream_name), std::move(options)),
+        team_(team),
+        threads_(session.threads),
+        trace_(session.trace),
+        group_(*team.compute, "rank"),
+        pipeline_(options_.products, session.functions) {
+    options_.output.mode = OutputMode::synchronous;
+    options_.output.trace = trace_;
+    const bool plain = std::string(find_format(options_.format, "x.h5").name) == "hdf5";
+    if (options_.variables && plain) output_.emplace(*team.compute, options_.output);
+  }
+
+  WriteResult write(const std::string& path, const FileContents& given) override {
+    const double start_s = now_s();
+    const store::WithDefaults with_defaults(given, team_.client, team_.num_clients());
+    const auto& contents = with_defaults.contents();
+    auto problem = store::check_contents(contents, team_.client, team_.num_clients());
+    if (!problem && path.empty()) problem = Error(Errc::invalid_input, "stream: the path is empty");
+    agree(team_.compute->raw(), problem ? &*problem : nullptr);
+    const double agreed_s = now_s();
+    ++statistics_.steps;
+    statistics_.bytes += store::given_bytes(contents, team_.client);
+    ++number_;
+    Outcome outcome;
+    if (options_.variables) {
+      outcome.add(write_or_fall_back(path, options_, group_, [&](const std::string& to) {
+        return write_variables(to, contents);
+      }));
+    }
+    if (!pipeline_.empty()) outcome.add(write_products(path, contents));
+    const double seconds = now_s() - agreed_s;
+    statistics_.agree_s += agreed_s - start_s;
+    statistics_.call_s += now_s() - start_s;
+    statistics_.end_s += seconds;
+    statistics_.write_s += seconds;
+    if (team_.client == 0) statistics_.written_bytes += outcome.bytes;
+    if (seconds > statistics_.slowest_s) {
+      statistics_.slowest_s = seconds;
+      statistics_.slowest_step = contents.step;
+    }
+    settle(path, outcome);
+    return outcome.failure ? WriteResult::dropped : WriteResult::written;
+  }
+
+  void progress() override {}
+  void finish() override {}
+
+ private:
+  Outcome write_variables(const std::string& path, const FileContents& contents) {
+    if (!output_ || std::string(find_format(options_.format, path).name) == "zarr") {
+      return write_file(step_of(path, number_ - 1, contents, team_.client), options_.format,
+                        {options_.output, threads_, false}, group_);
+    }
+    const auto before = output_->statistics();
+    output_->write(path, contents);
+    const auto after = output_->statistics();
+    auto bytes = static_cast<double>(after.written_bytes - before.written_bytes);
+    group_.sum({&bytes, 1});
+    return {.bytes = static_cast<std::int64_t>(bytes), .seconds = after.write_s - before.write_s};
+  }
+
+  Outcome write_products(const std::string& path, const FileContents& contents) {
+    std::vector<Pipeline::Result> results;
+    std::vector<Pipeline::Failure> failures;
+    {
+      const Span span(trace_, Activity::compute, "products");
+      pipeline_.run(step_of(path, number_ - 1, contents, team_.client), group_, threads_, results,
+                    failures);
+    }
+    auto outcome = write_files(results, options_, {options_.output, threads_, false}, group_);
+    if (!failures.empty()) outcome.failure = failures[0].error;
+    return outcome;
+  }
+
+  void settle(const std::string& path, const Outcome& outcome) {
+    const bool speaks = team_.client == 0;
+    if (!outcome.instead.empty() && speaks) say(LogLevel::warning, outcome.instead);
+    if (!outcome.failure) {
+      ++statistics_.complete;
+      last_complete_ = path;
+      return;
+    }
+    ++statistics_.failed;
+    if (options_.on_failure == OnFailure::stop || outcome.failure->code() == Errc::invalid_input) {
+      throw Error(*outcome.failure);
+    }
+    if (speaks) say(LogLevel::error, outcome.failure->what());
+  }
+
+  const Team& team_;
+  int threads_;
+  Trace* trace_;
+  MpiGroup group_;
+  Pipeline pipeline_;
+  std::optional<Output> output_;
+  std::int64_t number_ = 0;
+};
+
+class HiddenStream : public Stream::State {
+ public:
+  HiddenStream(std::string stream_name, StreamOptions options, const Team& team, Trace* trace)
+      : State(std::move(stream_name), std::move(options)) {
+    const auto wrong = needs_servers(options_);
+    require_all(team.compute->raw(), wrong.empty(),
+                fmt::format("stream {}: {} needs a server, and servers = \"hidden\" has none; use "
+                            "\"thread\", or \"none\"",
+                            name_, wrong));
+    options_.output.mode = OutputMode::hidden;
+    options_.output.trace = trace;
+    output_.emplace(*team.compute, options_.output);
+  }
+
+  WriteResult write(const std::string& path, const FileContents& given) override {
+    if (std::string(find_format(options_.format, path).name) == "zarr") {
+      throw Error(Errc::invalid_input,
+                  fmt::format("stream {}: {}: servers = \"hidden\" writes HDF5 files only; use "
+                              "\"thread\"",
+                              name_, path));
+    }
+    output_->write(path, given);
+    return WriteResult::staged;
+  }
+
+  void progress() override { output_->progress(); }
+  void finish() override { output_->finish(); }
+  OutputStatistics statistics() const override { return output_->statistics(); }
+  const std::string& last_complete() const override { return output_->last_complete(); }
+
+ private:
+  std::optional<Output> output_;
+};
+
 }  // namespace
 
-HiddenStream::HiddenStream(std::string stream_name, StreamOptions options, const Team& team,
-                           Trace* trace)
-    : State(std::move(stream_name), std::move(options)) {
-  const auto wrong = needs_servers(options_);
-  require_all(team.compute->raw(), wrong.empty(),
-              fmt::format("stream {}: {} needs a server, and servers = \"hidden\" has none; use "
-                          "\"thread\", or \"none\"",
-                          name_, wrong));
-  options_.output.mode = OutputMode::hidden;
-  options_.output.trace = trace;
-  output_.emplace(*team.compute, options_.output);
+std::shared_ptr<Stream::State> open_direct_stream(std::string name, StreamOptions options,
+                                                  const Team& team, const SessionOptions& session) {
+  return std::make_shared<DirectStream>(std::move(name), std::move(options), team, session);
 }
 
-WriteResult HiddenStream::write(const std::string& path, const FileContents& given) {
-  if (std::string(find_format(options_.format, path).name) == "zarr") {
-    throw Error(Errc::invalid_input,
-                fmt::format("stream {}: {}: servers = \"hidden\" writes HDF5 files only; use "
-                            "\"thread\"",
-                            name_, path));
-  }
-  output_->write(path, given);
-  return WriteResult::staged;
-}
-
-DirectStream::DirectStream(std::string stream_name, StreamOptions options, const Team& team,
-                           const SessionOptions& session)
-    : State(std::move(stream_name), std::move(options)),
-      team_(team),
-      threads_(session.threads),
-      trace_(session.trace),
-      group_(*team.compute, "rank"),
-      pipeline_(options_.products, session.functions) {
-  options_.output.mode = OutputMode::synchronous;
-  options_.output.trace = trace_;
-  const bool plain = std::string(find_format(options_.format, "x.h5").name) == "hdf5";
-  if (options_.variables && plain) output_.emplace(*team.compute, options_.output);
-}
-
-WriteResult DirectStream::write(const std::string& path, const FileContents& given) {
-  const double start_s = now_s();
-  const store::WithDefaults with_defaults(given, team_.client, team_.num_clients());
-  const auto& contents = with_defaults.contents();
-  auto problem = store::check_contents(contents, team_.client, team_.num_clients());
-  if (!problem && path.empty()) problem = Error(Errc::invalid_input, "stream: the path is empty");
-  agree(team_.compute->raw(), problem ? &*problem : nullptr);
-  const double agreed_s = now_s();
-  ++statistics_.steps;
-  statistics_.bytes += store::given_bytes(contents, team_.client);
-  ++number_;
-  Outcome outcome;
-  if (options_.variables) {
-    outcome.add(write_or_fall_back(path, options_, group_, [&](const std::string& to) {
-      return write_variables(to, contents);
-    }));
-  }
-  if (!pipeline_.empty()) outcome.add(write_products(path, contents));
-  const double seconds = now_s() - agreed_s;
-  statistics_.agree_s += agreed_s - start_s;
-  statistics_.call_s += now_s() - start_s;
-  statistics_.end_s += seconds;
-  statistics_.write_s += seconds;
-  if (team_.client == 0) statistics_.written_bytes += outcome.bytes;
-  if (seconds > statistics_.slowest_s) {
-    statistics_.slowest_s = seconds;
-    statistics_.slowest_step = contents.step;
-  }
-  settle(path, outcome);
-  return outcome.failure ? WriteResult::dropped : WriteResult::written;
-}
-
-Outcome DirectStream::write_variables(const std::string& path, const FileContents& contents) {
-  if (!output_ || std::string(find_format(options_.format, path).name) == "zarr") {
-    return write_file(step_of(path, number_ - 1, contents, team_.client), options_.format,
-                      {options_.output, threads_, false}, group_);
-  }
-  const auto before = output_->statistics();
-  output_->write(path, contents);
-  const auto after = output_->statistics();
-  auto bytes = static_cast<double>(after.written_bytes - before.written_bytes);
-  group_.sum({&bytes, 1});
-  return {.bytes = static_cast<std::int64_t>(bytes), .seconds = after.write_s - before.write_s};
-}
-
-Outcome DirectStream::write_products(const std::string& path, const FileContents& contents) {
-  std::vector<Pipeline::Result> results;
-  std::vector<Pipeline::Failure> failures;
-  {
-    const Span span(trace_, Activity::compute, "products");
-    pipeline_.run(step_of(path, number_ - 1, contents, team_.client), group_, threads_, results,
-                  failures);
-  }
-  auto outcome = write_files(results, options_, {options_.output, threads_, false}, group_);
-  if (!failures.empty()) outcome.failure = failures[0].error;
-  return outcome;
-}
-
-void DirectStream::settle(const std::string& path, const Outcome& outcome) {
-  const bool speaks = team_.client == 0;
-  if (!outcome.instead.empty() && speaks) say(LogLevel::warning, outcome.instead);
-  if (!outcome.failure) {
-    ++statistics_.complete;
-    last_complete_ = path;
-    return;
-  }
-  ++statistics_.failed;
-  if (options_.on_failure == OnFailure::stop || outcome.failure->code() == Errc::invalid_input) {
-    throw Error(*outcome.failure);
-  }
-  if (speaks) say(LogLevel::error, outcome.failure->what());
+std::shared_ptr<Stream::State> open_hidden_stream(std::string name, StreamOptions options,
+                                                  const Team& team, Trace* trace) {
+  return std::make_shared<HiddenStream>(std::move(name), std::move(options), team, trace);
 }
 
 }  // namespace tailrace::server

@@ -9,14 +9,15 @@
 #include <fmt/format.h>
 
 #include "core/agreed_error.hpp"
-#include "core/background_thread.hpp"
 #include "core/last_resort.hpp"
 #include "core/say.hpp"
 #include "core/wait.hpp"
+#include "core/background_thread.hpp"
 #include "server/client.hpp"
 #include "server/direct_stream.hpp"
 #include "server/mpi_relay.hpp"
 #include "server/pipeline/functions.hpp"
+#include "server/pipeline/pipeline.hpp"
 #include "server/policy/roles.hpp"
 #include "server/process/launcher.hpp"
 #include "server/served_stream.hpp"
@@ -234,9 +235,9 @@ Stream Session::State::open(const std::string& name, StreamOptions stream_option
   check_name(name);
   std::shared_ptr<Stream::State> stream;
   if (team().kind == Team::Kind::none) {
-    stream = std::make_shared<DirectStream>(name, std::move(stream_options), team(), options);
+    stream = open_direct_stream(name, std::move(stream_options), team(), options);
   } else if (team().kind == Team::Kind::hidden) {
-    stream = std::make_shared<HiddenStream>(name, std::move(stream_options), team(), options.trace);
+    stream = open_hidden_stream(name, std::move(stream_options), team(), options.trace);
   } else {
     run_agreed(team().compute->raw(), [&] {
       // Errors now rather than on the servers, of which processes have no functions.
