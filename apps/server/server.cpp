@@ -6,7 +6,6 @@
 #include <exception>
 #include <span>
 
-#include "server/process/serve.hpp"
 #include "server/process/start_program.hpp"
 #include "server/process/supervisor.hpp"
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/process/launcher.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -27,7 +26,6 @@ using namespace on_node;
 namespace {
 
 constexpr double start_limit_s = 60;
-constexpr double look_s = 0.5;
 
 }  // namespace
 
@@ -35,7 +33,6 @@ class ServerProcess::State {
  public:
   State(const Team& team, const TransportSettings& settings, int threads);
   ~State() { end(); }
-  bool alive() const;
   bool finish(double limit_s);
   ServerBlock& block() const { return *reinterpret_cast<ServerBlock*>(block_.data()); }
 
@@ -128,14 +125,6 @@ bool ServerProcess::State::has_ended() {
   return worker == 0 || !ProcessWatch(worker).alive();
 }
 
-bool ServerProcess::State::alive() const {
-  const ServerBlock& server = block();
-  if (server.state.load(std::memory_order_acquire) == ServerBlock::gone) return false;
-  const int worker = server.worker.load(std::memory_order_acquire);
-  return ProcessWatch(server.pid.load(std::memory_order_acquire)).alive() ||
-         (worker != 0 && ProcessWatch(worker).alive());
-}
-
 bool ServerProcess::State::finish(double limit_s) {
   const double end_s = now_s() + limit_s;
   while (child_ != 0 && !has_ended()) {
@@ -169,8 +158,6 @@ ServerProcess::ServerProcess(const Team& team, const TransportSettings& settings
     : state_(std::make_unique<State>(team, settings, threads)) {}
 ServerProcess::~ServerProcess() = default;
 std::unique_ptr<Sender> ServerProcess::take_sender() { return std::move(state_->sender); }
-bool ServerProcess::alive() const { return state_->alive(); }
-int ServerProcess::num_restarts() const { return state_->block().num_restarts.load(); }
 bool ServerProcess::finish(double limit_s) { return state_->finish(limit_s); }
 
 }  // namespace tailrace::server

@@ -27,10 +27,6 @@ class ServerProcess {
 
   /// This rank's sender; once. It may outlive this object. Local.
   std::unique_ptr<Sender> take_sender();
-  /// False if the server is gone for good; calls of the sender then throw the reason. Local.
-  bool alive() const;
-  /// How often the server process of this node has been started again. Local.
-  int num_restarts() const;
   /// After `Sender::leave`: waits until the process has ended. False if it lost output (the streams
   /// were told what). Throws `Errc::io` after `limit_s`. Blocking on the node's first client, at
   /// once on the others. Local.

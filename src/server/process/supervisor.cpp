@@ -6,8 +6,11 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <string>
+#include <thread>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <poll.h>
@@ -16,7 +19,10 @@
 #include <unistd.h>
 
 #include "core/say.hpp"
-#include "server/process/serve.hpp"
+#include "core/background_thread.hpp"
+#include "server/server.hpp"
+#include "server/transports/node_blocks.hpp"
+#include "server/transports/node_receiver.hpp"
 #include "store/memory_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -26,6 +32,99 @@ namespace tailrace::server {
 using namespace on_node;
 
 namespace {
+
+/// What a process serves: descriptors in it are those of this process and its children.
+struct Served {
+  ProcessArguments arguments;
+  std::vector<int> client_pids;
+};
+
+constexpr double look_s = 0.25;
+
+// Stops a server whose clients have died.
+class Watchdog {
+ public:
+  Watchdog(const Served& served, const NodeReceiver& receiver, Server& server)
+      : limit_s_(served.arguments.watchdog_s), receiver_(receiver), server_(server) {
+    for (const int pid : served.client_pids) clients_.emplace_back(pid);
+    thread_ = start_background_thread([this] { look(); });
+  }
+  ~Watchdog() {
+    done_.ring();
+    thread_.join();
+  }
+
+ private:
+  // Looks now and then: a bell and the ends of processes cannot be waited for together.
+  void look() {
+    while (done_.count() == 0 && !must_stop()) done_.wait(0, look_s);
+    if (done_.count() != 0) return;
+    server_.stop();
+    const double end_s = now_s() + limit_s_;
+    while (done_.count() == 0 && now_s() < end_s) done_.wait(0, look_s);
+    if (done_.count() == 0) _exit(serve_lost_some);
+  }
+
+  bool must_stop() const {
+    if (receiver_.block().stop.load(std::memory_order_acquire) != 0) return true;
+    for (std::size_t i = 0; i < clients_.size(); ++i) {
+      if (!clients_[i].alive() && !receiver_.wants_to_leave(i)) return true;
+    }
+    return false;
+  }
+
+  double limit_s_;
+  const NodeReceiver& receiver_;
+  Server& server_;
+  std::vector<ProcessWatch> clients_;
+  Doorbell done_{};
+  std::thread thread_;
+};
+
+int serve(const Served& served) {
+  ServerSettings settings;
+  settings.threads = served.arguments.threads;
+  settings.may_restart = true;
+  std::vector<Endpoint> clients = served.arguments.clients;
+  for (Endpoint& client : clients) {
+    client.pid = getpid();
+    settings.clients.push_back(client.client);
+  }
+  Endpoint here = served.arguments.block;
+  here.pid = getpid();
+  NodeReceiver receiver(served.arguments.server, clients, Memory(here));
+  Server server(receiver, std::move(settings));
+  bool kept_all = false;
+  {
+    const Watchdog watchdog(served, receiver, server);
+    kept_all = server.run();
+  }
+  receiver.block().outcome.store(kept_all ? ServerBlock::kept_all : ServerBlock::lost_some);
+  return kept_all ? serve_kept_all : serve_lost_some;
+}
+
+/// Serves clients through shared memory until all have left, without MPI. When a client dies, or
+/// the block says `stop`, it finishes the steps that are whole; if that takes longer than
+/// `watchdog_s` the process ends at once. Returns the exit status; a failure is printed and noted
+/// in the block. Blocking.
+int serve_clients(const Served& served) {
+  prctl(PR_SET_NAME, "tailrace-server");
+  Endpoint here = served.arguments.block;
+  here.pid = getpid();
+  try {
+    const Memory memory(here);
+    try {
+      return serve(served);
+    } catch (const std::exception& error) {
+      auto& block = *reinterpret_cast<ServerBlock*>(memory.data());
+      std::strncpy(block.text, error.what(), ServerBlock::text_bytes - 1);
+      throw;
+    }
+  } catch (const std::exception& error) {
+    say(LogLevel::error, fmt::format("the output server process fails: {}", error.what()));
+  }
+  return serve_failed;
+}
 
 constexpr std::size_t num_deaths = 5;  // so many in `deaths_s` without a step ended: it gives up
 constexpr double deaths_s = 10;
@@ -50,8 +149,7 @@ class Supervisor {
   int wait_for(int worker);
   bool dies_too_often();
 
-  ProcessArguments arguments_;
-  ServeOptions options_;
+  Served served_;
   std::vector<Descriptor> descriptors_;
   Memory block_memory_;
   ServerBlock& block_;
@@ -60,13 +158,7 @@ class Supervisor {
 };
 
 Supervisor::Supervisor(const ProcessArguments& arguments)
-    : arguments_(arguments),
-      options_{.server = arguments.server,
-               .threads = arguments.threads,
-               .watchdog_s = arguments.watchdog_s,
-               .block = {},
-               .clients = {},
-               .client_pids = {}},
+    : served_{arguments, {}},
       block_memory_(arguments.block),
       block_(*reinterpret_cast<ServerBlock*>(block_memory_.data())) {
   // Opened once: a worker that is started later has them, too, even if the clients are gone then.
@@ -74,10 +166,10 @@ Supervisor::Supervisor(const ProcessArguments& arguments)
     endpoint.fd = descriptors_.emplace_back(open_endpoint(endpoint)).get();
     return endpoint;
   };
-  options_.block = keep(arguments.block);
-  for (const Endpoint& client : arguments.clients) {
-    options_.client_pids.push_back(client.pid);
-    options_.clients.push_back(keep(client));
+  served_.arguments.block = keep(arguments.block);
+  for (Endpoint& client : served_.arguments.clients) {
+    served_.client_pids.push_back(client.pid);
+    client = keep(client);
   }
   block_.pid.store(getpid(), std::memory_order_release);
 }
@@ -88,7 +180,7 @@ int Supervisor::start_worker() {
     throw Error(Errc::io, fmt::format("no process can be started: {}", std::strerror(errno)),
                 errno);
   }
-  if (worker == 0) _exit(serve_clients(options_));
+  if (worker == 0) _exit(serve_clients(served_));
   block_.worker.store(worker, std::memory_order_release);
   return worker;
 }
@@ -97,7 +189,7 @@ int Supervisor::start_worker() {
 int Supervisor::wait_for(int worker) {
   const ProcessWatch watch(worker);
   std::vector<ProcessWatch> clients;
-  for (const int pid : options_.client_pids) clients.emplace_back(pid);
+  for (const int pid : served_.client_pids) clients.emplace_back(pid);
   double dead_s = 0;
   for (int status = 0;;) {
     const pid_t ended = waitpid(worker, &status, WNOHANG);
@@ -109,7 +201,7 @@ int Supervisor::wait_for(int worker) {
         std::ranges::none_of(clients, [](const ProcessWatch& client) { return client.alive(); });
     if (!dead) continue;
     if (dead_s == 0) dead_s = now_s();
-    if (now_s() > dead_s + arguments_.watchdog_s + 5) kill(worker, SIGKILL);
+    if (now_s() > dead_s + served_.arguments.watchdog_s + 5) kill(worker, SIGKILL);
   }
 }
 
@@ -147,7 +239,7 @@ void Supervisor::give_up(std::string text) {
   text.resize(std::min(text.size(), ServerBlock::text_bytes - 1));
   std::memcpy(block_.text, text.c_str(), text.size() + 1);
   block_.state.store(ServerBlock::gone, std::memory_order_release);
-  for (Endpoint client : options_.clients) {
+  for (Endpoint client : served_.arguments.clients) {
     client.pid = getpid();
     client.bytes = sizeof(ClientBlock);
     const Memory memory(client);

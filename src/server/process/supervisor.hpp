@@ -5,6 +5,11 @@
 
 namespace tailrace::server {
 
+/// Exit statuses of a process that serves.
+constexpr int serve_kept_all = 0;
+constexpr int serve_lost_some = 1;
+constexpr int serve_failed = 3;
+
 /// The program `tailrace-server`: runs the process that serves (a child), and starts it again
 /// whenever it dies, until it has served to the end or dies again and again. Returns the exit
 /// status: 0 if nothing was lost. SIGTERM, SIGINT and SIGHUP are ignored: what a batch system sends
