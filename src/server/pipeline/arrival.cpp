@@ -56,11 +56,7 @@ class ArrivalStage : public Stage {
 
  private:
   void check(const Field& field) const {
-    if (is_complex(field.type)) {
-      throw Error(
-          Errc::invalid_input,
-          fmt::format("stage arrival takes real numbers, and {} holds complex ones", field.name));
-    }
+    require_real("arrival", field);
     if (!begun_) return;
     const auto boxes = kept_.find(field.name);
     for (const auto& part : field.parts) {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // convert type=float32: items of another type; a value that it cannot hold is an error.
-#include <mutex>
 
 #include <fmt/format.h>
 

@@ -3,30 +3,128 @@
 // replaced whole under a lock, by all servers of a job together, each its slab. A file is an HDF5
 // file as any output; its array `counted` holds what has been added, so that nothing is added
 // twice.
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <string>
 #include <thread>
+#include <vector>
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <hdf5.h>
+#include <unistd.h>
 #include <xxhash.h>
 
 #include "core/bytes.hpp"
+#include "core/descriptor.hpp"
 #include "core/file_lock.hpp"
-#include "ensemble_file.hpp"
 #include "entries.hpp"
-#include "row_field.hpp"
 #include "server/step_file.hpp"
 #include "settings.hpp"
 #include "slab.hpp"
+#include "stage_memory.hpp"
+#include "store/hdf5_handle.hpp"
+#include "store/open_file.hpp"
+#include "tailrace/box.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 #include "visit.hpp"
 
 namespace tailrace::server {
 
 namespace {
+
+/// Where the arrays of an ensemble's file lie: contiguous, float64, row-major.
+struct EnsembleContents {
+  /// Keys of what has been counted; empty: there is no file yet.
+  std::vector<std::int64_t> counted;
+  std::vector<std::int64_t> offsets;  ///< of each array asked for [bytes]
+};
+
+using store::Hdf5Handle;
+
+/// Opens without HDF5's own lock: who has the lock of the ensemble is alone, but a job that was
+/// killed just after it put the file in place may still be letting go of it.
+Hdf5Handle open_unlocked(const std::string& path) {
+#if H5_VERSION_GE(1, 10, 7)
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose, path);
+  store::check_hdf5(H5Pset_file_locking(access.id(), false, true), path);
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.id());
+  if (file >= 0) return {file, H5Fclose, path};
+#endif
+  return store::open_hdf5_file(path);
+}
+
+Hdf5Handle open_dataset(const Hdf5Handle& file, const std::string& name, const std::string& path) {
+  const bool there = H5Lexists(file.id(), name.c_str(), H5P_DEFAULT) > 0;
+  if (!there) {
+    throw Error(
+        Errc::invalid_input,
+        fmt::format("{} has no array {}: it is of another product; move it away", path, name));
+  }
+  return {H5Dopen2(file.id(), name.c_str(), H5P_DEFAULT), H5Dclose, path};
+}
+
+std::vector<std::ptrdiff_t> extents_of(const Hdf5Handle& dataset, const std::string& path) {
+  const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose, path);
+  const int dims = H5Sget_simple_extent_ndims(space.id());
+  std::vector<hsize_t> extents(static_cast<std::size_t>(dims > 0 ? dims : 0));
+  store::check_hdf5(H5Sget_simple_extent_dims(space.id(), extents.data(), nullptr), path);
+  return {extents.begin(), extents.end()};
+}
+
+std::int64_t offset_of(const Hdf5Handle& file, const std::string& name,
+                       const std::vector<std::ptrdiff_t>& extents, const std::string& path) {
+  const auto dataset = open_dataset(file, name, path);
+  const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose, path);
+  const bool fits =
+      H5Tequal(type.id(), H5T_NATIVE_DOUBLE) > 0 && extents_of(dataset, path) == extents;
+  const auto offset = H5Dget_offset(dataset.id());
+  if (!fits || offset == HADDR_UNDEF) {
+    throw Error(Errc::invalid_input, fmt::format("{} in {} has not the extents {} of this job's",
+                                                 name, path, fmt::join(extents, " x ")));
+  }
+  return static_cast<std::int64_t>(offset);
+}
+
+/// Reads the tables of the ensemble's file at `path`, and where the arrays `names` of the given
+/// extents lie in it. Throws `Errc::io`, `Errc::corrupt`, or `Errc::invalid_input` if it has not
+/// these arrays. Local.
+EnsembleContents read_ensemble(const std::string& path, const std::vector<std::string>& names,
+                               const std::vector<std::vector<std::ptrdiff_t>>& extents) {
+  EnsembleContents contents;
+  if (!std::filesystem::exists(path)) return contents;
+  const std::lock_guard lock(store::hdf5_mutex());
+  const store::QuietHdf5 quiet;
+  const auto file = open_unlocked(path);
+  const auto counted = open_dataset(file, "counted", path);
+  const auto rows = extents_of(counted, path);
+  contents.counted.resize(static_cast<std::size_t>(rows.empty() ? 0 : rows[0]));
+  store::check_hdf5(H5Dread(counted.id(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT,
+                            contents.counted.data()),
+                    path);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    contents.offsets.push_back(offset_of(file, names[i], extents[i], path));
+  }
+  return contents;
+}
+
+/// Reads `values` from byte `offset` of the file. Throws `Errc::io`. Local.
+std::vector<double> read_values(const std::string& path, std::int64_t offset,
+                                std::ptrdiff_t count) {
+  std::vector<double> values(static_cast<std::size_t>(count));
+  const Descriptor file = open_descriptor(path, O_RDONLY);
+  const auto bytes = count * static_cast<std::ptrdiff_t>(sizeof(double));
+  const int error = file ? read_at(file.get(), values.data(), bytes, offset) : errno;
+  if (error != 0) fail_io("read", path, error);
+  return values;
+}
 
 /// Gives what rank 0 made to all servers.
 std::vector<std::int64_t> from_leader(const std::vector<std::int64_t>& values, Group& group) {
@@ -196,11 +294,7 @@ class EnsembleStage : public Stage {
   }
 
   static Share share_of(const Field& field, Group& group) {
-    if (is_complex(field.type)) {
-      throw Error(
-          Errc::invalid_input,
-          fmt::format("stage ensemble takes real numbers, and {} holds complex ones", field.name));
-    }
+    require_real("ensemble", field);
     const auto slab = to_slab(field, group);
     Share share{&field, slab.box, {}, {}};
     share.now.resize(static_cast<std::size_t>(slab.box.num_items()));

@@ -1,12 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Stages that call a user's C++ function.
 #include "functions.hpp"
 
+#include <mutex>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/nearest_word.hpp"
+#include "entries.hpp"
+#include "parallel_for.hpp"
+#include "settings.hpp"
+#include "stage_memory.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
@@ -21,6 +27,7 @@ void check(const char* what, const std::map<std::string, Function>& functions) {
   }
 }
 
+/// The one called `name`. Throws `Errc::invalid_input` naming the known ones.
 template <class Function>
 const Function& find(const char* what, const std::map<std::string, Function>& functions,
                      const std::string& name) {
@@ -39,21 +46,7 @@ const Function& find(const char* what, const std::map<std::string, Function>& fu
                           nearest_word(name, names), fmt::join(names, ", ")));
 }
 
-}  // namespace
-
-void check_functions(const StageFunctions& functions) {
-  check("a stage function", functions.stages);
-  check("a task function", functions.tasks);
-}
-
-const StageFunction& find_stage_function(const StageFunctions& functions, const std::string& name) {
-  return find("stage function", functions.stages, name);
-}
-
-const TaskFunction& find_task_function(const StageFunctions& functions, const std::string& name) {
-  return find("task function", functions.tasks, name);
-}
-
+/// Runs `action`, which calls the user's function `name`: whatever it throws becomes an `Error`.
 void call_user(const std::string& name, const std::function<void()>& action) {
   try {
     action();
@@ -66,6 +59,104 @@ void call_user(const std::string& name, const std::function<void()>& action) {
     throw Error(Errc::invalid_input,
                 fmt::format("function {}: it threw what is not a std::exception", name));
   }
+}
+
+/// On each server's parts.
+class CallStage : public Stage {
+ public:
+  explicit CallStage(const StageSettings& settings) {
+    SettingsReader reader("call", settings);
+    name_ = reader.required("name");
+    reader.finish();
+  }
+
+  void take_functions(const StageFunctions& functions) override {
+    function_ = find("stage function", functions.stages, name_);
+  }
+
+  void run(Step& step, StageContext&) override {
+    const auto parts = std::make_shared<std::vector<StagePart>>();
+    for (const auto& field : step.fields) {
+      for (const auto& part : field.parts) {
+        const auto dims = static_cast<std::size_t>(field.num_dims());
+        const auto bytes = part.box.num_items() * item_bytes(field.type);
+        parts->push_back({field.name,
+                          field.type,
+                          part.box,
+                          {field.extents.begin(), field.extents.begin() + dims},
+                          {part.data, part.data + bytes}});
+      }
+    }
+    {
+      static std::mutex one_at_a_time;  // streams make their products side by side
+      const std::lock_guard lock(one_at_a_time);
+      call_user(name_, [&] { function_(step.step, *parts); });
+    }
+    auto made = parts->begin();
+    for (auto& field : step.fields) {
+      for (auto& part : field.parts) {
+        const auto bytes = static_cast<std::size_t>(part.box.num_items() * item_bytes(field.type));
+        if (made->data.size() != bytes) {
+          throw Error(Errc::invalid_input,
+                      "function " + name_ + " changed the size of " + field.name);
+        }
+        part.data = (made++)->data.data();
+      }
+    }
+    step.memory.push_back(parts);
+  }
+
+ private:
+  std::string name_;
+  StageFunction function_;
+};
+
+/// Many small serial tasks, spread over the servers and their threads.
+class TasksStage : public Stage {
+ public:
+  explicit TasksStage(const StageSettings& settings) {
+    SettingsReader reader("tasks", settings);
+    name_ = reader.required("name");
+    reader.required("count");
+    count_ = reader.number("count", 1, 1, 1 << 24);
+    reader.finish();
+  }
+
+  void take_functions(const StageFunctions& functions) override {
+    function_ = find("task function", functions.tasks, name_);
+  }
+
+  void run(Step& step, StageContext& context) override {
+    std::vector<double> values(static_cast<std::size_t>(count_));
+    const std::int64_t first = context.group.rank(), stride = context.group.size();
+    const auto own = first < count_ ? (count_ - first + stride - 1) / stride : 0;
+    parallel_for(own, context.threads, [&](std::ptrdiff_t i) {
+      const auto task = first + i * stride;
+      call_user(name_,
+                [&] { values[static_cast<std::size_t>(task)] = function_(step.step, task); });
+    });
+    context.group.sum(values);
+    step.fields = {row_field<double>(step, name_, "task", std::span<const double>(values),
+                                     context.group.rank())};
+  }
+
+ private:
+  std::string name_;
+  std::int64_t count_ = 0;
+  TaskFunction function_;
+};
+
+}  // namespace
+
+void check_functions(const StageFunctions& functions) {
+  check("a stage function", functions.stages);
+  check("a task function", functions.tasks);
+}
+
+MadeStage make_call(const StageSettings& settings) { return std::make_unique<CallStage>(settings); }
+
+MadeStage make_tasks(const StageSettings& settings) {
+  return std::make_unique<TasksStage>(settings);
 }
 
 }  // namespace tailrace::server

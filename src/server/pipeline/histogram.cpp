@@ -8,8 +8,8 @@
 #include "entries.hpp"
 #include "moments.hpp"
 #include "parallel_for.hpp"
-#include "row_field.hpp"
 #include "settings.hpp"
+#include "stage_memory.hpp"
 #include "visit.hpp"
 
 namespace tailrace::server {
@@ -79,11 +79,7 @@ class HistogramStage : public Stage {
   }
 
   Field histogram(Step& step, const Field& field, StageContext& context) const {
-    if (is_complex(field.type)) {
-      throw Error(
-          Errc::invalid_input,
-          fmt::format("stage histogram takes real numbers, and {} holds complex ones", field.name));
-    }
+    require_real("histogram", field);
     const auto range = range_of(field, context);
     Counts counts(static_cast<std::size_t>(bins_) + 3);
     std::vector<Counts> of_parts(field.parts.size(), counts);

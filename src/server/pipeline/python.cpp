@@ -15,39 +15,15 @@
 #include "parallel_for.hpp"
 #include "python_worker.hpp"
 #include "settings.hpp"
+#include "store/item_convert.hpp"
 
 namespace tailrace::server {
 
 namespace {
 
-const char* numpy_type(ItemType type) {
-  switch (type) {
-    case ItemType::float32:
-      return "f4";
-    case ItemType::float64:
-      return "f8";
-    case ItemType::int8:
-      return "i1";
-    case ItemType::int16:
-      return "i2";
-    case ItemType::int32:
-      return "i4";
-    case ItemType::int64:
-      return "i8";
-    case ItemType::uint8:
-      return "u1";
-    case ItemType::uint16:
-      return "u2";
-    case ItemType::uint32:
-      return "u4";
-    case ItemType::uint64:
-      return "u8";
-    case ItemType::complex64:
-      return "c8";
-    case ItemType::complex128:
-      return "c16";
-  }
-  throw Error(Errc::internal, "numpy_type: unknown type");
+/// "f8", "c16", "u1": what NumPy calls it.
+std::string numpy_type(ItemType type) {
+  return fmt::format("{}{}", store::type_name(type).front(), item_bytes(type));
 }
 
 /// A part on its way to Python.

@@ -23,11 +23,7 @@ class SpaceStage : public Stage {
 
   void run(Step& step, StageContext& context) override {
     for (const auto& field : step.fields) {
-      if (is_complex(field.type)) {
-        throw Error(Errc::invalid_input, fmt::format("stage {} takes real numbers, and {} holds "
-                                                     "complex ones",
-                                                     name_, field.name));
-      }
+      require_real(name_, field);
       const auto moments = moments_of(field, context.group, context.threads);
       for (const auto& column : columns_) {
         context.scalars->values.emplace_back(field.name + column.suffix, column.value(moments));

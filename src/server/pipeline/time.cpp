@@ -114,11 +114,7 @@ class TimeStage : public Stage {
   using Boxes = std::map<Index, Running>;  // by the start of the box
 
   void check(const Field& field) {
-    if (is_complex(field.type)) {
-      throw Error(
-          Errc::invalid_input,
-          fmt::format("stage time takes real numbers, and {} holds complex ones", field.name));
-    }
+    require_real("time", field);
     if (count_ == 0) return;
     const auto found = running_.find(field.name);
     if (found == running_.end()) {

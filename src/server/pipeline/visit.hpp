@@ -3,6 +3,9 @@
 
 #include <type_traits>
 
+#include <fmt/format.h>
+
+#include "server/step.hpp"
 #include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/output.hpp"
@@ -14,6 +17,14 @@ inline bool is_complex(ItemType type) {
 }
 inline bool is_float(ItemType type) {
   return type == ItemType::float32 || type == ItemType::float64;
+}
+
+/// Throws `Errc::invalid_input` if `field` holds complex numbers, which `stage` does not take.
+inline void require_real(const char* stage, const Field& field) {
+  if (!is_complex(field.type)) return;
+  throw Error(Errc::invalid_input, fmt::format("stage {} takes real numbers, and {} holds complex "
+                                               "ones",
+                                               stage, field.name));
 }
 
 /// Calls `action` with a value of the C++ type of `type`.

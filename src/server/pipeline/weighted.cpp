@@ -21,13 +21,6 @@ constexpr std::ptrdiff_t items_a_task = 1 << 15;
 /// Sums of weight * value and of the weights.
 using Sums = std::array<double, 2>;
 
-void require_real(const Field& field) {
-  if (!is_complex(field.type)) return;
-  throw Error(
-      Errc::invalid_input,
-      fmt::format("stage weighted takes real numbers, and {} holds complex ones", field.name));
-}
-
 template <class Item, class Weight>
 Sums sums_of(const Item* items, const Weight* weights, std::ptrdiff_t count, int threads) {
   std::vector<Sums> parts(static_cast<std::size_t>((count + items_a_task - 1) / items_a_task));
@@ -65,10 +58,10 @@ class WeightedStage : public Stage {
                   fmt::format("stage weighted: {} is not among the variables of product {}", by_,
                               context.product));
     }
-    require_real(*weights);
+    require_real("weighted", *weights);
     for (const auto& field : step.fields) {
       if (field.name == by_) continue;
-      require_real(field);
+      require_real("weighted", field);
       auto sums = own_sums(field, *weights, context.threads);
       context.group.sum(sums);
       for (const auto& what : what_) {
