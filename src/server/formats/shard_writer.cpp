@@ -21,7 +21,9 @@
 
 namespace tailrace::server {
 
-struct ShardWriter::Chunk {
+namespace {
+
+struct Chunk {
   std::int64_t shard = 0;
   std::ptrdiff_t number = 0;  ///< in its shard
   Box box;                    ///< may reach beyond the array
@@ -29,7 +31,7 @@ struct ShardWriter::Chunk {
 };
 
 /// The parts, searched by box.
-class ShardWriter::Parts {
+class Parts {
  public:
   Parts(const ChunkGrid& grid, std::span<const FieldPart> parts)
       : parts_(parts), layout_(make_layout(grid, parts)) {}
@@ -64,9 +66,9 @@ class ShardWriter::Parts {
 };
 
 /// The file of the shard that is being written.
-class ShardWriter::File {
+class File {
  public:
-  File(const ChunkGrid& grid, const Setting& setting, std::int64_t shard)
+  File(const ChunkGrid& grid, const ShardSetting& setting, std::int64_t shard)
       : shard_(shard),
         sync_(setting.sync),
         index_(grid.has_shards() ? static_cast<std::size_t>(grid.chunks_of_shard().num_items()) * 2
@@ -103,7 +105,7 @@ class ShardWriter::File {
 
  private:
   // FOLDER/c/0/1/2; the folders may be made by several servers at once.
-  static std::string make_folders(const ChunkGrid& grid, const Setting& setting,
+  static std::string make_folders(const ChunkGrid& grid, const ShardSetting& setting,
                                   std::int64_t shard) {
     const auto place = grid.shards().place_of(shard);
     auto path = setting.folder + "/c";
@@ -122,41 +124,43 @@ class ShardWriter::File {
   store::OpenFile file_;
 };
 
-void ShardWriter::encode(const Parts& parts, std::span<Chunk> chunks) {
-  parallel_for(std::ssize(chunks), setting_.threads, [&](std::ptrdiff_t i) {
-    auto& chunk = chunks[static_cast<std::size_t>(i)];
-    std::vector<std::byte> items(static_cast<std::size_t>(chunk.box.num_items() * item_bytes_));
-    parts.gather(chunk.box, item_bytes_, items);
-    codec_.encode(items, chunk.encoded);
-  });
-}
+}  // namespace
 
-void ShardWriter::write(std::span<const std::int64_t> shards, std::span<const FieldPart> parts) {
-  const Parts found(grid_, parts);
+std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::ptrdiff_t item_bytes,
+                          const ShardSetting& setting, std::span<const std::int64_t> shards,
+                          std::span<const FieldPart> parts) {
+  const Parts found(grid, parts);
+  std::int64_t bytes = 0;
   std::vector<Chunk> chunks;
   std::unique_ptr<File> file;
   const auto flush = [&] {
-    encode(found, chunks);
+    parallel_for(std::ssize(chunks), setting.threads, [&](std::ptrdiff_t i) {
+      auto& chunk = chunks[static_cast<std::size_t>(i)];
+      std::vector<std::byte> items(static_cast<std::size_t>(chunk.box.num_items() * item_bytes));
+      found.gather(chunk.box, item_bytes, items);
+      codec.encode(items, chunk.encoded);
+    });
     for (const auto& chunk : chunks) {
-      if (file && file->shard() != chunk.shard) bytes_ += std::exchange(file, nullptr)->close();
-      if (!file) file = std::make_unique<File>(grid_, setting_, chunk.shard);
+      if (file && file->shard() != chunk.shard) bytes += std::exchange(file, nullptr)->close();
+      if (!file) file = std::make_unique<File>(grid, setting, chunk.shard);
       file->append(chunk);
     }
     chunks.clear();
   };
-  const auto at_once = static_cast<std::size_t>(setting_.threads > 1 ? 4 * setting_.threads : 1);
-  const auto in_shard = grid_.chunks_of_shard().num_items();
+  const auto at_once = static_cast<std::size_t>(setting.threads > 1 ? 4 * setting.threads : 1);
+  const auto in_shard = grid.chunks_of_shard().num_items();
   for (const auto shard : shards) {
-    const auto shard_box = grid_.shard_box(shard);
+    const auto shard_box = grid.shard_box(shard);
     for (std::ptrdiff_t number = 0; number < in_shard; ++number) {
-      const auto box = grid_.chunk_box(shard_box, number);
+      const auto box = grid.chunk_box(shard_box, number);
       if (!found.touch(box)) continue;
       chunks.push_back({shard, number, box, {}});
       if (chunks.size() == at_once) flush();
     }
   }
   flush();
-  if (file) bytes_ += file->close();
+  if (file) bytes += file->close();
+  return bytes;
 }
 
 }  // namespace tailrace::server

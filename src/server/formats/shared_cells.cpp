@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <cerrno>
 
@@ -60,8 +59,8 @@ std::int64_t append_shared(const std::string& path, const Field& field,
   return at - status.st_size;
 }
 
-SharedFile::SharedFile(const std::string& path, std::ptrdiff_t bytes) {
-  if (bytes == 0) return;
+Mapping map_shared(const std::string& path, std::ptrdiff_t bytes) {
+  if (bytes == 0) return {};
   const Descriptor file = open_descriptor(path, O_RDONLY);
   struct stat status {};
   if (!file || fstat(file.get(), &status) != 0) fail_errno(errno);
@@ -69,7 +68,7 @@ SharedFile::SharedFile(const std::string& path, std::ptrdiff_t bytes) {
     throw Error(Errc::io, fmt::format("{} has {} bytes instead of {}", path, status.st_size, bytes),
                 EIO);
   }
-  mapping_ = Mapping(file.get(), bytes, false);
+  return {file.get(), bytes, false};
 }
 
 }  // namespace tailrace::server

@@ -25,15 +25,8 @@ std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_
 /// does. Returns the bytes written.
 std::int64_t append_shared(const std::string& path, const Field& field, std::span<const Box> boxes);
 
-/// The file of one server, in memory as far as it is looked at. Throws `Errc::io` if it is not as
-/// long as it must be.
-class SharedFile {
- public:
-  SharedFile(const std::string& path, std::ptrdiff_t bytes);
-  const std::byte* data() const { return mapping_.data(); }
-
- private:
-  Mapping mapping_;
-};
+/// The file of one server, in memory as far as it is looked at; nothing if it has no bytes. Throws
+/// `Errc::io` if it is not as long as it must be.
+Mapping map_shared(const std::string& path, std::ptrdiff_t bytes);
 
 }  // namespace tailrace::server

@@ -107,10 +107,9 @@ class ZarrFile : public StepFile {
   void write_shards(std::size_t field, std::span<const std::int64_t> shards,
                     std::span<const FieldPart> parts) {
     const auto codec = codec_of(field);
-    ShardWriter writer(plans_[field].grid, codec, item_bytes(step_.fields[field].type),
-                       {array_folder(step_.fields[field].name), threads_, sync_});
-    writer.write(shards, parts);
-    bytes_ += writer.bytes();
+    bytes_ += server::write_shards(plans_[field].grid, codec, item_bytes(step_.fields[field].type),
+                                   {array_folder(step_.fields[field].name), threads_, sync_},
+                                   shards, parts);
   }
   std::vector<Box> boxes_of(const Field& field) const {
     std::vector<Box> boxes;
@@ -215,10 +214,9 @@ std::string ZarrFile::write_coordinate(const Coordinate& coordinate) {
   const ChunkCodec codec(plain, {ItemType::float64, 1, cell, output_.checksums});
   const FieldPart part{box, reinterpret_cast<const std::byte*>(coordinate.values.data())};
   if (count > 0) {
-    ShardWriter writer(grid, codec, item_bytes(ItemType::float64),
-                       {array_folder(coordinate.name), 1, sync_});
     const std::int64_t first = 0;
-    writer.write({&first, 1}, {&part, 1});
+    server::write_shards(grid, codec, item_bytes(ItemType::float64),
+                         {array_folder(coordinate.name), 1, sync_}, {&first, 1}, {&part, 1});
   }
   return array_json(
       {ItemType::float64, {coordinate.name}, grid, codec.json(), coordinate.attributes});
@@ -280,7 +278,7 @@ void ZarrFile::write() {
 void ZarrFile::write_shared() {
   const auto num_servers = boxes_.empty() ? 0 : boxes_.front().size();
   std::vector<std::vector<std::vector<Box>>> boxes(num_servers);  // of each server and field
-  std::vector<SharedFile> files;
+  std::vector<Mapping> files;
   for (std::size_t s = 0; s < num_servers; ++s) {
     std::ptrdiff_t bytes = 0;
     for (std::size_t f = 0; f < plans_.size(); ++f) {
@@ -289,7 +287,7 @@ void ZarrFile::write_shared() {
         bytes += box.num_items() * item_bytes(step_.fields[f].type);
       }
     }
-    files.emplace_back(shared_file(static_cast<int>(s)), bytes);
+    files.push_back(map_shared(shared_file(static_cast<int>(s)), bytes));
   }
   std::vector<std::ptrdiff_t> at(num_servers, 0);
   for (std::size_t f = 0; f < plans_.size(); ++f) {
