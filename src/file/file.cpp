@@ -3,26 +3,119 @@
 // at the first call, when the sizes of the pieces are known.
 #include "tailrace/more/file.hpp"
 
-#include <fcntl.h>
-#include <unistd.h>
-
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <exception>
+#include <string>
 #include <string_view>
 
 #include <fmt/format.h>
 
 #include "core/buffer.hpp"
+#include "core/method_table.hpp"
 #include "core/say.hpp"
-#include "file/pieces_index.hpp"
 #include "file/pool.hpp"
-#include "file/strategies/choose.hpp"
+#include "file/strategies/pieces.hpp"
 #include "file/strategy.hpp"
 #include "tailrace/error.hpp"
+
+namespace tailrace::file {
+namespace {
+
+// From this mean size of a piece on, ranks that read by themselves are as fast as two-phase I/O.
+constexpr std::int64_t read_piece_bytes = 65536;
+
+// A local disk takes several direct writes at once; anything else is done when the call returns.
+bool background_writes_pay(const Settings& settings, FileAccess access) {
+  const bool two_phase = settings.strategy != "shared_independent" &&
+                         settings.strategy != "file_per_rank" &&
+                         settings.strategy != "library_collective";
+  return two_phase && access != FileAccess::read && settings.direct_io != Switch::off &&
+         settings.file_system.kind == FileSystem::Kind::local;
+}
+
+/// The entry that hint `strategy` names. Throws `Errc::invalid_input`, listing what there is, if
+/// it is unknown or does not run on `back_end`. Local.
+const StrategyEntry& find_strategy(std::string_view name, const BackEndEntry& back_end) {
+  const auto* entry = find_line(strategy_table(), name);
+  if (entry == nullptr) {
+    throw Error(Errc::invalid_input, fmt::format("strategy={} is unknown; there are {}", name,
+                                                 names_instead(name, strategy_table())));
+  }
+  if (entry->applies(back_end)) return *entry;
+  throw Error(Errc::invalid_input,
+              fmt::format("strategy={} does not run on back_end={}; it needs {}", name,
+                          back_end.name, entry->applies_text));
+}
+
+/// The back end that hint `back_end` names, or the one that `auto` stands for. Local.
+const BackEndEntry& choose_back_end(Settings& settings, FileAccess access) {
+  if (settings.back_end != "auto") {
+    const auto& entry = find_back_end(settings.back_end);
+    if (!entry.available()) {
+      throw Error(Errc::invalid_input, fmt::format("back_end={} is not available here: it needs {}",
+                                                   entry.name, entry.applies_text));
+    }
+    return entry;
+  }
+  const auto& uring = find_back_end("uring");
+  if (background_writes_pay(settings, access) && uring.available()) {
+    settings.choose("back_end", "uring", "direct writes to a local disk go on in the background");
+    return uring;
+  }
+  settings.choose("back_end", "posix", "plain system calls are as fast as any here");
+  return find_back_end("posix");
+}
+
+/// What `auto` stands for: by the file system, and by how small the ranks' pieces are. The same
+/// on all ranks, with the reason noted in `settings`. Collective, blocking.
+const StrategyEntry& choose_strategy(const Comm& comm, Settings& settings,
+                                     const BackEndEntry& back_end, const FilePart& part,
+                                     Direction direction) {
+  if (back_end.has_collective) {
+    settings.choose("strategy", "library_collective", fmt::format("what {} offers", back_end.name));
+    return find_strategy("library_collective", back_end);
+  }
+  if (direction == Direction::write) {
+    settings.choose("strategy", "collective", "the fastest with pieces of any size");
+    return find_strategy("collective", back_end);
+  }
+  std::array<std::int64_t, 2> sums{
+      part.bytes(), static_cast<std::int64_t>(FilePart::Data::of(part).segments().size())};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT64_T, MPI_SUM, comm.raw()));
+  const auto mean = sums[0] / std::max<std::int64_t>(sums[1], 1);
+  const auto& system = settings.file_system;
+  const bool fast_calls = system.kind != FileSystem::Kind::network && mean >= read_piece_bytes;
+  const char* name = fast_calls ? "shared_independent" : "collective";
+  settings.choose("strategy", name,
+                  fmt::format("pieces of {} bytes on average, on {}", mean, system.name));
+  return find_strategy(name, back_end);
+}
+
+}  // namespace
+}  // namespace tailrace::file
 
 namespace tailrace {
 
 using file::Direction;
+
+file::TwoPhase& FilePool::State::two_phase(const file::TwoPhaseShape& shape) {
+  for (const auto& engine : engines_) {
+    if (engine->shape() == shape) return *engine;
+  }
+  engines_.push_back(std::make_unique<file::TwoPhase>(comm_, shape));
+  return *engines_.back();
+}
+
+const NodeMap& FilePool::State::nodes() {
+  if (!nodes_) nodes_.emplace(comm_, node_);
+  return *nodes_;
+}
+
+FilePool::FilePool(const Comm& comm) : state_(std::make_unique<State>(comm)) {}
+FilePool::~FilePool() = default;
+FilePool::FilePool(FilePool&&) noexcept = default;
 
 class File::State {
  public:

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "file/pieces_index.hpp"
 #include "file/segment.hpp"
 
 namespace tailrace::file {
@@ -48,6 +47,9 @@ std::string piece_path(const std::string& path, std::int64_t piece);
 /// Throws `Errc::io`. Local.
 void make_pieces_folder(const std::string& path, bool empty);
 
+/// Is the file an index of `file_per_rank`? Throws `Errc::io` (errno) if it cannot be opened.
+/// Local.
+bool is_pieces_index(const std::string& path);
 /// Reads the index `path`. Throws `Errc::io` if it cannot be read, `Errc::corrupt` if it is another
 /// kind of file or damaged. Local.
 std::vector<PieceRow> read_pieces_index(const std::string& path);

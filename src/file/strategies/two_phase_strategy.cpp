@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file/strategies/two_phase_strategy.hpp"
-
+// Two-phase I/O: `spokesperson`, `collective` and `grouped` differ in who writes.
 #include <unistd.h>
 
+#include <memory>
+#include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/agreed_error.hpp"
+#include "file/pool.hpp"
+#include "file/strategies/two_phase.hpp"
+#include "file/strategy.hpp"
+#include "file/writers.hpp"
 
 namespace tailrace::file {
 namespace {
@@ -29,8 +36,68 @@ void choose_buffer(Settings& settings, std::string_view back_end) {
 
 const Error* pointer(const std::optional<Error>& failure) { return failure ? &*failure : nullptr; }
 
-}  // namespace
+/// Only writers open the file.
+class TwoPhaseStrategy : public Strategy {
+ public:
+  /// Collective, blocking. Throws on all ranks if the file cannot be made.
+  TwoPhaseStrategy(const StrategyRequest& request, TwoPhase& engine)
+      : comm_(request.comm), statistics_(request.statistics), engine_(engine) {
+    const Comm* openers = engine.openers();
+    const bool makes_own = request.back_end.name == "hdf5";
+    if (request.access != FileAccess::read && !makes_own) {
+      run_agreed(comm_.raw(), [&] {
+        if (openers == nullptr || openers->rank() != 0) return;
+        const bool keep =
+            request.access == FileAccess::update && ::access(request.path.c_str(), F_OK) == 0;
+        if (!keep) create_file(request.path, request.settings);
+      });
+    }
+    if (openers == nullptr) return;
+    open_failure_ = failure_of([&] {
+      file_ = request.back_end.open(
+          {openers, request.path, request.access, request.settings, request.statistics});
+    });
+  }
 
+  void write(const FilePart& part, const std::byte* data) override {
+    const double start_s = now_s() - statistics_.io_s;
+    const auto failure = first_of(engine_.write(part, data, file_.get()));
+    agree(comm_.raw(), pointer(failure));
+    statistics_.move_s += now_s() - statistics_.io_s - start_s;
+  }
+
+  void read(const FilePart& part, std::byte* data) override {
+    const double start_s = now_s() - statistics_.io_s;
+    const auto failure = first_of(engine_.read(part, data, file_.get()));
+    agree(comm_.raw(), pointer(failure));
+    statistics_.move_s += now_s() - statistics_.io_s - start_s;
+  }
+
+  void close(bool flush) override {
+    std::optional<Error> failure = std::exchange(open_failure_, std::nullopt);
+    if (file_) {
+      try_also(failure, [&] {
+        if (flush) file_->flush();
+      });
+      try_also(failure, [&] { file_->close(); });
+      file_.reset();
+    }
+    agree(comm_.raw(), pointer(failure));
+  }
+
+ private:
+  std::optional<Error> first_of(std::optional<Error> failure) {
+    return open_failure_ ? open_failure_ : failure;
+  }
+
+  const Comm& comm_;
+  FileStatistics& statistics_;
+  TwoPhase& engine_;
+  std::unique_ptr<BackEnd> file_;
+  std::optional<Error> open_failure_;  // on this rank, told at the next call
+};
+
+/// The stripe, buffer and movement for these writers, as the settings say; notes what it chose.
 TwoPhaseShape two_phase_shape(const StrategyRequest& request, std::vector<int> writers) {
   auto& settings = request.settings;
   TwoPhaseShape shape;
@@ -49,53 +116,51 @@ TwoPhaseShape two_phase_shape(const StrategyRequest& request, std::vector<int> w
   return shape;
 }
 
-TwoPhaseStrategy::TwoPhaseStrategy(const StrategyRequest& request, TwoPhase& engine)
-    : comm_(request.comm), statistics_(request.statistics), engine_(engine) {
-  const Comm* openers = engine.openers();
-  const bool makes_own = request.back_end.name == "hdf5";
-  if (request.access != FileAccess::read && !makes_own) {
-    run_agreed(comm_.raw(), [&] {
-      if (openers == nullptr || openers->rank() != 0) return;
-      const bool keep =
-          request.access == FileAccess::update && ::access(request.path.c_str(), F_OK) == 0;
-      if (!keep) create_file(request.path, request.settings);
-    });
+// A file in memory takes one write at a time: more writers only wait for each other. A local disk
+// takes a few at once. On a network file system a second writer of the same node shares its client,
+// and clients that write one file together give up buffering.
+int writers_per_node(FileSystem::Kind kind) { return kind == FileSystem::Kind::local ? 2 : 1; }
+
+}  // namespace
+
+// Rank 0 does everything: two-phase I/O with one writer.
+std::unique_ptr<Strategy> make_spokesperson(const StrategyRequest& request) {
+  auto shape = two_phase_shape(request, {0});
+  shape.alignment = Alignment::even;
+  return std::make_unique<TwoPhaseStrategy>(request, request.pool.two_phase(shape));
+}
+
+// Two-phase I/O through several writers: `cb_nodes` of them, or some ranks of each node.
+std::unique_ptr<Strategy> make_collective(const StrategyRequest& request) {
+  auto& settings = request.settings;
+  const auto& system = settings.file_system;
+  const int per_node = writers_per_node(system.kind);
+  const auto reason = per_node == 1
+                          ? fmt::format("one rank of each node on {}", system.name)
+                          : fmt::format("up to {} ranks of each node on {}", per_node, system.name);
+  const auto writers = choose_writers(settings, request.pool.nodes(), per_node, reason);
+  return std::make_unique<TwoPhaseStrategy>(
+      request, request.pool.two_phase(two_phase_shape(request, writers)));
+}
+
+// Ranks in groups; the first of each reads or writes for all of it. The number of opens and of
+// requests to the file system does not depend on the ranks in a group.
+std::unique_ptr<Strategy> make_grouped(const StrategyRequest& request) {
+  auto& settings = request.settings;
+  std::vector<int> roots;
+  if (settings.group_size > 0) {
+    for (int rank = 0; rank < request.comm.num_ranks(); rank += settings.group_size) {
+      roots.push_back(rank);
+    }
+  } else {
+    roots = spread_over_nodes(request.pool.nodes(), 1);
+    settings.choose("group_size", std::to_string(request.pool.node().num_ranks()),
+                    "the ranks of a node");
   }
-  if (openers == nullptr) return;
-  open_failure_ = failure_of([&] {
-    file_ = request.back_end.open(
-        {openers, request.path, request.access, request.settings, request.statistics});
-  });
-}
-
-std::optional<Error> TwoPhaseStrategy::first_of(std::optional<Error> failure) {
-  return open_failure_ ? open_failure_ : failure;
-}
-
-void TwoPhaseStrategy::write(const FilePart& part, const std::byte* data) {
-  const double start_s = now_s() - statistics_.io_s;
-  const auto failure = first_of(engine_.write(part, data, file_.get()));
-  agree(comm_.raw(), pointer(failure));
-  statistics_.move_s += now_s() - statistics_.io_s - start_s;
-}
-
-void TwoPhaseStrategy::read(const FilePart& part, std::byte* data) {
-  const double start_s = now_s() - statistics_.io_s;
-  const auto failure = first_of(engine_.read(part, data, file_.get()));
-  agree(comm_.raw(), pointer(failure));
-  statistics_.move_s += now_s() - statistics_.io_s - start_s;
-}
-
-void TwoPhaseStrategy::close(bool flush) {
-  std::optional<Error> failure = std::exchange(open_failure_, std::nullopt);
-  if (file_) {
-    try_also(failure, [&] {
-      if (flush) file_->flush();
-    });
-    try_also(failure, [&] { file_->close(); });
-    file_.reset();
-  }
-  agree(comm_.raw(), pointer(failure));
+  auto shape = two_phase_shape(request, roots);
+  shape.group_size = settings.group_size > 0 ? settings.group_size : TwoPhaseShape::node_ranks;
+  shape.alignment = Alignment::even;  // a group has one writer: nothing to share out
+  return std::make_unique<TwoPhaseStrategy>(request, request.pool.two_phase(shape));
 }
 
 }  // namespace tailrace::file
