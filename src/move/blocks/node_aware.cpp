@@ -7,11 +7,13 @@
 // messages are its ranks in turn, those of different memory domains first. Cost for N nodes of q
 // ranks and n bytes a rank: (N - 1) / q alpha + n beta, and three arrivals on the node.
 #include <algorithm>
+#include <cstddef>
 #include <functional>
 #include <numeric>
 #include <vector>
 
-#include "move/blocks/node_aware.hpp"
+#include "move/arrivals.hpp"
+#include "move/blocks/runner.hpp"
 
 namespace tailrace {
 
@@ -44,8 +46,8 @@ Numbers gather(const Comm& node, std::int64_t own) {
   return all;
 }
 
-}  // namespace
-
+/// Places of the ranks of `node` (in `ranks_on`) in the order in which they lead messages: in turn
+/// from each of its memory domains. Local.
 std::vector<int> leaders_in_turn(const NodeMap& nodes, int node) {
   const auto ranks = nodes.ranks_on(node);
   std::vector<std::pair<int, int>> turns;  // how many of the same domain come before; place
@@ -61,98 +63,137 @@ std::vector<int> leaders_in_turn(const NodeMap& nodes, int node) {
   return places;
 }
 
+/// The place of the rank of `node` that leads its messages to and from node `other`. Local.
 int leader_for(const NodeMap& nodes, int node, int other) {
   const auto places = leaders_in_turn(nodes, node);
   const auto turn = (other - node + nodes.num_nodes()) % nodes.num_nodes() - 1;
   return places[static_cast<std::size_t>(turn) % places.size()];
 }
 
-Places::Places(const BlockProblem& problem, const Comm& node)
-    : num_pieces(problem.shape.num_pieces()) {
-  const auto& nodes = problem.machine.nodes;
-  const auto& shape = problem.shape;
-  const int num_ranks = problem.comm.num_ranks();
-  const int num_nodes = nodes.num_nodes();
-  own_node = nodes.node_of(problem.comm.rank());
+/// Where a block lies: in whose segment of the node's window, and at which byte of it.
+struct Place {
+  int owner = 0;
+  std::ptrdiff_t offset = 0;
+};
 
-  // What goes where, in items: to each node, and from each rank.
-  Numbers to_node(static_cast<std::size_t>(num_pieces * num_nodes));
-  Numbers from_rank(static_cast<std::size_t>(num_pieces * num_ranks));
-  for (std::ptrdiff_t p = 0; p < num_pieces; ++p) {
-    for (int peer = 0; peer < num_ranks; ++peer) {
-      if (nodes.node_of(peer) == own_node) continue;
-      entry(to_node, p, num_nodes, nodes.node_of(peer)) += block_items(shape.send, p, peer);
-      entry(from_rank, p, num_ranks, peer) = block_items(shape.receive, p, peer);
-    }
-  }
-  NodeSums out(node, to_node);
-  NodeSums in(node, from_rank);
+/// A pair of messages, out and in, between this node and another, in the segment of its leader.
+struct Message {
+  int node = 0;  ///< the other one
+  std::ptrdiff_t piece = 0;
+  std::ptrdiff_t out_offset = 0, out_items = 0;
+  std::ptrdiff_t in_offset = 0, in_items = 0;
+  int peer = 0;  ///< the other node's leader, a rank of the communicator
+};
 
-  // The segment of each rank: flags, blocks for its own node, messages that it leads.
-  std::ptrdiff_t end = head_bytes(num_pieces, num_nodes);
-  const auto item = shape.item_bytes;
-  send.assign(static_cast<std::size_t>(num_pieces * num_ranks), {});
-  receive = send;
-  for (std::ptrdiff_t p = 0; p < num_pieces; ++p) {
-    for (const int peer : nodes.ranks_on(own_node)) {
-      place(send, p, num_ranks, peer) = {node.rank(), end};
-      end += aligned(block_items(shape.send, p, peer) * item);
-    }
-  }
-  auto ends = gather(node, end);
-  for (std::ptrdiff_t p = 0; p < num_pieces; ++p) {
-    for (int other = 0; other < num_nodes; ++other) {
-      if (other == own_node) continue;
-      const int leader = leader_for(nodes, own_node, other);
-      auto& leader_end = ends[static_cast<std::size_t>(leader)];
-      // Going out: rank after rank of this node, each with its blocks in order of the receivers.
-      const auto out_items = entry(out.total, p, num_nodes, other);
-      auto next = leader_end + entry(out.before, p, num_nodes, other) * item;
-      for (const int peer : nodes.ranks_on(other)) {
-        place(send, p, num_ranks, peer) = {leader, next};
-        next += block_items(shape.send, p, peer) * item;
+/// Where everything lies in the windows of the nodes, worked out without a table of all pairs.
+struct Places {
+  /// Collective over `node`, blocking.
+  Places(const BlockProblem& problem, const Comm& node) : num_pieces(problem.shape.num_pieces()) {
+    const auto& nodes = problem.machine.nodes;
+    const auto& shape = problem.shape;
+    const int num_ranks = problem.comm.num_ranks();
+    const int num_nodes = nodes.num_nodes();
+    own_node = nodes.node_of(problem.comm.rank());
+
+    // What goes where, in items: to each node, and from each rank.
+    Numbers to_node(static_cast<std::size_t>(num_pieces * num_nodes));
+    Numbers from_rank(static_cast<std::size_t>(num_pieces * num_ranks));
+    for (std::ptrdiff_t p = 0; p < num_pieces; ++p) {
+      for (int peer = 0; peer < num_ranks; ++peer) {
+        if (nodes.node_of(peer) == own_node) continue;
+        entry(to_node, p, num_nodes, nodes.node_of(peer)) += block_items(shape.send, p, peer);
+        entry(from_rank, p, num_ranks, peer) = block_items(shape.receive, p, peer);
       }
-      Message message{other, p, leader_end, out_items, 0, 0, 0};
-      leader_end += aligned(out_items * item);
-      // Coming in: the same order, seen from the other side.
-      message.in_offset = next = leader_end;
-      for (const int peer : nodes.ranks_on(other)) {
-        place(receive, p, num_ranks, peer) = {leader,
-                                              next + entry(in.before, p, num_ranks, peer) * item};
-        next += entry(in.total, p, num_ranks, peer) * item;
-        message.in_items += entry(in.total, p, num_ranks, peer);
+    }
+    NodeSums out(node, to_node);
+    NodeSums in(node, from_rank);
+
+    // The segment of each rank: flags, blocks for its own node, messages that it leads.
+    std::ptrdiff_t end = head_bytes(num_pieces, num_nodes);
+    const auto item = shape.item_bytes;
+    send.assign(static_cast<std::size_t>(num_pieces * num_ranks), {});
+    receive = send;
+    for (std::ptrdiff_t p = 0; p < num_pieces; ++p) {
+      for (const int peer : nodes.ranks_on(own_node)) {
+        place(send, p, num_ranks, peer) = {node.rank(), end};
+        end += aligned(block_items(shape.send, p, peer) * item);
       }
-      leader_end += aligned(message.in_items * item);
-      message.peer =
-          nodes.ranks_on(other)[static_cast<std::size_t>(leader_for(nodes, other, own_node))];
-      if (message.in_items > 0) ++incoming_[static_cast<std::size_t>(p)];
-      if (leader == node.rank()) messages.push_back(message);
+    }
+    auto ends = gather(node, end);
+    for (std::ptrdiff_t p = 0; p < num_pieces; ++p) {
+      for (int other = 0; other < num_nodes; ++other) {
+        if (other == own_node) continue;
+        const int leader = leader_for(nodes, own_node, other);
+        auto& leader_end = ends[static_cast<std::size_t>(leader)];
+        // Going out: rank after rank of this node, each with its blocks in order of the receivers.
+        const auto out_items = entry(out.total, p, num_nodes, other);
+        auto next = leader_end + entry(out.before, p, num_nodes, other) * item;
+        for (const int peer : nodes.ranks_on(other)) {
+          place(send, p, num_ranks, peer) = {leader, next};
+          next += block_items(shape.send, p, peer) * item;
+        }
+        Message message{other, p, leader_end, out_items, 0, 0, 0};
+        leader_end += aligned(out_items * item);
+        // Coming in: the same order, seen from the other side.
+        message.in_offset = next = leader_end;
+        for (const int peer : nodes.ranks_on(other)) {
+          place(receive, p, num_ranks, peer) = {leader,
+                                                next + entry(in.before, p, num_ranks, peer) * item};
+          next += entry(in.total, p, num_ranks, peer) * item;
+          message.in_items += entry(in.total, p, num_ranks, peer);
+        }
+        leader_end += aligned(message.in_items * item);
+        message.peer =
+            nodes.ranks_on(other)[static_cast<std::size_t>(leader_for(nodes, other, own_node))];
+        if (message.in_items > 0) ++incoming_[static_cast<std::size_t>(p)];
+        if (leader == node.rank()) messages.push_back(message);
+      }
+    }
+    segment_bytes = ends[static_cast<std::size_t>(node.rank())];
+    share_direct(problem, node);
+  }
+
+  /// Bytes of the flags at the start of each segment.
+  static std::ptrdiff_t head_bytes(std::ptrdiff_t num_pieces, int num_nodes) {
+    return static_cast<std::ptrdiff_t>(sizeof(Arrivals)) * (1 + 2 * num_pieces) +
+           static_cast<std::ptrdiff_t>(sizeof(SequenceFlag)) * num_pieces * num_nodes;
+  }
+
+  /// Messages of `piece` that arrive at this node.
+  int incoming_of(std::ptrdiff_t piece) const { return incoming_[static_cast<std::size_t>(piece)]; }
+
+  std::ptrdiff_t num_pieces;
+  int own_node = 0;
+  std::ptrdiff_t segment_bytes = 0;  ///< of this rank
+  std::vector<Place> send, receive;  ///< [piece * ranks + peer]
+  std::vector<Message> messages;     ///< that this rank leads
+
+ private:
+  static Place& place(std::vector<Place>& places, std::ptrdiff_t piece, int num_ranks, int peer) {
+    return places[static_cast<std::size_t>(piece * num_ranks + peer)];
+  }
+
+  void share_direct(const BlockProblem& problem, const Comm& node) {
+    const int num_ranks = problem.comm.num_ranks();
+    const auto ranks = problem.machine.nodes.ranks_on(own_node);
+    Numbers mine(ranks.size());
+    Numbers theirs(ranks.size());
+    for (std::ptrdiff_t p = 0; p < num_pieces; ++p) {
+      for (std::size_t i = 0; i < ranks.size(); ++i) {
+        mine[i] = place(send, p, num_ranks, ranks[i]).offset;
+      }
+      check_mpi(
+          MPI_Alltoall(mine.data(), 1, MPI_INT64_T, theirs.data(), 1, MPI_INT64_T, node.raw()));
+      for (std::size_t i = 0; i < ranks.size(); ++i) {
+        place(receive, p, num_ranks, ranks[i]) = {static_cast<int>(i), theirs[i]};
+      }
     }
   }
-  segment_bytes = ends[static_cast<std::size_t>(node.rank())];
-  share_direct(problem, node);
-}
 
-void Places::share_direct(const BlockProblem& problem, const Comm& node) {
-  const int num_ranks = problem.comm.num_ranks();
-  const auto ranks = problem.machine.nodes.ranks_on(own_node);
-  Numbers mine(ranks.size());
-  Numbers theirs(ranks.size());
-  for (std::ptrdiff_t p = 0; p < num_pieces; ++p) {
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      mine[i] = place(send, p, num_ranks, ranks[i]).offset;
-    }
-    check_mpi(MPI_Alltoall(mine.data(), 1, MPI_INT64_T, theirs.data(), 1, MPI_INT64_T, node.raw()));
-    for (std::size_t i = 0; i < ranks.size(); ++i) {
-      place(receive, p, num_ranks, ranks[i]) = {static_cast<int>(i), theirs[i]};
-    }
-  }
-}
+  std::vector<int> incoming_ = std::vector<int>(static_cast<std::size_t>(num_pieces));
+};
 
-std::ptrdiff_t Places::head_bytes(std::ptrdiff_t num_pieces, int num_nodes) {
-  return static_cast<std::ptrdiff_t>(sizeof(Arrivals)) * (1 + 2 * num_pieces) +
-         static_cast<std::ptrdiff_t>(sizeof(SequenceFlag)) * num_pieces * num_nodes;
-}
+}  // namespace
 
 }  // namespace node_aware
 
