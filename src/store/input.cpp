@@ -1,18 +1,71 @@
 // SPDX-License-Identifier: BSD-3-Clause
+// Reading in rounds: each reader reads, checks and converts units of the dataset, about a buffer
+// full. Then an exchange takes them to the layout that is wanted, or a broadcast to all ranks. So
+// it does not matter how many ranks wrote the file, nor how.
+#include "tailrace/input.hpp"
+
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "store/input_state.hpp"
+#include "move/strided_copy.hpp"
+#include "store/dataset_reader.hpp"
+#include "store/file_index.hpp"
+#include "store/item_convert.hpp"
+#include "store/read_plan.hpp"
+#include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/input.hpp"
+#include "tailrace/exchange.hpp"
+#include "tailrace/output.hpp"
 
 namespace tailrace {
 
 using store::FileIndex;
+using store::ReadPlan;
+using store::Units;
+
+/// An opened file.
+class Input::State {
+ public:
+  /// Collective, blocking.
+  State(const Comm& comm_in, std::string path_in, InputOptions options_in);
+  /// Throws `Errc::invalid_input` if there is no such variable. Local.
+  const store::FileIndex::Entry& entry(const std::string& name) const;
+  /// The same, for a call of all ranks. Throws the same on all of them, also if they ask for
+  /// different things. Collective, blocking.
+  const store::FileIndex::Entry& agreed_entry(const std::string& name, ItemType type) const;
+  const AttributeValue* find_attribute(const std::string& name) const;
+  template <class T>
+  const T& attribute(const std::string& name, const char* kind) const;
+
+  /// Makes `group_comm` and `readers_comm` at their first use. Collective, blocking.
+  void make_groups();
+
+  Comm comm;
+  std::string path;
+  InputOptions options;
+  store::FileIndex index;
+  std::vector<int> readers;  ///< ranks, ascending; rank 0 is one
+  int group = 0;             ///< this rank's, by the number of its reader
+  bool is_reader = false;
+  file::Settings settings;
+  FileStatistics file_statistics;
+  std::unique_ptr<store::ReadFile> file;
+  std::optional<Comm> group_comm;    ///< the reader is rank 0
+  std::optional<Comm> readers_comm;  ///< on readers
+  std::int64_t checked = 0;
+  double move_s = 0;
+};
 
 namespace {
 
@@ -140,6 +193,196 @@ InputStatistics Input::total_statistics() const {
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPI_INT64_T, MPI_SUM, comm));
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, times_s, 2, MPI_DOUBLE, MPI_MAX, comm));
   return {counts[0], counts[1], counts[2], counts[3], times_s[0], times_s[1]};
+}
+
+namespace {
+
+// One call of `read` or `read_all`: what this rank reads of one dataset, round by round.
+class Rounds {
+ public:
+  Rounds(Input::State& state, const FileIndex::Entry& entry, ItemType type)
+      : state_(state),
+        entry_(entry),
+        type_(type),
+        units_(entry, state.options.checks),
+        reader_(*state.file, entry, units_) {}
+
+  const Units& units() const { return units_; }
+  ReadPlan plan(std::vector<std::ptrdiff_t> wanted, std::ptrdiff_t least_bytes) const {
+    return {units_,
+            std::move(wanted),
+            {static_cast<int>(state_.readers.size()), state_.options.buffer_bytes, least_bytes}};
+  }
+  /// This rank's part of a round, checked and converted. Throws the same on all ranks. Collective.
+  const std::byte* read(const ReadPlan& plan, std::ptrdiff_t round) {
+    run_agreed(state_.comm.raw(), [&] {
+      if (state_.is_reader) read_share(plan.share(round, state_.group));
+    });
+    return entry_.type == type_ ? raw_.data() : converted_.data();
+  }
+
+ private:
+  void read_share(std::span<const std::ptrdiff_t> share) {
+    const Span span(state_.options.trace, Activity::transfer, "read file");
+    reader_.read(share, raw_);
+    if (state_.options.checks) check_share(share);
+    if (entry_.type != type_) convert();
+  }
+  void check_share(std::span<const std::ptrdiff_t> share) {
+    const auto before = reader_.checked();
+    const auto damages = reader_.check(share, raw_);
+    state_.checked += reader_.checked() - before;
+    if (!damages.empty()) {
+      const auto part = damages.front().part;
+      const auto file = part < 0 ? "" : entry_.parts[static_cast<std::size_t>(part)].file;
+      throw Error(
+          Errc::corrupt,
+          fmt::format(
+              "{} is damaged: {} does not match its checksum{}", state_.path,
+              damages.front().describe(entry_.name, file),
+              damages.size() == 1 ? "" : fmt::format(", nor do {} more", damages.size() - 1)));
+    }
+  }
+  void convert() {
+    const auto items = std::ssize(raw_) / item_bytes(entry_.type);
+    converted_.resize(static_cast<std::size_t>(items * item_bytes(type_)));
+    const auto unfit =
+        store::convert_items(entry_.type, type_, raw_.data(), items, converted_.data());
+    if (unfit) {
+      throw Error(
+          Errc::invalid_input,
+          fmt::format("{}: dataset {} holds {} ({}), which does not fit {}", state_.path,
+                      entry_.name, *unfit, store::type_name(entry_.type), store::type_name(type_)));
+    }
+  }
+
+  Input::State& state_;
+  const FileIndex::Entry& entry_;
+  ItemType type_;
+  Units units_;
+  store::DatasetReader reader_;
+  std::vector<std::byte> raw_, converted_;
+};
+
+// What can be known before anything is read.
+void check_readable(const Input::State& state, const FileIndex::Entry& entry, ItemType type) {
+  require_all(
+      state.comm.raw(), store::convertible(entry.type, type),
+      fmt::format("{}: variable {} holds {} and cannot be read as {}: floating-point numbers are "
+                  "not made integers, nor complex ones real",
+                  state.path, entry.name, store::type_name(entry.type), store::type_name(type)));
+  if (entry.missing.empty()) return;
+  throw Error(Errc::io,
+              fmt::format("{}: variable {} lies in other files, of which {} is missing", state.path,
+                          entry.name, entry.missing),
+              ENOENT);
+}
+
+// Gives `bytes` at `data` of rank `root` to all ranks of `comm`.
+void broadcast(const Comm& comm, int root, std::byte* data, std::ptrdiff_t bytes) {
+  constexpr std::ptrdiff_t most = 1 << 30;
+  for (std::ptrdiff_t at = 0; at < bytes; at += most) {
+    check_mpi(MPI_Bcast(data + at, to_int(std::min(most, bytes - at)), MPI_BYTE, root, comm.raw()));
+  }
+}
+
+// Copies a share, boxes one after another, to its places in the whole array.
+void place(std::span<const Box> boxes, const Box& whole, std::ptrdiff_t item,
+           const std::byte* share, std::byte* data) {
+  const auto memory = Memory::dense({&whole, 1}).boxes.front();
+  for (const auto& box : boxes) {
+    StridedCopy(box, packed_side(box, 0), side_of(box, whole, memory), item).run(share, data);
+    share += box.num_items() * item;
+  }
+}
+
+}  // namespace
+
+const FileIndex::Entry& Input::State::agreed_entry(const std::string& name, ItemType type) const {
+  const FileIndex::Entry* found = nullptr;
+  run_agreed(comm.raw(), [&] { found = &entry(name); });
+  const auto place = static_cast<std::int64_t>(found - index.entries.data());
+  const auto kind = static_cast<std::int64_t>(type);
+  std::int64_t lowest[] = {place, -place, kind, -kind};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, lowest, 4, MPI_INT64_T, MPI_MIN, comm.raw()));
+  require_all(comm.raw(), lowest[0] == -lowest[1] && lowest[2] == -lowest[3],
+              fmt::format("{}: the ranks read different variables, or as different types", path));
+  return *found;
+}
+
+void Input::State::make_groups() {
+  if (group_comm) return;
+  group_comm.emplace(comm.split(group));
+  readers_comm.emplace(comm.split(is_reader ? 0 : 1));
+}
+
+void Input::read(const std::string& name, ItemType type, const Layout& layout, const Memory& given,
+                 void* data) const {
+  auto& state = *state_;
+  const Comm& comm = state.comm;
+  const auto& entry = state.agreed_entry(name, type);
+  const auto& global = layout.global_extents();
+  const bool same_shape = layout.num_dims() == static_cast<int>(entry.extents.size()) &&
+                          std::equal(entry.extents.begin(), entry.extents.end(), global.begin());
+  require_all(comm.raw(), same_shape && layout.num_ranks() == comm.num_ranks(),
+              fmt::format("{}: variable {} has extents {}, the layout {} of {} ranks", state.path,
+                          name, fmt::join(entry.extents, " x "),
+                          fmt::join(global.begin(), global.begin() + layout.num_dims(), " x "),
+                          layout.num_ranks()));
+  const Memory dense = Memory::dense(layout.boxes(comm.rank()));
+  const bool is_open = given.boxes.empty();
+  require_all(comm.raw(), !is_open || dense.boxes.empty() || given.num_items == dense.num_items,
+              fmt::format("{}: variable {}: an array of {} items is given, rank {} holds {}",
+                          state.path, name, given.num_items, comm.rank(), dense.num_items));
+  const Memory& memory = is_open ? dense : given;
+  check_readable(state, entry, type);
+  Rounds rounds(state, entry, type);
+  const auto plan = rounds.plan(store::wanted_units(rounds.units(), layout), store::piece_bytes);
+  for (std::ptrdiff_t round = 0; round < plan.num_rounds(); ++round) {
+    const void* source = rounds.read(plan, round);
+    const double start_s = now_s();
+    std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(comm.num_ranks()));
+    for (std::size_t r = 0; r < state.readers.size(); ++r) {
+      boxes[static_cast<std::size_t>(state.readers[r])] =
+          rounds.units().boxes(plan.share(round, static_cast<int>(r)));
+    }
+    const auto shares = from_boxes(entry.extents, std::move(boxes));
+    Exchange exchange(comm, Plan(shares, layout, comm.rank()),
+                      Memory::dense(shares.boxes(comm.rank())), memory, {item_bytes(type), 1},
+                      "untimed");
+    exchange.run({&source, 1}, {&data, 1});
+    state.move_s += now_s() - start_s;
+  }
+}
+
+void Input::read_all(const std::string& name, ItemType type, void* data) const {
+  auto& state = *state_;
+  const auto& entry = state.agreed_entry(name, type);
+  check_readable(state, entry, type);
+  state.make_groups();
+  Rounds rounds(state, entry, type);
+  std::vector<std::ptrdiff_t> all(static_cast<std::size_t>(rounds.units().count()));
+  std::iota(all.begin(), all.end(), std::ptrdiff_t{0});
+  // Every share is passed on to all: fewer and larger ones cost fewer reads and broadcasts.
+  const auto plan = rounds.plan(std::move(all), state.options.buffer_bytes);
+  const auto whole = store::whole_box(entry);
+  std::vector<std::byte> buffer;
+  for (std::ptrdiff_t round = 0; round < plan.num_rounds(); ++round) {
+    const auto* mine = rounds.read(plan, round);
+    const double start_s = now_s();
+    for (int r = 0; r < static_cast<int>(state.readers.size()); ++r) {
+      const auto boxes = rounds.units().boxes(plan.share(round, r));
+      std::ptrdiff_t bytes = 0;
+      for (const auto& box : boxes) bytes += box.num_items() * item_bytes(type);
+      if (bytes == 0) continue;
+      buffer.resize(static_cast<std::size_t>(bytes));
+      if (state.is_reader && state.group == r) std::memcpy(buffer.data(), mine, buffer.size());
+      if (state.is_reader) broadcast(*state.readers_comm, r, buffer.data(), bytes);
+      broadcast(*state.group_comm, 0, buffer.data(), bytes);
+      place(boxes, whole, item_bytes(type), buffer.data(), static_cast<std::byte*>(data));
+    }
+    state.move_s += now_s() - start_s;
+  }
 }
 
 }  // namespace tailrace
