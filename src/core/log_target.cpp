@@ -12,11 +12,9 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
-#include <utility>
 
 #include <fmt/format.h>
 
-#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::detail {
@@ -58,27 +56,12 @@ LogTarget::LogTarget(const std::string& name) {
   } else if (name == "stdout") {
     file_ = STDOUT_FILENO;
   } else {
-    constexpr int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
-    file_ = uninterrupted([&] { return open(name.c_str(), flags, 0666); });
-    owned_ = true;
-    if (file_ < 0) fail_io("open log", name, errno);
+    own_ = open_descriptor(name, O_WRONLY | O_CREAT | O_APPEND);
+    if (!own_) fail_io("open log", name, errno);
+    file_ = own_.get();
   }
   struct stat status {};
   pipe_ = fstat(file_, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
-LogTarget::~LogTarget() {
-  if (owned_ && file_ >= 0) close_descriptor(file_);
-}
-
-LogTarget::LogTarget(LogTarget&& other) noexcept { *this = std::move(other); }
-
-LogTarget& LogTarget::operator=(LogTarget&& other) noexcept {
-  std::swap(file_, other.file_);
-  std::swap(owned_, other.owned_);
-  std::swap(pipe_, other.pipe_);
-  std::swap(broken_, other.broken_);
-  return *this;
 }
 
 std::ptrdiff_t LogTarget::room() const {

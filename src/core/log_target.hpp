@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "core/descriptor.hpp"
+
 namespace tailrace::detail {
 
 /// Where lines go. What goes wrong after opening is kept to itself: nobody could be told.
@@ -12,11 +14,6 @@ class LogTarget {
   LogTarget() = default;
   /// "stderr", "stdout" or a file, which is made or added to. Throws `Errc::io`.
   explicit LogTarget(const std::string& name);
-  ~LogTarget();
-  LogTarget(const LogTarget&) = delete;
-  LogTarget& operator=(const LogTarget&) = delete;
-  LogTarget(LogTarget&& other) noexcept;
-  LogTarget& operator=(LogTarget&& other) noexcept;
 
   /// As many bytes can be written at once without waiting: 0 if it is full now.
   std::ptrdiff_t room() const;
@@ -24,8 +21,8 @@ class LogTarget {
   void write(const std::string& text) noexcept;
 
  private:
+  Descriptor own_;
   int file_ = -1;
-  bool owned_ = false;
   bool pipe_ = false;
   bool broken_ = false;  // no longer there (closed pipe, full disk)
 };

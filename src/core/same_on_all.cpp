@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "core/log_lines.hpp"
+
 namespace tailrace {
 
 namespace {
@@ -21,19 +23,9 @@ std::uint64_t digest_of(std::string_view text) {
 
 /// "rank 3", "ranks 0-2, 5"
 std::string name_ranks(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  constexpr int most_runs = 6;
-  int runs = 0;
-  for (std::size_t first = 0; first < ranks.size();) {
-    auto last = first;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (runs == most_runs) return text + ", ...";
-    text += runs++ == 0 ? "" : ", ";
-    text += last == first ? fmt::format("{}", ranks[first])
-                          : fmt::format("{}-{}", ranks[first], ranks[last]);
-    first = last + 1;
-  }
-  return text;
+  detail::RankRanges ranges;
+  for (const int rank : ranks) ranges.add(rank);
+  return (ranks.size() == 1 ? "rank " : "ranks ") + ranges.text();
 }
 
 /// "8 on ranks 0-2, 4 on rank 3". Collective.

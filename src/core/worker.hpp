@@ -9,6 +9,11 @@
 
 namespace tailrace {
 
+/// A thread that gets no signals: they belong to the main thread (the end of a job's time). Local.
+std::thread start_thread(std::function<void()> body);
+/// The same with a low priority, so that the simulation goes first. Local.
+std::thread start_background_thread(std::function<void()> body);
+
 /// Runs jobs one after another on a background thread, which is made by the first one. Jobs must
 /// not throw.
 class Worker {

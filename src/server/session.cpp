@@ -12,7 +12,7 @@
 #include "core/last_resort.hpp"
 #include "core/say.hpp"
 #include "core/wait.hpp"
-#include "core/background_thread.hpp"
+#include "core/worker.hpp"
 #include "server/client.hpp"
 #include "server/direct_stream.hpp"
 #include "server/mpi_relay.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "move/allreduce/thread_team.hpp"
 
-#include "core/background_thread.hpp"
+#include "core/worker.hpp"
 
 namespace tailrace {
 

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "core/say.hpp"
-#include "core/background_thread.hpp"
+#include "core/worker.hpp"
 #include "server/server.hpp"
 #include "server/transports/node_blocks.hpp"
 #include "server/transports/node_receiver.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "core/background_thread.hpp"
+#include "core/worker.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
