@@ -76,6 +76,20 @@ Keys output_keys(OutputCase& o) {
   };
 }
 
+Keys run_keys(RunCase& c) {
+  return {
+      {"checkpoint.every", &c.checkpoint.every, count_from_0, "steps",
+       "steps between checkpoints (the last two are kept); 0 = none"},
+      {"checkpoint.at_end", &c.checkpoint.at_end, any, "",
+       "write a checkpoint at the end of the run"},
+      {"restart.file", &c.restart.file, any, "",
+       "checkpoint to go on from; latest = the newest one of the run folder; latest_or_fresh = "
+       "that, or a fresh start if there is none"},
+      {"trace.spans", &c.trace.spans, within(0, 1e8), "spans",
+       "spans of time kept for trace.json, per rank; 0 = no trace"},
+  };
+}
+
 Keys product_keys(Product& values) {
   return {
       {"output.products.name", &values.name, any, "", "in file names and messages"},

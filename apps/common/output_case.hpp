@@ -30,6 +30,24 @@ struct OutputCase {
   std::vector<Product> products;
 };
 
+/// What every application's case has beside its output: sections `[checkpoint]`, `[restart]` and
+/// `[trace]`. The meaning of every member stands in `run_keys`.
+struct RunCase {
+  struct {
+    std::int64_t every = 0;
+    bool at_end = false;
+  } checkpoint;
+  struct {
+    std::string file;
+  } restart;
+  struct {
+    std::int64_t spans = 20000;
+  } trace;
+};
+
+/// The keys of these sections, bound to `values`. Local.
+Keys run_keys(RunCase& values);
+
 /// The keys of `[output]`, bound to `values`. Local, as all of this file but what says so.
 Keys output_keys(OutputCase& values);
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/command_line.hpp"
@@ -44,6 +45,13 @@ struct CaseOfRun {
   std::vector<std::string> results;  ///< names of the files of a run, beside checkpoints
   std::string text;                  ///< the whole case as TOML, for RUN/case.toml
 };
+
+/// The same from an application's `Case`, which outlives it.
+template <class Case>
+CaseOfRun case_of_run(const char* program, const Case& values, std::vector<std::string> results) {
+  return {program,       values.about.name,  values.source,      values.restart.file,
+          values.output, values.trace.spans, std::move(results), format_case(values)};
+}
 
 /// Makes session, log, folder and trace, then the simulation by `make`, and runs it: on the ranks
 /// that compute, while the others serve. `check` throws before anything is written if the ranks

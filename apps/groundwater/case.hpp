@@ -51,7 +51,7 @@ struct MineralCase {
 };
 
 /// One run, as a case file describes it.
-struct Case {
+struct Case : app::RunCase {
   std::string source;           ///< path of the case file, for messages
   std::set<std::string> given;  ///< keys that the file or --set gave
   struct {
@@ -109,16 +109,6 @@ struct Case {
   struct : app::OutputCase {
     std::vector<std::string> fields{"head", "saturation"};
   } output;
-  struct {
-    std::int64_t every = 0;
-    bool at_end = false;
-  } checkpoint;
-  struct {
-    std::string file;
-  } restart;
-  struct {
-    std::int64_t spans = 20000;
-  } trace;
 };
 
 /// The table of keys of a case file, bound to `values`. Local, as all of this file but what says

@@ -144,20 +144,6 @@ Keys solver_keys(Case& c) {
   };
 }
 
-Keys run_keys(Case& c) {
-  return {
-      {"checkpoint.every", &c.checkpoint.every, count_from_0, "steps",
-       "steps between checkpoints (the last two are kept); 0 = none"},
-      {"checkpoint.at_end", &c.checkpoint.at_end, any, "",
-       "write a checkpoint at the end of the run"},
-      {"restart.file", &c.restart.file, any, "",
-       "checkpoint to go on from; latest = the newest one of the run folder; latest_or_fresh = "
-       "that, or a fresh start if there is none"},
-      {"trace.spans", &c.trace.spans, within(0, 1e8), "spans",
-       "spans of time kept for trace.json, per rank; 0 = no trace"},
-  };
-}
-
 }  // namespace
 
 Keys keys_of(Case& values) {
@@ -169,7 +155,7 @@ Keys keys_of(Case& values) {
                one_of({"head", "pressure_head", "saturation", "flux", "conductivity", "water"}), "",
                "fields that are written (flux: flux_x, flux_y, flux_z)"});
   for (auto part : {flow_keys(values), cell_keys(values), chemistry_keys(values),
-                    solver_keys(values), output, run_keys(values)}) {
+                    solver_keys(values), output, app::run_keys(values)}) {
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;

@@ -338,15 +338,7 @@ int run_case(const Comm& comm, const RunRequest& request) {
   const auto make = [&](const Comm& ranks, const RunSetting& setting) {
     return std::make_unique<Run>(ranks, values, setting);
   };
-  return app::run_simulation(comm, request,
-                             {program_name,
-                              values.about.name,
-                              values.source,
-                              values.restart.file,
-                              values.output,
-                              values.trace.spans,
-                              {"balance.csv"},
-                              format_case(values)},
+  return app::run_simulation(comm, request, app::case_of_run(program_name, values, {"balance.csv"}),
                              check, make);
 }
 

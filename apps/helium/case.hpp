@@ -18,7 +18,7 @@ namespace tailrace::helium {
 
 /// One run, as a case file describes it. The meaning, type and range of every member stand once, in
 /// the table of keys (case_keys.cpp).
-struct Case {
+struct Case : app::RunCase {
   std::string source;           ///< path of the case file, for messages
   std::set<std::string> given;  ///< keys that the file or --set gave
   struct {
@@ -51,16 +51,6 @@ struct Case {
     double radius = 10;
   } observables;
   app::OutputCase output;
-  struct {
-    std::int64_t every = 0;
-    bool at_end = false;
-  } checkpoint;
-  struct {
-    std::string file;
-  } restart;
-  struct {
-    std::int64_t spans = 20000;
-  } trace;
 };
 
 /// The table of keys of a case file, bound to `values`. Local, as all but `read_case`.

@@ -298,16 +298,8 @@ int run_case(const Comm& comm, const RunRequest& request) {
     if (ranks.rank() == 0 && !warning.empty()) setting.log.warning(warning);
     return std::make_unique<Run>(ranks, values, setting);
   };
-  return app::run_simulation(comm, request,
-                             {program_name,
-                              values.about.name,
-                              values.source,
-                              values.restart.file,
-                              values.output,
-                              values.trace.spans,
-                              {"observables.csv"},
-                              format_case(values)},
-                             check, make);
+  return app::run_simulation(
+      comm, request, app::case_of_run(program_name, values, {"observables.csv"}), check, make);
 }
 
 }  // namespace tailrace::helium

@@ -19,7 +19,7 @@ using app::Keys;
 
 /// One run, as a case file describes it. The meaning, type and range of every member stand once, in
 /// the table of keys (case_keys.cpp); `grid.nx` of the file is `grid.nx` here.
-struct Case {
+struct Case : app::RunCase {
   std::string source;           ///< path of the case file, for messages
   std::set<std::string> given;  ///< keys that the file or --set gave
   struct {
@@ -65,19 +65,9 @@ struct Case {
     std::string precision = "same";
   } output;
   struct {
-    std::int64_t every = 0;
-    bool at_end = false;
-  } checkpoint;
-  struct {
-    std::string file;
-  } restart;
-  struct {
     std::string kernel = "auto", method = "auto";
     std::int64_t threads = 1;
   } fft;
-  struct {
-    std::int64_t spans = 20000;
-  } trace;
 };
 
 /// The table of keys of a case file, bound to `values`; `[[output.products]]` has one of its own.

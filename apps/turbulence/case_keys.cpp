@@ -103,20 +103,14 @@ Keys output_keys(Case& c) {
 }
 
 Keys run_keys(Case& c) {
-  return {
-      {"checkpoint.every", &c.checkpoint.every, count_from_0, "steps",
-       "steps between checkpoints (the last two are kept); 0 = none"},
-      {"checkpoint.at_end", &c.checkpoint.at_end, any, "",
-       "write a checkpoint at the end of the run"},
-      {"restart.file", &c.restart.file, any, "",
-       "checkpoint to go on from; latest = the newest one of the run folder; latest_or_fresh = "
-       "that, or a fresh start if there is none"},
+  auto keys = app::run_keys(c);
+  const Keys of_fft{
       {"fft.kernel", &c.fft.kernel, any, "", "library of the 1D transforms; auto = measured"},
       {"fft.method", &c.fft.method, any, "", "method of the transposes; auto = chosen"},
       {"fft.threads", &c.fft.threads, within(1, 4096), "threads", "OpenMP threads per rank"},
-      {"trace.spans", &c.trace.spans, within(0, 1e8), "spans",
-       "spans of time kept for trace.json, per rank; 0 = no trace"},
   };
+  keys.insert(keys.end() - 1, of_fft.begin(), of_fft.end());  // before trace
+  return keys;
 }
 
 }  // namespace

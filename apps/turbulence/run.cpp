@@ -330,16 +330,10 @@ int run_case(const Comm& comm, const RunRequest& request) {
     }
     return std::make_unique<Run<double>>(ranks, values, setting);
   };
-  return app::run_simulation(comm, request,
-                             {program_name,
-                              values.about.name,
-                              values.source,
-                              values.restart.file,
-                              values.output,
-                              values.trace.spans,
-                              {"statistics.csv", "spectrum.csv", "fields.xdmf"},
-                              format_case(values)},
-                             check, make);
+  return app::run_simulation(
+      comm, request,
+      app::case_of_run(program_name, values, {"statistics.csv", "spectrum.csv", "fields.xdmf"}),
+      check, make);
 }
 
 }  // namespace tailrace::turbulence
