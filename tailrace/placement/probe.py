@@ -61,25 +61,37 @@ def speeds(lines: list[tuple[str, int, int]]) -> list[Speed]:
     return sorted(found, key=lambda one: (-one.worst, one.host))
 
 
-def probe(command: list[str]) -> list[Speed]:
-    """Run `command` (a launcher with its options) with the probe; return what `speeds` does."""
+def lines_of_ranks(
+    command: list[str], words: list[str], pattern: str, trouble: str, timeout_s: int
+) -> list[tuple[str, ...]]:
+    """Run `words` on the ranks that `command` (a launcher with its options) starts.
+
+    Return the groups of `pattern` in what they print; that there are none is the error `trouble`.
+    """
     try:
         done = subprocess.run(
-            [*command, "sh", "-c", SCRIPT],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=TIMEOUT_S,
+            [*command, *words], capture_output=True, text=True, check=False, timeout=timeout_s
         )
     except OSError as error:
         raise TailraceError(f"{command[0]}: {error.strerror}", status=2) from error
     except subprocess.TimeoutExpired as error:
-        raise TailraceError(f"{command[0]}: has not ended after {TIMEOUT_S} s") from error
-    lines = re.findall(rf"{MARK} (\S+) (\d+) (\d+)", done.stdout)
+        raise TailraceError(f"{command[0]}: has not ended after {timeout_s} s") from error
+    lines = re.findall(pattern, done.stdout)
     if not lines:
         said = done.stderr.strip().splitlines()[:SHOWN] or ["(it said nothing)"]
         raise TailraceError(
-            f"{' '.join(command)}: no rank ended the probe (sh, awk, dd; status "
-            f"{done.returncode}): " + "\n  ".join(said)
+            f"{' '.join(command)}: {trouble} (status {done.returncode}): " + "\n  ".join(said)
         )
+    return lines
+
+
+def probe(command: list[str]) -> list[Speed]:
+    """Run `command` (a launcher with its options) with the probe; return what `speeds` does."""
+    lines = lines_of_ranks(
+        command,
+        ["sh", "-c", SCRIPT],
+        rf"{MARK} (\S+) (\d+) (\d+)",
+        "no rank ended the probe of sh, awk and dd",
+        TIMEOUT_S,
+    )
     return speeds([(host, int(compute), int(memory)) for host, compute, memory in lines])

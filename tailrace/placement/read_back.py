@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Starts a launcher with a probe and says whether the ranks came out where a map wants them."""
 
-import re
-import subprocess
 from dataclasses import dataclass, field
 from itertools import combinations
 
-from tailrace.errors import TailraceError
+from tailrace.placement.probe import lines_of_ranks
 from tailrace.placement.rank_map import RankMap
 from tailrace.profile.placement import processors
 
@@ -111,21 +109,13 @@ def _nodes_of_hosts(rank_map: RankMap, host: dict[int, str]) -> dict[str, int]:
 
 def read_back(rank_map: RankMap, command: list[str]) -> Found:
     """Run `command` (a launcher with its options) with a probe; collective calls are not needed."""
-    try:
-        done = subprocess.run(
-            [*command, *_probe()], capture_output=True, text=True, check=False, timeout=TIMEOUT_S
-        )
-    except OSError as error:
-        raise TailraceError(f"{command[0]}: {error.strerror}", status=2) from error
-    except subprocess.TimeoutExpired as error:
-        raise TailraceError(f"{command[0]}: has not ended after {TIMEOUT_S} s") from error
-    lines = re.findall(rf"{MARK} (\d+) (\S+) ?([\d,-]*)", done.stdout)
-    if not lines:
-        said = done.stderr.strip().splitlines()[:SHOWN] or ["(it said nothing)"]
-        raise TailraceError(
-            f"{' '.join(command)}: started no rank whose number is known (status "
-            f"{done.returncode}): " + "\n  ".join(said)
-        )
+    lines = lines_of_ranks(
+        command,
+        _probe(),
+        rf"{MARK} (\d+) (\S+) ?([\d,-]*)",
+        "started no rank whose number is known",
+        TIMEOUT_S,
+    )
     host = {int(rank): name for rank, name, _ in lines}
     allowed = {int(rank): set(processors(text)) for rank, _, text in lines if text}
     wrong, notes = compare_cores(rank_map, host, allowed)
