@@ -2,7 +2,6 @@
 #include "store/dataset_reader.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <fmt/format.h>
 #include <xxhash.h>

@@ -2,7 +2,6 @@
 #include "store/piece_folder.hpp"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

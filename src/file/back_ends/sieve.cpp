@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "file/back_ends/sieve.hpp"
 
-#include <algorithm>
 #include <cstring>
 #include <limits>
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdlib>
-#include <limits>
 #include <map>
 #include <optional>
 

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <numeric>
 
 #include <fmt/format.h>
 

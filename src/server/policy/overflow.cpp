@@ -2,7 +2,6 @@
 #include "server/policy/overflow.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include <fmt/format.h>
 
