@@ -130,6 +130,7 @@ std::vector<ServerWay> session_ways() {
   std::vector<ServerWay> ways{{"no output", "ours", false, false,
                                [](const Arguments&) { return std::make_unique<NoOutput>(); }}};
   ways.push_back(make_way("synchronous", {.servers = "none"}, false));
+  ways.push_back(make_way("hidden", {.servers = "hidden"}, false));
   ways.push_back(make_way("thread", {.servers = "thread"}, false));
   ways.push_back(make_way("process", {.servers = "process"}, false));
   for (const auto& transport : tailrace::server::transport_table()) {
