@@ -18,7 +18,11 @@ def render_gain(gain: Gain, profile: dict[str, Any], name: str) -> str:
     values = parts(profile, "Where the time goes, as it is")
     found, null = gain.found, gain.null
     verdict = "faster with the settings" if found.wins else "no effect here"
-    top = [(found.text, verdict), (null.text, "equal runs")]
+    texts = [one.text.partition(" ") for one in (found, null)]  # the interval goes to the words
+    top = [
+        (value, f"{words} {interval}".strip())
+        for (value, _, interval), words in zip(texts, (verdict, "equal runs"), strict=True)
+    ]
     return fill(
         "gain.html.j2",
         title=f"{name}: what settings gain",
