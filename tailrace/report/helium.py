@@ -102,9 +102,9 @@ def _curves(table: dict[str, Floats], run: Run) -> Iterable[Markup]:
             if (values > 0).any():
                 axes.semilogy(time, np.where(values > 0, values, np.nan), color=colour, label=name)
         low, high = axes.get_ylim()
-        axes.set_ylim(max(low, high * 1e-12), high)
+        axes.set_ylim(max(low, high * 1e-12) * 1e-6, high)  # room for the legend
         axes.set(title="Populations", xlabel="t [a.u.]", ylabel="population")
-        axes.legend(loc="center right", frameon=True, framealpha=0.85, edgecolor="none")
+        axes.legend(loc="lower right")
 
     if "field" in table:
         yield picture(field, size)
