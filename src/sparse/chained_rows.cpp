@@ -4,7 +4,17 @@
 // comes last here, after those with rows that are long done: in L it does anyway, U's rows are
 // turned round. U's rows are divided by their pivots beforehand, so that no division or product
 // follows the sum. And this file may fuse products and sums, where the processor can.
+// Where the items lie on few diagonals, as on 7 points, eight rows take their products with rows
+// that are long done side by side, without column indices; what is left of the chain stays in a
+// register.
 #include "sparse/lu_solver.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <optional>
+
+#include "sparse/kernels.hpp"
 
 namespace tailrace::sparse {
 
@@ -94,11 +104,153 @@ class ChainedRows final : public LuSolver {
   std::vector<double> inverse_;
 };
 
+/// Eight rows side by side; only passed by reference, as compilers differ in how values are passed.
+typedef double Eight __attribute__((vector_size(num_lanes * sizeof(double))));
+
+/// One triangle on diagonals, by chunks of eight rows: the values of each distant diagonal, those
+/// of the row before (offset 1), and what sums are multiplied with. Distances count from the
+/// diagonal into the triangle; zeros stand where there is no item (so what is not finite in x may
+/// spread).
+struct Triangle {
+  std::vector<std::ptrdiff_t> distances;  ///< at least `num_lanes`, the largest first
+  std::vector<double> distant, near;
+
+  /// The distances of `factors` in one triangle, unless it has too many or one between.
+  static std::optional<Triangle> find(const Csr& factors, const Diagonal& diagonal, bool upper) {
+    Triangle made;
+    std::size_t num_items = 0;
+    for (std::size_t row = 0; row < diagonal.size(); ++row) {
+      const auto begin = upper ? diagonal[row] + 1 : factors.row_starts[row];
+      const auto end = upper ? factors.row_starts[row + 1] : diagonal[row];
+      for (auto k = begin; k < end; ++k, ++num_items) {
+        const auto column = factors.column_indices[static_cast<std::size_t>(k)];
+        const auto distance = std::abs(column - static_cast<std::ptrdiff_t>(row));
+        if (distance == 1 || std::ranges::find(made.distances, distance) != made.distances.end()) {
+          continue;
+        }
+        if (distance < num_lanes || made.distances.size() == most_diagonals) return std::nullopt;
+        made.distances.push_back(distance);
+      }
+    }
+    if (made.distances.size() * diagonal.size() > most_fill * num_items) return std::nullopt;
+    std::ranges::sort(made.distances, std::greater<>());
+    const auto padded = (diagonal.size() + num_lanes - 1) / num_lanes * num_lanes;
+    made.distant.resize(padded * made.distances.size());
+    made.near.resize(padded);
+    return made;
+  }
+  void set(std::size_t row, std::ptrdiff_t distance, double value) {
+    if (distance == 1) {
+      near[row] = value;
+      return;
+    }
+    const auto found = std::ranges::find(distances, distance) - distances.begin();
+    const auto chunk = row / num_lanes * distances.size() + static_cast<std::size_t>(found);
+    distant[chunk * num_lanes + row % num_lanes] = value;
+  }
+  /// sums -= distant items times x of the rows at `first` + `sign` * distance and after.
+  void subtract(std::ptrdiff_t first, std::ptrdiff_t sign, const double* x, std::ptrdiff_t rows,
+                Eight& sums) const {
+    const double* value = distant.data() + first * std::ssize(distances);
+    for (const auto distance : distances) {
+      const auto from = first + sign * distance;
+      Eight values, there{};
+      std::memcpy(&values, value, sizeof values);
+      if (from >= 0 && from + num_lanes <= rows) {
+        std::memcpy(&there, x + from, sizeof there);
+      } else {
+        for (int lane = 0; lane < num_lanes; ++lane) {
+          if (from + lane >= 0 && from + lane < rows) there[lane] = x[from + lane];
+        }
+      }
+      sums -= values * there;
+      value += num_lanes;
+    }
+  }
+  std::size_t bytes() const { return 8 * (distant.size() + near.size()); }
+
+  static constexpr std::size_t most_diagonals = 12;
+  static constexpr std::size_t most_fill = 2;  ///< slots an item
+};
+
+class ChainedDiagonals final : public LuSolver {
+ public:
+  ChainedDiagonals(const Csr& factors, const Diagonal& diagonal, Triangle lower, Triangle upper)
+      : lower_(std::move(lower)), upper_(std::move(upper)) {
+    inverse_.reserve(diagonal.size());
+    for (std::size_t row = 0; row < diagonal.size(); ++row) {
+      const double inverse = 1 / factors.values[static_cast<std::size_t>(diagonal[row])];
+      inverse_.push_back(inverse);
+      for (auto k = factors.row_starts[row]; k < factors.row_starts[row + 1]; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        const auto distance = factors.column_indices[at] - static_cast<std::ptrdiff_t>(row);
+        if (distance < 0) lower_.set(row, -distance, factors.values[at]);
+        if (distance > 0) upper_.set(row, distance, factors.values[at] * inverse);
+      }
+    }
+  }
+  void solve(const double* b, double* x) const override {
+    const auto rows = std::ssize(inverse_);
+    const auto whole = rows / num_lanes * num_lanes;
+    double before = 0;
+    for (std::ptrdiff_t first = 0; first < whole; first += num_lanes) {
+      before = forward(first, num_lanes, b, x, before);
+    }
+    if (whole < rows) forward(whole, rows - whole, b, x, before);
+    before = whole < rows ? backward(whole, rows - whole, x, 0) : 0;
+    for (auto first = whole - num_lanes; first >= 0; first -= num_lanes) {
+      before = backward(first, num_lanes, x, before);
+    }
+  }
+  std::size_t memory_bytes() const override {
+    return lower_.bytes() + upper_.bytes() + 8 * inverse_.size();
+  }
+  std::string describe() const override { return "chain, fp64, diagonals"; }
+
+ private:
+  /// `count` rows from `first` on, of x where `before` is the one ahead of them; the last of them.
+  [[gnu::always_inline]] inline double forward(std::ptrdiff_t first, std::ptrdiff_t count,
+                                               const double* b, double* x, double before) const {
+    Eight sums{};
+    std::memcpy(&sums, b + first, static_cast<std::size_t>(count) * sizeof *b);
+    lower_.subtract(first, -1, x, std::ssize(inverse_), sums);
+    const double* near = lower_.near.data() + first;
+    for (std::ptrdiff_t lane = 0; lane < count; ++lane) {
+      x[first + lane] = before = sums[lane] - near[lane] * before;
+    }
+    return before;
+  }
+  /// The same from the last of them on; the first of them.
+  [[gnu::always_inline]] inline double backward(std::ptrdiff_t first, std::ptrdiff_t count,
+                                                double* x, double before) const {
+    const auto bytes = static_cast<std::size_t>(count) * sizeof *x;
+    Eight sums{}, inverse{};
+    std::memcpy(&sums, x + first, bytes);
+    std::memcpy(&inverse, inverse_.data() + first, bytes);
+    sums *= inverse;
+    upper_.subtract(first, 1, x, std::ssize(inverse_), sums);
+    const double* near = upper_.near.data() + first;
+    for (auto lane = count; lane-- > 0;) {
+      x[first + lane] = before = sums[lane] - near[lane] * before;
+    }
+    return before;
+  }
+
+  Triangle lower_, upper_;
+  std::vector<double> inverse_;
+};
+
 }  // namespace
 
 std::shared_ptr<const LuSolver> make_chain(const Csr& factors, const Diagonal& diagonal,
                                            bool single_precision) {
   if (single_precision) return std::make_shared<ChainedRows<float>>(factors, diagonal);
+  auto lower = Triangle::find(factors, diagonal, false);
+  auto upper = Triangle::find(factors, diagonal, true);
+  if (lower && upper) {
+    return std::make_shared<ChainedDiagonals>(factors, diagonal, std::move(*lower),
+                                              std::move(*upper));
+  }
   return std::make_shared<ChainedRows<double>>(factors, diagonal);
 }
 

@@ -106,10 +106,15 @@ TEST(IncompleteLu, EverySolveHasTheBitsOfPlainLoops) {
 }
 
 TEST(IncompleteLu, ChainDiffersByRoundOff) {
+  int num_on_diagonals = 0;
   for (const auto& [name, a] : dominant_matrices()) {
     const auto b = random_vector(a.rows, 91);
     const auto lu = make_lu(a, {.schedule = "chain"});
-    EXPECT_EQ(lu.storage(), "chain, fp64");
+    EXPECT_TRUE(lu.storage().starts_with("chain, fp64")) << lu.storage();
+    const bool on_diagonals = lu.storage() == "chain, fp64, diagonals";
+    num_on_diagonals += on_diagonals ? 1 : 0;
+    EXPECT_FALSE(on_diagonals && name == "band");
+    EXPECT_TRUE(on_diagonals || name != "stencil");
     const auto expected = plain_solve(lu.factors(), b);
     const auto again = IncompleteLu::from_factors(lu.factors(), {.schedule = "chain"});
     auto x = b;
@@ -126,6 +131,7 @@ TEST(IncompleteLu, ChainDiffersByRoundOff) {
       EXPECT_NEAR(single[i], expected[i], 1e-5 * largest) << name;
     }
   }
+  EXPECT_GE(num_on_diagonals, 3);
 }
 
 TEST(IncompleteLu, SinglePrecisionIsNear) {
