@@ -54,13 +54,19 @@ void reduce(Engine& engine, const Sum& sum, const void* in, void* out, std::int6
 Reason alltoall(Engine& engine, const void* in, void* out, std::int64_t bytes, Reason own) {
   const int me = engine.comm.rank();
   const int num_ranks = engine.comm.num_ranks();
-  if (own == Reason::none) copy_bytes(engine.data(), in, bytes * num_ranks);
+  if (own == Reason::none) {  // all but this rank's own block
+    copy_bytes(engine.data(), in, me * bytes);
+    const std::int64_t next = (me + 1) * bytes;
+    copy_bytes(engine.data() + next, at(in, next), num_ranks * bytes - next);
+  }
   Reason reason = engine.meet({bytes, own});
   for (int rank = 0; rank < num_ranks && reason == Reason::none; ++rank) {
     if (engine.head_of(rank).bytes != bytes) reason = Reason::size;
   }
   if (reason != Reason::none) return reason;
-  for (int rank = 0; rank < num_ranks; ++rank) {
+  copy_bytes(at(out, me * bytes), at(in, me * bytes), bytes);
+  for (int i = 1; i < num_ranks; ++i) {
+    const int rank = (me + i) % num_ranks;  // each rank begins with another one
     copy_bytes(at(out, rank * bytes), engine.data_of(rank) + me * bytes, bytes);
   }
   return reason;

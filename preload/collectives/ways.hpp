@@ -94,7 +94,7 @@ Outcome alltoallv(Engine& engine, Send send, Receive receive, Reason own, bool s
   for (int rank = 0; rank < num_ranks && own == Reason::none; ++rank) {
     starts[rank] = total;
     const auto block = send(rank);
-    if (shows && total + block.bytes <= Engine::data_bytes) {
+    if (shows && rank != me && total + block.bytes <= Engine::data_bytes) {
       copy_bytes(engine.data() + total, block.start, block.bytes);
     }
     total += block.bytes;
@@ -107,12 +107,14 @@ Outcome alltoallv(Engine& engine, Send send, Receive receive, Reason own, bool s
   }
   if (outcome.reason == Reason::none) outcome.reason = agree(outcome.bytes);
   if (outcome.reason != Reason::none) return outcome;
-  for (int rank = 0; rank < num_ranks; ++rank) {
+  for (int i = 0; i < num_ranks; ++i) {
+    const int rank = (me + i) % num_ranks;  // each rank begins with another one
     const auto block = receive(rank);
-    const std::int64_t* from = engine.starts_of(rank);
-    const std::int64_t bytes = from[me + 1] - from[me];
+    const std::int64_t* starts_there = engine.starts_of(rank);
+    const std::int64_t bytes = starts_there[me + 1] - starts_there[me];
     if (bytes > block.bytes) outcome.truncated = true;
-    copy_bytes(block.start, engine.data_of(rank) + from[me], std::min(bytes, block.bytes));
+    const std::byte* from = rank == me ? send(me).start : engine.data_of(rank) + starts_there[me];
+    copy_bytes(block.start, from, std::min(bytes, block.bytes));
   }
   return outcome;
 }

@@ -29,6 +29,20 @@ class Contest {
   std::array<double, 2> best_s_{1e300, 1e300};
 };
 
+// Calls in a row that stayed with MPI. To ask all ranks for the size of a call costs as much as a
+// small call: the longer the row, the more of the next calls go to MPI unasked.
+class Row {
+ public:
+  // True if the next call goes to MPI unasked. The same on all ranks.
+  bool passes();
+  // A call that was asked for stays with MPI, or not.
+  void asked(bool stays_with_mpi);
+
+ private:
+  int length_ = 0;  // of calls that were asked for
+  int unasked_ = 0;
+};
+
 // Calls of one kind: reads or writes, the size and the pieces of the largest part, in powers of 2.
 // All numbers are the same on all ranks.
 class Contests {

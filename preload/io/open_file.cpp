@@ -237,15 +237,39 @@ int OpenFile::run(const Transfer& call) {
   if ((mode_ & (call.writes ? MPI_MODE_RDONLY : MPI_MODE_WRONLY)) != 0) {
     return refuse(call, Refusal::mode);
   }
+  const bool measures = file_mode() == FileMode::measured;
+  Row& row = rows_[call.writes ? 1 : 0];
+  Refusal& why = why_mpi_[call.writes ? 1 : 0];
+  if (measures && row.passes()) return refuse(call, why);
   if (!ranks_) ranks_ = ranks_of(comm_);
-  std::unique_lock lock(ranks_->in_use, std::try_to_lock);
+  const std::unique_lock lock(ranks_->in_use, std::try_to_lock);
+  Plan own = prepare(call, lock.owns_lock());
+  const Agreed agreed = agree(own, call.writes);
+  why = agreed.why;
+  Contest* const contest = why == Refusal::none && measures
+                               ? &ranks_->contests.of(call.writes, agreed.bytes, agreed.runs)
+                               : nullptr;
+  const Way way = contest == nullptr ? Way::ours : contest->next(comm_);
+  const bool decided = contest == nullptr || contest->is_decided();
+  if (decided && way == Way::mpi) why = Refusal::slower;
+  row.asked(why != Refusal::none);
+  if (why != Refusal::none) return refuse(call, why);
+  if (hides_) return run_hidden(call, own);
+  if (decided) return run_ours(call, own, agreed);
+  const double begin_s = now_s();
+  const int code = way == Way::ours ? run_ours(call, own, agreed) : refuse(call, Refusal::measured);
+  contest->took(way, now_s() - begin_s);
+  return code;
+}
+
+OpenFile::Plan OpenFile::prepare(const Transfer& call, bool is_alone) {
   Plan own;
   try {
     own = plan(call);
   } catch (const std::bad_alloc&) {
     own.why = Refusal::size;
   }
-  if (!lock.owns_lock()) own.why = Refusal::busy;
+  if (!is_alone) own.why = Refusal::busy;
   if (hides_ && own.why == Refusal::none && !behind_) {
     try {
       behind_ = std::make_unique<Behind>(path_, most_hidden_bytes());
@@ -253,20 +277,7 @@ int OpenFile::run(const Transfer& call) {
       own.why = Refusal::open;
     }
   }
-  const Agreed agreed = agree(own, call.writes);
-  if (agreed.why != Refusal::none) return refuse(call, agreed.why);
-  if (hides_) return run_hidden(call, own);
-  if (file_mode() == FileMode::ours) return run_ours(call, own, agreed);
-  Contest& contest = ranks_->contests.of(call.writes, agreed.bytes, agreed.runs);
-  const Way way = contest.next(comm_);
-  const Refusal why = contest.is_decided() ? Refusal::slower : Refusal::measured;
-  if (contest.is_decided()) {
-    return way == Way::ours ? run_ours(call, own, agreed) : refuse(call, why);
-  }
-  const double begin_s = now_s();
-  const int code = way == Way::ours ? run_ours(call, own, agreed) : refuse(call, why);
-  contest.took(way, now_s() - begin_s);
-  return code;
+  return own;
 }
 
 bool OpenFile::open_ours() {

@@ -115,6 +115,8 @@ class OpenFile {
   struct Plan;
   struct Agreed;
   Plan plan(const Transfer& call) const;
+  // The plan, with why it cannot be carried out; `is_alone`: no other thread is in a call.
+  Plan prepare(const Transfer& call, bool is_alone);
   Agreed agree(const Plan& own, bool writes) const;
   int refuse(const Transfer& call, Refusal why);
   bool open_ours();
@@ -133,6 +135,8 @@ class OpenFile {
   std::int64_t unit_bytes_ = 1;
   bool is_native_ = true;
   std::shared_ptr<Ranks> ranks_;
+  std::array<Row, 2> rows_;           // of reads, of writes
+  std::array<Refusal, 2> why_mpi_{};  // the last call of the row
   std::optional<File> ours_;
   bool hides_ = false;  // the same on all ranks
   std::unique_ptr<Behind> behind_;

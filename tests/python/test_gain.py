@@ -40,6 +40,8 @@ def test_gain_beside_what_equal_runs_do() -> None:
     assert found["low"] <= 1.25 <= found["high"] and found["high"] < 1.3
     assert found["null"]["low"] <= 1.0 <= found["null"]["high"]
     assert gain_text(gain).splitlines()[1].startswith("gains 1.2")
+    slow = measure_gain(machine(1.4, 0.02), OURS, 100, lambda: 0.0)
+    assert gain_text(slow).splitlines()[1].startswith("slower: 0.7")
 
 
 def test_without_rounds_it_ends_when_it_is_decided() -> None:
