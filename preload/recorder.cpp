@@ -14,6 +14,7 @@
 
 #include "clocks.hpp"
 #include "comms.hpp"
+#include "counters.hpp"
 #include "files.hpp"
 #include "launch.hpp"
 #include "wrapper.hpp"
@@ -128,6 +129,7 @@ void start() {
   compare_clocks_at_start();
   watch_sigterm();
   leave_children_alone();
+  open_counters();
   first_instant = this_instant();
   windows.first = first_instant.tick;
   state.on.store(true);

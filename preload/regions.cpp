@@ -22,6 +22,7 @@ struct Open {
   unsigned region = 0;
   Tick begin = 0;
   Tick mpi_before = 0;
+  Counts counts_before{};
 };
 
 Region regions[max_regions];
@@ -57,15 +58,17 @@ void begin_region(const char* name) {
     ++count;
   }
   region_here = static_cast<std::uint8_t>(i + 1);
-  open_ones[num_open++] = {i, now(), ticks_in_mpi()};
+  const Counts counts = read_counters();
+  open_ones[num_open++] = {i, now(), ticks_in_mpi(), counts};
 }
 
-void end_innermost(Tick end) {
+void end_innermost(Tick end, const Counts& counts) {
   const Open one = open_ones[--num_open];
   Region& region = regions[one.region];
   ++region.count;
   region.ticks += end - one.begin;
   region.mpi_ticks += ticks_in_mpi() - one.mpi_before;
+  add_difference(region.counts, counts, one.counts_before);
   region_here = static_cast<std::uint8_t>(innermost() + 1);
 }
 
@@ -81,7 +84,8 @@ void end_region(const char* name) {
     ++lost;
     return;
   }
-  while (num_open >= at) end_innermost(end);
+  const Counts counts = read_counters();
+  while (num_open >= at) end_innermost(end, counts);
 }
 
 // Copies a name from an address that may be none, as the program may have given only a level.
@@ -135,8 +139,8 @@ void control_from_fortran(const void* level, const Call& call) {
 unsigned num_regions() { return count; }
 const Region& region_at(unsigned i) { return regions[i]; }
 std::uint64_t lost_regions() { return lost; }
-void end_regions(Tick end) {
-  while (num_open > 0) end_innermost(end);
+void end_regions(Tick end, const Counts& counts) {
+  while (num_open > 0) end_innermost(end, counts);
 }
 
 }  // namespace tailrace::preload

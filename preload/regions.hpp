@@ -5,6 +5,7 @@
 // it; without a name, which Fortran cannot give, levels 2 and above begin a region that their
 // negative ends. Level 0, and 1 without a name, change nothing. The main thread's alone count.
 #pragma once
+#include "counters.hpp"
 #include "recorder.hpp"
 
 namespace tailrace::preload {
@@ -17,6 +18,7 @@ struct Region {
   std::uint64_t count = 0;
   Tick ticks = 0;
   Tick mpi_ticks = 0;
+  Counts counts{};
 };
 
 unsigned num_regions();
@@ -24,6 +26,6 @@ const Region& region_at(unsigned i);
 // Begins without room, ends without a begin.
 std::uint64_t lost_regions();
 // Ends what is open, at the end of the record.
-void end_regions(Tick end);
+void end_regions(Tick end, const Counts& counts);
 
 }  // namespace tailrace::preload

@@ -16,6 +16,7 @@
 
 #include "clocks.hpp"
 #include "comms.hpp"
+#include "counters.hpp"
 #include "files.hpp"
 #include "recorder.hpp"
 #include "regions.hpp"
@@ -158,10 +159,13 @@ void print_regions(Writer& out) {
     const Region& region = region_at(i);
     out.print("%s\n  {\"name\": ", i == 0 ? "" : ",");
     out.text(region.name);
-    out.print(", \"parent\": %d, \"count\": %llu, \"ticks\": %llu, \"mpi_ticks\": %llu}",
-              region.parent, static_cast<unsigned long long>(region.count),
-              static_cast<unsigned long long>(region.ticks),
-              static_cast<unsigned long long>(region.mpi_ticks));
+    out.print(
+        ", \"parent\": %d, \"count\": %llu, \"ticks\": %llu, \"mpi_ticks\": %llu, \"counts\": ",
+        region.parent, static_cast<unsigned long long>(region.count),
+        static_cast<unsigned long long>(region.ticks),
+        static_cast<unsigned long long>(region.mpi_ticks));
+    print_counts(out, region.counts);
+    out.print("}");
   }
   out.print("],\n");
 }
@@ -213,7 +217,7 @@ int write_events(const char* path) {
   return out.finish();
 }
 
-int write_counters(const char* path, const char* how, const Instant& last) {
+int write_counters(const char* path, const char* how, const Instant& last, const Counts& counts) {
   Writer out(path);
   out.print("{\"version\": 2, \"rank\": %d, \"ranks\": %d, \"pid\": %d, \"ended\": \"%s\",\n",
             state.rank, state.num_ranks, static_cast<int>(getpid()), how);
@@ -236,6 +240,7 @@ int write_counters(const char* path, const char* how, const Instant& last) {
   print_node(out);
   print_clock(out);
   print_usage(out);
+  print_counters(out, counts);
   print_placement(out);
   print_comms(out);
   print_traffic(out);
@@ -263,7 +268,8 @@ const char* record_folder() {
 void write_record(const char* how) {
   if (static_cast<int>(getpid()) != state.pid) return;
   const Instant last = this_instant();
-  end_regions(last.tick);
+  const Counts counts = read_counters();
+  end_regions(last.tick, counts);
   add_to_windows(last.tick, last.tick);  // so many windows that all of the run lies in them
   const char* folder = record_folder();
   char events[PATH_MAX];
@@ -283,7 +289,7 @@ void write_record(const char* how) {
     unlink(events);
     return;
   }
-  int error = write_counters(part, how, last);
+  int error = write_counters(part, how, last, counts);
   if (error == 0 && rename(part, whole) != 0) error = errno;
   if (error != 0) {
     complain(whole, error);

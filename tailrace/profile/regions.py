@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from tailrace.profile.counters import as_keys, counted
 from tailrace.profile.record import Record
 from tailrace.profile.waiting import Waiting
 
@@ -44,6 +45,17 @@ def _of_rank(record: Record, waiting: Waiting) -> dict[Path, dict[str, float]]:
     return found
 
 
+def _counts(records: list[Record]) -> dict[Path, dict[str, float]]:
+    """Return what was counted in the regions, sums over the ranks."""
+    total: dict[Path, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+    for record in records:
+        regions = record.facts.get("regions", [])
+        for path, region in zip(_paths(record), regions, strict=True):
+            for name, count in counted(record, region.get("counts")).items():
+                total[path][name] += count
+    return total
+
+
 def regions(records: list[Record], waiting: Waiting) -> list[dict[str, Any]]:
     """Return the regions, each before those in it, the longest first; times are means."""
     of_ranks = [_of_rank(record, waiting) for record in records]
@@ -52,6 +64,7 @@ def regions(records: list[Record], waiting: Waiting) -> list[dict[str, Any]]:
         for path, values in of_rank.items():
             for key, value in values.items():
                 total[path][key] += value / (1 if key == "count" else len(records))
+    counts = _counts(records)
     found = []
     for path in sorted(total, key=lambda path: _order(path, total)):
         useful = [of_rank.get(path, {}).get("user_s", 0.0) for of_rank in of_ranks]
@@ -66,6 +79,7 @@ def regions(records: list[Record], waiting: Waiting) -> list[dict[str, Any]]:
                 "min_rank_s": min(times),
                 "max_rank_s": max(times),
                 "imbalance": max(0.0, 1 - sum(useful) / len(useful) / most) if most > 0 else 0.0,
+                **as_keys(counts[path]),
             }
         )
     return found

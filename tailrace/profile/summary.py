@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.profile.collectives import collective_matrix, collectives
+from tailrace.profile.counters import as_keys, counted, counter_notes
 from tailrace.profile.io import files, io_notes
 from tailrace.profile.placement import placement, placement_notes
 from tailrace.profile.record import PYTHON, Record, Row
@@ -154,6 +155,12 @@ def _late(waiting: Waiting, ranks: int) -> list[dict[str, float]]:
     return [{"rank": int(r), "caused_s": float(seconds[r])} for r in seconds.nonzero()[0]]
 
 
+def _usage(record: Record) -> dict[str, Any]:
+    """Return what a rank used, and what was counted for it."""
+    who = {"rank": record.rank, "host": record.facts["host"]}
+    return {**who, **record.facts["usage"], **as_keys({**counted(record)})}
+
+
 def summarize(records: list[Record]) -> dict[str, Any]:
     """Return the profile; `groups` are means over the ranks, `calls` sums over the ranks."""
     waiting = find_waiting(records)
@@ -171,6 +178,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
     if ends:
         notes.append(f"ranks ended without MPI_Finalize: {', '.join(ends)}")
     notes += io_notes(records) + region_notes(records) + placement_notes(records)
+    notes += counter_notes(records)
     between, left_out = collective_matrix(records)
     notes += left_out
     modules = records[0].facts["modules"]
@@ -192,7 +200,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
         "windows": windows(records, waiting),
         "regions": regions(records, waiting),
         "io": files(records),
-        "usage": [{"rank": r.rank, "host": r.facts["host"], **r.facts["usage"]} for r in records],
+        "usage": [_usage(record) for record in records],
         "placement": placement(records),
         "matched": {"collectives": waiting.num_collectives, "messages": waiting.num_messages},
         "notes": notes,

@@ -3,6 +3,7 @@
 
 from typing import Any
 
+from tailrace.profile.counters import counter_lines
 from tailrace.profile.io import io_advice
 from tailrace.profile.windows import over_time
 
@@ -211,6 +212,7 @@ def as_text(profile: dict[str, Any]) -> str:
         _collectives(profile),
         _files(profile),
         _ranks(profile),
+        list(counter_lines(profile)),
         [f"Note: {note}" for note in profile["notes"]],
     ]
     return "\n\n".join("\n".join(part) for part in parts if part) + "\n"

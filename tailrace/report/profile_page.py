@@ -9,6 +9,8 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 
 from tailrace.planning.quantities import seconds_text
+from tailrace.profile.counters import HEADS as COUNTER_HEADS
+from tailrace.profile.counters import counter_rows
 from tailrace.profile.io import io_advice
 from tailrace.profile.text import bytes_text
 from tailrace.report import profile_figures as figures
@@ -72,6 +74,8 @@ def parts(profile: Profile, title: str) -> dict[str, Any]:
         usage_heads=[heading for _, heading, _ in USAGE] + ["threads", "core", "may use"],
         usage_spread=list(_usage_spread(profile)),
         usage_rows=list(_usage_rows(profile)),
+        counter_heads=COUNTER_HEADS,
+        counter_rows=counter_rows(profile),
         num_ranks=profile["ranks"],
         most_ranks=MOST_RANKS,
         files=[_file_row(file) for file in _files(profile)[:SHOWN_FILES]],

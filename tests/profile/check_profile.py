@@ -19,6 +19,7 @@ sys.path.insert(0, str(ROOT))
 from tailrace.profile.io import COUNTS, MPI_COUNTS, io_advice  # noqa: E402
 from tailrace.profile.placement import processors  # noqa: E402
 from tailrace.profile.schema import first_fault  # noqa: E402
+from tailrace.report.profile_page import render_profile  # noqa: E402
 
 SKIPPED = 77
 Result = subprocess.CompletedProcess[str]
@@ -244,6 +245,41 @@ def check_regions(folder: Path, bin_dir: str, program: str) -> None:
     require(any("was not open" in note for note in found["notes"]), f"{found['notes']}", done)
 
 
+def check_counters(folder: Path, bin_dir: str, program: str) -> None:
+    """What the processor counts is shown of ranks and regions; where it is missing, one line."""
+    for mode in ("machine", "played", "refused"):
+        if mode != "machine":
+            os.environ["LD_PRELOAD"] = str(Path(program).with_name("libprofile_fake_counters.so"))
+            os.environ["FAKE_COUNTERS"] = mode
+        done, found = profile(2, folder, bin_dir, [program])
+        require(done.returncode == 0 and found is not None, "the program failed", done)
+        notes = [note for note in found["notes"] if "not counted" in note]
+        shown = "per 1000 instructions" in done.stderr
+        page = "per 1000 instructions" in render_profile(found, "page")
+        counted = [rank for rank in found["usage"] if "ipc" in rank]
+        require(shown == page == bool(counted), f"{mode}: pages and counts", done)
+        require(len(notes) <= 1 and len(counted) in (0, 2), f"{mode}: {notes} {counted}", done)
+        require(bool(notes) != bool(counted) or mode == "machine", f"{mode}: {notes}", done)
+        if mode == "refused":
+            require("(Permission denied; see " in notes[0], f"{notes}", done)
+            keys = {key for rank in found["usage"] for key in rank}
+            require(not keys & {"instructions", "task_clock_s"}, f"{keys}", done)
+        if mode != "played":
+            continue
+        solve = next(region for region in found["regions"] if region["name"] == "solve")
+        for one in (*counted, solve):
+            require(abs(one["ipc"] - 2.0) < 0.1, f"two instructions a cycle: {one}", done)
+            each = one["instructions"] / one["cache_misses"]
+            require(abs(each - 2000.0) < 100.0, f"a miss in 2000 instructions: {one}", done)
+        for (
+            rank
+        ) in counted:  # cycles of a processor of 2 GHz, as they were counted half of the time
+            used_s = rank["user_s"] + rank["system_s"]
+            require(0.0 < rank["cycles"] <= 2.2e9 * used_s, f"scaled: {rank}", done)
+        total = sum(rank["cycles"] for rank in counted)
+        require(0 < solve["cycles"] < total, f"{solve['cycles']} of {total} cycles", done)
+
+
 def check_refusals(folder: Path, bin_dir: str, program: str) -> None:
     """Bad input gives one sentence; what cannot be recorded changes nothing in the program."""
     text = folder.parent / "text.txt"
@@ -282,6 +318,7 @@ def check_refusals(folder: Path, bin_dir: str, program: str) -> None:
 TASKS = {
     "calls": check_calls,
     "clocks": check_clocks,
+    "counters": check_counters,
     "ends": check_ends,
     "files": check_files,
     "kernel_clock": check_kernel_clock,
