@@ -32,6 +32,7 @@ tailrace::fft::Options options_of(const bench::Arguments& args) {
   options.kernel = args.text("kernel", "auto");
   options.method = args.text("method", "auto");
   options.stores = args.text("stores", "auto");
+  options.reads = args.text("reads", "auto");
   options.threads = args.number("threads", 1);
   return options;
 }
@@ -118,6 +119,7 @@ void measure(const tailrace::Comm& comm, const bench::Arguments& args) {
         .text("kernel", std::string(transform.kernel()))
         .text("method", std::string(transform.method()))
         .text("stores", std::string(transform.stores()))
+        .text("reads", std::string(transform.reads()))
         .print();
   }
   if (stages.empty()) return;

@@ -64,6 +64,14 @@ Table stores_table() {
   return table;
 }
 
+Table reads_table() {
+  Table table{"reads", "How transforms read blocks and fields", "reads", "applies"};
+  for (const auto& kind : tailrace::fft::read_kinds()) {
+    table.entries.push_back({kind.name, kind.summary, "always; measured", true});
+  }
+  return table;
+}
+
 Table copies_table() {
   Table table{"copies", "Kinds of strided copies (exchange, staging)", "copies", "written at once"};
   for (const auto& kind : tailrace::copy_kinds()) {
@@ -133,6 +141,7 @@ std::vector<Table> tables() {
                     tailrace::fft::exchange_methods()),
       kernels_table(),
       stores_table(),
+      reads_table(),
       copies_table(),
       servers_table(),
       methods_table("reductions", "Methods of allreduce, reduce and barrier (Reduction)",

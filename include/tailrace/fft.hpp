@@ -44,6 +44,8 @@ struct Options {
   std::string row_method;  ///< of the exchange in rows; "" as `method`
   /// How blocks and fields are written, see store_kinds(); "auto" is what measures best.
   std::string stores = "auto";
+  /// How blocks, modes and fields are read, see read_kinds(); "auto" is what measures best.
+  std::string reads = "auto";
 };
 
 /// The modes that a rank holds. Its spectral array has index order [ky][kz][kx], kx fastest,
@@ -104,6 +106,8 @@ class Transform {
   std::string_view method() const;
   /// How blocks and fields are written.
   std::string_view stores() const;
+  /// How they are read.
+  std::string_view reads() const;
   /// Why this grid of ranks, in a sentence.
   std::string_view grid_why() const;
   /// One paragraph: grid and why, kernel, methods, bytes moved by this rank for one field each way.
@@ -137,5 +141,12 @@ struct StoreInfo {
   std::string_view summary;
 };
 std::span<const StoreInfo> store_kinds();
+
+/// A line of the table of ways to read what comes from memory.
+struct ReadInfo {
+  std::string_view name;
+  std::string_view summary;
+};
+std::span<const ReadInfo> read_kinds();
 
 }  // namespace tailrace::fft

@@ -5,6 +5,8 @@
 // caches and the shape of what is written, so it is measured for each stage, on all ranks at once,
 // as they share the memory. The kinds are those of the table of copies whose units are one line: a
 // transform's own units are as long as its registers make them.
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -15,6 +17,7 @@
 
 #include "core/buffer.hpp"
 #include "core/method_table.hpp"
+#include "mode_rows.hpp"
 #include "route.hpp"
 #include "stores.hpp"
 #include "tailrace/fft.hpp"
@@ -27,8 +30,6 @@ namespace {
 
 // Smaller blocks are read again from a cache.
 constexpr std::ptrdiff_t least_bytes = 2 << 20;
-// So much of a stage is enough to measure; it is more than the caches of a core hold.
-constexpr std::ptrdiff_t enough_bytes = 16 << 20;
 // Arrays of callers seldom begin on a line.
 constexpr std::ptrdiff_t array_offset = 16;
 
@@ -46,9 +47,10 @@ const std::vector<StoreInfo>& kinds() {
 /// As many blocks, or units of each row of the only one, as are enough.
 ScatteredUnits enough_of(ScatteredUnits shape) {
   const auto block_bytes = std::max<std::ptrdiff_t>(shape.rows * shape.row_bytes, 1);
-  shape.blocks = std::min(shape.blocks, enough_bytes / block_bytes + 1);
+  const auto enough = beyond_caches();
+  shape.blocks = std::min(shape.blocks, enough / block_bytes + 1);
   const auto column = std::max<std::ptrdiff_t>(shape.rows * shape.unit_bytes, 1);
-  shape.units = std::min(shape.units, enough_bytes / column + 1);
+  shape.units = std::min(shape.units, enough / column + 1);
   return shape;
 }
 
@@ -59,7 +61,9 @@ class StoreTrial : public tune::Trial {
         shape_(shape),
         stores_(stores),
         panel_(shape.unit_bytes),
-        gathered_(shape.gathered ? shape.rows * shape.row_bytes : 0) {
+        gathered_(shape.gathered  ? shape.rows * shape.row_bytes
+                  : shape.carried ? shape.rows * static_cast<std::ptrdiff_t>(simd_bytes)
+                                  : 0) {
     std::fill_n(panel_.as<double>(), panel_.bytes() / items, 0.5);
   }
 
@@ -74,12 +78,13 @@ class StoreTrial : public tune::Trial {
   static constexpr auto items = static_cast<std::ptrdiff_t>(sizeof(double));
 
   std::byte* block(std::ptrdiff_t index) const {
-    const auto offset = shape_.gathered ? array_offset : 0;
+    const auto offset = shape_.gathered || shape_.carried ? array_offset : 0;
     return memory_->data() + offset + index * shape_.rows * shape_.row_bytes;
   }
   void write_block(std::ptrdiff_t index) {
     auto* out = block(index);
     const bool streams = stores_ == Stores::streaming;
+    if (streams && shape_.carried) return write_carried(out);
     if (!shape_.gathered) {
       return streams ? write<store_past_caches<double>>(out) : write<store<double>>(out);
     }
@@ -87,6 +92,17 @@ class StoreTrial : public tune::Trial {
     write<store<double>>(gathered_.data());
     copy_loops().front()->stream_rows({}, {}, shape_.rows * shape_.row_bytes, gathered_.data(),
                                       out);
+  }
+  void write_carried(std::byte* block) {
+    const auto num_kx = shape_.row_bytes / (2 * items);
+    const auto* panel = panel_.as<double>();
+    ModeRows<double> rows(num_kx, gathered_.as<double>());
+    for (std::ptrdiff_t kx0 = 0; kx0 < num_kx; kx0 += lanes<double>) {
+      for (std::ptrdiff_t index = 0; index < shape_.rows; ++index) {
+        auto* row = reinterpret_cast<double*>(block + index * shape_.row_bytes);
+        rows.put(row, index, kx0, load(panel), load(panel + lanes<double>));
+      }
+    }
   }
   template <void (*put)(double*, Vector<double>)>
   void write(std::byte* block) {
@@ -133,19 +149,19 @@ Stores measure(const Comm& comm, const char* what, const ScatteredUnits& shape) 
   const auto part = enough_of(shape);
   tune::Problem problem;
   problem.operation = "fft stores";
-  problem.key = fmt::format("{}: {} blocks of {} rows of {} units of {} bytes", what, most[1],
-                            most[2], most[3], shape.unit_bytes);
+  problem.key = fmt::format("{} beyond caches: {} blocks of {} rows of {} units of {} bytes", what,
+                            most[1], most[2], most[3], shape.unit_bytes);
   problem.fallback = kinds().front().name;
   problem.fallback_why = "not measured here";
   problem.memory_bytes = part.bytes();
   tune::Settings settings;
   run_agreed(comm.raw(), [&] { settings = tune::Settings::from_environment(); });
-  settings.budget_s /= 16;
+  settings.budget_s /= 8;
   std::shared_ptr<Buffer> memory;  // the same for all: nothing of it is kept between runs
   std::vector<tune::Candidate> candidates;
   for (const auto& kind : kinds()) {
     const auto stores = find_copy_kind(kind.name)->stores;
-    if (stores == Stores::fetched && shape.gathered) continue;
+    if (stores == Stores::fetched && (shape.gathered || shape.carried)) continue;
     candidates.push_back({std::string(kind.name), [&, stores] {
                             if (!memory) {
                               memory = std::make_shared<Buffer>(part.bytes() + array_offset);
@@ -164,6 +180,12 @@ std::string_view name_of(Stores stores) {
 
 std::span<const StoreInfo> store_kinds() { return kinds(); }
 
+// A last cache that holds the sample, but not the stage, makes ordinary stores look fast.
+std::ptrdiff_t beyond_caches() {
+  const std::ptrdiff_t last = sysconf(_SC_LEVEL3_CACHE_SIZE);  // 0 or -1: unknown; virtual: of all
+  return std::clamp<std::ptrdiff_t>(2 * last, 16 << 20, 128 << 20);
+}
+
 StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes) {
   const auto item = static_cast<std::ptrdiff_t>(real_bytes);
   const auto w = static_cast<std::ptrdiff_t>(simd_bytes) / item;  // lanes
@@ -178,7 +200,8 @@ StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes) {
                    g.ys().count / w,      padded(g.ys().count) * unit_bytes,
                    w * unit_bytes,        false};
   }
-  shapes.modes = {g.kys().count, g.z.kept(), num_kx / w, 2 * num_kx * item, unit_bytes, true};
+  shapes.modes = {g.kys().count, g.z.kept(), num_kx / w, 2 * num_kx * item,
+                  unit_bytes,    false,      true};
   const auto row = g.x.points * (g.real() ? 1 : 2);
   shapes.fields = {g.zs().count * (g.ys().count / w), w, row / w, row * item, w * item, true};
   return shapes;

@@ -87,7 +87,9 @@ class Transform<Real>::Engine {
   Geometry g;
   Kernels<Real> kernels;
   std::string kernel_name;
-  std::string stores;  ///< of store_kinds(), of each stage if they differ
+  std::string stores;      ///< of store_kinds(), of each stage if they differ
+  std::string reads_name;  ///< of read_kinds()
+  Reads reads = Reads::plain;
   Stages<Real> stages;
   Modes modes;
   std::string row_method, column_method;  ///< as given to the exchanges; no row method on slabs
@@ -131,5 +133,12 @@ class Transform<Real>::Engine {
 /// first entry of the table. Collective, blocking. Throws `Errc::invalid_input` on all ranks.
 template <class Real>
 Kernels<Real> choose_kernels(const Comm& comm, const Geometry& geometry, std::string& name);
+
+/// How stages read, by its name in read_kinds(); "auto" becomes what measures best on all ranks
+/// together, where there is more than a cache holds. Collective, blocking. Throws
+/// `Errc::invalid_input` on all ranks if `name` is unknown.
+template <class Real>
+Reads choose_reads(const Comm& comm, const Stages<Real>& stages, const Kernels<Real>& kernels,
+                   std::string& name);
 
 }  // namespace tailrace::fft

@@ -173,9 +173,7 @@ class Fused<Real>::State {
     auto& lists = pointers_[static_cast<std::size_t>(thread)];
     for (std::ptrdiff_t group = 0; group < groups(); ++group) {
       for (int e = 0; receive && e < shape_.num_exchanged; ++e) {
-        y_to_z_->for_received(e, ky, group, [&](Range zs, const Real* units) {
-          Stages<Real>::copy(units, work.panel(e) + zs.start * u, zs.count);
-        });
+        stages_.gather_z(*y_to_z_, e, ky, group, work.panel(e), work.ahead);
         lists.exchanged[static_cast<std::size_t>(e)] =
             work.run(*engine_.kernels.z, Direction::forward, e);
       }
@@ -191,7 +189,7 @@ class Fused<Real>::State {
       for (int f = 0; send && f < shape_.num_fields; ++f) {
         Stages<Real>::zero_dropped(g_.z, work.panel(first + f));
         const Real* result = work.run(*engine_.kernels.z, Direction::backward, first + f);
-        stages_.scatter_z(result, *z_to_y_, f, ky, group);
+        stages_.scatter_z(result, *z_to_y_, f, ky, group, work.ahead);
       }
     }
   }
@@ -199,9 +197,10 @@ class Fused<Real>::State {
   void plane_backward_y(std::ptrdiff_t z, Work<Real>& work) {
     for (int f = 0; f < shape_.num_fields; ++f) {
       for (std::ptrdiff_t group = 0; group < groups(); ++group) {
-        stages_.gather_ky(*z_to_y_, f, z, group, work.panel(0));
+        stages_.gather_ky(*z_to_y_, f, z, group, work.panel(0), work.ahead);
         const Real* result = work.run(*engine_.kernels.y, Direction::backward, 0);
         stages_.scatter_y(result, group, [&](int ry, std::ptrdiff_t y_group) {
+          work.ahead.fetch(w);
           return y_to_x_ ? y_to_x_->send(ry, f, z, y_group)
                          : stages_.kx_run(field_tile(work, f), y_group);
         });
@@ -243,14 +242,14 @@ class Fused<Real>::State {
     auto& lists = pointers_[static_cast<std::size_t>(thread)];
     for (std::ptrdiff_t group = 0; group < groups(); ++group) {
       for (int p = 0; p < shape_.num_products; ++p) {
-        stages_.gather_y(
-            [&](int ry) -> const Real* {
-              return x_to_y_ ? x_to_y_->receive(ry, p, z, group)
-                             : stages_.y_run(product_tile(work, p), group);
-            },
-            work.panel(p));
-        lists.products[static_cast<std::size_t>(p)] =
-            work.run(*engine_.kernels.y, Direction::forward, p);
+        auto*& product = lists.products[static_cast<std::size_t>(p)];
+        if (!x_to_y_) {  // what x left there is a panel
+          product = engine_.kernels.y->run(
+              Direction::forward, stages_.y_run(product_tile(work, p), group), work.panel(p));
+          continue;
+        }
+        stages_.gather_y([&](int ry) { return x_to_y_->receive(ry, p, z, group); }, work.panel(p));
+        product = work.run(*engine_.kernels.y, Direction::forward, p);
       }
       for (int rz = 0; rz < g_.pz; ++rz) {
         const auto kys = g_.ky_of[static_cast<std::size_t>(rz)];

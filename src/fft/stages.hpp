@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "ahead.hpp"
 #include "core/buffer.hpp"
 #include "geometry.hpp"
 #include "kernel.hpp"
@@ -46,9 +47,10 @@ class Work {
     if (kernel.run(direction, mine, spare_) == spare_) std::swap(mine, spare_);
     return mine;
   }
-  /// Room for the planes of a slab grid between the x and y stages, or for the modes of one ky.
+  /// Room for the planes of a slab grid between the x and y stages, or for what `ModeRows` carries.
   Real* tile() const { return tile_.as<Real>(); }
   std::ptrdiff_t bytes() const { return memory_.bytes() + tile_.bytes(); }
+  Ahead ahead;  ///< what this thread reads next
 
  private:
   Buffer memory_, tile_;
@@ -64,6 +66,7 @@ class Stages {
  public:
   static constexpr std::ptrdiff_t w = lanes<Real>;
   static constexpr std::ptrdiff_t u = unit<Real>;
+  static constexpr auto unit_bytes = u * static_cast<std::ptrdiff_t>(sizeof(Real));
   using V = Vector<Real>;
 
   explicit Stages(const Geometry& geometry) : g(geometry) {
@@ -109,25 +112,36 @@ class Stages {
   /// `rows` rows of nx points, one after another -> panel, and back. A complex panel [nx][2][w] is
   /// a real one of 2 nx points. `scratch` is as large as a panel.
   template <class Item>
-  void load_rows(const Item* field, std::ptrdiff_t rows, Real* panel) const {
+  void load_rows(const Item* field, std::ptrdiff_t rows, Real* panel, Ahead& ahead) const {
     const auto items = row_items<Item>();
-    fft::load_rows<Real>(reinterpret_cast<const Real*>(field), items, rows, items, panel);
+    ahead.during([&](auto&& fetch) {
+      fft::load_rows<Real>(reinterpret_cast<const Real*>(field), items, rows, items, panel,
+                           [&fetch] { fetch(w / 2); });
+    });
   }
   template <class Item>
-  void store_rows(const Real* panel, std::ptrdiff_t rows, Item* field, Real* scratch) const {
+  void store_rows(const Real* panel, std::ptrdiff_t rows, Item* field, Real* scratch,
+                  Ahead& ahead) const {
     const auto items = row_items<Item>();
     auto* out = reinterpret_cast<Real*>(field);
     if (stores.fields != Stores::streaming) {
       return fft::store_rows<Real>(panel, rows, items, out, items);
     }
     fft::store_rows<Real>(panel, rows, items, scratch, items);
-    stream(scratch, out, rows * items);
+    stream(scratch, out, rows * items, ahead);
   }
-  /// Contiguous items past the caches, wherever lines begin.
-  static void stream(const Real* from, Real* to, std::ptrdiff_t items) {
-    copy_loops().front()->stream_rows({}, {}, items * static_cast<std::ptrdiff_t>(sizeof(Real)),
-                                      reinterpret_cast<const std::byte*>(from),
-                                      reinterpret_cast<std::byte*>(to));
+  /// Contiguous items past the caches, wherever lines begin; as many are asked for.
+  static void stream(const Real* from, Real* to, std::ptrdiff_t items, Ahead& ahead) {
+    constexpr std::ptrdiff_t piece = 512, line = 64;
+    const auto bytes = items * static_cast<std::ptrdiff_t>(sizeof(Real));
+    const auto over = static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(to) % line);
+    for (std::ptrdiff_t at = 0, end = 0; at < bytes; at = end) {  // pieces end with a line
+      end = ahead.is_on() ? std::min(bytes, at + piece - (at == 0 ? over : 0)) : bytes;
+      ahead.fetch(piece / line + 1);
+      copy_loops().front()->stream_rows({}, {}, end - at,
+                                        reinterpret_cast<const std::byte*>(from) + at,
+                                        reinterpret_cast<std::byte*>(to) + at);
+    }
   }
 
   /// Transformed panel of rows y0 ... y0 + rows (lanes over y) -> units with lanes over kx, at
@@ -212,20 +226,57 @@ class Stages {
 
   /// Kept ky of plane z as they arrived -> panel [ny], other modes zero.
   void gather_ky(const ColumnExchange<Real>& from, int field, std::ptrdiff_t z,
-                 std::ptrdiff_t group, Real* panel) const {
-    from.for_received(field, z, group,
-                      [&](Range kys, const Real* units) { place_modes(g.y, kys, units, panel); });
+                 std::ptrdiff_t group, Real* panel, Ahead& ahead) const {
+    look_ahead(from, field, z, group, ahead);
+    from.for_received(field, z, group, [&](Range kys, const Real* units) {
+      place_modes(g.y, kys, units, panel, ahead);
+    });
     zero_dropped(g.y, panel);
+  }
+  /// All z of row `ky` as they arrived -> panel [nz].
+  void gather_z(const ColumnExchange<Real>& from, int field, std::ptrdiff_t ky,
+                std::ptrdiff_t group, Real* panel, Ahead& ahead) const {
+    look_ahead(from, field, ky, group, ahead);
+    from.for_received(field, ky, group, [&](Range zs, const Real* units) {
+      copy_ahead(units, panel + zs.start * u, zs.count, ahead);
+    });
+  }
+  /// Kept modes [kz][kx] of one ky, of one kx group -> panel [nz], other modes zero. Those of the
+  /// next group, or else of the next ky, are next.
+  void gather_modes(const std::complex<Real>* modes, std::ptrdiff_t group, Real* panel,
+                    Ahead& ahead) const {
+    const auto num_kx = g.kxs().count, kx0 = group * w;
+    const auto row_bytes = num_kx * static_cast<std::ptrdiff_t>(sizeof(*modes));
+    const auto count = std::min(w, num_kx - kx0);
+    const auto next = kx0 + w < num_kx ? kx0 + w : g.z.kept() * num_kx;
+    ahead.clear();
+    ahead.add(modes + next, std::min(row_bytes, unit_bytes), g.z.kept(), row_bytes);
+    const auto* line = reinterpret_cast<const Real*>(modes + kx0);
+    ahead.during([&](auto&& fetch) {
+      for (std::ptrdiff_t l = 0; l < g.z.kept(); ++l) {
+        V re, im;
+        fetch(1);
+        load_interleaved<Real>(line + 2 * l * num_kx, count, re, im);
+        Real* to = panel + g.z.row[static_cast<std::size_t>(l)] * u;
+        store(to, re);
+        store(to + w, im);
+      }
+    });
+    zero_dropped(g.z, panel);
   }
   /// Panel [nz] of row `ky` -> the owners of the planes.
   void scatter_z(const Real* panel, const ColumnExchange<Real>& to, int field, std::ptrdiff_t ky,
-                 std::ptrdiff_t group) const {
+                 std::ptrdiff_t group, Ahead& ahead) const {
     const auto step = to.step(ky);
     for (int rz = 0; rz < g.pz; ++rz) {
       const auto zs = g.z_of[static_cast<std::size_t>(rz)];
       Real* out = to.send(rz, field, 0, group, ky);
-      scatter_units(zs.count, out, step,
-                    [&](std::ptrdiff_t z) { return panel + (zs.start + z) * u; });
+      ahead.during([&](auto&& fetch) {
+        scatter_units(zs.count, out, step, [&](std::ptrdiff_t z) {
+          fetch(2);
+          return panel + (zs.start + z) * u;
+        });
+      });
     }
   }
 
@@ -247,14 +298,33 @@ class Stages {
       put(streams, out, load(in), load(in + w));
     }
   }
+  static void copy_ahead(const Real* from, Real* to, std::ptrdiff_t units, Ahead& ahead) {
+    if (!ahead.is_on()) return copy(from, to, units);
+    ahead.during([&](auto&& fetch) {
+      for (std::ptrdiff_t i = 0; i < units * u; i += u) {
+        fetch(1);
+        copy(from + i, to + i, 1);
+      }
+    });
+  }
+  /// The next kx groups of a unit of the reader follow on this one, and those of the next unit on
+  /// the last.
+  static void look_ahead(const ColumnExchange<Real>& from, int field, std::ptrdiff_t index,
+                         std::ptrdiff_t group, Ahead& ahead, std::ptrdiff_t groups = 1) {
+    ahead.clear();
+    from.for_received(field, index, group, [&](Range run, const Real* units) {
+      ahead.add(units + padded(run.count) * u, groups * padded(run.count) * unit_bytes);
+    });
+  }
   /// Kept modes `modes` of `axis`, contiguous in `from` -> their rows of a panel.
-  static void place_modes(const Axis& axis, Range modes, const Real* from, Real* panel) {
+  static void place_modes(const Axis& axis, Range modes, const Real* from, Real* panel,
+                          Ahead& ahead) {
     const auto low = axis.num_nonnegative;
     const auto first = std::clamp<std::ptrdiff_t>(low - modes.start, 0, modes.count);
-    if (first > 0) copy(from, panel + modes.start * u, first);
+    if (first > 0) copy_ahead(from, panel + modes.start * u, first, ahead);
     if (first < modes.count) {
       const auto row = axis.row[static_cast<std::size_t>(modes.start + first)];
-      copy(from + first * u, panel + row * u, modes.count - first);
+      copy_ahead(from + first * u, panel + row * u, modes.count - first, ahead);
     }
   }
   /// Zeroes the rows of a panel that belong to modes which are not kept.
@@ -266,8 +336,6 @@ class Stages {
   }
 
  private:
-  static constexpr auto unit_bytes = u * static_cast<std::ptrdiff_t>(sizeof(Real));
-
   template <class Item>
   std::ptrdiff_t row_items() const {
     return g.x.points * static_cast<std::ptrdiff_t>(sizeof(Item) / sizeof(Real));

@@ -41,6 +41,7 @@ struct ScatteredUnits {
   /// Rows and blocks follow each other without gaps, wherever lines begin: a block is gathered in a
   /// cache before it is written past it.
   bool gathered = false;
+  bool carried = false;  ///< likewise without gaps, by `ModeRows`
   std::ptrdiff_t bytes() const { return blocks * rows * row_bytes; }
 };
 
@@ -48,6 +49,9 @@ struct ScatteredUnits {
 struct StageShapes {
   ScatteredUnits columns, rows, modes, fields;
 };
+
+/// So much of a stage is enough to measure: what is more than all caches hold. Local.
+std::ptrdiff_t beyond_caches();
 
 StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes);
 

@@ -40,6 +40,7 @@ void require_agreement(const Comm& comm, const Problem& problem, const Options& 
       CommonArgument{"method", wanted.method},
       CommonArgument{"row_method", wanted.row_method},
       CommonArgument{"stores", wanted.stores},
+      CommonArgument{"reads", wanted.reads},
       CommonArgument{"chunks", std::to_string(wanted.chunks)}};
   require_same(comm, "Transform", arguments);
 }
@@ -143,6 +144,10 @@ std::string_view Transform<Real>::method() const {
 template <class Real>
 std::string_view Transform<Real>::stores() const {
   return engine_->stores;
+}
+template <class Real>
+std::string_view Transform<Real>::reads() const {
+  return engine_->reads_name;
 }
 template <class Real>
 std::string_view Transform<Real>::grid_why() const {

@@ -65,15 +65,19 @@ Options draw_options(Dice& dice) {
   std::vector<std::string> stores{"auto"};
   for (const auto& kind : store_kinds()) stores.emplace_back(kind.name);
   options.stores = dice.one_of(stores);
+  std::vector<std::string> reads{"auto"};
+  for (const auto& kind : read_kinds()) reads.emplace_back(kind.name);
+  options.reads = dice.one_of(reads);
   return options;
 }
 
 std::string describe(const Problem& problem, const Options& options, int num_fields, bool single) {
   return fmt::format(
-      "{} {} of {}, cut-off {}, grid {}, kernel {}, methods {} and \"{}\", stores {}, {} fields",
+      "{} {} of {}, cut-off {}, grid {}, kernel {}, methods {} and \"{}\", stores {}, reads "
+      "{}, {} fields",
       single ? "single" : "double", problem.kind == Kind::real_to_complex ? "real" : "complex",
       problem.extents, problem.cutoff, problem.grid, options.kernel, options.method,
-      options.row_method, options.stores, num_fields);
+      options.row_method, options.stores, options.reads, num_fields);
 }
 
 template <class Real>

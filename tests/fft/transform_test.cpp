@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <complex>
 #include <cstdlib>
+#include <cstring>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -109,6 +111,61 @@ TEST(Transform, MeasuresWhichKernelIsFastest) {
   }
 }
 
+// Modes and fields of a pair, between guards, that begin `shift` items behind a line.
+template <class Real, class Item>
+std::vector<std::complex<Real>> pair_by(const Comm& comm, const Problem& problem,
+                                        const Options& options, std::size_t shift) {
+  using Complex = std::complex<Real>;
+  Transform<Real> transform(comm, problem, options);
+  const auto points = static_cast<std::size_t>(transform.physical_box().num_items());
+  const auto kept = static_cast<std::size_t>(transform.modes().num_modes());
+  std::vector<Item> field(points), back(points + 2 * shift + 64, Item(7));
+  std::vector<Complex> modes(kept + 2 * shift + 64, Complex(7));
+  for (std::size_t i = 0; i < points; ++i) field[i] = static_cast<Real>(i * i % 89) / 8;
+  const Item* in = field.data();
+  Item* out = back.data() + shift;
+  Complex* spectrum = modes.data() + shift;
+  const Complex* read = spectrum;
+  transform.forward(std::span(&in, 1), std::span(&spectrum, 1));
+  transform.backward(std::span(&read, 1), std::span(&out, 1));
+  modes.insert(modes.end(), back.begin(), back.end());
+  return modes;
+}
+
+template <class Real, class Item>
+void check_memory_ways(const Comm& comm, const Problem& problem) {
+  for (const std::size_t shift : {0, 1, 3, 5}) {
+    Options options;
+    options.kernel = std::string(std::ranges::find(kernels(), true, &KernelInfo::available)->name);
+    options.stores = std::string(store_kinds().front().name);
+    options.reads = std::string(read_kinds().front().name);
+    const auto plain = pair_by<Real, Item>(comm, problem, options, shift);
+    for (const auto& stores : store_kinds()) {
+      for (const auto& reads : read_kinds()) {
+        options.stores = std::string(stores.name);
+        options.reads = std::string(reads.name);
+        const auto same = pair_by<Real, Item>(comm, problem, options, shift);
+        ASSERT_EQ(std::memcmp(plain.data(), same.data(), plain.size() * sizeof plain[0]), 0)
+            << stores.name << ", " << reads.name << ", " << shift;
+      }
+    }
+  }
+}
+
+TEST(Transform, EveryWayOfTouchingMemoryGivesTheSameBits) {
+  Comm comm(MPI_COMM_WORLD);
+  for (const auto& shape : {Extents{6, 5, 47}, Extents{9, 16, 32}, Extents{5, 4, 6}}) {
+    for (const auto& grid : grids(comm.num_ranks())) {
+      Problem problem{Kind::real_to_complex, shape, {-1, -1, -1}, grid, 1};
+      check_memory_ways<double, double>(comm, problem);
+      check_memory_ways<float, float>(comm, problem);
+      problem.kind = Kind::complex_to_complex;
+      problem.cutoff[0] = 1;
+      check_memory_ways<double, std::complex<double>>(comm, problem);
+    }
+  }
+}
+
 TEST(Transform, ThreadsGiveTheSame) {
   Comm comm(MPI_COMM_WORLD);
   Options options;
@@ -163,6 +220,9 @@ TEST(Transform, RefusesWhatItCannotDo) {
   Options options;
   options.kernel = "fftpack";
   EXPECT_NE(message(good, options).find("unknown"), std::string::npos);
+  options = {};
+  options.reads = "aloud";
+  EXPECT_NE(message(good, options).find("there are: auto, plain, ahead"), std::string::npos);
   options = {};
   options.method = "carrier_pigeon";
   EXPECT_NE(message(good, options).find("carrier_pigeon"), std::string::npos);

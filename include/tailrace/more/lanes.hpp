@@ -185,22 +185,29 @@ inline void store_interleaved(Real* address, std::ptrdiff_t count, Vector<Real> 
 }
 
 /// `rows` (at most lanes) rows of nx real items, `stride` items apart -> panel [nx][lanes]; lanes
-/// without a row become zero.
-template <class Real>
+/// without a row become zero. `between()` is called for each square of lanes x lanes items.
+template <class Real, class Between>
 void load_rows(const Real* field, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdiff_t nx,
-               Real* panel) {
+               Real* panel, Between&& between) {
   constexpr auto w = lanes<Real>;
   if (rows < w) __builtin_memset(panel, 0, static_cast<std::size_t>(nx * w) * sizeof(Real));
   std::ptrdiff_t x0 = 0;
   for (; rows == w && x0 + w <= nx; x0 += w) {
     Vector<Real> square[w];
     for (std::ptrdiff_t i = 0; i < w; ++i) square[i] = load(field + i * stride + x0);
+    between();
     transpose<Real>(square);
     for (std::ptrdiff_t i = 0; i < w; ++i) store(panel + (x0 + i) * w, square[i]);
   }
   for (; x0 < nx; ++x0) {
     for (std::ptrdiff_t i = 0; i < rows; ++i) panel[x0 * w + i] = field[i * stride + x0];
   }
+}
+
+template <class Real>
+void load_rows(const Real* field, std::ptrdiff_t stride, std::ptrdiff_t rows, std::ptrdiff_t nx,
+               Real* panel) {
+  load_rows(field, stride, rows, nx, panel, [] {});
 }
 
 /// The way back, for the first `rows` lanes; `put` is `store` or `store_past_caches`.
