@@ -28,6 +28,9 @@ inline void* allocate(std::size_t size, std::size_t alignment) {
   return memory;
 }
 
+/// Not inlined: GCC would see free() of what `new` gave, and warn.
+[[gnu::noinline]] inline void release(void* memory) { std::free(memory); }
+
 }  // namespace tailrace::counted_new
 
 void* operator new(std::size_t size) { return tailrace::counted_new::allocate(size, 16); }
@@ -38,11 +41,21 @@ void* operator new(std::size_t size, std::align_val_t alignment) {
 void* operator new[](std::size_t size, std::align_val_t alignment) {
   return tailrace::counted_new::allocate(size, static_cast<std::size_t>(alignment));
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete[](void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
-void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory) noexcept { tailrace::counted_new::release(memory); }
+void operator delete[](void* memory) noexcept { tailrace::counted_new::release(memory); }
+void operator delete(void* memory, std::size_t) noexcept { tailrace::counted_new::release(memory); }
+void operator delete[](void* memory, std::size_t) noexcept {
+  tailrace::counted_new::release(memory);
+}
+void operator delete(void* memory, std::align_val_t) noexcept {
+  tailrace::counted_new::release(memory);
+}
+void operator delete[](void* memory, std::align_val_t) noexcept {
+  tailrace::counted_new::release(memory);
+}
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  tailrace::counted_new::release(memory);
+}
+void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
+  tailrace::counted_new::release(memory);
+}

@@ -17,6 +17,7 @@ TEST(ChooseCopies, MeasuresAllKinds) {
   const TempFolder folder(comm);
   const Environment file("TAILRACE_TUNE_FILE", folder / "tune.json");
   const Environment mode("TAILRACE_TUNE", "first_use");
+  const Environment budget("TAILRACE_TUNE_BUDGET_S", "12");  // enough on a busy machine
   const Box box{3, {0, 0, 0}, {8, 300, 300 + comm.rank()}};
   StridedCopy large(box, {0, {96'000, 310, 1}}, {0, {100'000, 1, 320}}, 16);
   StridedCopy small(Box{1, {0}, {10}}, {0, {1}}, {0, {1}}, 8);

@@ -141,7 +141,7 @@ def test_a_busy_bus_is_no_busier_than_asked() -> None:
     with occupied_bus(1e8) as bus:
         assert bus is not None
         assert os.sched_getaffinity(0) == allowed - {bus.cpu}
-        time.sleep(0.3)
+        time.sleep(1)  # of which, beside other tests, the driver may have little
     assert os.sched_getaffinity(0) == allowed
     assert 0 < bus.bytes_per_s < 1.2e8
 

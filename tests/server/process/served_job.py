@@ -160,6 +160,8 @@ class Job:
         limit = END_LIMIT_S + (60 if well else 0)
         self.remember_ranks()
         over = wait_until(lambda: not self.running(), limit)
+        # PMIx 4.2 now and then waits for itself for ever as mpirun ends, when all ranks have ended.
+        over = over or (not well and not self.ranks())
         gone = wait_until(lambda: self.servers() == ([], []), END_LIMIT_S)
         left = [p for p in processes() if self.is_ours(p, "served_program")]
         servers = self.servers()
