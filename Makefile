@@ -133,9 +133,9 @@ verification: build $(STAMPS)/venv-test  ## The slow comparisons with published 
 	@$(TEST_ENV) $(PY) -m pytest -q -m slow || [ $$? -eq 5 ]
 	@$(MAKE) sanitizers
 
-# On 1 and 3 ranks, some on 2: under tsan what has threads; under asan (addresses, undefined behaviour) the random
-# tests, too, which go on for some seconds each, from a fixed seed. Without ducc0: its templates
-# compile for a quarter of an hour with sanitizers.
+# On 1 and 3 ranks, some on 2: under tsan what has threads; under asan (addresses, undefined
+# behaviour) the random tests, too, which go on for some seconds each, from a fixed seed. Without
+# ducc0: its templates compile for a quarter of an hour with sanitizers.
 SANITIZED_tsan := session intake transports node_transport node_sides transports_thread \
   exchange_threads late_rank formats output output_strategies output_faults output_random
 SANITIZED_asan := $(SANITIZED_tsan) random_exchange random_blocks reduction_random file_random damage \
