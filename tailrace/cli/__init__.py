@@ -32,7 +32,7 @@ COMMANDS = {
     "price": "Say what the transposes of an array cost on a machine.",
     "stripe": "Show, advise on or set the stripes of files.",
     "tune": "Measure which methods are best here, and remember.",
-    "bench": "Measure ours beside others in interleaved rounds.",
+    "bench": "Measure ours beside others in turn.",
     "profile": "Say where any MPI program spends its time, and who waits for whom.",
     "check": "Say whether a program is launched right, and what makes it faster.",
     "compare": "Say what changed between two profiles, and what may be noise.",
