@@ -59,7 +59,11 @@ def run(
     if with_file is not None:
         raise typer.Exit(_run_with(with_file, ranks, case))
     if len(case) > 1:
-        raise TailraceError(f"{case[1]}: one case is run at a time", status=2)
+        raise TailraceError(
+            f"{case[1]}: one case is run at a time; a program of yours takes --with, as in "
+            "tailrace run --with waiting -- ./app",
+            status=2,
+        )
     given = [*(settings or []), *([f"output.servers={servers}"] if servers else [])]
     job = Job(case[0], ranks, threads, given, run_dir, overwrite=overwrite, profile=profile)
     status, folder = run_job(job)
