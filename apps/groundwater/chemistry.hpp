@@ -80,7 +80,7 @@ struct Chemistry {
   std::vector<std::size_t> primary_of_site(std::size_t site) const;
 };
 
-/// Parses the text of a chemistry file (docs/groundwater.md). Throws `Errc::invalid_input` that
+/// Parses the text of a chemistry file (docs/applications.md). Throws `Errc::invalid_input` that
 /// names file, line or species. Local.
 Chemistry parse_chemistry(const std::string& text, const std::string& source);
 

@@ -9,7 +9,7 @@
 // complex product is ever formed. Limit: each item is read once and written once from memory (32
 // bytes of a complex number), and about 10 + 2 (links of a channel) + 4 (dipoles of it) products
 // and sums of vectors a part are due, so for lmax = 2 on it is the arithmetic, not memory, that
-// takes the time (docs/helium.md).
+// takes the time (docs/applications.md).
 #pragma once
 
 #include <algorithm>

@@ -7,7 +7,7 @@
 
 namespace tailrace::turbulence {
 
-/// Bytes that a rank's share of a run holds, about (docs/turbulence.md says what they are): the
+/// Bytes that a rank's share of a run holds, about (docs/applications.md says what they are): the
 /// flow, its statistics, and the output with its staging buffers. Local, whatever the grid's size.
 double needed_bytes(const Case& values, const NavierStokesOptions& options, int num_ranks);
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Flow against solutions in closed form: G1 to G4, G7 and G8 of docs/groundwater.md."""
+"""Flow against solutions in closed form: G1 to G4, G7 and G8 of docs/applications.md."""
 
 from __future__ import annotations
 

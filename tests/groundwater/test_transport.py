@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Transport and reactions: G5, G10 to G12 of docs/groundwater.md, ranks, restart, bad input."""
+"""Transport and reactions: G5, G10 to G12 of docs/applications.md, ranks, restart, bad input."""
 
 from __future__ import annotations
 

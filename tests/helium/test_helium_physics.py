@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""H6 to H9 of docs/helium.md, by the program as its users run it."""
+"""H6 to H9 of docs/applications.md, by the program as its users run it."""
 
 from __future__ import annotations
 

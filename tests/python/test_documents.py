@@ -22,8 +22,10 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs
 
 
 def code(text: str) -> str:
-    blocks = re.findall(r"```(?:sh|bash|console|text)?\n(.*?)```", text, flags=re.DOTALL)
-    return "\n".join([*blocks, *re.findall(r"`([^`\n]+)`", text)])
+    fenced = re.compile(r"^ *```(\w*)\n(.*?)^ *```", flags=re.DOTALL | re.MULTILINE)
+    shell = ("", "sh", "bash", "console", "text")
+    blocks = [block for language, block in fenced.findall(text) if language in shell]
+    return "\n".join([*blocks, *re.findall(r"`([^`\n]+)`", fenced.sub("", text))])
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)

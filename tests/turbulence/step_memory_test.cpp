@@ -60,7 +60,7 @@ TEST(StepMemory, NothingIsAllocatedAfterTheFirstStep) {
   }
 }
 
-// docs/turbulence.md: about five and a half arrays of the size of one physical field.
+// docs/applications.md: about five and a half arrays of the size of one physical field.
 TEST(StepMemory, AFlowNeedsFewFields) {
   const Comm comm(MPI_COMM_WORLD);
   NavierStokes<double> flow(comm, options_for(96));
