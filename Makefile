@@ -143,12 +143,17 @@ SANITIZED_asan := $(SANITIZED_tsan) random_exchange random_blocks reduction_rand
   agreement order combine reduction reduction_dots c_face dense sparse dist_matrix krylov
 sanitizers: export TAILRACE_SOAK_S ?= 10
 sanitizers: export TAILRACE_SEED ?= 1
-sanitizers: system
+sanitizers: system  ## Tests under the address, undefined and thread sanitizers (an hour with the build)
+	@status=0; \
+	for preset in asan tsan; do $(MAKE) sanitizers-$$preset || status=1; done; \
+	if [ $$status -eq 0 ]; then echo "tailrace: sanitizers passed: no report, no failure"; \
+	else echo "tailrace: sanitizers FAILED (see above)"; fi; exit $$status
+
+sanitizers-%:
 	@mkdir -p build
-	@$(foreach preset,asan tsan, \
-	  cmake --preset $(preset) -DTAILRACE_DUCC_DIR= -DTAILRACE_MKL_DIR= >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }; \
-	  cmake --build build/$(preset) -j $(JOBS) --target tailrace-server $(addprefix test_,$(SANITIZED_$(preset))); \
-	  ctest --preset $(preset) -R '^($(subst $() $(),|,$(strip $(SANITIZED_$(preset)))))\.[123]$$';)
+	@cmake --preset $* -DTAILRACE_DUCC_DIR= -DTAILRACE_MKL_DIR= >build/configure.log 2>&1 || { cat build/configure.log; exit 1; }
+	@cmake --build build/$* -j $(JOBS) --target tailrace-server $(addprefix test_,$(SANITIZED_$*))
+	@ctest --preset $* -R '^($(subst $() $(),|,$(strip $(SANITIZED_$*))))\.[123]$$'
 
 soak: PRESET = release
 soak: export TAILRACE_SOAK_S ?= 3600

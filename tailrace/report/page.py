@@ -157,7 +157,11 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
                 yield f"{cost:+.1f} %", f"cost of {mode} output"
     hidden = run.summary.get("hidden_fraction")
     if isinstance(hidden, int | float):
-        yield f"{100 * hidden:.0f} %", "of the writing was hidden"
+        words = "of the writing was hidden"
+        if doubts(run):
+            yield "?", f"{words}: the machine was too busy to tell"
+        else:
+            yield f"{100 * hidden:.0f} %", words
     yield from _output_cards(run.summary.get("output"))
     own = _application(run)
     if own:

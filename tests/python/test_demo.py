@@ -50,6 +50,7 @@ def test_demo_measures_three_modes_in_turn_and_reports(
     page = (stage / "out" / "report.html").read_text()
     assert "+5.0 %" in page
     assert "+50.0 %" in page
+    assert "90 %" in page
     assert "too busy" not in page
     assert not list((stage / "out" / "other").glob("*/fields"))
     folders = [path.name for path in sorted((stage / "out" / "other").iterdir())]
@@ -79,6 +80,8 @@ def test_a_busy_machine_gives_no_figures_as_facts(
     assert reason in page
     assert "+5.0 %" not in page
     assert "+50.0 %" not in page
+    assert "90 %" not in page
+    assert "of the writing was hidden: the machine was too busy to tell" in page
 
 
 def test_doubts_follow_from_what_was_measured() -> None:
