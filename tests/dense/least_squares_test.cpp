@@ -76,9 +76,14 @@ Certificate ours(const Problem<S>& p, Items<S>& x, const SolveOptions& options =
   return gels(p.m, p.n, p.nrhs, p.a.data(), p.lda(), x.data(), p.ldb(), options);
 }
 
-/// A change of A of which x is an exact solution, relative to A; the worst column.
+/// A change of A of which x is an exact solution, relative to A, and what rounding adds to it in
+/// double precision, where b - A x keeps of b's digits only those of a small r; the worst columns.
+struct Backward {
+  double error = 0, rounding = 0;
+};
+
 template <class S>
-double backward_error(const Problem<S>& p, const Items<S>& x) {
+Backward backward_error(const Problem<S>& p, const Items<S>& x) {
   using Wide = std::complex<long double>;
   const auto wide = [](S item) { return Wide(std::real(item), std::imag(item)); };
   const auto a = [&](std::ptrdiff_t i, std::ptrdiff_t j) {
@@ -88,13 +93,16 @@ double backward_error(const Problem<S>& p, const Items<S>& x) {
   for (std::ptrdiff_t j = 0; j < p.n; ++j) {
     for (std::ptrdiff_t i = 0; i < p.m; ++i) size += std::norm(a(i, j));
   }
-  long double worst = 0;
+  size = std::sqrt(size);
+  Backward worst;
   for (std::ptrdiff_t c = 0; c < p.nrhs; ++c) {
+    long double of_b = 0;
     long double of_r = 0;
     long double of_x = 0;
     std::vector<Wide> left(static_cast<std::size_t>(p.n));
     for (std::ptrdiff_t i = 0; i < p.m; ++i) {
       Wide r = wide(p.b[static_cast<std::size_t>(i + c * p.ldb())]);
+      of_b += std::norm(r);
       for (std::ptrdiff_t j = 0; j < p.n; ++j) {
         r -= a(i, j) * wide(x[static_cast<std::size_t>(j + c * p.ldb())]);
       }
@@ -109,10 +117,14 @@ double backward_error(const Problem<S>& p, const Items<S>& x) {
       of_x += std::norm(wide(x[static_cast<std::size_t>(j + c * p.ldb())]));
     }
     if (of_r == 0) continue;
-    worst = std::max(worst,
-                     std::min(std::sqrt(of_left / of_r), std::sqrt(of_r / of_x)) / std::sqrt(size));
+    const auto first = static_cast<double>(std::sqrt(of_left / of_r) / size);
+    const auto second = static_cast<double>(std::sqrt(of_r / of_x) / size);
+    const auto lost = 0x1p-52 * static_cast<double>(std::sqrt(of_b / of_r));
+    worst.error = std::max(worst.error, std::min(first, second));
+    worst.rounding =
+        std::max(worst.rounding, std::min(lost / std::sqrt(static_cast<double>(p.m)), second));
   }
-  return static_cast<double>(worst);
+  return worst;
 }
 
 template <class S>
@@ -133,11 +145,10 @@ void expect_as_good(double condition, double misfit, bool low) {
     if (low && n > 1) {
       EXPECT_EQ(certificate.rung, Rung::fp32) << certificate.attempts[0].outcome;
     }
-    const double theirs = backward_error(p, y);
-    EXPECT_LE(backward_error(p, x), std::max(1.5 * theirs, 0x1p-50));
-    // The certificate's is computed in double precision: of a small r by its first digits.
-    const double mine = backward_error(p, x);
-    EXPECT_NEAR(certificate.backward_error, mine, 0.5 * mine + 1e-13);
+    const double theirs = backward_error(p, y).error;
+    const auto [mine, rounding] = backward_error(p, x);
+    EXPECT_LE(mine, std::max(1.5 * theirs, 0x1p-50));
+    EXPECT_NEAR(certificate.backward_error, mine, 0.5 * mine + rounding + 1e-13);
     // Below X: the residual, in squares.
     for (std::ptrdiff_t c = 0; c < nrhs; ++c) {
       double squares = 0;
