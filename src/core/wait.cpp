@@ -76,6 +76,7 @@ WaitFacts find_wait_facts(const Comm& comm) {
 WaitPolicy choose_wait_policy(const WaitFacts& facts) {
   WaitPolicy policy;
   const bool crowded = facts.ranks_on_node > facts.cores;
+  if (!crowded && !facts.simulated) policy.looks = 200;
   if (facts.yield_works && !facts.simulated) policy.yields = crowded ? 50 : 300;
   policy.spins = crowded ? 50 : facts.yield_works ? 2000 : 500;
   policy.inside_mpi = !crowded || facts.simulated || (facts.yield_works && facts.mpi_yields);
@@ -84,10 +85,15 @@ WaitPolicy choose_wait_policy(const WaitFacts& facts) {
 }
 
 std::string describe(const WaitFacts& facts, const WaitPolicy& policy) {
+  const auto first =
+      policy.yields == 0
+          ? std::string()
+          : fmt::format("{}yield up to {} times, ",
+                        policy.looks > 0 ? fmt::format("look {} times, ", policy.looks) : "",
+                        policy.yields);
   return fmt::format("{} ranks on {} cores: waits {}look {} times, then {}; for messages they {}",
-                     facts.ranks_on_node, facts.cores,
-                     policy.yields > 0 ? fmt::format("yield up to {} times, ", policy.yields) : "",
-                     policy.spins, policy.sleeps ? "sleep on a futex" : "let simulated time pass",
+                     facts.ranks_on_node, facts.cores, first, policy.spins,
+                     policy.sleeps ? "sleep on a futex" : "let simulated time pass",
                      policy.inside_mpi ? "wait inside MPI"
                                        : "test and nap, as MPI's spinning would hold the core");
 }

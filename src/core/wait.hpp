@@ -26,10 +26,13 @@ struct WaitFacts {
 };
 
 struct WaitPolicy {
-  /// Looks at our own memory with the core given to others in between, before all else: where that
-  /// works, it costs a tenth of going to sleep and being woken.
+  /// Looks at our own memory before all else: where every rank has a core, what is waited for often
+  /// comes sooner than a yield returns (0.3 us).
+  int looks = 0;
+  /// Then looks with the core given to others in between: where that works, it costs a tenth of
+  /// going to sleep and being woken.
   int yields = 0;
-  int spins = 500;                ///< looks at our own memory before sleeping
+  int spins = 500;                ///< looks before sleeping
   bool inside_mpi = true;         ///< wait for requests in MPI_Wait; else test and nap
   bool sleeps = true;             ///< may sleep on a futex
   double shortest_nap_s = 20e-6;  ///< naps double up to

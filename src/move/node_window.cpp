@@ -196,6 +196,7 @@ bool SequenceFlag::wait_for(std::uint32_t value, double timeout_s, int spins) {
 
 void wait_and_progress(SequenceFlag& flag, std::uint32_t value, MPI_Comm comm,
                        const WaitPolicy& policy) {
+  for (int i = 0; i < policy.looks && !flag.reached(value); ++i) pause_briefly();
   for (int i = 0; i < policy.yields && !flag.reached(value); ++i) sched_yield();
   int spins = policy.spins;
   while (!flag.reached(value)) {

@@ -48,11 +48,17 @@ TEST(WaitPolicy, SleepsInsteadOfSpinningWhereCoresAreShared) {
   const auto crowded = choose_wait_policy({.ranks_on_node = 16, .cores = 2});
   EXPECT_FALSE(crowded.inside_mpi);
   EXPECT_LT(crowded.spins, alone.spins);
+  EXPECT_GT(alone.looks, 0);  // a yield takes longer than what is waited for
+  EXPECT_EQ(crowded.looks, 0);
   const auto yielding = choose_wait_policy(
       {.ranks_on_node = 16, .cores = 2, .yield_works = true, .mpi_yields = true});
   EXPECT_TRUE(yielding.inside_mpi);
   const auto simulated = choose_wait_policy({.ranks_on_node = 64, .cores = 2, .simulated = true});
   EXPECT_FALSE(simulated.sleeps);
+  EXPECT_EQ(simulated.looks, 0);
+  const WaitFacts both{.ranks_on_node = 2, .cores = 2, .yield_works = true};
+  EXPECT_NE(describe(both, choose_wait_policy(both)).find("look 200 times, yield up to 300 times"),
+            std::string::npos);
 }
 
 TEST(WaitPolicy, WaitsForRequestsByTestsAndNapsToo) {
