@@ -9,11 +9,24 @@ namespace {
 struct Pending {
   MPI_Request request = MPI_REQUEST_NULL;
   Event* event = nullptr;
+  bool is_watched = false;  // some thread may be completing it
   bool is_free() const { return event == nullptr; }
   bool is_send() const { return event->kind == EventKind::send; }
 };
-RequestTable<Pending> pending;     // receives that are posted, sends under way
-MPI_Request watched[max_watched];  // 0: not pending
+RequestTable<Pending> pending;  // receives that are posted, sends under way
+
+struct WatchedOne {
+  MPI_Request request;
+  Event* event;  // null: not pending
+};
+__thread WatchedOne watched[max_watched];
+
+// The request has no longer this event; another thread's message may have it by now.
+void forget(const WatchedOne& one) {
+  const TableLock lock;
+  Pending* const slot = pending.find(one.request);
+  if (slot != nullptr && slot->event == one.event) pending.erase(slot);
+}
 
 struct Persistent {
   MPI_Request request = MPI_REQUEST_NULL;
@@ -41,6 +54,19 @@ void add_traffic(int peer, std::int64_t bytes) {
   }
 }
 
+// What an event's row says beside the row: which thread sent or posted, whoever waits for it.
+std::uint32_t thread_here() { return state.has_threads ? my_thread->mark : 0; }
+
+// The request gets another message: what it had completed where we did not see it, or is just being
+// completed by another thread.
+void forget_old(MPI_Request request) {
+  Pending* const old = pending.find(request);
+  if (old == nullptr) return;
+  // MPI libraries have one request for all sends that have ended at once.
+  if (!old->is_send() && !old->is_watched) loosen(old->event->comm);
+  pending.erase(old);
+}
+
 }  // namespace
 
 Event* sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin, Tick end,
@@ -48,71 +74,87 @@ Event* sent(unsigned comm, int dest, int tag, std::int64_t bytes, Tick begin, Ti
   const int peer = world_rank(comm_info(comm), dest);
   if (peer < 0) return nullptr;
   add_traffic(peer, bytes);
-  if (state.has_threads) {
-    loosen(comm);
-    return nullptr;
-  }
   Event* const event = next_event();
   if (event != nullptr)
-    *event = {begin,           end,         0,    row, static_cast<std::uint16_t>(comm),
-              EventKind::send, region_here, peer, tag};
+    *event = {begin,
+              end,
+              0,
+              thread_here() | row,
+              static_cast<std::uint16_t>(comm),
+              EventKind::send,
+              region_here,
+              peer,
+              tag};
   return event;
 }
 
 void sending(MPI_Request request, Event* event) {
   if (event == nullptr) return;
-  if (Pending* old = pending.find(request)) {
-    // MPI libraries have one request for all sends that have ended at once.
-    if (!old->is_send()) loosen(old->event->comm);
-    pending.erase(old);
-  }
+  const TableLock lock;
+  forget_old(request);
   if (pending.has_spare_room()) pending.insert({request, event});
 }
 
 void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uint32_t row) {
   if (source == MPI_PROC_NULL) return;
   const int peer = world_rank(comm_info(comm), source);
-  if (peer < 0 || state.has_threads) return loosen(comm);
+  if (peer < 0) return loosen(comm);
   if (Event* event = next_event())
-    *event = {begin,       end,  begin, row, static_cast<std::uint16_t>(comm), EventKind::receive,
-              region_here, peer, tag};
+    *event = {begin,
+              end,
+              begin,
+              thread_here() | row,
+              static_cast<std::uint16_t>(comm),
+              EventKind::receive,
+              region_here,
+              peer,
+              tag};
 }
 
 void posted(MPI_Request request, unsigned comm, int source, int tag, Tick begin) {
   if (source == MPI_PROC_NULL) return;
-  if (state.has_threads || pending.is_full()) return loosen(comm);
+  const TableLock lock;
+  if (pending.is_full()) return loosen(comm);
   Event* event = next_event();
   if (event == nullptr) return;
   const int peer = source == MPI_ANY_SOURCE ? -1 : world_rank(comm_info(comm), source);
-  *event = {0,           0,    begin, 0, static_cast<std::uint16_t>(comm), EventKind::receive,
-            region_here, peer, tag};
-  if (Pending* old = pending.find(request)) {  // completed where we did not see it
-    if (!old->is_send()) loosen(old->event->comm);
-    pending.erase(old);
-  }
+  *event = {
+      0,           0,    begin, thread_here(), static_cast<std::uint16_t>(comm), EventKind::receive,
+      region_here, peer, tag};
+  forget_old(request);
   pending.insert({request, event});
 }
 
 void persistent(MPI_Request request, unsigned comm, bool is_send, int peer, int tag,
                 std::int64_t bytes) {
   if (peer == MPI_PROC_NULL) return;
-  if (state.has_threads || persistent_ones.is_full()) return loosen(comm);
+  const TableLock lock;
+  if (persistent_ones.is_full()) return loosen(comm);
   if (Persistent* old = persistent_ones.find(request)) persistent_ones.erase(old);
   persistent_ones.insert(
       {request, static_cast<std::uint16_t>(comm), true, is_send, peer, tag, bytes});
 }
 
-std::int64_t persistent_bytes(MPI_Request request) {
-  const Persistent* one = persistent_ones.is_empty() ? nullptr : persistent_ones.find(request);
-  return one != nullptr ? one->bytes : 0;
+namespace {
+
+// What is known of a persistent request; not in use: nothing.
+Persistent persistent_one(MPI_Request request) {
+  if (persistent_ones.is_empty()) return {};
+  const TableLock lock;
+  const Persistent* one = persistent_ones.find(request);
+  return one != nullptr ? *one : Persistent{};
 }
 
+}  // namespace
+
+std::int64_t persistent_bytes(MPI_Request request) { return persistent_one(request).bytes; }
+
 void started(MPI_Request request, Tick begin, std::uint32_t row) {
-  const Persistent* one = persistent_ones.is_empty() ? nullptr : persistent_ones.find(request);
-  if (one == nullptr) return;
-  if (one->is_send)
-    return sending(request, sent(one->comm, one->peer, one->tag, one->bytes, begin, begin, row));
-  posted(request, one->comm, one->peer, one->tag, begin);
+  const Persistent one = persistent_one(request);
+  if (!one.is_used) return;
+  if (one.is_send)
+    return sending(request, sent(one.comm, one.peer, one.tag, one.bytes, begin, begin, row));
+  posted(request, one.comm, one.peer, one.tag, begin);
 }
 
 void moved(unsigned comm, int target, std::int64_t bytes) {
@@ -126,41 +168,47 @@ void Watched::beyond() {
 }
 
 void Watched::set(int i, MPI_Request request, bool blocks) {
-  watched[i] = MPI_Request{};
-  Pending* const slot = pending.find(request);
-  if (slot == nullptr) return;
-  if (slot->is_send() && blocks) {
+  watched[i] = {request, nullptr};
+  Event* event = nullptr;
+  {
+    const TableLock lock;
+    Pending* const slot = pending.find(request);
+    if (slot == nullptr) return;
+    slot->is_watched = true;
+    event = slot->event;
+  }
+  if (event->kind == EventKind::send && blocks) {
     int has_ended = 0;
     const int code = PMPI_Request_get_status(request, &has_ended, MPI_STATUS_IGNORE);
-    if (code != MPI_SUCCESS || has_ended != 0) return pending.erase(slot);
+    if (code != MPI_SUCCESS || has_ended != 0) return forget({request, event});
   }
-  watched[i] = request;
+  watched[i].event = event;
 }
 
 void Watched::gone(bool is_cancelled) const {
-  if (count_ == 0 || watched[0] == MPI_Request{}) return;
-  Pending* const slot = pending.find(watched[0]);
-  if (slot == nullptr) return;
+  if (count_ == 0 || watched[0].event == nullptr) return;
+  const Event& event = *watched[0].event;
   // The message of a send that is freed arrives nevertheless.
-  if (is_cancelled || !slot->is_send()) loosen(slot->event->comm);
-  pending.erase(slot);
+  if (is_cancelled || event.kind != EventKind::send) loosen(event.comm);
+  forget(watched[0]);
 }
 
 void freed(MPI_Request request) {
+  if (persistent_ones.is_empty()) return;
+  const TableLock lock;
   if (Persistent* one = persistent_ones.find(request)) persistent_ones.erase(one);
 }
 
 void Watched::complete(int i, int source, int tag, Tick begin, Tick end, std::uint32_t row) const {
-  if (watched[i] == MPI_Request{}) return;
-  Pending* const slot = pending.find(watched[i]);
-  if (slot == nullptr) return;
-  Event& event = *slot->event;
-  pending.erase(slot);
+  if (watched[i].event == nullptr) return;
+  forget(watched[i]);
+  Event& event = *watched[i].event;
+  const std::uint32_t waited = (event.row & thread_bits) | row;
   if (event.kind == EventKind::send) {
     if (!blocks_) return;  // ended while the program did something else
     event.post = begin;
     event.end = end;
-    event.row = row;
+    event.row = waited;
     event.region = region_here;
     return;
   }
@@ -172,7 +220,7 @@ void Watched::complete(int i, int source, int tag, Tick begin, Tick end, std::ui
   }
   event.begin = begin;
   event.end = end;
-  event.row = row;
+  event.row = waited;
   event.region = region_here;
 }
 

@@ -33,6 +33,7 @@ Instant first_instant;
 namespace {
 
 constexpr std::size_t all_rows = rows_of_a_thread + max_calls;
+static_assert(max_threads * all_rows <= 1U << thread_shift);
 
 // Zeroed memory that costs nothing until it is touched; null if there is none.
 void* reserve(std::size_t bytes) {
@@ -79,6 +80,7 @@ Thread* new_thread() {
   thread.rows = static_cast<Row*>(reserve(all_rows * sizeof(Row)));
   if (thread.rows == nullptr) return nullptr;
   thread.first_row = i * static_cast<std::uint32_t>(all_rows);
+  thread.mark = i << thread_shift;
   return my_thread = &thread;
 }
 

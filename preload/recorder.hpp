@@ -56,7 +56,8 @@ struct Event {
   Tick end = 0;            // return from it; 0: never completed
   Tick post = 0;           // of a receive: when it was posted; of a non-blocking send: entry
                            // into the call that waits for it, which returns at `end`
-  std::uint32_t row = 0;   // the row that waited, of all threads' rows
+  std::uint32_t row = 0;   // the row that waited, of all threads' rows; in `thread_bits` the
+                           // thread that sent or posted the message
   std::uint16_t comm = 0;  // index of the communicator
   EventKind kind = EventKind::unused;
   std::uint8_t region = 0;  // that the thread was in: index + 1
@@ -64,10 +65,13 @@ struct Event {
   std::int32_t tag = 0;
 };
 static_assert(sizeof(Event) == 40);
+constexpr unsigned thread_shift = 24;
+constexpr std::uint32_t thread_bits = 0xFFU << thread_shift;
 
 struct Thread {
   Row* rows = nullptr;  // rows_of_a_thread, then a row for each call for when these are full
   std::uint32_t first_row = 0;
+  std::uint32_t mark = 0;  // its number, in `thread_bits` of an event's row
   int depth = 0;  // of MPI calls within MPI calls (Fortran calls C): only the outermost counts
   bool is_main = false;
 };
@@ -88,7 +92,7 @@ void add_to_windows(Tick begin, Tick end);
 struct State {
   std::atomic<bool> on{false};  // between MPI_Init and MPI_Finalize
   bool has_python = false;
-  bool has_threads = false;  // MPI_THREAD_MULTIPLE: messages are not matched
+  bool has_threads = false;  // MPI_THREAD_MULTIPLE
   int pid = 0;               // of the process that called MPI_Init: what it forks writes no record
   int rank = 0;
   int num_ranks = 0;

@@ -1,21 +1,41 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is known of requests, by their handles: open addressing in memory of its own, half full at
-// most. Not safe for threads.
+// most. Threads take turns (`TableLock`); whether a table is empty may be asked without.
 #pragma once
 #include <mpi.h>
 
+#include <atomic>
+#include <mutex>
+
 #include "comms.hpp"
+#include "recorder.hpp"
 
 namespace tailrace::preload {
+
+// Held where several threads may call MPI; nothing where they may not.
+class TableLock {
+ public:
+  TableLock() {
+    if (state.has_threads) mutex.lock();
+  }
+  ~TableLock() {
+    if (state.has_threads) mutex.unlock();
+  }
+  TableLock(const TableLock&) = delete;
+  TableLock& operator=(const TableLock&) = delete;
+
+ private:
+  static inline std::mutex mutex;
+};
 
 // An Entry has a member `request` and is free where is_free() says so.
 template <class Entry>
 class RequestTable {
  public:
-  bool is_full() const { return num_ >= slots_ / 2; }
+  bool is_full() const { return num() >= int{slots_} / 2; }
   // Room is left beside that for others that must not be lost.
-  bool has_spare_room() const { return num_ < slots_ / 4; }
-  bool is_empty() const { return num_ == 0; }
+  bool has_spare_room() const { return num() < int{slots_} / 4; }
+  bool is_empty() const { return num() == 0; }
 
   Entry* find(MPI_Request request) {
     for (unsigned at = first_slot(request); !table_[at].is_free(); at = (at + 1) % slots_)
@@ -28,18 +48,18 @@ class RequestTable {
     unsigned at = first_slot(entry.request);
     while (!table_[at].is_free()) at = (at + 1) % slots_;
     table_[at] = entry;
-    ++num_;
+    count(1);
   }
 
   // Takes an entry out and moves those after it up, so that no chain breaks.
   void erase(Entry* entry) {
-    --num_;
+    count(-1);
     *entry = {};
     const auto at = static_cast<unsigned>(entry - table_);
     for (unsigned next = (at + 1) % slots_; !table_[next].is_free(); next = (next + 1) % slots_) {
       const Entry moved = table_[next];
       table_[next] = {};
-      --num_;
+      count(-1);
       insert(moved);
     }
   }
@@ -49,8 +69,10 @@ class RequestTable {
   static unsigned first_slot(MPI_Request request) {
     return static_cast<unsigned>(bits_of(request) * 0x9E3779B97F4A7C15U >> 40U) % slots_;
   }
+  int num() const { return num_.load(std::memory_order_relaxed); }
+  void count(int change) { num_.store(num() + change, std::memory_order_relaxed); }
   Entry table_[slots_];
-  unsigned num_ = 0;
+  std::atomic<int> num_{0};
 };
 
 }  // namespace tailrace::preload

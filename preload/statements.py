@@ -53,7 +53,8 @@ def on_messages(call: Call) -> list[str]:
     """Return the statements after a call that sends, receives, or prepares that."""
     end = "end" if call.name.removesuffix("_c") in BLOCKING_SENDS else "begin"
     peer = "true, dest_" if call.has("dest") else "false, source_"
-    got = "if (ok) received(comm, from.source(), from.tag(), begin, end, row);"
+    found = "ok && *flag_ != 0" if call.has("flag") else "ok"
+    got = f"if ({found}) received(comm, from.source(), from.tag(), begin, end, row);"
     sent = f"sent(comm, dest_, tag_, bytes, begin, {end}, row)"
     is_pending = call.has("request")
     lines = {

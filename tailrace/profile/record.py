@@ -17,6 +17,9 @@ VERSION = 2
 # Kinds of events, as in preload/recorder.hpp.
 ALL, ROOT, TO_ROOT, LOWER, SEND, RECEIVE, FENCE = range(1, 8)
 
+# Bits of an event's row that say which thread sent or posted the message.
+THREAD_SHIFT = 24
+
 # Sites with this bit are places in Python scripts; such places have this for an offset.
 PYTHON_BIT = 1 << 63
 PYTHON = -1
@@ -57,8 +60,10 @@ class Row:
 class Record:
     """What one rank wrote; `begin_s`, `end_s`, `post_s` of its events: times of `clock` [s].
 
-    `call_s`: entry into the call that may have waited. `start_s`: end of MPI_Init. `clock` is what
-    the times are of: the node's (its boot), or that of the job's first node (see clocks.py).
+    `call_s`: entry into the call that may have waited. `threads`: of each event, the thread that
+    sent or posted it, where several may call MPI at once; else 0. `start_s`: end of MPI_Init.
+    `clock` is what the times are of: the node's (its boot), or that of the job's first node (see
+    clocks.py).
     """
 
     rank: int
@@ -73,6 +78,7 @@ class Record:
     start_s: float
     clock: str
     python: dict[int, str] = field(default_factory=dict)
+    threads: NDArray[Any] = field(default_factory=lambda: np.zeros(0, np.uint32))
     steps: tuple[Step, ...] = ()  # that led to `clock` from the node's, where these differ
 
     @property
@@ -119,6 +125,8 @@ def read_record(path: Path) -> Record:
         since = events[column].astype(np.int64) - facts["first_tick"]
         return np.asarray(start_s + since * tick_s, np.float64)
 
+    threads = events["row"] >> THREAD_SHIFT
+    events["row"] &= (1 << THREAD_SHIFT) - 1
     rows = [Row(*row) for row in facts.pop("rows")]
     begin_s, end_s, post_s = seconds("begin"), seconds("end"), seconds("post")
     # A non-blocking send begins before the call that waits for it.
@@ -127,7 +135,9 @@ def read_record(path: Path) -> Record:
     python = {int(site): str(text) for site, text in facts.pop("python", [])}
     times = (begin_s, end_s, post_s, call_s)
     clock = str(facts["boot"])
-    return Record(facts["rank"], facts, rows, events, *times, tick_s, start_s, clock, python)
+    return Record(
+        facts["rank"], facts, rows, events, *times, tick_s, start_s, clock, python, threads
+    )
 
 
 def read_records(folder: Path) -> list[Record]:

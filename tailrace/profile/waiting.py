@@ -6,9 +6,10 @@ the lower ranks: whom the call needs). The n-th blocking collective call on a co
 same call on all its members, so entry times are enough; no barrier and no message is added to the
 run. A receive waits until its message's send has begun, and a blocking send that returns after its
 receive was posted has waited for that: the n-th send to a rank with a tag on a communicator matches
-its n-th receive in the order of posting, as MPI keeps messages in order. A call that completes
-several messages has waited for the last of them. Who posts a window or completes an access to it
-tells the others by such messages, too; a fence is a collective call that need not wait.
+its n-th receive in the order of posting, as MPI keeps messages of one thread in order. A call that
+completes several messages has waited for the last of them. Who posts a window or completes an
+access to it tells the others by such messages, too; a fence is a collective call that need not
+wait.
 """
 
 from collections import defaultdict
@@ -180,6 +181,17 @@ def _numbered(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return numbers
 
 
+def _of_several_threads(
+    flows: NDArray[np.int64], threads: NDArray[np.int64], limit: int
+) -> NDArray[np.bool_]:
+    """Tell of each of `limit` flows whether more than one thread has messages of it."""
+    least = np.full(limit, np.iinfo(np.int64).max)
+    most = np.full(limit, -1)
+    np.minimum.at(least, flows, threads)
+    np.maximum.at(most, flows, threads)
+    return least < most
+
+
 def _messages(records: list[Record], found: Waiting) -> None:
     """Match sends and receives: a receive waits for its send, a blocking send for its receive."""
     numbers: dict[CommKey, int] = {}
@@ -193,7 +205,7 @@ def _messages(records: list[Record], found: Waiting) -> None:
         found.notes.append(
             f"late senders and receivers are not shown on {len(loose)} of {len(numbers)} "
             "communicators, whose messages cannot be matched (cancelled or partitioned requests, "
-            "threads, or wildcards without a status)"
+            "or wildcards without a status)"
         )
     loose_numbers = [numbers[key] for key in loose]
     columns = {kind: _flows(records, kind, numbers, loose_numbers) for kind in (SEND, RECEIVE)}
@@ -208,6 +220,16 @@ def _messages(records: list[Record], found: Waiting) -> None:
     limit = int(max(len(flows), 1))
     send_id = flows[:split] * limit + _numbered(flows[:split])
     receive_id = flows[split:] * limit + _numbered(flows[split:])
+    shared = _of_several_threads(flows[:split], sends["thread"], limit)
+    shared |= _of_several_threads(flows[split:], receives["thread"], limit)
+    if num_shared := int(np.count_nonzero(shared)):
+        found.notes.append(
+            f"late senders and receivers are not shown for {num_shared} "
+            f"pair{'s' if num_shared > 1 else ''} of ranks and tags whose messages several threads "
+            "of a rank sent or received: their order is not known"
+        )
+        send_id[shared[flows[:split]]] = -1  # matches none
+        receive_id[shared[flows[split:]]] = -2
     _, at_send, at_receive = np.intersect1d(send_id, receive_id, return_indices=True)
     found.num_messages = len(at_send)
     begin = receives["begin"][at_receive]
@@ -272,4 +294,5 @@ def _flows(
         parts["event"].append(np.nonzero(mine)[0])
         parts["row"].append(events["row"].astype(np.int64))
         parts["rank"].append(here)
+        parts["thread"].append(record.threads[mine].astype(np.int64))
     return {name: np.concatenate(arrays) for name, arrays in parts.items()}

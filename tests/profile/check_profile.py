@@ -178,6 +178,29 @@ def check_late(folder: Path, bin_dir: str, program: str, *arguments: str) -> Any
     return found
 
 
+def check_threads(folder: Path, bin_dir: str, program: str) -> None:
+    """Messages of several threads match, but where several send or receive with one tag."""
+    done, found = profile(2, folder, bin_dir, [program])
+    require(done.returncode == 0 and found is not None, "the program failed", done)
+    line = next((line for line in done.stdout.splitlines() if line.startswith("WAITED")), "")
+    waited = [float(word) for word in line.split()[1:]]
+    marks = {
+        "MPI_Recv": "// late sender",
+        "MPI_Wait": "// late message of a request",
+        "MPI_Mprobe": "// late probed",
+    }
+    source = Path(__file__).with_name("threads.cpp").read_text().splitlines()
+    for (name, mark), own in zip(marks.items(), waited, strict=True):
+        at = next(i for i, text in enumerate(source, 1) if mark in text)
+        where = f"threads.cpp:{at} "
+        calls = [call for call in found["calls"] if call["name"] == name]
+        seen = sum(call["wait_s"] for call in calls if call["where"].startswith(where))
+        near = abs(seen - own) < 0.2 * own + 0.05
+        require(near and own > 0.05, f"{name} at {where}waited {own} s, not {seen} s", done)
+    notes = [note for note in found["notes"] if "not shown for 1 pair of ranks and tags" in note]
+    require(len(notes) == 1, f"notes: {found['notes']}", done)
+
+
 def check_kernel_clock(folder: Path, bin_dir: str, program: str) -> None:
     """The same by the kernel's clock, as where the processor has no counter that serves as one."""
     os.environ["TAILRACE_PROFILE_CLOCK"] = "kernel"
@@ -329,6 +352,7 @@ TASKS = {
     "late": check_late,
     "regions": check_regions,
     "refusals": check_refusals,
+    "threads": check_threads,
 }
 
 if __name__ == "__main__":
