@@ -3,7 +3,9 @@
 // the others, so who has them takes more: blocks are dealt in the order of a snake through the
 // columns, which keeps a rank's blocks together, and then moved and swapped between ranks as long
 // as that makes the busiest less busy. The number of block rows is the one that leaves the busiest
-// rank the least to do, halo included. Cost: about (blocks of a rank) x blocks for each move.
+// rank the least to do, halo included; then its cuts are moved by a row or two as long as that
+// helps. Cost: about (blocks of a rank) x blocks for each move of a block, and all those of a deal
+// for each cut that is tried.
 #include <algorithm>
 #include <cmath>
 
@@ -16,8 +18,9 @@ namespace tailrace {
 
 namespace {
 
-constexpr std::ptrdiff_t smallest_block = 4;  // rows
-constexpr std::ptrdiff_t halo = 2;            // of the stencils in use, for the choice only
+constexpr std::ptrdiff_t smallest_block = 4;   // rows
+constexpr std::ptrdiff_t halo = 2;             // of the stencils in use, for the choice only
+constexpr std::size_t most_blocks_cut = 1000;  // above, cuts stay even: moving them takes seconds
 constexpr double halo_share = 0.1;  // what an item of halo costs beside one that is computed
 
 struct Block {
@@ -98,13 +101,60 @@ struct Deal {
   double most = 0;  ///< work of the busiest rank
 };
 
+double most_of(const std::vector<double>& loads) {
+  return *std::max_element(loads.begin(), loads.end());
+}
+
+void swap_blocks(Deal& deal, int num_ranks) {
+  auto loads = loads_of(deal.blocks, num_ranks);
+  const auto most_moves = 4 * deal.blocks.size();
+  for (std::size_t move = 0; move < most_moves && improve(deal.blocks, loads); ++move) continue;
+  deal.most = most_of(loads);
+}
+
 Deal deal(std::ptrdiff_t n, int block_rows, int num_ranks) {
   Deal out{snake(n, block_rows, num_ranks)};
-  auto loads = loads_of(out.blocks, num_ranks);
-  const auto most_moves = 4 * out.blocks.size();
-  for (std::size_t move = 0; move < most_moves && improve(out.blocks, loads); ++move) continue;
-  out.most = *std::max_element(loads.begin(), loads.end());
+  swap_blocks(out, num_ranks);
   return out;
+}
+
+bool is_thin(const Block& block) { return block.rows.count < smallest_block; }
+
+/// The same blocks with the cut at row `from` moved to row `to`.
+std::vector<Block> with_cut(std::vector<Block> blocks, std::ptrdiff_t from, std::ptrdiff_t to) {
+  const auto move = [=](Range& range) {
+    const auto end = range.end() == from ? to : range.end();
+    if (range.start == from) range.start = to;
+    range.count = end - range.start;
+  };
+  for (auto& block : blocks) {
+    move(block.rows);
+    move(block.columns);
+  }
+  return blocks;
+}
+
+/// Moves a cut by a row or two and swaps again, as long as that makes the busiest less busy.
+void move_cuts(Deal& deal, int num_ranks) {
+  if (deal.blocks.size() > most_blocks_cut) return;
+  for (bool better = true; better;) {
+    better = false;
+    std::vector<std::ptrdiff_t> cuts;
+    for (const auto& block : deal.blocks) {
+      if (block.on_diagonal() && block.rows.start > 0) cuts.push_back(block.rows.start);
+    }
+    for (std::size_t i = 0; i < cuts.size() && !better; ++i) {
+      for (const std::ptrdiff_t way : {-1, 1, -2, 2}) {
+        Deal other{with_cut(deal.blocks, cuts[i], cuts[i] + way)};
+        if (std::ranges::any_of(other.blocks, is_thin)) continue;
+        swap_blocks(other, num_ranks);
+        if (other.most >= deal.most * (1 - 1e-9)) continue;
+        deal = std::move(other);
+        better = true;
+        break;
+      }
+    }
+  }
 }
 
 Deal best_deal(std::ptrdiff_t n, int num_ranks) {
@@ -115,6 +165,7 @@ Deal best_deal(std::ptrdiff_t n, int num_ranks) {
     auto other = deal(n, rows, num_ranks);
     if (other.most < best.most * (1 - 1e-9)) best = std::move(other);
   }
+  move_cuts(best, num_ranks);
   return best;
 }
 

@@ -55,6 +55,25 @@ TEST(Triangle, IsMadeOfSquaresOnTheDiagonal) {
   }
 }
 
+TEST(Triangle, TheBusiestRankHasAtMost3PercentMore) {
+  for (const std::ptrdiff_t n : {60, 75, 80, 96, 100, 120, 160, 200, 333}) {
+    for (const int ranks : {3, 6, 10}) {
+      const Layout layout = triangle(n, ranks);
+      std::ptrdiff_t most = 0;
+      for (int rank = 0; rank < ranks; ++rank) {
+        std::ptrdiff_t mine = 0;
+        for (const auto& box : layout.boxes(rank)) {
+          const auto all = box.num_items();
+          mine += box.start[0] == box.start[1] ? (all + box.extents[0]) / 2 : all;
+        }
+        most = std::max(most, mine);
+      }
+      const double mean = static_cast<double>(n * (n + 1) / 2) / ranks;
+      EXPECT_LE(static_cast<double>(most), 1.03 * mean) << n << " rows on " << ranks << " ranks";
+    }
+  }
+}
+
 TEST(Triangle, SmallOnesLeaveRanksWithoutItems) {
   std::ptrdiff_t items = 0;
   for (int rank = 0; rank < 9; ++rank) items += triangle(3, 9).num_items(rank);
