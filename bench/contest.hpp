@@ -97,6 +97,7 @@ class Contest {
         contenders_[next].seconds[0] += take_turn(contenders_[next], round) * calls;
       }
     }
+    for (auto& contender : contenders_) contender.calls = turns * calls;
   }
 
   /// One line a contender, from rank 0; `describe` adds the fields of the problem. The first one,
