@@ -182,12 +182,10 @@ std::set<std::string> output_folders(const OutputCase& values, const std::string
   return folders;
 }
 
-Stream open_fields(Session& session, const std::string& name, const OutputCase& values,
-                   const std::string& source, const std::string& folder) {
-  const auto& comm = session.compute();
+void make_folders(const Comm& comm, const std::set<std::string>& folders) {
   run_agreed(comm.raw(), [&] {
     if (comm.rank() != 0) return;
-    for (const auto& made : output_folders(values, source, folder)) {
+    for (const auto& made : folders) {
       std::error_code failed;
       std::filesystem::create_directories(made, failed);
       if (!failed) continue;
@@ -195,6 +193,11 @@ Stream open_fields(Session& session, const std::string& name, const OutputCase& 
                   failed.value());
     }
   });
+}
+
+Stream open_fields(Session& session, const std::string& name, const OutputCase& values,
+                   const std::string& source, const std::string& folder) {
+  make_folders(session.compute(), output_folders(values, source, folder));
   return session.open(name, field_options(values, source, folder));
 }
 

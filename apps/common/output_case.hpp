@@ -71,6 +71,9 @@ SessionOptions session_options(const OutputCase& values, const std::string& fold
 StreamOptions field_options(const OutputCase& values, const std::string& source,
                             const std::string& folder);
 
+/// Makes folders. Collective, blocking. Throws `Errc::io` on all ranks.
+void make_folders(const Comm& comm, const std::set<std::string>& folders);
+
 /// Folders that files of fields and of products go to.
 std::set<std::string> output_folders(const OutputCase& values, const std::string& source,
                                      const std::string& folder);

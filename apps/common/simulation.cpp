@@ -64,16 +64,19 @@ int run_simulation(
   const auto compute = [&](const Comm& ranks, Session& session) {
     Log log(ranks);
     check(ranks);
-    RunFolder results(ranks.raw(),
-                      {folder, values.name, values.restart, request.overwrite, values.results,
-                       output_folders(values.output, values.source, folder)});
+    auto folders = output_folders(values.output, values.source, folder);
+    for (const auto& name : values.folders) folders.insert(folder + "/" + name);
+    RunFolder results(ranks.raw(), {folder, values.name, values.restart, request.overwrite,
+                                    values.results, folders});
     run_agreed(ranks.raw(), [&] {
       if (ranks.rank() == 0) write_whole_file(folder + "/case.toml", values.text);
     });
     const auto simulation = make(ranks, {request, folder, results, session, log, trace});
     run_to_end(ranks, values.program, *simulation);
   };
-  const int code = run_session(comm, session_options(values.output, folder, &trace), compute);
+  auto options = session_options(values.output, folder, &trace);
+  options.functions = values.functions;
+  const int code = run_session(comm, options, compute);
   if (values.spans > 0) trace.write(comm, folder + "/trace.json");
   return code;
 }

@@ -41,16 +41,26 @@ struct CaseOfRun {
   const std::string &name, &source;  ///< of the field files; path of the case file
   const std::string& restart;        ///< `restart.file`
   const OutputCase& output;
-  std::int64_t spans;                ///< of the trace; 0: no trace
-  std::vector<std::string> results;  ///< names of the files of a run, beside checkpoints
-  std::string text;                  ///< the whole case as TOML, for RUN/case.toml
+  std::int64_t spans;                     ///< of the trace; 0: no trace
+  std::vector<std::string> results;       ///< names of the files of a run, beside checkpoints
+  std::string text;                       ///< the whole case as TOML, for RUN/case.toml
+  StageFunctions functions = {};          ///< that products of streams call
+  std::vector<std::string> folders = {};  ///< in RUN, of files beside those of the fields
 };
 
 /// The same from an application's `Case`, which outlives it.
 template <class Case>
 CaseOfRun case_of_run(const char* program, const Case& values, std::vector<std::string> results) {
-  return {program,       values.about.name,  values.source,      values.restart.file,
-          values.output, values.trace.spans, std::move(results), format_case(values)};
+  return {program,
+          values.about.name,
+          values.source,
+          values.restart.file,
+          values.output,
+          values.trace.spans,
+          std::move(results),
+          format_case(values),
+          {},
+          {}};
 }
 
 /// Makes session, log, folder and trace, then the simulation by `make`, and runs it: on the ranks

@@ -66,6 +66,16 @@ void require_sense(const Case& values) {
   }
 }
 
+/// Their servers cannot call what makes the files.
+void require_servers(const Case& values) {
+  const auto& servers = values.output.servers;
+  if (values.electrons.every == 0 || (servers != "hidden" && servers != "process")) return;
+  refuse(
+      fmt::format("{}: `electrons.every` = {} does not go with `output.servers` = \"{}\", which "
+                  "makes no such files; give thread, 1 (a rank), or none",
+                  values.source, values.electrons.every, servers));
+}
+
 double at_or_0(const std::vector<double>& list, std::size_t i) {
   return list.empty() ? 0 : list[i];
 }
@@ -93,6 +103,7 @@ Case parse_case(const std::string& text, const std::string& source,
   values.about.name = app::case_name(values.about.name, source);
   require_colours(values);
   require_sense(values);
+  require_servers(values);
   Case usual;
   const std::vector<std::string> fields{"density"};
   app::require_output(values.output, keys, keys_of(usual), fields, source);

@@ -50,6 +50,10 @@ struct Case : app::RunCase {
     std::int64_t every = 10;
     double radius = 10;
   } observables;
+  struct {
+    std::int64_t every = 0, energies = 150;
+    double largest_energy = 6;
+  } electrons;
   app::OutputCase output;
 };
 

@@ -53,21 +53,26 @@ void require_same(const Input& input, const std::string& path, const Case& value
 
 }  // namespace
 
+std::vector<Variable> wave_variables(const Blocks& blocks, const Wave& wave) {
+  std::vector<Variable> variables;
+  for (std::size_t part = 0; part < parts.size(); ++part) {
+    variables.emplace_back(parts[part], ItemType::float64,
+                           std::vector<std::string>{"channel", "packed"}, &blocks.file_layout(),
+                           blocks.file_memory(),
+                           wave.data() + static_cast<std::ptrdiff_t>(part) * blocks.packed_size());
+  }
+  return variables;
+}
+
 FileContents checkpoint_contents(const Hamiltonian& hamiltonian, const Case& values,
                                  const Wave& wave, const RunState& state) {
-  const auto& blocks = hamiltonian.blocks();
   const auto& channels = hamiltonian.channels();
   FileContents file;
   file.step = state.step;
   file.coordinates = {{"channel_L", numbers_of(channels, &Channel::big_l), {}},
                       {"channel_l1", numbers_of(channels, &Channel::l1), {}},
                       {"channel_l2", numbers_of(channels, &Channel::l2), {}}};
-  for (std::size_t part = 0; part < parts.size(); ++part) {
-    file.variables.emplace_back(
-        parts[part], ItemType::float64, std::vector<std::string>{"channel", "packed"},
-        &blocks.file_layout(), blocks.file_memory(),
-        wave.data() + static_cast<std::ptrdiff_t>(part) * blocks.packed_size());
-  }
+  file.variables = wave_variables(hamiltonian.blocks(), wave);
   file.attributes = {
       {"kind", std::string(kind)},
       {"step", state.step},

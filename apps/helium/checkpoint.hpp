@@ -16,6 +16,9 @@ struct RunState {
   double norm_squared = -1;
 };
 
+/// f_re and f_im of (channel, packed), as in a checkpoint. Refers to both. Local.
+std::vector<Variable> wave_variables(const Blocks& blocks, const Wave& wave);
+
 /// A checkpoint: datasets f_re and f_im of (channel, packed), the packed place of (i, j), i <= j,
 /// in the triangle being i n - i (i - 1) / 2 + j - i, with the channels' numbers beside. Refers to
 /// `wave`. Local.

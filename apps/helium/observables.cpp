@@ -10,9 +10,11 @@ namespace tailrace::helium {
 
 namespace {
 
-constexpr int most_states = 60;  ///< bound states of He+ of one l that a box may hold
-
-enum Sum { one_out, both_out, last_l, last_total_l, last_r, ground_re, ground_im, norm, sums };
+/// A row (from 0) of a block.
+RowPiece piece_of(const Block& block, std::ptrdiff_t row) {
+  const auto first = block.first_column(row);
+  return {block.rows.start + row, block.columns.start + first, block.columns.count - first};
+}
 
 double squared_of(const std::vector<double>& numbers, std::size_t first, std::size_t count) {
   double sum = 0;
@@ -31,33 +33,17 @@ void Observer::overlaps(const Wave& wave, double (&out)[2]) const {
   out[1] = hamiltonian_.local_dot(ground_.data(), wave.data() + size);
 }
 
-void Observer::add_shares(const Wave& wave, double (&sum)[num_sums]) const {
+void Observer::add_up_shares(const Wave& wave, double (&shares)[num_shares]) const {
   const auto& blocks = hamiltonian_.blocks();
-  const auto& radial = hamiltonian_.radial();
-  const auto& options = hamiltonian_.options();
-  const auto size = blocks.packed_size();
-  const double last = 0.9 * radial.r(options.num_points - 1);
   for (const auto& block : blocks.blocks()) {
     for (int c = 0; c < blocks.num_channels(); ++c) {
       const auto& channel = hamiltonian_.channels()[static_cast<std::size_t>(c)];
-      const bool edge = channel.l1 == options.lmax || channel.l2 == options.lmax;
       const double* re = wave.data() + block.packed + c * block.size;
-      for (std::ptrdiff_t i = 0; i < block.rows.count; ++i) {
-        const double r1 = radial.r(block.rows.start + i);
-        for (auto j = block.first_column(i); j < block.columns.count; ++j, ++re) {
-          const double r2 = radial.r(block.columns.start + j);
-          const double weight = block.rows.start + i == block.columns.start + j ? 1 : 2;
-          const double share = weight * (re[0] * re[0] + re[size] * re[size]);
-          if (r1 > radius_) {
-            sum[both_out] += share;
-          } else if (r2 > radius_) {
-            sum[one_out] += share;
-          }
-          if (edge) sum[last_l] += share;
-          if (channel.big_l == options.big_lmax) sum[last_total_l] += share;
-          if (r2 > last) sum[last_r] += share;
-          sum[norm] += share;
-        }
+      for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
+        const auto piece = piece_of(block, row);
+        add_shares(hamiltonian_.options(), hamiltonian_.radial(), radius_, channel, piece, re,
+                   re + blocks.packed_size(), shares);
+        re += piece.count;
       }
     }
   }
@@ -65,28 +51,27 @@ void Observer::add_shares(const Wave& wave, double (&sum)[num_sums]) const {
 
 Observables Observer::measure(const Wave& wave) {
   const FlushTiny flush;
-  static_assert(sums == num_sums);
-  double sum[num_sums] = {};
-  add_shares(wave, sum);
+  double shares[num_shares] = {};
+  add_up_shares(wave, shares);
+  enum { ground_re = num_shares, ground_im, field_free, in_field, sums };
+  double all[sums];
+  std::copy_n(shares, static_cast<int>(num_shares), all);
   double overlap[2];
   overlaps(wave, overlap);
-  sum[ground_re] = overlap[0];
-  sum[ground_im] = overlap[1];
+  all[ground_re] = overlap[0];
+  all[ground_im] = overlap[1];
   scratch_.resize(wave.size());
   hamiltonian_.set_input(wave.data(), 1, 2);
-  const double energy = hamiltonian_.apply(Coupling::none, 0, 2, scratch_.data()).with_input;
+  all[field_free] = hamiltonian_.apply(Coupling::none, 0, 2, scratch_.data()).with_input;
   hamiltonian_.set_input(wave.data(), 1, 2);
-  const double in_field = hamiltonian_.apply(Coupling::length, 1, 2, scratch_.data()).with_input;
-  double all[sums + 2];
-  std::copy_n(sum, static_cast<int>(sums), all);
-  all[sums] = energy;
-  all[sums + 1] = in_field - energy;
-  hamiltonian_.add_up(all, sums + 2);
+  all[in_field] = hamiltonian_.apply(Coupling::length, 1, 2, scratch_.data()).with_input;
+  all[in_field] -= all[field_free];
+  hamiltonian_.add_up(all, sums);
   Observables out;
   out.norm = all[norm];
   out.ground = all[ground_re] * all[ground_re] + all[ground_im] * all[ground_im];
-  out.energy = all[sums] / all[norm];
-  out.dipole = all[sums + 1];
+  out.energy = all[field_free] / all[norm];
+  out.dipole = all[in_field];
   out.single_outside = all[one_out];
   out.double_outside = all[both_out];
   out.edge_l = all[last_l];
@@ -102,6 +87,7 @@ void Observer::project(const Wave& wave, std::vector<double>& projected) const {
   const auto n = static_cast<std::size_t>(blocks.num_points());
   const auto channels = static_cast<std::size_t>(blocks.num_channels());
   const auto size = blocks.packed_size();
+  const auto stride = static_cast<std::ptrdiff_t>(channels * n);
   projected.assign(2 * most_bound_ * channels * n, 0.0);
   for (const auto& block : blocks.blocks()) {
     for (std::size_t c = 0; c < channels; ++c) {
@@ -114,22 +100,10 @@ void Observer::project(const Wave& wave, std::vector<double>& projected) const {
                           static_cast<std::ptrdiff_t>(c) * block.size;
         double* out = projected.data() + part * most_bound_ * channels * n;
         for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
-          const auto i = static_cast<std::size_t>(block.rows.start + row);
-          const auto from = block.first_column(row);
-          const auto count = block.columns.count - from;
-          const auto j0 = static_cast<std::size_t>(block.columns.start + from);
-          for (std::size_t s = 0; s < first.size(); ++s) {
-            double* to = out + (s * channels + c) * n + j0;
-            for (std::ptrdiff_t j = 0; j < count; ++j) to[j] += first[s][i] * f[j];
-          }
-          const std::ptrdiff_t off = i == j0 ? 1 : 0;  // the diagonal has been
-          for (std::size_t s = 0; s < second.size(); ++s) {
-            const double* u = second[s].data() + j0;
-            double sum = 0;
-            for (auto j = off; j < count; ++j) sum += u[j] * f[j];
-            out[(s * channels + mirror) * n + i] += blocks.sign() * sum;
-          }
-          f += count;
+          const auto piece = piece_of(block, row);
+          project_row(first, piece, f, out + c * n, stride);
+          project_mirrored(second, piece, f, blocks.sign(), out + mirror * n, stride);
+          f += piece.count;
         }
       }
     }
@@ -140,7 +114,7 @@ Ionisation Observer::ionisation(const Wave& wave) {
   const FlushTiny flush;
   if (bound_.empty()) {
     for (int l = 0; l <= hamiltonian_.options().lmax; ++l) {
-      bound_.push_back(hamiltonian_.radial().states_below(l, 0, most_states));
+      bound_.push_back(hamiltonian_.radial().states_below(l, 0, most_ion_states));
       most_bound_ = std::max(most_bound_, bound_.back().energies.size());
     }
   }
@@ -168,8 +142,7 @@ Ionisation Observer::ionisation(const Wave& wave) {
   for (std::size_t line = 0; line < projected.size() / n; ++line) {
     const auto& second = bound_[static_cast<std::size_t>(channels[line % channels.size()].l2)];
     for (const auto& u : second.vectors) {
-      double sum = 0;
-      for (std::size_t j = 0; j < n; ++j) sum += u[j] * projected[line * n + j];
+      const double sum = product(u, projected.data() + line * n);
       both_bound += sum * sum;
     }
   }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "hamiltonian.hpp"
+#include "projection.hpp"
 
 namespace tailrace::helium {
 
@@ -44,9 +45,8 @@ class Observer {
   void density(const Wave& wave, std::vector<double>& out) const;
 
  private:
-  static constexpr int num_sums = 8;  ///< of `add_shares`
   void overlaps(const Wave& wave, double (&out)[2]) const;
-  void add_shares(const Wave& wave, double (&sums)[num_sums]) const;
+  void add_up_shares(const Wave& wave, double (&shares)[num_shares]) const;
   void project(const Wave& wave, std::vector<double>& projected) const;
 
   Hamiltonian& hamiltonian_;

@@ -7,6 +7,8 @@
 
 namespace tailrace::helium {
 
+constexpr int most_ion_states = 60;  ///< bound states of He+ of one l that a box may hold
+
 /// One electron on r_i = (i + 1) h, i = 0, ..., n - 1, with f(0) = 0 and f = 0 beyond the box:
 /// -1/2 d2/dr2 + l (l + 1) / (2 r2) - charge / r, in differences of `points` points (3 or 5). With
 /// 5 points f(-h) = (-1)^(l + 1) f(h), and one diagonal number, of i = 0 and l = 0, makes the

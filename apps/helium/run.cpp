@@ -17,6 +17,7 @@
 #include "common/stop_signal.hpp"
 #include "common/table_file.hpp"
 #include "density_output.hpp"
+#include "electron_output.hpp"
 #include "flush_tiny.hpp"
 #include "krylov.hpp"
 #include "observables.hpp"
@@ -73,6 +74,7 @@ class Run final : public app::Simulation {
   bool restarted_ = false;
   std::vector<double> absorber_;  ///< factor of a step at each radius; empty: none
   DensityOutput density_;
+  ElectronOutput electrons_;
   app::CheckpointSeries checkpoints_;
   app::Progress progress_;
   std::optional<app::TableFile> table_;  ///< of rank 0
@@ -102,6 +104,7 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       observer_(hamiltonian_, ground_.wave, values.observables.radius),
       propagator_(hamiltonian_, {static_cast<int>(values.time.order), values.time.tolerance}),
       density_(hamiltonian_, values, folder_, setting.session),
+      electrons_(hamiltonian_, values, folder_, setting.session, ground_.wave),
       checkpoints_(setting.session, app::checkpoint_options(values.output, values.source), folder_),
       progress_(comm.rank() == 0, setting.log, setting.request.progress,
                 static_cast<double>(steps_.count) * steps_.length, values.time.max_steps) {
@@ -189,6 +192,7 @@ void Run::take_step() {
     throw Error(Errc::internal, fmt::format("the wave is not finite at step {}", state_.step));
   }
   density_.progress();
+  electrons_.progress();
   checkpoints_.progress();
 }
 
@@ -240,6 +244,7 @@ void Run::advance() {
   const double start = now_s();
   take_observables();
   density_.write(observer_, wave_, state_.step, time(), false);
+  electrons_.write(wave_, state_.step, time(), false);
   while (!ended()) {
     take_step();
     const bool last = ended();
@@ -249,11 +254,13 @@ void Run::advance() {
                     density_.statistics().hidden_s() + checkpoints_.statistics().hidden_s()},
                    now_.energy, line);
     density_.write(observer_, wave_, state_.step, time(), last && signal_ == 0);
+    electrons_.write(wave_, state_.step, time(), last && signal_ == 0);
     const auto every = case_.checkpoint.every;
     if (every > 0 && state_.step % every == 0) write_checkpoint();
   }
   if (signal_ != 0 || case_.checkpoint.at_end) write_checkpoint();
   density_.finish();
+  electrons_.finish();
   checkpoints_.finish();
   wall_s_ = now_s() - start;
 }
@@ -272,6 +279,7 @@ void Run::conclude() {
   summary.worst_error = worst_error_;
   std::tie(summary.output_mode, summary.servers) = app::kind_of_output(case_.output, session_);
   summary.density = density_.statistics();
+  summary.electrons = electrons_.statistics();
   summary.checkpoints = checkpoints_.statistics();
   summary.last_checkpoint = checkpoints_.last();
   const auto max_steps = case_.time.max_steps;
@@ -298,8 +306,10 @@ int run_case(const Comm& comm, const RunRequest& request) {
     if (ranks.rank() == 0 && !warning.empty()) setting.log.warning(warning);
     return std::make_unique<Run>(ranks, values, setting);
   };
-  return app::run_simulation(
-      comm, request, app::case_of_run(program_name, values, {"observables.csv"}), check, make);
+  auto about = app::case_of_run(program_name, values, {"observables.csv"});
+  about.functions = electron_functions(values);
+  about.folders = {ElectronOutput::folder_name};
+  return app::run_simulation(comm, request, about, check, make);
 }
 
 }  // namespace tailrace::helium

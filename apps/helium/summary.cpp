@@ -74,6 +74,7 @@ std::vector<std::string> lines_of(const Summary& summary) {
 
 void write_summary(const Comm& comm, const std::string& folder, const Summary& summary) {
   const auto density = summary.density.over_ranks(comm);
+  const auto electrons = summary.electrons.over_ranks(comm);
   const auto checkpoints = summary.checkpoints.over_ranks(comm);
   const auto& values = summary.values;
   const auto whole = [](auto number) { return fmt::format("{}", number); };
@@ -109,6 +110,7 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
   text.add_number("wall_s", summary.wall_s);
   text.add("seconds_per_step", app::json_step_times(summary.step_s));
   text.add("output", app::json_output(summary.output_mode, summary.servers, density));
+  text.add("electrons", app::json_output(summary.output_mode, summary.servers, electrons));
   text.add("checkpoints", app::json_output(summary.output_mode, summary.servers, checkpoints));
   text.add("times_s", app::json_times_of_modes(summary.output_mode, summary.wall_s));
   text.add_text("last_checkpoint", summary.last_checkpoint);

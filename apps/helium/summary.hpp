@@ -31,7 +31,7 @@ struct Summary {
   int most_order = 0;
   double worst_error = 0;
   std::string output_mode = {}, servers = {};
-  OutputStatistics density = {}, checkpoints = {};  ///< of this rank
+  OutputStatistics density = {}, electrons = {}, checkpoints = {};  ///< of this rank
   std::string stopped_by = "end", last_checkpoint = {};
 };
 

@@ -21,6 +21,7 @@ MadeStage make_histogram(const StageSettings& settings);
 MadeStage make_ensemble(const StageSettings& settings);
 MadeStage make_call(const StageSettings& settings);
 MadeStage make_python(const StageSettings& settings);
+MadeStage make_results(const StageSettings& settings);
 MadeStage make_tasks(const StageSettings& settings);
 MadeStage make_convert(const StageSettings& settings);
 MadeStage make_coarsen(const StageSettings& settings);

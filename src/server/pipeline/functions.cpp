@@ -2,6 +2,7 @@
 // Stages that call a user's C++ function.
 #include "functions.hpp"
 
+#include <exception>
 #include <mutex>
 #include <vector>
 
@@ -61,6 +62,23 @@ void call_user(const std::string& name, const std::function<void()>& action) {
   }
 }
 
+/// Copies of this server's parts.
+std::vector<StagePart> parts_of(const Step& step) {
+  std::vector<StagePart> parts;
+  for (const auto& field : step.fields) {
+    for (const auto& part : field.parts) {
+      const auto dims = static_cast<std::size_t>(field.num_dims());
+      const auto bytes = part.box.num_items() * item_bytes(field.type);
+      parts.push_back({field.name,
+                       field.type,
+                       part.box,
+                       {field.extents.begin(), field.extents.begin() + dims},
+                       {part.data, part.data + bytes}});
+    }
+  }
+  return parts;
+}
+
 /// On each server's parts.
 class CallStage : public Stage {
  public:
@@ -75,18 +93,7 @@ class CallStage : public Stage {
   }
 
   void run(Step& step, StageContext&) override {
-    const auto parts = std::make_shared<std::vector<StagePart>>();
-    for (const auto& field : step.fields) {
-      for (const auto& part : field.parts) {
-        const auto dims = static_cast<std::size_t>(field.num_dims());
-        const auto bytes = part.box.num_items() * item_bytes(field.type);
-        parts->push_back({field.name,
-                          field.type,
-                          part.box,
-                          {field.extents.begin(), field.extents.begin() + dims},
-                          {part.data, part.data + bytes}});
-      }
-    }
+    const auto parts = std::make_shared<std::vector<StagePart>>(parts_of(step));
     {
       static std::mutex one_at_a_time;  // streams make their products side by side
       const std::lock_guard lock(one_at_a_time);
@@ -146,17 +153,81 @@ class TasksStage : public Stage {
   TaskFunction function_;
 };
 
+/// Small arrays of the parts of all servers.
+class ResultsStage : public Stage {
+ public:
+  explicit ResultsStage(const StageSettings& settings) {
+    SettingsReader reader("results", settings);
+    name_ = reader.required("name");
+    reader.finish();
+  }
+
+  void take_functions(const StageFunctions& functions) override {
+    function_ = find("results function", functions.results, name_);
+  }
+
+  void run(Step& step, StageContext& context) override {
+    std::exception_ptr left;  // another server has failed, not this function
+    const StageSum sum = [&](std::span<double> values) {
+      try {
+        context.group.sum(values);
+      } catch (...) {
+        left = std::current_exception();
+        throw;
+      }
+    };
+    StageResults made;
+    try {
+      call_user(name_, [&] {
+        made = function_(step.attributes, parts_of(step), sum);
+        for (const auto& array : made.arrays) check(array);
+      });
+    } catch (...) {
+      if (left) std::rethrow_exception(left);
+      throw;
+    }
+    step.fields.clear();
+    for (const auto& array : made.arrays) {
+      step.fields.push_back(whole_field<double>(step, array.name, array.dims, array.extents,
+                                                array.values, context.group.rank()));
+      step.fields.back().attributes = array.attributes;
+    }
+    step.coordinates = std::move(made.coordinates);
+    step.attributes.insert(step.attributes.end(), made.attributes.begin(), made.attributes.end());
+  }
+
+ private:
+  static void check(const StageResults::Array& array) {
+    std::ptrdiff_t items = 1;
+    for (const auto extent : array.extents) items *= extent;
+    const bool fits = array.dims.size() == array.extents.size() && !array.dims.empty() &&
+                      array.dims.size() <= max_dims && items == std::ssize(array.values);
+    if (fits) return;
+    throw Error(Errc::invalid_input,
+                fmt::format("array {} has {} names of axes, {} extents and {} values", array.name,
+                            array.dims.size(), array.extents.size(), array.values.size()));
+  }
+
+  std::string name_;
+  ResultsFunction function_;
+};
+
 }  // namespace
 
 void check_functions(const StageFunctions& functions) {
   check("a stage function", functions.stages);
   check("a task function", functions.tasks);
+  check("a results function", functions.results);
 }
 
 MadeStage make_call(const StageSettings& settings) { return std::make_unique<CallStage>(settings); }
 
 MadeStage make_tasks(const StageSettings& settings) {
   return std::make_unique<TasksStage>(settings);
+}
+
+MadeStage make_results(const StageSettings& settings) {
+  return std::make_unique<ResultsStage>(settings);
 }
 
 }  // namespace tailrace::server

@@ -61,6 +61,10 @@ constexpr std::array table{
                "a function of yours for many task numbers (functions of the session); an array of "
                "results",
                make_tasks},
+    StageEntry{"results", "name=",
+               "a function of yours that makes arrays of the parts of all servers (functions of "
+               "the session)",
+               make_results},
 };
 
 }  // namespace

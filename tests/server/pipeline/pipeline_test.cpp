@@ -246,6 +246,50 @@ TEST_F(ProductsTest, ManySmallTasks) {
                {"function square", "not a std::exception"});
 }
 
+TEST_F(ProductsTest, AFunctionMakesArraysOfTheStepsParts) {
+  StageFunctions functions;
+  functions.results["ends"] = [&](const Attributes& about, std::span<const StagePart> parts,
+                                  const StageSum& sum) {
+    std::vector<double> found(2);
+    for (const auto& part : parts) {
+      found[0] += 1;
+      found[1] += static_cast<double>(part.box.num_items());
+    }
+    sum(found);
+    if (std::get<std::int64_t>(about.at(0).second) == 3 && rank() == 0) throw 17;
+    sum(found);
+    StageResults made;
+    if (std::get<std::int64_t>(about.at(0).second) == 4) return made;
+    made.arrays.push_back({"ends", {"a", "b"}, {1, 2}, found, {{"units", std::string("m")}}});
+    made.coordinates.push_back({"b", {0.5, 1.5}, {}});
+    if (std::get<std::int64_t>(about.at(0).second) == 5) made.arrays[0].extents[1] = 3;
+    return made;
+  };
+  Pipeline pipeline(Products{{.name = "n", .stages = {"results name=ends"}}}, functions);
+  auto step = one_field(2, ItemType::int32, ones_);
+  step.attributes = {{"kind", std::int64_t{2}}};
+  const auto results = run(pipeline, step);
+  ASSERT_EQ(results.size(), 1U);
+  const auto& made = results[0].step;
+  ASSERT_EQ(made.fields.size(), 1U);
+  EXPECT_EQ(made.fields[0].dims, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(made.fields[0].extents[1], 2);
+  EXPECT_EQ(made.fields[0].attributes.size(), 1U);
+  ASSERT_EQ(made.coordinates.size(), 1U);
+  ASSERT_EQ(made.fields[0].parts.size(), rank() == 0 ? 1U : 0U);
+  if (rank() == 0) {
+    const auto* values = reinterpret_cast<const double*>(made.fields[0].parts[0].data);
+    // Added up twice over the servers.
+    EXPECT_EQ(values[1], 5.0 * 9 * 6 * group_.size());
+  }
+  step.attributes[0].second = std::int64_t{4};
+  EXPECT_TRUE(run(pipeline, step).empty());
+  step.attributes[0].second = std::int64_t{5};
+  expect_holds(failure_of(pipeline, step), {"function ends", "array ends", "2 values"});
+  step.attributes[0].second = std::int64_t{3};
+  expect_holds(failure_of(pipeline, step), {"function ends", "not a std::exception"});
+}
+
 TEST(Functions, UnknownOnesAreNamed) {
   StageFunctions functions;
   functions.tasks["once"] = [](std::int64_t, std::int64_t) { return 0.0; };
