@@ -13,30 +13,66 @@ namespace {
 constexpr int finer = 8;       ///< points for one of the grid
 constexpr double far = 300.0;  ///< where the amplitude is taken [bohr]
 
-/// One wave, of any norm, at `h`, 2 `h`, ...; k2[i] is k^2 there.
-void integrate(double charge, double energy, double h, int l, const std::vector<double>& k2,
-               std::vector<double>& u) {
-  // u = r^(l + 1) (1 + first r + second r^2 + third r^3)
-  const double first = -charge / (l + 1);
-  const double second = -(2 * energy + 2 * charge * first) / (4 * l + 6);
-  const double third = -(2 * energy * first + 2 * charge * second) / (6 * l + 12);
-  for (std::size_t i = 0; i < 2; ++i) {
-    const double r = h * static_cast<double>(i + 1);
-    u[i] = std::pow(r, l + 1) * (1 + r * (first + r * (second + r * third)));
+/// The waves of all energies side by side, of any norm, at h, 2 h, ...
+class Waves {
+ public:
+  Waves(double charge, double h, int l, std::span<const double> energies)
+      : charge_(charge), h_(h), l_(l), energies_(energies.begin(), energies.end()) {
+    for (auto* values : {&before_, &here_, &next_}) values->resize(energies.size());
+    for (std::size_t e = 0; e < energies.size(); ++e) {
+      before_[e] = at_origin(energies[e], h);
+      here_[e] = at_origin(energies[e], 2 * h);
+    }
   }
-  const auto weight = [&](std::size_t i) { return 1 + h * h / 12 * k2[i]; };
-  for (std::size_t i = 1; i + 1 < u.size(); ++i) {
-    u[i + 1] = ((12 - 10 * weight(i)) * u[i] - weight(i - 1) * u[i - 1]) / weight(i + 1);
-  }
-}
 
-double amplitude(double h, const std::vector<double>& k2, const std::vector<double>& u) {
-  const auto at = u.size() - 3;
-  const double k = std::sqrt(k2[at]);
-  const double slope = (8 * (u[at + 1] - u[at - 1]) - (u[at + 2] - u[at - 2])) / (12 * h);
-  const double k_slope = (std::sqrt(k2[at + 1]) - std::sqrt(k2[at - 1])) / (2 * h);
-  const double across = slope + u[at] * k_slope / (2 * k);
-  return std::sqrt(k * u[at] * u[at] + across * across / k);
+  /// At `at` h.
+  const std::vector<double>& here() const { return here_; }
+  std::ptrdiff_t at() const { return at_; }
+  double k_squared(std::ptrdiff_t at, std::size_t e) const { return 2 * energies_[e] + well(at); }
+
+  void step() {
+    const double c = h_ * h_ / 12, last = well(at_ - 1), present = well(at_),
+                 coming = well(at_ + 1);
+    const auto count = energies_.size();
+#pragma omp simd
+    for (std::size_t e = 0; e < count; ++e) {
+      const double energy = 2 * energies_[e];
+      next_[e] = ((12 - 10 * (1 + c * (energy + present))) * here_[e] -
+                  (1 + c * (energy + last)) * before_[e]) /
+                 (1 + c * (energy + coming));
+    }
+    before_.swap(here_);
+    here_.swap(next_);
+    ++at_;
+  }
+
+ private:
+  double well(std::ptrdiff_t at) const {
+    const double r = h_ * static_cast<double>(at);
+    return 2 * charge_ / r - l_ * (l_ + 1) / (r * r);
+  }
+
+  /// r^(l + 1) (1 + first r + second r^2 + third r^3)
+  double at_origin(double energy, double r) const {
+    const double first = -charge_ / (l_ + 1);
+    const double second = -(2 * energy + 2 * charge_ * first) / (4 * l_ + 6);
+    const double third = -(2 * energy * first + 2 * charge_ * second) / (6 * l_ + 12);
+    return std::pow(r, l_ + 1) * (1 + r * (first + r * (second + r * third)));
+  }
+
+  double charge_, h_;
+  int l_;
+  std::ptrdiff_t at_ = 2;
+  std::vector<double> energies_, before_, here_, next_;
+};
+
+/// Of five values around a place.
+double amplitude(double h, const double (&k2)[3], const double (&u)[5]) {
+  const double k = std::sqrt(k2[1]);
+  const double slope = (8 * (u[3] - u[1]) - (u[4] - u[0])) / (12 * h);
+  const double k_slope = (std::sqrt(k2[2]) - std::sqrt(k2[0])) / (2 * h);
+  const double across = slope + u[2] * k_slope / (2 * k);
+  return std::sqrt(k * u[2] * u[2] + across * across / k);
 }
 
 }  // namespace
@@ -45,24 +81,27 @@ std::vector<std::vector<double>> coulomb_waves(double charge, double step,
                                                std::ptrdiff_t num_points, int l,
                                                std::span<const double> energies) {
   const double h = step / finer;
-  const auto count =
-      static_cast<std::size_t>(std::max(num_points * finer, static_cast<std::ptrdiff_t>(far / h))) +
-      1;
-  std::vector<double> k2(count), u(count);
-  std::vector<std::vector<double>> waves;
-  for (const double energy : energies) {
-    for (std::size_t i = 0; i < count; ++i) {
-      const double r = h * static_cast<double>(i + 1);
-      k2[i] = 2 * energy + 2 * charge / r - l * (l + 1) / (r * r);
-    }
-    integrate(charge, energy, h, l, k2, u);
-    const double scale = std::sqrt(2 / M_PI * step) / amplitude(h, k2, u);
-    auto& wave = waves.emplace_back();
-    for (std::ptrdiff_t i = 1; i <= num_points; ++i) {
-      wave.push_back(scale * u[static_cast<std::size_t>(i * finer - 1)]);
-    }
+  Waves waves(charge, h, l, energies);
+  std::vector<std::vector<double>> found(energies.size());
+  const auto last = std::max(num_points * finer, static_cast<std::ptrdiff_t>(far / h)) + 1;
+  while (waves.at() < last) {
+    waves.step();
+    if (waves.at() % finer != 0 || waves.at() > num_points * finer) continue;
+    for (std::size_t e = 0; e < energies.size(); ++e) found[e].push_back(waves.here()[e]);
   }
-  return waves;
+  std::vector<std::vector<double>> tail;
+  for (int i = 0; i < 5; ++i) {
+    tail.push_back(waves.here());
+    waves.step();
+  }
+  for (std::size_t e = 0; e < energies.size(); ++e) {
+    const double k2[] = {waves.k_squared(last + 1, e), waves.k_squared(last + 2, e),
+                         waves.k_squared(last + 3, e)};
+    const double u[] = {tail[0][e], tail[1][e], tail[2][e], tail[3][e], tail[4][e]};
+    const double scale = std::sqrt(2 / M_PI * step) / amplitude(h, k2, u);
+    for (double& value : found[e]) value *= scale;
+  }
+  return found;
 }
 
 }  // namespace tailrace::helium

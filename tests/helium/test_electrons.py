@@ -64,9 +64,9 @@ def test_distributions_are_those_of_the_checkpoint(whole: tuple[Path, dict[str, 
     found = numbers(files_of(run)[-1])
     expected = spectra(read_wave(max(run.glob("checkpoint_*.h5"))), found["energy"])
     single, double = found["single_energy"][0, 1], found["double_energy"][0, 1]
-    # The ion's states are the box's here, exact ones there: the third shell is larger than the box.
+    # The ion's states are the box's here, exact ones there; amplitudes are taken at other radii.
     assert single == pytest.approx(expected.single, abs=0.05 * expected.single.max())
-    assert double == pytest.approx(expected.double, rel=1e-6, abs=1e-9 * expected.double.max())
+    assert double == pytest.approx(expected.double, rel=1e-4, abs=1e-9 * expected.double.max())
     assert double == pytest.approx(double.T, rel=1e-9)
     k, per_k = expected.momentum
     assert found["momentum"] == pytest.approx(k)
