@@ -82,8 +82,9 @@ def choose(ways: list[dict[str, Any]], wanted: list[str]) -> list[dict[str, Any]
         fitting = {word} & names or {way["name"] for way in usual if word in way["name"]}
         if not fitting:
             known = "; ".join(way["name"] for way in usual)
+            divided = "entries are divided by semicolons; " if "," in word else ""
             raise TailraceError(
-                f"--entries {word}: no entry has this in its name ({known})", status=2
+                f"--entries {word}: {divided}no entry has this in its name ({known})", status=2
             )
         kept |= fitting
     return [way for way in ways if way["name"] in kept]

@@ -169,9 +169,7 @@ def io(
         int, option("Bytes of a call of one piece.", min=0, metavar="N", hidden=True)
     ] = 0,
     total: Annotated[int, option("About, of a file (0 = 20 MB).", "--bytes", min=0)] = 0,
-    entries: Annotated[
-        str, option("Only entries with these words (divided by ,).", metavar="TEXT")
-    ] = "",
+    entries: Entries = "",
     hints: Annotated[str, option("Hints of ours, name=value:name=value.", metavar="TEXT")] = "",
     wrapper: Annotated[
         str, option("A command put before the driver.", metavar="TEXT", hidden=True)
@@ -193,7 +191,7 @@ def io(
         blocks=numbers(block, "--block"),
         transfer=transfer,
         total_bytes=total,
-        entries=words(entries),
+        entries=words(entries, ";"),
         hints=hints,
         wrapper=wrapper,
         read=read,

@@ -85,7 +85,7 @@ def test_every_pattern_is_written_and_read_by_every_way(tmp_path: Path) -> None:
 
 @built
 def test_a_way_that_writes_wrong_data_is_reported_and_never_the_fastest(tmp_path: Path) -> None:
-    words = ["--patterns", "segmented", "--entries", "one wrong byte,posix call,posix file"]
+    words = ["--patterns", "segmented", "--entries", "one wrong byte;posix call;posix file"]
     status, content, output = bench(tmp_path, *words)
     assert status == 1
     (reason,) = content["failures"].values()
@@ -102,6 +102,10 @@ def test_what_is_unknown_is_named() -> None:
         (
             ["--entries", "telepathy"],
             "--entries telepathy: no entry has this in its name (tailrace auto",
+        ),
+        (
+            ["--entries", "tailrace auto,posix file"],
+            "--entries tailrace auto,posix file: entries are divided by semicolons",
         ),
         (["--block", "-1"], "--block"),
     ):
@@ -145,7 +149,7 @@ def test_counted_calls_are_those_of_the_file_and_agree_with_the_own_count(tmp_pa
         "--patterns",
         "segmented",
         "--entries",
-        "posix,shared_independent",
+        "posix;shared_independent",
         "--count",
         "--read",
     ]
