@@ -10,6 +10,7 @@
 #include "sparse/lu_solver.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <functional>
 #include <optional>
@@ -109,8 +110,7 @@ typedef double Eight __attribute__((vector_size(num_lanes * sizeof(double))));
 
 /// One triangle on diagonals, by chunks of eight rows: the values of each distant diagonal, those
 /// of the row before (offset 1), and what sums are multiplied with. Distances count from the
-/// diagonal into the triangle; zeros stand where there is no item (so what is not finite in x may
-/// spread).
+/// diagonal into the triangle; zeros stand where there is no item, which is why x must be finite.
 struct Triangle {
   std::vector<std::ptrdiff_t> distances;  ///< at least `num_lanes`, the largest first
   std::vector<double> distant, near;
@@ -139,12 +139,13 @@ struct Triangle {
     made.near.resize(padded);
     return made;
   }
-  void set(std::size_t row, std::ptrdiff_t distance, double value) {
+  void set(std::size_t row, std::size_t distance, double value) {
     if (distance == 1) {
       near[row] = value;
       return;
     }
-    const auto found = std::ranges::find(distances, distance) - distances.begin();
+    const auto found =
+        std::ranges::find(distances, static_cast<std::ptrdiff_t>(distance)) - distances.begin();
     const auto chunk = row / num_lanes * distances.size() + static_cast<std::size_t>(found);
     distant[chunk * num_lanes + row % num_lanes] = value;
   }
@@ -173,33 +174,38 @@ struct Triangle {
   static constexpr std::size_t most_fill = 2;  ///< slots an item
 };
 
+/// Zeros stand for missing items, and 0 * x is NaN where x is not finite. Each row is multiplied
+/// into the next one, so what is not finite reaches the last of its chunk: where that one is, the
+/// solve goes on from this chunk by the items of the factors alone.
 class ChainedDiagonals final : public LuSolver {
  public:
+  /// `factors` must live as long.
   ChainedDiagonals(const Csr& factors, const Diagonal& diagonal, Triangle lower, Triangle upper)
-      : lower_(std::move(lower)), upper_(std::move(upper)) {
+      : factors_(factors), lower_(std::move(lower)), upper_(std::move(upper)) {
     inverse_.reserve(diagonal.size());
     for (std::size_t row = 0; row < diagonal.size(); ++row) {
       const double inverse = 1 / factors.values[static_cast<std::size_t>(diagonal[row])];
       inverse_.push_back(inverse);
-      for (auto k = factors.row_starts[row]; k < factors.row_starts[row + 1]; ++k) {
-        const auto at = static_cast<std::size_t>(k);
-        const auto distance = factors.column_indices[at] - static_cast<std::ptrdiff_t>(row);
-        if (distance < 0) lower_.set(row, -distance, factors.values[at]);
-        if (distance > 0) upper_.set(row, distance, factors.values[at] * inverse);
-      }
+      for_each_item(row, [&](std::size_t column, double value) {
+        if (column < row) lower_.set(row, row - column, value);
+        if (column > row) upper_.set(row, column - row, value * inverse);
+      });
     }
   }
   void solve(const double* b, double* x) const override {
     const auto rows = std::ssize(inverse_);
     const auto whole = rows / num_lanes * num_lanes;
     double before = 0;
-    for (std::ptrdiff_t first = 0; first < whole; first += num_lanes) {
-      before = forward(first, num_lanes, b, x, before);
+    std::ptrdiff_t first = 0;
+    while (first < whole && forward(first, num_lanes, b, x, before)) first += num_lanes;
+    if (first < whole || (whole < rows && !forward(whole, rows - whole, b, x, before))) {
+      forward_by_items(first, b, x);
     }
-    if (whole < rows) forward(whole, rows - whole, b, x, before);
-    before = whole < rows ? backward(whole, rows - whole, x, 0) : 0;
-    for (auto first = whole - num_lanes; first >= 0; first -= num_lanes) {
-      before = backward(first, num_lanes, x, before);
+    before = 0;
+    if (whole < rows && !backward(whole, rows - whole, x, before))
+      return backward_by_items(rows, x);
+    for (first = whole; first > 0; first -= num_lanes) {
+      if (!backward(first - num_lanes, num_lanes, x, before)) return backward_by_items(first, x);
     }
   }
   std::size_t memory_bytes() const override {
@@ -208,34 +214,72 @@ class ChainedDiagonals final : public LuSolver {
   std::string describe() const override { return "chain, fp64, diagonals"; }
 
  private:
-  /// `count` rows from `first` on, of x where `before` is the one ahead of them; the last of them.
-  [[gnu::always_inline]] inline double forward(std::ptrdiff_t first, std::ptrdiff_t count,
-                                               const double* b, double* x, double before) const {
-    Eight sums{};
-    std::memcpy(&sums, b + first, static_cast<std::size_t>(count) * sizeof *b);
+  template <class Visit>
+  void for_each_item(std::size_t row, Visit visit) const {
+    for (auto k = factors_.row_starts[row]; k < factors_.row_starts[row + 1]; ++k) {
+      const auto at = static_cast<std::size_t>(k);
+      visit(static_cast<std::size_t>(factors_.column_indices[at]), factors_.values[at]);
+    }
+  }
+  /// `count` rows from `first` on, of x where `before` is the one ahead of them, and the last of
+  /// them then. False where that one is not finite: x has b there, as if nothing had been done.
+  [[gnu::always_inline]] inline bool forward(std::ptrdiff_t first, std::ptrdiff_t count,
+                                             const double* b, double* x, double& before) const {
+    const auto bytes = static_cast<std::size_t>(count) * sizeof *x;
+    Eight given{};
+    std::memcpy(&given, b + first, bytes);
+    auto sums = given;
     lower_.subtract(first, -1, x, std::ssize(inverse_), sums);
     const double* near = lower_.near.data() + first;
     for (std::ptrdiff_t lane = 0; lane < count; ++lane) {
       x[first + lane] = before = sums[lane] - near[lane] * before;
     }
-    return before;
+    if (std::isfinite(before)) [[likely]]
+      return true;
+    std::memcpy(x + first, &given, bytes);
+    return false;
   }
-  /// The same from the last of them on; the first of them.
-  [[gnu::always_inline]] inline double backward(std::ptrdiff_t first, std::ptrdiff_t count,
-                                                double* x, double before) const {
+  /// The same of U, from the last of them on.
+  [[gnu::always_inline]] inline bool backward(std::ptrdiff_t first, std::ptrdiff_t count, double* x,
+                                              double& before) const {
     const auto bytes = static_cast<std::size_t>(count) * sizeof *x;
-    Eight sums{}, inverse{};
-    std::memcpy(&sums, x + first, bytes);
+    Eight given{}, inverse{};
+    std::memcpy(&given, x + first, bytes);
     std::memcpy(&inverse, inverse_.data() + first, bytes);
-    sums *= inverse;
+    auto sums = given * inverse;
     upper_.subtract(first, 1, x, std::ssize(inverse_), sums);
     const double* near = upper_.near.data() + first;
     for (auto lane = count; lane-- > 0;) {
       x[first + lane] = before = sums[lane] - near[lane] * before;
     }
-    return before;
+    if (std::isfinite(before)) [[likely]]
+      return true;
+    std::memcpy(x + first, &given, bytes);
+    return false;
+  }
+  /// Rows from `first` on; its chunk of x has b already.
+  void forward_by_items(std::ptrdiff_t first, const double* b, double* x) const {
+    if (b != x) std::copy(b + first, b + inverse_.size(), x + first);
+    for (auto row = static_cast<std::size_t>(first); row < inverse_.size(); ++row) {
+      double sum = x[row];
+      for_each_item(row, [&](std::size_t column, double value) {
+        if (column < row) sum -= value * x[column];
+      });
+      x[row] = sum;
+    }
+  }
+  /// Rows below `last`, backward.
+  void backward_by_items(std::ptrdiff_t last, double* x) const {
+    for (auto row = static_cast<std::size_t>(last); row-- > 0;) {
+      double sum = x[row];
+      for_each_item(row, [&](std::size_t column, double value) {
+        if (column > row) sum -= value * x[column];
+      });
+      x[row] = sum * inverse_[row];
+    }
   }
 
+  const Csr& factors_;
   Triangle lower_, upper_;
   std::vector<double> inverse_;
 };

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // ILU(0): the factors' property, solves against plain loops bit by bit, and use in an iteration.
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <stdexcept>
 
 #include <gtest/gtest.h>
@@ -132,6 +134,67 @@ TEST(IncompleteLu, ChainDiffersByRoundOff) {
     }
   }
   EXPECT_GE(num_on_diagonals, 3);
+}
+
+/// As `expected`: infinite and NaN at the same places, finite ones within round-off.
+void expect_like(const Vector& x, const Vector& expected, const std::string& what) {
+  double largest = 0;
+  for (const double item : expected) {
+    if (std::isfinite(item)) largest = std::max(largest, std::abs(item));
+  }
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const bool alike = std::isfinite(expected[i]) ? std::abs(x[i] - expected[i]) <= 1e-13 * largest
+                                                  : same_bits(x[i], expected[i]);
+    ASSERT_TRUE(alike) << what << ", row " << i << ": " << x[i] << " in place of " << expected[i];
+  }
+}
+
+/// Diagonals with gaps: no row of a piece of 40 is coupled with one of another piece.
+Csr separate_pieces(int rows) {
+  Csr a{rows, rows, {0}, {}, {}};
+  for (int row = 0; row < rows; ++row) {
+    for (const int column : {row - 10, row - 1, row, row + 1, row + 10}) {
+      if (column < 0 || column >= rows || column / 40 != row / 40) continue;
+      a.column_indices.push_back(column);
+      a.values.push_back(column == row ? 5 : -1);
+    }
+    a.row_starts.push_back(std::ssize(a.values));
+  }
+  return a;
+}
+
+TEST(IncompleteLu, WhatIsNotFiniteSpreadsByItemsAlone) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  auto all = dominant_matrices();
+  all.push_back({"laplacian", laplacian(20)});
+  for (const int rows : {160, 397}) all.push_back({"pieces", separate_pieces(rows)});
+  int finite_beside = 0;
+  for (const auto& [name, a] : all) {
+    if (a.rows == 0) continue;
+    for (const double odd : {infinity, -infinity, std::nan(""), 1e308}) {
+      for (const double place : {0.0, 0.35, 0.5, 0.97, 1.0}) {
+        auto b = random_vector(a.rows, 95);
+        b[static_cast<std::size_t>(place * static_cast<double>(a.rows - 1))] = odd;
+        for (const auto* schedule : {"rows", "levels", "chain"}) {
+          const auto lu = make_lu(a, {.schedule = schedule});
+          const auto expected = plain_solve(lu.factors(), b);
+          Vector x(b.size());
+          lu.solve(b, x);
+          auto same = b;
+          lu.solve(same, same);
+          const auto what = name + ", " + lu.storage() + ", " + std::to_string(odd);
+          expect_like(x, expected, what);
+          expect_like(same, expected, what + ", in place");
+          const auto num_finite =
+              std::ranges::count_if(x, [](double v) { return std::isfinite(v); });
+          if (lu.storage() == "chain, fp64, diagonals" && !std::isfinite(odd) && num_finite > 0) {
+            ++finite_beside;
+          }
+        }
+      }
+    }
+  }
+  EXPECT_GE(finite_beside, 30);
 }
 
 TEST(IncompleteLu, SinglePrecisionIsNear) {
