@@ -99,12 +99,12 @@ void tell_storage(const tailrace::sparse::Matrix& matrix, double seconds, bench:
   line.number("bytes_per_s", (bytes + vectors) / seconds);
 }
 
-/// Every other format of ours that can hold the matrix.
-std::vector<bench::SparseRow> every_format(const bench::SparseMatrix& a,
+/// Every format of ours that can hold the matrix, but the one that was chosen.
+std::vector<bench::SparseRow> every_format(const bench::SparseMatrix& a, const std::string& chosen,
                                            std::deque<tailrace::sparse::Matrix>& kept) {
   std::vector<bench::SparseRow> rows;
   for (const auto& format : tailrace::sparse::formats()) {
-    if (format.name == "csr") continue;  // plain CSR is there
+    if (format.name == "csr" || chosen.starts_with(format.name + ",")) continue;  // are there
     try {
       kept.push_back(make_ours(a, format.name, false));
     } catch (const std::invalid_argument&) {
@@ -169,7 +169,7 @@ int main(int argc, char** argv) {
   const std::string reference = rows.back().peer.entry;
   std::deque<tailrace::sparse::Matrix> kept;
   if (args.number("all", 0) != 0) {
-    for (auto& row : every_format(a, kept)) rows.push_back(std::move(row));
+    for (auto& row : every_format(a, matrix.storage(), kept)) rows.push_back(std::move(row));
 #ifdef BENCH_HAVE_PETSC
     for (auto& peer : bench::sparse_petsc_types(a, block_of(name))) {
       rows.push_back(bench::SparseRow{peer});

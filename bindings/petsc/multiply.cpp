@@ -3,7 +3,9 @@
 // MPIAIJ. The transposed ones are timed by themselves, on the copy of MatMult. The type stays
 // "seqaij": whatever asks for it works as before. A copy in our format is made after the third
 // multiply with the same values; with other values in the same structure, after the first.
+// Of SeqBAIJ matrices with blocks of 2 to 16, MatMult and MatMultAdd alike, in dense blocks.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <optional>
 #include <stdexcept>
@@ -11,6 +13,7 @@
 
 #include "plugin.hpp"
 #include "tailrace/sparse.hpp"
+#include "view.hpp"
 
 namespace tailrace::petsc {
 
@@ -24,6 +27,13 @@ MultiplyCall petsc_multiply = nullptr;
 MultiplyAddCall petsc_multiply_add = nullptr;
 MultiplyCall petsc_transposed = nullptr;
 MultiplyAddCall petsc_transposed_add = nullptr;
+
+// Of SeqBAIJ. PETSc chooses its multiply by the size of blocks once that is known; [0]: before.
+constexpr PetscInt largest_block = 16;
+PetscErrorCode (*petsc_create_blocks)(Mat) = nullptr;
+PetscErrorCode (*petsc_assembly_end)(Mat, MatAssemblyType) = nullptr;
+std::array<MultiplyCall, largest_block + 1> petsc_block_multiply{};
+std::array<MultiplyAddCall, largest_block + 1> petsc_block_multiply_add{};
 
 struct Multiplier {
   std::optional<sparse::Matrix> matrix;
@@ -65,30 +75,44 @@ PetscErrorCode follow_state(Mat a, Multiplier& to) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
+sparse::Matrix make_matrix(const View& view, PetscInt columns, std::span<const double> values) {
+  sparse::MatrixOptions wish;
+  wish.bit_for_bit = options().bit_for_bit;
+  if (view.block == 1) {
+    const auto rows = static_cast<std::size_t>(view.rows);
+    return {columns, std::span(view.starts, rows + 1), std::span(view.columns, values.size()),
+            values, wish};
+  }
+  const std::vector<std::int64_t> starts(view.starts, view.starts + view.rows + 1);
+  const std::vector<std::int32_t> block_columns(view.columns, view.columns + starts.back());
+  return sparse::Matrix::from_blocks(static_cast<int>(view.block), columns / view.block, starts,
+                                     block_columns, values, wish);
+}
+
 void convert(Multiplier& to, const View& view, PetscInt columns) {
-  const auto rows = static_cast<std::size_t>(view.rows);
-  const auto items = static_cast<std::size_t>(view.starts[rows]);
+  const auto items = static_cast<std::size_t>(view.starts[view.rows]) * view.block_items();
   try {
     const double start = cpu_s();
-    if (to.matrix) {
-      to.matrix->set_values({view.values, items});
+    const std::span values(view.values, items);
+    if (to.matrix && view.block > 1) {
+      to.matrix.emplace(make_matrix(view, columns, values));  // as fast as setting values
+    } else if (to.matrix) {
+      to.matrix->set_values(values);
     } else {
-      to.full_rows = 0;
-      for (std::size_t row = 0; row < rows; ++row) {
-        to.full_rows += view.starts[row + 1] > view.starts[row] ? 1 : 0;
+      std::ptrdiff_t full_rows = 0;
+      for (PetscInt row = 0; row < view.rows; ++row) {
+        full_rows += view.starts[row + 1] > view.starts[row] ? 1 : 0;
       }
       // PETSc goes over rows with items only where there are few, as in the part of other ranks.
-      if (view.starts[rows] < options().least_items || 2 * to.full_rows < view.rows) {
+      if (std::ssize(values) < options().least_items || 2 * full_rows < view.rows) {
         return to.contest.give_up();
       }
+      to.full_rows = full_rows * view.block;
       to.record = new_record("MatMult");
       to.record->petsc_s = to.petsc_s;
-      sparse::MatrixOptions wish;
-      wish.bit_for_bit = options().bit_for_bit;
-      to.matrix.emplace(columns, std::span(view.starts, rows + 1), std::span(view.columns, items),
-                        std::span(view.values, items), wish);
-      to.record->rows = view.rows;
-      to.record->items = static_cast<std::ptrdiff_t>(items);
+      to.matrix.emplace(make_matrix(view, columns, values));
+      to.record->rows = to.matrix->rows();
+      to.record->items = std::ssize(values);
       to.record->storage = to.matrix->storage();
     }
     to.record->inspection_s += cpu_s() - start;
@@ -174,17 +198,17 @@ PetscErrorCode run_add(Multiplier& to, bool transposed, Vec x, Vec y, Vec z) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
-PetscErrorCode multiply(Mat a, Vec x, Vec y) {
+PetscErrorCode multiply_or(MultiplyCall petsc, Mat a, Vec x, Vec y) {
   Multiplier* to = nullptr;
   PetscFunctionBegin;
   PetscCall(is_ours(a, &to));
   if (to == nullptr || (to->contest.decided() && !to->current)) {
-    PetscCall(petsc_multiply(a, x, y));
+    PetscCall(petsc(a, x, y));
     PetscFunctionReturn(PetscErrorCode(0));
   }
   const double start = cpu_s();
   if (!to->current) {
-    PetscCall(petsc_multiply(a, x, y));
+    PetscCall(petsc(a, x, y));
     to->petsc_s = std::min(to->petsc_s, cpu_s() - start);
     to->contest.add_petsc();
     PetscFunctionReturn(PetscErrorCode(0));
@@ -198,7 +222,7 @@ PetscErrorCode multiply(Mat a, Vec x, Vec y) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
-PetscErrorCode multiply_add(Mat a, Vec x, Vec y, Vec z) {
+PetscErrorCode multiply_add_or(MultiplyAddCall petsc, Mat a, Vec x, Vec y, Vec z) {
   Multiplier* to = nullptr;
   PetscFunctionBegin;
   PetscCall(is_ours(a, &to));
@@ -206,10 +230,64 @@ PetscErrorCode multiply_add(Mat a, Vec x, Vec y, Vec z) {
     if (to != nullptr && !to->contest.decided()) {
       to->contest.add_petsc();
     }
-    PetscCall(petsc_multiply_add(a, x, y, z));
+    PetscCall(petsc(a, x, y, z));
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run_add(*to, false, x, y, z));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode multiply(Mat a, Vec x, Vec y) { return multiply_or(petsc_multiply, a, x, y); }
+PetscErrorCode multiply_add(Mat a, Vec x, Vec y, Vec z) {
+  return multiply_add_or(petsc_multiply_add, a, x, y, z);
+}
+
+/// PETSc's own multiply of this matrix. A duplicate keeps the one of any size.
+template <class Call>
+Call of_block(const std::array<Call, largest_block + 1>& calls, PetscInt block) {
+  const auto call = block > largest_block ? nullptr : calls[static_cast<std::size_t>(block)];
+  return call == nullptr ? calls[0] : call;
+}
+
+PetscErrorCode multiply_blocks(Mat a, Vec x, Vec y) {
+  PetscInt block = 0;
+  PetscFunctionBegin;
+  PetscCall(MatGetBlockSize(a, &block));
+  PetscCall(multiply_or(of_block(petsc_block_multiply, block), a, x, y));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+PetscErrorCode multiply_blocks_add(Mat a, Vec x, Vec y, Vec z) {
+  PetscInt block = 0;
+  PetscFunctionBegin;
+  PetscCall(MatGetBlockSize(a, &block));
+  PetscCall(multiply_add_or(of_block(petsc_block_multiply_add, block), a, x, y, z));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode replace_block_multiply(Mat a, PetscInt block) {
+  const auto at = static_cast<std::size_t>(block);
+  PetscFunctionBegin;
+  PetscCall(replace(a, MATOP_MULT, multiply_blocks, petsc_block_multiply[at]));
+  PetscCall(replace(a, MATOP_MULT_ADD, multiply_blocks_add, petsc_block_multiply_add[at]));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// The size of blocks is known by now, and with it PETSc's multiply.
+PetscErrorCode assembly_end(Mat a, MatAssemblyType type) {
+  PetscInt block = 0;
+  PetscFunctionBegin;
+  PetscCall(petsc_assembly_end(a, type));
+  PetscCall(MatGetBlockSize(a, &block));
+  if (block >= 2 && block <= largest_block) PetscCall(replace_block_multiply(a, block));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode create_blocks(Mat a) {
+  PetscFunctionBegin;
+  PetscCall(petsc_create_blocks(a));
+  PetscCall(attach(reinterpret_cast<PetscObject>(a), key, std::make_unique<Multiplier>()));
+  PetscCall(replace(a, MATOP_ASSEMBLY_END, assembly_end, petsc_assembly_end));
+  PetscCall(replace_block_multiply(a, 0));
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
@@ -271,6 +349,17 @@ PetscErrorCode multiply_transposed_add(Mat a, Vec x, Vec y, Vec z) {
 }
 
 }  // namespace
+
+PetscErrorCode take_over_block_multiply() {
+  PetscErrorCode (*found)(Mat) = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatInitializePackage());
+  PetscCall(PetscFunctionListFind(MatList, MATSEQBAIJ, &found));
+  if (found == nullptr || found == create_blocks) PetscFunctionReturn(PetscErrorCode(0));
+  petsc_create_blocks = found;
+  PetscCall(MatRegister(MATSEQBAIJ, create_blocks));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
 
 PetscErrorCode take_over_multiply(Mat a) {
   PetscFunctionBegin;

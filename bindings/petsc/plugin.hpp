@@ -117,38 +117,12 @@ PetscErrorCode replace(Mat a, MatOperation operation, Call ours, Call& petsc) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
-/// Rows and items of a SeqAIJ matrix or factor, PETSc's own arrays.
-struct View {
-  PetscInt rows = 0;
-  const PetscInt* starts = nullptr;
-  const PetscInt* columns = nullptr;
-  const PetscScalar* values = nullptr;
-};
-
-/// Calls `use(view)`, or `otherwise()` where PETSc does not show them. Neither may throw.
-template <class Use, class Otherwise>
-PetscErrorCode with_view(Mat a, Use use, Otherwise otherwise) {
-  View view;
-  PetscBool done = PETSC_FALSE;
-  PetscFunctionBegin;
-  PetscCall(
-      MatGetRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &view.rows, &view.starts, &view.columns, &done));
-  if (done == PETSC_FALSE) {
-    otherwise();
-    PetscFunctionReturn(PetscErrorCode(0));
-  }
-  PetscCall(MatSeqAIJGetArrayRead(a, &view.values));
-  use(view);
-  PetscCall(MatSeqAIJRestoreArrayRead(a, &view.values));
-  PetscCall(MatRestoreRowIJ(a, 0, PETSC_FALSE, PETSC_FALSE, &view.rows, &view.starts, &view.columns,
-                            &done));
-  PetscFunctionReturn(PetscErrorCode(0));
-}
-
 // multiply.cpp, sor.cpp: make an operation of a new, empty SeqAIJ matrix ours (its type stays).
 PetscErrorCode take_over_multiply(Mat a);
 PetscErrorCode take_over_sor(Mat a);
-// solve.cpp: from now on, ILU factors of SeqAIJ matrices are looked at.
+// multiply.cpp: from now on, new SeqBAIJ matrices multiply by ours.
+PetscErrorCode take_over_block_multiply();
+// solve.cpp: from now on, ILU factors of SeqAIJ and SeqBAIJ matrices are looked at.
 PetscErrorCode take_over_solve();
 
 }  // namespace tailrace::petsc

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// MatSolve with PETSc's ILU factors of SeqAIJ matrices in natural order. PETSc factors as ever;
-// after the third solve its factors are read and stored as `IncompleteLu` does. PETSc lays them out
-// in one array: L's rows, each without its diagonal; then U's rows, the last first, each with the
-// inverse of its pivot at its end.
+// MatSolve with PETSc's ILU factors of SeqAIJ matrices, and of SeqBAIJ with blocks of 2 to 16, in
+// natural order. PETSc factors as ever; after the third solve its factors are read and stored as
+// `IncompleteLu` or `BlockIncompleteLu` does. PETSc lays them out in one array: L's rows, each
+// without its diagonal; then U's rows, the last first, each with the inverse of its pivot (or of
+// its block on the diagonal) at its end.
 #include <algorithm>
 #include <exception>
-#include <optional>
+#include <functional>
 #include <vector>
 
 #include "plugin.hpp"
+#include "tailrace/more/block_incomplete_lu.hpp"
 #include "tailrace/more/incomplete_lu.hpp"
+#include "view.hpp"
 
 namespace tailrace::petsc {
 
@@ -21,6 +24,7 @@ using SolveCall = PetscErrorCode (*)(Mat, Vec, Vec);
 using SymbolicCall = PetscErrorCode (*)(Mat, Mat, IS, IS, const MatFactorInfo*);
 using NumericCall = PetscErrorCode (*)(Mat, Mat, const MatFactorInfo*);
 MatSolverFunction petsc_create = nullptr;
+MatSolverFunction petsc_create_blocks = nullptr;
 
 /// What a factor has besides PETSc's.
 struct Solver {
@@ -28,61 +32,96 @@ struct Solver {
   NumericCall petsc_numeric = nullptr;
   SolveCall petsc_solve = nullptr;
   bool natural_order = false;
-  std::optional<sparse::IncompleteLu> factors;
+  std::function<void(std::span<const double> b, std::span<double> x)> ours;  ///< with a copy
   double petsc_s = std::numeric_limits<double>::infinity();
   Contest contest;
   std::shared_ptr<Record> record;
 };
 
-/// PETSc's factors in the form of `IncompleteLu::factors`.
-sparse::Csr read_factors(const View& view) {
-  const auto& [rows, starts, columns, values] = view;
-  const auto n = static_cast<std::size_t>(rows);
-  std::vector<PetscInt> upper(n + 1);  // where each row of U begins
-  PetscInt at = starts[n];
-  for (std::size_t row = n; row-- > 0;) {
-    upper[row] = at;
-    while (columns[at] != static_cast<PetscInt>(row)) ++at;
-    ++at;
-  }
-  sparse::Csr csr{rows, rows, {0}, {}, {}};
-  csr.row_starts.reserve(n + 1);
-  csr.column_indices.reserve(static_cast<std::size_t>(at));
-  csr.values.reserve(static_cast<std::size_t>(at));
-  for (std::size_t row = 0; row < n; ++row) {
-    for (auto k = starts[row]; k < starts[row + 1]; ++k) {
-      csr.column_indices.push_back(static_cast<std::int32_t>(columns[k]));
-      csr.values.push_back(values[k]);
+/// PETSc's factors, pivots inverted, in the order of the matrix.
+struct Factors {
+  std::vector<std::int64_t> row_starts{0};
+  std::vector<std::int32_t> columns;
+  std::vector<const PetscScalar*> values;  ///< where each item lies, or each block
+
+  explicit Factors(const View& view) {
+    const auto* starts = view.starts;
+    const auto n = static_cast<std::size_t>(view.rows);
+    std::vector<PetscInt> upper(n + 1);  // where each row of U begins
+    PetscInt at = starts[n];
+    for (std::size_t row = n; row-- > 0;) {
+      upper[row] = at;
+      while (view.columns[at] != static_cast<PetscInt>(row)) ++at;
+      ++at;
     }
-    auto end = upper[row];
-    while (columns[end] != static_cast<PetscInt>(row)) ++end;
-    csr.column_indices.push_back(static_cast<std::int32_t>(row));
-    csr.values.push_back(1 / values[end]);
-    for (auto k = upper[row]; k < end; ++k) {
-      csr.column_indices.push_back(static_cast<std::int32_t>(columns[k]));
-      csr.values.push_back(values[k]);
+    row_starts.reserve(n + 1);
+    columns.reserve(static_cast<std::size_t>(at));
+    values.reserve(static_cast<std::size_t>(at));
+    const auto put = [&](PetscInt k) {
+      columns.push_back(static_cast<std::int32_t>(view.columns[k]));
+      values.push_back(view.values + static_cast<std::size_t>(k) * view.block_items());
+    };
+    for (std::size_t row = 0; row < n; ++row) {
+      for (auto k = starts[row]; k < starts[row + 1]; ++k) put(k);
+      auto end = upper[row];
+      while (view.columns[end] != static_cast<PetscInt>(row)) ++end;
+      put(end);
+      for (auto k = upper[row]; k < end; ++k) put(k);
+      row_starts.push_back(std::ssize(columns));
     }
-    csr.row_starts.push_back(static_cast<std::int64_t>(csr.values.size()));
   }
-  return csr;
+};
+
+/// Makes `to.ours`; what it is in words.
+std::string store_items(Solver& to, Factors found) {
+  const auto rows = std::ssize(found.row_starts) - 1;
+  sparse::Csr csr{rows, rows, std::move(found.row_starts), std::move(found.columns), {}};
+  csr.values.reserve(found.values.size());
+  for (std::ptrdiff_t row = 0; row < rows; ++row) {
+    const auto at = static_cast<std::size_t>(row);
+    for (auto k = static_cast<std::size_t>(csr.row_starts[at]);
+         k < static_cast<std::size_t>(csr.row_starts[at + 1]); ++k) {
+      const double value = *found.values[k];
+      csr.values.push_back(csr.column_indices[k] == row ? 1 / value : value);
+    }
+  }
+  auto factors = sparse::IncompleteLu::from_factors(
+      std::move(csr), {.schedule = "chain", .single_precision = options().single_factors});
+  const auto words = factors.storage();
+  to.ours = [factors = std::move(factors)](auto b, auto x) { factors.solve(b, x); };
+  return words;
+}
+std::string store_blocks(Solver& to, int block, const Factors& found) {
+  const bool single = options().single_factors;
+  const auto factors =
+      std::make_shared<sparse::BlockIncompleteLu>(sparse::BlockIncompleteLu::from_factors(
+          block, found.row_starts, found.columns, found.values, {.single_precision = single}));
+  to.ours = [factors](auto b, auto x) { factors->solve(b, x); };
+  const auto edge = std::to_string(block);
+  return "blocks of " + edge + " x " + edge + (single ? ", fp32" : ", fp64");
 }
 
 void store(Solver& to, const View& view) {
   try {
     const double start = cpu_s();
-    if (view.starts[view.rows] < options().least_items / 2) return to.contest.give_up();  // L alone
-    auto csr = read_factors(view);
-    const auto items = std::ssize(csr.values);
-    to.factors.emplace(sparse::IncompleteLu::from_factors(
-        std::move(csr), {.schedule = "chain", .single_precision = options().single_factors}));
+    const auto lower = static_cast<std::ptrdiff_t>(view.starts[view.rows]) *
+                       static_cast<std::ptrdiff_t>(view.block_items());
+    if (lower < options().least_items / 2 ||
+        view.block > sparse::BlockIncompleteLu::largest_block) {
+      return to.contest.give_up();
+    }
+    Factors found(view);
+    const auto items = std::ssize(found.values) * static_cast<std::ptrdiff_t>(view.block_items());
+    const auto words = view.block == 1 ? store_items(to, std::move(found))
+                                       : store_blocks(to, static_cast<int>(view.block), found);
     if (!to.record) to.record = new_record("MatSolve");
-    to.record->rows = view.rows;
+    to.record->rows = static_cast<std::ptrdiff_t>(view.rows) * view.block;
     to.record->items = items;
-    to.record->storage = to.factors->storage();
+    to.record->storage = words;
     to.record->petsc_s = std::min(to.record->petsc_s, to.petsc_s);
     to.record->inspection_s += cpu_s() - start;
   } catch (const std::exception&) {  // no memory, or a pivot that is not finite
-    to.factors.reset();
+    to.ours = nullptr;
     to.contest.give_up();
   }
 }
@@ -91,10 +130,10 @@ PetscErrorCode run(Solver& to, Vec b, Vec x) {
   const PetscScalar* from = nullptr;
   PetscScalar* result = nullptr;
   PetscFunctionBegin;
-  const auto rows = static_cast<std::size_t>(to.factors->rows());
+  const auto rows = static_cast<std::size_t>(to.record->rows);
   PetscCall(VecGetArrayRead(b, &from));
   PetscCall(VecGetArrayWrite(x, &result));
-  to.factors->solve({from, rows}, {result, rows});
+  to.ours({from, rows}, {result, rows});
   PetscCall(VecRestoreArrayWrite(x, &result));
   PetscCall(VecRestoreArrayRead(b, &from));
   PetscCall(PetscLogFlops(
@@ -107,12 +146,12 @@ PetscErrorCode solve(Mat f, Vec b, Vec x) {
   PetscFunctionBegin;
   PetscCall(attached(reinterpret_cast<PetscObject>(f), key, &to));
   PetscCheck(to != nullptr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a factor has lost its solver");
-  if (!to->factors && to->contest.ours_wins() && !to->contest.petsc_is_due()) {
+  if (!to->ours && to->contest.ours_wins() && !to->contest.petsc_is_due()) {
     PetscCall(with_view(
         f, [&](const View& view) { store(*to, view); }, [&] { to->contest.give_up(); }));
   }
   const double start = cpu_s();
-  if (!to->factors) {
+  if (!to->ours) {
     PetscCall(to->petsc_solve(f, b, x));
     if (!to->contest.ours_wins()) PetscFunctionReturn(PetscErrorCode(0));
     to->petsc_s = std::min(to->petsc_s, cpu_s() - start);
@@ -125,7 +164,7 @@ PetscErrorCode solve(Mat f, Vec b, Vec x) {
     to->contest.add_ours(*to->record, cpu_s() - start);
     if (!to->contest.ours_wins()) {
       to->record->storage.clear();
-      to->factors.reset();
+      to->ours = nullptr;
     }
   }
   PetscFunctionReturn(PetscErrorCode(0));
@@ -142,7 +181,7 @@ PetscErrorCode numeric(Mat f, Mat a, const MatFactorInfo* info) {
   if (reinterpret_cast<SolveCall>(found) != solve) {
     to->petsc_solve = reinterpret_cast<SolveCall>(found);
   }
-  to->factors.reset();
+  to->ours = nullptr;
   to->contest.restart();
   if (to->natural_order && to->petsc_solve != nullptr) {
     PetscCall(MatSetOperation(f, MATOP_SOLVE, reinterpret_cast<Operation>(solve)));
@@ -170,10 +209,12 @@ PetscErrorCode symbolic(Mat f, Mat a, IS row, IS column, const MatFactorInfo* in
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
+/// With PETSc's function `petsc`.
+template <MatSolverFunction& petsc>
 PetscErrorCode create(Mat a, MatFactorType type, Mat* made) {
   Operation found = nullptr;
   PetscFunctionBegin;
-  PetscCall(petsc_create(a, type, made));
+  PetscCall(petsc(a, type, made));
   if (*made == nullptr) PetscFunctionReturn(PetscErrorCode(0));
   PetscCall(MatGetOperation(*made, MATOP_ILUFACTOR_SYMBOLIC, &found));
   if (found == nullptr) PetscFunctionReturn(PetscErrorCode(0));
@@ -185,17 +226,25 @@ PetscErrorCode create(Mat a, MatFactorType type, Mat* made) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
-}  // namespace
-
-PetscErrorCode take_over_solve() {
+template <MatSolverFunction& petsc>
+PetscErrorCode take_over_factors(MatType of) {
   PetscBool package = PETSC_FALSE;
   PetscBool type = PETSC_FALSE;
   MatSolverFunction found = nullptr;
   PetscFunctionBegin;
-  PetscCall(MatSolverTypeGet(MATSOLVERPETSC, MATSEQAIJ, MAT_FACTOR_ILU, &package, &type, &found));
-  if (found == nullptr || found == create) PetscFunctionReturn(PetscErrorCode(0));
-  petsc_create = found;
-  PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, MATSEQAIJ, MAT_FACTOR_ILU, create));
+  PetscCall(MatSolverTypeGet(MATSOLVERPETSC, of, MAT_FACTOR_ILU, &package, &type, &found));
+  if (found == nullptr || found == create<petsc>) PetscFunctionReturn(PetscErrorCode(0));
+  petsc = found;
+  PetscCall(MatSolverTypeRegister(MATSOLVERPETSC, of, MAT_FACTOR_ILU, create<petsc>));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+}  // namespace
+
+PetscErrorCode take_over_solve() {
+  PetscFunctionBegin;
+  PetscCall(take_over_factors<petsc_create>(MATSEQAIJ));
+  PetscCall(take_over_factors<petsc_create_blocks>(MATSEQBAIJ));
   PetscFunctionReturn(PetscErrorCode(0));
 }
 

@@ -16,6 +16,7 @@
 
 #include "plugin.hpp"
 #include "tailrace/more/incomplete_lu.hpp"
+#include "view.hpp"
 
 namespace tailrace::petsc {
 

@@ -83,6 +83,15 @@ class Matrix {
          std::span<const std::int64_t> column_indices, std::span<const double> values,
          const MatrixOptions& options = {});
 
+  /// From dense blocks of 2 to 16 (b = `block`), stored as such, nothing timed: block row i has the
+  /// blocks [row_starts[i], row_starts[i + 1]), `block_columns` ascending within a row, below
+  /// `num_block_columns`; item (r, c) of block k is values[(k * b + c) * b + r], column by column.
+  /// All is copied. The items are all those of the blocks, zeros, too. Throws as the constructors.
+  static Matrix from_blocks(int block, std::ptrdiff_t num_block_columns,
+                            std::span<const std::int64_t> row_starts,
+                            std::span<const std::int32_t> block_columns,
+                            std::span<const double> values, const MatrixOptions& options = {});
+
   /// Other values for the same items, in the same order, in the format that was chosen: nothing is
   /// timed again. Copies of the matrix keep their values. Blocking; not while another thread
   /// multiplies. Throws std::invalid_argument if there are more or fewer.
@@ -121,6 +130,7 @@ class Matrix {
   const std::vector<Trial>& trials() const { return trials_; }
 
  private:
+  Matrix() = default;
   void take(const CsrView& view, const MatrixOptions& options);
 
   std::ptrdiff_t rows_ = 0;

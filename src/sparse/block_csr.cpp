@@ -39,6 +39,23 @@ class BlockCsr : public Stored {
     });
   }
 
+  /// Of blocks without fill.
+  BlockCsr(int size, std::ptrdiff_t rows, std::ptrdiff_t columns, const BlockArrays& blocks,
+           const Wish& wish)
+      : kernels_(wish.kernels),
+        size_(size),
+        rows_(rows * size),
+        num_columns_(columns * size),
+        num_items_(blocks.row_starts[rows] * size * size),
+        unit_(std::max<std::ptrdiff_t>(1, unit_rows / size)),
+        starts_(blocks.row_starts, blocks.row_starts + rows + 1),
+        columns_(blocks.columns, blocks.columns + blocks.row_starts[rows]),
+        values_(wish.values, static_cast<std::size_t>(num_items_), {}) {
+    values_.write([&, from = static_cast<const double*>(blocks.values)](auto put) {
+      for (std::ptrdiff_t slot = 0; slot < num_items_; ++slot) put(slot, from[slot]);
+    });
+  }
+
   std::ptrdiff_t num_units() const override { return (num_block_rows() + unit_ - 1) / unit_; }
   std::ptrdiff_t items_before(std::ptrdiff_t unit) const override {
     const auto row = std::min(num_block_rows(), unit * unit_);
@@ -216,6 +233,11 @@ class BlockCsr : public Stored {
 
 std::unique_ptr<Stored> make_block_csr(const CsrView& a, const Features& f, const Wish& wish) {
   return std::make_unique<BlockCsr>(a, f, wish);
+}
+
+std::unique_ptr<Stored> make_block_csr(int size, std::ptrdiff_t rows, std::ptrdiff_t columns,
+                                       const BlockArrays& blocks, const Wish& wish) {
+  return std::make_unique<BlockCsr>(size, rows, columns, blocks, wish);
 }
 
 }  // namespace tailrace::sparse

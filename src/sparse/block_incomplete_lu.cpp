@@ -106,14 +106,21 @@ class BlockIncompleteLu::State {
       }
     }
     eliminate(blocks);
+    take_factors(
+        [&](std::int64_t k) { return blocks.data() + static_cast<std::size_t>(k) * items_; });
+  }
+  /// Block k of A's structure lies at(k), in column order: of L, of U, inverted on the diagonal.
+  template <class At>
+  void take_factors(const At& at) {
+    factored_ = false;
     const auto rows = diagonal_.size();
     for (std::size_t row = 0; row < rows; ++row) {
-      take(lower_, row, row, blocks, row_starts_[row]);
+      take(lower_, row, row, row_starts_[row], at);
     }
     for (std::size_t step = 0; step < rows; ++step) {
       const auto row = rows - 1 - step;
-      take(upper_, step, row, blocks, diagonal_[row] + 1);
-      take(inverse_, step, row, blocks, diagonal_[row]);
+      take(upper_, step, row, diagonal_[row] + 1, at);
+      take(inverse_, step, row, diagonal_[row], at);
     }
     factored_ = true;
   }
@@ -181,24 +188,25 @@ class BlockIncompleteLu::State {
   }
 
   /// Block row `row`, from block `first` on, becomes the row `place` of a part.
-  void take(Part& part, std::size_t place, std::size_t row, const std::vector<double>& blocks,
-            std::int64_t first) {
-    const auto begin = static_cast<std::size_t>(part.row_starts[place]) * items_;
-    const auto end = static_cast<std::size_t>(part.row_starts[place + 1]) * items_;
-    const double* from = blocks.data() + static_cast<std::size_t>(first) * items_;
+  template <class At>
+  void take(Part& part, std::size_t place, std::size_t row, std::int64_t first, const At& at) {
     const bool single = part.values.kind() == ValueKind::fp32;
+    auto slot = static_cast<std::size_t>(part.row_starts[place]) * items_;
     part.values.write([&](auto put) {
-      for (auto i = begin; i < end; ++i) {
-        const double value = from[i - begin];
-        if (single &&
-            !(std::abs(value) <= static_cast<double>(std::numeric_limits<float>::max()))) {
-          throw std::domain_error("sparse: ILU(0) has a factor of " + std::to_string(value) +
-                                  " in block row " + std::to_string(row) +
-                                  ", beyond single precision; take single_precision = false");
-        }
-        put(i, value);
+      for (auto left = part.row_starts[place + 1] - part.row_starts[place]; left > 0; --left) {
+        const double* from = at(first++);
+        if (single) check_range(from, row);
+        for (std::size_t i = 0; i < items_; ++i) put(slot++, from[i]);
       }
     });
+  }
+  void check_range(const double* block, std::size_t row) const {
+    for (std::size_t i = 0; i < items_; ++i) {
+      if (std::abs(block[i]) <= static_cast<double>(std::numeric_limits<float>::max())) continue;
+      throw std::domain_error("sparse: ILU(0) has a factor of " + std::to_string(block[i]) +
+                              " in block row " + std::to_string(row) +
+                              ", beyond single precision; take single_precision = false");
+    }
   }
 
   int block_;
@@ -213,25 +221,51 @@ class BlockIncompleteLu::State {
   bool factored_ = false;
 };
 
+namespace {
+
+/// Refuses arrays that are no square matrix of such blocks.
+void check_blocks(int block, std::span<const std::int64_t> row_starts,
+                  std::span<const std::int32_t> block_columns) {
+  if (block < BlockIncompleteLu::least_block || block > BlockIncompleteLu::largest_block) {
+    refuse("block is " + std::to_string(block) + "; it must be from 2 to 16");
+  }
+  const auto rows = std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(row_starts.size())) - 1;
+  const std::vector<std::int64_t> columns(block_columns.begin(), block_columns.end());
+  const std::vector<double> one_each(columns.size());
+  checked(rows, row_starts, std::span<const std::int64_t>(columns), one_each);
+}
+
+}  // namespace
+
 BlockIncompleteLu::BlockIncompleteLu(int block, std::span<const std::int64_t> row_starts,
                                      std::span<const std::int32_t> block_columns,
                                      std::span<const double> values,
                                      const BlockIncompleteLuOptions& options) {
-  if (block < least_block || block > largest_block) {
-    refuse("block is " + std::to_string(block) + "; it must be from 2 to 16");
-  }
-  const auto rows = std::max<std::ptrdiff_t>(1, static_cast<std::ptrdiff_t>(row_starts.size())) - 1;
+  check_blocks(block, row_starts, block_columns);
   const auto items = static_cast<std::size_t>(block * block);
   if (values.size() != block_columns.size() * items) {
     refuse("there are " + std::to_string(values.size()) + " values; " +
            std::to_string(block_columns.size()) + " blocks of " + std::to_string(block) + " x " +
            std::to_string(block) + " have " + std::to_string(block_columns.size() * items));
   }
-  const std::vector<std::int64_t> columns(block_columns.begin(), block_columns.end());
-  checked(rows, row_starts, std::span<const std::int64_t>(columns),
-          values.first(block_columns.size()));
   state_ = std::make_unique<State>(block, row_starts, block_columns, options);
   state_->factor(values);
+}
+BlockIncompleteLu::BlockIncompleteLu(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+BlockIncompleteLu BlockIncompleteLu::from_factors(int block,
+                                                  std::span<const std::int64_t> row_starts,
+                                                  std::span<const std::int32_t> block_columns,
+                                                  std::span<const double* const> factors,
+                                                  const BlockIncompleteLuOptions& options) {
+  check_blocks(block, row_starts, block_columns);
+  if (factors.size() != block_columns.size()) {
+    refuse("there are " + std::to_string(factors.size()) + " factors for " +
+           std::to_string(block_columns.size()) + " blocks");
+  }
+  auto state = std::make_unique<State>(block, row_starts, block_columns, options);
+  state->take_factors([&](std::int64_t k) { return factors[static_cast<std::size_t>(k)]; });
+  return BlockIncompleteLu(std::move(state));
 }
 BlockIncompleteLu::~BlockIncompleteLu() = default;
 BlockIncompleteLu::BlockIncompleteLu(BlockIncompleteLu&&) noexcept = default;

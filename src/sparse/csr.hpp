@@ -14,6 +14,9 @@ std::unique_ptr<Stored> make_csr_wide(const CsrView& a, const Features& f, const
 std::unique_ptr<Stored> make_sell(const CsrView& a, const Features& f, const Wish& wish);
 std::unique_ptr<Stored> make_sell_sorted(const CsrView& a, const Features& f, const Wish& wish);
 std::unique_ptr<Stored> make_block_csr(const CsrView& a, const Features& f, const Wish& wish);
+/// The same of blocks that are there already: `rows` block rows, `columns` block columns.
+std::unique_ptr<Stored> make_block_csr(int size, std::ptrdiff_t rows, std::ptrdiff_t columns,
+                                       const BlockArrays& blocks, const Wish& wish);
 std::unique_ptr<Stored> make_dia(const CsrView& a, const Features& f, const Wish& wish);
 
 }  // namespace tailrace::sparse

@@ -4,6 +4,8 @@
 
 #include "sparse/check.hpp"
 #include "sparse/choose.hpp"
+#include "sparse/csr.hpp"
+#include "sparse/instruction_set.hpp"
 
 namespace tailrace::sparse {
 
@@ -113,6 +115,36 @@ Matrix::Matrix(std::ptrdiff_t columns, std::span<const std::int64_t> row_starts,
   view.row_starts = row_starts.data();
   view.column_indices = indices.data();
   take(view, options);
+}
+
+Matrix Matrix::from_blocks(int block, std::ptrdiff_t num_block_columns,
+                           std::span<const std::int64_t> row_starts,
+                           std::span<const std::int32_t> block_columns,
+                           std::span<const double> values, const MatrixOptions& options) {
+  check_options(options);
+  if (block < smallest_block || block > largest_block) {
+    refuse("block is " + words(block) + "; it must be from 2 to 16");
+  }
+  const auto items = static_cast<std::size_t>(block) * static_cast<std::size_t>(block);
+  if (values.size() != block_columns.size() * items) {
+    refuse("there are " + std::to_string(values.size()) + " values; " +
+           std::to_string(block_columns.size()) + " blocks of " + words(block) + " have " +
+           std::to_string(block_columns.size() * items));
+  }
+  const std::vector<std::int64_t> columns(block_columns.begin(), block_columns.end());
+  const auto view = checked(num_block_columns, row_starts, std::span<const std::int64_t>(columns),
+                            values.first(block_columns.size()));
+  const bool exact = !options.plain_values && std::ranges::all_of(values, exact_in_fp32);
+  Matrix made;
+  made.rows_ = view.rows * block;
+  made.columns_ = num_block_columns * block;
+  made.num_items_ = static_cast<std::ptrdiff_t>(values.size());
+  made.options_ = options;
+  made.stored_ = make_block_csr(
+      block, view.rows, num_block_columns, {row_starts.data(), block_columns.data(), values.data()},
+      {exact ? ValueKind::fp32 : ValueKind::fp64, &kernels_up_to(options.highest)});
+  made.thread_starts_ = share_units(*made.stored_, options.threads);
+  return made;
 }
 
 void Matrix::take(const CsrView& view, const MatrixOptions& options) {

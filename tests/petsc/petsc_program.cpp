@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A PETSc program: products, solves with ILU(0) and sweeps of SOR, of a matrix whose values and
-// structure change, compared with sums of its own, the sweeps with PETSc's.
+// structure change, compared with sums of its own, the sweeps with PETSc's. The same of matrices of
+// blocks, for each size.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -202,6 +203,129 @@ PetscErrorCode multiply_and_solve(Mat a, KSP ksp, bool wide) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
+constexpr PetscInt num_block_rows = 41;
+constexpr PetscInt far_block = 7;
+
+/// Item (i, j) of a block; whole blocks of zeros stand where rows are no neighbours.
+double block_item(PetscInt i, PetscInt j, PetscInt block, int version) {
+  const auto distance = std::abs(i / block - j / block);
+  if (distance != 0 && distance != 1 && distance != far_block) return 0;
+  const double value = std::sin(static_cast<double>(3 * i + 5 * j + version));
+  return i == j ? 4.0 * static_cast<double>(block) + value : 0.5 * value;
+}
+
+PetscErrorCode fill_blocks(Mat a, PetscInt block, int version) {
+  PetscInt low = 0;
+  PetscInt high = 0;
+  std::vector<PetscScalar> values(static_cast<std::size_t>(block * block));
+  PetscFunctionBegin;
+  PetscCall(MatGetOwnershipRange(a, &low, &high));
+  for (PetscInt row = low / block; row < high / block; ++row) {
+    for (const auto column : {row - far_block, row - 1, row, row + 1, row + far_block}) {
+      if (column < 0 || column >= num_block_rows) continue;
+      for (PetscInt k = 0; k < block * block; ++k) {
+        values[static_cast<std::size_t>(k)] =
+            block_item(row * block + k / block, column * block + k % block, block, version);
+      }
+      PetscCall(MatSetValuesBlocked(a, 1, &row, 1, &column, values.data(), INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(a, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(a, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// A x by loops.
+PetscErrorCode multiply_blocks(PetscInt block, int version, int x_version, Vec y) {
+  PetscInt low = 0;
+  PetscInt high = 0;
+  PetscFunctionBegin;
+  PetscCall(VecGetOwnershipRange(y, &low, &high));
+  for (PetscInt row = low; row < high; ++row) {
+    double sum = 0;
+    for (PetscInt column = 0; column < num_block_rows * block; ++column) {
+      sum += block_item(row, column, block, version) * x_of(column, x_version);
+    }
+    PetscCall(VecSetValue(y, row, sum, INSERT_VALUES));
+  }
+  PetscCall(VecAssemblyBegin(y));
+  PetscCall(VecAssemblyEnd(y));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode check_blocks(Mat a, KSP ksp, PetscInt block) {
+  const auto size = static_cast<double>(block);
+  Vec x = nullptr;
+  Vec y = nullptr;
+  Vec z = nullptr;
+  Vec wanted = nullptr;
+  PC pc = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(a, &x, &y));
+  PetscCall(VecDuplicate(x, &z));
+  PetscCall(VecDuplicate(x, &wanted));
+  for (int version = 0; version < 3; ++version) {
+    PetscCall(fill_blocks(a, block, version));
+    PetscCall(set_x(x, version));
+    PetscCall(multiply_blocks(block, version, version, wanted));
+    for (int again = 0; again < 8; ++again) {
+      PetscCall(MatMult(a, x, y));
+      PetscCall(VecCopy(y, z));
+      PetscCall(check_equal(y, wanted, "MatMult of blocks", size));
+      PetscCall(MatMultAdd(a, x, z, z));
+      PetscCall(VecScale(z, 0.5));
+      PetscCall(check_equal(z, wanted, "MatMultAdd of blocks", size));
+    }
+    PetscCall(KSPSetOperators(ksp, a, a));
+    PetscCall(KSPSetUp(ksp));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCApply(pc, wanted, z));  // the first ones are PETSc's own
+    for (int again = 0; again < 8; ++again) {
+      PetscCall(PCApply(pc, wanted, y));
+      PetscCall(check_equal(y, z, "MatSolve of blocks", size));
+    }
+    PetscCall(KSPSolve(ksp, wanted, y));
+    PetscCall(check_equal(y, x, "KSPSolve of blocks", size));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&wanted));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode make_solver(KSP* ksp) {
+  PC pc = nullptr;
+  PetscFunctionBegin;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetType(*ksp, KSPGMRES));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, PCBJACOBI));  // ILU(0) of each rank's rows
+  PetscCall(KSPSetTolerances(*ksp, 1e-15, 1e-14, PETSC_DEFAULT, 200));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+PetscErrorCode run_blocks() {
+  Mat a = nullptr;
+  Mat copy = nullptr;
+  KSP ksp = nullptr;
+  PetscFunctionBegin;
+  for (PetscInt block = 2; block <= 17; ++block) {
+    const auto n = num_block_rows * block;
+    PetscCall(MatCreateBAIJ(PETSC_COMM_WORLD, block, PETSC_DECIDE, PETSC_DECIDE, n, n, 5, nullptr,
+                            5, nullptr, &a));
+    PetscCall(make_solver(&ksp));
+    PetscCall(check_blocks(a, ksp, block));
+    PetscCall(MatDuplicate(a, MAT_COPY_VALUES, &copy));
+    PetscCall(MatDestroy(&a));
+    PetscCall(check_blocks(copy, ksp, block));
+    PetscCall(MatDestroy(&copy));
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
 PetscErrorCode run() {
   Mat a = nullptr;
   KSP ksp = nullptr;
@@ -209,13 +333,7 @@ PetscErrorCode run() {
   for (const bool wide : {false, true}) {
     PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, num_rows, num_rows, 9,
                            nullptr, 9, nullptr, &a));
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetType(ksp, KSPGMRES));
-    PC pc = nullptr;
-    PetscCall(KSPGetPC(ksp, &pc));
-    PetscCall(PCSetType(pc, PCBJACOBI));  // ILU(0) of each rank's rows
-    PetscCall(KSPSetTolerances(ksp, 1e-15, 1e-14, PETSC_DEFAULT, 200));
-    PetscCall(KSPSetFromOptions(ksp));
+    PetscCall(make_solver(&ksp));
     PetscCall(multiply_and_solve(a, ksp, wide));
     if (!wide) {
       PetscCall(sweep(a));
@@ -235,7 +353,9 @@ PetscErrorCode run() {
 
 int main(int argc, char** argv) {
   PetscCall(PetscInitialize(&argc, &argv, nullptr, nullptr));
-  if (run() != 0) MPI_Abort(PETSC_COMM_WORLD, 3);
+  PetscBool blocks = PETSC_FALSE;
+  PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-blocks", &blocks, nullptr));
+  if ((blocks == PETSC_TRUE ? run_blocks() : run()) != 0) MPI_Abort(PETSC_COMM_WORLD, 3);
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "all is right\n"));
   PetscCall(PetscFinalize());
   return 0;

@@ -224,5 +224,44 @@ TEST(InvertBlock, GivesTheInverse) {
   EXPECT_FALSE(invert_block(2, singular.data()));
 }
 
+/// L U x = b for drawn L and U, of which U's diagonal is given inverted.
+TEST(BlockIncompleteLu, TakesFactors) {
+  for (int block = 2; block <= 16; ++block) {
+    const auto a = tridiagonal(block, 9, 77);
+    const auto b = static_cast<std::size_t>(block);
+    auto lower = a;
+    auto upper = a;
+    std::vector<Vector> blocks;  // in column order
+    for (std::size_t row = 0; row < a.num_rows(); ++row) {
+      for (auto k = a.row_starts[row]; k < a.row_starts[row + 1]; ++k) {
+        const auto at = static_cast<std::size_t>(k);
+        Vector turned(b * b);
+        for (std::size_t i = 0; i < b * b; ++i) {
+          const auto place = at * b * b + i;
+          turned[i % b * b + i / b] = a.values[place];
+          const auto column = static_cast<std::size_t>(a.columns[at]);
+          if (column < row) upper.values[place] = 0;
+          if (column > row) lower.values[place] = 0;
+          if (column == row) lower.values[place] = i % (b + 1) == 0 ? 1 : 0;
+        }
+        if (a.columns[at] == static_cast<std::int32_t>(row)) {
+          ASSERT_TRUE(invert_block(block, turned.data()));
+        }
+        blocks.push_back(turned);
+      }
+    }
+    std::vector<const double*> factors;
+    for (const auto& one : blocks) factors.push_back(one.data());
+    const auto lu = BlockIncompleteLu::from_factors(block, a.row_starts, a.columns, factors);
+    const auto wanted = random_vector(9 * block, 78);
+    auto x = lower.product(upper.product(wanted));
+    lu.solve(x, x);
+    expect_near(x, wanted, 1e-12);
+    factors.pop_back();
+    EXPECT_THROW(BlockIncompleteLu::from_factors(block, a.row_starts, a.columns, factors),
+                 std::invalid_argument);
+  }
+}
+
 }  // namespace
 }  // namespace tailrace::sparse::test

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Every format of the table, on every instruction set of this processor, against plain loops.
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <stdexcept>
@@ -329,6 +330,42 @@ TEST(Formats, CompressWhatIsExact) {
   auto many = diagonals(900, 900, near, few_values(1));
   for (std::size_t i = 0; i < 300; ++i) many.values[i] = 0.1 * static_cast<double>(i);
   EXPECT_EQ(storage(many, "sell"), "sell, 8-bit columns, fp64");
+}
+
+/// A matrix of whole blocks, given as such, is the one that is given by rows.
+TEST(Matrix, FromBlocks) {
+  for (int size = 2; size <= 16; ++size) {
+    for (const bool exact : {false, true}) {
+      auto a = blocks(size, 23, 31, 4, 0, static_cast<unsigned>(20 + size));
+      if (exact) std::ranges::generate(a.values, short_values(61));
+      std::vector<std::int64_t> starts{0};
+      std::vector<std::int32_t> columns;
+      Vector values;
+      for (std::size_t row = 0; row < 23; ++row) {
+        const auto edge = static_cast<std::size_t>(size);
+        const auto begin = static_cast<std::size_t>(a.row_starts[row * edge]);
+        const auto length = static_cast<std::size_t>(a.row_starts[row * edge + 1]) - begin;
+        for (std::size_t k = 0; k < length; ++k) {
+          if (k % edge == 0) columns.push_back(a.column_indices[begin + k] / size);
+          for (std::size_t i = 0; i < edge; ++i) values.push_back(a.values[begin + i * length + k]);
+        }
+        starts.push_back(std::ssize(columns));
+      }
+      const auto made = Matrix::from_blocks(size, 31, starts, columns, values, {.threads = 2});
+      EXPECT_EQ(made.storage().ends_with("fp32 (exact)"), exact) << made.storage();
+      EXPECT_TRUE(same_matrix(made.to_csr(), a)) << size;
+      const auto x = random_vector(a.columns, 62);
+      Vector y(static_cast<std::size_t>(a.rows));
+      made.multiply(x, y);
+      EXPECT_TRUE(same_bits(y, product(a, x.data()))) << size;
+      values.pop_back();
+      EXPECT_THROW(Matrix::from_blocks(size, 31, starts, columns, values), std::invalid_argument);
+    }
+  }
+  const std::vector<std::int64_t> starts{0, 1};
+  const std::vector<std::int32_t> columns{0};
+  EXPECT_THROW(Matrix::from_blocks(17, 1, starts, columns, Vector(289)), std::invalid_argument);
+  EXPECT_THROW(Matrix::from_blocks(2, 0, starts, columns, Vector(4)), std::invalid_argument);
 }
 
 }  // namespace

@@ -33,6 +33,13 @@ class BlockIncompleteLu {
   BlockIncompleteLu(int block, std::span<const std::int64_t> row_starts,
                     std::span<const std::int32_t> block_columns, std::span<const double> values,
                     const BlockIncompleteLuOptions& options = {});
+  /// From factors that exist already, in A's structure: block k of L, of U, or on the diagonal the
+  /// inverse of U's, lies at factors[k], column by column: item (r, c) is factors[k][c * b + r].
+  /// They are copied. Throws as the constructor.
+  static BlockIncompleteLu from_factors(int block, std::span<const std::int64_t> row_starts,
+                                        std::span<const std::int32_t> block_columns,
+                                        std::span<const double* const> factors,
+                                        const BlockIncompleteLuOptions& options = {});
   ~BlockIncompleteLu();
   BlockIncompleteLu(BlockIncompleteLu&&) noexcept;
   BlockIncompleteLu& operator=(BlockIncompleteLu&&) noexcept;
@@ -51,6 +58,7 @@ class BlockIncompleteLu {
 
  private:
   class State;
+  explicit BlockIncompleteLu(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };
 
