@@ -14,6 +14,7 @@
 #include "core/method_table.hpp"
 #include "engine.hpp"
 #include "tailrace/more/tune.hpp"
+#include "tune/sample.hpp"
 
 namespace tailrace::fft {
 
@@ -95,7 +96,7 @@ std::string measure(const Comm& comm, const Stages<Real>& stages, const Kernels<
   std::array<std::ptrdiff_t, 2> most{g.kys().count * ky_bytes, ky_bytes};
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, comm.raw()));
   if (most[0] < least_bytes) return std::string(kinds.front().name);
-  const auto kys = ky_bytes == 0 ? 0 : std::min(g.kys().count, beyond_caches() / most[1] + 1);
+  const auto kys = ky_bytes == 0 ? 0 : std::min(g.kys().count, tune::beyond_caches() / most[1] + 1);
   tune::Problem problem;
   problem.operation = "fft reads";
   problem.key = fmt::format("modes: {} bytes by {} a ky, {} points of {} bytes", most[0], most[1],

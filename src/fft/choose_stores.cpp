@@ -5,8 +5,6 @@
 // caches and the shape of what is written, so it is measured for each stage, on all ranks at once,
 // as they share the memory. The kinds are those of the table of copies whose units are one line: a
 // transform's own units are as long as its registers make them.
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -23,6 +21,7 @@
 #include "tailrace/fft.hpp"
 #include "tailrace/more/lanes.hpp"
 #include "tailrace/more/tune.hpp"
+#include "tune/sample.hpp"
 
 namespace tailrace::fft {
 
@@ -47,7 +46,7 @@ const std::vector<StoreInfo>& kinds() {
 /// As many blocks, or units of each row of the only one, as are enough.
 ScatteredUnits enough_of(ScatteredUnits shape) {
   const auto block_bytes = std::max<std::ptrdiff_t>(shape.rows * shape.row_bytes, 1);
-  const auto enough = beyond_caches();
+  const auto enough = tune::beyond_caches();
   shape.blocks = std::min(shape.blocks, enough / block_bytes + 1);
   const auto column = std::max<std::ptrdiff_t>(shape.rows * shape.unit_bytes, 1);
   shape.units = std::min(shape.units, enough / column + 1);
@@ -179,12 +178,6 @@ std::string_view name_of(Stores stores) {
 }  // namespace
 
 std::span<const StoreInfo> store_kinds() { return kinds(); }
-
-// A last cache that holds the sample, but not the stage, makes ordinary stores look fast.
-std::ptrdiff_t beyond_caches() {
-  const std::ptrdiff_t last = sysconf(_SC_LEVEL3_CACHE_SIZE);  // 0 or -1: unknown; virtual: of all
-  return std::clamp<std::ptrdiff_t>(2 * last, 16 << 20, 128 << 20);
-}
 
 StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes) {
   const auto item = static_cast<std::ptrdiff_t>(real_bytes);

@@ -50,9 +50,6 @@ struct StageShapes {
   ScatteredUnits columns, rows, modes, fields;
 };
 
-/// So much of a stage is enough to measure: what is more than all caches hold. Local.
-std::ptrdiff_t beyond_caches();
-
 StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes);
 
 /// The stores of each stage: of the named kind (store_kinds()), or what measures best on all ranks

@@ -14,6 +14,7 @@
 #include "core/last_resort.hpp"
 #include "core/method_table.hpp"
 #include "tailrace/more/tune.hpp"
+#include "tune/sample.hpp"
 
 namespace tailrace {
 
@@ -23,8 +24,6 @@ namespace {
 constexpr std::ptrdiff_t least_group_bytes = 4 << 20;
 /// A copy by itself; below, a fence costs more than it gains.
 constexpr std::ptrdiff_t least_copy_bytes = 64 << 10;
-/// So much of a copy is measured: more than a core's share of the last cache.
-constexpr std::ptrdiff_t sample_bytes = 16 << 20;
 
 /// Where all trials of a group copy. Plain memory, as that of most arrays.
 struct TrialMemory {
@@ -34,11 +33,7 @@ struct TrialMemory {
     if (!from.empty() || sample.num_bytes() == 0) return;
     const auto [from_bytes, to_bytes] = sample.reach();
     from.resize(static_cast<std::size_t>(from_bytes));
-    std::uint64_t state = 1;
-    for (auto& byte : from) {
-      state = state * 6364136223846793005U + 1442695040888963407U;
-      byte = static_cast<std::byte>(state >> 56);
-    }
+    tune::fill_sample(from, 1);
     to.resize(static_cast<std::size_t>(to_bytes));
     forget();  // what no copy writes, such as ghost cells, looks the same after every run
   }
@@ -101,19 +96,21 @@ LargestOfAll find_largest(const Comm& comm, const Largest& largest) {
 }
 
 /// Of rows, that are not turned, only the stores differ. Units of 8 lines have nowhere been faster
-/// than those of 4: they are there to be asked for.
+/// than those of 4, and those that are fetched differ little: 2 lines stand for them. The others
+/// are there to be asked for.
 bool worth_timing(const CopyKind& kind, bool turns) {
-  if (turns) return kind.lines <= 4;
+  if (turns) return kind.stores == Stores::fetched ? kind.lines == 2 : kind.lines <= 4;
   return kind.stores != Stores::fetched && kind.lines == 1;
 }
 
 const CopyKind* measure(const Comm& comm, const Largest& largest) {
-  const auto sample = largest.copy == nullptr ? StridedCopy() : largest.copy->sample(sample_bytes);
+  const auto sample =
+      largest.copy == nullptr ? StridedCopy() : largest.copy->sample(tune::beyond_caches());
   const auto [from_bytes, to_bytes] = sample.reach();
   tune::Problem problem;
   problem.operation = "copies";
   const auto [text, turns] = find_largest(comm, largest);
-  problem.key = text;
+  problem.key = text + ", beyond caches";
   problem.fallback = copy_kinds().front().name;
   problem.fallback_why = "not measured here";
   problem.memory_bytes = from_bytes + to_bytes;

@@ -10,6 +10,9 @@
 // ahead, and scatters units. Where the rows of the destination do not begin on a line, what is left
 // over of a row's last line waits (`carried`) for the next tile, so that all but the first and last
 // line of a row are written whole.
+//
+// Rows of the source are often too short for a processor to read ahead by itself, so what comes
+// next is asked for line by line.
 #include <cstdint>
 
 #include "move/copy_kinds.hpp"
@@ -21,6 +24,7 @@ constexpr std::ptrdiff_t line_bytes = 64;
 constexpr std::ptrdiff_t strip_rows = 256;       // of the destination; a multiple of every side
 constexpr std::ptrdiff_t tile_bytes = 16 << 10;  // stays in the first cache
 constexpr std::ptrdiff_t fetch_distance = 2;     // tiles
+constexpr std::ptrdiff_t read_distance = 2 << 10;
 
 inline std::ptrdiff_t offset_in_line(const std::byte* address) {
   return static_cast<std::ptrdiff_t>(reinterpret_cast<std::uintptr_t>(address) %
@@ -71,6 +75,7 @@ class PlaneTurn {
       for (std::ptrdiff_t j = 0; j < whole_j; j += step_) {
         for (auto i = i0; i < i1; i += side) {
           if (i + fetch_distance * side < i1) fetch_units(i + fetch_distance * side, j);
+          if (j + step_ < whole_j) read_ahead(i, j + step_);
           turn_tile(i, j, carried_ + (i - i0) * line_bytes);
         }
       }
@@ -96,6 +101,15 @@ class PlaneTurn {
     for (std::ptrdiff_t r = 0; r < side; ++r) {
       for (std::ptrdiff_t at = 0; at < step_bytes_; at += line_bytes) {
         Put::fetch(row(i + r) + j * bytes + at);
+      }
+    }
+  }
+
+  void read_ahead(std::ptrdiff_t i, std::ptrdiff_t j) const {
+    const auto* in = from_ + j * inner_.from_stride + i * bytes;
+    for (std::ptrdiff_t k = 0; k < step_; ++k, in += inner_.from_stride) {
+      for (std::ptrdiff_t at = 0; at < side_bytes; at += line_bytes) {
+        __builtin_prefetch(in + at, 0, 2);
       }
     }
   }
@@ -170,12 +184,18 @@ bool turn_plane(const CopyAxis& outer, const CopyAxis& inner, std::ptrdiff_t byt
   }
 }
 
-inline void stream_run(std::byte* to, const std::byte* from, std::ptrdiff_t bytes) {
+/// `next`: as many bytes that are read after these.
+inline void stream_run(std::byte* to, const std::byte* from, std::ptrdiff_t bytes,
+                       const std::byte* next) {
   const auto head = (line_bytes - offset_in_line(to)) % line_bytes;
   if (bytes < head + line_bytes) return copy_bytes(to, from, bytes);
   copy_bytes(to, from, head);
+  const auto left = bytes < read_distance ? 0 : bytes - read_distance;
   auto at = head;
-  for (; at + line_bytes <= bytes; at += line_bytes) Line::stream(to + at, from + at);
+  for (; at + line_bytes <= bytes; at += line_bytes) {
+    __builtin_prefetch(at < left ? from + at + read_distance : next + (at - left), 0, 2);
+    Line::stream(to + at, from + at);
+  }
   copy_bytes(to + at, from + at, bytes - at);
 }
 
@@ -184,8 +204,11 @@ void stream_rows(const CopyAxis& outer, const CopyAxis& inner, std::ptrdiff_t by
   if (bytes == 0) return;  // of no rows, whose address may be null
   for (std::ptrdiff_t i = 0; i < outer.extent; ++i) {
     for (std::ptrdiff_t j = 0; j < inner.extent; ++j) {
-      stream_run(to + i * outer.to_stride + j * inner.to_stride,
-                 from + i * outer.from_stride + j * inner.from_stride, bytes);
+      const auto* in = from + i * outer.from_stride + j * inner.from_stride;
+      const auto* next = j + 1 < inner.extent   ? in + inner.from_stride
+                         : i + 1 < outer.extent ? from + (i + 1) * outer.from_stride
+                                                : in;
+      stream_run(to + i * outer.to_stride + j * inner.to_stride, in, bytes, next);
     }
   }
 }

@@ -11,6 +11,7 @@
 #include "core/last_resort.hpp"
 #include "move/messages.hpp"
 #include "tailrace/more/node_array.hpp"
+#include "tune/sample.hpp"
 
 namespace tailrace {
 
@@ -73,12 +74,9 @@ struct TrialArrays {
     forget();  // what no method writes, such as ghost cells, looks the same after every run
   }
   void fill(std::size_t field, int rank) {
-    auto* words = static_cast<std::byte*>(const_cast<void*>(sources[field]));
-    std::uint64_t state = (static_cast<std::uint64_t>(rank) << 32) + field + 1;
-    for (std::ptrdiff_t i = 0; i < from_bytes; ++i) {
-      state = state * 6364136223846793005U + 1442695040888963407U;
-      words[i] = static_cast<std::byte>(state >> 56);
-    }
+    auto* bytes = static_cast<std::byte*>(const_cast<void*>(sources[field]));
+    tune::fill_sample({bytes, static_cast<std::size_t>(from_bytes)},
+                      (static_cast<std::uint64_t>(rank) << 32) + field + 1);
   }
   std::uint64_t checksum() const {
     std::uint64_t sum = 0;
@@ -243,6 +241,28 @@ struct WaysOfBlocks {
   std::vector<std::string> specs;
 };
 
+/// Of a method's settings those that do something else here than others, and do not read the
+/// largest block in thousands of chunks.
+std::vector<std::string> settings_worth_timing(const BlockMethod& method, std::int64_t most_bytes,
+                                               int most_peers) {
+  constexpr std::int64_t most_chunks = 1024;
+  std::vector<std::string> specs;
+  std::vector<std::array<std::int64_t, 4>> seen;
+  auto words = words_of(method.variants);
+  words.insert(words.begin(), std::string(method.name));
+  for (auto& word : words) {
+    const auto settings = MethodSpec::parse(word).settings;
+    const std::array<std::int64_t, 4> numbers{settings.chunk_bytes, settings.bucket_bytes,
+                                              settings.depth,
+                                              std::min(settings.in_flight, most_peers)};
+    const bool slow = !specs.empty() && most_bytes / settings.chunk_bytes > most_chunks;
+    if (slow || std::ranges::find(seen, numbers) != seen.end()) continue;
+    seen.push_back(numbers);
+    specs.push_back(std::move(word));
+  }
+  return specs;
+}
+
 /// Those that any rank would time: all groups time the same ones, at the same time.
 std::vector<WaysOfBlocks> worth_timing(const Comm& everybody, const BlockProblem& problem) {
   std::vector<int> worth;
@@ -251,12 +271,13 @@ std::vector<WaysOfBlocks> worth_timing(const Comm& everybody, const BlockProblem
   }
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, worth.data(), to_int(std::ssize(worth)), MPI_INT, MPI_MAX,
                           everybody.raw()));
+  const auto most = totals(everybody, most_of(problem.shape.send) * problem.shape.item_bytes).most;
+  const auto peers = static_cast<int>(totals(everybody, problem.comm.num_ranks() - 1).most);
   std::vector<WaysOfBlocks> ways;
   for (std::size_t i = 0; i < worth.size(); ++i) {
     if (worth[i] == 0) continue;
     const auto& method = block_method_table()[i];
-    ways.push_back({&method, words_of(method.variants)});
-    ways.back().specs.insert(ways.back().specs.begin(), std::string(method.name));
+    ways.push_back({&method, settings_worth_timing(method, most, peers)});
   }
   return ways;
 }

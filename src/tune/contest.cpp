@@ -5,11 +5,15 @@
 //   single runs:    those 50 times slower than the best leave;
 //   some rounds:    those twice as slow leave;
 //   rounds with the best one entered twice: those 1.3 times as slow leave, until all is clear.
+// Where a run is long, what disturbs it is a small part of it, and many would take seconds: then
+// the shortest of a few single runs counts, and after each round those leave that are behind by
+// more than so few may mislead.
 // A sample is a batch of runs, long against clock and start. The order within a round is drawn
 // anew. Candidates are compared by the ratios of their samples of the same rounds.
 #include "tune/contest.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <random>
 #include <utility>
@@ -17,7 +21,6 @@
 #include <fmt/format.h>
 
 #include "core/say.hpp"
-#include "tailrace/trace.hpp"
 #include "tune/decide.hpp"
 
 namespace tailrace::tune {
@@ -31,6 +34,10 @@ constexpr int most_screening_rounds = 24;
 constexpr int least_rounds = 3;           // even over the budget
 constexpr int rounds_between_looks = 20;  // at whether the matter is clear
 constexpr int most_rounds = 400;
+constexpr double long_run_s = 2.5e-3;
+/// After so many single runs, those leave that took so many times as long as the best one.
+constexpr std::array long_run_limits{2.0, 1.3, 1.15, 1.1, 1.06};
+constexpr double long_run_difference = 0.03;  // that counts between the shortest of long runs
 constexpr double untested_difference = 0.25;  // that counts where time did not allow a null test
 
 /// What `action` fails with on the lowest rank that it fails on, "" if on none; `code` is its kind.
@@ -164,15 +171,40 @@ void Contest::screen() {
   }
   tried_s_ = elapsed_s_;
   for (int repeat = 0; repeat < 3 && running().size() > 1 && !used_up(0.25); ++repeat) {
-    std::vector<double> seconds;
-    for (const Entry* entry : running()) seconds.push_back(time_runs(*entry->trial, 1));
-    seconds = agreed(std::move(seconds));
-    std::size_t next = 0;
-    for (Entry* entry : running()) entry->single_s = std::min(entry->single_s, seconds[next++]);
+    run_singly();
     constexpr double slack_s = 5e-3;  // a time slice, where ranks share cores
     const double limit_s = 50 * best().single_s + slack_s;
     for (Entry* entry : running()) entry->running = entry->single_s <= limit_s;
+    if (runs_are_long()) break;
   }
+}
+
+void Contest::run_singly() {
+  const auto slots = shuffled();
+  std::vector<double> seconds;
+  for (const Slot& slot : slots) seconds.push_back(time_runs(*slot.trial, 1));
+  seconds = agreed(std::move(seconds));
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    Entry& entry = *slots[i].entry;
+    entry.single_s = std::min(entry.single_s, seconds[i]);
+    ++entry.singles;
+  }
+}
+
+bool Contest::runs_are_long() {
+  const Entry& fastest = best();
+  return fastest.singles > 0 && fastest.single_s >= long_run_s;
+}
+
+// False if they are not long: the one that seemed so was disturbed.
+bool Contest::time_long_runs() {
+  for (std::size_t done = 0; runs_are_long(); run_singly()) {
+    const double limit_s = long_run_limits[done++] * best().single_s;
+    for (Entry* entry : running()) entry->running = entry->single_s <= limit_s;
+    few_long_ = true;
+    if (running().size() == 1 || used_up() || done == long_run_limits.size()) return true;
+  }
+  return few_long_ = false;
 }
 
 // `alike`: as many for all, so that all have the same share of start and overlap between runs.
@@ -247,6 +279,7 @@ void Contest::pair_best() {
 
 void Contest::time() {
   if (running().size() < 2) return;
+  if (time_long_runs()) return;
   set_runs(false);
   for (int done = 0; done < most_screening_rounds && !used_up(0.4); ++done) {
     if (done >= least_screening_rounds && used_up(0.2)) break;
@@ -254,7 +287,7 @@ void Contest::time() {
   }
   if (best().samples.empty()) return;
   drop_slower(2);
-  if (used_up()) return;
+  if (running().size() == 1 || used_up()) return;
   set_runs(true);  // in a batch a run is shorter than alone
   pair_best();
   for (Entry* entry : running()) entry->samples.clear();
@@ -292,6 +325,7 @@ bool Contest::null_test_ran() const {
 }
 
 double Contest::null() const {
+  if (few_long_) return long_run_difference;
   return null_test_ran() ? null_spread(paired_->samples, twin_samples_) : untested_difference;
 }
 
@@ -306,6 +340,8 @@ std::string Contest::reason(std::size_t winner, std::size_t fastest, double null
                         candidates_[fastest].name, percent);
   }
   if (null_test_ran()) return text + fmt::format(" (null spread {:.1f} %)", 100 * null);
+  if (few_long_)
+    return text + fmt::format(" (the shortest of {} runs)", 1 + entries_[winner].singles);
   if (running().size() == 1) return text + "; all others were far slower in a few runs";
   return text +
          fmt::format("; few runs fit the time: {:.0f} % were taken for no difference", 100 * null);
@@ -320,7 +356,7 @@ Choice Contest::decide(std::string_view preferred) {
                   static_cast<int>(entry.samples.size())};
     if (entry.samples.empty() && entry.single_s > 0) {
       timing.median_s = entry.single_s;
-      timing.num_samples = 1;
+      timing.num_samples = 1 + entry.singles;
     }
     choice.timings.push_back(timing);
     if (!entry.running) continue;

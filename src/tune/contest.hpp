@@ -28,7 +28,8 @@ class Contest {
   Contest(const Comm& comm, std::span<const Candidate> candidates, double budget_s, Clock clock);
   /// Runs each once, compares results, and drops the hopeless after a few single runs.
   void screen();
-  /// Times those that remain in rounds, until the budget is used up or the matter is clear.
+  /// Times those that remain in rounds, until the budget is used up or the matter is clear. Few
+  /// single runs, if they are long.
   void time();
   /// Compares results once more, as methods are used again and again. False if those that remain
   /// are to be timed anew, as what they lost to was wrong.
@@ -43,6 +44,7 @@ class Contest {
     bool running = false;         ///< neither in trouble nor dropped as slow
     std::uint64_t expected = 0;   ///< checksum of this rank's results
     double single_s = 0;          ///< the shortest single run
+    int singles = 0;              ///< that it is the shortest of, besides the first one
     int runs = 1;                 ///< of a sample
     std::vector<double> samples;  ///< [s a run], all from the same rounds while it is running
 
@@ -59,6 +61,9 @@ class Contest {
   std::vector<Entry*> running();
   Entry& best();
   std::vector<Slot> shuffled();
+  void run_singly();
+  bool runs_are_long();
+  bool time_long_runs();
   double time_runs(Trial& trial, int runs) const;
   std::vector<double> agreed(std::vector<double> local_s);
   void round();
@@ -87,6 +92,7 @@ class Contest {
   double tried_s_ = 0;    ///< what trying each once took of it
   std::vector<Entry> entries_;
   Entry* reference_ = nullptr;  ///< the first whose results counted
+  bool few_long_ = false;       ///< the shortest of few runs decides
   Entry* paired_ = nullptr;     ///< runs twice in each round: the null test
   /// Its second copy, made anew: memory that lies elsewhere is a difference, too. Null if there is
   /// no room for it: then the same one runs twice.

@@ -34,17 +34,23 @@ class Machine {
 
 class MachineTrial : public Trial {
  public:
-  MachineTrial(Machine& machine, double seconds) : machine_(machine), seconds_(seconds) {}
-  void run() override { machine_.run(seconds_); }
+  MachineTrial(Machine& machine, double seconds, int* runs = nullptr)
+      : machine_(machine), seconds_(seconds), runs_(runs) {}
+  void run() override {
+    machine_.run(seconds_);
+    if (runs_ != nullptr) ++*runs_;
+  }
 
  private:
   Machine& machine_;
   double seconds_;
+  int* runs_;
 };
 
-Candidate runner(Machine& machine, std::string name, double seconds) {
-  return {std::move(name),
-          [&machine, seconds] { return std::make_unique<MachineTrial>(machine, seconds); }};
+Candidate runner(Machine& machine, std::string name, double seconds, int* runs = nullptr) {
+  return {std::move(name), [&machine, seconds, runs] {
+            return std::make_unique<MachineTrial>(machine, seconds, runs);
+          }};
 }
 
 constexpr int repeats = 100;
@@ -74,6 +80,26 @@ TEST(TuneContest, ADifferenceIsSeen) {
                                             runner(machine, "faster", 0.01)};
     const Choice choice = hold_contest(comm, candidates, 2, "", machine.clock());
     if (choice.name == "faster") ++faster;
+  }
+  EXPECT_GE(faster, 97);
+}
+
+// The budget would let each run a hundred times.
+TEST(TuneContest, LongRunsAreFew) {
+  const Comm comm(MPI_COMM_WORLD);
+  int faster = 0;
+  for (unsigned seed = 0; seed < repeats; ++seed) {
+    Machine machine(seed, comm.rank());
+    int far = 0, near = 0, best = 0;
+    const std::vector<Candidate> candidates{runner(machine, "far", 0.03, &far),
+                                            runner(machine, "near", 0.0115, &near),
+                                            runner(machine, "best", 0.01, &best)};
+    const Choice choice = hold_contest(comm, candidates, 5, "near", machine.clock());
+    if (choice.name == "best") ++faster;
+    EXPECT_GE(far, 2);
+    EXPECT_LE(far, 3) << "is so far behind that one run more than the first one shows it";
+    EXPECT_LE(near + best, 16);
+    expect_agreed(comm, choice);
   }
   EXPECT_GE(faster, 97);
 }
