@@ -76,7 +76,7 @@ WaitFacts find_wait_facts(const Comm& comm) {
 WaitPolicy choose_wait_policy(const WaitFacts& facts) {
   WaitPolicy policy;
   const bool crowded = facts.ranks_on_node > facts.cores;
-  if (!crowded && !facts.simulated) policy.looks = 200;
+  if (!crowded && !facts.simulated) policy.looks = 20;
   if (facts.yield_works && !facts.simulated) policy.yields = crowded ? 50 : 300;
   policy.spins = crowded ? 50 : facts.yield_works ? 2000 : 500;
   policy.inside_mpi = !crowded || facts.simulated || (facts.yield_works && facts.mpi_yields);

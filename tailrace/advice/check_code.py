@@ -126,7 +126,8 @@ def single_copy(launch: Launch) -> Iterator[Finding]:
             "info",
             "the program has asked for MPI_THREAD_MULTIPLE",
             "MPI then takes locks in every call",
-            "MPI_Init_thread with MPI_THREAD_FUNNELED, if one thread alone calls MPI",
+            "MPI_Init_thread with MPI_THREAD_FUNNELED (mpi4py: mpi4py.rc.thread_level = "
+            "'funneled' before it imports MPI), if one thread alone calls MPI",
         )
 
 
