@@ -93,17 +93,21 @@ PetscErrorCode read_options() {
   PetscBool summary = PETSC_TRUE;
   PetscBool single = PETSC_FALSE;
   PetscBool always = PETSC_FALSE;
+  PetscBool blocks = PETSC_FALSE;
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_bit_for_bit", &bits, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_summary", &summary, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_single_factors", &single, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_always", &always, nullptr));
+  PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_baij", &blocks, nullptr));
   PetscCall(
       PetscOptionsGetInt(nullptr, nullptr, "-tailrace_least_items", &to.least_items, nullptr));
   to.bit_for_bit = bits == PETSC_TRUE;
   to.summary = summary == PETSC_TRUE;
   to.always = always == PETSC_TRUE;
   to.single_factors = single == PETSC_TRUE;
+  // PETSc's adds a row up in another order
+  to.blocks = blocks == PETSC_TRUE && !to.bit_for_bit;
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
@@ -132,10 +136,8 @@ PetscDLLibraryRegister_tailrace_petsc() {
   PetscFunctionBegin;
   PetscCall(read_options());
   PetscCall(MatSeqAIJRegister("tailrace", take_over));
-  if (!options().bit_for_bit) {
-    PetscCall(take_over_block_multiply());  // PETSc's adds a row up in another order
-    PetscCall(take_over_solve());
-  }
+  if (options().blocks) PetscCall(take_over_block_multiply());
+  if (!options().bit_for_bit) PetscCall(take_over_solve());
   PetscCall(PetscRegisterFinalize(summarize));
   PetscFunctionReturn(PetscErrorCode(0));
 }

@@ -244,7 +244,7 @@ PetscErrorCode take_over_factors(MatType of) {
 PetscErrorCode take_over_solve() {
   PetscFunctionBegin;
   PetscCall(take_over_factors<petsc_create>(MATSEQAIJ));
-  PetscCall(take_over_factors<petsc_create_blocks>(MATSEQBAIJ));
+  if (options().blocks) PetscCall(take_over_factors<petsc_create_blocks>(MATSEQBAIJ));
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
