@@ -6,8 +6,7 @@
 #include <exception>
 #include <span>
 
-#include "server/process/start_program.hpp"
-#include "server/process/supervisor.hpp"
+#include "server/process/launcher.hpp"
 
 int main(int argc, char** argv) {
   using namespace tailrace::server;

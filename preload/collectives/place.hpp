@@ -17,7 +17,7 @@
 #include <memory>
 #include <optional>
 
-#include "move/node_board.hpp"
+#include "move/arrivals.hpp"
 #include "move/surroundings.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/reduction.hpp"

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
-#include "core/descriptor.hpp"
+#include "core/system_call.hpp"
 #include "core/worker.hpp"
 #include "tailrace/more/file.hpp"
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string>
 
-#include "core/descriptor.hpp"
+#include "core/system_call.hpp"
 
 namespace tailrace::detail {
 

@@ -3,14 +3,15 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstring>
+#include <new>
 
 #include <fmt/format.h>
 
 #include "core/log_lines.hpp"
 
 namespace tailrace {
-
 namespace {
 
 constexpr std::size_t most_text = 96;  // of a value in an error
@@ -123,6 +124,18 @@ std::string broadcast_text(MPI_Comm comm, std::string text, int root) {
     check_mpi(MPI_Bcast(text.data() + at, count, MPI_CHAR, root, comm));
   }
   return text;
+}
+
+Buffer agreed_buffer(const Comm& comm, std::ptrdiff_t bytes) {
+  Buffer buffer;
+  run_agreed(comm.raw(), [&] {
+    try {
+      buffer = Buffer(bytes);
+    } catch (const std::bad_alloc&) {
+      throw Error(Errc::io, fmt::format("no memory for a buffer of {} bytes", bytes), ENOMEM);
+    }
+  });
+  return buffer;
 }
 
 }  // namespace tailrace

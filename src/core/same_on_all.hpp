@@ -2,6 +2,8 @@
 // Ranks that make something together mean the same: checked, or told by one of them.
 #pragma once
 
+#include <mpi.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -9,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include <mpi.h>
-
+#include "core/buffer.hpp"
+#include "core/bytes.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace {
@@ -44,10 +46,27 @@ void require_matching(const Comm& comm, std::string_view who, std::string_view r
 /// The text that `root` has, on all ranks; of any length. Collective over `comm`, blocking.
 std::string broadcast_text(MPI_Comm comm, std::string text, int root = 0);
 
+/// The values that rank 0 has, on all ranks, as `ByteWriter` takes them. Collective over `comm`,
+/// blocking.
+template <class... T>
+void broadcast_values(const Comm& comm, T&... values) {
+  ByteWriter to;
+  if (comm.rank() == 0) to(values...);
+  const auto own = to.take();
+  const auto text = broadcast_text(
+      comm.raw(), std::string(reinterpret_cast<const char*>(own.data()), own.size()));
+  ByteReader from(std::as_bytes(std::span(text)));
+  from(values...);
+}
+
 /// Adds a number to a digest. Local.
 constexpr std::uint64_t add_to_digest(std::uint64_t digest, std::uint64_t number) {
   digest = (digest ^ number) * 0x9E3779B97F4A7C15U;  // of Fibonacci hashing
   return digest ^ (digest >> 29);
 }
+
+/// A `Buffer` on every rank or on none: throws `Errc::io` (ENOMEM) on all alike if one has no
+/// memory for it. Sizes may differ. Collective over `comm`, blocking.
+Buffer agreed_buffer(const Comm& comm, std::ptrdiff_t bytes);
 
 }  // namespace tailrace

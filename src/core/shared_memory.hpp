@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "core/descriptor.hpp"
+#include "core/system_call.hpp"
 
 namespace tailrace {
 

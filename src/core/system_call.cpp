@@ -4,17 +4,16 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <unistd.h>
 
 #include <cstring>
 
 #include <fmt/format.h>
 
-#include "core/descriptor.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
-
 namespace {
 std::string errno_text(int error) {
   return fmt::format("{} (errno {})", std::strerror(error), error);
@@ -68,6 +67,22 @@ int take_space(int descriptor, off_t start, off_t bytes) {
   while (error == EINTR) error = posix_fallocate(descriptor, start, bytes);
   pthread_sigmask(SIG_SETMASK, &before, nullptr);
   return error;
+}
+
+Descriptor open_nameless(const std::string& folder) {
+  Descriptor nameless(
+      uninterrupted([&] { return open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600); }));
+  // Network file systems know no nameless files: a name for a moment.
+  if (nameless || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) {
+    return nameless;
+  }
+  std::string name;
+  Descriptor named(uninterrupted([&] {
+    name = folder + "/.tailrace_XXXXXX";
+    return mkostemp(name.data(), O_CLOEXEC);
+  }));
+  if (named) uninterrupted([&] { return unlink(name.c_str()); });
+  return named;
 }
 
 }  // namespace tailrace

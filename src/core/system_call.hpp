@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 namespace tailrace {
 
@@ -48,5 +49,35 @@ int write_at(int descriptor, const void* data, std::ptrdiff_t bytes, off_t offse
 /// kernel gives up at any signal and takes back what it had taken, so signals wait meanwhile: a
 /// timer faster than the whole would never let it end. Local.
 int take_space(int descriptor, off_t start, off_t bytes);
+
+/// Owner of a file descriptor. Move-only. Local.
+class Descriptor {
+ public:
+  Descriptor() = default;
+  explicit Descriptor(int fd) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() { close(); }
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  /// Returns 0, or -1 with errno set. Once; nothing if there is none.
+  int close() { return fd_ < 0 ? 0 : close_descriptor(std::exchange(fd_, -1)); }
+
+ private:
+  int fd_ = -1;
+};
+
+/// Opens `path`; not inherited by programs that are started. -1 with errno set on failure.
+Descriptor open_descriptor(const char* path, int flags);
+inline Descriptor open_descriptor(const std::string& path, int flags) {
+  return open_descriptor(path.c_str(), flags);
+}
+
+/// Opens a new file in `folder` that has no name, for reading and writing: it is gone when the
+/// descriptor is closed, however the process ends. Nothing, with errno set, on failure. Local.
+Descriptor open_nameless(const std::string& folder);
 
 }  // namespace tailrace

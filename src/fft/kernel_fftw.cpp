@@ -5,7 +5,7 @@
 
 #ifdef TAILRACE_HAVE_FFTW
 
-#include "core/cache_folder.hpp"
+#include "core/whole_file.hpp"
 #include "lines.hpp"
 
 #include <filesystem>
@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 namespace tailrace::fft {
-
 namespace {
 
 // FFTW's names for the two precisions.

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "core/descriptor.hpp"
+#include "core/system_call.hpp"
 #include "file/part.hpp"
 #include "file/segment.hpp"
 #include "file/settings.hpp"

@@ -15,7 +15,6 @@
 #include "core/buffer.hpp"
 #include "core/method_table.hpp"
 #include "core/say.hpp"
-#include "file/pool.hpp"
 #include "file/strategies/pieces.hpp"
 #include "file/strategy.hpp"
 #include "tailrace/error.hpp"
@@ -133,6 +132,13 @@ class File::State {
  private:
   void make_strategy(const file::StrategyEntry& entry);
   file::Strategy& strategy(const FilePart& part, Direction direction);
+  /// Runs `action`, whose time is that of moving data but for what it spends on the file itself.
+  template <class Action>
+  void moving(Action&& action) {
+    const double start_s = now_s() - statistics.io_s;
+    action();
+    statistics.move_s += now_s() - statistics.io_s - start_s;
+  }
   void check_open(const char* call) const;
 
   FilePool::State& pool_;
@@ -222,17 +228,19 @@ void File::State::write(const FilePart& part, const void* data) {
     FilePart::Data::of(part).pack(bytes, packed_.data());
     bytes = packed_.data();
   }
-  strategy(part, Direction::write).write(part, bytes);
+  auto& way = strategy(part, Direction::write);
+  moving([&] { way.write(part, bytes); });
 }
 
 void File::State::read(const FilePart& part, void* data) {
   check_open("read");
   const Span span(trace_, Activity::wait, "read file");
   auto* bytes = static_cast<std::byte*>(data);
-  if (!FilePart::Data::of(part).packed()) return strategy(part, Direction::read).read(part, bytes);
-  if (packed_.bytes() < part.bytes()) packed_ = Buffer(part.bytes());
-  strategy(part, Direction::read).read(part, packed_.data());
-  FilePart::Data::of(part).unpack(packed_.data(), bytes);
+  const bool packed = FilePart::Data::of(part).packed();
+  if (packed && packed_.bytes() < part.bytes()) packed_ = Buffer(part.bytes());
+  auto& way = strategy(part, Direction::read);
+  moving([&] { way.read(part, packed ? packed_.data() : bytes); });
+  if (packed) FilePart::Data::of(part).unpack(packed_.data(), bytes);
 }
 
 void File::State::close() {

@@ -3,14 +3,41 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "file/back_end.hpp"
 #include "file/part.hpp"
 #include "file/settings.hpp"
+#include "file/strategies/two_phase.hpp"
+#include "tailrace/comm.hpp"
 #include "tailrace/more/file.hpp"
+#include "tailrace/more/node_map.hpp"
+
+namespace tailrace {
+
+class FilePool::State {
+ public:
+  static State& of(const FilePool& pool) { return *pool.state_; }
+  explicit State(const Comm& user) : comm_(user.raw()), node_(comm_.node()) {}
+  const Comm& comm() const { return comm_; }
+  const Comm& node() const { return node_; }
+  /// The engine for `shape`, made at first use. Collective, blocking.
+  file::TwoPhase& two_phase(const file::TwoPhaseShape& shape);
+  /// Who is on which node. Collective at first use.
+  const NodeMap& nodes();
+
+ private:
+  Comm comm_;
+  Comm node_;
+  std::vector<std::unique_ptr<file::TwoPhase>> engines_;
+  std::optional<NodeMap> nodes_;
+};
+
+}  // namespace tailrace
 
 namespace tailrace::file {
 
@@ -25,6 +52,10 @@ struct StrategyRequest {
   FileStatistics& statistics;
   Trace* trace = nullptr;
 };
+
+/// Makes the file, empty unless it is there and to be updated, on the rank that `makes` it. Throws
+/// `Errc::io` on all ranks. Collective, blocking.
+void make_file(const StrategyRequest& request, bool makes);
 
 /// One way to get the ranks' data into a file and back. `data` is the memory that the part's
 /// segments count from. Every call is collective and ends with all ranks knowing of any failure:

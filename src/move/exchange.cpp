@@ -18,12 +18,10 @@
 #include "core/world_ranks.hpp"
 #include "move/copy_kinds.hpp"
 #include "move/method.hpp"
-#include "move/move_faults.hpp"
 #include "move/tuned.hpp"
 #include "tailrace/more/node_array.hpp"
 
 namespace tailrace {
-
 namespace {
 
 /// The ranks that this rank exchanges with, directly or through others, and itself: nobody else

@@ -4,10 +4,9 @@
 #include <cassert>
 #include <climits>
 
-#include "core/agreed_buffer.hpp"
+#include "core/same_on_all.hpp"
 
 namespace tailrace {
-
 namespace {
 
 std::ptrdiff_t rounded_up(std::ptrdiff_t value, std::ptrdiff_t unit) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "move/move_faults.hpp"
+#include "move/method.hpp"
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,6 @@
 #include "core/same_on_all.hpp"
 
 namespace tailrace {
-
 namespace {
 
 /// Why `memory` does not hold the items of `boxes`, or "".

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "move/node_board.hpp"
+#include "move/arrivals.hpp"
 
 namespace tailrace {
-
 namespace {
 
 constexpr std::ptrdiff_t line_bytes = 64;

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "move/one_sided_probe.hpp"
-
 #include <algorithm>
 #include <array>
 #include <chrono>
@@ -15,7 +13,6 @@
 #include "tailrace/trace.hpp"
 
 namespace tailrace {
-
 namespace {
 
 constexpr double sleep_s = 40e-3;

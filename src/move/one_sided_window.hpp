@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "tailrace/comm.hpp"
@@ -39,5 +42,38 @@ class OneSidedWindow {
   std::vector<MPI_Aint> first_;  // of each rank: where its memory begins in its window
   std::vector<int> locked_;      // all ranks if it is empty
 };
+
+// What this MPI's one-sided reads are worth between these ranks, found by trying: some MPIs make no
+// windows of them, some move nothing until the owner of the memory calls MPI.
+
+/// What was found by trying.
+struct OneSidedProbe {
+  std::string trouble;  ///< "" if ranks can read the memory of others without their help
+  double read_s = 0;    ///< for a small read of each target, the slowest reader [s]
+};
+
+/// "one-sided reads move without the help of the memory's owner (12 us)", or its trouble. Local.
+std::string describe(const OneSidedProbe& probe);
+
+/// Tries whether one-sided data moves while its owner sleeps. This rank reads `targets`; ranks that
+/// have none sleep. Takes some 50 ms. Collective over `comm`, blocking; the same result on all
+/// ranks.
+OneSidedProbe probe_one_sided(const Comm& comm, std::span<const int> targets);
+/// The same with the last rank as the reader, of a few others.
+OneSidedProbe probe_one_sided(const Comm& comm);
+
+/// The same for any way to read: every rank shows its own number in its memory, and `read(rank)`
+/// fetches what `rank` shows, or throws.
+OneSidedProbe probe_reads(const Comm& comm, std::span<const int> targets,
+                          const std::function<std::int64_t(int)>& read);
+
+/// Whether windows can be made and the right bytes come where all ranks call MPI: "" or what is
+/// wrong. Each rank reads its next one. Does not sleep. Collective over `comm`, blocking; the same
+/// result on all ranks.
+std::string probe_windows(const Comm& comm);
+
+/// The ranks that reader number `reader` tries: a few of `ranks`, others for each reader; none if
+/// it is -1. Local.
+std::vector<int> probe_targets(int reader, const std::vector<int>& ranks);
 
 }  // namespace tailrace

@@ -2,7 +2,6 @@
 // The collective calls of MPI-IO or parallel HDF5: two-phase I/O as those libraries do it, with the
 // hints passed on. The standard to compare `collective` with. All ranks open the file. Errors are
 // agreed on after every call, but HDF5 itself may wait for ever if a disk fills up in its midst.
-#include <unistd.h>
 #include <optional>
 
 #include "file/strategy.hpp"
@@ -12,15 +11,9 @@ namespace {
 
 class LibraryCollective final : public Strategy {
  public:
-  explicit LibraryCollective(const StrategyRequest& request)
-      : comm_(request.comm), statistics_(request.statistics) {
+  explicit LibraryCollective(const StrategyRequest& request) : comm_(request.comm) {
     const bool makes_own = request.back_end.name == "hdf5";
-    run_agreed(comm_.raw(), [&] {
-      if (comm_.rank() != 0 || makes_own || request.access == FileAccess::read) return;
-      const bool keep =
-          request.access == FileAccess::update && ::access(request.path.c_str(), F_OK) == 0;
-      if (!keep) create_file(request.path, request.settings);
-    });
+    if (!makes_own && request.access != FileAccess::read) make_file(request, comm_.rank() == 0);
     try {
       run_agreed(comm_.raw(), [&] {
         file_ = request.back_end.open(
@@ -34,10 +27,10 @@ class LibraryCollective final : public Strategy {
   }
 
   void write(const FilePart& part, const std::byte* data) override {
-    move([&] { file_->write_all(part, data); });
+    run_agreed(comm_.raw(), [&] { file_->write_all(part, data); });
   }
   void read(const FilePart& part, std::byte* data) override {
-    move([&] { file_->read_all(part, data); });
+    run_agreed(comm_.raw(), [&] { file_->read_all(part, data); });
   }
   void close(bool flush) override {
     std::optional<Error> failure;
@@ -54,15 +47,7 @@ class LibraryCollective final : public Strategy {
   }
 
  private:
-  template <class Action>
-  void move(Action&& action) {
-    const double start_s = now_s() - statistics_.io_s;
-    run_agreed(comm_.raw(), action);
-    statistics_.move_s += now_s() - statistics_.io_s - start_s;
-  }
-
   const Comm& comm_;
-  FileStatistics& statistics_;
   std::unique_ptr<BackEnd> file_;
 };
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/block_arena.hpp"
-#include "server/mpi_relay.hpp"
+#include "server/group.hpp"
 #include "server/policy/spill.hpp"
 #include "server/transport.hpp"
 #include "tailrace/error.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/description.hpp"
+#include "server/packet.hpp"
 
 #include "core/bytes.hpp"
 

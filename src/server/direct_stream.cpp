@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
-#include "server/direct_stream.hpp"
+#include "server/stream_state.hpp"
 
 #include <optional>
 
@@ -8,7 +7,7 @@
 
 #include "core/say.hpp"
 #include "move/strided_copy.hpp"
-#include "server/mpi_group.hpp"
+#include "server/group.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/write_step.hpp"
 #include "store/contents_check.hpp"

@@ -8,7 +8,7 @@
 #include "move/strided_copy.hpp"
 #include "server/packet.hpp"
 #include "server/team.hpp"
-#include "store/shapes.hpp"
+#include "store/contents_check.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace::server {

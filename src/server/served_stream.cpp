@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/say.hpp"
-#include "server/description.hpp"
+#include "server/packet.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
 

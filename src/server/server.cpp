@@ -17,7 +17,6 @@
 #include "core/agreed_error.hpp"
 #include "core/say.hpp"
 #include "core/worker.hpp"
-#include "server/description.hpp"
 #include "server/packet.hpp"
 #include "server/write_step.hpp"
 #include "store/hdf5_handle.hpp"

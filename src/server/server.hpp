@@ -4,7 +4,7 @@
 #include <memory>
 #include <vector>
 
-#include "server/mpi_relay.hpp"
+#include "server/group.hpp"
 #include "server/transport.hpp"
 #include "tailrace/more/stage.hpp"
 

@@ -14,14 +14,13 @@
 #include "core/wait.hpp"
 #include "core/worker.hpp"
 #include "server/client.hpp"
-#include "server/direct_stream.hpp"
-#include "server/mpi_relay.hpp"
-#include "server/pipeline/functions.hpp"
+#include "server/group.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/policy/roles.hpp"
 #include "server/process/launcher.hpp"
 #include "server/served_stream.hpp"
 #include "server/server.hpp"
+#include "server/stream_state.hpp"
 #include "server/transport.hpp"
 #include "tailrace/error.hpp"
 
@@ -304,5 +303,20 @@ Stream Session::open(const std::string& name, StreamOptions options) {
   return state_->open(name, std::move(options));
 }
 void Session::close() { state_->close(); }
+
+Stream::Stream(std::shared_ptr<State> state) : state_(std::move(state)) {}
+Stream::~Stream() = default;
+Stream::Stream(Stream&&) noexcept = default;
+
+WriteResult Stream::write(const std::string& path, const FileContents& contents) {
+  if (state_->closed()) {
+    throw Error(Errc::invalid_input, "stream " + state_->name() + ": its session has been closed");
+  }
+  return state_->write(path, contents);
+}
+void Stream::progress() { state_->progress(); }
+void Stream::finish() { state_->finish(); }
+OutputStatistics Stream::statistics() const { return state_->statistics(); }
+const std::string& Stream::last_complete() const { return state_->last_complete(); }
 
 }  // namespace tailrace

@@ -65,4 +65,10 @@ std::span<const Format> format_table();
 /// Throws `Errc::invalid_input` listing the names. Local.
 const Format& find_format(const std::string& name, const std::string& path);
 
+// The `make` of each line of `format_table()`.
+std::unique_ptr<StepFile> make_hdf5(Step step, const FileSettings& settings, int server,
+                                    int num_servers);
+std::unique_ptr<StepFile> make_zarr(Step step, const FileSettings& settings, int server,
+                                    int num_servers);
+
 }  // namespace tailrace::server

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "server/notice.hpp"
+#include "server/packet.hpp"
 #include "server/team.hpp"
 
 namespace tailrace::server {
@@ -114,5 +114,13 @@ const Transport& find_transport(const std::string& name);
 /// `Errc::invalid_input` if none can be used.
 const Transport& choose_transport(const Team& team, const TransportSettings& settings,
                                   std::string& why);
+
+// The lines of the table of transports, each in a file of its own.
+Transport push_ordered();
+Transport push_any();
+Transport credit();
+Transport pull();
+Transport node();
+Transport shmem();
 
 }  // namespace tailrace::server

@@ -2,8 +2,11 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "tailrace/error.hpp"
+#include "tailrace/layout.hpp"
 #include "tailrace/output.hpp"
 
 namespace tailrace::store {
@@ -26,5 +29,19 @@ std::ptrdiff_t given_bytes(const FileContents& contents, int rank);
 /// What is wrong with `contents` on this rank (names, dimensions, layouts, memory), if anything.
 /// Local.
 std::optional<Error> check_contents(const FileContents& contents, int rank, int num_ranks);
+
+/// What a plan for a variable follows from, on one rank.
+struct Shape {
+  std::string name;
+  ItemType type = ItemType::float64;
+  Index extents{};
+  int num_dims = 0;
+  std::vector<Box> boxes;
+  Memory memory;
+};
+
+std::vector<Shape> shapes_of(const FileContents& contents, int rank);
+/// True if `contents` has these shapes on `rank`; names do not matter. Local.
+bool same_shapes(const std::vector<Shape>& shapes, const FileContents& contents, int rank);
 
 }  // namespace tailrace::store

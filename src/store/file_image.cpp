@@ -11,7 +11,6 @@
 #include <hdf5_hl.h>
 
 #include "store/hdf5_handle.hpp"
-#include "store/header_seal.hpp"
 #include "store/item_convert.hpp"
 #include "store/memory_file.hpp"
 #include "store/piece_folder.hpp"

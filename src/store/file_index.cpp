@@ -12,9 +12,11 @@
 #include <fmt/format.h>
 #include <hdf5_hl.h>
 
+#include "core/bytes.hpp"
+#include "core/same_on_all.hpp"
 #include "store/checksum_tables.hpp"
+#include "store/file_image.hpp"
 #include "store/hdf5_handle.hpp"
-#include "store/header_seal.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -297,6 +299,26 @@ FileIndex index_file(const std::string& path) {
     throw Error(Errc::corrupt, fmt::format("{} is damaged: {}", path, error.what()));
   }
   return index;
+}
+
+template <class Bytes>
+static void travel(Bytes& bytes, FileIndex::Part& part) {
+  bytes(part.box, part.file, part.dataset);
+}
+
+template <class Bytes>
+static void travel(Bytes& bytes, FileIndex::Entry& entry) {
+  bytes(entry.name, entry.type, entry.extents, entry.offset, entry.chunk, entry.scale, entry.values,
+        entry.missing, entry.parts, entry.pieces, entry.boxes);
+}
+
+template <class Bytes>
+static void travel(Bytes& bytes, FileIndex::Refused& refused) {
+  bytes(refused.name, refused.why, refused.damaged);
+}
+
+void share_index(const Comm& comm, FileIndex& index) {
+  broadcast_values(comm, index.entries, index.refused, index.attributes);
 }
 
 }  // namespace tailrace::store

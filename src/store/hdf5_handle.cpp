@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include "core/descriptor.hpp"
+#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The seal: first byte and number of bytes of each stretch of headers, then a footer that ends the
 // file. Numbers are unsigned, of 64 bits, as the machine has them.
-#include "store/header_seal.hpp"
+#include "store/file_image.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "core/descriptor.hpp"
+#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "core/descriptor.hpp"
+#include "core/system_call.hpp"
 
 namespace tailrace::store {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/descriptor.hpp"
+#include "core/system_call.hpp"
 #include "file/settings.hpp"
 
 namespace tailrace::store {

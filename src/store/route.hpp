@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "move/strided_copy.hpp"
+#include "store/contents_check.hpp"
 #include "store/file_image.hpp"
-#include "store/shapes.hpp"
 #include "store/staging.hpp"
 #include "store/write_plan.hpp"
 #include "store/writer_part.hpp"

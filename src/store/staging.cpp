@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "core/agreed_buffer.hpp"
+#include "core/same_on_all.hpp"
 
 namespace tailrace::store {
 namespace {

@@ -15,7 +15,7 @@
 #include <xxhash.h>
 
 #include "core/agreed_error.hpp"
-#include "core/descriptor.hpp"
+#include "core/system_call.hpp"
 #include "file/settings.hpp"
 #include "store/dataset_reader.hpp"
 #include "store/read_plan.hpp"

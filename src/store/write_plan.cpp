@@ -12,14 +12,13 @@
 #include "core/method_table.hpp"
 #include "core/whole_file.hpp"
 #include "file/back_end.hpp"
-#include "file/hints/environment.hpp"
+#include "file/hints/table.hpp"
 #include "file/writers.hpp"
 #include "layout/holes.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"
 
 namespace tailrace::store {
-
 namespace {
 
 constexpr std::array<std::string_view, 6> strategies{

@@ -7,11 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "core/cache_folder.hpp"
+#include "core/whole_file.hpp"
 #include "tailrace/more/tune.hpp"
 
 namespace tailrace::tune {
-
 namespace {
 
 [[noreturn]] void refuse(const char* name, std::string_view value, std::string_view right) {

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "move/block_traffic.hpp"
-#include "move/blocks/pull_order.hpp"
+#include "move/blocks/pull_runners.hpp"
 
 namespace {
 

@@ -10,7 +10,6 @@
 #include <gtest/gtest.h>
 
 #include "move/block_traffic.hpp"
-#include "move/one_sided_probe.hpp"
 #include "move/one_sided_window.hpp"
 
 namespace {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "file/back_ends/calls.hpp"
+#include "file/back_ends/descriptor.hpp"
 
 #include <algorithm>
 #include <climits>

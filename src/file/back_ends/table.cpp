@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of back ends. Adding one: its file, its declarations in back_end.hpp, a line here, a
 // line in CMakeLists.txt. Tests, benchmarks and `tailrace list` walk this table.
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <array>
+#include <cerrno>
 
 #include <fmt/format.h>
 
 #include "core/method_table.hpp"
+#include "core/say.hpp"
+#include "core/system_call.hpp"
 #include "file/back_end.hpp"
 #if TAILRACE_RIVALS
 #include "rivals/rivals.hpp"
@@ -40,6 +47,35 @@ const BackEndEntry& find_back_end(std::string_view name) {
   if (const auto* entry = find_line(back_ends, name)) return *entry;
   throw Error(Errc::invalid_input, fmt::format("there is no back end \"{}\"; there are {}{}", name,
                                                names_instead(name, back_ends), hint));
+}
+
+namespace {
+
+void make_empty(const std::string& path) {
+  Descriptor file = open_descriptor(path, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!file || file.close() != 0) fail_io("create", path, errno);
+}
+
+bool has_stripes(const FileSystem& file_system) {
+  return file_system.name == "lustre" || file_system.name == "ceph" || file_system.stripe_bytes > 0;
+}
+
+}  // namespace
+
+void create_file(const std::string& path, const Settings& settings) {
+  if (!settings.set_striping || !has_stripes(settings.file_system)) {
+    make_empty(path);
+    return;
+  }
+  // The layout of a file that has held data cannot be changed: it must be a new one.
+  struct stat status {};
+  if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
+      uninterrupted([&] { return unlink(path.c_str()); }) != 0) {
+    fail_io("replace", path, errno);
+  }
+  make_empty(path);
+  const auto problem = set_stripes(path, settings.striping_unit, settings.striping_factor);
+  if (!problem.empty()) say(LogLevel::warning, fmt::format("{}: {}", path, problem));
 }
 
 void BackEnd::write_all(const FilePart&, const std::byte*) {

@@ -1,39 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <fnmatch.h>
+
 #include <cstdlib>
 #include <map>
-#include <optional>
 
 #include <fmt/format.h>
 
 #include "core/same_on_all.hpp"
-#include "file/hints/environment.hpp"
 #include "file/hints/table.hpp"
 #include "file/settings.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::file {
-
 namespace {
-
-/// Texts one after another in one string, so that they travel in one broadcast.
-class Texts {
- public:
-  Texts() = default;
-  explicit Texts(std::string packed) : packed_(std::move(packed)) {}
-  void put(const std::string& text) { packed_.append(text).push_back('\0'); }
-  std::optional<std::string> next() {
-    const std::size_t end = packed_.find('\0', place_);
-    if (end == std::string::npos) return {};
-    const std::string text = packed_.substr(place_, end - place_);
-    place_ = end + 1;
-    return text;
-  }
-  const std::string& packed() const { return packed_; }
-
- private:
-  std::string packed_;
-  std::size_t place_ = 0;
-};
 
 /// What only rank 0 looks up, so that all ranks decide from the same.
 struct Surroundings {
@@ -42,31 +21,19 @@ struct Surroundings {
   FileSystem file_system;
 };
 
-Surroundings look_around(const Comm& comm, const std::string& path, const Hints& hints) {
-  Texts texts;
-  if (comm.rank() == 0) {
-    const char* environment = std::getenv("TAILRACE_HINTS");
-    const FileSystem system = file_system_of(path);
-    texts.put(environment != nullptr ? environment : "");
-    texts.put(std::to_string(static_cast<int>(system.kind)));
-    texts.put(system.name);
-    texts.put(std::to_string(system.stripe_bytes));
-    texts.put(std::to_string(system.stripe_count));
-    for (const auto& [name, value] : hints.pairs()) {
-      texts.put(name);
-      texts.put(value);
-    }
-  }
-  Texts received(broadcast_text(comm.raw(), texts.packed()));
+Surroundings look_around(const std::string& path, const Hints& hints) {
+  const char* environment = std::getenv("TAILRACE_HINTS");
+  return {environment != nullptr ? environment : "", hints, file_system_of(path)};
+}
+
+Surroundings agreed_surroundings(const Comm& comm, const std::string& path, const Hints& hints) {
   Surroundings found;
-  found.environment = received.next().value_or("");
-  found.file_system.kind = static_cast<FileSystem::Kind>(std::stoi(received.next().value_or("1")));
-  found.file_system.name = received.next().value_or("");
-  found.file_system.stripe_bytes = std::stoll(received.next().value_or("0"));
-  found.file_system.stripe_count = std::stoi(received.next().value_or("0"));
-  while (const auto name = received.next()) {
-    found.hints.set(*name, received.next().value_or(""));
-  }
+  if (comm.rank() == 0) found = look_around(path, hints);
+  auto& system = found.file_system;
+  auto pairs = found.hints.pairs();
+  broadcast_values(comm, found.environment, pairs, system.kind, system.name, system.stripe_bytes,
+                   system.stripe_count);
+  for (const auto& [name, value] : pairs) found.hints.set(name, value);
   return found;
 }
 
@@ -240,7 +207,7 @@ void Settings::choose(const std::string& name, const std::string& value,
 }
 
 Settings resolve(const Comm& comm, const std::string& path, const Hints& hints) {
-  const Surroundings around = look_around(comm, path, hints);
+  const Surroundings around = agreed_surroundings(comm, path, hints);
   require_all(
       comm.raw(), hints.pairs() == around.hints.pairs(),
       fmt::format("{}: the hints of rank {} differ from those of rank 0", path, comm.rank()));
@@ -249,9 +216,80 @@ Settings resolve(const Comm& comm, const std::string& path, const Hints& hints) 
 }
 
 Settings resolve_alone(const std::string& path, const Hints& hints) {
-  const char* environment = std::getenv("TAILRACE_HINTS");
-  const Surroundings around{environment != nullptr ? environment : "", hints, file_system_of(path)};
+  const Surroundings around = look_around(path, hints);
   return resolve_given(collect(path, around), around.file_system);
+}
+
+namespace {
+
+/// Splits at `separator` outside '#' signs.
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts(1);
+  bool quoted = false;
+  for (const char letter : text) {
+    if (letter == '#') quoted = !quoted;
+    if (letter == separator && !quoted) {
+      parts.emplace_back();
+    } else {
+      parts.back().push_back(letter);
+    }
+  }
+  return parts;
+}
+
+std::string trimmed(const std::string& text) {
+  constexpr const char* blanks = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(blanks);
+  if (first == std::string::npos) return "";
+  return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+[[noreturn]] void fail_entry(const std::string& entry, const std::string& problem) {
+  throw Error(Errc::invalid_input,
+              fmt::format("TAILRACE_HINTS: \"{}\": {}; an entry is pattern:key=value:key=value, "
+                          "entries stand between commas",
+                          entry, problem));
+}
+
+EnvironmentHint parse_pair(const std::string& entry, const std::string& pattern,
+                           const std::string& pair) {
+  const std::size_t equals = pair.find('=');
+  if (equals == std::string::npos) fail_entry(entry, fmt::format("\"{}\" has no '='", pair));
+  EnvironmentHint hint{pattern, trimmed(pair.substr(0, equals)), trimmed(pair.substr(equals + 1))};
+  if (hint.name.empty()) fail_entry(entry, fmt::format("\"{}\" has no name before '='", pair));
+  std::string& value = hint.value;
+  if (value.size() >= 2 && value.front() == '#' && value.back() == '#') {
+    value = value.substr(1, value.size() - 2);
+  }
+  if (value.empty()) fail_entry(entry, fmt::format("\"{}\" has no value after '='", pair));
+  if (const HintEntry* known = find_hint(hint.name); known != nullptr) {
+    value = checked_value(*known, value, "TAILRACE_HINTS " + pattern);
+  }
+  return hint;
+}
+
+}  // namespace
+
+std::vector<EnvironmentHint> parse_environment(const std::string& text) {
+  std::vector<EnvironmentHint> hints;
+  for (const std::string& part : split(text, ',')) {
+    const std::string entry = trimmed(part);
+    if (entry.empty()) continue;
+    const std::vector<std::string> fields = split(entry, ':');
+    const std::string pattern = trimmed(fields[0]);
+    if (pattern.empty()) fail_entry(entry, "it has no pattern of path names");
+    if (fields.size() < 2) fail_entry(entry, "it has no key=value after the pattern");
+    for (std::size_t i = 1; i < fields.size(); ++i) {
+      hints.push_back(parse_pair(entry, pattern, trimmed(fields[i])));
+    }
+  }
+  return hints;
+}
+
+bool matches(const std::string& pattern, const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  return fnmatch(pattern.c_str(), path.c_str(), 0) == 0 ||
+         fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
 }
 
 }  // namespace tailrace::file

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tailrace/more/hints.hpp"
 
@@ -39,5 +40,20 @@ std::string checked_value(const HintEntry& entry, const std::string& value,
 
 /// The known name most like `name`, or "" if none is near. Local.
 std::string_view nearest_hint(std::string_view name);
+
+/// One `key=value` of `TAILRACE_HINTS`.
+struct EnvironmentHint {
+  std::string pattern;
+  std::string name;
+  std::string value;
+};
+
+/// Takes `pattern:key=value:key=value,pattern2:key=value` apart. A value that holds ':' or ','
+/// stands between '#' signs. Throws `Errc::invalid_input` showing the entry that is malformed, or
+/// the hint whose value does not parse. Local.
+std::vector<EnvironmentHint> parse_environment(const std::string& text);
+
+/// Whether `pattern` (as in the shell; `*` takes in '/') matches `path` or its last part. Local.
+bool matches(const std::string& pattern, const std::string& path);
 
 }  // namespace tailrace::file

@@ -100,13 +100,11 @@ std::unique_ptr<BackEnd> FilePerRank::open(std::int64_t piece, FileAccess access
 }
 
 void FilePerRank::write(const FilePart& part, const std::byte* data) {
-  const double start_s = now_s() - request_.statistics.io_s;
   changed_ = true;
   ++calls_;
   run_agreed(comm_.raw(), [&] {
     if (part.bytes() > 0) write_own(FilePart::Data::of(part).segments(), data);
   });
-  request_.statistics.move_s += now_s() - request_.statistics.io_s - start_s;
 }
 
 // Appends: what is scattered in the whole file is one run of the piece.
@@ -165,7 +163,6 @@ void FilePerRank::share_rows() {
 }
 
 void FilePerRank::read(const FilePart& part, std::byte* data) {
-  const double start_s = now_s() - request_.statistics.io_s;
   if (changed_) {
     gather_rows();
     share_rows();
@@ -174,7 +171,6 @@ void FilePerRank::read(const FilePart& part, std::byte* data) {
   run_agreed(comm_.raw(), [&] {
     read_pieces(find_pieces(rows_, FilePart::Data::of(part).segments(), request_.path), data);
   });
-  request_.statistics.move_s += now_s() - request_.statistics.io_s - start_s;
 }
 
 void FilePerRank::read_pieces(const PiecePlan& plan, std::byte* data) {

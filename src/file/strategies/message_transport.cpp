@@ -24,17 +24,6 @@ void make_room(Buffer& buffer, std::ptrdiff_t bytes) {
   if (buffer.bytes() < bytes) buffer = Buffer(bytes);
 }
 
-// Slices of one writer, or of one rank: calls `piece(slices)` for each stretch of equal `key`.
-template <class Slice, class Key, class Piece>
-void for_each_stretch(std::span<const Slice> slices, Key&& key, Piece&& piece) {
-  for (std::size_t first = 0; first < slices.size();) {
-    auto end = first + 1;
-    while (end < slices.size() && key(slices[end]) == key(slices[first])) ++end;
-    piece(slices.subspan(first, end - first));
-    first = end;
-  }
-}
-
 template <class Slice>
 std::ptrdiff_t sum_bytes(std::span<const Slice> slices) {
   std::ptrdiff_t bytes = 0;
@@ -64,35 +53,27 @@ class MessageTransport : public Transport {
     if (is_writer_) post_receives(plan, round, sequence);
     make_room(side.memory, plan.largest_round_bytes());
     std::ptrdiff_t packed = 0;
-    for_each_stretch(
-        plan.slices(round), [](const Slice& s) { return s.writer; },
-        [&](std::span<const Slice> slices) {
-          const int writer = writers_[static_cast<std::size_t>(slices[0].writer)];
-          if (writer == comm_.rank()) return copy_in(slices, data, slot(sequence));
-          const auto bytes = sum_bytes(slices);
-          const std::byte* from = data + slices[0].memory_offset;
-          if (slices.size() > 1) {
-            from = side.memory.data() + packed;
-            pack(slices, data, side.memory.data() + packed);
-            packed += bytes;
-          }
-          post_send(side, from, bytes, writer);
-        });
+    for_each_writer(plan, round, [&](int writer, std::span<const Slice> slices) {
+      if (writer == comm_.rank()) return copy_in(slices, data, slot(sequence));
+      const auto bytes = sum_bytes(slices);
+      const std::byte* from = data + slices[0].memory_offset;
+      if (slices.size() > 1) {
+        from = side.memory.data() + packed;
+        pack(slices, &Slice::memory_offset, data, side.memory.data() + packed);
+        packed += bytes;
+      }
+      post_send(side, from, bytes, writer);
+    });
   }
-
   void wait_filled(const TwoPhasePlan& plan, std::ptrdiff_t round,
                    std::uint32_t sequence) override {
     complete(receives_);
-    std::ptrdiff_t packed = 0;
-    for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
-      const auto slices = plan.remote(rank, round);
-      if (rank == comm_.rank() || slices.size() < 2) continue;
-      for (const auto& slice : slices) {
-        std::memcpy(slot(sequence) + slice.buffer_offset, received_.data() + packed,
-                    static_cast<std::size_t>(slice.bytes));
-        packed += slice.bytes;
+    const std::byte* from = received_.data();
+    for_each_rank(plan, round, [&](int, std::span<const RemoteSlice> slices) {
+      if (slices.size() > 1) {
+        from = unpack(slices, &RemoteSlice::buffer_offset, from, slot(sequence));
       }
-    }
+    });
   }
   void release(std::uint32_t) override {}
 
@@ -103,38 +84,27 @@ class MessageTransport : public Transport {
   void publish(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence) override {
     Side& side = sides_[sequence % num_slots];
     std::ptrdiff_t needed = 0;
-    for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
-      const auto slices = plan.remote(rank, round);
-      if (rank != comm_.rank() && slices.size() > 1) needed += sum_bytes(slices);
-    }
+    for_each_rank(plan, round, [&](int, std::span<const RemoteSlice> slices) {
+      if (slices.size() > 1) needed += sum_bytes(slices);
+    });
     make_room(side.memory, needed);
     std::ptrdiff_t packed = 0;
-    for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
-      const auto slices = plan.remote(rank, round);
-      if (rank == comm_.rank() || slices.empty()) continue;
+    for_each_rank(plan, round, [&](int rank, std::span<const RemoteSlice> slices) {
       const std::byte* from = slot(sequence) + slices[0].buffer_offset;
       const auto bytes = sum_bytes(slices);
       if (slices.size() > 1) {
-        std::byte* to = side.memory.data() + packed;
-        from = to;
+        from = side.memory.data() + packed;
+        pack(slices, &RemoteSlice::buffer_offset, slot(sequence), side.memory.data() + packed);
         packed += bytes;
-        for (const auto& slice : slices) {
-          std::memcpy(to, slot(sequence) + slice.buffer_offset,
-                      static_cast<std::size_t>(slice.bytes));
-          to += slice.bytes;
-        }
       }
       post_send(side, from, bytes, rank);
-    }
+    });
   }
-
   void receive(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence,
                std::byte* data) override {
     make_room(received_, plan.largest_round_bytes());
-    const auto writer_of = [](const Slice& slice) { return slice.writer; };
     std::ptrdiff_t packed = 0;
-    for_each_stretch(plan.slices(round), writer_of, [&](std::span<const Slice> slices) {
-      const int writer = writers_[static_cast<std::size_t>(slices[0].writer)];
+    for_each_writer(plan, round, [&](int writer, std::span<const Slice> slices) {
       if (writer == comm_.rank()) return copy_out(slices, slot(sequence), data);
       std::byte* to = data + slices[0].memory_offset;
       const auto bytes = sum_bytes(slices);
@@ -145,18 +115,12 @@ class MessageTransport : public Transport {
       post_receive(to, bytes, writer);
     });
     complete(receives_);
-    packed = 0;
-    for_each_stretch(plan.slices(round), writer_of, [&](std::span<const Slice> slices) {
-      const int writer = writers_[static_cast<std::size_t>(slices[0].writer)];
+    const std::byte* from = received_.data();
+    for_each_writer(plan, round, [&](int writer, std::span<const Slice> slices) {
       if (writer == comm_.rank() || slices.size() < 2) return;
-      for (const auto& slice : slices) {
-        std::memcpy(data + slice.memory_offset, received_.data() + packed,
-                    static_cast<std::size_t>(slice.bytes));
-        packed += slice.bytes;
-      }
+      from = unpack(slices, &Slice::memory_offset, from, data);
     });
   }
-
   void end() override {
     for (auto& side : sides_) complete(side.requests);
   }
@@ -179,19 +143,50 @@ class MessageTransport : public Transport {
                   static_cast<std::size_t>(slice.bytes));
     }
   }
-  static void pack(std::span<const Slice> slices, const std::byte* data, std::byte* to) {
+  /// Slices at their `place` in `data` to `to`, side by side.
+  template <class Slice>
+  static void pack(std::span<const Slice> slices, std::ptrdiff_t Slice::*place,
+                   const std::byte* data, std::byte* to) {
     for (const auto& slice : slices) {
-      std::memcpy(to, data + slice.memory_offset, static_cast<std::size_t>(slice.bytes));
+      std::memcpy(to, data + slice.*place, static_cast<std::size_t>(slice.bytes));
       to += slice.bytes;
     }
   }
+  /// The other way; returns where they end in `from`.
+  template <class Slice>
+  static const std::byte* unpack(std::span<const Slice> slices, std::ptrdiff_t Slice::*place,
+                                 const std::byte* from, std::byte* data) {
+    for (const auto& slice : slices) {
+      std::memcpy(data + slice.*place, from, static_cast<std::size_t>(slice.bytes));
+      from += slice.bytes;
+    }
+    return from;
+  }
 
+  /// Calls `action(rank, slices)` for each writer that this rank has slices for.
+  template <class Action>
+  void for_each_writer(const TwoPhasePlan& plan, std::ptrdiff_t round, Action&& action) const {
+    const auto all = plan.slices(round);
+    for (std::size_t first = 0; first < all.size();) {
+      auto end = first + 1;
+      while (end < all.size() && all[end].writer == all[first].writer) ++end;
+      action(writers_[static_cast<std::size_t>(all[first].writer)],
+             all.subspan(first, end - first));
+      first = end;
+    }
+  }
+  /// Calls `action(rank, slices)` for each other rank that has slices in this writer's window.
+  template <class Action>
+  void for_each_rank(const TwoPhasePlan& plan, std::ptrdiff_t round, Action&& action) const {
+    for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
+      const auto slices = plan.remote(rank, round);
+      if (rank != comm_.rank() && !slices.empty()) action(rank, slices);
+    }
+  }
   void post_receives(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence) {
     make_room(received_, buffer_bytes_);
     std::ptrdiff_t packed = 0;
-    for (int rank = 0; rank < comm_.num_ranks(); ++rank) {
-      const auto slices = plan.remote(rank, round);
-      if (rank == comm_.rank() || slices.empty()) continue;
+    for_each_rank(plan, round, [&](int rank, std::span<const RemoteSlice> slices) {
       std::byte* to = slot(sequence) + slices[0].buffer_offset;
       const auto bytes = sum_bytes(slices);
       if (slices.size() > 1) {
@@ -199,7 +194,7 @@ class MessageTransport : public Transport {
         packed += bytes;
       }
       post_receive(to, bytes, rank);
-    }
+    });
   }
   void post_send(Side& side, const std::byte* from, std::ptrdiff_t bytes, int rank) const {
     side.requests.emplace_back();

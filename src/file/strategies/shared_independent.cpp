@@ -17,12 +17,7 @@ class SharedIndependent final : public Strategy {
   explicit SharedIndependent(const StrategyRequest& request)
       : request_(request), collective_open_(request.back_end.name == "hdf5") {
     if (request_.access == FileAccess::read || collective_open_) return;
-    run_agreed(request_.comm.raw(), [&] {
-      if (request_.comm.rank() != 0) return;
-      const bool keep =
-          request_.access == FileAccess::update && ::access(request_.path.c_str(), F_OK) == 0;
-      if (!keep) create_file(request_.path, request_.settings);
-    });
+    make_file(request_, request_.comm.rank() == 0);
   }
 
   void write(const FilePart& part, const std::byte* data) override {
@@ -51,14 +46,12 @@ class SharedIndependent final : public Strategy {
   // HDF5 alone makes its datasets together, so there all ranks open and call.
   template <class Action>
   void move(const FilePart& part, Action&& action) {
-    const double start_s = now_s() - request_.statistics.io_s;
     if (collective_open_ && !file_) open_together();
     run_agreed(request_.comm.raw(), [&] {
       if (part.bytes() == 0 && !collective_open_) return;
       if (!file_) open(self_);
       action();
     });
-    request_.statistics.move_s += now_s() - request_.statistics.io_s - start_s;
   }
 
   void open(const Comm& openers) {

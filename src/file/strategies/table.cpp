@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The table of strategies. Adding one: its file, its declaration in strategy.hpp, a line here, a
 // line in CMakeLists.txt. Tests, benchmarks and `tailrace list` walk this table.
+#include <unistd.h>
+
 #include <array>
 
 #include "core/method_table.hpp"
@@ -39,6 +41,14 @@ constexpr auto infos = method_infos(strategies);
 }  // namespace
 
 std::span<const StrategyEntry> strategy_table() { return strategies; }
+
+void make_file(const StrategyRequest& request, bool makes) {
+  run_agreed(request.comm.raw(), [&] {
+    const bool update = request.access == FileAccess::update;
+    const bool keep = !makes || (update && ::access(request.path.c_str(), F_OK) == 0);
+    if (!keep) create_file(request.path, request.settings);
+  });
+}
 
 }  // namespace tailrace::file
 

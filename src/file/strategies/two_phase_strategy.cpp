@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include "core/agreed_error.hpp"
-#include "file/pool.hpp"
 #include "file/strategies/two_phase.hpp"
 #include "file/strategy.hpp"
 #include "file/writers.hpp"
@@ -41,16 +40,11 @@ class TwoPhaseStrategy : public Strategy {
  public:
   /// Collective, blocking. Throws on all ranks if the file cannot be made.
   TwoPhaseStrategy(const StrategyRequest& request, TwoPhase& engine)
-      : comm_(request.comm), statistics_(request.statistics), engine_(engine) {
+      : comm_(request.comm), engine_(engine) {
     const Comm* openers = engine.openers();
     const bool makes_own = request.back_end.name == "hdf5";
     if (request.access != FileAccess::read && !makes_own) {
-      run_agreed(comm_.raw(), [&] {
-        if (openers == nullptr || openers->rank() != 0) return;
-        const bool keep =
-            request.access == FileAccess::update && ::access(request.path.c_str(), F_OK) == 0;
-        if (!keep) create_file(request.path, request.settings);
-      });
+      make_file(request, openers != nullptr && openers->rank() == 0);
     }
     if (openers == nullptr) return;
     open_failure_ = failure_of([&] {
@@ -60,17 +54,13 @@ class TwoPhaseStrategy : public Strategy {
   }
 
   void write(const FilePart& part, const std::byte* data) override {
-    const double start_s = now_s() - statistics_.io_s;
     const auto failure = first_of(engine_.write(part, data, file_.get()));
     agree(comm_.raw(), pointer(failure));
-    statistics_.move_s += now_s() - statistics_.io_s - start_s;
   }
 
   void read(const FilePart& part, std::byte* data) override {
-    const double start_s = now_s() - statistics_.io_s;
     const auto failure = first_of(engine_.read(part, data, file_.get()));
     agree(comm_.raw(), pointer(failure));
-    statistics_.move_s += now_s() - statistics_.io_s - start_s;
   }
 
   void close(bool flush) override {
@@ -91,7 +81,6 @@ class TwoPhaseStrategy : public Strategy {
   }
 
   const Comm& comm_;
-  FileStatistics& statistics_;
   TwoPhase& engine_;
   std::unique_ptr<BackEnd> file_;
   std::optional<Error> open_failure_;  // on this rank, told at the next call

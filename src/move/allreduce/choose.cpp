@@ -11,11 +11,9 @@
 
 #include "core/buffer.hpp"
 #include "core/last_resort.hpp"
-#include "move/allreduce/combine.hpp"
 #include "move/allreduce/reducer.hpp"
 
 namespace tailrace {
-
 namespace {
 
 /// Vectors that all candidates share. Their sums are known whole numbers, in every order of sums.

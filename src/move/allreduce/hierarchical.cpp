@@ -6,11 +6,9 @@
 #include "core/buffer.hpp"
 #include "core/last_resort.hpp"
 #include "move/allreduce/mpi_step.hpp"
-#include "move/allreduce/node_group.hpp"
 #include "move/allreduce/reducer.hpp"
 
 namespace tailrace {
-
 namespace {
 
 class Hierarchical : public ReductionRunner {

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -9,16 +8,13 @@
 
 #include <sched.h>
 
-#include "move/allreduce/combine.hpp"
 #include "move/allreduce/mpi_step.hpp"
-#include "move/allreduce/node_group.hpp"
 #include "move/allreduce/reducer.hpp"
 #include "move/allreduce/thread_team.hpp"
 #include "move/arrivals.hpp"
 #include "move/node_window.hpp"
 
 namespace tailrace {
-
 namespace {
 
 /// Short vectors of a node's ranks on their way to a root among them. Several reductions fit in, so

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-
 #include <algorithm>
 #include <array>
 #include <complex>
@@ -15,14 +14,12 @@
 #include "core/same_on_all.hpp"
 #include "core/under_way.hpp"
 #include "core/wait.hpp"
-#include "move/allreduce/combine.hpp"
 #include "move/allreduce/reducer.hpp"
 #include "tailrace/more/reduction_tally.hpp"
 #include "tailrace/reduction.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace {
-
 namespace {
 
 /// Items of a block: a few vectors of them fit into the innermost caches.

@@ -5,11 +5,9 @@
 #include <array>
 
 #include "core/method_table.hpp"
-#include "move/allreduce/combine.hpp"
 #include "move/allreduce/reducer.hpp"
 
 namespace tailrace {
-
 namespace {
 
 bool always(const ReductionProblem&) { return true; }

@@ -12,11 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include "core/agreed_buffer.hpp"
+#include "core/same_on_all.hpp"
 #include "move/blocks/request_runner.hpp"
 
 namespace tailrace {
-
 namespace {
 
 constexpr std::ptrdiff_t longest_worth_timing = 64 << 10;  // block [bytes]

@@ -9,7 +9,7 @@
 #include <cstring>
 
 #include "move/blocks/pull_runners.hpp"
-#include "move/one_sided_probe.hpp"
+#include "move/one_sided_window.hpp"
 
 #ifdef TAILRACE_HAVE_CAF
 extern "C" {

@@ -6,17 +6,21 @@
 // hardware, and where a rank that is late must not hold up the copies of others.
 // Cost for p ranks and n bytes a rank in chunks of c bytes at depth d: a barrier, 2 (n / c) / d
 // alpha + n beta.
+
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <exception>
+#include <functional>
+#include <random>
+#include <string_view>
 
 #include "core/last_resort.hpp"
 #include "move/blocks/pull_runners.hpp"
-#include "move/one_sided_probe.hpp"
 #include "move/one_sided_window.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace {
-
 namespace {
 
 class WindowMemory : public PullMemory {
@@ -82,6 +86,53 @@ std::unique_ptr<BlockRunner> make_block_pull(const BlockProblem& problem) {
   if (problem.settings.bucket_bytes > 0) return make_pull_buckets(problem);
   return make_pull_whole(problem,
                          std::make_unique<WindowMemory>(problem, sent_bytes(problem.shape)));
+}
+
+namespace {
+
+// Runs of a simulation can be compared only if they draw the same: its time and place are unique.
+std::uint64_t number_of_simulation() {
+  char name[MPI_MAX_PROCESSOR_NAME] = "";
+  int length = 0;
+  check_mpi(MPI_Get_processor_name(name, &length));
+  const std::string_view place(name, static_cast<std::size_t>(length));
+  return std::bit_cast<std::uint64_t>(now_s()) ^ std::hash<std::string_view>{}(place);
+}
+
+}  // namespace
+
+std::vector<std::uint32_t> draw_pull_seed(const Comm& comm, bool simulated) {
+  std::vector<std::uint32_t> seed(4);
+  if (comm.rank() == 0 && simulated) {
+    const auto number = number_of_simulation();
+    seed[0] = static_cast<std::uint32_t>(number);
+    seed[1] = static_cast<std::uint32_t>(number >> 32);
+  } else if (comm.rank() == 0) {
+    std::random_device device;
+    std::ranges::generate(seed, std::ref(device));
+  }
+  check_mpi(MPI_Bcast(seed.data(), to_int(std::ssize(seed)), MPI_UINT32_T, 0, comm.raw()));
+  return seed;
+}
+
+std::vector<Chunk> pull_order(std::span<const std::ptrdiff_t> block_bytes,
+                              std::ptrdiff_t chunk_bytes, std::span<const std::uint32_t> seed,
+                              int rank, std::ptrdiff_t piece) {
+  std::vector<Chunk> order;
+  for (int peer = 0; peer < static_cast<int>(block_bytes.size()); ++peer) {
+    if (peer == rank) continue;
+    const auto bytes = block_bytes[static_cast<std::size_t>(peer)];
+    for (std::ptrdiff_t start = 0; start < bytes; start += chunk_bytes) {
+      order.push_back({peer, static_cast<std::uint32_t>(start / chunk_bytes)});
+    }
+  }
+  std::vector<std::uint32_t> words(seed.begin(), seed.end());
+  words.push_back(static_cast<std::uint32_t>(rank));
+  words.push_back(static_cast<std::uint32_t>(piece));
+  std::seed_seq sequence(words.begin(), words.end());
+  std::mt19937_64 random(sequence);
+  std::ranges::shuffle(order, random);
+  return order;
 }
 
 }  // namespace tailrace

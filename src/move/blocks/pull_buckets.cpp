@@ -13,13 +13,11 @@
 #include <vector>
 
 #include "core/last_resort.hpp"
-#include "move/blocks/pull_order.hpp"
 #include "move/blocks/pull_runners.hpp"
 #include "move/blocks/request_runner.hpp"
 #include "move/one_sided_window.hpp"
 
 namespace tailrace {
-
 namespace {
 
 enum Tag { filled_tag, emptied_tag };

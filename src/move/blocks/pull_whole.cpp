@@ -10,15 +10,13 @@
 #include <utility>
 #include <vector>
 
-#include "core/agreed_buffer.hpp"
 #include "core/last_resort.hpp"
-#include "move/blocks/pull_order.hpp"
+#include "core/same_on_all.hpp"
 #include "move/blocks/pull_runners.hpp"
 #include "move/blocks/request_runner.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace {
-
 namespace {
 
 /// A barrier that does not wait, of empty messages to rank + 1, + 2, + 4, ...: log2 p of them. Its

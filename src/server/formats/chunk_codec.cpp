@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/formats/chunk_codec.hpp"
 
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "server/formats/compressors.hpp"
-#include "server/formats/crc32c.hpp"
 #include "server/formats/zfp_codec.hpp"
 #include "tailrace/error.hpp"
+
+#ifdef __SSE4_2__
+#include <nmmintrin.h>
+#endif
 
 namespace tailrace::server {
 namespace {
@@ -48,7 +53,40 @@ void shuffle(std::span<const std::byte> in, std::size_t item, std::vector<std::b
   }
 }
 
+#ifndef __SSE4_2__
+constexpr std::array<std::uint32_t, 256> make_table() {
+  std::array<std::uint32_t, 256> table{};
+  for (std::uint32_t i = 0; i < 256; ++i) {
+    std::uint32_t value = i;
+    for (int bit = 0; bit < 8; ++bit) value = value >> 1 ^ (value & 1 ? 0x82f63b78U : 0U);
+    table[i] = value;
+  }
+  return table;
+}
+constexpr auto crc_table = make_table();
+#endif
+
 }  // namespace
+
+std::uint32_t crc32c(const std::byte* data, std::ptrdiff_t bytes) {
+  const std::byte* const end = data + bytes;
+#ifdef __SSE4_2__
+  std::uint64_t value = 0xffffffffU;
+  for (; end - data >= 8; data += 8) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data, 8);
+    value = _mm_crc32_u64(value, word);
+  }
+  auto rest = static_cast<std::uint32_t>(value);
+  for (; data < end; ++data) rest = _mm_crc32_u8(rest, static_cast<std::uint8_t>(*data));
+#else
+  std::uint32_t rest = 0xffffffffU;
+  for (; data < end; ++data) {
+    rest = rest >> 8 ^ crc_table[(rest ^ static_cast<std::uint32_t>(*data)) & 0xff];
+  }
+#endif
+  return ~rest;
+}
 
 ChunkCodec::ChunkCodec(const Encoding& encoding, const Array& array)
     : encoding_(encoding), array_(array) {
@@ -65,36 +103,33 @@ bool ChunkCodec::zfp() const { return encoding_.codec == "zfp"; }
 double ChunkCodec::tolerance() const { return encoding_.tolerance; }
 
 std::string ChunkCodec::json() const {
-  std::string text = "[";
-  const auto add = [&](const std::string& codec) {
-    if (codec.empty()) return;
-    if (text.size() > 1) text += ", ";
-    text += codec;
+  using Json = nlohmann::ordered_json;
+  Json codecs = Json::array();
+  const auto add = [&](const char* name, const Json& configuration) {
+    Json codec{{"name", name}};
+    if (!configuration.empty()) codec["configuration"] = configuration;
+    codecs.push_back(codec);
   };
   const auto item = item_bytes(array_.type);
   if (zfp()) {
     // The headers of the chunks say how each was encoded; modes are those of zfp.h: 4 = accuracy.
-    add(fmt::format(
-        R"({{"name": "numcodecs.zfpy", "configuration": {{"mode": 4, "tolerance": {}}}}})",
-        encoding_.tolerance));
+    add("numcodecs.zfpy", {{"mode", 4}, {"tolerance", encoding_.tolerance}});
   } else {
     const auto* order = std::endian::native == std::endian::little ? "little" : "big";
-    add(item == 1
-            ? R"({"name": "bytes"})"
-            : fmt::format(R"({{"name": "bytes", "configuration": {{"endian": "{}"}}}})", order));
-    if (encoding_.shuffle && item > 1) {
-      add(fmt::format(R"({{"name": "numcodecs.shuffle", "configuration": {{"elementsize": {}}}}})",
-                      item));
-    }
-    add(find_compressor(encoding_.codec).json(encoding_.level));
+    add("bytes", item == 1 ? Json() : Json{{"endian", order}});
+    if (encoding_.shuffle && item > 1) add("numcodecs.shuffle", {{"elementsize", item}});
+    Json configuration{{"level", encoding_.level}};
+    if (encoding_.codec == "zstd") configuration["checksum"] = false;
+    const std::string name = find_compressor(encoding_.codec).zarr_name;
+    if (!name.empty()) add(name.c_str(), configuration);
   }
-  if (array_.checksums) add(R"({"name": "crc32c"})");
-  return text + "]";
+  if (array_.checksums) add("crc32c", {});
+  return codecs.dump();
 }
 
 void ChunkCodec::compress(std::span<const std::byte> items, std::vector<std::byte>& out) const {
   const auto& compressor = find_compressor(encoding_.codec);
-  out.resize(static_cast<std::size_t>(compressor.bound(std::ssize(items))));
+  out.resize(static_cast<std::size_t>(compressed_bound(std::ssize(items))));
   out.resize(static_cast<std::size_t>(compressor.compress(items, out, encoding_.level)));
 }
 

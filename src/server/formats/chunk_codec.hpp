@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "server/formats/encoding.hpp"
+#include "server/formats/compressors.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/output.hpp"
 
@@ -37,5 +39,8 @@ class ChunkCodec {
   Encoding encoding_;
   Array array_;
 };
+
+/// CRC-32C (Castagnoli; RFC 3720, B.4), as the Zarr codec "crc32c" keeps it.
+std::uint32_t crc32c(const std::byte* data, std::ptrdiff_t bytes);
 
 }  // namespace tailrace::server

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "layout/row_major.hpp"
-#include "server/formats/encoding.hpp"
+#include "server/formats/compressors.hpp"
 #include "tailrace/box.hpp"
 
 namespace tailrace::server {

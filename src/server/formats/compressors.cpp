@@ -8,7 +8,9 @@
 #include <fmt/format.h>
 
 #include "core/method_table.hpp"
+#include "file/settings.hpp"
 #include "server/formats/zfp_codec.hpp"
+#include "server/pipeline/settings.hpp"
 #include "tailrace/error.hpp"
 
 #ifdef TAILRACE_HAVE_ZSTD
@@ -27,8 +29,6 @@ namespace {
 [[noreturn]] [[maybe_unused]] void fail(const char* library, const char* why) {
   throw Error(Errc::internal, fmt::format("{} failed: {}", library, why));
 }
-
-std::ptrdiff_t generous(std::ptrdiff_t bytes) { return bytes + bytes / 50 + 1024; }
 
 std::ptrdiff_t copy(std::span<const std::byte> in, std::span<std::byte> out, int) {
   std::memcpy(out.data(), in.data(), in.size());
@@ -84,26 +84,14 @@ constexpr decltype(Compressor::compress) plain_gzip = nullptr;
 constexpr decltype(Compressor::compress) run_length = nullptr;
 #endif
 
-std::string no_json(int) { return ""; }
-std::string zstd_json(int level) {
-  return fmt::format(R"({{"name": "zstd", "configuration": {{"level": {}, "checksum": false}}}})",
-                     level);
-}
-std::string bzip2_json(int level) {
-  return fmt::format(R"({{"name": "numcodecs.bz2", "configuration": {{"level": {}}}}})", level);
-}
-std::string gzip_json(int level) {
-  return fmt::format(R"({{"name": "gzip", "configuration": {{"level": {}}}}})", level);
-}
-
 constexpr std::array table{
-    Compressor{"none", "as it is", "", 0, 0, 0, false, generous, copy, no_json},
-    Compressor{"zstd", "fast, the default", "zstd", 1, 1, 19, false, generous, zstd, zstd_json},
-    Compressor{"gzip", "for old readers", "zlib", 5, 1, 9, false, generous, plain_gzip, gzip_json},
-    Compressor{"bz2", "block sort: small and slow", "bzip2", 9, 1, 9, false, generous, bzip2,
-               bzip2_json},
-    Compressor{"rle", "run lengths, in the form of gzip", "zlib", 1, 1, 9, true, generous,
-               run_length, gzip_json},
+    Compressor{"none", "as it is", "", 0, 0, 0, false, copy, ""},
+    Compressor{"zstd", "fast, the default", "zstd", 1, 1, 19, false, zstd, "zstd"},
+    Compressor{"gzip", "for old readers", "zlib", 5, 1, 9, false, plain_gzip, "gzip"},
+    Compressor{"bz2", "block sort: small and slow", "bzip2", 9, 1, 9, false, bzip2,
+               "numcodecs.bz2"},
+    Compressor{"rle", "run lengths, in the form of gzip", "zlib", 1, 1, 9, true, run_length,
+               "gzip"},
 };
 
 }  // namespace
@@ -122,6 +110,41 @@ void require_codec(std::string_view name) {
   throw Error(
       Errc::invalid_input,
       fmt::format("codec {} is not there: this library was built without {}", name, library));
+}
+
+Encoding parse_encoding(const std::vector<std::pair<std::string, std::string>>& settings) {
+  SettingsReader reader("compress", settings);
+  std::vector<std::string> names{"zfp"};
+  for (const auto& entry : compressor_table()) names.emplace_back(entry.name);
+  Encoding encoding;
+  const bool have_zstd = find_compressor("zstd").compress != nullptr;
+  encoding.codec = reader.word("codec", have_zstd ? "zstd" : "none", names);
+  require_codec(encoding.codec);
+  if (encoding.codec != "zfp") {
+    const auto& compressor = find_compressor(encoding.codec);
+    encoding.level = static_cast<int>(reader.number("level", compressor.default_level,
+                                                    compressor.least_level, compressor.most_level));
+    encoding.shuffle = reader.yes("shuffle", compressor.shuffle);
+  }
+  encoding.tolerance = reader.real("tolerance", 0);
+  constexpr std::ptrdiff_t most = std::ptrdiff_t{1} << 30;
+  const auto bytes = [&](const char* key, std::ptrdiff_t otherwise) {
+    const auto text = reader.text(key, "");
+    const auto value = text.empty() ? otherwise : file::parse_bytes(text, key);
+    if (value < 64 || value > most) {
+      throw Error(Errc::invalid_input, std::string("compress: ") + key + " = " + text +
+                                           " must be 64 bytes to 1 GiB, e.g. 1M");
+    }
+    return value;
+  };
+  encoding.chunk_bytes = bytes("chunk_bytes", encoding.chunk_bytes);
+  encoding.shard_bytes = bytes("shard_bytes", std::max(encoding.shard_bytes, encoding.chunk_bytes));
+  if (!(encoding.tolerance >= 0 && encoding.tolerance < 1e300)) {
+    throw Error(Errc::invalid_input,
+                "compress: tolerance must be the largest absolute error, or 0 for lossless");
+  }
+  reader.finish();
+  return encoding;
 }
 
 }  // namespace tailrace::server

@@ -10,8 +10,8 @@
 #include "file/settings.hpp"
 #include "layout/run_boxes.hpp"
 #include "move/strided_copy.hpp"
-#include "server/formats/formats.hpp"
 #include "server/packet_plan.hpp"
+#include "server/step_file.hpp"
 #include "store/file_task.hpp"
 #include "store/write_plan.hpp"
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "core/shared_memory.hpp"
 #include "server/formats/chunk_codec.hpp"
 #include "server/formats/chunk_grid.hpp"
 #include "server/step.hpp"
@@ -24,5 +25,22 @@ struct ShardSetting {
 std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::ptrdiff_t item_bytes,
                           const ShardSetting& setting, std::span<const std::int64_t> shards,
                           std::span<const FieldPart> parts);
+
+/// A shard that several servers have items of can only be encoded where all of them are. Each
+/// server puts its items of such shards into a file beside the data, and the leader, when all have
+/// written, makes the shards of them.
+
+/// What a server has of the shared shards of one array: these boxes, one after another, each
+/// without gaps, in the order of shards, then of parts. Both sides make the same list.
+std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_t> shards,
+                              std::span<const Box> parts);
+
+/// Appends those items of `field` to the file `path`. Throws `Errc::io` as `fail_errno`
+/// does. Returns the bytes written.
+std::int64_t append_shared(const std::string& path, const Field& field, std::span<const Box> boxes);
+
+/// The file of one server, in memory as far as it is looked at; nothing if it has no bytes. Throws
+/// `Errc::io` if it is not as long as it must be.
+Mapping map_shared(const std::string& path, std::ptrdiff_t bytes);
 
 }  // namespace tailrace::server

@@ -6,7 +6,7 @@
 #include <fmt/ranges.h>
 
 #include "core/method_table.hpp"
-#include "server/formats/formats.hpp"
+#include "server/step_file.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {

@@ -13,11 +13,10 @@
 
 #include "core/system_call.hpp"
 #include "file/settings.hpp"
-#include "server/formats/formats.hpp"
 #include "server/formats/partial_folder.hpp"
 #include "server/formats/shard_writer.hpp"
-#include "server/formats/shared_cells.hpp"
 #include "server/formats/zarr_json.hpp"
+#include "server/step_file.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
 

@@ -7,13 +7,10 @@
 
 #include <fmt/format.h>
 
-#include "entries.hpp"
-#include "settings.hpp"
-#include "stage_memory.hpp"
-#include "visit.hpp"
+#include "server/pipeline/settings.hpp"
+#include "server/pipeline/stage_tools.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 struct Kept {

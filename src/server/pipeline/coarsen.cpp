@@ -8,16 +8,11 @@
 
 #include <fmt/format.h>
 
-#include "entries.hpp"
 #include "layout/row_major.hpp"
-#include "selection.hpp"
-#include "settings.hpp"
-#include "slab.hpp"
-#include "stage_memory.hpp"
-#include "visit.hpp"
+#include "server/pipeline/settings.hpp"
+#include "server/pipeline/stage_tools.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 Index divided_up(const Index& extents, const Index& factors, int num_dims) {

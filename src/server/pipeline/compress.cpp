@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // compress codec=zstd level=3 tolerance=1e-3: how the file is to be encoded (docs/servers.md).
-#include "entries.hpp"
-#include "server/formats/encoding.hpp"
+#include "server/formats/compressors.hpp"
+#include "server/pipeline/settings.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 class Compress : public Stage {

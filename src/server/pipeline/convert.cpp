@@ -3,14 +3,12 @@
 
 #include <fmt/format.h>
 
-#include "entries.hpp"
-#include "parallel_for.hpp"
-#include "settings.hpp"
-#include "stage_memory.hpp"
+#include "core/worker.hpp"
+#include "server/pipeline/settings.hpp"
+#include "server/pipeline/stage_tools.hpp"
 #include "store/item_convert.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 class Convert : public Stage {

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -22,22 +21,17 @@
 #include <xxhash.h>
 
 #include "core/bytes.hpp"
-#include "core/descriptor.hpp"
 #include "core/file_lock.hpp"
-#include "entries.hpp"
-#include "server/step_file.hpp"
-#include "settings.hpp"
-#include "slab.hpp"
-#include "stage_memory.hpp"
+#include "core/system_call.hpp"
+#include "server/pipeline/settings.hpp"
+#include "server/pipeline/stage_tools.hpp"
+#include "server/write_step.hpp"
 #include "store/hdf5_handle.hpp"
-#include "store/open_file.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
-#include "visit.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 /// Where the arrays of an ensemble's file lie: contiguous, float64, row-major.
@@ -134,64 +128,23 @@ std::vector<std::int64_t> from_leader(const std::vector<std::int64_t>& values, G
   return ByteReader(all[0]).get<std::vector<std::int64_t>>();
 }
 
-/// A file that is discarded unless it has been committed.
-class PendingFile {
- public:
-  PendingFile(const Step& step, int server, int num_servers)
-      : leads_(server == 0),
-        make_([step, server, num_servers] {
-          return find_format("hdf5", step.path).make(step, FileSettings{}, server, num_servers);
-        }),
-        file_(make_()) {}
-  ~PendingFile() {
-    if (leads_ && laid_out_) file_->discard();
-  }
-  PendingFile(const PendingFile&) = delete;
-  PendingFile& operator=(const PendingFile&) = delete;
-
-  /// Collective over the servers.
-  void write(Group& group) {
-    ByteWriter out;
-    out.put(file_->needs());
-    std::vector<std::vector<std::int64_t>> needs;
-    for (const auto& bytes : group.gather(out.take())) {
-      needs.push_back(ByteReader(bytes).get<std::vector<std::int64_t>>());
+/// Writes the file of all servers. A job that was killed may let go of the lock a moment before its
+/// unfinished file, as the kernel closes one after the other: then it is tried again. Collective.
+void write_together(const Step& step, Group& group) {
+  constexpr double busy_limit_s = 10;
+  const double start_s = now_s();
+  while (true) {
+    try {
+      write_file(step, "hdf5", FileSettings{}, group);
+      return;
+    } catch (const Error& error) {
+      double waited_s = now_s() - start_s;
+      group.max({&waited_s, 1});
+      if (error.sys_errno() != EBUSY || waited_s > busy_limit_s) throw;
     }
-    std::vector<std::int64_t> layout;
-    if (leads_) layout = lay_out(needs);
-    file_->place(from_leader(layout, group));
-    file_->write();
-    double fine = 0;
-    group.max({&fine, 1});  // all have written
-    if (!leads_) return;
-    file_->commit();
-    laid_out_ = false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
-
- private:
-  /// A job that was killed may let go of the lock a moment before its unfinished file: the kernel
-  /// closes one after the other.
-  std::vector<std::int64_t> lay_out(std::span<const std::vector<std::int64_t>> needs) {
-    const double until_s = now_s() + busy_limit_s;
-    for (;;) {
-      try {
-        auto layout = file_->lay_out(needs);
-        laid_out_ = true;
-        return layout;
-      } catch (const Error& error) {
-        if (error.sys_errno() != EBUSY || now_s() > until_s) throw;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-      file_ = make_();
-    }
-  }
-
-  static constexpr double busy_limit_s = 10;
-  bool leads_;
-  bool laid_out_ = false;
-  std::function<std::unique_ptr<StepFile>()> make_;
-  std::unique_ptr<StepFile> file_;
-};
+}
 
 /// The running statistics of a variable in this server's slab.
 struct Share {
@@ -290,20 +243,13 @@ class EnsembleStage : public Stage {
     made.fields.push_back(row_field<std::int64_t>(made, "counted", "member",
                                                   std::span<const std::int64_t>(old.counted),
                                                   context.group.rank()));
-    PendingFile(made, context.group.rank(), context.group.size()).write(context.group);
+    write_together(made, context.group);
   }
 
   static Share share_of(const Field& field, Group& group) {
     require_real("ensemble", field);
     const auto slab = to_slab(field, group);
-    Share share{&field, slab.box, {}, {}};
-    share.now.resize(static_cast<std::size_t>(slab.box.num_items()));
-    visit_real(field.type, [&]<class Item>(Item) {
-      const auto* items = slab.data.as<Item>();
-      std::transform(items, items + share.now.size(), share.now.begin(),
-                     [](Item item) { return static_cast<double>(item); });
-    });
-    return share;
+    return {&field, slab.box, as_doubles(slab, field.type), {}};
   }
 
   static std::ptrdiff_t count(const Share& share) {

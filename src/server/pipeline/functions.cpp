@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Stages that call a user's C++ function.
-#include "functions.hpp"
+#include "server/pipeline/pipeline.hpp"
 
 #include <exception>
 #include <mutex>
@@ -10,14 +10,12 @@
 #include <fmt/ranges.h>
 
 #include "core/nearest_word.hpp"
-#include "entries.hpp"
-#include "parallel_for.hpp"
-#include "settings.hpp"
-#include "stage_memory.hpp"
+#include "core/worker.hpp"
+#include "server/pipeline/settings.hpp"
+#include "server/pipeline/stage_tools.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 template <class Function>

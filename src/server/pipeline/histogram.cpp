@@ -5,15 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "entries.hpp"
-#include "moments.hpp"
-#include "parallel_for.hpp"
-#include "settings.hpp"
-#include "stage_memory.hpp"
-#include "visit.hpp"
+#include "core/worker.hpp"
+#include "server/pipeline/settings.hpp"
+#include "server/pipeline/stage_tools.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 /// Counts of the bins, then how many lie below, above, or are not a number.

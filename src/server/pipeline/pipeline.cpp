@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "pipeline.hpp"
 #include "server/pipeline/pipeline.hpp"
 
 #include <algorithm>
@@ -14,13 +13,12 @@
 
 #include "core/bytes.hpp"
 #include "core/method_table.hpp"
-#include "guarded_group.hpp"
-#include "server/pipeline/visit.hpp"
+#include "server/group.hpp"
+#include "server/pipeline/stage_tools.hpp"
+#include "server/pipeline/table_file.hpp"
 #include "server/step_file.hpp"
-#include "table_file.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 /// What a step adds to the table of its product.

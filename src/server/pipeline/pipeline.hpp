@@ -89,4 +89,7 @@ class Pipeline {
   std::vector<Line> lines_;
 };
 
+/// Throws `Errc::invalid_input` if one has no name, or a name no function. Local.
+void check_functions(const StageFunctions& functions);
+
 }  // namespace tailrace::server

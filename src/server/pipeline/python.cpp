@@ -11,14 +11,12 @@
 
 #include "core/bytes.hpp"
 #include "core/shared_memory.hpp"
-#include "entries.hpp"
-#include "parallel_for.hpp"
-#include "python_worker.hpp"
-#include "settings.hpp"
+#include "core/worker.hpp"
+#include "server/pipeline/python_worker.hpp"
+#include "server/pipeline/settings.hpp"
 #include "store/item_convert.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 /// "f8", "c16", "u1": what NumPy calls it.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "python_worker.hpp"
+#include "server/pipeline/python_worker.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,42 +20,15 @@
 #include <unistd.h>
 
 #include "core/system_call.hpp"
+#include "server/process/launcher.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
-extern char** environ;
-
 namespace tailrace::server {
-
 namespace {
 
 constexpr int child_socket = 3;
 constexpr double start_limit_s = 60;  // modules of a busy file system load slowly
-
-/// The environment without what would make the child believe that it is a rank of the job.
-std::vector<char*> child_environment() {
-  std::vector<char*> list;
-  for (char** entry = environ; *entry != nullptr; ++entry) {
-    const std::string_view text(*entry);
-    const bool of_rank = text.starts_with("OMPI_COMM") || text.starts_with("PMIX_") ||
-                         text.starts_with("PMI_") || text.starts_with("OMPI_MCA_orte");
-    if (!of_rank) list.push_back(*entry);
-  }
-  list.push_back(nullptr);
-  return list;
-}
-
-class SpawnActions {
- public:
-  SpawnActions() { posix_spawn_file_actions_init(&actions_); }
-  ~SpawnActions() { posix_spawn_file_actions_destroy(&actions_); }
-  SpawnActions(const SpawnActions&) = delete;
-  SpawnActions& operator=(const SpawnActions&) = delete;
-  posix_spawn_file_actions_t* get() { return &actions_; }
-
- private:
-  posix_spawn_file_actions_t actions_{};
-};
 
 }  // namespace
 
@@ -74,19 +47,18 @@ void PythonWorker::start() {
   timeval limit{};
   limit.tv_sec = static_cast<time_t>(settings_.limit_s) + 1;
   ::setsockopt(socket_, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
-  SpawnActions actions;
-  posix_spawn_file_actions_adddup2(actions.get(), ends[1], child_socket);
+  const std::vector<std::string> words{settings_.python,  "-u",           "-m",
+                                       "tailrace.worker", settings_.file, settings_.function};
+  const auto variables = environment_of_programs();
+  posix_spawn_file_actions_t files;
+  posix_spawn_file_actions_init(&files);
+  posix_spawn_file_actions_adddup2(&files, ends[1], child_socket);
 #if __GLIBC_PREREQ(2, 34)
-  posix_spawn_file_actions_addclosefrom_np(actions.get(), child_socket + 1);
+  posix_spawn_file_actions_addclosefrom_np(&files, child_socket + 1);
 #endif
-  std::array<std::string, 6> words{settings_.python,  "-u",           "-m",
-                                   "tailrace.worker", settings_.file, settings_.function};
-  std::array<char*, 7> arguments{};
-  std::transform(words.begin(), words.end(), arguments.begin(),
-                 [](std::string& word) { return word.data(); });
-  auto environment = child_environment();
-  const int failed = ::posix_spawnp(&pid_, words[0].c_str(), actions.get(), nullptr,
-                                    arguments.data(), environment.data());
+  const int failed = ::posix_spawnp(&pid_, words[0].c_str(), &files, nullptr,
+                                    pointers_to(words).data(), pointers_to(variables).data());
+  posix_spawn_file_actions_destroy(&files);
   ::close(ends[1]);
   if (failed == 0) return;
   pid_ = -1;
@@ -97,12 +69,7 @@ void PythonWorker::start() {
 
 PythonWorker::~PythonWorker() {
   if (socket_ >= 0) ::close(socket_);
-  if (pid_ < 0) return;
-  const double until_s = now_s() + 1;
-  while (::waitpid(pid_, nullptr, WNOHANG) == 0) {
-    if (now_s() > until_s) ::kill(pid_, SIGKILL);
-    std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  }
+  if (pid_ > 0) await_end();
 }
 
 std::string PythonWorker::call(const std::string& request, int memory) {
@@ -164,13 +131,18 @@ bool PythonWorker::read(char* data, std::size_t bytes, double until_s) {
   return true;
 }
 
-std::string PythonWorker::how_it_ended() {
+int PythonWorker::await_end() {
   const double until_s = now_s() + 1;
   int status = 0;
   while (::waitpid(pid_, &status, WNOHANG) == 0) {
     if (now_s() > until_s) ::kill(pid_, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
+  return status;
+}
+
+std::string PythonWorker::how_it_ended() {
+  const int status = await_end();
   pid_ = -1;
   if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
   return fmt::format("ended with status {}", WEXITSTATUS(status));

@@ -38,6 +38,8 @@ class PythonWorker {
   std::string receive(double limit_s);
   /// False if it takes too long.
   bool read(char* data, std::size_t bytes, double until_s);
+  /// Waits a second for the process to end, then ends it; the status that waitpid gives.
+  int await_end();
   /// "ended with status 1", once it is gone.
   std::string how_it_ended();
   [[noreturn]] void fail_dead();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "settings.hpp"
+#include "server/pipeline/settings.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -13,7 +13,6 @@
 #include "core/nearest_word.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 bool is_space(char letter) { return std::isspace(static_cast<unsigned char>(letter)) != 0; }

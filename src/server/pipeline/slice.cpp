@@ -5,12 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "entries.hpp"
-#include "selection.hpp"
-#include "settings.hpp"
+#include "server/pipeline/settings.hpp"
+#include "server/pipeline/stage_tools.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 constexpr auto to_the_end = std::numeric_limits<std::int64_t>::max();

@@ -10,18 +10,14 @@
 
 #include <fmt/format.h>
 
-#include "entries.hpp"
+#include "core/worker.hpp"
 #include "fft/kernel.hpp"
-#include "parallel_for.hpp"
 #include "server/group.hpp"
+#include "server/pipeline/settings.hpp"
+#include "server/pipeline/stage_tools.hpp"
 #include "server/step.hpp"
-#include "settings.hpp"
-#include "slab.hpp"
-#include "stage_memory.hpp"
-#include "visit.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 /// The periodic box of a field as three axes (z, y, x): of fewer axes, y or z and y are one point.
@@ -110,16 +106,6 @@ void transform_columns(const AxisTransform& axis, Complex* plane, std::ptrdiff_t
   for (std::ptrdiff_t column = 0; column < columns; column += w) {
     axis.forward(work, plane + column, std::min(w, columns - column), columns);
   }
-}
-
-std::vector<double> as_doubles(const Slab& slab, ItemType type) {
-  std::vector<double> values(static_cast<std::size_t>(slab.box.num_items()));
-  visit_real(type, [&]<class Item>(Item) {
-    const auto* items = slab.data.as<Item>();
-    std::transform(items, items + values.size(), values.begin(),
-                   [](Item item) { return static_cast<double>(item); });
-  });
-  return values;
 }
 
 /// One transform on one server of many. The field goes into slabs of z, [z][y][x], is transformed

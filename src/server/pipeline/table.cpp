@@ -5,11 +5,9 @@
 #include <fmt/ranges.h>
 
 #include "core/method_table.hpp"
-#include "entries.hpp"
-#include "settings.hpp"
+#include "server/pipeline/settings.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 constexpr std::array table{

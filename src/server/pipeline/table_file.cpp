@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "table_file.hpp"
+#include "server/pipeline/table_file.hpp"
 
 #include <cerrno>
 #include <charconv>
@@ -16,7 +16,6 @@
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 /// The whole lines of a file; nothing if there is no such file.

@@ -6,15 +6,12 @@
 
 #include <fmt/format.h>
 
-#include "entries.hpp"
 #include "move/strided_copy.hpp"
-#include "settings.hpp"
-#include "slab.hpp"
-#include "stage_memory.hpp"
+#include "server/pipeline/settings.hpp"
+#include "server/pipeline/stage_tools.hpp"
 #include "tailrace/layout.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 using Order = std::vector<std::size_t>;  // of the new axes: which old one

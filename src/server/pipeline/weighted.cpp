@@ -7,13 +7,11 @@
 
 #include <fmt/format.h>
 
-#include "entries.hpp"
-#include "parallel_for.hpp"
-#include "settings.hpp"
-#include "visit.hpp"
+#include "core/worker.hpp"
+#include "server/pipeline/settings.hpp"
+#include "server/pipeline/stage_tools.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 constexpr std::ptrdiff_t items_a_task = 1 << 15;

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Looks at the machine and splits the ranks as `decide_roles` says.
+
 #include <sched.h>
 
 #include <algorithm>
 #include <array>
+#include <cassert>
 #include <cstdlib>
 #include <cstring>
 
 #include "core/same_on_all.hpp"
 #include "server/policy/roles.hpp"
-#include "server/policy/speed.hpp"
+#include "server/team.hpp"
+#include "tailrace/box.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/more/node_map.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 std::string from_environment(const char* name, const std::string& otherwise) {
@@ -24,12 +26,9 @@ std::string from_environment(const char* name, const std::string& otherwise) {
 
 /// The options that decide, as rank 0 sees them.
 SessionOptions agreed_options(const Comm& all, SessionOptions options) {
-  options.servers =
-      broadcast_text(all.raw(), from_environment("TAILRACE_SERVERS", options.servers));
-  options.transport =
-      broadcast_text(all.raw(), from_environment("TAILRACE_TRANSPORT", options.transport));
-  options.placement = broadcast_text(all.raw(), options.placement);
-  options.progress = broadcast_text(all.raw(), options.progress);
+  options.servers = from_environment("TAILRACE_SERVERS", options.servers);
+  options.transport = from_environment("TAILRACE_TRANSPORT", options.transport);
+  broadcast_values(all, options.servers, options.transport, options.placement, options.progress);
   return options;
 }
 
@@ -124,6 +123,38 @@ Decision make_team(MPI_Comm world, const SessionOptions& options) {
   auto roles = decide_roles(agreed, machine);  // the same on all ranks, errors included
   return {split(std::move(all), roles, std::move(machine.node_of_rank)), std::move(roles.reason),
           agreed.transport, machine.threads_may_call_mpi};
+}
+
+/// The clients of a node are dealt out evenly to its servers, in order.
+std::vector<int> Team::clients_of_server(int server_number) const {
+  const auto node_of = [&](int rank) { return node_of_rank[static_cast<std::size_t>(rank)]; };
+  const int node = node_of(rank_of_server[static_cast<std::size_t>(server_number)]);
+  std::vector<int> clients;
+  for (int c = 0; c < num_clients(); ++c) {
+    if (!by_node || node_of(rank_of_client[static_cast<std::size_t>(c)]) == node) {
+      clients.push_back(c);
+    }
+  }
+  if (!by_node) return clients;
+  int servers_here = 0, place = 0;
+  for (int s = 0; s < num_servers(); ++s) {
+    if (node_of(rank_of_server[static_cast<std::size_t>(s)]) != node) continue;
+    if (s < server_number) ++place;
+    ++servers_here;
+  }
+  const auto own = split_evenly(std::ssize(clients), servers_here, place);
+  return {clients.begin() + own.start, clients.begin() + own.end()};
+}
+
+int Team::server_of_client(int client_number) const {
+  const auto node_of = [&](int rank) { return node_of_rank[static_cast<std::size_t>(rank)]; };
+  const int node = node_of(rank_of_client[static_cast<std::size_t>(client_number)]);
+  for (int s = 0; s < num_servers(); ++s) {
+    if (node_of(rank_of_server[static_cast<std::size_t>(s)]) != node) continue;
+    if (std::ranges::binary_search(clients_of_server(s), client_number)) return s;
+  }
+  assert(false);
+  return -1;
 }
 
 }  // namespace tailrace::server

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/policy/speed.hpp"
+#include "server/policy/roles.hpp"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,11 +14,9 @@
 #include <vector>
 
 #include "core/system_call.hpp"
-#include "server/policy/nameless_file.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 constexpr std::size_t page_bytes = 4096;

@@ -15,11 +15,9 @@
 #include <fmt/format.h>
 
 #include "core/system_call.hpp"
-#include "server/policy/nameless_file.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 std::string default_folder() {

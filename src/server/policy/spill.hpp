@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "core/descriptor.hpp"
+#include "core/system_call.hpp"
 
 namespace tailrace::server {
 

@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/process/launcher.hpp"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <cerrno>
+#include <cinttypes>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "core/say.hpp"
-#include "server/process/arguments.hpp"
-#include "server/process/start_program.hpp"
-#include "server/transports/node_sender.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -29,40 +29,16 @@ constexpr double start_limit_s = 60;
 
 }  // namespace
 
-class ServerProcess::State {
- public:
-  State(const Team& team, const TransportSettings& settings, int threads);
-  ~State() { end(); }
-  bool finish(double limit_s);
-  ServerBlock& block() const { return *reinterpret_cast<ServerBlock*>(block_.data()); }
-
-  std::unique_ptr<NodeSender> sender;
-
- private:
-  struct Place {
-    Endpoint client, block;
-  };
-  void start(const Team& team, const std::vector<Place>& places, ProcessArguments arguments);
-  void wait_until_serving();
-  bool has_ended();
-  void end() noexcept;
-
-  Memory block_;  // made by the node's first client, mapped by the others
-  int server_ = 0;
-  int child_ = 0;  // of the first client: the supervisor, until it has ended
-  double watchdog_s_;
-};
-
-ServerProcess::State::State(const Team& team, const TransportSettings& settings, int threads)
+ServerProcess::ServerProcess(const Team& team, const TransportSettings& settings, int threads)
     : server_(team.server_of_client(team.client)), watchdog_s_(settings.watchdog_s) {
   int first = 0;
   while (team.server_of_client(first) != server_) ++first;
   run_agreed(team.all.raw(), [&] {
-    sender =
+    sender_ =
         std::make_unique<NodeSender>(team.client, std::vector<int>{server_}, settings.client_bytes);
     if (team.client == first) block_ = Memory(sizeof(ServerBlock));
   });
-  Place here{sender->endpoint(), {}};
+  Place here{sender_->endpoint(), {}};
   if (block_) here.block = block_.endpoint();
   std::vector<Place> places(static_cast<std::size_t>(team.num_clients()));
   check_mpi(MPI_Allgather(&here, sizeof here, MPI_BYTE, places.data(), sizeof here, MPI_BYTE,
@@ -80,9 +56,9 @@ ServerProcess::State::State(const Team& team, const TransportSettings& settings,
   }
 }
 
-void ServerProcess::State::start(const Team& team, const std::vector<Place>& places,
-                                 ProcessArguments arguments) {
-  sender->set_server_block(server_, arguments.block);
+void ServerProcess::start(const Team& team, const std::vector<Place>& places,
+                          ProcessArguments arguments) {
+  sender_->set_server_block(server_, arguments.block);
   if (!block_) {
     block_ = Memory(arguments.block);
     return;
@@ -96,7 +72,7 @@ void ServerProcess::State::start(const Team& team, const std::vector<Place>& pla
   wait_until_serving();
 }
 
-void ServerProcess::State::wait_until_serving() {
+void ServerProcess::wait_until_serving() {
   const double end_s = now_s() + start_limit_s;
   while (block().state.load(std::memory_order_acquire) == ServerBlock::starting) {
     if (has_ended()) {
@@ -115,7 +91,7 @@ void ServerProcess::State::wait_until_serving() {
 }
 
 // The supervisor, and the process that it may have left alone.
-bool ServerProcess::State::has_ended() {
+bool ServerProcess::has_ended() {
   if (child_ > 0) {
     const pid_t ended = waitpid(child_, nullptr, WNOHANG);
     if (ended == 0 || (ended < 0 && errno == EINTR)) return false;
@@ -125,7 +101,7 @@ bool ServerProcess::State::has_ended() {
   return worker == 0 || !ProcessWatch(worker).alive();
 }
 
-bool ServerProcess::State::finish(double limit_s) {
+bool ServerProcess::finish(double limit_s) {
   const double end_s = now_s() + limit_s;
   while (child_ != 0 && !has_ended()) {
     if (now_s() > end_s) {
@@ -139,7 +115,7 @@ bool ServerProcess::State::finish(double limit_s) {
   return block().outcome.load(std::memory_order_acquire) != ServerBlock::lost_some;
 }
 
-void ServerProcess::State::end() noexcept {
+void ServerProcess::end() noexcept {
   if (child_ == 0) return;
   // Without effect if all have left.
   block().stop.store(1, std::memory_order_release);
@@ -154,10 +130,39 @@ void ServerProcess::State::end() noexcept {
   }
 }
 
-ServerProcess::ServerProcess(const Team& team, const TransportSettings& settings, int threads)
-    : state_(std::make_unique<State>(team, settings, threads)) {}
-ServerProcess::~ServerProcess() = default;
-std::unique_ptr<Sender> ServerProcess::take_sender() { return std::move(state_->sender); }
-bool ServerProcess::finish(double limit_s) { return state_->finish(limit_s); }
+std::vector<std::string> ProcessArguments::words() const {
+  const auto at = [](const Endpoint& e) {
+    return fmt::format("{}:{}:{}:{}", e.client, e.pid, e.fd, e.bytes);
+  };
+  std::vector<std::string> words{fmt::format("server={}", server),
+                                 fmt::format("threads={}", threads),
+                                 fmt::format("watchdog_s={}", watchdog_s), "block=" + at(block)};
+  for (const Endpoint& client : clients) words.push_back("client=" + at(client));
+  return words;
+}
+
+ProcessArguments ProcessArguments::parse(std::span<const char* const> words) {
+  ProcessArguments arguments;
+  for (const char* word : words) {
+    Endpoint e;
+    const auto is_endpoint = [&](const char* format) {
+      return std::sscanf(word, format, &e.client, &e.pid, &e.fd, &e.bytes) == 4;
+    };
+    if (is_endpoint("client=%" SCNd32 ":%" SCNd32 ":%" SCNd32 ":%" SCNd64)) {
+      arguments.clients.push_back(e);
+    } else if (is_endpoint("block=%" SCNd32 ":%" SCNd32 ":%" SCNd32 ":%" SCNd64)) {
+      arguments.block = e;
+    } else if (std::sscanf(word, "server=%d", &arguments.server) != 1 &&
+               std::sscanf(word, "threads=%d", &arguments.threads) != 1 &&
+               std::sscanf(word, "watchdog_s=%lf", &arguments.watchdog_s) != 1) {
+      throw Error(Errc::invalid_input, fmt::format("\"{}\" is no argument of this program", word));
+    }
+  }
+  if (arguments.block.fd < 0 || arguments.clients.empty()) {
+    throw Error(Errc::invalid_input,
+                "this program is started by programs that use tailrace with servers = process");
+  }
+  return arguments;
+}
 
 }  // namespace tailrace::server

@@ -1,6 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/process/start_program.hpp"
-
 #include <algorithm>
 #include <csignal>
 #include <cstdlib>
@@ -20,7 +18,6 @@
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 constexpr const char* program_name = "tailrace-server";
@@ -37,13 +34,6 @@ constexpr std::string_view launcher_variables[] = {
 bool is_of_launcher(std::string_view variable) {
   return std::ranges::any_of(launcher_variables,
                              [&](std::string_view name) { return variable.starts_with(name); });
-}
-
-std::vector<char*> pointers(const std::vector<std::string>& words) {
-  std::vector<char*> pointers;
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  return pointers;
 }
 
 std::string folder_of_running_program() {
@@ -87,13 +77,25 @@ std::string find_server_program() {
       ENOENT);
 }
 
-int start_program(const std::string& path, const std::vector<std::string>& words) {
-  std::vector<std::string> arguments{path};
-  arguments.insert(arguments.end(), words.begin(), words.end());
+std::vector<std::string> environment_of_programs() {
   std::vector<std::string> variables;
   for (char** variable = environ; *variable != nullptr; ++variable) {
     if (!is_of_launcher(*variable)) variables.emplace_back(*variable);
   }
+  return variables;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& words) {
+  std::vector<char*> pointers;
+  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+int start_program(const std::string& path, const std::vector<std::string>& words) {
+  std::vector<std::string> arguments{path};
+  arguments.insert(arguments.end(), words.begin(), words.end());
+  const auto variables = environment_of_programs();
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
   posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -109,7 +111,7 @@ int start_program(const std::string& path, const std::vector<std::string>& words
                                             static_cast<short>(POSIX_SPAWN_SETSID));
   pid_t child = 0;
   const int status = posix_spawn(&child, path.c_str(), &files, &attributes,
-                                 pointers(arguments).data(), pointers(variables).data());
+                                 pointers_to(arguments).data(), pointers_to(variables).data());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&files);
   if (status == 0) return child;

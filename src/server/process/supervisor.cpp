@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/process/supervisor.hpp"
+#include "server/process/launcher.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -21,7 +21,7 @@
 #include "core/say.hpp"
 #include "core/worker.hpp"
 #include "server/server.hpp"
-#include "server/transports/node_blocks.hpp"
+#include "server/transports/node_memory.hpp"
 #include "server/transports/node_receiver.hpp"
 #include "store/memory_file.hpp"
 #include "tailrace/error.hpp"

@@ -2,6 +2,7 @@
 // What "auto" stands for. On one node nothing does less than `node`: clients write where the server
 // reads. Between nodes the tuner times steps of output as a run would send them: every client hands
 // a packet over, computes without a call, and waits until its memory is free again.
+
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/method_table.hpp"
 #include "core/wait.hpp"
 #include "server/transport.hpp"
 #include "tailrace/error.hpp"
@@ -19,7 +21,6 @@
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 constexpr double compute_s = 3e-3;  // between two calls, about the time that a packet takes
@@ -205,6 +206,19 @@ const Transport& choose_transport(const Team& team, const TransportSettings& set
   const auto choice = tune::choose(team.all, problem, candidates);
   why = choice.why;
   return find_transport(choice.name);
+}
+
+// All transports. Adding one: its file, its line in transport.hpp, here and in CMakeLists.txt.
+
+std::span<const Transport> transport_table() {
+  static const std::array table{push_ordered(), push_any(), credit(), pull(), node(), shmem()};
+  return table;
+}
+
+const Transport& find_transport(const std::string& name) {
+  if (const auto* transport = find_line(transport_table(), name)) return *transport;
+  throw Error(Errc::invalid_input, fmt::format("there is no transport \"{}\"; there are {}", name,
+                                               names_instead(name, transport_table())));
 }
 
 }  // namespace tailrace::server

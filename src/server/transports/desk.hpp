@@ -10,7 +10,7 @@
 
 #include <xxhash.h>
 
-#include "server/notice.hpp"
+#include "server/packet.hpp"
 #include "server/transports/sides.hpp"
 
 namespace tailrace::server::one_sided {

@@ -6,10 +6,9 @@
 #include <climits>
 #include <functional>
 
-#include "server/transports/entries.hpp"
+#include "server/transport.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 Transport line(const by_message::Way& way, const char* summary) {

@@ -11,13 +11,12 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "server/transports/entries.hpp"
+#include "server/transport.hpp"
 #include "server/transports/node_receiver.hpp"
 #include "server/transports/node_sender.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 using on_node::Endpoint;

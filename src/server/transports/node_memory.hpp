@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "core/futex.hpp"
 #include "core/shared_memory.hpp"
+#include "server/packet.hpp"
 
 namespace tailrace::server::on_node {
 
@@ -64,5 +67,81 @@ class ProcessWatch {
   int pid_ = 0;
   Descriptor descriptor_;
 };
+
+// What lies in the memory that clients and servers of a node share. Zeroed memory is a valid start.
+
+/// A packet on its way. The client writes it and sets `handed`; the server sets `free` again.
+struct Entry {
+  enum State : std::uint32_t { free, handed, ended };
+  std::atomic<std::uint32_t> state;
+  std::int32_t priority;
+  std::uint64_t sequence;  ///< order of handing over
+  std::int64_t offset;     ///< in the client's staging memory
+  std::int64_t bytes;
+};
+
+/// A client and one of its servers: packets one way, notices the other.
+struct Table {
+  static constexpr std::size_t num_entries = 256;
+  static constexpr std::uint64_t num_notices = 512;
+
+  std::int32_t server;
+  alignas(64) std::atomic<std::uint64_t> num_handed;
+  std::atomic<std::uint32_t> left;  ///< the client has nothing more
+  alignas(64) std::atomic<std::uint64_t> num_released;
+  std::atomic<std::uint32_t> left_known;  ///< the server has seen it
+  std::atomic<std::uint32_t> has_server;  ///< `server_block` is valid
+  Endpoint server_block;                  ///< memory with the server's bell
+  Entry entries[num_entries];
+  alignas(64) std::atomic<std::uint64_t> notices_written;
+  alignas(64) std::atomic<std::uint64_t> notices_read;
+  Notice notices[num_notices];
+};
+
+/// The beginning of a client's memory; tables and staging memory follow.
+struct ClientBlock {
+  static constexpr std::uint64_t block_mark = 0x746c72'6e6f6465'31;
+  std::uint64_t mark;
+  std::int32_t client;
+  std::int32_t num_tables;
+  std::int64_t staging_offset;
+  std::int64_t staging_bytes;
+  Doorbell bell;  ///< rung when a packet has been released or a notice has come
+
+  Table* tables() { return reinterpret_cast<Table*>(this + 1); }
+  std::byte* staging() { return reinterpret_cast<std::byte*>(this) + staging_offset; }
+};
+
+/// Memory of a server: its bell, and what must outlive it.
+struct ServerBlock {
+  enum State : std::uint32_t { starting, serving, gone };
+  enum Outcome : std::uint32_t { not_known, kept_all, lost_some };
+  static constexpr std::size_t text_bytes = 400;
+  Doorbell bell;                     ///< rung when there is a packet
+  std::atomic<std::uint32_t> state;  ///< `gone`: for ever, and `text` says why
+  std::atomic<std::int32_t> pid;     ///< the process that is responsible for serving
+  std::atomic<std::int32_t> worker;  ///< the one that serves for it, or 0
+  std::atomic<std::uint32_t> stop;   ///< clients will not leave, but the server shall end
+  std::atomic<std::int32_t> num_restarts;
+  std::atomic<std::uint64_t> num_ended;  ///< steps
+  std::atomic<std::uint32_t> outcome;    ///< of a process
+  std::int32_t sys_errno;
+  char text[text_bytes];
+  /// The step that ended last. A server that dies while it sets the entries of its packets is
+  /// followed by one that does it again.
+  std::atomic<std::uint32_t> ended_valid;
+  std::int32_t ended_stream;
+  std::int64_t ended_number;
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+/// Bytes of the memory of a client with `num_tables` servers; `staging_offset` of it.
+constexpr std::ptrdiff_t staging_offset(int num_tables) {
+  constexpr std::ptrdiff_t alignment = 4096;
+  const auto front = static_cast<std::ptrdiff_t>(sizeof(ClientBlock)) +
+                     num_tables * static_cast<std::ptrdiff_t>(sizeof(Table));
+  return (front + alignment - 1) / alignment * alignment;
+}
 
 }  // namespace tailrace::server::on_node

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "server/transport.hpp"
-#include "server/transports/node_blocks.hpp"
+#include "server/transports/node_memory.hpp"
 
 namespace tailrace::server::on_node {
 

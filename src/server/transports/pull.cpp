@@ -9,14 +9,12 @@
 
 #include <fmt/format.h>
 
-#include "move/one_sided_probe.hpp"
 #include "move/one_sided_window.hpp"
+#include "server/transport.hpp"
 #include "server/transports/desk.hpp"
-#include "server/transports/entries.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
-
 namespace {
 
 using one_sided::Desk;

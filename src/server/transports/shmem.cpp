@@ -16,9 +16,9 @@
 #include <fmt/format.h>
 
 #include "core/world_ranks.hpp"
-#include "move/one_sided_probe.hpp"
+#include "move/one_sided_window.hpp"
+#include "server/transport.hpp"
 #include "server/transports/desk.hpp"
-#include "server/transports/entries.hpp"
 #include "tailrace/error.hpp"
 
 #ifdef TAILRACE_HAVE_SHMEM
@@ -28,7 +28,6 @@
 #endif
 
 namespace tailrace::server {
-
 namespace {
 
 #ifdef TAILRACE_HAVE_SHMEM

@@ -8,7 +8,6 @@
 
 #include <gtest/gtest.h>
 
-#include "file/hints/environment.hpp"
 #include "file/hints/table.hpp"
 #include "file/settings.hpp"
 #include "tailrace/error.hpp"

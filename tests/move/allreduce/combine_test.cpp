@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "move/allreduce/combine.hpp"
+#include "move/allreduce/reducer.hpp"
 
 #include <limits>
 #include <vector>

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include "core/wait.hpp"
-#include "move/allreduce/combine.hpp"
+#include "move/allreduce/reducer.hpp"
 #include "random_problems.hpp"
 #include "tailrace/reduction.hpp"
 

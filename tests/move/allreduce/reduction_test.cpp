@@ -15,7 +15,6 @@
 #include <gtest/gtest.h>
 
 #include "environment.hpp"
-#include "move/allreduce/combine.hpp"
 #include "move/allreduce/reducer.hpp"
 #include "tailrace/reduction.hpp"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "layout/row_major.hpp"
-#include "server/formats/formats.hpp"
+#include "server/step_file.hpp"
 #include "store/item_convert.hpp"
 
 namespace tailrace::server {

@@ -21,7 +21,6 @@
 #include "format_case.hpp"
 #include "server/formats/chunk_codec.hpp"
 #include "server/formats/chunk_grid.hpp"
-#include "server/formats/crc32c.hpp"
 #include "server/formats/zfp_codec.hpp"
 #include "tailrace/error.hpp"
 

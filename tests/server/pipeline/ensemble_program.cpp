@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "server/mpi_group.hpp"
+#include "server/group.hpp"
 #include "server/pipeline/pipeline.hpp"
 
 using namespace tailrace;

@@ -14,9 +14,9 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "server/mpi_group.hpp"
+#include "server/group.hpp"
 #include "server/pipeline/pipeline.hpp"
-#include "server/pipeline/visit.hpp"
+#include "server/pipeline/stage_tools.hpp"
 
 namespace tailrace::server {
 

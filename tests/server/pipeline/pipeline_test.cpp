@@ -5,10 +5,9 @@
 #include <set>
 #include <stdexcept>
 
+#include "core/worker.hpp"
 #include "pipeline_fixture.hpp"
-#include "server/pipeline/functions.hpp"
-#include "server/pipeline/guarded_group.hpp"
-#include "server/pipeline/parallel_for.hpp"
+#include "server/group.hpp"
 #include "server/pipeline/settings.hpp"
 #include "tailrace/more/stage.hpp"
 

@@ -8,7 +8,6 @@
 #include <gtest/gtest.h>
 
 #include "server/policy/roles.hpp"
-#include "server/policy/speed.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {

@@ -14,7 +14,6 @@
 
 #include <gtest/gtest.h>
 
-#include "server/process/arguments.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include "server/transports/entries.hpp"
+#include "server/transport.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
