@@ -17,7 +17,7 @@ namespace {
 constexpr std::array<const char*, num_routines> names{
     "dgesv",  "dposv",  "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs",
     "zgesv",  "zposv",  "zgetrs", "zpotrs", "zgetri", "zpotri", "zgerfs", "zporfs",
-    "dgesv",  "dposv",  "zgesv",  "zposv",  "sgemm",  "dgemm",  "sgemm",  "isamax",
+    "dgesv",  "dposv",  "zgesv",  "zposv",  "isamax",
     "sgetrf", "sgetrs", "spotrf", "spotrs", "slaswp", "strsm",  "dgemv",  "dsymv",
     "dlacn2", "dtrsm",  "dgemm",  "dpotrf", "cgetrf", "cgetrs", "cpotrf", "cpotrs",
     "zgemv",  "zhemv",  "zlacn2", "ztrsm",  "zgemm",  "zpotrf"};
@@ -65,16 +65,18 @@ bool has_wide_integers(void* routine) {
   return static_cast<std::int32_t>(found) != 2;
 }
 
-std::unique_ptr<Lapack> load(const Family& family, void* caller) {
+/// The object that calls; null for the program itself. It stays open: its library must stay, too.
+void* object_of(void* caller) {
   Dl_info info{};
-  void* handle = nullptr;
-  if (dladdr(caller, &info) != 0 && info.dli_fname != nullptr) {
-    handle = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);  // null for the program itself
-  }
+  if (dladdr(caller, &info) == 0 || info.dli_fname == nullptr) return nullptr;
+  return dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+}
+
+std::unique_ptr<Lapack> load(const Family& family, void* caller) {
+  void* const handle = object_of(caller);
   auto lapack = std::make_unique<Lapack>();
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const char* c = i >= lapacke_dgesv && i <= lapacke_zposv ? "LAPACKE_" : nullptr;
-    if (i == cblas_dgemm || i == cblas_sgemm) c = "cblas_";
+    const char* const c = i >= lapacke_dgesv && i <= lapacke_zposv ? "LAPACKE_" : nullptr;
     const std::string name = c != nullptr
                                  ? std::string(family.prefix) + c + names[i] + family.lapacke_suffix
                                  : std::string(family.prefix) + names[i] + family.suffix;
@@ -87,12 +89,21 @@ std::unique_ptr<Lapack> load(const Family& family, void* caller) {
   if (lapack->addresses[isamax] != nullptr) {
     lapack->wide = has_wide_integers(lapack->addresses[isamax]);
   }
-  return lapack;  // the handle stays open: the library must stay, too
+  return lapack;
 }
 
 thread_local const Lapack* current = nullptr;
 
 }  // namespace
+
+void* find_routine(void* caller, const std::string& name) {
+  return look_up(object_of(caller), name);
+}
+
+bool has_wide_integers(const Family& family, void* caller) {
+  void* const isamax = find_routine(caller, std::string(family.prefix) + "isamax" + family.suffix);
+  return isamax != nullptr && has_wide_integers(isamax);
+}
 
 const Lapack& lapack_of(const Family& family, void* caller) {
   // Most callers call again.

@@ -9,6 +9,7 @@
 #include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace tailrace::lapack {
 
@@ -46,9 +47,6 @@ enum Routine : std::uint8_t {
   lapacke_dposv,
   lapacke_zgesv,
   lapacke_zposv,
-  sgemm,
-  cblas_dgemm,
-  cblas_sgemm,
   isamax,
   sgetrf,
   sgetrs,
@@ -125,6 +123,11 @@ class Lapack {
 
 /// The library of a caller, by its return address. It lives as long as the process.
 const Lapack& lapack_of(const Family& family, void* caller);
+
+/// What `caller` would have called as `name` (with prefix and suffix) without us; null if nothing.
+void* find_routine(void* caller, const std::string& name);
+/// Whether the integers of the BLAS of `caller` have 64 bits.
+bool has_wide_integers(const Family& family, void* caller);
 
 /// The routines that tailrace::dense calls in this thread are those of `lapack` while this lives,
 /// and calls that come back to us are passed on.

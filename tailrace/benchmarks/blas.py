@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Matrix products by shape: ours beside BLAS libraries, on one thread, in CPU time."""
+"""BLAS calls by shape: our choice beside BLAS libraries, on one thread, in CPU time."""
 
 import ctypes.util
 import math
@@ -16,8 +16,8 @@ from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
 
-SUMMARY = "matrix products (dgemm) of many shapes, beside BLAS libraries (CPU time, one thread)"
-SHAPES = {  # class -> m x n x k; transposes of A and B
+SUMMARY = "BLAS calls of many shapes, beside BLAS libraries (CPU time, one thread)"
+SHAPES = {  # class -> routine (dgemm), m x n x k, letters
     "tiny": ["4x4x4", "8x8x8", "12x12x12"],
     "small": ["32x32x32", "64x64x64", "128x128x128"],
     "large": ["512x512x512", "2000x2000x2000"],
@@ -36,6 +36,36 @@ SHAPES = {  # class -> m x n x k; transposes of A and B
         "1000x4x1000",
         "1000x4x1000:TN",
     ],
+    "others": [
+        "dgemv:2000x2000:N",
+        "dgemv:2000x2000:T",
+        "dgemv:200x200:T",
+        "dgemv:100000x20:T",
+        "zgemv:1000x1000:N",
+        "dtrsm:500x500:LLN",
+        "dtrsm:64x2000:LLN",
+        "dtrsm:2000x64:RUN",
+        "ztrsm:200x200:LLN",
+        "dsyrk:500x500:LN",
+        "dsyrk:32x20000:LT",
+        "ssyrk:1000x64:UN",
+        "cgemm:200x200x200",
+        "zgemm:2000x16x2000",
+        "ddot:20000",
+        "ddot:1000000",
+        "sdot:100000",
+        "daxpy:20000",
+        "zaxpy:100000",
+    ],
+}
+# routine -> names of its extents, its letters if none are given, the letters at each place
+ROUTINES = {
+    "gemm": ("mnk", "NN", ("NTC", "NTC")),
+    "gemv": ("mn", "N", ("NTC",)),
+    "trsm": ("mn", "LLN", ("LR", "LU", "NTC")),
+    "syrk": ("nk", "LN", ("LU", "NT")),
+    "axpy": ("n", "", ()),
+    "dot": ("n", "", ()),
 }
 TOLERANCE = 1e-14  # of a product's sums, for each of its terms
 
@@ -65,27 +95,44 @@ def entries(options: Options) -> list[Entry]:
     known = libraries() if options.peers else {"OpenBLAS": "linked"}
     found = []
     for shape in options.moving.patterns or [s for shapes in SHAPES.values() for s in shapes]:
-        extents, form = _parse(shape)
+        routine, extents, form = _parse(shape)
         words = arguments(
+            routine=routine,
             **extents,
-            form=form,
+            form=form or "-",
             repeats=options.repeats,
             names=",".join(known),
             libraries=",".join(known.values()),
         )
-        problem = " x ".join(str(extent) for extent in extents.values()) + f" {form}, CPU time"
+        size = " x ".join(str(extent) for extent in extents.values())
+        problem = f"{routine} {size} {form}".rstrip() + ", CPU time"
         found.append(Entry("tailrace", problem, True, serial(program, words, 1)))
     return found
 
 
-def _parse(shape: str) -> tuple[dict[str, int], str]:
-    extents, _, form = shape.partition(":")
-    words = extents.lower().split("x")
-    if len(words) != 3 or not all(word.isdigit() and int(word) for word in words):
-        raise TailraceError(f"--shapes {shape}: expected MxNxK or MxNxK:TN", status=2)
-    if form.upper() not in ("", "NN", "NT", "TN", "TT"):
-        raise TailraceError(f"--shapes {shape}: after the colon NN, NT, TN or TT", status=2)
-    return dict(zip("mnk", map(int, words), strict=True)), form.upper() or "NN"
+def _parse(shape: str) -> tuple[str, dict[str, int], str]:
+    """Return routine, extents by name, and letters of ROUTINE:MxNxK:LETTERS."""
+    parts = shape.split(":")
+    routine = parts.pop(0).lower() if not parts[0][:1].isdigit() else "dgemm"
+    names, form, letters = ROUTINES.get(routine[1:], ("", "", ()))
+    if routine[:1] not in tuple("sdcz") or not names or routine in ("cdot", "zdot"):
+        raise TailraceError(
+            f"--shapes {shape}: {routine} is not known: s, d, c or z with gemm, gemv, trsm, syrk, "
+            "axpy; sdot, ddot",
+            status=2,
+        )
+    words = parts[0].lower().split("x") if parts else []
+    if len(words) != len(names) or not all(word.isdigit() and int(word) for word in words):
+        expected = "x".join(names.upper())
+        raise TailraceError(f"--shapes {shape}: expected {expected} for {routine}", status=2)
+    form = parts[1].upper() if len(parts) > 1 else form
+    right = len(form) == len(letters) and all(
+        letter in known for letter, known in zip(form, letters, strict=True)
+    )
+    if len(parts) > 2 or not right:
+        known = ", then ".join(f"one of {' '.join(place)}" for place in letters) or "nothing"
+        raise TailraceError(f"--shapes {shape}: after the extents {known}", status=2)
+    return routine, dict(zip(names, map(int, words), strict=True)), form
 
 
 def finish(measured: Measured, _options: Options) -> None:
@@ -101,7 +148,9 @@ def finish(measured: Measured, _options: Options) -> None:
 
 
 def class_of(row: dict[str, object]) -> str:
-    """Return the class of shapes of a row: by its extents where it is not in the table."""
+    """Return the class of shapes of a row: by its extents where it is a product's."""
+    if not str(row.get("routine", "dgemm")).endswith("gemm"):
+        return "others"
     least, most = (f(int(str(row[e])) for e in "mnk") for f in (min, max))
     if most <= 16:
         return "tiny"
@@ -124,9 +173,9 @@ def geometric_means(measured: Measured) -> dict[str, float]:
 def show(console: Console, measured: Measured) -> None:
     """Print GF/s of each library by shape, and the means of our gain."""
     names = list(dict.fromkeys(row["entry"] for row in measured.rows))
-    table = Table(title="dgemm, GF/s on one thread (median)")
-    for column in ("m x n x k", *names, "gain (smallest .. largest)"):
-        table.add_column(column, justify="left" if column == "m x n x k" else "right")
+    table = Table(title="BLAS, GF/s on one thread (median)")
+    for column in ("call", *names, "gain (smallest .. largest)", "by"):
+        table.add_column(column, justify="left" if column in ("call", "by") else "right")
     for problem in dict.fromkeys(row["problem"] for row in measured.rows):
         rows = {row["entry"]: row for row in measured.rows if row["problem"] == problem}
         ours = rows.get("tailrace", {})
@@ -135,7 +184,8 @@ def show(console: Console, measured: Measured) -> None:
             low, high = (1 / ours[end] for end in ("ratio_max", "ratio_min"))
             spread = f"{ours['gain']:.2f} ({low:.2f} .. {high:.2f})"
         cells = [f"{rows[name]['gflops']:.1f}" if name in rows else "-" for name in names]
-        table.add_row(problem.removesuffix(", CPU time"), *cells, spread)
+        call = problem.removesuffix(", CPU time")
+        table.add_row(call, *cells, spread, str(ours.get("chosen", "")))
     console.print(table)
     means = ", ".join(f"{name} {gain:.2f}" for name, gain in geometric_means(measured).items())
     console.print(f"Times as fast as {names[1]}, geometric mean: {means}", highlight=False)

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products by every method and instruction set beside three plain loops.
-#include "tailrace/more/gemm.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,8 +8,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "dense/gemm/chooser.hpp"
+#include "dense/blas/chooser.hpp"
 #include "dense/gemm/instruction_sets.hpp"
+#include "tailrace/more/blas.hpp"
 
 namespace tailrace::dense {
 namespace {
@@ -168,21 +167,32 @@ TYPED_TEST(GemmOf, EveryMethodAndInstructionSetIsRight) {
   }
 }
 
+// The program's own library, and how often it was called.
+int by_library = 0;
+template <class T>
+void own_gemm(const char* ta, const char* tb, const std::int64_t* m, const std::int64_t* n,
+              const std::int64_t* k, const T* alpha, const T* a, const std::int64_t* lda,
+              const T* b, const std::int64_t* ldb, const T* beta, T* c, const std::int64_t* ldc) {
+  ++by_library;
+  run_gemm(GemmMethod::packed,
+           Gemm<T>{*ta != 'N', *tb != 'N', *m, *n, *k, *alpha, a, *lda, b, *ldb, *beta, c, *ldc},
+           1);
+}
+
 TYPED_TEST(GemmOf, EveryTurnOfAClassIsRight) {
   using T = TypeParam;
   std::mt19937 random(8);
-  GemmChooser<T> chooser(2);
+  ShapeChooser chooser(2);
   Problem<T> problem(random, 40, 30, 60, false, false);
-  int by_library = 0;
+  by_library = 0;
   for (int call = 0; call < 40; ++call) {
     problem.check("call " + std::to_string(call), [&](const auto& g) {
-      chooser.run(g, [&] {
-        ++by_library;
-        run_gemm(GemmMethod::packed, g, 1);
-      });
+      chooser.run(GemmCall<T>{'N', 'N', g.m, g.n, g.k, g.alpha, g.a, g.lda, g.b, g.ldb, g.beta, g.c,
+                              g.ldc},
+                  reinterpret_cast<void*>(own_gemm<T>));
     });
   }
-  EXPECT_GE(by_library, GemmVerdict::rounds);
+  EXPECT_GE(by_library, ShapeVerdict::rounds);
   EXPECT_LT(by_library, 40);
   EXPECT_EQ(chooser.account().calls, 40);
   EXPECT_EQ(chooser.account().ours, 40 - by_library);
@@ -199,7 +209,7 @@ TEST(Gemm, WrongArgumentsAreNamed) {
       return std::string(error.what());
     }
   };
-  EXPECT_EQ(message('X', 1, 1), "gemm: transa is 'X': it must be 'N', 'T' or 'C'");
+  EXPECT_EQ(message('X', 1, 1), "gemm: transa is 'X': it must be one of NTC");
   EXPECT_NE(message('N', -1, 1).find("m is -1: it must be at least 0"), std::string::npos);
   EXPECT_NE(message('N', 2, 1).find("lda is 1: it must be at least 2"), std::string::npos);
   EXPECT_NE(message('N', std::ptrdiff_t{1} << 40, 1).find("at most 2147483647"), std::string::npos);
@@ -208,14 +218,14 @@ TEST(Gemm, WrongArgumentsAreNamed) {
   c = 3;
   gemm('N', 'N', 1, 1, 0, 1.0, &one, 1, &one, 1, 0.5, &c, 1);  // no sums: scaled alone
   EXPECT_EQ(c, 1.5);
-  gemm('N', 'N', 0, 1, 1, 1.0, nullptr, 1, nullptr, 1, 0.5, nullptr, 1);
+  gemm<double>('N', 'N', 0, 1, 1, 1.0, nullptr, 1, nullptr, 1, 0.5, nullptr, 1);
 }
 
-TEST(GemmVerdict, TheFastestWayWinsWhereItPays) {
-  const std::vector<GemmWay> ways{
-      {GemmMethod::library, 1}, {GemmMethod::packed, 1}, {GemmMethod::direct, 1}};
+TEST(ShapeVerdict, TheFastestWayWinsWhereItPays) {
+  const std::vector<BlasWay> ways{
+      {GemmMethod::library, 1, nullptr, {}}, {GemmMethod::packed, 1, nullptr, {}}, {GemmMethod::direct, 1, nullptr, {}}};
   const auto decide = [&](std::vector<double> seconds) {
-    GemmVerdict verdict(ways);
+    ShapeVerdict verdict(ways);
     std::vector<int> turns(ways.size());
     for (int call = 0; call < 100 && verdict.chosen() < 0; ++call) {
       const auto turn = verdict.next();
@@ -225,7 +235,7 @@ TEST(GemmVerdict, TheFastestWayWinsWhereItPays) {
       const bool first = turns[static_cast<std::size_t>(turn.way)] == 1;
       verdict.record(turn.way, seconds[static_cast<std::size_t>(turn.way)] * (first ? 10 : 1));
     }
-    EXPECT_EQ(turns[0], GemmVerdict::rounds);
+    EXPECT_EQ(turns[0], ShapeVerdict::rounds);
     return std::pair(verdict.chosen(), turns);
   };
   EXPECT_EQ(decide({1.0, 0.9, 0.5}).first, 2);
@@ -233,18 +243,30 @@ TEST(GemmVerdict, TheFastestWayWinsWhereItPays) {
   EXPECT_EQ(decide({1.0, 0.97, 1.2}).first, 0);
   const auto [chosen, turns] = decide({1.0, 3.0, 0.8});
   EXPECT_EQ(chosen, 2);
-  EXPECT_LT(turns[1], GemmVerdict::rounds);  // hopeless: no more turns
+  EXPECT_LT(turns[1], ShapeVerdict::rounds);  // hopeless: no more turns
 }
 
-TEST(GemmVerdict, AWayThatHasBecomeSlowIsGivenUp) {
-  GemmVerdict verdict({{GemmMethod::library, 1}, {GemmMethod::direct, 1}});
+TEST(ShapeVerdict, ARememberedWayIsTakenAtOnceAndCheckedSoon) {
+  ShapeVerdict verdict(
+      {{GemmMethod::library, 1, nullptr, {}}, {GemmMethod::direct, 1, nullptr, {}}}, 1);
+  int calls = 0;
+  for (; calls < 100; ++calls) {
+    const auto turn = verdict.next();
+    if (turn.timed) break;
+    EXPECT_EQ(turn.way, 1);
+  }
+  EXPECT_LE(calls, ShapeVerdict::until_first_check);
+}
+
+TEST(ShapeVerdict, AWayThatHasBecomeSlowIsGivenUp) {
+  ShapeVerdict verdict({{GemmMethod::library, 1, nullptr, {}}, {GemmMethod::direct, 1, nullptr, {}}});
   while (verdict.chosen() < 0) {
     const auto turn = verdict.next();
     verdict.record(turn.way, turn.way == 0 ? 1.0 : 0.5);
   }
   EXPECT_EQ(verdict.chosen(), 1);
   int timed = 0;
-  for (int call = 0; call < 10 * GemmVerdict::until_check && verdict.chosen() == 1; ++call) {
+  for (int call = 0; call < 10 * ShapeVerdict::until_check && verdict.chosen() == 1; ++call) {
     const auto turn = verdict.next();
     if (!turn.timed) continue;
     ++timed;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""`tailrace run --with blas` and `tailrace bench blas`: products by shape."""
+"""`tailrace run --with blas` and `tailrace bench blas`: BLAS calls by shape."""
 
+import ctypes.util
 import json
 import os
 import re
@@ -38,6 +39,38 @@ a = np.asfortranarray(random.normal(size=(60, 400)))
 c = np.asfortranarray(random.normal(size=(60, 60)))
 for _ in range(20):
     assert np.allclose(dgemm(2.0, a, a, beta=0.5, c=c, trans_b=True), 2 * (a @ a.T) + c / 2)
+"""
+# Every other routine, often enough for all turns, by NumPy's CBLAS and SciPy's Fortran names.
+OTHERS = """
+import numpy as np
+random = np.random.default_rng(2)
+m, n, long = 210, 170, 40000
+for kind in (np.float32, np.float64, np.complex64, np.complex128):
+    draw = lambda *shape: random.normal(size=shape).astype(kind) + (
+        1j * random.normal(size=shape).astype(kind) if np.dtype(kind).kind == "c" else 0)
+    a, b, x, y = draw(m, n), draw(n, 40), draw(n), draw(long)
+    wide = np.complex128 if np.dtype(kind).kind == "c" else np.float64
+    right = (a.astype(wide)[:, :, None] * b.astype(wide)).sum(axis=1)
+    bound = 100 * n * np.finfo(kind).eps
+    for _ in range(40):
+        assert abs(a @ b - right).max() < bound
+        assert abs(a @ x - (a.astype(wide) * x).sum(axis=1)).max() < bound
+        assert abs(x @ a.T - (a.astype(wide) * x).sum(axis=1)).max() < bound
+        assert abs(a @ a.T - (a.astype(wide)[:, None] * a).sum(axis=2)).max() < bound
+        assert abs(np.dot(y, y) / np.sum(y.astype(wide) ** 2) - 1) < 1000 * np.finfo(kind).eps
+"""
+SCIPY_OTHERS = """
+from scipy.linalg import blas
+l = np.tril(random.normal(size=(60, 60))) + 60 * np.eye(60)
+z = l + 1j * np.tril(random.normal(size=(60, 60)))
+b, v = random.normal(size=(60, 50)), random.normal(size=30000)
+for _ in range(40):
+    assert np.allclose(l @ blas.dtrsm(1.0, l, b, lower=1), b)
+    assert np.allclose(z.conj().T @ blas.ztrsm(1.0, z, b, lower=1, trans_a=2), b)
+    assert np.allclose(np.triu(blas.dsyrk(2.0, b)), np.triu(2 * b @ b.T))
+    assert np.allclose(blas.daxpy(v, np.ones_like(v), a=2.0), 1 + 2 * v)
+    assert np.isclose(blas.ddot(v, v), (v * v).sum())
+    assert np.allclose(blas.dgemv(1.0, l, b[:, 0], trans=1), (l * b[:, :1]).sum(axis=0))
 """
 FORK = """
 import os
@@ -80,7 +113,7 @@ def run(code: str, **settings: str) -> str:
 @pytest.mark.parametrize("threads", ["1", "2"])
 def test_numpy_is_right_by_every_method(threads: str) -> None:
     lines = run(NUMPY + FORK, OPENBLAS_NUM_THREADS=threads)
-    found = re.search(r"(\d+) products of some size, (\d+) of them by methods of ours", lines)
+    found = re.search(r"BLAS: (\d+) calls of some size, (\d+) of them not by", lines)
     assert found
     seen, ours = map(int, found.groups())
     assert seen >= 2 * 2 * 30 * 3
@@ -90,7 +123,30 @@ def test_numpy_is_right_by_every_method(threads: str) -> None:
 @pytest.mark.usefixtures("library")
 def test_scipy_and_fortran_names() -> None:
     pytest.importorskip("scipy", reason="needs SciPy")
-    assert "products of some size" in run(NUMPY + SCIPY)
+    assert "calls of some size" in run(NUMPY + SCIPY)
+
+
+@pytest.mark.usefixtures("library")
+@pytest.mark.parametrize("others", ["none", "installed", "/nowhere/libblas.so"])
+def test_other_routines_and_libraries(others: str, tmp_path: Path) -> None:
+    pytest.importorskip("scipy", reason="needs SciPy")
+    system = ctypes.util.find_library("openblas")  # another one than NumPy's
+    if others == "installed":
+        if system is None:
+            pytest.skip("needs OpenBLAS")
+        others = system
+    settings = {"TAILRACE_BLAS_LIBRARIES": others, "TAILRACE_CACHE": str(tmp_path)}
+    lines = run(OTHERS + SCIPY_OTHERS, **settings)
+    found = re.search(r"BLAS: (\d+) calls of some size", lines)
+    assert found
+    assert int(found[1]) > 4 * 40 * 5 + 40 * 6
+    left_out = "left out /nowhere/libblas.so: it cannot be opened" in lines
+    assert left_out == others.startswith("/nowhere")
+    (remembered,) = (tmp_path / "blas").iterdir()
+    assert remembered.read_text().splitlines()[0].endswith(others)
+    assert len(remembered.read_text().splitlines()) > 1
+    again = run(OTHERS + SCIPY_OTHERS, **settings)
+    assert "calls of some size" in again
 
 
 @pytest.mark.usefixtures("library")
@@ -102,7 +158,7 @@ def test_it_can_be_told_to_do_nothing() -> None:
 def test_a_tiny_bench(tmp_path: Path) -> None:
     file = tmp_path / "blas.json"
     words = [sys.executable, "-m", "tailrace", "bench", "blas", "--no-peers", "--rounds", "1"]
-    shapes = "20x30x40,40x3x700:TN"
+    shapes = "20x30x40,40x3x700:TN,zgemv:90x200:C,strsm:30x40,dsyrk:40x50:UT,caxpy:9000,ddot:20000"
     done = subprocess.run(
         [*words, "--repeats", "2", "--shapes", shapes, "--json", str(file)],
         capture_output=True,
@@ -113,17 +169,22 @@ def test_a_tiny_bench(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     rows = json.loads(file.read_text())["rows"]
     ours = [row for row in rows if row["ours"]]
-    assert [(row["m"], row["n"], row["k"], row["form"]) for row in ours] == [
+    assert [(row["m"], row["n"], row["k"], row["form"]) for row in ours[:2]] == [
         (20, 30, 40, "NN"),
         (40, 3, 700, "TN"),
     ]
+    others = ["zgemv", "strsm", "dsyrk", "caxpy", "ddot"]
+    assert [row["routine"] for row in ours] == ["dgemm", "dgemm", *others]
+    assert all(row["gflops"] > 0 for row in ours)
     for row in ours:
         assert row["gain"] == pytest.approx(1 / row["ratio"])
-        assert row["error"] < 1e-15
+        assert row["error"] < 1e-14
     assert {row["entry"] for row in rows} == {"tailrace", "OpenBLAS"}
 
 
-@pytest.mark.parametrize("shape", ["10x10", "axbxc", "0x1x1", "4x4x4:NX"])
+@pytest.mark.parametrize(
+    "shape", ["10x10", "axbxc", "0x1x1", "4x4x4:NX", "dgemv:5", "dtrsm:5x5:LLX", "zdot:9", "ddot:9:N"]
+)
 def test_wrong_shapes_are_refused(shape: str) -> None:
     words = [sys.executable, "-m", "tailrace", "bench", "blas", "--shapes", shape]
     done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False)

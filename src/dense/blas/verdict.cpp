@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "dense/gemm/verdict.hpp"
+#include "dense/blas/verdict.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -19,16 +19,18 @@ void add_one(std::atomic<std::int64_t>& count) {
 
 }  // namespace
 
-GemmVerdict::GemmVerdict(std::vector<GemmWay> ways) : ways_(std::move(ways)), known_(ways_.size()) {
+ShapeVerdict::ShapeVerdict(std::vector<BlasWay> ways, int chosen)
+    : ways_(std::move(ways)), chosen_(chosen), known_(ways_.size()) {
   if (ways_.size() == 1) chosen_ = 0;
+  if (chosen > 0) ahead_ = until_check - until_first_check;
 }
 
-GemmVerdict::Turn GemmVerdict::next() {
+ShapeVerdict::Turn ShapeVerdict::next() {
   add_one(calls_);
   const int chosen = chosen_.load(std::memory_order_relaxed);
   if (chosen > 0) {
     add_one(ours_);
-    const auto place = ours_.load(std::memory_order_relaxed) % until_check;
+    const auto place = (ours_.load(std::memory_order_relaxed) + ahead_) % until_check;
     if (place == until_check - 2) return {0, true};
     return {chosen, place == until_check - 1};
   }
@@ -41,19 +43,11 @@ GemmVerdict::Turn GemmVerdict::next() {
   return {way, true};
 }
 
-void GemmVerdict::record(int way, double seconds) {
+void ShapeVerdict::record(int way, double seconds) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
   const int chosen = chosen_.load(std::memory_order_relaxed);
-  if (chosen > 0) {  // a check: the library, then the way that was chosen
-    if (way == 0) {
-      check_library_s_ = seconds;
-    } else if (check_library_s_ > 0) {
-      bad_checks_ = seconds > no_better * check_library_s_ ? bad_checks_ + 1 : 0;
-      if (bad_checks_ == most_bad_checks) chosen_.store(0, std::memory_order_relaxed);
-    }
-    return;
-  }
+  if (chosen > 0) return record_check(way, seconds);
   if (chosen == 0) return;
   auto& own = known_[static_cast<std::size_t>(way)];
   if (++own.calls > 1) own.best_s = std::min(own.best_s, seconds);
@@ -63,7 +57,19 @@ void GemmVerdict::record(int way, double seconds) {
   if (all_known) choose();
 }
 
-void GemmVerdict::choose() {
+/// The own library, then the way that was chosen.
+void ShapeVerdict::record_check(int way, double seconds) {
+  auto& known = known_[static_cast<std::size_t>(way)];
+  known.best_s = std::min(known.best_s, seconds);
+  if (way == 0) {
+    check_library_s_ = seconds;
+  } else if (check_library_s_ > 0) {
+    bad_checks_ = seconds > no_better * check_library_s_ ? bad_checks_ + 1 : 0;
+    if (bad_checks_ == most_bad_checks) chosen_.store(0, std::memory_order_relaxed);
+  }
+}
+
+void ShapeVerdict::choose() {
   std::size_t best = 0;
   for (std::size_t w = 1; w < known_.size(); ++w) {
     if (!known_[w].dropped && known_[w].best_s < known_[best].best_s) best = w;
@@ -72,12 +78,13 @@ void GemmVerdict::choose() {
   chosen_.store(pays ? static_cast<int>(best) : 0, std::memory_order_relaxed);
 }
 
-GemmVerdict::Account GemmVerdict::account() const {
+ShapeVerdict::Account ShapeVerdict::account() const {
   const std::scoped_lock lock(mutex_);
   Account account{calls_.load(), ours_.load(), 0};
   const int chosen = chosen_.load();
   if (chosen > 0) {
     const auto& own = known_[static_cast<std::size_t>(chosen)];
+    if (std::max(own.best_s, known_[0].best_s) == unknown_s) return account;
     account.gained_s = static_cast<double>(account.ours) * (known_[0].best_s - own.best_s);
   }
   return account;

@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "dense/blas/choices.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string_view>
+#include <thread>
+
+#include "core/cache_folder.hpp"
+
+namespace tailrace::dense {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool remembers() {
+  const char* const value = std::getenv("TAILRACE_BLAS_REMEMBERS");
+  return value == nullptr || std::string_view(value) != "0";
+}
+
+/// The same in every process, unlike std::hash.
+std::uint64_t hash_of(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325ULL;
+  for (const char letter : text) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ULL;
+  }
+  return hash;
+}
+
+fs::path file_of(const std::string& machine) {
+  const auto folder = cache_folder();
+  if (folder.empty()) return {};
+  std::array<char, 32> name{};
+  std::snprintf(name.data(), name.size(), "%016llx.txt",
+                static_cast<unsigned long long>(hash_of(machine)));
+  return folder / "blas" / name.data();
+}
+
+}  // namespace
+
+std::string machine_of_choices(int threads) {
+  std::string processor = "unknown processor";
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    processor = line.substr(std::min(line.size(), line.find(':') + 2));
+    break;
+  }
+  const char* const libraries = std::getenv("TAILRACE_BLAS_LIBRARIES");
+  return processor + ", " + std::to_string(std::thread::hardware_concurrency()) + " processors, " +
+         std::to_string(threads) + " threads, " + (libraries != nullptr ? libraries : "installed");
+}
+
+Choices recall_choices(const std::string& machine) {
+  Choices choices;
+  std::ifstream file(file_of(machine));
+  std::string line;
+  if (!remembers() || !std::getline(file, line) || line != machine) return choices;
+  while (std::getline(file, line)) {
+    const auto tab = line.find('\t');
+    if (tab != std::string::npos) choices[line.substr(0, tab)] = line.substr(tab + 1);
+  }
+  return choices;
+}
+
+void remember_choices(const std::string& machine, const Choices& choices) {
+  const auto path = file_of(machine);
+  if (choices.empty() || path.empty() || !remembers()) return;
+  auto all = recall_choices(machine);
+  for (const auto& [calls, way] : choices) all[calls] = way;
+  std::error_code failed;
+  fs::create_directories(path.parent_path(), failed);
+  const auto partial = path.string() + "." + std::to_string(getpid());
+  std::ofstream file(partial);
+  file << machine << '\n';
+  for (const auto& [calls, way] : all) file << calls << '\t' << way << '\n';
+  file.close();
+  if (file) {
+    fs::rename(partial, path, failed);
+  } else {
+    fs::remove(partial, failed);
+  }
+}
+
+}  // namespace tailrace::dense
