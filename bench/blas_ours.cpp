@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One BLAS call by tailrace's choice and by BLAS libraries, in turn, on one thread, in CPU time. The
-// first of --libraries (paths with commas between; "linked" is the one that the program links) is
-// the reference, and the library that tailrace takes for the program's own; the others are those
+// One BLAS call by tailrace's choice and by BLAS libraries, in turn, on one thread, in CPU time.
+// The first of --libraries (paths with commas between; "linked" is the one that the program links)
+// is the reference, and the library that tailrace takes for the program's own; the others are those
 // that it may choose, too.
 
 #include <dlfcn.h>
@@ -19,9 +19,18 @@
 #include "driver.hpp"
 #include "words.hpp"
 
+extern "C" void dgemm_();
+
 namespace {
 
 using namespace tailrace::dense;
+
+/// The library that the program links: where its dgemm is.
+void* linked() {
+  Dl_info info{};
+  const bool found = dladdr(reinterpret_cast<void*>(dgemm_), &info) != 0;
+  return found ? dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD) : nullptr;
+}
 
 template <class T>
 T number(std::size_t i) {
@@ -64,13 +73,14 @@ struct Library {
 
 /// The routine of every library that has it; the first must be there.
 std::vector<Library> load(const bench::Arguments& args, const std::string& routine) {
+  setenv("MKL_THREADING_LAYER", "SEQUENTIAL", 0);  // else it wants its own OpenMP library
   const auto paths = bench::split(args.text("libraries", "linked"), ',');
   const auto names = bench::split(args.text("names", "OpenBLAS"), ',');
   std::vector<Library> found;
   std::string others;
   for (std::size_t l = 0; l < paths.size(); ++l) {
-    void* const handle =
-        paths[l] == "linked" ? dlopen(nullptr, RTLD_NOW)
+    void* const handle = paths[l] == "linked"
+                             ? linked()
                              : dlopen(paths[l].c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND);
     const char* const why = handle == nullptr ? dlerror() : "no such routine";
     void* const address = handle == nullptr ? nullptr : BlasLibrary{"", handle}.find(routine);
@@ -100,7 +110,7 @@ void measure(const bench::Arguments& args, const Problem<T, Call>& problem) {
   }
   rows[1].run();
   const auto expected = result;
-  const int learning = 80;
+  const int learning = 36;  // own library, three methods, three libraries: five turns each
   for (int i = 0; i < learning; ++i) {
     result = start;
     rows[0].run();
@@ -146,15 +156,16 @@ void measure(const bench::Arguments& args, const Problem<T, Call>& problem) {
 template <class T>
 void run(const bench::Arguments& args, const std::string& routine) {
   const std::string form = args.text("form", "NN");
-  const std::int64_t m = args.number("m", 500), n = args.number("n", 500), k = args.number("k", 500);
+  const std::int64_t m = args.number("m", 500), n = args.number("n", 500),
+                     k = args.number("k", 500);
   const double each = std::is_floating_point_v<T> ? 2 : 8;  // flops of a multiplication and a sum
   const auto dm = static_cast<double>(m), dn = static_cast<double>(n), dk = static_cast<double>(k);
   if (routine == "gemm") {
     const bool ta = form[0] != 'N', tb = form[1] != 'N';
     const auto a = noise_of<T>(m * k, 1), b = noise_of<T>(k * n, 2);
     auto c = noise_of<T>(m * n, 3);
-    const GemmCall<T> call{form[0], form[1], m, n, k, T(1), a.data(), ta ? k : m, b.data(),
-                           tb ? n : k, T(0.5), c.data(), m};
+    const GemmCall<T> call{form[0],    form[1],  m,          n,      k,        T(1), a.data(),
+                           ta ? k : m, b.data(), tb ? n : k, T(0.5), c.data(), m};
     return measure<T>(args, Problem<T, GemmCall<T>>{call, c, dk, each * dm * dn * dk});
   }
   if (routine == "gemv") {
@@ -169,15 +180,16 @@ void run(const bench::Arguments& args, const std::string& routine) {
     const auto order = form[0] == 'L' ? m : n;
     const auto a = noise_of<T>(order * order, 1, 1e-3 / static_cast<double>(order));
     auto b = noise_of<T>(m * n, 3);
-    const TrsmCall<T> call{form[0], form[1], form[2], 'U', m, n, T(1), a.data(), order, b.data(), m};
+    const TrsmCall<T> call{form[0], form[1],  form[2], 'U',      m, n,
+                           T(1),    a.data(), order,   b.data(), m};
     return measure<T>(
         args, Problem<T, TrsmCall<T>>{call, b, 1, each / 2 * dm * dn * static_cast<double>(order)});
   }
   if (routine == "syrk") {
     const auto a = noise_of<T>(n * k, 1);
     auto c = noise_of<T>(n * n, 3);
-    const SyrkCall<T> call{form[0], form[1], n, k, T(1), a.data(), form[1] == 'N' ? n : k, T(0.5),
-                           c.data(), n};
+    const SyrkCall<T> call{form[0], form[1],  n, k, T(1), a.data(), form[1] == 'N' ? n : k,
+                           T(0.5),  c.data(), n};
     return measure<T>(args, Problem<T, SyrkCall<T>>{call, c, dk, each / 2 * dn * dn * dk});
   }
   const auto x = noise_of<T>(n, 1);
@@ -200,10 +212,14 @@ int main(int argc, char** argv) {
   try {
     const bench::Arguments args(argc, argv);
     const std::string routine = args.text("routine", "dgemm"), rest = routine.substr(1);
-    if (routine[0] == 's') run<float>(args, rest);
-    else if (routine[0] == 'd') run<double>(args, rest);
-    else if (routine[0] == 'c') run<std::complex<float>>(args, rest);
-    else run<std::complex<double>>(args, rest);
+    if (routine[0] == 's')
+      run<float>(args, rest);
+    else if (routine[0] == 'd')
+      run<double>(args, rest);
+    else if (routine[0] == 'c')
+      run<std::complex<float>>(args, rest);
+    else
+      run<std::complex<double>>(args, rest);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "bench_blas_ours: %s\n", error.what());
     return 1;

@@ -36,8 +36,8 @@ BELOW = {
     "server": {"core", "layout", "move", "trace", "tune", "file", "store", "fft"},
 }
 
-# What a table may name although it lies above.
-LISTED = {("file", "rivals/rivals.hpp")}
+# What a table may name although it lies above, and the file of core that needs no MPI.
+LISTED = {("file", "rivals/rivals.hpp"), ("dense", "core/cache_folder.hpp")}
 
 # The room of each public header, include/tailrace/NAME.hpp or more/NAME.hpp.
 PUBLIC = {
@@ -60,7 +60,7 @@ PUBLIC = {
     "incomplete_lu": "sparse",
     "item_type": "store",
     "file": "file",
-    "gemm": "dense",
+    "blas": "dense",
     "hints": "file",
     "input": "store",
     "link_load": "model",

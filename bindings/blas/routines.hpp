@@ -77,7 +77,9 @@ constexpr int row_major = 101, column_major = 102;
 inline bool is_layout(int layout) { return layout == row_major || layout == column_major; }
 
 /// CBLAS's numbers as letters; '?' for others, which no routine takes for plain.
-inline char trans_of(int number) { return number >= 111 && number <= 113 ? "NTC"[number - 111] : '?'; }
+inline char trans_of(int number) {
+  return number >= 111 && number <= 113 ? "NTC"[number - 111] : '?';
+}
 inline char uplo_of(int number, bool other) {
   return number < 121 || number > 122 ? '?' : (number == 121) != other ? 'U' : 'L';
 }

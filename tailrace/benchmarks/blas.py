@@ -74,15 +74,16 @@ def libraries() -> dict[str, str]:
     """Return the BLAS libraries found here by their names; the first is the reference."""
     found = {"OpenBLAS": "linked"}
     numpy_libraries = Path(np.__file__).parent.parent / "numpy.libs"
-    mkl = [Path(f) for f in os.environ.get("LD_LIBRARY_PATH", "").split(":") if f]
+    given = [Path(f) for f in os.environ.get("LD_LIBRARY_PATH", "").split(":") if f]
     for name, folders, pattern in (
         ("OpenBLAS of NumPy", [numpy_libraries], "libscipy_openblas64_*.so"),
+        ("BLIS", given, "libblis.so.*"),
         ("BLIS", [Path("/usr/lib")], "*/blis-*/libblis.so.*"),
-        ("MKL", [*mkl, Path(sys.prefix) / "lib"], "libmkl_rt.so*"),
+        ("MKL", [*given, Path(sys.prefix) / "lib"], "libmkl_rt.so*"),
     ):
         paths = [path for folder in folders for path in folder.glob(pattern)]
         if paths:
-            found[name] = str(paths[0])
+            found.setdefault(name, str(paths[0]))
     blis = ctypes.util.find_library("blis")
     if blis:
         found.setdefault("BLIS", blis)

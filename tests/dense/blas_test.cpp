@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Routines by the linked BLAS and by another library that is opened at run time, beside plain loops.
+// Routines by the linked BLAS and by another library that is opened at run time, beside plain
+// loops.
 #include "tailrace/more/blas.hpp"
 
 #include <dlfcn.h>
@@ -194,8 +195,8 @@ class OtherLibraries : public testing::Test {
     return reinterpret_cast<int (*)()>(dlsym(handle, "plain_blas_calls"))();
   }
 
-  const std::filesystem::path folder_ = std::filesystem::temp_directory_path() /
-                                        ("tailrace_test_blas_" + std::to_string(getpid()));
+  const std::filesystem::path folder_ =
+      std::filesystem::temp_directory_path() / ("tailrace_test_blas_" + std::to_string(getpid()));
   Environment cache_{"TAILRACE_CACHE", folder_.string()};
   Environment libraries_{"TAILRACE_BLAS_LIBRARIES", PLAIN_BLAS ":/nowhere/libblas.so:" WRONG_BLAS};
 };
@@ -215,8 +216,8 @@ TEST_F(OtherLibraries, TheFasterOneIsChosenRightInEveryTurnAndRemembered) {
   const int n = 150;
   g.a = g.fresh(static_cast<std::size_t>(n * n));
   auto y = g.y;
-  const GemvCall<double> call{'T', n, n, g.alpha, g.a.data(), n, g.x.data(), 1, g.beta, y.data(),
-                              1};
+  const GemvCall<double> call{'T',        n, n,      g.alpha,  g.a.data(), n,
+                              g.x.data(), 1, g.beta, y.data(), 1};
   auto expected = g.y;
   plain_blas::gemv('T', n, n, g.alpha, g.a.data(), n, g.x.data(), 1, g.beta, expected.data(), 1);
   void* const own = reinterpret_cast<void*>(slow_gemv<double>);

@@ -187,9 +187,9 @@ TYPED_TEST(GemmOf, EveryTurnOfAClassIsRight) {
   by_library = 0;
   for (int call = 0; call < 40; ++call) {
     problem.check("call " + std::to_string(call), [&](const auto& g) {
-      chooser.run(GemmCall<T>{'N', 'N', g.m, g.n, g.k, g.alpha, g.a, g.lda, g.b, g.ldb, g.beta, g.c,
-                              g.ldc},
-                  reinterpret_cast<void*>(own_gemm<T>));
+      chooser.run(
+          GemmCall<T>{'N', 'N', g.m, g.n, g.k, g.alpha, g.a, g.lda, g.b, g.ldb, g.beta, g.c, g.ldc},
+          reinterpret_cast<void*>(own_gemm<T>));
     });
   }
   EXPECT_GE(by_library, ShapeVerdict::rounds);
@@ -222,8 +222,9 @@ TEST(Gemm, WrongArgumentsAreNamed) {
 }
 
 TEST(ShapeVerdict, TheFastestWayWinsWhereItPays) {
-  const std::vector<BlasWay> ways{
-      {GemmMethod::library, 1, nullptr, {}}, {GemmMethod::packed, 1, nullptr, {}}, {GemmMethod::direct, 1, nullptr, {}}};
+  const std::vector<BlasWay> ways{{GemmMethod::library, 1, nullptr, {}},
+                                  {GemmMethod::packed, 1, nullptr, {}},
+                                  {GemmMethod::direct, 1, nullptr, {}}};
   const auto decide = [&](std::vector<double> seconds) {
     ShapeVerdict verdict(ways);
     std::vector<int> turns(ways.size());
@@ -259,7 +260,8 @@ TEST(ShapeVerdict, ARememberedWayIsTakenAtOnceAndCheckedSoon) {
 }
 
 TEST(ShapeVerdict, AWayThatHasBecomeSlowIsGivenUp) {
-  ShapeVerdict verdict({{GemmMethod::library, 1, nullptr, {}}, {GemmMethod::direct, 1, nullptr, {}}});
+  ShapeVerdict verdict(
+      {{GemmMethod::library, 1, nullptr, {}}, {GemmMethod::direct, 1, nullptr, {}}});
   while (verdict.chosen() < 0) {
     const auto turn = verdict.next();
     verdict.record(turn.way, turn.way == 0 ? 1.0 : 0.5);

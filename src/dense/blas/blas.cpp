@@ -33,14 +33,14 @@ using Int = std::ptrdiff_t;
 /// The routines that are linked, of a type.
 template <class T>
 struct Linked;
-#define TAILRACE_LINKED(type, letter)                  \
-  template <>                                          \
-  struct Linked<type> {                                \
-    static constexpr auto gemm = letter##gemm_;        \
-    static constexpr auto gemv = letter##gemv_;        \
-    static constexpr auto trsm = letter##trsm_;        \
-    static constexpr auto syrk = letter##syrk_;        \
-    static constexpr auto axpy = letter##axpy_;        \
+#define TAILRACE_LINKED(type, letter)           \
+  template <>                                   \
+  struct Linked<type> {                         \
+    static constexpr auto gemm = letter##gemm_; \
+    static constexpr auto gemv = letter##gemv_; \
+    static constexpr auto trsm = letter##trsm_; \
+    static constexpr auto syrk = letter##syrk_; \
+    static constexpr auto axpy = letter##axpy_; \
   };
 TAILRACE_LINKED(float, s)
 TAILRACE_LINKED(double, d)
@@ -165,11 +165,11 @@ T dot(Int n, const T* x, Int incx, const T* y, Int incy) {
   return result;
 }
 
-#define TAILRACE_INSTANCES(T)                                                                      \
-  template void gemm<T>(char, char, Int, Int, Int, T, const T*, Int, const T*, Int, T, T*, Int);   \
-  template void gemv<T>(char, Int, Int, T, const T*, Int, const T*, Int, T, T*, Int);              \
-  template void trsm<T>(char, char, char, char, Int, Int, T, const T*, Int, T*, Int);              \
-  template void syrk<T>(char, char, Int, Int, T, const T*, Int, T, T*, Int);                       \
+#define TAILRACE_INSTANCES(T)                                                                    \
+  template void gemm<T>(char, char, Int, Int, Int, T, const T*, Int, const T*, Int, T, T*, Int); \
+  template void gemv<T>(char, Int, Int, T, const T*, Int, const T*, Int, T, T*, Int);            \
+  template void trsm<T>(char, char, char, char, Int, Int, T, const T*, Int, T*, Int);            \
+  template void syrk<T>(char, char, Int, Int, T, const T*, Int, T, T*, Int);                     \
   template void axpy<T>(Int, T, const T*, Int, T*, Int);
 TAILRACE_INSTANCES(float)
 TAILRACE_INSTANCES(double)

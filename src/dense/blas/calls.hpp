@@ -257,9 +257,10 @@ struct DotCall {
 
 /// A number of each routine and type, 5 bits.
 template <class T>
-constexpr unsigned type_number = letter_of<T>() == 's' ? 0 : letter_of<T>() == 'd' ? 1
-                                                         : letter_of<T>() == 'c' ? 2
-                                                                                 : 3;
+constexpr unsigned type_number = letter_of<T>() == 's'   ? 0
+                                 : letter_of<T>() == 'd' ? 1
+                                 : letter_of<T>() == 'c' ? 2
+                                                         : 3;
 template <class C>
 struct CallTraits;
 template <template <class> class C, class T>
@@ -268,12 +269,12 @@ struct CallTraits<C<T>> {
   static constexpr bool is_gemm = std::is_same_v<C<T>, GemmCall<T>>;
   /// Methods of ours stand beside the libraries.
   static constexpr bool has_methods = is_gemm && std::is_floating_point_v<T>;
-  static constexpr unsigned routine = is_gemm                              ? 0
+  static constexpr unsigned routine = is_gemm                             ? 0
                                       : std::is_same_v<C<T>, GemvCall<T>> ? 1
                                       : std::is_same_v<C<T>, TrsmCall<T>> ? 2
                                       : std::is_same_v<C<T>, SyrkCall<T>> ? 3
                                       : std::is_same_v<C<T>, AxpyCall<T>> ? 4
-                                                                           : 5;
+                                                                          : 5;
   static constexpr unsigned number = routine << 2 | type_number<T>;
 };
 

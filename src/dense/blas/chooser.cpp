@@ -56,7 +56,10 @@ bool always_library() {
 }
 
 ShapeChooser& shape_chooser() {
-  static auto& it = *new ShapeChooser(blas_threads());  // calls may come from destructors
+  // Calls may come from destructors. Libraries that the user names are wanted sooner.
+  constexpr auto before = ShapeChooser::work_before_libraries;
+  static auto& it = *new ShapeChooser(
+      blas_threads(), std::getenv("TAILRACE_BLAS_LIBRARIES") != nullptr ? before / 10 : before);
   static const int at_exit = std::atexit([] { it.remember(); });
   static_cast<void>(at_exit);
   return it;

@@ -83,8 +83,9 @@ class ShapeChooser {
   template <class Call>
   bool libraries_are_due(std::int64_t work, const Call&) {
     if (opened_.load(std::memory_order_acquire)) return !libraries_.usable.empty();
-    constexpr bool from_memory = CallTraits<Call>::routine == CallTraits<GemvCall<double>>::routine ||
-                                 CallTraits<Call>::routine >= CallTraits<AxpyCall<double>>::routine;
+    constexpr bool from_memory =
+        CallTraits<Call>::routine == CallTraits<GemvCall<double>>::routine ||
+        CallTraits<Call>::routine >= CallTraits<AxpyCall<double>>::routine;
     const auto sum = work_.load(std::memory_order_relaxed) + work * (from_memory ? 16 : 1);
     work_.store(sum, std::memory_order_relaxed);
     if (sum < before_libraries_ || forked()) return false;
@@ -107,7 +108,8 @@ class ShapeChooser {
       }
     }
     if (!opened_.load(std::memory_order_acquire)) return ways;
-    const std::string routine = letter_of<typename CallTraits<Call>::Item>() + std::string(Call::name);
+    const std::string routine =
+        letter_of<typename CallTraits<Call>::Item>() + std::string(Call::name);
     for (const auto& library : libraries_.usable) {
       void* const found = library.find(routine);
       if (found != nullptr && found != own) {

@@ -96,8 +96,8 @@ const char* open(const std::string& file, int threads, BlasLibraries& to) {
 }  // namespace
 
 void* BlasLibrary::find(const std::string& routine) const {
-  for (const auto& known : {routine + "_", "scipy_" + routine + "_", "scipy_" + routine + "_64_",
-                           routine + "_64_"}) {
+  for (const auto& known :
+       {routine + "_", "scipy_" + routine + "_", "scipy_" + routine + "_64_", routine + "_64_"}) {
     if (void* const found = dlsym(handle, known.c_str())) return found;
   }
   return nullptr;
