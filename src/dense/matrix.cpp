@@ -49,11 +49,12 @@ Norms norms_of(const Matrix<S>& matrix) {
     norms.one = std::max(norms.one, columns[i]);
     norms.infinity = std::max(norms.infinity, rows[i]);
     total += rows[i];
+    norms.has_zeros = norms.has_zeros || rows[i] == 0 || columns[i] == 0;
   }
   norms.largest = largest;
   if (!std::isfinite(total)) {
-    norms = {std::numeric_limits<double>::infinity(), std::numeric_limits<double>::infinity(),
-             std::numeric_limits<double>::infinity()};
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    norms = {infinity, infinity, infinity, false};
   }
   return norms;
 }

@@ -9,7 +9,8 @@ namespace tailrace::dense {
 struct Norms {
   double one = 0;
   double infinity = 0;
-  double largest = 0;  ///< item
+  double largest = 0;      ///< item
+  bool has_zeros = false;  ///< a row or a column of nothing else: singular
 };
 template <class S>
 Norms norms_of(const Matrix<S>& matrix);

@@ -224,7 +224,7 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
   const bool low = nrhs > 0 && (!may_skip || pays(matrix.n, nrhs));
   const Norms norms = low || options.bounds ? norms_of(matrix) : Norms{};
   const Problem<S> problem{matrix, norms, nrhs, b, ldb};
-  bool finite = std::isfinite(norms.largest) && norms.largest > 0;
+  bool finite = std::isfinite(norms.largest) && !norms.has_zeros;
   for (std::ptrdiff_t c = 0; low && c < nrhs; ++c) {
     for (std::ptrdiff_t i = 0; i < matrix.n; ++i) finite = finite && is_finite(b[i + c * ldb]);
   }

@@ -53,6 +53,17 @@ TEST(Refusals, NothingToSolve) {
   EXPECT_EQ(gesv(5, 0, s.a.data(), s.lda, nullptr, 5).info, 0);
 }
 
+TEST(Refusals, ZerosAreSeenBeforeAFactorisation) {
+  for (const bool row : {false, true}) {
+    auto s = random_system(750, 1, 43);  // large enough to be tried
+    EXPECT_FALSE(gesv(s.n, 1, s.a.data(), s.lda, Vector(s.b).data(), s.n).attempts.empty());
+    for (std::ptrdiff_t i = 0; i < s.n; ++i) (row ? s.at(7, i) : s.at(i, 7)) = 0;
+    const auto certificate = gesv(s.n, 1, s.a.data(), s.lda, s.b.data(), s.n);
+    EXPECT_TRUE(certificate.attempts.empty());
+    EXPECT_GT(certificate.info, 0);
+  }
+}
+
 TEST(Refusals, SingularAsInLapack) {
   for (const std::ptrdiff_t n : {1, 5, 100}) {
     auto s = random_system(n, 2, 41);
