@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "mpi_driver.hpp"
+#include "tailrace/trace.hpp"
 
 namespace bench {
 

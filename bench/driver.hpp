@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "tailrace/trace.hpp"
+
 namespace bench {
 
 inline double now_s() {

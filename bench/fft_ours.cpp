@@ -12,6 +12,7 @@
 #include "fft_stages.hpp"
 #include "mpi_driver.hpp"
 #include "tailrace/fft.hpp"
+#include "tailrace/trace.hpp"
 
 namespace {
 

@@ -15,6 +15,7 @@
 
 #include "driver.hpp"
 #include "io_way.hpp"
+#include "tailrace/trace.hpp"
 
 namespace bench {
 

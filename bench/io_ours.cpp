@@ -16,6 +16,7 @@
 #include "io_limit.hpp"
 #include "io_way.hpp"
 #include "mpi_driver.hpp"
+#include "tailrace/trace.hpp"
 
 namespace {
 

@@ -13,6 +13,7 @@
 
 #include "compute_step.hpp"
 #include "tailrace/output.hpp"
+#include "tailrace/trace.hpp"
 
 namespace {
 

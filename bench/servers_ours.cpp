@@ -14,6 +14,7 @@
 
 #include "compute_step.hpp"
 #include "servers_way.hpp"
+#include "tailrace/trace.hpp"
 
 namespace {
 

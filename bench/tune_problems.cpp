@@ -20,6 +20,7 @@
 #include "tailrace/exchange.hpp"
 #include "tailrace/more/tune.hpp"
 #include "tailrace/reduction.hpp"
+#include "tailrace/trace.hpp"
 
 namespace {
 

@@ -41,6 +41,7 @@ LISTED = {("file", "rivals/rivals.hpp"), ("dense", "core/cache_folder.hpp")}
 
 # The room of each public header, include/tailrace/NAME.hpp or more/NAME.hpp.
 PUBLIC = {
+    "attributes": "store",
     "block_incomplete_lu": "sparse",
     "comm": "core",
     "dist_matrix": "krylov",
@@ -67,6 +68,7 @@ PUBLIC = {
     "log": "core",
     "node_map": "core",
     "output": "store",
+    "output_options": "store",
     "output_statistics": "store",
     "pgesv": "pdense",
     "process_grid": "layout",
@@ -76,6 +78,7 @@ PUBLIC = {
     "sparse": "sparse",
     "stage": "server",
     "stream": "server",
+    "stream_options": "server",
     "trace": "trace",
     "tune": "tune",
     "xdmf": "store",

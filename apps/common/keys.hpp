@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "tailrace/stream.hpp"
+#include "tailrace/more/stream_options.hpp"
 
 namespace tailrace::app {
 

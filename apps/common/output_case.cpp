@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "file/settings.hpp"
+#include "tailrace/session.hpp"
 
 namespace tailrace::app {
 

@@ -10,7 +10,15 @@
 
 #include "common/keys.hpp"
 #include "tailrace/more/hints.hpp"
-#include "tailrace/session.hpp"
+#include "tailrace/more/stream_options.hpp"
+
+namespace tailrace {
+
+struct SessionOptions;
+class Session;
+class Stream;
+
+}  // namespace tailrace
 
 namespace tailrace::app {
 

@@ -11,6 +11,7 @@
 #include "common/output_case.hpp"
 #include "common/run_folder.hpp"
 #include "tailrace/log.hpp"
+#include "tailrace/session.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::app {

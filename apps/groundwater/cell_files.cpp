@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "halo.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::groundwater {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "grid.hpp"
+#include "halo.hpp"
 #include "linear_solver.hpp"
 #include "reaction.hpp"
 #include "tailrace/reduction.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "flow.hpp"
+#include "halo.hpp"
 #include "linear_solver.hpp"
 #include "tailrace/reduction.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "grid.hpp"
+#include "halo.hpp"
 
 #include <algorithm>
 #include <limits>

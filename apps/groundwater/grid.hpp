@@ -3,13 +3,11 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "tailrace/comm.hpp"
-#include "tailrace/exchange.hpp"
 #include "tailrace/layout.hpp"
 
 namespace tailrace::groundwater {
@@ -77,22 +75,6 @@ class Grid {
   Box own_, wide_;
   Layout wide_layout_;
   std::vector<std::int64_t> first_rows_;  ///< of each rank, and their number
-};
-
-/// Copies of the neighbours' cells: fills fields of wide cells from fields of own cells.
-class Halo {
- public:
-  /// For `num_fields` fields at a time. Collective, blocking.
-  Halo(const Grid& grid, int num_fields = 1);
-  /// `own` and `wide`: the fields one after the other. Collective, blocking.
-  void fill(std::span<const double> own, std::span<double> wide);
-
- private:
-  std::ptrdiff_t num_own_, num_wide_;
-  int num_fields_;
-  Exchange exchange_;
-  std::vector<const void*> sources_;
-  std::vector<void*> destinations_;
 };
 
 }  // namespace tailrace::groundwater

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "flow.hpp"
+#include "halo.hpp"
 
 namespace tailrace::groundwater {
 

@@ -20,6 +20,7 @@
 #include "reactive.hpp"
 #include "run_summary.hpp"
 #include "state_files.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::groundwater {
 

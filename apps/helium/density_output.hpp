@@ -8,6 +8,7 @@
 
 #include "case.hpp"
 #include "observables.hpp"
+#include "tailrace/session.hpp"
 
 namespace tailrace::helium {
 

@@ -22,6 +22,7 @@
 #include "krylov.hpp"
 #include "observables.hpp"
 #include "summary.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::helium {
 

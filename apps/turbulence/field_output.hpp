@@ -9,6 +9,7 @@
 
 #include "case.hpp"
 #include "navier_stokes.hpp"
+#include "tailrace/session.hpp"
 
 namespace tailrace::turbulence {
 

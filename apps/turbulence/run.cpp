@@ -19,6 +19,7 @@
 #include "memory_need.hpp"
 #include "statistics_file.hpp"
 #include "summary.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::turbulence {
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../mpi_driver.hpp"
+#include "tailrace/trace.hpp"
 
 namespace {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "../mpi_driver.hpp"
+#include "tailrace/trace.hpp"
 
 #ifdef BENCH_SINGLE
 #define FFTW(name) fftwf_##name

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "../driver.hpp"
+#include "tailrace/trace.hpp"
 
 int main(int argc, char** argv) {
   const bench::Arguments args(argc, argv);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "../driver.hpp"
+#include "tailrace/trace.hpp"
 
 namespace {
 

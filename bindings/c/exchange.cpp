@@ -7,6 +7,7 @@
 
 #include "call_check.hpp"
 #include "objects.hpp"
+#include "tailrace/exchange.hpp"
 
 namespace tailrace::c {
 

@@ -9,11 +9,10 @@
 #include "handles.hpp"
 #include "tailrace.h"
 #include "tailrace/comm.hpp"
-#include "tailrace/exchange.hpp"
+#include "tailrace/error.hpp"
 #include "tailrace/layout.hpp"
 #include "tailrace/more/hints.hpp"
 #include "tailrace/more/node_array.hpp"
-#include "tailrace/output.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::c {

@@ -13,7 +13,10 @@
 #include "tailrace/comm.hpp"
 #include "tailrace/layout.hpp"
 #include "tailrace/more/method_info.hpp"
-#include "tailrace/trace.hpp"
+
+namespace tailrace {
+class Trace;
+}
 
 namespace tailrace::fft {
 

@@ -13,9 +13,10 @@
 #include "tailrace/layout.hpp"
 #include "tailrace/more/hints.hpp"
 #include "tailrace/more/item_type.hpp"
-#include "tailrace/trace.hpp"
 
 namespace tailrace {
+
+class Trace;
 
 struct InputOptions {
   /// Ranks that share a reader, the first of them; only readers open the file, and each byte is

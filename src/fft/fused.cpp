@@ -9,6 +9,7 @@
 #include "engine.hpp"
 #include "move/memory_rates.hpp"
 #include "panel_time.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::fft {
 

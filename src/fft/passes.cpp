@@ -6,6 +6,7 @@
 // backward pair.
 #include "engine.hpp"
 #include "mode_rows.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::fft {
 

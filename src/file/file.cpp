@@ -18,6 +18,7 @@
 #include "file/strategies/pieces.hpp"
 #include "file/strategy.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::file {
 namespace {

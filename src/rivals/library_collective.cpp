@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "file/strategy.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::file {
 namespace {

@@ -12,6 +12,8 @@
 #include "server/write_step.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/output.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::server {
 namespace {

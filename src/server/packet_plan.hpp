@@ -9,7 +9,8 @@
 #include "server/packet.hpp"
 #include "server/team.hpp"
 #include "store/contents_check.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/file_contents.hpp"
+#include "tailrace/more/output_options.hpp"
 
 namespace tailrace::server {
 

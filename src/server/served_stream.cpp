@@ -11,6 +11,7 @@
 #include "server/packet.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::server {
 namespace {

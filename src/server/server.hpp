@@ -8,6 +8,10 @@
 #include "server/transport.hpp"
 #include "tailrace/more/stage.hpp"
 
+namespace tailrace {
+class Trace;
+}
+
 namespace tailrace::server {
 
 struct ServerSettings {

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "tailrace/box.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/attributes.hpp"
+#include "tailrace/more/item_type.hpp"
 
 namespace tailrace::server {
 

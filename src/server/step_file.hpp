@@ -9,7 +9,7 @@
 
 #include "server/step.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/output_options.hpp"
 
 namespace tailrace::server {
 

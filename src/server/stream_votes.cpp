@@ -10,6 +10,7 @@
 #include "core/wait.hpp"
 #include "server/served_stream.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::server {
 namespace {

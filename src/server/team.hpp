@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "tailrace/comm.hpp"
-#include "tailrace/session.hpp"
 
 namespace tailrace::server {
 

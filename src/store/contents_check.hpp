@@ -7,7 +7,7 @@
 
 #include "tailrace/error.hpp"
 #include "tailrace/layout.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/file_contents.hpp"
 
 namespace tailrace::store {
 

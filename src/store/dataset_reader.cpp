@@ -9,6 +9,7 @@
 #include "file/part.hpp"
 #include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::store {
 

@@ -9,7 +9,7 @@
 
 #include "store/writer_part.hpp"
 #include "tailrace/box.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/file_contents.hpp"
 
 namespace tailrace::store {
 

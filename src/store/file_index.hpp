@@ -7,8 +7,10 @@
 #include <vector>
 
 #include "store/file_image.hpp"
+#include "tailrace/box.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/attributes.hpp"
+#include "tailrace/more/item_type.hpp"
 
 namespace tailrace::store {
 

@@ -8,7 +8,8 @@
 
 #include <hdf5.h>
 
-#include "tailrace/output.hpp"
+#include "tailrace/more/attributes.hpp"
+#include "tailrace/more/item_type.hpp"
 
 namespace tailrace::store {
 

@@ -27,6 +27,7 @@
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/output.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace {
 

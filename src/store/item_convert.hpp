@@ -10,7 +10,7 @@
 #include <type_traits>
 
 #include "tailrace/error.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/item_type.hpp"
 
 namespace tailrace::store {
 

@@ -22,6 +22,7 @@
 #include "store/staging.hpp"
 #include "store/write_plan.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace {
 

@@ -14,7 +14,7 @@
 #include "store/writer_part.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/layout.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/file_contents.hpp"
 
 namespace tailrace::store {
 

@@ -10,7 +10,7 @@
 #include "tailrace/comm.hpp"
 #include "tailrace/layout.hpp"
 #include "tailrace/more/node_map.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/output_options.hpp"
 
 namespace tailrace::store {
 

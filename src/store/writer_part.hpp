@@ -5,8 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "tailrace/box.hpp"
 #include "tailrace/layout.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/item_type.hpp"
 
 namespace tailrace::store {
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "halo.hpp"
 #include "tailrace/reduction.hpp"
 
 namespace tailrace::groundwater {

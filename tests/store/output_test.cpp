@@ -8,6 +8,7 @@
 #include "output_case.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace {
 namespace {

@@ -13,6 +13,7 @@
 #include <mpi.h>
 
 #include "tailrace/error.hpp"
+#include "tailrace/session.hpp"
 
 namespace tailrace::turbulence {
 namespace {

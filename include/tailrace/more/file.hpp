@@ -13,9 +13,10 @@
 #include "tailrace/layout.hpp"
 #include "tailrace/more/hints.hpp"
 #include "tailrace/more/method_info.hpp"
-#include "tailrace/trace.hpp"
 
 namespace tailrace {
+
+class Trace;
 
 /// A contiguous run of bytes of a file.
 struct FileRun {

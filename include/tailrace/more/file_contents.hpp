@@ -5,16 +5,13 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "tailrace/layout.hpp"
+#include "tailrace/more/attributes.hpp"
 #include "tailrace/more/item_type.hpp"
 
 namespace tailrace {
-
-using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<double>>;
-using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
 /// One array of a file: `data` is this rank's part, as `layout` and `memory` say. The shortest form
 /// is `Variable("u", layout, std::span(u))`. Refers to layout and data, which must live until the
@@ -52,13 +49,6 @@ struct Variable {
   template <FileItem T, std::size_t N>
   Variable(std::string its_name, Layout&& its_layout, std::span<T, N> array,
            std::vector<std::string> its_dims = {}, Attributes its_attributes = {}) = delete;
-};
-
-/// A small array that every rank has alike (coordinates, tables); written by one rank.
-struct Coordinate {
-  std::string name;  ///< names a dimension, e.g. "x"
-  std::vector<double> values;
-  Attributes attributes;
 };
 
 struct FileContents {

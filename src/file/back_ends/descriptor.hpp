@@ -10,6 +10,7 @@
 
 #include "file/back_end.hpp"
 #include "file/segment.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::file {
 

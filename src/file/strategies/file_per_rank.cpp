@@ -17,6 +17,7 @@
 
 #include "file/strategies/pieces.hpp"
 #include "file/strategy.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::file {
 namespace {

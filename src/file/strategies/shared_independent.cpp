@@ -8,6 +8,7 @@
 
 #include "core/agreed_error.hpp"
 #include "file/strategy.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::file {
 namespace {

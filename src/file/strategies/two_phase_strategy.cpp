@@ -12,6 +12,7 @@
 #include "file/strategies/two_phase.hpp"
 #include "file/strategy.hpp"
 #include "file/writers.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::file {
 namespace {

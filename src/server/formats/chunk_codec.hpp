@@ -9,7 +9,7 @@
 
 #include "server/formats/compressors.hpp"
 #include "tailrace/box.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/item_type.hpp"
 
 namespace tailrace::server {
 

@@ -19,6 +19,7 @@
 #include "server/step_file.hpp"
 #include "store/open_file.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::server {
 namespace {

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "server/formats/chunk_grid.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/attributes.hpp"
+#include "tailrace/more/item_type.hpp"
 
 namespace tailrace::server {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tailrace/box.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/item_type.hpp"
 
 namespace tailrace::server {
 

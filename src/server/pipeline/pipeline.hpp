@@ -12,7 +12,7 @@
 #include "server/step.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/more/stage.hpp"
-#include "tailrace/stream.hpp"
+#include "tailrace/more/stream_options.hpp"
 
 namespace tailrace::server {
 

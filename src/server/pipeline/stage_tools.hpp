@@ -19,7 +19,7 @@
 #include "server/step.hpp"
 #include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
-#include "tailrace/output.hpp"
+#include "tailrace/more/item_type.hpp"
 
 namespace tailrace::server {
 

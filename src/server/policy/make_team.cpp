@@ -15,6 +15,7 @@
 #include "tailrace/box.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/more/node_map.hpp"
+#include "tailrace/session.hpp"
 
 namespace tailrace::server {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "tailrace/stream.hpp"
+#include "tailrace/more/stream_options.hpp"
 
 namespace tailrace::server {
 

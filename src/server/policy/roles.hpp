@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "server/team.hpp"
+#include "tailrace/session.hpp"
 
 namespace tailrace::server {
 

@@ -9,6 +9,7 @@
 
 #include "server/policy/roles.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/session.hpp"
 
 namespace tailrace::server {
 namespace {
