@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstdlib>
 #include <utility>
 
 #include "tailrace/error.hpp"
@@ -94,17 +93,6 @@ std::string folder_of(const std::string& path) {
 std::string in_folder(const std::string& folder, const std::string& path) {
   const auto slash = path.find_last_of('/');
   return folder + "/" + (slash == std::string::npos ? path : path.substr(slash + 1));
-}
-
-std::filesystem::path cache_folder() {
-  if (const char* own = std::getenv("TAILRACE_CACHE")) return own;
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME")) {
-    return std::filesystem::path(xdg) / "tailrace";
-  }
-  if (const char* home = std::getenv("HOME")) {
-    return std::filesystem::path(home) / ".cache" / "tailrace";
-  }
-  return {};
 }
 
 }  // namespace tailrace

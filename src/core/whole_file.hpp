@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <string_view>
 
@@ -48,9 +47,5 @@ void flush_folder(const std::string& folder);
 std::string folder_of(const std::string& path);
 /// The file of that name in another folder.
 std::string in_folder(const std::string& folder, const std::string& path);
-
-/// Where what was measured is remembered: TAILRACE_CACHE, else the folder tailrace of the user's
-/// cache folder (XDG_CACHE_HOME, else ~/.cache); empty: nowhere. Local.
-std::filesystem::path cache_folder();
 
 }  // namespace tailrace

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/whole_file.hpp"
+#include "core/cache_folder.hpp"
 #include "tailrace/more/tune.hpp"
 
 namespace tailrace::tune {
