@@ -15,14 +15,16 @@
 namespace tailrace {
 namespace {
 
-constexpr double sleep_s = 40e-3;
-constexpr double limit_s = 20e-3;
-constexpr int num_tries = 3;  // on busy cores a reader may be late itself
+// Owners sleep twice as long as a read may take, each time twice as long as before: on busy cores a
+// reader may be late itself. Where reads do not move, that takes 0.6 s.
+constexpr double first_limit_s = 20e-3;
+constexpr double last_limit_s = 160e-3;
+constexpr double wrong_s = 1e9;
 constexpr int targets_of_a_reader = 8;
 
 // Seconds of the slowest reader, counted from when nobody can have fallen asleep yet: so a reader
-// that comes late is no proof. Above any limit if wrong bytes came, or none.
-double try_once(const Comm& comm, std::span<const int> targets,
+// that comes late is no proof. `wrong_s` if wrong bytes came, or none.
+double try_once(const Comm& comm, std::span<const int> targets, double sleep_s,
                 const std::function<std::int64_t(int)>& read) {
   check_mpi(MPI_Barrier(comm.raw()));
   const double start_s = now_s();
@@ -35,7 +37,7 @@ double try_once(const Comm& comm, std::span<const int> targets,
     } catch (const Error&) {
       right = false;
     }
-    taken_s = right ? now_s() - start_s : 1e9;
+    taken_s = right ? now_s() - start_s : wrong_s;
   } else {
     std::this_thread::sleep_for(std::chrono::duration<double>(sleep_s));
   }
@@ -83,13 +85,13 @@ std::vector<int> probe_targets(int reader, const std::vector<int>& ranks) {
 
 OneSidedProbe probe_reads(const Comm& comm, std::span<const int> targets,
                           const std::function<std::int64_t(int)>& read) {
-  OneSidedProbe probe{.trouble = {}, .read_s = 1e9};
-  for (int i = 0; i < num_tries && probe.read_s > limit_s; ++i) {
-    probe.read_s = std::min(probe.read_s, try_once(comm, targets, read));
+  OneSidedProbe probe;
+  for (double limit_s = first_limit_s; limit_s <= last_limit_s; limit_s *= 2) {
+    probe.read_s = try_once(comm, targets, 2 * limit_s, read);
+    if (probe.read_s <= limit_s) return probe;
+    if (probe.read_s >= wrong_s) break;
   }
-  if (probe.read_s > limit_s) {
-    probe.trouble = "one-sided reads do not move until the owner of the memory takes part, or fail";
-  }
+  probe.trouble = "one-sided reads do not move until the owner of the memory takes part, or fail";
   return probe;
 }
 

@@ -56,8 +56,8 @@ struct OneSidedProbe {
 std::string describe(const OneSidedProbe& probe);
 
 /// Tries whether one-sided data moves while its owner sleeps. This rank reads `targets`; ranks that
-/// have none sleep. Takes some 50 ms. Collective over `comm`, blocking; the same result on all
-/// ranks.
+/// have none sleep. Takes some 50 ms, or 0.6 s where it does not. Collective over `comm`, blocking;
+/// the same result on all ranks.
 OneSidedProbe probe_one_sided(const Comm& comm, std::span<const int> targets);
 /// The same with the last rank as the reader, of a few others.
 OneSidedProbe probe_one_sided(const Comm& comm);

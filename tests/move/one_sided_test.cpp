@@ -2,9 +2,11 @@
 // One-sided windows, and what trying them tells, also where MPI fails to make them.
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -110,6 +112,22 @@ TEST(OneSidedProbe, SaysTheSameOnAllRanks) {
   expect_agreed(comm, describe(probe));
   EXPECT_FALSE(describe(probe).empty());
   if (comm.rank() == 0) std::printf("%s; %s\n", windows.c_str(), describe(probe).c_str());
+}
+
+// On a busy machine a reader may be late more than once.
+TEST(OneSidedProbe, WaitsForLateReadersButNotForOwners) {
+  const Comm comm(MPI_COMM_WORLD);
+  const std::vector<int> targets(comm.rank() == comm.num_ranks() - 1 ? 1 : 0, 0);
+  const auto probe_late = [&](int times) {
+    return probe_reads(comm, targets, [&times](int other) {
+      if (times-- > 0) std::this_thread::sleep_for(std::chrono::milliseconds(400));
+      return std::int64_t{other};
+    });
+  };
+  EXPECT_EQ(probe_late(3).trouble, "");
+  EXPECT_NE(probe_late(100).trouble, "");  // longer than all owners sleep
+  const auto wrong = probe_reads(comm, targets, [](int) { return std::int64_t{-1}; });
+  EXPECT_NE(wrong.trouble, "");
 }
 
 TEST(OneSidedProbe, TellsOfWindowsThatCanNotBeMade) {
