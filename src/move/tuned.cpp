@@ -385,7 +385,12 @@ tune::Choice choose_block_method(const Comm& everybody, const Comm& comm, const 
   const auto candidates = block_candidates(everybody, comm, shape, machine);
   asked.memory_bytes =
       std::ssize(candidates) * (sum_of(shape.send) + sum_of(shape.receive)) * shape.item_bytes;
-  return tune::choose(everybody, asked, candidates);
+  tune::Settings settings;
+  run_agreed(everybody.raw(), [&] { settings = tune::Settings::from_environment(); });
+  // Touching more takes seconds, and what can be gained over `node_direct` is little.
+  if (asked.fallback == "node_direct")
+    settings.memory_bytes = std::min<std::ptrdiff_t>(settings.memory_bytes, 512 << 20);
+  return tune::choose(everybody, asked, candidates, settings);
 }
 
 }  // namespace tailrace
