@@ -123,7 +123,8 @@ PetscErrorCode take_over_multiply(Mat a);
 PetscErrorCode take_over_sor(Mat a);
 // multiply.cpp: from now on, new SeqBAIJ matrices multiply by ours.
 PetscErrorCode take_over_block_multiply();
-// solve.cpp: from now on, ILU factors of SeqAIJ matrices, and of SeqBAIJ where asked, are looked at.
+// solve.cpp: from now on, ILU factors of SeqAIJ matrices, and of SeqBAIJ where asked, are looked
+// at.
 PetscErrorCode take_over_solve();
 
 }  // namespace tailrace::petsc
