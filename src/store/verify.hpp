@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "store/dataset_reader.hpp"
+#include "store/damage.hpp"
 #include "tailrace/comm.hpp"
 
 namespace tailrace::store {
