@@ -14,7 +14,6 @@
 #include "core/buffer.hpp"
 #include "driver.hpp"
 #include "move/copy_kinds.hpp"
-#include "tailrace/trace.hpp"
 
 namespace {
 

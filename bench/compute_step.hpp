@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "mpi_driver.hpp"
-#include "tailrace/trace.hpp"
 
 namespace bench {
 

@@ -17,8 +17,6 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/trace.hpp"
-
 namespace bench {
 
 inline double now_s() {

@@ -15,7 +15,6 @@
 
 #include "driver.hpp"
 #include "io_way.hpp"
-#include "tailrace/trace.hpp"
 
 namespace bench {
 

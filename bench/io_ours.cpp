@@ -16,7 +16,6 @@
 #include "io_limit.hpp"
 #include "io_way.hpp"
 #include "mpi_driver.hpp"
-#include "tailrace/trace.hpp"
 
 namespace {
 

@@ -13,7 +13,6 @@
 
 #include "compute_step.hpp"
 #include "tailrace/output.hpp"
-#include "tailrace/trace.hpp"
 
 namespace {
 

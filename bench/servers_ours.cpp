@@ -14,7 +14,6 @@
 
 #include "compute_step.hpp"
 #include "servers_way.hpp"
-#include "tailrace/trace.hpp"
 
 namespace {
 

@@ -20,7 +20,6 @@
 #include "tailrace/exchange.hpp"
 #include "tailrace/more/tune.hpp"
 #include "tailrace/reduction.hpp"
-#include "tailrace/trace.hpp"
 
 namespace {
 

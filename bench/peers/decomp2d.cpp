@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "../mpi_driver.hpp"
-#include "tailrace/trace.hpp"
 
 namespace {
 

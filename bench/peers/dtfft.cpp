@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "../mpi_driver.hpp"
-#include "tailrace/trace.hpp"
 
 namespace {
 

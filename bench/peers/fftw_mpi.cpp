@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "../mpi_driver.hpp"
-#include "tailrace/trace.hpp"
 
 #ifdef BENCH_SINGLE
 #define FFTW(name) fftwf_##name

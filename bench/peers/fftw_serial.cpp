@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "../driver.hpp"
-#include "tailrace/trace.hpp"
 
 int main(int argc, char** argv) {
   const bench::Arguments args(argc, argv);

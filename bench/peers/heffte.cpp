@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "../mpi_driver.hpp"
-#include "tailrace/trace.hpp"
 
 int main(int argc, char** argv) {
   const bench::MpiProgram program(&argc, &argv);

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "../driver.hpp"
-#include "tailrace/trace.hpp"
 
 namespace {
 
