@@ -387,9 +387,11 @@ tune::Choice choose_block_method(const Comm& everybody, const Comm& comm, const 
       std::ssize(candidates) * (sum_of(shape.send) + sum_of(shape.receive)) * shape.item_bytes;
   tune::Settings settings;
   run_agreed(everybody.raw(), [&] { settings = tune::Settings::from_environment(); });
-  // Touching more takes seconds, and what can be gained over `node_direct` is little.
-  if (asked.fallback == "node_direct")
-    settings.memory_bytes = std::min<std::ptrdiff_t>(settings.memory_bytes, 512 << 20);
+  // Touching more takes seconds, and what can be gained over `node_direct` is little. Who names a
+  // limit gets it.
+  if (asked.fallback == "node_direct" && std::getenv("TAILRACE_TUNE_MEMORY") == nullptr) {
+    settings.memory_bytes = 512 << 20;
+  }
   return tune::choose(everybody, asked, candidates, settings);
 }
 
