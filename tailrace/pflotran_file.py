@@ -60,7 +60,8 @@ def convert(folder: Path, time_unit: str) -> Path:
     """Write the file of a run folder and return its path; `TailraceError` if it has no fields."""
     run = load_run(folder)
     grid = run.case.get("grid", {})
-    if not run.fields or not all(f"n{axis}" in grid for axis in "xyz"):
+    application = run.case.get("case", {}).get("application")
+    if not run.fields or application != "groundwater":
         raise TailraceError(f"{folder} holds no fields of a groundwater run (output.every > 0)")
     path = folder / f"{run.name}_pflotran.h5"
     partial = path.with_suffix(".h5.partial")

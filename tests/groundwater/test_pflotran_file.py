@@ -70,3 +70,18 @@ def test_a_run_without_fields_is_refused(tmp_path: Path) -> None:
     done = convert(tmp_path)
     assert done.returncode == 1
     assert "holds no fields of a groundwater run" in done.stderr
+
+
+def test_a_run_of_another_application_is_refused(tmp_path: Path) -> None:
+    grid = "[grid]\nnx = 2\nny = 2\nnz = 2\nlx = 1.0\nly = 1.0\nlz = 1.0\n"
+    case = '[case]\nname = "flow"\napplication = "turbulence"\n'
+    (tmp_path / "case.toml").write_text(case + grid)
+    (tmp_path / "summary.json").write_text('{"steps": 1}')
+    (tmp_path / "fields").mkdir()
+    with h5py.File(tmp_path / "fields" / "flow_000001.h5", "w") as file:
+        file.attrs["time"] = 1.0
+        file["u"] = np.zeros((2, 2, 2))
+    done = convert(tmp_path)
+    assert done.returncode == 1
+    assert "holds no fields of a groundwater run" in done.stderr
+    assert not list(tmp_path.glob("*_pflotran.h5*"))
