@@ -169,7 +169,7 @@ def _invoke(arguments: list[str]) -> int:
         if not hasattr(error, "format_message"):
             raise
         if error.format_message().startswith("Usage:"):  # a group without a subcommand
-            print(error.format_message())
+            print(error.format_message(), flush=True)
         else:
             _complain(_usage_text(error))
         return int(getattr(error, "exit_code", 2))
@@ -182,8 +182,15 @@ def _run_command(arguments: list[str]) -> int:
     except BrokenPipeError:
         return 1  # who reads our output has seen enough: `tailrace list | head`
     except OSError as error:
+        if error.filename is None:
+            _drop_output()  # what is left of it would fail again
         _complain(f"{error.filename or 'writing the output'}: {error.strerror or error}")
         return 1
+
+
+def _drop_output() -> None:
+    """Let what is left of standard output, and what comes, lead nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _flush_output(status: int) -> int:
@@ -191,7 +198,7 @@ def _flush_output(status: int) -> int:
     try:
         sys.stdout.flush()
     except OSError as error:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _drop_output()
         if not isinstance(error, BrokenPipeError):
             _complain(f"standard output: {error.strerror}")
         return status or 1

@@ -104,22 +104,27 @@ def test_what_is_not_needed_is_not_loaded() -> None:
 @pytest.mark.parametrize(
     "arguments", [["--help"], ["run", "--help"], ["--version"], ["list"], ["bench"], []]
 )
-def test_full_standard_output_is_one_line(stage: Path, arguments: list[str]) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_full_standard_output_is_one_line(
+    stage: Path, arguments: list[str], unbuffered: str
+) -> None:
     program = stage / "tools" / "tailrace-list"
     program.write_text("#!/bin/sh\necho '{\"tables\": []}'\n")
     program.chmod(0o755)
     with Path("/dev/full").open("w") as full:
-        done = tailrace(*arguments, out=full.fileno())
+        settings = {"PYTHONUNBUFFERED": unbuffered}
+        done = tailrace(*arguments, out=full.fileno(), environment=settings)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "No space left on device" in done.stderr
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["--version"], ["bench"]])
-def test_closed_standard_output_is_silent(arguments: list[str]) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_closed_standard_output_is_silent(arguments: list[str], unbuffered: str) -> None:
     reader, writer = os.pipe()
     os.close(reader)
-    done = tailrace(*arguments, out=writer)
+    done = tailrace(*arguments, out=writer, environment={"PYTHONUNBUFFERED": unbuffered})
     os.close(writer)
     assert done.stderr == ""
     command = " ".join([*TAILRACE, *arguments])
