@@ -45,7 +45,7 @@ struct Csr {
 /// A format that "auto" timed on the matrix.
 struct Trial {
   std::string storage;           ///< format, columns, values, as in "sell, 8-bit columns, fp32"
-  double multiply_s = 0;         ///< CPU time of one multiply [s], the faster of two
+  double multiply_s = 0;         ///< CPU time of one multiply [s], its bytes as if from memory
   double conversion_s = 0;       ///< CPU time of the conversion [s]
   std::size_t memory_bytes = 0;  ///< of the storage
 };

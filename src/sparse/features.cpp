@@ -52,7 +52,7 @@ void find_diagonals(const CsrView& a, Features& f) {
 
 void find_exactness(const CsrView& a, Features& f) {
   const std::span values(a.values, static_cast<std::size_t>(f.num_items));
-  f.fp32_exact = std::all_of(values.begin(), values.end(), exact_in_fp32);
+  f.fp32_exact = all_exact_in_fp32(values);
   f.has_dictionary = true;
   f.dictionary.add(0.0);  // of fill
   for (const double value : values) {
@@ -80,6 +80,7 @@ double block_fill(const CsrView& a, std::ptrdiff_t size) {
     std::sort(blocks.begin(), blocks.end());
     slots += size * size * (std::unique(blocks.begin(), blocks.end()) - blocks.begin());
     items += end - begin;
+    if (row >= 16 * step && static_cast<double>(slots) > 2 * static_cast<double>(items)) break;
   }
   return items == 0 ? 0 : static_cast<double>(slots) / static_cast<double>(items);
 }
@@ -97,19 +98,23 @@ void find_blocks(const CsrView& a, Features& f) {
   }
 }
 
-void find_chunk_columns(const CsrView& a, Features& f) {
+void find_chunks(const CsrView& a, Features& f) {
   const auto chunks = a.rows / 8;
   const auto step = std::max<std::ptrdiff_t>(1, chunks / sampled_chunks);
   std::ptrdiff_t items = 0;
   std::ptrdiff_t bases = 0;
+  std::ptrdiff_t uneven = 0;
   std::int32_t widest = 0;
   for (std::ptrdiff_t chunk = 0; chunk < chunks; chunk += step) {
     std::ptrdiff_t longest = 0;
+    std::ptrdiff_t shortest = a.columns;
     for (std::ptrdiff_t row = 8 * chunk; row < 8 * chunk + 8; ++row) {
       longest = std::max<std::ptrdiff_t>(longest, a.length(row));
+      shortest = std::min<std::ptrdiff_t>(shortest, a.length(row));
       items += a.length(row);
     }
     bases += longest;
+    uneven += longest - shortest;
     for (std::ptrdiff_t j = 0; j < longest; ++j) {
       std::int32_t low = INT32_MAX;
       std::int32_t high = 0;
@@ -121,6 +126,7 @@ void find_chunk_columns(const CsrView& a, Features& f) {
       widest = std::max(widest, high - low);
     }
   }
+  if (bases > 0) f.uneven_steps = static_cast<double>(uneven) / static_cast<double>(bases);
   if (items == 0 || widest > 65535) return;
   const double based =
       (widest < 256 ? 1 : 2) + 4 * static_cast<double>(bases) / static_cast<double>(items);
@@ -138,7 +144,7 @@ Features find_features(const CsrView& a) {
   find_diagonals(a, f);
   find_exactness(a, f);
   find_blocks(a, f);
-  find_chunk_columns(a, f);
+  find_chunks(a, f);
   return f;
 }
 

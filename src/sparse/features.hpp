@@ -31,6 +31,8 @@ struct Features {
   double block_fill = 0;
   /// Bytes per item that columns take in chunks of eight rows (a sample).
   double chunk_column_bytes = 4;
+  /// Steps of chunks of eight rows in which some rows have ended, of all steps (a sample).
+  double uneven_steps = 0;
   bool fp32_exact = false;  ///< every value converts to single precision and back bit by bit
   Dictionary dictionary;    ///< all values, if there are at most 256 different ones
   bool has_dictionary = false;

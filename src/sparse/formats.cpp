@@ -18,7 +18,7 @@ std::string no_diagonals(const Features& f) {
 }
 
 bool always(const Features&) { return true; }
-bool unequal_rows(const Features& f) { return f.deviation_length > 0.15 * f.mean_length; }
+bool unequal_rows(const Features& f) { return f.uneven_steps > 0.05; }
 
 double items(const Features& f) { return static_cast<double>(f.num_items); }
 double rows(const Features& f) { return static_cast<double>(f.rows); }

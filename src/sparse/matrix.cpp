@@ -134,7 +134,7 @@ Matrix Matrix::from_blocks(int block, std::ptrdiff_t num_block_columns,
   const std::vector<std::int64_t> columns(block_columns.begin(), block_columns.end());
   const auto view = checked(num_block_columns, row_starts, std::span<const std::int64_t>(columns),
                             values.first(block_columns.size()));
-  const bool exact = !options.plain_values && std::ranges::all_of(values, exact_in_fp32);
+  const bool exact = !options.plain_values && all_exact_in_fp32(values);
   Matrix made;
   made.rows_ = view.rows * block;
   made.columns_ = num_block_columns * block;

@@ -218,7 +218,18 @@ std::int32_t Sell::find_bases(const CsrView& a) {
   bases_.reserve(static_cast<std::size_t>(base_starts_.back()));
   for (std::ptrdiff_t number = 0; number < num_chunks_ && widest <= 65535; ++number) {
     const auto rows = chunk(a, number);
-    for (std::int32_t j = 0; j < longest_[static_cast<std::size_t>(number)]; ++j) {
+    const auto full = full_[static_cast<std::size_t>(number)];
+    for (std::int32_t j = 0; j < full; ++j) {
+      std::int32_t low = INT32_MAX;
+      std::int32_t high = 0;
+      for (const auto begin : rows.begin) {
+        low = std::min(low, a.column_indices[begin + j]);
+        high = std::max(high, a.column_indices[begin + j]);
+      }
+      widest = std::max(widest, high - low);
+      bases_.push_back(low);
+    }
+    for (auto j = full; j < longest_[static_cast<std::size_t>(number)]; ++j) {
       std::int32_t low = INT32_MAX;
       std::int32_t high = 0;
       for (std::size_t i = 0; i < num_lanes; ++i) {
@@ -247,7 +258,12 @@ void Sell::place_columns(const CsrView& a) {
     std::size_t base = 0;
     for (std::ptrdiff_t number = 0; number < num_chunks_; ++number) {
       const auto rows = chunk(a, number);
-      for (std::int32_t j = 0; j < longest_[static_cast<std::size_t>(number)]; ++j) {
+      const auto full = full_[static_cast<std::size_t>(number)];
+      for (std::int32_t j = 0; j < full; ++j) {
+        const auto from = based ? bases_[base++] : 0;
+        for (const auto begin : rows.begin) put(next++, a.column_indices[begin + j] - from);
+      }
+      for (auto j = full; j < longest_[static_cast<std::size_t>(number)]; ++j) {
         const auto from = based ? bases_[base++] : 0;
         for (std::size_t i = 0; i < num_lanes; ++i) {
           if (rows.length[i] > j) put(next++, a.column_indices[rows.begin[i] + j] - from);

@@ -54,9 +54,19 @@ class Aligned {
 /// How values are stored; all are exact, bit by bit.
 enum class ValueKind { fp64, fp32, dictionary };
 
-inline bool exact_in_fp32(double value) {
-  return std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<float>(value))) ==
-         std::bit_cast<std::uint64_t>(value);
+/// Whether every value converts to single precision and back bit by bit. In blocks without an early
+/// exit, which the compiler makes vectors of.
+inline bool all_exact_in_fp32(std::span<const double> values) {
+  constexpr std::size_t block = 512;
+  for (std::size_t begin = 0; begin < values.size(); begin += block) {
+    std::uint64_t different = 0;
+    for (const double value : values.subspan(begin, std::min(block, values.size() - begin))) {
+      different |= std::bit_cast<std::uint64_t>(static_cast<double>(static_cast<float>(value))) ^
+                   std::bit_cast<std::uint64_t>(value);
+    }
+    if (different != 0) return false;
+  }
+  return true;
 }
 
 /// Up to 256 different values and their codes. Values are told apart by their bits.
@@ -65,25 +75,24 @@ class Dictionary {
   /// The code of a value, which is added if it is new; -1 if there is no more room.
   int add(double value) {
     const auto bits = std::bit_cast<std::uint64_t>(value);
-    if (num_values_ > 0 && bits == last_bits_) return last_code_;
-    const int code = find_or_add(bits);
-    if (code >= 0) {
-      last_bits_ = bits;
-      last_code_ = code;
-    }
-    return code;
+    const int code = codes_[first_place(bits)] - 1;
+    if (code >= 0 && holds(code, bits)) return code;  // nearly always
+    return find_or_add(bits);
   }
   int num_values() const { return num_values_; }
   const std::array<double, 256>& values() const { return values_; }
 
  private:
+  static std::size_t first_place(std::uint64_t bits) {
+    return static_cast<std::size_t>((bits * 0x9E3779B97F4A7C15ULL) >> 54);
+  }
+  bool holds(int code, std::uint64_t bits) const {
+    return std::bit_cast<std::uint64_t>(values_[static_cast<std::size_t>(code)]) == bits;
+  }
   int find_or_add(std::uint64_t bits) {
-    auto place = static_cast<std::size_t>((bits * 0x9E3779B97F4A7C15ULL) >> 54);
-    for (;; place = (place + 1) % codes_.size()) {
-      if (codes_[place] == 0) break;
-      const int code = codes_[place] - 1;
-      if (std::bit_cast<std::uint64_t>(values_[static_cast<std::size_t>(code)]) == bits)
-        return code;
+    auto place = first_place(bits);
+    for (; codes_[place] != 0; place = (place + 1) % codes_.size()) {
+      if (holds(codes_[place] - 1, bits)) return codes_[place] - 1;
     }
     if (num_values_ == 256) return -1;
     values_[static_cast<std::size_t>(num_values_)] = std::bit_cast<double>(bits);
@@ -94,8 +103,6 @@ class Dictionary {
   std::array<double, 256> values_{};
   std::array<std::int16_t, 1024> codes_{};  ///< code + 1 by hash; 0: free
   int num_values_ = 0;
-  std::uint64_t last_bits_ = 0;
-  int last_code_ = 0;
 };
 
 /// Values of a matrix in the order of a format.
@@ -133,7 +140,7 @@ class Values {
   /// Whether these may be written: in single precision if all are exact; not by a dictionary, whose
   /// codes are those of the first values.
   bool can_hold(std::span<const double> values) const {
-    if (kind_ == ValueKind::fp32) return std::ranges::all_of(values, exact_in_fp32);
+    if (kind_ == ValueKind::fp32) return all_exact_in_fp32(values);
     return kind_ == ValueKind::fp64;
   }
   double operator[](std::size_t i) const {
