@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
 #include "tailrace/error.hpp"
 
@@ -14,11 +15,26 @@ namespace {
 constexpr std::ptrdiff_t margin = 40;  ///< items that SIMD vectors read beyond a table
 constexpr int max_sums = 8192;         ///< numbers that are summed over the ranks at once
 constexpr double negligible = 1e-14;
+constexpr std::ptrdiff_t frame = 2;    ///< rows and columns around a block
+constexpr std::ptrdiff_t strip = 16;   ///< columns that the kernels work on at once, or a multiple
 
 /// The first multiple of a cache line in an array that has one to spare.
 double* aligned(std::vector<double>& array) {
   const auto address = reinterpret_cast<std::uintptr_t>(array.data());
   return array.data() + (64 - address % 64) % 64 / sizeof(double);
+}
+
+/// Rows and columns of a block that need nothing of its frame. They are cut between whole steps of
+/// the kernel along a row: a strip of two columns would cost as much as one of eight or sixteen.
+std::pair<Range, Range> inner_part(const Block& block, std::ptrdiff_t num_points) {
+  const auto n = block.rows.count, m = block.columns.count;
+  const auto cut = [](std::ptrdiff_t column) { return column / strip * strip; };
+  const std::ptrdiff_t top = block.rows.start == 0 ? 0 : frame;
+  const std::ptrdiff_t left = block.on_diagonal() ? 0 : strip;  // there the mirror channels end
+  const auto bottom = block.rows.end() == num_points ? n : n - frame;
+  const auto right = block.columns.end() == num_points ? m : cut(m - frame);
+  if (top >= bottom || left >= right) return {{0, 0}, {0, 0}};
+  return {{top, bottom - top}, {left, right - left}};
 }
 
 }  // namespace
@@ -165,24 +181,18 @@ KernelSums Hamiltonian::apply(Coupling coupling, double field, int parts, double
     total.with_input += sums.with_input;
     total.squared += sums.squared;
   };
-  // What needs no frame, while the frames travel; then the rest.
-  const bool alone = blocks_.comm().num_ranks() == 1;
-  const std::ptrdiff_t frame = alone ? 0 : 2;
   for (const auto& block : blocks_.blocks()) {
-    if (alone) break;
-    run(block, {frame, block.rows.count - 2 * frame}, {frame, block.columns.count - 2 * frame});
+    const auto [rows, columns] = inner_part(block, options_.num_points);
+    run(block, rows, columns);
   }
   blocks_.finish_frames(frames);
   for (const auto& block : blocks_.blocks()) {
+    const auto [rows, columns] = inner_part(block, options_.num_points);
     const auto n = block.rows.count, m = block.columns.count;
-    if (alone || n <= 2 * frame || m <= 2 * frame) {
-      run(block, {0, n}, {0, m});
-      continue;
-    }
-    run(block, {0, frame}, {0, m});
-    run(block, {n - frame, frame}, {0, m});
-    run(block, {frame, n - 2 * frame}, {0, frame});
-    run(block, {frame, n - 2 * frame}, {m - frame, frame});
+    run(block, {0, rows.start}, {0, m});
+    run(block, {rows.end(), n - rows.end()}, {0, m});
+    run(block, rows, {0, columns.start});
+    run(block, rows, {columns.end(), m - columns.end()});
   }
   for (int part = 0; part < parts; ++part) blocks_.symmetrise(task.packed[part]);
   return total;
