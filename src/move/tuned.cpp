@@ -109,8 +109,11 @@ struct SharedArrays {
       exposed = NodeArray(problem.comm, problem.from.num_items * problem.shape.item_bytes *
                                             problem.shape.num_fields);
     }
-    run_agreed(problem.comm.raw(),
-               [&] { arrays = std::make_unique<TrialArrays>(problem, exposed); });
+    std::unique_ptr<TrialArrays> made;  // kept by all or by none, who then ask again
+    const auto failure =
+        failure_of([&] { made = std::make_unique<TrialArrays>(problem, exposed); });
+    agree(problem.comm.raw(), failure ? &*failure : nullptr);
+    arrays = std::move(made);
   }
 };
 

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
 #include "core/wait.hpp"
@@ -110,7 +111,13 @@ Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidat
   if (too_large(comm, problem.memory_bytes, agreed.memory_bytes)) {
     return fallback(problem, "trying takes more memory than TAILRACE_TUNE_MEMORY");
   }
-  Choice choice = measure(comm, candidates, agreed, problem.fallback);
+  Choice choice;
+  try {
+    choice = measure(comm, candidates, agreed, problem.fallback);
+  } catch (const AgreedError& error) {  // no memory to try them, say
+    if (error.code() == Errc::invalid_input) throw;
+    return fallback(problem, "none could be tried");
+  }
   if (comm.rank() == 0) try_to_remember(agreed.file, wanted, choice);
   return choice;
 }

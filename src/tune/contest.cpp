@@ -20,6 +20,7 @@
 
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
 #include "core/say.hpp"
 #include "tune/decide.hpp"
 
@@ -81,6 +82,7 @@ void Contest::leave_out(std::size_t index, const std::string& trouble, bool warn
   entries_[index].trouble = trouble;
   entries_[index].running = false;
   entries_[index].trial.reset();
+  failed_ = failed_ || warn;
   if (!warn || comm_.rank() != 0) return;
   say(LogLevel::warning,
       fmt::format("{} is left out of the tuning: {}", candidates_[index].name, trouble));
@@ -365,7 +367,7 @@ Choice Contest::decide(std::string_view preferred) {
   if (places.empty()) {
     std::string text = "none of the alternatives works here";
     for (const Timing& timing : choice.timings) text += "; " + timing.name + ": " + timing.trouble;
-    throw Error(Errc::invalid_input, text);
+    throw AgreedError(failed_ ? Errc::internal : Errc::invalid_input, text);
   }
   choice.null_spread = null();
   const auto found = times(running());

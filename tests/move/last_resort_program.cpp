@@ -102,17 +102,27 @@ void thrown_reduction(const Comm& comm, bool wrong) {
   MPI_Barrier(comm.raw());
 }
 
+/// From now on this process gets no more than 48 MiB.
+void take_memory_away() {
+  long pages = 0;
+  std::FILE* file = std::fopen("/proc/self/statm", "r");
+  if (file == nullptr || std::fscanf(file, "%ld", &pages) != 1) std::abort();
+  std::fclose(file);
+  const rlimit limit{static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (48 << 20),
+                     RLIM_INFINITY};
+  setrlimit(RLIMIT_AS, &limit);
+}
+
+/// Says on how many of these occasions the rank heard that there is no memory.
+void say_heard(const Comm& comm, int heard) {
+  int least = heard;
+  MPI_Allreduce(&heard, &least, 1, MPI_INT, MPI_MIN, comm.raw());
+  if (comm.rank() == 0) std::printf("all ranks heard of %d\n", least);
+}
+
 /// No more memory for this rank; all hear of it.
 void memory(const Comm& comm, bool wrong) {
-  if (wrong) {
-    long pages = 0;
-    std::FILE* file = std::fopen("/proc/self/statm", "r");
-    if (file == nullptr || std::fscanf(file, "%ld", &pages) != 1) std::abort();
-    std::fclose(file);
-    const rlimit limit{static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE)) + (48 << 20),
-                       RLIM_INFINITY};
-    setrlimit(RLIMIT_AS, &limit);
-  }
+  if (wrong) take_memory_away();
   int heard = 0;
   for (const char* method :
        {"alltoallv", "pairwise", "bruck", "pull", "node_direct", "node_aware"}) {
@@ -127,9 +137,27 @@ void memory(const Comm& comm, bool wrong) {
       heard += std::string(error.what()).find("memory") != std::string::npos ? 1 : 0;
     }
   }
-  int least = heard;
-  MPI_Allreduce(&heard, &least, 1, MPI_INT, MPI_MIN, comm.raw());
-  if (comm.rank() == 0) std::printf("all ranks heard of %d\n", least);
+  say_heard(comm, heard);
+}
+
+/// The same while methods are tried: none can be, and all ranks take the same one untried.
+void memory_of_trials(const Comm& comm, bool wrong) {
+  if (wrong) take_memory_away();
+  constexpr std::ptrdiff_t columns = 1'600'000;  // 55 MB a rank and side
+  const std::array<std::ptrdiff_t, 2> extents{13, columns};
+  const Plan plan(slabs(extents, 0, comm.num_ranks()), slabs(extents, 1, comm.num_ranks()),
+                  comm.rank());
+  int heard = 0;
+  try {
+    const Exchange exchange(comm, plan, Memory::dense(plan.from_boxes()),
+                            Memory::dense(plan.to_boxes()), {8, 1});
+  } catch (const Error& error) {
+    if (std::string(error.what()).find("memory") != std::string::npos) ++heard;
+  }
+  // The method that is taken untried needs little.
+  const Reduction reduction(comm, {NumberType::float64, 13 * columns});
+  if (std::string(reduction.why()).find("none could be tried") != std::string::npos) ++heard;
+  say_heard(comm, heard);
 }
 
 int run(int argc, char** argv) {
@@ -143,7 +171,8 @@ int run(int argc, char** argv) {
                                 {"thrown", thrown},
                                 {"thrown_idle", thrown_idle},
                                 {"thrown_reduction", thrown_reduction},
-                                {"memory", memory}};
+                                {"memory", memory},
+                                {"memory_of_trials", memory_of_trials}};
   for (const auto& [name, action] : cases) {
     if (what != name) continue;
     action(comm, comm.rank() == 1);

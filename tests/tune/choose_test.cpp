@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <cstdlib>
 #include <fstream>
+#include <new>
 
 #include <gtest/gtest.h>
 
@@ -122,6 +123,25 @@ TEST_F(TuneChoose, AFileThatCannotBeUsedIsNoError) {
   }
   settings_.file = "";
   EXPECT_TRUE(choose_again().measured);
+}
+
+// On one rank alone: all take the fallback, unless nothing applies at all.
+TEST_F(TuneChoose, WhatCannotBeTriedGivesTheFallback) {
+  const bool mine = comm_.rank() == comm_.num_ranks() - 1;
+  const auto without_memory = [mine](std::string name) {
+    return Candidate{std::move(name), [mine]() -> std::unique_ptr<Trial> {
+                       if (mine) throw std::bad_alloc();
+                       return std::make_unique<Sleeper>(0, 7, nullptr);
+                     }};
+  };
+  candidates_ = {without_memory("slow"), without_memory("fast"), unfit("odd")};
+  const Choice choice = choose_again();
+  expect_agreed(comm_, choice);
+  EXPECT_EQ(choice.name, "slow");
+  EXPECT_EQ(choice.why, "always works (none could be tried)");
+  EXPECT_FALSE(choice.measured);
+  candidates_ = {unfit("odd")};
+  EXPECT_THROW(choose_again(), Error);
 }
 
 // Rank 0's settings hold where the ranks' differ.

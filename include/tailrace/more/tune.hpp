@@ -85,16 +85,16 @@ struct Choice {
 /// than the best by more than that, `preferred` wins, or else the first in the list. A
 /// candidate that does not apply, fails, or gives other results than the first one is left out with
 /// its trouble. The same result on all ranks. Takes about `settings.budget_s` (of rank 0) once all
-/// are made, but tries each at least once while that lasts. Throws `Errc::invalid_input` on all
-/// ranks if none works.
-/// Collective, blocking.
+/// are made, but tries each at least once while that lasts. Throws on all ranks if none works:
+/// `Errc::invalid_input` if none applies, `Errc::internal` if one failed. Collective, blocking.
 Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings,
                std::string_view preferred = {});
 
 /// The alternative for `problem`: remembered, measured (the fallback is preferred) or the fallback,
 /// as `settings` of rank 0 say; rank 0 reads and writes the memory file. A file that cannot be read
-/// or written is a warning, not an error. Always the fallback under a simulator. The same result on
-/// all ranks. Collective, blocking.
+/// or written is a warning, not an error. Always the fallback under a simulator, and where none can
+/// be tried, for want of memory, say. The same result on all ranks. Throws `Errc::invalid_input` on
+/// all ranks if none applies. Collective, blocking.
 Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidate> candidates,
               const Settings& settings);
 /// The same with the settings of the environment; throws `Errc::invalid_input` on all ranks if

@@ -119,10 +119,13 @@ tune::Choice choose_reduction_method(const ReductionProblem& problem, const Redu
     candidates.push_back({std::string(method.name), [&] {
                             if (!vectors) {
                               const auto type = real_type(shape.type);
-                              run_agreed(problem.comm.raw(), [&] {
-                                vectors = std::make_shared<TrialVectors>(
+                              std::shared_ptr<TrialVectors> made;  // kept by all or by none
+                              const auto failure = failure_of([&] {
+                                made = std::make_shared<TrialVectors>(
                                     problem.comm, type, problem.max_bytes / number_bytes(type));
                               });
+                              agree(problem.comm.raw(), failure ? &*failure : nullptr);
+                              vectors = std::move(made);
                             }
                             return std::make_unique<ReductionTrial>(problem, method, vectors);
                           }});
