@@ -9,6 +9,7 @@
 #include <xxhash.h>
 
 #include "core/last_resort.hpp"
+#include "core/method_table.hpp"
 #include "move/messages.hpp"
 #include "tailrace/more/node_array.hpp"
 #include "tune/sample.hpp"
@@ -39,10 +40,12 @@ Totals totals(const Comm& comm, std::int64_t own) {
   return all;
 }
 
-/// How many communicators like `part` make up `everybody`, for a key.
-std::string groups_text(const Comm& everybody, const Comm& part) {
+/// How many communicators like `part` make up `everybody`, and how they lie, for a key.
+std::string groups_text(const Comm& everybody, const Comm& part, const Surroundings& machine) {
   const auto count = totals(everybody, part.rank() == 0 ? 1 : 0).sum;
-  return count == 1 ? "" : fmt::format(", in {} groups at a time", count);
+  if (count == 1) return "";
+  const auto within = totals(everybody, part.rank() == 0 && machine.one_node() ? 1 : 0).sum;
+  return fmt::format(", in {} groups at a time, {} of them within a node", count, within);
 }
 
 /// Where nothing has been measured: the reader's loads on one node, else MPI's own.
@@ -357,7 +360,7 @@ tune::Choice choose_move_method(const Comm& everybody, const MoveProblem& proble
       problem.shape.sources_in_node_arrays ? ", exposed"
       : problem.shape.in_place             ? ", in place"
                                            : "",
-      groups_text(everybody, problem.comm));
+      groups_text(everybody, problem.comm, problem.machine));
   set_fallback(asked, everybody, problem.machine);
   // All candidates hold their buffers at the same time, beside the arrays.
   const auto candidates = move_candidates(everybody, problem);
@@ -383,7 +386,8 @@ tune::Choice choose_block_method(const Comm& everybody, const Comm& comm, const 
   tune::Problem asked;
   asked.operation = "blocks";
   asked.key = fmt::format("{} bytes, at most {} a rank, largest block {}, {} pieces{}", sum.sum,
-                          sum.most, most.most, shape.num_pieces(), groups_text(everybody, comm));
+                          sum.most, most.most, shape.num_pieces(),
+                          groups_text(everybody, comm, machine));
   set_fallback(asked, everybody, machine);
   const auto candidates = block_candidates(everybody, comm, shape, machine);
   asked.memory_bytes =
@@ -395,7 +399,16 @@ tune::Choice choose_block_method(const Comm& everybody, const Comm& comm, const 
   if (asked.fallback == "node_direct" && std::getenv("TAILRACE_TUNE_MEMORY") == nullptr) {
     settings.memory_bytes = 512 << 20;
   }
-  return tune::choose(everybody, asked, candidates, settings);
+  auto choice = tune::choose(everybody, asked, candidates, settings);
+  // What is remembered may stand for a problem that differs in what a key does not tell.
+  const auto spec = MethodSpec::parse(choice.name);
+  const auto* method = find_line(block_method_table(), spec.name);
+  if (totals(everybody, method->applies({comm, shape, machine, spec.settings}) ? 0 : 1).most != 0) {
+    choice.why =
+        fmt::format("{} was chosen ({}), but does not apply here", choice.name, choice.why);
+    choice.name = block_method_table().front().name;
+  }
+  return choice;
 }
 
 }  // namespace tailrace

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "environment.hpp"
+#include "move/block_exchange.hpp"
+#include "move/tuned.hpp"
 #include "tailrace/fft.hpp"
 #include "tailrace/more/tune.hpp"
 #include "temp_folder.hpp"
@@ -46,6 +48,23 @@ TEST_F(TuneUsers, TransformsRememberTheirKernel) {
   EXPECT_EQ(again[0].timings[0].median_s, entries[0].timings[0].median_s);
   fft::Transform<float>(comm_, problem);
   EXPECT_EQ(remembered("fft kernel").size(), 2U) << "single precision is another problem";
+}
+
+// Groups of as many ranks that move as much, once within nodes, once across: what is remembered of
+// the one is not taken for the other. A method that does not apply would be an error.
+TEST_F(TuneUsers, GroupsWithinNodesAreOthersThanThoseAcross) {
+  if (comm_.num_ranks() != 4) GTEST_SKIP() << "for two nodes of two ranks";
+  const BlockShape shape{8, {{4000, 4000}}, {{4000, 4000}}};
+  for (const int color : {comm_.rank() / 2, comm_.rank() % 2}) {
+    const Comm part = comm_.split(color);
+    const Surroundings machine(part);
+    for (int time = 0; time < 2; ++time) {
+      const auto choice = choose_block_method(comm_, part, shape, machine);
+      EXPECT_EQ(choice.measured, time == 0);
+      const BlockExchange exchange(part, shape, choice.name);
+    }
+  }
+  EXPECT_EQ(remembered("blocks").size(), 2U);
 }
 
 TEST_F(TuneUsers, OffMeasuresNothing) {
