@@ -21,7 +21,8 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   /// Transforms `panel`; `scratch` has `scratch_items()` items. Both are overwritten; the result is
-  /// where the returned pointer says (one of the two). Both 64-byte aligned.
+  /// where the returned pointer says (one of the two). Both begin at a multiple of a register's
+  /// size.
   virtual Real* run(Direction direction, Real* panel, Real* scratch) const = 0;
   virtual std::ptrdiff_t scratch_items() const = 0;
 };

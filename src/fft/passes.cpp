@@ -119,13 +119,19 @@ void Transform<Real>::Engine::backward_x(int f, std::ptrdiff_t z, Work<Real>& wo
   }
   for (std::ptrdiff_t y0 = 0; y0 < ny; y0 += lanes<Real>) {
     const auto y_group = y0 / lanes<Real>;
-    stages.gather_kx(
-        [&](int ry) -> const Real* {
-          return g.py == 1 ? stages.kx_run(work.tile(), y_group)
-                           : y_to_x_->receive(ry, f, z, y_group);
-        },
-        work.panel(0));
-    const Real* result = work.run(*kernels.x, Direction::backward, 0);
+    const Real* result = nullptr;
+    if (stages.kx_run_is_panel()) {
+      Real* panel = stages.kx_run_as_panel(stages.kx_run(work.tile(), y_group));
+      result = kernels.x->run(Direction::backward, panel, work.panel(0));
+    } else {
+      stages.gather_kx(
+          [&](int ry) -> const Real* {
+            return g.py == 1 ? stages.kx_run(work.tile(), y_group)
+                             : y_to_x_->receive(ry, f, z, y_group);
+          },
+          work.panel(0));
+      result = work.run(*kernels.x, Direction::backward, 0);
+    }
     stages.store_rows(result, std::min(lanes<Real>, ny - y0), field + (z * ny + y0) * nx,
                       work.spare(), work.ahead);
   }

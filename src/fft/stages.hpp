@@ -188,6 +188,17 @@ class Stages {
     }
   }
 
+  /// Of a slab grid, whose kx are all kept: the run of a y group is the panel for the kernel once
+  /// the first real parts stand where their imaginary parts were, so it is transformed where it is.
+  bool kx_run_is_panel() const {
+    return g.py == 1 && g.x.kept() == (g.real() ? g.x.points / 2 + 1 : g.x.points);
+  }
+  Real* kx_run_as_panel(Real* run) const {
+    if (!g.real()) return run;
+    store(run + w, load(run));
+    return run + w;
+  }
+
   // ---- y stage
   // -----------------------------------------------------------------------------------
 
