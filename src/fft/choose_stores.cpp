@@ -43,11 +43,15 @@ const std::vector<StoreInfo>& kinds() {
   return list;
 }
 
-/// As many blocks, or units of each row of the only one, as are enough.
-ScatteredUnits enough_of(ScatteredUnits shape) {
-  const auto block_bytes = std::max<std::ptrdiff_t>(shape.rows * shape.row_bytes, 1);
+/// As many blocks, or units of each row of the only one, as are enough; more blocks than there are
+/// where they would be read again from a cache, which the transform, that touches `touched` bytes
+/// in between, does not.
+ScatteredUnits enough_of(ScatteredUnits shape, std::ptrdiff_t touched) {
+  if (shape.bytes() == 0) return shape;
+  const auto block_bytes = shape.rows * shape.row_bytes;
   const auto enough = tune::beyond_caches();
-  shape.blocks = std::min(shape.blocks, enough / block_bytes + 1);
+  const auto wanted = std::max(shape.bytes(), std::min(touched, enough)) / block_bytes;
+  shape.blocks = std::min(std::max(shape.blocks, wanted), enough / block_bytes + 1);
   const auto column = std::max<std::ptrdiff_t>(shape.rows * shape.unit_bytes, 1);
   shape.units = std::min(shape.units, enough / column + 1);
   return shape;
@@ -141,15 +145,17 @@ class StoreTrial : public tune::Trial {
   double sum_ = 0;
 };
 
-Stores measure(const Comm& comm, const char* what, const ScatteredUnits& shape) {
-  std::array<std::ptrdiff_t, 4> most{shape.bytes(), shape.blocks, shape.rows, shape.units};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 4, MPI_INT64_T, MPI_MAX, comm.raw()));
+/// Of a transform that touches `touched` bytes on this rank.
+Stores measure(const Comm& comm, const char* what, const ScatteredUnits& shape,
+               std::ptrdiff_t touched) {
+  std::array<std::ptrdiff_t, 5> most{shape.bytes(), shape.blocks, shape.rows, shape.units, touched};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 5, MPI_INT64_T, MPI_MAX, comm.raw()));
   if (most[0] < least_bytes) return Stores::ordinary;
-  const auto part = enough_of(shape);
+  const auto part = enough_of(shape, most[4]);
   tune::Problem problem;
   problem.operation = "fft stores";
-  problem.key = fmt::format("{} beyond caches: {} blocks of {} rows of {} units of {} bytes", what,
-                            most[1], most[2], most[3], shape.unit_bytes);
+  problem.key = fmt::format("{} beyond caches: {} blocks of {} rows of {} units of {} bytes, {} MB",
+                            what, most[1], most[2], most[3], shape.unit_bytes, most[4] >> 20);
   problem.fallback = kinds().front().name;
   problem.fallback_why = "not measured here";
   problem.memory_bytes = part.bytes();
@@ -202,8 +208,13 @@ StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes) {
 
 StageStores choose_stores(const Comm& comm, const std::string& name, const StageShapes& shapes) {
   if (name == "auto") {
-    return {measure(comm, "columns", shapes.columns), measure(comm, "rows", shapes.rows),
-            measure(comm, "modes", shapes.modes), measure(comm, "fields", shapes.fields)};
+    const auto touched = shapes.columns.bytes() + shapes.rows.bytes() + shapes.modes.bytes() +
+                         shapes.fields.bytes();
+    const auto kind = [&](const char* what, const ScatteredUnits& shape) {
+      return measure(comm, what, shape, touched);
+    };
+    return {kind("columns", shapes.columns), kind("rows", shapes.rows),
+            kind("modes", shapes.modes), kind("fields", shapes.fields)};
   }
   const bool known = std::ranges::find(kinds(), name, &StoreInfo::name) != kinds().end();
   require_all(
