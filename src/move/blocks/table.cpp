@@ -30,7 +30,7 @@ constexpr std::array methods{
                 make_block_bruck},
     BlockMethod{"pull", "one-sided reads of chunks in a random order of each rank's own",
                 "windows of these ranks work", "chunk, depth, bucket",
-                "pull:chunk=512 pull:chunk=64k pull:chunk=1M,depth=4", block_pull_applies, always,
+                "pull:chunk=512 pull:chunk=1M,depth=4", block_pull_applies, always,
                 make_block_pull},
     BlockMethod{"caf", "pull in coarray Fortran",
                 "OpenCoarrays built in; all ranks of the job, or one", "chunk", "",
