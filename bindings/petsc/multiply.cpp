@@ -3,7 +3,8 @@
 // MPIAIJ. The transposed ones are timed by themselves, on the copy of MatMult. The type stays
 // "seqaij": whatever asks for it works as before. A copy in our format is made after the third
 // multiply with the same values; with other values in the same structure, after the first.
-// Of SeqBAIJ matrices with blocks of 2 to 16, MatMult and MatMultAdd alike, in dense blocks.
+// Of SeqBAIJ matrices with blocks of 2 to 16, MatMult and MatMultAdd alike, from PETSc's own
+// values.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "plugin.hpp"
+#include "sparse/borrowed_blocks.hpp"
 #include "tailrace/sparse.hpp"
 #include "view.hpp"
 
@@ -29,7 +31,7 @@ MultiplyCall petsc_transposed = nullptr;
 MultiplyAddCall petsc_transposed_add = nullptr;
 
 // Of SeqBAIJ. PETSc chooses its multiply by the size of blocks once that is known; [0]: before.
-constexpr PetscInt largest_block = 16;
+constexpr PetscInt largest_block = 16;  // of the kernels
 PetscErrorCode (*petsc_create_blocks)(Mat) = nullptr;
 PetscErrorCode (*petsc_assembly_end)(Mat, MatAssemblyType) = nullptr;
 std::array<MultiplyCall, largest_block + 1> petsc_block_multiply{};
@@ -37,10 +39,11 @@ std::array<MultiplyAddCall, largest_block + 1> petsc_block_multiply_add{};
 
 struct Multiplier {
   std::optional<sparse::Matrix> matrix;
-  PetscObjectState state = -1;          ///< of the values that `contest` counts for
-  PetscObjectState nonzero_state = -1;  ///< of the structure of `matrix`
-  bool current = false;                 ///< `matrix` has these values
-  std::ptrdiff_t full_rows = 0;         ///< rows with an item
+  std::optional<sparse::BorrowedBlocks> blocks;  ///< in its place, of SeqBAIJ
+  PetscObjectState state = -1;                   ///< of the values that `contest` counts for
+  PetscObjectState nonzero_state = -1;           ///< of the structure of `matrix` or `blocks`
+  bool current = false;          ///< `matrix` has these values, or `blocks` is there
+  std::ptrdiff_t full_rows = 0;  ///< rows with an item
   double petsc_s = std::numeric_limits<double>::infinity();
   std::vector<double> product;
   Contest contest;
@@ -50,6 +53,14 @@ struct Multiplier {
   double petsc_transposed_s = std::numeric_limits<double>::infinity();
   Contest transposed_contest;
   std::shared_ptr<Record> transposed_record;
+
+  bool made() const { return matrix || blocks; }
+  void drop() {
+    matrix.reset();
+    blocks.reset();
+  }
+  std::ptrdiff_t rows() const { return matrix ? matrix->rows() : blocks->rows(); }
+  std::ptrdiff_t num_items() const { return matrix ? matrix->num_items() : blocks->num_items(); }
 };
 
 PetscErrorCode follow_state(Mat a, Multiplier& to) {
@@ -61,10 +72,10 @@ PetscErrorCode follow_state(Mat a, Multiplier& to) {
   PetscCall(MatGetNonzeroState(a, &nonzero_state));
   to.state = state;
   to.current = false;
-  if (to.matrix && nonzero_state == to.nonzero_state) {
+  if (to.made() && nonzero_state == to.nonzero_state) {
     to.contest.restart();
   } else {
-    to.matrix.reset();
+    to.drop();
     to.contest = {};
     to.record.reset();
     to.petsc_transposed_s = std::numeric_limits<double>::infinity();
@@ -75,18 +86,22 @@ PetscErrorCode follow_state(Mat a, Multiplier& to) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
-sparse::Matrix make_matrix(const View& view, PetscInt columns, std::span<const double> values) {
-  sparse::MatrixOptions wish;
-  wish.bit_for_bit = options().bit_for_bit;
+/// Makes `to.matrix` or `to.blocks`; what it is in words.
+std::string make(Multiplier& to, const View& view, PetscInt columns,
+                 std::span<const double> values) {
+  const auto rows = static_cast<std::size_t>(view.rows);
   if (view.block == 1) {
-    const auto rows = static_cast<std::size_t>(view.rows);
-    return {columns, std::span(view.starts, rows + 1), std::span(view.columns, values.size()),
-            values, wish};
+    sparse::MatrixOptions wish;
+    wish.bit_for_bit = options().bit_for_bit;
+    to.matrix.emplace(columns, std::span(view.starts, rows + 1),
+                      std::span(view.columns, values.size()), values, wish);
+    return to.matrix->storage();
   }
-  const std::vector<std::int64_t> starts(view.starts, view.starts + view.rows + 1);
-  const std::vector<std::int32_t> block_columns(view.columns, view.columns + starts.back());
-  return sparse::Matrix::from_blocks(static_cast<int>(view.block), columns / view.block, starts,
-                                     block_columns, values, wish);
+  to.blocks.emplace(static_cast<int>(view.block), columns / view.block,
+                    std::vector<std::int64_t>(view.starts, view.starts + rows + 1),
+                    std::vector<std::int32_t>(view.columns, view.columns + view.starts[rows]));
+  const auto edge = std::to_string(view.block);
+  return "PETSc's blocks of " + edge + " x " + edge;
 }
 
 void convert(Multiplier& to, const View& view, PetscInt columns) {
@@ -94,31 +109,29 @@ void convert(Multiplier& to, const View& view, PetscInt columns) {
   try {
     const double start = cpu_s();
     const std::span values(view.values, items);
-    if (to.matrix && view.block > 1) {
-      to.matrix.emplace(make_matrix(view, columns, values));  // as fast as setting values
-    } else if (to.matrix) {
+    if (to.matrix) {
       to.matrix->set_values(values);
-    } else {
+    } else if (!to.blocks) {
       std::ptrdiff_t full_rows = 0;
       for (PetscInt row = 0; row < view.rows; ++row) {
         full_rows += view.starts[row + 1] > view.starts[row] ? 1 : 0;
       }
       // PETSc goes over rows with items only where there are few, as in the part of other ranks.
-      if (std::ssize(values) < options().least_items || 2 * full_rows < view.rows) {
+      if (std::ssize(values) < options().least_items || 2 * full_rows < view.rows ||
+          view.block > largest_block) {
         return to.contest.give_up();
       }
       to.full_rows = full_rows * view.block;
       to.record = new_record("MatMult");
       to.record->petsc_s = to.petsc_s;
-      to.matrix.emplace(make_matrix(view, columns, values));
-      to.record->rows = to.matrix->rows();
+      to.record->storage = make(to, view, columns, values);
+      to.record->rows = to.rows();
       to.record->items = std::ssize(values);
-      to.record->storage = to.matrix->storage();
     }
     to.record->inspection_s += cpu_s() - start;
     to.current = true;
   } catch (const std::exception&) {  // no memory, or columns that do not ascend
-    to.matrix.reset();
+    to.drop();
     to.contest.give_up();
   }
 }
@@ -147,46 +160,55 @@ PetscErrorCode is_ours(Mat a, Multiplier** found) {
 
 void lose(Multiplier& to) {
   to.record->storage.clear();
-  to.matrix.reset();
+  to.drop();
   to.current = false;
 }
 
 /// y = A x or A^T x.
-void product(const sparse::Matrix& a, bool transposed, const PetscScalar* x, PetscScalar* y) {
-  const auto rows = static_cast<std::size_t>(a.rows());
-  const auto columns = static_cast<std::size_t>(a.columns());
-  if (transposed) {
-    a.multiply_transposed({x, rows}, {y, columns});
-  } else {
-    a.multiply({x, columns}, {y, rows});
+PetscErrorCode product(Mat a, const Multiplier& to, bool transposed, const PetscScalar* x,
+                       PetscScalar* y) {
+  PetscBool shown = PETSC_TRUE;
+  PetscFunctionBegin;
+  if (to.blocks) {
+    PetscCall(with_view(
+        a, [&](const View& view) { to.blocks->multiply(view.values, x, y); },
+        [&] { shown = PETSC_FALSE; }));
+    PetscCheck(shown, PETSC_COMM_SELF, PETSC_ERR_PLIB, "SeqBAIJ does not show its blocks any more");
+    PetscFunctionReturn(PetscErrorCode(0));
   }
+  const auto rows = static_cast<std::size_t>(to.matrix->rows());
+  const auto columns = static_cast<std::size_t>(to.matrix->columns());
+  if (transposed) {
+    to.matrix->multiply_transposed({x, rows}, {y, columns});
+  } else {
+    to.matrix->multiply({x, columns}, {y, rows});
+  }
+  PetscFunctionReturn(PetscErrorCode(0));
 }
 
-PetscErrorCode run(const Multiplier& to, bool transposed, Vec x, Vec y) {
+PetscErrorCode run(Mat a, const Multiplier& to, bool transposed, Vec x, Vec y) {
   const PetscScalar* from = nullptr;
   PetscScalar* result = nullptr;
-  const auto& matrix = *to.matrix;
   PetscFunctionBegin;
   PetscCall(VecGetArrayRead(x, &from));
   PetscCall(VecGetArrayWrite(y, &result));
-  product(matrix, transposed, from, result);
+  PetscCall(product(a, to, transposed, from, result));
   PetscCall(VecRestoreArrayWrite(y, &result));
   PetscCall(VecRestoreArrayRead(x, &from));
   PetscCall(PetscLogFlops(static_cast<PetscLogDouble>(
-      2 * matrix.num_items() - (transposed ? 0 : to.full_rows))));  // as PETSc counts
+      2 * to.num_items() - (transposed ? 0 : to.full_rows))));  // as PETSc counts
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
 /// z = y + A x or y + A^T x.
-PetscErrorCode run_add(Multiplier& to, bool transposed, Vec x, Vec y, Vec z) {
-  const auto& matrix = *to.matrix;
+PetscErrorCode run_add(Mat a, Multiplier& to, bool transposed, Vec x, Vec y, Vec z) {
   const PetscScalar* from = nullptr;
   const PetscScalar* added = nullptr;
   PetscScalar* result = nullptr;
   PetscFunctionBegin;
-  to.product.resize(static_cast<std::size_t>(transposed ? matrix.columns() : matrix.rows()));
+  to.product.resize(static_cast<std::size_t>(transposed ? to.matrix->columns() : to.rows()));
   PetscCall(VecGetArrayRead(x, &from));
-  product(matrix, transposed, from, to.product.data());
+  PetscCall(product(a, to, transposed, from, to.product.data()));
   PetscCall(VecRestoreArrayRead(x, &from));
   if (y != z) PetscCall(VecGetArrayRead(y, &added));
   PetscCall(VecGetArray(z, &result));
@@ -194,7 +216,7 @@ PetscErrorCode run_add(Multiplier& to, bool transposed, Vec x, Vec y, Vec z) {
   for (std::size_t i = 0; i < to.product.size(); ++i) result[i] = summand[i] + to.product[i];
   PetscCall(VecRestoreArray(z, &result));
   if (y != z) PetscCall(VecRestoreArrayRead(y, &added));
-  PetscCall(PetscLogFlops(static_cast<PetscLogDouble>(2 * matrix.num_items())));
+  PetscCall(PetscLogFlops(static_cast<PetscLogDouble>(2 * to.num_items())));
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
@@ -213,7 +235,7 @@ PetscErrorCode multiply_or(MultiplyCall petsc, Mat a, Vec x, Vec y) {
     to->contest.add_petsc();
     PetscFunctionReturn(PetscErrorCode(0));
   }
-  PetscCall(run(*to, false, x, y));
+  PetscCall(run(a, *to, false, x, y));
   ++to->record->ours;
   if (!to->contest.decided()) {
     to->contest.add_ours(*to->record, cpu_s() - start);
@@ -233,7 +255,7 @@ PetscErrorCode multiply_add_or(MultiplyAddCall petsc, Mat a, Vec x, Vec y, Vec z
     PetscCall(petsc(a, x, y, z));
     PetscFunctionReturn(PetscErrorCode(0));
   }
-  PetscCall(run_add(*to, false, x, y, z));
+  PetscCall(run_add(a, *to, false, x, y, z));
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
@@ -316,7 +338,7 @@ PetscErrorCode multiply_transposed(Mat a, Vec x, Vec y) {
     to->transposed_contest.add_petsc();
     PetscFunctionReturn(PetscErrorCode(0));
   }
-  PetscCall(run(*to, true, x, y));
+  PetscCall(run(a, *to, true, x, y));
   const double taken = cpu_s() - start;
   auto& record = to->transposed_record;
   if (!record) {
@@ -343,7 +365,7 @@ PetscErrorCode multiply_transposed_add(Mat a, Vec x, Vec y, Vec z) {
   if (!ours || !to->transposed_contest.decided() || options().bit_for_bit) {
     PetscCall(petsc_transposed_add(a, x, y, z));
   } else {
-    PetscCall(run_add(*to, true, x, y, z));
+    PetscCall(run_add(a, *to, true, x, y, z));
   }
   PetscFunctionReturn(PetscErrorCode(0));
 }

@@ -93,7 +93,7 @@ PetscErrorCode read_options() {
   PetscBool summary = PETSC_TRUE;
   PetscBool single = PETSC_FALSE;
   PetscBool always = PETSC_FALSE;
-  PetscBool blocks = PETSC_FALSE;
+  PetscBool blocks = PETSC_TRUE;
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_bit_for_bit", &bits, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_summary", &summary, nullptr));

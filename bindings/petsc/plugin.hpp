@@ -37,7 +37,7 @@ struct Options {
   PetscInt least_items = 5000;  ///< -tailrace_least_items: smaller matrices are left alone
   bool always = false;          ///< -tailrace_always: ours, whatever the times
   bool single_factors = false;  ///< -tailrace_single_factors: ILU and SOR in single precision
-  bool blocks = false;          ///< -tailrace_baij: takes BAIJ matrices, too
+  bool blocks = true;           ///< -tailrace_baij: takes BAIJ matrices, too
 };
 const Options& options();
 
@@ -123,8 +123,7 @@ PetscErrorCode take_over_multiply(Mat a);
 PetscErrorCode take_over_sor(Mat a);
 // multiply.cpp: from now on, new SeqBAIJ matrices multiply by ours.
 PetscErrorCode take_over_block_multiply();
-// solve.cpp: from now on, ILU factors of SeqAIJ matrices, and of SeqBAIJ where asked, are looked
-// at.
+// solve.cpp: from now on, ILU factors of SeqAIJ matrices, and of SeqBAIJ, are looked at.
 PetscErrorCode take_over_solve();
 
 }  // namespace tailrace::petsc

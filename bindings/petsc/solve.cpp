@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // MatSolve with PETSc's ILU factors of SeqAIJ matrices, and of SeqBAIJ with blocks of 2 to 16, in
 // natural order. PETSc factors as ever; after the third solve its factors are read and stored as
-// `IncompleteLu` or `BlockIncompleteLu` does. PETSc lays them out in one array: L's rows, each
-// without its diagonal; then U's rows, the last first, each with the inverse of its pivot (or of
-// its block on the diagonal) at its end.
+// `IncompleteLu` does. Blocks stay where PETSc has them (in single precision they are stored as
+// `BlockIncompleteLu` does), until it factors anew. PETSc lays them out in one array: L's rows,
+// each without its diagonal; then U's rows, the last first, each with the inverse of its pivot (or
+// of its block on the diagonal) at its end.
 #include <algorithm>
 #include <exception>
 #include <functional>
 #include <vector>
 
 #include "plugin.hpp"
+#include "sparse/borrowed_blocks.hpp"
 #include "tailrace/more/block_incomplete_lu.hpp"
 #include "tailrace/more/incomplete_lu.hpp"
 #include "view.hpp"
@@ -37,6 +39,15 @@ struct Solver {
   Contest contest;
   std::shared_ptr<Record> record;
 };
+
+/// How many blocks or items L and U have: row 0 of U is the last in the array.
+std::ptrdiff_t num_blocks(const View& view) {
+  PetscInt at = view.starts[view.rows];
+  for (PetscInt row = view.rows; row-- > 0; ++at) {
+    while (view.columns[at] != row) ++at;
+  }
+  return at;
+}
 
 /// PETSc's factors, pivots inverted, in the order of the matrix.
 struct Factors {
@@ -91,14 +102,34 @@ std::string store_items(Solver& to, Factors found) {
   to.ours = [factors = std::move(factors)](auto b, auto x) { factors.solve(b, x); };
   return words;
 }
+/// Makes `to.ours` of PETSc's own blocks.
+std::string borrow_blocks(Solver& to, const View& view) {
+  const auto block = static_cast<int>(view.block);
+  const auto n = static_cast<std::size_t>(view.rows);
+  std::vector<sparse::BorrowedBlockFactors::Range> lower(n);
+  std::vector<sparse::BorrowedBlockFactors::Range> upper(n);
+  PetscInt at = view.starts[n];
+  for (std::size_t row = n; row-- > 0;) {
+    lower[row] = {view.starts[row], view.starts[row + 1]};
+    upper[row][0] = at;
+    while (view.columns[at] != static_cast<PetscInt>(row)) ++at;
+    upper[row][1] = at++;
+  }
+  const std::vector<std::int32_t> columns(view.columns, view.columns + at);
+  const auto factors = std::make_shared<sparse::BorrowedBlockFactors>(
+      block, std::move(lower), std::move(upper), columns, view.values);
+  to.ours = [factors](auto b, auto x) { factors->solve(b.data(), x.data()); };
+  const auto edge = std::to_string(block);
+  return "PETSc's blocks of " + edge + " x " + edge;
+}
+
 std::string store_blocks(Solver& to, int block, const Factors& found) {
-  const bool single = options().single_factors;
   const auto factors =
       std::make_shared<sparse::BlockIncompleteLu>(sparse::BlockIncompleteLu::from_factors(
-          block, found.row_starts, found.columns, found.values, {.single_precision = single}));
+          block, found.row_starts, found.columns, found.values, {.single_precision = true}));
   to.ours = [factors](auto b, auto x) { factors->solve(b, x); };
   const auto edge = std::to_string(block);
-  return "blocks of " + edge + " x " + edge + (single ? ", fp32" : ", fp64");
+  return "blocks of " + edge + " x " + edge + ", fp32";
 }
 
 void store(Solver& to, const View& view) {
@@ -110,13 +141,13 @@ void store(Solver& to, const View& view) {
         view.block > sparse::BlockIncompleteLu::largest_block) {
       return to.contest.give_up();
     }
-    Factors found(view);
-    const auto items = std::ssize(found.values) * static_cast<std::ptrdiff_t>(view.block_items());
-    const auto words = view.block == 1 ? store_items(to, std::move(found))
-                                       : store_blocks(to, static_cast<int>(view.block), found);
+    const auto words = view.block == 1 ? store_items(to, Factors(view))
+                       : options().single_factors
+                           ? store_blocks(to, static_cast<int>(view.block), Factors(view))
+                           : borrow_blocks(to, view);
     if (!to.record) to.record = new_record("MatSolve");
     to.record->rows = static_cast<std::ptrdiff_t>(view.rows) * view.block;
-    to.record->items = items;
+    to.record->items = num_blocks(view) * static_cast<std::ptrdiff_t>(view.block_items());
     to.record->storage = words;
     to.record->petsc_s = std::min(to.record->petsc_s, to.petsc_s);
     to.record->inspection_s += cpu_s() - start;

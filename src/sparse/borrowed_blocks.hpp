@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Products and solves with block CSR whose values stay where the caller has them (blocks of 2 to
+// 16, column by column): a copy of blocks of 15 costs as much as some 30 multiplies where the
+// system is slow to give memory. Kernels read some items beyond a block, so the last one in memory
+// is copied.
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "sparse/kernels.hpp"
+
+namespace tailrace::sparse {
+
+class BorrowedBlocks {
+ public:
+  /// `row_starts` in blocks, `columns` of blocks within the matrix: unchecked.
+  BorrowedBlocks(int block, std::ptrdiff_t block_columns, std::vector<std::int64_t> row_starts,
+                 std::vector<std::int32_t> columns);
+  std::ptrdiff_t rows() const { return num_block_rows() * block_; }
+  std::ptrdiff_t columns() const { return num_block_columns_ * block_; }
+  std::ptrdiff_t num_items() const { return row_starts_.back() * block_ * block_; }
+  /// y = A x; `values` has num_items() items.
+  void multiply(const double* values, const double* x, double* y) const;
+
+ private:
+  std::ptrdiff_t num_block_rows() const {
+    return static_cast<std::ptrdiff_t>(row_starts_.size()) - 1;
+  }
+  int block_;
+  std::ptrdiff_t num_block_columns_;
+  std::vector<std::int64_t> row_starts_;
+  std::vector<std::int32_t> columns_;
+  std::ptrdiff_t last_row_ = 0;  ///< the last block row with a block
+};
+
+/// Factors of a block ILU in one array: L's rows, then U's rows, each with the inverse of its block
+/// on the diagonal at its end; rows are where `lower` and `upper` say, [first, last) in blocks. The
+/// block on the diagonal is at `last` of `upper`.
+class BorrowedBlockFactors {
+ public:
+  using Range = std::array<std::int64_t, 2>;
+  /// `values` must outlive it and have `columns.size()` blocks; unchecked.
+  BorrowedBlockFactors(int block, std::vector<Range> lower, std::vector<Range> upper,
+                       std::vector<std::int32_t> columns, const double* values);
+  /// x = U^-1 L^-1 b; b may be x.
+  void solve(const double* b, double* x) const;
+
+ private:
+  int block_;
+  std::vector<Range> lower_, upper_;
+  std::vector<std::int32_t> columns_;
+  const double* values_;
+  std::int64_t last_;               ///< the last block in memory
+  std::vector<double> last_block_;  ///< its copy, and room behind it
+};
+
+}  // namespace tailrace::sparse
