@@ -75,6 +75,7 @@ __mmask16 first(std::ptrdiff_t items) {
 /// Rows [i, i + 32) of l.
 void pack_l(const PanelUpdate& update, std::ptrdiff_t i, Tile* to) {
   const auto steps = (update.k + 31) / 32;
+  const auto ld = update.l_ld > 0 ? update.l_ld : update.ld;
   for (std::ptrdiff_t s = 0; s < steps; ++s) {
     for (std::ptrdiff_t half = 0; half < 2; ++half) {
       const auto start = i + 16 * half;
@@ -82,9 +83,9 @@ void pack_l(const PanelUpdate& update, std::ptrdiff_t i, Tile* to) {
       auto* tile = to[s * 2 * update.pieces + half].items.data();
       for (std::ptrdiff_t row = 0; row < 16; ++row) {
         const auto k = s * 32 + 2 * row;
-        const float* column = update.l + start + k * update.ld;
+        const float* column = update.l + start + k * ld;
         const __m512 even = _mm512_maskz_loadu_ps(k < update.k ? rows : 0, column);
-        const __m512 odd = _mm512_maskz_loadu_ps(k + 1 < update.k ? rows : 0, column + update.ld);
+        const __m512 odd = _mm512_maskz_loadu_ps(k + 1 < update.k ? rows : 0, column + ld);
         pack_pair(even, odd, tile + row * 32, update.pieces);
       }
     }

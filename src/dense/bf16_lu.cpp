@@ -1,46 +1,175 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Right-looking blocked LU: a panel by LAPACK in fp32, the rows of U by strsm, and nearly all of
-// the work, the trailing update, by tiles of bf16 (amx_update.cpp). Storage and sums are fp32, so
-// only the products of the update are of low precision. 2/3 n^3 flops, n^2 panel / 2 of them in
-// fp32.
+// Right-looking blocked LU, 2/3 n^3 flops, nearly all of them products by tiles of bf16
+// (amx_update.cpp): the trailing update, and within a panel, factored by halves (Toledo, SIAM J.
+// Matrix Anal. Appl. 18 (1997) 1065), all but its strips of 16 columns. Rows of U are products,
+// too, with inverses of diagonal blocks of 64. Storage and sums are fp32; only the trailing update
+// may be of one piece. Columns on the left get the row swaps of later panels at the end, at once.
 #include "dense/bf16_lu.hpp"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
 
 #include "dense/lapack.hpp"
+#include "dense/vector_clones.hpp"
 
 namespace tailrace::dense {
+
+namespace {
+
+constexpr std::ptrdiff_t strip = 16;     // columns factored without products
+constexpr std::ptrdiff_t diagonal = 64;  // rows of a block that is inverted
+constexpr int both = 2;                  // pieces of products that are few
+
+/// Columns [0, n) of m rows.
+struct Part {
+  float* a;
+  std::ptrdiff_t m, n, ld;
+  int* pivots;  ///< from 0, relative to the part's first row
+};
+
+/// The row of the largest of x[0, rows).
+inline std::ptrdiff_t largest_row(const float* x, std::ptrdiff_t rows) {
+  float largest = 0;
+#pragma omp simd reduction(max : largest)
+  for (std::ptrdiff_t i = 0; i < rows; ++i) {
+    const float size = std::abs(x[i]);
+    largest = largest > size ? largest : size;
+  }
+  return std::find_if(x, x + rows, [&](float item) { return std::abs(item) == largest; }) - x;
+}
+
+/// A strip, column by column; false: a pivot that is zero or not finite.
+TAILRACE_VECTOR_CLONES bool factor_strip(const Part& part) {
+  const auto& [a, m, n, ld, pivots] = part;
+  for (std::ptrdiff_t k = 0; k < std::min(m, n); ++k) {
+    float* const column = a + k * ld;
+    const auto at = k + largest_row(column + k, m - k);
+    if (at == m) return false;
+    pivots[k] = static_cast<int>(at);
+    const float reciprocal = 1 / column[at];
+    if (!std::isfinite(reciprocal) || !std::isfinite(column[at])) return false;
+    for (std::ptrdiff_t j = 0; j < n; ++j) std::swap(a[k + j * ld], a[at + j * ld]);
+#pragma omp simd
+    for (std::ptrdiff_t i = k + 1; i < m; ++i) column[i] *= reciprocal;
+    for (std::ptrdiff_t j = k + 1; j < n; ++j) {
+      float* const to = a + j * ld;
+      const float factor = to[k];
+#pragma omp simd
+      for (std::ptrdiff_t i = k + 1; i < m; ++i) to[i] -= factor * column[i];
+    }
+  }
+  return true;
+}
+
+/// Exchanges rows of `columns` columns as the first `count` pivots say.
+void swap_rows(float* a, std::ptrdiff_t columns, std::ptrdiff_t ld, const int* pivots,
+               std::ptrdiff_t count) {
+#pragma omp parallel for if (columns * count > 65536)
+  for (std::ptrdiff_t j = 0; j < columns; ++j) {
+    float* const column = a + j * ld;
+    for (std::ptrdiff_t i = 0; i < count; ++i) std::swap(column[i], column[pivots[i]]);
+  }
+}
+
+/// x = 1 - L^-1 for the unit lower triangle of k x k in `l`; both full squares, x with `diagonal`
+/// rows.
+TAILRACE_VECTOR_CLONES void invert(const float* l, std::ptrdiff_t k, std::ptrdiff_t ld, float* x) {
+  std::fill_n(x, diagonal * k, 0.0F);
+  for (std::ptrdiff_t j = 0; j < k; ++j) {
+    float* const column = x + j * diagonal;  // of L^-1 without its 1, negated
+    for (std::ptrdiff_t i = j + 1; i < k; ++i) column[i] = l[i + j * ld];
+    for (std::ptrdiff_t c = j + 1; c < k; ++c) {
+      const float factor = column[c];
+#pragma omp simd
+      for (std::ptrdiff_t i = c + 1; i < k; ++i) column[i] -= factor * l[i + c * ld];
+    }
+  }
+}
+
+/// b = L^-1 b for the unit lower triangle of `l`, k x k, and n columns of b, by halves.
+void solve_lower(const float* l, std::ptrdiff_t k, float* b, std::ptrdiff_t n, std::ptrdiff_t ld) {
+  if (k > diagonal) {
+    const auto top = (k / 2 + diagonal - 1) / diagonal * diagonal;
+    solve_lower(l, top, b, n, ld);
+    update_by_tiles({k - top, n, top, l + top, b, b + top, ld, both});
+    solve_lower(l + top + top * ld, k - top, b + top, n, ld);
+    return;
+  }
+  alignas(64) std::array<float, diagonal * diagonal> x;
+  invert(l, k, ld, x.data());
+  update_by_tiles({k, n, k, x.data(), b, b, ld, both, diagonal});  // packs b before it writes
+}
+
+bool factor_part(const Part& part) {
+  const auto& [a, m, n, ld, pivots] = part;
+  if (n <= strip) return factor_strip(part);
+  const auto left = (n / 2 + strip - 1) / strip * strip;
+  if (!factor_part({a, m, left, ld, pivots})) return false;
+  if (left >= m) return true;
+  float* const top = a + left * ld;
+  swap_rows(top, n - left, ld, pivots, left);
+  solve_lower(a, left, top, n - left, ld);
+  update_by_tiles({m - left, n - left, left, a + left, top, top + left, ld, both});
+  if (!factor_part({top + left, m - left, n - left, ld, pivots + left})) return false;
+  for (auto i = left; i < std::min(m, n); ++i) pivots[i] += static_cast<int>(left);
+  for (std::ptrdiff_t j = 0; j < left; ++j) {
+    float* const column = a + j * ld;
+    for (auto i = left; i < std::min(m, n); ++i) std::swap(column[i], column[pivots[i]]);
+  }
+  return true;
+}
+
+/// The row swaps of all later panels, for the columns of each panel.
+void swap_left(Factors<float>& factors, std::ptrdiff_t panel) {
+  const auto n = factors.n;
+  std::vector<int> from(static_cast<std::size_t>(n));  // row i is to hold row from[i]
+  for (std::ptrdiff_t k = 0; k + panel < n; k += panel) {
+    std::iota(from.begin(), from.end(), 0);
+    for (auto i = k + panel; i < n; ++i) {
+      const auto row = static_cast<std::size_t>(i);
+      std::swap(from[row], from[static_cast<std::size_t>(factors.pivots[row])]);
+    }
+    const auto first = k + panel;
+#pragma omp parallel
+    {
+      std::vector<float> copy(static_cast<std::size_t>(n));
+#pragma omp for
+      for (std::ptrdiff_t j = k; j < first; ++j) {
+        float* const column = factors.values.get() + j * factors.ld;
+        std::copy(column + first, column + n, copy.begin() + first);
+        for (auto i = first; i < n; ++i) {
+          column[i] = copy[static_cast<std::size_t>(from[static_cast<std::size_t>(i)])];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
 
 bool factor_bf16(Factors<float>& factors, int pieces, std::ptrdiff_t panel) {
   const auto n = factors.n;
   const auto ld = factors.ld;
-  const int ld_int = static_cast<int>(ld);
   float* const a = factors.values.get();
   int* const pivots = factors.pivots.data();
-  if (panel == 0) panel = n >= 6000 ? 512 : 256;
+  if (panel == 0) panel = n >= 3000 ? 512 : 256;
   for (std::ptrdiff_t k = 0; k < n; k += panel) {
     const auto width = std::min(panel, n - k);
-    const int rows = static_cast<int>(n - k);
-    const int cols = static_cast<int>(width);
     const auto rest = n - k - width;
-    int info = 0;
-    sgetrf_(&rows, &cols, a + k + k * ld, &ld_int, pivots + k, &info);
-    if (info != 0 || !pivots_within({pivots + k, static_cast<std::size_t>(cols)}, rows))
-      return false;
-    const int one = 1;
-    const int before = static_cast<int>(k);
-    const int after = static_cast<int>(rest);
-    if (k > 0) slaswp_(&before, a + k, &ld_int, &one, &cols, pivots + k, &one);
+    float* const corner = a + k + k * ld;
+    if (!factor_part({corner, n - k, width, ld, pivots + k})) return false;
     if (rest > 0) {
-      float* const u = a + k + (k + width) * ld;
-      slaswp_(&after, u, &ld_int, &one, &cols, pivots + k, &one);
-      const float unit = 1;
-      strsm_("L", "L", "N", "U", &cols, &after, &unit, a + k + k * ld, &ld_int, u, &ld_int, 1, 1, 1,
-             1);
-      update_by_tiles({rest, rest, width, a + k + width + k * ld, u, u + width, ld, pieces});
+      float* const u = corner + width * ld;
+      swap_rows(u, rest, ld, pivots + k, width);
+      solve_lower(corner, width, u, rest, ld);
+      update_by_tiles({rest, rest, width, corner + width, u, u + width, ld, pieces});
     }
-    for (std::ptrdiff_t i = k; i < k + width; ++i) pivots[i] += before;
+    for (std::ptrdiff_t i = k; i < k + width; ++i) pivots[i] += static_cast<int>(k);
   }
+  swap_left(factors, panel);
+  for (std::ptrdiff_t i = 0; i < n; ++i) ++pivots[i];  // LAPACK counts from 1
   return true;
 }
 

@@ -9,11 +9,11 @@ namespace tailrace::dense {
 bool bf16_available();
 
 /// LU with row swaps of values in fp32, whose products are those of 1 or 2 bf16 `pieces` of each
-/// factor with sums in fp32. Panels are `panel` columns wide (0: chosen from n). False: a zero
-/// pivot.
+/// factor with sums in fp32. Panels are `panel` columns wide (0: chosen from n). False: a pivot
+/// that is zero or not finite.
 bool factor_bf16(Factors<float>& factors, int pieces, std::ptrdiff_t panel = 0);
 
-/// A panel's product: c -= l u, column-major, by `pieces`; l is m x k, u is k x n, c is m x n.
+/// A product of panels: c -= l u, column-major, by `pieces`; l is m x k, u is k x n, c is m x n.
 struct PanelUpdate {
   std::ptrdiff_t m, n, k;
   const float* l;
@@ -21,7 +21,9 @@ struct PanelUpdate {
   float* c;
   std::ptrdiff_t ld;  ///< of all three, which are parts of one matrix
   int pieces;
+  std::ptrdiff_t l_ld = 0;  ///< of l where it is a matrix of its own
 };
+/// u and c may be the same.
 void update_by_tiles(const PanelUpdate& update);
 
 }  // namespace tailrace::dense

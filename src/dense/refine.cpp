@@ -153,7 +153,11 @@ bool run(Step<S> step, const Problem<S>& problem, const Factors<Low<S>>& factors
 template <class S>
 void start(const Problem<S>& problem, Answer<S>& answer) {
   std::fill(answer.x.begin(), answer.x.end(), S(0));
-  measure(problem, answer);
+  for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) {
+    std::copy_n(problem.b + c * problem.ldb, problem.matrix.n,
+                answer.r.data() + c * problem.matrix.n);
+  }
+  answer.errors = {1, 1};
 }
 
 }  // namespace
