@@ -26,8 +26,9 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int column_major = 102;      // LAPACK_COL_MAJOR
 constexpr double largest_share = 0.5;  // of the time of a factorisation, for later solves with it
-// Keeping the factors of smaller ones costs what they gain: zposv lost at n = 2000, not at 4000.
-constexpr std::int64_t least_hermitian = 2500;
+constexpr int most_solves = 16;        // in place of that where nothing is compared
+// Keeping the factors of smaller ones costs what they gain: dposv lost at n = 1170, zposv at 2000.
+constexpr std::int64_t least_definite = 2500;
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -88,9 +89,7 @@ template <class S>
 bool is_small(const Call<S>& call) {
   const auto least = settings().least_n;
   if (least > 0) return call.n < least;
-  if (std::is_same_v<S, dense::Complex> && call.triangle != 'A' && call.n < least_hermitian) {
-    return true;
-  }
+  if (call.triangle != 'A' && call.n < least_definite) return true;
   return !dense::pays(call.n, call.nrhs);
 }
 
@@ -103,7 +102,7 @@ bool solve(const Call<S>& call, const Verdict& verdict) {
   const auto start = Clock::now();
   dense::SolveOptions options;
   options.highest = dense::Rung::fp32;
-  options.bounds = options.skip_unprofitable = false;
+  options.bounds = false;
   options.expected_condition = verdict.expected_condition;
   dense::Certificate certificate;
   certificate.info = -1;
@@ -138,7 +137,7 @@ bool solve(const Call<S>& call, const Verdict& verdict) {
   if (certificate.info == 0) {
     took(verdict.site, call.request(), certificate, seconds);
   } else {
-    failed(verdict.site, seconds);
+    failed(verdict.site, certificate, seconds);
   }
   return certificate.info == 0;
 }
@@ -185,7 +184,10 @@ bool solve_later(const Later<S>& later, const std::shared_ptr<Kept<S>>& kept, bo
   const Threads threads;
   const Using routines(lapack);
   bool solved = false;
-  if (!transposed && kept->spent_s < largest_share * kept->seconds) {
+  const bool cheap = settings().always ? kept->solves < most_solves
+                                       : kept->spent_s < largest_share * kept->seconds;
+  ++kept->solves;
+  if (!transposed && cheap) {
     try {
       const auto matrix = kept->view();
       const dense::Problem<S> problem{matrix, kept->norms, nrhs, b, ldb};

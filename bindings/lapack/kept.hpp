@@ -26,6 +26,7 @@ struct Kept {
   std::uint64_t checksum = 0;  ///< of the factors as they were given
   double seconds = 0;          ///< what they cost us
   double spent_s = 0;          ///< on later solves
+  int solves = 0;              ///< that were asked for later
   std::size_t site = 0;        ///< that they were made for
   std::mutex mutex;            ///< one later call at a time
 

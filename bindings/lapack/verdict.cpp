@@ -23,6 +23,7 @@ namespace {
 constexpr double largest_loss = 0.03;  // of the time of all calls, once something has failed
 constexpr double least_gain = 0.97;
 constexpr int most_skipped = 256;
+constexpr double beyond_bf16 = 1e9;  // a condition number that only fp32 is tried with
 constexpr std::array<int, 3> early_canaries{2, 4, 8};
 constexpr int calls_per_canary = 32;
 
@@ -141,7 +142,19 @@ bool is_canary(int call, std::size_t known) {
   return early && known < early_canaries.size();
 }
 
-Refusal refusal_of(Tally& all, Site& site) {
+/// Whether a first attempt must wait: systems of this size take so little that the attempt can be
+/// paid for by earlier calls, should it fail.
+bool must_wait(const Tally& all, const Site& site, std::ptrdiff_t n) {
+  constexpr std::ptrdiff_t large = 1500;
+  constexpr double cost = 0.6;  // of a call, that of an attempt in vain
+  if (n >= large || settings().least_n > 0 || site.ours.count() > 0) return false;
+  const auto& lapack = all.lapack_of(site);
+  if (lapack.count() == 0) return true;
+  const double at_stake = cost * lapack.median() * cube(n);
+  return all.lost_s - all.gained_s() + at_stake > largest_loss * all.total_s;
+}
+
+Refusal refusal_of(Tally& all, Site& site, std::ptrdiff_t n) {
   if (settings().always) return Refusal::none;
   if (site.factors_used) return Refusal::factors;
   if (site.off) return Refusal::no_faster;
@@ -150,6 +163,7 @@ Refusal refusal_of(Tally& all, Site& site) {
     return Refusal::remembered;
   }
   if (all.lost_s - all.gained_s() > largest_loss * all.total_s) return Refusal::guard;
+  if (must_wait(all, site, n)) return Refusal::canary;
   return is_canary(++site.calls, all.lapack_of(site).count()) ? Refusal::canary : Refusal::none;
 }
 
@@ -216,7 +230,7 @@ Verdict decide(const Request& request) {
   verdict.site = number_of(all, request);
   auto& site = all.sites[verdict.site];
   verdict.expected_condition = site.condition;
-  verdict.refusal = refusal_of(all, site);
+  verdict.refusal = refusal_of(all, site, request.n);
   ++all.refusals[static_cast<std::size_t>(verdict.refusal)];
   return verdict;
 }
@@ -248,7 +262,7 @@ void took(std::size_t number, const Request& request, const dense::Certificate& 
   compare(lapack, site);
 }
 
-void failed(std::size_t number, double seconds) {
+void failed(std::size_t number, const dense::Certificate& certificate, double seconds) {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
   auto& site = all.sites[number];
@@ -258,7 +272,8 @@ void failed(std::size_t number, double seconds) {
   all.total_s += seconds;
   site.skipped = std::clamp(2 * site.skipped, 1, most_skipped);
   site.skip = site.skipped;
-  site.condition = 0;  // begin with the cheapest rung, which finds out soonest
+  // fp32 next time if bf16 was too little; then again the cheapest rung, which finds out soonest.
+  site.condition = certificate.rung < dense::Rung::fp32 ? beyond_bf16 : 0;
 }
 
 void lapack_took(std::size_t number, const Request& request, double seconds) {

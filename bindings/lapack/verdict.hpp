@@ -59,7 +59,7 @@ void refuse(const Verdict& verdict, Refusal why);
 // What a call came to; `seconds` are wall time.
 void took(std::size_t site, const Request& request, const dense::Certificate& certificate,
           double seconds);
-void failed(std::size_t site, double seconds);
+void failed(std::size_t site, const dense::Certificate& certificate, double seconds);
 void lapack_took(std::size_t site, const Request& request, double seconds);
 /// A later solve was answered with kept factors, or they were made anew.
 void solved_later(std::size_t site, double seconds);

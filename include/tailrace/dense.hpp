@@ -35,8 +35,8 @@ struct SolveOptions {
   /// 1-norm condition number of earlier systems like this one (1 / `Certificate::rcond`), which
   /// decides the first rung; 0: not known, and bf16x1 is not tried unless `highest` is bf16x1.
   double expected_condition = 0;
-  /// Small systems, and those with many right-hand sides, go to fp64 at once: refinement cannot
-  /// pay.
+  /// Small systems, and those with many right-hand sides, go to fp64 at once, and others where a
+  /// rung of bf16 has failed and fp32 is not sure to do: refinement cannot pay.
   bool skip_unprofitable = true;
   /// Estimate rcond and the errors of an fp64 answer, too: O(n^2) more work there.
   bool bounds = true;

@@ -7,6 +7,7 @@
 #include "dense/bf16_lu.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -147,6 +148,27 @@ void swap_left(Factors<float>& factors, std::ptrdiff_t panel) {
   }
 }
 
+/// The typical size of `strip` pivots from the k-th on.
+float pivot_size(const Factors<float>& factors, std::ptrdiff_t k) {
+  std::array<float, strip> sizes{};
+  for (std::ptrdiff_t i = 0; i < strip; ++i) {
+    sizes[static_cast<std::size_t>(i)] =
+        std::abs(factors.values[static_cast<std::size_t>((k + i) * (factors.ld + 1))]);
+  }
+  std::nth_element(sizes.begin(), sizes.begin() + strip / 2, sizes.end());
+  return sizes[strip / 2];
+}
+
+/// Whether pivots that go on falling as the first `done` of them did end below the least 1 /
+/// condition, with room for chance. Few singular values that are tiny are not seen so.
+bool falls_too_fast(const Factors<float>& factors, std::ptrdiff_t done) {
+  constexpr double room = 3;
+  if (factors.least_rcond <= 0 || done < 4 * strip || done > factors.n / 2) return false;
+  const double fallen = std::log(pivot_size(factors, done - strip) / pivot_size(factors, 0));
+  const double length = static_cast<double>(factors.n) / static_cast<double>(done - strip);
+  return fallen * length < std::log(factors.least_rcond / room);
+}
+
 }  // namespace
 
 bool factor_bf16(Factors<float>& factors, int pieces, std::ptrdiff_t panel) {
@@ -154,12 +176,14 @@ bool factor_bf16(Factors<float>& factors, int pieces, std::ptrdiff_t panel) {
   const auto ld = factors.ld;
   float* const a = factors.values.get();
   int* const pivots = factors.pivots.data();
-  if (panel == 0) panel = n >= 3000 ? 512 : 256;
+  if (panel == 0) panel = n >= 3000 ? 256 : 128;
   for (std::ptrdiff_t k = 0; k < n; k += panel) {
     const auto width = std::min(panel, n - k);
     const auto rest = n - k - width;
     float* const corner = a + k + k * ld;
     if (!factor_part({corner, n - k, width, ld, pivots + k})) return false;
+    factors.given_up = falls_too_fast(factors, k + width);
+    if (factors.given_up) return false;
     if (rest > 0) {
       float* const u = corner + width * ld;
       swap_rows(u, rest, ld, pivots + k, width);

@@ -10,7 +10,7 @@ bool bf16_available();
 
 /// LU with row swaps of values in fp32, whose products are those of 1 or 2 bf16 `pieces` of each
 /// factor with sums in fp32. Panels are `panel` columns wide (0: chosen from n). False: a pivot
-/// that is zero or not finite.
+/// that is zero or not finite, or given up.
 bool factor_bf16(Factors<float>& factors, int pieces, std::ptrdiff_t panel = 0);
 
 /// A product of panels: c -= l u, column-major, by `pieces`; l is m x k, u is k x n, c is m x n.

@@ -33,6 +33,9 @@ struct Factors {
   std::ptrdiff_t ld = 0;
   std::vector<int> pivots;  ///< as LAPACK's ipiv, from 1; empty: Cholesky
   double scale = 1;         ///< the factors are those of scale * A
+  /// A factorisation may end where its pivots fall so fast that 1 / condition will be below this.
+  double least_rcond = 0;
+  bool given_up = false;  ///< it did
 
   bool cholesky() const { return pivots.empty(); }
 };

@@ -4,6 +4,7 @@
 #include "dense/refine.hpp"
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <limits>
 
@@ -198,8 +199,11 @@ Refined refine(const Problem<S>& problem, const Factors<Low<S>>& factors,
   Refined refined;
   start(problem, answer);
   if (options.refiner != Refiner::gmres) {
-    refined.converged =
-        run<S>(take_classical, problem, factors, options.max_steps, 0, answer, refined);
+    // So many cost about half an fp64 factorisation.
+    const auto paying = static_cast<int>(std::min<std::ptrdiff_t>(4 + factors.n / 150, INT_MAX));
+    const int steps = options.skip_unprofitable ? std::min(options.max_steps, paying)
+                                                : options.max_steps;
+    refined.converged = run<S>(take_classical, problem, factors, steps, 0, answer, refined);
     if (refined.converged || options.refiner == Refiner::classical) return refined;
   }
   // An inner step reads 12 bytes an item of A; so many cost about a third of an fp64 factorisation.

@@ -67,6 +67,15 @@ bool worth_trying(const RungEntry& entry, const Matrix<S>& matrix, const SolveOp
   return entry.rung != Rung::bf16x1 || options.highest == Rung::bf16x1;
 }
 
+/// Whether to leave a system to fp64 after what failed: bf16x2 and fp32 together cost about as much
+/// as fp64, so fp32 must be sure to succeed.
+bool costs_too_much(const RungEntry& entry, const Certificate& certificate,
+                    const SolveOptions& options) {
+  constexpr double sure = 10;
+  return options.skip_unprofitable && entry.rung == Rung::fp32 && !certificate.attempts.empty() &&
+         certificate.attempts.back().rcond < sure * entry.least_rcond;
+}
+
 /// Whether the rung before has shown that this one will fail, too. Estimates from factors of low
 /// precision are too small rather than too large where the condition number is beyond their reach,
 /// by less than this factor at a condition number that the next rung can refine.
@@ -120,12 +129,14 @@ bool try_rung(const RungEntry& entry, const Problem<S>& problem, const SolveOpti
   Attempt attempt;
   attempt.rung = entry.rung;
   bool solved = false;
+  const double least = options.refiner == Refiner::gmres ? 0 : entry.least_rcond;
   auto factors = low_copy(problem.matrix, problem.norms.largest);
+  factors.least_rcond = least;
   if (!factor(entry, factors)) {
-    attempt.outcome = "the factorisation broke down";
+    attempt.outcome =
+        factors.given_up ? "too ill-conditioned for this rung" : "the factorisation broke down";
   } else {
     attempt.rcond = reciprocal_condition(factors, problem.norms.one);
-    const double least = options.refiner == Refiner::gmres ? 0 : entry.least_rcond;
     if (attempt.rcond <= least) {
       attempt.outcome = "too ill-conditioned for this rung";
     } else {
@@ -236,6 +247,7 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
     for (const auto& entry : low_rungs()) {
       if (!worth_trying(entry, matrix, options)) continue;
       if (hopeless_for(entry, certificate)) continue;
+      if (costs_too_much(entry, certificate, options)) continue;
       if (!try_rung(entry, problem, options, answer, certificate, kept)) continue;
       certify(problem, answer, certificate.rcond, certificate);
       for (std::ptrdiff_t c = 0; c < nrhs; ++c) {

@@ -12,7 +12,7 @@ namespace {
 
 std::array<char, 16> places;  // whose addresses are callers and libraries
 
-Request request(std::size_t place, std::ptrdiff_t n = 1000) {
+Request request(std::size_t place, std::ptrdiff_t n = 2000) {
   return {&places[place], &places[place], false, n, 1};
 }
 
@@ -80,7 +80,7 @@ TEST(Verdict, WhatFailsIsTriedLessAndLess) {
     const auto verdict = decide(asked);
     if (verdict.refusal == Refusal::none) {
       ++tried;
-      failed(verdict.site, 0.001);
+      failed(verdict.site, {}, 0.001);
     } else {
       EXPECT_TRUE(verdict.refusal == Refusal::remembered || verdict.refusal == Refusal::canary);
     }
@@ -90,11 +90,25 @@ TEST(Verdict, WhatFailsIsTriedLessAndLess) {
   EXPECT_LE(tried, 9);
 }
 
+TEST(Verdict, AfterBf16ComesFp32) {
+  const auto asked = request(13);
+  dense::Certificate certificate;
+  certificate.rung = dense::Rung::bf16x2;
+  const auto first = decide(asked);
+  EXPECT_EQ(first.expected_condition, 0);
+  failed(first.site, certificate, 0.001);
+  EXPECT_EQ(decide(asked).refusal, Refusal::remembered);
+  EXPECT_GT(decide(asked).expected_condition, 1e8);
+  certificate.rung = dense::Rung::fp32;
+  failed(first.site, certificate, 0.001);
+  EXPECT_EQ(decide(asked).expected_condition, 0);
+}
+
 TEST(Verdict, GuardStopsWhatLoses) {
   const auto asked = request(6);
   const auto first = decide(asked);
   ASSERT_EQ(first.refusal, Refusal::none);
-  failed(first.site, 1e6);
+  failed(first.site, {}, 1e6);
   lapack_took(first.site, asked, 1);
   EXPECT_EQ(decide(asked).refusal, Refusal::remembered);
   EXPECT_EQ(decide(asked).refusal, Refusal::guard);
@@ -110,6 +124,20 @@ TEST(Verdict, FactorsThatAreUsed) {
   took(first.site, asked, solved(), 1);
   restored(first.site, 1);
   for (int k = 0; k < 5; ++k) EXPECT_EQ(decide(asked).refusal, Refusal::factors);
+}
+
+/// The last test: its times are beyond all others.
+TEST(Verdict, SmallSystemsWaitUntilAFailureIsPaidFor) {
+  const auto asked = request(14, 1000);
+  int waited = 0;
+  auto verdict = decide(asked);
+  for (; verdict.refusal == Refusal::canary && waited < 100; ++waited) {
+    lapack_took(verdict.site, asked, 1e9);
+    verdict = decide(asked);
+  }
+  EXPECT_EQ(verdict.refusal, Refusal::none);
+  EXPECT_NEAR(waited, 20, 2);
+  EXPECT_EQ(decide(request(15)).refusal, Refusal::none);  // a large one need not wait
 }
 
 }  // namespace
