@@ -9,10 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <numeric>
 
-#include "dense/lapack.hpp"
 #include "dense/vector_clones.hpp"
 
 namespace tailrace::dense {

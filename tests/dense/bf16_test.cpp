@@ -55,42 +55,67 @@ TEST(Bf16, UpdateIsTheProduct) {
   }
 }
 
+/// Factors of n x n random items in panels of `panel` are those of the matrix.
+void expect_factors(std::ptrdiff_t n, std::ptrdiff_t panel, int pieces) {
+  const auto values = random_floats(n * n, 5);
+  Factors<float> f;
+  f.n = f.ld = n;
+  f.pivots.resize(static_cast<std::size_t>(n));
+  f.values = std::make_unique<float[]>(values.size());
+  std::copy(values.begin(), values.end(), f.values.get());
+  ASSERT_TRUE(factor_bf16(f, pieces, panel));
+  auto rows = values;
+  for (std::ptrdiff_t i = 0; i < n; ++i) {
+    const auto other = f.pivots[static_cast<std::size_t>(i)] - 1;
+    ASSERT_GE(other, i);
+    ASSERT_LT(other, n);
+    for (std::ptrdiff_t j = 0; j < n; ++j) {
+      std::swap(rows[static_cast<std::size_t>(i + j * n)],
+                rows[static_cast<std::size_t>(other + j * n)]);
+    }
+  }
+  double worst = 0;
+  for (std::ptrdiff_t j = 0; j < n; ++j) {
+    for (std::ptrdiff_t i = 0; i < n; ++i) {
+      double sum = i <= j ? static_cast<double>(f.values[static_cast<std::size_t>(i + j * n)]) : 0;
+      for (std::ptrdiff_t x = 0; x < std::min(i, j + 1); ++x) {
+        const auto l = static_cast<double>(f.values[static_cast<std::size_t>(i + x * n)]);
+        ASSERT_LE(std::abs(l), 1.01) << "a pivot was not the largest of its column";
+        sum += l * static_cast<double>(f.values[static_cast<std::size_t>(x + j * n)]);
+      }
+      worst = std::max(
+          worst, std::abs(sum - static_cast<double>(rows[static_cast<std::size_t>(i + j * n)])));
+    }
+  }
+  EXPECT_LT(worst, pieces == 1 ? 0.3 : 2e-3);
+  EXPECT_GT(worst, pieces == 1 ? 1e-3 : 1e-6);  // it was bf16 that multiplied
+}
+
 TEST(Bf16, FactorsMakeTheMatrix) {
   if (!bf16_available()) GTEST_SKIP() << "no AMX here";
-  const std::ptrdiff_t n = 150;
-  const auto values = random_floats(n * n, 5);
   for (const int pieces : {1, 2}) {
-    Factors<float> f;
-    f.n = f.ld = n;
-    f.pivots.resize(static_cast<std::size_t>(n));
-    f.values = std::make_unique<float[]>(values.size());
-    std::copy(values.begin(), values.end(), f.values.get());
-    ASSERT_TRUE(factor_bf16(f, pieces, 32));
-    auto rows = values;
-    for (std::ptrdiff_t i = 0; i < n; ++i) {
-      const auto other = f.pivots[static_cast<std::size_t>(i)] - 1;
-      ASSERT_GE(other, i);
-      ASSERT_LT(other, n);
-      for (std::ptrdiff_t j = 0; j < n; ++j) {
-        std::swap(rows[static_cast<std::size_t>(i + j * n)],
-                  rows[static_cast<std::size_t>(other + j * n)]);
-      }
+    expect_factors(150, 32, pieces);
+    expect_factors(301, 150, pieces);  // more than one inverted block of rows
+  }
+  expect_factors(257, 0, 2);
+}
+
+TEST(Bf16, PivotsThatFallTooFastEndIt) {
+  if (!bf16_available()) GTEST_SKIP() << "no AMX here";
+  for (const double condition : {1e6, 1e12}) {
+    const auto s = test::conditioned_system(700, condition, 3, false);
+    auto b = s.b;
+    SolveOptions options;
+    const auto certificate = gesv(s.n, 1, s.a.data(), s.lda, b.data(), s.n, options);
+    ASSERT_FALSE(certificate.attempts.empty());
+    if (condition < 1e7) {
+      EXPECT_EQ(certificate.rung, Rung::bf16x2);
+    } else {
+      ASSERT_EQ(certificate.attempts.size(), 2U);  // fp32 is not tried
+      EXPECT_EQ(certificate.attempts[0].outcome, "too ill-conditioned for this rung");
+      EXPECT_EQ(certificate.attempts[0].rcond, 0);  // nor were the factors finished
+      EXPECT_EQ(certificate.rung, Rung::fp64);
     }
-    double worst = 0;
-    for (std::ptrdiff_t j = 0; j < n; ++j) {
-      for (std::ptrdiff_t i = 0; i < n; ++i) {
-        double sum =
-            i <= j ? static_cast<double>(f.values[static_cast<std::size_t>(i + j * n)]) : 0;
-        for (std::ptrdiff_t x = 0; x < std::min(i, j + 1); ++x) {
-          sum += static_cast<double>(f.values[static_cast<std::size_t>(i + x * n)]) *
-                 static_cast<double>(f.values[static_cast<std::size_t>(x + j * n)]);
-        }
-        worst = std::max(
-            worst, std::abs(sum - static_cast<double>(rows[static_cast<std::size_t>(i + j * n)])));
-      }
-    }
-    EXPECT_LT(worst, pieces == 1 ? 0.2 : 1e-3);
-    EXPECT_GT(worst, pieces == 1 ? 1e-3 : 1e-6);  // it was bf16 that multiplied
   }
 }
 
