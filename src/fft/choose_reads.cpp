@@ -93,14 +93,17 @@ std::string measure(const Comm& comm, const Stages<Real>& stages, const Kernels<
   const auto& g = stages.g;
   const auto ky_bytes =
       g.z.kept() * g.kxs().count * static_cast<std::ptrdiff_t>(sizeof(std::complex<Real>));
-  std::array<std::ptrdiff_t, 2> most{g.kys().count * ky_bytes, ky_bytes};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_INT64_T, MPI_MAX, comm.raw()));
+  std::array<std::ptrdiff_t, 3> most{g.kys().count * ky_bytes, ky_bytes,
+                                     stage_shapes(g, sizeof(Real)).bytes()};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 3, MPI_INT64_T, MPI_MAX, comm.raw()));
   if (most[0] < least_bytes) return std::string(kinds.front().name);
-  const auto kys = ky_bytes == 0 ? 0 : std::min(g.kys().count, tune::beyond_caches() / most[1] + 1);
+  // More than there are, where these would be read again from a cache.
+  const auto bytes = std::min(std::max(most[0], most[2]), tune::beyond_caches());
+  const auto kys = ky_bytes == 0 ? 0 : bytes / most[1] + 1;
   tune::Problem problem;
   problem.operation = "fft reads";
-  problem.key = fmt::format("modes: {} bytes by {} a ky, {} points of {} bytes", most[0], most[1],
-                            g.z.points, Stages<Real>::unit_bytes);
+  problem.key = fmt::format("modes: {} bytes by {} a ky, {} points of {} bytes, {} MB", most[0],
+                            most[1], g.z.points, Stages<Real>::unit_bytes, most[2] >> 20);
   problem.fallback = kinds.front().name;
   problem.fallback_why = "not measured here";
   problem.memory_bytes = kys * ky_bytes;

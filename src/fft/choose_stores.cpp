@@ -208,10 +208,8 @@ StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes) {
 
 StageStores choose_stores(const Comm& comm, const std::string& name, const StageShapes& shapes) {
   if (name == "auto") {
-    const auto touched = shapes.columns.bytes() + shapes.rows.bytes() + shapes.modes.bytes() +
-                         shapes.fields.bytes();
     const auto kind = [&](const char* what, const ScatteredUnits& shape) {
-      return measure(comm, what, shape, touched);
+      return measure(comm, what, shape, shapes.bytes());
     };
     return {kind("columns", shapes.columns), kind("rows", shapes.rows),
             kind("modes", shapes.modes), kind("fields", shapes.fields)};

@@ -48,6 +48,10 @@ struct ScatteredUnits {
 /// What each stage writes on this rank: a field, in blocks all fields of a call.
 struct StageShapes {
   ScatteredUnits columns, rows, modes, fields;
+  /// What a transform touches between writing a unit and reading it.
+  std::ptrdiff_t bytes() const {
+    return columns.bytes() + rows.bytes() + modes.bytes() + fields.bytes();
+  }
 };
 
 StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes);
