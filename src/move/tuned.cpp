@@ -385,9 +385,9 @@ tune::Choice choose_block_method(const Comm& everybody, const Comm& comm, const 
   const auto most = totals(everybody, most_of(shape.send) * shape.item_bytes);
   tune::Problem asked;
   asked.operation = "blocks";
-  asked.key = fmt::format("{} bytes, at most {} a rank, largest block {}, {} pieces{}", sum.sum,
-                          sum.most, most.most, shape.num_pieces(),
-                          groups_text(everybody, comm, machine));
+  asked.key =
+      fmt::format("{} bytes, at most {} a rank, largest block {}, {} pieces{}", sum.sum, sum.most,
+                  most.most, shape.num_pieces(), groups_text(everybody, comm, machine));
   set_fallback(asked, everybody, machine);
   const auto candidates = block_candidates(everybody, comm, shape, machine);
   asked.memory_bytes =

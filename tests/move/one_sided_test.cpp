@@ -67,8 +67,10 @@ void expect_agreed(const Comm& comm, const std::string& text) {
   EXPECT_EQ(text, first);
 }
 
+// What takes windows is skipped where there are none: Open MPI 4.1 makes none over TCP.
 TEST(OneSidedWindow, IsReadAndWrittenByOthers) {
   const Comm comm(MPI_COMM_WORLD);
+  if (const auto why = probe_windows(comm); !why.empty()) GTEST_SKIP() << why;
   const int next = (comm.rank() + 1) % comm.num_ranks();
   const std::array<int, 1> targets{next};
   for (const bool all : {true, false}) {
@@ -100,6 +102,7 @@ TEST(OneSidedWindow, IsReadAndWrittenByOthers) {
 
 TEST(OneSidedWindow, OfNoBytesCanBeMade) {
   const Comm comm(MPI_COMM_WORLD);
+  if (const auto why = probe_windows(comm); !why.empty()) GTEST_SKIP() << why;
   const OneSidedWindow window(comm, 0);
   EXPECT_TRUE(window.own().empty());
 }
@@ -143,6 +146,7 @@ TEST(OneSidedProbe, TellsOfWindowsThatCanNotBeMade) {
 
 TEST(OneSidedProbe, TellsOfReadsThatFail) {
   const Comm comm(MPI_COMM_WORLD);
+  if (const auto why = probe_windows(comm); !why.empty()) GTEST_SKIP() << why;
   rank_without_reads = comm.num_ranks() - 1;
   const auto windows = probe_windows(comm);
   const auto probe = probe_one_sided(comm);
@@ -155,6 +159,7 @@ TEST(OneSidedProbe, TellsOfReadsThatFail) {
 
 TEST(Pull, DoesNotApplyWithoutWindows) {
   const Comm comm(MPI_COMM_WORLD);
+  if (const auto why = probe_windows(comm); !why.empty()) GTEST_SKIP() << why;
   const Surroundings machine(comm);
   const auto shape = block_shape(comm, 8, 1, [](auto, int, int) { return 3; });
   const BlockProblem problem{comm, shape, machine};
