@@ -90,6 +90,18 @@ double error_of(const bench::SparseMatrix& a, const std::vector<double>& x,
 int block_of(const std::string& name) { return name == "blocks15" ? 15 : (name == "fem3" ? 3 : 1); }
 #endif
 
+/// Bytes that one multiply moves at least, each once: the storage's and both vectors'; what "read"
+/// reads; of other entries those of CSR with 32-bit indices, or 0 where the storage is another.
+double bytes_moved(const bench::SparseMatrix& a, const tailrace::sparse::Matrix& matrix,
+                   const std::string& entry) {
+  const auto rows = static_cast<double>(a.rows);
+  const auto csr = 12 * static_cast<double>(a.values.size()) + 4 * rows;
+  if (entry == "read") return csr + 4 * rows;
+  if (entry == "tailrace") return static_cast<double>(matrix.memory_bytes()) + 16 * rows;
+  const bool known = entry == "plain CSR" || entry == "Eigen" || entry == "PETSc AIJ";
+  return known ? csr + 16 * rows : 0;
+}
+
 /// What is told of our own row only.
 void tell_storage(const tailrace::sparse::Matrix& matrix, double seconds, bench::JsonLine& line) {
   const auto bytes = static_cast<double>(matrix.memory_bytes());
@@ -192,6 +204,7 @@ int main(int argc, char** argv) {
     line.text("entry", row.peer.entry).text("matrix", name).numbers("seconds", row.seconds);
     line.flag("ours", &row == &rows.front()).flag("reference", row.peer.entry == reference);
     line.number("items", static_cast<double>(a.values.size())).number("error", row.error);
+    line.number("bytes_moved", bytes_moved(a, matrix, row.peer.entry));
     if (&row == &rows.front()) {
       tell_storage(matrix, bench::median(row.seconds), line);
       line.number("of_best", bench::median(row.seconds) / best_s);

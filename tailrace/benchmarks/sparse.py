@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Sparse matrices: products, ILU(0) solves and conjugate gradients, beside Eigen, PETSc and MKL."""
 
+import importlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -80,6 +81,11 @@ def _chosen(
             expected = ", ".join({**MATRICES, **DRAWN} if option == "--matrices" else known)
             raise TailraceError(f"{option} {word}: expected one of {expected}", status=2)
     return words or list(unasked) or known
+
+
+def draw(path: Path, measured: Measured) -> None:
+    """Draw the roofline of the products that were measured."""
+    importlib.import_module("tailrace.benchmarks.sparse_picture").draw(path, measured)
 
 
 def finish(measured: Measured, _options: Options) -> None:

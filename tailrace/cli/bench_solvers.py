@@ -10,6 +10,7 @@ from tailrace.cli.bench_options import (
     Edges,
     Json,
     Peers,
+    Picture,
     Repeats,
     Rounds,
     Threads,
@@ -63,13 +64,14 @@ def sparse(
     rounds: Rounds = 5,
     repeats: Repeats = 5,
     json: Json = None,
+    picture: Picture = None,
 ) -> None:
     """Sparse products and solves, beside PETSc, Eigen, MKL.
 
     Example: tailrace bench sparse --matrices band21,short --rounds 3
     """
     chosen = MovingOptions(patterns=words(matrices), methods=words(operations))
-    measure_bench("sparse", basic(n, "", rounds, repeats=repeats, moving=chosen), json)
+    measure_bench("sparse", basic(n, "", rounds, repeats=repeats, moving=chosen), json, picture)
 
 
 def add_solvers(bench: typer.Typer) -> None:
