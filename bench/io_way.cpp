@@ -30,9 +30,7 @@ class Ours : public Method {
     file_->read(part_, data);
     file_->close();
   }
-  bool is_plain_file() const override {
-    return setting("strategy") != "file_per_rank" && setting("back_end") != "hdf5";
-  }
+  bool is_plain_file() const override { return setting("back_end") != "hdf5"; }
   std::optional<tailrace::FileStatistics> statistics() override {
     return file_->total_statistics();
   }

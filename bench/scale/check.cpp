@@ -166,8 +166,7 @@ int run(int argc, char** argv) {
   std::sscanf(arguments.text("grid", "").c_str(), "%dx%d", &rows, &columns);
   const Comm row = world.split(world.rank() / columns),
              column = world.split(world.rank() % columns);
-  std::vector<std::string> specs{"pairwise:in_flight=2", "pull:chunk=16k,depth=3",
-                                 "pull:chunk=16k,bucket=32k"};
+  std::vector<std::string> specs{"pairwise:in_flight=2", "pull:chunk=16k,depth=3"};
   for (const auto& method : block_methods()) specs.emplace_back(method.name);
   bool right = true;
   for (const std::string& spec : specs) {

@@ -15,7 +15,6 @@
 #include "core/buffer.hpp"
 #include "core/method_table.hpp"
 #include "core/say.hpp"
-#include "file/strategies/pieces.hpp"
 #include "file/strategy.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -29,7 +28,6 @@ constexpr std::int64_t read_piece_bytes = 65536;
 // A local disk takes several direct writes at once; anything else is done when the call returns.
 bool background_writes_pay(const Settings& settings, FileAccess access) {
   const bool two_phase = settings.strategy != "shared_independent" &&
-                         settings.strategy != "file_per_rank" &&
                          settings.strategy != "library_collective";
   return two_phase && access != FileAccess::read && settings.direct_io != Switch::off &&
          settings.file_system.kind == FileSystem::Kind::local;
@@ -163,17 +161,6 @@ File::State::State(FilePool& pool, std::string path, FileAccess access, const Hi
       trace_(trace) {
   back_end_ = &file::choose_back_end(settings, access_);
   if (access_ != FileAccess::read && back_end_->warn != nullptr) back_end_->warn(settings);
-  if (access_ == FileAccess::read) {
-    int pieces = 0;
-    run_agreed(comm_.raw(), [&] {
-      if (comm_.rank() == 0) pieces = file::is_pieces_index(path_) ? 1 : 0;
-    });
-    check_mpi(MPI_Bcast(&pieces, 1, MPI_INT, 0, comm_.raw()));
-    if (pieces == 1 && settings.strategy == "auto") {
-      settings.choose("strategy", "file_per_rank", "the file is an index of pieces");
-      settings.strategy = "file_per_rank";
-    }
-  }
   if (settings.strategy != "auto") {
     make_strategy(file::find_strategy(settings.strategy, *back_end_));
   } else if (back_end_->has_collective) {

@@ -84,7 +84,6 @@ struct StrategyEntry {
 std::span<const StrategyEntry> strategy_table();
 
 std::unique_ptr<Strategy> make_spokesperson(const StrategyRequest& request);
-std::unique_ptr<Strategy> make_file_per_rank(const StrategyRequest& request);
 std::unique_ptr<Strategy> make_shared_independent(const StrategyRequest& request);
 std::unique_ptr<Strategy> make_collective(const StrategyRequest& request);
 std::unique_ptr<Strategy> make_grouped(const StrategyRequest& request);

@@ -44,15 +44,15 @@ void set(MethodSettings& settings, std::string_view word, std::string_view whole
     settings.copies = read_copies(value, whole);
     return;
   }
-  const bool known = key == "chunk" || key == "bucket" || key == "depth" || key == "in_flight";
+  const bool known = key == "chunk" || key == "depth" || key == "in_flight";
   if (!known || equals == std::string_view::npos) {
     throw Error(Errc::invalid_input,
                 fmt::format("method '{}': '{}' is no setting; there are chunk=BYTES, "
-                            "bucket=BYTES, depth=N, in_flight=N and copies=KIND",
+                            "depth=N, in_flight=N and copies=KIND",
                             whole, word));
   }
   const auto number = read_number(value, whole);
-  if (number == 0 && key != "bucket") {
+  if (number == 0) {
     throw Error(Errc::invalid_input, fmt::format("method '{}': {} must be at least 1", whole, key));
   }
   constexpr std::ptrdiff_t most = 1 << 20;
@@ -61,7 +61,6 @@ void set(MethodSettings& settings, std::string_view word, std::string_view whole
                 fmt::format("method '{}': {} must be at most {}", whole, key, most));
   }
   if (key == "chunk") settings.chunk_bytes = number;
-  if (key == "bucket") settings.bucket_bytes = number;
   if (key == "depth") settings.depth = static_cast<int>(number);
   if (key == "in_flight") settings.in_flight = static_cast<int>(number);
 }

@@ -11,10 +11,9 @@ namespace tailrace {
 /// A method reads what it knows.
 struct MethodSettings {
   std::ptrdiff_t chunk_bytes = 64 << 10;  ///< chunk: of one one-sided read
-  std::ptrdiff_t bucket_bytes = 0;  ///< bucket: of each message in the window at a time; 0 = all
-  int depth = 8;                    ///< depth: one-sided reads under way at a time
-  int in_flight = 16;               ///< in_flight: messages a rank has under way each way
-  std::string copies = "auto";      ///< copies: kind of its strided copies (copy_kinds.hpp)
+  int depth = 8;                          ///< depth: one-sided reads under way at a time
+  int in_flight = 16;                     ///< in_flight: messages a rank has under way each way
+  std::string copies = "auto";            ///< copies: kind of its strided copies (copy_kinds.hpp)
 };
 
 /// A method by name, with its settings.

@@ -253,13 +253,12 @@ std::vector<std::string> settings_worth_timing(const BlockMethod& method, std::i
                                                int most_peers) {
   constexpr std::int64_t most_chunks = 1024;
   std::vector<std::string> specs;
-  std::vector<std::array<std::int64_t, 4>> seen;
+  std::vector<std::array<std::int64_t, 3>> seen;
   auto words = words_of(method.variants);
   words.insert(words.begin(), std::string(method.name));
   for (auto& word : words) {
     const auto settings = MethodSpec::parse(word).settings;
-    const std::array<std::int64_t, 4> numbers{settings.chunk_bytes, settings.bucket_bytes,
-                                              settings.depth,
+    const std::array<std::int64_t, 3> numbers{settings.chunk_bytes, settings.depth,
                                               std::min(settings.in_flight, most_peers)};
     const bool slow = !specs.empty() && most_bytes / settings.chunk_bytes > most_chunks;
     if (slow || std::ranges::find(seen, numbers) != seen.end()) continue;

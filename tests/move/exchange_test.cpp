@@ -279,7 +279,7 @@ std::vector<std::string> method_list() {
   for (const auto& method : move_methods()) {
     if (method.name != "contiguous") names.emplace_back(method.name);  // few cases are that
   }
-  names.insert(names.end(), {"pairwise:in_flight=1", "pull:chunk=64,depth=2", "pull:bucket=128"});
+  names.insert(names.end(), {"pairwise:in_flight=1", "pull:chunk=64,depth=2"});
   return names;
 }
 INSTANTIATE_TEST_SUITE_P(Table, EveryMethod, ::testing::ValuesIn(method_list()),

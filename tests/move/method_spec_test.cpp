@@ -10,11 +10,10 @@ namespace {
 
 TEST(MethodSpec, ReadsNamesAndSettings) {
   EXPECT_EQ(MethodSpec::parse("pairwise").name, "pairwise");
-  const auto spec = MethodSpec::parse("pull:chunk=4k,depth=16,bucket=2M");
+  const auto spec = MethodSpec::parse("pull:chunk=4k,depth=16");
   EXPECT_EQ(spec.name, "pull");
   EXPECT_EQ(spec.settings.chunk_bytes, 4096);
   EXPECT_EQ(spec.settings.depth, 16);
-  EXPECT_EQ(spec.settings.bucket_bytes, 2 << 20);
   EXPECT_EQ(MethodSpec::parse("pull:chunk=512").settings.depth, MethodSettings{}.depth);
   EXPECT_EQ(MethodSpec::parse("node_direct:copies=streaming2").settings.copies, "streaming2");
   EXPECT_EQ(MethodSpec::parse("node_direct:copies=auto").settings.copies, "auto");

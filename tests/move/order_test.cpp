@@ -67,7 +67,7 @@ struct Transpose {
 std::vector<std::string> methods_here(const Comm& comm) {
   const Transpose any(comm, "alltoallv");
   auto names = testing::applying_methods(comm, any.plan, any.from, any.to, {8, 1});
-  names.insert(names.end(), {"pairwise:in_flight=1", "pull:chunk=64,depth=1", "pull:bucket=64"});
+  names.insert(names.end(), {"pairwise:in_flight=1", "pull:chunk=64,depth=1"});
   return names;
 }
 

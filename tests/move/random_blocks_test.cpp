@@ -21,8 +21,7 @@ using testing::byte_of;
 using testing::key_of;
 
 std::vector<std::string> method_specs() {
-  std::vector<std::string> specs{"auto", "pairwise:in_flight=1", "pull:chunk=64,depth=2",
-                                 "pull:bucket=128"};
+  std::vector<std::string> specs{"auto", "pairwise:in_flight=1", "pull:chunk=64,depth=2"};
   for (const auto& method : block_methods()) specs.emplace_back(method.name);
   return specs;
 }

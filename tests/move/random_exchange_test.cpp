@@ -37,8 +37,7 @@ struct Problem {
 };
 
 std::vector<std::string> method_specs(Dice& dice) {
-  std::vector<std::string> specs{"auto", "pairwise:in_flight=1", "pull:chunk=64,depth=2",
-                                 "pull:bucket=128"};
+  std::vector<std::string> specs{"auto", "pairwise:in_flight=1", "pull:chunk=64,depth=2"};
   for (const auto& method : move_methods()) specs.emplace_back(method.name);
   for (auto& spec : specs) {
     if (spec == "auto" || dice.chance(30)) continue;

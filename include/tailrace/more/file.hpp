@@ -94,8 +94,7 @@ class FilePool {
 /// `file_strategies()` through any back end of `file_back_ends()`. Hints choose both; `auto`
 /// decides from the file system and the sizes of the pieces (docs/files.md). Only ranks that read
 /// or write open the file. The bytes of the file are the same by every strategy, except that
-/// `file_per_rank` keeps them in `PATH.pieces/` and an index at `PATH`, and that back end `hdf5`
-/// keeps them in a dataset.
+/// back end `hdf5` keeps them in a dataset.
 class File {
  public:
   /// `hints` are overridden by the environment variable `TAILRACE_HINTS`. Throws on all ranks

@@ -20,8 +20,6 @@ bool on_any(const BackEndEntry&) { return true; }
 constexpr std::array strategies {
   StrategyEntry{"spokesperson", "rank 0 gathers everything and writes it (the reference)",
                 "back ends of plain files", on_plain_files, make_spokesperson},
-      StrategyEntry{"file_per_rank", "a file of its own for each rank, and an index",
-                    "back ends of plain files", on_plain_files, make_file_per_rank},
       StrategyEntry{"shared_independent", "every rank writes its pieces to the shared file",
                     "always", on_any, make_shared_independent},
       StrategyEntry{"collective",

@@ -29,7 +29,7 @@ constexpr std::array methods{
                 "always; made for tiny blocks", "", "", always, block_bruck_worth_timing,
                 make_block_bruck},
     BlockMethod{"pull", "one-sided reads of chunks in a random order of each rank's own",
-                "windows of these ranks work", "chunk, depth, bucket",
+                "windows of these ranks work", "chunk, depth",
                 "pull:chunk=512 pull:chunk=1M,depth=4", block_pull_applies, always,
                 make_block_pull},
     BlockMethod{"caf", "pull in coarray Fortran",

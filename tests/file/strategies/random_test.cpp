@@ -178,10 +178,6 @@ Access random_reader(Dice& dice, const Access& writer) {
   while (true) {
     auto access = random_writer(dice);
     if ((writer.back_end == "hdf5") != (access.back_end == "hdf5")) continue;
-    const bool pieces = writer.strategy == "file_per_rank";
-    if (pieces && access.strategy != "file_per_rank") access.strategy = "auto";
-    if (pieces && access.back_end == "mpiio") access.strategy = "file_per_rank";
-    if (!pieces && access.strategy == "file_per_rank") continue;
     return access;
   }
 }
@@ -248,7 +244,7 @@ class FileProblem {
       file->close();
       file.reset();
     }
-    if (writer.back_end != "hdf5" && writer.strategy != "file_per_rank") check_file(write_hints);
+    if (writer.back_end != "hdf5") check_file(write_hints);
     for (int again = 0; again < 2; ++again) {
       const auto reader_access = random_reader(dice_, writer);
       const auto hints = random_hints(dice_, reader_access, comm_.num_ranks(), one_node_);

@@ -38,8 +38,7 @@ TEST_F(Strategies, AllWriteTheSameBytesAndReadThemBack) {
       SCOPED_TRACE(pattern.name + ": " + way.name);
       const std::string path = folder / fmt::format("file{}", number++);
       ASSERT_NO_THROW(write(path, way.hints, pattern));
-      const bool plain = way.name.find("hdf5") == std::string::npos &&
-                         way.name.find("file_per_rank") == std::string::npos;
+      const bool plain = way.name.find("hdf5") == std::string::npos;
       if (plain && comm.rank() == 0) {
         EXPECT_TRUE(slurp(path) == expected);
       }
@@ -105,7 +104,6 @@ TEST_F(Strategies, EveryRankReadsTheWhole) {
   const Pattern by_all{"", std::vector(static_cast<std::size_t>(comm.num_ranks()), all.ranks[0])};
   for (const auto& way : ways()) {
     if (way.name.find("hdf5") != std::string::npos) continue;
-    if (way.name.find("file_per_rank") != std::string::npos) continue;
     SCOPED_TRACE(way.name);
     ASSERT_NO_THROW(check_read(path, way.hints, by_all, 0));
   }
