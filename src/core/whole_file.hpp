@@ -35,6 +35,20 @@ class WholeFile {
   int error_ = 0;
 };
 
+/// A small file, or one that grows at its end, open for writing. Throws as `fail_errno` does.
+/// (`file::BackEnd` writes the large ones.) Local.
+class OpenFile {
+ public:
+  OpenFile(const std::string& path, int flags);
+  void write(const void* data, std::ptrdiff_t bytes, std::ptrdiff_t offset);
+  void resize(std::ptrdiff_t bytes) const;
+  void flush() const;
+  void close();
+
+ private:
+  Descriptor file_;
+};
+
 void write_whole_file(const std::string& path, std::string_view text, bool flush = false);
 /// Its first `most_bytes`. Throws `Errc::io`. Local.
 std::string read_whole_file(const std::string& path, std::size_t most_bytes = SIZE_MAX);

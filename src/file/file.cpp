@@ -3,6 +3,8 @@
 // at the first call, when the sizes of the pieces are known.
 #include "tailrace/more/file.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -15,6 +17,7 @@
 #include "core/buffer.hpp"
 #include "core/method_table.hpp"
 #include "core/say.hpp"
+#include "core/system_call.hpp"
 #include "file/strategy.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -161,6 +164,12 @@ File::State::State(FilePool& pool, std::string path, FileAccess access, const Hi
       trace_(trace) {
   back_end_ = &file::choose_back_end(settings, access_);
   if (access_ != FileAccess::read && back_end_->warn != nullptr) back_end_->warn(settings);
+  if (access_ == FileAccess::read) {
+    run_agreed(comm_.raw(), [&] {  // `auto` opens a file only when its first part is read
+      const bool there = comm_.rank() != 0 || ::access(path_.c_str(), F_OK) == 0;
+      if (!there) fail_io("open", path_, errno);
+    });
+  }
   if (settings.strategy != "auto") {
     make_strategy(file::find_strategy(settings.strategy, *back_end_));
   } else if (back_end_->has_collective) {

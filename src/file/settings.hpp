@@ -8,6 +8,7 @@
 
 #include "tailrace/comm.hpp"
 #include "tailrace/more/hints.hpp"
+#include "tailrace/more/node_map.hpp"
 
 namespace tailrace::file {
 
@@ -82,6 +83,16 @@ Settings resolve_alone(const std::string& path, const Hints& hints);
 /// Says the unknown names and warnings (always) and prints the settings (if
 /// `TAILRACE_HINTS_DISPLAY=1`), once for an opened file: on one rank. Local.
 void show(const std::string& path, const Settings& settings);
+
+/// Up to `per_node` ranks of each node, spread evenly over its ranks; ascending, rank 0 among them.
+/// Local.
+std::vector<int> spread_over_nodes(const NodeMap& nodes, int per_node);
+
+/// Who writes for all: hint `cb_ranks`, or `cb_nodes` ranks spread evenly, or up to `per_node` of
+/// each node, because of `reason`, which it notes. Ascending. Throws `Errc::invalid_input` for
+/// ranks that there are not. Local.
+std::vector<int> choose_writers(Settings& settings, const NodeMap& nodes, int per_node,
+                                const std::string& reason);
 
 /// "0+4+8" as rank numbers; empty if it is not such a list. Local.
 std::vector<int> parse_ranks(const std::string& text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of methods. Adding one that packs: a way of moving blocks (src/move/blocks/) and a line
+// The table of methods. Adding one that packs: a method of moving blocks (src/move/blocks/) and a line
 // here; another one: its file, its declarations in method.hpp, a line here and in CMakeLists.txt.
 // Tests, tuner, benchmarks and `tailrace list` walk this table.
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::array methods{
                "each message is one run of bytes on both sides; not in place", true,
                contiguous_applies, make_contiguous},
     MoveMethod{"pairwise",
-               "one message per peer, staggered, a bounded number under way; packing overlaps them",
+               "one message per peer, staggered, a bounded number in flight; packing overlaps them",
                "always", true, packed_applies, make_packed},
     MoveMethod{"bruck", "all messages that share a hop of 1, 2, 4, ... ranks in one",
                "always; made for tiny messages", true, packed_applies, make_packed},

@@ -93,7 +93,7 @@ struct TransportSettings {
   double watchdog_s = 120;
 };
 
-/// A way for packets to get from clients to servers: a line of `transport_table()`.
+/// A method to get packets from clients to servers: a line of `transport_table()`.
 struct Transport {
   const char* name;
   const char* summary;  ///< one line, for `tailrace list` and the docs

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "store/checksum_tables.hpp"
+#include "store/file_index.hpp"
 
 #include <algorithm>
 #include <sstream>
@@ -144,7 +144,7 @@ void check_parts(FileIndex::Entry& entry) {
 
 }  // namespace
 
-void add_checksums(hid_t file, FileIndex& index) {
+void add_checksums(std::int64_t file, FileIndex& index) {
   Table<ChecksumRow>(file, "tailrace/checksums").deal(index, &FileIndex::Entry::pieces);
   Table<BoxRow>(file, "tailrace/boxes").deal(index, &FileIndex::Entry::boxes);
   for (auto& entry : index.entries) {

@@ -11,10 +11,10 @@
 
 #include "file/back_end.hpp"
 #include "file/settings.hpp"
-#include "store/damage.hpp"
 #include "store/file_index.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/read_plan.hpp"
+#include "store/verify.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/more/file.hpp"
 

@@ -14,7 +14,6 @@
 
 #include "core/bytes.hpp"
 #include "core/same_on_all.hpp"
-#include "store/checksum_tables.hpp"
 #include "store/file_image.hpp"
 #include "store/hdf5_handle.hpp"
 #include "tailrace/error.hpp"

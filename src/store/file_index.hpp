@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -63,5 +64,9 @@ FileIndex index_file(const std::string& path);
 
 /// Gives rank 0's index to all. Collective, blocking.
 void share_index(const Comm& comm, FileIndex& index);
+
+/// Gives the entries of `index` their checksums from the tables of an open HDF5 file. Throws
+/// `Errc::corrupt` if tables, or the pieces of a variable, do not cover it exactly once. Local.
+void add_checksums(std::int64_t file, FileIndex& index);
 
 }  // namespace tailrace::store

@@ -13,7 +13,6 @@
 #include "core/whole_file.hpp"
 #include "file/back_end.hpp"
 #include "file/hints/table.hpp"
-#include "file/writers.hpp"
 #include "layout/holes.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"

@@ -11,7 +11,6 @@
 #include "core/agreed_error.hpp"
 #include "file/strategies/two_phase.hpp"
 #include "file/strategy.hpp"
-#include "file/writers.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::file {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <atomic>
-#include <cstdint>
+#include <barrier>
+#include <functional>
 #include <thread>
 #include <vector>
 
-#include "move/node_window.hpp"
+#include "core/worker.hpp"
 
 namespace tailrace {
 
@@ -15,31 +15,39 @@ namespace tailrace {
 class ThreadTeam {
  public:
   /// With the caller `num_threads` in all. Local.
-  explicit ThreadTeam(int num_threads);
-  ~ThreadTeam();
+  explicit ThreadTeam(int num_threads) : begun_(num_threads), ended_(num_threads) {
+    for (int thread = 1; thread < num_threads; ++thread) {
+      helpers_.push_back(start_thread([this, thread] {
+        for (begun_.arrive_and_wait(); part_; begun_.arrive_and_wait()) {
+          part_(thread);
+          ended_.arrive_and_wait();
+        }
+      }));
+    }
+  }
+  ~ThreadTeam() {
+    part_ = nullptr;
+    begun_.arrive_and_wait();
+    for (auto& helper : helpers_) helper.join();
+  }
   ThreadTeam(const ThreadTeam&) = delete;
   ThreadTeam& operator=(const ThreadTeam&) = delete;
 
   int num_threads() const { return static_cast<int>(helpers_.size()) + 1; }
   /// Calls `part(thread)` on each of the threads; returns when all have returned. `part` throws
-  /// nothing. Local.
+  /// nothing. Allocates nothing. Local.
   template <class Part>
   void run(Part&& part) {
-    run_all([](void* context, int thread) { (*static_cast<Part*>(context))(thread); }, &part);
+    part_ = std::ref(part);
+    begun_.arrive_and_wait();
+    part(0);
+    ended_.arrive_and_wait();
   }
 
  private:
-  using Call = void (*)(void* context, int thread);
-  void run_all(Call call, void* context);
-  void help(int thread);
-
   std::vector<std::thread> helpers_;
-  Call call_ = nullptr;  ///< null: the end
-  void* context_ = nullptr;
-  SequenceFlag given_;     ///< tasks
-  SequenceFlag finished_;  ///< tasks, by all helpers
-  std::atomic<int> left_{0};
-  std::uint32_t num_tasks_ = 0;
+  std::function<void(int)> part_;  ///< empty: the end
+  std::barrier<> begun_, ended_;
 };
 
 }  // namespace tailrace

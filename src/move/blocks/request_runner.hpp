@@ -32,7 +32,7 @@ class RequestSlots {
   std::vector<std::size_t> free_;
 };
 
-/// A way of moving blocks by requests of its own, a bounded number at a time: whenever one has
+/// A method of moving blocks by requests of its own, a bounded number at a time: whenever one has
 /// completed, others may be posted. All ranks start the pieces in the same order.
 class RequestRunner : public BlockRunner {
  public:
@@ -72,7 +72,7 @@ class RequestRunner : public BlockRunner {
   /// Blocks of `piece` that have not arrived.
   virtual std::ptrdiff_t num_missing(std::ptrdiff_t piece) const = 0;
 
-  /// Destructors of the ways call this: memory must outlive its transfers.
+  /// Destructors of the methods call this: memory must outlive its transfers.
   void end_all() { end_requests(requests_); }
 
   template <class Unfinished>

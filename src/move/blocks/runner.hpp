@@ -22,7 +22,7 @@ struct BlockShape {
   std::ptrdiff_t num_pieces() const { return std::ssize(send); }
 };
 
-/// What a way of moving blocks is made for; outlives the runner.
+/// What a method of moving blocks is made for; outlives the runner.
 struct BlockProblem {
   const Comm& comm;  ///< of this exchange alone, so that its messages meet no others
   const BlockShape& shape;
@@ -30,7 +30,7 @@ struct BlockProblem {
   MethodSettings settings = {};
 };
 
-/// One way of moving blocks that are packed already. The calls come in the order of
+/// A method of moving blocks that are packed already. The calls come in the order of
 /// `BlockExchange`: acquire; for each piece start (any order); for each piece wait; release. Pieces
 /// of one exchange may be under way together, and several exchanges on one communicator may be.
 /// Zero-sized blocks move nothing, and a rank's block for itself is never moved:
@@ -68,7 +68,7 @@ class BlockRunner {
   virtual std::ptrdiff_t buffer_bytes() const = 0;
 };
 
-/// A line of the table of ways to move blocks.
+/// A line of the table of methods that move blocks.
 struct BlockMethod {
   std::string_view name;
   std::string_view summary;
@@ -89,7 +89,7 @@ std::span<const BlockMethod> block_method_table();
 
 using BlockTable = std::vector<std::vector<std::ptrdiff_t>>;  ///< [piece][peer], in items
 
-/// Send and receive blocks in private memory, for ways that hand them to MPI.
+/// Send and receive blocks in private memory, for methods that hand them to MPI.
 class BlockBuffers {
  public:
   /// Collective over `comm`, blocking; throws on all ranks if one has no memory.
@@ -121,7 +121,7 @@ inline std::ptrdiff_t block_items(const BlockTable& table, std::ptrdiff_t piece,
 /// Offsets of blocks laid one after another from `end` on, which is advanced; `skip` gets no room.
 BlockTable place_blocks(const BlockTable& items, std::ptrdiff_t& end, int skip);
 
-// The ways, one file each.
+// The methods, one file each.
 std::unique_ptr<BlockRunner> make_block_alltoallv(const BlockProblem& problem);
 std::unique_ptr<BlockRunner> make_block_alltoallw(const BlockProblem& problem);
 std::unique_ptr<BlockRunner> make_block_pairwise(const BlockProblem& problem);

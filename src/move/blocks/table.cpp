@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of ways to move packed blocks. Adding one: its file, its declarations in runner.hpp, a
+// The table of methods that move packed blocks. Adding one: its file, its declarations in runner.hpp, a
 // line here, a line in CMakeLists.txt. Tests, tuner, benchmarks and `tailrace list` walk this
 // table.
 
@@ -22,7 +22,7 @@ constexpr std::array methods{
                 make_block_alltoallv},
     BlockMethod{"alltoallw", "MPI_Ialltoallw", "blocks of one rank below 2 GiB in all", "", "",
                 always, always, make_block_alltoallw},
-    BlockMethod{"pairwise", "one message per pair, staggered, a bounded number under way", "always",
+    BlockMethod{"pairwise", "one message per pair, staggered, a bounded number in flight", "always",
                 "in_flight", "pairwise:in_flight=4 pairwise:in_flight=64", always, always,
                 make_block_pairwise},
     BlockMethod{"bruck", "all blocks that share a hop of 1, 2, 4, ... ranks in one message",

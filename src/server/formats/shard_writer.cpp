@@ -14,10 +14,10 @@
 #include <fmt/format.h>
 
 #include "core/system_call.hpp"
+#include "core/whole_file.hpp"
 #include "core/worker.hpp"
 #include "move/strided_copy.hpp"
 #include "server/formats/chunk_codec.hpp"
-#include "store/open_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/layout.hpp"
 
@@ -75,7 +75,7 @@ class File {
         index_(grid.has_shards() ? static_cast<std::size_t>(grid.chunks_of_shard().num_items()) * 2
                                  : 0,
                UINT64_MAX),
-        file_(make_folders(grid, setting, shard).c_str(), O_WRONLY | O_CREAT | O_TRUNC) {}
+        file_(make_folders(grid, setting, shard), O_WRONLY | O_CREAT | O_TRUNC) {}
 
   std::int64_t shard() const { return shard_; }
   void append(const Chunk& chunk) {
@@ -122,7 +122,7 @@ class File {
   bool sync_;
   std::vector<std::uint64_t> index_;  ///< offset and bytes of each chunk; -1: not there
   std::int64_t bytes_ = 0;
-  store::OpenFile file_;
+  OpenFile file_;
 };
 
 }  // namespace
@@ -191,7 +191,7 @@ std::vector<Box> shared_boxes(const ChunkGrid& grid, std::span<const std::int64_
 
 std::int64_t append_shared(const std::string& path, const Field& field,
                            std::span<const Box> boxes) {
-  store::OpenFile file(path.c_str(), O_RDWR | O_CREAT);
+  OpenFile file(path, O_RDWR | O_CREAT);
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) fail_errno(errno);
   const auto item = item_bytes(field.type);

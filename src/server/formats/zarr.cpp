@@ -12,12 +12,12 @@
 #include <fmt/format.h>
 
 #include "core/system_call.hpp"
+#include "core/whole_file.hpp"
 #include "file/settings.hpp"
 #include "server/formats/partial_folder.hpp"
 #include "server/formats/shard_writer.hpp"
 #include "server/formats/zarr_json.hpp"
 #include "server/step_file.hpp"
-#include "store/open_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -31,7 +31,7 @@ void make_folder(const std::string& path) {
 }
 
 void write_text(const std::string& path, const std::string& text, bool sync) {
-  store::OpenFile file(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC);
+  OpenFile file(path, O_WRONLY | O_CREAT | O_TRUNC);
   file.write(text.data(), std::ssize(text), 0);
   if (sync) file.flush();
   file.close();

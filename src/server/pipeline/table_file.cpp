@@ -12,7 +12,6 @@
 #include <sys/stat.h>
 
 #include "core/whole_file.hpp"
-#include "store/open_file.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
@@ -87,13 +86,13 @@ void TableFile::look(const std::string& path, const std::string& header) {
   });
   size_ = static_cast<std::int64_t>(text->size());
   if (file_size(path) == size_) return;
-  store::OpenFile file(path.c_str(), O_WRONLY);
+  OpenFile file(path, O_WRONLY);
   file.resize(static_cast<std::ptrdiff_t>(size_));
   file.close();
 }
 
 void TableFile::append(const std::string& text) {
-  store::OpenFile file(path_.c_str(), O_WRONLY);
+  OpenFile file(path_, O_WRONLY);
   try {
     file.write(text.data(), static_cast<std::ptrdiff_t>(text.size()),
                static_cast<std::ptrdiff_t>(size_));

@@ -84,24 +84,24 @@ using MakeClientMemory = std::unique_ptr<ClientMemory> (*)(const Sides& sides,
                                                            std::size_t num_tickets);
 
 /// What makes one one-sided transport differ from another.
-struct Way {
+struct Variant {
   const char* name;
   MakeClientMemory make_memory;
 };
 
-std::unique_ptr<Sender> make_sender(const Way& way, const Team& team,
+std::unique_ptr<Sender> make_sender(const Variant& variant, const Team& team,
                                     const TransportSettings& settings);
-std::unique_ptr<Receiver> make_receiver(const Way& way, const Team& team,
+std::unique_ptr<Receiver> make_receiver(const Variant& variant, const Team& team,
                                         const TransportSettings& settings);
 
-/// The line of the table for `way`.
-inline Transport line(const Way& way, const char* summary,
+/// The line of the table for `variant`.
+inline Transport line(const Variant& variant, const char* summary,
                       std::string (*refuses)(const Team& team)) {
-  return {.name = way.name,
+  return {.name = variant.name,
           .summary = summary,
           .refuses = refuses,
-          .make_sender = std::bind_front(&make_sender, way),
-          .make_receiver = std::bind_front(&make_receiver, way)};
+          .make_sender = std::bind_front(&make_sender, variant),
+          .make_receiver = std::bind_front(&make_receiver, variant)};
 }
 
 }  // namespace tailrace::server::one_sided

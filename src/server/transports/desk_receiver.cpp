@@ -239,9 +239,9 @@ class DeskReceiver final : public CopyReceiver {
 
 }  // namespace
 
-std::unique_ptr<Receiver> make_receiver(const Way& way, const Team& team,
+std::unique_ptr<Receiver> make_receiver(const Variant& variant, const Team& team,
                                         const TransportSettings& settings) {
-  return std::make_unique<DeskReceiver>(Sides(way.name, team, settings), way.make_memory);
+  return std::make_unique<DeskReceiver>(Sides(variant.name, team, settings), variant.make_memory);
 }
 
 }  // namespace tailrace::server::one_sided

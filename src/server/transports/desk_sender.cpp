@@ -153,9 +153,9 @@ class DeskSender final : public CopySender {
 
 }  // namespace
 
-std::unique_ptr<Sender> make_sender(const Way& way, const Team& team,
+std::unique_ptr<Sender> make_sender(const Variant& variant, const Team& team,
                                     const TransportSettings& settings) {
-  return std::make_unique<DeskSender>(Sides(way.name, team, settings), way.make_memory);
+  return std::make_unique<DeskSender>(Sides(variant.name, team, settings), variant.make_memory);
 }
 
 }  // namespace tailrace::server::one_sided

@@ -11,12 +11,12 @@
 namespace tailrace::server {
 namespace {
 
-Transport line(const by_message::Way& way, const char* summary) {
-  return {.name = way.name,
+Transport line(const by_message::Variant& variant, const char* summary) {
+  return {.name = variant.name,
           .summary = summary,
           .refuses = refuses_but_ranks,
-          .make_sender = std::bind_front(&by_message::make_sender, way),
-          .make_receiver = std::bind_front(&by_message::make_receiver, way)};
+          .make_sender = std::bind_front(&by_message::make_sender, variant),
+          .make_receiver = std::bind_front(&by_message::make_receiver, variant)};
 }
 
 }  // namespace

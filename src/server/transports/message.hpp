@@ -14,7 +14,7 @@
 namespace tailrace::server::by_message {
 
 /// What makes one transport by messages differ from another.
-struct Way {
+struct Variant {
   const char* name;
   /// The server asks for each packet; else the client sends at once and the server says when it has
   /// it.
@@ -49,9 +49,9 @@ constexpr int word_tag = 1;
 constexpr int data_tag = 2;           ///< plus the slot
 constexpr int slots_per_server = 64;  ///< packets of a client that wait for a server
 
-std::unique_ptr<Sender> make_sender(const Way& way, const Team& team,
+std::unique_ptr<Sender> make_sender(const Variant& variant, const Team& team,
                                     const TransportSettings& settings);
-std::unique_ptr<Receiver> make_receiver(const Way& way, const Team& team,
+std::unique_ptr<Receiver> make_receiver(const Variant& variant, const Team& team,
                                         const TransportSettings& settings);
 
 }  // namespace tailrace::server::by_message

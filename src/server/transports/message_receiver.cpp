@@ -21,12 +21,12 @@ constexpr int chunks_at_once = 8;  // receives posted for one packet
 class MessageReceiver final : public CopyReceiver {
  public:
   /// Collective over the ranks of `sides`, blocking.
-  MessageReceiver(Sides sides, const Way& way)
+  MessageReceiver(Sides sides, const Variant& variant)
       : CopyReceiver(std::move(sides)),
-        way_(way),
-        at_once_(way.at_once > 0 ? way.at_once : sides_.settings.senders_at_once),
+        variant_(variant),
+        at_once_(variant.at_once > 0 ? variant.at_once : sides_.settings.senders_at_once),
         told_s_(static_cast<std::size_t>(sides_.num_clients()), now_s()) {
-    make_intake(way.order);
+    make_intake(variant.order);
   }
 
   /// Waits a little for what was told to clients to get away.
@@ -116,7 +116,7 @@ class MessageReceiver final : public CopyReceiver {
       *free = {.used = true, .packet = *packet};
       ++num_transfers_;
       post_chunks(static_cast<std::size_t>(free - transfers_.begin()));
-      if (way_.asked_for) {
+      if (variant_.asked_for) {
         tell(packet->offer.client, {.kind = Word::Kind::send, .slot = packet->offer.slot});
       }
       started = true;
@@ -175,7 +175,7 @@ class MessageReceiver final : public CopyReceiver {
     transfer.used = false;
     --num_transfers_;
     news_ = true;
-    if (way_.asked_for) return;
+    if (variant_.asked_for) return;
     const Offer& offer = transfer.packet.offer;
     tell(offer.client, {.kind = Word::Kind::have, .slot = offer.slot});
   }
@@ -200,7 +200,7 @@ class MessageReceiver final : public CopyReceiver {
       throw Error(Errc::io,
                   fmt::format("transport {}: no sign of life from client {} (rank {}) for "
                               "{} s; it has sent {} of the {} bytes of a packet",
-                              way_.name, offer.client, sides_.client_rank(offer.client), limit,
+                              variant_.name, offer.client, sides_.client_rank(offer.client), limit,
                               transfer.arrived, offer.bytes));
     }
     for (int client = 0; client < sides_.num_clients(); ++client) {
@@ -223,7 +223,7 @@ class MessageReceiver final : public CopyReceiver {
     return moved;
   }
 
-  Way way_;
+  Variant variant_;
   int at_once_;
   std::vector<Transfer> transfers_;
   int num_transfers_ = 0;
@@ -238,9 +238,9 @@ class MessageReceiver final : public CopyReceiver {
 
 }  // namespace
 
-std::unique_ptr<Receiver> make_receiver(const Way& way, const Team& team,
+std::unique_ptr<Receiver> make_receiver(const Variant& variant, const Team& team,
                                         const TransportSettings& settings) {
-  return std::make_unique<MessageReceiver>(Sides(way.name, team, settings), way);
+  return std::make_unique<MessageReceiver>(Sides(variant.name, team, settings), variant);
 }
 
 }  // namespace tailrace::server::by_message

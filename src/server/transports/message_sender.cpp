@@ -26,9 +26,9 @@ constexpr std::ptrdiff_t pushed_bytes = 256 << 10;
 class MessageSender final : public CopySender {
  public:
   /// Collective over the ranks of `sides`, blocking. Throws `Errc::invalid_input` on all of them.
-  MessageSender(Sides sides, const Way& way)
+  MessageSender(Sides sides, const Variant& variant)
       : CopySender(std::move(sides)),
-        way_(way),
+        variant_(variant),
         lines_(static_cast<std::size_t>(sides_.num_servers())),
         packets_(lines_.size() * slots_per_server) {
     for (std::size_t i = 0; i < packets_.size(); ++i) {
@@ -69,11 +69,11 @@ class MessageSender final : public CopySender {
     packet->bytes = bytes;
     packet->priority = priority;
     packet->sequence = ++line.sequence;
-    packet->arrived = way_.asked_for;  // by asking for the next one, it says so
+    packet->arrived = variant_.asked_for;  // by asking for the next one, it says so
     packet->in_memory = true;
     ++line.busy;
     ++line.waiting;
-    if (way_.asked_for) {
+    if (variant_.asked_for) {
       announce(*packet);
     } else {
       push(server);
@@ -282,7 +282,7 @@ class MessageSender final : public CopySender {
   bool advance() {
     bool moved = false;
     while (take_word()) moved = true;
-    if (!way_.asked_for) {
+    if (!variant_.asked_for) {
       for (int server = 0; server < sides_.num_servers(); ++server) moved = push(server) || moved;
     }
     moved = end_sends() || moved;
@@ -332,7 +332,7 @@ class MessageSender final : public CopySender {
     if (failure_) std::rethrow_exception(failure_);
   }
 
-  Way way_;
+  Variant variant_;
   std::unique_ptr<Buffer> memory_;
   std::vector<Line> lines_;
   std::vector<Packet> packets_;  // slots_per_server for each server
@@ -351,9 +351,9 @@ class MessageSender final : public CopySender {
 
 }  // namespace
 
-std::unique_ptr<Sender> make_sender(const Way& way, const Team& team,
+std::unique_ptr<Sender> make_sender(const Variant& variant, const Team& team,
                                     const TransportSettings& settings) {
-  return std::make_unique<MessageSender>(Sides(way.name, team, settings), way);
+  return std::make_unique<MessageSender>(Sides(variant.name, team, settings), variant);
 }
 
 }  // namespace tailrace::server::by_message
