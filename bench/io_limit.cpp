@@ -14,7 +14,7 @@
 #include <utility>
 
 #include "driver.hpp"
-#include "io_way.hpp"
+#include "io_variant.hpp"
 
 namespace bench {
 

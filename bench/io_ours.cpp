@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One round of one access pattern: every way of ours and of others writes the same bytes once (and
-// reads them, if asked), in an order that turns with the round; before, each has done so untimed,
-// as a program writes many files and not one. What was written is checked. With
-// `--what limit`, the raw limit of the device instead; with `--what list`, the names of the ways.
+// One round of one access pattern: every variant of ours and of others writes the same bytes once
+// (and reads them, if asked), in an order that turns with the round; before, each has done so
+// untimed, as a program writes many files and not one. What was written is checked. With
+// `--what limit`, the raw limit of the device instead; with `--what list`, the names of the
+// variants.
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,7 +15,7 @@
 #include <sstream>
 
 #include "io_limit.hpp"
-#include "io_way.hpp"
+#include "io_variant.hpp"
 #include "mpi_driver.hpp"
 
 namespace {
@@ -23,7 +24,7 @@ using bench::Job;
 using bench::JsonLine;
 using bench::Pattern;
 using bench::plain;
-using bench::Way;
+using bench::Variant;
 using tailrace::Comm;
 using tailrace::Errc;
 using tailrace::Error;
@@ -77,9 +78,9 @@ void together(const Comm& comm, Action action) {
   tailrace::agree(comm.raw(), nullptr);
 }
 
-/// A way with what it made for the pattern.
+/// A variant with what it made for the pattern.
 struct Contender {
-  Way way;
+  Variant variant;
   std::unique_ptr<bench::Method> method;
 };
 
@@ -104,12 +105,12 @@ class Round {
     });
   }
 
-  /// Warms every way up, drops those that do not apply, and measures the others in turn.
+  /// Warms every variant up, drops those that do not apply, and measures the others in turn.
   void run(const bench::Arguments& args) {
     std::vector<Contender> contenders;
-    for (auto& way : chosen_ways(args.text("entries", ""))) {
-      Contender contender{way, nullptr};
-      if (attempt(way, [&] { warm_up(contender); })) contenders.push_back(std::move(contender));
+    for (auto& variant : chosen_variants(args.text("entries", ""))) {
+      Contender contender{variant, nullptr};
+      if (attempt(variant, [&] { warm_up(contender); })) contenders.push_back(std::move(contender));
     }
     if (contenders.empty()) return;
     const auto size = contenders.size();
@@ -117,7 +118,7 @@ class Round {
     std::rotate(contenders.begin(), contenders.begin() + static_cast<std::ptrdiff_t>(turn),
                 contenders.end());
     for (const auto& contender : contenders) {
-      attempt(contender.way, [&] { measure(contender.way, *contender.method); });
+      attempt(contender.variant, [&] { measure(contender.variant, *contender.method); });
     }
   }
 
@@ -148,38 +149,38 @@ class Round {
     return args.text("dir", ".") + "/tailrace_bench_io_" + std::to_string(id);
   }
 
-  static std::vector<Way> chosen_ways(const std::string& names) {
-    std::vector<Way> ways;
+  static std::vector<Variant> chosen_variants(const std::string& names) {
+    std::vector<Variant> variants;
     const auto wanted = split(names, ';');
-    for (auto& way : bench::all_ways()) {
-      const bool named = std::find(wanted.begin(), wanted.end(), way.name) != wanted.end();
-      if (named || (names.empty() && way.family != "test")) ways.push_back(way);
+    for (auto& variant : bench::all_variants()) {
+      const bool named = std::find(wanted.begin(), wanted.end(), variant.name) != wanted.end();
+      if (named || (names.empty() && variant.family != "test")) variants.push_back(variant);
     }
-    return ways;
+    return variants;
   }
 
-  /// Runs `action` of `way`; what failed is printed in place of figures.
+  /// Runs `action` of `variant`; what failed is printed in place of figures.
   template <class Action>
-  bool attempt(const Way& way, Action action) {
+  bool attempt(const Variant& variant, Action action) {
     bool done = false;
     try {
       action();
       done = true;
     } catch (const Error& error) {
-      if (comm_.rank() == 0) print_failure(way, error);
+      if (comm_.rank() == 0) print_failure(variant, error);
     }
     remove_files();
     return done;
   }
 
   void warm_up(Contender& contender) {
-    together(comm_, [&] { contender.method = contender.way.make(job_); });
+    together(comm_, [&] { contender.method = contender.variant.make(job_); });
     if (!warms_) return;
     together(comm_, [&] { contender.method->write(data_.data()); });
     if (reads_) together(comm_, [&] { contender.method->read(arrived_.data()); });
   }
 
-  void measure(const Way& way, bench::Method& method) {
+  void measure(const Variant& variant, bench::Method& method) {
     std::fill(arrived_.begin(), arrived_.end(), std::byte{0});
     const double write_s = seconds([&] { method.write(data_.data()); });
     const auto write_cost = method.statistics();
@@ -190,12 +191,12 @@ class Round {
       const double read_s = seconds([&] { method.read(arrived_.data()); });
       const auto read_cost = method.statistics();
       check_data();
-      print(way, ", reading", read_s, read_cost, method.chosen());
+      print(variant, ", reading", read_s, read_cost, method.chosen());
     } else if (checks_) {
       together(comm_, [&] { read_back(method); });
       check_data();
     }
-    print(way, "", write_s, write_cost, method.chosen());
+    print(variant, "", write_s, write_cost, method.chosen());
   }
 
   template <class Action>
@@ -210,11 +211,12 @@ class Round {
     return bench::all_max(taken);
   }
 
-  /// Reads what was written: by plain system calls where the file is plain, not by the way itself.
+  /// Reads what was written: by plain system calls where the file is plain, not by the variant
+  /// itself.
   void read_back(bench::Method& method) {
     if (!method.is_plain_file()) return method.read(arrived_.data());
-    for (const auto& way : bench::posix_ways()) {
-      if (way.name == "posix call a piece") way.make(job_)->read(arrived_.data());
+    for (const auto& variant : bench::posix_variants()) {
+      if (variant.name == "posix call a piece") variant.make(job_)->read(arrived_.data());
     }
   }
 
@@ -266,20 +268,20 @@ class Round {
     MPI_Barrier(comm_.raw());
   }
 
-  /// The name of the way, and the MPI-IO that it runs on if it runs on one.
-  std::string label(const Way& way) const {
-    return way.name + (way.uses_mpi_io && !mpi_io_.empty() ? " " + mpi_io_ : "");
+  /// The name of the variant, and the MPI-IO that it runs on if it runs on one.
+  std::string label(const Variant& variant) const {
+    return variant.name + (variant.uses_mpi_io && !mpi_io_.empty() ? " " + mpi_io_ : "");
   }
 
-  void print(const Way& way, const std::string& phase, double taken,
+  void print(const Variant& variant, const std::string& phase, double taken,
              const std::optional<tailrace::FileStatistics>& cost, const std::string& chosen) const {
     if (comm_.rank() != 0) return;
     JsonLine line;
-    line.text("entry", label(way))
+    line.text("entry", label(variant))
         .text("problem", problem_ + phase)
-        .text("family", way.family)
-        .flag("ours", way.family == "ours")
-        .text("mpi_io", way.uses_mpi_io ? mpi_io_ : "")
+        .text("family", variant.family)
+        .flag("ours", variant.family == "ours")
+        .text("mpi_io", variant.uses_mpi_io ? mpi_io_ : "")
         .numbers("seconds", {taken})
         .number("bytes", static_cast<double>(pattern_.total_bytes));
     if (!chosen.empty()) line.text("chosen", plain(chosen));
@@ -295,12 +297,12 @@ class Round {
     }
     line.print();
   }
-  void print_failure(const Way& way, const Error& error) const {
+  void print_failure(const Variant& variant, const Error& error) const {
     const bool applies = error.code() != Errc::invalid_input;
     JsonLine()
-        .text("entry", label(way))
+        .text("entry", label(variant))
         .text("problem", problem_)
-        .flag("ours", way.family == "ours")
+        .flag("ours", variant.family == "ours")
         .text(applies ? "failure" : "does_not_apply", plain(error.what()))
         .print();
   }
@@ -325,12 +327,12 @@ class Round {
   Job job_;
 };
 
-void list_ways() {
-  for (const auto& way : bench::all_ways()) {
+void list_variants() {
+  for (const auto& variant : bench::all_variants()) {
     JsonLine()
-        .text("name", way.name)
-        .text("family", way.family)
-        .flag("uses_mpi_io", way.uses_mpi_io)
+        .text("name", variant.name)
+        .text("family", variant.family)
+        .flag("uses_mpi_io", variant.uses_mpi_io)
         .print();
   }
 }
@@ -341,7 +343,7 @@ int main(int argc, char** argv) {
   const bench::Arguments args(argc, argv);
   const std::string what = args.text("what", "round");
   if (what == "list") {
-    list_ways();
+    list_variants();
     return 0;
   }
   const bench::MpiProgram program(&argc, &argv);

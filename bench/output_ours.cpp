@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A run that computes and writes one field a step: without output, with MPI-IO, and with
-// tailrace::Output, synchronous and hidden. The ways take turns within each repeat and do the same
-// amount of work, calibrated once, so whatever output takes from the processor is seen.
+// tailrace::Output, synchronous and hidden. The variants take turns within each repeat and do the
+// same amount of work, calibrated once, so whatever output takes from the processor is seen.
 
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ struct RunTimes {
 };
 
 /// A way of writing: `write` one step, `progress` between, `finish` at the end of a run.
-struct Way {
+struct Variant {
   std::string name;
   bool ours;
   std::function<void(int)> write;
@@ -64,38 +64,38 @@ class Bench {
         work_(comm.raw(), {.seconds = args.real("compute-s", 0.7),
                            .sleeps = args.text("compute", "work") == "sleep"}) {
     for (std::size_t i = 0; i < field_.size(); ++i) field_[i] = bench::noise(i);
-    ways_.push_back({"no output", true, [](int) {}});
+    variants_.push_back({"no output", true, [](int) {}});
     add_ours("tailrace, hidden", OutputMode::hidden, args);
     add_ours("tailrace, synchronous", OutputMode::synchronous, args);
-    ways_.push_back({"MPI-IO, collective", false, [this](int step) { write_mpi_io(step); }});
+    variants_.push_back({"MPI-IO, collective", false, [this](int step) { write_mpi_io(step); }});
   }
 
   void measure(int repeats) {
-    for (auto& way : ways_) run(way, 1);  // buffers are made at the first use
+    for (auto& variant : variants_) run(variant, 1);  // buffers are made at the first use
     for (int i = 0; i < repeats; ++i) {
-      for (auto& way : ways_) {
-        const RunTimes times = run(way, steps_);
-        way.seconds.push_back(times.total_s);
-        way.seen.push_back(times.seen_s);
-        way.drain.push_back(times.drain_s);
+      for (auto& variant : variants_) {
+        const RunTimes times = run(variant, steps_);
+        variant.seconds.push_back(times.total_s);
+        variant.seen.push_back(times.seen_s);
+        variant.drain.push_back(times.drain_s);
       }
     }
   }
 
   void print(const std::string& compute) const {
     const double bytes = static_cast<double>(n_ * n_ * n_) * sizeof(double);
-    for (const auto& way : ways_) {
+    for (const auto& variant : variants_) {
       if (comm_.rank() != 0) continue;
       bench::JsonLine()
-          .text("entry", way.name)
+          .text("entry", variant.name)
           .text("problem", shape_ + " data, " + std::to_string(n_) + "^3 double, " +
                                std::to_string(comm_.num_ranks()) + " ranks, " +
                                std::to_string(steps_) + " steps, compute: " + compute)
-          .flag("ours", way.ours)
-          .flag("reference", &way == ways_.data())
-          .numbers("seconds", way.seconds)
-          .number("seen_s", bench::median(way.seen))
-          .number("drain_s", bench::median(way.drain))
+          .flag("ours", variant.ours)
+          .flag("reference", &variant == variants_.data())
+          .numbers("seconds", variant.seconds)
+          .number("seen_s", bench::median(variant.seen))
+          .number("drain_s", bench::median(variant.drain))
           .number("bytes_per_step", bytes)
           .number("check", work_.check())
           .print();
@@ -114,20 +114,20 @@ class Bench {
     options.buffered_files = args.number("buffered-files", 2);
     outputs_.push_back(std::make_unique<Output>(comm_, options));
     Output* output = outputs_.back().get();
-    ways_.push_back({name, true,
-                     [this, output](int step) {
-                       tailrace::Variable variable;
-                       variable.name = "u";
-                       variable.dims = {"z", "y", "x"};
-                       variable.layout = &layout_;
-                       variable.memory = memory_;
-                       variable.data = field_.data();
-                       tailrace::FileContents contents;
-                       contents.variables.push_back(variable);
-                       contents.step = step;
-                       output->write(path(step), contents);
-                     },
-                     [output] { output->progress(); }, [output] { output->finish(); }});
+    variants_.push_back({name, true,
+                         [this, output](int step) {
+                           tailrace::Variable variable;
+                           variable.name = "u";
+                           variable.dims = {"z", "y", "x"};
+                           variable.layout = &layout_;
+                           variable.memory = memory_;
+                           variable.data = field_.data();
+                           tailrace::FileContents contents;
+                           contents.variables.push_back(variable);
+                           contents.step = step;
+                           output->write(path(step), contents);
+                         },
+                         [output] { output->progress(); }, [output] { output->finish(); }});
   }
 
   /// The standard way: one shared file, a file view of this rank's box, a collective write, a sync.
@@ -155,23 +155,23 @@ class Bench {
     MPI_Type_free(&view);
   }
 
-  RunTimes run(Way& way, int steps) {
+  RunTimes run(Variant& variant, int steps) {
     if (comm_.rank() == 0) {
       for (int step = 0; step < steps_; ++step) ::unlink(path(step).c_str());
-      ::sync();  // what the way before left to the system is not ours to pay
+      ::sync();  // what the variant before left to the system is not ours to pay
     }
     MPI_Barrier(comm_.raw());
     const double start = bench::now_s();
     double seen = 0;
     for (int step = 0; step < steps; ++step) {
-      work_.run(way.progress);
+      work_.run(variant.progress);
       MPI_Barrier(comm_.raw());  // the ranks of a simulation meet in every step, output or not
       const double before = bench::now_s();
-      way.write(step);
+      variant.write(step);
       seen += bench::now_s() - before;
     }
     const double loop_end = bench::now_s();
-    way.finish();
+    variant.finish();
     const double end = bench::now_s();
     return {bench::all_max(end - start), bench::all_max(seen) / steps,
             bench::all_max(end - loop_end)};
@@ -187,7 +187,7 @@ class Bench {
   std::vector<double> field_;
   bench::ComputeStep work_;
   std::vector<std::unique_ptr<Output>> outputs_;
-  std::vector<Way> ways_;
+  std::vector<Variant> variants_;
 };
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "servers_way.hpp"
+#include "servers_variant.hpp"
 
 namespace bench {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 
-#include "servers_way.hpp"
+#include "servers_variant.hpp"
 
 namespace bench {
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One run that computes and writes a field every few steps, by one way of ours or of others; what
-// was written is read back and compared. `tailrace bench servers` runs the ways in turn. With
-// `--what list`, the ways of this build; with `--what calibrate`, how much work a step is.
+// One run that computes and writes a field every few steps, by one variant of ours or of others;
+// what was written is read back and compared. `tailrace bench servers` runs the variants in turn.
+// With
+// `--what list`, the variants of this build; with `--what calibrate`, how much work a step is.
 
 #include <unistd.h>
 
@@ -13,25 +14,26 @@
 #include <numeric>
 
 #include "compute_step.hpp"
-#include "servers_way.hpp"
+#include "servers_variant.hpp"
 
 namespace {
 
 using bench::Arguments;
 using bench::JsonLine;
-using bench::ServerWay;
+using bench::ServerVariant;
 using bench::StepField;
 using bench::StepWriter;
 using tailrace::Errc;
 using tailrace::Error;
 
-std::vector<ServerWay> all_ways() {
-  std::vector<ServerWay> ways;
-  for (auto make : {bench::session_ways, bench::toy_ways, bench::file_ways, bench::adios2_ways}) {
+std::vector<ServerVariant> all_variants() {
+  std::vector<ServerVariant> variants;
+  for (auto make : {bench::session_variants, bench::toy_variants, bench::file_variants,
+                    bench::adios2_variants}) {
     auto more = make();
-    std::move(more.begin(), more.end(), std::back_inserter(ways));
+    std::move(more.begin(), more.end(), std::back_inserter(variants));
   }
-  return ways;
+  return variants;
 }
 
 bench::ComputeSettings compute_settings(const Arguments& args) {
@@ -53,8 +55,8 @@ struct RunTimes {
 /// The ranks that compute.
 class Run {
  public:
-  Run(const ServerWay& way, StepWriter& writer, const Arguments& args)
-      : way_(way),
+  Run(const ServerVariant& variant, StepWriter& writer, const Arguments& args)
+      : variant_(variant),
         writer_(writer),
         args_(args),
         comm_(*writer.compute()),
@@ -83,11 +85,11 @@ class Run {
   void print() {
     if (comm_.rank() != 0) return;
     JsonLine line;
-    line.text("entry", way_.name)
+    line.text("entry", variant_.name)
         .text("problem", args_.text("problem", "servers"))
-        .text("family", way_.family)
-        .flag("ours", way_.family == "ours")
-        .flag("reference", way_.name == "no output")
+        .text("family", variant_.family)
+        .flag("ours", variant_.family == "ours")
+        .flag("reference", variant_.name == "no output")
         .numbers("seconds", {times_.total_s})
         .number("seen_s", bench::median(times_.seen_s))
         .number("seen_worst_s", *std::max_element(times_.seen_s.begin(), times_.seen_s.end()))
@@ -164,7 +166,7 @@ class Run {
     std::vector<double> arrived(data_.size());
     std::string wrong;
     for (int step = first_step; step < first_step + steps; ++step) {
-      if ((step + 1) % every != 0 || way_.name == "no output") continue;
+      if ((step + 1) % every != 0 || variant_.name == "no output") continue;
       std::fill(arrived.begin(), arrived.end(), 0.0);
       writer_.read(step, arrived.data());
       stamp(step);
@@ -210,7 +212,7 @@ class Run {
     MPI_Barrier(comm_.raw());
   }
 
-  const ServerWay& way_;
+  const ServerVariant& variant_;
   StepWriter& writer_;
   const Arguments& args_;
   const tailrace::Comm& comm_;
@@ -221,38 +223,38 @@ class Run {
   double memcpy_s_ = 0, idle_cpu_ = 0;
 };
 
-void print_problem(const ServerWay& way, const Arguments& args, const Error& error) {
+void print_problem(const ServerVariant& variant, const Arguments& args, const Error& error) {
   const bool applies = error.code() != Errc::invalid_input;
   JsonLine()
-      .text("entry", way.name)
+      .text("entry", variant.name)
       .text("problem", args.text("problem", "servers"))
-      .flag("ours", way.family == "ours")
+      .flag("ours", variant.family == "ours")
       .text(applies ? "failure" : "does_not_apply", bench::plain(error.what()))
       .print();
 }
 
 /// Throws what makes no run possible, the same on all ranks.
-void run(const ServerWay& way, const Arguments& args, int rank) {
+void run(const ServerVariant& variant, const Arguments& args, int rank) {
   std::unique_ptr<StepWriter> writer;
   try {
-    writer = way.make(args);
+    writer = variant.make(args);
   } catch (const Error& error) {
     if (error.code() != Errc::invalid_input) throw;
-    if (rank == 0) print_problem(way, args, error);
+    if (rank == 0) print_problem(variant, args, error);
     return;
   }
   if (writer->compute() == nullptr) return writer->serve();
-  Run steps(way, *writer, args);
+  Run steps(variant, *writer, args);
   steps.measure();
   steps.print();
 }
 
-void list_ways() {
-  for (const auto& way : all_ways()) {
+void list_variants() {
+  for (const auto& variant : all_variants()) {
     JsonLine()
-        .text("name", way.name)
-        .text("family", way.family)
-        .flag("own_ranks", way.own_ranks)
+        .text("name", variant.name)
+        .text("family", variant.family)
+        .flag("own_ranks", variant.own_ranks)
         .print();
   }
 }
@@ -262,10 +264,12 @@ void calibrate(const Arguments& args, int rank) {
   if (rank == 0) JsonLine().number("passes", step.passes()).print();
 }
 
-const ServerWay* find_way(const std::vector<ServerWay>& ways, const std::string& name) {
-  const auto found = std::find_if(ways.begin(), ways.end(),
-                                  [&](const ServerWay& way) { return way.name == name; });
-  return found == ways.end() ? nullptr : &*found;
+const ServerVariant* find_variant(const std::vector<ServerVariant>& variants,
+                                  const std::string& name) {
+  const auto found =
+      std::find_if(variants.begin(), variants.end(),
+                   [&](const ServerVariant& variant) { return variant.name == name; });
+  return found == variants.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -274,26 +278,26 @@ int main(int argc, char** argv) {
   const Arguments args(argc, argv);
   const std::string what = args.text("what", "run");
   if (what == "list") {
-    list_ways();
+    list_variants();
     return 0;
   }
-  const auto ways = all_ways();
-  const ServerWay* way = find_way(ways, args.text("entry", "no output"));
-  if (way == nullptr) {
+  const auto variants = all_variants();
+  const ServerVariant* variant = find_variant(variants, args.text("entry", "no output"));
+  if (variant == nullptr) {
     std::fprintf(stderr, "no entry %s\n", args.text("entry", "").c_str());
     return 2;
   }
-  const bench::MpiProgram program(&argc, &argv,
-                                  way->many_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED);
+  const bench::MpiProgram program(
+      &argc, &argv, variant->many_threads ? MPI_THREAD_MULTIPLE : MPI_THREAD_FUNNELED);
   try {
     if (what == "calibrate") {
       calibrate(args, program.rank);
     } else {
-      run(*way, args, program.rank);
+      run(*variant, args, program.rank);
     }
   } catch (const std::exception& error) {
     // A failure of one rank: nobody knows where the others are.
-    std::fprintf(stderr, "%s: %s\n", way->name.c_str(), error.what());
+    std::fprintf(stderr, "%s: %s\n", variant->name.c_str(), error.what());
     MPI_Abort(MPI_COMM_WORLD, 1);
   }
   return 0;

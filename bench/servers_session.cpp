@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Ways of ours: the same calls of Session and Stream, with whom they serve by as an option.
+// Variants of ours: the same calls of Session and Stream, with whom they serve by as an option.
 
 #include <algorithm>
 #include <optional>
 
 #include "server/transport.hpp"
-#include "servers_way.hpp"
+#include "servers_variant.hpp"
 #include "tailrace/input.hpp"
 #include "tailrace/session.hpp"
 
@@ -112,7 +112,7 @@ class Ours : public StepWriter {
   tailrace::OutputStatistics before_, after_;
 };
 
-ServerWay make_way(const std::string& name, const SessionOptions& given, bool own_ranks) {
+ServerVariant make_variant(const std::string& name, const SessionOptions& given, bool own_ranks) {
   const bool many_threads = given.progress == "thread";
   return {"tailrace, " + name, "ours", own_ranks, many_threads, [=](const Arguments& args) {
             SessionOptions options = given;
@@ -126,27 +126,28 @@ ServerWay make_way(const std::string& name, const SessionOptions& given, bool ow
 
 }  // namespace
 
-std::vector<ServerWay> session_ways() {
-  std::vector<ServerWay> ways{{"no output", "ours", false, false,
-                               [](const Arguments&) { return std::make_unique<NoOutput>(); }}};
-  ways.push_back(make_way("synchronous", {.servers = "none"}, false));
-  ways.push_back(make_way("hidden", {.servers = "hidden"}, false));
-  ways.push_back(make_way("thread", {.servers = "thread"}, false));
-  ways.push_back(make_way("process", {.servers = "process"}, false));
+std::vector<ServerVariant> session_variants() {
+  std::vector<ServerVariant> variants{{"no output", "ours", false, false, [](const Arguments&) {
+                                         return std::make_unique<NoOutput>();
+                                       }}};
+  variants.push_back(make_variant("synchronous", {.servers = "none"}, false));
+  variants.push_back(make_variant("hidden", {.servers = "hidden"}, false));
+  variants.push_back(make_variant("thread", {.servers = "thread"}, false));
+  variants.push_back(make_variant("process", {.servers = "process"}, false));
   for (const auto& transport : tailrace::server::transport_table()) {
     const std::string name = transport.name;
-    ways.push_back(make_way(name, {.transport = name}, true));
+    variants.push_back(make_variant(name, {.transport = name}, true));
     if (name == "push_any" || name == "credit") {
-      ways.push_back(
-          make_way(name + ", helper thread", {.transport = name, .progress = "thread"}, true));
+      variants.push_back(
+          make_variant(name + ", helper thread", {.transport = name, .progress = "thread"}, true));
     }
     if (name != "credit") continue;
     for (const int senders : {1, 2}) {
-      ways.push_back(make_way(name + ", " + std::to_string(senders) + " at once",
-                              {.transport = name, .senders_at_once = senders}, true));
+      variants.push_back(make_variant(name + ", " + std::to_string(senders) + " at once",
+                                      {.transport = name, .senders_at_once = senders}, true));
     }
   }
-  return ways;
+  return variants;
 }
 
 }  // namespace bench

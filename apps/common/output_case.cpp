@@ -53,7 +53,7 @@ Keys output_keys(OutputCase& o) {
       {"output.stripe_bytes", &o.stripe_bytes, count_from_0, "bytes",
        "writers' shares end at multiples of it; 0 = even shares"},
       {"output.buffered_files", &o.buffered_files, within(1, 1000), "files",
-       "field files under way before the run waits"},
+       "field files in progress before the run waits"},
       {"output.transport", &o.transport, any, "",
        "how fields get to the servers (tailrace list transports); auto = chosen", "", hidden},
       {"output.memory", &o.memory, any, "",

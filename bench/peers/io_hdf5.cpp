@@ -4,7 +4,7 @@
 
 #include <H5pubconf.h>
 
-#include "../io_way.hpp"
+#include "../io_variant.hpp"
 
 #ifdef H5_HAVE_PARALLEL
 
@@ -173,7 +173,7 @@ class Hdf5 : public Method {
   MPI_Info info_ = MPI_INFO_NULL;
 };
 
-Way make_way(const std::string& name, bool collective, Hint hint) {
+Variant make_variant(const std::string& name, bool collective, Hint hint) {
   return {name, "hdf5", true, [collective, hint](const Job& job) {
             return std::make_unique<Hdf5>(job, collective, hint);
           }};
@@ -181,10 +181,10 @@ Way make_way(const std::string& name, bool collective, Hint hint) {
 
 }  // namespace
 
-std::vector<Way> hdf5_ways() {
-  return {make_way("hdf5 collective", true, Hint::none),
-          make_way("hdf5 collective all write", true, Hint::all_write),
-          make_way("hdf5 independent", false, Hint::none)};
+std::vector<Variant> hdf5_variants() {
+  return {make_variant("hdf5 collective", true, Hint::none),
+          make_variant("hdf5 collective all write", true, Hint::all_write),
+          make_variant("hdf5 independent", false, Hint::none)};
 }
 
 }  // namespace bench
@@ -192,7 +192,7 @@ std::vector<Way> hdf5_ways() {
 #else
 
 namespace bench {
-std::vector<Way> hdf5_ways() { return {}; }
+std::vector<Variant> hdf5_variants() { return {}; }
 }  // namespace bench
 
 #endif

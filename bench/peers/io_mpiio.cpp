@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "../io_way.hpp"
+#include "../io_variant.hpp"
 #include "../mpi_driver.hpp"
 
 namespace bench {
@@ -211,7 +211,7 @@ class Calls : public MpiIo {
 };
 
 template <class Kind>
-Way make_way(const std::string& name, bool collective, Aggregators aggregators) {
+Variant make_variant(const std::string& name, bool collective, Aggregators aggregators) {
   return {name, "mpiio", true, [collective, aggregators](const Job& job) {
             return std::make_unique<Kind>(job, collective, aggregators);
           }};
@@ -219,14 +219,14 @@ Way make_way(const std::string& name, bool collective, Aggregators aggregators) 
 
 }  // namespace
 
-std::vector<Way> mpiio_ways() {
-  return {make_way<View>("mpiio view collective", true, Aggregators::unspecified),
-          make_way<View>("mpiio view collective one writes", true, Aggregators::one),
-          make_way<View>("mpiio view collective all write", true, Aggregators::all),
-          make_way<View>("mpiio view independent", false, Aggregators::unspecified),
-          make_way<View>("mpiio view independent no sieving", false, Aggregators::all),
-          make_way<Calls>("mpiio call a piece independent", false, Aggregators::unspecified),
-          make_way<Calls>("mpiio call a piece collective", true, Aggregators::unspecified)};
+std::vector<Variant> mpiio_variants() {
+  return {make_variant<View>("mpiio view collective", true, Aggregators::unspecified),
+          make_variant<View>("mpiio view collective one writes", true, Aggregators::one),
+          make_variant<View>("mpiio view collective all write", true, Aggregators::all),
+          make_variant<View>("mpiio view independent", false, Aggregators::unspecified),
+          make_variant<View>("mpiio view independent no sieving", false, Aggregators::all),
+          make_variant<Calls>("mpiio call a piece independent", false, Aggregators::unspecified),
+          make_variant<Calls>("mpiio call a piece collective", true, Aggregators::unspecified)};
 }
 
 }  // namespace bench

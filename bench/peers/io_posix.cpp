@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "../io_way.hpp"
+#include "../io_variant.hpp"
 
 namespace bench {
 
@@ -107,7 +107,7 @@ class Wrong : public Posix {
 
 }  // namespace
 
-std::vector<Way> posix_ways() {
+std::vector<Variant> posix_variants() {
   return {{"posix call a piece", "posix", false,
            [](const Job& job) { return std::make_unique<Posix>(job, false); }},
           {"posix file a rank", "posix", false,

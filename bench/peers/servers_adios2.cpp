@@ -2,7 +2,7 @@
 // ADIOS2 as a program calls it: one BP5 file of steps, Put of the rank's box in each; the
 // computation is bracketed, as asynchronous writing in "Guided" mode wants it.
 
-#include "../servers_way.hpp"
+#include "../servers_variant.hpp"
 
 #ifdef BENCH_HAVE_ADIOS2
 
@@ -78,18 +78,18 @@ class Adios2 : public StepWriter {
   int runs_ = 0, reads_ = 0;
 };
 
-ServerWay make_way(const std::string& name, const Parameters& parameters) {
+ServerVariant make_variant(const std::string& name, const Parameters& parameters) {
   return {"ADIOS2 BP5, " + name, "peer", false, true,
           [parameters](const Arguments&) { return std::make_unique<Adios2>(parameters); }};
 }
 
 }  // namespace
 
-std::vector<ServerWay> adios2_ways() {
-  return {make_way("synchronous", {}),
-          make_way("synchronous, every rank writes", {{"AggregationType", "EveryoneWrites"}}),
-          make_way("asynchronous, guided", {{"AsyncWrite", "Guided"}}),
-          make_way("asynchronous, naive", {{"AsyncWrite", "Naive"}})};
+std::vector<ServerVariant> adios2_variants() {
+  return {make_variant("synchronous", {}),
+          make_variant("synchronous, every rank writes", {{"AggregationType", "EveryoneWrites"}}),
+          make_variant("asynchronous, guided", {{"AsyncWrite", "Guided"}}),
+          make_variant("asynchronous, naive", {{"AsyncWrite", "Naive"}})};
 }
 
 }  // namespace bench
@@ -97,7 +97,7 @@ std::vector<ServerWay> adios2_ways() {
 #else
 
 namespace bench {
-std::vector<ServerWay> adios2_ways() { return {}; }
+std::vector<ServerVariant> adios2_variants() { return {}; }
 }  // namespace bench
 
 #endif

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Synchronous peers: the ways of the bench of files, one new file a step.
+// Synchronous peers: the variants of the bench of files, one new file a step.
 
 #include <optional>
 
-#include "../io_way.hpp"
-#include "../servers_way.hpp"
+#include "../io_variant.hpp"
+#include "../servers_variant.hpp"
 
 namespace bench {
 
@@ -12,13 +12,14 @@ namespace {
 
 class Synchronous : public StepWriter {
  public:
-  explicit Synchronous(Way way) : comm_(MPI_COMM_WORLD), pool_(comm_), way_(std::move(way)) {}
+  explicit Synchronous(Variant variant)
+      : comm_(MPI_COMM_WORLD), pool_(comm_), variant_(std::move(variant)) {}
   const tailrace::Comm* compute() const override { return &comm_; }
   void open(const StepField& field) override {
     field_ = &field;
     pattern_ = field.pattern;
     // A rank that has a file of its own writes its memory as it is, in one go.
-    if (way_.family == "posix") pattern_.transfers = {{0, pattern_.bytes()}};
+    if (variant_.family == "posix") pattern_.transfers = {{0, pattern_.bytes()}};
   }
   void write(int step, const double* data) override {
     method(step)->write(reinterpret_cast<const std::byte*>(data));
@@ -32,34 +33,35 @@ class Synchronous : public StepWriter {
  private:
   std::unique_ptr<Method> method(int step) {
     job_.emplace(Job{comm_, pool_, pattern_, field_->path(step) + ".peer", {}});
-    return way_.make(*job_);
+    return variant_.make(*job_);
   }
 
   tailrace::Comm comm_;
   tailrace::FilePool pool_;
-  Way way_;
+  Variant variant_;
   const StepField* field_ = nullptr;
   Pattern pattern_;
   std::optional<Job> job_;
 };
 
-void add(std::vector<ServerWay>& ways, const Way& way, const std::string& name) {
-  ways.push_back({name, "peer", false, false,
-                  [way](const Arguments&) { return std::make_unique<Synchronous>(way); }});
+void add(std::vector<ServerVariant>& variants, const Variant& variant, const std::string& name) {
+  variants.push_back({name, "peer", false, false, [variant](const Arguments&) {
+                        return std::make_unique<Synchronous>(variant);
+                      }});
 }
 
 }  // namespace
 
-std::vector<ServerWay> file_ways() {
-  std::vector<ServerWay> ways;
-  for (const auto& way : hdf5_ways()) {
-    if (way.name == "hdf5 collective") add(ways, way, "parallel HDF5, collective");
-    if (way.name == "hdf5 independent") add(ways, way, "parallel HDF5, independent");
+std::vector<ServerVariant> file_variants() {
+  std::vector<ServerVariant> variants;
+  for (const auto& variant : hdf5_variants()) {
+    if (variant.name == "hdf5 collective") add(variants, variant, "parallel HDF5, collective");
+    if (variant.name == "hdf5 independent") add(variants, variant, "parallel HDF5, independent");
   }
-  for (const auto& way : posix_ways()) {
-    if (way.name == "posix file a rank") add(ways, way, "POSIX, a file a rank");
+  for (const auto& variant : posix_variants()) {
+    if (variant.name == "posix file a rank") add(variants, variant, "POSIX, a file a rank");
   }
-  return ways;
+  return variants;
 }
 
 }  // namespace bench

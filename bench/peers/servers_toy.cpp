@@ -10,8 +10,8 @@
 #include <array>
 #include <optional>
 
-#include "../io_way.hpp"
-#include "../servers_way.hpp"
+#include "../io_variant.hpp"
+#include "../servers_variant.hpp"
 
 namespace bench {
 
@@ -112,7 +112,7 @@ class Toy : public StepWriter {
             field_->pattern,
             step_file(folder_, step),
             {}};
-    posix_ways().front().make(job)->read(reinterpret_cast<std::byte*>(data));
+    posix_variants().front().make(job)->read(reinterpret_cast<std::byte*>(data));
   }
 
  private:
@@ -151,7 +151,7 @@ class Toy : public StepWriter {
 
 }  // namespace
 
-std::vector<ServerWay> toy_ways() {
+std::vector<ServerVariant> toy_variants() {
   return {{"toy server", "peer", true, false,
            [](const Arguments& args) { return std::make_unique<Toy>(args); }}};
 }

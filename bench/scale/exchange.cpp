@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // All-to-all within the rows, then within the columns of a grid of ranks, as the two transposes of
-// a pencil FFT do it, by any way of moving blocks. Prints a line of JSON with simulated seconds.
+// a pencil FFT do it, by any method of moving blocks. Prints a line of JSON with simulated seconds.
 //   --grid RxC      rank r is in row r / C and column r % C
-//   --method NAME   of the table of ways to move blocks, with settings; mpi: MPI_Alltoall (what
+//   --method NAME   of the table of methods to move blocks, with settings; mpi: MPI_Alltoall (what
 //                   that does is chosen with --cfg=smpi/alltoall:...); isend_all: everything at
 //                   once
 //   --bytes N       between two ranks; or --total N, of all blocks of a rank
@@ -21,13 +21,13 @@ namespace {
 using tailrace::Comm;
 
 /// One all-to-all of equal blocks, ready to run.
-class Way {
+class Variant {
  public:
-  virtual ~Way() = default;
+  virtual ~Variant() = default;
   virtual void run() = 0;
 };
 
-class Blocks : public Way {
+class Blocks : public Variant {
  public:
   Blocks(const Comm& comm, std::ptrdiff_t bytes, const std::string& method)
       : blocks_(comm, shape(comm, bytes), method) {}
@@ -48,7 +48,7 @@ class Blocks : public Way {
 };
 
 /// What MPI is asked for without us.
-class Plain : public Way {
+class Plain : public Variant {
  public:
   Plain(const Comm& comm, std::ptrdiff_t bytes)
       : comm_(comm), bytes_(bytes), buffer_(2 * bytes * comm.num_ranks()) {}
@@ -85,15 +85,16 @@ class IsendAll : public Plain {
   }
 };
 
-std::unique_ptr<Way> make_way(const Comm& comm, std::ptrdiff_t bytes, const std::string& method) {
+std::unique_ptr<Variant> make_variant(const Comm& comm, std::ptrdiff_t bytes,
+                                      const std::string& method) {
   if (method == "mpi") return std::make_unique<Plain>(comm, bytes);
   if (method == "isend_all") return std::make_unique<IsendAll>(comm, bytes);
   return std::make_unique<Blocks>(comm, bytes, method);
 }
 
 double time_run(const Comm& comm, std::ptrdiff_t bytes, const std::string& method) {
-  const auto way = make_way(comm, bytes, method);
-  return scale::time_run([&way] { way->run(); });
+  const auto variant = make_variant(comm, bytes, method);
+  return scale::time_run([&variant] { variant->run(); });
 }
 
 int run(int argc, char** argv) {

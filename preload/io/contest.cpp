@@ -23,18 +23,18 @@ int power_of_2(std::int64_t number) {
 
 }  // namespace
 
-Way Contest::next(MPI_Comm comm) {
+Variant Contest::next(MPI_Comm comm) {
   if (decided_) return stays_;
-  if (calls_ < 2 * rounds) return calls_++ % 2 == 0 ? Way::ours : Way::mpi;
+  if (calls_ < 2 * rounds) return calls_++ % 2 == 0 ? Variant::ours : Variant::mpi;
   // A call lasts until its last rank is through.
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, best_s_.data(), 2, MPI_DOUBLE, MPI_MAX, comm));
-  stays_ = best_s_[0] < least_gain * best_s_[1] ? Way::ours : Way::mpi;
+  stays_ = best_s_[0] < least_gain * best_s_[1] ? Variant::ours : Variant::mpi;
   decided_ = true;
   return stays_;
 }
 
-void Contest::took(Way way, double time_s) {
-  auto& best = best_s_[static_cast<std::size_t>(way)];
+void Contest::took(Variant variant, double time_s) {
+  auto& best = best_s_[static_cast<std::size_t>(variant)];
   best = std::min(best, time_s);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Which way calls of about the same size go: the ways take turns in the program's own calls, so
-// nothing is read or written twice, then the faster one stays.
+// Which variant calls of about the same size go: the variants take turns in the program's own
+// calls, so nothing is read or written twice, then the faster one stays.
 #pragma once
 #include <mpi.h>
 
@@ -11,21 +11,21 @@
 
 namespace tailrace::preload {
 
-enum class Way { ours, mpi };
+enum class Variant { ours, mpi };
 
 class Contest {
  public:
-  // The way of the next call. Collective over `comm`, blocking at the call that decides.
-  Way next(MPI_Comm comm);
+  // The variant of the next call. Collective over `comm`, blocking at the call that decides.
+  Variant next(MPI_Comm comm);
   // What a call took on this rank, while it is undecided.
-  void took(Way way, double time_s);
+  void took(Variant variant, double time_s);
   bool is_decided() const { return decided_; }
 
  private:
   static constexpr int rounds = 3;  // the first of which pays for what is made once
   int calls_ = 0;
   bool decided_ = false;
-  Way stays_ = Way::ours;
+  Variant stays_ = Variant::ours;
   std::array<double, 2> best_s_{1e300, 1e300};
 };
 

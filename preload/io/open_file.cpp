@@ -249,16 +249,17 @@ int OpenFile::run(const Transfer& call) {
   Contest* const contest = why == Refusal::none && measures
                                ? &ranks_->contests.of(call.writes, agreed.bytes, agreed.runs)
                                : nullptr;
-  const Way way = contest == nullptr ? Way::ours : contest->next(comm_);
+  const Variant variant = contest == nullptr ? Variant::ours : contest->next(comm_);
   const bool decided = contest == nullptr || contest->is_decided();
-  if (decided && way == Way::mpi) why = Refusal::slower;
+  if (decided && variant == Variant::mpi) why = Refusal::slower;
   row.asked(why != Refusal::none);
   if (why != Refusal::none) return refuse(call, why);
   if (hides_) return run_hidden(call, own);
   if (decided) return run_ours(call, own, agreed);
   const double begin_s = now_s();
-  const int code = way == Way::ours ? run_ours(call, own, agreed) : refuse(call, Refusal::measured);
-  contest->took(way, now_s() - begin_s);
+  const int code =
+      variant == Variant::ours ? run_ours(call, own, agreed) : refuse(call, Refusal::measured);
+  contest->took(variant, now_s() - begin_s);
   return code;
 }
 

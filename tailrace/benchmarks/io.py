@@ -2,7 +2,7 @@
 """Every way to write one file from many ranks: ours, MPI-IO, parallel HDF5, plain POSIX.
 
 A round of an access pattern is one process run for each MPI-IO of the MPI library (Open MPI has
-two, OMPIO and ROMIO) and one that measures the raw limit of the device. Within a process the ways
+two, OMPIO and ROMIO) and one that measures the raw limit of the device. Within a process they
 take turns; each time is that of open, write, flush to disk and close, on the slowest rank. What
 was written is checked in every round. With ``--read``, reading is measured too, after the file was
 dropped from the page cache (which a file system in memory cannot do). With ``--count`` system
@@ -28,7 +28,7 @@ from tailrace.benchmarks.rounds import Entry, Measured, run_once
 from tailrace.errors import TailraceError
 from tailrace.launcher import find_launcher
 
-__all__ = ["SUMMARY", "choose", "draw", "entries", "finish", "list_ways", "runner", "show"]
+__all__ = ["SUMMARY", "choose", "draw", "entries", "finish", "list_variants", "runner", "show"]
 
 SUMMARY = "writing and reading shared files: every strategy and back end, MPI-IO, HDF5, raw limit"
 PATTERNS = ("segmented", "strided", "contiguous", "blocks3d", "triangle")
@@ -42,13 +42,13 @@ TOTAL_BYTES = 20_000_000
 def entries(options: Options) -> list[Entry]:
     """Return the processes of a round: for each problem the limit, then each MPI-IO."""
     program = need_driver("io_ours")
-    ways = choose(list_ways(program), options.io.entries)
+    variants = choose(list_variants(program), options.io.entries)
     found = []
     for folder in options.io.folders or [options.folder]:
         for ranks in options.ranks or [2]:
             for pattern in options.io.patterns or ["segmented", "blocks3d"]:
                 for problem, words in _problems(options, pattern, ranks, folder):
-                    found += _entries(options, ways, ranks, problem, [str(program), *words])
+                    found += _entries(options, variants, ranks, problem, [str(program), *words])
     return found
 
 
@@ -63,31 +63,33 @@ def draw(path: Path, measured: Measured) -> None:
     importlib.import_module("tailrace.benchmarks.io_picture").draw(path, measured)
 
 
-def list_ways(program: Path) -> list[dict[str, Any]]:
-    """Ask the driver which ways this build has."""
+def list_variants(program: Path) -> list[dict[str, Any]]:
+    """Ask the driver which variants this build has."""
     return run_once(Command([str(program), "--what", "list"]))
 
 
-def choose(ways: list[dict[str, Any]], wanted: list[str]) -> list[dict[str, Any]]:
-    """Keep the ways whose name holds one of the words; a full name means that way alone.
+def choose(variants: list[dict[str, Any]], wanted: list[str]) -> list[dict[str, Any]]:
+    """Keep the variants whose name holds one of the words; a full name means that variant alone.
 
-    Ways for tests are kept only by their full name.
+    Variants for tests are kept only by their full name.
     """
-    names = {way["name"] for way in ways}
-    usual = [way for way in ways if way["family"] != "test"]
+    names = {variant["name"] for variant in variants}
+    usual = [variant for variant in variants if variant["family"] != "test"]
     if not wanted:
         return usual
     kept: set[str] = set()
     for word in wanted:
-        fitting = {word} & names or {way["name"] for way in usual if word in way["name"]}
+        fitting = {word} & names or {
+            variant["name"] for variant in usual if word in variant["name"]
+        }
         if not fitting:
-            known = "; ".join(way["name"] for way in usual)
+            known = "; ".join(variant["name"] for variant in usual)
             divided = "entries are divided by semicolons; " if "," in word else ""
             raise TailraceError(
                 f"--entries {word}: {divided}no entry has this in its name ({known})", status=2
             )
         kept |= fitting
-    return [way for way in ways if way["name"] in kept]
+    return [variant for variant in variants if variant["name"] in kept]
 
 
 def _problems(
@@ -145,7 +147,7 @@ def mpi_ios() -> dict[str, str]:
 
 
 def _entries(
-    options: Options, ways: list[dict[str, Any]], ranks: int, problem: str, words: list[str]
+    options: Options, variants: list[dict[str, Any]], ranks: int, problem: str, words: list[str]
 ) -> list[Entry]:
     """Return one entry for the limit, one a MPI-IO; those without MPI-IO are in the first."""
     io = options.io
@@ -161,7 +163,7 @@ def _entries(
         line = [*wrapper, *words, "--what", "limit", "--for-ranks", str(ranks)]
         found.append(Entry("limit", problem, False, parallel(1, Path(line[0]), line[1:])))
     for number, (component, label) in enumerate(mpi_ios().items()):
-        chosen = [way["name"] for way in ways if number == 0 or way["uses_mpi_io"]]
+        chosen = [variant["name"] for variant in variants if number == 0 or variant["uses_mpi_io"]]
         for group in [[name] for name in chosen] if io.count else [chosen] if chosen else []:
             line = [*wrapper, *words, "--entries", ";".join(group), "--mpi-io", label]
             command = parallel(ranks, Path(line[0]), line[1:])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What each way asks of the file system, counted by strace: exact on a busy machine too.
+"""What each variant asks of the file system, counted by strace: exact on a busy machine too.
 
-Each way runs once, alone, with its ranks under strace. Only calls on the files of the benchmark
+Each variant runs once, alone, with its ranks under strace. Only calls on the files of the benchmark
 count, from their opening to their closing; checking what was written does not take part.
 """
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The picture of the bench of files: a bar with its spread for each way, the limit as a line."""
+"""The picture of the bench of files: a bar with its spread for each entry, the limit as a line."""
 
 from pathlib import Path
 from typing import Any
@@ -26,13 +26,13 @@ BAR_INCHES = 0.19
 def draw(path: Path, measured: Measured) -> None:
     """Draw a panel a problem, the same ways in the same rows of all panels, into a file."""
     problems = list(dict.fromkeys(row["problem"] for row in measured.rows))
-    ways = _ways(measured.rows)
-    if not ways or "mb_per_s_median" not in measured.rows[0]:
+    variants = _variants(measured.rows)
+    if not variants or "mb_per_s_median" not in measured.rows[0]:
         raise TailraceError("--picture: nothing was measured that can be drawn", status=2)
     columns = min(COLUMNS, len(problems))
     lines = -(-len(problems) // columns)
     with mpl.rc_context(RC):
-        height = lines * (BAR_INCHES * len(ways) + 1.3)
+        height = lines * (BAR_INCHES * len(variants) + 1.3)
         figure = Figure(figsize=(2.9 + 2.7 * columns, height), layout="constrained")
         FigureCanvasAgg(figure)
         panels = figure.subplots(lines, columns, squeeze=False).ravel()
@@ -41,29 +41,29 @@ def draw(path: Path, measured: Measured) -> None:
                 panel.set_visible(False)
                 continue
             rows = [row for row in measured.rows if row["problem"] == problems[number]]
-            _draw_panel(panel, problems[number], rows, ways)
+            _draw_panel(panel, problems[number], rows, variants)
             if number % columns:
                 panel.set_yticklabels([])
-        _legend(figure, {way[1] for way in ways})
+        _legend(figure, {variant[1] for variant in variants})
         save_figure(figure, path)
 
 
-def _ways(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
-    """Return name and family of each way, by family, in the order of the first problem."""
+def _variants(rows: list[dict[str, Any]]) -> list[tuple[str, str]]:
+    """Return name and family of each variant, by family, in the order of the first problem."""
     first = ordered([row for row in rows if row["problem"] == rows[0]["problem"]]) if rows else []
     found = {(row["entry"], row["family"]): None for row in [*first, *rows]}
-    known = [way for way in found if way[1] in COLOURS]
-    return sorted(known, key=lambda way: FAMILIES.index(way[1]))
+    known = [variant for variant in found if variant[1] in COLOURS]
+    return sorted(known, key=lambda variant: FAMILIES.index(variant[1]))
 
 
 def _draw_panel(
-    axes: Axes, problem: str, rows: list[dict[str, Any]], ways: list[tuple[str, str]]
+    axes: Axes, problem: str, rows: list[dict[str, Any]], variants: list[tuple[str, str]]
 ) -> None:
     by_name = {row["entry"]: row for row in rows}
     limit = next((row for row in rows if row.get("best_limit")), None)
     tops = [row["mb_per_s_max"] for row in rows if row["family"] in COLOURS]
     top = max([*tops, limit["mb_per_s_median"] if limit else 0.0])
-    for place, (name, family) in enumerate(ways):
+    for place, (name, family) in enumerate(variants):
         row = by_name.get(name)
         if row is None:
             axes.text(0.01 * top, place, "–", va="center", fontsize=7, color=MUTED)
@@ -75,9 +75,9 @@ def _draw_panel(
         number.set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 0.6})
     if limit is not None:
         axes.axvline(limit["mb_per_s_median"], color=REFERENCE, linewidth=1.1, zorder=0)
-    axes.set_yticks(range(len(ways)), [name for name, _ in ways])
+    axes.set_yticks(range(len(variants)), [name for name, _ in variants])
     axes.tick_params(axis="y", length=0, labelcolor=INK)
-    axes.set_ylim(len(ways) - 0.4, -0.6)
+    axes.set_ylim(len(variants) - 0.4, -0.6)
     axes.set_xlim(0, 1.16 * top)
     axes.locator_params(axis="x", nbins=4)
     axes.set_xlabel("MB/s")

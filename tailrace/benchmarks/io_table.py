@@ -40,7 +40,7 @@ def ordered(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 def title(row: dict[str, Any]) -> str:
-    """Return the name of a way, with what an automatic one chose."""
+    """Return the name of a variant, with what an automatic one chose."""
     chosen = row.get("chosen", "")
     return row["entry"] if not chosen or chosen in row["entry"] else f"{row['entry']} ({chosen})"
 

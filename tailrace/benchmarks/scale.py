@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ways of moving data on simulated machines: which wins where, and what placement is worth."""
+"""Variants of moving data on simulated machines: which wins where, and what placement is worth."""
 
 import json
 from collections.abc import Callable
@@ -105,19 +105,21 @@ def entries(options: Options) -> list[Entry]:
             found += _compared("slab on node, 1024 ranks, 8 MiB per rank", places, ours=3)
         else:
             asked = {"grid": "32x32", "per_node": "4", "bytes": "256k", "limit": "3600"}
-            ways = [
+            variants = [
                 (name, Simulation("gemini:8x8x4", asked | {"alltoall": method}))
                 for name, method in PULL.items()
             ]
-            found += _compared("chunked random pull, 1024 ranks, 256 KiB per pair", ways, ours=2)
+            found += _compared(
+                "chunked random pull, 1024 ranks, 256 KiB per pair", variants, ours=2
+            )
     return found
 
 
-def _compared(problem: str, ways: list[tuple[str, Simulation]], ours: int) -> list[Entry]:
+def _compared(problem: str, variants: list[tuple[str, Simulation]], ours: int) -> list[Entry]:
     """Return entries of which the first is the reference, and number `ours` is ours."""
     return [
-        Entry(name, problem, number == ours, way.command(), reference=number == 0)
-        for number, (name, way) in enumerate(ways)
+        Entry(name, problem, number == ours, variant.command(), reference=number == 0)
+        for number, (name, variant) in enumerate(variants)
     ]
 
 
@@ -142,11 +144,11 @@ def _map(kind: str, options: Options) -> list[Entry]:
             asked = OVERHEAD | {"grid": SQUARES[ranks], "per_node": str(PER_NODE)}
             asked["bytes"] = str(size)
             for name in wanted:
-                way = Simulation(MACHINES[kind][ranks], asked | {"alltoall": methods[name]})
+                variant = Simulation(MACHINES[kind][ranks], asked | {"alltoall": methods[name]})
                 problem = f"{kind}, {ranks} ranks, {size_text(size)}"
                 ours = not methods[name].startswith("mpi")
                 reference = name == next(iter(METHODS))
-                found.append(Entry(name, problem, ours, way.command(), reference))
+                found.append(Entry(name, problem, ours, variant.command(), reference))
     return found
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run that writes a field every few steps, by I/O servers of every kind and by others.
 
-Each way is a process run of its own; ways take turns within a round. The run without output is the
+Each variant is a process run of its own; they take turns within a round. The run without output is the
 reference: what output costs is the ratio to it. Every file is read back and compared. Disks can be
 slowed: to a given speed (``--throttle``), or to fractions of the speed at which a run here writes
 synchronously (``--fractions``). With ``--competitor`` each run is made once more while another
@@ -17,7 +17,7 @@ from typing import Any
 from tailrace.benchmarks import slow_disk
 from tailrace.benchmarks.competitor import competing
 from tailrace.benchmarks.drivers import Command, arguments, need_driver, parallel
-from tailrace.benchmarks.io import choose, file_system, list_ways
+from tailrace.benchmarks.io import choose, file_system, list_variants
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured, run_once
 from tailrace.benchmarks.servers_table import show
@@ -35,7 +35,7 @@ BESIDE = ", beside a competing writer"
 
 
 def entries(options: Options) -> list[Entry]:
-    """Return one entry for each disk, shape of data, with and without competitor, and way."""
+    """Return one entry for each disk, shape of data, with and without competitor, and variant."""
     program = need_driver("servers_ours")
     ours = options.servers
     unknown = [shape for shape in ours.shapes if shape not in SHAPES]
@@ -47,10 +47,14 @@ def entries(options: Options) -> list[Entry]:
         raise TailraceError(
             f"--steps {options.steps}: no output within --every {ours.every} steps", status=2
         )
-    ways = [way for way in list_ways(program) if options.peers or way["family"] == "ours"]
-    chosen = choose(ways, options.io.entries)
-    if NO_OUTPUT not in {way["name"] for way in chosen}:
-        chosen = [way for way in ways if way["name"] == NO_OUTPUT] + chosen
+    variants = [
+        variant
+        for variant in list_variants(program)
+        if options.peers or variant["family"] == "ours"
+    ]
+    chosen = choose(variants, options.io.entries)
+    if NO_OUTPUT not in {variant["name"] for variant in chosen}:
+        chosen = [variant for variant in variants if variant["name"] == NO_OUTPUT] + chosen
     passes = _calibrate(program, options) if options.compute == "work" else 0
     found = []
     for folder, rate in _disks(program, options):
@@ -65,18 +69,20 @@ def entries(options: Options) -> list[Entry]:
                             words += ["--competitor", "yes" if beside else "no"]
                         text = json.dumps(problem, ensure_ascii=False)[1:-1]
                         words += arguments(problem=text, rate=rate)
-                        found += [_entry(options, program, ranks, words, way) for way in chosen]
+                        found += [
+                            _entry(options, program, ranks, words, variant) for variant in chosen
+                        ]
     return found
 
 
 def _entry(
-    options: Options, program: Path, ranks: int, words: list[str], way: dict[str, Any]
+    options: Options, program: Path, ranks: int, words: list[str], variant: dict[str, Any]
 ) -> Entry:
-    """Return the entry of a way; a failure of one of ours must not end the bench of the others."""
-    name = str(way["name"])
+    """Return the entry of a variant; a failure of one of ours must not end the others."""
+    name = str(variant["name"])
     problem = words[words.index("--problem") + 1]
-    own = options.servers.servers if way["family"] == "ours" else 1
-    total = ranks + (own if way["own_ranks"] else 0)
+    own = options.servers.servers if variant["family"] == "ours" else 1
+    total = ranks + (own if variant["own_ranks"] else 0)
     command = parallel(total, program, [*words, "--entry", name])
     return Entry(name, problem, False, command, name == NO_OUTPUT)
 
@@ -111,7 +117,7 @@ def _problem(options: Options, folder: Path, rate: float, n: int, shape: str, ra
 
 
 def _calibrate(program: Path, options: Options) -> int:
-    """How much work a step is, the same for every way."""
+    """How much work a step is, the same for every variant."""
     words = arguments(what="calibrate", compute="work", compute_s=options.compute_s)
     (record,) = run_once(parallel(min(options.ranks or [4]), program, words))
     return int(record["passes"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The picture of the bench of I/O servers: the time of each way beyond that without output."""
+"""The picture of the bench of I/O servers: the time of each variant beyond that without output."""
 
 import textwrap
 from pathlib import Path
@@ -25,13 +25,13 @@ BAR_INCHES = 0.2
 def draw(path: Path, measured: Measured) -> None:
     """Draw a panel a problem, the same ways in the same lines of all panels, into a file."""
     problems = list(dict.fromkeys(row["problem"] for row in measured.rows))
-    ways = list(dict.fromkeys((row["entry"], row["ours"]) for row in measured.rows))
-    if not ways or "drain_s" not in measured.rows[0]:
+    variants = list(dict.fromkeys((row["entry"], row["ours"]) for row in measured.rows))
+    if not variants or "drain_s" not in measured.rows[0]:
         raise TailraceError("--picture: nothing was measured that can be drawn", status=2)
     columns = min(COLUMNS, len(problems))
     lines = -(-len(problems) // columns)
     with mpl.rc_context(RC):
-        height = lines * (BAR_INCHES * len(ways) + 1.4)
+        height = lines * (BAR_INCHES * len(variants) + 1.4)
         figure = Figure(figsize=(2.6 + 3.2 * columns, height), layout="constrained")
         FigureCanvasAgg(figure)
         panels = figure.subplots(lines, columns, squeeze=False).ravel()
@@ -42,7 +42,7 @@ def draw(path: Path, measured: Measured) -> None:
             rows = {
                 row["entry"]: row for row in measured.rows if row["problem"] == problems[number]
             }
-            _draw_panel(panel, problems[number], rows, ways)
+            _draw_panel(panel, problems[number], rows, variants)
             if number % columns:
                 panel.set_yticklabels([])
         _legend(figure)
@@ -50,10 +50,10 @@ def draw(path: Path, measured: Measured) -> None:
 
 
 def _draw_panel(
-    axes: Axes, problem: str, rows: dict[str, dict[str, Any]], ways: list[tuple[str, bool]]
+    axes: Axes, problem: str, rows: dict[str, dict[str, Any]], variants: list[tuple[str, bool]]
 ) -> None:
     top = max(row["max_s"] for row in rows.values())
-    for place, (name, _) in enumerate(ways):
+    for place, (name, _) in enumerate(variants):
         row = rows.get(name)
         if row is None:
             axes.text(0.01 * top, place, "–", va="center", fontsize=7, color=MUTED)
@@ -71,11 +71,11 @@ def _draw_panel(
     ideals = [row["ideal_s"] for row in rows.values() if "ideal_s" in row]
     if ideals:
         axes.axvline(max(ideals), color=REFERENCE, linewidth=1.1, zorder=3)
-    axes.set_yticks(range(len(ways)), [name for name, _ in ways])
-    for label, (_, ours) in zip(axes.get_yticklabels(), ways, strict=True):
+    axes.set_yticks(range(len(variants)), [name for name, _ in variants])
+    for label, (_, ours) in zip(axes.get_yticklabels(), variants, strict=True):
         label.set_color(ACCENT if ours else INK)
     axes.tick_params(axis="y", length=0)
-    axes.set_ylim(len(ways) - 0.4, -0.6)
+    axes.set_ylim(len(variants) - 0.4, -0.6)
     axes.set_xlim(0, 1.16 * top)
     axes.locator_params(axis="x", nbins=5)
     axes.set_xlabel("seconds")

@@ -74,12 +74,12 @@ def compare_orders(
     for order in ORDERS:
         tell(order.name)
         try:
-            ways = order.ways(problem) if order.ways and site else [order.make(problem)]
+            variants = order.variants(problem) if order.variants and site else [order.make(problem)]
         except DoesNotApplyError as error:
             left_out[order.name] = str(error)
             continue
         if scatter:
-            ways = [scattered(problem, made, scatter) for made in ways]
-        found = [_row(order.name, made, problem, site) for made in ways]
+            variants = [scattered(problem, made, scatter) for made in variants]
+        found = [_row(order.name, made, problem, site) for made in variants]
         rows.append(min(found, key=lambda row: row.rank))
     return sorted(rows, key=lambda row: row.rank), left_out

@@ -54,7 +54,7 @@ class Order:
     name: str
     make: Callable[[Problem], Made]
     summary: str
-    ways: Callable[[Problem], list[Made]] | None = None  # to choose from where links are priced
+    variants: Callable[[Problem], list[Made]] | None = None  # to choose from where links are priced
 
 
 def _consecutive(problem: Problem) -> Made:

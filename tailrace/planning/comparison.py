@@ -19,7 +19,7 @@ NO_OUTPUT = "no output"
 
 @dataclass(frozen=True)
 class Comparison:
-    """A way, and the seconds of the whole run."""
+    """A method of output, and the seconds of the whole run."""
 
     problem: str
     entry: str
@@ -32,7 +32,7 @@ class Comparison:
 
 
 def compare(path: Path, memory: float) -> list[Comparison]:
-    """Return each way of ours with its prediction.
+    """Return each method of ours with its prediction.
 
     The bandwidth is that of the synchronous run of the same problem, the time of a step that of
     the run without output, copying as fast as the memcpy of the bench.
@@ -94,7 +94,7 @@ def show(console: Console, comparisons: list[Comparison]) -> None:
     """Print the table."""
     for problem in dict.fromkeys(one.problem for one in comparisons):
         table = Table(title=problem, title_justify="left")
-        table.add_column("way", no_wrap=True)
+        table.add_column("method", no_wrap=True)
         for heading in ("predicted [s]", "measured [s]", "difference"):
             table.add_column(heading, justify="right", no_wrap=True)
         for one in comparisons:

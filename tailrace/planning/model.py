@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The model: one interval of computing and its output, for each way to get the output out."""
+"""The model: one interval of computing and its output, for each method of output."""
 
 import math
 from dataclasses import dataclass, replace
@@ -53,7 +53,7 @@ class Machine:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one way costs, per interval unless said otherwise."""
+    """What one method of output costs, per interval unless said otherwise."""
 
     kind: str  # "none", "thread", "own_nodes" or "spread"
     servers: int

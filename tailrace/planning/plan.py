@@ -14,7 +14,7 @@ MOST_CHOICES = 6  # numbers of servers that are shown unless the user names some
 
 @dataclass(frozen=True)
 class Case:
-    """All ways for one number of ranks."""
+    """All methods of output for one number of ranks."""
 
     job: Job
     needed: int | None  # servers that hide output
@@ -33,7 +33,7 @@ class Case:
 def make_case(
     job: Job, machine: Machine, numbers: list[int], placement: str, outage_s: float
 ) -> Case:
-    """Return what each way costs; `numbers` of servers: empty = up to those that are needed."""
+    """Return what each method costs; `numbers` of servers: empty = up to those that are needed."""
     model.check(job, machine)
     needed = model.servers_to_hide(job, machine, placement)
     chosen = [n for n in numbers if placement != "spread" or n < job.ranks]

@@ -12,7 +12,7 @@ KINDS = {"none": "no servers", "thread": "a thread a node"}
 
 
 def name_of(outcome: Outcome) -> str:
-    """Return a way as tables and pictures call it."""
+    """Return a method as tables and pictures call it."""
     plural = "s" if outcome.servers > 1 else ""
     return KINDS.get(outcome.kind) or f"{outcome.servers} server{plural}"
 
@@ -44,7 +44,7 @@ def _title(case: Case) -> str:
 
 def _show_case(console: Console, case: Case) -> None:
     table = Table(title=_title(case), title_justify="left")
-    table.add_column("way", no_wrap=True)
+    table.add_column("method", no_wrap=True)
     headings = ("time lost", "waits", "writing", "safe after", "work at risk", "rides out", "nodes")
     for heading in (*headings, "node hours"):
         table.add_column(heading, justify="right", no_wrap=True)

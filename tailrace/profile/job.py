@@ -32,7 +32,7 @@ def find_library(family: str, what: str = "mpi") -> Path:
     """Return the recorder: in TAILRACE_BIN_DIR, the package, a build, or beside the programs.
 
     `what` is "mpi" for the recorder, "wait" for the library that naps, "collectives" and "io" for
-    those with our ways of collective calls and of MPI-IO.
+    those with our methods of collective calls and of MPI-IO.
     """
     return find_shared(
         f"libtailrace_{what}_{family}.so",

@@ -27,7 +27,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Winner:
-    """One entry: the best way for a problem, on some ranks of a machine."""
+    """One entry: the best method for a problem, on some ranks of a machine."""
 
     operation: str
     key: str

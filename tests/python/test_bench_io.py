@@ -67,7 +67,7 @@ def test_a_tiny_bench_gives_table_file_and_picture(tmp_path: Path) -> None:
 
 
 @built
-def test_every_pattern_is_written_and_read_by_every_way(tmp_path: Path) -> None:
+def test_every_pattern_is_written_and_read_by_every_variant(tmp_path: Path) -> None:
     patterns = ["strided", "contiguous", "blocks3d:pencils", "blocks3d:3x1x1"]
     words = ["--patterns", ",".join(patterns), "--n", "9", "--ranks", "3", "--read"]
     status, content, output = bench(tmp_path, *words)
@@ -84,7 +84,7 @@ def test_every_pattern_is_written_and_read_by_every_way(tmp_path: Path) -> None:
 
 
 @built
-def test_a_way_that_writes_wrong_data_is_reported_and_never_the_fastest(tmp_path: Path) -> None:
+def test_a_variant_that_writes_wrong_data_is_reported_and_never_the_fastest(tmp_path: Path) -> None:
     words = ["--patterns", "segmented", "--entries", "one wrong byte;posix call;posix file"]
     status, content, output = bench(tmp_path, *words)
     assert status == 1
@@ -202,7 +202,7 @@ def test_calls_of_a_trace_are_told_apart(tmp_path: Path) -> None:
 
 
 def figures() -> Measured:
-    """Two rounds of three ways and two limits, with speeds that are easy to check."""
+    """Two rounds of three variants and two limits, with speeds that are easy to check."""
     times = {
         ("tailrace", "ours"): (1.0, 2.0),
         ("mpiio slow", "mpiio"): (4.0, 6.0),
@@ -241,7 +241,7 @@ def test_what_failed_once_has_no_row() -> None:
     assert "tailrace" not in {row["entry"] for row in measured.rows}
 
 
-def test_a_driver_may_say_that_one_of_its_ways_failed_or_does_not_apply() -> None:
+def test_a_driver_may_say_that_one_of_its_variants_failed_or_does_not_apply() -> None:
     records = [
         {"entry": "a", "seconds": [1.0]},
         {"entry": "b", "failure": "disk full"},
@@ -275,13 +275,13 @@ def test_the_file_system_of_a_folder_is_named() -> None:
     assert io.file_system(Path("/proc/not/there")) == "proc"
 
 
-def test_the_ways_of_an_mpi_io_are_in_its_own_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    ways = [
+def test_the_variants_of_an_mpi_io_are_in_its_own_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    variants = [
         {"name": "tailrace", "family": "ours", "uses_mpi_io": False},
         {"name": "mpiio view", "family": "mpiio", "uses_mpi_io": True},
     ]
     monkeypatch.setattr(io, "need_driver", lambda _name: Path("/bin/bench_io_ours"))
-    monkeypatch.setattr(io, "list_ways", lambda _program: ways)
+    monkeypatch.setattr(io, "list_variants", lambda _program: variants)
     monkeypatch.setattr(io, "mpi_ios", lambda: {"ompio": "OMPIO", "romio321": "ROMIO"})
     monkeypatch.setenv("TAILRACE_LAUNCHER", "launch {ranks}")
     options = Options(ranks=[3], io=IoOptions(patterns=["contiguous"], wrapper="on -x"))

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 from tailrace.benchmarks import servers, slow_disk
 from tailrace.benchmarks.competitor import competing
 from tailrace.benchmarks.drivers import Command, find_driver
-from tailrace.benchmarks.io import list_ways
+from tailrace.benchmarks.io import list_variants
 from tailrace.benchmarks.options import IoOptions, Options, ServersOptions
 from tailrace.benchmarks.rounds import Entry, Measured, measure
 from tailrace.benchmarks.servers_picture import draw
@@ -61,7 +61,7 @@ def test_a_tiny_bench_gives_table_file_and_picture(tmp_path: Path) -> None:
 
 
 @built
-def test_every_way_of_ours_writes_what_it_was_given(tmp_path: Path) -> None:
+def test_every_variant_of_ours_writes_what_it_was_given(tmp_path: Path) -> None:
     status, content, output = bench(tmp_path, "--shapes", "slab", "--no-peers")
     assert status == 0 and not content["failures"], output
     found = {row["entry"] for row in content["rows"]}
@@ -73,7 +73,7 @@ def test_every_way_of_ours_writes_what_it_was_given(tmp_path: Path) -> None:
 def test_peers_are_checked_too(tmp_path: Path) -> None:
     program = find_driver("servers_ours")
     assert program is not None
-    peers = [way["name"] for way in list_ways(program) if way["family"] == "peer"]
+    peers = [variant["name"] for variant in list_variants(program) if variant["family"] == "peer"]
     assert {"toy server", "POSIX, a file a rank"} <= set(peers)
     status, content, output = bench(tmp_path, "--shapes", "pencil", "--entries", ";".join(peers))
     # A peer may fail; it is told, and nothing of ours fails with it.
@@ -181,13 +181,13 @@ def test_the_picture_needs_figures(tmp_path: Path) -> None:
 
 
 def test_ranks_that_serve_are_more_ranks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    ways = [
+    variants = [
         {"name": "no output", "family": "ours", "own_ranks": False},
         {"name": "tailrace, pull", "family": "ours", "own_ranks": True},
         {"name": "toy server", "family": "peer", "own_ranks": True},
     ]
     monkeypatch.setattr(servers, "need_driver", lambda _name: Path("/bin/bench_servers_ours"))
-    monkeypatch.setattr(servers, "list_ways", lambda _program: ways)
+    monkeypatch.setattr(servers, "list_variants", lambda _program: variants)
     monkeypatch.setenv("TAILRACE_LAUNCHER", "launch {ranks}")
     options = Options(
         ranks=[3],

@@ -26,7 +26,7 @@ class Situation:
     kind: str  # of the launcher, as `tailrace.launcher` calls it
     installed: dict[str, str] = field(default_factory=dict)
     napping: str = ""  # path of our library that naps, for this MPI
-    collectives: str = ""  # path of the one with our ways of collective calls
+    collectives: str = ""  # path of the one with our methods of collective calls
     products: str = ""  # path of the one with our matrix products
     io: str = ""  # path of the one with our reads and writes of MPI-IO
     numactl: str = ""  # path of the program, where it is installed

@@ -52,31 +52,31 @@ class StepWriter {
   virtual void read(int step, double* data) = 0;
   /// Whether data is on its way at this moment, where that can be known. Local.
   virtual std::optional<bool> under_way() { return std::nullopt; }
-  /// Adds what the way itself knows. Local.
+  /// Adds what the variant itself knows. Local.
   virtual void report(JsonLine& line) { static_cast<void>(line); }
   /// Ends the servers.
   virtual void close() {}
 };
 
-/// A line of the list of ways.
-struct ServerWay {
+/// A line of the list of variants.
+struct ServerVariant {
   std::string name;
   std::string family;         ///< "ours" or "peer"
   bool own_ranks = false;     ///< needs ranks beside those that compute
   bool many_threads = false;  ///< calls MPI from several threads
-  /// Throws `Errc::invalid_input` if the way cannot be used here. Collective over all ranks.
+  /// Throws `Errc::invalid_input` if the variant cannot be used here. Collective over all ranks.
   std::function<std::unique_ptr<StepWriter>(const Arguments&)> make;
 };
 
 /// Compute alone; tailrace::Session without servers, with threads, processes, and ranks by every
 /// transport.
-std::vector<ServerWay> session_ways();
+std::vector<ServerVariant> session_variants();
 /// A server in 20 lines: one more rank, two buffers a client, plain messages.
-std::vector<ServerWay> toy_ways();
+std::vector<ServerVariant> toy_variants();
 /// Parallel HDF5 and files of the ranks, synchronous.
-std::vector<ServerWay> file_ways();
+std::vector<ServerVariant> file_variants();
 /// ADIOS2 BP5, synchronous and asynchronous; empty if it was not found.
-std::vector<ServerWay> adios2_ways();
+std::vector<ServerVariant> adios2_variants();
 
 /// Processor time that each thread has used so far [s]: of all processes that the launcher of this
 /// rank has started here, and their children, but not the calling thread. Empty where this system

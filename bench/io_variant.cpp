@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "io_way.hpp"
+#include "io_variant.hpp"
 
 #include <cerrno>
 #include <iterator>
@@ -49,7 +49,7 @@ class Ours : public Method {
   std::optional<File> file_;
 };
 
-Way make_ours(const std::string& strategy, const std::string& back_end) {
+Variant make_ours(const std::string& strategy, const std::string& back_end) {
   const bool is_auto = strategy == "auto";
   const std::string name = is_auto ? "tailrace auto" : "tailrace " + strategy + "/" + back_end;
   return {name, "ours", back_end == "mpiio" || back_end == "hdf5",
@@ -60,24 +60,24 @@ Way make_ours(const std::string& strategy, const std::string& back_end) {
 
 }  // namespace
 
-std::vector<Way> our_ways() {
-  std::vector<Way> ways{make_ours("auto", "auto")};
+std::vector<Variant> our_variants() {
+  std::vector<Variant> variants{make_ours("auto", "auto")};
   for (const auto& strategy : tailrace::file_strategies()) {
     for (const auto& back_end : tailrace::file_back_ends()) {
       if (!strategy.available || !back_end.available) continue;
-      ways.push_back(make_ours(std::string(strategy.name), std::string(back_end.name)));
+      variants.push_back(make_ours(std::string(strategy.name), std::string(back_end.name)));
     }
   }
-  return ways;
+  return variants;
 }
 
-std::vector<Way> all_ways() {
-  std::vector<Way> ways;
-  for (auto make : {our_ways, mpiio_ways, hdf5_ways, posix_ways}) {
+std::vector<Variant> all_variants() {
+  std::vector<Variant> variants;
+  for (auto make : {our_variants, mpiio_variants, hdf5_variants, posix_variants}) {
     auto more = make();
-    std::move(more.begin(), more.end(), std::back_inserter(ways));
+    std::move(more.begin(), more.end(), std::back_inserter(variants));
   }
-  return ways;
+  return variants;
 }
 
 void fail_errno(const std::string& doing, const std::string& path) {

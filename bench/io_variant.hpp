@@ -17,10 +17,10 @@ namespace bench {
 /// What the operations are about; outlives them.
 struct Job {
   const tailrace::Comm& comm;
-  tailrace::FilePool& pool;  ///< for ways of ours
+  tailrace::FilePool& pool;  ///< for variants of ours
   const Pattern& pattern;
   std::string path;       ///< does not exist before a write; anything that begins with it is ours
-  tailrace::Hints hints;  ///< the user's, for ways of ours
+  tailrace::Hints hints;  ///< the user's, for variants of ours
 };
 
 /// One way to get the ranks' data into a file and back. Construction is not timed: it makes what a
@@ -41,8 +41,8 @@ class Method {
   virtual std::string chosen() const { return ""; }
 };
 
-/// A line of the list of ways.
-struct Way {
+/// A line of the list of variants.
+struct Variant {
   std::string name;
   std::string family;  ///< "ours", "posix", "mpiio", "hdf5" or "test"
   bool uses_mpi_io = false;
@@ -51,15 +51,15 @@ struct Way {
 
 /// Every strategy on every back end of this build. Some do not apply: their `write` throws
 /// `Errc::invalid_input`.
-std::vector<Way> our_ways();
-/// A `pwrite` for each piece, as IOR does it; and a way that writes wrong data, for tests.
-std::vector<Way> posix_ways();
+std::vector<Variant> our_variants();
+/// A `pwrite` for each piece, as IOR does it; and a variant that writes wrong data, for tests.
+std::vector<Variant> posix_variants();
 /// MPI-IO as a program calls it: views and single calls, collective or not, with and without hints.
-std::vector<Way> mpiio_ways();
+std::vector<Variant> mpiio_variants();
 /// Parallel HDF5 as a program calls it; empty if the build has none.
-std::vector<Way> hdf5_ways();
+std::vector<Variant> hdf5_variants();
 /// All of them, in the order above.
-std::vector<Way> all_ways();
+std::vector<Variant> all_variants();
 
 /// Throws `Errc::io` with errno and path. Local.
 [[noreturn]] void fail_errno(const std::string& doing, const std::string& path);
