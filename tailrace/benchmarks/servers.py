@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run that writes a field every few steps, by I/O servers of every kind and by others.
 
-Each variant is a process run of its own; they take turns within a round. The run without output is the
-reference: what output costs is the ratio to it. Every file is read back and compared. Disks can be
-slowed: to a given speed (``--throttle``), or to fractions of the speed at which a run here writes
-synchronously (``--fractions``). With ``--competitor`` each run is made once more while another
-process writes to the same disk.
+Each variant is a process run of its own; they take turns within a round. The run without output
+is the reference: what output costs is the ratio to it. Every file is read back and compared.
+Disks can be slowed: to a given speed (``--throttle``), or to fractions of the speed at which a
+run here writes synchronously (``--fractions``). With ``--competitor`` each run is made once more
+while another process writes to the same disk.
 """
 
 import importlib
