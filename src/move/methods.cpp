@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of methods. Adding one that packs: a method of moving blocks (src/move/blocks/) and a line
-// here; another one: its file, its declarations in method.hpp, a line here and in CMakeLists.txt.
-// Tests, tuner, benchmarks and `tailrace list` walk this table.
+// The table of methods. Adding one that packs: a method of moving blocks (src/move/blocks/) and a
+// line here; another one: its file, its declarations in method.hpp, a line here and in
+// CMakeLists.txt. Tests, tuner, benchmarks and `tailrace list` walk this table.
 #include <algorithm>
 #include <array>
 

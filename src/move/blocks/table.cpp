@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The table of methods that move packed blocks. Adding one: its file, its declarations in runner.hpp, a
-// line here, a line in CMakeLists.txt. Tests, tuner, benchmarks and `tailrace list` walk this
-// table.
+// The table of methods that move packed blocks. Adding one: its file, its declarations in
+// runner.hpp, a line here, a line in CMakeLists.txt. Tests, tuner, benchmarks and `tailrace list`
+// walk this table.
 
 #include <array>
 
