@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // b - A x and |A| |x| + |b| in one pass over A, which costs no more than the first alone where A
 // comes from memory. Tiles of A stay in the second-level cache for all right-hand sides.
+#include <omp.h>
+
 #include <algorithm>
 #include <cmath>
 
@@ -145,9 +147,12 @@ void compute(const Residual<S>& residual) {
     }
     return;
   }
+  // A single right-hand side reads A once whatever the tiles: long columns suit the prefetchers.
+  const auto share = n / omp_get_max_threads();
+  const auto rows = residual.nrhs > 1 ? tile_rows : std::clamp(share, tile_rows, 8 * tile_rows);
 #pragma omp parallel for
-  for (std::ptrdiff_t top = 0; top < n; top += tile_rows) {
-    general_rows(residual, top, std::min(tile_rows, n - top));
+  for (std::ptrdiff_t top = 0; top < n; top += rows) {
+    general_rows(residual, top, std::min(rows, n - top));
   }
 }
 
