@@ -73,7 +73,9 @@ Contest::Contest(const Comm& comm, std::span<const Candidate> candidates, double
     const std::string trouble =
         failure_of(comm_, code, [&] { entries_[i].trial = candidates_[i].make(); });
     entries_[i].running = trouble.empty();
-    if (!trouble.empty()) leave_out(i, trouble, code != Errc::invalid_input);
+    if (trouble.empty()) continue;
+    leave_out(i, trouble, code != Errc::invalid_input);
+    not_made_ = not_made_ || code != Errc::invalid_input;
   }
   began_s_ = clock_();  // first touching the buffers of all can take longer than the budget
 }
@@ -82,7 +84,6 @@ void Contest::leave_out(std::size_t index, const std::string& trouble, bool warn
   entries_[index].trouble = trouble;
   entries_[index].running = false;
   entries_[index].trial.reset();
-  failed_ = failed_ || warn;
   if (!warn || comm_.rank() != 0) return;
   say(LogLevel::warning,
       fmt::format("{} is left out of the tuning: {}", candidates_[index].name, trouble));
@@ -159,7 +160,9 @@ void Contest::try_once(std::size_t index) {
     }
   }
   entry.single_s = agreed({seconds})[0];
-  if (!trouble.empty()) leave_out(index, trouble, true);
+  if (trouble.empty()) return;
+  leave_out(index, trouble, true);
+  not_made_ = false;
 }
 
 void Contest::screen() {
@@ -367,7 +370,7 @@ Choice Contest::decide(std::string_view preferred) {
   if (places.empty()) {
     std::string text = "none of the alternatives works here";
     for (const Timing& timing : choice.timings) text += "; " + timing.name + ": " + timing.trouble;
-    throw AgreedError(failed_ ? Errc::internal : Errc::invalid_input, text);
+    throw AgreedError(not_made_ ? Errc::internal : Errc::invalid_input, text);
   }
   choice.null_spread = null();
   const auto found = times(running());

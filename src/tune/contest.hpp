@@ -93,7 +93,7 @@ class Contest {
   std::vector<Entry> entries_;
   Entry* reference_ = nullptr;  ///< the first whose results counted
   bool few_long_ = false;       ///< the shortest of few runs decides
-  bool failed_ = false;         ///< one has been left out that applies here
+  bool not_made_ = false;       ///< one that applies here could not be made, and none ran wrong
   Entry* paired_ = nullptr;     ///< runs twice in each round: the null test
   /// Its second copy, made anew: memory that lies elsewhere is a difference, too. Null if there is
   /// no room for it: then the same one runs twice.

@@ -86,7 +86,8 @@ struct Choice {
 /// candidate that does not apply, fails, or gives other results than the first one is left out with
 /// its trouble. The same result on all ranks. Takes about `settings.budget_s` (of rank 0) once all
 /// are made, but tries each at least once while that lasts. Throws on all ranks if none works:
-/// `Errc::invalid_input` if none applies, `Errc::internal` if one failed. Collective, blocking.
+/// `Errc::internal` if one could not be made and none ran, else `Errc::invalid_input`. Collective,
+/// blocking.
 Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Settings& settings,
                std::string_view preferred = {});
 
