@@ -10,6 +10,7 @@
 #include "core/wait.hpp"
 #include "tailrace/more/node_map.hpp"
 #include "tailrace/more/tune.hpp"
+#include "tune/core_wait.hpp"
 #include "tune/memory.hpp"
 
 namespace tailrace::tune {
@@ -53,13 +54,8 @@ std::optional<Remembered> find(const Comm& comm, const std::string& file, const 
 }
 
 /// A file that cannot be written costs only the measuring next time.
-void try_to_remember(const std::string& file, Remembered winner, const Choice& choice) {
+void try_to_remember(const std::string& file, const Remembered& winner) {
   if (file.empty()) return;
-  winner.winner = choice.name;
-  winner.why = choice.why;
-  winner.date = date_text();
-  winner.null_spread = choice.null_spread;
-  winner.timings = choice.timings;
   try {
     remember(file, std::span(&winner, 1));
   } catch (const Error& error) {
@@ -73,9 +69,29 @@ void try_to_remember(const std::string& file, Remembered winner, const Choice& c
   }
 }
 
+/// True if what is remembered is doubtful and all ranks have their cores now.
+bool can_do_better(const Comm& comm, const Remembered& found, const WaitFacts& facts) {
+  constexpr int most_looks = 4;  // of a process
+  static int looks = 0;
+  int look = 0;
+  const bool has_core = facts.ranks_on_node <= facts.cores;
+  if (comm.rank() == 0 && has_core && looks < most_looks && is_doubtful(found)) look = ++looks;
+  check_mpi(MPI_Bcast(&look, 1, MPI_INT, 0, comm.raw()));
+  return look != 0 && !disturbs(look_at_core_wait(comm, facts));
+}
+
 bool too_large(const Comm& comm, std::ptrdiff_t bytes, std::ptrdiff_t limit) {
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_MAX, comm.raw()));
   return bytes > limit;
+}
+
+Choice choice_of(const Remembered& found) {
+  Choice choice;
+  choice.name = found.winner;
+  choice.why = fmt::format("remembered since {}: {}", found.date.substr(0, 10), found.why);
+  choice.timings = found.timings;
+  choice.null_spread = found.null_spread;
+  return choice;
 }
 
 Choice fallback(const Problem& problem, const char* reason) {
@@ -99,26 +115,35 @@ Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidat
   wanted.key = problem.key;
   wanted.places = describe_places(comm, facts);
   wanted.machine = this_machine();
-  if (const auto found = find(comm, agreed.file, wanted, candidates)) {
-    Choice choice;
-    choice.name = found->winner;
-    choice.why = fmt::format("remembered since {}: {}", found->date.substr(0, 10), found->why);
-    choice.timings = found->timings;
-    choice.null_spread = found->null_spread;
-    return choice;
-  }
+  const auto found = find(comm, agreed.file, wanted, candidates);
+  const bool large = agreed.mode == Mode::first_use &&
+                     too_large(comm, problem.memory_bytes, agreed.memory_bytes);
+  const bool again = found && agreed.mode == Mode::first_use && !large &&
+                     can_do_better(comm, *found, facts);
+  if (found && !again) return choice_of(*found);
   if (agreed.mode == Mode::remembered) return fallback(problem, "not measured here yet");
-  if (too_large(comm, problem.memory_bytes, agreed.memory_bytes)) {
-    return fallback(problem, "trying takes more memory than TAILRACE_TUNE_MEMORY");
-  }
+  if (large) return fallback(problem, "trying takes more memory than TAILRACE_TUNE_MEMORY");
+  const CoreWait wait(facts);
   Choice choice;
   try {
     choice = measure(comm, candidates, agreed, problem.fallback);
   } catch (const AgreedError& error) {  // no memory to try them, say
     if (error.code() == Errc::invalid_input) throw;
-    return fallback(problem, "none could be tried");
+    return found ? choice_of(*found) : fallback(problem, "none could be tried");
   }
-  if (comm.rank() == 0) try_to_remember(agreed.file, wanted, choice);
+  wanted.waited = wait.share(comm);
+  if (found && disturbs(wanted.waited)) {
+    wanted = *found;
+    ++wanted.repeats;
+    choice = choice_of(*found);
+  } else {
+    wanted.winner = choice.name;
+    wanted.why = choice.why;
+    wanted.date = date_text();
+    wanted.null_spread = choice.null_spread;
+    wanted.timings = choice.timings;
+  }
+  if (comm.rank() == 0) try_to_remember(agreed.file, wanted);
   return choice;
 }
 

@@ -56,6 +56,8 @@ Json json_of(const Remembered& entry) {
           {"why", entry.why},
           {"date", entry.date},
           {"null_spread", entry.null_spread},
+          {"waited", entry.waited},
+          {"repeats", entry.repeats},
           {"timings", timings},
           {"machine", json_of(entry.machine)}};
 }
@@ -69,6 +71,8 @@ Remembered entry_of(const Json& json) {
   json.at("date").get_to(entry.date);
   entry.why = json.value("why", "");
   entry.null_spread = json.value("null_spread", 0.0);
+  entry.waited = json.value("waited", 0.0);
+  entry.repeats = json.value("repeats", 0);
   for (const Json& timing : json.value("timings", Json::array())) {
     entry.timings.push_back({timing.at("name").get<std::string>(), timing.value("trouble", ""),
                              timing.value("median_s", 0.0), timing.value("spread_s", 0.0),
@@ -154,13 +158,24 @@ bool same_problem(const Remembered& a, const Remembered& b) {
          a.machine == b.machine;
 }
 
-std::string date_text() {
-  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
+std::string date_text(std::int64_t ago_s) {
+  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now() -
+                                                        std::chrono::seconds(ago_s));
   std::tm parts{};
   gmtime_r(&now, &parts);
   char text[32] = "";
   std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
   return text;
+}
+
+bool disturbs(double waited) { return waited > 0.1; }
+
+bool is_doubtful(const Remembered& entry) {
+  constexpr int most_repeats = 3;
+  constexpr std::int64_t minute_s = 60, day_s = 86400;
+  if (entry.repeats >= most_repeats) return false;
+  if (entry.date < date_text(180 * day_s)) return true;
+  return disturbs(entry.waited) && entry.date < date_text(10 * minute_s);
 }
 
 std::vector<Remembered> list_remembered(const std::string& file) {

@@ -2,10 +2,11 @@
 // The memory of winners: one JSON file for all jobs of a user.
 //   {"schema": "tailrace tune", "version": 1, "entries": [
 //     {"operation", "key", "places", "winner", "why", "date", "null_spread",
-//      "timings": [{"name", "trouble", "median_s", "spread_s", "samples"}],
+//      "waited", "repeats", "timings": [{"name", "trouble", "median_s", "spread_s", "samples"}],
 //      "machine": {"processor", "cores", "memory_domains", "kernel", "mpi", "tailrace"}}]}
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,14 @@ std::vector<Remembered> recall(const std::string& file);
 /// True if both are winners of the same problem on the same places of the same machine. Local.
 bool same_problem(const Remembered& a, const Remembered& b);
 
-/// Now, in UTC. Local.
-std::string date_text();
+/// Now, or so many seconds ago, in UTC. Local.
+std::string date_text(std::int64_t ago_s = 0);
+
+/// True if a measurement is to be made again: a disturbed one after ten minutes, any after half a
+/// year, unless three repeats did no better. Local.
+bool is_doubtful(const Remembered& entry);
+
+/// True if a rank that waited for a core for this part of the time was disturbed.
+bool disturbs(double waited);
 
 }  // namespace tailrace::tune

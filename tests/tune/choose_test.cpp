@@ -9,6 +9,7 @@
 #include "tailrace/more/tune.hpp"
 #include "temp_folder.hpp"
 #include "trials.hpp"
+#include "tune/memory.hpp"
 
 namespace tailrace::tune {
 namespace {
@@ -90,6 +91,50 @@ TEST_F(TuneChoose, AnotherMachineIsAnotherProblem) {
   MPI_Barrier(comm_.raw());
   EXPECT_EQ(list_remembered(settings_.file).size(), 2U);
   MPI_Barrier(comm_.raw());
+}
+
+// Entries that name the slow one, as a busy machine may have made them, on the places of this run.
+TEST_F(TuneChoose, WhatWasMeasuredOnABusyMachineIsMeasuredAgain) {
+  choose_again();
+  MPI_Barrier(comm_.raw());
+  const auto entry = list_remembered(settings_.file).at(0);
+  MPI_Barrier(comm_.raw());
+  const auto find_slow = [&](const std::string& date, double waited, int repeats) {
+    if (comm_.rank() == 0) {
+      Remembered wrong = entry;
+      wrong.winner = "slow";
+      wrong.date = date;
+      wrong.waited = waited;
+      wrong.repeats = repeats;
+      remember(settings_.file, std::span(&wrong, 1));
+    }
+    const Choice choice = choose_again();
+    expect_agreed(comm_, choice);
+    MPI_Barrier(comm_.raw());
+    const auto kept = list_remembered(settings_.file).at(0);
+    MPI_Barrier(comm_.raw());
+    EXPECT_EQ(choice.name, kept.winner);
+    // Only a repeat that nothing disturbed counts.
+    EXPECT_EQ(choice.name, choice.measured ? "fast" : "slow");
+    if (choice.measured) {
+      EXPECT_FALSE(disturbs(kept.waited));
+      EXPECT_EQ(kept.repeats, 0);
+    } else if (counts_.made > 0) {
+      EXPECT_EQ(kept.repeats, repeats + 1);
+    }
+    return counts_.made > 0;
+  };
+  EXPECT_FALSE(find_slow(date_text(3600), 0.01, 0)) << "nothing disturbed it";
+  EXPECT_FALSE(find_slow(date_text(60), 0.5, 0)) << "too early";
+  EXPECT_FALSE(find_slow(date_text(3600), 0.5, 3)) << "repeated often enough";
+  bool repeated = false;
+  for (int look = 0; look < 4; ++look) {
+    repeated = find_slow(look % 2 == 0 ? date_text(3600) : "2020-01-01T00:00:00Z", 0.5, 0);
+  }
+  EXPECT_FALSE(find_slow(date_text(3600), 0.5, 0)) << "a process looks four times";
+  settings_.mode = Mode::remembered;
+  EXPECT_FALSE(find_slow(date_text(3600), 0.5, 0));
+  if (!repeated) GTEST_SKIP() << "other programs ran, or ranks share cores: nothing was repeated";
 }
 
 TEST_F(TuneChoose, AWinnerThatIsNoCandidateAnyMoreIsForgotten) {

@@ -20,6 +20,8 @@ Remembered example(const std::string& key, const std::string& winner) {
   entry.why = "12 us by measurement";
   entry.date = "2026-01-31T12:00:00Z";
   entry.null_spread = 0.02;
+  entry.waited = 0.125;
+  entry.repeats = 2;
   entry.timings = {{"pairwise", "", 12e-6, 1e-6, 40}, {"pull", "needs \"progress\"", 0, 0, 0}};
   entry.machine = this_machine();
   return entry;
@@ -46,11 +48,31 @@ TEST(TuneMemory, KeepsEverything) {
   EXPECT_EQ(entries[0].why, entry.why);
   EXPECT_EQ(entries[0].date, entry.date);
   EXPECT_EQ(entries[0].null_spread, 0.02);
+  EXPECT_EQ(entries[0].waited, 0.125);
+  EXPECT_EQ(entries[0].repeats, 2);
   ASSERT_EQ(entries[0].timings.size(), 2U);
   EXPECT_EQ(entries[0].timings[0].median_s, 12e-6);
   EXPECT_EQ(entries[0].timings[0].spread_s, 1e-6);
   EXPECT_EQ(entries[0].timings[0].num_samples, 40);
   EXPECT_EQ(entries[0].timings[1].trouble, "needs \"progress\"");
+}
+
+TEST(TuneMemory, WhatWasDisturbedOrIsOldIsDoubtful) {
+  Remembered entry = example("64", "pull");
+  entry.repeats = 0;
+  const auto doubtful = [&](std::int64_t ago_s, double waited) {
+    entry.date = date_text(ago_s);
+    entry.waited = waited;
+    return is_doubtful(entry);
+  };
+  EXPECT_FALSE(doubtful(0, 0.5));
+  EXPECT_TRUE(doubtful(3600, 0.5));
+  EXPECT_FALSE(doubtful(3600, 0.05));
+  EXPECT_FALSE(doubtful(170 * 86400, 0.05));
+  EXPECT_TRUE(doubtful(190 * 86400, 0.05));
+  entry.repeats = 3;
+  EXPECT_FALSE(doubtful(3600, 0.5));
+  EXPECT_FALSE(doubtful(190 * 86400, 0));
 }
 
 TEST(TuneMemory, OneEntryForAProblemAndMachine) {

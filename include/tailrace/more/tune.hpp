@@ -92,10 +92,13 @@ Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Se
                std::string_view preferred = {});
 
 /// The alternative for `problem`: remembered, measured (the fallback is preferred) or the fallback,
-/// as `settings` of rank 0 say; rank 0 reads and writes the memory file. A file that cannot be read
-/// or written is a warning, not an error. Always the fallback under a simulator, and where none can
-/// be tried, for want of memory, say. The same result on all ranks. Throws `Errc::invalid_input` on
-/// all ranks if none applies. Collective, blocking.
+/// as `settings` of rank 0 say; rank 0 reads and writes the memory file. What was measured while
+/// other programs took the cores, more than ten minutes ago, or half a year ago, is measured again
+/// (by `Mode::first_use`) where nothing disturbs: a process looks at four such entries at most, and
+/// three repeats that do no better end it. A file that cannot be read or written is a warning, not
+/// an error. Always the fallback under a simulator, and where none can be tried, for want of
+/// memory, say. The same result on all ranks. Throws `Errc::invalid_input` on all ranks if none
+/// applies. Collective, blocking.
 Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidate> candidates,
               const Settings& settings);
 /// The same with the settings of the environment; throws `Errc::invalid_input` on all ranks if
@@ -124,6 +127,10 @@ struct Remembered {
   std::string winner, why;
   std::string date;  ///< in UTC: 2026-01-31T12:00:00Z
   double null_spread = 0;
+  /// Part of the time of measuring for which the worst-off rank wanted a core and got none, as
+  /// other programs ran.
+  double waited = 0;
+  int repeats = 0;  ///< that did no better than this measurement
   std::vector<Timing> timings;
   Machine machine;
 };
