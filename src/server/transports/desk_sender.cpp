@@ -7,6 +7,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/wait.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -139,6 +140,7 @@ class DeskSender final : public CopySender {
   }
 
   bool look() {
+    progress_mpi(sides_.comm.raw());  // which reads may need, whatever the probe has found
     memory_->sync();
     bool news = false;
     for (Line& line : lines_) news = look_at(line) || news;
