@@ -140,7 +140,7 @@ SANITIZED_tsan := session intake transports node_transport node_sides transports
   exchange_threads late_rank formats output output_strategies output_faults output_random
 SANITIZED_asan := $(SANITIZED_tsan) random_exchange random_blocks reduction_random file_random damage \
   strided_copy fft_transform_random core layout plan choose_copies exchange typed_exchange node_array \
-  agreement order combine reduction reduction_dots c_face dense sparse dist_matrix krylov
+  agreement order combine reduction reduction_dots c_face c_sweep dense sparse dist_matrix krylov
 sanitizers: export TAILRACE_SOAK_S ?= 10
 sanitizers: export TAILRACE_SEED ?= 1
 sanitizers: system  ## Tests under the address, undefined and thread sanitizers (an hour with the build)

@@ -86,6 +86,7 @@ int tailrace_comm_process_grid(const tailrace_comm* comm, const int64_t extents[
     problem.item_bytes = item_bytes;
     prepare_together(*ranks, [&] {
       require_address(grid, "grid");
+      require(item_bytes >= 1 && item_bytes <= 1 << 30, "item_bytes must be 1 to 2^30");
       std::ranges::copy(list(extents, 3, "extents"), problem.extents.begin());
     });
     const auto choice = choose_process_grid(problem, NodeMap(*ranks));

@@ -4,6 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <new>
+#include <stdexcept>
 
 #include "core/agreed_error.hpp"
 #include "guard.hpp"
@@ -52,6 +53,8 @@ LastError describe_exception(const char* call) {
   } catch (const Error& error) {
     return told(status_of(error.code()), error.what(), error.sys_errno());
   } catch (const std::bad_alloc&) {
+    return told(TAILRACE_IO, "no memory", ENOMEM);
+  } catch (const std::length_error&) {  // of a container: more than there can be
     return told(TAILRACE_IO, "no memory", ENOMEM);
   } catch (const std::exception& error) {
     return told(TAILRACE_INTERNAL, error.what());

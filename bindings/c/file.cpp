@@ -41,7 +41,7 @@ namespace {
 std::shared_ptr<PartObject> checked(const FileObject& made, const tailrace_file_part* part,
                                     const void* data, std::int64_t num_bytes) {
   std::shared_ptr<PartObject> given;
-  check_call(*made.pool->comm, [&] {
+  prepare_together(*made.pool->comm, [&] {
     given = get(part);
     list(static_cast<const std::byte*>(data), num_bytes, "data");
     if (num_bytes != given->array_bytes) {

@@ -44,7 +44,8 @@ std::string text_or(const char* given, const char* otherwise);
 /// `count` numbers at `numbers`. Throws if `count` is negative, or above 0 with NULL.
 template <class T>
 std::span<const T> list(const T* numbers, std::int64_t count, const char* name) {
-  if (count < 0) {
+  constexpr auto most = std::int64_t{1} << 47;  // no process has so many bytes
+  if (count < 0 || count > most) {
     throw Error(Errc::invalid_input,
                 std::string(name) + ": a number of " + std::to_string(count) + " is given");
   }

@@ -71,7 +71,7 @@ int tailrace_input_open(const tailrace_comm* comm, const char* path,
     InputOptions chosen;
     prepare_together(*ranks, [&] {
       require_address(input, "input");
-      require_address(path, "path");
+      require(!text(path, "path").empty(), "path is empty");
       trace = get_if(wanted.trace);
       chosen = {.group_size = wanted.group_size,
                 .buffer_bytes = wanted.buffer_bytes,
@@ -178,7 +178,7 @@ int tailrace_input_read(tailrace_input* input, const char* name, int type,
     const auto made = get(input);
     std::shared_ptr<Layout> whole;
     Memory place{{}, num_items};
-    check_call(*made->comm, [&] {
+    prepare_together(*made->comm, [&] {
       require_address(name, "name");
       item_type_of(type);
       whole = get(layout);
@@ -199,7 +199,7 @@ int tailrace_input_read_all(tailrace_input* input, const char* name, int type, v
                             int64_t num_items) {
   return guarded(__func__, [&] {
     const auto made = get(input);
-    check_call(*made->comm, [&] {
+    prepare_together(*made->comm, [&] {
       require_address(name, "name");
       item_type_of(type);
       list(static_cast<const std::byte*>(data), num_items, "data");

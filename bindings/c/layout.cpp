@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <numeric>
 
 #include <fmt/format.h>
@@ -26,14 +27,18 @@ Box from_c(const tailrace_box& given) {
   }
   Box box;
   box.num_dims = given.num_dims;
+  std::ptrdiff_t num_items = 1;
   const auto dims = static_cast<std::size_t>(given.num_dims);
   for (std::size_t d = 0; d < dims; ++d) {
     box.start[d] = given.start[d];
     box.extents[d] = given.extents[d];
-    if (box.extents[d] < 0) {
-      throw Error(Errc::invalid_input, fmt::format("a box has extent {} along axis {}, it must "
-                                                   "not be negative",
-                                                   box.extents[d], d));
+    constexpr auto most = std::numeric_limits<std::ptrdiff_t>::max();
+    if (box.start[d] < 0 || box.extents[d] < 0 || box.extents[d] > most - box.start[d] ||
+        __builtin_mul_overflow(num_items, box.extents[d], &num_items)) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("a box has start {} and extent {} along axis {}: they must not be "
+                              "negative, their sum and the number of items at most {}",
+                              box.start[d], box.extents[d], d, most));
     }
   }
   return box;

@@ -2,7 +2,6 @@
 #include "tailrace/output.hpp"
 #include "tailrace/more/xdmf.hpp"
 
-#include "call_check.hpp"
 #include "contents.hpp"
 #include "item_type.hpp"
 #include "output_options.hpp"
@@ -100,7 +99,7 @@ int tailrace_output_write(tailrace_output* output, const char* path,
   return guarded(__func__, [&] {
     const auto made = get(output);
     std::shared_ptr<Contents> given;
-    check_call(*made->comm, [&] {
+    prepare_together(*made->comm, [&] {
       given = get(contents);
       require_address(path, "path");
     });
@@ -148,7 +147,7 @@ int tailrace_write_xdmf(const tailrace_comm* comm, const char* path, int num_fil
     std::vector<std::string> paths, names;
     std::vector<std::ptrdiff_t> points;
     prepare_together(*ranks, [&] {
-      require_address(path, "path");
+      require(!text(path, "path").empty(), "path is empty");
       paths = texts(files, num_files, "files");
       names = texts(variables, num_variables, "variables");
       points = sizes(extents, 3, "extents");

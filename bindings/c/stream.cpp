@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/stream.hpp"
 
-#include "call_check.hpp"
 #include "contents.hpp"
 #include "output_options.hpp"
 #include "session.hpp"
@@ -14,7 +13,7 @@ int tailrace_stream_write(tailrace_stream* stream, const char* path,
   return guarded(__func__, [&] {
     const auto made = get(stream);
     std::shared_ptr<Contents> given;
-    check_call(*made->comm, [&] {
+    prepare_together(*made->comm, [&] {
       given = get(contents);
       require_address(path, "path");
     });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/trace.hpp"
 
+#include <cmath>
 #include <mutex>
 #include <set>
 
@@ -49,6 +50,7 @@ int tailrace_trace_record(tailrace_trace* trace, int activity, const char* name,
   return guarded(__func__, [&] {
     const auto kept = get(trace);
     check_track(track);
+    require(std::isfinite(start_s) && std::isfinite(end_s), "start_s and end_s must be numbers");
     kept->record(activity_of(activity), lasting(text(name, "name")), start_s, end_s, track);
   });
 }
@@ -67,7 +69,7 @@ int tailrace_trace_write(const tailrace_trace* trace, const tailrace_comm* comm,
     std::shared_ptr<Trace> kept;
     prepare_together(*ranks, [&] {
       kept = get(trace);
-      require_address(path, "path");
+      require(!text(path, "path").empty(), "path is empty");
     });
     kept->write(*ranks, path);
   });

@@ -49,6 +49,8 @@ tune::Settings settings_of(const tailrace_tune_settings* given) {
   settings.file = text_or(given->file, "");
   settings.budget_s = given->budget_s;
   settings.memory_bytes = given->memory_bytes;
+  require(settings.budget_s >= 0, "budget_s must not be negative");  // nor NaN
+  require(settings.memory_bytes >= 0, "memory_bytes of the settings must not be negative");
   return settings;
 }
 
@@ -83,6 +85,7 @@ int tailrace_tune_choose(const tailrace_comm* comm, const tailrace_tune_problem*
       wanted.fallback = text(problem->fallback, "fallback");
       wanted.fallback_why = "named by the program";
       wanted.memory_bytes = problem->memory_bytes;
+      require(wanted.memory_bytes >= 0, "memory_bytes of the problem must not be negative");
       limits = settings_of(settings);
       all = candidates_of(candidates, num_candidates);
       const auto is_fallback = [&](const auto& one) { return one.name == wanted.fallback; };

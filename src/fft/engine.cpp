@@ -29,8 +29,11 @@ bool is_direct(const std::string& method) {
 template <class Real>
 auto Transform<Real>::Engine::complete(const Comm& comm, const Problem& problem,
                                        const Options& wanted) -> Planned {
-  require_all(comm.raw(), wanted.threads >= 1,
-              fmt::format("threads {}: must be at least 1", wanted.threads));
+  constexpr int most_threads = 4096;
+  require_all(comm.raw(), wanted.threads >= 1 && wanted.threads <= most_threads,
+              fmt::format("threads {}: must be 1 to {}", wanted.threads, most_threads));
+  require_all(comm.raw(), wanted.chunks >= 0,
+              fmt::format("chunks {}: must be 0 (chooses) or more", wanted.chunks));
   const auto fault = find_fault(problem, comm.num_ranks());
   require_all(comm.raw(), fault.empty(), fault);
   const auto choice =

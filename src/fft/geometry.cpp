@@ -46,8 +46,9 @@ std::string find_fault(const Problem& problem, int num_ranks) {
           names[axis], n, largest);
     }
   }
-  if (problem.max_fields < 1) {
-    return fmt::format("max_fields {}: must be at least 1", problem.max_fields);
+  constexpr int most_fields = 4096;
+  if (problem.max_fields < 1 || problem.max_fields > most_fields) {
+    return fmt::format("max_fields {}: must be 1 to {}", problem.max_fields, most_fields);
   }
   const auto grid = problem.grid;
   if (grid[0] < 0 || grid[1] < 0 || (grid[0] == 0) != (grid[1] == 0) ||

@@ -30,8 +30,8 @@ constexpr std::int64_t read_piece_bytes = 65536;
 
 // A local disk takes several direct writes at once; anything else is done when the call returns.
 bool background_writes_pay(const Settings& settings, FileAccess access) {
-  const bool two_phase = settings.strategy != "shared_independent" &&
-                         settings.strategy != "library_collective";
+  const bool two_phase =
+      settings.strategy != "shared_independent" && settings.strategy != "library_collective";
   return two_phase && access != FileAccess::read && settings.direct_io != Switch::off &&
          settings.file_system.kind == FileSystem::Kind::local;
 }
@@ -162,6 +162,7 @@ File::State::State(FilePool& pool, std::string path, FileAccess access, const Hi
       path_(std::move(path)),
       access_(access),
       trace_(trace) {
+  require_all(comm_.raw(), !path_.empty(), "File: the path is empty");
   back_end_ = &file::choose_back_end(settings, access_);
   if (access_ != FileAccess::read && back_end_->warn != nullptr) back_end_->warn(settings);
   if (access_ == FileAccess::read) {

@@ -26,7 +26,7 @@ void check_box(const FileArray& array, const Box& box) {
   bool inside = axis_count(box) == array.extents.size();
   for (std::size_t d = 0; inside && d < axis_count(box); ++d) {
     inside = box.start[d] >= 0 && box.extents[d] >= 0 &&
-             box.start[d] + box.extents[d] <= array.extents[d];
+             box.extents[d] <= array.extents[d] - box.start[d];
   }
   if (!inside) {
     throw Error(Errc::invalid_input,
@@ -122,6 +122,15 @@ FilePart FilePart::boxes(const FileArray& array, std::span<const Box> boxes, con
                 fmt::format("file part: an array of {} axes, items of {} bytes at byte {} is not "
                             "possible (1 to {} axes, items of 1 byte or more)",
                             array.extents.size(), array.item_bytes, array.offset, max_dims));
+  }
+  std::ptrdiff_t end = array.item_bytes;
+  bool fits = true;
+  for (const auto extent : array.extents) fits = fits && !__builtin_mul_overflow(end, extent, &end);
+  if (!fits || __builtin_add_overflow(end, array.offset, &end)) {
+    throw Error(Errc::invalid_input,
+                fmt::format("file part: an array of {} items of {} bytes at byte {} ends beyond "
+                            "what 64 bits can count",
+                            fmt::join(array.extents, " x "), array.item_bytes, array.offset));
   }
   if (boxes.size() != memory.boxes.size()) {
     throw Error(Errc::invalid_input, fmt::format("file part: {} boxes but memory for {}",

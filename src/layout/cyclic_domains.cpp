@@ -25,8 +25,8 @@ class CyclicDomainRule : public Layout::Rule {
         item_bytes_(item_bytes),
         stripe_bytes_(stripe_bytes),
         file_offset_(file_offset) {
-    check();
     num_items_ = array_.num_items();
+    check();
     if (num_items_ == 0) return;
     first_stripe_ = stripe_of(0);
     number_boxes();
@@ -78,6 +78,16 @@ class CyclicDomainRule : public Layout::Rule {
                   fmt::format("cyclic_domains: item_bytes {} must be positive, stripe_bytes {} not "
                               "smaller, file_offset {} not negative",
                               item_bytes_, stripe_bytes_, file_offset_));
+    }
+    std::ptrdiff_t end = 0;
+    if (__builtin_mul_overflow(item_bytes_, num_items_, &end) ||
+        __builtin_add_overflow(end, file_offset_, &end) ||
+        __builtin_add_overflow(end, stripe_bytes_, &end)) {
+      throw Error(
+          Errc::invalid_input,
+          fmt::format("cyclic_domains: {} items of {} bytes at byte {}, stripes of {} bytes: the "
+                      "file ends beyond what 64 bits can count",
+                      num_items_, item_bytes_, file_offset_, stripe_bytes_));
     }
     check_writers(writers_, "cyclic_domains");
   }

@@ -24,9 +24,9 @@ class FileDomainRule : public Layout::Rule {
         item_bytes_(item_bytes),
         stripe_bytes_(stripe_bytes),
         file_offset_(file_offset) {
-    check();
     array_ = {num_dims, extents};
     num_items_ = array_.num_items();
+    check();
     if (stripe_bytes_ > 0 && num_items_ > 0) {
       first_stripe_ = file_offset_ / stripe_bytes_;
       num_stripes_ = stripe_of(num_items_ - 1) + 1;
@@ -67,6 +67,16 @@ class FileDomainRule : public Layout::Rule {
                   fmt::format("file_domains: item_bytes {} must be positive, stripe_bytes {} and "
                               "file_offset {} not negative",
                               item_bytes_, stripe_bytes_, file_offset_));
+    }
+    std::ptrdiff_t end = 0;
+    if (__builtin_mul_overflow(item_bytes_, num_items_, &end) ||
+        __builtin_add_overflow(end, file_offset_, &end) ||
+        __builtin_add_overflow(end, stripe_bytes_, &end)) {
+      throw Error(
+          Errc::invalid_input,
+          fmt::format("file_domains: {} items of {} bytes at byte {}, stripes of {} bytes: the "
+                      "file ends beyond what 64 bits can count",
+                      num_items_, item_bytes_, file_offset_, stripe_bytes_));
     }
     check_writers(writers_, "file_domains");
   }

@@ -55,7 +55,12 @@ class BoxListRule : public Layout::Rule {
 
   void check(const Box& box, std::size_t rank) const {
     const Box whole{num_dims, {}, extents};
-    if (box.num_dims != num_dims || !(intersect(box, whole) == box)) {
+    bool inside = box.num_dims == num_dims;
+    for (std::size_t d = 0; inside && d < static_cast<std::size_t>(num_dims); ++d) {
+      inside =
+          box.start[d] <= extents[d] && box.extents[d] <= extents[d];  // their sum, too, is small
+    }
+    if (!inside || !(intersect(box, whole) == box)) {
       throw Error(Errc::invalid_input, fmt::format("from_boxes: box {} of rank {} is not inside {}",
                                                    box.describe(), rank, whole.describe()));
     }

@@ -172,10 +172,12 @@ Deal best_deal(std::ptrdiff_t n, int num_ranks) {
 }  // namespace
 
 Layout triangle(std::ptrdiff_t n, int num_ranks) {
-  if (n < 1 || num_ranks < 1) {
-    throw Error(
-        Errc::invalid_input,
-        fmt::format("triangle: {} rows on {} ranks; both must be at least 1", n, num_ranks));
+  constexpr auto most_rows = std::ptrdiff_t{1} << 31;  // their square has less than 64 bits
+  if (n < 1 || n > most_rows || num_ranks < 1) {
+    throw Error(Errc::invalid_input,
+                fmt::format("triangle: {} rows on {} ranks; both must be at least 1, and rows at "
+                            "most {}",
+                            n, num_ranks, most_rows));
   }
   const auto dealt = best_deal(n, num_ranks);
   std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(num_ranks));

@@ -112,9 +112,12 @@ std::string find_fault(const MoveProblem& problem) {
         problem.from.boxes.size(), problem.to.boxes.size(), plan.rank(), plan.from_boxes().size(),
         plan.to_boxes().size());
   }
-  if (shape.item_bytes < 1 || shape.num_fields < 1) {
-    return fmt::format("item_bytes {} and num_fields {} must be positive", shape.item_bytes,
-                       shape.num_fields);
+  constexpr std::ptrdiff_t largest_item = 1 << 30;
+  constexpr int most_fields = 1 << 16;
+  if (shape.item_bytes < 1 || shape.num_fields < 1 || shape.item_bytes > largest_item ||
+      shape.num_fields > most_fields) {
+    return fmt::format("item_bytes {} and num_fields {} must be positive, and at most {} and {}",
+                       shape.item_bytes, shape.num_fields, largest_item, most_fields);
   }
   if (shape.in_place && shape.sources_in_node_arrays) {
     return "sources that peers read where they lie cannot be exchanged in place";

@@ -99,13 +99,18 @@ void pause_briefly() {
 // at the same places everywhere.
 NodeWindow::NodeWindow(const Comm& everybody, const Comm& node, std::ptrdiff_t bytes) {
   std::vector<std::int64_t> sizes(static_cast<std::size_t>(node.num_ranks()));
-  const std::int64_t own_bytes = align_up(bytes);
+  // What no node has is refused before it is tried: MPI's windows fail on one rank alone, and the
+  // others wait for it.
+  constexpr auto most = std::ptrdiff_t{1} << 46;
+  const std::int64_t own_bytes = bytes > most ? most : align_up(bytes);
   check_mpi(MPI_Allgather(&own_bytes, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, node.raw()));
   const auto own_start =
       std::accumulate(sizes.begin(), sizes.begin() + node.rank(), std::ptrdiff_t{0});
   const auto total = std::accumulate(sizes.begin(), sizes.end(), alignment);
   std::optional<Error> failure;
-  std::byte* base = map_common(node, total, {own_start, own_bytes}, failure);
+  const auto memory = static_cast<std::ptrdiff_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
+  if (total > memory) failure = no_memory(total, fmt::format("it has {}", memory).c_str());
+  std::byte* base = failure ? nullptr : map_common(node, total, {own_start, own_bytes}, failure);
   if (base == nullptr && !failure) base = allocate_window(node, total, failure);
   if (!failure) std::memset(align_up(base) + own_start, 0, static_cast<std::size_t>(own_bytes));
   // Nobody may read or wait on memory that is not zeroed yet, either.

@@ -16,10 +16,12 @@
 #include "server/client.hpp"
 #include "server/group.hpp"
 #include "server/pipeline/pipeline.hpp"
+#include "server/policy/overflow.hpp"
 #include "server/policy/roles.hpp"
 #include "server/process/launcher.hpp"
 #include "server/served_stream.hpp"
 #include "server/server.hpp"
+#include "server/step_file.hpp"
 #include "server/stream_state.hpp"
 #include "server/transport.hpp"
 #include "tailrace/error.hpp"
@@ -29,6 +31,27 @@ namespace tailrace {
 using namespace server;
 
 namespace {
+
+/// Throws for numbers that are out of range, and names that are not known, whatever serves.
+void check_options(const SessionOptions& options) {
+  constexpr int most_threads = 4096;
+  const auto require = [](bool ok, const std::string& what) {
+    if (!ok) throw Error(Errc::invalid_input, "session: " + what);
+  };
+  require(options.memory_bytes > 0,
+          fmt::format("memory_bytes = {}: must be greater than 0", options.memory_bytes));
+  require(options.threads > 0 && options.threads <= most_threads,
+          fmt::format("threads = {}: must be 1 to {}", options.threads, most_threads));
+  require(options.senders_at_once > 0,
+          fmt::format("senders_at_once = {}: must be greater than 0", options.senders_at_once));
+  require(options.chunk_bytes > 0,
+          fmt::format("chunk_bytes = {}: must be greater than 0", options.chunk_bytes));
+  require(options.watchdog_s > 0,
+          fmt::format("watchdog_s = {}: must be greater than 0", options.watchdog_s));
+  require(options.progress == "calls" || options.progress == "thread",
+          fmt::format("progress = \"{}\": must be \"calls\" or \"thread\"", options.progress));
+  if (options.transport != "auto") find_transport(options.transport);
+}
 
 constexpr double end_limit_s = 600;
 
@@ -108,9 +131,10 @@ class Session::State {
 Session::State::State(MPI_Comm world, SessionOptions given)
     : options(std::move(given)), decision(make_team(world, options)) {
   const auto& made = team();
-  require_all(made.all.raw(), options.memory_bytes > 0 && options.threads > 0,
-              "session: memory_bytes and threads must be greater than 0");
-  run_agreed(made.all.raw(), [&] { check_functions(options.functions); });
+  run_agreed(made.all.raw(), [&] {
+    check_options(options);
+    check_functions(options.functions);
+  });
   description = decision.reason;
   if (made.num_servers() == 0) return;
   choose_transport();
@@ -232,6 +256,14 @@ void Session::State::check_name(const std::string& name) const {
 Stream Session::State::open(const std::string& name, StreamOptions stream_options) {
   if (!team().compute) throw Error(Errc::invalid_input, "session: servers open no streams");
   check_name(name);
+  run_agreed(team().compute->raw(), [&] {
+    // Errors now rather than on the servers, of which processes have no functions.
+    const Overflow check(stream_options);
+    find_format(stream_options.format, "x.h5");
+    const bool has_functions = team().kind != Team::Kind::process;
+    const Pipeline products(stream_options.products,
+                            has_functions ? options.functions : StageFunctions{});
+  });
   std::shared_ptr<Stream::State> stream;
   if (team().kind == Team::Kind::none) {
     stream = open_direct_stream(name, std::move(stream_options), team(), options);
@@ -239,10 +271,6 @@ Stream Session::State::open(const std::string& name, StreamOptions stream_option
     stream = open_hidden_stream(name, std::move(stream_options), team(), options.trace);
   } else {
     run_agreed(team().compute->raw(), [&] {
-      // Errors now rather than on the servers, of which processes have no functions.
-      const bool has_functions = team().kind != Team::Kind::process;
-      const Pipeline check(stream_options.products,
-                           has_functions ? options.functions : StageFunctions{});
       stream =
           std::make_shared<ServedStream>(name, std::move(stream_options), *client_, options.trace);
     });

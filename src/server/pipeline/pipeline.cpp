@@ -181,6 +181,7 @@ void check(const Product& product) {
   }
   const auto path = fill(product.path, "a/b.h5", product.name, 0);
   if (path.empty()) refuse(fmt::format("product {} needs a path", product.name));
+  if (!is_table(path)) find_format(product.format, path);
   if (is_table(path) && product.format != "auto") {
     refuse(fmt::format("product {}: format {} and a path ending in .csv do not fit together",
                        product.name, product.format));

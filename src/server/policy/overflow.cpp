@@ -33,6 +33,9 @@ void check(const StreamOptions& options) {
   if (!(options.wait_limit_s > 0)) {
     refuse(fmt::format("wait_limit_s = {}: must be positive", options.wait_limit_s));
   }
+  if (!(options.retry_s >= 0)) {
+    refuse(fmt::format("retry_s = {}: must not be negative", options.retry_s));
+  }
   if (!options.spill_folder.empty() && options.when_full != WhenFull::spill) {
     refuse(fmt::format("spill_folder = \"{}\" is of use with when_full \"spill\" only",
                        options.spill_folder));
