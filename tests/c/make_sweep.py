@@ -39,7 +39,8 @@ GOOD = {
     "type": "TAILRACE_FLOAT64", "dims": "names", "values": "source", "num_values": "6",
     "value": "1", "name": '"u"', "of": '"u"', "path": "path", "level": "TAILRACE_LOG_INFO",
     "handler": "quiet", "user": "NULL", "num_writers": "1", "writers": "writers",
-    "tailrace_layout_cyclic_domains.stripe_bytes": "64", "stripe_bytes": "0", "file_offset": "0", "n": "8", "order": "order", "halo": "halo",
+    "tailrace_layout_cyclic_domains.stripe_bytes": "64", "stripe_bytes": "0", "file_offset": "0",
+    "n": "8", "order": "order", "halo": "halo",
     "strides": "strides", "capacity": "4", "activity": "TAILRACE_WAIT", "start_s": "1.0",
     "end_s": "2.0", "track": "0", "op": "TAILRACE_SUM", "root": "0", "in": "source",
     "num_parts": "1", "parts": "sources", "num_pairs": "1", "x": "sources", "y": "sources",
@@ -67,7 +68,8 @@ GOOD = {
     "tailrace_layout_from_boxes.num_boxes": "boxes_of_ranks",
     "tailrace_layout_from_own_boxes.num_boxes": "is_last ? 1 : 0",
     "tailrace_contents_variable.layout": "good_layout", "tailrace_contents_variable.memory":
-    "good_memory", "tailrace_contents_coordinate.name": '"x"', "tailrace_input_coordinate.name": '"x"',
+    "good_memory", "tailrace_contents_coordinate.name": '"x"',
+    "tailrace_input_coordinate.name": '"x"',
     "tailrace_input_attribute_int.name": '"number"', "tailrace_input_has_attribute.name": '"text"',
     "tailrace_input_attribute_double.name": '"real"', "tailrace_input_attribute_text.name":
     '"text"', "tailrace_input_attribute_doubles.name": '"reals"',
@@ -196,9 +198,9 @@ class Headers:
         """Return the right value of an argument, in C."""
         if kind := self.result(one.type):
             return f"&made_{kind}"
-        if function.startswith("tailrace_reduction") and one.name == "num_items":
-            return "counts" if "*" in one.type else "8"
         special = GOOD.get(f"{function}.{one.name}")
+        if function.startswith("tailrace_reduction") and one.name == "num_items":
+            special = "counts" if "*" in one.type else "8"
         if special is not None:
             return special
         if kind := self.kind(one.type):
@@ -228,17 +230,15 @@ class Headers:
         if one.array or "*" in one.type or one.type.endswith(("_function", "_handler")):
             texts = [("an empty text", '""'), ("nonsense", '"non sense"')]
             return [("NULL", "NULL"), *(texts if one.type == "const char*" else [])]
-        if one.type in ("int", "int64_t") and length:
-            return [("-1", "-1"), ("the least", "INT_MIN" if one.type == "int" else "INT64_MIN")]
         if one.type in ("int", "int64_t"):
             low, high = ("INT_MIN", "INT_MAX") if one.type == "int" else ("INT64_MIN", "INT64_MAX")
-            return [("-1", "-1"), ("the least", low), ("the largest", high)]
+            largest = [] if length else [("the largest", high)]
+            return [("-1", "-1"), ("the least", low), *largest]
         if one.type == "double":
             return [("NaN", "NAN"), ("infinite", "INFINITY"), ("-1", "-1")]
-        if one.type == "MPI_Comm":
-            return [("MPI_COMM_NULL", "MPI_COMM_NULL")]
-        if one.type == "MPI_Fint":
-            return [("MPI_COMM_NULL", "MPI_Comm_c2f(MPI_COMM_NULL)")]
+        null = {"MPI_Comm": "MPI_COMM_NULL", "MPI_Fint": "MPI_Comm_c2f(MPI_COMM_NULL)"}
+        if one.type in null:
+            return [("MPI_COMM_NULL", null[one.type])]
         raise SystemExit(f"make_sweep.py: nothing wrong is known for the type of {one}")
 
 
@@ -285,17 +285,16 @@ class Writer:
     def members(self, variable: str, struct: str) -> None:
         """The call with one member of a struct wrong."""
         for one in self.headers.structs[struct]:
-            if one.type.startswith("tailrace_"):
-                if one.type.rstrip("*") in self.headers.structs:
-                    continue  # in MEMBERS
+            if one.type.startswith("tailrace_") and one.type.rstrip("*") in self.headers.structs:
+                continue  # in MEMBERS
             place = f"{variable}.{one.name}" + ("[0]" if one.array else "")
             plain_one = Argument(one.type, one.name)
             for what, value in self.headers.wrong(plain_one, one.name in LENGTHS - {"num_fields"}):
                 label = f"{self.name}.{struct.removeprefix('tailrace_')}.{one.name}: {what}"
-                ways = [("", "")]
+                cases = [("", "")]
                 if self.name in AGREED and self.headers.kind(one.type) is None:
-                    ways.append((" on one rank", "if (is_last) "))
-                for suffix, condition in ways:
+                    cases.append((" on one rank", "if (is_last) "))
+                for suffix, condition in cases:
                     self.lines.append("  {")
                     self.lines.append(f"    const __typeof__({place}) kept = {place};")
                     self.case(
