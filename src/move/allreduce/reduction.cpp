@@ -3,6 +3,7 @@
 #include <array>
 #include <complex>
 #include <exception>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -67,13 +68,19 @@ void local_dots(std::span<const DotPair<T>> pairs, Result* results) {
   }
 }
 
-void require_agreement(const Comm& comm, const ReductionShape& shape, std::string_view method) {
-  require_all(comm.raw(), shape.max_items >= 1,
-              fmt::format("Reduction: max_items {} must be positive", shape.max_items));
+/// Bytes of `max_items` numbers, once all ranks agree on what they ask for.
+std::ptrdiff_t agreed_bytes(const Comm& comm, const ReductionShape& shape,
+                            std::string_view method) {
+  const std::ptrdiff_t item_bytes = number_bytes(shape.type);
+  const auto most = std::numeric_limits<std::ptrdiff_t>::max() / item_bytes;
+  require_all(comm.raw(), shape.max_items >= 1 && shape.max_items <= most,
+              fmt::format("Reduction: max_items {} must be positive, and at most {} for {}",
+                          shape.max_items, most, number_name(shape.type)));
   const std::array arguments{CommonArgument{"type", std::string(number_name(shape.type))},
                              CommonArgument{"max_items", std::to_string(shape.max_items)},
                              CommonArgument{"method", std::string(method)}};
   require_same(comm, "Reduction", arguments);
+  return shape.max_items * item_bytes;
 }
 
 }  // namespace
@@ -84,8 +91,7 @@ class Reduction::State final : public UnderWay {
   State(const Comm& user, const ReductionShape& shape, std::string_view name)
       : comm_(user.raw()),
         machine_(Surroundings::agreed(comm_)),
-        problem_{comm_, machine_, shape.max_items * number_bytes(shape.type)} {
-    require_agreement(comm_, shape, name);
+        problem_{comm_, machine_, agreed_bytes(comm_, shape, name)} {
     std::string wanted(name);
     why_ = "asked for";
     if (name == "auto") {
