@@ -134,7 +134,7 @@ ALLOWED = (
     r".*trace_record\.(start_s|end_s): -1",
     r".*\.cutoff: -1",
     # Large, and not more than is there: shares of ranks, buffers no larger than the file, limits.
-    r".*\.(group_size|buffer_bytes|max_lines|max_items|memory_bytes|senders_at_once|chunk_bytes"
+    r".*\.(group_size|buffer_bytes|max_lines|memory_bytes|senders_at_once|chunk_bytes"
     r"|every|chunks|buffered_files|num_items|budget_s): the largest",
     r".*\.(lines_per_s|repeat_s|finish_wait_s|wait_limit_s|watchdog_s|retry_s|budget_s): infinite",
 )

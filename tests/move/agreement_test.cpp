@@ -195,6 +195,13 @@ TEST_F(Agreement, ReductionsAndTransforms) {
                     const Reduction r(comm_, {NumberType::float64, last_ ? 2 : 3});
                   }),
          "max_items");
+  constexpr auto most = (std::ptrdiff_t{1} << 60) / 8;
+  expect(error_of(comm_,
+                  [&] {
+                    const Reduction r(comm_, {NumberType::float64, most + 1});
+                  }),
+         "max_items 144115188075855873 must be positive, and at most 144115188075855872");
+  EXPECT_EQ(Reduction(comm_, {NumberType::float64, most}).allreduce(1.0), comm_.num_ranks());
   expect(error_of(comm_, [&] { const Reduction r(comm_, {}, last_ ? "mpi" : "auto"); }), "method");
   using fft::Kind;
   const auto make = [&](const fft::Problem& problem, const fft::Options& options) {

@@ -3,7 +3,6 @@
 #include <array>
 #include <complex>
 #include <exception>
-#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -71,8 +70,10 @@ void local_dots(std::span<const DotPair<T>> pairs, Result* results) {
 /// Bytes of `max_items` numbers, once all ranks agree on what they ask for.
 std::ptrdiff_t agreed_bytes(const Comm& comm, const ReductionShape& shape,
                             std::string_view method) {
+  // More than any memory; a few times as much, as for trials, can still be counted.
+  constexpr auto longest_bytes = std::ptrdiff_t{1} << 60;
   const std::ptrdiff_t item_bytes = number_bytes(shape.type);
-  const auto most = std::numeric_limits<std::ptrdiff_t>::max() / item_bytes;
+  const auto most = longest_bytes / item_bytes;
   require_all(comm.raw(), shape.max_items >= 1 && shape.max_items <= most,
               fmt::format("Reduction: max_items {} must be positive, and at most {} for {}",
                           shape.max_items, most, number_name(shape.type)));
