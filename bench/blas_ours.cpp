@@ -134,7 +134,7 @@ void measure(const bench::Arguments& args, const Problem<T, Call>& problem) {
       row.seconds.push_back((bench::cpu_s(CLOCK_THREAD_CPUTIME_ID) - begin) / calls);
     }
   }
-  const auto chosen = chooser.by_way();
+  const auto chosen = chooser.by_variant();
   for (const auto& row : rows) {
     bench::JsonLine()
         .text("entry", row.entry)

@@ -216,7 +216,7 @@ class Round {
   void read_back(bench::Method& method) {
     if (!method.is_plain_file()) return method.read(arrived_.data());
     for (const auto& variant : bench::posix_variants()) {
-      if (variant.name == "posix call a piece") variant.make(job_)->read(arrived_.data());
+      if (variant.name == "posix call per piece") variant.make(job_)->read(arrived_.data());
     }
   }
 

@@ -3,7 +3,7 @@
 // "choose" each is made with method "auto", so that the tuner measures and remembers. In phase
 // "time", another process, "auto" (which now remembers) and every method by name are timed again,
 // longer, with a timing loop of its own and in another order. "auto" and the method that it stands
-// for are two equal entries: what they differ by is no difference.
+// for are two equal entries: what they differ by is noise.
 #include <algorithm>
 #include <cmath>
 #include <functional>

@@ -108,9 +108,9 @@ class Wrong : public Posix {
 }  // namespace
 
 std::vector<Variant> posix_variants() {
-  return {{"posix call a piece", "posix", false,
+  return {{"posix call per piece", "posix", false,
            [](const Job& job) { return std::make_unique<Posix>(job, false); }},
-          {"posix file a rank", "posix", false,
+          {"posix file per rank", "posix", false,
            [](const Job& job) { return std::make_unique<Posix>(job, true); }},
           {"one wrong byte", "test", false,
            [](const Job& job) { return std::make_unique<Wrong>(job); }}};

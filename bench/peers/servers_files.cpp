@@ -59,7 +59,7 @@ std::vector<ServerVariant> file_variants() {
     if (variant.name == "hdf5 independent") add(variants, variant, "parallel HDF5, independent");
   }
   for (const auto& variant : posix_variants()) {
-    if (variant.name == "posix file a rank") add(variants, variant, "POSIX, a file a rank");
+    if (variant.name == "posix file per rank") add(variants, variant, "POSIX, a file per rank");
   }
   return variants;
 }

@@ -42,7 +42,7 @@ __attribute__((destructor)) void report() {
   const auto all = chooser.account();
   if (all.calls == 0) return;
   std::string by;
-  for (const auto& [name, calls] : chooser.by_way()) {
+  for (const auto& [name, calls] : chooser.by_variant()) {
     by += (by.empty() ? " (" : ", ") + name + " " + std::to_string(calls);
   }
   if (!by.empty()) by += ")";

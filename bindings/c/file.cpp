@@ -135,17 +135,17 @@ int tailrace_file_open(tailrace_file_pool* pool, const char* path, int access,
     const auto shared = get(pool);
     std::shared_ptr<Trace> spans;
     Hints settings;
-    FileAccess way = FileAccess::read;
+    FileAccess mode = FileAccess::read;
     prepare_together(*shared->comm, [&] {
       require_address(file, "file");
       require_address(path, "path");
-      way = enumerator<FileAccess>(access, 3, "access");
+      mode = enumerator<FileAccess>(access, 3, "access");
       spans = get_if(trace);
       settings = hints_of(hints);
     });
     with_place(path, -1, [&] {
       put(file, std::make_shared<FileObject>(FileObject{
-                    shared, spans, path, File(shared->pool, path, way, settings, spans.get())}));
+                    shared, spans, path, File(shared->pool, path, mode, settings, spans.get())}));
     });
   });
 }

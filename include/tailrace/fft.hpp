@@ -135,17 +135,17 @@ struct KernelInfo {
 };
 std::span<const KernelInfo> kernels();
 
-using ExchangeMethodInfo = MethodInfo;  ///< a way to exchange the blocks of a transform
+using ExchangeMethodInfo = MethodInfo;  ///< a method of exchanging the blocks of a transform
 std::span<const ExchangeMethodInfo> exchange_methods();
 
-/// A line of the table of ways to write what is next read from memory.
+/// A line of the table of methods of writing what is next read from memory.
 struct StoreInfo {
   std::string_view name;
   std::string_view summary;
 };
 std::span<const StoreInfo> store_kinds();
 
-/// A line of the table of ways to read what comes from memory.
+/// A line of the table of methods of reading what comes from memory.
 struct ReadInfo {
   std::string_view name;
   std::string_view summary;

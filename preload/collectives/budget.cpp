@@ -19,7 +19,7 @@ struct Limits {
   double part_of_run, at_once_s;
 };
 constexpr Limits usual{0.015, 0.005};
-constexpr Limits crowded{0.1, 1.0};
+constexpr Limits oversubscribed{0.1, 1.0};
 
 double start_s = 0;
 Limits limits = usual;
@@ -32,7 +32,8 @@ void start_budget() {
   start_s = now_s();
   for (const char* name : {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS"}) {
     const char* ranks = std::getenv(name);
-    if (ranks != nullptr && std::atol(ranks) > sysconf(_SC_NPROCESSORS_ONLN)) limits = crowded;
+    if (ranks != nullptr && std::atol(ranks) > sysconf(_SC_NPROCESSORS_ONLN))
+      limits = oversubscribed;
   }
 }
 

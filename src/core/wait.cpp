@@ -75,11 +75,11 @@ WaitFacts find_wait_facts(const Comm& comm) {
 
 WaitPolicy choose_wait_policy(const WaitFacts& facts) {
   WaitPolicy policy;
-  const bool crowded = facts.ranks_on_node > facts.cores;
-  if (!crowded && !facts.simulated) policy.looks = 20;
-  if (facts.yield_works && !facts.simulated) policy.yields = crowded ? 50 : 300;
-  policy.spins = crowded ? 50 : facts.yield_works ? 2000 : 500;
-  policy.inside_mpi = !crowded || facts.simulated || (facts.yield_works && facts.mpi_yields);
+  const bool oversubscribed = facts.ranks_on_node > facts.cores;
+  if (!oversubscribed && !facts.simulated) policy.looks = 20;
+  if (facts.yield_works && !facts.simulated) policy.yields = oversubscribed ? 50 : 300;
+  policy.spins = oversubscribed ? 50 : facts.yield_works ? 2000 : 500;
+  policy.inside_mpi = !oversubscribed || facts.simulated || (facts.yield_works && facts.mpi_yields);
   policy.sleeps = !facts.simulated;
   return policy;
 }
@@ -89,9 +89,9 @@ std::string describe(const WaitFacts& facts, const WaitPolicy& policy) {
       policy.yields == 0
           ? std::string()
           : fmt::format("{}yield up to {} times, ",
-                        policy.looks > 0 ? fmt::format("look {} times, ", policy.looks) : "",
+                        policy.looks > 0 ? fmt::format("poll {} times, ", policy.looks) : "",
                         policy.yields);
-  return fmt::format("{} ranks on {} cores: waits {}look {} times, then {}; for messages they {}",
+  return fmt::format("{} ranks on {} cores: waits {}poll {} times, then {}; for messages they {}",
                      facts.ranks_on_node, facts.cores, first, policy.spins,
                      policy.sleeps ? "sleep on a futex" : "let simulated time pass",
                      policy.inside_mpi ? "wait inside MPI"

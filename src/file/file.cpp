@@ -226,8 +226,8 @@ void File::State::write(const FilePart& part, const void* data) {
     FilePart::Data::of(part).pack(bytes, packed_.data());
     bytes = packed_.data();
   }
-  auto& way = strategy(part, Direction::write);
-  moving([&] { way.write(part, bytes); });
+  auto& chosen = strategy(part, Direction::write);
+  moving([&] { chosen.write(part, bytes); });
 }
 
 void File::State::read(const FilePart& part, void* data) {
@@ -236,8 +236,8 @@ void File::State::read(const FilePart& part, void* data) {
   auto* bytes = static_cast<std::byte*>(data);
   const bool packed = FilePart::Data::of(part).packed();
   if (packed && packed_.bytes() < part.bytes()) packed_ = Buffer(part.bytes());
-  auto& way = strategy(part, Direction::read);
-  moving([&] { way.read(part, packed ? packed_.data() : bytes); });
+  auto& chosen = strategy(part, Direction::read);
+  moving([&] { chosen.read(part, packed ? packed_.data() : bytes); });
   if (packed) FilePart::Data::of(part).unpack(packed_.data(), bytes);
 }
 

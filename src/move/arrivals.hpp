@@ -14,11 +14,11 @@
 namespace tailrace {
 
 /// Counts the arrivals of the ranks of a node at a point that they all pass again and again, in
-/// shared memory. The last one of a round wakes the others with one call, so that a rank on a
-/// crowded node sleeps at most once a round, and not once for each peer. Zeroed memory is a counter
-/// of which no round has ended. It only counts: users see to it that nobody arrives in a round
-/// before all have arrived in the one before, as the first would pass for those that are still
-/// missing.
+/// shared memory. The last one of a round wakes the others with one call, so that a rank on an
+/// oversubscribed node sleeps at most once a round, and not once for each peer. Zeroed memory is a
+/// counter of which no round has ended. It only counts: users see to it that nobody arrives in a
+/// round before all have arrived in the one before, as the first would pass for those that are
+/// still missing.
 class Arrivals {
  public:
   /// One of `num_ranks` arrives (release order). Nobody arrives twice in a round. Local.

@@ -241,8 +241,8 @@ std::int64_t shortest_run(const MoveProblem& problem, Direction direction) {
   return shortest;
 }
 
-/// Ways of moving blocks, with the settings worth timing.
-struct WaysOfBlocks {
+/// A method of moving blocks, with the settings worth timing.
+struct TimedBlocks {
   const BlockMethod* method;
   std::vector<std::string> specs;
 };
@@ -269,7 +269,7 @@ std::vector<std::string> settings_worth_timing(const BlockMethod& method, std::i
 }
 
 /// Those that any rank would time: all groups time the same ones, at the same time.
-std::vector<WaysOfBlocks> worth_timing(const Comm& everybody, const BlockProblem& problem) {
+std::vector<TimedBlocks> worth_timing(const Comm& everybody, const BlockProblem& problem) {
   std::vector<int> worth;
   for (const auto& method : block_method_table()) {
     worth.push_back(method.worth_timing(problem) ? 1 : 0);
@@ -278,13 +278,13 @@ std::vector<WaysOfBlocks> worth_timing(const Comm& everybody, const BlockProblem
                           everybody.raw()));
   const auto most = totals(everybody, most_of(problem.shape.send) * problem.shape.item_bytes).most;
   const auto peers = static_cast<int>(totals(everybody, problem.comm.num_ranks() - 1).most);
-  std::vector<WaysOfBlocks> ways;
+  std::vector<TimedBlocks> timed;
   for (std::size_t i = 0; i < worth.size(); ++i) {
     if (worth[i] == 0) continue;
     const auto& method = block_method_table()[i];
-    ways.push_back({&method, settings_worth_timing(method, most, peers)});
+    timed.push_back({&method, settings_worth_timing(method, most, peers)});
   }
-  return ways;
+  return timed;
 }
 
 /// The methods, and settings worth timing, with arrays of their own to try them on; reference
@@ -297,7 +297,7 @@ std::vector<tune::Candidate> move_candidates(const Comm& everybody, const MovePr
         piece.box.num_items() * problem.shape.item_bytes * problem.shape.num_fields;
   }
   const BlockShape shape{1, {bytes}, {}};
-  const auto ways = worth_timing(everybody, {problem.comm, shape, problem.machine});
+  const auto timed = worth_timing(everybody, {problem.comm, shape, problem.machine});
   const auto blocks = block_method_table();
   auto shared = std::make_shared<SharedArrays>();
   std::vector<tune::Candidate> candidates;
@@ -307,9 +307,9 @@ std::vector<tune::Candidate> move_candidates(const Comm& everybody, const MovePr
                           }});
   };
   for (const auto& method : move_method_table()) {
-    const auto is_it = [&](const auto& way) { return way.method->name == method.name; };
-    const auto found = std::ranges::find_if(ways, is_it);
-    if (found != ways.end()) {
+    const auto is_it = [&](const auto& one) { return one.method->name == method.name; };
+    const auto found = std::ranges::find_if(timed, is_it);
+    if (found != timed.end()) {
       for (const auto& spec : found->specs) add(spec);
     } else if (std::ranges::find(blocks, method.name, &BlockMethod::name) == blocks.end()) {
       add(std::string(method.name));  // one that packs nothing

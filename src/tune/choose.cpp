@@ -31,7 +31,8 @@ Settings agree_on(const Comm& comm, Settings settings) {
   return settings;
 }
 
-/// How many ranks of this communicator are where, and how crowded the nodes are by the whole job.
+/// How many ranks of this communicator are where, and how oversubscribed the nodes are by the whole
+/// job.
 std::string describe_places(const Comm& comm, const WaitFacts& facts) {
   const std::string crowd = fmt::format("{} ranks on {} cores", facts.ranks_on_node, facts.cores);
   return fmt::format("{}; {}", NodeMap(comm).describe(), crowd);
@@ -116,10 +117,10 @@ Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidat
   wanted.places = describe_places(comm, facts);
   wanted.machine = this_machine();
   const auto found = find(comm, agreed.file, wanted, candidates);
-  const bool large = agreed.mode == Mode::first_use &&
-                     too_large(comm, problem.memory_bytes, agreed.memory_bytes);
-  const bool again = found && agreed.mode == Mode::first_use && !large &&
-                     can_do_better(comm, *found, facts);
+  const bool large =
+      agreed.mode == Mode::first_use && too_large(comm, problem.memory_bytes, agreed.memory_bytes);
+  const bool again =
+      found && agreed.mode == Mode::first_use && !large && can_do_better(comm, *found, facts);
   if (found && !again) return choice_of(*found);
   if (agreed.mode == Mode::remembered) return fallback(problem, "not measured here yet");
   if (large) return fallback(problem, "trying takes more memory than TAILRACE_TUNE_MEMORY");

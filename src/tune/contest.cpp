@@ -348,8 +348,7 @@ std::string Contest::reason(std::size_t winner, std::size_t fastest, double null
   if (few_long_)
     return text + fmt::format(" (the shortest of {} runs)", 1 + entries_[winner].singles);
   if (running().size() == 1) return text + "; all others were far slower in a few runs";
-  return text +
-         fmt::format("; few runs fit the time: {:.0f} % were taken for no difference", 100 * null);
+  return text + fmt::format("; few runs fit the time: {:.0f} % were taken for noise", 100 * null);
 }
 
 Choice Contest::decide(std::string_view preferred) {

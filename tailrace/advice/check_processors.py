@@ -66,11 +66,11 @@ def waiting(launch: Launch) -> Iterator[Finding]:
         groups = {one.file("/proc/self/autogroup").split(" ")[0] for one in node.ranks}
         enabled = node.file("/proc/sys/kernel/sched_autogroup_enabled") == "1"
         apart = enabled and "" not in groups and len(groups) > 1
-        crowded = node.busy > node.room
+        oversubscribed = node.busy > node.room
         if apart:
             yield Finding(
                 "yield",
-                "error" if crowded else "info",
+                "error" if oversubscribed else "info",
                 f"{node.host}: sched_yield does nothing between ranks ({len(groups)} autogroups)",
                 "the launcher gives each rank a session, the kernel schedules sessions as groups, "
                 "and yielding stays inside a group: a rank that spins keeps its time slice "
@@ -78,7 +78,7 @@ def waiting(launch: Launch) -> Iterator[Finding]:
                 "tailrace run --with waiting -n RANKS -- PROGRAM (naps instead), or one rank per "
                 "processor, or as root sysctl kernel.sched_autogroup_enabled=0",
             )
-        spins = crowded and node.ranks[0].setting("mpi_yield_when_idle") == 0
+        spins = oversubscribed and node.ranks[0].setting("mpi_yield_when_idle") == 0
         if spins:
             yield Finding(
                 "spin",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""A run that writes a field a step: without output, hidden, synchronous, and by MPI-IO.
+"""A run that writes a field per step: without output, hidden, synchronous, and by MPI-IO.
 
 The driver runs all in turn with the same work. With ``--throttle`` the files go to a slow disk
 in memory that is set up before and removed afterwards (root needed).

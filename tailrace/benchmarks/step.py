@@ -10,7 +10,7 @@ from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.programs import SOURCE_ROOT
 
 SUMMARY = "one RK4 step of Taylor-Green, double, dealiased, beside fluidsim"
-PAIRS_PER_STEP = {"tailrace": 15.0, "fluidsim": 36 / 2}  # 15 exchanges a substage, 4 a pair
+PAIRS_PER_STEP = {"tailrace": 15.0, "fluidsim": 36 / 2}  # 15 exchanges per substage, 4 per pair
 FLOOR = "floor: "
 
 

@@ -4,7 +4,7 @@
 A run is two processes: one in which the tuner measures and remembers, and one that times "auto"
 (which remembers) and every method again, longer and in another order. The regret of a problem is
 how much slower "auto" is than the best entry. "auto" and the method that it stands for are equal
-entries: what they differ by (``twin``) is no difference, and so is the tuner's own null spread.
+entries: what they differ by (``twin``) is noise, and so is the tuner's own null spread.
 """
 
 import tempfile

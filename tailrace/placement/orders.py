@@ -129,7 +129,7 @@ ORDERS = (
     Order(
         "tiles",
         _tiles,
-        "a box of the grid a node, the best of all shapes that divide it",
+        "a box of the grid per node, the best of all shapes that divide it",
         _ways_of_tiles,
     ),
     Order("hilbert", _along(curves.hilbert_key), "the grid along Hilbert's curve"),

@@ -33,7 +33,7 @@ def _rankfile(rank_map: RankMap) -> str:
 
 
 def _reorder_file(rank_map: RankMap) -> str:
-    """One line a node: its ranks in the order of the slots, for MPICH_RANK_REORDER_METHOD=3."""
+    """One line per node: its ranks in the order of the slots, for MPICH_RANK_REORDER_METHOD=3."""
     lines = [f"# order: {rank_map.order}; a line for each node"]
     for node in range(len(rank_map.hosts)):
         lines.append(",".join(map(str, rank_map.ranks_of(node))))

@@ -25,7 +25,7 @@ def measure_folder(folder: Path) -> tuple[float, float]:
             folders=[folder],
             patterns=["contiguous"],
             total_bytes=TOTAL_BYTES,
-            entries=["posix file a rank"],
+            entries=["posix file per rank"],
         ),
     )
     if not folder.is_dir():

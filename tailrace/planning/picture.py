@@ -34,7 +34,9 @@ def draw(path: Path, cases: list[Case], machine: Machine, placement: str) -> Non
 def _draw_ranks(axes: Axes, cases: list[Case], machine: Machine, placement: str) -> None:
     ranks = [case.job.ranks for case in cases]
     style: dict[str, Any] = {"marker": "o", "markersize": 3}
-    for place, (label, colour) in enumerate((("no servers", REFERENCE), ("thread a node", MUTED))):
+    for place, (label, colour) in enumerate(
+        (("no servers", REFERENCE), ("thread per node", MUTED))
+    ):
         lost = [100 * case.outcomes[place].lost for case in cases]
         axes.plot(ranks, lost, color=colour, label=label, **style)
     for number, colour in zip(_lines(cases), COLOURS, strict=False):

@@ -8,7 +8,7 @@ from tailrace.planning.model import Machine, Outcome
 from tailrace.planning.plan import Case
 from tailrace.planning.quantities import amount_text, seconds_text
 
-KINDS = {"none": "no servers", "thread": "a thread a node"}
+KINDS = {"none": "no servers", "thread": "a thread per node"}
 
 
 def name_of(outcome: Outcome) -> str:
@@ -23,7 +23,7 @@ def show(console: Console, cases: list[Case], machine: Machine, outage_s: float)
     busy = f", {machine.load:.0%} taken by others" if machine.load else ""
     console.print(
         f"one writer {amount_text(machine.writer, 'B/s')}, file system {bandwidth}{busy}, "
-        f"staging memory {amount_text(machine.memory, 'B')} a node",
+        f"staging memory {amount_text(machine.memory, 'B')} per node",
         highlight=False,
     )
     if len(cases) <= 2:

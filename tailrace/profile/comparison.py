@@ -106,11 +106,13 @@ class Comparison:
         runs = (len(self.a.profiles), len(self.b.profiles))
         likely = chance(*runs)
         if runs == (1, 1):
-            found.append("noise is not known from one run a side: give several, A1,A2,A3 B1,B2,B3")
+            found.append(
+                "noise is not known from one run per side: give several, A1,A2,A3 B1,B2,B3"
+            )
         elif likely > RARE:
             found.append(
                 f"{runs[0]} and {runs[1]} runs are too few: chance alone sets the sides apart in "
-                f"{likely:.0%} of values; three runs a side are needed"
+                f"{likely:.0%} of values; three runs per side are needed"
             )
         else:
             found.append(f"chance alone would call {likely:.0%} of unchanged values changed")

@@ -235,8 +235,8 @@ TEST_F(OtherLibraries, TheFasterOneIsChosenRightInEveryTurnAndRemembered) {
   EXPECT_LE(own_calls, ShapeVerdict::rounds);
   EXPECT_EQ(other_calls() - before, 30 - own_calls + 1);  // it is asked for a product first
   const auto name = std::filesystem::path(PLAIN_BLAS).filename().string();
-  ASSERT_EQ(first.by_way().count(name), 1U);
-  EXPECT_EQ(first.by_way().at(name), 30 - own_calls);
+  ASSERT_EQ(first.by_variant().count(name), 1U);
+  EXPECT_EQ(first.by_variant().at(name), 30 - own_calls);
   first.remember();
 
   own_calls = 0;

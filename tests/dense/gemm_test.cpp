@@ -221,20 +221,21 @@ TEST(Gemm, WrongArgumentsAreNamed) {
   gemm<double>('N', 'N', 0, 1, 1, 1.0, nullptr, 1, nullptr, 1, 0.5, nullptr, 1);
 }
 
-TEST(ShapeVerdict, TheFastestWayWinsWhereItPays) {
-  const std::vector<BlasWay> ways{{GemmMethod::library, 1, nullptr, {}},
-                                  {GemmMethod::packed, 1, nullptr, {}},
-                                  {GemmMethod::direct, 1, nullptr, {}}};
+TEST(ShapeVerdict, TheFastestVariantWinsWhereItPays) {
+  const std::vector<BlasVariant> variants{{GemmMethod::library, 1, nullptr, {}},
+                                          {GemmMethod::packed, 1, nullptr, {}},
+                                          {GemmMethod::direct, 1, nullptr, {}}};
   const auto decide = [&](std::vector<double> seconds) {
-    ShapeVerdict verdict(ways);
-    std::vector<int> turns(ways.size());
+    ShapeVerdict verdict(variants);
+    std::vector<int> turns(variants.size());
     for (int call = 0; call < 100 && verdict.chosen() < 0; ++call) {
       const auto turn = verdict.next();
       EXPECT_TRUE(turn.timed);
-      ++turns[static_cast<std::size_t>(turn.way)];
-      // The first turn of each way is slow, and does not count.
-      const bool first = turns[static_cast<std::size_t>(turn.way)] == 1;
-      verdict.record(turn.way, seconds[static_cast<std::size_t>(turn.way)] * (first ? 10 : 1));
+      ++turns[static_cast<std::size_t>(turn.variant)];
+      // The first turn of each variant is slow, and does not count.
+      const bool first = turns[static_cast<std::size_t>(turn.variant)] == 1;
+      verdict.record(turn.variant,
+                     seconds[static_cast<std::size_t>(turn.variant)] * (first ? 10 : 1));
     }
     EXPECT_EQ(turns[0], ShapeVerdict::rounds);
     return std::pair(verdict.chosen(), turns);
@@ -247,24 +248,24 @@ TEST(ShapeVerdict, TheFastestWayWinsWhereItPays) {
   EXPECT_LT(turns[1], ShapeVerdict::rounds);  // hopeless: no more turns
 }
 
-TEST(ShapeVerdict, ARememberedWayIsTakenAtOnceAndCheckedSoon) {
+TEST(ShapeVerdict, ARememberedVariantIsTakenAtOnceAndCheckedSoon) {
   ShapeVerdict verdict(
       {{GemmMethod::library, 1, nullptr, {}}, {GemmMethod::direct, 1, nullptr, {}}}, 1);
   int calls = 0;
   for (; calls < 100; ++calls) {
     const auto turn = verdict.next();
     if (turn.timed) break;
-    EXPECT_EQ(turn.way, 1);
+    EXPECT_EQ(turn.variant, 1);
   }
   EXPECT_LE(calls, ShapeVerdict::until_first_check);
 }
 
-TEST(ShapeVerdict, AWayThatHasBecomeSlowIsGivenUp) {
+TEST(ShapeVerdict, AVariantThatHasBecomeSlowIsGivenUp) {
   ShapeVerdict verdict(
       {{GemmMethod::library, 1, nullptr, {}}, {GemmMethod::direct, 1, nullptr, {}}});
   while (verdict.chosen() < 0) {
     const auto turn = verdict.next();
-    verdict.record(turn.way, turn.way == 0 ? 1.0 : 0.5);
+    verdict.record(turn.variant, turn.variant == 0 ? 1.0 : 0.5);
   }
   EXPECT_EQ(verdict.chosen(), 1);
   int timed = 0;
@@ -272,7 +273,7 @@ TEST(ShapeVerdict, AWayThatHasBecomeSlowIsGivenUp) {
     const auto turn = verdict.next();
     if (!turn.timed) continue;
     ++timed;
-    verdict.record(turn.way, turn.way == 0 ? 1.0 : 1.5);
+    verdict.record(turn.variant, turn.variant == 0 ? 1.0 : 1.5);
   }
   EXPECT_EQ(verdict.chosen(), 0);
   EXPECT_EQ(timed, 6);  // three checks of two calls

@@ -31,8 +31,8 @@ struct Failure {
 };
 constexpr Failure failures[] = {{ENOSPC}, {EIO}, {ENOSPC, true}, {EINTR}, {failing_short}};
 
-/// How many failing calls of a way to write and an error are tried: TAILRACE_TEST_CALLS (0: all),
-/// else `few`.
+/// How many failing calls of a variant of writing and an error are tried: TAILRACE_TEST_CALLS (0:
+/// all), else `few`.
 inline long calls_to_try(long few) {
   const char* text = std::getenv("TAILRACE_TEST_CALLS");
   return text != nullptr ? std::atol(text) : few;

@@ -11,7 +11,7 @@ namespace tailrace::failing_test {
 namespace {
 
 using strategies_test::Bytes;
-using strategies_test::Way;
+using strategies_test::Variant;
 
 /// Ends a program that hangs, and says in which case it was.
 class HangWatch {
@@ -32,8 +32,9 @@ class HangWatch {
   static inline char text_[1000];
 };
 
-bool by_mpi(const Way& way) {
-  return way.name.find("mpiio") != std::string::npos || way.name.find("hdf5") != std::string::npos;
+bool by_mpi(const Variant& variant) {
+  return variant.name.find("mpiio") != std::string::npos ||
+         variant.name.find("hdf5") != std::string::npos;
 }
 
 /// What of a file is done while a call fails.
@@ -100,68 +101,70 @@ class FileSweep : public strategies_test::Strategies {
     return wrong_reads_ == 0;
   }
 
-  void sweep(const FailurePlan& plan, const Way& way) {
+  void sweep(const FailurePlan& plan, const Variant& variant) {
     long fired = 0, errors = 0;
     const auto path = (plan.out() / "file").string();
     for (const auto& deed : deeds) {
       // Parallel HDF5 cannot end a file of whose own records one is not written: ranks wait for
       // each other, or it crashes at MPI_Finalize.
       const bool writes = deed.access != FileAccess::read;
-      if (writes && way.name.find("hdf5") != std::string::npos) continue;
+      if (writes && variant.name.find("hdf5") != std::string::npos) continue;
       for (const auto& failure : failures) {
-        prepare(deed, path, way.hints);
-        const long total = plan.count(comm, failure, [&] { act(deed, path, way.hints); });
-        EXPECT_GT(total, 0) << way.name;
+        prepare(deed, path, variant.hints);
+        const long total = plan.count(comm, failure, [&] { act(deed, path, variant.hints); });
+        EXPECT_GT(total, 0) << variant.name;
         for (const long at : calls_of(failure, total, 1)) {
-          const auto text = one(plan, way, deed, failure, at);
+          const auto text = one(plan, variant, deed, failure, at);
           if (!text) continue;
           ++fired;
           errors += text->empty() ? 0 : 1;
         }
       }
     }
-    EXPECT_GT(fired, 0) << way.name;
-    if (comm.rank() == 0) fmt::print("{}: {} calls failed, {} errors\n", way.name, fired, errors);
+    EXPECT_GT(fired, 0) << variant.name;
+    if (comm.rank() == 0)
+      fmt::print("{}: {} calls failed, {} errors\n", variant.name, fired, errors);
   }
 
   /// The text of the error, or of none; nothing if no call has failed.
-  std::optional<std::string> one(const FailurePlan& plan, const Way& way, const Deed& deed,
+  std::optional<std::string> one(const FailurePlan& plan, const Variant& variant, const Deed& deed,
                                  const Failure& failure, long at) {
     const auto path = (plan.out() / "file").string();
     const HangWatch watch(
-        fmt::format("{} {}: {} call {}", way.name, deed.name, describe(failure), at));
-    prepare(deed, path, way.hints);
+        fmt::format("{} {}: {} call {}", variant.name, deed.name, describe(failure), at));
+    prepare(deed, path, variant.hints);
     wrong_reads_ = 0;
     plan.arm(comm, failure, at);
     std::string text;
     try {
-      act(deed, path, way.hints);
+      act(deed, path, variant.hints);
     } catch (const Error& error) {
       text = error.what();
     }
     if (!plan.disarm(comm)) return std::nullopt;
     const std::string name = plan.get().name;
-    const auto what = fmt::format("{} {}: {} call {} ({} of {}) -> \"{}\"", way.name, deed.name,
+    const auto what = fmt::format("{} {}: {} call {} ({} of {}) -> \"{}\"", variant.name, deed.name,
                                   describe(failure), at, name, plan.get().path, text);
-    check_error(way, failure, path, name, text, what);
+    check_error(variant, failure, path, name, text, what);
     if (text.empty()) {
       EXPECT_EQ(wrong_reads_, 0) << what;
-      EXPECT_TRUE(is_right(deed, path, way.hints)) << what;
+      EXPECT_TRUE(is_right(deed, path, variant.hints)) << what;
     }
     EXPECT_FALSE(fs::exists(path + ".partial")) << what;
     // The next file is as if nothing had been.
-    prepare(deed, path, way.hints);
+    prepare(deed, path, variant.hints);
     wrong_reads_ = 0;
     try {
-      act(deed, path, way.hints);
-      EXPECT_TRUE(wrong_reads_ == 0 && is_right(deed, path, way.hints)) << "afterwards: " << what;
+      act(deed, path, variant.hints);
+      EXPECT_TRUE(wrong_reads_ == 0 && is_right(deed, path, variant.hints))
+          << "afterwards: " << what;
     } catch (const Error& error) {
       ADD_FAILURE() << "afterwards " << error.what() << ": " << what;
     }
     return text;
   }
 
-  void check_error(const Way& way, const Failure& failure, const std::string& path,
+  void check_error(const Variant& variant, const Failure& failure, const std::string& path,
                    const std::string& name, const std::string& text, const std::string& what) {
     std::string first = text;
     first.resize(1000);
@@ -170,12 +173,13 @@ class FileSweep : public strategies_test::Strategies {
     if (!text.empty()) {
       EXPECT_NE(text.find(path), std::string::npos) << what;
     }
-    if (by_mpi(way)) return;  // which seldom knows why, and may give up when it is interrupted
+    if (by_mpi(variant)) return;  // which seldom knows why, and may give up when it is interrupted
     if (failure.is_harmless()) {
       EXPECT_EQ(text, "") << what;
     } else if (name.find("open") == std::string::npos && name.find("close") == std::string::npos &&
                name != "io_uring_enter") {
-      EXPECT_NE(text, "") << "silent: " << what;  // else there is another way, or it is tried again
+      EXPECT_NE(text, "") << "silent: "
+                          << what;  // else there is another method, or it is tried again
     }
     if (!text.empty()) {
       EXPECT_NE(text.find(fmt::format("errno {}", failure.error)), std::string::npos) << what;
@@ -186,9 +190,9 @@ class FileSweep : public strategies_test::Strategies {
 };
 
 /// Every strategy on every back end; two-phase I/O with small buffers; locks; direct calls.
-std::vector<Way> ways_to_sweep() {
-  std::vector<Way> all;
-  const auto add = [&](Hints hints) { strategies_test::add_way(all, std::move(hints)); };
+std::vector<Variant> variants_to_sweep() {
+  std::vector<Variant> all;
+  const auto add = [&](Hints hints) { strategies_test::add_variant(all, std::move(hints)); };
   for (const auto& back_end : file::back_end_table()) {
     if (!back_end.available()) continue;
     const std::string name(back_end.name);
@@ -219,9 +223,9 @@ std::vector<Way> ways_to_sweep() {
 
 TEST_F(FileSweep, EveryStrategyThroughEveryBackEnd) {
   const FailurePlan plan(comm, folder);
-  for (const auto& way : ways_to_sweep()) {
-    SCOPED_TRACE(way.name);
-    sweep(plan, way);
+  for (const auto& variant : variants_to_sweep()) {
+    SCOPED_TRACE(variant.name);
+    sweep(plan, variant);
   }
 }
 

@@ -14,15 +14,16 @@ namespace tailrace::failing_test {
 
 using namespace store_test;
 
-/// Sweeps over the calls of one way to write. On the ranks that compute.
+/// Sweeps over the calls of one variant of writing. On the ranks that compute.
 class Sweep {
  public:
   using Write = std::function<void(const std::string& path, const FileContents& contents)>;
   /// `write` writes a file and waits until it is complete, or throws.
-  Sweep(const Comm& comm, const FailurePlan& plan, std::string way, std::string suffix, Write write)
+  Sweep(const Comm& comm, const FailurePlan& plan, std::string variant, std::string suffix,
+        Write write)
       : comm_(comm),
         plan_(plan),
-        way_(std::move(way)),
+        variant_(std::move(variant)),
         suffix_(std::move(suffix)),
         write_(std::move(write)),
         test_(comm, {4, 8, 9}, 1) {}
@@ -31,7 +32,7 @@ class Sweep {
     for (const auto& failure : failures) {
       const auto path = (plan_.out() / ("count" + suffix_)).string();
       const long total = plan_.count(comm_, failure, [&] { write_(path, test_.contents); });
-      EXPECT_GT(total, 0) << way_;
+      EXPECT_GT(total, 0) << variant_;
       for (const long at : calls_of(failure, total, 2)) one(failure, at);
     }
   }
@@ -51,8 +52,8 @@ class Sweep {
     }
     if (!plan_.disarm(comm_)) return;
     ++fired_;
-    const auto what = fmt::format("{}: {} call {} ({} of {}) -> \"{}\"", way_, describe(failure),
-                                  at, plan_.get().name, plan_.get().path, text);
+    const auto what = fmt::format("{}: {} call {} ({} of {}) -> \"{}\"", variant_,
+                                  describe(failure), at, plan_.get().name, plan_.get().path, text);
     check_failure(path, failure, text, what);
     // The next write is as if nothing had been.
     write_(path, test_.contents);
@@ -120,7 +121,7 @@ class Sweep {
 
   const Comm& comm_;
   const FailurePlan& plan_;
-  std::string way_, suffix_;
+  std::string variant_, suffix_;
   Write write_;
   OutputCase test_;
   int number_ = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One system call fails, is interrupted or does a part only: any call, in every way to write. What
-// must hold: an error on every compute rank that names path, step and errno; a right file or none
-// under the final name; nothing unfinished left; the next write works. Nothing hangs.
+// One system call fails, is interrupted or does a part only: any call, in every variant of writing.
+// What must hold: an error on every compute rank that names path, step and errno; a right file or
+// none under the final name; nothing unfinished left; the next write works. Nothing hangs.
 #include "failing/sweep.hpp"
 
 #include <sys/time.h>
@@ -15,12 +15,12 @@ namespace {
 
 class SweepTest : public FolderTest {
  protected:
-  void say(const Sweep& sweep, const std::string& way) const {
+  void say(const Sweep& sweep, const std::string& variant) const {
     if (comm.rank() == 0) {
-      fmt::print("{}: {} calls failed, {} were errors\n", way, sweep.num_fired(),
+      fmt::print("{}: {} calls failed, {} were errors\n", variant, sweep.num_fired(),
                  sweep.num_failed());
     }
-    EXPECT_GT(sweep.num_fired(), 0) << way;
+    EXPECT_GT(sweep.num_fired(), 0) << variant;
   }
 
   void sweep_output(const FailurePlan& plan, const std::string& strategy, OutputMode mode,
@@ -31,13 +31,14 @@ class SweepTest : public FolderTest {
     options.strategy = strategy;
     options.stripe_bytes = 4096;
     Output output(comm, options);
-    const auto way = strategy + (mode == OutputMode::hidden ? ", hidden" : ", synchronous");
-    Sweep sweep(comm, plan, way, ".h5", [&](const std::string& path, const FileContents& contents) {
-      output.write(path, contents);
-      output.finish();
-    });
+    const auto variant = strategy + (mode == OutputMode::hidden ? ", hidden" : ", synchronous");
+    Sweep sweep(comm, plan, variant, ".h5",
+                [&](const std::string& path, const FileContents& contents) {
+                  output.write(path, contents);
+                  output.finish();
+                });
     sweep.run();
-    say(sweep, way);
+    say(sweep, variant);
   }
 
   void sweep_session(const FailurePlan& plan, const std::string& servers,
@@ -49,14 +50,14 @@ class SweepTest : public FolderTest {
     Session session(comm.raw(), options);
     if (session.computes()) {
       Stream stream = session.open("fields");
-      const auto way = "servers = " + servers + ", " + suffix;
-      Sweep sweep(session.compute(), plan, way, suffix,
+      const auto variant = "servers = " + servers + ", " + suffix;
+      Sweep sweep(session.compute(), plan, variant, suffix,
                   [&](const std::string& path, const FileContents& contents) {
                     stream.write(path, contents);
                     stream.finish();
                   });
       sweep.run();
-      say(sweep, way);
+      say(sweep, variant);
       session.close();
     } else {
       session.serve();

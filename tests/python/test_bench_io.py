@@ -62,7 +62,7 @@ def test_a_tiny_bench_gives_table_file_and_picture(tmp_path: Path) -> None:
         assert row.keys() >= ROW_KEYS
         assert row["runs"] == 1 and row["median_s"] > 0
         assert row["ours"] is (row["family"] == "ours")
-    assert "posix call a piece" in output and "of limit" in output
+    assert "posix call per piece" in output and "of limit" in output
     assert picture.read_bytes().startswith(b"\x89PNG")
 
 
@@ -91,7 +91,7 @@ def test_a_variant_that_writes_wrong_data_is_reported_and_never_the_fastest(tmp_
     (reason,) = content["failures"].values()
     assert "wrong result: byte" in reason and "one wrong byte" in output
     entries = {row["entry"] for row in content["rows"] if row["family"] != "limit"}
-    assert entries == {"posix call a piece", "posix file a rank"}
+    assert entries == {"posix call per piece", "posix file per rank"}
 
 
 @built
@@ -156,7 +156,7 @@ def test_counted_calls_are_those_of_the_file_and_agree_with_the_own_count(tmp_pa
     status, content, output = bench(tmp_path, *words)
     assert status == 0 and not content["failures"], output
     rows = {(row["entry"], row["problem"].endswith(io.READING)): row for row in content["rows"]}
-    written, read = rows["posix call a piece", False], rows["posix call a piece", True]
+    written, read = rows["posix call per piece", False], rows["posix call per piece", True]
     assert written["counted_writes"] == 8 and written["counted_mb_written"] == 0.008
     assert written["counted_reads"] == 0 and written["counted_opens"] == 2
     assert written["counted_flushes"] == 2

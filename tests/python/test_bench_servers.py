@@ -74,12 +74,12 @@ def test_peers_are_checked_too(tmp_path: Path) -> None:
     program = find_driver("servers_ours")
     assert program is not None
     peers = [variant["name"] for variant in list_variants(program) if variant["family"] == "peer"]
-    assert {"toy server", "POSIX, a file a rank"} <= set(peers)
+    assert {"toy server", "POSIX, a file per rank"} <= set(peers)
     status, content, output = bench(tmp_path, "--shapes", "pencil", "--entries", ";".join(peers))
     # A peer may fail; it is told, and nothing of ours fails with it.
     assert status == 0 or "wrong result" in output, output
     found = {row["entry"] for row in content["rows"]}
-    assert {"no output", "toy server", "POSIX, a file a rank"} <= found
+    assert {"no output", "toy server", "POSIX, a file per rank"} <= found
 
 
 @built

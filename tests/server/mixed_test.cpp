@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Many outputs of mixed sizes, shapes and moments: every byte arrives, by every server and
-// transport. TAILRACE_TEST_OUTPUTS says how many (default 60 a way), TAILRACE_TEST_SERVERS how many
-// ranks serve.
+// transport. TAILRACE_TEST_OUTPUTS says how many (default 60 a variant), TAILRACE_TEST_SERVERS how
+// many ranks serve.
 #include <chrono>
 #include <cstdlib>
 #include <deque>

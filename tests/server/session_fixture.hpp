@@ -11,15 +11,15 @@
 
 namespace tailrace::testing {
 
-struct Way {
+struct Variant {
   std::string servers, transport;
 };
 
 class SessionTest : public store_test::FolderTest {
  protected:
-  /// All ways that this number of ranks allows.
-  std::vector<Way> ways() const {
-    std::vector<Way> found;
+  /// All variants that this number of ranks allows.
+  std::vector<Variant> variants() const {
+    std::vector<Variant> found;
     for (const auto& kind : kinds_here(comm)) found.push_back({kind, "auto"});
     for (int servers = 1; servers <= 2 && servers < comm.num_ranks(); ++servers) {
       for (const auto& transport : server::transport_table()) {
@@ -30,17 +30,17 @@ class SessionTest : public store_test::FolderTest {
   }
 
   /// And that of streams that only write whole files.
-  std::vector<Way> ways_of_files() const {
-    auto found = ways();
+  std::vector<Variant> variants_of_files() const {
+    auto found = variants();
     found.push_back({"hidden", "auto"});
     return found;
   }
 
-  /// Runs `compute(session)` on the ranks that compute; false if this way cannot be had here.
+  /// Runs `compute(session)` on the ranks that compute; false if this variant cannot be had here.
   template <class Compute>
-  bool run(const Way& way, SessionOptions options, Compute&& compute) {
-    options.servers = way.servers;
-    options.transport = way.transport;
+  bool run(const Variant& variant, SessionOptions options, Compute&& compute) {
+    options.servers = variant.servers;
+    options.transport = variant.transport;
     try {
       Session session(comm.raw(), options);
       if (session.computes()) {

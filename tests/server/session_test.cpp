@@ -89,9 +89,9 @@ struct IrregularCase {
 
 TEST_F(SessionTest, IrregularShapesThatChangeFromStepToStep) {
   constexpr int steps = 6;
-  for (const auto& way : ways_of_files()) {
-    SCOPED_TRACE(way.servers + " " + way.transport);
-    const bool ran = run(way, small(), [&](Session& session) {
+  for (const auto& variant : variants_of_files()) {
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
+    const bool ran = run(variant, small(), [&](Session& session) {
       Stream stream = session.open("irregular");
       const auto& compute = session.compute();
       for (int step = 0; step < steps; ++step) {
@@ -112,9 +112,9 @@ TEST_F(SessionTest, IrregularShapesThatChangeFromStepToStep) {
 TEST_F(SessionTest, RanksThatHaveNothingNowAndThen) {
   constexpr int steps = 8;
   const std::vector<std::ptrdiff_t> length{12};
-  for (const auto& way : ways_of_files()) {
-    SCOPED_TRACE(way.servers + " " + way.transport);
-    run(way, small(), [&](Session& session) {
+  for (const auto& variant : variants_of_files()) {
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
+    run(variant, small(), [&](Session& session) {
       const auto& compute = session.compute();
       const auto ranks = static_cast<std::size_t>(compute.num_ranks());
       if (ranks < 3) return;
@@ -147,12 +147,12 @@ TEST_F(SessionTest, RanksThatHaveNothingNowAndThen) {
 }
 
 TEST_F(SessionTest, StepsWaitForRoomAndAllArrive) {
-  for (const auto& way : ways_of_files()) {
-    SCOPED_TRACE(way.servers + " " + way.transport);
+  for (const auto& variant : variants_of_files()) {
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
     SessionOptions options;
     options.memory_bytes = 6 << 20;
     constexpr int steps = 12;
-    const bool ran = run(way, options, [&](Session& session) {
+    const bool ran = run(variant, options, [&](Session& session) {
       OutputCase test(session.compute(), {16, 64, 64}, 0);
       Stream stream = session.open("fields");
       for (int step = 0; step < steps; ++step) {
@@ -174,19 +174,19 @@ TEST_F(SessionTest, StepsWaitForRoomAndAllArrive) {
 TEST_F(SessionTest, PoliciesForAFullMemory) {
   constexpr std::array all{WhenFull::drop, WhenFull::thin, WhenFull::lower, WhenFull::spill};
   std::size_t next = 0;
-  for (const auto& way : ways()) {
-    if (way.servers == "none") continue;
+  for (const auto& variant : variants()) {
+    if (variant.servers == "none") continue;
     // Every policy by servers of every kind, and by each transport another one.
-    const bool of_ranks = way.servers == "1" || way.servers == "2";
+    const bool of_ranks = variant.servers == "1" || variant.servers == "2";
     for (std::size_t repeat = 0; repeat < (of_ranks ? 1 : all.size()); ++repeat) {
       const auto policy = all[next++ % all.size()];
-      SCOPED_TRACE(way.servers + " " + way.transport + " policy " +
+      SCOPED_TRACE(variant.servers + " " + variant.transport + " policy " +
                    std::to_string(static_cast<int>(policy)));
       SessionOptions options;
       options.memory_bytes = 6 << 20;
       constexpr int steps = 8;
       std::vector<int> taken(steps, 0);
-      const bool ran = run(way, options, [&](Session& session) {
+      const bool ran = run(variant, options, [&](Session& session) {
         OutputCase test(session.compute(), {16, 64, 64}, 0);
         Stream stream = session.open("fields", {.when_full = policy});
         for (int step = 0; step < steps; ++step) {
@@ -219,9 +219,9 @@ TEST_F(SessionTest, PoliciesForAFullMemory) {
 }
 
 TEST_F(SessionTest, AFailedFileReachesEveryRankAtItsNextCall) {
-  for (const auto& way : ways()) {
-    SCOPED_TRACE(way.servers + " " + way.transport);
-    run(way, small(), [&](Session& session) {
+  for (const auto& variant : variants()) {
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
+    run(variant, small(), [&](Session& session) {
       OutputCase test(session.compute(), {4, 8, 8}, 1);
       Stream stream = session.open("fields");
       const auto wrong = path("no/such/folder/a.h5");
@@ -267,11 +267,11 @@ TEST_F(SessionTest, WrongArgumentsAreRefusedOnAllRanks) {
   if (comm.num_ranks() > 1) {
     EXPECT_THROW(Session(comm.raw(), {.servers = "1", .transport = "pigeon"}), Error);
   }
-  for (const auto& way : ways_of_files()) {
-    SCOPED_TRACE(way.servers + " " + way.transport);
+  for (const auto& variant : variants_of_files()) {
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
     SessionOptions options;
     options.memory_bytes = 1 << 20;
-    run(way, options, [&](Session& session) {
+    run(variant, options, [&](Session& session) {
       const auto& compute = session.compute();
       Stream stream = session.open("fields");
       EXPECT_THROW(session.open("fields"), Error);

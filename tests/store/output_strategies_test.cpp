@@ -18,12 +18,12 @@ namespace {
 using namespace store_test;
 using Case = OutputCase;
 
-struct Way {
+struct Variant {
   const char* strategy;
   Hints hints;
 };
 
-std::vector<Way> ways() {
+std::vector<Variant> variants() {
   return {{"spokesperson", {}},
           {"collective", {}},
           {"collective", {{"cb_align", "0"}}},
@@ -42,19 +42,19 @@ std::vector<Way> ways() {
           {"file_per_rank", {{"group_size", "2"}, {"cb_exchange", "messages"}}}};
 }
 
-std::string name_of(const Way& way) {
-  std::string text = way.strategy;
-  for (const auto& [name, value] : way.hints.pairs()) text += " " + name + "=" + value;
+std::string name_of(const Variant& variant) {
+  std::string text = variant.strategy;
+  for (const auto& [name, value] : variant.hints.pairs()) text += " " + name + "=" + value;
   return text;
 }
 
 class StrategiesTest : public FolderTest {
  protected:
-  OutputOptions options(const Way& way, OutputMode mode) {
+  OutputOptions options(const Variant& variant, OutputMode mode) {
     OutputOptions options;
     options.mode = mode;
-    options.strategy = way.strategy;
-    options.hints = way.hints;
+    options.strategy = variant.strategy;
+    options.hints = variant.hints;
     options.stripe_bytes = 4096;
     return options;
   }
@@ -73,13 +73,13 @@ class StrategiesTest : public FolderTest {
 TEST_F(StrategiesTest, EveryStrategyWritesTheSameContents) {
   const std::vector<std::vector<std::ptrdiff_t>> shapes{{7, 8, 9}, {1, 1, 1}, {2, 3, 70000}};
   for (const auto& extents : shapes) {
-    // The first shape is cut in every way.
+    // The first shape is cut by every layout.
     for (int axis = extents[0] == 7 ? 0 : 2; axis < 3; ++axis) {
       Case test(comm, extents, axis);
-      for (const auto& way : ways()) {
-        SCOPED_TRACE(name_of(way));
+      for (const auto& variant : variants()) {
+        SCOPED_TRACE(name_of(variant));
         for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
-          Output output(comm, options(way, mode));
+          Output output(comm, options(variant, mode));
           output.write(path("a.h5"), test.contents);
           output.finish();
           EXPECT_EQ(Case::wrong_items(comm, path("a.h5"), 0), 0);
@@ -97,9 +97,9 @@ TEST_F(StrategiesTest, EveryStrategyWritesTheSameContents) {
 TEST_F(StrategiesTest, FilesFollowEachOtherUnderOneNameWhoeverWroteTheLast) {
   Case test(comm, {7, 8, 9}, 0);
   for (int round = 0; round < 2; ++round) {
-    for (const auto& way : ways()) {
-      SCOPED_TRACE(name_of(way));
-      Output output(comm, options(way, OutputMode::hidden));
+    for (const auto& variant : variants()) {
+      SCOPED_TRACE(name_of(variant));
+      Output output(comm, options(variant, OutputMode::hidden));
       for (int step = 0; step < 3; ++step) {
         test.fill(10 * step);
         output.write(path("a.h5"), test.contents);
@@ -107,7 +107,7 @@ TEST_F(StrategiesTest, FilesFollowEachOtherUnderOneNameWhoeverWroteTheLast) {
       output.finish();
       EXPECT_EQ(Case::wrong_items(comm, path("a.h5"), 20), 0);
       MPI_Barrier(comm.raw());
-      const bool pieces = std::string(way.strategy) == "file_per_rank";
+      const bool pieces = std::string(variant.strategy) == "file_per_rank";
       EXPECT_EQ(fs::exists(path("a.h5.pieces")), pieces);
       std::size_t count = 0;
       if (pieces) {
@@ -131,8 +131,8 @@ TEST_F(StrategiesTest, EachStrategyHasItsNumberOfWritersAndWrites) {
   const auto u = filled<double>(layout, memory, comm.rank(), 0);
   FileContents contents;
   contents.variables = {{"u", ItemType::float64, {"z", "y", "x"}, &layout, memory, u.data(), {}}};
-  const auto cost = [&](const Way& way) {
-    OutputOptions chosen = options(way, OutputMode::synchronous);
+  const auto cost = [&](const Variant& variant) {
+    OutputOptions chosen = options(variant, OutputMode::synchronous);
     chosen.stripe_bytes = 65536;
     chosen.checksums = false;
     Output output(comm, chosen);
@@ -214,15 +214,15 @@ TEST_F(StrategiesTest, WrongHintsAreRefusedOnAllRanks) {
 
 TEST_F(StrategiesTest, AFileThatAnotherRunWritesIsLeftAlone) {
   Case test(comm, {7, 8, 9}, 0);
-  for (const auto& way : ways()) {
-    SCOPED_TRACE(name_of(way));
+  for (const auto& variant : variants()) {
+    SCOPED_TRACE(name_of(variant));
     int other = -1;
     if (comm.rank() == 0) {
       other = open(path("a.h5.partial").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
       ASSERT_EQ(flock(other, LOCK_EX | LOCK_NB), 0);
       ASSERT_EQ(write(other, "other", 5), 5);
     }
-    Output output(comm, options(way, OutputMode::hidden));
+    Output output(comm, options(variant, OutputMode::hidden));
     std::string text;
     try {
       output.write(path("a.h5"), test.contents);
@@ -285,11 +285,11 @@ class FullDiskTest : public StrategiesTest {
 
 TEST_F(FullDiskTest, EveryStrategySaysThatTheDiskIsFullAndGoesOn) {
   Case test(comm, {16, 64, 66}, 2);  // 1.4 MB a file
-  for (const auto& way : ways()) {
+  for (const auto& variant : variants()) {
     for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
-      SCOPED_TRACE(name_of(way));
+      SCOPED_TRACE(name_of(variant));
       if (!mount_small(0, "size=2m")) GTEST_SKIP() << "mounting a file system is not permitted";
-      Output output(comm, options(way, mode));
+      Output output(comm, options(variant, mode));
       output.write(path("a.h5"), test.contents);
       output.finish();
       expect_error(output, path("b.h5"), test.contents, ENOSPC);
@@ -311,10 +311,10 @@ TEST_F(FullDiskTest, EveryStrategySaysThatTheDiskIsFullAndGoesOn) {
 TEST_F(FullDiskTest, EveryStrategySaysThatTheFileSystemHasBecomeReadOnlyAndGoesOn) {
   Case test(comm, {7, 8, 9}, 2);
   if (!mount_small(0, "size=20m")) GTEST_SKIP() << "mounting a file system is not permitted";
-  for (const auto& way : ways()) {
+  for (const auto& variant : variants()) {
     for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
-      SCOPED_TRACE(name_of(way));
-      Output output(comm, options(way, mode));
+      SCOPED_TRACE(name_of(variant));
+      Output output(comm, options(variant, mode));
       output.write(path("a.h5"), test.contents);
       output.finish();
       ASSERT_TRUE(mount_small(MS_REMOUNT | MS_RDONLY, nullptr));

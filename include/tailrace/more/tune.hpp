@@ -80,8 +80,8 @@ struct Choice {
 
 /// Times the candidates: all ranks start together, rounds interleaved in changing order; a sample
 /// is the time of the slowest rank. Those far behind are dropped early; the best one then runs a
-/// second time under another name, and what differs between these two is no difference. Where a run
-/// takes milliseconds, the shortest of a few counts, and 3 % are no difference. Of those no slower
+/// second time under another name, and what differs between these two is noise. Where a run
+/// takes milliseconds, the shortest of a few counts, and 3 % are noise. Of those no slower
 /// than the best by more than that, `preferred` wins, or else the first in the list. A
 /// candidate that does not apply, fails, or gives other results than the first one is left out with
 /// its trouble. The same result on all ranks. Takes about `settings.budget_s` (of rank 0) once all

@@ -73,13 +73,13 @@ void remember_choices(const std::string& machine, const Choices& choices) {
   const auto path = file_of(machine);
   if (choices.empty() || path.empty() || !remembers()) return;
   auto all = recall_choices(machine);
-  for (const auto& [calls, way] : choices) all[calls] = way;
+  for (const auto& [calls, variant] : choices) all[calls] = variant;
   std::error_code failed;
   fs::create_directories(path.parent_path(), failed);
   const auto partial = path.string() + "." + std::to_string(getpid());
   std::ofstream file(partial);
   file << machine << '\n';
-  for (const auto& [calls, way] : all) file << calls << '\t' << way << '\n';
+  for (const auto& [calls, variant] : all) file << calls << '\t' << variant << '\n';
   file.close();
   if (file) {
     fs::rename(partial, path, failed);

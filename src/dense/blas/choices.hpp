@@ -8,7 +8,7 @@
 // kind of machine and number of threads, in the folder blas of the cache folder.
 namespace tailrace::dense {
 
-/// Class of calls and library of the program -> the name of its fastest way.
+/// Class of calls and library of the program -> the name of its fastest variant.
 using Choices = std::map<std::string, std::string>;
 
 /// Processor, number of processors, `threads`, and the libraries that were asked for.

@@ -82,8 +82,8 @@ ShapeChooser::~ShapeChooser() {
 
 /// Whether an earlier run has chosen another library for something.
 bool ShapeChooser::knows_of_libraries() const {
-  for (const auto& [calls, way] : remembered_) {
-    if (way.find(".so") != std::string::npos) return true;
+  for (const auto& [calls, variant] : remembered_) {
+    if (variant.find(".so") != std::string::npos) return true;
   }
   return false;
 }
@@ -102,7 +102,8 @@ ShapeVerdict* ShapeChooser::verdict_of(std::uint64_t key) const {
   }
 }
 
-ShapeVerdict* ShapeChooser::add(std::uint64_t key, std::vector<BlasWay> ways, const void* own) {
+ShapeVerdict* ShapeChooser::add(std::uint64_t key, std::vector<BlasVariant> variants,
+                                const void* own) {
   const std::unique_lock lock(adding_, std::try_to_lock);  // held for ever where a fork met it
   if (!lock || used_ > num_slots / 2) return nullptr;
   auto place = place_of(key);
@@ -112,12 +113,12 @@ ShapeVerdict* ShapeChooser::add(std::uint64_t key, std::vector<BlasWay> ways, co
   const auto calls = text_of(key & ~with_libraries, own);
   int chosen = -1;
   if (const auto known = remembered_.find(calls); known != remembered_.end()) {
-    for (std::size_t w = 0; w < ways.size(); ++w) {
-      if (ways[w].name == known->second) chosen = static_cast<int>(w);
+    for (std::size_t w = 0; w < variants.size(); ++w) {
+      if (variants[w].name == known->second) chosen = static_cast<int>(w);
     }
   }
   ++used_;
-  auto* const slot = new Slot{key, calls, ShapeVerdict(std::move(ways), chosen)};
+  auto* const slot = new Slot{key, calls, ShapeVerdict(std::move(variants), chosen)};
   (*slots_)[place].store(slot, std::memory_order_release);
   return &slot->verdict;
 }
@@ -152,14 +153,14 @@ ShapeVerdict::Account ShapeChooser::account() const {
   return all;
 }
 
-std::map<std::string, std::int64_t> ShapeChooser::by_way() const {
+std::map<std::string, std::int64_t> ShapeChooser::by_variant() const {
   std::map<std::string, std::int64_t> found;
   for (const auto& entry : *slots_) {
     const auto* const slot = entry.load();
     if (slot == nullptr || slot->verdict.chosen() <= 0) continue;
-    const auto& ways = slot->verdict.ways();
-    const auto& way = ways[static_cast<std::size_t>(slot->verdict.chosen())];
-    found[way.name] += slot->verdict.account().ours;
+    const auto& variants = slot->verdict.variants();
+    const auto& variant = variants[static_cast<std::size_t>(slot->verdict.chosen())];
+    found[variant.name] += slot->verdict.account().ours;
   }
   return found;
 }
@@ -175,10 +176,12 @@ void ShapeChooser::remember() const {
     const auto* const slot = entry.load();
     const bool all_tried =
         slot != nullptr && ((slot->key & with_libraries) != 0) != libraries_.usable.empty();
-    if (!all_tried || slot->verdict.chosen() < 0 || slot->verdict.ways().size() == 1) continue;
-    const auto& way = slot->verdict.ways()[static_cast<std::size_t>(slot->verdict.chosen())];
+    if (!all_tried || slot->verdict.chosen() < 0 || slot->verdict.variants().size() == 1) continue;
+    const auto& variant =
+        slot->verdict.variants()[static_cast<std::size_t>(slot->verdict.chosen())];
     const auto before = remembered_.find(slot->calls);
-    if (before == remembered_.end() || before->second != way.name) learned[slot->calls] = way.name;
+    if (before == remembered_.end() || before->second != variant.name)
+      learned[slot->calls] = variant.name;
   }
   remember_choices(machine_, learned);
 }

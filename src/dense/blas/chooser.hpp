@@ -39,23 +39,23 @@ class ShapeChooser {
     if (work < small) return call.run(own);
     const auto key = key_of(call.shape(), CallTraits<Call>::number, libraries_are_due(work, call));
     auto* verdict = verdict_of(key);
-    if (verdict == nullptr) verdict = add(key, ways_of(call, own), own);
+    if (verdict == nullptr) verdict = add(key, variants_of(call, own), own);
     if (verdict == nullptr) return call.run(own);
     const auto turn = verdict->next();
-    const auto& way = verdict->ways()[static_cast<std::size_t>(turn.way)];
+    const auto& variant = verdict->variants()[static_cast<std::size_t>(turn.variant)];
     const double start_s = turn.timed ? seconds_now() : 0;
-    if (way.method == GemmMethod::library) {
-      call.run(way.routine == nullptr || forked() ? own : way.routine);
+    if (variant.method == GemmMethod::library) {
+      call.run(variant.routine == nullptr || forked() ? own : variant.routine);
     } else if constexpr (CallTraits<Call>::has_methods) {
-      run_gemm(way.method, call.product(), threads_now(way.threads));
+      run_gemm(variant.method, call.product(), threads_now(variant.threads));
     }
-    if (turn.timed) verdict->record(turn.way, seconds_now() - start_s);
+    if (turn.timed) verdict->record(turn.variant, seconds_now() - start_s);
   }
 
   /// What became of all calls.
   ShapeVerdict::Account account() const;
-  /// Calls of each way other than the own library.
-  std::map<std::string, std::int64_t> by_way() const;
+  /// Calls of each variant other than the own library.
+  std::map<std::string, std::int64_t> by_variant() const;
   /// Other libraries that were asked for and cannot be used, and why.
   std::vector<std::string> left_out() const;
   /// Writes down what was learned, if that was all there was to learn. At the end of a process.
@@ -72,7 +72,7 @@ class ShapeChooser {
 
   static std::uint64_t key_of(const Shape& shape, unsigned routine, bool due);
   ShapeVerdict* verdict_of(std::uint64_t key) const;
-  ShapeVerdict* add(std::uint64_t key, std::vector<BlasWay> ways, const void* own);
+  ShapeVerdict* add(std::uint64_t key, std::vector<BlasVariant> variants, const void* own);
   static double seconds_now();
   static bool forked();
   static int threads_now(int threads);
@@ -94,29 +94,29 @@ class ShapeChooser {
   }
 
   template <class Call>
-  std::vector<BlasWay> ways_of(const Call& call, void* own) const {
-    std::vector<BlasWay> ways{{}};
+  std::vector<BlasVariant> variants_of(const Call& call, void* own) const {
+    std::vector<BlasVariant> variants{{}};
     if constexpr (CallTraits<Call>::has_methods) {
       constexpr double flops_for_threads = 2e6;
       for (const auto method : {GemmMethod::packed, GemmMethod::direct, GemmMethod::inner}) {
         if (!worth_trying(method, call.product())) continue;
         const std::string name = gemm_methods()[static_cast<std::size_t>(method)].name;
-        ways.push_back({method, 1, nullptr, name});
+        variants.push_back({method, 1, nullptr, name});
         if (threads_ > 1 && 2.0 * static_cast<double>(call.work()) > flops_for_threads) {
-          ways.push_back({method, threads_, nullptr, name + ", all threads"});
+          variants.push_back({method, threads_, nullptr, name + ", all threads"});
         }
       }
     }
-    if (!opened_.load(std::memory_order_acquire)) return ways;
+    if (!opened_.load(std::memory_order_acquire)) return variants;
     const std::string routine =
         letter_of<typename CallTraits<Call>::Item>() + std::string(Call::name);
     for (const auto& library : libraries_.usable) {
       void* const found = library.find(routine);
       if (found != nullptr && found != own) {
-        ways.push_back({GemmMethod::library, 1, found, library.name});
+        variants.push_back({GemmMethod::library, 1, found, library.name});
       }
     }
-    return ways;
+    return variants;
   }
 
   int threads_;

@@ -19,9 +19,9 @@ void add_one(std::atomic<std::int64_t>& count) {
 
 }  // namespace
 
-ShapeVerdict::ShapeVerdict(std::vector<BlasWay> ways, int chosen)
-    : ways_(std::move(ways)), chosen_(chosen), known_(ways_.size()) {
-  if (ways_.size() == 1) chosen_ = 0;
+ShapeVerdict::ShapeVerdict(std::vector<BlasVariant> variants, int chosen)
+    : variants_(std::move(variants)), chosen_(chosen), known_(variants_.size()) {
+  if (variants_.size() == 1) chosen_ = 0;
   if (chosen > 0) ahead_ = until_check - until_first_check;
 }
 
@@ -37,31 +37,31 @@ ShapeVerdict::Turn ShapeVerdict::next() {
   if (chosen == 0) return {0, false};
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return {0, false};
-  while (known_[turn_ % ways_.size()].dropped) ++turn_;
-  const auto way = static_cast<int>(turn_++ % ways_.size());
-  if (way > 0) add_one(ours_);
-  return {way, true};
+  while (known_[turn_ % variants_.size()].dropped) ++turn_;
+  const auto variant = static_cast<int>(turn_++ % variants_.size());
+  if (variant > 0) add_one(ours_);
+  return {variant, true};
 }
 
-void ShapeVerdict::record(int way, double seconds) {
+void ShapeVerdict::record(int variant, double seconds) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return;
   const int chosen = chosen_.load(std::memory_order_relaxed);
-  if (chosen > 0) return record_check(way, seconds);
+  if (chosen > 0) return record_check(variant, seconds);
   if (chosen == 0) return;
-  auto& own = known_[static_cast<std::size_t>(way)];
+  auto& own = known_[static_cast<std::size_t>(variant)];
   if (++own.calls > 1) own.best_s = std::min(own.best_s, seconds);
-  if (way > 0 && own.calls > 1 && own.best_s > hopeless * known_[0].best_s) own.dropped = true;
+  if (variant > 0 && own.calls > 1 && own.best_s > hopeless * known_[0].best_s) own.dropped = true;
   const bool all_known =
-      std::ranges::all_of(known_, [](const Way& w) { return w.dropped || w.calls >= rounds; });
+      std::ranges::all_of(known_, [](const Variant& w) { return w.dropped || w.calls >= rounds; });
   if (all_known) choose();
 }
 
-/// The own library, then the way that was chosen.
-void ShapeVerdict::record_check(int way, double seconds) {
-  auto& known = known_[static_cast<std::size_t>(way)];
+/// The own library, then the variant that was chosen.
+void ShapeVerdict::record_check(int variant, double seconds) {
+  auto& known = known_[static_cast<std::size_t>(variant)];
   known.best_s = std::min(known.best_s, seconds);
-  if (way == 0) {
+  if (variant == 0) {
     check_library_s_ = seconds;
   } else if (check_library_s_ > 0) {
     bad_checks_ = seconds > no_better * check_library_s_ ? bad_checks_ + 1 : 0;

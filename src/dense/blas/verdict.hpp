@@ -14,38 +14,38 @@ namespace tailrace::dense {
 
 /// Who computes: the program's own library (the first one), another library's routine, or a method
 /// of ours on some threads.
-struct BlasWay {
+struct BlasVariant {
   GemmMethod method = GemmMethod::library;
   int threads = 1;          ///< libraries have their own mind
   void* routine = nullptr;  ///< of another library
   std::string name = "own";
 };
 
-/// Which way computes the calls of one class of shapes. It is learned from the calls themselves:
-/// the first ones take turns, each with the right result, so nothing is computed twice. From any
-/// thread.
+/// Which variant computes the calls of one class of shapes. It is learned from the calls
+/// themselves: the first ones take turns, each with the right result, so nothing is computed twice.
+/// From any thread.
 class ShapeVerdict {
  public:
-  /// Calls of each way before the choice; the first of them does not count.
+  /// Calls of each variant before the choice; the first of them does not count.
   static constexpr int rounds = 5;
-  /// A way must take less than this share of the own library's time to be chosen.
+  /// A variant must take less than this share of the own library's time to be chosen.
   static constexpr double worthwhile = 0.95;
   /// After so many calls two are timed again, one by the own library.
   static constexpr std::int64_t until_check = 1024;
   /// The same where the choice was remembered.
   static constexpr std::int64_t until_first_check = 16;
 
-  /// `ways` begin with the own library; `chosen`: the one that an earlier run chose, or -1.
-  explicit ShapeVerdict(std::vector<BlasWay> ways, int chosen = -1);
+  /// `variants` begin with the own library; `chosen`: the one that an earlier run chose, or -1.
+  explicit ShapeVerdict(std::vector<BlasVariant> variants, int chosen = -1);
 
   struct Turn {
-    int way;     ///< index of `ways()`
-    bool timed;  ///< tell `record` how long it took
+    int variant;  ///< index of `variants()`
+    bool timed;   ///< tell `record` how long it took
   };
   Turn next();
-  void record(int way, double seconds);
-  const std::vector<BlasWay>& ways() const { return ways_; }
-  /// The way that was chosen, or -1 while they take turns.
+  void record(int variant, double seconds);
+  const std::vector<BlasVariant>& variants() const { return variants_; }
+  /// The variant that was chosen, or -1 while they take turns.
   int chosen() const { return chosen_.load(std::memory_order_relaxed); }
 
   struct Account {
@@ -55,21 +55,21 @@ class ShapeVerdict {
   Account account() const;
 
  private:
-  struct Way {
+  struct Variant {
     int calls = 0;
     double best_s = unknown_s;
     bool dropped = false;
   };
   static constexpr double unknown_s = 1e300;
   void choose();
-  void record_check(int way, double seconds);
+  void record_check(int variant, double seconds);
 
-  std::vector<BlasWay> ways_;
+  std::vector<BlasVariant> variants_;
   std::atomic<int> chosen_;
   std::atomic<std::int64_t> calls_ = 0, ours_ = 0;
   std::int64_t ahead_ = 0;    ///< of the next check
   mutable std::mutex mutex_;  // of what follows
-  std::vector<Way> known_;
+  std::vector<Variant> known_;
   std::size_t turn_ = 0;
   double check_library_s_ = 0;
   int bad_checks_ = 0;

@@ -67,7 +67,7 @@ FieldShape shape_of(const Field& field, std::ptrdiff_t stripe_bytes, int server,
 }
 
 /// How a field gets into the file, the same on all servers.
-enum class Way : std::int64_t {
+enum class Pieces : std::int64_t {
   runs,    ///< of each server one run without gaps; checksums by pieces
   boxes,   ///< box by box, with a checksum each
   shares,  ///< the parts have holes between them: each server writes its share, zeros in the holes
@@ -142,8 +142,8 @@ class Parts : public PartBytes {
   std::vector<std::byte> chunk_, older_chunk_;
 };
 
-/// What the leader tells: these, then of each field its offset and its `Way`, then of each server
-/// its first rows of the two tables.
+/// What the leader tells: these, then of each field its offset and its `Pieces`, then of each
+/// server its first rows of the two tables.
 enum Place : std::size_t { table, box_table, total, first };
 
 class Hdf5File : public StepFile {
@@ -184,7 +184,7 @@ class Hdf5File : public StepFile {
   double seconds() const override { return task_.seconds(); }
 
  private:
-  std::shared_ptr<const WriterPart> make_part(std::span<const std::int64_t> ways,
+  std::shared_ptr<const WriterPart> make_part(std::span<const std::int64_t> pieces,
                                               std::ptrdiff_t row, std::ptrdiff_t box_row);
 
   Step step_;
@@ -229,8 +229,8 @@ FieldNeeds needs_of(const std::vector<std::int64_t>& values, std::size_t field) 
   return needs;
 }
 
-Way way_of(const FieldShape& shape, std::size_t field,
-           std::span<const std::vector<std::int64_t>> needs_of_servers) {
+Pieces pieces_of(const FieldShape& shape, std::size_t field,
+                 std::span<const std::vector<std::int64_t>> needs_of_servers) {
   bool covered = true, within_share = true;
   std::int64_t items = 0;
   for (const auto& values : needs_of_servers) {
@@ -240,15 +240,15 @@ Way way_of(const FieldShape& shape, std::size_t field,
     items += needs.items;
   }
   const Box whole{shape.dataset.num_dims, {}, shape.dataset.extents};
-  if (items < whole.num_items()) return within_share ? Way::shares : Way::bare;
-  return covered ? Way::runs : Way::boxes;
+  if (items < whole.num_items()) return within_share ? Pieces::shares : Pieces::bare;
+  return covered ? Pieces::runs : Pieces::boxes;
 }
 
 std::vector<std::int64_t> Hdf5File::lay_out(
     std::span<const std::vector<std::int64_t>> needs_of_servers) {
-  std::vector<std::int64_t> ways;
+  std::vector<std::int64_t> pieces;
   for (std::size_t f = 0; f < shapes_.size(); ++f) {
-    ways.push_back(static_cast<std::int64_t>(way_of(shapes_[f], f, needs_of_servers)));
+    pieces.push_back(static_cast<std::int64_t>(pieces_of(shapes_[f], f, needs_of_servers)));
   }
   std::ptrdiff_t rows = 0, box_rows = 0;
   std::vector<std::int64_t> first_rows;
@@ -256,13 +256,14 @@ std::vector<std::int64_t> Hdf5File::lay_out(
     first_rows.insert(first_rows.end(), {rows, box_rows});
     for (std::size_t f = 0; f < shapes_.size(); ++f) {
       const auto needs = needs_of(values, f);
-      const auto way = static_cast<Way>(ways[f]);
-      if (way == Way::runs) rows += needs.run_rows;
-      if (way == Way::shares) rows += needs.share_rows;
-      if (way == Way::boxes) box_rows += needs.box_rows;
+      const auto kind = static_cast<Pieces>(pieces[f]);
+      if (kind == Pieces::runs) rows += needs.run_rows;
+      if (kind == Pieces::shares) rows += needs.share_rows;
+      if (kind == Pieces::boxes) box_rows += needs.box_rows;
     }
   }
-  const bool bare = std::ranges::find(ways, static_cast<std::int64_t>(Way::bare)) != ways.end();
+  const bool bare =
+      std::ranges::find(pieces, static_cast<std::int64_t>(Pieces::bare)) != pieces.end();
   const bool checksums = output_.checksums && !bare;
   std::vector<Layout> layouts;
   const auto contents = contents_of(step_, layouts);
@@ -276,20 +277,20 @@ std::vector<std::int64_t> Hdf5File::lay_out(
   const auto& image = task_.image();
   std::vector<std::int64_t> layout{image.table_offset, image.box_table_offset, image.total_bytes};
   layout.insert(layout.end(), image.data_offsets.begin(), image.data_offsets.end());
-  layout.insert(layout.end(), ways.begin(), ways.end());
+  layout.insert(layout.end(), pieces.begin(), pieces.end());
   layout.insert(layout.end(), first_rows.begin(), first_rows.end());
   return layout;
 }
 
 // What this server writes; rows of the tables follow each other.
-std::shared_ptr<const WriterPart> Hdf5File::make_part(std::span<const std::int64_t> ways,
+std::shared_ptr<const WriterPart> Hdf5File::make_part(std::span<const std::int64_t> pieces,
                                                       std::ptrdiff_t row, std::ptrdiff_t box_row) {
   auto part = std::make_shared<WriterPart>();
   for (std::size_t f = 0; f < shapes_.size(); ++f) {
     const auto& shape = shapes_[f];
-    const auto way = static_cast<Way>(ways[f]);
+    const auto kind = static_cast<Pieces>(pieces[f]);
     part->datasets.push_back(shape.dataset);
-    if (way == Way::boxes || way == Way::bare) {
+    if (kind == Pieces::boxes || kind == Pieces::bare) {
       part->datasets.back().by_box = true;
       for (std::size_t p = 0; p < step_.fields[f].parts.size(); ++p) {
         part->boxes.push_back({f, step_.fields[f].parts[p].box, 0, box_row, shape.checksums[p]});
@@ -297,9 +298,9 @@ std::shared_ptr<const WriterPart> Hdf5File::make_part(std::span<const std::int64
       }
       continue;
     }
-    if (way == Way::shares) parts_.set_holes(f);
-    const auto start = way == Way::shares ? shape.share_start : shape.start_bytes;
-    const auto end = way == Way::shares ? shape.share_end : shape.end_bytes;
+    if (kind == Pieces::shares) parts_.set_holes(f);
+    const auto start = kind == Pieces::shares ? shape.share_start : shape.start_bytes;
+    const auto end = kind == Pieces::shares ? shape.share_end : shape.end_bytes;
     if (start == end) continue;
     part->runs.push_back({f, start, end - start, 0, row});
     row += num_pieces(start, end - start);
@@ -310,12 +311,12 @@ std::shared_ptr<const WriterPart> Hdf5File::make_part(std::span<const std::int64
 void Hdf5File::place(std::span<const std::int64_t> layout) {
   const auto fields = shapes_.size();
   const auto offsets = layout.subspan(first, fields);
-  const auto ways = layout.subspan(first + fields, fields);
+  const auto pieces = layout.subspan(first + fields, fields);
   const auto first_rows = layout.subspan(first + 2 * fields + 2 * server_, 2);
   const std::vector<std::ptrdiff_t> data_offsets(offsets.begin(), offsets.end());
   if (server_ != 0) task_.name(step_.path, step_.step);
   task_.set({.bytes = &parts_,
-             .part = make_part(ways, first_rows[0], first_rows[1]),
+             .part = make_part(pieces, first_rows[0], first_rows[1]),
              .data_offsets = data_offsets,
              .table_offset = layout[table],
              .box_table_offset = layout[box_table],

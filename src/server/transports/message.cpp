@@ -44,9 +44,10 @@ Transport push_any() {
 }
 
 // A client announces its packets, and the server asks for one after another, by priority, at most
-// senders_at_once at the same time: the network at its door is never crowded, and a small important
-// packet passes a big one. The client answers from progress() and wait(), or from a helper thread:
-// data moves only when it gets there. Costs two small messages a packet more than pushing.
+// senders_at_once at the same time: the network at its door is never congested, and a small
+// important packet passes a big one. The client answers from progress() and wait(), or from a
+// helper thread: data moves only when it gets there. Costs two small messages a packet more than
+// pushing.
 Transport credit() {
   return line(
       {.name = "credit", .asked_for = true, .order = Intake::Order::by_priority, .at_once = 0},

@@ -40,7 +40,7 @@ def propose(situation: Situation) -> list[Setting]:
         raise DoesNotApplyError("fewer than three ranks have no order")
     if len(launch.nodes) > 1:
         if len(launch.nodes) == len(launch.ranks):
-            raise DoesNotApplyError("no effect possible here: one rank a node")
+            raise DoesNotApplyError("no effect possible here: one rank per node")
         if kind not in NODES:
             raise DoesNotApplyError(f"not known for the launcher {kind}")
         blocks, dealt = NODES[kind]

@@ -46,19 +46,19 @@ TEST_F(Strategies, FailedWritesAreOneErrorOnEveryRank) {
   const auto& runs = pattern.ranks[static_cast<std::size_t>(comm.rank())];
   const auto data = contents_of(runs);
   int number = 0;
-  for (const auto& way : ways()) {
-    if (way.name.find("hdf5") != std::string::npos) continue;  // waits for ever
+  for (const auto& variant : variants()) {
+    if (variant.name.find("hdf5") != std::string::npos) continue;  // waits for ever
     const bool by_mpi =
-        way.name.find("mpiio") != std::string::npos;  // which seldom knows the errno
-    SCOPED_TRACE(way.name);
-    ASSERT_NO_THROW(write(folder / "before", way.hints, pattern));  // makes the pool's memory
+        variant.name.find("mpiio") != std::string::npos;  // which seldom knows the errno
+    SCOPED_TRACE(variant.name);
+    ASSERT_NO_THROW(write(folder / "before", variant.hints, pattern));  // makes the pool's memory
     std::string message;
     {
       const std::string path = folder / fmt::format("failing{}", number++);
       const bool limited = comm.rank() == 0 || comm.rank() == comm.num_ranks() - 1;
       const SizeLimit limit(limited ? 9000 : RLIM_INFINITY);
       message = failure(Errc::io, [&] {
-        File file(pool, path, FileAccess::write, way.hints);
+        File file(pool, path, FileAccess::write, variant.hints);
         file.write(FilePart::runs(runs), data.data());
         file.close();
       });
@@ -66,8 +66,8 @@ TEST_F(Strategies, FailedWritesAreOneErrorOnEveryRank) {
     const auto* reason = by_mpi ? "cannot write" : "File too large (errno 27)";
     EXPECT_NE(message.find(reason), std::string::npos) << message;
     EXPECT_NE(message.find("failing"), std::string::npos) << message;
-    ASSERT_NO_THROW(write(folder / "after", way.hints, pattern));
-    ASSERT_NO_THROW(check_read(folder / "after", way.hints, pattern, 1));
+    ASSERT_NO_THROW(write(folder / "after", variant.hints, pattern));
+    ASSERT_NO_THROW(check_read(folder / "after", variant.hints, pattern, 1));
   }
 }
 

@@ -216,12 +216,12 @@ class SlowMemory final : public BackEnd {
   }
   void start_write(std::span<const Segment> segments, const std::byte* memory) override {
     if (!background_) return write(segments, memory, false);
-    under_way_.push_back({{segments.begin(), segments.end()}, memory});
+    under_variant_.push_back({{segments.begin(), segments.end()}, memory});
   }
   void finish_all_but(int writes) override {
-    while (std::ssize(under_way_) > writes) {
-      const auto first = std::move(under_way_.front());
-      under_way_.erase(under_way_.begin());
+    while (std::ssize(under_variant_) > writes) {
+      const auto first = std::move(under_variant_.front());
+      under_variant_.erase(under_variant_.begin());
       write(first.segments, first.memory, false);
     }
   }
@@ -242,7 +242,7 @@ class SlowMemory final : public BackEnd {
 
   bool background_, slow_;
   std::vector<std::byte> bytes_;
-  std::vector<Write> under_way_;
+  std::vector<Write> under_variant_;
 };
 
 TEST_F(LateRankInFile, HoldsUpTheEngineOfTwoPhases) {

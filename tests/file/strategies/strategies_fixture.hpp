@@ -81,60 +81,60 @@ inline Bytes contents_of(const std::vector<FileRun>& runs) {
   return data;
 }
 
-struct Way {
+struct Variant {
   Hints hints;
   std::string name;
 };
 
-inline void add_way(std::vector<Way>& all, Hints hints) {
+inline void add_variant(std::vector<Variant>& all, Hints hints) {
   std::string name;
   for (const auto& [key, value] : hints.pairs()) name += fmt::format("{}={} ", key, value);
   all.push_back({std::move(hints), std::move(name)});
 }
 
 // Two-phase I/O with small buffers, so that there are many rounds.
-inline void add_two_phase_ways(std::vector<Way>& all) {
+inline void add_two_phase_variants(std::vector<Variant>& all) {
   for (const char* exchange : {"node", "messages"}) {
     for (const char* align : {"0", "1", "2"}) {
       for (const char* writers : {"1", "2", "3"}) {
-        add_way(all, {{"strategy", "collective"},
-                      {"cb_exchange", exchange},
-                      {"cb_align", align},
-                      {"cb_nodes", writers},
-                      {"cb_buffer_size", "16384"},
-                      {"striping_unit", "8192"}});
+        add_variant(all, {{"strategy", "collective"},
+                          {"cb_exchange", exchange},
+                          {"cb_align", align},
+                          {"cb_nodes", writers},
+                          {"cb_buffer_size", "16384"},
+                          {"striping_unit", "8192"}});
       }
     }
     for (const char* size : {"1", "2", "3"}) {
-      add_way(all, {{"strategy", "grouped"},
-                    {"cb_exchange", exchange},
-                    {"group_size", size},
-                    {"cb_buffer_size", "12288"}});
+      add_variant(all, {{"strategy", "grouped"},
+                        {"cb_exchange", exchange},
+                        {"group_size", size},
+                        {"cb_buffer_size", "12288"}});
     }
   }
 }
 
 /// Every strategy on every back end, and two-phase I/O in every form.
-inline std::vector<Way> ways() {
-  std::vector<Way> all;
+inline std::vector<Variant> variants() {
+  std::vector<Variant> all;
   for (const auto& back_end : file::back_end_table()) {
     if (!back_end.available()) continue;
     for (const auto& strategy : file::strategy_table()) {
       if (!strategy.applies(back_end)) continue;
-      add_way(all,
-              {{"back_end", std::string(back_end.name)}, {"strategy", std::string(strategy.name)}});
+      add_variant(all, {{"back_end", std::string(back_end.name)},
+                        {"strategy", std::string(strategy.name)}});
     }
   }
-  add_two_phase_ways(all);
+  add_two_phase_variants(all);
   // The same with writes that go on in the background while the next buffer is filled.
   if (file::find_back_end("uring").available()) {
-    add_way(all, {{"back_end", "uring"},
-                  {"strategy", "collective"},
-                  {"cb_nodes", "2"},
-                  {"cb_buffer_size", "16384"},
-                  {"striping_unit", "8192"}});
+    add_variant(all, {{"back_end", "uring"},
+                      {"strategy", "collective"},
+                      {"cb_nodes", "2"},
+                      {"cb_buffer_size", "16384"},
+                      {"striping_unit", "8192"}});
   }
-  add_way(all, {});
+  add_variant(all, {});
   return all;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every strategy on every back end, with every way of sharing out and moving the data, writes the
+// Every strategy on every back end, and however data is shared out and moved, writes the
 // same bytes and reads them back on another distribution.
 #include <fstream>
 #include <iterator>
@@ -34,15 +34,15 @@ TEST_F(Strategies, AllWriteTheSameBytesAndReadThemBack) {
         }
       }
     }
-    for (const auto& way : ways()) {
-      SCOPED_TRACE(pattern.name + ": " + way.name);
+    for (const auto& variant : variants()) {
+      SCOPED_TRACE(pattern.name + ": " + variant.name);
       const std::string path = folder / fmt::format("file{}", number++);
-      ASSERT_NO_THROW(write(path, way.hints, pattern));
-      const bool plain = way.name.find("hdf5") == std::string::npos;
+      ASSERT_NO_THROW(write(path, variant.hints, pattern));
+      const bool plain = variant.name.find("hdf5") == std::string::npos;
       if (plain && comm.rank() == 0) {
         EXPECT_TRUE(slurp(path) == expected);
       }
-      ASSERT_NO_THROW(check_read(path, way.hints, pattern, 1));
+      ASSERT_NO_THROW(check_read(path, variant.hints, pattern, 1));
       if (plain) {
         ASSERT_NO_THROW(check_read(path, {}, pattern, 0));
       }
@@ -50,7 +50,7 @@ TEST_F(Strategies, AllWriteTheSameBytesAndReadThemBack) {
   }
 }
 
-TEST_F(Strategies, BoxesOfAnArrayOnEveryWay) {
+TEST_F(Strategies, BoxesOfAnArrayOnEveryVariant) {
   const std::vector<std::ptrdiff_t> extents{13, 11, 17};
   const std::vector<int> grid_out{comm.num_ranks(), 1, 1}, grid_in{1, 1, comm.num_ranks()};
   const auto out = blocks(extents, grid_out);
@@ -59,8 +59,8 @@ TEST_F(Strategies, BoxesOfAnArrayOnEveryWay) {
   const std::vector<int> order{1, 0, 2}, turned{2, 0, 1};
   const std::vector<std::ptrdiff_t> halo{1, 2, 1};
   int number = 0;
-  for (const auto& way : ways()) {
-    SCOPED_TRACE(way.name);
+  for (const auto& variant : variants()) {
+    SCOPED_TRACE(variant.name);
     const std::string path = folder / fmt::format("array{}", number++);
     const auto make = [&](const Layout& layout, const std::vector<int>& axes, bool fill) {
       const auto boxes = layout.boxes(comm.rank());
@@ -81,13 +81,13 @@ TEST_F(Strategies, BoxesOfAnArrayOnEveryWay) {
       return std::tuple(FilePart::boxes(array, boxes, memory), data);
     };
     const auto [part, data] = make(out, order, true);
-    File file(pool, path, FileAccess::write, way.hints);
+    File file(pool, path, FileAccess::write, variant.hints);
     file.write(part, data.data());
     file.write(part, data.data());  // by the plan of the first
     file.close();
     auto [part_in, data_in] = make(in, turned, false);
     const auto [unused, expected] = make(in, turned, true);
-    File again(pool, path, FileAccess::read, way.hints);
+    File again(pool, path, FileAccess::read, variant.hints);
     again.read(part_in, data_in.data());
     again.close();
     EXPECT_TRUE(data_in == expected);
@@ -102,10 +102,10 @@ TEST_F(Strategies, EveryRankReadsTheWhole) {
   by_first.ranks[0] = all.ranks[0];
   write(path, {}, by_first);
   const Pattern by_all{"", std::vector(static_cast<std::size_t>(comm.num_ranks()), all.ranks[0])};
-  for (const auto& way : ways()) {
-    if (way.name.find("hdf5") != std::string::npos) continue;
-    SCOPED_TRACE(way.name);
-    ASSERT_NO_THROW(check_read(path, way.hints, by_all, 0));
+  for (const auto& variant : variants()) {
+    if (variant.name.find("hdf5") != std::string::npos) continue;
+    SCOPED_TRACE(variant.name);
+    ASSERT_NO_THROW(check_read(path, variant.hints, by_all, 0));
   }
 }
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "random_steps.hpp"
-#include "random_ways.hpp"
+#include "random_variants.hpp"
 #include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/input.hpp"
@@ -25,9 +25,9 @@ struct ExpectedFile {
   bool checksums = false;
 };
 
-/// How often each way, format and check ran; the same on all ranks but for Python's.
+/// How often each variant, format and check ran; the same on all ranks but for Python's.
 struct Counts {
-  std::map<std::string, int> ways, formats, not_here;
+  std::map<std::string, int> variants, formats, not_here;
   int by_python = 0, spilled = 0, dropped = 0, thinned = 0, lowered = 0, tight = 0;
   int fewer_readers = 0, converted = 0, unfit = 0;
 };

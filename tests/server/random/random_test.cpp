@@ -11,7 +11,7 @@
 #include "layout/holes.hpp"
 #include "python_reader.hpp"
 #include "random_reading.hpp"
-#include "random_ways.hpp"
+#include "random_variants.hpp"
 #include "store/verify.hpp"
 #include "tailrace/error.hpp"
 #include "temp_folder.hpp"
@@ -25,13 +25,13 @@ constexpr int left_out = 0, as_it_is = 1, as_lowered = 2;
 class OutputProblem : private ReadBack {
  public:
   OutputProblem(const Comm& comm, const std::string& folder, PythonReader* python, Counts& counts,
-                Way way, std::uint64_t seed)
+                Variant variant, std::uint64_t seed)
       : ReadBack(comm, folder, counts, seed),
         python_(python),
-        way_(std::move(way)),
+        variant_(std::move(variant)),
         dice_seed_(seed) {
-    const auto compute_ranks = comm.num_ranks() - way_.num_serving_ranks();
-    tight_ = way_.strategy.empty() && dice_.chance(75);
+    const auto compute_ranks = comm.num_ranks() - variant_.num_serving_ranks();
+    tight_ = variant_.strategy.empty() && dice_.chance(75);
     if (tight_) ++counts_.tight;
     const auto count = tight_ ? dice_.between(8, 14) : dice_.between(1, 4);
     for (std::ptrdiff_t n = 0; n < count; ++n) {
@@ -44,17 +44,17 @@ class OutputProblem : private ReadBack {
   std::string run() {
     bool here = true;
     try {
-      way_.strategy.empty() ? write_by_session() : write_by_output();
+      variant_.strategy.empty() ? write_by_session() : write_by_output();
     } catch (const Error& error) {
       here = !testing::says_not_here(error);
       if (here) fail(error.what());
     }
-    ++(here ? counts_.ways : counts_.not_here)[way_.name()];
+    ++(here ? counts_.variants : counts_.not_here)[variant_.name()];
     // Servers know nothing of a failure of those that compute.
     int failed = !here || !failure_.empty() ? 1 : 0;
     check_mpi(MPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm_.raw()));
     if (failed == 0) read_back();
-    return failure_.empty() ? "" : fmt::format("{} ({})", failure_, way_.name());
+    return failure_.empty() ? "" : fmt::format("{} ({})", failure_, variant_.name());
   }
 
  private:
@@ -74,11 +74,11 @@ class OutputProblem : private ReadBack {
     const std::vector<std::string> plain{".h5", ".nc"}, all{".h5", ".nc", ".zarr", ".zarr"};
     for (std::size_t n = 0; n < steps_.size(); ++n) {
       replaces_.push_back(n > 0 && dice_.chance(20));
-      const auto& suffix = dice_.one_of(way_.strategy.empty() ? all : plain);
+      const auto& suffix = dice_.one_of(variant_.strategy.empty() ? all : plain);
       paths_.push_back(replaces_[n] ? paths_[n - 1]
                                     : fmt::format("{}/file{}{}", folder_, n, suffix));
     }
-    if (!way_.strategy.empty()) return;
+    if (!variant_.strategy.empty()) return;
     if (dice_.chance(40)) product_ = random_product(dice_);
     variables_ = !product_ || dice_.chance(70);
   }
@@ -111,8 +111,8 @@ class OutputProblem : private ReadBack {
 
   void write_by_output() {
     auto options = random_output(dice_, comm_);
-    options.strategy = way_.strategy;
-    options.mode = way_.mode;
+    options.strategy = variant_.strategy;
+    options.mode = variant_.mode;
     checksums_ = options.checksums;
     Output output(comm_, options);
     for (std::size_t n = 0; n < steps_.size(); ++n) {
@@ -145,7 +145,7 @@ class OutputProblem : private ReadBack {
   // Little memory is as much as every step needs, found by trying.
   void write_by_session() {
     const int most_clients =
-        std::min(NodeMap(comm_).most_ranks(), comm_.num_ranks() - way_.num_serving_ranks());
+        std::min(NodeMap(comm_).most_ranks(), comm_.num_ranks() - variant_.num_serving_ranks());
     const auto dice = dice_, own_dice = own_dice_;
     for (std::ptrdiff_t bytes = 16 << 10;; bytes = 3 * bytes / 2) {
       int fits = try_session(tight_ ? bytes * most_clients : 0) ? 1 : 0;
@@ -166,7 +166,7 @@ class OutputProblem : private ReadBack {
   /// False if a step does not fit into the memory at all; all that compute are told so.
   bool try_session(std::ptrdiff_t memory_bytes) {
     checksums_ = dice_.chance(80);
-    auto options = random_session(dice_, way_, folder_);
+    auto options = random_session(dice_, variant_, folder_);
     if (memory_bytes > 0) options.memory_bytes = memory_bytes;
     Session session(comm_.raw(), options);
     if (!session.computes()) {
@@ -236,7 +236,7 @@ class OutputProblem : private ReadBack {
     const auto verified = store::verify_file(comm_, file.path);
     if (verified.damaged() || !verified.problem.empty()) fail(name_of(file) + ": verify: damaged");
     // Servers write holes that cross their parts without checksums.
-    const bool bare = way_.strategy.empty() && has_holes_in(steps_[file.step]);
+    const bool bare = variant_.strategy.empty() && has_holes_in(steps_[file.step]);
     if (comm_.rank() == 0 && !bare && verified.checksums != file.checksums) {
       fail(name_of(file) + ": verify sees other checksums than were asked for");
     }
@@ -263,7 +263,7 @@ class OutputProblem : private ReadBack {
   }
 
   PythonReader* python_;
-  Way way_;
+  Variant variant_;
   std::uint64_t dice_seed_;
   std::vector<std::string> paths_;
   std::vector<bool> replaces_;
@@ -286,19 +286,19 @@ class OutputRandom : public ::testing::Test {
     const auto own = folder / fmt::format("problem{}", seed);
     if (comm.rank() == 0) std::filesystem::create_directories(own);
     MPI_Barrier(comm.raw());
-    const auto& way = ways[static_cast<std::size_t>((seed - 1) % ways.size())];
+    const auto& variant = variants[static_cast<std::size_t>((seed - 1) % variants.size())];
     const auto failure =
-        OutputProblem(comm, own, have_python ? &python : nullptr, counts, way, seed).run();
+        OutputProblem(comm, own, have_python ? &python : nullptr, counts, variant, seed).run();
     MPI_Barrier(comm.raw());
     if (comm.rank() == 0) std::filesystem::remove_all(own);
     return failure;
   }
 
-  // Every way ran, unless it cannot be had here, and every format came to be read.
+  // Every variant ran, unless it cannot be had here, and every format came to be read.
   void check_counts() {
-    for (const auto& way : ways) {
-      const auto name = way.name();
-      EXPECT_GT(counts.ways[name] + counts.not_here[name], 0) << name << " never ran";
+    for (const auto& variant : variants) {
+      const auto name = variant.name();
+      EXPECT_GT(counts.variants[name] + counts.not_here[name], 0) << name << " never ran";
     }
     for (const auto* format : {"h5", "nc", "zarr"}) {
       EXPECT_GT(counts.formats[format], 0) << format << " was never written";
@@ -315,7 +315,8 @@ class OutputRandom : public ::testing::Test {
         counts.tight, counts.spilled, counts.dropped, counts.thinned, counts.lowered);
     std::printf("%d files read by a part of the ranks, %d arrays as other types, %d unfit\n",
                 counts.fewer_readers, counts.converted, counts.unfit);
-    for (const auto& [name, count] : counts.ways) std::printf("  %5d by %s\n", count, name.c_str());
+    for (const auto& [name, count] : counts.variants)
+      std::printf("  %5d by %s\n", count, name.c_str());
     for (const auto& [name, count] : counts.not_here) {
       if (count > 0) std::printf("  cannot be had here: %s\n", name.c_str());
     }
@@ -323,14 +324,14 @@ class OutputRandom : public ::testing::Test {
 
   const Comm comm{MPI_COMM_WORLD};
   const TempFolder folder{comm};
-  const std::vector<Way> ways = all_ways(comm);
+  const std::vector<Variant> variants = all_variants(comm);
   PythonReader python;
   bool have_python = false;
   Counts counts;
 };
 
 TEST_F(OutputRandom, IsReadBack) {
-  const auto count = std::max(static_cast<int>(ways.size()), 30);
+  const auto count = std::max(static_cast<int>(variants.size()), 30);
   const auto ran = RandomProblems(comm, count).run([&](std::uint64_t seed) { return run(seed); });
   if (ran >= count) check_counts();
 }

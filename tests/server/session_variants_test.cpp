@@ -21,10 +21,10 @@ std::ptrdiff_t data_offset(const std::string& path, const char* name) {
   return static_cast<std::ptrdiff_t>(H5Dget_offset(dataset.id()));
 }
 
-TEST_F(SessionTest, EveryWayWritesWhatWasGiven) {
-  for (const auto& way : ways_of_files()) {
-    SCOPED_TRACE(way.servers + " " + way.transport);
-    const bool ran = run(way, small(), [&](Session& session) {
+TEST_F(SessionTest, EveryVariantWritesWhatWasGiven) {
+  for (const auto& variant : variants_of_files()) {
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
+    const bool ran = run(variant, small(), [&](Session& session) {
       OutputCase test(session.compute(), {9, 8, 31}, 2);
       Stream fields = session.open("fields");
       Stream more = session.open("more", {.priority = 1});
@@ -53,12 +53,12 @@ TEST_F(SessionTest, EveryWayWritesWhatWasGiven) {
 // Every rank's part fits into its share of the staging memory, which is a page at least; together
 // they are more than a server may have at once.
 TEST_F(SessionTest, StepsLargerThanAServersMemory) {
-  for (const auto& way : ways()) {
-    if (way.servers != "1" && way.servers != "2") continue;
-    SCOPED_TRACE(way.servers + " " + way.transport);
+  for (const auto& variant : variants()) {
+    if (variant.servers != "1" && variant.servers != "2") continue;
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
     auto options = small();
     options.memory_bytes = 4096;
-    const bool ran = run(way, options, [&](Session& session) {
+    const bool ran = run(variant, options, [&](Session& session) {
       const auto& compute = session.compute();
       OutputCase test(compute, {compute.num_ranks(), 4, 12}, 2);
       StreamOptions patient{.wait_limit_s = 60, .output = {.hints = {{"sync", "false"}}}};
@@ -81,12 +81,12 @@ TEST_F(SessionTest, StepsLargerThanAServersMemory) {
 }
 
 // Stages call each other's servers: on several nodes, also from threads that may not call MPI.
-TEST_F(SessionTest, ProductsAreTheSameByEveryWay) {
+TEST_F(SessionTest, ProductsAreTheSameByEveryVariant) {
   std::vector<double> expected;
-  for (const auto& way : ways()) {
-    SCOPED_TRACE(way.servers + " " + way.transport);
-    const auto name = "p_" + way.servers + "_" + way.transport;
-    const bool ran = run(way, small(), [&](Session& session) {
+  for (const auto& variant : variants()) {
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
+    const auto name = "p_" + variant.servers + "_" + variant.transport;
+    const bool ran = run(variant, small(), [&](Session& session) {
       OutputCase test(session.compute(), {8, 6, 10}, 2);
       StreamOptions options;
       options.products = {
@@ -105,7 +105,7 @@ TEST_F(SessionTest, ProductsAreTheSameByEveryWay) {
       const Input half(comm, path(name + std::to_string(step) + "_half.h5"));
       std::vector<double> found(static_cast<std::size_t>(4 * 3 * 5));
       half.read_all("u", ItemType::float64, found.data());
-      if (way.servers == "none") expected.insert(expected.end(), found.begin(), found.end());
+      if (variant.servers == "none") expected.insert(expected.end(), found.begin(), found.end());
       const auto* of_step = expected.data() + step * std::ssize(found);
       EXPECT_TRUE(std::equal(found.begin(), found.end(), of_step));
     }
@@ -116,15 +116,15 @@ TEST_F(SessionTest, ProductsAreTheSameByEveryWay) {
 }
 
 // Files of servers have the stripes that hints ask for, and a wrong name is said once.
-TEST_F(SessionTest, HintsHoldByEveryWay) {
-  for (const auto& way : ways_of_files()) {
-    SCOPED_TRACE(way.servers + " " + way.transport);
-    const auto file = path("hints_" + way.servers + "_" + way.transport + ".h5");
+TEST_F(SessionTest, HintsHoldByEveryVariant) {
+  for (const auto& variant : variants_of_files()) {
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
+    const auto file = path("hints_" + variant.servers + "_" + variant.transport + ".h5");
     int said = 0;
     set_line_handler([&](LogLevel, std::string_view text) {
       if (text.find("unknown hint cb_node ") != std::string_view::npos) ++said;
     });
-    const bool ran = run(way, small(), [&](Session& session) {
+    const bool ran = run(variant, small(), [&](Session& session) {
       OutputCase test(session.compute(), {64, 8, 31}, 2);
       StreamOptions options;
       options.output.hints = {{"striping_unit", "24576"}, {"cb_node", "2"}};
@@ -136,7 +136,7 @@ TEST_F(SessionTest, HintsHoldByEveryWay) {
     set_line_handler({});
     if (!ran) continue;
     MPI_Allreduce(MPI_IN_PLACE, &said, 1, MPI_INT, MPI_SUM, comm.raw());
-    if (way.servers != "process") {
+    if (variant.servers != "process") {
       EXPECT_EQ(said, 1);
     }
     if (comm.rank() == 0) {

@@ -12,7 +12,7 @@
 namespace tailrace {
 
 /// Who writes: an `Output`, or a session's servers.
-struct Way {
+struct Variant {
   std::string strategy;  // of an `Output`, else ""
   OutputMode mode = OutputMode::synchronous;
   std::string servers, transport, placement = "spread";
@@ -27,32 +27,32 @@ struct Way {
   int num_serving_ranks() const { return std::atoi(servers.c_str()); }
 };
 
-/// All ways that there are here. Collective.
-inline std::vector<Way> all_ways(const Comm& comm) {
-  std::vector<Way> ways;
+/// All variants that there are here. Collective.
+inline std::vector<Variant> all_variants(const Comm& comm) {
+  std::vector<Variant> variants;
   for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
-    ways.push_back({"auto", mode, "", ""});
+    variants.push_back({"auto", mode, "", ""});
     for (const auto& entry : file::strategy_table()) {
       if (entry.name != "library_collective")
-        ways.push_back({std::string(entry.name), mode, "", ""});
+        variants.push_back({std::string(entry.name), mode, "", ""});
     }
   }
   for (const auto& kind : testing::kinds_here(comm)) {
-    ways.push_back({"", OutputMode::synchronous, kind, "auto"});
+    variants.push_back({"", OutputMode::synchronous, kind, "auto"});
   }
   for (int servers = 1; servers <= 2 && servers < comm.num_ranks(); ++servers) {
     for (const auto& transport : server::transport_table()) {
-      ways.push_back({"", OutputMode::synchronous, std::to_string(servers), transport.name});
+      variants.push_back({"", OutputMode::synchronous, std::to_string(servers), transport.name});
     }
   }
   const NodeMap nodes(comm);
-  if (nodes.num_nodes() == 1) return ways;
+  if (nodes.num_nodes() == 1) return variants;
   const auto last = nodes.ranks_on(nodes.num_nodes() - 1).size();
   for (const auto& transport : server::transport_table()) {
-    ways.push_back(
+    variants.push_back(
         {"", OutputMode::synchronous, std::to_string(last), transport.name, "own_nodes"});
   }
-  return ways;
+  return variants;
 }
 
 inline Hints random_write_hints(Dice& dice, int num_ranks) {
@@ -93,13 +93,16 @@ inline OutputOptions random_output(Dice& dice, const Comm& comm) {
   return options;
 }
 
-inline SessionOptions random_session(Dice& dice, const Way& way, const std::string& folder) {
+inline SessionOptions random_session(Dice& dice, const Variant& variant,
+                                     const std::string& folder) {
   SessionOptions options;
-  options.servers = way.servers;
-  options.transport = way.transport;
-  options.placement = way.placement;
+  options.servers = variant.servers;
+  options.transport = variant.transport;
+  options.placement = variant.placement;
   // The symmetric heap of SHMEM is small unless the environment says otherwise.
-  options.memory_bytes = way.transport == "shmem" ? 4 << 20 : dice.chance(50) ? 8 << 20 : 64 << 20;
+  options.memory_bytes = variant.transport == "shmem" ? 4 << 20
+                         : dice.chance(50)            ? 8 << 20
+                                                      : 64 << 20;
   options.senders_at_once = static_cast<int>(dice.between(1, 4));
   options.chunk_bytes = dice.chance(50) ? 4 << 20 : dice.between(1, 16) * 4096;
   options.threads = static_cast<int>(dice.between(1, 2));
