@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Ctrl-C: an end without a traceback, also while modules are imported."""
+"""Ctrl-C and SIGTERM: an end without a traceback, and without ranks that go on."""
 
 import signal
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -32,7 +33,11 @@ def ended_by_interrupts() -> Iterator[None]:
 
 @contextmanager
 def raising_interrupts() -> Iterator[None]:
-    """Let Ctrl-C raise KeyboardInterrupt, so that a command can clean up."""
+    """Let Ctrl-C raise KeyboardInterrupt and SIGTERM SystemExit, so that a command can clean up.
+
+    What it has started by `subprocess.run` then ends with it, ranks of a bench among them.
+    """
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     kept = signal.getsignal(signal.SIGINT)
     if kept is signal.SIG_IGN:
         yield

@@ -15,6 +15,10 @@ from pathlib import Path
 
 from tailrace.errors import TailraceError
 
+# Outside a job: more ranks than this for each core of this machine are taken for a mistake.
+MOST_RANKS_PER_CORE = 256
+JOB_NAMES = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "PJM_JOBID", "JOB_ID")
+
 
 @dataclass(frozen=True)
 class Launch:
@@ -111,6 +115,12 @@ def find_launcher(ranks: int, threads: int, environ: Mapping[str, str] | None = 
         return Launch("TAILRACE_LAUNCHER", words)
     path = env.get("PATH")
     request = _request(ranks, threads, path)
+    if ranks > MOST_RANKS_PER_CORE * request.cores and not any(name in env for name in JOB_NAMES):
+        raise TailraceError(
+            f"-n {ranks}: too many for the {request.cores} cores of this machine, and this is no "
+            "job of several; give fewer ranks, or the launcher by TAILRACE_LAUNCHER",
+            status=2,
+        )
     srun = shutil.which("srun", path=path)
     if "SLURM_JOB_ID" in env and srun:
         return _srun(srun, request)

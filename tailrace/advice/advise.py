@@ -69,12 +69,16 @@ def own_library(launch: Launch, what: str) -> str:
         return ""
 
 
+def require_tips(names: list[str]) -> None:
+    """Complain about names that are no tips."""
+    known = [tip.name for tip in TIPS]
+    for name in names:
+        if name not in known:
+            raise TailraceError(f"--tips {name}: expected some of {', '.join(known)}", status=2)
+
+
 def proposals(situation: Situation, chosen: list[str]) -> tuple[list[Proposal], dict[str, str]]:
     """Return what the tips propose, likely ones first, and why others do not apply."""
-    known = [tip.name for tip in TIPS]
-    unknown = [name for name in chosen if name not in known]
-    if unknown:
-        raise TailraceError(f"--tips {unknown[0]}: expected of {', '.join(known)}", status=2)
     speaking = {one.id for one in find_all(situation.launch)}
     found: list[tuple[tuple[int, int], Proposal]] = []
     not_applying = {}

@@ -7,6 +7,7 @@ from pathlib import Path
 from tailrace.advice.remembered import find
 from tailrace.advice.runner import Runner
 from tailrace.advice.setting import Setting, read_settings
+from tailrace.errors import TailraceError
 from tailrace.profile.job import choose_launcher, find_library, find_petsc_plugin
 
 # What is put before MPI's library. Calls that our collectives leave to MPI nap where that helps.
@@ -32,4 +33,7 @@ def named_setting(what: str, runner: Runner) -> Setting:
         ours = f"-dll_append {find_petsc_plugin()} -mat_seqaij_type tailrace"
         given = os.environ.get("PETSC_OPTIONS")
         return Setting(what, {"PETSC_OPTIONS": f"{ours} {given}" if given else ours})
+    if not Path(what).exists():
+        names = "blas, collectives, io, refine, remembered, sparse, waiting"
+        raise TailraceError(f"{what}: neither a file of settings nor one of {names}", status=2)
     return read_settings(Path(what))

@@ -81,6 +81,7 @@ def _peers(options: Options, ranks: int, label: str, common: list[str]) -> list[
 def finish(measured: Measured, options: Options) -> None:
     """Wrong sums are failures."""
     forget(options)
+    size_table.require_entries(measured, options.moving.entries, "reductions")
     for row in measured.rows:
         row.setdefault("nodes", options.moving.nodes)
     size_table.judge(measured)

@@ -101,6 +101,7 @@ def _peers(options: Options, pattern: str, ranks: int, label: str) -> list[Entry
 def finish(measured: Measured, options: Options) -> None:
     """Add bytes a second; points that arrived wrong are failures."""
     forget(options)
+    size_table.require_entries(measured, options.moving.entries, "exchange")
     nodes = options.moving.nodes
     for row in measured.rows:
         row["gb_per_s"] = row["bytes"] / row["median_s"] / 1e9

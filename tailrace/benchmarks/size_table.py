@@ -10,6 +10,7 @@ from rich.text import Text
 
 from tailrace.benchmarks.report import show_failures
 from tailrace.benchmarks.rounds import Measured
+from tailrace.errors import TailraceError
 
 WIDEST = 7  # sizes beside each other in one table
 
@@ -47,6 +48,18 @@ def groups(rows: list[dict[str, Any]]) -> dict[Group, list[dict[str, Any]]]:
     for row in rows:
         found.setdefault(group_of(row), []).append(row)
     return found
+
+
+def require_entries(measured: Measured, words: list[str], table: str) -> None:
+    """Complain about words of --entries that are in no name; `table` lists the names of ours."""
+    names = {row["entry"] for row in measured.rows}
+    for word in words:
+        if names and not any(word in name for name in names):
+            raise TailraceError(
+                f"--entries {word}: no entry has this in its name (`tailrace list {table}` names "
+                "ours; without --entries all are shown)",
+                status=2,
+            )
 
 
 def judge(measured: Measured) -> None:

@@ -17,6 +17,7 @@ from tailrace.advice.advise import (
     build_line,
     launch_once,
     left_out,
+    require_tips,
     summary,
     table,
     was_tried,
@@ -106,6 +107,7 @@ def check(
         raise TailraceError("--rounds and --report go with --apply", status=2)
     require_place(settings, "--settings")
     chosen = [word.strip() for word in tips.split(",") if word.strip()]
+    require_tips(chosen)
     with working("check") as tell, ExitStack() as stack:
         builds = stack.enter_context(Builds(build, command[0], tell)) if build else None
         runner = make_runner(ranks, command, metric, builds)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from test_check_launch import THP, rank
 
-from tailrace.advice.advise import proposals
+from tailrace.advice.advise import proposals, require_tips
 from tailrace.advice.launch import Launch
 from tailrace.advice.tips import TIPS
 from tailrace.advice.tips.collectives import _version
@@ -154,7 +154,7 @@ GOMP = {"modules": ("/x/app", "/usr/lib/libgomp.so.1")}
         ),
         ("eager", {**MPICH, "settings": {CELL: 9}, "environment": {CELL: "9"}}, "no eager limit"),
         ("rank order", {}, "fewer than three"),
-        ("rank order", {"count": 3, "hosts": "abc"}, "one rank a node"),
+        ("rank order", {"count": 3, "hosts": "abc"}, "one rank per node"),
         ("rank order", {"count": 4, "hosts": "aabb"}, ["--map-by node"]),
         ("rank order", {"count": 4, "hosts": "ab"}, ["--map-by slot"]),
         ("rank order", {"count": 4, "hosts": "aabb", "kind": "srun"}, ["--distribution cyclic"]),
@@ -233,8 +233,8 @@ def test_likely_tips_come_first_and_each_tip_before_seconds() -> None:
     assert "blas" in not_applying
     only, _ = proposals(given, ["malloc"])
     assert [one.tip for one in only] == ["malloc"]
-    with pytest.raises(TailraceError, match="expected of waiting"):
-        proposals(given, ["luck"])
+    with pytest.raises(TailraceError, match="expected some of waiting"):
+        require_tips(["luck"])
 
 
 def test_loader_knows_installed_libraries() -> None:
