@@ -47,6 +47,7 @@ C_TYPES = {
     "indices": "int*",
     "bigcount": "MPI_Count",
     "started": "MPI_Request",
+    "listed": "const int*",  # not const in MPICH 4.0
 }
 COUNTS = ("count", "sendcount", "recvcount", "tcount", "rcount")
 INTS = (*COUNTS, "number", "int", "unit", "parts", "dest", "source", "tag", "recvtag", "root")

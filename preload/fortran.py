@@ -21,6 +21,7 @@ FROM_FORTRAN["newwin"] = ("FortranWin", "FortranWin{{{0}}}")
 for _role in ("type", "sendtype", "recvtype"):
     FROM_FORTRAN[_role] = ("MPI_Datatype", "PMPI_Type_f2c(*static_cast<const MPI_Fint*>({0}))")
 FROM_FORTRAN["group"] = ("MPI_Group", "PMPI_Group_f2c(*static_cast<const MPI_Fint*>({0}))")
+FROM_FORTRAN["started"] = ("MPI_Request", "PMPI_Request_f2c(*static_cast<const MPI_Fint*>({0}))")
 FROM_FORTRAN["bigcount"] = ("MPI_Count", "*static_cast<const MPI_Count*>({0})")
 for _role in ("in", "out", "status", "statuses"):
     FROM_FORTRAN[_role] = ("void*", "{0}")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "messages.hpp"
 
+#include <limits>
+
 #include "request_table.hpp"
 
 namespace tailrace::preload {
@@ -126,11 +128,17 @@ void posted(MPI_Request request, unsigned comm, int source, int tag, Tick begin)
 }
 
 void persistent(MPI_Request request, unsigned comm, bool is_send, int peer, int tag,
-                std::int64_t bytes) {
+                std::int64_t bytes, bool is_partitioned) {
   if (peer == MPI_PROC_NULL) return;
+  if (is_partitioned) tag += std::numeric_limits<int>::min();  // no program's tag is negative
   const TableLock lock;
   if (persistent_ones.is_full()) return loosen(comm);
   if (Persistent* old = persistent_ones.find(request)) persistent_ones.erase(old);
+  // Partitioned requests match in the order that they were made in, not started.
+  const auto is_alike = [&](const Persistent& other) {
+    return other.comm == comm && other.is_send == is_send && other.peer == peer && other.tag == tag;
+  };
+  if (is_partitioned && persistent_ones.any(is_alike)) loosen(comm);
   persistent_ones.insert(
       {request, static_cast<std::uint16_t>(comm), true, is_send, peer, tag, bytes});
 }
@@ -155,6 +163,17 @@ void started(MPI_Request request, Tick begin, std::uint32_t row) {
   if (one.is_send)
     return sending(request, sent(one.comm, one.peer, one.tag, one.bytes, begin, begin, row));
   posted(request, one.comm, one.peer, one.tag, begin);
+}
+
+void parts_ready(MPI_Request request, Tick begin) {
+  const TableLock lock;
+  if (const Pending* const slot = pending.find(request)) {
+    if (slot->event->begin < begin) slot->event->begin = begin;
+    return;
+  }
+  const bool has_events = state.num_events.load(std::memory_order_relaxed) < state.max_events;
+  const Persistent* const one = persistent_ones.find(request);
+  if (one != nullptr && has_events) loosen(one->comm);  // it has an event that is not watched
 }
 
 void moved(unsigned comm, int target, std::int64_t bytes) {

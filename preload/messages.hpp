@@ -22,13 +22,15 @@ void received(unsigned comm, int source, int tag, Tick begin, Tick end, std::uin
 // A receive was posted at `begin`; its request is `request`. Source and tag may be wildcards.
 void posted(MPI_Request request, unsigned comm, int source, int tag, Tick begin);
 // A persistent request was made; `peer` is the rank in the communicator that it sends to or
-// receives from.
+// receives from. Partitioned ones match among themselves alone.
 void persistent(MPI_Request request, unsigned comm, bool is_send, int peer, int tag,
-                std::int64_t bytes);
+                std::int64_t bytes, bool is_partitioned);
 // Bytes of a persistent request; 0 for one that is not known.
 std::int64_t persistent_bytes(MPI_Request request);
 // A persistent request was started at `begin`.
 void started(MPI_Request request, Tick begin, std::uint32_t row);
+// More parts of a partitioned send are ready: its message begins with the last of them.
+void parts_ready(MPI_Request request, Tick begin);
 // A request is freed.
 void freed(MPI_Request request);
 // One-sided: bytes that go to (or come from) `target` of the window; no event.

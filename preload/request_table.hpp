@@ -4,7 +4,9 @@
 #pragma once
 #include <mpi.h>
 
+#include <algorithm>
 #include <atomic>
+#include <iterator>
 #include <mutex>
 
 #include "comms.hpp"
@@ -41,6 +43,13 @@ class RequestTable {
     for (unsigned at = first_slot(request); !table_[at].is_free(); at = (at + 1) % slots_)
       if (table_[at].request == request) return &table_[at];
     return nullptr;
+  }
+
+  // Looks at all slots.
+  template <class Condition>
+  bool any(const Condition& condition) const {
+    return std::any_of(std::begin(table_), std::end(table_),
+                       [&](const Entry& entry) { return !entry.is_free() && condition(entry); });
   }
 
   // There must be room.

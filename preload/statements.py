@@ -53,6 +53,9 @@ def on_messages(call: Call) -> list[str]:
     """Return the statements after a call that sends, receives, or prepares that."""
     end = "end" if call.name.removesuffix("_c") in BLOCKING_SENDS else "begin"
     peer = "true, dest_" if call.has("dest") else "false, source_"
+    is_partitioned = "true" if call.wait == "partitioned" else "false"
+    kept = f"if (ok) persistent(*request_, comm, {peer}, tag_, each, {is_partitioned});"
+    post = "if (ok) posted(*request_, comm, source_, {}, begin);"
     found = "ok && *flag_ != 0" if call.has("flag") else "ok"
     got = f"if ({found}) received(comm, from.source(), from.tag(), begin, end, row);"
     sent = f"sent(comm, dest_, tag_, bytes, begin, {end}, row)"
@@ -63,13 +66,16 @@ def on_messages(call: Call) -> list[str]:
         else [f"{sent};"],
         "recv": [got],
         "sendrecv": ["sent(comm, dest_, tag_, bytes, begin, begin, row);", got],
-        "post": ["if (ok) posted(*request_, comm, source_, tag_, begin);"],
-        "persistent": [f"if (ok) persistent(*request_, comm, {peer}, tag_, each);"],
-        "loose": ["info.is_loose = true;"],
+        "post": [post.format("tag_")],
+        "exchange": [f"{sent};", post.format("recvtag_")],
+        "persistent": [kept],
+        "partitioned": [kept],
     }.get(call.wait, [])
     if call.name in STARTS:
         loop = "" if call.has("request") else "for (int i = 0; i < number_; ++i) "
         lines.append(f"if (ok) {loop}started({STARTS[call.name]}, begin, row);")
+    if call.name.startswith("MPI_Pready"):
+        lines.append("if (ok) parts_ready(started_, begin);")
     if call.has("target", "type"):
         lines.append("moved(comm, target_, bytes);")
     return lines
@@ -123,9 +129,9 @@ def before(call: Call, flavour: str) -> list[str]:
     if call.name == "MPI_Win_free":
         lines.append("const MPI_Win freeing = *newwin_;")
     size = STARTED.get(call.name) or bytes_of(call)
-    if "info." in size or call.wait == "loose":
+    if "info." in size:
         lines.append("[[maybe_unused]] CommInfo& info = comm_info(comm);")
-    if call.wait == "persistent":  # moves nothing yet
+    if call.wait in ("persistent", "partitioned"):  # moves nothing yet
         lines.append(f"const std::int64_t each = {size};")
         size = "0"
     lines.append(f"const std::int64_t bytes = {size};")

@@ -204,8 +204,8 @@ def _messages(records: list[Record], found: Waiting) -> None:
     if loose:
         found.notes.append(
             f"late senders and receivers are not shown on {len(loose)} of {len(numbers)} "
-            "communicators, whose messages cannot be matched (cancelled or partitioned requests, "
-            "or wildcards without a status)"
+            "communicators, whose messages cannot be matched (cancelled requests, partitioned "
+            "ones with the same peer and tag at once, or wildcards without a status)"
         )
     loose_numbers = [numbers[key] for key in loose]
     columns = {kind: _flows(records, kind, numbers, loose_numbers) for kind in (SEND, RECEIVE)}

@@ -56,21 +56,27 @@ def seen_calls(found: Any) -> dict[str, int]:
     return dict(seen)
 
 
+def require_all_seen(found: Any, done: Result) -> dict[str, int]:
+    """Require that the calls seen are those that the program says; return these."""
+    lines = [line.split() for line in done.stdout.splitlines() if line.startswith("MADE")]
+    made = {name: int(count) for _, name, count in lines}
+    require(len(made) > 10, "the program says too little", done)
+    seen = seen_calls(found)
+    differing = {
+        name: (made.get(name, 0), seen.get(name, 0))
+        for name in sorted({*made, *seen})
+        if made.get(name, 0) != seen.get(name, 0)
+    }
+    require(not differing, f"calls made and seen: {differing}", done)
+    return made
+
+
 def check_calls(folder: Path, bin_dir: str, program: str) -> None:
     """Seen calls are made calls, results are right, on 1 to 3 ranks."""
     for ranks in (1, 2, 3):
         done, found = profile(ranks, folder, bin_dir, [program, str(folder / "data")])
         require(done.returncode == 0 and found is not None, "the program failed", done)
-        lines = [line.split() for line in done.stdout.splitlines() if line.startswith("MADE")]
-        made = {name: int(count) for _, name, count in lines}
-        require(len(made) > 10, "the program says too little", done)
-        seen = seen_calls(found)
-        differing = {
-            name: (made.get(name, 0), seen.get(name, 0))
-            for name in sorted({*made, *seen})
-            if made.get(name, 0) != seen.get(name, 0)
-        }
-        require(not differing, f"{ranks} ranks: calls made and seen: {differing}", done)
+        made = require_all_seen(found, done)
         if "MPI_Put" not in made:  # the program in Fortran names a region
             regions = [(region["name"], region["count"]) for region in found["regions"]]
             require(regions == [("level 3", ranks)], f"regions: {regions}", done)
@@ -199,6 +205,30 @@ def check_threads(folder: Path, bin_dir: str, program: str) -> None:
         require(near and own > 0.05, f"{name} at {where}waited {own} s, not {seen} s", done)
     notes = [note for note in found["notes"] if "not shown for 1 pair of ranks and tags" in note]
     require(len(notes) == 1, f"notes: {found['notes']}", done)
+
+
+def check_partitioned(folder: Path, bin_dir: str, program: str) -> None:
+    """Partitioned messages and exchanges by one request are counted and matched."""
+    done, found = profile(2, folder, bin_dir, [program])
+    if done.returncode == SKIPPED:
+        sys.exit(SKIPPED)
+    require(done.returncode == 0 and found is not None, "the program failed", done)
+    require_all_seen(found, done)
+    line = next((line for line in done.stdout.splitlines() if line.startswith("WAITED")), "")
+    waited = [float(word) for word in line.split()[1:]]
+    require(len(waited) == 3, "the program says nothing", done)
+    source = Path(__file__).with_name("partitioned.cpp").read_text().splitlines()
+    for mark, own in zip(("late part", "late start", "late exchange"), waited, strict=True):
+        at = next(i for i, text in enumerate(source, 1) if f"// {mark}" in text)
+        calls = [call for call in found["calls"] if call["name"] == "MPI_Wait"]
+        here = [call for call in calls if call["where"].startswith(f"partitioned.cpp:{at} ")]
+        seen = sum(call["wait_s"] for call in here)
+        near = abs(seen - own) < 0.2 * own + 0.05
+        require(near and own > 0.05, f"{mark} of line {at} waited {own} s, not {seen} s", done)
+    sent = {(pair["from"], pair["to"]): pair["bytes"] for pair in found["matrix"]}
+    # 50 messages of 8 numbers and 50 of one, twice; 50 exchanges of one.
+    require(sent == {(0, 1): 100 * 72 + 400, (1, 0): 400}, f"matrix {sent}", done)
+    require(not any("cannot be matched" in note for note in found["notes"]), "matched", done)
 
 
 def check_kernel_clock(folder: Path, bin_dir: str, program: str) -> None:
@@ -351,6 +381,7 @@ TASKS = {
     "kernel_clock": check_kernel_clock,
     "late": check_late,
     "regions": check_regions,
+    "partitioned": check_partitioned,
     "refusals": check_refusals,
     "threads": check_threads,
 }
