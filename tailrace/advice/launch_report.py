@@ -95,13 +95,13 @@ def facts(launch: Launch) -> list[tuple[str, str]]:
     for node in launch.nodes:
         threads = [len(one.busy_threads) for one in node.ranks]
         busy = f"{min(threads)} to {max(threads)}" if len(set(threads)) > 1 else str(threads[0])
-        busy = f"with {busy} busy thread{'s' * (max(threads) != 1)} each"
+        busy = f" with {busy} busy thread{'s' * (max(threads) != 1)} each"
         if max(threads) == 0:
-            busy = "whose threads all worked for less than a fifth of the run,"
+            busy = ", whose threads all worked for less than a fifth of the run,"
         rows.append(
             (
                 node.host,
-                f"ranks {ranges([one.rank for one in node.ranks])} {busy} "
+                f"ranks {ranges([one.rank for one in node.ranks])}{busy} "
                 f"on processors {ranges(node.allowed)} of {ranges(node.online)}, "
                 f"{_binding(node)}{_of_domains(node)}",
             )

@@ -211,6 +211,12 @@ def test_text_fits_a_screen_and_data_has_all() -> None:
     assert "Nothing was found" in as_text(launch, [], "app")
 
 
+def test_ranks_that_sleep_are_not_said_to_have_busy_threads() -> None:
+    text = " ".join(as_text(Launch([rank(0, busy=0), rank(1, busy=0)], 2), [], "app").split())
+    assert "ranks 0-1, whose threads all worked for less than a fifth of the run," in text
+    assert "busy" not in text
+
+
 def test_every_check_survives_a_machine_that_tells_nothing() -> None:
     bare = [Rank({**rank(i).facts, "files": {STATUS: ""}, "settings": {}}) for i in range(2)]
     for check in CHECKS:
