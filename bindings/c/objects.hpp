@@ -40,6 +40,10 @@ tailrace_box to_c(const Box& box);
 /// Throws `Errc::invalid_input` for numbers that are no box. Local.
 Box from_c(const tailrace_box& box);
 
+/// Throws `Errc::invalid_input`, where MPI would end the job, unless `raw` is the communicator of
+/// one group of ranks. Local.
+void require_communicator(MPI_Comm raw);
+
 /// Runs `prepare`, which checks arguments and makes no MPI call, on all ranks: all fail alike.
 /// Collective, blocking.
 template <class Prepare>

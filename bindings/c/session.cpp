@@ -123,7 +123,7 @@ SessionOptions session_options_of(const tailrace_session_options& wanted, Trace*
 
 void make_session(MPI_Comm world, const tailrace_session_options* options,
                   tailrace_session** session) {
-  require(world != MPI_COMM_NULL, "the communicator is MPI_COMM_NULL");
+  require_communicator(world);
   const Comm ranks(world);
   const auto wanted = options != nullptr ? *options : tailrace_session_defaults();
   std::shared_ptr<Trace> trace;

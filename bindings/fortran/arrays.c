@@ -125,7 +125,7 @@ static int last_axis_is(const Array* array, int num_fields) {
          (array->num_dims > 0 && array->extents[array->num_dims - 1] == num_fields);
 }
 
-int tailrace_f_exchange(tailrace_exchange* exchange, int start, int num_fields,
+int tailrace_f_exchange(tailrace_exchange* exchange, int start, int num_fields, int64_t item_bytes,
                         const CFI_cdesc_t* source, int source_dims, const int64_t* source_strides,
                         const CFI_cdesc_t* destination, int destination_dims,
                         const int64_t* destination_strides) {
@@ -134,6 +134,8 @@ int tailrace_f_exchange(tailrace_exchange* exchange, int start, int num_fields,
   void *sources[max_fields], *destinations[max_fields];
   if (num_fields < 1 || num_fields > max_fields)
     why = "the number of fields must be 1 to 64";
+  else if (from.item_bytes != item_bytes || to.item_bytes != item_bytes)
+    why = "the items of an array have not the bytes that the exchange was made for (item_bytes)";
   else if (!last_axis_is(&from, num_fields) || !last_axis_is(&to, num_fields))
     why = "the last axis of both arrays must be that of the fields";
   else if (!fits(&from, num_fields, source_dims, source_strides))
@@ -231,12 +233,12 @@ int tailrace_f_read_all(tailrace_input* input, const char* name, const CFI_cdesc
   return array.is_contiguous ? status : refuse("read_all", not_contiguous);
 }
 
-int tailrace_f_reduce(tailrace_reduction* reduction, int start, const CFI_cdesc_t* values, int op,
-                      int root) {
+int tailrace_f_reduce(tailrace_reduction* reduction, int start, int to_all,
+                      const CFI_cdesc_t* values, int op, int root) {
   const Array array = describe(values);
   const int type = array.is_contiguous ? array.type : -1;
   int status = TAILRACE_OK;
-  if (root >= 0)
+  if (!to_all)
     status = (start ? tailrace_reduction_start_reduce : tailrace_reduction_reduce)(
         reduction, array.data, array.num_items, type, op, root);
   else

@@ -17,9 +17,9 @@ int tailrace_f_memory(const CFI_cdesc_t* array, tailrace_memory** memory, int* n
                       int64_t strides[TAILRACE_MAX_DIMS]);
 
 /* Runs (`start` 0) or starts an exchange of `num_fields` fields, which are the last axis of the
-   arrays if there are several. An array is contiguous, or (`num_dims` > 0) has these strides.
-   Collective. */
-int tailrace_f_exchange(tailrace_exchange* exchange, int start, int num_fields,
+   arrays if there are several, of items of `item_bytes`. An array is contiguous, or (`num_dims` >
+   0) has these strides. Collective. */
+int tailrace_f_exchange(tailrace_exchange* exchange, int start, int num_fields, int64_t item_bytes,
                         const CFI_cdesc_t* source, int source_dims, const int64_t* source_strides,
                         const CFI_cdesc_t* destination, int destination_dims,
                         const int64_t* destination_strides);
@@ -33,9 +33,9 @@ int tailrace_f_read(tailrace_input* input, const char* name, const tailrace_layo
 /* Reads all into an array of every rank, which is contiguous. Collective. */
 int tailrace_f_read_all(tailrace_input* input, const char* name, const CFI_cdesc_t* array);
 
-/* Reduces a contiguous array in place: to all ranks (`root` < 0) or to one. Collective. */
-int tailrace_f_reduce(tailrace_reduction* reduction, int start, const CFI_cdesc_t* values, int op,
-                      int root);
+/* Reduces a contiguous array in place: to all ranks or to `root`. Collective. */
+int tailrace_f_reduce(tailrace_reduction* reduction, int start, int to_all,
+                      const CFI_cdesc_t* values, int op, int root);
 /* `result` (real64 or complex(real64)) becomes the sum of conjg(x) * y over all ranks. Collective.
  */
 int tailrace_f_dot(tailrace_reduction* reduction, const CFI_cdesc_t* x, const CFI_cdesc_t* y,

@@ -7,6 +7,7 @@ module tailrace_m_comm
   use tailrace_m_status
   implicit none
   private
+  public :: rank_of
 
   !> A duplicate of a communicator, owned.
   type, public :: tailrace_comm
@@ -116,6 +117,13 @@ contains
     found = -1
     call settle(c_rank(self%handle, found))
     rank = found
+  end function
+
+  !> The same for calls that have a `stat` of their own: the status.
+  integer(c_int) function rank_of(comm, rank)
+    class(tailrace_comm), intent(in) :: comm
+    integer(c_int), intent(inout) :: rank
+    rank_of = c_rank(comm%handle, rank)
   end function
 
   !> Local.

@@ -156,9 +156,11 @@ contains
     type(tailrace_comm), intent(in) :: comm
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
+    integer(c_int) :: status
     call self%destroy()
-    self%rank = int(comm%rank(), c_int)
-    call settle(c_contents_create(self%handle), stat, errmsg)
+    status = rank_of(comm, self%rank)
+    if (status == tailrace_ok) status = c_contents_create(self%handle)
+    call settle(status, stat, errmsg)
   end subroutine
 
   !> Number of the step, named in error messages.

@@ -13,6 +13,7 @@ module tailrace_m_exchange
   type, public :: tailrace_exchange
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
     integer(c_int), private :: num_fields = 1
+    integer(c_int64_t), private :: item_bytes = 8
     integer(c_int), private :: from_dims = 0, to_dims = 0 ! 0: contiguous
     integer(c_int64_t), private :: from_strides(tailrace_max_dims) = 0
     integer(c_int64_t), private :: to_strides(tailrace_max_dims) = 0
@@ -40,12 +41,13 @@ module tailrace_m_exchange
       type(c_ptr), intent(inout) :: exchange
       integer(c_int) :: status
     end function
-    function c_exchange(exchange, starts, num_fields, source, source_dims, source_strides, &
-                        destination, destination_dims, destination_strides) &
+    function c_exchange(exchange, starts, num_fields, item_bytes, source, source_dims, &
+                        source_strides, destination, destination_dims, destination_strides) &
         bind(C, name="tailrace_f_exchange") result(status)
       import :: c_int, c_int64_t, c_ptr
       type(c_ptr), value :: exchange
       integer(c_int), value :: starts, num_fields, source_dims, destination_dims
+      integer(c_int64_t), value :: item_bytes
       type(*), dimension(..), intent(in) :: source
       type(*), dimension(..) :: destination
       integer(c_int64_t), intent(in) :: source_strides(*), destination_strides(*)
@@ -105,7 +107,8 @@ contains
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     type(c_options) :: options
-    type(c_ptr) :: before, after
+    type(c_ptr) :: before, after, source
+    integer(c_int) :: status
     character(kind=c_char, len=:), allocatable, target :: name
     call self%destroy()
     options = c_defaults()
@@ -131,8 +134,23 @@ contains
       self%to_strides = to_memory%strides
     end if
     self%num_fields = options%num_fields
-    call settle(c_create(comm%handle, from%handle, before, to%handle, after, options, &
-                         self%handle), stat, errmsg)
+    self%item_bytes = options%item_bytes
+    source = from%handle
+    if (present(from_memory)) source = if_made(from_memory, source)
+    if (present(to_memory)) source = if_made(to_memory, source)
+    status = c_create(comm%handle, source, before, to%handle, after, options, self%handle)
+    if (status /= tailrace_ok .and. c_associated(from%handle) .and. .not. c_associated(source)) &
+      status = fail("create: a memory is given that neither of nor ordered has made")
+    call settle(status, stat, errmsg)
+  contains
+    !> The layout, or NULL, which all ranks refuse together.
+    function if_made(memory, layout) result(same)
+      type(tailrace_memory), intent(in) :: memory
+      type(c_ptr), intent(in) :: layout
+      type(c_ptr) :: same
+      same = layout
+      if (.not. c_associated(memory%handle)) same = c_null_ptr
+    end function
   end subroutine
 
   !> Moves `source` to `destination`. Nothing is copied besides. Collective, blocking.
@@ -142,8 +160,9 @@ contains
     type(*), dimension(..), intent(inout) :: destination
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call settle(c_exchange(self%handle, 0_c_int, self%num_fields, source, self%from_dims, &
-                           self%from_strides, destination, self%to_dims, self%to_strides), &
+    call settle(c_exchange(self%handle, 0_c_int, self%num_fields, self%item_bytes, source, &
+                           self%from_dims, self%from_strides, destination, self%to_dims, &
+                           self%to_strides), &
                 stat, errmsg)
   end subroutine
 
@@ -155,8 +174,9 @@ contains
     type(*), dimension(..), intent(inout), asynchronous :: destination
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call settle(c_exchange(self%handle, 1_c_int, self%num_fields, source, self%from_dims, &
-                           self%from_strides, destination, self%to_dims, self%to_strides), &
+    call settle(c_exchange(self%handle, 1_c_int, self%num_fields, self%item_bytes, source, &
+                           self%from_dims, self%from_strides, destination, self%to_dims, &
+                           self%to_strides), &
                 stat, errmsg)
   end subroutine
 

@@ -165,14 +165,16 @@ contains
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     type(c_options) :: options
+    integer(c_int) :: status
     call self%destroy()
-    self%rank = int(comm%rank(), c_int)
     options = c_defaults()
     if (present(checks)) options%checks = merge(1, 0, checks)
     if (present(group_size)) options%group_size = int(group_size, c_int)
     if (present(buffer_bytes)) options%buffer_bytes = int(buffer_bytes, c_int64_t)
     if (present(hints)) options%hints = hints%handle
-    call settle(c_open(comm%handle, to_c(path), options, self%handle), stat, errmsg)
+    status = rank_of(comm, self%rank)
+    if (status == tailrace_ok) status = c_open(comm%handle, to_c(path), options, self%handle)
+    call settle(status, stat, errmsg)
   end subroutine
 
   !> Variables that can be read, coordinates left out. Local.
@@ -244,7 +246,10 @@ contains
     integer(c_int) :: status
     found = 0
     status = c_attribute_int(self%handle, to_c(name), found)
-    if (abs(found) > huge(value)) status = fail("attribute "//name//" does not fit into int32")
+    if (found > huge(value) .or. found < -huge(value) - 1_int64) then
+      status = fail("attribute "//name//" does not fit into int32")
+      found = 0
+    end if
     value = int(found, int32)
     call settle(status, stat, errmsg)
   end subroutine

@@ -272,19 +272,20 @@ contains
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     type(c_box) :: found
-    integer(c_int) :: status
-    integer :: n, wanted
+    integer(c_int) :: status, n
+    integer(c_int64_t) :: num_boxes, wanted
     start = 1
     counts = 0
-    n = self%num_dims()
+    n = 0
+    num_boxes = 0
     wanted = 1
     if (present(index)) wanted = index
-    if (size(start) /= n .or. size(counts) /= n) then
+    status = c_num_dims(self%handle, n)
+    if (status == tailrace_ok) status = c_num_boxes(self%handle, int(rank, c_int), num_boxes)
+    if (status == tailrace_ok .and. (size(start) /= n .or. size(counts) /= n)) &
       status = fail("box: start and counts must have one entry for each axis")
-    else if (self%num_boxes(rank) == 0 .and. .not. present(index)) then
-      status = tailrace_ok
-    else
-      status = c_get_box(self%handle, int(rank, c_int), int(wanted - 1, c_int64_t), found)
+    if (status == tailrace_ok .and. (num_boxes > 0 .or. present(index))) then
+      status = c_get_box(self%handle, int(rank, c_int), wanted - 1, found)
       if (status == tailrace_ok) then
         start = int(reversed(found%start(:n))) + 1
         counts = int(reversed(found%extents(:n)))

@@ -37,11 +37,11 @@ module tailrace_m_reduction
       type(c_ptr), intent(inout) :: reduction
       integer(c_int) :: status
     end function
-    function c_reduce(reduction, starts, values, op, root) bind(C, name="tailrace_f_reduce") &
-        result(status)
+    function c_reduce(reduction, starts, to_all, values, op, root) &
+        bind(C, name="tailrace_f_reduce") result(status)
       import :: c_int, c_ptr
       type(c_ptr), value :: reduction
-      integer(c_int), value :: starts, op, root
+      integer(c_int), value :: starts, to_all, op, root
       type(*), dimension(..) :: values
       integer(c_int) :: status
     end function
@@ -119,7 +119,7 @@ contains
     integer, intent(in), optional :: op
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call settle(c_reduce(self%handle, 0_c_int, values, chosen(op), -1_c_int), stat, errmsg)
+    call settle(c_reduce(self%handle, 0_c_int, 1_c_int, values, chosen(op), 0_c_int), stat, errmsg)
   end subroutine
 
   !> Replaces `values` of rank `root` alone. Collective, blocking.
@@ -130,7 +130,7 @@ contains
     integer, intent(in), optional :: op
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call settle(c_reduce(self%handle, 0_c_int, values, chosen(op), int(max(root, 0), c_int)), &
+    call settle(c_reduce(self%handle, 0_c_int, 0_c_int, values, chosen(op), int(root, c_int)), &
                 stat, errmsg)
   end subroutine
 
@@ -142,7 +142,7 @@ contains
     integer, intent(in), optional :: op
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call settle(c_reduce(self%handle, 1_c_int, values, chosen(op), -1_c_int), stat, errmsg)
+    call settle(c_reduce(self%handle, 1_c_int, 1_c_int, values, chosen(op), 0_c_int), stat, errmsg)
   end subroutine
 
   !> `result` (real64, or complex(real64) of complex vectors) becomes the sum of conjg(x) * y over

@@ -23,7 +23,7 @@
 !>   same). What ends collectively must do so on all ranks in the same order.
 !> docs/faces.md has the table of C++, C and Fortran calls.
 module tailrace
-  use tailrace_m_comm
+  use tailrace_m_comm, only: tailrace_comm
   use tailrace_m_contents
   use tailrace_m_exchange
   use tailrace_m_fft
