@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "move/copy_kinds.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::helium {
@@ -199,53 +200,69 @@ void Blocks::make_file_layout(const Layout& layout) {
   file_memory_.num_items = packed_size_;
 }
 
+/// Calls visit(framed place, items, whether the first is on the diagonal) for each row, in the order
+/// of packed arrays.
+template <class Visit>
+void Blocks::for_rows(const Visit& visit) const {
+  for (const auto& block : blocks_) {
+    for (int c = 0; c < num_channels_; ++c) {
+      for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
+        const auto first = block.first_column(row);
+        visit(block.framed + c * block.channel_step + row * block.row_step + first,
+              block.columns.count - first, block.on_diagonal());
+      }
+    }
+  }
+}
+
 void Blocks::unpack(const double* packed, double scale, double* framed) const {
-  for (const auto& block : blocks_) {
-    for (int c = 0; c < num_channels_; ++c) {
-      const double* from = packed + block.packed + c * block.size;
-      for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
-        const auto first = block.first_column(row);
-        const auto count = block.columns.count - first;
-        double* to = framed + block.framed + c * block.channel_step + row * block.row_step + first;
-        for (std::ptrdiff_t j = 0; j < count; ++j) to[j] = scale * from[j];
-        from += count;
-      }
-    }
-  }
+  for_rows([&](std::ptrdiff_t at, std::ptrdiff_t count, bool) {
+    double* to = framed + at;
+    for (std::ptrdiff_t j = 0; j < count; ++j) to[j] = scale * packed[j];
+    packed += count;
+  });
 }
 
-void Blocks::unpack(const Recurrence& next, double* packed, double* framed) const {
-  for (const auto& block : blocks_) {
-    auto at = block.packed;
-    for (int c = 0; c < num_channels_; ++c) {
-      for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
-        const auto first = block.first_column(row);
-        const auto count = block.columns.count - first;
-        double* to = framed + block.framed + c * block.channel_step + row * block.row_step + first;
-        const double *applied = next.applied + at, *vector = next.vector + at;
-        const double* before = next.before + at;
-        double* kept = packed + at;
+void Blocks::subtract(const double* x, double alpha, double scale, double* y,
+                      double* packed) const {
+  const auto& loops = *copy_loops().front();
+  for_rows([&](std::ptrdiff_t at, std::ptrdiff_t count, bool) {
+    const double* from = x + at;
+    double* to = y + at;
 #pragma omp simd
-        for (std::ptrdiff_t j = 0; j < count; ++j) {
-          kept[j] = to[j] =
-              next.scale * (applied[j] - next.alpha * vector[j] - next.beta * before[j]);
-        }
-        at += count;
-      }
-    }
-  }
+    for (std::ptrdiff_t j = 0; j < count; ++j) to[j] = scale * (to[j] - alpha * from[j]);
+    loops.stream_rows({}, {}, count * static_cast<std::ptrdiff_t>(sizeof(double)),
+                      reinterpret_cast<const std::byte*>(to), reinterpret_cast<std::byte*>(packed));
+    packed += count;
+  });
+  fence_streamed();
 }
 
-void Blocks::symmetrise(double* packed) const {
+double Blocks::subtract(const double* x, double alpha, double* y) const {
+  double all = 0, once = 0;
+  for_rows([&](std::ptrdiff_t at, std::ptrdiff_t count, bool on_diagonal) {
+    const double* from = x + at;
+    double* to = y + at;
+#pragma omp simd reduction(+ : all)
+    for (std::ptrdiff_t j = 0; j < count; ++j) {
+      to[j] -= alpha * from[j];
+      all += to[j] * to[j];
+    }
+    if (on_diagonal) once += to[0] * to[0];
+  });
+  return 2 * all - once;
+}
+
+void Blocks::symmetrise(double* framed) const {
   for (const auto& block : blocks_) {
     if (!block.on_diagonal()) continue;
     for (int c = 0; c < num_channels_; ++c) {
       const int mirror = mirrors_[static_cast<std::size_t>(c)];
       if (mirror < c || (mirror == c && sign_ > 0)) continue;
       for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
-        const auto at = block.packed + block.before_row(row);
-        double& one = packed[at + c * block.size];
-        double& other = packed[at + mirror * block.size];
+        double* at = framed + block.framed + row * (block.row_step + 1);
+        double& one = at[c * block.channel_step];
+        double& other = at[mirror * block.channel_step];
         const double mean = (one + sign_ * other) / 2;
         other = sign_ * mean;
         one = mirror == c ? 0 : mean;

@@ -32,13 +32,6 @@ struct Block {
   }
 };
 
-/// scale (applied - alpha vector - beta before), of packed arrays: the next vector of a Krylov
-/// space.
-struct Recurrence {
-  const double *applied, *vector, *before;
-  double alpha, beta, scale;
-};
-
 /// How the functions f of all channels, on r1 <= r2, lie on the ranks: blocks of a triangle,
 /// channel the slowest axis, the same blocks for all channels. The other half follows from the
 /// symmetry f_{l1 l2}(r1, r2) = sign f_{l2 l1}(r2, r1). Vectors are packed arrays of
@@ -68,9 +61,11 @@ class Blocks {
 
   /// Copies `scale` times a packed vector of one part (real or imaginary) into its frame. Local.
   void unpack(const double* packed, double scale, double* framed) const;
-  /// The same of a recurrence of one part, which goes to `packed`, too: one pass over memory.
-  /// Local.
-  void unpack(const Recurrence& next, double* packed, double* framed) const;
+  /// y = scale (y - alpha x) of frames of one part; a copy goes to `packed`, past the caches. Local.
+  void subtract(const double* x, double alpha, double scale, double* y, double* packed) const;
+  /// y = y - alpha x of frames of one part. Returns <y, y>, the diagonal counted once and all else
+  /// twice. Local.
+  double subtract(const double* x, double alpha, double* y) const;
   /// Begins to fill the frames of one part, or of two, of all channels: one message a neighbour.
   /// What lies outside the grid stays 0. Collective.
   void start_frames(std::span<double* const> parts);
@@ -78,8 +73,8 @@ class Blocks {
   void finish_frames(std::span<double* const> parts);
 
   /// Makes the diagonal what the symmetry says, as rounding errors that break it would grow: the
-  /// rest of the triangle cannot break it. Of one part. Local.
-  void symmetrise(double* packed) const;
+  /// rest of the triangle cannot break it. Of the frames of one part. Local.
+  void symmetrise(double* framed) const;
 
   /// Layout (channel, packed item) of a file with the items of all ranks in one global order: item
   /// (i, j) of a channel, j >= i, is at i n - i (i - 1) / 2 + j - i.
@@ -90,6 +85,8 @@ class Blocks {
   void place_blocks(const Layout& layout);
   void make_exchanges(const Layout& layout);
   void make_file_layout(const Layout& layout);
+  template <class Visit>
+  void for_rows(const Visit& visit) const;
   void mirror_band(double* part) const;
   void turn_corners(double* part) const;
 

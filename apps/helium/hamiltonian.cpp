@@ -50,7 +50,9 @@ Hamiltonian::Hamiltonian(const Comm& comm, const AtomOptions& options)
   make_pairs();
   make_dipoles();
   const auto bytes = blocks_.framed_size() * static_cast<std::ptrdiff_t>(sizeof(double));
-  for (auto& frame : frames_) frame = Buffer(bytes);
+  for (auto& parts : frames_) {
+    for (auto& part : parts) part = Buffer(bytes);
+  }
   scratch_.resize(kernel_scratch(tables_) + 8);
 }
 
@@ -149,27 +151,35 @@ double Hamiltonian::spectral_radius() const {
 
 void Hamiltonian::set_input(const double* x, double scale, int parts) {
   for (int part = 0; part < parts; ++part) {
-    blocks_.unpack(x + part * blocks_.packed_size(), scale, frames_[part].as<double>());
+    blocks_.unpack(x + part * blocks_.packed_size(), scale, frame(x_, part));
+    blocks_.symmetrise(frame(x_, part));  // `next_input` would let what breaks the symmetry grow
   }
 }
 
-void Hamiltonian::set_input(const Recurrence& next, int parts, double* packed) {
+double Hamiltonian::subtract(double alpha, int parts) {
+  double squared = 0;
   for (int part = 0; part < parts; ++part) {
-    const auto at = part * blocks_.packed_size();
-    blocks_.unpack(
-        {next.applied + at, next.vector + at, next.before + at, next.alpha, next.beta, next.scale},
-        packed + at, frames_[part].as<double>());
+    squared += blocks_.subtract(frame(x_, part), alpha, frame(1 - x_, part));
   }
+  return squared;
 }
 
-KernelSums Hamiltonian::apply(Coupling coupling, double field, int parts, double* y) {
-  double* const framed[] = {frames_[0].as<double>(), frames_[1].as<double>()};
+void Hamiltonian::next_input(double alpha, double scale, int parts, double* packed) {
+  for (int part = 0; part < parts; ++part) {
+    blocks_.subtract(frame(x_, part), alpha, scale, frame(1 - x_, part),
+                     packed + part * blocks_.packed_size());
+  }
+  x_ = 1 - x_;
+}
+
+KernelSums Hamiltonian::apply(Coupling coupling, double field, int parts, double before) {
+  double* const framed[] = {frame(x_, 0), frame(x_, 1)};
   const std::span<double* const> frames(framed, static_cast<std::size_t>(parts));
   blocks_.start_frames(frames);
-  KernelTask task{&tables_, nullptr, coupling, field, {}, {}, {}, {}, aligned(scratch_)};
+  KernelTask task{&tables_, nullptr, coupling, field, {}, {}, {}, {}, before, aligned(scratch_)};
   for (int part = 0; part < parts; ++part) {
-    task.framed[part] = framed[part];
-    task.packed[part] = y + part * blocks_.packed_size();
+    task.x[part] = framed[part];
+    task.y[part] = frame(1 - x_, part);
   }
   KernelSums total;
   const auto run = [&](const Block& block, Range rows, Range columns) {
@@ -178,6 +188,7 @@ KernelSums Hamiltonian::apply(Coupling coupling, double field, int parts, double
     task.rows = rows;
     task.columns = columns;
     const auto sums = kernel_->apply(task);
+    total.input += sums.input;
     total.with_input += sums.with_input;
     total.squared += sums.squared;
   };
@@ -194,7 +205,7 @@ KernelSums Hamiltonian::apply(Coupling coupling, double field, int parts, double
     run(block, rows, {0, columns.start});
     run(block, rows, {columns.end(), m - columns.end()});
   }
-  for (int part = 0; part < parts; ++part) blocks_.symmetrise(task.packed[part]);
+  for (int part = 0; part < parts; ++part) blocks_.symmetrise(task.y[part]);
   return total;
 }
 

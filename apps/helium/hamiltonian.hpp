@@ -33,14 +33,17 @@ class Hamiltonian {
   /// An upper bound of the largest energy of the grid; 0 is about the smallest.
   double spectral_radius() const;
 
-  /// y = H x in a field: E in the length gauge, A in the velocity gauge. `parts` 1: x and y are
-  /// real (no field). x was put into the frames before, by `set_input`. Returns products of y, of
-  /// this rank alone. Collective, blocking.
-  KernelSums apply(Coupling coupling, double field, int parts, double* y);
   /// x of `apply`: `scale` times a packed function of `parts` parts. Local.
   void set_input(const double* x, double scale, int parts);
-  /// The same of a recurrence, of whole functions, which `packed` gets, too. Local.
-  void set_input(const Recurrence& next, int parts, double* packed);
+  /// y = H x - before y in a field: E in the length gauge, A in the velocity gauge. `parts` 1: x and
+  /// y are real (no field). Both are kept here, in frames; y was x before `next_input`, and is not
+  /// read where `before` is 0. Returns products of y, of this rank alone. Collective, blocking.
+  KernelSums apply(Coupling coupling, double field, int parts, double before = 0);
+  /// y = y - alpha x. Returns <y, y> of this rank. Local.
+  double subtract(double alpha, int parts);
+  /// What was y becomes x: scale (y - alpha x), which `packed` gets, too, and the x that was becomes
+  /// y. Local.
+  void next_input(double alpha, double scale, int parts, double* packed);
 
   /// <x, y> of packed arrays of one part on this rank, the diagonal counted once and all else
   /// twice. Local.
@@ -52,6 +55,7 @@ class Hamiltonian {
   Wave first_guess();
 
  private:
+  double* frame(int which, int part) const { return frames_[which][part].as<double>(); }
   void make_tables();
   void make_pairs();
   void make_dipoles();
@@ -63,7 +67,8 @@ class Hamiltonian {
   Blocks blocks_;
   KernelTables tables_;
   const Kernel* kernel_;
-  Buffer frames_[2];
+  Buffer frames_[2][2];  ///< of x and y, whichever is which; real and imaginary part
+  int x_ = 0;            ///< which of them is x
   std::vector<double> scratch_;
   Reduction reduction_;
 };

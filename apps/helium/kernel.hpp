@@ -54,22 +54,25 @@ struct KernelTables {
 /// What a field adds: nothing, E (z1 + z2), or A (p1 + p2).
 enum class Coupling { none, length, velocity };
 
-/// Products of the result, summed over a part, the diagonal counted once and all else twice.
+/// Products of the result y, summed over a part, the diagonal counted once and all else twice.
 struct KernelSums {
-  double with_input = 0;  ///< Re <x, H x>
-  double squared = 0;     ///< <H x, H x>
+  double input = 0;       ///< <x, x>
+  double with_input = 0;  ///< Re <x, y>
+  double squared = 0;     ///< <y, y>
 };
 
-/// A part of a block: rows and columns from 0; of rows on the diagonal what is right of it.
+/// y = H x - before y on a part of a block: rows and columns from 0; of rows on the diagonal what is
+/// right of it.
 struct KernelTask {
   const KernelTables* tables;
   const Block* block;
   Coupling coupling = Coupling::none;
   double field = 0;  ///< E or A
   Range rows, columns;
-  const double* framed[2] = {};  ///< real and imaginary part; the second null: a real function
-  double* packed[2] = {};        ///< the result
-  double* scratch = nullptr;     ///< `kernel_scratch` doubles on a cache line
+  const double* x[2] = {};    ///< framed real and imaginary part; the second null: a real function
+  double* y[2] = {};          ///< framed, too; its frame is left alone
+  double before = 0;          ///< 0: y is not read
+  double* scratch = nullptr;  ///< `kernel_scratch` doubles on a cache line
 };
 
 struct Kernel {

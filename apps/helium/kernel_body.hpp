@@ -34,21 +34,27 @@ inline Vector load(const double* from) {
 
 inline void store(double* to, Vector v) { std::memcpy(to, &v, sizeof v); }
 
-/// Lanes [first, end); the others become 0 in `v`.
+/// Lanes other than [first, end) become 0.
+inline void keep_some(Vector& v, std::ptrdiff_t first, std::ptrdiff_t end) {
+#if LANES == 8
+  const auto mask = static_cast<__mmask8>((1u << end) - (1u << first));
+  v = reinterpret_cast<Vector>(_mm512_maskz_mov_pd(mask, reinterpret_cast<__m512d>(v)));
+#else
+  for (int lane = 0; lane < LANES; ++lane) {
+    if (lane < first || lane >= end) v[lane] = 0;
+  }
+#endif
+}
+
+/// Stores lanes [first, end); the others become 0 in `v`.
 inline void store_some(double* to, Vector& v, std::ptrdiff_t first, std::ptrdiff_t end) {
 #if LANES == 8
   const auto mask = static_cast<__mmask8>((1u << end) - (1u << first));
   _mm512_mask_storeu_pd(to, mask, reinterpret_cast<__m512d>(v));
-  v = reinterpret_cast<Vector>(_mm512_maskz_mov_pd(mask, reinterpret_cast<__m512d>(v)));
 #else
-  for (int lane = 0; lane < LANES; ++lane) {
-    if (lane >= first && lane < end) {
-      to[lane] = v[lane];
-    } else {
-      v[lane] = 0;
-    }
-  }
+  for (auto lane = first; lane < end; ++lane) to[lane] = v[lane];
 #endif
+  keep_some(v, first, end);
 }
 
 /// Those beside a vector that stands on a cache line, along r2, one item and two away.
@@ -153,7 +159,7 @@ inline void take_differences(const KernelTask& task, const Row& row, const Work&
   for (int c = 0; c < t.num_channels; ++c, first += 4 * width, kinetic += 2 * width) {
     for (int part = 0; part < parts; ++part) {
       for (int u = 0; u < width; ++u) {
-        const double* x = task.framed[part] + row.at + c * channel_step + u * LANES;
+        const double* x = task.x[part] + row.at + c * channel_step + u * LANES;
         const Vector up = load(x + step), down = load(x - step);
         const Vector up_2 = load(x + 2 * step), down_2 = load(x - 2 * step);
         const Vector right = load(x + 1), left = load(x - 1);
@@ -205,21 +211,22 @@ class Loops {
     }
   }
 
-  /// All channels at `width` vectors; of their items those before `count` are wanted, which begin
-  /// at `packed` of channel 0 (`lead` are left out).
+  /// All channels at `width` vectors; of their items those before `count` are wanted, and not the
+  /// first `lead`.
   template <int width>
-  void columns(const Row& row, std::ptrdiff_t packed, std::ptrdiff_t count) {
+  void columns(const Row& row, std::ptrdiff_t count) {
     add_up_pairs<width>(t_, row, work_);
     if (coupling == Coupling::velocity) take_differences<parts, width>(task_, row, work_);
     for (int c = 0; c < t_.num_channels; ++c) {
       Vector out[2][width] = {};
       channel(row, c, out);
-      finish(row, c, packed + c * task_.block->size, count, out);
+      finish(row, c, count, out);
     }
   }
 
   KernelSums sums() const {
-    return {2 * sum(with_input_) - input_once_, 2 * sum(squared_) - squared_once_};
+    return {2 * sum(input_) - input_once_, 2 * sum(with_input_) - with_input_once_,
+            2 * sum(squared_) - squared_once_};
   }
 
  private:
@@ -227,8 +234,8 @@ class Loops {
   void channel(const Row& row, int c, Vector (&out)[2][width]) const {
     const auto place = static_cast<std::size_t>(c);
     const auto step = task_.block->row_step;
-    const double* x[2] = {task_.framed[0] + row.at,
-                          parts == 2 ? task_.framed[1] + row.at : nullptr};
+    const double* x[2] = {task_.x[0] + row.at,
+                          parts == 2 ? task_.x[1] + row.at : nullptr};
     for (int part = 0; part < parts; ++part) {
       for (int u = 0; u < width; ++u) {
         out[part][u] = coupling == Coupling::velocity
@@ -277,27 +284,31 @@ class Loops {
 
   /// Stores what is wanted and adds it to the sums.
   template <int width>
-  void finish(const Row& row, int c, std::ptrdiff_t packed, std::ptrdiff_t count,
-              Vector (&out)[2][width]) {
+  void finish(const Row& row, int c, std::ptrdiff_t count, Vector (&out)[2][width]) {
+    const auto at = row.at + c * task_.block->channel_step;
     for (int part = 0; part < parts; ++part) {
-      const double* x = task_.framed[part] + row.at + c * task_.block->channel_step;
-      double* to = task_.packed[part] + packed;
+      const double* x = task_.x[part] + at;
+      double* to = task_.y[part] + at;
       for (int u = 0; u < width; ++u) {
-        Vector y = out[part][u];
-        const Vector x_here = load(x + u * LANES);
+        Vector& y = out[part][u];
+        if (task_.before != 0) y -= task_.before * load(to + u * LANES);
+        Vector x_here = load(x + u * LANES);
         const auto lead = u == 0 ? row.lead : 0;
         if (lead == 0 && count >= (u + 1) * LANES) {
           store(to + u * LANES, y);
         } else {
           const auto end = std::clamp<std::ptrdiff_t>(count - u * LANES, lead, LANES);
           store_some(to + u * LANES, y, lead, end);
+          keep_some(x_here, lead, end);
         }
+        input_ += x_here * x_here;
         with_input_ += x_here * y;
         squared_ += y * y;
       }
       if (!row.has_diagonal()) continue;
       const auto lane = row.diagonal();
-      input_once_ += x[lane] * out[part][0][lane];
+      input_once_ += x[lane] * x[lane];
+      with_input_once_ += x[lane] * out[part][0][lane];
       squared_once_ += out[part][0][lane] * out[part][0][lane];
     }
   }
@@ -307,8 +318,8 @@ class Loops {
   Work work_;
   Source* sources_;
   FieldSource* field_sources_;
-  Vector with_input_{}, squared_{};
-  double input_once_ = 0, squared_once_ = 0;
+  Vector input_{}, with_input_{}, squared_{};
+  double input_once_ = 0, with_input_once_ = 0, squared_once_ = 0;
 };
 
 /// Columns [first, end) of a row.
@@ -318,16 +329,15 @@ void apply_row(const Block& block, std::ptrdiff_t i, std::ptrdiff_t first, std::
   Row row;
   row.i = block.rows.start + i;
   loops.begin_row(row.i);
-  const auto packed = block.packed + block.before_row(i) - block.first_column(i);
   for (auto j = first - first % LANES; j < end;) {  // framed vectors stand on cache lines
     row.j = block.columns.start + j;
     row.at = block.framed + i * block.row_step + j;
     row.lead = std::max<std::ptrdiff_t>(first - j, 0);
     if (end - j > LANES) {
-      loops.template columns<WIDTH>(row, packed + j, end - j);
+      loops.template columns<WIDTH>(row, end - j);
       j += WIDTH * LANES;
     } else {
-      loops.template columns<1>(row, packed + j, end - j);
+      loops.template columns<1>(row, end - j);
       j += LANES;
     }
   }
@@ -351,7 +361,7 @@ KernelSums apply_parts(const KernelTask& task) {
 }
 
 KernelSums apply(const KernelTask& task) {
-  const bool real = task.framed[1] == nullptr;
+  const bool real = task.x[1] == nullptr;
   if (task.coupling == Coupling::velocity) return apply_parts<2, Coupling::velocity>(task);
   if (task.coupling == Coupling::length) return apply_parts<2, Coupling::length>(task);
   return real ? apply_parts<1, Coupling::none>(task) : apply_parts<2, Coupling::none>(task);

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Lanczos: T. J. Park and J. C. Light, J. Chem. Phys. 85, 5870 (1986). alpha and beta come from one
-// sum over the ranks: |H q|^2 = alpha^2 + beta_k^2 + beta_(k+1)^2, both products being formed by
-// the kernel while H q passes by. H q stays in one array, which the caches hold; the next vector is
-// made of it in one pass that fills the frames, too, and only if there is one more application.
+// Lanczos: T. J. Park and J. C. Light, J. Chem. Phys. 85, 5870 (1986). The kernel makes
+// y = H q_k - beta_k q_(k-1) in the frames that held q_(k-1), and while y passes by <q_k, q_k>,
+// <q_k, y> and <y, y>, which are one sum over the ranks. From them alpha = <q_k, y> / <q_k, q_k> and
+// beta_(k+1)^2 = <y, y> - alpha <q_k, y>: with 1 in place of <q_k, q_k> an error of the norm would
+// grow by alpha^2 / beta^2 a vector. (y - alpha q_k) / beta_(k+1) is formed where y is, only if
+// there is one more application. So two framed functions are all that the caches must hold, and of
+// the basis each vector is written once, past them.
 #include "krylov.hpp"
 
 #include <algorithm>
@@ -29,8 +32,7 @@ Krylov::Krylov(Hamiltonian& hamiltonian, int parts, int most)
       most_(most),
       length_(parts * hamiltonian.blocks().packed_size()),
       stride_((length_ + 7) / 8 * 8 + 8),  // neighbours do not share cache sets
-      basis_(stride_ * most * static_cast<std::ptrdiff_t>(sizeof(double))),
-      applied_(stride_ * static_cast<std::ptrdiff_t>(sizeof(double))) {}
+      basis_(stride_ * most * static_cast<std::ptrdiff_t>(sizeof(double))) {}
 
 void Krylov::begin(const double* wave, double norm) {
   alpha_.clear();
@@ -42,45 +44,25 @@ void Krylov::begin(const double* wave, double norm) {
   hamiltonian_.set_input(q, 1, parts_);
 }
 
-/// q_k of what H q_(k - 1) has that is new, into memory and into the frames. Local.
-void Krylov::make_vector(int k) {
-  hamiltonian_.set_input(
-      Recurrence{applied_.as<double>(), vector(k - 1), vector(std::max(k - 2, 0)), next_.alpha,
-                 next_.beta, next_.scale},
-      parts_, vector(k));
-}
-
 bool Krylov::extend(Coupling coupling, double field) {
   const int k = size();
-  if (k > 0) make_vector(k);
-  double* applied = applied_.as<double>();
-  const auto sums = hamiltonian_.apply(coupling, field, parts_, applied);
-  double numbers[] = {sums.with_input, sums.squared};
-  hamiltonian_.add_up(numbers, 2);
-  const double alpha = numbers[0], before = last_beta();
-  double squared = numbers[1] - alpha * alpha - before * before;
+  if (k > 0) hamiltonian_.next_input(next_.alpha, next_.scale, parts_, vector(k));
+  const auto sums = hamiltonian_.apply(coupling, field, parts_, last_beta());
+  double numbers[] = {sums.input, sums.with_input, sums.squared};
+  hamiltonian_.add_up(numbers, 3);
+  const double alpha = numbers[1] / numbers[0];
+  double squared = numbers[2] - alpha * numbers[1];
   alpha_.push_back(alpha);
-  const bool lost_digits = squared < 0.01 * numbers[1];
+  const bool lost_digits = squared < 0.01 * numbers[2];
   if (lost_digits) {
-    take_away(k, alpha, before);
-    squared = norm_squared(applied);
+    squared = hamiltonian_.subtract(alpha, parts_);
     hamiltonian_.add_up(&squared, 1);
   }
   const double beta = std::sqrt(std::max(squared, 0.0));
   beta_.push_back(beta);
   if (beta < 1e-14 * std::max(1.0, std::abs(alpha))) return false;
-  next_ = lost_digits ? Next{0, 0, 1 / beta} : Next{alpha, before, 1 / beta};
+  next_ = {lost_digits ? 0 : alpha, 1 / beta};
   return true;
-}
-
-/// H q_k less what it has of q_k and of the vector before. Local.
-void Krylov::take_away(int k, double alpha, double beta) {
-  double* applied = applied_.as<double>();
-  const double *q = vector(k), *before = vector(std::max(k - 1, 0));
-#pragma omp simd
-  for (std::ptrdiff_t i = 0; i < length_; ++i) {
-    applied[i] = applied[i] - alpha * q[i] - beta * before[i];
-  }
 }
 
 /// The square of the norm of what this rank has of a function. Local.

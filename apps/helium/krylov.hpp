@@ -35,17 +35,15 @@ class Krylov {
 
  private:
   double* vector(int k) const { return basis_.as<double>() + k * stride_; }
-  void make_vector(int k);
-  void take_away(int k, double alpha, double beta);
   double norm_squared(const double* wave) const;
 
   Hamiltonian& hamiltonian_;
   int parts_, most_;
   std::ptrdiff_t length_, stride_;  ///< of a vector, and between them
-  Buffer basis_, applied_;          ///< vectors; H of the last one
-  /// What the next vector is made with: see `Recurrence`.
+  Buffer basis_;                    ///< vectors
+  /// What the next vector is made with: see `Hamiltonian::next_input`.
   struct Next {
-    double alpha = 0, beta = 0, scale = 1;
+    double alpha = 0, scale = 1;
   } next_;
   std::vector<double> alpha_, beta_;
 };

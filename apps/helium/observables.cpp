@@ -60,11 +60,9 @@ Observables Observer::measure(const Wave& wave) {
   overlaps(wave, overlap);
   all[ground_re] = overlap[0];
   all[ground_im] = overlap[1];
-  scratch_.resize(wave.size());
   hamiltonian_.set_input(wave.data(), 1, 2);
-  all[field_free] = hamiltonian_.apply(Coupling::none, 0, 2, scratch_.data()).with_input;
-  hamiltonian_.set_input(wave.data(), 1, 2);
-  all[in_field] = hamiltonian_.apply(Coupling::length, 1, 2, scratch_.data()).with_input;
+  all[field_free] = hamiltonian_.apply(Coupling::none, 0, 2).with_input;
+  all[in_field] = hamiltonian_.apply(Coupling::length, 1, 2).with_input;
   all[in_field] -= all[field_free];
   hamiltonian_.add_up(all, sums);
   Observables out;
