@@ -3,8 +3,10 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 
 #include "common/run_main.hpp"
+#include "tailrace/session.hpp"
 
 namespace tailrace::app {
 
@@ -72,6 +74,24 @@ int check(const Program& program, const RunRequest& request) {
   }
 }
 
+/// --serve CASE [--set section.key=value]... -- WORDS
+int serve(const Program& program, int argc, char** argv) {
+  int own = 1;
+  while (own < argc && std::string(argv[own]) != "--") ++own;
+  RunRequest request;
+  const std::string wrong = parse(own - 1, argv + 1, request);
+  if (!wrong.empty() || own == argc) return complain(program.name, "--serve is for servers");
+  StageFunctions functions;
+  try {
+    if (program.functions) functions = program.functions(request);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "%s: error: %s\n", program.name, error.what());
+    return 1;
+  }
+  const auto rest = static_cast<std::size_t>(argc - own - 1);
+  return serve_as_process({argv + own + 1, rest}, std::move(functions));
+}
+
 int run(const Program& program, const Comm& comm, int argc, char** argv) {
   const std::string first = argc > 1 ? argv[1] : "";
   if (first == "--help" || first == "-h") {
@@ -88,10 +108,22 @@ int run(const Program& program, const Comm& comm, int argc, char** argv) {
 
 int program_main(int argc, char** argv, const Program& program) {
   if (argc == 2 && std::string(argv[1]) == "--keys") return print(program.name, program.keys());
+  if (argc > 1 && std::string(argv[1]) == "--serve") return serve(program, argc, argv);
   RunRequest request;
   if (parse(argc, argv, request).empty() && request.check_ranks > 0) return check(program, request);
   return run_main(argc, argv, program.name,
                   [&](const Comm& comm) { return run(program, comm, argc, argv); });
+}
+
+std::vector<std::string> words_of_server(const RunRequest& request) {
+  std::vector<std::string> words{std::filesystem::read_symlink("/proc/self/exe").string(),
+                                 "--serve", request.case_path};
+  for (const auto& setting : request.settings) {
+    words.emplace_back("--set");
+    words.push_back(setting);
+  }
+  words.emplace_back("--");
+  return words;
 }
 
 }  // namespace tailrace::app

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tailrace/comm.hpp"
+#include "tailrace/more/stage.hpp"
 
 namespace tailrace::app {
 
@@ -29,10 +30,16 @@ struct Program {
   std::function<std::string(const RunRequest&)> check;
   /// The tables of keys in Markdown. Local.
   std::function<std::string()> keys;
+  /// What products of a case call on servers; {}: nothing. Throws. Local, no MPI.
+  std::function<StageFunctions(const RunRequest&)> functions = {};
 };
 
 /// `main` of an application: NAME CASE.toml [--run-dir DIR] [--set section.key=value]...
-/// [--overwrite] [--progress] | --check RANKS | --keys. Starts and ends MPI where a case is run.
+/// [--overwrite] [--progress] | --check RANKS | --keys. Starts and ends MPI where a case is run. With
+/// the words of `words_of_server` it serves.
 int program_main(int argc, char** argv, const Program& program);
+
+/// `SessionOptions::server_program` of this program for a case. Local.
+std::vector<std::string> words_of_server(const RunRequest& request);
 
 }  // namespace tailrace::app

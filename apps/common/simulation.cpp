@@ -76,6 +76,7 @@ int run_simulation(
   };
   auto options = session_options(values.output, folder, &trace);
   options.functions = values.functions;
+  if (!values.functions.results.empty()) options.server_program = words_of_server(request);
   const int code = run_session(comm, options, compute);
   if (values.spans > 0) trace.write(comm, folder + "/trace.json");
   return code;

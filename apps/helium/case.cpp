@@ -66,13 +66,13 @@ void require_sense(const Case& values) {
   }
 }
 
-/// Their servers cannot call what makes the files.
+/// Threads of the ranks that hide output make nothing of it.
 void require_servers(const Case& values) {
   const auto& servers = values.output.servers;
-  if (values.electrons.every == 0 || (servers != "hidden" && servers != "process")) return;
+  if (values.electrons.every == 0 || servers != "hidden") return;
   refuse(
       fmt::format("{}: `electrons.every` = {} does not go with `output.servers` = \"{}\", which "
-                  "makes no such files; give thread, 1 (a rank), or none",
+                  "makes no such files; give process, thread, 1 (a rank), or none",
                   values.source, values.electrons.every, servers));
 }
 

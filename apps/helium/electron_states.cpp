@@ -246,7 +246,11 @@ StageResults ElectronStates::operator()(const Attributes& about, std::span<const
     same = wave[p].channel == ground_[p].channel && wave[p].packed == ground_[p].packed &&
            wave[p].re.size() == ground_[p].re.size();
   }
-  if (!same) throw Error(Errc::internal, "the wave has other parts than the ground state had");
+  if (!same) {
+    throw Error(Errc::internal,
+                ground_.empty() ? "the ground state is not here: this server was started again"
+                                : "the wave has other parts than the ground state had");
+  }
   if (inner_.empty()) make_functions();
   Found found;
   const auto total_ls = static_cast<std::size_t>(options_.atom.big_lmax) + 1;

@@ -12,5 +12,6 @@ int main(int argc, char** argv) {
     return helium::format_case(helium::parse_case(text, path, request.settings));
   };
   return tailrace::app::program_main(
-      argc, argv, {helium::program_name, helium::run_case, check, helium::describe_keys});
+      argc, argv,
+      {helium::program_name, helium::run_case, check, helium::describe_keys, helium::functions_of});
 }

@@ -10,6 +10,7 @@
 
 #include "case.hpp"
 #include "checkpoint.hpp"
+#include "common/case_text.hpp"
 #include "common/checkpoint_series.hpp"
 #include "common/progress.hpp"
 #include "common/region.hpp"
@@ -311,6 +312,11 @@ int run_case(const Comm& comm, const RunRequest& request) {
   about.functions = electron_functions(values);
   about.folders = {ElectronOutput::folder_name};
   return app::run_simulation(comm, request, about, check, make);
+}
+
+StageFunctions functions_of(const RunRequest& request) {
+  const auto text = app::read_case_text(request.case_path);
+  return electron_functions(parse_case(text, request.case_path, request.settings));
 }
 
 }  // namespace tailrace::helium

@@ -39,6 +39,10 @@ struct SessionOptions {
   std::string folder = ".";       ///< where output will go; "auto" measures there
   Trace* trace = nullptr;         ///< not owned
   StageFunctions functions = {};  ///< of yours, that products call
+  /// Where servers = "process": the file of a program that serves with your functions, and the
+  /// words that it is started with, before those that it hands on to `serve_as_process`. {}:
+  /// `tailrace-server`, which has no functions.
+  std::vector<std::string> server_program = {};
 };
 
 /// The ranks of a program, split into those that compute and those that serve output.
@@ -82,5 +86,11 @@ class Session {
  private:
   std::unique_ptr<State> state_;
 };
+
+/// The rest of a program that `SessionOptions::server_program` names: serves, with these functions,
+/// the programs that started it, until they have left. `words` are those that follow its own.
+/// Returns what `main` is to return: 0 if nothing was lost; a failure is printed. It takes no cores
+/// and open files of its parent over, runs at a lower priority, and makes no MPI call. Blocking.
+int serve_as_process(std::span<const char* const> words, StageFunctions functions);
 
 }  // namespace tailrace

@@ -176,7 +176,8 @@ void Session::State::make_sides() {
   const auto settings = transport_settings();
   std::unique_ptr<Sender> sender;
   if (team().kind == Team::Kind::process) {
-    process_ = std::make_unique<ServerProcess>(team(), settings, options.threads);
+    process_ = std::make_unique<ServerProcess>(team(), settings, options.threads,
+                                               options.server_program);
     sender = process_->take_sender();
   } else {
     const auto& chosen = find_transport(transport);
@@ -257,10 +258,11 @@ Stream Session::State::open(const std::string& name, StreamOptions stream_option
   if (!team().compute) throw Error(Errc::invalid_input, "session: servers open no streams");
   check_name(name);
   run_agreed(team().compute->raw(), [&] {
-    // Errors now rather than on the servers, of which processes have no functions.
+    // Errors now rather than on the servers; tailrace-server has no functions.
     const Overflow check(stream_options);
     find_format(stream_options.format, "x.h5");
-    const bool has_functions = team().kind != Team::Kind::process;
+    const bool has_functions =
+        team().kind != Team::Kind::process || !options.server_program.empty();
     const Pipeline products(stream_options.products,
                             has_functions ? options.functions : StageFunctions{});
   });

@@ -13,6 +13,8 @@ import xarray
 from helium_program import needs_program, observables, refused, start, succeed
 
 from tailrace.photoelectrons import read_wave, spectra
+from tailrace.report.helium import sections
+from tailrace.runs import Run, load_run
 
 pytestmark = needs_program
 
@@ -75,7 +77,9 @@ def test_distributions_are_those_of_the_checkpoint(whole: tuple[Path, dict[str, 
     assert found["double_momentum"][0, 1] == pytest.approx(per_both, rel=1e-12)
 
 
-@pytest.mark.parametrize(("ranks", "servers"), [(1, "none"), (4, "2"), (3, "1")])
+@pytest.mark.parametrize(
+    ("ranks", "servers"), [(1, "none"), (4, "2"), (3, "1"), (1, "process"), (2, "process")]
+)
 def test_any_servers_find_the_same(
     whole: tuple[Path, dict[str, Any]], tmp_path: Path, ranks: int, servers: str
 ) -> None:
@@ -98,6 +102,17 @@ def test_a_run_that_goes_on_knows_the_ground_state(
     assert found["ground"] == pytest.approx(expected["ground"], rel=1e-9)
 
 
+def test_the_page_shows_the_energies_of_electrons_that_have_left(
+    whole: tuple[Path, dict[str, Any]], tmp_path: Path
+) -> None:
+    run, _ = whole
+    shown = {section.name: section for section in sections(load_run(run))}
+    time = numbers(files_of(run)[-1])["time"][0]
+    assert f"t = {time:.1f} a.u." in shown["energies"].note
+    assert len(shown["energies"].rows[0][1]) == 2
+    assert "energies" not in {section.name for section in sections(Run(tmp_path))}
+
+
 def test_xarray_puts_the_files_of_a_run_together(whole: tuple[Path, dict[str, Any]]) -> None:
     run, _ = whole
     parts = [xarray.load_dataset(path, engine="h5netcdf") for path in files_of(run)]
@@ -111,7 +126,6 @@ def test_xarray_puts_the_files_of_a_run_together(whole: tuple[Path, dict[str, An
     assert np.all(np.diff(data["time"]) > 0)
 
 
-@pytest.mark.parametrize("servers", ["hidden", "process"])
-def test_who_cannot_make_them_is_refused(tmp_path: Path, servers: str) -> None:
-    words = refused(start(1, tmp_path / "run", "electrons.every=5", f"output.servers={servers}"))
-    assert "`electrons.every` = 5" in words and "give thread" in words
+def test_who_cannot_make_them_is_refused(tmp_path: Path) -> None:
+    words = refused(start(1, tmp_path / "run", "electrons.every=5", "output.servers=hidden"))
+    assert "`electrons.every` = 5" in words and "give process, thread" in words

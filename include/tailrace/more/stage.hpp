@@ -56,7 +56,7 @@ using ResultsFunction = std::function<StageResults(
     const Attributes& about, std::span<const StagePart> parts, const StageSum& sum)>;
 
 /// What the products of a session may call, by name: the same on every rank. Servers that are
-/// processes have none: use the stage "python" there.
+/// processes have those of `SessionOptions::server_program`, or none: use the stage "python".
 struct StageFunctions {
   std::map<std::string, StageFunction> stages;  ///< of the stage "call name=NAME"
   /// Of the stage "tasks name=NAME count=N": the values of all tasks become the array NAME.

@@ -29,8 +29,11 @@ constexpr double start_limit_s = 60;
 
 }  // namespace
 
-ServerProcess::ServerProcess(const Team& team, const TransportSettings& settings, int threads)
-    : server_(team.server_of_client(team.client)), watchdog_s_(settings.watchdog_s) {
+ServerProcess::ServerProcess(const Team& team, const TransportSettings& settings, int threads,
+                             std::vector<std::string> program)
+    : server_(team.server_of_client(team.client)),
+      watchdog_s_(settings.watchdog_s),
+      program_(std::move(program)) {
   int first = 0;
   while (team.server_of_client(first) != server_) ++first;
   run_agreed(team.all.raw(), [&] {
@@ -68,7 +71,10 @@ void ServerProcess::start(const Team& team, const std::vector<Place>& places,
     arguments.clients.push_back(places[static_cast<std::size_t>(client)].client);
   }
   block().pid.store(getpid(), std::memory_order_relaxed);  // until there is a supervisor
-  child_ = start_program(find_server_program(), arguments.words());
+  auto words = program_;
+  if (words.empty()) words.push_back(find_server_program());
+  for (auto& word : arguments.words()) words.push_back(std::move(word));
+  child_ = start_program(words.front(), {words.begin() + 1, words.end()});
   wait_until_serving();
 }
 

@@ -25,6 +25,7 @@
 #include "server/transports/node_receiver.hpp"
 #include "store/memory_file.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/session.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server {
@@ -36,6 +37,7 @@ namespace {
 /// What a process serves: descriptors in it are those of this process and its children.
 struct Served {
   ProcessArguments arguments;
+  StageFunctions functions;
   std::vector<int> client_pids;
 };
 
@@ -84,6 +86,7 @@ class Watchdog {
 int serve(const Served& served) {
   ServerSettings settings;
   settings.threads = served.arguments.threads;
+  settings.functions = served.functions;
   settings.may_restart = true;
   std::vector<Endpoint> clients = served.arguments.clients;
   for (Endpoint& client : clients) {
@@ -139,7 +142,7 @@ std::string describe(int status) {
 
 class Supervisor {
  public:
-  explicit Supervisor(const ProcessArguments& arguments);
+  Supervisor(const ProcessArguments& arguments, StageFunctions functions);
   int run();
   /// The server is gone for ever: every client's next call says `text`.
   void give_up(std::string text);
@@ -157,8 +160,8 @@ class Supervisor {
   std::uint64_t num_ended_ = 0;
 };
 
-Supervisor::Supervisor(const ProcessArguments& arguments)
-    : served_{arguments, {}},
+Supervisor::Supervisor(const ProcessArguments& arguments, StageFunctions functions)
+    : served_{arguments, std::move(functions), {}},
       block_memory_(arguments.block),
       block_(*reinterpret_cast<ServerBlock*>(block_memory_.data())) {
   // Opened once: a worker that is started later has them, too, even if the clients are gone then.
@@ -249,11 +252,11 @@ void Supervisor::give_up(std::string text) {
 
 }  // namespace
 
-int supervise(const ProcessArguments& arguments) {
+int supervise(const ProcessArguments& arguments, StageFunctions functions) {
   // With SIGXFSZ ignored a file that is too long is an error like any other.
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
   prctl(PR_SET_NAME, "tailrace-superv");
-  Supervisor supervisor(arguments);
+  Supervisor supervisor(arguments, std::move(functions));
   try {
     return supervisor.run();
   } catch (const Error& error) {
@@ -263,3 +266,19 @@ int supervise(const ProcessArguments& arguments) {
 }
 
 }  // namespace tailrace::server
+
+namespace tailrace {
+
+int serve_as_process(std::span<const char* const> words, StageFunctions functions) {
+  using namespace server;
+  try {
+    const auto arguments = ProcessArguments::parse(words);
+    settle_in_background();
+    return supervise(arguments, std::move(functions));
+  } catch (const std::exception& error) {
+    say(LogLevel::error, fmt::format("the output server process: {}", error.what()));
+    return serve_failed;
+  }
+}
+
+}  // namespace tailrace
