@@ -13,7 +13,7 @@ from matplotlib.colors import LogNorm
 
 from tailrace.report.html import picture, png
 from tailrace.report.section import Section
-from tailrace.report.style import ACCENT, INK, REFERENCE
+from tailrace.report.style import ACCENT, INK, MUTED, REFERENCE
 from tailrace.runs import Floats, Run, read_table
 
 DECADES = 8
@@ -21,6 +21,8 @@ FEMTOSECONDS = 0.02418884  # of an atomic unit of time
 SHOWN_FILES = 4
 LEAST_SAMPLES = 64  # of a spectrum
 MUCH_AT_EDGE = 1e-2
+HARTREE_EV = 27.211386
+SHADES = (MUTED, ACCENT, REFERENCE, INK)  # of L = 0, 1, 2, 3
 
 
 def density(path: Path) -> tuple[Floats, Floats, float]:
@@ -68,6 +70,45 @@ def sections(run: Run) -> Iterable[Section]:
     )
     note += f"of electrons beyond {run.case.get('observables', {}).get('radius', 10)} bohr."
     yield Section("electrons", "The two electrons", note, rows, _edge_warning(run))
+    yield from _leaving(run)
+
+
+def _leaving(run: Run) -> Iterable[Section]:
+    """Yield what the servers found about the electrons that have left."""
+    files = sorted((run.folder / "electrons").glob("*.h5"))
+    if not files:
+        return
+    names = ("energy", "single_energy", "double_energy", "time")
+    with h5py.File(files[-1]) as file:
+        energy, single, double, time = (file[name][:] for name in names)
+    energy = energy * HARTREE_EV
+    per_ev = single[0] / HARTREE_EV
+
+    def one(axes: Axes) -> None:
+        for total_l, values in enumerate(per_ev[: len(SHADES)]):
+            if (values > 0).any():
+                shown = np.where(values > 0, values, np.nan)
+                axes.semilogy(energy, shown, color=SHADES[total_l], label=f"L = {total_l}")
+        low, high = axes.get_ylim()
+        axes.set_ylim(max(low, high * 1e-10), high)
+        axes.set(title="One electron", xlabel="energy [eV]", ylabel="population per eV")
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend()
+
+    def both(axes: Axes) -> None:
+        values = double[0].sum(axis=0) / HARTREE_EV**2
+        largest = float(values.max()) or 1.0
+        norm = LogNorm(largest * 10.0**-DECADES, largest)
+        shown = np.maximum(values, norm.vmin or 0.0)
+        image = axes.pcolormesh(energy, energy, shown, norm=norm, cmap="magma", rasterized=True)
+        axes.set(title="Both, population per eV²", xlabel="energy [eV]", ylabel="energy [eV]")
+        axes.set_aspect("equal")
+        axes.figure.colorbar(image, ax=axes)
+
+    note = f"Energies at t = {time[0]:.1f} a.u., of one electron that has left and of both, "
+    note += "by projection on the servers; all else is in RUN/electrons."
+    pictures = [picture(one, (4.6, 3.6)), picture(both, (4.6, 3.6), png)]
+    yield Section("energies", "Electrons that have left", note, [("half", pictures)])
 
 
 def _density_pictures(files: list[Path]) -> Iterable[Markup]:
@@ -145,7 +186,7 @@ def dipole_spectrum(table: dict[str, Floats]) -> tuple[Floats, Floats] | None:
 def _photon_energy(run: Run) -> float:
     """Return the photon energy of the first colour [a.u.]; 0 if the case does not tell it."""
     energies = run.case.get("pulse", {}).get("photon_energy") or [0.0]
-    return float(energies[0]) / 27.211386
+    return float(energies[0]) / HARTREE_EV
 
 
 def _edge_warning(run: Run) -> str:
