@@ -11,6 +11,7 @@
 #include "balance.hpp"
 #include "breakthrough.hpp"
 #include "case.hpp"
+#include "common/memory_need.hpp"
 #include "common/progress.hpp"
 #include "common/region.hpp"
 #include "common/simulation.hpp"
@@ -331,11 +332,30 @@ void Run::conclude() {
   progress_.say(text.c_str());
 }
 
+/// What a steady flow without chemistry holds a cell (measured); nothing takes less.
+constexpr double bytes_of_cell = 1100;
+
+void require_memory(const Comm& comm, const Case& values) {
+  const auto& grid = values.grid;
+  const auto cells = [](std::int64_t n, const std::vector<double>& widths) {
+    return widths.empty() ? n : std::ssize(widths);
+  };
+  const auto nx = cells(grid.nx, grid.dx), ny = cells(grid.ny, grid.dy),
+             nz = cells(grid.nz, grid.dz);
+  const double all = static_cast<double>(nx) * static_cast<double>(ny) * static_cast<double>(nz);
+  app::require_memory(comm.raw(), bytes_of_cell * all / comm.num_ranks(),
+                      fmt::format("{}: {} x {} x {} cells (x, y, z)", values.source, nx, ny, nz),
+                      "take fewer cells, or more nodes");
+}
+
 }  // namespace
 
 int run_case(const Comm& comm, const RunRequest& request) {
   const Case values = read_case(comm.raw(), request.case_path, request.settings);
-  const auto check = [&](const Comm& ranks) { rank_grid(values, ranks.num_ranks()); };
+  const auto check = [&](const Comm& ranks) {
+    rank_grid(values, ranks.num_ranks());
+    require_memory(ranks, values);
+  };
   const auto make = [&](const Comm& ranks, const RunSetting& setting) {
     return std::make_unique<Run>(ranks, values, setting);
   };

@@ -8,10 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "angular.hpp"
 #include "case.hpp"
 #include "checkpoint.hpp"
 #include "common/case_text.hpp"
 #include "common/checkpoint_series.hpp"
+#include "common/memory_need.hpp"
 #include "common/progress.hpp"
 #include "common/region.hpp"
 #include "common/simulation.hpp"
@@ -298,11 +300,31 @@ void Run::conclude() {
                           .c_str());
 }
 
+/// Bytes that a rank's share of a run holds, about: in functions of one part, the Krylov space of
+/// a step, H of its last vector, the wave, the ground state and two frames. Local.
+double needed_bytes(const Case& values, std::size_t num_channels, int num_ranks) {
+  const auto n = static_cast<double>(values.grid.points);
+  const double functions = 2 * static_cast<double>(values.time.order) + 7;
+  const double items = static_cast<double>(num_channels) * n * (n + 1) / 2;
+  return functions * items * sizeof(double) / num_ranks;
+}
+
+void require_memory(const Comm& comm, const Case& values) {
+  const auto num_channels = make_channels(static_cast<int>(values.atom.lmax),
+                                          static_cast<int>(values.atom.total_lmax))
+                                .size();
+  app::require_memory(comm.raw(), needed_bytes(values, num_channels, comm.num_ranks()),
+                      fmt::format("{}: {} partial waves of {} x {} points, time.order = {},",
+                                  values.source, num_channels, values.grid.points,
+                                  values.grid.points, values.time.order),
+                      "take fewer points, a smaller atom.lmax or time.order, or more nodes");
+}
+
 }  // namespace
 
 int run_case(const Comm& comm, const RunRequest& request) {
   const Case values = read_case(comm.raw(), request.case_path, request.settings);
-  const auto check = [](const Comm&) {};
+  const auto check = [&](const Comm& ranks) { require_memory(ranks, values); };
   const auto make = [&](const Comm& ranks, const RunSetting& setting) {
     const auto warning = warning_of(values);
     if (ranks.rank() == 0 && !warning.empty()) setting.log.warning(warning);

@@ -131,6 +131,10 @@ GROUND = '[[flow.materials]]\nname = "sand"\nconductivity = [1e-4]\n'
         ("[flow]\nsteady = true\n" + GROUND, "a steady flow needs a boundary of type head"),
         (GROUND + '[[flow.boundaries]]\nname = "b"\n', "boundary `b` has 0 values for 0 times"),
         (GROUND + '[linear]\nmethod = "bicgstap"\n', 'did you mean "bicgstab"?'),
+        (
+            GROUND + "[grid]\nnx = 10000\nny = 10000\nnz = 10000\n",
+            "10000 x 10000 x 10000 cells (x, y, z) on 2 ranks need about",
+        ),
     ],
 )
 def test_bad_input_is_one_clear_message(tmp_path: Path, run: Path, text: str, message: str) -> None:

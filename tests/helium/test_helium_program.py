@@ -138,6 +138,7 @@ def test_a_checkpoint_of_another_grid_is_refused(whole: Path, tmp_path: Path) ->
         ("case.application=turbulence", "must be one of helium"),
         ("grid.step=0.9", "too coarse for a nucleus of charge 2: give at most 0.4"),
         ("ground.applications=40", "allow more"),
+        ("grid.points=100000", "time.order = 60, on 2 ranks need about"),
     ],
 )
 def test_bad_input_is_refused(tmp_path: Path, setting: str, words: str) -> None:

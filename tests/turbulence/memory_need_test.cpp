@@ -9,11 +9,14 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "common/memory_need.hpp"
 #include "flow_fixture.hpp"
 #include "statistics.hpp"
 
 namespace tailrace::turbulence {
 namespace {
+
+using app::memory_limit;
 
 /// A machine of files below a folder of this rank; gone at the end.
 class MachineOfFiles : public ::testing::Test {
