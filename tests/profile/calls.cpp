@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Makes calls of every kind on any number of ranks, checks their results and prints how many it
 // made.
+#include <csignal>
 #include <cstdlib>
 #include <string>
 #include <vector>
@@ -162,7 +163,7 @@ void files(const std::string& path) {
 
 }  // namespace
 
-// Arguments: a path for a file, and how to end: finalize, exit, abort.
+// Arguments: a path for a file, and how to end: finalize, seven, exit, abort, fatal, killed.
 int main(int argc, char** argv) {
   MPI_Init(&argc, &argv);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -186,6 +187,7 @@ int main(int argc, char** argv) {
   if (end == "fatal" && rank == 0) PMPI_Send(nullptr, 0, MPI_INT, 99, 0, MPI_COMM_WORLD);
   if (end == "abort" || end == "fatal") PMPI_Barrier(MPI_COMM_WORLD);
   if (end == "exit") std::exit(0);
+  if (end == "killed") std::raise(SIGTERM);
   MPI_Finalize();
   return end == "seven" ? 7 : 0;
 }

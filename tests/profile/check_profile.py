@@ -94,7 +94,8 @@ def check_calls(folder: Path, bin_dir: str, program: str) -> None:
 def check_ends(folder: Path, bin_dir: str, program: str) -> None:
     """The exit status is the program's, and there are records however it ends."""
     data = str(folder / "data")
-    for end, status in (("seven", 7), ("abort", 5), ("exit", None), ("fatal", None)):
+    ends = (("seven", 7), ("abort", 5), ("exit", None), ("fatal", None), ("killed", None))
+    for end, status in ends:
         done, found = profile(2, folder, bin_dir, [program, data, end])
         wanted = done.returncode != 0 if status is None else done.returncode == status
         require(wanted and found is not None, f"end {end}", done)
@@ -304,6 +305,7 @@ def check_regions(folder: Path, bin_dir: str, program: str) -> None:
 
 def check_counters(folder: Path, bin_dir: str, program: str) -> None:
     """What the processor counts is shown of ranks and regions; where it is missing, one line."""
+    may_count = True
     for mode in ("machine", "played", "refused"):
         if mode != "machine":
             os.environ["LD_PRELOAD"] = str(Path(program).with_name("libprofile_fake_counters.so"))
@@ -311,6 +313,15 @@ def check_counters(folder: Path, bin_dir: str, program: str) -> None:
         done, found = profile(2, folder, bin_dir, [program])
         require(done.returncode == 0 and found is not None, "the program failed", done)
         notes = [note for note in found["notes"] if "not counted" in note]
+        # The kernel's own clock of a task comes the same way, and needs no counter.
+        if mode == "machine":
+            may_count = not any("refuses them" in note for note in notes)
+        expected = may_count and mode != "refused"
+        has_clock = ["task_clock_s" in rank for rank in found["usage"]]
+        require(has_clock == [expected] * 2, f"{mode}: task clocks {has_clock}", done)
+        for rank in found["usage"] if expected else ():
+            used_s = rank["user_s"] + rank["system_s"]
+            require(0.0 < rank["task_clock_s"] <= used_s + 0.05, f"task clock: {rank}", done)
         shown = "per 1000 instructions" in done.stderr
         page = "per 1000 instructions" in render_profile(found, "page")
         counted = [rank for rank in found["usage"] if "ipc" in rank]
