@@ -126,6 +126,12 @@ def read_traffic(path: Path, grid: Grid | None = None) -> Traffic:
             "with ranks and matrix)",
             status=2,
         ) from error
+    if not found["matrix"] and found.get("node_matrix"):
+        raise TailraceError(
+            f"{path}: its matrix is kept between nodes, as it has {ranks} ranks; "
+            "name the grid of ranks with --grid",
+            status=2,
+        )
     wrong = [row for row in rows if not (0 <= min(row[:2]) <= max(row[:2]) < ranks and row[2] >= 0)]
     if wrong or ranks < 1:
         raise TailraceError(f"{path}: damaged (a message {wrong[:1]} among {ranks} ranks)")

@@ -190,8 +190,11 @@ def _messages(a: Side, b: Side) -> list[Row]:
         sums = [tuple(_sum(p[part], key) for p in side.profiles) for side in (a, b)]
         return Row(name, *sums)
 
-    rows = [row("bytes between ranks", "matrix", "bytes")]
-    rows.append(row("messages between ranks", "matrix", "messages"))
+    profiles = [p for side in (a, b) for p in side.profiles]
+    # That of nodes has all, but only newer profiles have it.
+    matrix = "node_matrix" if all("node_matrix" in p for p in profiles) else "matrix"
+    rows = [row("bytes between ranks", matrix, "bytes")]
+    rows.append(row("messages between ranks", matrix, "messages"))
     rows += [row("bytes of all calls", "calls", "bytes"), row("calls", "calls", "count")]
     tables = [
         [Counter({s["from_bytes"]: s["count"] for s in p["sizes"]}) for p in side.profiles]

@@ -17,6 +17,7 @@ from tailrace.profile.waiting import Waiting, find_waiting
 from tailrace.profile.windows import windows
 
 VERSION = 1  # of the profile file; a key more is no new version
+MATRIX_RANKS = 4096  # beyond it the matrix is kept between nodes only
 
 
 @dataclass
@@ -142,10 +143,28 @@ def _sizes(records: list[Record]) -> list[dict[str, Any]]:
 
 def _matrix(records: list[Record]) -> list[dict[str, int]]:
     """Return who sent how much to whom by point-to-point and one-sided calls."""
+    if records[0].facts["ranks"] > MATRIX_RANKS:
+        return []
     return [
         {"from": record.rank, "to": to, "bytes": size, "messages": messages}
         for record in records
         for to, size, messages in record.facts["traffic"]
+    ]
+
+
+def _node_matrix(records: list[Record]) -> list[dict[str, Any]]:
+    """Return the same between nodes and within them; what goes to ranks without a record is not."""
+    hosts = {record.rank: record.facts["host"] for record in records}
+    sums: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0])
+    for record in records:
+        for to, size, messages in record.facts["traffic"]:
+            if to in hosts:
+                both = sums[hosts[record.rank], hosts[to]]
+                both[0] += size
+                both[1] += messages
+    return [
+        {"from": sender, "to": to, "bytes": size, "messages": messages}
+        for (sender, to), (size, messages) in sums.items()
     ]
 
 
@@ -181,6 +200,8 @@ def summarize(records: list[Record]) -> dict[str, Any]:
     notes += counter_notes(records)
     between, left_out = collective_matrix(records)
     notes += left_out
+    if records[0].facts["ranks"] > MATRIX_RANKS:
+        notes.append(f"with more than {MATRIX_RANKS} ranks the matrix is kept between nodes")
     modules = records[0].facts["modules"]
     return {
         "version": VERSION,
@@ -194,6 +215,7 @@ def summarize(records: list[Record]) -> dict[str, Any]:
         "calls": _calls(records, waiting),
         "sizes": _sizes(records),
         "matrix": _matrix(records),
+        "node_matrix": _node_matrix(records),
         "collectives": collectives(records),
         "collective_matrix": between,
         "late": _late(waiting, records[0].facts["ranks"]),

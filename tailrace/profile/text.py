@@ -116,13 +116,14 @@ def _sizes(profile: dict[str, Any]) -> list[str]:
 
 
 def _matrix(profile: dict[str, Any]) -> list[str]:
-    pairs = {(cell["from"], cell["to"]): cell for cell in profile["matrix"]}
+    cells = profile["matrix"] or profile.get("node_matrix", [])
+    pairs = {(cell["from"], cell["to"]): cell for cell in cells}
     if not pairs:
         return []
     ranks = profile["ranks"]
-    if ranks > MATRIX_RANKS:
+    if ranks > MATRIX_RANKS or not profile["matrix"]:
         lines = [f"From -> to, the largest of {len(pairs)} pairs       bytes     messages"]
-        largest = sorted(profile["matrix"], key=lambda cell: -cell["bytes"])[:TOP]
+        largest = sorted(cells, key=lambda cell: -cell["bytes"])[:TOP]
         for cell in largest:
             pair = f"{cell['from']} -> {cell['to']}"
             lines.append(f"{pair:34} {bytes_text(cell['bytes']):>12} {cell['messages']:12d}")

@@ -12,6 +12,7 @@ from tailrace.planning.quantities import seconds_text
 from tailrace.profile.counters import HEADS as COUNTER_HEADS
 from tailrace.profile.counters import counter_rows
 from tailrace.profile.io import io_advice
+from tailrace.profile.summary import MATRIX_RANKS
 from tailrace.profile.text import bytes_text
 from tailrace.report import profile_figures as figures
 from tailrace.report.efficiency import efficiency_tree
@@ -205,9 +206,13 @@ def byte_matrix(profile: Profile, key: str = "matrix") -> Floats:
 def node_matrix(profile: Profile) -> tuple[Floats, list[str]]:
     """Return the bytes between nodes (within them on the diagonal), and the nodes' names."""
     names = hosts(profile)
-    number = {usage["rank"]: names.index(str(usage["host"])) for usage in profile["usage"]}
+    number: dict[Any, int] = {
+        usage["rank"]: names.index(str(usage["host"])) for usage in profile["usage"]
+    }
     matrix = np.zeros((len(names), len(names)))
-    for cell in profile["matrix"]:
+    if "node_matrix" in profile:
+        number = {name: i for i, name in enumerate(names)}
+    for cell in profile["node_matrix" if "node_matrix" in profile else "matrix"]:
         if cell["from"] in number and cell["to"] in number:
             matrix[number[cell["from"]], number[cell["to"]]] += cell["bytes"]
     return matrix, names
@@ -216,7 +221,7 @@ def node_matrix(profile: Profile) -> tuple[Floats, list[str]]:
 def _matrix_pictures(profile: Profile) -> list[tuple[str, Markup]]:
     is_there = {
         key: any(cell["bytes"] > 0 for cell in profile.get(key, []))
-        for key in ("matrix", "collective_matrix")
+        for key in ("matrix", "node_matrix", "collective_matrix")
     }
 
     def drawn(matrix: Floats, what: str, names: list[str] | None = None) -> Markup:
@@ -228,9 +233,9 @@ def _matrix_pictures(profile: Profile) -> list[tuple[str, Markup]]:
     pictures = []
     if is_there["matrix"]:
         pictures.append(("Ranks", drawn(byte_matrix(profile), "rank")))
-    if is_there["matrix"] and len(hosts(profile)) > 1:
+    if (is_there["matrix"] or is_there["node_matrix"]) and len(hosts(profile)) > 1:
         pictures.append(("Nodes", drawn(*_before_names(node_matrix(profile)))))
-    if is_there["collective_matrix"]:
+    if is_there["collective_matrix"] and profile["ranks"] <= MATRIX_RANKS:
         matrix = byte_matrix(profile, "collective_matrix")
         pictures.append(("Ranks, all-to-alls and allgathers", drawn(matrix, "rank")))
     return pictures

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tailrace.errors import TailraceError
+from tailrace.placement.traffic import read_traffic
 from tailrace.profile.io import io_advice
 from tailrace.profile.placement import processors
 from tailrace.profile.record import (
@@ -24,12 +25,14 @@ from tailrace.profile.record import (
     VERSION,
     read_records,
 )
+from tailrace.profile.schema import first_fault
 from tailrace.profile.sites import name_places, short_name
 from tailrace.profile.summary import efficiencies, imbalance, summarize
 from tailrace.profile.text import as_text
 from tailrace.profile.waiting import culprits, find_waiting, waits
 from tailrace.profile.windows import over_time
 from tailrace.profile.windows import windows as windows_of
+from tailrace.report.profile_page import node_matrix, render_profile
 
 # Events: begin, end, row, comm, kind, peer, tag; those of eight have the time of posting after end;
 # those of nine have the region at the end.
@@ -180,6 +183,33 @@ def test_summary_and_page(tmp_path: Path) -> None:
     assert "program+0x10" in page
     (tmp_path / "rank-000001.json").unlink()
     assert "1 of 3 ranks left no record" in summarize(read_records(tmp_path))["notes"]
+
+
+def test_large_jobs_have_a_matrix_of_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for rank in range(4):
+        write_rank(tmp_path, rank, [], ranks=4, host=f"node{rank // 2}")
+    between = [
+        {"from": f"node{a}", "to": f"node{b}", "bytes": 8, "messages": 1}
+        for a, b in ((0, 0), (0, 1), (1, 1), (1, 0))
+    ]
+    small = summarize(read_records(tmp_path))
+    assert len(small["matrix"]) == 4
+    assert small["node_matrix"] == between
+    monkeypatch.setattr("tailrace.profile.summary.MATRIX_RANKS", 3)
+    large = summarize(read_records(tmp_path))
+    assert first_fault(large) == ""
+    assert (large["matrix"], large["node_matrix"]) == ([], between)
+    assert any("more than 3 ranks" in note for note in large["notes"])
+    assert "node0 -> node1" in as_text(large)
+    for profile in (small, large):
+        nodes, names = node_matrix(profile)
+        assert names == ["node0", "node1"]
+        assert (nodes == 8.0).all()
+    assert render_profile(large, "page").count("data:image/png;base64,") == 1
+    path = tmp_path / "profile.json"
+    path.write_text(json.dumps(large))
+    with pytest.raises(TailraceError, match="kept between nodes"):
+        read_traffic(path)
 
 
 def test_efficiencies_multiply() -> None:
