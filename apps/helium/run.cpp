@@ -310,14 +310,14 @@ double needed_bytes(const Case& values, std::size_t num_channels, int num_ranks)
 }
 
 void require_memory(const Comm& comm, const Case& values) {
-  const auto num_channels = make_channels(static_cast<int>(values.atom.lmax),
-                                          static_cast<int>(values.atom.total_lmax))
-                                .size();
-  app::require_memory(comm.raw(), needed_bytes(values, num_channels, comm.num_ranks()),
-                      fmt::format("{}: {} partial waves of {} x {} points, time.order = {},",
-                                  values.source, num_channels, values.grid.points,
-                                  values.grid.points, values.time.order),
-                      "take fewer points, a smaller atom.lmax or time.order, or more nodes");
+  const auto num_channels =
+      make_channels(static_cast<int>(values.atom.lmax), static_cast<int>(values.atom.total_lmax))
+          .size();
+  app::require_memory(
+      comm.raw(), needed_bytes(values, num_channels, comm.num_ranks()),
+      fmt::format("{}: {} partial waves of {} x {} points, time.order = {},", values.source,
+                  num_channels, values.grid.points, values.grid.points, values.time.order),
+      "take fewer points, a smaller atom.lmax or time.order, or more nodes");
 }
 
 }  // namespace
