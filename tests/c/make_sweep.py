@@ -93,6 +93,8 @@ MEMBERS = {
         ("good_stream_options.output", "tailrace_output_options"),
     ],
 }
+# Lists whose first entry is -1.
+NEGATIVE = {"const int64_t*": "negative", "const int*": "negative_ints"}
 # Calls that agree on their arguments: also with one of the last rank's wrong.
 AGREED = {
     "tailrace_comm_split", "tailrace_comm_process_grid", "tailrace_node_array_create",
@@ -112,6 +114,8 @@ LENGTHS = {
 }  # fmt: skip
 # What looks wrong and is not: patterns of "function.argument: what is wrong".
 ALLOWED = (
+    # Whether the items lie in the array is checked by the calls that take the memory.
+    r"tailrace_memory_strided\.(offsets|strides): a negative entry",
     # NULL says that there is none, or the default.
     r".*\.(memory|from_memory|to_memory|options|hints|trace|why|settings|of|halo|order|handler|user"
     r"|task|checksum|result): NULL",
@@ -228,6 +232,8 @@ class Headers:
                 ("no handle", f"({one.type})&out"),
             ]
         if one.array or "*" in one.type or one.type.endswith(("_function", "_handler")):
+            if one.type in NEGATIVE:
+                return [("NULL", "NULL"), ("a negative entry", NEGATIVE[one.type])]
             texts = [("an empty text", '""'), ("nonsense", '"non sense"')]
             return [("NULL", "NULL"), *(texts if one.type == "const char*" else [])]
         if one.type in ("int", "int64_t"):

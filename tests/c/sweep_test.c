@@ -89,6 +89,8 @@ static tailrace_tune_settings good_settings;
 /* Arguments of the right shape. */
 static const int64_t extents[2] = {7, 6}, cube[3] = {8, 6, 4}, halo[2] = {0, 0};
 static const int64_t offsets[2] = {0, 64}, strides[2] = {8, 1}, run_bytes[1] = {8};
+static const int64_t negative[8] = {-1, 1, 1, 1, 1, 1, 1, 1};
+static const int negative_ints[8] = {-1, 1, 1, 1, 1, 1, 1, 1};
 static const double spacing[3] = {1, 1, 1};
 static const int order[2] = {0, 1}, writers[1] = {0};
 static const char* const names[3] = {"z", "y", "x"};

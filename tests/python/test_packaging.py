@@ -42,11 +42,12 @@ def recipe(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
         return lambda *words, **options: said.setdefault(name, []).append((words, options))
 
     package = types.ModuleType("spack.package")
-    for name in ("license", "version", "variant", "depends_on", "resource", "generator"):
+    for name in ("license", "version", "variant", "depends_on", "resource"):
         setattr(package, name, directive(name))
     package.join_path = lambda *parts: "/".join(parts)  # type: ignore[attr-defined]
     cmake = types.ModuleType("spack_repo.builtin.build_systems.cmake")
     cmake.CMakePackage = CMakePackage  # type: ignore[attr-defined]
+    cmake.generator = directive("generator")  # type: ignore[attr-defined]
     for name in ("spack", "spack_repo", "spack_repo.builtin", "spack_repo.builtin.build_systems"):
         monkeypatch.setitem(sys.modules, name, types.ModuleType(name))
     monkeypatch.setitem(sys.modules, "spack.package", package)
