@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <numeric>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,7 +36,13 @@ template <class Table>
 std::vector<std::string> methods_of(const Table& table, const Arguments& args) {
   std::vector<std::string> methods;
   for (const auto& method : table) methods.emplace_back(method.name);
-  for (auto& more : split(args.text("methods", ""), ';')) methods.push_back(std::move(more));
+  for (auto& more : split(args.text("methods", ""), ';')) {
+    const auto name = more.substr(0, more.find(':'));
+    if (std::find(methods.begin(), methods.end(), name) == methods.end()) {
+      throw std::runtime_error("method " + more + ": unknown; see `tailrace list`");
+    }
+    methods.push_back(std::move(more));
+  }
   methods.emplace_back("auto");
   return methods;
 }

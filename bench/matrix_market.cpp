@@ -34,7 +34,7 @@ Kind read_banner(std::istream& file, const std::string& path) {
   std::string banner, object, format, field, symmetry;
   words >> banner >> object >> format >> field >> symmetry;
   if (banner != "%%matrixmarket" || object != "matrix" || format != "coordinate") {
-    refuse(path, "begins with \"" + line + "\", not with \"%%MatrixMarket matrix coordinate\"");
+    refuse(path, "does not begin with \"%%MatrixMarket matrix coordinate\"");
   }
   if (field != "real" && field != "integer" && field != "pattern") {
     refuse(path, "has " + field + " items; real, integer and pattern are read");

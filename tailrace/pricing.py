@@ -11,6 +11,8 @@ from tailrace.benchmarks.scale_machine import choose_nodes, find_machine, place_
 from tailrace.errors import TailraceError
 from tailrace.programs import find_program
 
+MOST_RANKS = 10_000_000
+
 
 @dataclass(frozen=True)
 class Job:
@@ -94,6 +96,12 @@ def price_nodes(
     """Do as `price` on a list of nodes; `job.nodes` is its name."""
     machine = find_machine(job.machine)
     num_ranks = len(nodes) * job.ranks_per_node
+    if num_ranks > MOST_RANKS:
+        raise TailraceError(
+            f"{len(nodes)} nodes with {job.ranks_per_node} ranks each: more than {MOST_RANKS} "
+            "ranks; name fewer (--nodes, --ranks-per-node)",
+            status=2,
+        )
     prices = []
     for grid in grids or all_grids(num_ranks, largest):
         if grid[0] * grid[1] != num_ranks:

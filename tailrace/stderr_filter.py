@@ -17,7 +17,8 @@ NOISE_BOX = (
 KILLED_BOX = "mpirun noticed that process rank"  # noise where we have sent the signal
 NOISE_LINE = re.compile(
     r"^\[[^\]]+\] (?:\d+ more process(?:es)? ha(?:s|ve) sent help message "
-    r"help-mpi-api\.txt / mpi-abort|Set MCA parameter \"orte_base_help_aggregate\")"
+    r"help-mpi-api\.txt / mpi-abort|Set MCA parameter \"orte_base_help_aggregate\"|"
+    r"\[\[\d+,\d+\],\d+\] ORTE_ERROR_LOG: .* in file \S*/show_help\.c at)"
 )
 
 

@@ -46,6 +46,14 @@ std::string find_fault(const Problem& problem, int num_ranks) {
           names[axis], n, largest);
     }
   }
+  // The product in floating point, as it is to be seen that it does not fit an integer.
+  constexpr double most_points = 1e18;
+  double points = 1;
+  for (const auto n : problem.extents) points *= static_cast<double>(n);
+  if (points > most_points) {
+    return fmt::format("{} x {} x {} points: more than {:g}", problem.extents[0],
+                       problem.extents[1], problem.extents[2], most_points);
+  }
   constexpr int most_fields = 4096;
   if (problem.max_fields < 1 || problem.max_fields > most_fields) {
     return fmt::format("max_fields {}: must be 1 to {}", problem.max_fields, most_fields);

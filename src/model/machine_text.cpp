@@ -93,7 +93,8 @@ class Words {
   /// One bandwidth, or one for each of `count`, from GB/s.
   std::vector<double> rates_of(std::string_view key, std::size_t count) {
     const auto value = take(key);
-    require(!value.empty(), fmt::format("machine \"{}\": {}=... is missing", text_, key));
+    require(!value.empty(), fmt::format("machine \"{}\": {}=... is missing [GB/s], as in {}=12.5",
+                                        text_, key, key));
     std::vector<double> result;
     for (const auto word : split(value, ':')) result.push_back(1e9 * number<double>(word, text_));
     if (result.size() == 1) result.resize(count, result[0]);

@@ -36,4 +36,11 @@ def named_setting(what: str, runner: Runner) -> Setting:
     if not Path(what).exists():
         names = "blas, collectives, io, refine, remembered, sparse, waiting"
         raise TailraceError(f"{what}: neither a file of settings nor one of {names}", status=2)
-    return read_settings(Path(what))
+    setting = read_settings(Path(what))
+    if not (setting.environment or setting.options or setting.wrapper):
+        raise TailraceError(
+            f'{what}: sets nothing; expected [environment] with NAME = "VALUE" and [launcher] '
+            'with options = [["--bind-to", "core"]]',
+            status=2,
+        )
+    return setting

@@ -76,7 +76,12 @@ def run_once(command: Command, needs_result: bool = True) -> list[dict[str, Any]
     lines = [line for line in done.stdout.splitlines() if line.startswith("{")]
     if done.returncode != 0 or (needs_result and not lines):
         lines = list(without_noise((done.stderr or done.stdout).splitlines(keepends=True)))
-        tail = " | ".join(line.strip() for line in lines[-3:] if line.strip())
+        # Ranks say the same.
+        tail = " | ".join(dict.fromkeys(line.strip() for line in lines[-3:] if line.strip()))
+        if "bad_alloc" in tail:
+            tail = "not enough memory; give smaller sizes"
+        if done.returncode == 0 and not tail:
+            raise TailraceError("nothing was measured: sizes and entries leave nothing to run")
         raise TailraceError(f"exit status {done.returncode}: {tail}")
     return [json.loads(line) for line in lines]
 

@@ -15,6 +15,7 @@ NAMED = {  # name -> kind, extents unless others are given, settings
     "gemini": ("torus", "23x24x24", "bw=9.4:4.7:9.4,latency=1.05e-7,loopback=20"),
 }
 KINDS = ("torus", "dragonfly", "fat_tree")
+MOST_NODES = 100_000_000  # as in src/model
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,12 @@ def find_machine(text: str) -> Machine:
             "as in torus:8x8x8,bw=10",
             status=2,
         )
-    return Machine(
+    machine = Machine(
         f"{kind}:{extents}{comma}{more}", kind, tuple(int(word) for word in extents.split("x"))
     )
+    if machine.nodes > MOST_NODES:
+        raise TailraceError(f"machine {text}: more than {MOST_NODES} nodes", status=2)
+    return machine
 
 
 def choose_nodes(machine: Machine, placement: str) -> list[int]:

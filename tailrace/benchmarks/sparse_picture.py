@@ -70,9 +70,9 @@ def draw(path: Path, measured: Measured) -> None:
         )
         for entry, of_entry in found.items():
             marker, colour = STYLES[entry]
-            x = [point[1] for point in of_entry]
-            y = [1e-9 * point[2] for point in of_entry]
-            axes.scatter(x, y, s=26, marker=marker, color=colour, label=entry, zorder=3)
+            across = [point[1] for point in of_entry]
+            up = [1e-9 * point[2] for point in of_entry]
+            axes.scatter(across, up, s=26, marker=marker, color=colour, label=entry, zorder=3)
         for problem, x, rate in found.get("tailrace", []):
             name = problem.split(", ")[1]
             axes.annotate(

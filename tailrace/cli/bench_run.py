@@ -2,6 +2,7 @@
 """What every subcommand of ``tailrace bench`` does with its options."""
 
 import dataclasses
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,22 @@ from tailrace.benchmarks.options import Options
 from tailrace.errors import TailraceError
 from tailrace.files import require_folder, require_picture, require_place
 
+AXES = {"dense": 2, **dict.fromkeys(("fft", "step", "memory", "output", "servers", "exchange"), 3)}
+
+
+def _require_memory(name: str, options: Options) -> None:
+    """Refuse --n whose arrays fit on no node, even if each rank had one by itself."""
+    ranks = max(options.ranks, default=1)
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    for n in options.sizes:
+        share = 8.0 * float(n) ** AXES.get(name, 0) / ranks
+        if share > memory:
+            raise TailraceError(
+                f"--n {n}: an array takes {share / 2**30:.3g} GiB per rank, and this machine has "
+                f"{memory / 2**30:.3g} GiB; give a smaller number",
+                status=2,
+            )
+
 
 def measure_bench(
     name: str, options: Options, json: Path | None, picture: Path | None = None
@@ -23,6 +40,7 @@ def measure_bench(
         require_place(picture, "--picture")
     if json not in (None, Path("-")):
         require_place(json, "--json")
+    _require_memory(name, options)
     for folder in options.io.folders:
         require_folder(folder, "--dir")
     if name in ("output", "servers"):

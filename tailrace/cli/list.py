@@ -113,6 +113,8 @@ def list_(
 
     Example: tailrace list hints
     """
+    if as_json and as_markdown:
+        raise TailraceError("give either --json or --markdown", status=2)
     tables = _choose(read_tables(), table)
     if as_json:
         typer.echo(json.dumps({"tables": tables}, indent=2))

@@ -44,7 +44,7 @@ def price(
 ) -> None:
     """Say what the transposes of an array cost on a machine, which grid is best.
 
-    Example: tailrace price --machine fat_tree:16x16 --nodes 64 --n 1024
+    Example: tailrace price --machine fat_tree:16x16,bw=12.5 --nodes 64 --n 1024
     """
     if bool(n) == bool(size):
         raise TailraceError("give either --n (points along each axis) or --bytes", status=2)

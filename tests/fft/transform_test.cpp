@@ -211,6 +211,8 @@ TEST(Transform, RefusesWhatItCannotDo) {
   Problem bad = good;
   bad.extents[1] = 0;
   EXPECT_NE(message(bad, {}).find("axis y"), std::string::npos);
+  bad.extents = {99999999, 99999999, 99999999};
+  EXPECT_NE(message(bad, {}).find("points: more than 1e+18"), std::string::npos);
   bad = good;
   bad.cutoff[0] = 4;
   EXPECT_NE(message(bad, {}).find("must be 0 to 3"), std::string::npos);

@@ -23,6 +23,7 @@ ABORTED = [
     "with errorcode 4.\n",
     RULE,
     "[vm:28951] 2 more processes have sent help message help-mpi-api.txt / mpi-abort\n",
+    "[vm:1] [[7689,0],0] ORTE_ERROR_LOG: Out of resource in file ../orte/util/show_help.c at 501\n",
     '[vm:28951] Set MCA parameter "orte_base_help_aggregate" to 0 to see all help\n',
 ]
 LAUNCH_ERROR = [
