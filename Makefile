@@ -13,6 +13,7 @@
 #   TAILRACE_HANG_S=N              seconds after which a random problem hangs (default: 120)
 #   BENCHES="fft step ..."         benchmarks of `make bench`
 #   FLUIDSIM_PYTHON=/path/python   a Python that has fluidsim, to compare a step with
+#   PREFIX=DIR                     where `make install` puts things (default: ~/tailrace)
 #   PYTHON=/usr/bin/python3        the Python (3.11 or newer) that .venv is made with
 
 SHELL := /bin/bash
@@ -53,7 +54,7 @@ export OMP_WAIT_POLICY = passive
 export PIP_DISABLE_PIP_VERSION_CHECK = 1
 TEST_ENV := TAILRACE_BIN_DIR=$(CURDIR)/build/$(PRESET)
 
-.PHONY: help build demo demo-helium demo-groundwater python deb test verification sanitizers soak check bench reference clean distclean system
+.PHONY: help build install demo demo-helium demo-groundwater python deb test verification sanitizers soak check bench reference clean distclean system
 
 help:  ## Show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-16s %s\n", $$1, $$2}' Makefile
@@ -108,6 +109,11 @@ demo-groundwater: build  ## Uranium and 14 more species in heterogeneous ground,
 
 python: TARGETS = all bindings/python/all
 python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs/faces.md)
+
+PREFIX ?= $(HOME)/tailrace
+install: build  ## Install headers, libraries and programs in PREFIX (default: ~/tailrace)
+	@cmake --install build/$(PRESET) --prefix "$(abspath $(PREFIX))" >build/install.log || { tail -n 5 build/install.log; exit 1; }
+	@echo "tailrace: cmake -DCMAKE_PREFIX_PATH=$(abspath $(PREFIX)) ... finds it (docs/library.md)"
 
 deb: PRESET = deb
 deb: build  ## A package for Debian and its relatives, in build/deb (processors from 2013 on: x86-64-v3)
