@@ -126,7 +126,7 @@ void memory(const Comm& comm, bool wrong) {
   int heard = 0;
   for (const char* method :
        {"alltoallv", "pairwise", "bruck", "pull", "node_direct", "node_aware"}) {
-    constexpr std::ptrdiff_t columns = 1'600'000;  // 55 MB a rank and side
+    constexpr std::ptrdiff_t columns = 1'600'000;  // 55 MB per rank and side
     const std::array<std::ptrdiff_t, 2> extents{13, columns};
     const Plan plan(slabs(extents, 0, comm.num_ranks()), slabs(extents, 1, comm.num_ranks()),
                     comm.rank());
@@ -143,7 +143,7 @@ void memory(const Comm& comm, bool wrong) {
 /// The same while methods are tried: none can be, and all ranks take the same one untried.
 void memory_of_trials(const Comm& comm, bool wrong) {
   if (wrong) take_memory_away();
-  constexpr std::ptrdiff_t columns = 1'600'000;  // 55 MB a rank and side
+  constexpr std::ptrdiff_t columns = 1'600'000;  // 55 MB per rank and side
   const std::array<std::ptrdiff_t, 2> extents{13, columns};
   const Plan plan(slabs(extents, 0, comm.num_ranks()), slabs(extents, 1, comm.num_ranks()),
                   comm.rank());

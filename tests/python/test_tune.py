@@ -218,7 +218,7 @@ def test_open_mpi_takes_the_exported_rules(tmp_path: Path) -> None:
         tmp_path / "m.json",
         entry("mpi alltoall", "80 bytes a pair of ranks", "2 pairwise"),
         entry("mpi alltoall", "8000 bytes a pair of ranks", "5 two_proc"),
-        entry("mpi allreduce", "8 bytes a rank", "3 recursive_doubling"),
+        entry("mpi allreduce", "8 bytes per rank", "3 recursive_doubling"),
     )
     rules = tmp_path / "rules.txt"
     result = tune("export", "--format", "openmpi", "--file", path, rules)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// One message a rank, writer and round. Sends are synchronous ones (MPI_Issend), so that no rank
+// One message per rank, writer and round. Sends are synchronous ones (MPI_Issend), so that no rank
 // gets more than `num_slots` rounds ahead of a writer and nothing piles up in unexpected messages.
 #include <array>
 #include <cstring>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Blocks travel in hops of 1, 2, 4, ... ranks, together with all others that take the same hop:
-// log2 p messages a rank instead of p - 1 (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE Trans.
+// log2 p messages per rank instead of p - 1 (Bruck, Ho, Kipnis, Upfal, Weathersby, IEEE Trans.
 // Parallel Distrib. Syst. 8 (1997) 1143; for blocks of any sizes, which are sent ahead once). The
 // block i ranks away takes the hops of the bits of i. It is packed where its first message leaves
 // from and read where its last one arrives; only in between it is copied. Wins for tiny blocks
-// among many ranks. Cost for p ranks and n bytes a rank: log2 p alpha + n/2 log2 p (beta + copy).
+// among many ranks. Cost for p ranks and n bytes per rank: log2 p alpha + n/2 log2 p (beta + copy).
 #include <algorithm>
 #include <bit>
 #include <climits>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // alltoallv (the reference) and alltoallw: MPI's own non-blocking all-to-all, a call a piece. Cost
-// for p ranks and n bytes a rank: (p - 1) alpha + n beta, scheduled by MPI.
+// for p ranks and n bytes per rank: (p - 1) alpha + n beta, scheduled by MPI.
 #include <vector>
 
 #include "move/blocks/runner.hpp"

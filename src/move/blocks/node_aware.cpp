@@ -5,7 +5,7 @@
 // theirs; at the other end readers take it straight from the message. So nothing is copied that
 // `alltoallv` would not copy, and (ranks a node)^2 messages become one. Leaders of a node's
 // messages are its ranks in turn, those of different memory domains first. Cost for N nodes of q
-// ranks and n bytes a rank: (N - 1) / q alpha + n beta, and three arrivals on the node.
+// ranks and n bytes per rank: (N - 1) / q alpha + n beta, and three arrivals on the node.
 #include <algorithm>
 #include <cstddef>
 #include <functional>

@@ -3,7 +3,7 @@
 // only `in_flight` of them each way at a time: bounded memory in MPI, and short queues to match
 // from. Sends and receives keep one order, that of the steps, on all ranks: the lowest step that is
 // not done is always under way on both sides, so the bound can not make ranks wait in a circle.
-// Wins for many ranks with large messages. Cost for p ranks and n bytes a rank: (p - 1) alpha + n
+// Wins for many ranks with large messages. Cost for p ranks and n bytes per rank: (p - 1) alpha + n
 // beta; a block leaves while the next is packed.
 #include <algorithm>
 #include <utility>

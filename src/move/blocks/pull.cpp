@@ -7,9 +7,9 @@
 //
 // Send blocks lie in the window, where the caller packs them, and stay there until everybody has
 // read. A barrier that does not wait says when a piece of all ranks may be read, another one when
-// all have read: log p empty messages a rank whatever the blocks are. Its price is that the first
+// all have read: log p empty messages per rank whatever the blocks are. Its price is that the first
 // read waits for the last rank.
-// Cost for p ranks and n bytes a rank in chunks of c bytes at depth d: a barrier, 2 (n / c) / d
+// Cost for p ranks and n bytes per rank in chunks of c bytes at depth d: a barrier, 2 (n / c) / d
 // alpha + n beta.
 
 #include <algorithm>

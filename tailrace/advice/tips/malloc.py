@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """glibc's malloc gives arrays above 32 MiB back to the system, and faults the next one in anew.
 
-Told to keep them, it needs up to 0.5 GiB a rank more at the end of a phase.
+Told to keep them, it needs up to 0.5 GiB per rank more at the end of a phase.
 """
 
 from tailrace.advice.setting import Setting
