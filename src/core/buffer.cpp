@@ -7,12 +7,14 @@
 
 #include <sys/mman.h>
 
+#include "core/round_up.hpp"
+
 namespace tailrace::detail {
 
 std::byte* allocate_payload(std::ptrdiff_t bytes, bool zeroed) {
   constexpr std::ptrdiff_t huge_page = 2 << 20;
   const std::ptrdiff_t alignment = bytes >= 2 * huge_page ? huge_page : 64;
-  const auto rounded = static_cast<std::size_t>((bytes + alignment - 1) / alignment * alignment);
+  const auto rounded = static_cast<std::size_t>(round_up(bytes, alignment));
   void* const memory = std::aligned_alloc(static_cast<std::size_t>(alignment), rounded);
   if (memory == nullptr) throw std::bad_alloc();
   // A hint only: without huge pages everything works, with more TLB misses.

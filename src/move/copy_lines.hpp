@@ -15,12 +15,12 @@
 // next is asked for line by line.
 #include <cstdint>
 
+#include "core/round_up.hpp"
 #include "move/copy_kinds.hpp"
 
 namespace tailrace {
 namespace {
 
-constexpr std::ptrdiff_t line_bytes = 64;
 constexpr std::ptrdiff_t strip_rows = 256;       // of the destination; a multiple of every side
 constexpr std::ptrdiff_t tile_bytes = 16 << 10;  // stays in the first cache
 constexpr std::ptrdiff_t fetch_distance = 2;     // tiles

@@ -4,17 +4,10 @@
 #include <cassert>
 #include <climits>
 
+#include "core/round_up.hpp"
 #include "core/same_on_all.hpp"
 
 namespace tailrace {
-namespace {
-
-std::ptrdiff_t rounded_up(std::ptrdiff_t value, std::ptrdiff_t unit) {
-  return (value + unit - 1) / unit * unit;
-}
-
-}  // namespace
-
 MessageUnit::MessageUnit(const Comm& comm, std::ptrdiff_t largest_buffer_bytes) {
   static_assert(sizeof(std::ptrdiff_t) == sizeof(std::int64_t));
   auto largest = static_cast<std::int64_t>(largest_buffer_bytes);
@@ -67,7 +60,7 @@ Messages make_messages(const MoveProblem& problem, Direction direction, std::ptr
   }
   for (auto& message : messages.list) {
     message.offset_bytes = messages.buffer_bytes;
-    message.num_bytes = rounded_up(message.field_bytes * problem.shape.num_fields, unit_bytes);
+    message.num_bytes = round_up(message.field_bytes * problem.shape.num_fields, unit_bytes);
     messages.buffer_bytes += message.num_bytes;
   }
   return messages;

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "core/round_up.hpp"
 #include "move/arrivals.hpp"
 
 namespace tailrace {
 namespace {
 
-constexpr std::ptrdiff_t line_bytes = 64;
-constexpr std::ptrdiff_t head_bytes =
-    (static_cast<std::ptrdiff_t>(sizeof(Arrivals)) + line_bytes - 1) / line_bytes * line_bytes;
+constexpr std::ptrdiff_t head_bytes = round_up(sizeof(Arrivals), line_bytes);
 
 }  // namespace
 
 NodeBoard::NodeBoard(const Comm& node, const WaitPolicy& waiting, std::ptrdiff_t bytes)
     : node_(node),
       waiting_(waiting),
-      bytes_((bytes + line_bytes - 1) / line_bytes * line_bytes),
+      bytes_(round_up(bytes, line_bytes)),
       window_(node, 2 * bytes_ + (node.rank() == 0 ? head_bytes : 0)),
       written_(reinterpret_cast<Arrivals*>(window_.segment(0))) {
   for (int rank = 0; rank < node.num_ranks(); ++rank) {

@@ -19,6 +19,7 @@
 #include <functional>
 #include <vector>
 
+#include "core/round_up.hpp"
 #include "move/arrivals.hpp"
 #include "move/messages.hpp"
 #include "move/method.hpp"
@@ -53,8 +54,7 @@ struct SegmentShape {
   std::ptrdiff_t packed_bytes = 0;
 
   std::ptrdiff_t places_bytes() const {
-    const auto bytes = static_cast<std::ptrdiff_t>(sizeof(FieldPlace)) * num_fields;
-    return (bytes + 63) / 64 * 64;
+    return round_up(static_cast<std::ptrdiff_t>(sizeof(FieldPlace)) * num_fields, line_bytes);
   }
   std::uint32_t num_buffers() const { return packed_bytes <= small_bytes ? 2 : 1; }
   std::ptrdiff_t buffer_bytes() const { return places_bytes() + packed_bytes; }

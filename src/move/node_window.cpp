@@ -18,22 +18,14 @@
 #endif
 
 #include "core/futex.hpp"
+#include "core/round_up.hpp"
 #include "core/under_way.hpp"
 
 namespace tailrace {
 
 namespace {
 
-constexpr std::ptrdiff_t alignment = 64;
 constexpr std::ptrdiff_t least_for_huge_pages = 4 << 20;
-
-std::ptrdiff_t align_up(std::ptrdiff_t value) {
-  return (value + alignment - 1) / alignment * alignment;
-}
-
-std::byte* align_up(void* address) {
-  return reinterpret_cast<std::byte*>(align_up(reinterpret_cast<std::ptrdiff_t>(address)));
-}
 
 Error no_memory(std::ptrdiff_t bytes, const char* reason) {
   return {Errc::io,
@@ -102,20 +94,20 @@ NodeWindow::NodeWindow(const Comm& everybody, const Comm& node, std::ptrdiff_t b
   // What no node has is refused before it is tried: MPI's windows fail on one rank alone, and the
   // others wait for it.
   constexpr auto most = std::ptrdiff_t{1} << 46;
-  const std::int64_t own_bytes = bytes > most ? most : align_up(bytes);
+  const std::int64_t own_bytes = bytes > most ? most : round_up(bytes, line_bytes);
   check_mpi(MPI_Allgather(&own_bytes, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, node.raw()));
   const auto own_start =
       std::accumulate(sizes.begin(), sizes.begin() + node.rank(), std::ptrdiff_t{0});
-  const auto total = std::accumulate(sizes.begin(), sizes.end(), alignment);
+  const auto total = std::accumulate(sizes.begin(), sizes.end(), line_bytes);
   std::optional<Error> failure;
   const auto memory = static_cast<std::ptrdiff_t>(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
   if (total > memory) failure = no_memory(total, fmt::format("it has {}", memory).c_str());
   std::byte* base = failure ? nullptr : map_common(node, total, {own_start, own_bytes}, failure);
   if (base == nullptr && !failure) base = allocate_window(node, total, failure);
-  if (!failure) std::memset(align_up(base) + own_start, 0, static_cast<std::size_t>(own_bytes));
+  auto* next = failure ? nullptr : round_up(base, line_bytes);
+  if (!failure) std::memset(next + own_start, 0, static_cast<std::size_t>(own_bytes));
   // Nobody may read or wait on memory that is not zeroed yet, either.
   agree(everybody.raw(), failure ? &*failure : nullptr);
-  auto* next = align_up(base);
   for (const auto segment_bytes : sizes) {
     segments_.push_back(next);
     next += segment_bytes;

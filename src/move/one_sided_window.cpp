@@ -12,13 +12,12 @@
 #include <fmt/format.h>
 
 #include "core/agreed_error.hpp"
+#include "core/round_up.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
 
 namespace {
-
-constexpr std::uintptr_t alignment = 64;
 
 // The windows of SimGrid's MPI have one memory; it knows neither the question nor MPI_Win_sync.
 #ifdef SMPI_H
@@ -90,17 +89,15 @@ bool is_unified(MPI_Win win) {
 void OneSidedWindow::allocate(const Comm& comm, std::ptrdiff_t bytes) {
   void* base = nullptr;
   // A multiple of 64, as MPICH 4.0 looks in the wrong place for windows of odd sizes on its node.
-  constexpr auto unit = static_cast<std::ptrdiff_t>(alignment);
-  win_ = OwnedWin(allocate_win(comm, (bytes + 2 * unit - 1) / unit * unit, base));
+  win_ = OwnedWin(allocate_win(comm, round_up(bytes, line_bytes) + line_bytes, base));
   check_mpi(MPI_Win_set_errhandler(win_.raw(), MPI_ERRORS_RETURN));
   if (!is_unified(win_.raw())) {
     throw Error(Errc::mpi, "the windows of this MPI have separate public and private memory");
   }
-  const auto address = reinterpret_cast<std::uintptr_t>(base);
-  const auto skipped = (address + alignment - 1) / alignment * alignment - address;
-  own_ = {static_cast<std::byte*>(base) + skipped, static_cast<std::size_t>(bytes)};
+  auto* const first = round_up(static_cast<std::byte*>(base), line_bytes);
+  own_ = {first, static_cast<std::size_t>(bytes)};
   std::fill(own_.begin(), own_.end(), std::byte{});
-  MPI_Aint mine = static_cast<MPI_Aint>(skipped);
+  MPI_Aint mine = first - static_cast<std::byte*>(base);
   first_.resize(static_cast<std::size_t>(comm.num_ranks()));
   check_mpi(MPI_Allgather(&mine, 1, MPI_AINT, first_.data(), 1, MPI_AINT, comm.raw()));
 }

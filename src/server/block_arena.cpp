@@ -4,13 +4,12 @@
 #include <algorithm>
 #include <iterator>
 
+#include "core/round_up.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
 namespace {
 
-constexpr std::ptrdiff_t line_bytes = 64;
-constexpr std::ptrdiff_t page_bytes = 4096;
 constexpr std::size_t usual_blocks = 256;
 
 }  // namespace
@@ -25,15 +24,14 @@ BlockArena::BlockArena(std::span<std::byte> memory) : memory_(memory) {
 bool BlockArena::takes_pages(std::ptrdiff_t bytes) { return bytes >= page_bytes; }
 
 std::ptrdiff_t BlockArena::rounded(std::ptrdiff_t bytes) {
-  const auto unit = takes_pages(bytes) ? page_bytes : line_bytes;
-  return (bytes + unit - 1) / unit * unit;
+  return round_up(bytes, takes_pages(bytes) ? page_bytes : line_bytes);
 }
 
 std::optional<std::span<std::byte>> BlockArena::allocate(std::ptrdiff_t bytes) {
   const auto size = rounded(bytes);
   const auto unit = takes_pages(bytes) ? page_bytes : line_bytes;
   for (auto range = free_.begin(); range != free_.end(); ++range) {
-    const auto start = (range->start + unit - 1) / unit * unit;
+    const auto start = round_up(range->start, unit);
     const auto end = range->start + range->bytes;
     if (start + size > end) continue;
     const Range before{range->start, start - range->start}, after{start + size, end - start - size};

@@ -6,17 +6,11 @@
 #include <numeric>
 #include <set>
 
+#include "core/round_up.hpp"
 #include "file/settings.hpp"
 
 namespace tailrace::server {
 namespace {
-
-constexpr std::ptrdiff_t page_bytes = 4096;
-constexpr std::ptrdiff_t line_bytes = 64;
-
-std::ptrdiff_t round_up(std::ptrdiff_t bytes, std::ptrdiff_t unit) {
-  return (bytes + unit - 1) / unit * unit;
-}
 
 std::ptrdiff_t boxes_at(std::ptrdiff_t description_bytes) {
   return round_up(static_cast<std::ptrdiff_t>(sizeof(PacketHeader)) + description_bytes,
@@ -53,7 +47,7 @@ Range share_of_server(const Index& extents, int num_dims, ItemType type,
   if (row_bytes == 0 || stripe_bytes == 0) return split_evenly(extents[0], num_servers, server);
   // Rows that are whole stripes.
   const auto unit = stripe_bytes / std::gcd(row_bytes, stripe_bytes);
-  const auto units = (extents[0] + unit - 1) / unit;
+  const auto units = divide_up(extents[0], unit);
   if (units < least_units * num_servers) return split_evenly(extents[0], num_servers, server);
   const auto mine = split_evenly(units, num_servers, server);
   const auto start = mine.start * unit;

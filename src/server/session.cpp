@@ -10,6 +10,7 @@
 
 #include "core/agreed_error.hpp"
 #include "core/last_resort.hpp"
+#include "core/round_up.hpp"
 #include "core/say.hpp"
 #include "core/wait.hpp"
 #include "core/worker.hpp"
@@ -161,9 +162,8 @@ void Session::State::choose_transport() {
 
 TransportSettings Session::State::transport_settings() const {
   TransportSettings settings;
-  constexpr std::ptrdiff_t page = 4096;
-  settings.client_bytes = options.memory_bytes / most_clients_of_a_node(team()) / page * page;
-  settings.client_bytes = std::max(settings.client_bytes, page);
+  const auto share = options.memory_bytes / most_clients_of_a_node(team());
+  settings.client_bytes = std::max(share / page_bytes * page_bytes, page_bytes);
   settings.server_bytes = options.memory_bytes;
   settings.senders_at_once = options.senders_at_once;
   settings.chunk_bytes = options.chunk_bytes;

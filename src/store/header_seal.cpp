@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The seal: first byte and number of bytes of each stretch of headers, then a footer that ends the
 // file. Numbers are unsigned, of 64 bits, as the machine has them.
+#include "core/round_up.hpp"
 #include "store/file_image.hpp"
 
 #include <fcntl.h>
@@ -122,7 +123,7 @@ void add_header_seal(std::ptrdiff_t stripe_bytes, FileImage& image) {
   // The stripe of the last data is another writer's.
   const auto unit =
       image.total_bytes > stripe_bytes ? std::max<std::ptrdiff_t>(stripe_bytes, 8) : 8;
-  const auto start = (image.total_bytes + unit - 1) / unit * unit;
+  const auto start = round_up(image.total_bytes, unit);
   Footer footer;
   footer.headers_xxh3 = XXH3_64bits(image.bytes.data(), image.bytes.size());
   footer.num_stretches = stretches.size();

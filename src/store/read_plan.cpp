@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "core/round_up.hpp"
 #include "layout/run_boxes.hpp"
 
 namespace tailrace::store {
@@ -85,7 +86,7 @@ void Units::cut_cells(const FileIndex::Entry& entry) {
       bytes *= 2;
     }
   }
-  for (std::size_t d = 0; d < dims; ++d) grid_[d] = (whole_.extents[d] + cell_[d] - 1) / cell_[d];
+  for (std::size_t d = 0; d < dims; ++d) grid_[d] = divide_up(whole_.extents[d], cell_[d]);
 }
 
 std::ptrdiff_t Units::count() const {

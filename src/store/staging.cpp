@@ -4,21 +4,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "core/round_up.hpp"
 #include "core/same_on_all.hpp"
 
 namespace tailrace::store {
-namespace {
-
-constexpr std::ptrdiff_t page_bytes = 4096;
-
-// Mappings start on a page in every process, so all ranks find the same place.
-std::byte* page_start(std::byte* memory) {
-  const auto rest = reinterpret_cast<std::uintptr_t>(memory) % page_bytes;
-  return rest == 0 ? memory : memory + (page_bytes - static_cast<std::ptrdiff_t>(rest));
-}
-
-}  // namespace
-
 Staging::Staging(const Comm& comm, int slots, bool share)
     : comm_(comm),
       slots_(slots),
@@ -34,7 +23,7 @@ bool Staging::outgrown(std::ptrdiff_t bytes) const {
 
 void Staging::grow(std::ptrdiff_t bytes) {
   const auto own = std::max(slot_bytes_[static_cast<std::size_t>(comm_.rank())],
-                            (bytes + page_bytes - 1) / page_bytes * page_bytes);
+                            round_up(bytes, page_bytes));
   const auto total = own * slots_ + page_bytes;
   window_ = NodeWindow();
   own_ = Buffer();
@@ -45,8 +34,10 @@ void Staging::grow(std::ptrdiff_t bytes) {
     own_ = agreed_buffer(comm_, total);
   }
   check_mpi(MPI_Allgather(&own, 1, MPI_AINT, slot_bytes_.data(), 1, MPI_AINT, comm_.raw()));
+  // Mappings start on a page in every process, so all ranks find the same place.
   for (std::size_t rank = 0; rank < first_.size(); ++rank) {
-    first_[rank] = page_start(shared_ ? window_.segment(static_cast<int>(rank)) : own_.data());
+    auto* segment = shared_ ? window_.segment(static_cast<int>(rank)) : own_.data();
+    first_[rank] = round_up(segment, page_bytes);
   }
 }
 

@@ -3,19 +3,10 @@
 
 #include <algorithm>
 
+#include "core/round_up.hpp"
 #include "store/file_image.hpp"
 
 namespace tailrace::store {
-
-namespace {
-
-constexpr std::ptrdiff_t page_bytes = 4096;
-
-std::ptrdiff_t whole_pages(std::ptrdiff_t bytes) {
-  return (bytes + page_bytes - 1) / page_bytes * page_bytes;
-}
-
-}  // namespace
 
 Index row_major_strides(const Index& extents, int num_dims) {
   Index strides{};
@@ -85,13 +76,13 @@ std::vector<StagedBox> add_boxes(WriterPart& part, std::size_t dataset,
     const auto bytes = box.num_items() * item;
     const auto start = linear(box.start, in_file, shape.num_dims) * item;
     if (shape.by_box) {
-      part.staging_bytes = whole_pages(part.staging_bytes);
+      part.staging_bytes = round_up(part.staging_bytes, page_bytes);
       part.boxes.push_back({dataset, box, part.staging_bytes, 0, checksum_boxes(box, item)});
       staged.push_back({part.staging_bytes, 0, row_major_strides(box.extents, shape.num_dims)});
       run_end = -1;
     } else {
       if (start != run_end || part.runs.size() == old_runs) {
-        part.staging_bytes = whole_pages(part.staging_bytes);
+        part.staging_bytes = round_up(part.staging_bytes, page_bytes);
         part.runs.push_back({dataset, start, 0, part.staging_bytes, 0});
       }
       auto& run = part.runs.back();
@@ -101,7 +92,7 @@ std::vector<StagedBox> add_boxes(WriterPart& part, std::size_t dataset,
     }
     part.staging_bytes += bytes;
   }
-  part.staging_bytes = whole_pages(part.staging_bytes);
+  part.staging_bytes = round_up(part.staging_bytes, page_bytes);
   return staged;
 }
 

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "core/round_up.hpp"
 #include "core/system_call.hpp"
 
 namespace tailrace::file {
@@ -43,7 +44,6 @@ int access_flags(FileAccess access, bool readable) {
   return O_RDONLY;
 }
 
-constexpr std::ptrdiff_t page_bytes = 4096;
 constexpr std::size_t max_pieces = IOV_MAX;
 
 std::ptrdiff_t next_multiple(std::ptrdiff_t offset, std::ptrdiff_t unit) {
@@ -86,7 +86,7 @@ std::ptrdiff_t Calls::bytes_to_direct() const {
   const auto here = run(limits_.direct_from + page_bytes);
   const auto address = reinterpret_cast<std::uintptr_t>(here.data);
   if ((address - static_cast<std::uintptr_t>(here.offset)) % page_bytes != 0) return -1;
-  const auto head = (page_bytes - here.offset % page_bytes) % page_bytes;
+  const auto head = round_up(here.offset, page_bytes) - here.offset;
   return (here.bytes - head) / page_bytes * page_bytes >= limits_.direct_from ? head : -1;
 }
 

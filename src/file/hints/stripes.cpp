@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "core/round_up.hpp"
 #include "core/system_call.hpp"
 #include "file/hints/lustre.hpp"
 #include "file/settings.hpp"
@@ -31,7 +32,7 @@ std::string set_ceph(const std::string& path, std::ptrdiff_t stripe_bytes, int s
   const FileSystem now = file_system_of(path);
   const std::ptrdiff_t unit = stripe_bytes > 0 ? stripe_bytes : now.stripe_bytes;
   const int count = stripe_count > 0 ? stripe_count : now.stripe_count;
-  const std::ptrdiff_t object = (std::max(ceph_object_bytes, unit) + unit - 1) / unit * unit;
+  const std::ptrdiff_t object = round_up(std::max(ceph_object_bytes, unit), unit);
   const std::string layout =
       fmt::format("stripe_unit={} stripe_count={} object_size={}", unit, count, object);
   if (setxattr(path.c_str(), "ceph.file.layout", layout.data(), layout.size(), 0) == 0) return "";

@@ -3,24 +3,19 @@
 
 #include <algorithm>
 
+#include "core/round_up.hpp"
 #include "tailrace/box.hpp"
 
 namespace tailrace::file {
 namespace {
 
-constexpr std::ptrdiff_t page_bytes = 4096;
-
 std::ptrdiff_t round_down(std::ptrdiff_t value, std::ptrdiff_t unit) { return value / unit * unit; }
-std::ptrdiff_t divide_up(std::ptrdiff_t value, std::ptrdiff_t unit) {
-  return (value + unit - 1) / unit;
-}
-
 }  // namespace
 
 std::ptrdiff_t buffer_for(std::ptrdiff_t wanted_bytes, Alignment alignment,
                           std::ptrdiff_t stripe_bytes) {
   const auto least = alignment == Alignment::owner ? stripe_bytes : page_bytes;
-  return divide_up(std::max(wanted_bytes, least), page_bytes) * page_bytes;
+  return round_up(std::max(wanted_bytes, least), page_bytes);
 }
 
 Domains::Domains(FileRun range, int num_writers, Alignment alignment, std::ptrdiff_t stripe_bytes,

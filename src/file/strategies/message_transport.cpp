@@ -6,19 +6,14 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/round_up.hpp"
 #include "file/strategies/transport.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::file {
 namespace {
 
-constexpr std::ptrdiff_t page_bytes = 4096;
 constexpr int tag = 1;
-
-std::byte* page_aligned(std::byte* memory) {
-  const auto address = reinterpret_cast<std::uintptr_t>(memory);
-  return memory + (page_bytes - static_cast<std::ptrdiff_t>(address % page_bytes)) % page_bytes;
-}
 
 void make_room(Buffer& buffer, std::ptrdiff_t bytes) {
   if (buffer.bytes() < bytes) buffer = Buffer(bytes);
@@ -42,7 +37,7 @@ class MessageTransport : public Transport {
   }
 
   std::byte* slot(std::uint32_t sequence) const override {
-    return page_aligned(slots_.data()) +
+    return round_up(slots_.data(), page_bytes) +
            static_cast<std::ptrdiff_t>(sequence % num_slots) * buffer_bytes_;
   }
 

@@ -5,14 +5,13 @@
 #include <cstring>
 #include <vector>
 
+#include "core/round_up.hpp"
 #include "file/strategies/transport.hpp"
 #include "move/node_window.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::file {
 namespace {
-
-constexpr std::ptrdiff_t page_bytes = 4096;
 
 struct Flags {
   SequenceFlag arrived;
@@ -30,10 +29,8 @@ class NodeTransport : public Transport {
     const auto slots = is_writer ? num_slots * buffer_bytes_ + page_bytes : 0;
     window_ = NodeWindow(comm_, static_cast<std::ptrdiff_t>(sizeof(Flags)) + slots);
     // Page-aligned in memory; where that is in the segment, only its owner can tell.
-    const auto after_flags = reinterpret_cast<std::uintptr_t>(window_.own()) + sizeof(Flags);
-    const auto misplaced = static_cast<std::ptrdiff_t>(after_flags % page_bytes);
-    const auto start =
-        static_cast<std::ptrdiff_t>(sizeof(Flags)) + (misplaced == 0 ? 0 : page_bytes - misplaced);
+    const std::ptrdiff_t start =
+        round_up(window_.own() + sizeof(Flags), page_bytes) - window_.own();
     slot_starts_.resize(static_cast<std::size_t>(comm_.num_ranks()));
     check_mpi(MPI_Allgather(&start, 1, MPI_AINT, slot_starts_.data(), 1, MPI_AINT, comm_.raw()));
   }

@@ -8,6 +8,7 @@
 
 #include <sched.h>
 
+#include "core/round_up.hpp"
 #include "move/allreduce/mpi_step.hpp"
 #include "move/allreduce/reducer.hpp"
 #include "move/allreduce/thread_team.hpp"
@@ -28,7 +29,7 @@ class ReduceRing {
   ReduceRing(const Comm& node, const WaitPolicy& waiting, std::ptrdiff_t max_bytes)
       : node_(node),
         waiting_(waiting),
-        slot_bytes_((std::clamp<std::ptrdiff_t>(max_bytes, 1, longest_bytes) + 63) / 64 * 64),
+        slot_bytes_(round_up(std::clamp<std::ptrdiff_t>(max_bytes, 1, longest_bytes), line_bytes)),
         vectors_(static_cast<std::size_t>(node.num_ranks())) {
     const auto rounds_bytes = static_cast<std::ptrdiff_t>(depth * sizeof(Round));
     bytes_ = depth * slot_bytes_ + (node.rank() == 0 ? rounds_bytes : 0);
@@ -92,15 +93,10 @@ class ReduceRing {
   std::uint32_t place_ = depth - 1, uses_ = 0;  ///< of the task given last
 };
 
-constexpr std::ptrdiff_t line_bytes = 64;
 constexpr std::ptrdiff_t longest_piece_bytes = 256 << 10;
 /// Vectors of all the node's ranks together that one rank combines sooner than all ranks meet
 /// twice.
 constexpr std::ptrdiff_t short_bytes = 64 << 10;
-
-std::ptrdiff_t whole_lines(std::ptrdiff_t bytes) {
-  return (bytes + line_bytes - 1) / line_bytes * line_bytes;
-}
 
 /// The first rank has the cores to itself while the others sleep; the others share.
 int num_threads(const ReductionProblem& problem, bool leads) {
@@ -131,9 +127,10 @@ class NodeRunner : public ReductionRunner {
         waiting_(problem.machine.waiting),
         group_(problem.comm, problem.machine.nodes),
         long_vectors_(long_vectors),
-        piece_bytes_(whole_lines(std::clamp(problem.max_bytes, line_bytes, longest_piece_bytes))),
+        piece_bytes_(
+            round_up(std::clamp(problem.max_bytes, line_bytes, longest_piece_bytes), line_bytes)),
         message_(problem.machine.waiting) {
-    const auto head_bytes = whole_lines(sizeof(Head)) + piece_bytes_;  // and the result
+    const auto head_bytes = round_up(sizeof(Head), line_bytes) + piece_bytes_;  // and the result
     window_bytes_ = piece_bytes_ + (group_.leads() ? head_bytes : 0);
     window_ = NodeWindow(comm_, group_.node, window_bytes_);
     head_ = reinterpret_cast<Head*>(window_.segment(0));
@@ -295,7 +292,7 @@ class NodeRunner : public ReductionRunner {
 
   Range slice(std::ptrdiff_t num_items, int index, int num_slices) const {
     constexpr std::ptrdiff_t step = 16;  // whole cache lines
-    const auto share = ((num_items + num_slices - 1) / num_slices + step - 1) / step * step;
+    const auto share = round_up(divide_up(num_items, num_slices), step);
     const auto start = std::min(num_items, index * share);
     return {start, std::min(share, num_items - start)};
   }
@@ -307,7 +304,7 @@ class NodeRunner : public ReductionRunner {
                 static_cast<std::size_t>(range.count * item_bytes));
   }
 
-  std::byte* result() const { return window_.segment(0) + whole_lines(sizeof(Head)); }
+  std::byte* result() const { return window_.segment(0) + round_up(sizeof(Head), line_bytes); }
 
   /// Combines all vectors where they are.
   void combine_all(Range range, std::byte* out) {

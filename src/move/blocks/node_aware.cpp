@@ -12,6 +12,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/round_up.hpp"
 #include "move/arrivals.hpp"
 #include "move/blocks/runner.hpp"
 
@@ -20,8 +21,6 @@ namespace tailrace {
 namespace node_aware {
 
 namespace {
-
-std::ptrdiff_t aligned(std::ptrdiff_t bytes) { return (bytes + 63) / 64 * 64; }
 
 using Numbers = std::vector<std::int64_t>;
 
@@ -116,7 +115,7 @@ struct Places {
     for (std::ptrdiff_t p = 0; p < num_pieces; ++p) {
       for (const int peer : nodes.ranks_on(own_node)) {
         place(send, p, num_ranks, peer) = {node.rank(), end};
-        end += aligned(block_items(shape.send, p, peer) * item);
+        end += round_up(block_items(shape.send, p, peer) * item, line_bytes);
       }
     }
     auto ends = gather(node, end);
@@ -133,7 +132,7 @@ struct Places {
           next += block_items(shape.send, p, peer) * item;
         }
         Message message{other, p, leader_end, out_items, 0, 0, 0};
-        leader_end += aligned(out_items * item);
+        leader_end += round_up(out_items * item, line_bytes);
         // Coming in: the same order, seen from the other side.
         message.in_offset = next = leader_end;
         for (const int peer : nodes.ranks_on(other)) {
@@ -142,7 +141,7 @@ struct Places {
           next += entry(in.total, p, num_ranks, peer) * item;
           message.in_items += entry(in.total, p, num_ranks, peer);
         }
-        leader_end += aligned(message.in_items * item);
+        leader_end += round_up(message.in_items * item, line_bytes);
         message.peer =
             nodes.ranks_on(other)[static_cast<std::size_t>(leader_for(nodes, other, own_node))];
         if (message.in_items > 0) ++incoming_[static_cast<std::size_t>(p)];

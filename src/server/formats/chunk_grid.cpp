@@ -7,13 +7,13 @@
 #include <numeric>
 #include <unordered_map>
 
+#include "core/round_up.hpp"
+
 namespace tailrace::server {
 namespace {
 
 constexpr std::ptrdiff_t least_file_bytes = 64 << 10;
 constexpr std::ptrdiff_t most_files = 1 << 14;
-
-std::ptrdiff_t divide_up(std::ptrdiff_t a, std::ptrdiff_t b) { return (a + b - 1) / b; }
 
 RowMajor counts(const ChunkGrid& grid, const Index& whole, const Index& part) {
   RowMajor found{grid.num_dims, {}};

@@ -18,7 +18,7 @@ namespace {
 Index divided_up(const Index& extents, const Index& factors, int num_dims) {
   Index result{};
   for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) {
-    result[d] = (extents[d] + factors[d] - 1) / factors[d];
+    result[d] = divide_up(extents[d], factors[d]);
   }
   return result;
 }

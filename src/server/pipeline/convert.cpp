@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "core/round_up.hpp"
 #include "core/worker.hpp"
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
@@ -41,7 +42,7 @@ class Convert : public Stage {
   void convert(const Field& field, const FieldPart& part, std::byte* data, int threads) const {
     constexpr std::ptrdiff_t at_once = 1 << 18;
     const auto items = part.box.num_items();
-    parallel_for((items + at_once - 1) / at_once, threads, [&](std::ptrdiff_t piece) {
+    parallel_for(divide_up(items, at_once), threads, [&](std::ptrdiff_t piece) {
       const auto first = piece * at_once;
       const auto unfit =
           store::convert_items(field.type, type_, part.data + first * item_bytes(field.type),

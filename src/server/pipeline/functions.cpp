@@ -134,7 +134,7 @@ class TasksStage : public Stage {
   void run(Step& step, StageContext& context) override {
     std::vector<double> values(static_cast<std::size_t>(count_));
     const std::int64_t first = context.group.rank(), stride = context.group.size();
-    const auto own = first < count_ ? (count_ - first + stride - 1) / stride : 0;
+    const auto own = first < count_ ? divide_up(count_ - first, stride) : 0;
     parallel_for(own, context.threads, [&](std::ptrdiff_t i) {
       const auto task = first + i * stride;
       call_user(name_,

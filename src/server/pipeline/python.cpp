@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "core/bytes.hpp"
+#include "core/round_up.hpp"
 #include "core/shared_memory.hpp"
 #include "core/worker.hpp"
 #include "server/pipeline/python_worker.hpp"
@@ -82,7 +83,7 @@ class PythonStage : public Stage {
         if (bytes == 0) continue;
         handed.push_back({&part, total, bytes});
         request += line(field, part.box, total);
-        total += (bytes + 63) / 64 * 64;
+        total += round_up(bytes, line_bytes);
       }
     }
     called_ = !handed.empty();

@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "core/buffer.hpp"
+#include "core/round_up.hpp"
 #include "server/group.hpp"
 #include "server/step.hpp"
 #include "store/item_convert.hpp"
@@ -113,7 +114,7 @@ Box slab_box(int num_dims, const Index& extents, int server, int num_servers);
 struct AxisSelection {
   std::ptrdiff_t start = 0, stop = 0, step = 1;
 
-  std::ptrdiff_t count() const { return stop <= start ? 0 : (stop - start + step - 1) / step; }
+  std::ptrdiff_t count() const { return stop <= start ? 0 : divide_up(stop - start, step); }
 };
 
 /// The items of `field` that `axes` (one for each) select, as a new field; `step` keeps its bytes.

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/round_up.hpp"
 #include "core/worker.hpp"
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
@@ -146,7 +147,7 @@ class TimeStage : public Stage {
       auto& running = boxes[part.box.start];
       if (count_ == 1) begin(running, part.box);
       visit_real(field.type, [&]<class Item>(Item) {
-        parallel_for((items + items_a_task - 1) / items_a_task, threads, [&](std::ptrdiff_t task) {
+        parallel_for(divide_up(items, items_a_task), threads, [&](std::ptrdiff_t task) {
           const auto from = task * items_a_task;
           update(running, reinterpret_cast<const Item*>(part.data), from,
                  std::min(from + items_a_task, items), static_cast<double>(count_));
@@ -181,7 +182,7 @@ class TimeStage : public Stage {
       const auto& running = entry.second;
       const auto items = running.box.num_items();
       auto* data = reinterpret_cast<double*>(add_memory(step, items * 8));
-      parallel_for((items + items_a_task - 1) / items_a_task, threads, [&](std::ptrdiff_t task) {
+      parallel_for(divide_up(items, items_a_task), threads, [&](std::ptrdiff_t task) {
         const auto end = std::min((task + 1) * items_a_task, items);
         for (auto i = task * items_a_task; i < end; ++i) {
           data[i] = result_of(name, running, i, static_cast<double>(count_));

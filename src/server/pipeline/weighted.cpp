@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/round_up.hpp"
 #include "core/worker.hpp"
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
@@ -21,7 +22,7 @@ using Sums = std::array<double, 2>;
 
 template <class Item, class Weight>
 Sums sums_of(const Item* items, const Weight* weights, std::ptrdiff_t count, int threads) {
-  std::vector<Sums> parts(static_cast<std::size_t>((count + items_a_task - 1) / items_a_task));
+  std::vector<Sums> parts(static_cast<std::size_t>(divide_up(count, items_a_task)));
   parallel_for(std::ssize(parts), threads, [&](std::ptrdiff_t task) {
     Sums sums{};
     for (auto i = task * items_a_task; i < std::min((task + 1) * items_a_task, count); ++i) {

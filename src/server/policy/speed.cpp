@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "core/round_up.hpp"
 #include "server/policy/roles.hpp"
 
 #include <fcntl.h>
@@ -19,7 +20,6 @@
 namespace tailrace::server {
 namespace {
 
-constexpr std::size_t page_bytes = 4096;
 constexpr std::ptrdiff_t first_chunk_bytes = 1 << 20;
 constexpr std::ptrdiff_t chunk_bytes = 16 << 20;
 constexpr std::ptrdiff_t most_bytes = 128 << 20;

@@ -9,15 +9,10 @@
 
 #include <fmt/format.h>
 
+#include "core/round_up.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
-
-namespace {
-
-constexpr std::size_t page_bytes = 4096;
-
-}  // namespace
 
 Intake::Intake(int num_clients, std::ptrdiff_t memory_bytes, Order order)
     : order_(order),
@@ -117,7 +112,7 @@ std::optional<Intake::Place> Intake::find_place(const Line& line, const Offer& o
 // Steps of one shape find the memory that the one before has left.
 Intake::Place Intake::find_extra(const Offer& offer) {
   const auto bytes = static_cast<std::size_t>(offer.bytes);
-  const auto wanted = BlockArena::rounded(offer.bytes) + static_cast<std::ptrdiff_t>(page_bytes);
+  const auto wanted = BlockArena::rounded(offer.bytes) + page_bytes;
   std::ranges::sort(spares_, {}, &Buffer::bytes);
   auto spare = std::ranges::lower_bound(spares_, wanted, {}, &Buffer::bytes);
   if (spare == spares_.end() && !spares_.empty()) --spare;
@@ -138,10 +133,7 @@ Intake::Place Intake::find_extra(const Offer& offer) {
                   ENOMEM);
     }
   }
-  void* first = extra.data();
-  auto left = static_cast<std::size_t>(extra.bytes());
-  std::align(page_bytes, bytes, first, left);
-  return {{static_cast<std::byte*>(first), bytes}, std::move(extra)};
+  return {{round_up(extra.data(), page_bytes), bytes}, std::move(extra)};
 }
 
 Accepted Intake::take_in(const Candidate& candidate, Place place) {

@@ -20,7 +20,6 @@ namespace tailrace::server::on_node {
 
 namespace {
 
-constexpr std::ptrdiff_t page_bytes = 4096;
 constexpr int pidfd_open_number = 434;  // the same on all processors; not in older headers
 
 [[noreturn]] void fail(const std::string& what) {

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "core/futex.hpp"
+#include "core/round_up.hpp"
 #include "core/shared_memory.hpp"
 #include "server/packet.hpp"
 
@@ -138,10 +139,9 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
 /// Bytes of the memory of a client with `num_tables` servers; `staging_offset` of it.
 constexpr std::ptrdiff_t staging_offset(int num_tables) {
-  constexpr std::ptrdiff_t alignment = 4096;
   const auto front = static_cast<std::ptrdiff_t>(sizeof(ClientBlock)) +
                      num_tables * static_cast<std::ptrdiff_t>(sizeof(Table));
-  return (front + alignment - 1) / alignment * alignment;
+  return round_up(front, page_bytes);
 }
 
 }  // namespace tailrace::server::on_node
