@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+
+#include "core/round_up.hpp"
 #include "tailrace/box.hpp"
 
 namespace tailrace {
@@ -18,6 +21,23 @@ struct RowMajor {
       item = item * extents[d] + place[d];
     }
     return item;
+  }
+
+  /// Items from one to the next along each axis.
+  Index strides() const {
+    Index steps{};
+    std::ptrdiff_t step = 1;
+    for (auto d = static_cast<std::size_t>(num_dims); d-- > 0; step *= extents[d]) steps[d] = step;
+    return steps;
+  }
+
+  /// The last item of `box`, which is not empty.
+  std::ptrdiff_t last_of(const Box& box) const {
+    Index place = box.start;
+    for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) {
+      place[d] += box.extents[d] - 1;
+    }
+    return linear(place);
   }
 
   Index place_of(std::ptrdiff_t item) const {
@@ -50,5 +70,55 @@ struct RowMajor {
     return linear(place);
   }
 };
+
+inline Index sum(const Index& a, const Index& b) {
+  Index result{};
+  for (std::size_t d = 0; d < result.size(); ++d) result[d] = a[d] + b[d];
+  return result;
+}
+
+inline Index difference(const Index& a, const Index& b) {
+  Index result{};
+  for (std::size_t d = 0; d < result.size(); ++d) result[d] = a[d] - b[d];
+  return result;
+}
+
+/// The smallest box that holds both.
+inline Box bounds_of(const Box& a, const Box& b) {
+  Box bounds = a;
+  for (std::size_t d = 0; d < static_cast<std::size_t>(a.num_dims); ++d) {
+    const auto end = std::max(a.start[d] + a.extents[d], b.start[d] + b.extents[d]);
+    bounds.start[d] = std::min(a.start[d], b.start[d]);
+    bounds.extents[d] = end - bounds.start[d];
+  }
+  return bounds;
+}
+
+/// The cells, of extents `cell` from the first item on, that an array is cut into.
+inline RowMajor cells_of(const RowMajor& array, const Index& cell) {
+  RowMajor cells{array.num_dims, {}};
+  for (std::size_t d = 0; d < static_cast<std::size_t>(array.num_dims); ++d) {
+    cells.extents[d] = divide_up(array.extents[d], cell[d]);
+  }
+  return cells;
+}
+
+/// The items of a cell, also those beyond the end of the array.
+inline Box cell_box(const RowMajor& cells, std::ptrdiff_t number, const Index& cell) {
+  Box box{cells.num_dims, cells.place_of(number), cell};
+  for (std::size_t d = 0; d < static_cast<std::size_t>(cells.num_dims); ++d)
+    box.start[d] *= cell[d];
+  return box;
+}
+
+/// The cells that `box` has items in, as a box of cells.
+inline Box cells_touching(const Box& box, const Index& cell) {
+  Box cells{box.num_dims, {}, {}};
+  for (std::size_t d = 0; d < static_cast<std::size_t>(box.num_dims); ++d) {
+    cells.start[d] = box.start[d] / cell[d];
+    cells.extents[d] = divide_up(box.start[d] + box.extents[d], cell[d]) - cells.start[d];
+  }
+  return cells;
+}
 
 }  // namespace tailrace

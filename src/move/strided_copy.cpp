@@ -10,6 +10,8 @@
 
 #include <fmt/format.h>
 
+#include "layout/row_major.hpp"
+
 namespace tailrace {
 
 namespace {
@@ -139,13 +141,12 @@ StridedSide side_of(const Box& part, const Box& box, const BoxMemory& memory) {
   return side;
 }
 
+StridedSide side_in_packed(const Box& part, const Box& box) {
+  return side_of(part, box, {0, RowMajor{box.num_dims, box.extents}.strides()});
+}
+
 StridedSide packed_side(const Box& box, std::ptrdiff_t offset) {
-  StridedSide side{offset, {}};
-  std::ptrdiff_t stride = 1;
-  for (auto d = static_cast<std::size_t>(box.num_dims); d-- > 0; stride *= box.extents[d]) {
-    side.strides[d] = stride;
-  }
-  return side;
+  return {offset, RowMajor{box.num_dims, box.extents}.strides()};
 }
 
 StridedCopy::StridedCopy(const Box& box, const StridedSide& from, const StridedSide& to,

@@ -20,8 +20,10 @@ struct StridedSide {
 /// How the items of `part` (global indices) lie in the memory of `box`, which contains it.
 StridedSide side_of(const Box& part, const Box& box, const BoxMemory& memory);
 
-/// How the items of a box of `extents` lie in a gapless row-major buffer from `offset` on.
-StridedSide packed_side(const Box& box, std::ptrdiff_t offset);
+/// How the items of a box lie in a gapless row-major buffer from `offset` on.
+StridedSide packed_side(const Box& box, std::ptrdiff_t offset = 0);
+/// How the items of `part` lie in the gapless memory of `box`, which contains it.
+StridedSide side_in_packed(const Box& part, const Box& box);
 
 /// The one routine that copies a box between two memories. Axes that are contiguous on both sides
 /// are merged, contiguous rows are copied by memcpy, and when the fastest axes of the two sides

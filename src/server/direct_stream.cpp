@@ -34,7 +34,7 @@ Step step_of(const std::string& path, std::int64_t number, const FileContents& c
       const auto bytes = static_cast<std::size_t>(boxes[b].num_items() * item);
       auto memory = std::make_shared<std::vector<std::byte>>(bytes);
       StridedCopy(boxes[b], side_of(boxes[b], boxes[b], variable.memory.boxes[b]),
-                  packed_side(boxes[b], 0), item)
+                  packed_side(boxes[b]), item)
           .run(static_cast<const std::byte*>(variable.data), memory->data());
       field.parts.push_back({boxes[b], memory->data()});
       step.memory.push_back(std::move(memory));

@@ -134,8 +134,7 @@ PacketPlan::Piece PacketPlan::make_piece(std::size_t variable, std::size_t box,
     rows.extents[0] = 1;
     piece.step = memory.strides[0] * item;
   }
-  piece.copy =
-      StridedCopy(rows, side_of(rows, shape.boxes[box], memory), packed_side(rows, 0), item);
+  piece.copy = StridedCopy(rows, side_of(rows, shape.boxes[box], memory), packed_side(rows), item);
   return piece;
 }
 

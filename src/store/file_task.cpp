@@ -154,7 +154,7 @@ void FileTask::write_box(file::BackEnd& file, const BoxRun& run) {
   const auto& dataset = part_->datasets[run.dataset];
   const auto item = item_bytes(dataset.type);
   const auto rows = rows_of(run.box, dataset);
-  const auto strides = row_major_strides(dataset.extents, dataset.num_dims);
+  const auto in_file = dataset.items();
   const std::byte* data = source_ != nullptr ? source_->of(run) : staging_ + run.staging_bytes;
   box_rows_.clear();
   if (box_table_offset_ >= 0) {
@@ -169,19 +169,14 @@ void FileTask::write_box(file::BackEnd& file, const BoxRun& run) {
       from += count;
     }
   }
-  const auto bytes = run.box.num_items() * item;
+  const RowMajor all_rows{rows.num_axes, run.box.extents};
   segments_.clear();
-  Index place = run.box.start;
-  for (std::ptrdiff_t done = 0; done < bytes; done += rows.bytes) {
-    const auto at = data_offsets_[run.dataset] + linear(place, strides, dataset.num_dims) * item;
-    segments_.push_back({at, done, rows.bytes});
-    for (auto d = static_cast<std::size_t>(rows.num_axes); d-- > 0;) {
-      if (++place[d] < run.box.start[d] + run.box.extents[d]) break;
-      place[d] = run.box.start[d];
-    }
+  for (std::ptrdiff_t row = 0; row < all_rows.num_items(); ++row) {
+    const auto first = in_file.linear(sum(run.box.start, all_rows.place_of(row)));
+    segments_.push_back({data_offsets_[run.dataset] + first * item, row * rows.bytes, rows.bytes});
   }
   start_write(file, data);
-  bytes_ += bytes;
+  bytes_ += run.box.num_items() * item;
   if (box_rows_.empty()) return;
   const auto row_bytes = static_cast<std::ptrdiff_t>(sizeof(BoxRow));
   write_at(file, box_rows_.data(), std::ssize(box_rows_) * row_bytes,

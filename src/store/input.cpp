@@ -290,9 +290,8 @@ void broadcast(const Comm& comm, int root, std::byte* data, std::ptrdiff_t bytes
 // Copies a share, boxes one after another, to its places in the whole array.
 void place(std::span<const Box> boxes, const Box& whole, std::ptrdiff_t item,
            const std::byte* share, std::byte* data) {
-  const auto memory = Memory::dense({&whole, 1}).boxes.front();
   for (const auto& box : boxes) {
-    StridedCopy(box, packed_side(box, 0), side_of(box, whole, memory), item).run(share, data);
+    StridedCopy(box, packed_side(box), side_in_packed(box, whole), item).run(share, data);
     share += box.num_items() * item;
   }
 }

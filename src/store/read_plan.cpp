@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "core/round_up.hpp"
 #include "layout/run_boxes.hpp"
 
 namespace tailrace::store {
@@ -86,14 +85,14 @@ void Units::cut_cells(const FileIndex::Entry& entry) {
       bytes *= 2;
     }
   }
-  for (std::size_t d = 0; d < dims; ++d) grid_[d] = divide_up(whole_.extents[d], cell_[d]);
+  cells_ = cells_of({whole_.num_dims, whole_.extents}, cell_);
 }
 
 std::ptrdiff_t Units::count() const {
   if (whole_.empty()) return 0;
   if (are_runs_) return std::ssize(runs_);
   if (are_in_parts()) return std::ssize(part_runs_);
-  return boxes_.empty() ? Box{whole_.num_dims, {}, grid_}.num_items() : std::ssize(boxes_);
+  return boxes_.empty() ? cells_.num_items() : std::ssize(boxes_);
 }
 
 std::ptrdiff_t Units::bytes(std::ptrdiff_t unit) const {
@@ -108,25 +107,12 @@ std::optional<std::uint64_t> Units::checksum(std::ptrdiff_t unit) const {
 
 Box Units::bounds(std::ptrdiff_t unit) const {
   const auto parts = boxes({&unit, 1});
-  Box all = parts.front();
-  for (const auto& part : parts) {
-    for (std::size_t d = 0; d < at(all.num_dims); ++d) {
-      const auto end = std::max(all.start[d] + all.extents[d], part.start[d] + part.extents[d]);
-      all.start[d] = std::min(all.start[d], part.start[d]);
-      all.extents[d] = end - all.start[d];
-    }
-  }
-  return all;
+  return std::accumulate(parts.begin(), parts.end(), parts.front(), bounds_of);
 }
 
 Box Units::box(std::ptrdiff_t unit) const {
   if (!boxes_.empty()) return boxes_[at(unit)];
-  Box box{whole_.num_dims, {}, {}};
-  for (auto d = at(whole_.num_dims); d-- > 0; unit /= grid_[d]) {
-    box.start[d] = unit % grid_[d] * cell_[d];
-    box.extents[d] = std::min(cell_[d], whole_.extents[d] - box.start[d]);
-  }
-  return box;
+  return intersect(cell_box(cells_, unit, cell_), whole_);
 }
 
 std::ptrdiff_t Units::neighbours(std::span<const std::ptrdiff_t> units,
@@ -154,7 +140,7 @@ std::vector<Box> Units::boxes(std::span<const std::ptrdiff_t> units) const {
       const auto& [part, run] = part_run(unit);
       const auto& whole = boxes_[at(part)];
       for (auto box : boxes_of_run(whole.num_dims, whole.extents, run)) {
-        for (std::size_t d = 0; d < at(box.num_dims); ++d) box.start[d] += whole.start[d];
+        box.start = sum(box.start, whole.start);
         found.push_back(box);
       }
     }

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "layout/row_major.hpp"
 #include "store/file_index.hpp"
 #include "tailrace/layout.hpp"
 
@@ -59,7 +60,8 @@ class Units {
   std::vector<PartRun> part_runs_;
   std::vector<Box> boxes_;  // of units, or of parts
   std::vector<std::uint64_t> checksums_;
-  Index cell_{}, grid_{};  // extents of a cell of chunks, and number of cells along each axis
+  Index cell_{};  // extents of a cell of chunks
+  RowMajor cells_;
 };
 
 /// Who reads which units, round by round, so that no reader holds more than its buffer (or one

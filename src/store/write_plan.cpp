@@ -67,11 +67,10 @@ void check_options(const Comm& comm, const OutputOptions& options) {
 
 /// True if `b` continues `a` along `axis`.
 bool continues(const Box& a, const Box& b, std::size_t axis) {
-  for (std::size_t d = 0; d < static_cast<std::size_t>(a.num_dims); ++d) {
-    const auto start = d == axis ? a.start[d] + a.extents[d] : a.start[d];
-    if (b.start[d] != start || (d != axis && a.extents[d] != b.extents[d])) return false;
-  }
-  return true;
+  Box next = a;
+  next.start[axis] += a.extents[axis];
+  next.extents[axis] = b.extents[axis];
+  return next == b;
 }
 
 }  // namespace

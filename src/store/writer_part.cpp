@@ -8,20 +8,6 @@
 
 namespace tailrace::store {
 
-Index row_major_strides(const Index& extents, int num_dims) {
-  Index strides{};
-  std::ptrdiff_t step = 1;
-  for (auto d = static_cast<std::size_t>(num_dims); d-- > 0; step *= extents[d]) strides[d] = step;
-  return strides;
-}
-
-std::ptrdiff_t linear(const Index& place, const Index& strides, int num_dims) {
-  std::ptrdiff_t item = 0;
-  for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d)
-    item += place[d] * strides[d];
-  return item;
-}
-
 std::ptrdiff_t num_pieces(std::ptrdiff_t start_bytes, std::ptrdiff_t bytes) {
   if (bytes == 0) return 0;
   return (start_bytes + bytes - 1) / piece_bytes - start_bytes / piece_bytes + 1;
@@ -38,21 +24,17 @@ std::vector<Box> checksum_boxes(const Box& box, std::ptrdiff_t item_bytes) {
   }
   const auto step = std::max<std::ptrdiff_t>(1, piece_bytes / inner);
   std::vector<Box> parts;
-  Box part = box;
-  for (std::size_t d = 0; d < axis; ++d) part.extents[d] = 1;
-  while (true) {
+  const RowMajor planes{static_cast<int>(axis), box.extents};
+  for (std::ptrdiff_t plane = 0; plane < planes.num_items(); ++plane) {
+    Box part{box.num_dims, sum(box.start, planes.place_of(plane)), box.extents};
+    std::fill_n(part.extents.begin(), axis, 1);
     for (std::ptrdiff_t at = 0; at < box.extents[axis]; at += step) {
       part.start[axis] = box.start[axis] + at;
       part.extents[axis] = std::min(step, box.extents[axis] - at);
       parts.push_back(part);
     }
-    auto d = axis;
-    while (d-- > 0) {
-      if (++part.start[d] < box.start[d] + box.extents[d]) break;
-      part.start[d] = box.start[d];
-    }
-    if (d == static_cast<std::size_t>(-1)) return parts;
   }
+  return parts;
 }
 
 Rows rows_of(const Box& box, const DatasetShape& dataset) {
@@ -68,17 +50,17 @@ std::vector<StagedBox> add_boxes(WriterPart& part, std::size_t dataset,
                                  const std::vector<Box>& boxes) {
   const auto& shape = part.datasets[dataset];
   const auto item = item_bytes(shape.type);
-  const auto in_file = row_major_strides(shape.extents, shape.num_dims);
+  const auto in_file = shape.items();
   std::vector<StagedBox> staged;
   const auto old_runs = part.runs.size();
   std::ptrdiff_t run_end = -1;  // in the file, of a run that may go on
   for (const auto& box : boxes) {
     const auto bytes = box.num_items() * item;
-    const auto start = linear(box.start, in_file, shape.num_dims) * item;
+    const auto start = in_file.linear(box.start) * item;
     if (shape.by_box) {
       part.staging_bytes = round_up(part.staging_bytes, page_bytes);
       part.boxes.push_back({dataset, box, part.staging_bytes, 0, checksum_boxes(box, item)});
-      staged.push_back({part.staging_bytes, 0, row_major_strides(box.extents, shape.num_dims)});
+      staged.push_back({part.staging_bytes, 0, RowMajor{shape.num_dims, box.extents}.strides()});
       run_end = -1;
     } else {
       if (start != run_end || part.runs.size() == old_runs) {
@@ -86,7 +68,7 @@ std::vector<StagedBox> add_boxes(WriterPart& part, std::size_t dataset,
         part.runs.push_back({dataset, start, 0, part.staging_bytes, 0});
       }
       auto& run = part.runs.back();
-      staged.push_back({run.staging_bytes, (start - run.start_bytes) / item, in_file});
+      staged.push_back({run.staging_bytes, (start - run.start_bytes) / item, in_file.strides()});
       run.bytes += bytes;
       run_end = start + bytes;
     }

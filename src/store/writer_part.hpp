@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tailrace/box.hpp"
+#include "layout/row_major.hpp"
 #include "tailrace/layout.hpp"
 #include "tailrace/more/item_type.hpp"
 
@@ -36,6 +36,7 @@ struct DatasetShape {
   int num_dims = 0;
   Index extents{};
   bool by_box = false;  ///< its checksums are those of boxes
+  RowMajor items() const { return {num_dims, extents}; }
 };
 
 /// What one writer writes of a file of given shapes.
@@ -76,9 +77,5 @@ Rows rows_of(const Box& box, const DatasetShape& dataset);
 /// written row by row. Returns where each lies.
 std::vector<StagedBox> add_boxes(WriterPart& part, std::size_t dataset,
                                  const std::vector<Box>& boxes);
-
-/// Row-major strides of an array, in items.
-Index row_major_strides(const Index& extents, int num_dims);
-std::ptrdiff_t linear(const Index& place, const Index& strides, int num_dims);
 
 }  // namespace tailrace::store

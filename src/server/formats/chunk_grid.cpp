@@ -15,42 +15,13 @@ namespace {
 constexpr std::ptrdiff_t least_file_bytes = 64 << 10;
 constexpr std::ptrdiff_t most_files = 1 << 14;
 
-RowMajor counts(const ChunkGrid& grid, const Index& whole, const Index& part) {
-  RowMajor found{grid.num_dims, {}};
-  for (std::size_t d = 0; d < static_cast<std::size_t>(grid.num_dims); ++d) {
-    found.extents[d] = divide_up(whole[d], part[d]);
-  }
-  return found;
-}
-
-Box cell_box(const RowMajor& cells, std::ptrdiff_t number, const Index& extents) {
-  Box box{cells.num_dims, cells.place_of(number), extents};
-  for (std::size_t d = 0; d < static_cast<std::size_t>(cells.num_dims); ++d) {
-    box.start[d] *= extents[d];
-  }
-  return box;
-}
-
-// The smallest box that holds all of `boxes`.
-Box bounds_of(const Boxes& boxes) {
-  Box bounds = boxes.front();
-  for (const auto& box : boxes) {
-    for (std::size_t d = 0; d < static_cast<std::size_t>(box.num_dims); ++d) {
-      const auto start = std::min(bounds.start[d], box.start[d]);
-      const auto end = std::max(bounds.start[d] + bounds.extents[d], box.start[d] + box.extents[d]);
-      bounds.start[d] = start;
-      bounds.extents[d] = end - start;
-    }
-  }
-  return bounds;
-}
-
 // What the boundaries between servers are multiples of, along each axis; 0: there are none. If the
 // smallest boxes around the parts of the servers are disjoint, only their faces matter.
 Index steps_between(std::span<const std::ptrdiff_t> extents, std::span<const Boxes> boxes) {
   Boxes bounds;
   for (const auto& own : boxes) {
-    if (!own.empty()) bounds.push_back(bounds_of(own));
+    if (own.empty()) continue;
+    bounds.push_back(std::accumulate(own.begin(), own.end(), own.front(), bounds_of));
   }
   Index steps{};
   if (bounds.size() < 2) return steps;
@@ -121,32 +92,24 @@ Index shard_within(const ChunkGrid& grid, const Index& steps, std::ptrdiff_t ite
 
 }  // namespace
 
-RowMajor ChunkGrid::shards() const { return counts(*this, extents, shard); }
-RowMajor ChunkGrid::chunks_of_shard() const { return counts(*this, shard, chunk); }
+RowMajor ChunkGrid::shards() const { return cells_of({num_dims, extents}, shard); }
+RowMajor ChunkGrid::chunks_of_shard() const { return cells_of({num_dims, shard}, chunk); }
 
 Box ChunkGrid::shard_box(std::int64_t number) const { return cell_box(shards(), number, shard); }
 
 Box ChunkGrid::chunk_box(const Box& shard_box, std::ptrdiff_t number) const {
   Box box = cell_box(chunks_of_shard(), number, chunk);
-  for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) {
-    box.start[d] += shard_box.start[d];
-  }
+  box.start = sum(box.start, shard_box.start);
   return box;
 }
 
 std::vector<std::int64_t> ChunkGrid::shards_touching(const Box& box) const {
-  Box cells{num_dims, {}, {}};
-  for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) {
-    cells.start[d] = box.start[d] / shard[d];
-    cells.extents[d] = divide_up(box.start[d] + box.extents[d], shard[d]) - cells.start[d];
-  }
+  const auto cells = cells_touching(box, shard);
   std::vector<std::int64_t> found;
   const auto all = shards();
   const RowMajor inside{num_dims, cells.extents};
   for (std::ptrdiff_t i = 0; i < inside.num_items(); ++i) {
-    auto place = inside.place_of(i);
-    for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) place[d] += cells.start[d];
-    found.push_back(all.linear(place));
+    found.push_back(all.linear(sum(cells.start, inside.place_of(i))));
   }
   return found;
 }

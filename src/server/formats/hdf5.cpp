@@ -45,14 +45,10 @@ FieldShape shape_of(const Field& field, std::ptrdiff_t stripe_bytes, int server,
   FieldShape shape;
   shape.dataset = {field.name, field.type, field.num_dims(), field.extents, false};
   const auto item = item_bytes(field.type);
-  const auto strides = row_major_strides(field.extents, field.num_dims());
+  const auto in_file = shape.dataset.items();
   for (const auto& part : field.parts) {
-    Index last = part.box.start;
-    for (std::size_t d = 0; d < static_cast<std::size_t>(part.box.num_dims); ++d) {
-      last[d] += part.box.extents[d] - 1;
-    }
-    const auto start = linear(part.box.start, strides, part.box.num_dims) * item;
-    const auto end = (linear(last, strides, part.box.num_dims) + 1) * item;
+    const auto start = in_file.linear(part.box.start) * item;
+    const auto end = (in_file.last_of(part.box) + 1) * item;
     shape.start_bytes = shape.items == 0 ? start : std::min(shape.start_bytes, start);
     shape.end_bytes = shape.items == 0 ? end : std::max(shape.end_bytes, end);
     shape.items += part.box.num_items();
@@ -61,8 +57,8 @@ FieldShape shape_of(const Field& field, std::ptrdiff_t stripe_bytes, int server,
   shape.covered = shape.items * item == shape.bytes();
   const auto rows = share_of_server(field.extents, field.num_dims(), field.type, stripe_bytes,
                                     server, num_servers);
-  shape.share_start = rows.start * strides[0] * item;
-  shape.share_end = rows.end() * strides[0] * item;
+  shape.share_start = rows.start * in_file.strides()[0] * item;
+  shape.share_end = rows.end() * in_file.strides()[0] * item;
   return shape;
 }
 
@@ -91,7 +87,7 @@ class Parts : public PartBytes {
   const std::byte* of(const Run& run, std::ptrdiff_t at, std::ptrdiff_t bytes) override {
     const Field& field = fields_[run.dataset];
     const auto item = item_bytes(field.type);
-    const auto strides = row_major_strides(field.extents, field.num_dims());
+    const RowMajor in_file{field.num_dims(), field.extents};
     const auto boxes = boxes_of_run(field.num_dims(), field.extents, {at / item, bytes / item});
     if (boxes.size() == 1) {
       if (const auto* data = in_one_part(field, boxes[0])) return data;
@@ -103,9 +99,8 @@ class Parts : public PartBytes {
       for (const auto& part : field.parts) {
         const Box shared = intersect(box, part.box);
         if (shared.empty()) continue;
-        const StridedSide to{linear(shared.start, strides, shared.num_dims) - at / item, strides};
-        const BoxMemory dense{0, row_major_strides(part.box.extents, part.box.num_dims)};
-        StridedCopy(shared, side_of(shared, part.box, dense), to, item)
+        const StridedSide to{in_file.linear(shared.start) - at / item, in_file.strides()};
+        StridedCopy(shared, side_in_packed(shared, part.box), to, item)
             .run(part.data, chunk_.data());
       }
     }
@@ -124,15 +119,10 @@ class Parts : public PartBytes {
   static const std::byte* in_one_part(const Field& field, const Box& box) {
     for (const auto& part : field.parts) {
       if (!(intersect(box, part.box) == box)) continue;
-      const auto inside = row_major_strides(part.box.extents, box.num_dims);
-      Index place{};
-      for (std::size_t d = 0; d < static_cast<std::size_t>(box.num_dims); ++d) {
-        place[d] = box.start[d] - part.box.start[d];
-      }
       const DatasetShape shape{"", field.type, box.num_dims, part.box.extents, false};
-      const Box local{box.num_dims, place, box.extents};
+      const Box local{box.num_dims, difference(box.start, part.box.start), box.extents};
       if (rows_of(local, shape).bytes < box.num_items() * item_bytes(field.type)) return nullptr;
-      return part.data + linear(place, inside, box.num_dims) * item_bytes(field.type);
+      return part.data + shape.items().linear(local.start) * item_bytes(field.type);
     }
     return nullptr;
   }

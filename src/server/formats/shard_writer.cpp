@@ -44,12 +44,10 @@ class Parts {
     std::ptrdiff_t found = 0;
     for (const auto& overlap : overlaps) found += overlap.shared.num_items();
     if (found < box.num_items()) std::ranges::fill(items, std::byte{0});
-    const auto dense = Memory::dense({&box, 1}).boxes.front();
     for (const auto& overlap : overlaps) {
       const auto& part = parts_[static_cast<std::size_t>(overlap.local_box)];
-      const auto its = Memory::dense({&part.box, 1}).boxes.front();
-      StridedCopy(overlap.shared, side_of(overlap.shared, part.box, its),
-                  side_of(overlap.shared, box, dense), item_bytes)
+      StridedCopy(overlap.shared, side_in_packed(overlap.shared, part.box),
+                  side_in_packed(overlap.shared, box), item_bytes)
           .run(part.data, items.data());
     }
   }
@@ -199,9 +197,8 @@ std::int64_t append_shared(const std::string& path, const Field& field,
   std::vector<std::byte> packed;
   for (const auto& box : boxes) {
     const auto& part = part_with(field, box);
-    const auto its = Memory::dense({&part.box, 1}).boxes.front();
     packed.resize(static_cast<std::size_t>(box.num_items() * item));
-    StridedCopy(box, side_of(box, part.box, its), packed_side(box, 0), item)
+    StridedCopy(box, side_in_packed(box, part.box), packed_side(box), item)
         .run(part.data, packed.data());
     file.write(packed.data(), std::ssize(packed), at);
     at += std::ssize(packed);

@@ -15,24 +15,6 @@
 namespace tailrace::server {
 namespace {
 
-Index divided_up(const Index& extents, const Index& factors, int num_dims) {
-  Index result{};
-  for (std::size_t d = 0; d < static_cast<std::size_t>(num_dims); ++d) {
-    result[d] = divide_up(extents[d], factors[d]);
-  }
-  return result;
-}
-
-// The blocks that `fine` touches.
-Box blocks_of(const Box& fine, const Index& factors) {
-  Box box{fine.num_dims, {}, {}};
-  for (std::size_t d = 0; d < static_cast<std::size_t>(fine.num_dims); ++d) {
-    box.start[d] = fine.start[d] / factors[d];
-    box.extents[d] = (fine.start[d] + fine.extents[d] - 1) / factors[d] + 1 - box.start[d];
-  }
-  return box;
-}
-
 // Items of `fine` in the block at `place`.
 double count_in_block(const Box& fine, const Index& factors, const Index& place) {
   double count = 1;
@@ -75,7 +57,7 @@ void add_up(const Real* items, std::ptrdiff_t components, const Index& factors, 
 }
 
 Sums sums_of(ItemType type, const FieldPart& part, const Index& factors) {
-  Sums sums{part.box, blocks_of(part.box, factors), {}};
+  Sums sums{part.box, cells_touching(part.box, factors), {}};
   const std::ptrdiff_t components = is_complex(type) ? 2 : 1;
   sums.values.assign(static_cast<std::size_t>(sums.blocks.num_items() * components), 0.0);
   const auto real = type == ItemType::complex64    ? ItemType::float32
@@ -100,10 +82,7 @@ void pack(const Sums& sums, const Box& shared, std::ptrdiff_t components,
   const RowMajor inside{shared.num_dims, shared.extents};
   const RowMajor all{shared.num_dims, sums.blocks.extents};
   for (std::ptrdiff_t i = 0; i < inside.num_items(); ++i) {
-    auto place = inside.place_of(i);
-    for (std::size_t d = 0; d < static_cast<std::size_t>(shared.num_dims); ++d) {
-      place[d] += shared.start[d] - sums.blocks.start[d];
-    }
+    const auto place = sum(inside.place_of(i), difference(shared.start, sums.blocks.start));
     put(&sums.values[static_cast<std::size_t>(all.linear(place) * components)],
         static_cast<std::size_t>(components) * sizeof(double));
   }
@@ -165,7 +144,7 @@ class Coarsen : public Stage {
   static Field means(Step& step, const Field& field, const Index& factors, Group& group) {
     Field result = field;
     result.parts.clear();
-    result.extents = divided_up(field.extents, factors, field.num_dims());
+    result.extents = cells_of({field.num_dims(), field.extents}, factors).extents;
     // The mean of integers is no integer.
     if (!is_float(field.type) && !is_complex(field.type)) result.type = ItemType::float64;
     const std::ptrdiff_t components = is_complex(field.type) ? 2 : 1;
@@ -202,13 +181,8 @@ class Coarsen : public Stage {
         at += sizeof(both);
         const RowMajor inside{box.num_dims, both[1].extents};
         for (std::ptrdiff_t i = 0; i < inside.num_items(); ++i) {
-          auto place = inside.place_of(i);
-          Index local{};
-          for (std::size_t d = 0; d < static_cast<std::size_t>(box.num_dims); ++d) {
-            place[d] += both[1].start[d];
-            local[d] = place[d] - box.start[d];
-          }
-          const auto cell = static_cast<std::size_t>(own.linear(local));
+          const auto place = sum(inside.place_of(i), both[1].start);
+          const auto cell = static_cast<std::size_t>(own.linear(difference(place, box.start)));
           counts[cell] += count_in_block(both[0], factors, place);
           for (std::size_t c = 0; c < static_cast<std::size_t>(components); ++c) {
             double sum = 0;

@@ -19,17 +19,12 @@ namespace {
 // A message is a row of boxes, each followed by its items (whole 8 bytes of them).
 std::size_t padded(std::ptrdiff_t bytes) { return static_cast<std::size_t>((bytes + 7) / 8 * 8); }
 
-BoxMemory dense(const Box& box) {
-  const std::array<Box, 1> boxes{box};
-  return Memory::dense(boxes).boxes[0];
-}
-
 void pack(const FieldPart& part, const Box& shared, std::ptrdiff_t item,
           std::vector<std::byte>& message) {
   const auto start = message.size();
   message.resize(start + sizeof(Box) + padded(shared.num_items() * item));
   std::memcpy(&message[start], &shared, sizeof(Box));
-  StridedCopy(shared, side_of(shared, part.box, dense(part.box)), packed_side(shared, 0), item)
+  StridedCopy(shared, side_in_packed(shared, part.box), packed_side(shared), item)
       .run(part.data, &message[start] + sizeof(Box));
 }
 
@@ -38,7 +33,7 @@ void unpack(const std::vector<std::byte>& message, std::ptrdiff_t item, Slab& sl
     Box shared;
     std::memcpy(&shared, &message[at], sizeof(Box));
     at += sizeof(Box);
-    StridedCopy(shared, packed_side(shared, 0), side_of(shared, slab.box, dense(slab.box)), item)
+    StridedCopy(shared, packed_side(shared), side_in_packed(shared, slab.box), item)
         .run(&message[at], slab.data.data());
     at += padded(shared.num_items() * item);
     slab.given += shared.num_items();
@@ -101,15 +96,14 @@ Field select_items(Step& step, const Field& field, std::span<const AxisSelection
   for (const auto& part : field.parts) {
     const auto box = selected_box(part.box, axes);
     if (box.empty()) continue;
-    const auto dense = Memory::dense({&part.box, 1}).boxes.front();
-    StridedSide from{dense.offset, dense.strides};
+    auto from = packed_side(part.box);
     for (std::size_t d = 0; d < axes.size(); ++d) {
       const auto first = axes[d].start + box.start[d] * axes[d].step - part.box.start[d];
-      from.offset += first * dense.strides[d];
+      from.offset += first * from.strides[d];
       from.strides[d] *= axes[d].step;
     }
     auto* data = add_memory(step, box.num_items() * item);
-    StridedCopy(box, from, packed_side(box, 0), item).run(part.data, data);
+    StridedCopy(box, from, packed_side(box), item).run(part.data, data);
     result.parts.push_back({box, data});
   }
   return result;

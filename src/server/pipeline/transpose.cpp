@@ -72,12 +72,11 @@ class Transpose : public Stage {
     for (std::size_t d = 0; d < order.size(); ++d) result.dims[d] = field.dims[order[d]];
     const auto item = item_bytes(field.type);
     for (auto& part : result.parts) {
-      const auto dense = Memory::dense({&part.box, 1}).boxes.front();
       const Box box{part.box.num_dims, reordered(part.box.start, order),
                     reordered(part.box.extents, order)};
       auto* data = add_memory(step, box.num_items() * item);
-      StridedCopy(box, {dense.offset, reordered(dense.strides, order)}, packed_side(box, 0), item)
-          .run(part.data, data);
+      const StridedSide from{0, reordered(packed_side(part.box).strides, order)};
+      StridedCopy(box, from, packed_side(box), item).run(part.data, data);
       part = {box, data};
     }
     return result;
