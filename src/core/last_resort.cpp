@@ -12,6 +12,7 @@
 
 #include "core/say.hpp"
 #include "core/under_way.hpp"
+#include "core/wait.hpp"
 
 namespace tailrace {
 
@@ -96,11 +97,8 @@ void meet_to_free(const Comm& comm, const WaitPolicy& waiting, std::string_view 
                   int exceptions_when_made) noexcept {
   if (detail::mpi_is_finalized()) return;
   MPI_Request all = MPI_REQUEST_NULL;
-  int here = MPI_Ibarrier(comm.raw(), &all) == MPI_SUCCESS ? 0 : 1;
-  end_operation(comm, waiting, what, exceptions_when_made, [&] {
-    if (here == 0) check_mpi(MPI_Test(&all, &here, MPI_STATUS_IGNORE));
-    return here != 0;
-  });
+  const bool fails = MPI_Ibarrier(comm.raw(), &all) != MPI_SUCCESS;
+  end_operation(comm, waiting, what, exceptions_when_made, [&] { return fails || is_done(all); });
 }
 
 }  // namespace tailrace

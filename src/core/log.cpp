@@ -3,6 +3,7 @@
 // when rank 0 takes it: so rank 0's memory is bounded too, and lines that come meanwhile are
 // merged where they are.
 #include "tailrace/log.hpp"
+#include "core/wait.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -96,9 +97,7 @@ void Log::State::add_library_lines() {
 }
 
 void Log::State::send() {
-  int done = 1;
-  if (request_ != MPI_REQUEST_NULL) check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
-  if (done == 0 || (!lines.waiting() && lines.left_out() == 0)) return;
+  if (!is_done(request_) || (!lines.waiting() && lines.left_out() == 0)) return;
   ByteWriter message;
   message.put(lines.left_out());
   lines.said_left_out();
@@ -180,7 +179,6 @@ bool Log::State::deliver() {
   const double until_s = clock_s() + options.finish_wait_s;
   MPI_Request barrier = MPI_REQUEST_NULL;
   bool entered = false;
-  int done = 0;
   while (true) {
     if (comm.rank() == 0) {
       receive();
@@ -191,18 +189,15 @@ bool Log::State::deliver() {
       check_mpi(MPI_Ibarrier(comm.raw(), &barrier));
       entered = true;
     }
-    if (entered) check_mpi(MPI_Test(&barrier, &done, MPI_STATUS_IGNORE));
-    if (done != 0) return true;
+    if (entered && is_done(barrier)) return true;
     if (clock_s() > until_s) return false;
     std::this_thread::sleep_for(std::chrono::microseconds(200));
   }
 }
 
 void Log::State::take_back() {
-  int done = 0;
   if (request_ == MPI_REQUEST_NULL) return;
-  if (!detail::mpi_is_finalized()) check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
-  if (done != 0) return;
+  if (!detail::mpi_is_finalized() && is_done(request_)) return;
   unpack(sending_, comm.rank());
 }
 

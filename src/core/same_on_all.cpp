@@ -114,6 +114,17 @@ void require_matching(const Comm& comm, std::string_view who, std::string_view r
   require_all(comm.raw(), fault.empty(), fault);
 }
 
+bool true_on_all(const Comm& comm, bool own) {
+  int all = own ? 1 : 0;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, comm.raw()));
+  return all != 0;
+}
+
+std::int64_t largest_on_all(const Comm& comm, std::int64_t own) {
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &own, 1, MPI_INT64_T, MPI_MAX, comm.raw()));
+  return own;
+}
+
 std::string broadcast_text(MPI_Comm comm, std::string text, int root) {
   auto bytes = static_cast<std::int64_t>(text.size());
   check_mpi(MPI_Bcast(&bytes, 1, MPI_INT64_T, root, comm));

@@ -43,6 +43,13 @@ void require_matching(const Comm& comm, std::string_view who, std::string_view r
                       std::span<const Correspondence> sends,
                       std::span<const Correspondence> receives);
 
+/// Whether `own` is true on all ranks; on any. Collective over `comm`, blocking.
+bool true_on_all(const Comm& comm, bool own);
+inline bool true_on_any(const Comm& comm, bool own) { return !true_on_all(comm, !own); }
+
+/// The largest `own` of all ranks. Collective over `comm`, blocking.
+std::int64_t largest_on_all(const Comm& comm, std::int64_t own);
+
 /// The text that `root` has, on all ranks; of any length. Collective over `comm`, blocking.
 std::string broadcast_text(MPI_Comm comm, std::string text, int root = 0);
 

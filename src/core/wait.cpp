@@ -119,16 +119,28 @@ bool wait_inside(const WaitPolicy& policy) { return policy.inside_mpi && !UnderW
 
 }  // namespace
 
+bool is_done(MPI_Request& request) {
+  int done = 0;
+  check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
+  return done != 0;
+}
+
+std::vector<int> find_done(std::span<MPI_Request> requests) {
+  if (requests.empty()) return {};
+  std::vector<int> done(requests.size());
+  int count = 0;
+  check_mpi(MPI_Testsome(to_int(std::ssize(requests)), requests.data(), &count, done.data(),
+                         MPI_STATUSES_IGNORE));
+  done.resize(static_cast<std::size_t>(std::max(count, 0)));  // MPI_UNDEFINED is negative
+  return done;
+}
+
 void wait_for(MPI_Request& request, const WaitPolicy& policy) {
   if (wait_inside(policy)) {
     check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE));
     return;
   }
-  wait_until(policy, [&request] {
-    int done = 0;
-    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
-    return done != 0;
-  });
+  wait_until(policy, [&request] { return is_done(request); });
 }
 
 void wait_for_all(std::span<MPI_Request> requests, const WaitPolicy& policy) {

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <mpi.h>
 
@@ -65,6 +66,10 @@ void wait_until(const WaitPolicy& policy, Done&& done) {
     nap(policy, nap_s);
   }
 }
+
+/// MPI_Test, and the requests that MPI_Testsome found complete. They throw `Error(Errc::mpi)`.
+bool is_done(MPI_Request& request);
+std::vector<int> find_done(std::span<MPI_Request> requests);
 
 /// MPI_Wait, MPI_Waitall, MPI_Waitany by the policy. They throw `Error(Errc::mpi)`.
 void wait_for(MPI_Request& request, const WaitPolicy& policy);

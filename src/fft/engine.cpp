@@ -2,6 +2,7 @@
 // What plain and fused transforms of one problem share: who holds what, by which kernels, stores
 // and methods.
 #include "engine.hpp"
+#include "core/same_on_all.hpp"
 
 #include <omp.h>
 
@@ -80,9 +81,8 @@ void Transform<Real>::Engine::choose_methods(const Comm& comm) {
   method_text = row_method.empty() || row_method == column_method
                     ? column_method
                     : fmt::format("{} in rows, {} in columns", row_method, column_method);
-  int all = is_direct(column_method) && (row_method.empty() || is_direct(row_method)) ? 1 : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_LAND, comm.raw()));
-  direct = all != 0;
+  direct =
+      true_on_all(comm, is_direct(column_method) && (row_method.empty() || is_direct(row_method)));
 }
 
 template <class Real>

@@ -8,6 +8,7 @@
 #include <array>
 #include <vector>
 
+#include "core/same_on_all.hpp"
 #include "move/messages.hpp"
 #include "move/method.hpp"
 
@@ -254,9 +255,7 @@ bool try_packing() {
 
 bool alltoallw_applies(const MoveProblem& problem) {
   static const bool packs = try_packing();  // the same for all of this process
-  int right = packs ? 1 : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &right, 1, MPI_INT, MPI_MIN, problem.comm.raw()));
-  return right != 0 && !problem.shape.in_place;
+  return true_on_all(problem.comm, packs) && !problem.shape.in_place;
 }
 
 std::unique_ptr<Exchange::Runner> make_alltoallw(const MoveProblem& problem) {

@@ -13,6 +13,7 @@
 
 #include "core/last_resort.hpp"
 #include "core/method_table.hpp"
+#include "core/same_on_all.hpp"
 #include "tailrace/more/tune.hpp"
 #include "tune/sample.hpp"
 
@@ -133,8 +134,7 @@ const CopyKind* measure(const Comm& comm, const Largest& largest) {
 
 const CopyKind* measure_copies(const Comm& comm, const CopyGroup& group) {
   const Largest largest(group);
-  auto most = static_cast<std::int64_t>(largest.bytes);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, comm.raw()));
+  const auto most = largest_on_all(comm, largest.bytes);
   return most < least_group_bytes ? nullptr : measure(comm, largest);
 }
 

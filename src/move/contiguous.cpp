@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "core/same_on_all.hpp"
 #include "move/messages.hpp"
 #include "move/method.hpp"
 
@@ -88,10 +89,7 @@ class ContiguousRunner : public Exchange::Runner {
     const auto unit = common_unit(problem, sends, receives);
     send_ = Counts(sends, unit);
     receive_ = Counts(receives, unit);
-    MPI_Datatype raw = MPI_DATATYPE_NULL;
-    check_mpi(MPI_Type_contiguous(to_int(unit), MPI_BYTE, &raw));
-    type_ = OwnedType(raw);
-    check_mpi(MPI_Type_commit(&raw));
+    type_ = contiguous_type(unit);
   }
 
   void run(std::span<const void* const> sources, std::span<void* const> destinations) override {
@@ -138,12 +136,8 @@ bool contiguous_applies(const MoveProblem& problem) {
   const Runs sends(problem, Direction::send);
   const Runs receives(problem, Direction::receive);
   const auto unit = common_unit(problem, sends, receives);
-  int yes = !problem.shape.in_place && sends.valid && receives.valid && fit_counts(sends, unit) &&
-                    fit_counts(receives, unit)
-                ? 1
-                : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &yes, 1, MPI_INT, MPI_MIN, problem.comm.raw()));
-  return yes != 0;
+  return true_on_all(problem.comm, !problem.shape.in_place && sends.valid && receives.valid &&
+                                       fit_counts(sends, unit) && fit_counts(receives, unit));
 }
 
 std::unique_ptr<Exchange::Runner> make_contiguous(const MoveProblem& problem) {

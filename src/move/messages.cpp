@@ -8,16 +8,21 @@
 #include "core/same_on_all.hpp"
 
 namespace tailrace {
+
+OwnedType contiguous_type(std::ptrdiff_t bytes) {
+  MPI_Datatype raw = MPI_DATATYPE_NULL;
+  check_mpi(MPI_Type_contiguous(to_int(bytes), MPI_BYTE, &raw));
+  OwnedType type(raw);
+  check_mpi(MPI_Type_commit(&raw));
+  return type;
+}
+
 MessageUnit::MessageUnit(const Comm& comm, std::ptrdiff_t largest_buffer_bytes) {
   static_assert(sizeof(std::ptrdiff_t) == sizeof(std::int64_t));
-  auto largest = static_cast<std::int64_t>(largest_buffer_bytes);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &largest, 1, MPI_INT64_T, MPI_MAX, comm.raw()));
+  const auto largest = largest_on_all(comm, largest_buffer_bytes);
   // Rounding up adds less than one unit a peer.
   while (largest / bytes_ + comm.num_ranks() >= INT_MAX) bytes_ *= 2;
-  MPI_Datatype raw = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_contiguous(to_int(bytes_), MPI_BYTE, &raw));
-  type_ = OwnedType(raw);
-  check_mpi(MPI_Type_commit(&raw));
+  type_ = contiguous_type(bytes_);
 }
 
 std::vector<PlacedPiece> placed_pieces(const MoveProblem& problem, Direction direction) {

@@ -27,6 +27,9 @@ struct Messages {
   std::ptrdiff_t buffer_bytes = 0;
 };
 
+/// So many bytes as MPI's type, ready for use. Local.
+OwnedType contiguous_type(std::ptrdiff_t bytes);
+
 /// Messages are counted in units of this many bytes, so that MPI's 32-bit counts and displacements
 /// reach buffers of 2^31 units (128 GiB at the default of 64 bytes). The one place where large
 /// messages are dealt with.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node_window.hpp"
+#include "core/same_on_all.hpp"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -59,9 +60,7 @@ class CommonFile {
     const bool is_it = told[1] >= 0 && file_ && fstat(file_.get(), &found) == 0 &&
                        static_cast<std::int64_t>(found.st_dev) == told[2] &&
                        static_cast<std::int64_t>(found.st_ino) == told[3];
-    int all = is_it ? 1 : 0;
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, node.raw()));
-    opened_by_all_ = all != 0;
+    opened_by_all_ = true_on_all(node, is_it);
   }
 
   bool opened_by_all() const { return opened_by_all_; }
@@ -154,9 +153,7 @@ std::byte* NodeWindow::allocate_window(const Comm& node, std::ptrdiff_t total,
   } catch (const Error& error) {
     failure = no_memory(total, error.what());
   }
-  int made = failure ? 0 : 1;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &made, 1, MPI_INT, MPI_MIN, node.raw()));
-  if (made == 0) return nullptr;
+  if (!true_on_all(node, !failure)) return nullptr;
   win_ = OwnedWin(raw);
   MPI_Aint size = 0;
   int unit = 0;

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/same_on_all.hpp"
 #include "move/one_sided_window.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -130,14 +131,12 @@ std::string probe_windows(const Comm& comm) {
     const OneSidedWindow window(comm, sizeof(std::int64_t), next);
     show_rank(window, comm);
     check_mpi(MPI_Barrier(comm.raw()));
-    int wrong = 0;
+    bool right = false;
     try {
-      wrong = read_rank(window, next[0]) == next[0] ? 0 : 1;
+      right = read_rank(window, next[0]) == next[0];
     } catch (const Error&) {
-      wrong = 1;
     }
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, comm.raw()));
-    return wrong == 0 ? "" : "one-sided reads of this MPI fail between these ranks";
+    return true_on_all(comm, right) ? "" : "one-sided reads of this MPI fail between these ranks";
   } catch (const Error& error) {
     return no_window(error);
   }

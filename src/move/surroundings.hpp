@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include "core/same_on_all.hpp"
 #include "core/wait.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/more/node_map.hpp"
@@ -18,9 +19,7 @@ struct Surroundings {
   /// nobody does, as blocking and non-blocking calls do not meet. Collective, blocking.
   static Surroundings agreed(const Comm& comm) {
     Surroundings machine(comm);
-    int inside = machine.waiting.inside_mpi ? 1 : 0;
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &inside, 1, MPI_INT, MPI_MIN, comm.raw()));
-    machine.waiting.inside_mpi = inside != 0;
+    machine.waiting.inside_mpi = true_on_all(comm, machine.waiting.inside_mpi);
     return machine;
   }
 

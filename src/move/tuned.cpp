@@ -10,6 +10,7 @@
 
 #include "core/last_resort.hpp"
 #include "core/method_table.hpp"
+#include "core/same_on_all.hpp"
 #include "move/messages.hpp"
 #include "tailrace/more/node_array.hpp"
 #include "tune/sample.hpp"
@@ -50,7 +51,7 @@ std::string groups_text(const Comm& everybody, const Comm& part, const Surroundi
 
 /// Where nothing has been measured: the reader's loads on one node, else MPI's own.
 void set_fallback(tune::Problem& problem, const Comm& everybody, const Surroundings& machine) {
-  const bool direct = totals(everybody, machine.one_node() ? 0 : 1).most == 0;
+  const bool direct = true_on_all(everybody, machine.one_node());
   problem.fallback = direct ? "node_direct" : "alltoallv";
   problem.fallback_why = direct ? "all ranks that exchange share a node" : "ranks on several nodes";
 }
@@ -276,8 +277,9 @@ std::vector<TimedBlocks> worth_timing(const Comm& everybody, const BlockProblem&
   }
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, worth.data(), to_int(std::ssize(worth)), MPI_INT, MPI_MAX,
                           everybody.raw()));
-  const auto most = totals(everybody, most_of(problem.shape.send) * problem.shape.item_bytes).most;
-  const auto peers = static_cast<int>(totals(everybody, problem.comm.num_ranks() - 1).most);
+  const auto most =
+      largest_on_all(everybody, most_of(problem.shape.send) * problem.shape.item_bytes);
+  const auto peers = static_cast<int>(largest_on_all(everybody, problem.comm.num_ranks() - 1));
   std::vector<TimedBlocks> timed;
   for (std::size_t i = 0; i < worth.size(); ++i) {
     if (worth[i] == 0) continue;
@@ -402,7 +404,7 @@ tune::Choice choose_block_method(const Comm& everybody, const Comm& comm, const 
   // What is remembered may stand for a problem that differs in what a key does not tell.
   const auto spec = MethodSpec::parse(choice.name);
   const auto* method = find_line(block_method_table(), spec.name);
-  if (totals(everybody, method->applies({comm, shape, machine, spec.settings}) ? 0 : 1).most != 0) {
+  if (!true_on_all(everybody, method->applies({comm, shape, machine, spec.settings}))) {
     choice.why =
         fmt::format("{} was chosen ({}), but does not apply here", choice.name, choice.why);
     choice.name = block_method_table().front().name;

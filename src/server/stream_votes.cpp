@@ -57,10 +57,9 @@ void ServedStream::reduce(std::span<double> values) {
   check_mpi(MPI_Iallreduce(own.data(), values.data(), static_cast<int>(values.size()), MPI_DOUBLE,
                            MPI_MIN, client_.team().compute->raw(), &request));
   wait_until(WaitPolicy{}, [&] {
-    int done = 0;
-    check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE));
-    if (done == 0) client_.progress();
-    return done != 0;
+    if (is_done(request)) return true;
+    client_.progress();
+    return false;
   });
   statistics_.agree_s += now_s() - start_s;
 }

@@ -63,9 +63,7 @@ void Completion::start_commit(Slot& file) {
 bool Completion::agreement_done(bool wait) {
   // Not inside MPI, where it would spin on the core of the thread that writes.
   if (wait) wait_for(request_, {.inside_mpi = false});
-  int done = 0;
-  check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
-  return done != 0;
+  return is_done(request_);
 }
 
 // One stage of the oldest file that has not ended; false if it cannot be passed yet. Strictly one

@@ -16,14 +16,12 @@ Staging::Staging(const Comm& comm, int slots, bool share)
       slot_bytes_(first_.size()) {}
 
 bool Staging::outgrown(std::ptrdiff_t bytes) const {
-  int grows = bytes > slot_bytes_[static_cast<std::size_t>(comm_.rank())] ? 1 : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &grows, 1, MPI_INT, MPI_MAX, comm_.raw()));
-  return grows == 1;
+  return true_on_any(comm_, bytes > slot_bytes_[static_cast<std::size_t>(comm_.rank())]);
 }
 
 void Staging::grow(std::ptrdiff_t bytes) {
-  const auto own = std::max(slot_bytes_[static_cast<std::size_t>(comm_.rank())],
-                            round_up(bytes, page_bytes));
+  const auto own =
+      std::max(slot_bytes_[static_cast<std::size_t>(comm_.rank())], round_up(bytes, page_bytes));
   const auto total = own * slots_ + page_bytes;
   window_ = NodeWindow();
   own_ = Buffer();

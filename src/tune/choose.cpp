@@ -82,8 +82,7 @@ bool can_do_better(const Comm& comm, const Remembered& found, const WaitFacts& f
 }
 
 bool too_large(const Comm& comm, std::ptrdiff_t bytes, std::ptrdiff_t limit) {
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_INT64_T, MPI_MAX, comm.raw()));
-  return bytes > limit;
+  return largest_on_all(comm, bytes) > limit;
 }
 
 Choice choice_of(const Remembered& found) {

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "core/agreed_error.hpp"
+#include "core/same_on_all.hpp"
 
 namespace tailrace::file {
 namespace {
@@ -56,14 +57,13 @@ TwoPhase::TwoPhase(const Comm& comm, TwoPhaseShape shape)
 
 // Shared memory may be too small for the buffers: then no rank of the group has it.
 bool TwoPhase::try_node_transport(const TransportSetting& setting) {
-  int made = 1;
+  bool made = true;
   try {
     transport_ = make_node_transport(setting);
   } catch (const Error&) {
-    made = 0;
+    made = false;
   }
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &made, 1, MPI_INT, MPI_MIN, group_.raw()));
-  return made == 1;
+  return true_on_all(group_, made);
 }
 
 TwoPhase::~TwoPhase() = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "move/allreduce/mpi_step.hpp"
 
+#include "core/wait.hpp"
 #include "move/allreduce/reducer.hpp"
 
 namespace tailrace {
@@ -74,9 +75,7 @@ bool MpiStep::advance(bool may_wait) {
     wait_for(request_, waiting_);
     return true;
   }
-  int done = 0;
-  check_mpi(MPI_Test(&request_, &done, MPI_STATUS_IGNORE));
-  return done != 0;
+  return is_done(request_);
 }
 
 // MPI's own collectives: MPI_Allreduce, MPI_Reduce, MPI_Barrier, or the non-blocking ones.

@@ -14,6 +14,7 @@
 
 #include "core/same_on_all.hpp"
 #include "move/blocks/request_runner.hpp"
+#include "move/messages.hpp"
 
 namespace tailrace {
 namespace {
@@ -32,7 +33,7 @@ class Bruck : public RequestRunner {
   explicit Bruck(const BlockProblem& problem)
       : RequestRunner(problem, static_cast<std::size_t>(2 * problem.shape.num_pieces())),
         shape_(problem.shape),
-        item_(block_item_type(shape_)) {
+        item_(contiguous_type(shape_.item_bytes)) {
     for (std::ptrdiff_t p = 0; p < shape_.num_pieces(); ++p) pieces_.push_back(make_piece(p));
     require_all(comm_.raw(), fits_, "bruck: what a rank passes on is more than MPI counts");
     buffer_ = agreed_buffer(comm_, num_items_ * shape_.item_bytes);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 
+#include "core/same_on_all.hpp"
 #include "move/blocks/pull_runners.hpp"
 #include "move/one_sided_window.hpp"
 
@@ -60,15 +61,13 @@ void start_runtime() {
 bool runtime_can_start(const Comm& comm) {
   int word = 0;
   MPI_Win window = MPI_WIN_NULL, dynamic = MPI_WIN_NULL;
-  int made =
-      MPI_Win_create(&word, sizeof word, 1, MPI_INFO_NULL, comm.raw(), &window) == MPI_SUCCESS;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &made, 1, MPI_INT, MPI_MIN, comm.raw()));
-  if (made == 0) return false;
+  const int status = MPI_Win_create(&word, sizeof word, 1, MPI_INFO_NULL, comm.raw(), &window);
+  if (!true_on_all(comm, status == MPI_SUCCESS)) return false;
   const OwnedWin owned(window);
-  made = MPI_Win_create_dynamic(MPI_INFO_NULL, comm.raw(), &dynamic) == MPI_SUCCESS;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &made, 1, MPI_INT, MPI_MIN, comm.raw()));
-  const OwnedWin owned_dynamic(made == 0 ? MPI_WIN_NULL : dynamic);
-  return made != 0;
+  const bool made =
+      true_on_all(comm, MPI_Win_create_dynamic(MPI_INFO_NULL, comm.raw(), &dynamic) == MPI_SUCCESS);
+  const OwnedWin owned_dynamic(made ? dynamic : MPI_WIN_NULL);
+  return made;
 }
 
 // A request that has completed.
@@ -89,12 +88,10 @@ class CoarrayMemory : public PullMemory {
  public:
   CoarrayMemory(const Comm& comm, std::ptrdiff_t bytes) : blocks_(bytes) {
     // Coarrays have the same size on all images.
-    std::int64_t most = bytes;
     if (comm.num_ranks() == 1) return;  // there is nothing to read, so no images are needed
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_INT64_T, MPI_MAX, comm.raw()));
+    part_bytes_ = largest_on_all(comm, bytes);
     start_runtime();
-    part_bytes_ = most;
-    first_ = tailrace_caf_reserve_part(most);
+    first_ = tailrace_caf_reserve_part(part_bytes_);
     has_part_ = true;
   }
   ~CoarrayMemory() override {

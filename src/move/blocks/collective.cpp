@@ -3,7 +3,9 @@
 // for p ranks and n bytes per rank: (p - 1) alpha + n beta, scheduled by MPI.
 #include <vector>
 
+#include "core/wait.hpp"
 #include "move/blocks/runner.hpp"
+#include "move/messages.hpp"
 
 namespace tailrace {
 
@@ -17,7 +19,7 @@ class Collective : public BlockRunner {
   explicit Collective(const BlockProblem& problem)
       : comm_(problem.comm),
         waiting_(problem.machine.waiting),
-        item_(block_item_type(problem.shape)),
+        item_(contiguous_type(problem.shape.item_bytes)),
         buffers_(problem.shape, comm_),
         requests_(static_cast<std::size_t>(problem.shape.num_pieces()), MPI_REQUEST_NULL),
         arguments_(requests_.size()),
@@ -51,10 +53,7 @@ class Collective : public BlockRunner {
   }
   void progress() override {
     for (std::size_t p = 0; p < requests_.size(); ++p) {
-      if (arrived_[p]) continue;
-      int done = 0;
-      check_mpi(MPI_Test(&requests_[p], &done, MPI_STATUS_IGNORE));
-      arrived_[p] = done != 0;
+      if (!arrived_[p]) arrived_[p] = is_done(requests_[p]);
     }
   }
   bool arrived(std::ptrdiff_t piece, int /*peer*/) override {

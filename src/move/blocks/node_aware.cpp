@@ -15,6 +15,7 @@
 #include "core/round_up.hpp"
 #include "move/arrivals.hpp"
 #include "move/blocks/runner.hpp"
+#include "move/messages.hpp"
 
 namespace tailrace {
 
@@ -210,7 +211,7 @@ class NodeAware : public BlockRunner {
         waiting_(problem.machine.waiting),
         nodes_(problem.machine.nodes),
         places_(problem, node_),
-        item_(block_item_type(problem.shape)),
+        item_(contiguous_type(problem.shape.item_bytes)),
         window_(comm_, node_, places_.segment_bytes),
         bytes_(places_.segment_bytes),
         pieces_(static_cast<std::size_t>(places_.num_pieces)) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "move/blocks/request_runner.hpp"
+#include "move/messages.hpp"
 
 namespace tailrace {
 
@@ -26,7 +27,7 @@ class Pairwise : public RequestRunner {
   explicit Pairwise(const BlockProblem& problem)
       : RequestRunner(problem, 2 * bound(problem)),
         shape_(problem.shape),
-        item_(block_item_type(shape_)),
+        item_(contiguous_type(shape_.item_bytes)),
         buffers_(shape_, comm_),
         send_slots_(0, bound(problem)),
         receive_slots_(bound(problem), bound(problem)),

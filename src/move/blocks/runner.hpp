@@ -111,9 +111,6 @@ class BlockBuffers {
   Buffer buffer_;
 };
 
-/// An item as MPI counts it: `item_bytes` bytes. Local.
-OwnedType block_item_type(const BlockShape& shape);
-
 /// Items of a block.
 inline std::ptrdiff_t block_items(const BlockTable& table, std::ptrdiff_t piece, int peer) {
   return table[static_cast<std::size_t>(piece)][static_cast<std::size_t>(peer)];

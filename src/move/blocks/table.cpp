@@ -87,12 +87,4 @@ std::ptrdiff_t BlockBuffers::receive_offset(std::ptrdiff_t piece, int peer) cons
   return block_items(receive_offsets_, piece, peer) - receive_start_;
 }
 
-OwnedType block_item_type(const BlockShape& shape) {
-  MPI_Datatype raw = MPI_DATATYPE_NULL;
-  check_mpi(MPI_Type_contiguous(to_int(shape.item_bytes), MPI_BYTE, &raw));
-  OwnedType type(raw);
-  check_mpi(MPI_Type_commit(&raw));
-  return type;
-}
-
 }  // namespace tailrace

@@ -60,9 +60,7 @@ Machine look(const Comm& all, const SessionOptions& options) {
   find_nodes(all, machine);
   int level = MPI_THREAD_SINGLE;
   check_mpi(MPI_Query_thread(&level));
-  int many_threads = level == MPI_THREAD_MULTIPLE ? 1 : 0;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &many_threads, 1, MPI_INT, MPI_MIN, all.raw()));
-  machine.threads_may_call_mpi = many_threads == 1;
+  machine.threads_may_call_mpi = true_on_all(all, level == MPI_THREAD_MULTIPLE);
   std::array<double, 4> found{};
   if (all.rank() == 0) {
     const char* threads = std::getenv("OMP_NUM_THREADS");

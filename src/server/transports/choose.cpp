@@ -84,11 +84,7 @@ class TransportTrial : public tune::Trial {
     if (receiver_) receive();
     MPI_Request all_done = MPI_REQUEST_NULL;
     check_mpi(MPI_Ibarrier(comm_.raw(), &all_done));
-    help_until([&] {
-      int done = 0;
-      check_mpi(MPI_Test(&all_done, &done, MPI_STATUS_IGNORE));
-      return done != 0;
-    });
+    help_until([&] { return is_done(all_done); });
   }
   std::uint64_t checksum() override { return std::exchange(sum_, 0); }
 

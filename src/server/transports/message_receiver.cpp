@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "core/wait.hpp"
 #include "server/transports/message.hpp"
 
 #include <algorithm>
@@ -141,14 +142,10 @@ class MessageReceiver final : public CopyReceiver {
   }
 
   bool end_receives() {
-    if (requests_.empty()) return false;
-    int count = 0;
-    ended_.resize(requests_.size());
-    check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                           ended_.data(), MPI_STATUSES_IGNORE));
-    if (count <= 0) return false;
-    for (int i = 0; i < count; ++i) {
-      const Chunk& chunk = chunks_[static_cast<std::size_t>(ended_[static_cast<std::size_t>(i)])];
+    const auto done = find_done(requests_);
+    if (done.empty()) return false;
+    for (const int i : done) {
+      const Chunk& chunk = chunks_[static_cast<std::size_t>(i)];
       Transfer& transfer = transfers_[chunk.transfer];
       transfer.arrived += chunk.bytes;
       transfer.silence.heard();
@@ -181,12 +178,7 @@ class MessageReceiver final : public CopyReceiver {
   }
 
   void end_tellings() {
-    while (!tellings_.empty()) {
-      int sent = 0;
-      check_mpi(MPI_Test(&tellings_.front().request, &sent, MPI_STATUS_IGNORE));
-      if (sent == 0) return;
-      tellings_.pop_front();
-    }
+    while (!tellings_.empty() && is_done(tellings_.front().request)) tellings_.pop_front();
   }
 
   // Clients whose packets must wait hear that this server lives; packets on their way must move.
@@ -229,7 +221,6 @@ class MessageReceiver final : public CopyReceiver {
   int num_transfers_ = 0;
   std::vector<MPI_Request> requests_;
   std::vector<Chunk> chunks_;  // of the requests
-  std::vector<int> ended_;     // of MPI_Testsome
   std::deque<Telling> tellings_;
   std::vector<double> told_s_;  // by client: when it last heard from here
   int num_left_ = 0;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include "core/wait.hpp"
 #include "server/transports/message.hpp"
 
 #include <algorithm>
@@ -243,12 +244,7 @@ class MessageSender final : public CopySender {
   }
 
   bool end_sends() {
-    if (requests_.empty()) return false;
-    int count = 0;
-    ended_.resize(requests_.size());
-    check_mpi(MPI_Testsome(static_cast<int>(requests_.size()), requests_.data(), &count,
-                           ended_.data(), MPI_STATUSES_IGNORE));
-    if (count <= 0) return false;
+    if (find_done(requests_).empty()) return false;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < requests_.size(); ++i) {
       if (requests_[i] == MPI_REQUEST_NULL) {
@@ -338,7 +334,6 @@ class MessageSender final : public CopySender {
   std::vector<Packet> packets_;  // slots_per_server for each server
   std::vector<MPI_Request> requests_;
   std::vector<Packet*> owners_;  // of the requests; null: no packet
-  std::vector<int> ended_;       // of MPI_Testsome
   Head farewell_;
   bool news_ = false;
 

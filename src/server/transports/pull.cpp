@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "core/wait.hpp"
 #include "move/one_sided_window.hpp"
 #include "server/transport.hpp"
 #include "server/transports/desk.hpp"
@@ -56,11 +57,7 @@ class WindowMemory final : public one_sided::ClientMemory {
                   std::span<std::byte> to) override {
     reads_[ticket] = data_.start_get(rank(client), offset, to);
   }
-  bool ended(std::size_t ticket) override {
-    int done = 0;
-    check_mpi(MPI_Test(&reads_[ticket], &done, MPI_STATUS_IGNORE));
-    return done != 0;
-  }
+  bool ended(std::size_t ticket) override { return is_done(reads_[ticket]); }
 
  private:
   static std::vector<int> targets(const Sides& sides) {
