@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 
 #include "file/settings.hpp"
+#include "store/write_plan.hpp"
 #include "tailrace/session.hpp"
 
 namespace tailrace::app {
@@ -44,9 +45,8 @@ Keys output_keys(OutputCase& o) {
        "ranks, while it waits; thread, process, auto, N, N per node = servers"},
       {"output.every", &o.every, count_from_0, "steps", "steps between field files; 0 = none"},
       {"output.strategy", &o.strategy,
-       one_of({"auto", "collective", "spokesperson", "grouped", "shared_independent",
-               "file_per_rank"}),
-       "", "who writes what (docs/files.md); auto = collective"},
+       one_of({store::output_strategies.begin(), store::output_strategies.end()}), "",
+       "who writes what (docs/files.md); auto = collective"},
       {"output.hints", &o.hints, any, "",
        "settings of the files as name=value, such as cb_align=2"},
       {"output.writers", &o.writers, within(0, 1e8), "ranks", "ranks that write; 0 = chosen"},

@@ -20,8 +20,6 @@
 namespace tailrace::store {
 namespace {
 
-constexpr std::array<std::string_view, 6> strategies{
-    "auto", "spokesperson", "collective", "shared_independent", "grouped", "file_per_rank"};
 constexpr std::size_t max_plans = 64;
 constexpr int writers_per_node = 4;
 constexpr std::ptrdiff_t smallest_cyclic_stripe = 4096;
@@ -60,9 +58,10 @@ void check_options(const Comm& comm, const OutputOptions& options) {
   require_all(comm.raw(), known,
               fmt::format("output: method \"{}\" is unknown; there are push, {}", options.method,
                           names_instead(options.method, move_methods())));
-  require_all(comm.raw(), std::ranges::find(strategies, options.strategy) != strategies.end(),
+  require_all(comm.raw(),
+              std::ranges::find(output_strategies, options.strategy) != output_strategies.end(),
               fmt::format("output: strategy \"{}\" is unknown; there are {}", options.strategy,
-                          fmt::join(strategies, ", ")));
+                          fmt::join(output_strategies, ", ")));
 }
 
 /// True if `b` continues `a` along `axis`.
@@ -201,7 +200,7 @@ void WritePlans::choose_strategy(WritePlan& plan) const {
   if (settings.strategy == "auto") {
     settings.strategy = "collective";
     settings.choose("strategy", "collective", "long runs, whatever the ranks hold");
-  } else if (std::ranges::find(strategies, settings.strategy) == strategies.end()) {
+  } else if (std::ranges::find(output_strategies, settings.strategy) == output_strategies.end()) {
     const auto reason = settings.strategy + " does not apply to files of Output";
     settings.strategy = "collective";
     settings.choose("strategy", "collective", reason);

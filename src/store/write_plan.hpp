@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <deque>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "file/settings.hpp"
@@ -13,6 +15,10 @@
 #include "tailrace/more/output_options.hpp"
 
 namespace tailrace::store {
+
+/// What `OutputOptions::strategy` may be.
+inline constexpr std::array<std::string_view, 6> output_strategies{
+    "auto", "spokesperson", "collective", "shared_independent", "grouped", "file_per_rank"};
 
 /// Who writes what of a file, decided: its settings after `auto` and zeros have been replaced.
 struct WritePlan {
