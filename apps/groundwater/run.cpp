@@ -45,7 +45,7 @@ class Run final : public app::Simulation {
   void take_step();
   void find_steady();
   void after_step(const StepOutcome& outcome);
-  void write_fields();
+  void write_fields(bool last);
   void write_state();
   [[noreturn]] void give_up(const StepOutcome& outcome, double dt);
 
@@ -70,7 +70,7 @@ class Run final : public app::Simulation {
   BalanceFile balance_;
   std::optional<SpeciesFile> species_file_;
   std::optional<BreakthroughFile> breakthrough_;
-  FieldFiles fields_;
+  app::FileSeries fields_;
   app::CheckpointSeries checkpoints_;
   app::Progress progress_;
   bool steady_found_ = false;
@@ -97,7 +97,7 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       water_(h_.size()),
       first_step_(set_state(setting.results)),
       balance_(comm, folder_, equations_.terms(), first_step_),
-      fields_(case_, grid_, folder_, setting.session),
+      fields_(app::field_series(setting.session, "fields", case_, folder_)),
       checkpoints_(setting.session, app::checkpoint_options(values.output, values.source), folder_),
       progress_(comm.rank() == 0, setting.log, setting.request.progress, values.time.end,
                 values.time.max_steps) {
@@ -234,21 +234,21 @@ void Run::after_step(const StepOutcome& outcome) {
                                 outcome.iterations, outcome.linear_iterations);
   progress_.table("    step         time     next dt      storage   balance Newton linear",
                   line.c_str());
-  const auto fields_every = case_.output.every;
-  if (fields_every > 0 && clock_.step % fields_every == 0) write_fields();
+  write_fields(false);
   const auto every = case_.checkpoint.every;
   if (every > 0 && clock_.step % every == 0) write_state();
   fields_.progress();
   checkpoints_.progress();
 }
 
-void Run::write_fields() {
+void Run::write_fields(bool last) {
+  if (!fields_.due(clock_.step, last)) return;
   const Region region("fields");
   auto fields = output_fields(case_, equations_, h_);
   if (species_) {
     for (auto& field : species_->fields()) fields.push_back(std::move(field));
   }
-  fields_.write({clock_.step, clock_.time, clock_.dt}, fields);
+  write_field_file(fields_, grid_, case_.about.name, clock_, fields);
 }
 
 void Run::write_state() {
@@ -275,7 +275,7 @@ void Run::give_up(const StepOutcome& outcome, double dt) {
 
 void Run::advance() {
   const double start = now_s();
-  if (first_step_ < 0 && !case_.flow.steady) write_fields();
+  if (first_step_ < 0 && !case_.flow.steady) write_fields(true);
   while (!ended()) {
     const double before = now_s();
     if (case_.flow.steady && !steady_found_) {
@@ -291,7 +291,7 @@ void Run::advance() {
                    NAN, ended());
   }
   if (signal_ != 0 || case_.checkpoint.at_end) write_state();
-  if (signal_ == 0) write_fields();
+  if (signal_ == 0) write_fields(true);
   fields_.finish();
   checkpoints_.finish();
   wall_s_ = now_s() - start;

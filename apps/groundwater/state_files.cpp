@@ -128,18 +128,11 @@ std::vector<NamedField> output_fields(const Case& values, const FlowEquations& e
   return fields;
 }
 
-FieldFiles::FieldFiles(const Case& values, const Grid& grid, const std::string& folder,
-                       Session& session)
-    : grid_(&grid), folder_(folder), name_(values.about.name) {
-  if (values.output.every == 0) return;
-  stream_.emplace(app::open_fields(session, "fields", values.output, values.source, folder));
-}
-
-void FieldFiles::write(const RunClock& clock, const std::vector<NamedField>& fields) {
-  if (!stream_ || has(clock.step)) return;
+void write_field_file(app::FileSeries& series, const Grid& grid, const std::string& title,
+                      const RunClock& clock, const std::vector<NamedField>& fields) {
   FileContents contents;
   contents.step = clock.step;
-  contents.coordinates = coordinates_of(*grid_);
+  contents.coordinates = coordinates_of(grid);
   contents.coordinates.push_back({"time",
                                   {clock.time},
                                   {{"axis", std::string("T")},
@@ -147,26 +140,13 @@ void FieldFiles::write(const RunClock& clock, const std::vector<NamedField>& fie
                                    {"long_name", std::string("time since the start of the run")},
                                    {"units", std::string("s")}}});
   for (const auto& field : fields) {
-    contents.variables.push_back(variable_of(field, grid_->layout()));
+    contents.variables.push_back(variable_of(field, grid.layout()));
   }
   contents.attributes = {{"step", clock.step},
                          {"time", clock.time},
-                         {"title", name_},
+                         {"title", title},
                          {"Conventions", std::string("CF-1.11")}};
-  stream_->write(fmt::format("{}/fields/{}_{:06d}.h5", folder_, name_, clock.step), contents);
-  last_step_ = clock.step;
-}
-
-void FieldFiles::progress() {
-  if (stream_) stream_->progress();
-}
-
-void FieldFiles::finish() {
-  if (stream_) stream_->finish();
-}
-
-OutputStatistics FieldFiles::statistics() const {
-  return stream_ ? stream_->statistics() : OutputStatistics{};
+  series.write(contents);
 }
 
 void write_checkpoint(app::CheckpointSeries& series, const Grid& grid, const RunClock& clock,

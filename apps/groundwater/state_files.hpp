@@ -2,13 +2,13 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "case.hpp"
 #include "common/checkpoint_series.hpp"
+#include "common/file_series.hpp"
 #include "flow.hpp"
 #include "grid.hpp"
 
@@ -33,26 +33,10 @@ struct RunClock {
   double time = 0, dt = 0;  ///< [s]
 };
 
-/// Writes fields to FOLDER/fields/NAME_NNNNNN.h5: a dataset of axes (z, y, x) each, with the
-/// centres of cells as coordinates.
-class FieldFiles {
- public:
-  /// As `session` writes. Collective, blocking. Throws `Errc::invalid_input` or `Errc::io` on all
-  /// ranks.
-  FieldFiles(const Case& values, const Grid& grid, const std::string& folder, Session& session);
-  /// Collective. Throws `Errc::io` on all ranks.
-  void write(const RunClock& clock, const std::vector<NamedField>& fields);
-  void progress();  ///< lets files under way get on
-  void finish();    ///< collective, blocking
-  bool has(std::int64_t step) const { return last_step_ == step; }
-  OutputStatistics statistics() const;
-
- private:
-  const Grid* grid_;
-  std::string folder_, name_;
-  std::int64_t last_step_ = -1;
-  std::optional<Stream> stream_;
-};
+/// Writes fields to a file of the series: a dataset of axes (z, y, x) each, with the centres of
+/// cells as coordinates. `title` is the case's name. Collective. Throws `Errc::io` on all ranks.
+void write_field_file(app::FileSeries& series, const Grid& grid, const std::string& title,
+                      const RunClock& clock, const std::vector<NamedField>& fields);
 
 /// Writes the state of own cells as a checkpoint. Collective. Throws `Errc::io` on all ranks.
 void write_checkpoint(app::CheckpointSeries& series, const Grid& grid, const RunClock& clock,

@@ -1,18 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "density_output.hpp"
 
-#include <fmt/format.h>
-
-#include "common/output_case.hpp"
-#include "tailrace/error.hpp"
-
 namespace tailrace::helium {
 
 DensityOutput::DensityOutput(const Hamiltonian& hamiltonian, const Case& values,
                              const std::string& folder, Session& session)
-    : prefix_(fmt::format("{}/fields/{}", folder, values.about.name)), every_(values.output.every) {
-  if (every_ == 0) return;
-  stream_.emplace(app::open_fields(session, "density", values.output, values.source, folder));
+    : files_(app::field_series(session, "density", values, folder)) {
+  if (!files_.active()) return;
   for (std::ptrdiff_t i = 0; i < hamiltonian.blocks().num_points(); ++i) {
     radii_.push_back(hamiltonian.radial().r(i));
   }
@@ -45,8 +39,7 @@ void DensityOutput::make_layout(const Blocks& blocks) {
 
 void DensityOutput::write(const Observer& observer, const Wave& wave, std::int64_t step,
                           double time, bool always) {
-  if (!stream_ || step == last_step_ || (!always && step % every_ != 0)) return;
-  last_step_ = step;
+  if (!files_.due(step, always)) return;
   observer.density(wave, density_);
   FileContents file;
   file.step = step;
@@ -55,19 +48,7 @@ void DensityOutput::write(const Observer& observer, const Wave& wave, std::int64
   file.variables.emplace_back("density", ItemType::float64, std::vector<std::string>{"r1", "r2"},
                               &*layout_, memory_, density_.data());
   file.attributes = {{"step", step}, {"time", time}};
-  stream_->write(fmt::format("{}_{:06d}.h5", prefix_, step), file);
-}
-
-void DensityOutput::progress() {
-  if (stream_) stream_->progress();
-}
-
-void DensityOutput::finish() {
-  if (stream_) stream_->finish();
-}
-
-OutputStatistics DensityOutput::statistics() const {
-  return stream_ ? stream_->statistics() : OutputStatistics{};
+  files_.write(file);
 }
 
 }  // namespace tailrace::helium

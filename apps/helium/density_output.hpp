@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "case.hpp"
+#include "common/file_series.hpp"
 #include "observables.hpp"
-#include "tailrace/session.hpp"
 
 namespace tailrace::helium {
 
@@ -24,18 +24,12 @@ class DensityOutput {
   /// Writes the density if `step` is one to write, or `always`. Collective. Throws `Errc::io`.
   void write(const Observer& observer, const Wave& wave, std::int64_t step, double time,
              bool always);
-  /// Lets files under way get on. Cheap.
-  void progress();
-  /// Waits for all files. Collective, blocking. Throws `Errc::io`.
-  void finish();
-  OutputStatistics statistics() const;  ///< of this rank
+  app::FileSeries& files() { return files_; }
 
  private:
   void make_layout(const Blocks& blocks);
 
-  std::string prefix_;
-  std::int64_t every_, last_step_ = -1;
-  std::optional<Stream> stream_;
+  app::FileSeries files_;
   std::optional<Layout> layout_;
   Memory memory_;
   std::vector<double> radii_, density_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "electron_output.hpp"
 
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,21 +10,30 @@
 
 namespace tailrace::helium {
 
-ElectronOutput::ElectronOutput(const Hamiltonian& hamiltonian, const Case& values,
-                               const std::string& folder, Session& session, const Wave& ground)
-    : hamiltonian_(hamiltonian),
-      prefix_(fmt::format("{}/{}/{}", folder, folder_name, values.about.name)),
-      every_(values.electrons.every) {
-  if (every_ == 0) return;
-  app::make_folders(hamiltonian.blocks().comm(), {fmt::format("{}/{}", folder, folder_name)});
+namespace {
+
+Stream open_stream(Session& session, const Case& values, const std::string& folder) {
+  app::make_folders(session.compute(), {folder});
   auto options = app::checkpoint_options(values.output, values.source);
   options.variables = false;
   options.products = {
       {.name = "electrons", .stages = {"results name=electrons"}, .path = "{path}.h5"}};
-  stream_.emplace(session.open("electrons", options));
+  return session.open("electrons", options);
+}
+
+}  // namespace
+
+ElectronOutput::ElectronOutput(const Hamiltonian& hamiltonian, const Case& values,
+                               const std::string& folder, Session& session, const Wave& ground)
+    : hamiltonian_(hamiltonian),
+      files_(
+          fmt::format("{}/{}/{}", folder, folder_name, values.about.name), values.electrons.every,
+          [&] { return open_stream(session, values, fmt::format("{}/{}", folder, folder_name)); }) {
+  if (!files_.active()) return;
   Wave whole = ground;
   whole.resize(2 * ground.size());
   hand_over(whole, 0, {{"reference", std::int64_t{1}}});
+  files_.go_on_from(-1);  // step 0 comes yet
 }
 
 void ElectronOutput::hand_over(const Wave& wave, std::int64_t step, Attributes attributes) {
@@ -33,25 +41,11 @@ void ElectronOutput::hand_over(const Wave& wave, std::int64_t step, Attributes a
   file.step = step;
   file.variables = wave_variables(hamiltonian_.blocks(), wave);
   file.attributes = std::move(attributes);
-  stream_->write(fmt::format("{}_{:06d}.h5", prefix_, step), file);
+  files_.write(file);
 }
 
 void ElectronOutput::write(const Wave& wave, std::int64_t step, double time, bool always) {
-  if (!stream_ || step == last_step_ || (!always && step % every_ != 0)) return;
-  last_step_ = step;
-  hand_over(wave, step, {{"step", step}, {"time", time}});
-}
-
-void ElectronOutput::progress() {
-  if (stream_) stream_->progress();
-}
-
-void ElectronOutput::finish() {
-  if (stream_) stream_->finish();
-}
-
-OutputStatistics ElectronOutput::statistics() const {
-  return stream_ ? stream_->statistics() : OutputStatistics{};
+  if (files_.due(step, always)) hand_over(wave, step, {{"step", step}, {"time", time}});
 }
 
 StageFunctions electron_functions(const Case& values) {

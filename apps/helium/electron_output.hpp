@@ -2,12 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 
 #include "case.hpp"
+#include "common/file_series.hpp"
 #include "hamiltonian.hpp"
-#include "tailrace/session.hpp"
 
 namespace tailrace::helium {
 
@@ -22,11 +21,7 @@ class ElectronOutput {
 
   /// If `step` is one to write, or `always`. Collective. Throws `Errc::io`.
   void write(const Wave& wave, std::int64_t step, double time, bool always);
-  /// Lets files under way get on. Cheap.
-  void progress();
-  /// Waits for all files. Collective, blocking. Throws `Errc::io`.
-  void finish();
-  OutputStatistics statistics() const;  ///< of this rank
+  app::FileSeries& files() { return files_; }
 
   static constexpr const char* folder_name = "electrons";
 
@@ -34,9 +29,7 @@ class ElectronOutput {
   void hand_over(const Wave& wave, std::int64_t step, Attributes attributes);
 
   const Hamiltonian& hamiltonian_;
-  std::string prefix_;
-  std::int64_t every_, last_step_ = -1;
-  std::optional<Stream> stream_;
+  app::FileSeries files_;
 };
 
 /// What servers are given to make the files. Local.

@@ -195,8 +195,8 @@ void Run::take_step() {
   if (signal_ == StopSignal::trouble) {
     throw Error(Errc::internal, fmt::format("the wave is not finite at step {}", state_.step));
   }
-  density_.progress();
-  electrons_.progress();
+  density_.files().progress();
+  electrons_.files().progress();
   checkpoints_.progress();
 }
 
@@ -254,17 +254,18 @@ void Run::advance() {
     const bool last = ended();
     const bool line = last || state_.step % case_.observables.every == 0;
     if (line) take_observables();
-    progress_.step({state_.step, time(), steps_.length, mean_step_s(),
-                    density_.statistics().hidden_s() + checkpoints_.statistics().hidden_s()},
-                   now_.energy, line);
+    progress_.step(
+        {state_.step, time(), steps_.length, mean_step_s(),
+         density_.files().statistics().hidden_s() + checkpoints_.statistics().hidden_s()},
+        now_.energy, line);
     density_.write(observer_, wave_, state_.step, time(), last && signal_ == 0);
     electrons_.write(wave_, state_.step, time(), last && signal_ == 0);
     const auto every = case_.checkpoint.every;
     if (every > 0 && state_.step % every == 0) write_checkpoint();
   }
   if (signal_ != 0 || case_.checkpoint.at_end) write_checkpoint();
-  density_.finish();
-  electrons_.finish();
+  density_.files().finish();
+  electrons_.files().finish();
   checkpoints_.finish();
   wall_s_ = now_s() - start;
 }
@@ -282,8 +283,8 @@ void Run::conclude() {
   summary.most_order = most_order_;
   summary.worst_error = worst_error_;
   std::tie(summary.output_mode, summary.servers) = app::kind_of_output(case_.output, session_);
-  summary.density = density_.statistics();
-  summary.electrons = electrons_.statistics();
+  summary.density = density_.files().statistics();
+  summary.electrons = electrons_.files().statistics();
   summary.checkpoints = checkpoints_.statistics();
   summary.last_checkpoint = checkpoints_.last();
   const auto max_steps = case_.time.max_steps;

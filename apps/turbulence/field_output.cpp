@@ -11,7 +11,6 @@
 
 #include <fmt/format.h>
 
-#include "common/output_case.hpp"
 #include "tailrace/input.hpp"
 #include "tailrace/more/xdmf.hpp"
 #include "tailrace/trace.hpp"
@@ -77,9 +76,8 @@ FieldOutput<Real>::FieldOutput(Session& session, const Case& values, NavierStoke
       self_(MPI_COMM_SELF),
       folder_(folder),
       name_(values.about.name),
-      every_(values.output.every) {
-  if (every_ == 0) return;
-  stream_.emplace(app::open_fields(session, "fields", values.output, values.source, folder));
+      files_(app::field_series(session, "fields", values, folder)) {
+  if (!files_.active()) return;
   layout_ = std::make_unique<Layout>(flow.transform().physical_layout());
   const auto& options = flow.options();
   extents_ = options.extents;
@@ -124,18 +122,8 @@ void FieldOutput<Real>::add_field(const std::string& name, const Memory& memory)
 }
 
 template <class Real>
-std::string FieldOutput<Real>::path_of(std::int64_t step) const {
-  return fmt::format("{}/fields/{}_{:06d}.h5", folder_, name_, step);
-}
-
-template <class Real>
-bool FieldOutput<Real>::due(std::int64_t step) const {
-  return active() && step % every_ == 0 && step > last_step_;
-}
-
-template <class Real>
 void FieldOutput<Real>::before_step(NavierStokes<Real>& flow) {
-  if (!due(flow.step_number())) return;
+  if (!files_.due(flow.step_number())) return;
   caught_step_ = flow.step_number();
   caught_time_ = flow.time();
   flow.capture(captures_);
@@ -143,10 +131,8 @@ void FieldOutput<Real>::before_step(NavierStokes<Real>& flow) {
 
 template <class Real>
 void FieldOutput<Real>::after_step(NavierStokes<Real>&) {
-  if (stream_) {
-    stream_->progress();  // files get their names while the run goes on
-    show_complete();
-  }
+  files_.progress();  // they get their names while the run goes on
+  show_complete();
   if (caught_step_ < 0) return;
   write(caught_step_, caught_time_);
   caught_step_ = -1;
@@ -154,8 +140,7 @@ void FieldOutput<Real>::after_step(NavierStokes<Real>&) {
 
 template <class Real>
 void FieldOutput<Real>::write_last(NavierStokes<Real>& flow, bool always) {
-  if (!active() || flow.step_number() <= last_step_) return;
-  if (!always && !due(flow.step_number())) return;
+  if (!files_.due(flow.step_number(), always)) return;
   flow.to_physical(captures_);
   write(flow.step_number(), flow.time());
 }
@@ -169,33 +154,32 @@ void FieldOutput<Real>::write(std::int64_t step, double time) {
   contents_.attributes[0].second = step;
   contents_.attributes[1].second = time;
   contents_.coordinates.back().values[0] = time;
-  last_step_ = step;
-  if (stream_->write(path_of(step), contents_) == WriteResult::dropped) return;
-  files_.push_back(path_of(step));
+  if (files_.write(contents_) == WriteResult::dropped) return;
+  paths_.push_back(files_.path_of(step));
   times_.push_back(time);
 }
 
 template <class Real>
 void FieldOutput<Real>::finish() {
-  if (!active()) return;
-  stream_->finish();
-  write_sidecar(*comm_, files_.size());
+  if (!files_.active()) return;
+  files_.finish();
+  write_sidecar(*comm_, paths_.size());
 }
 
 /// Of the first `num_files` files; rank 0's list counts. A stream may have written a file
 /// elsewhere, or not at all.
 template <class Real>
 void FieldOutput<Real>::write_sidecar(const Comm& comm, std::size_t num_files) const {
-  std::vector<std::string> files;
+  std::vector<std::string> found;
   std::vector<double> times;
   for (std::size_t f = 0; f < num_files && comm_->rank() == 0; ++f) {
     std::error_code ignored;
-    if (!std::filesystem::exists(files_[f], ignored)) continue;
-    files.push_back(files_[f]);
+    if (!std::filesystem::exists(paths_[f], ignored)) continue;
+    found.push_back(paths_[f]);
     times.push_back(times_[f]);
   }
   const bool single = narrow_ || std::is_same_v<Real, float>;
-  write_xdmf(comm, folder_ + "/fields.xdmf", files, times, variables_, extents_, spacing_,
+  write_xdmf(comm, folder_ + "/fields.xdmf", found, times, variables_, extents_, spacing_,
              single ? ItemType::float32 : ItemType::float64);
 }
 
@@ -203,14 +187,14 @@ void FieldOutput<Real>::write_sidecar(const Comm& comm, std::size_t num_files) c
 /// written anew each time, so with many files less often: it may take a twentieth of the time.
 template <class Real>
 void FieldOutput<Real>::show_complete() {
-  if (comm_->rank() != 0 || stream_->last_complete() == shown_) return;
+  if (comm_->rank() != 0 || files_.last_complete() == shown_) return;
   const double now = now_s();
   if (now < next_show_s_) return;
-  shown_ = stream_->last_complete();
-  const auto last = std::find(files_.begin(), files_.end(), shown_);
-  if (last == files_.end()) return;
+  shown_ = files_.last_complete();
+  const auto last = std::find(paths_.begin(), paths_.end(), shown_);
+  if (last == paths_.end()) return;
   try {
-    write_sidecar(self_, static_cast<std::size_t>(last - files_.begin()) + 1);
+    write_sidecar(self_, static_cast<std::size_t>(last - paths_.begin()) + 1);
   } catch (const Error&) {
     // The last one, which all ranks write together, tells.
   }
@@ -219,7 +203,7 @@ void FieldOutput<Real>::show_complete() {
 
 template <class Real>
 void FieldOutput<Real>::find_earlier(std::int64_t restart_step) {
-  if (!active()) return;
+  if (!files_.active()) return;
   std::vector<long long> steps;
   if (comm_->rank() == 0) {
     std::error_code ignored;
@@ -238,18 +222,13 @@ void FieldOutput<Real>::find_earlier(std::int64_t restart_step) {
   steps.resize(static_cast<std::size_t>(count));
   check_mpi(MPI_Bcast(steps.data(), count, MPI_LONG_LONG, 0, comm_->raw()));
   for (const long long step : steps) {
-    const Input earlier(*comm_, path_of(step));
-    last_step_ = step;
+    const Input earlier(*comm_, files_.path_of(step));
+    files_.go_on_from(step);
     const auto found = earlier.extents(variables_.empty() ? "u" : variables_[0]);
     if (!std::equal(found.begin(), found.end(), extents_.begin(), extents_.end())) continue;
-    files_.push_back(path_of(step));
+    paths_.push_back(files_.path_of(step));
     times_.push_back(earlier.attribute_double("time"));
   }
-}
-
-template <class Real>
-OutputStatistics FieldOutput<Real>::statistics() const {
-  return active() ? stream_->statistics() : OutputStatistics{};
 }
 
 template <class Real>

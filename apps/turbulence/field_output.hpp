@@ -3,13 +3,12 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "case.hpp"
+#include "common/file_series.hpp"
 #include "navier_stokes.hpp"
-#include "tailrace/session.hpp"
 
 namespace tailrace::turbulence {
 
@@ -39,34 +38,29 @@ class FieldOutput {
 
   /// Whether the step under way, or done, has fields to write: its start must have been finite.
   bool has_caught() const { return caught_step_ >= 0; }
-  bool active() const { return stream_.has_value(); }
-  OutputStatistics statistics() const;
+  OutputStatistics statistics() const { return files_.statistics(); }
   std::ptrdiff_t memory_bytes() const;
 
  private:
-  bool due(std::int64_t step) const;
   void add_field(const std::string& name, const Memory& memory);
   void write(std::int64_t step, double time);
   void show_complete();
   void write_sidecar(const Comm& comm, std::size_t num_files) const;
-  std::string path_of(std::int64_t step) const;
 
   const Comm* comm_;
   Comm self_;  ///< this rank alone
   std::string folder_, name_;
-  std::int64_t every_ = 1;
-  std::int64_t last_step_ = -1;    ///< last step that has its file
+  app::FileSeries files_;
   std::int64_t caught_step_ = -1;  ///< step of the fields that the next step catches
   double caught_time_ = 0;
   bool narrow_ = false;  ///< double fields are written as float
   std::array<double, 3> spacing_{};
   std::array<std::ptrdiff_t, 3> extents_{};
-  std::optional<Stream> stream_;
   std::unique_ptr<Layout> layout_;
   std::vector<std::vector<Real>> arrays_;
   std::vector<Real*> captures_;  ///< one a field of the solver; null = not written
   FileContents contents_;
-  std::vector<std::string> files_, variables_;
+  std::vector<std::string> paths_, variables_;
   std::vector<double> times_;
   std::string shown_;       ///< last file in the sidecar of a run under way
   double next_show_s_ = 0;  ///< not before
