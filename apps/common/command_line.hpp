@@ -35,8 +35,8 @@ struct Program {
 };
 
 /// `main` of an application: NAME CASE.toml [--run-dir DIR] [--set section.key=value]...
-/// [--overwrite] [--progress] | --check RANKS | --keys. Starts and ends MPI where a case is run. With
-/// the words of `words_of_server` it serves.
+/// [--overwrite] [--progress] | --check RANKS | --keys. Starts and ends MPI where a case is run.
+/// With the words of `words_of_server` it serves.
 int program_main(int argc, char** argv, const Program& program);
 
 /// `SessionOptions::server_program` of this program for a case. Local.

@@ -200,8 +200,8 @@ void Blocks::make_file_layout(const Layout& layout) {
   file_memory_.num_items = packed_size_;
 }
 
-/// Calls visit(framed place, items, whether the first is on the diagonal) for each row, in the order
-/// of packed arrays.
+/// Calls visit(framed place, items, whether the first is on the diagonal) for each row, in the
+/// order of packed arrays.
 template <class Visit>
 void Blocks::for_rows(const Visit& visit) const {
   for (const auto& block : blocks_) {

@@ -61,7 +61,8 @@ class Blocks {
 
   /// Copies `scale` times a packed vector of one part (real or imaginary) into its frame. Local.
   void unpack(const double* packed, double scale, double* framed) const;
-  /// y = scale (y - alpha x) of frames of one part; a copy goes to `packed`, past the caches. Local.
+  /// y = scale (y - alpha x) of frames of one part; a copy goes to `packed`, past the caches.
+  /// Local.
   void subtract(const double* x, double alpha, double scale, double* y, double* packed) const;
   /// y = y - alpha x of frames of one part. Returns <y, y>, the diagonal counted once and all else
   /// twice. Local.

@@ -247,9 +247,9 @@ StageResults ElectronStates::operator()(const Attributes& about, std::span<const
            wave[p].re.size() == ground_[p].re.size();
   }
   if (!same) {
-    throw Error(Errc::internal,
-                ground_.empty() ? "the ground state is not here: this server was started again"
-                                : "the wave has other parts than the ground state had");
+    throw Error(Errc::internal, ground_.empty()
+                                    ? "the ground state is not here: this server was started again"
+                                    : "the wave has other parts than the ground state had");
   }
   if (inner_.empty()) make_functions();
   Found found;

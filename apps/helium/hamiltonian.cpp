@@ -15,8 +15,8 @@ namespace {
 constexpr std::ptrdiff_t margin = 40;  ///< items that SIMD vectors read beyond a table
 constexpr int max_sums = 8192;         ///< numbers that are summed over the ranks at once
 constexpr double negligible = 1e-14;
-constexpr std::ptrdiff_t frame = 2;    ///< rows and columns around a block
-constexpr std::ptrdiff_t strip = 16;   ///< columns that the kernels work on at once, or a multiple
+constexpr std::ptrdiff_t frame = 2;   ///< rows and columns around a block
+constexpr std::ptrdiff_t strip = 16;  ///< columns that the kernels work on at once, or a multiple
 
 /// The first multiple of a cache line in an array that has one to spare.
 double* aligned(std::vector<double>& array) {

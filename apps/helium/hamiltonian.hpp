@@ -35,14 +35,14 @@ class Hamiltonian {
 
   /// x of `apply`: `scale` times a packed function of `parts` parts. Local.
   void set_input(const double* x, double scale, int parts);
-  /// y = H x - before y in a field: E in the length gauge, A in the velocity gauge. `parts` 1: x and
-  /// y are real (no field). Both are kept here, in frames; y was x before `next_input`, and is not
-  /// read where `before` is 0. Returns products of y, of this rank alone. Collective, blocking.
+  /// y = H x - before y in a field: E in the length gauge, A in the velocity gauge. `parts` 1: x
+  /// and y are real (no field). Both are kept here, in frames; y was x before `next_input`, and is
+  /// not read where `before` is 0. Returns products of y, of this rank alone. Collective, blocking.
   KernelSums apply(Coupling coupling, double field, int parts, double before = 0);
   /// y = y - alpha x. Returns <y, y> of this rank. Local.
   double subtract(double alpha, int parts);
-  /// What was y becomes x: scale (y - alpha x), which `packed` gets, too, and the x that was becomes
-  /// y. Local.
+  /// What was y becomes x: scale (y - alpha x), which `packed` gets, too, and the x that was
+  /// becomes y. Local.
   void next_input(double alpha, double scale, int parts, double* packed);
 
   /// <x, y> of packed arrays of one part on this rank, the diagonal counted once and all else

@@ -61,8 +61,8 @@ struct KernelSums {
   double squared = 0;     ///< <y, y>
 };
 
-/// y = H x - before y on a part of a block: rows and columns from 0; of rows on the diagonal what is
-/// right of it.
+/// y = H x - before y on a part of a block: rows and columns from 0; of rows on the diagonal what
+/// is right of it.
 struct KernelTask {
   const KernelTables* tables;
   const Block* block;

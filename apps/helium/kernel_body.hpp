@@ -234,8 +234,7 @@ class Loops {
   void channel(const Row& row, int c, Vector (&out)[2][width]) const {
     const auto place = static_cast<std::size_t>(c);
     const auto step = task_.block->row_step;
-    const double* x[2] = {task_.x[0] + row.at,
-                          parts == 2 ? task_.x[1] + row.at : nullptr};
+    const double* x[2] = {task_.x[0] + row.at, parts == 2 ? task_.x[1] + row.at : nullptr};
     for (int part = 0; part < parts; ++part) {
       for (int u = 0; u < width; ++u) {
         out[part][u] = coupling == Coupling::velocity

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Lanczos: T. J. Park and J. C. Light, J. Chem. Phys. 85, 5870 (1986). The kernel makes
 // y = H q_k - beta_k q_(k-1) in the frames that held q_(k-1), and while y passes by <q_k, q_k>,
-// <q_k, y> and <y, y>, which are one sum over the ranks. From them alpha = <q_k, y> / <q_k, q_k> and
-// beta_(k+1)^2 = <y, y> - alpha <q_k, y>: with 1 in place of <q_k, q_k> an error of the norm would
-// grow by alpha^2 / beta^2 a vector. (y - alpha q_k) / beta_(k+1) is formed where y is, only if
-// there is one more application. So two framed functions are all that the caches must hold, and of
-// the basis each vector is written once, past them.
+// <q_k, y> and <y, y>, which are one sum over the ranks. From them alpha = <q_k, y> / <q_k, q_k>
+// and beta_(k+1)^2 = <y, y> - alpha <q_k, y>: with 1 in place of <q_k, q_k> an error of the norm
+// would grow by alpha^2 / beta^2 a vector. (y - alpha q_k) / beta_(k+1) is formed where y is, only
+// if there is one more application. So two framed functions are all that the caches must hold, and
+// of the basis each vector is written once, past them.
 #include "krylov.hpp"
 
 #include <algorithm>

@@ -11,7 +11,8 @@ inline constexpr const char* program_name = "tailrace-helium";
 /// Collective, blocking.
 int run_case(const Comm& comm, const app::RunRequest& request);
 
-/// What servers that are processes are given for a case. Throws `Errc::invalid_input`. Local, no MPI.
+/// What servers that are processes are given for a case. Throws `Errc::invalid_input`. Local, no
+/// MPI.
 StageFunctions functions_of(const app::RunRequest& request);
 
 }  // namespace tailrace::helium

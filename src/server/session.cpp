@@ -176,8 +176,8 @@ void Session::State::make_sides() {
   const auto settings = transport_settings();
   std::unique_ptr<Sender> sender;
   if (team().kind == Team::Kind::process) {
-    process_ = std::make_unique<ServerProcess>(team(), settings, options.threads,
-                                               options.server_program);
+    process_ =
+        std::make_unique<ServerProcess>(team(), settings, options.threads, options.server_program);
     sender = process_->take_sender();
   } else {
     const auto& chosen = find_transport(transport);

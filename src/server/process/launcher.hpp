@@ -35,8 +35,9 @@ struct ProcessArguments {
 class ServerProcess {
  public:
   /// Makes this rank's staging memory, and starts the process of its node. `threads` is what it may
-  /// use for products; `program` is `SessionOptions::server_program`. Throws `Errc::io` on all ranks if it cannot be started, saying where the
-  /// program was looked for. Collective over `team.all`, blocking.
+  /// use for products; `program` is `SessionOptions::server_program`. Throws `Errc::io` on all
+  /// ranks if it cannot be started, saying where the program was looked for. Collective over
+  /// `team.all`, blocking.
   ServerProcess(const Team& team, const TransportSettings& settings, int threads,
                 std::vector<std::string> program = {});
   /// As `finish`, but if clients have not left the process is told to end, and errors are printed.
@@ -96,12 +97,12 @@ constexpr int serve_kept_all = 0;
 constexpr int serve_lost_some = 1;
 constexpr int serve_failed = 3;
 
-/// What a program of servers does (`serve_as_process`): runs the process that serves (a child), and starts it again
-/// whenever it dies, until it has served to the end or dies again and again. Returns the exit
-/// status: 0 if nothing was lost. SIGTERM, SIGINT and SIGHUP are ignored: what a batch system sends
-/// to end a job ends the clients, and then the servers finish what is whole. If the supervisor
-/// itself is killed, its child serves to the end, but is not started again.
-/// Throws `Errc::io` if the clients' memory cannot be had. Blocking.
+/// What a program of servers does (`serve_as_process`): runs the process that serves (a child), and
+/// starts it again whenever it dies, until it has served to the end or dies again and again.
+/// Returns the exit status: 0 if nothing was lost. SIGTERM, SIGINT and SIGHUP are ignored: what a
+/// batch system sends to end a job ends the clients, and then the servers finish what is whole. If
+/// the supervisor itself is killed, its child serves to the end, but is not started again. Throws
+/// `Errc::io` if the clients' memory cannot be had. Blocking.
 int supervise(const ProcessArguments& arguments, StageFunctions functions);
 
 }  // namespace tailrace::server
