@@ -30,6 +30,7 @@ class Hamiltonian {
   Blocks& blocks() { return blocks_; }
   const Blocks& blocks() const { return blocks_; }
   std::string_view kernel() const { return kernel_->name; }
+  const KernelTables& tables() const { return tables_; }
   /// An upper bound of the largest energy of the grid; 0 is about the smallest.
   double spectral_radius() const;
 

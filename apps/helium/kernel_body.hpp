@@ -6,10 +6,10 @@
 // of channels are formed once from r1^k (numbers) and r2^-(k+1) (a table in the first-level cache),
 // and used for real and imaginary part and in both directions. The operator is real but for the
 // velocity gauge, which mixes the parts, so real and imaginary parts are arrays of their own and no
-// complex product is ever formed. Limit: each item is read once and written once from memory (32
-// bytes of a complex number), and about 10 + 2 (links of a channel) + 4 (dipoles of it) products
-// and sums of vectors a part are due, so for lmax = 2 on it is the arithmetic, not memory, that
-// takes the time (docs/applications.md).
+// complex product is ever formed. Limit: 48 bytes of a complex number pass by (x is read, y read
+// and written), and 41 + 2 (links) + 4 (dipoles) products and sums of vectors of each channel are
+// due in the velocity gauge, besides the terms; bench/helium_kernel.cpp says how far the kernel is.
+// Rows are fetched ahead: a tile is too narrow for the processor to foresee the next.
 #pragma once
 
 #include <algorithm>
@@ -289,6 +289,8 @@ class Loops {
       const double* x = task_.x[part] + at;
       double* to = task_.y[part] + at;
       for (int u = 0; u < width; ++u) {
+        __builtin_prefetch(x + 3 * task_.block->row_step + u * LANES);  // of the next row
+        __builtin_prefetch(to + task_.block->row_step + u * LANES, 1);
         Vector& y = out[part][u];
         if (task_.before != 0) y -= task_.before * load(to + u * LANES);
         Vector x_here = load(x + u * LANES);
