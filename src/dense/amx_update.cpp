@@ -12,7 +12,6 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 
 #include "dense/bf16_lu.hpp"
 
@@ -22,7 +21,7 @@ namespace {
 
 constexpr std::ptrdiff_t block = 32;  // rows and columns of c in four tiles
 constexpr std::ptrdiff_t tile_bytes = 1024;
-constexpr std::ptrdiff_t rows_at_once = 256;
+constexpr std::ptrdiff_t bytes_at_once = 512 << 10;  // of l: stays in the second-level cache
 
 struct alignas(64) Tile {
   std::array<std::uint16_t, 512> items;
@@ -133,9 +132,9 @@ void load_l(const Tile* l) {
   _tile_loadd(7, l + 1, 64);
 }
 
-/// The 32 x 32 items of c at `c`, all of which exist.
+/// The 32 x 32 items of c at `c`, all of which exist. Those at `next` are fetched meanwhile.
 void multiply_block(const Tile* l, const Tile* u, std::ptrdiff_t steps, int pieces, float* c,
-                    std::ptrdiff_t ld) {
+                    std::ptrdiff_t ld, const float* next) {
   const auto stride = ld * static_cast<std::ptrdiff_t>(sizeof(float));
   std::atomic_signal_fence(std::memory_order_seq_cst);  // the loads below do not say what they read
   _tile_loadd(0, c, stride);
@@ -143,6 +142,10 @@ void multiply_block(const Tile* l, const Tile* u, std::ptrdiff_t steps, int piec
   _tile_loadd(2, c + 16 * ld, stride);
   _tile_loadd(3, c + 16 * ld + 16, stride);
   for (std::ptrdiff_t s = 0; s < steps; ++s, l += 2 * pieces, u += 2 * pieces) {
+    for (auto column = s * block / steps; column < (s + 1) * block / steps; ++column) {
+      _mm_prefetch(next + column * ld, _MM_HINT_T1);
+      _mm_prefetch(next + column * ld + 16, _MM_HINT_T1);
+    }
     load_u(u);
     if (pieces == 2) {
       load_l(l + 2);
@@ -172,7 +175,7 @@ void multiply_edge(const Tile* l, const Tile* u, std::ptrdiff_t steps, const Pan
   for (std::ptrdiff_t x = 0; x < columns; ++x) {
     std::memcpy(copy.data() + x * block, c + x * update.ld, bytes);
   }
-  multiply_block(l, u, steps, update.pieces, copy.data(), block);
+  multiply_block(l, u, steps, update.pieces, copy.data(), block, copy.data());
   for (std::ptrdiff_t x = 0; x < columns; ++x) {
     std::memcpy(c + x * update.ld, copy.data() + x * block, bytes);
   }
@@ -180,32 +183,45 @@ void multiply_edge(const Tile* l, const Tile* u, std::ptrdiff_t steps, const Pan
 
 }  // namespace
 
-void update_by_tiles(const PanelUpdate& update) {
+void PackedFactors::reserve(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k) {
+  const auto tiles = (k + 31) / 32 * 2 * 2;
+  const auto blocks = (m + block - 1) / block + (n + block - 1) / block;
+  const auto needed = static_cast<std::size_t>(blocks * tiles * tile_bytes);
+  if (bytes < needed) *this = {make_array<std::byte>(needed), needed};
+}
+
+void update_by_tiles(const PanelUpdate& update, PackedFactors& packed) {
   const auto steps = (update.k + 31) / 32;
   const auto tiles = steps * 2 * update.pieces;  // of a block of 32 rows or columns
   const auto l_blocks = (update.m + block - 1) / block;
   const auto u_blocks = (update.n + block - 1) / block;
-  const auto l = std::make_unique_for_overwrite<Tile[]>(static_cast<std::size_t>(l_blocks * tiles));
-  const auto u = std::make_unique_for_overwrite<Tile[]>(static_cast<std::size_t>(u_blocks * tiles));
+  packed.reserve(update.m, update.n, update.k);
+  auto* const l = reinterpret_cast<Tile*>(packed.memory.get());
+  auto* const u = l + l_blocks * tiles;
+  const auto at_once = std::max<std::ptrdiff_t>(8, bytes_at_once / (tiles * tile_bytes));
 #pragma omp parallel
   {
     const TilesOn tiles_on;
 #pragma omp for nowait
-    for (std::ptrdiff_t b = 0; b < l_blocks; ++b) pack_l(update, b * block, l.get() + b * tiles);
+    for (std::ptrdiff_t b = 0; b < l_blocks; ++b) pack_l(update, b * block, l + b * tiles);
 #pragma omp for
-    for (std::ptrdiff_t b = 0; b < u_blocks; ++b) pack_u(update, b * block, u.get() + b * tiles);
-    for (std::ptrdiff_t top = 0; top < l_blocks; top += rows_at_once / block) {
-      const auto end = std::min(l_blocks, top + rows_at_once / block);
+    for (std::ptrdiff_t b = 0; b < u_blocks; ++b) pack_u(update, b * block, u + b * tiles);
+    for (std::ptrdiff_t top = 0; top < l_blocks; top += at_once) {
+      const auto end = std::min(l_blocks, top + at_once);
 #pragma omp for schedule(dynamic, 4) nowait
       for (std::ptrdiff_t y = 0; y < u_blocks; ++y) {
         for (auto x = top; x < end; ++x) {
           const auto i = x * block;
           const auto j = y * block;
-          const Tile* left = l.get() + x * tiles;
-          const Tile* right = u.get() + y * tiles;
+          const Tile* left = l + x * tiles;
+          const Tile* right = u + y * tiles;
           if (i + block <= update.m && j + block <= update.n) {
-            multiply_block(left, right, steps, update.pieces, update.c + i + j * update.ld,
-                           update.ld);
+            float* const c = update.c + i + j * update.ld;
+            const float* next = x + 1 < end ? c + block : c;
+            if (x + 1 == end && y + 1 < u_blocks) {
+              next = update.c + top * block + (j + block) * update.ld;
+            }
+            multiply_block(left, right, steps, update.pieces, c, update.ld, next);
           } else {
             multiply_edge(left, right, steps, update, i, j);
           }

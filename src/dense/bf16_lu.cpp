@@ -26,6 +26,7 @@ struct Part {
   float* a;
   std::ptrdiff_t m, n, ld;
   int* pivots;  ///< from 0, relative to the part's first row
+  PackedFactors& packed;
 };
 
 /// The row of the largest of x[0, rows).
@@ -41,7 +42,7 @@ inline std::ptrdiff_t largest_row(const float* x, std::ptrdiff_t rows) {
 
 /// A strip, column by column; false: a pivot that is zero or not finite.
 TAILRACE_VECTOR_CLONES bool factor_strip(const Part& part) {
-  const auto& [a, m, n, ld, pivots] = part;
+  const auto& [a, m, n, ld, pivots, packed] = part;
   for (std::ptrdiff_t k = 0; k < std::min(m, n); ++k) {
     float* const column = a + k * ld;
     const auto at = k + largest_row(column + k, m - k);
@@ -88,30 +89,31 @@ TAILRACE_VECTOR_CLONES void invert(const float* l, std::ptrdiff_t k, std::ptrdif
 }
 
 /// b = L^-1 b for the unit lower triangle of `l`, k x k, and n columns of b, by halves.
-void solve_lower(const float* l, std::ptrdiff_t k, float* b, std::ptrdiff_t n, std::ptrdiff_t ld) {
+void solve_lower(const float* l, std::ptrdiff_t k, float* b, std::ptrdiff_t n, std::ptrdiff_t ld,
+                 PackedFactors& packed) {
   if (k > diagonal) {
     const auto top = (k / 2 + diagonal - 1) / diagonal * diagonal;
-    solve_lower(l, top, b, n, ld);
-    update_by_tiles({k - top, n, top, l + top, b, b + top, ld, both});
-    solve_lower(l + top + top * ld, k - top, b + top, n, ld);
+    solve_lower(l, top, b, n, ld, packed);
+    update_by_tiles({k - top, n, top, l + top, b, b + top, ld, both}, packed);
+    solve_lower(l + top + top * ld, k - top, b + top, n, ld, packed);
     return;
   }
   alignas(64) std::array<float, diagonal * diagonal> x;
   invert(l, k, ld, x.data());
-  update_by_tiles({k, n, k, x.data(), b, b, ld, both, diagonal});  // packs b before it writes
+  update_by_tiles({k, n, k, x.data(), b, b, ld, both, diagonal}, packed);  // packs b first
 }
 
 bool factor_part(const Part& part) {
-  const auto& [a, m, n, ld, pivots] = part;
+  const auto& [a, m, n, ld, pivots, packed] = part;
   if (n <= strip) return factor_strip(part);
   const auto left = (n / 2 + strip - 1) / strip * strip;
-  if (!factor_part({a, m, left, ld, pivots})) return false;
+  if (!factor_part({a, m, left, ld, pivots, packed})) return false;
   if (left >= m) return true;
   float* const top = a + left * ld;
   swap_rows(top, n - left, ld, pivots, left);
-  solve_lower(a, left, top, n - left, ld);
-  update_by_tiles({m - left, n - left, left, a + left, top, top + left, ld, both});
-  if (!factor_part({top + left, m - left, n - left, ld, pivots + left})) return false;
+  solve_lower(a, left, top, n - left, ld, packed);
+  update_by_tiles({m - left, n - left, left, a + left, top, top + left, ld, both}, packed);
+  if (!factor_part({top + left, m - left, n - left, ld, pivots + left, packed})) return false;
   for (auto i = left; i < std::min(m, n); ++i) pivots[i] += static_cast<int>(left);
   for (std::ptrdiff_t j = 0; j < left; ++j) {
     float* const column = a + j * ld;
@@ -175,18 +177,20 @@ bool factor_bf16(Factors<float>& factors, int pieces, std::ptrdiff_t panel) {
   float* const a = factors.values.get();
   int* const pivots = factors.pivots.data();
   if (panel == 0) panel = n >= 3000 ? 256 : 128;
+  PackedFactors packed;
+  packed.reserve(n, n, std::min(panel, n));
   for (std::ptrdiff_t k = 0; k < n; k += panel) {
     const auto width = std::min(panel, n - k);
     const auto rest = n - k - width;
     float* const corner = a + k + k * ld;
-    if (!factor_part({corner, n - k, width, ld, pivots + k})) return false;
+    if (!factor_part({corner, n - k, width, ld, pivots + k, packed})) return false;
     factors.given_up = falls_too_fast(factors, k + width);
     if (factors.given_up) return false;
     if (rest > 0) {
       float* const u = corner + width * ld;
       swap_rows(u, rest, ld, pivots + k, width);
-      solve_lower(corner, width, u, rest, ld);
-      update_by_tiles({rest, rest, width, corner + width, u, u + width, ld, pieces});
+      solve_lower(corner, width, u, rest, ld, packed);
+      update_by_tiles({rest, rest, width, corner + width, u, u + width, ld, pieces}, packed);
     }
     for (std::ptrdiff_t i = k; i < k + width; ++i) pivots[i] += static_cast<int>(k);
   }

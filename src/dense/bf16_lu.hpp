@@ -23,7 +23,16 @@ struct PanelUpdate {
   int pieces;
   std::ptrdiff_t l_ld = 0;  ///< of l where it is a matrix of its own
 };
+
+/// Memory for packed factors, kept from one product to the next.
+struct PackedFactors {
+  Array<std::byte> memory;
+  std::size_t bytes = 0;
+
+  /// What products of an m x k by a k x n factor need, of two pieces.
+  void reserve(std::ptrdiff_t m, std::ptrdiff_t n, std::ptrdiff_t k);
+};
 /// u and c may be the same.
-void update_by_tiles(const PanelUpdate& update);
+void update_by_tiles(const PanelUpdate& update, PackedFactors& packed);
 
 }  // namespace tailrace::dense

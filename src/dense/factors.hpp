@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "dense/memory.hpp"
 #include "dense/scalar.hpp"
 #include "tailrace/dense.hpp"
 
@@ -28,7 +29,7 @@ struct Matrix {
 /// Triangular factors of an n x n matrix, column-major: LU with row swaps, or Cholesky's L.
 template <class T>
 struct Factors {
-  std::unique_ptr<T[]> values;
+  Array<T> values;
   std::ptrdiff_t n = 0;
   std::ptrdiff_t ld = 0;
   std::vector<int> pivots;  ///< as LAPACK's ipiv, from 1; empty: Cholesky

@@ -1,27 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dense/matrix.hpp"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 namespace tailrace::dense {
 
 namespace {
-
-/// Kernels go through many columns at once, each of them on another page. A wish.
-void ask_for_huge_pages(void* memory, std::size_t bytes) {
-#ifdef MADV_HUGEPAGE
-  constexpr std::uintptr_t page = 1 << 21;
-  const auto start = reinterpret_cast<std::uintptr_t>(memory);
-  const auto first = (start + page - 1) / page * page;
-  const auto end = (start + bytes) / page * page;
-  if (first < end) madvise(reinterpret_cast<void*>(first), end - first, MADV_HUGEPAGE);
-#endif
-}
 
 /// Rows of column j that the caller gave: all, or those of the triangle.
 template <class S>
@@ -80,8 +66,7 @@ Factors<Low<S>> low_copy(const Matrix<S>& matrix, double largest) {
   copy.n = n;
   // Not a multiple of 512 bytes, so that neighbouring columns do not share sets of the caches.
   copy.ld = (n + 15) / 16 * 16 + (((n + 15) / 16) % 8 == 0 ? 16 : 0);
-  copy.values = std::make_unique_for_overwrite<Low<S>[]>(static_cast<std::size_t>(n * copy.ld));
-  ask_for_huge_pages(copy.values.get(), static_cast<std::size_t>(n * copy.ld) * sizeof(Low<S>));
+  copy.values = make_array<Low<S>>(static_cast<std::size_t>(n * copy.ld));
   const int exponent = std::clamp(-std::ilogb(largest), -1000, 1000);
   copy.scale = std::ldexp(1.0, exponent);
   if (!matrix.symmetric()) copy.pivots.resize(static_cast<std::size_t>(n));

@@ -165,7 +165,7 @@ void solve_fp64(const Problem<S>& problem, S* b, const SolveOptions& options,
   const auto n = problem.matrix.n;
   Factors<S> factors;
   factors.n = factors.ld = n;
-  factors.values = std::make_unique_for_overwrite<S[]>(static_cast<std::size_t>(n * n));
+  factors.values = make_array<S>(static_cast<std::size_t>(n * n));
   for (std::ptrdiff_t j = 0; j < n; ++j) {
     std::copy_n(problem.matrix.a + j * problem.matrix.lda, n, factors.values.get() + j * n);
   }

@@ -2,6 +2,7 @@
 // Solves with triangular factors for one right-hand side: the factors are read once, in their own
 // precision, the sums are in double. Four columns at a time, so x is read and written a quarter as
 // often; the cost is that of reading the factors from memory.
+#include <algorithm>
 #include <utility>
 
 #include "dense/factors.hpp"
@@ -53,6 +54,35 @@ inline Complex scalar_product(const auto* a, std::ptrdiff_t first, std::ptrdiff_
   return {real, imaginary};
 }
 
+/// to[0, 4) -= the scalar products of four columns and x[first, last).
+template <class T>
+inline void subtract_products(const T* a, std::ptrdiff_t ld, std::ptrdiff_t first,
+                              std::ptrdiff_t last, const double* x, double* to) {
+  const T* a1 = a + ld;
+  const T* a2 = a1 + ld;
+  const T* a3 = a2 + ld;
+  double sum = 0;
+  double sum1 = 0;
+  double sum2 = 0;
+  double sum3 = 0;
+#pragma omp simd reduction(+ : sum, sum1, sum2, sum3)
+  for (std::ptrdiff_t i = first; i < last; ++i) {
+    sum += x[i] * widened(a[i]);
+    sum1 += x[i] * widened(a1[i]);
+    sum2 += x[i] * widened(a2[i]);
+    sum3 += x[i] * widened(a3[i]);
+  }
+  to[0] -= sum;
+  to[1] -= sum1;
+  to[2] -= sum2;
+  to[3] -= sum3;
+}
+template <class T>
+inline void subtract_products(const T* a, std::ptrdiff_t ld, std::ptrdiff_t first,
+                              std::ptrdiff_t last, const Complex* x, Complex* to) {
+  for (std::ptrdiff_t k = 0; k < 4; ++k) to[k] -= scalar_product(a + k * ld, first, last, x);
+}
+
 template <class T>
 inline void lower(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, bool unit, Wide<T>* x) {
   std::ptrdiff_t j = 0;
@@ -91,17 +121,25 @@ inline void upper(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, Wide<T>* x) {
 template <class T>
 inline void lower_transposed(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, bool unit,
                              Wide<T>* x) {
-  for (std::ptrdiff_t j = n - 1; j >= 0; --j) {
-    x[j] -= scalar_product(a + j * ld, j + 1, n, x);
-    if (!unit) x[j] /= conjugate(widened(a[j + j * ld]));
+  for (auto end = n; end > 0; end -= std::min<std::ptrdiff_t>(4, end)) {
+    const auto start = std::max<std::ptrdiff_t>(0, end - 4);
+    if (end - start == 4) subtract_products(a + start * ld, ld, end, n, x, x + start);
+    for (auto j = end - 1; j >= start; --j) {
+      x[j] -= scalar_product(a + j * ld, j + 1, end - start == 4 ? end : n, x);
+      if (!unit) x[j] /= conjugate(widened(a[j + j * ld]));
+    }
   }
 }
 
 template <class T>
 inline void upper_transposed(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, Wide<T>* x) {
-  for (std::ptrdiff_t j = 0; j < n; ++j) {
-    x[j] -= scalar_product(a + j * ld, 0, j, x);
-    x[j] /= conjugate(widened(a[j + j * ld]));
+  for (std::ptrdiff_t start = 0; start < n; start += 4) {
+    const auto end = std::min(n, start + 4);
+    if (end - start == 4) subtract_products(a + start * ld, ld, 0, start, x, x + start);
+    for (auto j = start; j < end; ++j) {
+      x[j] -= scalar_product(a + j * ld, end - start == 4 ? start : 0, j, x);
+      x[j] /= conjugate(widened(a[j + j * ld]));
+    }
   }
 }
 

@@ -8,6 +8,10 @@ namespace tailrace::dense {
 
 bool bf16_available() { return false; }
 
-void update_by_tiles(const PanelUpdate& /*update*/) { std::abort(); }  // never asked for
+void PackedFactors::reserve(std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t) {}
+
+void update_by_tiles(const PanelUpdate& /*update*/, PackedFactors& /*packed*/) {
+  std::abort();  // never asked for
+}
 
 }  // namespace tailrace::dense

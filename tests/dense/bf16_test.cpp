@@ -31,7 +31,8 @@ TEST(Bf16, UpdateIsTheProduct) {
     const auto start = random_floats(ld * (n + 1), 3);
     for (const int pieces : {1, 2}) {
       auto c = start;
-      update_by_tiles({m, n, k, l.data(), u.data(), c.data(), ld, pieces});
+      PackedFactors packed;
+      update_by_tiles({m, n, k, l.data(), u.data(), c.data(), ld, pieces}, packed);
       const double unit = pieces == 1 ? 0x1p-7 : 0x1p-14;  // of a product of two rounded factors
       for (std::ptrdiff_t j = 0; j < n; ++j) {
         for (std::ptrdiff_t i = 0; i < ld; ++i) {
@@ -61,7 +62,7 @@ void expect_factors(std::ptrdiff_t n, std::ptrdiff_t panel, int pieces) {
   Factors<float> f;
   f.n = f.ld = n;
   f.pivots.resize(static_cast<std::size_t>(n));
-  f.values = std::make_unique<float[]>(values.size());
+  f.values = make_array<float>(values.size());
   std::copy(values.begin(), values.end(), f.values.get());
   ASSERT_TRUE(factor_bf16(f, pieces, panel));
   auto rows = values;
@@ -124,7 +125,8 @@ TEST(Bf16, ZeroPivotIsSeen) {
   Factors<float> f;
   f.n = f.ld = 40;
   f.pivots.resize(40);
-  f.values = std::make_unique<float[]>(1600);
+  f.values = make_array<float>(1600);
+  std::fill_n(f.values.get(), 1600, 0.0F);
   EXPECT_FALSE(factor_bf16(f, 2, 32));
 }
 
