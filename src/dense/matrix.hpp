@@ -20,6 +20,11 @@ Norms norms_of(const Matrix<S>& matrix);
 template <class S>
 Factors<Low<S>> low_copy(const Matrix<S>& matrix, double largest);
 
+/// Norms and a copy, of a general matrix in one pass, so its largest item may be off 1 by 2^20.
+/// Without values where a norm is not finite, or the matrix has a row or a column of zeros.
+template <class S>
+Factors<Low<S>> low_copy_with_norms(const Matrix<S>& matrix, Norms& norms);
+
 /// What is left of b after a x for all columns: `r` = b - a x, `w` = |a| |x| + |b|, all n x nrhs.
 /// `b` has leading dimension `ldb`, the others n.
 template <class S>

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "dense/fetch.hpp"
 #include "dense/matrix.hpp"
 #include "dense/vector_clones.hpp"
 
@@ -15,23 +16,33 @@ namespace {
 
 constexpr std::ptrdiff_t tile_rows = 512;
 constexpr std::ptrdiff_t tile_columns = 64;
+constexpr std::ptrdiff_t rows_at_once = 32;
+constexpr std::ptrdiff_t rows_ahead = 64;  // that are fetched
 
-/// Four columns of a tile into r and w of one right-hand side.
-template <class S>
+/// Columns of a tile, as many as there are items of `x` to take, into r and w of one right-hand
+/// side. What comes next of each is fetched: one core has too few loads under way otherwise.
+template <std::ptrdiff_t Columns, class S>
 inline void add_columns(const S* a, std::ptrdiff_t lda, std::ptrdiff_t rows, const S* x, S* r,
                         double* w) {
-  const S* a1 = a + lda;
-  const S* a2 = a1 + lda;
-  const S* a3 = a2 + lda;
+  constexpr std::ptrdiff_t line = 64 / sizeof(S);
+  for (std::ptrdiff_t top = 0; top < rows; top += rows_at_once) {
+    const auto end = std::min(rows, top + rows_at_once);
+    for (std::ptrdiff_t c = 0; c < Columns; ++c) {
+      for (auto i = top; i < end; i += line) fetch(a + i + rows_ahead + c * lda);
+    }
 #pragma omp simd
-  for (std::ptrdiff_t i = 0; i < rows; ++i) {
-    const S p0 = product(a[i], x[0]);
-    const S p1 = product(a1[i], x[1]);
-    const S p2 = product(a2[i], x[2]);
-    const S p3 = product(a3[i], x[3]);
-    r[i] -= (p0 + p1) + (p2 + p3);
-    w[i] += (bound_of(a[i], x[0], p0) + bound_of(a1[i], x[1], p1)) +
-            (bound_of(a2[i], x[2], p2) + bound_of(a3[i], x[3], p3));
+    for (auto i = top; i < end; ++i) {
+      S sum{};
+      double bound = 0;
+      for (std::ptrdiff_t c = 0; c < Columns; ++c) {
+        const S item = a[i + c * lda];
+        const S p = product(item, x[c]);
+        sum += p;
+        bound += bound_of(item, x[c], p);
+      }
+      r[i] -= sum;
+      w[i] += bound;
+    }
   }
 }
 
@@ -58,7 +69,7 @@ inline void general(const Residual<S>& residual, std::ptrdiff_t top, std::ptrdif
       double* w = residual.w + c * n + top;
       const S* a = residual.matrix.a + top;
       auto j = left;
-      for (; j + 4 <= end; j += 4) add_columns(a + j * lda, lda, rows, x + j, r, w);
+      for (; j + 8 <= end; j += 8) add_columns<8>(a + j * lda, lda, rows, x + j, r, w);
       for (; j < end; ++j) add_column(a + j * lda, rows, x[j], r, w);
     }
   }

@@ -7,6 +7,7 @@
 #include <limits>
 #include <stdexcept>
 #include <type_traits>
+#include <utility>
 
 #include "dense/ladder.hpp"
 #include "dense/lapack.hpp"
@@ -121,16 +122,18 @@ bool factor(const RungEntry& entry, Factors<std::complex<float>>& factors) {
   return entry.factor_complex(factors);
 }
 
-/// Tries one rung; true if `answer` is the answer.
+/// Tries one rung with a copy of the matrix, made here if `factors` has none; true if `answer` is
+/// the answer.
 template <class S>
 bool try_rung(const RungEntry& entry, const Problem<S>& problem, const SolveOptions& options,
-              Answer<S>& answer, Certificate& certificate, Factors<Low<S>>* kept) {
+              Factors<Low<S>> factors, Answer<S>& answer, Certificate& certificate,
+              Factors<Low<S>>* kept) {
   const auto start = Clock::now();
   Attempt attempt;
   attempt.rung = entry.rung;
   bool solved = false;
   const double least = options.refiner == Refiner::gmres ? 0 : entry.least_rcond;
-  auto factors = low_copy(problem.matrix, problem.norms.largest);
+  if (!factors.values) factors = low_copy(problem.matrix, problem.norms.largest);
   factors.least_rcond = least;
   if (!factor(entry, factors)) {
     attempt.outcome =
@@ -232,8 +235,17 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
   Certificate certificate;
   if (matrix.n == 0) return certificate;
   const bool may_skip = options.skip_unprofitable && options.highest == Rung::fp64;
-  const bool low = nrhs > 0 && (!may_skip || pays(matrix.n, nrhs));
-  const Norms norms = low || options.bounds ? norms_of(matrix) : Norms{};
+  const bool pays_off = nrhs > 0 && (!may_skip || pays(matrix.n, nrhs));
+  const bool low = pays_off && std::ranges::any_of(low_rungs(), [&](const RungEntry& entry) {
+                     return worth_trying(entry, matrix, options);
+                   });
+  Norms norms;
+  Factors<Low<S>> copy;
+  if (low) {
+    copy = low_copy_with_norms(matrix, norms);
+  } else if (options.bounds) {
+    norms = norms_of(matrix);
+  }
   const Problem<S> problem{matrix, norms, nrhs, b, ldb};
   bool finite = std::isfinite(norms.largest) && !norms.has_zeros;
   for (std::ptrdiff_t c = 0; low && c < nrhs; ++c) {
@@ -248,7 +260,9 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
       if (!worth_trying(entry, matrix, options)) continue;
       if (hopeless_for(entry, certificate)) continue;
       if (costs_too_much(entry, certificate, options)) continue;
-      if (!try_rung(entry, problem, options, answer, certificate, kept)) continue;
+      if (!try_rung(entry, problem, options, std::exchange(copy, {}), answer, certificate, kept)) {
+        continue;
+      }
       certify(problem, answer, certificate.rcond, certificate);
       for (std::ptrdiff_t c = 0; c < nrhs; ++c) {
         std::copy_n(answer.x.data() + c * matrix.n, matrix.n, b + c * ldb);

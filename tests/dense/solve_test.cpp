@@ -2,6 +2,8 @@
 // Every rung against LAPACK's double drivers: errors of the answer, and what the certificate says.
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "dense/systems.hpp"
 
 namespace tailrace::dense::test {
@@ -60,6 +62,39 @@ TEST(Solve, EveryConditionIsAsGoodAsDgesv) {
       EXPECT_EQ(certificate.rung, Rung::fp64);
     }
   }
+}
+
+TEST(Solve, FirstColumnIsNoGuessOfTheRest) {
+  for (const double size : {1e-30, 1e30}) {
+    auto s = random_system(90, 2, 17);
+    for (std::ptrdiff_t i = 0; i < s.n; ++i) {
+      s.at(i, i) += 30;
+      s.at(i, 0) *= size;
+    }
+    SCOPED_TRACE("first column times " + std::to_string(size));
+    expect_as_good(s, whole_ladder());
+    s.at(3, 5) = std::numeric_limits<double>::infinity();
+    EXPECT_EQ(solve(s, whole_ladder()).certificate.rung, Rung::fp64);
+  }
+}
+
+// A few small singular values beside many large ones: one step leaves a twentieth, time and again,
+// but all of them together end as soon as GMRES does.
+TEST(Solve, StepsTogetherConvergeFasterThanAlone) {
+  auto s = conditioned_system(150, 1.0, 19, false);
+  const auto v = random_system(s.n, 1, 23).b;
+  double length = 0;
+  for (double item : v) length += item * item;
+  for (std::ptrdiff_t j = 0; j < s.n; ++j) {  // 1 - v v^T (1 - 1e-6) / |v|^2 on the right
+    double sum = 0;
+    for (std::ptrdiff_t i = 0; i < s.n; ++i) sum += v[static_cast<std::size_t>(i)] * s.at(i, j);
+    for (std::ptrdiff_t i = 0; i < s.n; ++i) {
+      s.at(i, j) -= (1 - 1e-6) * sum * v[static_cast<std::size_t>(i)] / length;
+    }
+  }
+  const auto certificate = expect_as_good(s, only(Rung::fp32));
+  EXPECT_EQ(certificate.rung, Rung::fp32);
+  EXPECT_LE(certificate.steps, 5);
 }
 
 TEST(Solve, GradedMatrices) {
