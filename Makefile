@@ -10,7 +10,8 @@
 #   TAILRACE_SOAK_S=N              seconds of each random test in `make soak` (default: 3600) and
 #                                  in `make sanitizers` (default: 10)
 #   TAILRACE_SEED=N                where its random problems start, to repeat a run
-#   TAILRACE_HANG_S=N              seconds after which a random problem hangs (default: 120)
+#   TAILRACE_HANG_S=N              seconds after which a random problem hangs (default: 120), or a
+#                                  failing call of File (60)
 #   BENCHES="fft step ..."         benchmarks of `make bench`
 #   FLUIDSIM_PYTHON=/path/python   a Python that has fluidsim, to compare a step with
 #   PREFIX=DIR                     where `make install` puts things (default: ~/tailrace)

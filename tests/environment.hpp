@@ -6,6 +6,13 @@
 
 namespace tailrace {
 
+/// Seconds after which a problem of a test hangs: `TAILRACE_HANG_S`, where it may take longer than
+/// is usual, as beside many others.
+inline unsigned hang_seconds(unsigned usual) {
+  const char* text = std::getenv("TAILRACE_HANG_S");
+  return text != nullptr ? static_cast<unsigned>(std::strtoul(text, nullptr, 10)) : usual;
+}
+
 /// A variable of the environment, set for a while.
 class Environment {
  public:

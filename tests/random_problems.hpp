@@ -20,6 +20,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "environment.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/more/node_map.hpp"
 #include "tailrace/trace.hpp"
@@ -81,8 +82,6 @@ class RandomProblems {
   using Problem = std::function<std::string(std::uint64_t seed)>;
   RandomProblems(const Comm& comm, int count)
       : comm_(comm), launcher_(describe_launcher(comm)), count_(count) {
-    const char* hang = std::getenv("TAILRACE_HANG_S");
-    if (hang != nullptr) hang_s_ = static_cast<unsigned>(std::strtoul(hang, nullptr, 10));
     const char* seed = std::getenv("TAILRACE_SEED");
     const char* limit = std::getenv("TAILRACE_SOAK_S");
     if (seed != nullptr) {
@@ -200,7 +199,7 @@ class RandomProblems {
   std::int64_t count_;
   std::uint64_t first_seed_ = 1;
   double soak_s_ = 0;
-  unsigned hang_s_ = 120;  // a problem that takes longer hangs
+  unsigned hang_s_ = hang_seconds(120);
 };
 
 }  // namespace tailrace

@@ -4,6 +4,7 @@
 // rank, or the right bytes on all; the next file with the same pool is right. Nothing hangs.
 #include <csignal>
 
+#include "environment.hpp"
 #include "failing/failure_plan.hpp"
 #include "file/strategies/strategies_fixture.hpp"
 
@@ -21,14 +22,13 @@ class HangWatch {
     std::signal(SIGALRM, [](int) {
       if (write(STDERR_FILENO, text_, std::strlen(text_)) >= 0) _exit(3);
     });
-    alarm(limit_s);
+    alarm(hang_seconds(60));
   }
   ~HangWatch() { alarm(0); }
   HangWatch(const HangWatch&) = delete;
   HangWatch& operator=(const HangWatch&) = delete;
 
  private:
-  static constexpr unsigned limit_s = 60;
   static inline char text_[1000];
 };
 
