@@ -3,8 +3,9 @@
 // more of it than a cache holds. Written past the caches, a line is not read before it is written:
 // of three transfers two are left. Whether that is faster depends on the processor, the size of its
 // caches and the shape of what is written, so it is measured for each stage, on all ranks at once,
-// as they share the memory. The kinds are those of the table of copies whose units are one line: a
-// transform's own units are as long as its registers make them.
+// as they share the memory, with the 1D transforms between that the stage makes: where they would
+// wait for stores, what these alone take says little. The kinds are those of the table of copies
+// whose units are one line: a transform's own units are as long as its registers make them.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -88,6 +89,7 @@ class StoreTrial : public tune::Trial {
     auto* out = block(index);
     const bool streams = stores_ == Stores::streaming;
     if (streams && shape_.carried) return write_carried(out);
+    if (shape_.gathered) shape_.compute();
     if (!shape_.gathered) {
       return streams ? write<store_past_caches<double>>(out) : write<store<double>>(out);
     }
@@ -101,6 +103,7 @@ class StoreTrial : public tune::Trial {
     const auto* panel = panel_.as<double>();
     ModeRows<double> rows(num_kx, gathered_.as<double>());
     for (std::ptrdiff_t kx0 = 0; kx0 < num_kx; kx0 += lanes<double>) {
+      shape_.compute();
       for (std::ptrdiff_t index = 0; index < shape_.rows; ++index) {
         auto* row = reinterpret_cast<double*>(block + index * shape_.row_bytes);
         rows.put(row, index, kx0, load(panel), load(panel + lanes<double>));
@@ -112,6 +115,7 @@ class StoreTrial : public tune::Trial {
     const bool fetches = stores_ == Stores::fetched;
     for (std::ptrdiff_t unit = 0; unit < shape_.units; ++unit) {
       for (std::ptrdiff_t index = 0; index < shape_.rows; ++index) {
+        if (!shape_.gathered && index % shape_.rows_at_once == 0) shape_.compute();
         auto* out = block + index * shape_.row_bytes + unit * shape_.unit_bytes;
         if (fetches && index + fetch_distance < shape_.rows) {
           fetch_unit(out + fetch_distance * shape_.row_bytes, shape_.unit_bytes);
@@ -154,8 +158,9 @@ Stores measure(const Comm& comm, const char* what, const ScatteredUnits& shape,
   const auto part = enough_of(shape, most[4]);
   tune::Problem problem;
   problem.operation = "fft stores";
-  problem.key = fmt::format("{} beyond caches: {} blocks of {} rows of {} units of {} bytes, {} MB",
-                            what, most[1], most[2], most[3], shape.unit_bytes, most[4] >> 20);
+  problem.key =
+      fmt::format("{} between transforms: {} blocks of {} rows of {} units of {} bytes, {} MB",
+                  what, most[1], most[2], most[3], shape.unit_bytes, most[4] >> 20);
   problem.fallback = kinds().front().name;
   problem.fallback_why = "not measured here";
   problem.memory_bytes = part.bytes();
@@ -185,7 +190,8 @@ std::string_view name_of(Stores stores) {
 
 std::span<const StoreInfo> store_kinds() { return kinds(); }
 
-StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes) {
+StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes,
+                         const StageTransforms& transforms) {
   const auto item = static_cast<std::ptrdiff_t>(real_bytes);
   const auto w = static_cast<std::ptrdiff_t>(simd_bytes) / item;  // lanes
   const auto unit_bytes = 2 * w * item;
@@ -193,16 +199,32 @@ StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes) {
   const auto num_kx = g.kxs().count;
   const auto rows = g.kys().count * num_groups(num_kx, w) * fields;
   StageShapes shapes;
-  shapes.columns = {1, rows, g.zs().count, padded(g.zs().count) * unit_bytes, unit_bytes, false};
+  shapes.columns = {1,          rows,  g.zs().count, padded(g.zs().count) * unit_bytes,
+                    unit_bytes, false, false,        transforms.y,
+                    g.y.kept()};
   if (g.py > 1) {
-    shapes.rows = {g.zs().count * fields, num_groups(g.x.kept(), w),
-                   g.ys().count / w,      padded(g.ys().count) * unit_bytes,
-                   w * unit_bytes,        false};
+    const auto kx_groups = num_groups(g.x.kept(), w);
+    shapes.rows = {g.zs().count * fields,
+                   kx_groups,
+                   g.ys().count / w,
+                   padded(g.ys().count) * unit_bytes,
+                   w * unit_bytes,
+                   false,
+                   false,
+                   transforms.x,
+                   kx_groups};
   }
-  shapes.modes = {g.kys().count, g.z.kept(), num_kx / w, 2 * num_kx * item,
-                  unit_bytes,    false,      true};
+  shapes.modes = {g.kys().count, g.z.kept(), num_kx / w,   2 * num_kx * item, unit_bytes,
+                  false,         true,       transforms.z, g.z.kept()};
   const auto row = g.x.points * (g.real() ? 1 : 2);
-  shapes.fields = {g.zs().count * (g.ys().count / w), w, row / w, row * item, w * item, true};
+  shapes.fields = {g.zs().count * (g.ys().count / w),
+                   w,
+                   row / w,
+                   row * item,
+                   w * item,
+                   true,
+                   false,
+                   transforms.x};
   return shapes;
 }
 
@@ -211,8 +233,8 @@ StageStores choose_stores(const Comm& comm, const std::string& name, const Stage
     const auto kind = [&](const char* what, const ScatteredUnits& shape) {
       return measure(comm, what, shape, shapes.bytes());
     };
-    return {kind("columns", shapes.columns), kind("rows", shapes.rows),
-            kind("modes", shapes.modes), kind("fields", shapes.fields)};
+    return {kind("columns", shapes.columns), kind("rows", shapes.rows), kind("modes", shapes.modes),
+            kind("fields", shapes.fields)};
   }
   const bool known = std::ranges::find(kinds(), name, &StoreInfo::name) != kinds().end();
   require_all(

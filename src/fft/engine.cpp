@@ -56,7 +56,14 @@ Transform<Real>::Engine::Engine(const Comm& comm, const Planned& planned, const 
       reads_name(wanted.reads),
       stages(g) {
   kernels = choose_kernels<Real>(comm, g, kernel_name);
-  stages.stores = choose_stores(comm, wanted.stores, stage_shapes(g, sizeof(Real)));
+  auto work = make_work(1, 0);
+  const auto transform_of = [&work](const Kernel<Real>& kernel) {
+    return [&] { work.front().run(kernel, Direction::forward, 0); };  // of zeros
+  };
+  stages.stores = choose_stores(
+      comm, wanted.stores,
+      stage_shapes(g, sizeof(Real),
+                   {transform_of(*kernels.x), transform_of(*kernels.y), transform_of(*kernels.z)}));
   stores = fft::describe(stages.stores);
   reads = choose_reads(comm, stages, kernels, reads_name);
   modes.ky = numbers(g.y, g.kys());

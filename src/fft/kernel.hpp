@@ -63,5 +63,8 @@ std::unique_ptr<Kernel<double>> make_ducc_double(std::ptrdiff_t n, bool real);
 bool mkl_available();
 std::unique_ptr<Kernel<float>> make_mkl_float(std::ptrdiff_t n, bool real);
 std::unique_ptr<Kernel<double>> make_mkl_double(std::ptrdiff_t n, bool real);
+bool wide_available();
+std::unique_ptr<Kernel<float>> make_wide_float(std::ptrdiff_t n, bool real);
+std::unique_ptr<Kernel<double>> make_wide_double(std::ptrdiff_t n, bool real);
 
 }  // namespace tailrace::fft

@@ -8,17 +8,20 @@ namespace tailrace::fft {
 
 namespace {
 
-constexpr std::array<KernelLibrary, 3> table{{
+constexpr std::array<KernelLibrary, 4> table{{
     {"fftw", "FFTW 3, lines in cache; the reference", make_fftw_float, make_fftw_double},
     {"ducc0", "ducc0, all lanes of a panel at once", make_ducc_float, make_ducc_double},
     {"mkl", "Intel MKL (DFTI), lines in cache", make_mkl_float, make_mkl_double},
+    {"wide", "our own for complex lines, with few passes; others by ducc0, FFTW or MKL",
+     make_wide_float, make_wide_double},
 }};
 
 }  // namespace
 
 bool KernelLibrary::available() const {
   if (make_double == make_fftw_double) return fftw_available();
-  return make_double == make_ducc_double ? ducc_available() : mkl_available();
+  if (make_double == make_ducc_double) return ducc_available();
+  return make_double == make_mkl_double ? mkl_available() : wide_available();
 }
 
 std::size_t num_kernel_libraries() { return table.size(); }

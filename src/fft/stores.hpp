@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "geometry.hpp"
@@ -42,19 +43,29 @@ struct ScatteredUnits {
   /// cache before it is written past it.
   bool gathered = false;
   bool carried = false;  ///< likewise without gaps, by `ModeRows`
+  /// What the stage does in a cache before it writes `rows_at_once` rows of a unit, or, gathered, a
+  /// block: stores that wait for memory hold up what comes after them.
+  std::function<void()> compute = [] {};
+  std::ptrdiff_t rows_at_once = 1;
   std::ptrdiff_t bytes() const { return blocks * rows * row_bytes; }
 };
 
 /// What each stage writes on this rank: a field, in blocks all fields of a call.
 struct StageShapes {
   ScatteredUnits columns, rows, modes, fields;
-  /// What a transform touches between writing a unit and reading it.
+  /// What a transform and its inverse touch between writing a place and writing it again.
   std::ptrdiff_t bytes() const {
-    return columns.bytes() + rows.bytes() + modes.bytes() + fields.bytes();
+    return 2 * (columns.bytes() + rows.bytes()) + modes.bytes() + fields.bytes();
   }
 };
 
-StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes);
+/// 1D transforms of a panel along each axis, in a cache.
+struct StageTransforms {
+  std::function<void()> x = [] {}, y = [] {}, z = [] {};
+};
+
+StageShapes stage_shapes(const Geometry& g, std::size_t real_bytes,
+                         const StageTransforms& transforms = {});
 
 /// The stores of each stage: of the named kind (store_kinds()), or what measures best on all ranks
 /// together, where there is more than a cache holds. Collective, blocking. Throws
