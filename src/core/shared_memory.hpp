@@ -19,7 +19,7 @@ Descriptor make_memory_file(std::ptrdiff_t bytes);
 /// gone. Nothing, with errno set, on failure. Local.
 Descriptor open_of_process(int pid, int descriptor);
 
-/// The first bytes of a file as memory. Move-only. Local.
+/// The first bytes of a file as memory, large ones where a huge page may begin. Move-only. Local.
 class Mapping {
  public:
   Mapping() = default;
@@ -35,5 +35,10 @@ class Mapping {
   };
   std::unique_ptr<std::byte, Unmap> memory_;
 };
+
+/// Moves what lies in `bytes` of a mapping, all of it written before, to huge pages, where the
+/// system does that when asked (Linux 6.1; whatever /sys/kernel/mm/transparent_hugepage/
+/// shmem_enabled says, but "deny"). Others may use the memory meanwhile. Local.
+void move_to_huge_pages(std::byte* memory, std::ptrdiff_t bytes);
 
 }  // namespace tailrace

@@ -105,6 +105,7 @@ NodeWindow::NodeWindow(const Comm& everybody, const Comm& node, std::ptrdiff_t b
   if (base == nullptr && !failure) base = allocate_window(node, total, failure);
   auto* next = failure ? nullptr : round_up(base, line_bytes);
   if (!failure) std::memset(next + own_start, 0, static_cast<std::size_t>(own_bytes));
+  if (!failure && mapped_.data() != nullptr) move_to_huge_pages(next + own_start, own_bytes);
   // Nobody may read or wait on memory that is not zeroed yet, either.
   agree(everybody.raw(), failure ? &*failure : nullptr);
   for (const auto segment_bytes : sizes) {
