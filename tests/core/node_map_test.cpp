@@ -57,7 +57,7 @@ TEST(WaitPolicy, SleepsInsteadOfSpinningWhereCoresAreShared) {
   EXPECT_FALSE(simulated.sleeps);
   EXPECT_EQ(simulated.looks, 0);
   const WaitFacts both{.ranks_on_node = 2, .cores = 2, .yield_works = true};
-  EXPECT_NE(describe(both, choose_wait_policy(both)).find("look 20 times, yield up to 300 times"),
+  EXPECT_NE(describe(both, choose_wait_policy(both)).find("poll 20 times, yield up to 300 times"),
             std::string::npos);
 }
 
