@@ -72,7 +72,7 @@ def test_command_measures_and_refuses(
     assert len(json.loads(CliRunner().invoke(app, words).stdout)["changed_s"]) == 10
     words.remove("--json")
     assert "gains 2.00x (2.00 to 2.00), median of 10" in CliRunner().invoke(app, words).stdout
-    file.write_text(settings_text(Setting("s"), "", {}))
+    file.write_text(settings_text(Setting("s", {"UNUSED": "3"}), "", {}))
     assert "no effect here: 1.00x (1.00 to 1.00)" in CliRunner().invoke(app, words).stdout
     done = CliRunner().invoke(app, ["check", "--rounds", "9", "--", *program])
     assert "go with --apply" in str(done.exception)
