@@ -2,17 +2,25 @@
 #include "move/one_sided_window.hpp"
 
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/statvfs.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <ctime>
+#include <optional>
+#include <random>
 
 #include <fmt/format.h>
 
 #include "core/agreed_error.hpp"
 #include "core/round_up.hpp"
+#include "core/same_on_all.hpp"
+#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -56,13 +64,52 @@ void require_room([[maybe_unused]] const Comm& comm, [[maybe_unused]] std::ptrdi
 #endif
 }
 
-// Fails on all ranks if it failed on one. On one node a shared window is asked for: Open MPI 4.1
-// names the file behind any other by the communicator's number, which rows made at the same time
-// have in common, and they get into each other's way.
+// Lets one communicator at a time make a window on each of its nodes: Open MPI 4.1 names the file
+// behind a window by the communicator's number, which groups made at the same time have in common,
+// and two with ranks on one node get into each other's way. A name of an abstract socket is the
+// lock: it goes with its holder, and leaves no file. Held on all nodes or on none, so that no two
+// wait for each other.
+class TurnOnNodes {
+ public:
+  explicit TurnOnNodes(const Comm& comm) {
+    MPI_Comm node = MPI_COMM_NULL;  // as MPI sees nodes
+    check_mpi(MPI_Comm_split_type(comm.raw(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
+    int rank = 0;
+    check_mpi(MPI_Comm_rank(node, &rank));
+    check_mpi(MPI_Comm_free(&node));
+    std::minstd_rand draw(static_cast<unsigned>(getpid()));
+    while (!true_on_all(comm, rank != 0 || take())) {
+      socket_.close();
+      const timespec length{0, std::uniform_int_distribution<long>(100'000, 2'000'000)(draw)};
+      nanosleep(&length, nullptr);
+    }
+  }
+
+ private:
+  /// False if another holds it; true also where there are no such sockets.
+  bool take() {
+    socket_ = Descriptor(socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+    if (!socket_) return true;
+    char host[MPI_MAX_PROCESSOR_NAME] = "";
+    int length = 0;
+    check_mpi(MPI_Get_processor_name(host, &length));
+    sockaddr_un name{};
+    name.sun_family = AF_UNIX;
+    fmt::format_to_n(name.sun_path + 1, sizeof name.sun_path - 2, "tailrace-windows.{}", host);
+    return bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 ||
+           errno != EADDRINUSE;
+  }
+
+  Descriptor socket_;
+};
+
+// Fails on all ranks if it failed on one. On one node a shared window is asked for.
 MPI_Win allocate_win(const Comm& comm, std::ptrdiff_t bytes, void*& base) {
   MPI_Win win = MPI_WIN_NULL;
   const bool one_node = !simulated && comm.node().num_ranks() == comm.num_ranks();
   if (one_node) require_room(comm, bytes);
+  std::optional<TurnOnNodes> turn;
+  if (!one_node && !simulated) turn.emplace(comm);
   const auto make = one_node ? MPI_Win_allocate_shared : MPI_Win_allocate;
   const int status = make(static_cast<MPI_Aint>(bytes), 1, MPI_INFO_NULL, comm.raw(),
                           static_cast<void*>(&base), &win);
