@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <optional>
@@ -68,7 +69,8 @@ void require_room([[maybe_unused]] const Comm& comm, [[maybe_unused]] std::ptrdi
 // behind a window by the communicator's number, which groups made at the same time have in common,
 // and two with ranks on one node get into each other's way. A name of an abstract socket is the
 // lock: it goes with its holder, and leaves no file. Held on all nodes or on none, so that no two
-// wait for each other.
+// wait for each other; who found one taken tries again after a time drawn by its first rank, as all
+// would meet again if each rank drew its own.
 class TurnOnNodes {
  public:
   explicit TurnOnNodes(const Comm& comm) {
@@ -78,10 +80,12 @@ class TurnOnNodes {
     check_mpi(MPI_Comm_rank(node, &rank));
     check_mpi(MPI_Comm_free(&node));
     std::minstd_rand draw(static_cast<unsigned>(getpid()));
-    while (!true_on_all(comm, rank != 0 || take())) {
+    for (long most_ns = 1'000'000; !true_on_all(comm, rank != 0 || take()); most_ns *= 2) {
       socket_.close();
-      const timespec length{0, std::uniform_int_distribution<long>(100'000, 2'000'000)(draw)};
-      nanosleep(&length, nullptr);
+      most_ns = std::min(most_ns, 100'000'000L);
+      const timespec length{0, std::uniform_int_distribution<long>(0, most_ns)(draw)};
+      if (comm.rank() == 0) nanosleep(&length, nullptr);
+      check_mpi(MPI_Barrier(comm.raw()));
     }
   }
 
@@ -95,7 +99,9 @@ class TurnOnNodes {
     check_mpi(MPI_Get_processor_name(host, &length));
     sockaddr_un name{};
     name.sun_family = AF_UNIX;
-    fmt::format_to_n(name.sun_path + 1, sizeof name.sun_path - 2, "tailrace-windows.{}", host);
+    const char* job = std::getenv("PMIX_NAMESPACE");  // others cannot meet, and may be suspended
+    fmt::format_to_n(name.sun_path + 1, sizeof name.sun_path - 2, "tailrace-windows.{}.{}",
+                     job != nullptr ? job : "", host);
     return bind(socket_.get(), reinterpret_cast<const sockaddr*>(&name), sizeof name) == 0 ||
            errno != EADDRINUSE;
   }

@@ -11,6 +11,7 @@
 
 #include <gtest/gtest.h>
 
+#include "environment.hpp"
 #include "move/block_traffic.hpp"
 #include "move/one_sided_window.hpp"
 
@@ -97,6 +98,29 @@ TEST(OneSidedWindow, IsReadAndWrittenByOthers) {
     window.sync();
     const int last = (comm.rank() + comm.num_ranks() - 1) % comm.num_ranks();
     EXPECT_EQ(window.own()[15], static_cast<std::byte>(100 + last));
+  }
+}
+
+// Pairs of ranks on two made-up nodes, so that no pair is on one of them.
+TEST(OneSidedWindow, PairsMakeTheirsAtTheSameTime) {
+  const Environment two("TAILRACE_RANKS_PER_NODE", "2");
+  const Comm comm(MPI_COMM_WORLD);
+  if (comm.num_ranks() != 4) GTEST_SKIP() << "needs 4 ranks";
+  if (const auto why = probe_windows(comm); !why.empty()) GTEST_SKIP() << why;
+  MPI_Comm raw = MPI_COMM_NULL;
+  MPI_Comm_split(comm.raw(), comm.rank() % 2, comm.rank(), &raw);
+  const Comm pair(raw);
+  MPI_Comm_free(&raw);
+  for (int i = 0; i < 50; ++i) {
+    const OneSidedWindow window(pair, 64);
+    window.own()[0] = static_cast<std::byte>(comm.rank() + i);
+    window.sync();
+    MPI_Barrier(pair.raw());
+    std::array<std::byte, 1> found{};
+    auto request = window.start_get(1 - pair.rank(), 0, found);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    EXPECT_EQ(found[0], static_cast<std::byte>((comm.rank() + 2) % 4 + i));
+    MPI_Barrier(pair.raw());
   }
 }
 
