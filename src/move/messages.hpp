@@ -58,6 +58,8 @@ struct PlacedPiece {
 
 /// The pieces of one side, this rank's own included, in the plan's order.
 std::vector<PlacedPiece> placed_pieces(const MoveProblem& problem, Direction direction);
+/// Length of the shortest run of bytes that lie together on both sides of a rank's pieces. Local.
+std::int64_t shortest_run(const MoveProblem& problem, Direction direction);
 
 /// Bytes of a run's messages on one side if nothing is rounded up.
 std::ptrdiff_t raw_bytes(const MoveProblem& problem, Direction direction);

@@ -223,25 +223,6 @@ std::int64_t most_of(const BlockTable& table) {
   return most;
 }
 
-/// Length of the shortest run of bytes that lie together on both sides of a rank's pieces.
-std::int64_t shortest_run(const MoveProblem& problem, Direction direction) {
-  std::int64_t shortest = std::int64_t{1} << 62;
-  for (const auto& piece : placed_pieces(problem, direction)) {
-    std::int64_t run = problem.shape.item_bytes;
-    std::int64_t together = 1;
-    for (int found = 0; found < piece.box.num_dims; ++found) {
-      for (std::size_t d = 0; d < static_cast<std::size_t>(piece.box.num_dims); ++d) {
-        if (piece.side.strides[d] != together || piece.box.extents[d] == 1) continue;
-        together *= piece.box.extents[d];
-        run = together * problem.shape.item_bytes;
-        break;
-      }
-    }
-    shortest = std::min(shortest, run);
-  }
-  return shortest;
-}
-
 /// A method of moving blocks, with the settings worth timing.
 struct TimedBlocks {
   const BlockMethod* method;

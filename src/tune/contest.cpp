@@ -136,8 +136,7 @@ std::vector<double> Contest::agreed(std::vector<double> local_s) {
 }
 
 std::string Contest::wrong_results(Entry& entry) const {
-  const bool right = entry.trial->checksum() == entry.expected;
-  int first = right ? comm_.num_ranks() : comm_.rank();
+  int first = entry.trial->checksum() == entry.expected ? comm_.num_ranks() : comm_.rank();
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm_.raw()));
   if (first == comm_.num_ranks()) return "";
   const auto reference = static_cast<std::size_t>(reference_ - entries_.data());
@@ -177,8 +176,7 @@ void Contest::screen() {
   tried_s_ = elapsed_s_;
   for (int repeat = 0; repeat < 3 && running().size() > 1 && !used_up(0.25); ++repeat) {
     run_singly();
-    constexpr double slack_s = 5e-3;  // a time slice, where ranks share cores
-    const double limit_s = 50 * best().single_s + slack_s;
+    const double limit_s = 50 * best().single_s + 5e-3;  // a time slice, where ranks share cores
     for (Entry* entry : running()) entry->running = entry->single_s <= limit_s;
     if (runs_are_long()) break;
   }
@@ -283,8 +281,7 @@ void Contest::pair_best() {
 }
 
 void Contest::time() {
-  if (running().size() < 2) return;
-  if (time_long_runs()) return;
+  if (running().size() < 2 || time_long_runs()) return;
   set_runs(false);
   for (int done = 0; done < most_screening_rounds && !used_up(0.4); ++done) {
     if (done >= least_screening_rounds && used_up(0.2)) break;
@@ -363,8 +360,7 @@ Choice Contest::decide(std::string_view preferred) {
       timing.num_samples = 1 + entry.singles;
     }
     choice.timings.push_back(timing);
-    if (!entry.running) continue;
-    places.push_back(i);
+    if (entry.running) places.push_back(i);
   }
   if (places.empty()) {
     std::string text = "none of the alternatives works here";

@@ -48,25 +48,22 @@ def require(ok: bool, what: str, done: Result) -> None:
         sys.exit(f"{what}\nstatus {done.returncode}\n{done.stdout}\n{done.stderr}")
 
 
-def seen_calls(found: Any) -> dict[str, int]:
+def seen_calls(found: Any) -> Counter[str]:
     """Return how often the profile saw each call."""
     seen: Counter[str] = Counter()
     for call in found["calls"]:
         seen[call["name"]] += call["count"]
-    return dict(seen)
+    return seen
 
 
-def require_all_seen(found: Any, done: Result) -> dict[str, int]:
+def require_all_seen(found: Any, done: Result) -> Counter[str]:
     """Require that the calls seen are those that the program says; return these."""
     lines = [line.split() for line in done.stdout.splitlines() if line.startswith("MADE")]
-    made = {name: int(count) for _, name, count in lines}
+    made = Counter({name: int(count) for _, name, count in lines})
     require(len(made) > 10, "the program says too little", done)
     seen = seen_calls(found)
-    differing = {
-        name: (made.get(name, 0), seen.get(name, 0))
-        for name in sorted({*made, *seen})
-        if made.get(name, 0) != seen.get(name, 0)
-    }
+    names = sorted({*made, *seen})
+    differing = {name: (made[name], seen[name]) for name in names if made[name] != seen[name]}
     require(not differing, f"calls made and seen: {differing}", done)
     return made
 
