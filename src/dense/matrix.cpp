@@ -8,7 +8,6 @@
 #include <limits>
 #include <vector>
 
-#include "dense/fetch.hpp"
 #include "dense/vector_clones.hpp"
 
 namespace tailrace::dense {
@@ -45,7 +44,7 @@ inline Column pass_over(const S* from, std::ptrdiff_t rows, double* row_sums, do
   double largest = 0;
   for (std::ptrdiff_t top = 0; top < rows; top += at_once) {
     const auto end = std::min(rows, top + at_once);
-    for (auto i = top; i < end; i += 64 / sizeof(S)) fetch(from + i + ahead);
+    for (auto i = top; i < end; i += 64 / sizeof(S)) __builtin_prefetch(from + i + ahead);
 #pragma omp simd reduction(+ : sum) reduction(max : largest)
     for (auto i = top; i < end; ++i) {
       const double size = modulus(from[i]);

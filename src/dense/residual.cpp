@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "dense/fetch.hpp"
 #include "dense/matrix.hpp"
 #include "dense/vector_clones.hpp"
 
@@ -28,7 +27,7 @@ inline void add_columns(const S* a, std::ptrdiff_t lda, std::ptrdiff_t rows, con
   for (std::ptrdiff_t top = 0; top < rows; top += rows_at_once) {
     const auto end = std::min(rows, top + rows_at_once);
     for (std::ptrdiff_t c = 0; c < Columns; ++c) {
-      for (auto i = top; i < end; i += line) fetch(a + i + rows_ahead + c * lda);
+      for (auto i = top; i < end; i += line) __builtin_prefetch(a + i + rows_ahead + c * lda);
     }
 #pragma omp simd
     for (auto i = top; i < end; ++i) {
