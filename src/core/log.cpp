@@ -3,7 +3,6 @@
 // when rank 0 takes it: so rank 0's memory is bounded too, and lines that come meanwhile are
 // merged where they are.
 #include "tailrace/log.hpp"
-#include "core/wait.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -19,6 +18,7 @@
 #include "core/log_lines.hpp"
 #include "core/log_target.hpp"
 #include "core/say.hpp"
+#include "core/wait.hpp"
 
 namespace tailrace {
 

@@ -2,11 +2,12 @@
 // What plain and fused transforms of one problem share: who holds what, by which kernels, stores
 // and methods.
 #include "engine.hpp"
-#include "core/same_on_all.hpp"
 
 #include <omp.h>
 
 #include <fmt/format.h>
+
+#include "core/same_on_all.hpp"
 
 namespace tailrace::fft {
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "node_window.hpp"
-#include "core/same_on_all.hpp"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -20,6 +19,7 @@
 
 #include "core/futex.hpp"
 #include "core/round_up.hpp"
+#include "core/same_on_all.hpp"
 #include "core/under_way.hpp"
 
 namespace tailrace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The seal: first byte and number of bytes of each stretch of headers, then a footer that ends the
 // file. Numbers are unsigned, of 64 bits, as the machine has them.
-#include "core/round_up.hpp"
 #include "store/file_image.hpp"
 
 #include <fcntl.h>
@@ -18,6 +17,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/round_up.hpp"
 #include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/round_up.hpp"
 #include "server/policy/roles.hpp"
 
 #include <fcntl.h>
@@ -14,6 +13,7 @@
 #include <memory>
 #include <vector>
 
+#include "core/round_up.hpp"
 #include "core/system_call.hpp"
 #include "tailrace/trace.hpp"
 

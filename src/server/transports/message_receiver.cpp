@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/wait.hpp"
 #include "server/transports/message.hpp"
 
 #include <algorithm>
@@ -8,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/wait.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "core/wait.hpp"
 #include "server/transports/message.hpp"
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include "core/buffer.hpp"
+#include "core/wait.hpp"
 #include "core/worker.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
