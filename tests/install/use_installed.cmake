@@ -105,35 +105,30 @@ function(write_block page language file)
   string(SUBSTRING "${text}" 0 ${end} text)
   file(WRITE ${file} "${text}")
 endfunction()
+# Builds and runs the program mine/, which is that of a page and writes u.h5.
+function(run_mine page)
+  build_with_prefix(${work}/mine mine_built)
+  execute_process(
+    COMMAND ${mpiexec} ${numproc_flag} 2 ${work}/mine_built/mine
+    WORKING_DIRECTORY ${fields}
+    COMMAND_ERROR_IS_FATAL ANY
+  )
+  if(NOT EXISTS ${fields}/u.h5)
+    message(FATAL_ERROR "what ${page} says wrote no u.h5")
+  endif()
+  file(REMOVE ${fields}/u.h5)
+endfunction()
 # The program of docs/library.md, built as it says.
 write_block(library.md cpp ${work}/mine/mine.cpp)
 write_block(library.md cmake ${work}/mine/CMakeLists.txt)
-build_with_prefix(${work}/mine mine_built)
-execute_process(
-  COMMAND ${mpiexec} ${numproc_flag} 2 ${work}/mine_built/mine
-  WORKING_DIRECTORY ${fields}
-  COMMAND_ERROR_IS_FATAL ANY
-)
-if(NOT EXISTS ${fields}/u.h5)
-  message(FATAL_ERROR "the program of docs/library.md wrote no u.h5")
-endif()
-file(REMOVE ${fields}/u.h5)
+run_mine(docs/library.md)
 # The lines of README.md, between MPI_Init and MPI_Finalize.
 write_block(../README.md cpp ${work}/mine/mine.cpp)
 file(READ ${work}/mine/mine.cpp text)
 set(before "int main(int argc, char** argv) {\n  MPI_Init(&argc, &argv);\n  {\n")
 string(REPLACE "const tailrace::Comm" "${before}const tailrace::Comm" text "${text}")
 file(WRITE ${work}/mine/mine.cpp "${text}  }\n  MPI_Finalize();\n}\n")
-build_with_prefix(${work}/mine mine_built)
-execute_process(
-  COMMAND ${mpiexec} ${numproc_flag} 2 ${work}/mine_built/mine
-  WORKING_DIRECTORY ${fields}
-  COMMAND_ERROR_IS_FATAL ANY
-)
-if(NOT EXISTS ${fields}/u.h5)
-  message(FATAL_ERROR "the lines of README.md wrote no u.h5")
-endif()
-file(REMOVE ${fields}/u.h5)
+run_mine(README.md)
 # The examples of docs/faces.md.
 function(run_example language file compiler library)
   write_block(faces.md ${language} ${work}/${file})
