@@ -302,7 +302,7 @@ void Run::conclude() {
 }
 
 /// Bytes that a rank's share of a run holds, about: in functions of one part, the Krylov space of
-/// a step, H of its last vector, the wave, the ground state and two frames. Local.
+/// a step, the frames of x and H x, the wave, and the ground state. Local.
 double needed_bytes(const Case& values, std::size_t num_channels, int num_ranks) {
   const auto n = static_cast<double>(values.grid.points);
   const double functions = 2 * static_cast<double>(values.time.order) + 7;
