@@ -53,7 +53,7 @@ class Ours : public StepWriter {
   }
   void open(const StepField& field) override {
     field_ = &field;
-    memory_ = tailrace::Memory::dense({&field.box, 1});
+    memory_ = tailrace::Memory::dense({field.box});
     stream_.emplace(session_.open("steps", stream_options_));
   }
   void begin() override { before_ = stream_->statistics(); }

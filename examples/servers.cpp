@@ -75,8 +75,7 @@ int run(const std::string& servers, const std::string& folder) {
            {.name = "coarse", .stages = {"coarsen factor=4"}},
            {.name = "means", .stages = {"mean", "minmax"}, .path = folder + "/means.csv"}}});
 
-  const std::vector<std::ptrdiff_t> extents{num_points, num_points};
-  const auto layout = tailrace::slabs(extents, 0, comm.num_ranks());
+  const auto layout = tailrace::slabs({num_points, num_points}, 0, comm.num_ranks());
   Plate plate(comm, layout.boxes(comm.rank())[0]);
   tailrace::FileContents contents;
   std::string path;

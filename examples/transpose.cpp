@@ -88,9 +88,8 @@ int run(std::ptrdiff_t n) {
       tailrace::choose_process_grid({.extents = {n, n, n}}, tailrace::NodeMap(comm));
   // Rows of a one-column grid have nothing to exchange; then the columns are transposed.
   const bool slabs = choice.grid[1] == 1;
-  const std::vector<std::ptrdiff_t> extents{n, n, n};
-  const auto x_pencils = tailrace::pencils(extents, slabs ? 1 : 2, choice.grid);
-  const auto y_pencils = tailrace::pencils(extents, slabs ? 0 : 1, choice.grid);
+  const auto x_pencils = tailrace::pencils({n, n, n}, slabs ? 1 : 2, choice.grid);
+  const auto y_pencils = tailrace::pencils({n, n, n}, slabs ? 0 : 1, choice.grid);
   const tailrace::Plan plan(x_pencils, y_pencils, comm.rank());
   if (plan.from_boxes().empty() || plan.to_boxes().empty()) {
     throw tailrace::Error(tailrace::Errc::invalid_input,

@@ -59,7 +59,7 @@ struct DestinationArray {
 /// in orders of their own. A rank that is elsewhere (in calls of MPI's own, blocking ones of this
 /// library such as `run`, or constructors) may hold up the others until it comes back.
 ///
-/// Errors of calls are found before anything is told to others. They are thrown (`invalid_input`)
+/// Errors of calls are found before anything is sent to others. They are thrown (`invalid_input`)
 /// if all ranks that exchange have one, and the call may be made again; if only some have, the
 /// others would wait for them, and after 10 s (`TAILRACE_PATIENCE_S`) the job ends with a line on
 /// standard error.
@@ -84,7 +84,7 @@ class Exchange {
   /// the same or not those of `comm`. Collective, blocking.
   Exchange(const Comm& comm, const Layout& from, const Layout& to, ExchangeShape shape,
            std::string_view method = "auto");
-  /// Waits for a transfer that is under way, so the arrays must outlive it. If an exception is on
+  /// Waits for a transfer in progress, so the arrays must outlive it. If an exception is on
   /// its way and the other ranks do not come within 10 s, the job ends with a line on standard
   /// error. Harmless after MPI_Finalize.
   ~Exchange();

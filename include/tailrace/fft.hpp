@@ -113,7 +113,8 @@ class Transform {
   std::string_view reads() const;
   /// Why this grid of ranks, in a sentence.
   std::string_view grid_why() const;
-  /// One paragraph: grid and why, kernel, methods, bytes moved by this rank for one field each way.
+  /// One paragraph: grid and why, kernel, methods, bytes that this rank moves in each direction for
+  /// one field.
   std::string describe() const;
   /// Bytes of work space on this rank.
   std::ptrdiff_t buffer_bytes() const;

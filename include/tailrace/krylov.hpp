@@ -22,7 +22,7 @@ class Preconditioner {
   Preconditioner& operator=(const Preconditioner&) = delete;
   virtual ~Preconditioner() = default;
   /// For r and z of this rank's items, which do not overlap. Collective, blocking; those of
-  /// `make_preconditioner` tell other ranks nothing and do not wait.
+  /// `make_preconditioner` send other ranks nothing and do not wait.
   virtual void apply(std::span<const double> r, std::span<double> z) = 0;
   /// Made anew from the matrix's values, after `DistMatrix::set_values`. Throws as
   /// `make_preconditioner`. Collective, blocking.

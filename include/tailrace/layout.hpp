@@ -3,11 +3,11 @@
 
 #include <cstddef>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "tailrace/box.hpp"
+#include "tailrace/more/list_of.hpp"
 
 namespace tailrace {
 
@@ -48,23 +48,22 @@ class Layout {
 /// Blocks on a grid of ranks: `grid[d]` parts along axis d, rank numbers row-major in the grid.
 /// `grid` and `extents` have the same number of entries; the product of `grid` is the number of
 /// ranks. Throws `Errc::invalid_input` naming the values. Local.
-Layout blocks(std::span<const std::ptrdiff_t> extents, std::span<const int> grid);
+Layout blocks(ListOf<std::ptrdiff_t> extents, ListOf<int> grid);
 
 /// Pencils: whole along `axis`, `grid[0] x grid[1]` parts along the two other axes in order.
 /// 3 axes. Local.
-Layout pencils(std::span<const std::ptrdiff_t> extents, int axis, std::span<const int> grid);
+Layout pencils(ListOf<std::ptrdiff_t> extents, int axis, ListOf<int> grid);
 
 /// Slabs: `num_ranks` parts along `axis`, whole along the others. Local.
-Layout slabs(std::span<const std::ptrdiff_t> extents, int axis, int num_ranks);
+Layout slabs(ListOf<std::ptrdiff_t> extents, int axis, int num_ranks);
 
 /// File domains of a row-major array of `extents` items of `item_bytes`, for a file whose data
 /// starts at `file_offset` [bytes] (a multiple of stripe or not): contiguous runs of the file, one
 /// for each of `writers` (rank numbers, ascending), boundaries moved to multiples of `stripe_bytes`
 /// (0 = equal shares) as far as items allow. A contiguous run of a row-major array is a list of at
 /// most 2 * num_dims - 1 boxes. Ranks that are not writers hold nothing. Local.
-Layout file_domains(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
-                    std::span<const int> writers, int num_ranks, std::ptrdiff_t stripe_bytes,
-                    std::ptrdiff_t file_offset);
+Layout file_domains(ListOf<std::ptrdiff_t> extents, std::ptrdiff_t item_bytes, ListOf<int> writers,
+                    int num_ranks, std::ptrdiff_t stripe_bytes, std::ptrdiff_t file_offset);
 
 /// As `file_domains`, but stripe s of the file [`stripe_bytes` > 0, counted from the file's start]
 /// belongs to writer number s modulo the number of writers, whatever the array's extents and its
@@ -72,8 +71,8 @@ Layout file_domains(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t item
 /// targets, each target has one writer. An item belongs to the stripe that it begins in. A stripe
 /// is a list of at most 2 * num_dims - 1 boxes; a writer's boxes are in the order of the file.
 /// Local.
-Layout cyclic_domains(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
-                      std::span<const int> writers, int num_ranks, std::ptrdiff_t stripe_bytes,
+Layout cyclic_domains(ListOf<std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
+                      ListOf<int> writers, int num_ranks, std::ptrdiff_t stripe_bytes,
                       std::ptrdiff_t file_offset);
 
 /// The upper triangle (row <= column) of an `n` x `n` grid in square blocks, as codes for two
@@ -86,7 +85,7 @@ Layout triangle(std::ptrdiff_t n, int num_ranks);
 /// Any boxes: `boxes[rank]` lists the boxes of each rank. Boxes must lie inside `extents`; several
 /// ranks may hold the same item of a destination, but a source layout must hold each item once
 /// (checked by `Exchange`). Local.
-Layout from_boxes(std::span<const std::ptrdiff_t> extents, std::vector<std::vector<Box>> boxes);
+Layout from_boxes(ListOf<std::ptrdiff_t> extents, std::vector<std::vector<Box>> boxes);
 
 /// How one box of a rank lies in its memory: item (i0, i1, ...) of the box (local indices, from 0)
 /// is at `offset + i0 * strides[0] + ...`, in items. Halo and order of axes are expressed by
@@ -102,11 +101,10 @@ struct Memory {
   std::ptrdiff_t num_items = 0;  ///< items of the whole array, halo included
 
   /// Boxes one after another, each row-major without gaps. Local.
-  static Memory dense(std::span<const Box> boxes);
+  static Memory dense(ListOf<Box> boxes);
   /// One box, axes stored in `order` (slowest first; e.g. {1, 0, 2}), `halo[d]` extra items on
   /// both sides of axis d (empty = none). Local.
-  static Memory ordered(const Box& box, std::span<const int> order,
-                        std::span<const std::ptrdiff_t> halo = {});
+  static Memory ordered(const Box& box, ListOf<int> order, ListOf<std::ptrdiff_t> halo = {});
 };
 
 }  // namespace tailrace

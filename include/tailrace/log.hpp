@@ -43,7 +43,7 @@ struct LogStatistics {
 /// A funnel for what the ranks print, as output through a launcher is serial: info from rank 0
 /// only, warnings and errors from any rank by way of rank 0, identical lines once with their
 /// number and ranks: `warning: slow disk (x 37 on ranks 0-36)`. Memory, messages and lines a
-/// second are bounded; what is left out is counted, and said. Every flush is one write(2). A
+/// second are bounded; what is left out is counted and reported. Every flush is one write(2). A
 /// target that is closed or full never stops, kills or fails the program. Until it is finished it
 /// also takes the library's own lines (`set_line_handler`).
 ///
@@ -65,7 +65,7 @@ class Log {
   void warning(std::string_view text) noexcept { write(LogLevel::warning, text); }
   void error(std::string_view text) noexcept { write(LogLevel::error, text); }
 
-  /// Moves lines towards rank 0, which writes them; call it once a step. Local, never blocks.
+  /// Moves lines towards rank 0, which writes them; call it once per step. Local, never blocks.
   void progress() noexcept;
 
   /// Writes all that is left; further lines are dropped. If not all ranks come within

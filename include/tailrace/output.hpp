@@ -19,7 +19,7 @@ class Output {
  public:
   /// Collective, blocking. Throws `Errc::invalid_input` on all ranks for options out of range.
   Output(const Comm& comm, OutputOptions options);
-  /// Waits for files under way; errors found now are only said (`set_line_handler`), so call
+  /// Waits for unfinished files; errors found now are only printed (`set_line_handler`), so call
   /// `finish` first. Collective, blocking.
   ~Output();
   Output(Output&&) noexcept;
@@ -33,9 +33,9 @@ class Output {
   void write(const std::string& path, const FileContents& contents);
   /// Waits until every file has its final name; throws like `write`. Collective, blocking.
   void finish();
-  /// Lets files under way get their final names as soon as all writers are done, rather than at the
-  /// next `write` or `finish`. Cheap; call it once a step, on all ranks. Never waits, never throws
-  /// for a failed file (the next `write` or `finish` does). Local.
+  /// Gives files their final names as soon as all writers are done, rather than at the next `write`
+  /// or `finish`. Cheap; call it once per step, on all ranks. Never waits, never throws for a
+  /// failed file (the next `write` or `finish` does). Local.
   void progress();
   OutputStatistics statistics() const;
   /// Path of the last file known on all ranks to be complete, or "".

@@ -21,8 +21,8 @@ struct Piece {
 /// function that never calls MPI. Pieces are sorted by peer; the pieces of a peer come in the same
 /// order on both sides (source box, then destination box).
 /// Cost of making it: proportional to the boxes this rank touches plus the peers found, not to the
-/// number of ranks: 0.04 to 0.16 us a piece on one core (AMD EPYC). Of 100,000 ranks on
-/// 4096^3 points: 54 us a plan between pencils of a 250 x 400 grid (800 pieces), 6 us between
+/// number of ranks: 0.04 to 0.16 us per piece on one core (AMD EPYC). Of 100,000 ranks on
+/// 4096^3 points: 54 us for a plan between pencils of a 250 x 400 grid (800 pieces), 6 us between
 /// blocks and the file domains of 64 writers (52 pieces); 0.8 us between listed boxes (5 pieces).
 /// `tests/move/plan_test` prints these figures.
 class Plan {

@@ -87,7 +87,7 @@ struct DotPair {
 /// Allreduce, reduce and barrier among the ranks of a communicator by one method, again and again.
 ///
 /// All ranks call the same operations in the same order, with the same number of items, type and
-/// op (as in MPI, this is not checked); one operation at a time is under way on a `Reduction`, any
+/// op (as in MPI, this is not checked); a `Reduction` carries out one operation at a time, any
 /// number of `Reduction`s may be on one communicator. Calls come from the rank's main thread.
 /// Nothing is allocated after construction, except by MPI. What was started moves on as transfers
 /// of an `Exchange` do, and errors of calls are treated as theirs: thrown if all ranks have one,
@@ -167,7 +167,7 @@ class Reduction {
     start(task_of<T>(values, values, op, ReductionKind::reduce, root));
   }
   void start_barrier() { start({.kind = ReductionKind::barrier}); }
-  /// The local products are formed at once; only their sum over the ranks is under way.
+  /// The local products are formed at once; only their sum over the ranks is in progress.
   void start_dots(std::span<const DotPair<float>> pairs, std::span<double> results);
   void start_dots(std::span<const DotPair<double>> pairs, std::span<double> results);
   void start_dots(std::span<const DotPair<std::complex<float>>> pairs,

@@ -29,11 +29,11 @@ struct SessionOptions {
   std::ptrdiff_t memory_bytes = std::ptrdiff_t{1} << 30;
   int senders_at_once = 4;               ///< of a server (transport "credit")
   std::ptrdiff_t chunk_bytes = 4 << 20;  ///< of a message
-  /// How the compute side of "credit" and "push" gets on: "calls" of `progress`, or "thread" (a
+  /// How the compute side of "credit" and "push" advances: "calls" of `progress`, or "thread" (a
   /// helper thread; needs MPI_THREAD_MULTIPLE).
   std::string progress = "calls";
   int threads = 1;  ///< of a server, for products and compression
-  /// No sign of life from the other side for so long is an error. With messages, it must be longer
+  /// Silence of the other side for longer is an error. With messages, it must be longer
   /// than compute ranks compute without a call of MPI or of a stream.
   double watchdog_s = 600;
   std::string folder = ".";       ///< where output will go; "auto" measures there

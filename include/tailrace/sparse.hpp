@@ -124,7 +124,7 @@ class Matrix {
   Csr to_csr() const;
   /// Format, columns and values in words.
   std::string storage() const;
-  /// Bytes of the storage. (CSR with 32-bit columns has 12 an item and 8 a row.)
+  /// Bytes of the storage. (CSR with 32-bit columns has 12 per item and 8 per row.)
   std::size_t memory_bytes() const;
   /// What "auto" timed, the reference first; empty if nothing was.
   const std::vector<Trial>& trials() const { return trials_; }

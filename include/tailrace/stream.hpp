@@ -13,7 +13,7 @@ namespace tailrace {
 /// What became of a step.
 enum class WriteResult { staged, written, dropped, lowered, spilled };
 
-/// An output of the application: files of named arrays, one a step, which leave by the session's
+/// An output of the application: files of named arrays, one per step, which leave by the session's
 /// servers. Made by `Session::open`.
 class Stream {
  public:

@@ -115,7 +115,7 @@ FilePart::FilePart() : data_(std::make_shared<Data>()) {}
 FilePart::FilePart(std::shared_ptr<const Data> data) : data_(std::move(data)) {}
 std::ptrdiff_t FilePart::bytes() const { return data_->bytes(); }
 
-FilePart FilePart::boxes(const FileArray& array, std::span<const Box> boxes, const Memory& memory) {
+FilePart FilePart::boxes(const FileArray& array, ListOf<Box> boxes, const Memory& memory) {
   if (array.item_bytes < 1 || array.offset < 0 || array.extents.empty() ||
       array.extents.size() > max_dims) {
     throw Error(Errc::invalid_input,

@@ -134,8 +134,8 @@ class CyclicDomainRule : public Layout::Rule {
 
 }  // namespace
 
-Layout cyclic_domains(std::span<const std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
-                      std::span<const int> writers, int num_ranks, std::ptrdiff_t stripe_bytes,
+Layout cyclic_domains(ListOf<std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
+                      ListOf<int> writers, int num_ranks, std::ptrdiff_t stripe_bytes,
                       std::ptrdiff_t file_offset) {
   return Layout(std::make_shared<CyclicDomainRule>(extents, item_bytes, writers, num_ranks,
                                                    stripe_bytes, file_offset));

@@ -125,7 +125,7 @@ class BoxListRule : public Layout::Rule {
 
 }  // namespace
 
-Layout from_boxes(std::span<const std::ptrdiff_t> extents, std::vector<std::vector<Box>> boxes) {
+Layout from_boxes(ListOf<std::ptrdiff_t> extents, std::vector<std::vector<Box>> boxes) {
   return Layout(std::make_shared<BoxListRule>(extents, std::move(boxes)));
 }
 

@@ -99,17 +99,18 @@ class GridRule : public Layout::Rule {
 void check_axis(std::string_view maker, std::span<const std::ptrdiff_t> extents, int axis) {
   if (axis < 0 || axis >= static_cast<int>(extents.size())) {
     throw Error(Errc::invalid_input,
-                fmt::format("{}: axis {} is not one of 0 to {}", maker, axis, extents.size() - 1));
+                fmt::format("{}: axis {} of an array of {} axes, which are numbered from 0", maker,
+                            axis, extents.size()));
   }
 }
 
 }  // namespace
 
-Layout blocks(std::span<const std::ptrdiff_t> extents, std::span<const int> grid) {
+Layout blocks(ListOf<std::ptrdiff_t> extents, ListOf<int> grid) {
   return Layout(std::make_shared<GridRule>(extents, grid));
 }
 
-Layout pencils(std::span<const std::ptrdiff_t> extents, int axis, std::span<const int> grid) {
+Layout pencils(ListOf<std::ptrdiff_t> extents, int axis, ListOf<int> grid) {
   if (extents.size() != 3 || grid.size() != 2) {
     throw Error(Errc::invalid_input,
                 fmt::format("pencils need 3 extents and a grid of 2 numbers, not {} and {}",
@@ -121,7 +122,7 @@ Layout pencils(std::span<const std::ptrdiff_t> extents, int axis, std::span<cons
   return blocks(extents, full);
 }
 
-Layout slabs(std::span<const std::ptrdiff_t> extents, int axis, int num_ranks) {
+Layout slabs(ListOf<std::ptrdiff_t> extents, int axis, int num_ranks) {
   check_axis("slabs", extents, axis);
   std::vector<int> grid(extents.size(), 1);
   grid[static_cast<std::size_t>(axis)] = num_ranks;

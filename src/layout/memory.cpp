@@ -9,7 +9,7 @@
 
 namespace tailrace {
 
-Memory Memory::dense(std::span<const Box> boxes) {
+Memory Memory::dense(ListOf<Box> boxes) {
   Memory memory;
   for (const auto& box : boxes) {
     BoxMemory one{memory.num_items, {}};
@@ -23,8 +23,7 @@ Memory Memory::dense(std::span<const Box> boxes) {
   return memory;
 }
 
-Memory Memory::ordered(const Box& box, std::span<const int> order,
-                       std::span<const std::ptrdiff_t> halo) {
+Memory Memory::ordered(const Box& box, ListOf<int> order, ListOf<std::ptrdiff_t> halo) {
   const auto dims = static_cast<std::size_t>(box.num_dims);
   std::array<int, max_dims> seen{};
   bool ok = order.size() == dims && (halo.empty() || halo.size() == dims);

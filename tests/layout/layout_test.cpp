@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/layout.hpp"
 
+#include <array>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -223,6 +226,56 @@ TEST(Layout, RefusalsNameTheValues) {
             }).find("[0:1, 0:1, 5:7]"),
             std::string::npos);
   EXPECT_NE(refusal_of([&] { slabs(cube, 0, 2).boxes(2); }).find("rank 2"), std::string::npos);
+}
+
+/// All boxes of a layout.
+std::vector<std::vector<Box>> boxes_of(const Layout& layout) {
+  std::vector<std::vector<Box>> boxes;
+  for (int rank = 0; rank < layout.num_ranks(); ++rank) boxes.push_back(layout.boxes(rank));
+  return boxes;
+}
+
+TEST(Layout, TakesBracesArraysVectorsAndSpans) {
+  const std::array<std::ptrdiff_t, 3> array{7, 8, 9};
+  std::array<std::ptrdiff_t, 3> changeable = array;
+  const std::ptrdiff_t plain[] = {7, 8, 9};
+  const Extents vector{7, 8, 9};
+  const std::span<const std::ptrdiff_t> span(vector);
+  const std::span<std::ptrdiff_t, 3> fixed(changeable);
+  const ListOf<std::ptrdiff_t> list(vector);
+  const int n = 7;  // braces take narrower integers, too
+  const std::vector<Layout> all{slabs({7, 8, 9}, 0, 3),
+                                slabs({n, n + 1, 9}, 0, 3),
+                                slabs(array, 0, 3),
+                                slabs(changeable, 0, 3),
+                                slabs(plain, 0, 3),
+                                slabs(vector, 0, 3),
+                                slabs(Extents{7, 8, 9}, 0, 3),
+                                slabs(span, 0, 3),
+                                slabs(fixed, 0, 3),
+                                slabs(list, 0, 3),
+                                blocks({7, 8, 9}, {3, 1, 1})};
+  const std::vector<std::vector<Box>> expected{
+      {{3, {0, 0, 0}, {3, 8, 9}}}, {{3, {3, 0, 0}, {2, 8, 9}}}, {{3, {5, 0, 0}, {2, 8, 9}}}};
+  for (const auto& layout : all) EXPECT_EQ(boxes_of(layout), expected);
+
+  EXPECT_EQ(boxes_of(slabs({5}, 0, 2)), boxes_of(slabs(Extents{5}, 0, 2)));
+  EXPECT_EQ(boxes_of(pencils({7, 8, 9}, 1, {2, 3})),
+            boxes_of(pencils(vector, 1, std::array{2, 3})));
+  const std::vector<int> writers{1, 2};
+  EXPECT_EQ(boxes_of(file_domains({7, 8, 9}, 8, {1, 2}, 4, 256, 0)),
+            boxes_of(file_domains(vector, 8, writers, 4, 256, 0)));
+  EXPECT_EQ(boxes_of(cyclic_domains({7, 8, 9}, 8, {1, 2}, 4, 256, 0)),
+            boxes_of(cyclic_domains(vector, 8, writers, 4, 256, 0)));
+  const auto own = from_boxes({4, 6}, {{{2, {0, 0}, {4, 2}}}, {{2, {0, 2}, {4, 4}}}});
+  EXPECT_EQ(own.num_items(0), 8);
+  EXPECT_EQ(own.num_items(1), 16);
+
+  const auto box = own.boxes(1)[0];
+  EXPECT_EQ(Memory::dense({box}).num_items, Memory::dense(own.boxes(1)).num_items);
+  EXPECT_EQ(Memory::ordered(box, {1, 0}, {1, 1}).num_items, 36);
+  EXPECT_EQ(Memory::ordered(box, {1, 0}).num_items, 16);
+  EXPECT_NE(refusal_of([] { slabs({}, 0, 2); }), "accepted");
 }
 
 }  // namespace

@@ -141,8 +141,7 @@ class EveryMethod : public ::testing::TestWithParam<std::string> {
   void SetUp() override {
     const Extents extents{comm_.num_ranks()};
     const auto layout = slabs(extents, 0, comm_.num_ranks());
-    const Plan plan(layout, file_domains(extents, 1, std::vector<int>{0}, comm_.num_ranks(), 0, 0),
-                    comm_.rank());
+    const Plan plan(layout, file_domains(extents, 1, {0}, comm_.num_ranks(), 0, 0), comm_.rank());
     try {
       const Exchange tried(comm_, plan, Memory::dense(plan.from_boxes()),
                            Memory::dense(plan.to_boxes()), {1, 1}, GetParam());

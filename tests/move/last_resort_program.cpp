@@ -28,8 +28,8 @@ fft::Options with_first_kernel() {
 
 struct Transpose {
   Transpose(const Comm& comm, const char* method, bool exposed, std::ptrdiff_t columns = 11)
-      : plan(slabs(std::array<std::ptrdiff_t, 2>{13, columns}, 0, comm.num_ranks()),
-             slabs(std::array<std::ptrdiff_t, 2>{13, columns}, 1, comm.num_ranks()), comm.rank()),
+      : plan(slabs({13, columns}, 0, comm.num_ranks()), slabs({13, columns}, 1, comm.num_ranks()),
+             comm.rank()),
         from(Memory::dense(plan.from_boxes())),
         to(Memory::dense(plan.to_boxes())),
         source(static_cast<std::size_t>(from.num_items)),

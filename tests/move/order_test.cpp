@@ -23,8 +23,8 @@ namespace {
 /// A transpose of numbers, exposed where that can be.
 struct Transpose {
   Transpose(const Comm& comm, const std::string& method, bool exposed = false)
-      : plan(slabs(std::vector<std::ptrdiff_t>{13, 11}, 0, comm.num_ranks()),
-             slabs(std::vector<std::ptrdiff_t>{13, 11}, 1, comm.num_ranks()), comm.rank()),
+      : plan(slabs({13, 11}, 0, comm.num_ranks()), slabs({13, 11}, 1, comm.num_ranks()),
+             comm.rank()),
         from(Memory::dense(plan.from_boxes())),
         to(Memory::dense(plan.to_boxes())),
         array(comm, from.num_items * 8),

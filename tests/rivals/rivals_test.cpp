@@ -32,7 +32,7 @@ TEST_F(Rivals, Hdf5KeepsAllBytesInDatasets) {
   const auto n = comm.num_ranks();
   const FileArray array{80 * n, {n, 5, 4}, 4};
   const Box box{3, {r, 0, 0}, {1, 5, 4}};
-  const auto boxes = FilePart::boxes(array, std::vector{box}, Memory::dense(std::vector{box}));
+  const auto boxes = FilePart::boxes(array, {box}, Memory::dense({box}));
   const auto before = FilePart::runs(std::vector<FileRun>{{r * 80, 80}});
   const auto after = FilePart::runs(std::vector<FileRun>{{160 * n + r * 10, 10}});
   auto file = open(entry, "sets", FileAccess::write, comm);

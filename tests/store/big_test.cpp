@@ -77,7 +77,7 @@ TEST_F(BigTest, BoxesOfAnArrayOfMoreItemsThanAnInt) {
   if (!sparse_files_work()) GTEST_SKIP() << "no sparse files of 64 GiB here";
   const FileArray array{4096, {3000, 1000, 1000}, 8};  // 3e9 items
   const Box box{3, {2990, 10 * comm.rank(), 980}, {3, 10, 20}};
-  const auto part = FilePart::boxes(array, {&box, 1}, Memory::dense({&box, 1}));
+  const auto part = FilePart::boxes(array, {box}, Memory::dense({box}));
   for (const auto* strategy : {"spokesperson", "shared_independent", "collective", "grouped"}) {
     const Hints hints{{"strategy", strategy}, {"sync", "false"}};
     EXPECT_EQ(wrong_bytes(part, hints), 0) << strategy;

@@ -13,16 +13,12 @@ struct OutputCase {
   OutputCase(const Comm& comm, std::vector<std::ptrdiff_t> extents, int axis)
       : rank(comm.rank()),
         field(pencils(extents, axis, grid_of(comm.num_ranks()))),
-        modes(slabs(std::vector<std::ptrdiff_t>{extents[1], extents[2] + 1, extents[0]}, 1,
-                    comm.num_ranks())) {
+        modes(slabs({extents[1], extents[2] + 1, extents[0]}, 1, comm.num_ranks())) {
     const auto boxes = field.boxes(rank);
     const std::vector<std::ptrdiff_t> halo{1, 0, 2};
-    field_memory =
-        boxes.empty() ? Memory{} : Memory::ordered(boxes[0], std::vector<int>{0, 1, 2}, halo);
+    field_memory = boxes.empty() ? Memory{} : Memory::ordered(boxes[0], {0, 1, 2}, halo);
     const auto mode_boxes = modes.boxes(rank);
-    modes_memory = mode_boxes.empty()
-                       ? Memory{}
-                       : Memory::ordered(mode_boxes[0], std::vector<int>{1, 0, 2}, {});
+    modes_memory = mode_boxes.empty() ? Memory{} : Memory::ordered(mode_boxes[0], {1, 0, 2}, {});
     fill(0);
     contents.coordinates = {{"z", std::vector<double>(static_cast<std::size_t>(extents[0])), {}},
                             {"x",

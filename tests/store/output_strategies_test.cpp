@@ -333,7 +333,7 @@ TEST_F(FullDiskTest, EveryStrategySaysThatTheFileSystemHasBecomeReadOnlyAndGoesO
 }
 
 TEST(MergeBoxes, NeighboursBecomeOneBox) {
-  const auto layout = blocks(std::vector<std::ptrdiff_t>{7, 8, 9}, std::vector<int>{2, 2, 3});
+  const auto layout = blocks({7, 8, 9}, {2, 2, 3});
   std::vector<Box> all, front;
   for (int rank = 0; rank < 12; ++rank) {
     const auto boxes = layout.boxes(rank);

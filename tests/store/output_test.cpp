@@ -178,7 +178,7 @@ TEST_F(OutputTest, RestartOnAnotherNumberOfRanks) {
     const Comm part = comm.split(comm.rank() < ranks ? 0 : 1);
     if (comm.rank() >= ranks) continue;
     const Input input(part, path("a.h5"));
-    const auto layout = slabs(std::vector<std::ptrdiff_t>{7, 8, 9}, 2, ranks);
+    const auto layout = slabs({7, 8, 9}, 2, ranks);
     const auto memory = Memory::dense(layout.boxes(part.rank()));
     std::vector<float> data(static_cast<std::size_t>(memory.num_items));
     input.read("u", ItemType::float32, layout, memory, data.data());

@@ -24,7 +24,7 @@ namespace {
 constexpr std::ptrdiff_t num_items = 800003;
 
 void make(const Comm& comm, const std::string& path) {
-  const auto layout = slabs(std::vector{num_items}, 0, comm.num_ranks());
+  const auto layout = slabs({num_items}, 0, comm.num_ranks());
   const auto memory = Memory::dense(layout.boxes(comm.rank()));
   std::vector<std::int64_t> data;
   for (std::ptrdiff_t i = 0; i < memory.num_items; ++i) {
@@ -88,12 +88,12 @@ int run(int argc, char** argv) {
   InputOptions options;
   options.group_size = argc > 3 ? std::atoi(argv[3]) : 0;
   const Input input(alone ? self : comm, path, options);
-  const auto parts = slabs(std::vector{num_items}, 0, comm.num_ranks());
+  const auto parts = slabs({num_items}, 0, comm.num_ranks());
   bool good = true;
   if (command == "all" || command == "all_alone") good = read_all(input);
   if (command == "part") good = read_part(input, parts, comm.rank());
   if (command == "part_alone") {
-    const auto mine = from_boxes(std::vector{num_items}, {parts.boxes(comm.rank())});
+    const auto mine = from_boxes({num_items}, {parts.boxes(comm.rank())});
     good = read_part(input, mine, 0);
   }
   const auto own = input.statistics();

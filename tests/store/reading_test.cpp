@@ -237,7 +237,7 @@ TEST_F(ReadingTest, WhatCannotBeReadIsRefusedClearly) {
   refused("none", "has no variable \"none\"; it has empty, good");
   expect_counting<double>(input, "good", ItemType::float64, 0);
   input.read_all("empty", ItemType::float64, nullptr);
-  const auto wrong = blocks(std::vector<std::ptrdiff_t>{4, 3}, std::vector{1, comm.num_ranks()});
+  const auto wrong = blocks({4, 3}, {1, comm.num_ranks()});
   const auto memory = Memory::dense(wrong.boxes(comm.rank()));
   double room[12] = {};
   const auto text = error_of(Errc::invalid_input,

@@ -66,7 +66,7 @@ TEST_F(SteadyStateTest, WritersShareNoStripe) {
   for (const auto offset : image.data_offsets) {
     EXPECT_EQ(offset % stripe, 0);
     const auto& extents = layout_->global_extents();
-    const auto domains = file_domains({extents.data(), 3}, 8, writers, comm.num_ranks(), stripe, 0);
+    const auto domains = file_domains(extents, 8, writers, comm.num_ranks(), stripe, 0);
     std::ptrdiff_t end = offset;
     for (const int writer : writers) {
       EXPECT_EQ(end % stripe, 0) << "writer " << writer << " starts inside a stripe";

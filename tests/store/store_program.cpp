@@ -31,8 +31,7 @@ void write_files(const Comm& comm, const std::string& folder) {
   const auto modes = slabs(extents, 1, comm.num_ranks());
   const auto memory = Memory::dense(layout.boxes(comm.rank()));
   const auto boxes = modes.boxes(comm.rank());
-  const auto permuted =
-      boxes.empty() ? Memory{} : Memory::ordered(boxes[0], std::vector<int>{1, 0, 2}, {});
+  const auto permuted = boxes.empty() ? Memory{} : Memory::ordered(boxes[0], {1, 0, 2}, {});
   const auto u = filled<double>(layout, memory, comm.rank(), 0);
   const auto v = filled<float>(layout, memory, comm.rank(), 1);
   const auto w = filled<double>(modes, permuted, comm.rank(), 2);

@@ -33,7 +33,7 @@ Layout slabs_of(std::ptrdiff_t count, int num_ranks, int group_size) {
       boxes[static_cast<std::size_t>(r * group_size)].push_back(run_of(start, end - start));
     }
   }
-  return from_boxes(std::array{count}, std::move(boxes));
+  return from_boxes({count}, std::move(boxes));
 }
 
 /// Items sorted by the rank that they go to, and how many go to each.

@@ -45,7 +45,7 @@ int tailrace_exchange_create(const tailrace_comm* comm, const tailrace_layout* f
                              const tailrace_memory* to_memory,
                              const tailrace_exchange_options* options,
                              tailrace_exchange** exchange);
-/* Waits for a transfer under way. Collective where the method needs it. */
+/* Waits for a transfer in progress. Collective where the method needs it. */
 int tailrace_exchange_destroy(tailrace_exchange** exchange);
 /* Tells that sources may lie in `array`; all ranks expose the same, in one order. Local. */
 int tailrace_exchange_expose(tailrace_exchange* exchange, const tailrace_node_array* array);

@@ -67,7 +67,7 @@ int tailrace_file_read(tailrace_file* file, const tailrace_file_part* part, void
                        int64_t num_bytes);
 /* Flushes to disk (hint `sync`) and closes. Collective, blocking. */
 int tailrace_file_close(tailrace_file* file);
-/* Setting number `index` (from 0) in effect, and who said so; TAILRACE_INVALID_INPUT behind the
+/* Setting number `index` (from 0) in effect, and its origin; TAILRACE_INVALID_INPUT behind the
    last. The texts live as long as the file. Local. */
 int tailrace_file_setting(const tailrace_file* file, int index, const char** name,
                           const char** value, const char** source);
@@ -75,7 +75,7 @@ int tailrace_file_setting(const tailrace_file* file, int index, const char** nam
 int tailrace_file_get_statistics(const tailrace_file* file, tailrace_file_statistics* statistics);
 int tailrace_file_get_total_statistics(const tailrace_file* file,
                                        tailrace_file_statistics* statistics);
-/* Closes if that has not been done; errors are then only said. Collective, blocking. */
+/* Closes if that has not been done; errors are then only printed. Collective, blocking. */
 int tailrace_file_destroy(tailrace_file** file);
 
 #ifdef __cplusplus

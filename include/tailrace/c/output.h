@@ -57,7 +57,7 @@ typedef struct tailrace_output_options {
   const tailrace_hints* hints; /* may be NULL; they override the numbers below */
   int writers;                 /* writer ranks; 0 (default) = up to 4 per node */
   int64_t stripe_bytes; /* file domains end at multiples of it; default 1 MiB, 0 = even shares */
-  int buffered_files;   /* files that may be under way before a write waits; default 2 */
+  int buffered_files;   /* files that may be unfinished before a write waits; default 2 */
   const char* method; /* how data moves to the writers: "auto", "push", or a method of exchanges */
   int checksums;      /* of each piece, kept in the file; default 1 */
   const tailrace_trace* trace; /* may be NULL */
@@ -98,7 +98,7 @@ int tailrace_output_create(const tailrace_comm* comm, const tailrace_output_opti
    Collective, blocking for the copy only if hidden. */
 int tailrace_output_write(tailrace_output* output, const char* path,
                           const tailrace_contents* contents);
-/* Lets files under way get their final names; call it once a step, on all ranks. Local. */
+/* Lets unfinished files get their final names; call it once per step, on all ranks. Local. */
 int tailrace_output_progress(tailrace_output* output);
 /* Waits until every file has its final name; fails as write does. Collective, blocking. */
 int tailrace_output_finish(tailrace_output* output);
@@ -106,7 +106,7 @@ int tailrace_output_get_statistics(const tailrace_output* output,
                                    tailrace_output_statistics* statistics);
 /* Path of the last file known to be complete, or "". Local. */
 int tailrace_output_last_complete(const tailrace_output* output, const char** path);
-/* Waits for files under way; errors found now are only said on standard error (or the log), so call
+/* Waits for unfinished files; errors found now are only printed (or put into the log), so call
    finish first. Collective, blocking. */
 int tailrace_output_destroy(tailrace_output** output);
 

@@ -28,7 +28,7 @@ typedef struct tailrace_reduction tailrace_reduction;
    unknown or does not apply, or the ranks' options differ. Collective, blocking. */
 int tailrace_reduction_create(const tailrace_comm* comm, const tailrace_reduction_options* options,
                               tailrace_reduction** reduction);
-/* Waits for an operation under way. */
+/* Waits for an operation in progress. */
 int tailrace_reduction_destroy(tailrace_reduction** reduction);
 
 /* All ranks call the same operations with the same type, op and number of items. `out` is `in`, or

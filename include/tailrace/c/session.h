@@ -47,7 +47,7 @@ typedef struct tailrace_session_options {
   int64_t chunk_bytes;         /* of a message; default 4 MiB */
   const char* progress;        /* "calls" of tailrace_stream_progress, or "thread" */
   int threads;                 /* of a server, for products and compression; default 1 */
-  double watchdog_s;           /* no sign of life for so long is an error; default 600 */
+  double watchdog_s;           /* [s] a longer silence of a peer is an error; default 600 */
   const char* folder;          /* where output will go; "auto" measures there */
   const tailrace_trace* trace; /* may be NULL */
   int num_functions;           /* the same ones on all ranks; default 0 */
@@ -79,7 +79,7 @@ int tailrace_session_describe(const tailrace_session* session, const char** text
 /* Finishes all streams and ends the servers; fails as `tailrace_stream_finish`. Collective over the
    compute ranks, blocking. */
 int tailrace_session_close(tailrace_session* session);
-/* Closes if that has not been done; errors are then only said. Collective, blocking. */
+/* Closes if that has not been done; errors are then only printed. Collective, blocking. */
 int tailrace_session_destroy(tailrace_session** session);
 
 /* Something that the servers make of the variables of a stream, in their idle time. */
@@ -106,7 +106,7 @@ enum tailrace_when_full {
 /* What follows a failed file or product. */
 enum tailrace_on_failure {
   TAILRACE_STOP = 0,   /* the next call fails on every rank */
-  TAILRACE_PROCEED = 1 /* it is said once, and counted */
+  TAILRACE_PROCEED = 1 /* it is printed once, and counted */
 };
 /* What became of a step. */
 enum tailrace_write_result {
@@ -155,7 +155,7 @@ int tailrace_stream_get_statistics(const tailrace_stream* stream,
 /* For people: what output has cost, what became of the steps. Local. */
 int tailrace_stream_describe(const tailrace_stream* stream, const char** text);
 int tailrace_stream_last_complete(const tailrace_stream* stream, const char** path);
-/* Finishes; errors are only said. Collective over the compute ranks, blocking. */
+/* Finishes; errors are only printed. Collective over the compute ranks, blocking. */
 int tailrace_stream_destroy(tailrace_stream** stream);
 
 #ifdef __cplusplus

@@ -19,7 +19,7 @@ struct BlockIncompleteLuOptions {
 
 /// ILU(0) by dense blocks: L U that agrees with A on A's blocks and has no others. L has unit
 /// blocks on its diagonal; those of U are kept inverted. A preconditioner for systems with several
-/// unknowns a cell. All members are local; several threads may solve at once.
+/// unknowns per cell. All members are local; several threads may solve at once.
 class BlockIncompleteLu {
  public:
   static constexpr int least_block = 2, largest_block = 16;

@@ -33,7 +33,7 @@ class DistOperator {
 struct DistMatrixOptions {
   /// How the local parts are stored; threads, format and so on.
   MatrixOptions local = MatrixOptions();
-  /// A name of the library's ways to move blocks, as in "pairwise", or "auto".
+  /// One of the library's methods of exchanging blocks, as in "pairwise", or "auto".
   std::string halo_method = "auto";
 };
 

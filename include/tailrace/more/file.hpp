@@ -41,7 +41,7 @@ class FilePart {
   FilePart();
   /// `boxes` of `array`; item (i0, i1, ...) of box b lies where `memory.boxes[b]` says (halo is
   /// skipped, axes may be permuted). Throws `Errc::invalid_input` if a box leaves the array. Local.
-  static FilePart boxes(const FileArray& array, std::span<const Box> boxes, const Memory& memory);
+  static FilePart boxes(const FileArray& array, ListOf<Box> boxes, const Memory& memory);
   /// Any runs of the file, which in memory lie one after another without gaps, in the order
   /// given. Throws `Errc::invalid_input` for negative numbers or runs that overlap. Local.
   static FilePart runs(std::span<const FileRun> runs);

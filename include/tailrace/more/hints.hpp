@@ -37,7 +37,7 @@ struct HintInfo {
 };
 std::span<const HintInfo> hint_table();
 
-/// One setting of an opened file: what it is and who said so.
+/// One setting of an opened file: its value and where that comes from.
 struct HintValue {
   std::string name;
   std::string value;

@@ -75,13 +75,13 @@ class IncompleteLu {
   /// What the diagonal grew by, relative to itself, before `cholesky` had pivots above 0; else 0.
   double shift() const { return shift_; }
   /// Levels: groups of rows that wait for each other, one after the other; 0 if "chain" was asked
-  /// for, which does not look for them.
+  /// for, which does not compute them.
   std::ptrdiff_t num_levels() const { return num_levels_; }
   /// Schedule and values in words, as in "levels, fp64".
   std::string storage() const;
   /// Bytes that a solve reads of the factors (`factors()` is kept beside).
   std::size_t memory_bytes() const;
-  /// What "auto" timed, "rows" first; "levels" are not tried with less than 16 rows a level.
+  /// What "auto" timed, "rows" first; "levels" are not tried with fewer than 16 rows per level.
   const std::vector<Trial>& trials() const { return trials_; }
 
  private:

@@ -15,7 +15,7 @@
 /// What moving data costs on a machine whose routes are fixed: every message is laid onto the links
 /// of its route, and the fullest link says how long it takes. No latency, no protocol, no
 /// congestion: the bound that a network with fair sharing reaches when messages are large. Plain
-/// functions on plain data; nothing here calls MPI. Bandwidths in bytes/s, each way of a link.
+/// functions on plain data; nothing here calls MPI. Bandwidths in bytes/s, per direction of a link.
 namespace tailrace::model {
 
 inline constexpr double unlimited = std::numeric_limits<double>::infinity();
@@ -73,9 +73,9 @@ class Machine {
 /// runs fastest. A "node" is what hangs on one router: two on Gemini are one here, with the ranks
 /// of both.
 struct Torus {
-  /// Who is half-way round an even ring has two shortest ways.
+  /// Half-way round an even ring there are two shortest paths.
   enum class Ties {
-    split,  ///< half of the bytes each way
+    split,  ///< half of the bytes in each direction
     plus    ///< in + direction, except from n/2 to 0: what SimGrid does
   };
   std::vector<int> extents;         ///< nodes along each axis, 1 to 5 axes
@@ -133,7 +133,7 @@ std::vector<std::ptrdiff_t> nodes_of_box(std::span<const int> extents, std::span
 
 /// Ranks that exchange with each other, and with no others.
 using Groups = std::vector<std::vector<int>>;
-/// Of a grid of rows x columns with rank = row * columns + column: one group a row, or a column.
+/// Of a grid of rows x columns with rank = row * columns + column: a group per row, or per column.
 Groups rows_of_grid(std::array<int, 2> grid);
 Groups columns_of_grid(std::array<int, 2> grid);
 
@@ -161,7 +161,7 @@ struct LinkLoad {
 };
 
 /// All groups at once, each rank sends `bytes_per_pair` to each other rank of its group, all
-/// messages under way together. Local; throws `Errc::invalid_input` for ranks without a node and
+/// messages in flight together. Local; throws `Errc::invalid_input` for ranks without a node and
 /// nodes that the machine lacks, as the functions below do.
 LinkLoad all_to_all(const Machine& machine, std::span<const std::ptrdiff_t> node_of,
                     const Groups& groups, double bytes_per_pair);
@@ -169,7 +169,7 @@ LinkLoad all_to_all(const Machine& machine, std::span<const std::ptrdiff_t> node
 /// when the last of it has ended: the sum over rounds of the round's fullest link. Local.
 LinkLoad all_to_all_in_rounds(const Machine& machine, std::span<const std::ptrdiff_t> node_of,
                               const Groups& groups, double bytes_per_pair);
-/// Any messages, all under way together: `bytes_from(rank)` are (peer, bytes) as `Plan::bytes`
+/// Any messages, all in flight together: `bytes_from(rank)` are (peer, bytes) as `Plan::bytes`
 /// gives them. Bytes of a rank for itself are left out. Local.
 using BytesFrom = std::function<std::vector<std::pair<int, std::ptrdiff_t>>(int rank)>;
 LinkLoad any_messages(const Machine& machine, std::span<const std::ptrdiff_t> node_of,

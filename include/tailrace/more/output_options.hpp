@@ -28,7 +28,7 @@ struct OutputOptions {
   std::ptrdiff_t stripe_bytes = 1 << 20;  ///< file domains end at multiples of it (a multiple of
                                           ///< 8), unless the file system has stripes; 0 = even
                                           ///< shares
-  int buffered_files = 2;                 ///< files that may be under way before `write` waits
+  int buffered_files = 2;                 ///< files that may be unfinished before `write` waits
   /// How data moves to the writers: a name of `move_methods()`, "push" (all ranks on one node: each
   /// rank copies its items straight into the writers' staging buffers, in one pass) or "auto" (push
   /// where it applies, else what measures best, see more/tune.hpp).

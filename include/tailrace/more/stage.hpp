@@ -23,7 +23,7 @@ struct StagePart {
   std::vector<std::byte> data;          ///< may be changed, not resized
 };
 
-/// A user's function on the servers: called once a step on each server with its parts. It may
+/// A user's function on the servers: called once per step on each server with its parts. It may
 /// change their values. No MPI calls. An exception is a failure of the product.
 using StageFunction = std::function<void(std::int64_t step, std::span<StagePart> parts)>;
 
@@ -48,7 +48,7 @@ struct StageResults {
 /// Adds numbers up over the servers. All servers call it alike, in the same order.
 using StageSum = std::function<void(std::span<double>)>;
 
-/// A user's function that makes small arrays of the parts of all servers: called once a step on
+/// A user's function that makes small arrays of the parts of all servers: called once per step on
 /// each server, without parts if it has none; streams call side by side. `about` are the attributes
 /// of the step. No MPI calls. An exception on any server is a failure of the product; what `sum`
 /// throws must be let through.

@@ -49,7 +49,7 @@ struct StreamOptions {
   double wait_limit_s = 600;      ///< a wait that takes longer fails, naming what it waited for
   std::string spill_folder = {};  ///< node-local, for `WhenFull::spill`; "": $TMPDIR or /tmp
   OnFailure on_failure = OnFailure::stop;
-  /// A file for which the disk has no room is tried again for so long [s], while steps gather in
+  /// A file for which the disk has no room is tried again for this long [s], while steps gather in
   /// staging memory, before it has failed.
   double retry_s = 0;
   /// Folder where a file goes that could not be written where it belongs; "": none.

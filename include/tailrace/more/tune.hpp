@@ -28,8 +28,8 @@ struct Settings {
   std::string file;
   /// Longest time for one problem [s]: TAILRACE_TUNE_BUDGET_S.
   double budget_s = 3.0;
-  /// Most memory that a problem may take for trying [bytes a rank]: TAILRACE_TUNE_MEMORY, a number
-  /// that may end in k, M or G.
+  /// Most memory that a problem may take for trying [bytes per rank]: TAILRACE_TUNE_MEMORY, a
+  /// number that may end in k, M or G.
   std::ptrdiff_t memory_bytes = std::ptrdiff_t{1} << 30;
 
   /// From the environment. Throws `Errc::invalid_input`. Local.
@@ -94,7 +94,7 @@ Choice measure(const Comm& comm, std::span<const Candidate> candidates, const Se
 /// The alternative for `problem`: remembered, measured (the fallback is preferred) or the fallback,
 /// as `settings` of rank 0 say; rank 0 reads and writes the memory file. What was measured while
 /// other programs took the cores, more than ten minutes ago, or half a year ago, is measured again
-/// (by `Mode::first_use`) where nothing disturbs: a process looks at four such entries at most, and
+/// (by `Mode::first_use`) where nothing disturbs: a process checks four such entries at most, and
 /// three repeats that do no better end it. A file that cannot be read or written is a warning, not
 /// an error. Always the fallback under a simulator, and where none can be tried, for want of
 /// memory, say. The same result on all ranks. Throws `Errc::invalid_input` on all ranks if none

@@ -99,10 +99,8 @@ TEST_F(BackEnds, PartsOfRunsAndBoxes) {
   std::vector<FileRun> runs;
   for (int i = 0; i < 50; ++i) runs.push_back({(i * n + r) * 24 + 8, 16});
   const std::vector<FilePart> parts{
-      FilePart::boxes(array, std::vector{box}, Memory::dense(std::vector{box})),
-      FilePart::boxes(
-          array, std::vector{box},
-          Memory::ordered(box, std::vector{0, 1, 2}, std::vector<std::ptrdiff_t>{1, 2, 3})),
+      FilePart::boxes(array, {box}, Memory::dense({box})),
+      FilePart::boxes(array, std::vector{box}, Memory::ordered(box, {0, 1, 2}, {1, 2, 3})),
       FilePart::runs(runs), r == 0 ? FilePart() : FilePart::runs(runs)};
   for (const auto* entry : available_back_ends()) {
     for (std::size_t p = 0; p < parts.size(); ++p) {

@@ -79,7 +79,7 @@ TEST(FilePart, BoxesWithHaloAndPermutedAxes) {
 
 TEST(FilePart, WholeArrayIsOneSegment) {
   const Box box{3, {}, {5, 6, 7}};
-  const auto part = FilePart::boxes({64, {5, 6, 7}, 8}, {{box}}, Memory::dense({{box}}));
+  const auto part = FilePart::boxes({64, {5, 6, 7}, 8}, {box}, Memory::dense({box}));
   ASSERT_EQ(FilePart::Data::of(part).segments().size(), 1U);
   EXPECT_EQ(FilePart::Data::of(part).segments()[0].file_offset, 64);
   EXPECT_EQ(FilePart::Data::of(part).segments()[0].bytes, 5 * 6 * 7 * 8);
@@ -87,7 +87,7 @@ TEST(FilePart, WholeArrayIsOneSegment) {
 
 TEST(FilePart, WholeRowsAreOneSegmentAPlane) {
   const Box box{3, {0, 2, 0}, {5, 3, 7}};
-  const auto part = FilePart::boxes({0, {5, 6, 7}, 8}, {{box}}, Memory::dense({{box}}));
+  const auto part = FilePart::boxes({0, {5, 6, 7}, 8}, {box}, Memory::dense({box}));
   EXPECT_EQ(FilePart::Data::of(part).segments().size(), 5U);
 }
 
@@ -126,7 +126,7 @@ TEST(FilePart, RefusesWhatCannotBe) {
   EXPECT_NE(message_of([&] { FilePart::runs(negative); }).find("at byte -1"), std::string::npos);
   const Box outside{2, {0, 3}, {2, 4}};
   EXPECT_NE(message_of([&] {
-              FilePart::boxes({0, {5, 6}, 8}, {{outside}}, Memory::dense({{outside}}));
+              FilePart::boxes({0, {5, 6}, 8}, {outside}, Memory::dense({outside}));
             }).find("does not lie in the array"),
             std::string::npos);
 }
