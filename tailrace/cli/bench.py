@@ -42,6 +42,7 @@ from tailrace.cli.bench_options import (
 from tailrace.cli.bench_run import measure_bench
 from tailrace.cli.bench_solvers import add_solvers
 from tailrace.cli.help_all import HelpAll
+from tailrace.cli.list import require_hints
 
 bench = typer.Typer(
     help="Measure ours beside others in turn: tailrace bench fft --n 128",
@@ -185,6 +186,7 @@ def io(
 
     Example: tailrace bench io --dir /scratch/me --ranks 1,4
     """
+    require_hints(hints, "--hints")
     chosen = IoOptions(
         folders=dirs or [],
         patterns=words(patterns),

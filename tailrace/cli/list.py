@@ -52,15 +52,40 @@ def _first_comment(text: str) -> str:
     return first.lstrip("# ").rstrip() if first.startswith("#") else ""
 
 
+def did_you_mean(name: str, known: list[str]) -> str:
+    """Return "; did you mean X?" if one of `known` is near `name`, else ""."""
+    near = difflib.get_close_matches(name, known, n=1)
+    return f"; did you mean {near[0]}?" if near else ""
+
+
+def require_hints(text: str, option: str) -> None:
+    """Refuse text that is not NAME=VALUE:NAME=VALUE with names of the table of hints."""
+    pairs = [word for word in text.split(":") if word]
+    if not pairs:
+        return
+    table = next(table for table in read_tables() if table["name"] == "hints")
+    names = [entry["name"] for entry in table["entries"]]
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not value:
+            raise TailraceError(f"{option} {pair}: expected NAME=VALUE:NAME=VALUE", status=2)
+        if name not in names:
+            raise TailraceError(
+                f"{option} {pair}: there is no hint {name}{did_you_mean(name, names)} "
+                "(tailrace list hints shows all)",
+                status=2,
+            )
+
+
 def _choose(tables: list[Table], name: str) -> list[Table]:
     if not name:
         return tables
     chosen = [table for table in tables if table["name"] == name]
     if not chosen:
         names = [table["name"] for table in tables]
-        near = difflib.get_close_matches(name, names, n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
-        raise TailraceError(f"no table {name}{hint} (there are: {', '.join(names)})", status=2)
+        raise TailraceError(
+            f"no table {name}{did_you_mean(name, names)} (there are: {', '.join(names)})", status=2
+        )
     return chosen
 
 

@@ -2,6 +2,7 @@
 """``tailrace run``: a case, on so many ranks, with a progress bar."""
 
 import os
+import re
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +17,8 @@ DENSE_LIBRARIES = {
     "refine": ("lapack", ("dgesv_", "dposv_", "zgesv_", "zposv_")),
     "blas": ("blas", ("dgemm_", "sgemm_")),
 }
+
+KEY = re.compile(r"\w+(\.\w+)+=")  # of a case, with the value that it is to have
 
 
 def run(
@@ -59,6 +62,10 @@ def run(
     if with_file is not None:
         raise typer.Exit(_run_with(with_file, ranks, case))
     if len(case) > 1:
+        keys = [word for word in case if KEY.match(word)]
+        if keys:
+            sets = " ".join(f"--set {shlex.quote(key)}" for key in keys)
+            raise TailraceError(f"{keys[0]}: a key of the case is given as {sets}", status=2)
         raise TailraceError(
             f"{case[1]}: one case is run at a time; a program of yours takes --with, as in "
             "tailrace run --with waiting -- ./app",

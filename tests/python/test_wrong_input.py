@@ -26,6 +26,8 @@ WRONG = [
     ("run --with binary -- true", "binary: no settings"),
     ("run --with dir -- true", "dir: Is a directory"),
     ("run taylor_green -n 99999999", "-n 99999999: too many"),
+    ("run taylor_green grid.n=16", "grid.n=16: a key of the case is given as --set grid.n=16"),
+    ("run taylor_green decaying", "decaying: one case is run at a time"),
     ("report nosuch", "nosuch: no such run folder"),
     ("report dir", "dir: not a run folder"),
     ("report empty", "empty: is no JSON"),
@@ -71,6 +73,10 @@ WRONG = [
 # These start programs of the build.
 WRONG_FOR_PROGRAMS = [
     ("list nosuch", "tailrace-list", "no table nosuch"),
+    ("list hnts", "tailrace-list", "did you mean hints?"),
+    ("bench io --hints nosuch=3", "tailrace-list", "--hints nosuch=3: there is no hint nosuch"),
+    ("bench io --hints cb_node=3", "tailrace-list", "did you mean cb_nodes?"),
+    ("bench io --hints cb_nodes", "tailrace-list", "cb_nodes: expected NAME=VALUE"),
     ("run nosuch", "tailrace-turbulence", "case nosuch: neither a file"),
     ("run empty", "tailrace-turbulence", "must be given, not neither"),
     ("run binary", "tailrace-turbulence", "binary line 1: "),
