@@ -71,6 +71,7 @@ PUBLIC = {
     "output_options": "store",
     "output_statistics": "store",
     "pgesv": "pdense",
+    "list_of": "layout",
     "process_grid": "layout",
     "reduction": "move",
     "reduction_tally": "move",
