@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -31,6 +31,15 @@ std::optional<int> rank_named(std::string_view message) {
   return rank;
 }
 
+/// The first rank that `fails`, on all of them; nothing if none does. Collective, blocking.
+std::optional<int> first_failing(MPI_Comm comm, bool fails) {
+  constexpr int none = std::numeric_limits<int>::max();
+  int first = none;
+  if (fails) check_mpi(MPI_Comm_rank(comm, &first));
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
+  return first == none ? std::nullopt : std::optional(first);
+}
+
 }  // namespace
 
 void check_mpi(int status, std::source_location where) {
@@ -44,21 +53,20 @@ void check_mpi(int status, std::source_location where) {
 }
 
 void agree(MPI_Comm comm, const Error* failure) {
+  const auto first = first_failing(comm, failure != nullptr);
+  if (!first) return;
   int rank = 0;
   int num_ranks = 1;
   check_mpi(MPI_Comm_rank(comm, &rank));
   check_mpi(MPI_Comm_size(comm, &num_ranks));
-  int first = failure != nullptr ? rank : num_ranks;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
-  if (first == num_ranks) return;
   std::optional<Error> told;
-  if (rank == first) {
+  if (rank == *first) {
     std::string message = failure->what();
     const bool says_so = message.starts_with(rank_prefix);  // agreed on by some ranks before
     if (num_ranks > 1 && !says_so) message = fmt::format("rank {}: {}", rank, message);
     told.emplace(failure->code(), message, failure->sys_errno());
   }
-  throw_together(comm, first, std::move(told));
+  throw_together(comm, *first, std::move(told));
 }
 
 void throw_together(MPI_Comm comm, int root, std::optional<Error> failure) {
@@ -75,14 +83,9 @@ void throw_together(MPI_Comm comm, int root, std::optional<Error> failure) {
 }
 
 void require_all(MPI_Comm comm, bool ok, const std::string& text) {
-  int rank = 0;
-  int num_ranks = 1;
-  check_mpi(MPI_Comm_rank(comm, &rank));
-  check_mpi(MPI_Comm_size(comm, &num_ranks));
-  int first = ok ? num_ranks : rank;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, comm));
-  if (first == num_ranks) return;
-  throw AgreedError(Errc::invalid_input, broadcast_text(comm, text, first), 0, {.rank = first});
+  const auto first = first_failing(comm, !ok);
+  if (!first) return;
+  throw AgreedError(Errc::invalid_input, broadcast_text(comm, text, *first), 0, {.rank = *first});
 }
 
 }  // namespace tailrace

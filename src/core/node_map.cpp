@@ -9,6 +9,8 @@
 
 #include <fmt/format.h>
 
+#include "core/same_on_all.hpp"
+
 namespace tailrace {
 
 namespace {
@@ -20,12 +22,6 @@ int own_domain() {
   return syscall(SYS_getcpu, &cpu, &domain, nullptr) == 0 ? static_cast<int>(domain) : -1;
 }
 
-std::vector<int> gather(const Comm& comm, int own) {
-  std::vector<int> all(static_cast<std::size_t>(comm.num_ranks()));
-  check_mpi(MPI_Allgather(&own, 1, MPI_INT, all.data(), 1, MPI_INT, comm.raw()));
-  return all;
-}
-
 /// The lowest rank of this rank's node is the node's name.
 int lowest_of(const Comm& node, int rank) {
   check_mpi(MPI_Bcast(&rank, 1, MPI_INT, 0, node.raw()));
@@ -35,7 +31,8 @@ int lowest_of(const Comm& node, int rank) {
 }  // namespace
 
 NodeMap::NodeMap(const Comm& comm, const Comm& node)
-    : NodeMap(gather(comm, lowest_of(node, comm.rank())), gather(comm, own_domain())) {}
+    : NodeMap(gather_from_all(comm, lowest_of(node, comm.rank())),
+              gather_from_all(comm, own_domain())) {}
 
 NodeMap::NodeMap(std::vector<int> node_of, std::vector<int> domain_of)
     : node_of_(std::move(node_of)), domain_of_(std::move(domain_of)) {

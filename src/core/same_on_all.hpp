@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -49,6 +50,16 @@ inline bool true_on_any(const Comm& comm, bool own) { return !true_on_all(comm, 
 
 /// The largest `own` of all ranks. Collective over `comm`, blocking.
 std::int64_t largest_on_all(const Comm& comm, std::int64_t own);
+
+/// The plain bytes `own` of all ranks, in their order. Collective over `comm`, blocking.
+template <class T>
+std::vector<T> gather_from_all(const Comm& comm, const T& own) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  std::vector<T> all(static_cast<std::size_t>(comm.num_ranks()));
+  check_mpi(
+      MPI_Allgather(&own, sizeof own, MPI_BYTE, all.data(), sizeof own, MPI_BYTE, comm.raw()));
+  return all;
+}
 
 /// The text that `root` has, on all ranks; of any length. Collective over `comm`, blocking.
 std::string broadcast_text(MPI_Comm comm, std::string text, int root = 0);

@@ -36,15 +36,6 @@ bool library_is(const char* start) {
   return std::strncmp(name, start, std::strlen(start)) == 0;
 }
 
-/// Cores that any rank of `node` may run on.
-int count_cores(const Comm& node) {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof cores, &cores) != 0) return 1;
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &cores, sizeof cores, MPI_BYTE, MPI_BOR, node.raw()));
-  return CPU_COUNT(&cores);
-}
-
 /// Ranks of the whole job on this node, as its launcher says: they share the cores, also those that
 /// are not in the communicator.
 int count_ranks(const Comm& node) {
@@ -58,6 +49,14 @@ int count_ranks(const Comm& node) {
 }
 
 }  // namespace
+
+int count_cores(const Comm& node) {
+  cpu_set_t cores;
+  CPU_ZERO(&cores);
+  if (sched_getaffinity(0, sizeof cores, &cores) != 0) CPU_SET(0, &cores);
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &cores, sizeof cores, MPI_BYTE, MPI_BOR, node.raw()));
+  return CPU_COUNT(&cores);
+}
 
 WaitFacts find_wait_facts(const Comm& comm) {
   const Comm node = comm.node();

@@ -44,6 +44,8 @@ struct WaitPolicy {
 WaitFacts find_wait_facts(const Comm& comm);
 /// Local.
 WaitPolicy choose_wait_policy(const WaitFacts& facts);
+/// Cores that any rank of `node` may run on: bound ranks have few each. Collective, blocking.
+int count_cores(const Comm& node);
 /// "16 ranks on 2 cores: ..." in one sentence. Local.
 std::string describe(const WaitFacts& facts, const WaitPolicy& policy);
 

@@ -55,9 +55,7 @@ std::ptrdiff_t common_unit(const MoveProblem& problem, const Runs& sends, const 
       unit = std::gcd(unit, std::gcd(runs->bytes[i], runs->bytes[i] == 0 ? 0 : runs->offsets[i]));
     }
   }
-  std::vector<std::int64_t> all(static_cast<std::size_t>(comm.num_ranks()));
-  check_mpi(MPI_Allgather(&unit, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, comm.raw()));
-  for (const auto other : all) unit = std::gcd(unit, other);
+  for (const auto other : gather_from_all(comm, unit)) unit = std::gcd(unit, other);
   return unit > INT_MAX ? problem.shape.item_bytes : std::max<std::ptrdiff_t>(unit, 1);
 }
 

@@ -13,6 +13,7 @@
 #include "core/agreed_error.hpp"
 #include "core/last_resort.hpp"
 #include "core/method_table.hpp"
+#include "core/same_on_all.hpp"
 #include "core/under_way.hpp"
 #include "core/wait.hpp"
 #include "core/world_ranks.hpp"
@@ -37,7 +38,7 @@ std::vector<int> ranks_together(const Comm& comm, const Plan& plan) {
       }
     }
     lowest = before[static_cast<std::size_t>(lowest)];
-    check_mpi(MPI_Allgather(&lowest, 1, MPI_INT, label.data(), 1, MPI_INT, comm.raw()));
+    label = gather_from_all(comm, lowest);
     if (label == before) break;
   }
   std::vector<int> ranks;

@@ -4,6 +4,7 @@
 #include <cassert>
 #include <vector>
 
+#include "core/same_on_all.hpp"
 #include "core/world_ranks.hpp"
 #include "move/node_window.hpp"
 
@@ -22,9 +23,7 @@ NodeArray::NodeArray(const Comm& comm, std::ptrdiff_t num_bytes) {
   auto state = std::make_shared<State>();
   const Comm node = comm.node();
   state->window = NodeWindow(comm, node, num_bytes);
-  std::vector<int> ranks(static_cast<std::size_t>(node.num_ranks()));
-  const int own = comm.rank();
-  check_mpi(MPI_Allgather(&own, 1, MPI_INT, ranks.data(), 1, MPI_INT, node.raw()));
+  const auto ranks = gather_from_all(node, comm.rank());
   state->segments.resize(static_cast<std::size_t>(comm.num_ranks()));
   for (int i = 0; i < node.num_ranks(); ++i) {
     state->segments[static_cast<std::size_t>(ranks[static_cast<std::size_t>(i)])] =

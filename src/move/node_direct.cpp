@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "core/round_up.hpp"
+#include "core/same_on_all.hpp"
 #include "move/arrivals.hpp"
 #include "move/messages.hpp"
 #include "move/method.hpp"
@@ -148,13 +149,6 @@ std::vector<Incoming> make_incoming(const MoveProblem& problem, const Messages& 
   return incoming;
 }
 
-/// Every rank's bytes of packed messages.
-std::vector<std::ptrdiff_t> gather_bytes(const Comm& comm, std::ptrdiff_t own) {
-  std::vector<std::ptrdiff_t> all(static_cast<std::size_t>(comm.num_ranks()));
-  check_mpi(MPI_Allgather(&own, 1, MPI_AINT, all.data(), 1, MPI_AINT, comm.raw()));
-  return all;
-}
-
 class NodeDirectRunner : public Exchange::Runner {
  public:
   explicit NodeDirectRunner(const MoveProblem& problem)
@@ -168,7 +162,7 @@ class NodeDirectRunner : public Exchange::Runner {
     shape_ = {problem.shape.num_fields, packed_bytes};
     window_ = NodeWindow(problem.comm, shape_.bytes());
     int rank = 0;
-    for (const auto bytes : gather_bytes(problem.comm, packed_bytes)) {
+    for (const auto bytes : gather_from_all(problem.comm, packed_bytes)) {
       segments_.emplace_back(window_.segment(rank++),
                              SegmentShape{problem.shape.num_fields, bytes});
     }

@@ -89,12 +89,11 @@ void pause_briefly() {
 // One piece of memory for all. Mappings start on a page in every process, so the segments are found
 // at the same places everywhere.
 NodeWindow::NodeWindow(const Comm& everybody, const Comm& node, std::ptrdiff_t bytes) {
-  std::vector<std::int64_t> sizes(static_cast<std::size_t>(node.num_ranks()));
   // What no node has is refused before it is tried: MPI's windows fail on one rank alone, and the
   // others wait for it.
   constexpr auto most = std::ptrdiff_t{1} << 46;
   const std::int64_t own_bytes = bytes > most ? most : round_up(bytes, line_bytes);
-  check_mpi(MPI_Allgather(&own_bytes, 1, MPI_INT64_T, sizes.data(), 1, MPI_INT64_T, node.raw()));
+  const auto sizes = gather_from_all(node, own_bytes);
   const auto own_start =
       std::accumulate(sizes.begin(), sizes.begin() + node.rank(), std::ptrdiff_t{0});
   const auto total = std::accumulate(sizes.begin(), sizes.end(), line_bytes);

@@ -150,9 +150,7 @@ void OneSidedWindow::allocate(const Comm& comm, std::ptrdiff_t bytes) {
   auto* const first = round_up(static_cast<std::byte*>(base), line_bytes);
   own_ = {first, static_cast<std::size_t>(bytes)};
   std::fill(own_.begin(), own_.end(), std::byte{});
-  MPI_Aint mine = first - static_cast<std::byte*>(base);
-  first_.resize(static_cast<std::size_t>(comm.num_ranks()));
-  check_mpi(MPI_Allgather(&mine, 1, MPI_AINT, first_.data(), 1, MPI_AINT, comm.raw()));
+  first_ = gather_from_all(comm, MPI_Aint{first - static_cast<std::byte*>(base)});
 }
 
 void OneSidedWindow::finish_making(const Comm& comm) const {

@@ -31,7 +31,7 @@ void Staging::grow(std::ptrdiff_t bytes) {
   } else {
     own_ = agreed_buffer(comm_, total);
   }
-  check_mpi(MPI_Allgather(&own, 1, MPI_AINT, slot_bytes_.data(), 1, MPI_AINT, comm_.raw()));
+  slot_bytes_ = gather_from_all(comm_, own);
   // Mappings start on a page in every process, so all ranks find the same place.
   for (std::size_t rank = 0; rank < first_.size(); ++rank) {
     auto* segment = shared_ ? window_.segment(static_cast<int>(rank)) : own_.data();

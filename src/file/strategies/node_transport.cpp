@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/round_up.hpp"
+#include "core/same_on_all.hpp"
 #include "file/strategies/transport.hpp"
 #include "move/node_window.hpp"
 #include "tailrace/error.hpp"
@@ -31,8 +32,7 @@ class NodeTransport : public Transport {
     // Page-aligned in memory; where that is in the segment, only its owner can tell.
     const std::ptrdiff_t start =
         round_up(window_.own() + sizeof(Flags), page_bytes) - window_.own();
-    slot_starts_.resize(static_cast<std::size_t>(comm_.num_ranks()));
-    check_mpi(MPI_Allgather(&start, 1, MPI_AINT, slot_starts_.data(), 1, MPI_AINT, comm_.raw()));
+    slot_starts_ = gather_from_all(comm_, start);
   }
 
   std::byte* slot(std::uint32_t sequence) const override { return slot_of(comm_.rank(), sequence); }

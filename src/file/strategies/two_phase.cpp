@@ -20,14 +20,6 @@ Comm make_group(const Comm& comm, int group_size) {
                                                  : comm.split(comm.rank() / group_size);
 }
 
-// The ranks of `comm` that are in `group`, in its order.
-std::vector<int> members(const Comm& comm, const Comm& group) {
-  const int mine = comm.rank();
-  std::vector<int> ranks(static_cast<std::size_t>(group.num_ranks()));
-  check_mpi(MPI_Allgather(&mine, 1, MPI_INT, ranks.data(), 1, MPI_INT, group.raw()));
-  return ranks;
-}
-
 }  // namespace
 
 TwoPhase::TwoPhase(const Comm& comm, TwoPhaseShape shape)
@@ -35,7 +27,7 @@ TwoPhase::TwoPhase(const Comm& comm, TwoPhaseShape shape)
   const bool writes = std::ranges::binary_search(shape_.writers, comm.rank());
   Comm openers = comm.split(writes ? 0 : 1);
   if (writes) openers_ = std::move(openers);
-  const auto ranks = members(comm, group_);
+  const auto ranks = gather_from_all(group_, comm.rank());
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     if (!std::ranges::binary_search(shape_.writers, ranks[r])) continue;
     if (ranks[r] == comm.rank()) own_writer_ = static_cast<int>(writers_.size());

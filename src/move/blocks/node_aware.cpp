@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/round_up.hpp"
+#include "core/same_on_all.hpp"
 #include "move/arrivals.hpp"
 #include "move/blocks/runner.hpp"
 #include "move/messages.hpp"
@@ -38,12 +39,6 @@ struct NodeSums {
 
 std::int64_t& entry(Numbers& numbers, std::ptrdiff_t piece, int width, int column) {
   return numbers[static_cast<std::size_t>(piece * width + column)];
-}
-
-Numbers gather(const Comm& node, std::int64_t own) {
-  Numbers all(static_cast<std::size_t>(node.num_ranks()));
-  check_mpi(MPI_Allgather(&own, 1, MPI_INT64_T, all.data(), 1, MPI_INT64_T, node.raw()));
-  return all;
 }
 
 /// Places of the ranks of `node` (in `ranks_on`) in the order in which they lead messages: in turn
@@ -119,7 +114,7 @@ struct Places {
         end += round_up(block_items(shape.send, p, peer) * item, line_bytes);
       }
     }
-    auto ends = gather(node, end);
+    auto ends = gather_from_all(node, end);
     for (std::ptrdiff_t p = 0; p < num_pieces; ++p) {
       for (int other = 0; other < num_nodes; ++other) {
         if (other == own_node) continue;

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Looks at the machine and splits the ranks as `decide_roles` says.
 
-#include <sched.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -10,6 +8,7 @@
 #include <cstring>
 
 #include "core/same_on_all.hpp"
+#include "core/wait.hpp"
 #include "server/policy/roles.hpp"
 #include "server/team.hpp"
 #include "tailrace/box.hpp"
@@ -33,20 +32,9 @@ SessionOptions agreed_options(const Comm& all, SessionOptions options) {
   return options;
 }
 
-/// Cores that the ranks of this node together may use: bound ranks have few each.
-int cores_of(const Comm& node) {
-  cpu_set_t cores;
-  CPU_ZERO(&cores);
-  if (sched_getaffinity(0, sizeof(cores), &cores) != 0) CPU_SET(0, &cores);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &cores, sizeof(cores), MPI_BYTE, MPI_BOR, node.raw()));
-  return CPU_COUNT(&cores);
-}
-
 void find_nodes(const Comm& all, Machine& machine) {
   const NodeMap nodes(all);
-  const int own = cores_of(all.node());
-  std::vector<int> cores(static_cast<std::size_t>(all.num_ranks()));
-  check_mpi(MPI_Allgather(&own, 1, MPI_INT, cores.data(), 1, MPI_INT, all.raw()));
+  const auto cores = gather_from_all(all, count_cores(all.node()));
   machine.cores_of_node.resize(static_cast<std::size_t>(nodes.num_nodes()));
   for (int rank = 0; rank < all.num_ranks(); ++rank) {
     const int node = nodes.node_of(rank);

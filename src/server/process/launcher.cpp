@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "core/same_on_all.hpp"
 #include "core/say.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -43,9 +44,7 @@ ServerProcess::ServerProcess(const Team& team, const TransportSettings& settings
   });
   Place here{sender_->endpoint(), {}};
   if (block_) here.block = block_.endpoint();
-  std::vector<Place> places(static_cast<std::size_t>(team.num_clients()));
-  check_mpi(MPI_Allgather(&here, sizeof here, MPI_BYTE, places.data(), sizeof here, MPI_BYTE,
-                          team.all.raw()));
+  const auto places = gather_from_all(team.all, here);
   ProcessArguments arguments;
   arguments.server = server_;
   arguments.threads = threads;

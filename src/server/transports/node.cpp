@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/same_on_all.hpp"
 #include "server/transport.hpp"
 #include "server/transports/node_receiver.hpp"
 #include "server/transports/node_sender.hpp"
@@ -70,10 +71,7 @@ void probe(const Team& team) {
     own = Memory(sizeof rank);
     std::memcpy(own.data(), &rank, sizeof rank);
   });
-  const Endpoint here = own.endpoint();
-  std::vector<Endpoint> all(static_cast<std::size_t>(team.all.num_ranks()));
-  check_mpi(MPI_Allgather(&here, sizeof here, MPI_BYTE, all.data(), sizeof here, MPI_BYTE,
-                          team.all.raw()));
+  const auto all = gather_from_all(team.all, own.endpoint());
   run_agreed(team.all.raw(), [&] {
     const int other = neighbour(team);
     const Memory memory(all[static_cast<std::size_t>(other)]);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/same_on_all.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
@@ -52,9 +53,7 @@ Sides::Sides(const char* name, const Team& team, const TransportSettings& given)
   constexpr std::ptrdiff_t largest_chunk = std::ptrdiff_t{1} << 30;
   const std::array<std::ptrdiff_t, 2> mine{std::min(given.chunk_bytes, largest_chunk),
                                            team.client >= 0 ? given.client_bytes : 0};
-  std::vector<std::array<std::ptrdiff_t, 2>> of_rank(static_cast<std::size_t>(comm.num_ranks()));
-  static_assert(sizeof(std::ptrdiff_t) == sizeof(std::int64_t));
-  check_mpi(MPI_Allgather(mine.data(), 2, MPI_INT64_T, of_rank.data(), 2, MPI_INT64_T, comm.raw()));
+  const auto of_rank = gather_from_all(comm, mine);
   settings.chunk_bytes = of_rank[0][0];
   for (const auto& one : of_rank) {
     settings.chunk_bytes = std::min(settings.chunk_bytes, one[0]);
