@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace tailrace {
 
@@ -52,6 +53,16 @@ struct CopyLoops {
 
 /// Those that this processor can run, the best first; found out once, at run time.
 std::span<const CopyLoops* const> copy_loops();
+
+/// Calls `action` with a template argument that is `bytes`, where loops are made for items of that
+/// size; false if there are none.
+template <class Action>
+bool with_known_size(std::ptrdiff_t bytes, Action&& action) {
+  return [&]<std::ptrdiff_t... known>(std::integer_sequence<std::ptrdiff_t, known...>) {
+    return ((bytes == known && (action.template operator()<known>(), true)) || ...);
+  }
+  (std::integer_sequence<std::ptrdiff_t, 1, 2, 4, 8, 12, 16, 24, 32, 64>{});
+}
 
 /// What this thread has written past the caches is seen before what it writes from now on.
 inline void fence_streamed() {

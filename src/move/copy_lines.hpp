@@ -164,24 +164,9 @@ class PlaneTurn {
 template <class Put>
 bool turn_plane(const CopyAxis& outer, const CopyAxis& inner, std::ptrdiff_t bytes,
                 const std::byte* from, std::byte* to, int lines) {
-  switch (bytes) {
-#define TAILRACE_TURN(size)                                    \
-  case size:                                                   \
-    PlaneTurn<Put, size>(outer, inner, from, to, lines).run(); \
-    return true;
-    TAILRACE_TURN(1)
-    TAILRACE_TURN(2)
-    TAILRACE_TURN(4)
-    TAILRACE_TURN(8)
-    TAILRACE_TURN(12)
-    TAILRACE_TURN(16)
-    TAILRACE_TURN(24)
-    TAILRACE_TURN(32)
-    TAILRACE_TURN(64)
-#undef TAILRACE_TURN
-    default:
-      return false;
-  }
+  return with_known_size(bytes, [&]<std::ptrdiff_t size>() {
+    PlaneTurn<Put, size>(outer, inner, from, to, lines).run();
+  });
 }
 
 /// `next`: as many bytes that are read after these.

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <span>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -17,15 +18,18 @@ namespace tailrace {
 namespace {
 
 using Axis = CopyAxis;
+template <std::size_t bytes>
+using Known = std::integral_constant<std::size_t, bytes>;
 
 /// Longer runs are rows, whatever lies beside what.
 constexpr std::ptrdiff_t longest_turned_bytes = 64;
 /// Shorter runs are seldom a whole line, and are copied by the ordinary kind.
 constexpr std::ptrdiff_t least_streamed_bytes = 128;
 
-/// Copies the two innermost axes item by item, `bytes` known at compile time.
-template <std::size_t bytes>
-void copy_items(const Axis& outer, const Axis& inner, const std::byte* from, std::byte* to) {
+/// Copies the two innermost axes item by item; `bytes` is a constant where loops know the size.
+template <class Bytes>
+void copy_items(const Axis& outer, const Axis& inner, Bytes bytes, const std::byte* from,
+                std::byte* to) {
   for (std::ptrdiff_t i = 0; i < outer.extent; ++i) {
     for (std::ptrdiff_t j = 0; j < inner.extent; ++j) {
       std::memcpy(to + i * outer.to_stride + j * inner.to_stride,
@@ -79,56 +83,23 @@ void transpose_plane(const Axis& outer, const Axis& inner, const std::byte* from
   const Axis rest_i{outer.extent - whole_i, outer.from_stride, outer.to_stride};
   const Axis rest_j{inner.extent - whole_j, inner.from_stride, inner.to_stride};
   const Axis squares_i{whole_i, outer.from_stride, outer.to_stride};
-  copy_items<bytes>(rest_i, inner, from + whole_i * item, to + whole_i * outer.to_stride);
-  copy_items<bytes>(squares_i, rest_j, from + whole_j * inner.from_stride, to + whole_j * item);
-}
-
-template <std::size_t bytes>
-void copy_plane(const Axis& outer, const Axis& inner, const std::byte* from, std::byte* to) {
-  const auto item = static_cast<std::ptrdiff_t>(bytes);
-  if (outer.from_stride == item && inner.to_stride == item) {
-    transpose_plane<bytes>(outer, inner, from, to);
-  } else {
-    copy_items<bytes>(outer, inner, from, to);
-  }
-}
-
-/// The same for items of any size, which are long enough not to need squares, or are rare.
-void copy_rows(const Axis& outer, const Axis& inner, std::ptrdiff_t bytes, const std::byte* from,
-               std::byte* to) {
-  for (std::ptrdiff_t i = 0; i < outer.extent; ++i) {
-    for (std::ptrdiff_t j = 0; j < inner.extent; ++j) {
-      std::memcpy(to + i * outer.to_stride + j * inner.to_stride,
-                  from + i * outer.from_stride + j * inner.from_stride,
-                  static_cast<std::size_t>(bytes));
-    }
-  }
+  copy_items(rest_i, inner, Known<bytes>{}, from + whole_i * item, to + whole_i * outer.to_stride);
+  copy_items(squares_i, rest_j, Known<bytes>{}, from + whole_j * inner.from_stride,
+             to + whole_j * item);
 }
 
 void copy_ordinary(const Axis& outer, const Axis& inner, std::ptrdiff_t bytes,
                    const std::byte* from, std::byte* to) {
-  switch (bytes) {
-    case 1:
-      return copy_plane<1>(outer, inner, from, to);
-    case 2:
-      return copy_plane<2>(outer, inner, from, to);
-    case 4:
-      return copy_plane<4>(outer, inner, from, to);
-    case 8:
-      return copy_plane<8>(outer, inner, from, to);
-    case 12:
-      return copy_plane<12>(outer, inner, from, to);
-    case 16:
-      return copy_plane<16>(outer, inner, from, to);
-    case 24:
-      return copy_plane<24>(outer, inner, from, to);
-    case 32:
-      return copy_plane<32>(outer, inner, from, to);
-    case 64:
-      return copy_plane<64>(outer, inner, from, to);
-    default:
-      return copy_rows(outer, inner, bytes, from, to);
-  }
+  const bool known = with_known_size(bytes, [&]<std::ptrdiff_t item>() {
+    constexpr auto size = static_cast<std::size_t>(item);
+    if (outer.from_stride == item && inner.to_stride == item) {
+      transpose_plane<size>(outer, inner, from, to);
+    } else {
+      copy_items(outer, inner, Known<size>{}, from, to);
+    }
+  });
+  // Items of other sizes are long enough not to need squares, or are rare.
+  if (!known) copy_items(outer, inner, static_cast<std::size_t>(bytes), from, to);
 }
 
 }  // namespace
