@@ -154,6 +154,23 @@ class Reduction::State final : public UnderWay {
     runner_->combine_parts(real_type(task.type), task.op, task.out, parts, scale * task.num_items);
   }
 
+  /// The local products, in `results`, and the task that adds those of all ranks.
+  template <class T, class Result>
+  ReductionTask dots(std::span<const DotPair<T>> pairs, std::span<Result> results) const {
+    if (pairs.size() != results.size()) {
+      refuse(fmt::format("{} results for {} dot products", results.size(), pairs.size()));
+    }
+    for (const auto& pair : pairs) {
+      if (pair.x.size() == pair.y.size()) continue;
+      refuse(
+          fmt::format("a dot product of vectors of {} and {} items", pair.x.size(), pair.y.size()));
+    }
+    local_dots(pairs, results.data());
+    auto* const bytes = reinterpret_cast<std::byte*>(results.data());
+    return {
+        .type = number_type<Result>, .in = bytes, .out = bytes, .num_items = std::ssize(results)};
+  }
+
   ReductionRunner& runner() const { return *runner_; }
   std::string_view method() const { return method_->name; }
   const std::string& why() const { return why_; }
@@ -234,24 +251,6 @@ class Reduction::State final : public UnderWay {
   int exceptions_when_made_ = std::uncaught_exceptions();
 };
 
-namespace {
-
-/// The local products, in `results`, or why there are none.
-template <class T, class Result>
-std::string form_dots(std::span<const DotPair<T>> pairs, std::span<Result> results) {
-  if (pairs.size() != results.size()) {
-    return fmt::format("{} results for {} dot products", results.size(), pairs.size());
-  }
-  for (const auto& pair : pairs) {
-    if (pair.x.size() == pair.y.size()) continue;
-    return fmt::format("a dot product of vectors of {} and {} items", pair.x.size(), pair.y.size());
-  }
-  local_dots(pairs, results.data());
-  return {};
-}
-
-}  // namespace
-
 Reduction::Reduction(const Comm& comm, ReductionShape shape, std::string_view method)
     : state_(make_together(comm, "Reduction",
                            [&] { return std::make_unique<State>(comm, shape, method); })) {}
@@ -285,40 +284,32 @@ const std::string& Reduction::why() const { return state_->why(); }
 std::ptrdiff_t Reduction::buffer_bytes() const { return state_->runner().buffer_bytes(); }
 
 void Reduction::dots(std::span<const DotPair<float>> pairs, std::span<double> results) {
-  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
-  run(task_of<double>(results, results, ReduceOp::sum));
+  run(state_->dots(pairs, results));
 }
 void Reduction::start_dots(std::span<const DotPair<float>> pairs, std::span<double> results) {
-  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
-  start(task_of<double>(results, results, ReduceOp::sum));
+  start(state_->dots(pairs, results));
 }
 void Reduction::dots(std::span<const DotPair<double>> pairs, std::span<double> results) {
-  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
-  run(task_of<double>(results, results, ReduceOp::sum));
+  run(state_->dots(pairs, results));
 }
 void Reduction::start_dots(std::span<const DotPair<double>> pairs, std::span<double> results) {
-  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
-  start(task_of<double>(results, results, ReduceOp::sum));
+  start(state_->dots(pairs, results));
 }
 void Reduction::dots(std::span<const DotPair<std::complex<float>>> pairs,
                      std::span<std::complex<double>> results) {
-  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
-  run(task_of<std::complex<double>>(results, results, ReduceOp::sum));
+  run(state_->dots(pairs, results));
 }
 void Reduction::start_dots(std::span<const DotPair<std::complex<float>>> pairs,
                            std::span<std::complex<double>> results) {
-  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
-  start(task_of<std::complex<double>>(results, results, ReduceOp::sum));
+  start(state_->dots(pairs, results));
 }
 void Reduction::dots(std::span<const DotPair<std::complex<double>>> pairs,
                      std::span<std::complex<double>> results) {
-  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
-  run(task_of<std::complex<double>>(results, results, ReduceOp::sum));
+  run(state_->dots(pairs, results));
 }
 void Reduction::start_dots(std::span<const DotPair<std::complex<double>>> pairs,
                            std::span<std::complex<double>> results) {
-  if (const auto fault = form_dots(pairs, results); !fault.empty()) state_->refuse(fault);
-  start(task_of<std::complex<double>>(results, results, ReduceOp::sum));
+  start(state_->dots(pairs, results));
 }
 
 }  // namespace tailrace
