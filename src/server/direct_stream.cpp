@@ -6,8 +6,8 @@
 #include <fmt/format.h>
 
 #include "core/say.hpp"
-#include "move/strided_copy.hpp"
 #include "server/group.hpp"
+#include "server/packet.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/write_step.hpp"
 #include "store/contents_check.hpp"
@@ -20,14 +20,9 @@ namespace {
 
 // Each rank is a server of its own boxes.
 Step step_of(const std::string& path, std::int64_t number, const FileContents& contents, int rank) {
-  Step step{path, contents.step, number, contents.coordinates, contents.attributes, {}, {}, {}};
-  for (const auto& variable : contents.variables) {
-    Field& field = step.fields.emplace_back();
-    field.name = variable.name;
-    field.type = variable.type;
-    field.dims = variable.dims;
-    field.extents = variable.layout->global_extents();
-    field.attributes = variable.attributes;
+  auto step = bare_step(path, number, contents);
+  for (std::size_t v = 0; v < step.fields.size(); ++v) {
+    const auto& variable = contents.variables[v];
     const auto boxes = variable.layout->boxes(rank);
     const auto item = item_bytes(variable.type);
     for (std::size_t b = 0; b < boxes.size(); ++b) {
@@ -36,7 +31,7 @@ Step step_of(const std::string& path, std::int64_t number, const FileContents& c
       StridedCopy(boxes[b], side_of(boxes[b], boxes[b], variable.memory.boxes[b]),
                   packed_side(boxes[b]), item)
           .run(static_cast<const std::byte*>(variable.data), memory->data());
-      field.parts.push_back({boxes[b], memory->data()});
+      step.fields[v].parts.push_back({boxes[b], memory->data()});
       step.memory.push_back(std::move(memory));
     }
   }

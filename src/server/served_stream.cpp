@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "core/say.hpp"
-#include "server/packet.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"

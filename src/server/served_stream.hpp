@@ -12,7 +12,7 @@
 
 #include "move/choose_copies.hpp"
 #include "server/client.hpp"
-#include "server/packet_plan.hpp"
+#include "server/packet.hpp"
 #include "server/policy/overflow.hpp"
 #include "server/policy/spill.hpp"
 #include "server/stream_state.hpp"

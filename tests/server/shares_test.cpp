@@ -2,7 +2,7 @@
 // The shares that servers have of an array.
 #include <gtest/gtest.h>
 
-#include "server/packet_plan.hpp"
+#include "server/packet.hpp"
 
 namespace tailrace::server {
 namespace {

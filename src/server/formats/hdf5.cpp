@@ -10,7 +10,7 @@
 #include "file/settings.hpp"
 #include "layout/run_boxes.hpp"
 #include "move/strided_copy.hpp"
-#include "server/packet_plan.hpp"
+#include "server/packet.hpp"
 #include "server/step_file.hpp"
 #include "store/file_task.hpp"
 #include "store/write_plan.hpp"
@@ -229,8 +229,8 @@ Pieces pieces_of(const FieldShape& shape, std::size_t field,
     within_share = within_share && needs.within_share == 1;
     items += needs.items;
   }
-  const Box whole{shape.dataset.num_dims, {}, shape.dataset.extents};
-  if (items < whole.num_items()) return within_share ? Pieces::shares : Pieces::bare;
+  if (items < shape.dataset.items().num_items())
+    return within_share ? Pieces::shares : Pieces::bare;
   return covered ? Pieces::runs : Pieces::boxes;
 }
 
