@@ -43,12 +43,6 @@ class Group {
   }
 };
 
-/// Runs `action` on all members and tells all of them the numbers that it returned, in their order.
-/// If it throws on any, all throw the `Error` of the first one, which names it where there are
-/// several. `action` makes no calls of `group`. Collective, blocking; one exchange.
-std::vector<std::vector<std::int64_t>> run_on_all(
-    Group& group, const std::function<std::vector<std::int64_t>()>& action);
-
 /// Bytes of members for each other on their way: started when it is made, moved on by `advance`.
 /// Calls of different channels may be under way at the same time, in any order.
 class GroupExchange {

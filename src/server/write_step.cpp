@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/write_step.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <chrono>
 #include <memory>
@@ -9,6 +12,8 @@
 
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
+#include "core/bytes.hpp"
 #include "core/whole_file.hpp"
 #include "tailrace/trace.hpp"
 
@@ -21,6 +26,37 @@ constexpr std::chrono::milliseconds retry_nap{200};
 
 bool lacks_room(const Error& error) {
   return error.sys_errno() == ENOSPC || error.sys_errno() == EDQUOT;
+}
+
+std::string name_of(const Group& group) {
+  std::array<char, 256> host{};
+  gethostname(host.data(), host.size() - 1);
+  return fmt::format("{} {} on {}", group.word(), group.rank(), host.data());
+}
+
+/// Runs `action` on all members and tells all of them the numbers that it returned, in their order.
+/// If it throws on any, all throw the `Error` of the first one, which names it where there are
+/// several. `action` makes no calls of `group`. Collective, blocking; one exchange.
+template <class Action>
+std::vector<Numbers> run_on_all(Group& group, Action&& action) {
+  if (group.size() == 1) return {action()};
+  Numbers numbers;
+  const auto failure = failure_of([&] { numbers = action(); });
+  ByteWriter own;
+  own.put(failure.has_value());
+  if (failure) {
+    own.put(Error(failure->code(), fmt::format("{}: {}", name_of(group), failure->what()),
+                  failure->sys_errno()));
+  } else {
+    own.put(numbers);
+  }
+  std::vector<Numbers> all;
+  for (const auto& bytes : group.gather(own.take())) {
+    ByteReader reader(bytes);
+    if (reader.get<bool>()) throw Error(reader.get_error());
+    all.push_back(reader.get<Numbers>());
+  }
+  return all;
 }
 
 // Only the first member has made anything that may be left.
