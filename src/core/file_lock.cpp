@@ -20,16 +20,22 @@ namespace {
 
 /// 0, EAGAIN if somebody else holds it, or why there can be no lock.
 int try_lock(int descriptor) {
-  struct flock whole {};
-  whole.l_type = F_WRLCK;
-  whole.l_whence = SEEK_SET;
-  if (uninterrupted([&] { return ::fcntl(descriptor, F_OFD_SETLK, &whole); }) == 0) return 0;
+  if (set_lock(descriptor, F_WRLCK, F_OFD_SETLK) == 0) return 0;
   if (errno == EACCES || errno == EAGAIN) return EAGAIN;
   if (uninterrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) == 0) return 0;
   return errno;
 }
 
 }  // namespace
+
+int set_lock(int descriptor, short kind, int command, off_t start, off_t bytes) noexcept {
+  struct flock range {};
+  range.l_type = kind;
+  range.l_whence = SEEK_SET;
+  range.l_start = start;
+  range.l_len = bytes;
+  return uninterrupted([&] { return fcntl(descriptor, command, &range); });
+}
 
 FileLock::FileLock(const std::string& path, double wait_s) {
   file_ = open_descriptor(path, O_RDWR | O_CREAT);

@@ -24,7 +24,7 @@
 
 #include <fmt/format.h>
 
-#include "file/back_ends/descriptor.hpp"
+#include "file/back_ends/posix.hpp"
 #include "rivals/hdf5_dataset.hpp"
 #include "rivals/mpi_types.hpp"
 #include "rivals/ompio.hpp"

@@ -14,7 +14,7 @@
 
 #include "core/say.hpp"
 #include "file/back_end.hpp"
-#include "file/back_ends/descriptor.hpp"
+#include "file/back_ends/posix.hpp"
 #include "rivals/mpi_types.hpp"
 #include "rivals/ompio.hpp"
 

@@ -9,7 +9,7 @@ namespace {
 
 class Locked {
  public:
-  Locked(Descriptor& file, std::ptrdiff_t offset, std::ptrdiff_t bytes)
+  Locked(PosixFile& file, std::ptrdiff_t offset, std::ptrdiff_t bytes)
       : file_(file), offset_(offset), bytes_(bytes) {
     file_.lock(offset_, bytes_);
   }
@@ -18,7 +18,7 @@ class Locked {
   Locked& operator=(const Locked&) = delete;
 
  private:
-  Descriptor& file_;
+  PosixFile& file_;
   std::ptrdiff_t offset_, bytes_;
 };
 
@@ -79,8 +79,7 @@ void Sieve::write(std::span<const Segment> segments, const std::byte* memory) {
     if (window.has_holes()) {
       write_window(now, memory);
     } else {
-      Calls calls(now, memory, file_.limits(true));
-      for (Call call; calls.next(call);) file_.write(call);
+      file_.write(now, memory);
     }
   }
 }
@@ -108,8 +107,7 @@ void Sieve::read(std::span<const Segment> segments, std::byte* memory) {
     if (window.has_holes()) {
       read_window(now, memory);
     } else {
-      Calls calls(now, memory, file_.limits(false));
-      for (Call call; calls.next(call);) file_.read(call);
+      file_.read(now, memory);
     }
   }
 }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <span>
 
-#include "file/back_ends/descriptor.hpp"
+#include "file/back_ends/posix.hpp"
 #include "file/segment.hpp"
 #include "file/settings.hpp"
 
@@ -17,7 +17,7 @@ namespace tailrace::file {
 /// Hint `automatic` makes windows only as the density of the pieces and their distance allow.
 class Sieve {
  public:
-  Sieve(Descriptor& file, const Settings& settings) : file_(file), settings_(settings) {}
+  Sieve(PosixFile& file, const Settings& settings) : file_(file), settings_(settings) {}
 
   static bool writes(const Settings& settings) { return settings.ds_write != Switch::off; }
   static bool reads(const Settings& settings) { return settings.ds_read != Switch::off; }
@@ -34,7 +34,7 @@ class Sieve {
   void read_window(std::span<const Segment> window, std::byte* memory);
   std::byte* buffer(std::ptrdiff_t bytes);
 
-  Descriptor& file_;
+  PosixFile& file_;
   const Settings& settings_;
   std::unique_ptr<std::byte[]> buffer_;
   std::ptrdiff_t buffer_bytes_ = 0;

@@ -13,7 +13,7 @@
 
 #include <liburing.h>
 
-#include "file/back_ends/descriptor.hpp"
+#include "file/back_ends/posix.hpp"
 #include "file/back_ends/sieve.hpp"
 
 namespace tailrace::file {
@@ -139,7 +139,7 @@ class Uring final : public BackEnd {
     for (auto& job : jobs_) job.all_cut = true;
   }
 
-  Descriptor file_;
+  PosixFile file_;
   const Settings& settings_;
   Sieve sieve_;
   std::vector<Request> requests_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // How segments are cut into system calls and windows: plain functions.
-#include "file/back_ends/descriptor.hpp"
+#include "file/back_ends/posix.hpp"
 
 #include <climits>
 #include <cstdlib>

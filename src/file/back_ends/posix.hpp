@@ -78,15 +78,15 @@ class Calls {
 /// Large aligned calls go around the page cache (O_DIRECT) where hints and file system allow: data
 /// that is flushed at once gains nothing from a copy in the cache. Every system call that moves
 /// data is counted. Failures are `Errc::io`.
-class Descriptor {
+class PosixFile {
  public:
   /// `readable`: a file opened for writing shall be read, too (otherwise only at the first read).
-  Descriptor(const OpenRequest& request, bool readable);
-  ~Descriptor();
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
+  PosixFile(const OpenRequest& request, bool readable);
 
-  /// Does all of `call`, whose pieces it uses up. Reading beyond the end is `Errc::corrupt`.
+  /// By as few calls as may be. Reading beyond the end is `Errc::corrupt`.
+  void write(std::span<const Segment> segments, const std::byte* memory);
+  void read(std::span<const Segment> segments, std::byte* memory);
+  /// Does all of `call`, whose pieces it uses up.
   void write(Call& call);
   void read(Call& call);
   /// Reads what there is of a range, and returns its bytes.
@@ -113,18 +113,17 @@ class Descriptor {
   [[noreturn]] void fail_end(std::ptrdiff_t offset);
 
  private:
-  int open_file(int flags) const;
-  bool read_once(Call& call);
-  int direct_or(int& direct, int flags, int ordinary, Call& call);
-  void shut() noexcept;
+  Descriptor open_file(int flags) const;
+  std::ptrdiff_t move_once(Call& call, bool writing);
+  int direct_or(Descriptor& direct, int flags, int ordinary, Call& call);
 
   std::string path_;
   FileStatistics& statistics_;
-  bool direct_writes_, direct_reads_;
+  bool direct_writes_, direct_reads_, readable_;
   std::ptrdiff_t direct_from_;
-  int fd_ = -1;
-  int reader_ = -1;  // of a file that was opened for writing only
-  int direct_writer_ = -1, direct_reader_ = -1;
+  Descriptor file_;
+  Descriptor reader_;  // of a file that was opened for writing only
+  Descriptor direct_writer_, direct_reader_;
 };
 
 /// Takes `done` bytes off the front of `call`.
