@@ -3,6 +3,7 @@
 // gets more than `num_slots` rounds ahead of a writer and nothing piles up in unexpected messages.
 #include <array>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "core/buffer.hpp"
@@ -31,8 +32,8 @@ class MessageTransport : public Transport {
   explicit MessageTransport(const TransportSetting& setting)
       : comm_(setting.comm),
         writers_(setting.writers.begin(), setting.writers.end()),
-        buffer_bytes_(setting.buffer_bytes) {
-    for (const int writer : writers_) is_writer_ = is_writer_ || writer == comm_.rank();
+        buffer_bytes_(setting.buffer_bytes),
+        is_writer_(setting.is_writer()) {
     if (is_writer_) slots_ = Buffer(num_slots * buffer_bytes_ + page_bytes);
   }
 
@@ -49,15 +50,10 @@ class MessageTransport : public Transport {
     make_room(side.memory, plan.largest_round_bytes());
     std::ptrdiff_t packed = 0;
     for_each_writer(plan, round, [&](int writer, std::span<const Slice> slices) {
-      if (writer == comm_.rank()) return copy_in(slices, data, slot(sequence));
-      const auto bytes = sum_bytes(slices);
-      const std::byte* from = data + slices[0].memory_offset;
-      if (slices.size() > 1) {
-        from = side.memory.data() + packed;
-        pack(slices, &Slice::memory_offset, data, side.memory.data() + packed);
-        packed += bytes;
+      if (writer == comm_.rank()) {
+        return copy(slices, &Slice::buffer_offset, slot(sequence), &Slice::memory_offset, data);
       }
-      post_send(side, from, bytes, writer);
+      post_send(side, slices, &Slice::memory_offset, data, packed, writer);
     });
   }
   void wait_filled(const TwoPhasePlan& plan, std::ptrdiff_t round,
@@ -85,14 +81,7 @@ class MessageTransport : public Transport {
     make_room(side.memory, needed);
     std::ptrdiff_t packed = 0;
     for_each_rank(plan, round, [&](int rank, std::span<const RemoteSlice> slices) {
-      const std::byte* from = slot(sequence) + slices[0].buffer_offset;
-      const auto bytes = sum_bytes(slices);
-      if (slices.size() > 1) {
-        from = side.memory.data() + packed;
-        pack(slices, &RemoteSlice::buffer_offset, slot(sequence), side.memory.data() + packed);
-        packed += bytes;
-      }
-      post_send(side, from, bytes, rank);
+      post_send(side, slices, &RemoteSlice::buffer_offset, slot(sequence), packed, rank);
     });
   }
   void receive(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence,
@@ -100,14 +89,10 @@ class MessageTransport : public Transport {
     make_room(received_, plan.largest_round_bytes());
     std::ptrdiff_t packed = 0;
     for_each_writer(plan, round, [&](int writer, std::span<const Slice> slices) {
-      if (writer == comm_.rank()) return copy_out(slices, slot(sequence), data);
-      std::byte* to = data + slices[0].memory_offset;
-      const auto bytes = sum_bytes(slices);
-      if (slices.size() > 1) {
-        to = received_.data() + packed;
-        packed += bytes;
+      if (writer == comm_.rank()) {
+        return copy(slices, &Slice::memory_offset, data, &Slice::buffer_offset, slot(sequence));
       }
-      post_receive(to, bytes, writer);
+      post_receive(slices, &Slice::memory_offset, data, packed, writer);
     });
     complete(receives_);
     const std::byte* from = received_.data();
@@ -126,15 +111,11 @@ class MessageTransport : public Transport {
     std::vector<MPI_Request> requests;
   };
 
-  static void copy_in(std::span<const Slice> slices, const std::byte* data, std::byte* slot) {
+  using Place = std::ptrdiff_t Slice::*;
+  static void copy(std::span<const Slice> slices, Place to_place, std::byte* to, Place from_place,
+                   const std::byte* from) {
     for (const auto& slice : slices) {
-      std::memcpy(slot + slice.buffer_offset, data + slice.memory_offset,
-                  static_cast<std::size_t>(slice.bytes));
-    }
-  }
-  static void copy_out(std::span<const Slice> slices, const std::byte* slot, std::byte* data) {
-    for (const auto& slice : slices) {
-      std::memcpy(data + slice.memory_offset, slot + slice.buffer_offset,
+      std::memcpy(to + slice.*to_place, from + slice.*from_place,
                   static_cast<std::size_t>(slice.bytes));
     }
   }
@@ -182,23 +163,32 @@ class MessageTransport : public Transport {
     make_room(received_, buffer_bytes_);
     std::ptrdiff_t packed = 0;
     for_each_rank(plan, round, [&](int rank, std::span<const RemoteSlice> slices) {
-      std::byte* to = slot(sequence) + slices[0].buffer_offset;
-      const auto bytes = sum_bytes(slices);
-      if (slices.size() > 1) {
-        to = received_.data() + packed;
-        packed += bytes;
-      }
-      post_receive(to, bytes, rank);
+      post_receive(slices, &RemoteSlice::buffer_offset, slot(sequence), packed, rank);
     });
   }
-  void post_send(Side& side, const std::byte* from, std::ptrdiff_t bytes, int rank) const {
-    side.requests.emplace_back();
-    check_mpi(
-        MPI_Issend(from, to_int(bytes), MPI_BYTE, rank, tag, comm_.raw(), &side.requests.back()));
+  /// Sends slices at their `place` in `data`: several packed, `packed` bytes into the side's
+  /// memory.
+  template <class Slice>
+  void post_send(Side& side, std::span<const Slice> slices, std::ptrdiff_t Slice::*place,
+                 const std::byte* data, std::ptrdiff_t& packed, int rank) const {
+    const auto bytes = sum_bytes(slices);
+    const std::byte* from = data + slices[0].*place;
+    if (slices.size() > 1) {
+      pack(slices, place, data, side.memory.data() + packed);
+      from = side.memory.data() + std::exchange(packed, packed + bytes);
+    }
+    check_mpi(MPI_Issend(from, to_int(bytes), MPI_BYTE, rank, tag, comm_.raw(),
+                         &side.requests.emplace_back()));
   }
-  void post_receive(std::byte* to, std::ptrdiff_t bytes, int rank) {
-    receives_.emplace_back();
-    check_mpi(MPI_Irecv(to, to_int(bytes), MPI_BYTE, rank, tag, comm_.raw(), &receives_.back()));
+  /// Receives slices to their `place` in `data`: several packed, `packed` bytes into `received_`.
+  template <class Slice>
+  void post_receive(std::span<const Slice> slices, std::ptrdiff_t Slice::*place, std::byte* data,
+                    std::ptrdiff_t& packed, int rank) {
+    const auto bytes = sum_bytes(slices);
+    auto* to = slices.size() > 1 ? received_.data() + std::exchange(packed, packed + bytes)
+                                 : data + slices[0].*place;
+    check_mpi(
+        MPI_Irecv(to, to_int(bytes), MPI_BYTE, rank, tag, comm_.raw(), &receives_.emplace_back()));
   }
   static void complete(std::vector<MPI_Request>& requests) {
     check_mpi(MPI_Waitall(static_cast<int>(requests.size()), requests.data(), MPI_STATUSES_IGNORE));
@@ -208,7 +198,7 @@ class MessageTransport : public Transport {
   const Comm& comm_;
   std::vector<int> writers_;
   std::ptrdiff_t buffer_bytes_;
-  bool is_writer_ = false;
+  bool is_writer_;
   Buffer slots_;
   std::array<Side, num_slots> sides_;
   Buffer received_;

@@ -25,9 +25,7 @@ class NodeTransport : public Transport {
       : comm_(setting.comm),
         writers_(setting.writers.begin(), setting.writers.end()),
         buffer_bytes_(setting.buffer_bytes) {
-    bool is_writer = false;
-    for (const int writer : writers_) is_writer = is_writer || writer == comm_.rank();
-    const auto slots = is_writer ? num_slots * buffer_bytes_ + page_bytes : 0;
+    const auto slots = setting.is_writer() ? num_slots * buffer_bytes_ + page_bytes : 0;
     window_ = NodeWindow(comm_, static_cast<std::ptrdiff_t>(sizeof(Flags)) + slots);
     // Page-aligned in memory; where that is in the segment, only its owner can tell.
     const std::ptrdiff_t start =
@@ -39,15 +37,10 @@ class NodeTransport : public Transport {
 
   void send(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence,
             const std::byte* data) override {
-    int waited_for = -1;
-    for (const auto& slice : plan.slices(round)) {
-      const int writer = writers_[static_cast<std::size_t>(slice.writer)];
-      if (slice.writer != waited_for) wait(flags(writer).served, sequence - num_slots);
-      waited_for = slice.writer;
-      std::memcpy(slot_of(writer, sequence) + slice.buffer_offset, data + slice.memory_offset,
-                  static_cast<std::size_t>(slice.bytes));
-    }
-    flags(comm_.rank()).arrived.publish(sequence);
+    for_each_slice(
+        plan, round, sequence, sequence - num_slots, [&](const Slice& slice, std::byte* slot) {
+          std::memcpy(slot, data + slice.memory_offset, static_cast<std::size_t>(slice.bytes));
+        });
   }
   void wait_filled(const TwoPhasePlan&, std::ptrdiff_t, std::uint32_t sequence) override {
     wait_for_all(sequence);
@@ -60,19 +53,28 @@ class NodeTransport : public Transport {
   }
   void receive(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence,
                std::byte* data) override {
-    int waited_for = -1;
-    for (const auto& slice : plan.slices(round)) {
-      const int writer = writers_[static_cast<std::size_t>(slice.writer)];
-      if (slice.writer != waited_for) wait(flags(writer).served, sequence);
-      waited_for = slice.writer;
-      std::memcpy(data + slice.memory_offset, slot_of(writer, sequence) + slice.buffer_offset,
-                  static_cast<std::size_t>(slice.bytes));
-    }
-    flags(comm_.rank()).arrived.publish(sequence);
+    for_each_slice(plan, round, sequence, sequence, [&](const Slice& slice, std::byte* slot) {
+      std::memcpy(data + slice.memory_offset, slot, static_cast<std::size_t>(slice.bytes));
+    });
   }
   void end() override {}
 
  private:
+  /// Calls `copy` with each slice of this rank and its place in the writer's slot, once the writer
+  /// has `served`; then this rank has arrived.
+  template <class Copy>
+  void for_each_slice(const TwoPhasePlan& plan, std::ptrdiff_t round, std::uint32_t sequence,
+                      std::uint32_t served, Copy&& copy) {
+    int waited_for = -1;
+    for (const auto& slice : plan.slices(round)) {
+      const int writer = writers_[static_cast<std::size_t>(slice.writer)];
+      if (slice.writer != waited_for) wait(flags(writer).served, served);
+      waited_for = slice.writer;
+      copy(slice, slot_of(writer, sequence) + slice.buffer_offset);
+    }
+    flags(comm_.rank()).arrived.publish(sequence);
+  }
+
   Flags& flags(int rank) const { return *reinterpret_cast<Flags*>(window_.segment(rank)); }
   std::byte* slot_of(int rank, std::uint32_t sequence) const {
     return window_.segment(rank) + slot_starts_[static_cast<std::size_t>(rank)] +

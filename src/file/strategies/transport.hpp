@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,6 +50,7 @@ struct TransportSetting {
   const Comm& comm;
   std::span<const int> writers;  ///< ranks of `comm`
   std::ptrdiff_t buffer_bytes;   ///< of a slot; a multiple of 4096
+  bool is_writer() const { return std::ranges::find(writers, comm.rank()) != writers.end(); }
 };
 
 /// Through shared memory: ranks copy straight into the writers' slots. All ranks of the
