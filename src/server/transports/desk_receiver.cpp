@@ -28,8 +28,8 @@ class DeskReceiver final : public CopyReceiver {
         visits_(static_cast<std::size_t>(sides_.num_clients())),
         fronts_(visits_.size()),
         entries_(Desk::num_entries),
-        transfers_(static_cast<std::size_t>(sides_.settings.senders_at_once)),
         reading_(num_tickets(sides_)) {
+    transfers_.resize(reading_.size() / reads_at_once);
     for (int client = 0; client < sides_.num_clients(); ++client) present_.push_back(client);
     make_intake(Intake::Order::by_priority);
   }
@@ -52,12 +52,6 @@ class DeskReceiver final : public CopyReceiver {
     bool leaves = false;
     std::deque<Notice> notices;
     double told_s = 0;
-  };
-  struct Transfer {
-    bool used = false;
-    Accepted packet;
-    std::ptrdiff_t started = 0;  // bytes
-    int open = 0;                // reads
   };
 
   Visit& visit(int client) { return visits_[static_cast<std::size_t>(client)]; }
@@ -120,20 +114,6 @@ class DeskReceiver final : public CopyReceiver {
     return any;
   }
 
-  bool start_transfers() {
-    bool started = false;
-    while (num_transfers_ < static_cast<int>(transfers_.size())) {
-      const auto packet = intake_->accept();
-      if (!packet) break;
-      const auto free = std::find_if(transfers_.begin(), transfers_.end(),
-                                     [](const Transfer& transfer) { return !transfer.used; });
-      *free = {.used = true, .packet = *packet};
-      ++num_transfers_;
-      started = true;
-    }
-    return started;
-  }
-
   bool move_data() {
     bool moved = false;
     for (std::size_t ticket = 0; ticket < reading_.size(); ++ticket) {
@@ -145,7 +125,7 @@ class DeskReceiver final : public CopyReceiver {
         --transfer.open;
         moved = true;
       }
-      if (transfer.started < transfer.packet.offer.bytes) {
+      if (transfer.begun < transfer.packet.offer.bytes) {
         read_chunk(ticket);
         moved = true;
       } else if (transfer.open == 0) {
@@ -159,21 +139,18 @@ class DeskReceiver final : public CopyReceiver {
   void read_chunk(std::size_t ticket) {
     Transfer& transfer = transfers_[ticket / reads_at_once];
     const Offer& offer = transfer.packet.offer;
-    const auto count = std::min(sides_.settings.chunk_bytes, offer.bytes - transfer.started);
-    memory_->start_read(ticket, offer.client, offer.offset + transfer.started,
-                        transfer.packet.place.subspan(static_cast<std::size_t>(transfer.started),
+    const auto count = std::min(sides_.settings.chunk_bytes, offer.bytes - transfer.begun);
+    memory_->start_read(ticket, offer.client, offer.offset + transfer.begun,
+                        transfer.packet.place.subspan(static_cast<std::size_t>(transfer.begun),
                                                       static_cast<std::size_t>(count)));
-    transfer.started += count;
+    transfer.begun += count;
     ++transfer.open;
     reading_[ticket] = 1;
   }
 
   void finish(Transfer& transfer) {
     const Offer& offer = transfer.packet.offer;
-    intake_->finish(transfer.packet);
-    transfer.used = false;
-    --num_transfers_;
-    news_ = true;
+    end_transfer(transfer);
     write(offer.client,
           offsetof(Desk, released) + static_cast<std::size_t>(offer.slot) * sizeof(std::uint64_t),
           &offer.sequence, sizeof offer.sequence);
@@ -219,7 +196,7 @@ class DeskReceiver final : public CopyReceiver {
 
   bool advance() override {
     bool moved = look_at_fronts();
-    moved = start_transfers() || moved;
+    moved = start_transfers(sides_.settings.senders_at_once, [](std::size_t) {}) || moved;
     moved = move_data() || moved;
     say_goodbyes();
     show_pulse();
@@ -231,9 +208,7 @@ class DeskReceiver final : public CopyReceiver {
   std::vector<int> present_;  // clients that have not left
   std::vector<Desk::Front> fronts_;
   std::vector<Desk::Entry> entries_;
-  std::vector<Transfer> transfers_;
   std::vector<char> reading_;  // by ticket: a read is under way
-  int num_transfers_ = 0;
   double showed_s_ = 0;
 };
 

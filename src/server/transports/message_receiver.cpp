@@ -57,13 +57,6 @@ class MessageReceiver final : public CopyReceiver {
   }
 
  private:
-  struct Transfer {
-    bool used = false;
-    Accepted packet;
-    std::ptrdiff_t posted = 0, arrived = 0;
-    int open = 0;  // receives
-    Silence silence = {};
-  };
   struct Chunk {  // of a receive
     std::size_t transfer = 0;
     std::ptrdiff_t bytes = 0;
@@ -106,37 +99,24 @@ class MessageReceiver final : public CopyReceiver {
     return true;
   }
 
-  bool start_transfers() {
-    bool started = false;
-    while (num_transfers_ < at_once_) {
-      auto packet = intake_->accept();
-      if (!packet) break;
-      auto free = std::find_if(transfers_.begin(), transfers_.end(),
-                               [](const Transfer& transfer) { return !transfer.used; });
-      if (free == transfers_.end()) free = transfers_.insert(free, Transfer{});
-      *free = {.used = true, .packet = *packet};
-      ++num_transfers_;
-      post_chunks(static_cast<std::size_t>(free - transfers_.begin()));
-      if (variant_.asked_for) {
-        tell(packet->offer.client, {.kind = Word::Kind::send, .slot = packet->offer.slot});
-      }
-      started = true;
-    }
-    return started;
+  void begin(std::size_t index) {
+    post_chunks(index);
+    const Offer& offer = transfers_[index].packet.offer;
+    if (variant_.asked_for) tell(offer.client, {.kind = Word::Kind::send, .slot = offer.slot});
   }
 
   void post_chunks(std::size_t index) {
     Transfer& transfer = transfers_[index];
     const Offer& offer = transfer.packet.offer;
-    while (transfer.open < chunks_at_once && transfer.posted < offer.bytes) {
-      const auto count = std::min(sides_.settings.chunk_bytes, offer.bytes - transfer.posted);
+    while (transfer.open < chunks_at_once && transfer.begun < offer.bytes) {
+      const auto count = std::min(sides_.settings.chunk_bytes, offer.bytes - transfer.begun);
       MPI_Request request = MPI_REQUEST_NULL;
-      check_mpi(MPI_Irecv(transfer.packet.place.data() + transfer.posted, to_int(count), MPI_BYTE,
+      check_mpi(MPI_Irecv(transfer.packet.place.data() + transfer.begun, to_int(count), MPI_BYTE,
                           sides_.client_rank(offer.client), data_tag + offer.slot,
                           sides_.comm.raw(), &request));
       requests_.push_back(request);
       chunks_.push_back({index, count});
-      transfer.posted += count;
+      transfer.begun += count;
       ++transfer.open;
     }
   }
@@ -168,10 +148,7 @@ class MessageReceiver final : public CopyReceiver {
   }
 
   void finish(Transfer& transfer) {
-    intake_->finish(transfer.packet);
-    transfer.used = false;
-    --num_transfers_;
-    news_ = true;
+    end_transfer(transfer);
     if (variant_.asked_for) return;
     const Offer& offer = transfer.packet.offer;
     tell(offer.client, {.kind = Word::Kind::have, .slot = offer.slot});
@@ -208,7 +185,7 @@ class MessageReceiver final : public CopyReceiver {
   bool advance() override {
     bool moved = false;
     while (take_head()) moved = true;
-    moved = start_transfers() || moved;
+    moved = start_transfers(at_once_, [this](std::size_t index) { begin(index); }) || moved;
     moved = end_receives() || moved;
     end_tellings();
     watch();
@@ -217,8 +194,6 @@ class MessageReceiver final : public CopyReceiver {
 
   Variant variant_;
   int at_once_;
-  std::vector<Transfer> transfers_;
-  int num_transfers_ = 0;
   std::vector<MPI_Request> requests_;
   std::vector<Chunk> chunks_;  // of the requests
   std::deque<Telling> tellings_;

@@ -184,8 +184,42 @@ class CopyReceiver : public Receiver {
   /// Moves data on as far as it can; true if it did.
   virtual bool advance() = 0;
 
+  /// A packet on its way here.
+  struct Transfer {
+    bool used = false;
+    Accepted packet;
+    std::ptrdiff_t begun = 0, arrived = 0;  // bytes
+    int open = 0;                           // reads or receives
+    Silence silence = {};
+  };
+  /// Takes packets that may come now, `at_once` at the same time, and calls `begin` with the place
+  /// of each in `transfers_`; true if there were any.
+  template <class Begin>
+  bool start_transfers(int at_once, Begin&& begin) {
+    bool started = false;
+    while (num_transfers_ < at_once) {
+      const auto packet = intake_->accept();
+      if (!packet) break;
+      auto free = std::ranges::find(transfers_, false, &Transfer::used);
+      if (free == transfers_.end()) free = transfers_.insert(free, Transfer{});
+      *free = {.used = true, .packet = *packet};
+      ++num_transfers_;
+      begin(static_cast<std::size_t>(free - transfers_.begin()));
+      started = true;
+    }
+    return started;
+  }
+  void end_transfer(Transfer& transfer) {
+    intake_->finish(transfer.packet);
+    transfer.used = false;
+    --num_transfers_;
+    news_ = true;
+  }
+
   Sides sides_;
   std::unique_ptr<Intake> intake_;
+  std::vector<Transfer> transfers_;
+  int num_transfers_ = 0;
   bool news_ = false;  // for the caller of `wait`
   Doze doze_;
 };
