@@ -243,12 +243,12 @@ void allocate_all(const std::vector<Unplaced>& unplaced, const ImageSetting& set
   }
 }
 
-std::vector<FileRange> data_ranges(const std::vector<Unplaced>& placed) {
-  std::vector<FileRange> ranges;
+std::vector<Range> data_ranges(const std::vector<Unplaced>& placed) {
+  std::vector<Range> ranges;
   for (const auto& one : placed) {
-    if (*one.offset >= 0) ranges.push_back({*one.offset, *one.offset + one.bytes});
+    if (*one.offset >= 0) ranges.push_back({*one.offset, one.bytes});
   }
-  std::ranges::sort(ranges, {}, &FileRange::start);
+  std::ranges::sort(ranges, {}, &Range::start);
   return ranges;
 }
 
@@ -262,7 +262,7 @@ void build(const ImageSetting& setting, std::size_t num_datasets, FileImage& ima
   image.box_table_offset = -1;
   const QuietHdf5 quiet;
   MemoryFile memory;
-  std::vector<FileRange> ranges;
+  std::vector<Range> ranges;
   {
     const auto file = create_file(memory.path(), setting);
     memory.remove();
@@ -300,12 +300,12 @@ void build_piece_image(const std::vector<DatasetShape>& datasets, const ImageSet
     add_tables(file, names, setting, unplaced, image);
     for (std::size_t i = 0; i < datasets.size(); ++i) {
       const auto& dataset = datasets[i];
-      const Box whole{dataset.num_dims, {}, dataset.extents};
       const auto type = native_type(dataset.type);
       const Space shape{{dataset.extents.begin(), dataset.extents.begin() + dataset.num_dims},
                         type.id()};
       unplaced.push_back({create_dataset(file, dataset.name, shape),
-                          whole.num_items() * item_bytes(dataset.type), &image.data_offsets[i]});
+                          dataset.items().num_items() * item_bytes(dataset.type),
+                          &image.data_offsets[i]});
     }
   });
 }

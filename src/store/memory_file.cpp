@@ -13,69 +13,45 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
-#include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
 
 namespace {
 
-void take_range(int fd, FileRange range, FileImage& image) {
-  if (range.start >= range.end) return;
-  const auto count = range.end - range.start;
+void take_range(int fd, std::ptrdiff_t start, std::ptrdiff_t end, FileImage& image) {
+  if (start >= end) return;
+  const auto count = end - start;
   const auto place = image.bytes.size();
   image.bytes.resize(place + static_cast<std::size_t>(count));
-  const int error = read_at(fd, image.bytes.data() + place, count, range.start);
+  const int error = read_at(fd, image.bytes.data() + place, count, start);
   if (error != 0) throw Error(Errc::io, "cannot read the file image", error);
-  image.extents.push_back({range.start, static_cast<std::ptrdiff_t>(place), count});
+  image.extents.push_back({start, static_cast<std::ptrdiff_t>(place), count});
 }
 
 constexpr const char* folders[] = {"/dev/shm", "/tmp", "."};
 
 std::string prefix_of(int pid) { return fmt::format("tailrace_metadata_{}_", pid); }
 
-/// XXH3 of bytes that come piece by piece.
-class Hash {
- public:
-  Hash() : state_(XXH3_createState()) { XXH3_64bits_reset(state_); }
-  ~Hash() { XXH3_freeState(state_); }
-  Hash(const Hash&) = delete;
-  Hash& operator=(const Hash&) = delete;
-  void add(const std::byte* data, std::ptrdiff_t bytes) {
-    XXH3_64bits_update(state_, data, static_cast<std::size_t>(bytes));
-    bytes_ += bytes;
+void add_zeros(Hash& hash, std::ptrdiff_t bytes) {
+  static const std::array<std::byte, 1 << 16> zeros{};
+  for (; bytes > 0; bytes -= std::ssize(zeros)) {
+    hash.add(zeros.data(), std::min(bytes, std::ssize(zeros)));
   }
-  void add_zeros(std::ptrdiff_t bytes) {
-    static const std::array<std::byte, 1 << 16> zeros{};
-    for (; bytes > 0; bytes -= std::ssize(zeros))
-      add(zeros.data(), std::min(bytes, std::ssize(zeros)));
-  }
-  std::ptrdiff_t bytes() const { return bytes_; }
-  std::uint64_t value() const { return XXH3_64bits_digest(state_); }
-
- private:
-  XXH3_state_t* state_;
-  std::ptrdiff_t bytes_ = 0;
-};
+}
 
 }  // namespace
 
 MemoryFile::MemoryFile() {
   for (const char* folder : folders) {
-    fd_ = uninterrupted([&] {
+    file_ = Descriptor(uninterrupted([&] {
       path_ = fmt::format("{}/{}XXXXXX", folder, prefix_of(getpid()));
       return mkostemp(path_.data(), O_CLOEXEC);
-    });
-    if (fd_ >= 0) return;
+    }));
+    if (file_) return;
   }
   throw Error(Errc::io, "cannot make a file in /dev/shm, /tmp or the working folder", errno);
-}
-
-MemoryFile::~MemoryFile() {
-  remove();
-  close_descriptor(fd_);
 }
 
 void MemoryFile::remove() {
@@ -94,7 +70,7 @@ void remove_memory_files_of(int pid) noexcept {
   }
 }
 
-void take_metadata(int fd, std::span<const FileRange> data, FileImage& image) {
+void take_metadata(int fd, std::span<const Range> data, FileImage& image) {
   struct stat status {};
   if (fstat(fd, &status) != 0) throw Error(Errc::io, "cannot stat the file image", errno);
   image.total_bytes = status.st_size;
@@ -104,31 +80,31 @@ void take_metadata(int fd, std::span<const FileRange> data, FileImage& image) {
     const off_t end = std::min<off_t>(lseek(fd, start, SEEK_HOLE), status.st_size);
     std::ptrdiff_t from = start;
     for (const auto& range : data) {
-      if (range.end <= from || range.start >= end) continue;
-      take_range(fd, {from, range.start}, image);
-      from = range.end;
+      if (range.end() <= from || range.start >= end) continue;
+      take_range(fd, from, range.start, image);
+      from = range.end();
     }
-    take_range(fd, {from, end}, image);
+    take_range(fd, from, end, image);
     at = end;
   }
 }
 
-void add_header_row(std::span<const FileRange> data, std::ptrdiff_t table_rows,
+void add_header_row(std::span<const Range> data, std::ptrdiff_t table_rows,
                     std::size_t num_variables, FileImage& image) {
   Hash hash;
   auto extent = image.extents.begin();
   const auto add_until = [&](std::ptrdiff_t from, std::ptrdiff_t end) {
     for (; extent != image.extents.end() && extent->file_offset < end; ++extent) {
-      hash.add_zeros(extent->file_offset - from);
+      add_zeros(hash, extent->file_offset - from);
       hash.add(image.bytes.data() + extent->start, extent->count);
       from = extent->file_offset + extent->count;
     }
-    hash.add_zeros(end - from);
+    add_zeros(hash, end - from);
   };
   std::ptrdiff_t at = 0;
   for (const auto& range : data) {
     add_until(at, range.start);
-    at = range.end;
+    at = range.end();
   }
   add_until(at, image.total_bytes);
   const ChecksumRow row{num_variables, 0, static_cast<std::uint64_t>(hash.bytes()), hash.value()};

@@ -12,12 +12,12 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <xxhash.h>
 
 #include "core/agreed_error.hpp"
 #include "core/system_call.hpp"
 #include "file/settings.hpp"
 #include "store/dataset_reader.hpp"
+#include "store/memory_file.hpp"
 #include "store/read_plan.hpp"
 #include "tailrace/error.hpp"
 
@@ -139,17 +139,14 @@ ChecksumRow hash_rest(const std::string& path, const std::vector<Range>& data) {
   if (!file) fail_io("open", path, errno);
   const std::ptrdiff_t end = lseek(file.get(), 0, SEEK_END);
   std::vector<std::byte> buffer(1 << 20);
-  auto* state = XXH3_createState();
-  XXH3_64bits_reset(state);
-  ChecksumRow row;
+  Hash hash;
   int error = 0;
   const auto add = [&](std::ptrdiff_t from, std::ptrdiff_t until) {
     while (error == 0 && from < until) {
       const auto count = std::min(until - from, std::ssize(buffer));
       error = read_at(file.get(), buffer.data(), count, from);
       if (error != 0) return;
-      XXH3_64bits_update(state, buffer.data(), static_cast<std::size_t>(count));
-      row.bytes += static_cast<std::uint64_t>(count);
+      hash.add(buffer.data(), count);
       from += count;
     }
   };
@@ -159,10 +156,8 @@ ChecksumRow hash_rest(const std::string& path, const std::vector<Range>& data) {
     at = std::max(at, range.end());
   }
   add(at, end);
-  row.xxh3 = XXH3_64bits_digest(state);
-  XXH3_freeState(state);
   if (error != 0) fail_io("read", path, error);
-  return row;
+  return {0, 0, static_cast<std::uint64_t>(hash.bytes()), hash.value()};
 }
 
 // On rank 0.
