@@ -125,15 +125,19 @@ std::int64_t largest_on_all(const Comm& comm, std::int64_t own) {
   return own;
 }
 
+void broadcast_bytes(MPI_Comm comm, void* data, std::int64_t bytes, int root) {
+  constexpr std::int64_t most = 1 << 30;  // of one call, whose counts are ints
+  for (std::int64_t at = 0; at < bytes; at += most) {
+    const auto count = static_cast<int>(std::min(most, bytes - at));
+    check_mpi(MPI_Bcast(static_cast<std::byte*>(data) + at, count, MPI_BYTE, root, comm));
+  }
+}
+
 std::string broadcast_text(MPI_Comm comm, std::string text, int root) {
   auto bytes = static_cast<std::int64_t>(text.size());
   check_mpi(MPI_Bcast(&bytes, 1, MPI_INT64_T, root, comm));
   text.resize(static_cast<std::size_t>(bytes));
-  constexpr std::int64_t most = 1 << 30;  // of one call, whose counts are ints
-  for (std::int64_t at = 0; at < bytes; at += most) {
-    const auto count = static_cast<int>(std::min(most, bytes - at));
-    check_mpi(MPI_Bcast(text.data() + at, count, MPI_CHAR, root, comm));
-  }
+  broadcast_bytes(comm, text.data(), bytes, root);
   return text;
 }
 

@@ -61,6 +61,9 @@ std::vector<T> gather_from_all(const Comm& comm, const T& own) {
   return all;
 }
 
+/// `bytes` at `data` of `root`, any number, on all ranks. Collective over `comm`, blocking.
+void broadcast_bytes(MPI_Comm comm, void* data, std::int64_t bytes, int root);
+
 /// The text that `root` has, on all ranks; of any length. Collective over `comm`, blocking.
 std::string broadcast_text(MPI_Comm comm, std::string text, int root = 0);
 

@@ -249,24 +249,15 @@ void File::State::close() {
 }
 
 FileStatistics File::State::total_statistics() const {
-  const auto& own = statistics;
-  FileStatistics total;
-  const std::int64_t counts[] = {own.opens,      own.reads,         own.writes,
-                                 own.bytes_read, own.bytes_written, own.locks};
-  std::int64_t sums[6] = {};
-  const double times[] = {own.io_s, own.move_s};
-  double longest[2] = {};
-  check_mpi(MPI_Allreduce(counts, sums, 6, MPI_INT64_T, MPI_SUM, comm_.raw()));
-  check_mpi(MPI_Allreduce(times, longest, 2, MPI_DOUBLE, MPI_MAX, comm_.raw()));
-  total.opens = sums[0];
-  total.reads = sums[1];
-  total.writes = sums[2];
-  total.bytes_read = sums[3];
-  total.bytes_written = sums[4];
-  total.locks = sums[5];
-  total.io_s = longest[0];
-  total.move_s = longest[1];
-  return total;
+  auto all = statistics;
+  for (auto* count :
+       {&all.opens, &all.reads, &all.writes, &all.bytes_read, &all.bytes_written, &all.locks}) {
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, count, 1, MPI_INT64_T, MPI_SUM, comm_.raw()));
+  }
+  for (auto* seconds : {&all.io_s, &all.move_s}) {
+    check_mpi(MPI_Allreduce(MPI_IN_PLACE, seconds, 1, MPI_DOUBLE, MPI_MAX, comm_.raw()));
+  }
+  return all;
 }
 
 File::File(FilePool& pool, std::string path, FileAccess access, const Hints& hints, Trace* trace)

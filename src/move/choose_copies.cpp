@@ -5,7 +5,6 @@
 #include "move/choose_copies.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
 
 #include <fmt/format.h>
@@ -87,13 +86,12 @@ LargestOfAll find_largest(const Comm& comm, const Largest& largest) {
     int rank;
   } most{largest.copy == nullptr ? 0 : static_cast<long>(largest.copy->num_bytes()), comm.rank()};
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_LONG_INT, MPI_MAXLOC, comm.raw()));
-  std::array<char, 256> text{};  // behind a byte that says whether it turns
+  std::string text;  // behind a letter that says whether it turns
   if (comm.rank() == most.rank) {
-    text[0] = largest.copy->turns() ? 1 : 0;
-    largest.copy->describe().copy(text.data() + 1, text.size() - 2);
+    text = (largest.copy->turns() ? "1" : "0") + largest.copy->describe();
   }
-  check_mpi(MPI_Bcast(text.data(), to_int(std::ssize(text)), MPI_CHAR, most.rank, comm.raw()));
-  return {text.data() + 1, text[0] != 0};
+  text = broadcast_text(comm.raw(), std::move(text), most.rank);
+  return {text.substr(1), text[0] == '1'};
 }
 
 /// Of rows, that are not turned, only the stores differ. Units of 8 lines have nowhere been faster

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/same_on_all.hpp"
 #include "move/strided_copy.hpp"
 #include "store/dataset_reader.hpp"
 #include "store/file_index.hpp"
@@ -279,14 +280,6 @@ void check_readable(const Input::State& state, const FileIndex::Entry& entry, It
               ENOENT);
 }
 
-// Gives `bytes` at `data` of rank `root` to all ranks of `comm`.
-void broadcast(const Comm& comm, int root, std::byte* data, std::ptrdiff_t bytes) {
-  constexpr std::ptrdiff_t most = 1 << 30;
-  for (std::ptrdiff_t at = 0; at < bytes; at += most) {
-    check_mpi(MPI_Bcast(data + at, to_int(std::min(most, bytes - at)), MPI_BYTE, root, comm.raw()));
-  }
-}
-
 // Copies a share, boxes one after another, to its places in the whole array.
 void place(std::span<const Box> boxes, const Box& whole, std::ptrdiff_t item,
            const std::byte* share, std::byte* data) {
@@ -377,8 +370,8 @@ void Input::read_all(const std::string& name, ItemType type, void* data) const {
       if (bytes == 0) continue;
       buffer.resize(static_cast<std::size_t>(bytes));
       if (state.is_reader && state.group == r) std::memcpy(buffer.data(), mine, buffer.size());
-      if (state.is_reader) broadcast(*state.readers_comm, r, buffer.data(), bytes);
-      broadcast(*state.group_comm, 0, buffer.data(), bytes);
+      if (state.is_reader) broadcast_bytes(state.readers_comm->raw(), buffer.data(), bytes, r);
+      broadcast_bytes(state.group_comm->raw(), buffer.data(), bytes, 0);
       place(boxes, whole, item_bytes(type), buffer.data(), static_cast<std::byte*>(data));
     }
     state.move_s += now_s() - start_s;

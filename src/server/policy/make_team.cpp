@@ -2,7 +2,6 @@
 // Looks at the machine and splits the ranks as `decide_roles` says.
 
 #include <algorithm>
-#include <array>
 #include <cassert>
 #include <cstdlib>
 #include <cstring>
@@ -49,22 +48,18 @@ Machine look(const Comm& all, const SessionOptions& options) {
   int level = MPI_THREAD_SINGLE;
   check_mpi(MPI_Query_thread(&level));
   machine.threads_may_call_mpi = true_on_all(all, level == MPI_THREAD_MULTIPLE);
-  std::array<double, 4> found{};
   if (all.rank() == 0) {
     const char* threads = std::getenv("OMP_NUM_THREADS");
-    found[0] = std::max(1, threads != nullptr ? std::atoi(threads) : 1);
+    machine.threads_per_rank = std::max(1, threads != nullptr ? std::atoi(threads) : 1);
     if (options.servers == "auto") {
       const auto disk = measure_disk(options.folder);
-      found[1] = disk.bytes_per_s;
-      found[2] = disk.busy;
-      found[3] = measure_copying();
+      machine.disk_bytes_per_s = disk.bytes_per_s;
+      machine.disk_busy = disk.busy;
+      machine.memory_bytes_per_s = measure_copying();
     }
   }
-  check_mpi(MPI_Bcast(found.data(), static_cast<int>(found.size()), MPI_DOUBLE, 0, all.raw()));
-  machine.threads_per_rank = static_cast<int>(found[0]);
-  machine.disk_bytes_per_s = found[1];
-  machine.disk_busy = found[2];
-  machine.memory_bytes_per_s = found[3];
+  broadcast_values(all, machine.threads_per_rank, machine.disk_bytes_per_s, machine.disk_busy,
+                   machine.memory_bytes_per_s);
   return machine;
 }
 
