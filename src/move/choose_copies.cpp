@@ -88,7 +88,7 @@ LargestOfAll find_largest(const Comm& comm, const Largest& largest) {
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &most, 1, MPI_LONG_INT, MPI_MAXLOC, comm.raw()));
   std::string text;  // behind a letter that says whether it turns
   if (comm.rank() == most.rank) {
-    text = (largest.copy->turns() ? "1" : "0") + largest.copy->describe();
+    text = fmt::format("{:d}{}", largest.copy->turns(), largest.copy->describe());
   }
   text = broadcast_text(comm.raw(), std::move(text), most.rank);
   return {text.substr(1), text[0] == '1'};
