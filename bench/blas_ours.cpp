@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <random>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -126,12 +127,16 @@ void measure(const bench::Arguments& args, const Problem<T, Call>& problem) {
     }
   }
   const int calls = static_cast<int>(std::clamp(1e8 / flops, 1.0, 1e6));  // a few milliseconds
+  std::vector<Row*> order;  // another one in each turn: each finds what the one before has left
+  for (auto& row : rows) order.push_back(&row);
+  std::mt19937 random(1);
   for (int repeat = 0; repeat < args.number("repeats", 7); ++repeat) {
-    for (auto& row : rows) {
+    std::shuffle(order.begin(), order.end(), random);
+    for (auto* row : order) {
       result = start;
       const double begin = bench::cpu_s(CLOCK_THREAD_CPUTIME_ID);
-      for (int i = 0; i < calls; ++i) row.run();
-      row.seconds.push_back((bench::cpu_s(CLOCK_THREAD_CPUTIME_ID) - begin) / calls);
+      for (int i = 0; i < calls; ++i) row->run();
+      row->seconds.push_back((bench::cpu_s(CLOCK_THREAD_CPUTIME_ID) - begin) / calls);
     }
   }
   const auto chosen = chooser.by_variant();

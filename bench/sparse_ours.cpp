@@ -3,6 +3,7 @@
 // matrix. Times are CPU time of the thread, as the machine may be shared. "read" is the limit of
 // any CSR: as many bytes as it has, added up.
 #include <deque>
+#include <fstream>
 #include <numeric>
 #include <stdexcept>
 
@@ -127,6 +128,22 @@ std::vector<bench::SparseRow> every_format(const bench::SparseMatrix& a, const s
   return rows;
 }
 
+/// Rows and items (64 bits), then row starts, columns (32 bits) and values, for peers that are
+/// programs of their own.
+void save(const bench::SparseMatrix& a, const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  const auto put = [&file](const auto* items, std::size_t count) {
+    file.write(reinterpret_cast<const char*>(items),
+               static_cast<std::streamsize>(count * sizeof(*items)));
+  };
+  const std::int64_t sizes[] = {a.rows, static_cast<std::int64_t>(a.values.size())};
+  put(sizes, 2);
+  put(a.row_starts.data(), a.row_starts.size());
+  put(a.columns.data(), a.columns.size());
+  put(a.values.data(), a.values.size());
+  if (!file.flush()) throw std::runtime_error("cannot write " + path);
+}
+
 void print_trials(const tailrace::sparse::Matrix& matrix) {
   for (const auto& trial : matrix.trials()) {
     std::fprintf(stderr, "%-44s %9.3f ms, conversion %9.3f ms, %8.2f MB\n", trial.storage.c_str(),
@@ -162,6 +179,10 @@ int main(int argc, char** argv) {
   const bench::Arguments args(argc, argv);
   const std::string name = args.text("matrix", "stencil7");
   const auto a = bench::make_sparse_matrix(name, args.number("n", 100));
+  if (const auto path = args.text("save", ""); !path.empty()) {
+    save(a, path);
+    return 0;
+  }
   const double start = bench::cpu_s(CLOCK_THREAD_CPUTIME_ID);
   const auto matrix = make_ours(a, args.text("format", "auto"), args.number("bit-for-bit", 0) != 0);
   const double inspection_s = bench::cpu_s(CLOCK_THREAD_CPUTIME_ID) - start;

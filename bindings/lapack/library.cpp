@@ -18,8 +18,8 @@ constexpr std::array<const char*, num_routines> names{
     "dgesv",  "dposv",  "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs", "zgesv",
     "zposv",  "zgetrs", "zpotrs", "zgetri", "zpotri", "zgerfs", "zporfs", "dgesv",  "dposv",
     "zgesv",  "zposv",  "isamax", "sgetrf", "sgetrs", "spotrf", "spotrs", "slaswp", "strsm",
-    "dgemv",  "dsymv",  "dlacn2", "dtrsm",  "dgemm",  "dpotrf", "cgetrf", "cgetrs", "cpotrf",
-    "cpotrs", "zgemv",  "zhemv",  "zlacn2", "ztrsm",  "zgemm",  "zpotrf"};
+    "dgemv",  "dsymv",  "dtrsm",  "dgemm",  "dpotrf", "cgetrf", "cgetrs", "cpotrf", "cpotrs",
+    "zgemv",  "zhemv",  "ztrsm",  "zgemm",  "zpotrf"};
 
 void* base_of(void* address) {
   Dl_info info{};

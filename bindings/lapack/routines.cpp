@@ -102,21 +102,6 @@ void call_gemv(Routine routine, const char* trans, const int* m, const int* n, c
       Integer(incy), 1);
 }
 
-/// What a norm estimator keeps between calls: as many items in both widths, of which a library with
-/// narrow integers uses the first half.
-struct Estimator {
-  std::vector<std::int64_t> signs;
-  std::array<std::int64_t, 3> state{};
-  std::int64_t wanted = 0;
-
-  void start(const int* n, const int* kase) {
-    if (*kase != 0) return;
-    signs.assign(static_cast<std::size_t>(*n), 0);
-    state = {};
-    wanted = 0;
-  }
-};
-
 using Float = std::complex<float>;
 using Double = std::complex<double>;
 
@@ -142,23 +127,6 @@ void strsm_(const char* side, const char* uplo, const char* transa, const char* 
        float*, In, std::size_t, std::size_t, std::size_t, std::size_t>(
       strsm, side, uplo, transa, diag, Integer(m), Integer(n), alpha, a, Integer(lda), b,
       Integer(ldb), l1, l2, l3, l4);
-}
-
-void dlacn2_(const int* n, double* v, double* x, int* /*isgn*/, double* est, int* kase,
-             int* /*isave*/) {
-  thread_local Estimator kept;
-  kept.start(n, kase);
-  call<In, double*, double*, void*, double*, void*, void*>(
-      dlacn2, Integer(n), v, x, kept.signs.data(), est, &kept.wanted, kept.state.data());
-  *kase = static_cast<int>(kept.wanted);
-}
-
-void zlacn2_(const int* n, Double* v, Double* x, double* est, int* kase, int* /*isave*/) {
-  thread_local Estimator kept;
-  kept.start(n, kase);
-  call<In, Double*, Double*, double*, void*, void*>(zlacn2, Integer(n), v, x, est, &kept.wanted,
-                                                    kept.state.data());
-  *kase = static_cast<int>(kept.wanted);
 }
 
 void sgetrf_(const int* m, const int* n, float* a, const int* lda, int* ipiv, int* info) {

@@ -49,17 +49,21 @@ inline bool pivots_within(std::span<const int> pivots, std::ptrdiff_t n) {
   return true;
 }
 
-/// x = (scale A)^-1 x, or its conjugate transpose's. The factors are read in their own precision,
-/// all sums are in double precision. `x` has n items.
+/// x = (scale A)^-1 x, or its conjugate transpose's, for a few columns of n items. The factors are
+/// read once, in their own precision, all sums are in double precision.
 template <class T>
-void apply_inverse(const Factors<T>& factors, Wide<T>* x);
+void apply_inverse(const Factors<T>& factors, Wide<T>* x, std::ptrdiff_t columns = 1);
 template <class T>
-void apply_inverse_transposed(const Factors<T>& factors, Wide<T>* x);
+void apply_inverse_transposed(const Factors<T>& factors, Wide<T>* x, std::ptrdiff_t columns = 1);
 
-/// Estimate of 1 / (norm1 |A^-1|_1) by Higham's one-norm estimator; `norm1` is |A|_1. 0 if an
-/// intermediate result is not finite.
+/// Estimate of 1 / (norm1 |A^-1|_1), at least that; `norm1` is |A|_1. 0 if an intermediate result
+/// is not finite.
 template <class T>
 double reciprocal_condition(const Factors<T>& factors, double norm1);
+
+/// LAPACK's factorisation in place; false: a zero pivot, not positive definite, or NaN.
+template <class T>
+bool factor_fp32(Factors<T>& factors);
 
 /// One factorisation of the ladder.
 struct RungEntry {
@@ -73,6 +77,9 @@ struct RungEntry {
   bool (*factor_complex)(Factors<std::complex<float>>& factors);
   /// Below this estimate the factors are of no use as a preconditioner: climb at once.
   double least_rcond;
+  /// The same of what is foreseen before the factorisation, of matrices whose singular values fall
+  /// all the way: many of them are below the unit of the factors.
+  double least_foreseen;
   /// With a known condition number above this, the rung is not tried.
   double largest_condition;
 };

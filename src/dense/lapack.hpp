@@ -36,7 +36,6 @@ void strcon_(const char* norm, const char* uplo, const char* diag, const int* n,
 void dgels_(const char* trans, const int* m, const int* n, const int* nrhs, double* a,
             const int* lda, double* b, const int* ldb, double* work, const int* lwork, int* info,
             std::size_t);
-void dlacn2_(const int* n, double* v, double* x, int* isgn, double* est, int* kase, int* isave);
 
 void cgetrf_(const int* m, const int* n, std::complex<float>* a, const int* lda, int* ipiv,
              int* info);
@@ -74,8 +73,6 @@ void ctrcon_(const char* norm, const char* uplo, const char* diag, const int* n,
 void zgels_(const char* trans, const int* m, const int* n, const int* nrhs, std::complex<double>* a,
             const int* lda, std::complex<double>* b, const int* ldb, std::complex<double>* work,
             const int* lwork, int* info, std::size_t);
-void zlacn2_(const int* n, std::complex<double>* v, std::complex<double>* x, double* est, int* kase,
-             int* isave);
 }
 
 /// The routines of a type by name alone: Lapack<T>::getrs is sgetrs_ where T is float.

@@ -61,9 +61,8 @@ bool correct_by_blocks(const Factors<Low<S>>& factors, std::ptrdiff_t nrhs, std:
 template <class S>
 bool classical_step(const Problem<S>& problem, const Factors<Low<S>>& factors, Answer<S>& answer) {
   std::vector<S> d = answer.r;
-  const auto n = factors.n;
   if (problem.nrhs <= few) {
-    for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) apply_inverse(factors, d.data() + c * n);
+    apply_inverse(factors, d.data(), problem.nrhs);
   } else if (!correct_by_blocks(factors, problem.nrhs, d)) {
     return false;
   }

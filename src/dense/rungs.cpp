@@ -10,6 +10,20 @@ namespace {
 
 bool always() { return true; }
 
+bool factor_bf16x1(Factors<float>& factors) { return factor_bf16(factors, 1); }
+bool factor_bf16x2(Factors<float>& factors) { return factor_bf16(factors, 2); }
+
+constexpr std::array<RungEntry, 3> table{{
+    // Limits: refinement contracts by about condition * unit of the factors; the estimates of
+    // factors that are wrong stay near their unit, divided by some norm of a random vector.
+    {Rung::bf16x1, "bf16x1", false, bf16_available, factor_bf16x1, nullptr, 1e-5, 3e-6, 3e3},
+    {Rung::bf16x2, "bf16x2", false, bf16_available, factor_bf16x2, nullptr, 3e-9, 1e-9, 1e8},
+    {Rung::fp32, "fp32", true, always, factor_fp32<float>, factor_fp32<std::complex<float>>, 1e-11,
+     1e-9, 1e11},
+}};
+
+}  // namespace
+
 template <class T>
 bool factor_fp32(Factors<T>& factors) {
   const int n = static_cast<int>(factors.n);
@@ -23,18 +37,8 @@ bool factor_fp32(Factors<T>& factors) {
   return info == 0 && pivots_within(factors.pivots, factors.n);
 }
 
-bool factor_bf16x1(Factors<float>& factors) { return factor_bf16(factors, 1); }
-bool factor_bf16x2(Factors<float>& factors) { return factor_bf16(factors, 2); }
-
-constexpr std::array<RungEntry, 3> table{{
-    // Limits: refinement contracts by about condition * unit of the factors; the estimates of
-    // factors that are wrong stay near their unit, divided by some norm of a random vector.
-    {Rung::bf16x1, "bf16x1", false, bf16_available, factor_bf16x1, nullptr, 1e-5, 3e3},
-    {Rung::bf16x2, "bf16x2", false, bf16_available, factor_bf16x2, nullptr, 3e-9, 1e8},
-    {Rung::fp32, "fp32", true, always, factor_fp32, factor_fp32, 1e-11, 1e11},
-}};
-
-}  // namespace
+template bool factor_fp32(Factors<float>& factors);
+template bool factor_fp32(Factors<std::complex<float>>& factors);
 
 std::span<const RungEntry> low_rungs() { return table; }
 

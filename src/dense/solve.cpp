@@ -9,6 +9,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "dense/foresee.hpp"
 #include "dense/ladder.hpp"
 #include "dense/lapack.hpp"
 #include "dense/refine.hpp"
@@ -55,11 +56,13 @@ void check(const std::string& routine, const Matrix<S>& matrix, std::ptrdiff_t n
           routine + ": expected_condition is negative or not a number");
 }
 
-/// Whether to try a rung of which the matrix is not known yet.
+/// Whether to try a rung of which nothing is known of the matrix but what is foreseen.
 template <class S>
-bool worth_trying(const RungEntry& entry, const Matrix<S>& matrix, const SolveOptions& options) {
+bool worth_trying(const RungEntry& entry, const Matrix<S>& matrix, const SolveOptions& options,
+                  double foreseen) {
   if (entry.rung < options.lowest || entry.rung > options.highest || !entry.available())
     return false;
+  if (foreseen < entry.least_foreseen) return false;
   if (matrix.symmetric() && !entry.symmetric) return false;
   if (std::is_same_v<S, Complex> && entry.factor_complex == nullptr) return false;
   if (options.expected_condition > 0) {
@@ -236,8 +239,9 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
   if (matrix.n == 0) return certificate;
   const bool may_skip = options.skip_unprofitable && options.highest == Rung::fp64;
   const bool pays_off = nrhs > 0 && (!may_skip || pays(matrix.n, nrhs));
+  const double foreseen = pays_off && options.skip_unprofitable ? foreseen_rcond(matrix) : 1;
   const bool low = pays_off && std::ranges::any_of(low_rungs(), [&](const RungEntry& entry) {
-                     return worth_trying(entry, matrix, options);
+                     return worth_trying(entry, matrix, options, foreseen);
                    });
   Norms norms;
   Factors<Low<S>> copy;
@@ -257,7 +261,7 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
     answer.r.resize(answer.x.size());
     answer.w.resize(answer.x.size());
     for (const auto& entry : low_rungs()) {
-      if (!worth_trying(entry, matrix, options)) continue;
+      if (!worth_trying(entry, matrix, options, foreseen)) continue;
       if (hopeless_for(entry, certificate)) continue;
       if (costs_too_much(entry, certificate, options)) continue;
       if (!try_rung(entry, problem, options, std::exchange(copy, {}), answer, certificate, kept)) {

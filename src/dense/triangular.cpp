@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Solves with triangular factors for one right-hand side: the factors are read once, in their own
+// Solves with triangular factors for a few right-hand sides: the factors are read once, in their own
 // precision, the sums are in double. Four columns at a time, so x is read and written a quarter as
-// often; the cost is that of reading the factors from memory.
+// often; they stay in a near cache for all right-hand sides, so the cost is that of reading the
+// factors from memory.
 #include <algorithm>
 #include <utility>
 
@@ -83,123 +84,161 @@ inline void subtract_products(const T* a, std::ptrdiff_t ld, std::ptrdiff_t firs
   for (std::ptrdiff_t k = 0; k < 4; ++k) to[k] -= scalar_product(a + k * ld, first, last, x);
 }
 
+/// A triangle of a matrix of n columns, and whether its diagonal counts as ones.
 template <class T>
-inline void lower(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, bool unit, Wide<T>* x) {
-  std::ptrdiff_t j = 0;
-  for (; j + 4 <= n; j += 4) {
-    const T* column = a + j * ld;
-    for (std::ptrdiff_t k = 0; k < 4; ++k) {
-      if (!unit) x[j + k] /= widened(column[j + k + k * ld]);
-      subtract_column(column + k * ld, x[j + k], j + k + 1, j + 4, x);
-    }
-    subtract_columns(column, ld, x + j, j + 4, n, x);
+struct Triangle {
+  const T* a;
+  std::ptrdiff_t n, ld;
+  bool unit;
+};
+
+// Each solves with four columns, or fewer at the end, for one right-hand side.
+
+template <class T>
+inline void lower_part(const Triangle<T>& t, std::ptrdiff_t j, std::ptrdiff_t end, Wide<T>* x) {
+  const T* column = t.a + j * t.ld;
+  for (std::ptrdiff_t k = 0; j + k < end; ++k) {
+    if (!t.unit) x[j + k] /= widened(column[j + k + k * t.ld]);
+    subtract_column(column + k * t.ld, x[j + k], j + k + 1, end, x);
   }
-  for (; j < n; ++j) {
-    if (!unit) x[j] /= widened(a[j + j * ld]);
-    subtract_column(a + j * ld, x[j], j + 1, n, x);
+  if (end < t.n) subtract_columns(column, t.ld, x + j, end, t.n, x);
+}
+
+template <class T>
+inline void upper_part(const Triangle<T>& t, std::ptrdiff_t j, std::ptrdiff_t end, Wide<T>* x) {
+  const T* column = t.a + j * t.ld;
+  for (auto i = end - 1; i >= j; --i) {
+    x[i] /= widened(column[i + (i - j) * t.ld]);
+    subtract_column(column + (i - j) * t.ld, x[i], j, i, x);
+  }
+  if (j > 0) subtract_columns(column, t.ld, x + j, 0, j, x);
+}
+
+template <class T>
+inline void lower_transposed_part(const Triangle<T>& t, std::ptrdiff_t start, std::ptrdiff_t end,
+                                  Wide<T>* x) {
+  if (end < t.n) subtract_products(t.a + start * t.ld, t.ld, end, t.n, x, x + start);
+  for (auto j = end - 1; j >= start; --j) {
+    x[j] -= scalar_product(t.a + j * t.ld, j + 1, end, x);
+    if (!t.unit) x[j] /= conjugate(widened(t.a[j + j * t.ld]));
   }
 }
 
 template <class T>
-inline void upper(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, Wide<T>* x) {
-  std::ptrdiff_t j = n;
-  for (; j >= 4; j -= 4) {
-    const T* column = a + (j - 4) * ld;
-    for (std::ptrdiff_t k = 3; k >= 0; --k) {
-      const auto i = j - 4 + k;
-      x[i] /= widened(column[i + k * ld]);
-      subtract_column(column + k * ld, x[i], j - 4, i, x);
-    }
-    subtract_columns(column, ld, x + j - 4, 0, j - 4, x);
+inline void upper_transposed_part(const Triangle<T>& t, std::ptrdiff_t start, std::ptrdiff_t end,
+                                  Wide<T>* x) {
+  if (start > 0) subtract_products(t.a + start * t.ld, t.ld, 0, start, x, x + start);
+  for (auto j = start; j < end; ++j) {
+    x[j] -= scalar_product(t.a + j * t.ld, start, j, x);
+    x[j] /= conjugate(widened(t.a[j + j * t.ld]));
   }
-  while (j-- > 0) {
-    x[j] /= widened(a[j + j * ld]);
-    subtract_column(a + j * ld, x[j], 0, j, x);
+}
+
+// Each part for all right-hand sides. Fewer than four columns are the last of L, the first of U.
+
+template <class T>
+inline void lower(const Triangle<T>& t, Wide<T>* x, std::ptrdiff_t columns) {
+  for (std::ptrdiff_t j = 0; j < t.n; j += 4) {
+    const auto end = std::min(t.n, j + 4);
+    for (std::ptrdiff_t c = 0; c < columns; ++c) lower_part(t, j, end, x + c * t.n);
   }
 }
 
 template <class T>
-inline void lower_transposed(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, bool unit,
-                             Wide<T>* x) {
-  for (auto end = n; end > 0; end -= std::min<std::ptrdiff_t>(4, end)) {
-    const auto start = std::max<std::ptrdiff_t>(0, end - 4);
-    if (end - start == 4) subtract_products(a + start * ld, ld, end, n, x, x + start);
-    for (auto j = end - 1; j >= start; --j) {
-      x[j] -= scalar_product(a + j * ld, j + 1, end - start == 4 ? end : n, x);
-      if (!unit) x[j] /= conjugate(widened(a[j + j * ld]));
-    }
+inline void lower_transposed(const Triangle<T>& t, Wide<T>* x, std::ptrdiff_t columns) {
+  for (auto j = (t.n - 1) / 4 * 4; j >= 0; j -= 4) {
+    const auto end = std::min(t.n, j + 4);
+    for (std::ptrdiff_t c = 0; c < columns; ++c) lower_transposed_part(t, j, end, x + c * t.n);
   }
 }
 
 template <class T>
-inline void upper_transposed(const T* a, std::ptrdiff_t n, std::ptrdiff_t ld, Wide<T>* x) {
-  for (std::ptrdiff_t start = 0; start < n; start += 4) {
-    const auto end = std::min(n, start + 4);
-    if (end - start == 4) subtract_products(a + start * ld, ld, 0, start, x, x + start);
-    for (auto j = start; j < end; ++j) {
-      x[j] -= scalar_product(a + j * ld, end - start == 4 ? start : 0, j, x);
-      x[j] /= conjugate(widened(a[j + j * ld]));
-    }
+inline void upper(const Triangle<T>& t, Wide<T>* x, std::ptrdiff_t columns) {
+  for (auto end = t.n; end > 0; end -= 4) {
+    const auto j = std::max<std::ptrdiff_t>(0, end - 4);
+    for (std::ptrdiff_t c = 0; c < columns; ++c) upper_part(t, j, end, x + c * t.n);
   }
 }
 
 template <class T>
-inline void apply(const Factors<T>& f, Wide<T>* x) {
-  const auto n = f.n;
-  const T* a = f.values.get();
+inline void upper_transposed(const Triangle<T>& t, Wide<T>* x, std::ptrdiff_t columns) {
+  for (auto end = (t.n - 1) % 4 + 1; end <= t.n; end += 4) {
+    const auto j = std::max<std::ptrdiff_t>(0, end - 4);
+    for (std::ptrdiff_t c = 0; c < columns; ++c) upper_transposed_part(t, j, end, x + c * t.n);
+  }
+}
+
+template <class T>
+inline void apply(const Factors<T>& f, Wide<T>* x, std::ptrdiff_t columns) {
+  const Triangle<T> all{f.values.get(), f.n, f.ld, !f.cholesky()};
   if (f.cholesky()) {
-    lower(a, n, f.ld, false, x);
-    lower_transposed(a, n, f.ld, false, x);
+    lower(all, x, columns);
+    lower_transposed(all, x, columns);
     return;
   }
-  for (std::ptrdiff_t i = 0; i < n; ++i)
-    std::swap(x[i], x[f.pivots[static_cast<std::size_t>(i)] - 1]);
-  lower(a, n, f.ld, true, x);
-  upper(a, n, f.ld, x);
+  for (std::ptrdiff_t c = 0; c < columns; ++c) {
+    Wide<T>* const column = x + c * f.n;
+    for (std::ptrdiff_t i = 0; i < f.n; ++i)
+      std::swap(column[i], column[f.pivots[static_cast<std::size_t>(i)] - 1]);
+  }
+  lower(all, x, columns);
+  upper(all, x, columns);
 }
 
 template <class T>
-inline void apply_transposed(const Factors<T>& f, Wide<T>* x) {
-  if (f.cholesky()) return apply(f, x);
-  upper_transposed(f.values.get(), f.n, f.ld, x);
-  lower_transposed(f.values.get(), f.n, f.ld, true, x);
-  for (auto i = f.n - 1; i >= 0; --i) std::swap(x[i], x[f.pivots[static_cast<std::size_t>(i)] - 1]);
+inline void apply_transposed(const Factors<T>& f, Wide<T>* x, std::ptrdiff_t columns) {
+  if (f.cholesky()) return apply(f, x, columns);
+  const Triangle<T> all{f.values.get(), f.n, f.ld, true};
+  upper_transposed(all, x, columns);
+  lower_transposed(all, x, columns);
+  for (std::ptrdiff_t c = 0; c < columns; ++c) {
+    Wide<T>* const column = x + c * f.n;
+    for (auto i = f.n - 1; i >= 0; --i)
+      std::swap(column[i], column[f.pivots[static_cast<std::size_t>(i)] - 1]);
+  }
 }
 
 }  // namespace
 
 template <>
-TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<float>& factors, double* x) {
-  apply(factors, x);
+TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<float>& factors, double* x,
+                                          std::ptrdiff_t columns) {
+  apply(factors, x, columns);
 }
 template <>
-TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<double>& factors, double* x) {
-  apply(factors, x);
+TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<float>& factors, double* x,
+                                                     std::ptrdiff_t columns) {
+  apply_transposed(factors, x, columns);
 }
 template <>
-TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<std::complex<float>>& factors, Complex* x) {
-  apply(factors, x);
+TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<double>& factors, double* x,
+                                          std::ptrdiff_t columns) {
+  apply(factors, x, columns);
 }
 template <>
-TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<Complex>& factors, Complex* x) {
-  apply(factors, x);
+TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<double>& factors, double* x,
+                                                     std::ptrdiff_t columns) {
+  apply_transposed(factors, x, columns);
 }
 template <>
-TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<float>& factors, double* x) {
-  apply_transposed(factors, x);
+TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<std::complex<float>>& factors, Complex* x,
+                                          std::ptrdiff_t columns) {
+  apply(factors, x, columns);
 }
 template <>
-TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<double>& factors, double* x) {
-  apply_transposed(factors, x);
+TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<std::complex<float>>& factors, Complex* x,
+                                                     std::ptrdiff_t columns) {
+  apply_transposed(factors, x, columns);
 }
 template <>
-TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<std::complex<float>>& factors,
-                                                     Complex* x) {
-  apply_transposed(factors, x);
+TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<Complex>& factors, Complex* x,
+                                          std::ptrdiff_t columns) {
+  apply(factors, x, columns);
 }
 template <>
-TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<Complex>& factors, Complex* x) {
-  apply_transposed(factors, x);
+TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<Complex>& factors, Complex* x,
+                                                     std::ptrdiff_t columns) {
+  apply_transposed(factors, x, columns);
 }
 
 }  // namespace tailrace::dense

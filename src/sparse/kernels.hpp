@@ -13,13 +13,15 @@ constexpr int num_lanes = 8;
 /// Vectors of one pass over the matrix where there are several.
 constexpr int block_vectors = 4;
 
-/// X (ldx x n) and Y (ldy x n), column-major; n is 1, or `block_vectors` if `block`.
+/// X (ldx x n) and Y (ldy x n), column-major; n is 1, or `block_vectors` if `block`. Formats that
+/// write eight rows at once write them past the caches if so wished; y is aligned to 16 bytes then.
 struct Vectors {
   const double* x;
   std::ptrdiff_t ldx;
   double* y;
   std::ptrdiff_t ldy;
   bool block;
+  bool past_caches = false;
 };
 
 struct CsrArrays {

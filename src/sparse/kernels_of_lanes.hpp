@@ -75,12 +75,18 @@ void csr_wide(const CsrArrays& a, std::ptrdiff_t first, std::ptrdiff_t last, con
   }
 }
 
-inline void put_rows(const SellArrays& a, std::ptrdiff_t chunk, double* y, Lanes::D sum) {
+/// Eight items of y.
+inline void put(double* y, Lanes::D items, bool past_caches) {
+  past_caches ? Lanes::store_past_caches(y, items) : Lanes::store(y, items);
+}
+
+inline void put_rows(const SellArrays& a, std::ptrdiff_t chunk, double* y, Lanes::D sum,
+                     bool past_caches) {
   const auto place = chunk * num_lanes;
   const auto left = a.rows - place;
   const int count = left < num_lanes ? static_cast<int>(left) : num_lanes;
   if (a.order == nullptr && count == num_lanes) {
-    Lanes::store(y + place, sum);
+    put(y + place, sum, past_caches);
   } else if (a.order == nullptr) {
     Lanes::store_first(y + place, sum, count);
   } else {
@@ -128,8 +134,9 @@ void sell(const SellArrays& a, std::ptrdiff_t first, std::ptrdiff_t last, const 
       value += count_bits(on);
       column += count_bits(on);
     }
-    for (int i = 0; i < n; ++i) put_rows(a, chunk, to.y + i * to.ldy, sums[i]);
+    for (int i = 0; i < n; ++i) put_rows(a, chunk, to.y + i * to.ldy, sums[i], to.past_caches);
   }
+  if (to.past_caches) Lanes::finish_past_caches();
 }
 
 template <int size, class Value, int n>
@@ -202,10 +209,15 @@ void dia(const DiaArrays& a, std::ptrdiff_t first, std::ptrdiff_t last, const Ve
     }
     const auto left = a.rows - row;
     for (int i = 0; i < n; ++i) {
-      Lanes::store_first(to.y + row + i * to.ldy, sums[i],
-                         left < num_lanes ? static_cast<int>(left) : num_lanes);
+      double* const y = to.y + row + i * to.ldy;
+      if (left >= num_lanes) {
+        put(y, sums[i], to.past_caches);
+      } else {
+        Lanes::store_first(y, sums[i], static_cast<int>(left));
+      }
     }
   }
+  if (to.past_caches) Lanes::finish_past_caches();
 }
 
 /// Forward: work = b + values * work, by chunks. Backward: work = (work + values * work) * inverse,

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sparse matrices: products, ILU(0) solves and conjugate gradients, beside Eigen, PETSc and MKL."""
+"""Sparse matrices: products, ILU(0) solves and conjugate gradients, beside other libraries."""
 
 import importlib
+import importlib.util
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -10,8 +12,9 @@ from tailrace.benchmarks.drivers import arguments, need_driver, serial
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
+from tailrace.programs import SOURCE_ROOT
 
-SUMMARY = "sparse matrices: the chosen format beside plain CSR, Eigen, PETSc, MKL (CPU time)"
+SUMMARY = "sparse matrices: the chosen format beside Eigen, PETSc, SciPy, MKL (CPU time)"
 # Matrices (bench/sparse_matrices.hpp), and points along an edge that give some 10^7 items.
 MATRICES = {
     "stencil7": [100],
@@ -60,7 +63,18 @@ def entries(options: Options) -> list[Entry]:
                 size = "" if name.endswith(".mtx") else f" n = {n},"
                 problem = f"{operation}, {name},{size} CPU time"
                 found.append(Entry("tailrace", problem, True, serial(program, words)))
+                if driver == "sparse_ours" and options.peers:
+                    found += _scipy(program, name, n, options.repeats, problem)
     return found
+
+
+def _scipy(program: Path, name: str, n: int, repeats: int, problem: str) -> list[Entry]:
+    """Return SciPy's product of a driver's matrix, where there is SciPy: a process of its own."""
+    script = SOURCE_ROOT / "bench" / "peers" / "scipy_sparse.py"
+    if importlib.util.find_spec("scipy") is None or not script.is_file():
+        return []
+    words = arguments(driver=program, matrix=name, n=n, repeats=repeats)
+    return [Entry("SciPy", problem, False, serial(Path(sys.executable), [str(script), *words]))]
 
 
 def _files(words: list[str]) -> dict[str, list[int]]:

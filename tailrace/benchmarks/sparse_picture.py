@@ -24,6 +24,7 @@ STYLES = {  # of entries: marker and colour
     "plain CSR": ("s", "#8a94a0"),
     "Eigen": ("^", "#c9b79c"),
     "PETSc AIJ": ("D", "#f2a33a"),
+    "SciPy": ("v", "#7d9cc0"),
 }
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Tests of `tailrace bench`: how rounds become rows, and a tiny bench from end to end."""
 
+import importlib.util
 import json
 import os
 import sys
@@ -258,13 +259,15 @@ def test_a_sparse_bench_of_a_matrix_market_file(
     assert not content["failures"]
     assert {row["items"] for row in content["rows"]} == {items}
     assert len({row["problem"] for row in content["rows"]}) == 2  # products, and solves
+    has_scipy = importlib.util.find_spec("scipy") is not None
+    assert sum(row["entry"] == "SciPy" for row in content["rows"]) == has_scipy  # of products
     plain = [row for row in content["rows"] if row["entry"] == "plain CSR"]
     assert {row["bytes_moved"] for row in plain} == {12 * items + 4 * 4 + 16 * 4}
     picture = tmp_path / "roofline.svg"
     drawn = [*words[:-2], "--operations", "multiply", "--picture", str(picture)]
     done = CliRunner().invoke(app, ["bench", "sparse", *drawn])
     assert done.exit_code == 0, done.output
-    drawn_entries = {"tailrace", "plain CSR", "Eigen", "PETSc AIJ"}
+    drawn_entries = {"tailrace", "plain CSR", "Eigen", "PETSc AIJ", "SciPy"}
     found = drawn_entries & {row["entry"] for row in content["rows"]}
     assert picture.read_text().count('<g id="PathCollection') == 2 * len(found) >= 4  # and legend
     file.write_text("%%MatrixMarket matrix array real general\n4 4\n")
