@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "dense/vector_clones.hpp"
@@ -35,9 +36,8 @@ struct Column {
 
 /// Sizes of items [0, rows) are added to `row_sums`; to = scale * from unless `to` is null. What
 /// comes next is fetched: prefetchers stop where a page ends.
-template <class S>
-inline Column pass_over(const S* from, std::ptrdiff_t rows, double* row_sums, double scale,
-                        Low<S>* to) {
+template <class S, class T>
+inline Column pass_over(const S* from, std::ptrdiff_t rows, double* row_sums, double scale, T* to) {
   constexpr std::ptrdiff_t at_once = 64;
   constexpr std::ptrdiff_t ahead = 4096 / sizeof(S);
   double sum = 0;
@@ -54,7 +54,13 @@ inline Column pass_over(const S* from, std::ptrdiff_t rows, double* row_sums, do
     }
     if (to == nullptr) continue;
 #pragma omp simd
-    for (auto i = top; i < end; ++i) to[i] = narrowed(from[i] * scale);
+    for (auto i = top; i < end; ++i) {
+      if constexpr (std::is_same_v<S, T>) {
+        to[i] = from[i];
+      } else {
+        to[i] = narrowed(from[i] * scale);
+      }
+    }
   }
   return {sum, largest};
 }
@@ -67,10 +73,19 @@ TAILRACE_VECTOR_CLONES Column pass_over_column(const Complex* from, std::ptrdiff
                                                std::complex<float>* to) {
   return pass_over(from, rows, row_sums, scale, to);
 }
+TAILRACE_VECTOR_CLONES Column pass_over_column(const double* from, std::ptrdiff_t rows,
+                                               double* row_sums, double scale, double* to) {
+  return pass_over(from, rows, row_sums, scale, to);
+}
+TAILRACE_VECTOR_CLONES Column pass_over_column(const Complex* from, std::ptrdiff_t rows,
+                                               double* row_sums, double scale, Complex* to) {
+  return pass_over(from, rows, row_sums, scale, to);
+}
 
-/// Norms, and a copy times its scale unless `copy` is null, of a general matrix.
-template <class S>
-Norms pass_over(const Matrix<S>& matrix, Factors<Low<S>>* copy) {
+/// Norms, and a copy times its scale unless `copy` is null, of a general matrix. A copy in double
+/// precision is not scaled.
+template <class S, class T>
+Norms pass_over(const Matrix<S>& matrix, Factors<T>* copy) {
   const auto n = matrix.n;
   const auto size = static_cast<std::size_t>(n);
   std::vector<double> row_sums;
@@ -115,7 +130,8 @@ Norms norms_of_triangle(const Matrix<S>& matrix) {
     const S* column = matrix.a + j * matrix.lda;
     const auto first = matrix.triangle == 'L' ? j + 1 : 0;
     const auto rows = matrix.triangle == 'L' ? n - j - 1 : j;
-    const auto rest = pass_over_column(column + first, rows, sums.data() + first, 1, nullptr);
+    S* const no_copy = nullptr;
+    const auto rest = pass_over_column(column + first, rows, sums.data() + first, 1, no_copy);
     const double own = modulus(column[j]);
     sums[static_cast<std::size_t>(j)] += own + rest.sum;
     norms.largest = std::max({norms.largest, own, rest.largest});
@@ -133,14 +149,14 @@ Norms norms_of_triangle(const Matrix<S>& matrix) {
 int scale_exponent(double largest) { return std::clamp(-std::ilogb(largest), -1000, 1000); }
 
 /// Memory for a copy, and its scale.
-template <class S>
-Factors<Low<S>> empty_copy(const Matrix<S>& matrix, int exponent) {
+template <class T, class S>
+Factors<T> empty_copy(const Matrix<S>& matrix, int exponent) {
   const auto n = matrix.n;
-  Factors<Low<S>> copy;
+  Factors<T> copy;
   copy.n = n;
   // Not a multiple of 512 bytes, so that neighbouring columns do not share sets of the caches.
   copy.ld = (n + 15) / 16 * 16 + (((n + 15) / 16) % 8 == 0 ? 16 : 0);
-  copy.values = make_array<Low<S>>(static_cast<std::size_t>(n * copy.ld));
+  copy.values = make_array<T>(static_cast<std::size_t>(n * copy.ld));
   copy.scale = std::ldexp(1.0, exponent);
   if (!matrix.symmetric()) copy.pivots.resize(static_cast<std::size_t>(n));
   return copy;
@@ -150,15 +166,15 @@ Factors<Low<S>> empty_copy(const Matrix<S>& matrix, int exponent) {
 
 template <class S>
 Norms norms_of(const Matrix<S>& matrix) {
-  return matrix.symmetric() ? norms_of_triangle(matrix) : pass_over<S>(matrix, nullptr);
+  return matrix.symmetric() ? norms_of_triangle(matrix) : pass_over<S, S>(matrix, nullptr);
 }
 
 template <class S>
 Factors<Low<S>> low_copy(const Matrix<S>& matrix, double largest) {
   const auto n = matrix.n;
-  auto copy = empty_copy(matrix, scale_exponent(largest));
+  auto copy = empty_copy<Low<S>>(matrix, scale_exponent(largest));
   if (!matrix.symmetric()) {
-    pass_over<S>(matrix, &copy);
+    pass_over(matrix, &copy);
     return copy;
   }
   Low<S>* const to = copy.values.get();
@@ -187,17 +203,35 @@ Factors<Low<S>> low_copy_with_norms(const Matrix<S>& matrix, Norms& norms) {
   double guess = 0;
   for (std::ptrdiff_t i = 0; i < matrix.n; ++i) guess = std::max(guess, modulus(matrix.a[i]));
   const int exponent = guess > 0 && std::isfinite(guess) ? scale_exponent(guess) : 0;
-  auto copy = empty_copy(matrix, exponent);
+  auto copy = empty_copy<Low<S>>(matrix, exponent);
   norms = pass_over(matrix, &copy);
   if (!std::isfinite(norms.largest) || norms.has_zeros) return {};
   if (std::abs(scale_exponent(norms.largest) - exponent) <= near) return copy;
   return low_copy(matrix, norms.largest);
 }
 
+template <class S>
+Factors<S> copy_with_norms(const Matrix<S>& matrix, Norms* norms) {
+  auto copy = empty_copy<S>(matrix, 0);
+  if (norms != nullptr && !matrix.symmetric()) {
+    *norms = pass_over(matrix, &copy);
+    return copy;
+  }
+  for (std::ptrdiff_t j = 0; j < matrix.n; ++j) {
+    const auto first = first_row(matrix, j);
+    const auto rows = end_row(matrix, j) - first;
+    std::copy_n(matrix.a + first + j * matrix.lda, rows, copy.values.get() + first + j * copy.ld);
+  }
+  if (norms != nullptr) *norms = norms_of(matrix);
+  return copy;
+}
+
 template Norms norms_of(const Matrix<double>& matrix);
 template Norms norms_of(const Matrix<Complex>& matrix);
 template Factors<float> low_copy(const Matrix<double>& matrix, double largest);
 template Factors<std::complex<float>> low_copy(const Matrix<Complex>& matrix, double largest);
+template Factors<double> copy_with_norms(const Matrix<double>& matrix, Norms* norms);
+template Factors<Complex> copy_with_norms(const Matrix<Complex>& matrix, Norms* norms);
 template Factors<float> low_copy_with_norms(const Matrix<double>& matrix, Norms& norms);
 template Factors<std::complex<float>> low_copy_with_norms(const Matrix<Complex>& matrix,
                                                           Norms& norms);

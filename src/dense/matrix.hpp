@@ -25,6 +25,10 @@ Factors<Low<S>> low_copy(const Matrix<S>& matrix, double largest);
 template <class S>
 Factors<Low<S>> low_copy_with_norms(const Matrix<S>& matrix, Norms& norms);
 
+/// An unfactored copy as it is, of a symmetric matrix only its triangle, and norms unless null.
+template <class S>
+Factors<S> copy_with_norms(const Matrix<S>& matrix, Norms* norms);
+
 /// What is left of b after a x for all columns: `r` = b - a x, `w` = |a| |x| + |b|, all n x nrhs.
 /// `b` has leading dimension `ldb`, the others n.
 template <class S>

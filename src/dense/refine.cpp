@@ -180,6 +180,7 @@ template <class S>
 void finish(const Problem<S>& problem, const Factors<Low<S>>& factors, Answer<S>& answer,
             Refined& refined) {
   for (int extra = 0; extra < extra_steps; ++extra) {
+    if (answer.errors.componentwise <= rounding) return;
     Answer<S> next = answer;
     if (!classical_step(problem, factors, next)) return;
     measure(problem, next);
@@ -188,7 +189,7 @@ void finish(const Problem<S>& problem, const Factors<Low<S>>& factors, Answer<S>
     const bool keeps = next.errors.normwise <= answer.errors.normwise &&
                        next.errors.componentwise <= 2 * answer.errors.componentwise;
     if (keeps || (improves && next.errors.normwise <= target)) answer = std::move(next);
-    if (!improves || answer.errors.componentwise <= rounding) return;
+    if (!improves) return;
   }
 }
 

@@ -74,26 +74,59 @@ inline void general(const Residual<S>& residual, std::ptrdiff_t top, std::ptrdif
   }
 }
 
-/// One right-hand side: each item of the triangle serves its row and its column.
+/// Rows [first, end) of four columns of a triangle, which are those of x, r and w from `j` on.
+inline void symmetric_columns(const Matrix<double>& matrix, std::ptrdiff_t j, std::ptrdiff_t first,
+                              std::ptrdiff_t end, const double* x, double* r, double* w) {
+  const double* a0 = matrix.a + j * matrix.lda;
+  const double* a1 = a0 + matrix.lda;
+  const double* a2 = a1 + matrix.lda;
+  const double* a3 = a2 + matrix.lda;
+  const double x0 = x[j], x1 = x[j + 1], x2 = x[j + 2], x3 = x[j + 3];
+  double sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+  double size0 = 0, size1 = 0, size2 = 0, size3 = 0;
+#pragma omp simd reduction(+ : sum0, sum1, sum2, sum3, size0, size1, size2, size3)
+  for (std::ptrdiff_t i = first; i < end; ++i) {
+    const double p0 = a0[i] * x0, p1 = a1[i] * x1, p2 = a2[i] * x2, p3 = a3[i] * x3;
+    r[i] -= (p0 + p1) + (p2 + p3);
+    w[i] += (std::abs(p0) + std::abs(p1)) + (std::abs(p2) + std::abs(p3));
+    const double q0 = a0[i] * x[i], q1 = a1[i] * x[i], q2 = a2[i] * x[i], q3 = a3[i] * x[i];
+    sum0 += q0;
+    sum1 += q1;
+    sum2 += q2;
+    sum3 += q3;
+    size0 += std::abs(q0);
+    size1 += std::abs(q1);
+    size2 += std::abs(q2);
+    size3 += std::abs(q3);
+  }
+  r[j] -= sum0;
+  r[j + 1] -= sum1;
+  r[j + 2] -= sum2;
+  r[j + 3] -= sum3;
+  w[j] += size0;
+  w[j + 1] += size1;
+  w[j + 2] += size2;
+  w[j + 3] += size3;
+}
+
+/// One right-hand side: each item of the triangle serves its row and its column. Four columns at a
+/// time, so that x, r and w pass a quarter as often; fewer where no rows are beyond their block.
 inline void symmetric(const Matrix<double>& matrix, const double* x, double* r, double* w) {
-  for (std::ptrdiff_t j = 0; j < matrix.n; ++j) {
-    const double* a = matrix.a + j * matrix.lda;
-    const auto first = matrix.triangle == 'L' ? j + 1 : 0;
-    const auto end = matrix.triangle == 'L' ? matrix.n : j;
-    const double xj = x[j];
-    double sum = a[j] * xj;
-    double size = std::abs(sum);
-#pragma omp simd reduction(+ : sum, size)
-    for (std::ptrdiff_t i = first; i < end; ++i) {
-      const double down = a[i] * xj;
-      const double across = a[i] * x[i];
-      r[i] -= down;
-      w[i] += std::abs(down);
-      sum += across;
-      size += std::abs(across);
+  const auto n = matrix.n;
+  const bool lower = matrix.triangle == 'L';
+  for (auto top = lower || n % 4 == 0 ? 0 : n % 4 - 4; top < n; top += 4) {
+    const auto begin = std::max<std::ptrdiff_t>(0, top);
+    const auto end = std::min(n, top + 4);
+    for (auto j = begin; j < end; ++j) {  // the block on the diagonal
+      for (auto i = begin; i < end; ++i) {
+        const bool given = lower ? i >= j : i <= j;
+        const double item = matrix.a[given ? i + j * matrix.lda : j + i * matrix.lda];
+        r[i] -= item * x[j];
+        w[i] += std::abs(item * x[j]);
+      }
     }
-    r[j] -= sum;
-    w[j] += size;
+    if (end - begin < 4) continue;
+    symmetric_columns(matrix, begin, lower ? end : 0, lower ? n : begin, x, r, w);
   }
 }
 

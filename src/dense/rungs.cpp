@@ -19,7 +19,7 @@ constexpr std::array<RungEntry, 3> table{{
     {Rung::bf16x1, "bf16x1", false, bf16_available, factor_bf16x1, nullptr, 1e-5, 3e-6, 3e3},
     {Rung::bf16x2, "bf16x2", false, bf16_available, factor_bf16x2, nullptr, 3e-9, 1e-9, 1e8},
     {Rung::fp32, "fp32", true, always, factor_fp32<float>, factor_fp32<std::complex<float>>, 1e-11,
-     1e-9, 1e11},
+     2e-10, 1e11},
 }};
 
 }  // namespace

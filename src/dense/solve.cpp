@@ -163,31 +163,25 @@ bool try_rung(const RungEntry& entry, const Problem<S>& problem, const SolveOpti
   return solved;
 }
 
-/// LAPACK's own driver on copies.
+/// LAPACK's own driver on a copy of the matrix, which is `factors` then.
 template <class S>
-void solve_fp64(const Problem<S>& problem, S* b, const SolveOptions& options,
+void solve_fp64(const Problem<S>& problem, S* b, const SolveOptions& options, Factors<S> factors,
                 Certificate& certificate) {
   const auto start = Clock::now();
   const auto n = problem.matrix.n;
-  Factors<S> factors;
-  factors.n = factors.ld = n;
-  factors.values = make_array<S>(static_cast<std::size_t>(n * n));
-  for (std::ptrdiff_t j = 0; j < n; ++j) {
-    std::copy_n(problem.matrix.a + j * problem.matrix.lda, n, factors.values.get() + j * n);
-  }
   Answer<S> answer;
   answer.x.resize(static_cast<std::size_t>(n * problem.nrhs));
   for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) {
     std::copy_n(problem.b + c * problem.ldb, n, answer.x.data() + c * n);
   }
   const int order = static_cast<int>(n);
+  const int ld = static_cast<int>(factors.ld);
   const int columns = static_cast<int>(problem.nrhs);
   if (problem.matrix.symmetric()) {
-    Lapack<S>::posv(&problem.matrix.triangle, &order, &columns, factors.values.get(), &order,
+    Lapack<S>::posv(&problem.matrix.triangle, &order, &columns, factors.values.get(), &ld,
                     answer.x.data(), &order, &certificate.info, 1);
   } else {
-    factors.pivots.resize(static_cast<std::size_t>(n));
-    Lapack<S>::gesv(&order, &columns, factors.values.get(), &order, factors.pivots.data(),
+    Lapack<S>::gesv(&order, &columns, factors.values.get(), &ld, factors.pivots.data(),
                     answer.x.data(), &order, &certificate.info);
   }
   certificate.rung = Rung::fp64;
@@ -201,8 +195,8 @@ void solve_fp64(const Problem<S>& problem, S* b, const SolveOptions& options,
       if (problem.matrix.triangle == 'U') {  // our solves take L
         for (std::ptrdiff_t j = 0; j < n; ++j) {
           for (std::ptrdiff_t i = 0; i < j; ++i) {
-            factors.values[static_cast<std::size_t>(j + i * n)] =
-                conjugate(factors.values[static_cast<std::size_t>(i + j * n)]);
+            factors.values[static_cast<std::size_t>(j + i * factors.ld)] =
+                conjugate(factors.values[static_cast<std::size_t>(i + j * factors.ld)]);
           }
         }
       }
@@ -245,10 +239,11 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
                    });
   Norms norms;
   Factors<Low<S>> copy;
+  Factors<S> whole;
   if (low) {
     copy = low_copy_with_norms(matrix, norms);
-  } else if (options.bounds) {
-    norms = norms_of(matrix);
+  } else if (options.highest == Rung::fp64) {
+    whole = copy_with_norms(matrix, options.bounds ? &norms : nullptr);
   }
   const Problem<S> problem{matrix, norms, nrhs, b, ldb};
   bool finite = std::isfinite(norms.largest) && !norms.has_zeros;
@@ -276,7 +271,8 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
     }
   }
   if (options.highest == Rung::fp64) {
-    solve_fp64(problem, b, options, certificate);
+    if (!whole.values) whole = copy_with_norms<S>(matrix, nullptr);
+    solve_fp64(problem, b, options, std::move(whole), certificate);
   } else {
     certificate.info = -1;
   }
