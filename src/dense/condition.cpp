@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The block one-norm estimator of Higham and Tisseur (SIAM J. Matrix Anal. Appl. 21 (2000) 1185)
 // with two columns and one iteration: three solves with two right-hand sides, which read the factors
-// three times. LAPACK's dlacn2 reads them four or five times, for fewer columns in all.
+// three times, or twice where a solution is known. LAPACK's dlacn2 reads them four or five times,
+// for fewer columns in all.
 #include <algorithm>
 #include <cmath>
 
@@ -53,23 +54,30 @@ void take_largest_rows(std::vector<S>& x, std::size_t n) {
 }  // namespace
 
 template <class T>
-double reciprocal_condition(const Factors<T>& factors, double norm1) {
+double reciprocal_condition(const Factors<T>& factors, double norm1, const Solution<Wide<T>>& known) {
   using S = Wide<T>;
   const auto n = static_cast<std::size_t>(factors.n);
-  const auto items = static_cast<double>(n);
   // Both starts have a one-norm of 1; that of alternating signs is dlacn2's against cancellation.
   std::vector<S> x(2 * n);
   double total = 0;
+  double given = 0;  // |b|
   for (std::size_t i = 0; i < n; ++i) {
-    const double size = 1 + static_cast<double>(i) / std::max(1.0, items - 1);
-    x[i] = 1 / items;
+    const double size = 1 + static_cast<double>(i) / static_cast<double>(n);
+    x[i] = 1 / static_cast<double>(n);
     x[n + i] = i % 2 == 0 ? size : -size;
     total += size;
+    if (known.b != nullptr) given += modulus(known.b[i]);
   }
-  for (std::size_t i = n; i < 2 * n; ++i) x[i] /= total;
-  apply_inverse(factors, x.data(), 2);
+  double estimate = 0;
+  if (given > 0) {
+    std::copy_n(known.x, n, x.begin());
+    for (std::size_t i = 0; i < n; ++i) estimate += modulus(x[i]) / given;
+  } else {
+    for (std::size_t i = n; i < 2 * n; ++i) x[i] /= total;
+    apply_inverse(factors, x.data(), 2);
+    estimate = one_norm(x, n);
+  }
   if (!all_finite(x)) return 0;
-  double estimate = one_norm(x, n);
   std::transform(x.begin(), x.end(), x.begin(), [](S item) { return sign_of(item); });
   apply_inverse_transposed(factors, x.data(), 2);
   if (!all_finite(x)) return 0;
@@ -82,9 +90,13 @@ double reciprocal_condition(const Factors<T>& factors, double norm1) {
   return std::min(1.0, 1 / product);
 }
 
-template double reciprocal_condition(const Factors<float>& factors, double norm1);
-template double reciprocal_condition(const Factors<double>& factors, double norm1);
-template double reciprocal_condition(const Factors<std::complex<float>>& factors, double norm1);
-template double reciprocal_condition(const Factors<Complex>& factors, double norm1);
+template double reciprocal_condition(const Factors<float>& factors, double norm1,
+                                     const Solution<double>& known);
+template double reciprocal_condition(const Factors<double>& factors, double norm1,
+                                     const Solution<double>& known);
+template double reciprocal_condition(const Factors<std::complex<float>>& factors, double norm1,
+                                     const Solution<Complex>& known);
+template double reciprocal_condition(const Factors<Complex>& factors, double norm1,
+                                     const Solution<Complex>& known);
 
 }  // namespace tailrace::dense

@@ -50,16 +50,24 @@ inline bool pivots_within(std::span<const int> pivots, std::ptrdiff_t n) {
 }
 
 /// x = (scale A)^-1 x, or its conjugate transpose's, for a few columns of n items. The factors are
-/// read once, in their own precision, all sums are in double precision.
+/// read once for two, in their own precision, all sums are in double precision.
 template <class T>
 void apply_inverse(const Factors<T>& factors, Wide<T>* x, std::ptrdiff_t columns = 1);
 template <class T>
 void apply_inverse_transposed(const Factors<T>& factors, Wide<T>* x, std::ptrdiff_t columns = 1);
 
+/// b of n items and x = A^-1 b.
+template <class S>
+struct Solution {
+  const S* b = nullptr;
+  const S* x = nullptr;
+};
+
 /// Estimate of 1 / (norm1 |A^-1|_1), at least that; `norm1` is |A|_1. 0 if an intermediate result
-/// is not finite.
+/// is not finite. A known solution of unscaled factors saves a third.
 template <class T>
-double reciprocal_condition(const Factors<T>& factors, double norm1);
+double reciprocal_condition(const Factors<T>& factors, double norm1,
+                            const Solution<Wide<T>>& known = {});
 
 /// LAPACK's factorisation in place; false: a zero pivot, not positive definite, or NaN.
 template <class T>
