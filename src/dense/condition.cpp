@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The block one-norm estimator of Higham and Tisseur (SIAM J. Matrix Anal. Appl. 21 (2000) 1185)
-// with two columns and one iteration: three solves with two right-hand sides, which read the factors
-// three times, or twice where a solution is known. LAPACK's dlacn2 reads them four or five times,
-// for fewer columns in all.
+// with two columns and one iteration: three solves with two right-hand sides, which read the
+// factors three times, or twice where a solution is known. LAPACK's dlacn2 reads them four or five
+// times, for fewer columns in all.
 #include <algorithm>
 #include <cmath>
 
@@ -54,7 +54,8 @@ void take_largest_rows(std::vector<S>& x, std::size_t n) {
 }  // namespace
 
 template <class T>
-double reciprocal_condition(const Factors<T>& factors, double norm1, const Solution<Wide<T>>& known) {
+double reciprocal_condition(const Factors<T>& factors, double norm1,
+                            const Solution<Wide<T>>& known) {
   using S = Wide<T>;
   const auto n = static_cast<std::size_t>(factors.n);
   // Both starts have a one-norm of 1; that of alternating signs is dlacn2's against cancellation.

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Pivots fall about as singular values do. The block of the first n / 8 rows and columns is factored
-// in single precision, which takes 1/512 of the operations, and its pivots by thirds say how fast:
-// the logarithm of the last is the slope of the first, extrapolated to n. Where the two slopes
-// between thirds differ the smaller counts, so that a block of low rank, whose pivots fall once to
-// the unit, foresees nothing.
+// Pivots fall about as singular values do. The block of the first n / 8 rows and columns is
+// factored in single precision, which takes 1/512 of the operations, and its pivots by thirds say
+// how fast: the logarithm of the last is the slope of the first, extrapolated to n. Where the two
+// slopes between thirds differ the smaller counts, so that a block of low rank, whose pivots fall
+// once to the unit, foresees nothing.
 #include "dense/foresee.hpp"
 
 #include <algorithm>

@@ -305,8 +305,8 @@ Refined refine(const Problem<S>& problem, const Factors<Low<S>>& factors,
   if (options.refiner != Refiner::gmres) {
     // So many cost about half an fp64 factorisation.
     const auto paying = static_cast<int>(std::min<std::ptrdiff_t>(4 + factors.n / 150, INT_MAX));
-    const int steps = options.skip_unprofitable ? std::min(options.max_steps, paying)
-                                                : options.max_steps;
+    const int steps =
+        options.skip_unprofitable ? std::min(options.max_steps, paying) : options.max_steps;
     refined.converged = run<S>(take_classical, problem, factors, steps, 0, answer, refined);
     if (refined.converged || options.refiner == Refiner::classical) return refined;
   }

@@ -204,8 +204,9 @@ void solve_fp64(const Problem<S>& problem, S* b, const SolveOptions& options, Fa
       answer.w.resize(answer.x.size());
       measure(problem, answer);
       const bool usable = pivots_within(factors.pivots, n);  // not so with NaN
-      const double rcond = 
-          usable ? reciprocal_condition(factors, problem.norms.one, {problem.b, answer.x.data()}) : 0;
+      const double rcond =
+          usable ? reciprocal_condition(factors, problem.norms.one, {problem.b, answer.x.data()})
+                 : 0;
       certify(problem, answer, rcond, certificate);
     }
     for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) {

@@ -26,8 +26,8 @@ inline void fetch(const T* a, std::ptrdiff_t ld) {
   }
 }
 
-/// x[first, last) -= the columns j .. j+3 of `a`, which starts there, times x[j, j+4), for right-hand
-/// sides that are n items apart.
+/// x[first, last) -= the columns j .. j+3 of `a`, which starts there, times x[j, j+4), for
+/// right-hand sides that are n items apart.
 template <int Columns, class T>
 inline void subtract_columns(const T* a, std::ptrdiff_t ld, std::ptrdiff_t j, std::ptrdiff_t first,
                              std::ptrdiff_t last, Wide<T>* x, std::ptrdiff_t n) {
@@ -274,8 +274,8 @@ TAILRACE_VECTOR_CLONES void apply_inverse(const Factors<std::complex<float>>& fa
   apply(factors, x, columns);
 }
 template <>
-TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<std::complex<float>>& factors, Complex* x,
-                                                     std::ptrdiff_t columns) {
+TAILRACE_VECTOR_CLONES void apply_inverse_transposed(const Factors<std::complex<float>>& factors,
+                                                     Complex* x, std::ptrdiff_t columns) {
   apply_transposed(factors, x, columns);
 }
 template <>

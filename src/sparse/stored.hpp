@@ -36,7 +36,8 @@ class Stored {
 };
 
 /// One vector by a storage. y is written past the caches where a multiply moves more bytes than a
-/// core has of them: it would be read from memory before it is written, and be gone when it is used.
+/// core has of them: it would be read from memory before it is written, and be gone when it is
+/// used.
 inline Vectors one_vector(const Stored& stored, std::ptrdiff_t length, const double* x, double* y) {
   constexpr std::size_t caches = std::size_t{64} << 20;
   const auto moved = stored.memory_bytes() + sizeof(double) * static_cast<std::size_t>(length);
