@@ -67,7 +67,7 @@ std::vector<Candidate> candidates(const Features& f, const MatrixOptions& option
 double time_s(const Stored& stored, const CsrView& a, const double* x, double* y) {
   const auto repeats =
       std::clamp<std::ptrdiff_t>(timed_items / (a.num_items() + a.rows + 1), 1, 1000);
-  const auto vectors = one_vector(stored, a.rows + a.columns, x, y);
+  const Vectors vectors{x, 0, y, 0, false};
   const double start = cpu_s();
   for (std::ptrdiff_t i = 0; i < repeats; ++i) stored.multiply(0, stored.num_units(), vectors);
   return std::max(1e-9, cpu_s() - start) / static_cast<double>(repeats);

@@ -13,15 +13,13 @@ constexpr int num_lanes = 8;
 /// Vectors of one pass over the matrix where there are several.
 constexpr int block_vectors = 4;
 
-/// X (ldx x n) and Y (ldy x n), column-major; n is 1, or `block_vectors` if `block`. Formats that
-/// write eight rows at once write them past the caches if so wished; y is aligned to 16 bytes then.
+/// X (ldx x n) and Y (ldy x n), column-major; n is 1, or `block_vectors` if `block`.
 struct Vectors {
   const double* x;
   std::ptrdiff_t ldx;
   double* y;
   std::ptrdiff_t ldy;
   bool block;
-  bool past_caches = false;
 };
 
 struct CsrArrays {
@@ -41,6 +39,7 @@ struct SellArrays {
   const std::int32_t* longest;
   const std::int32_t* order;  ///< row of each place, or null: places are rows
   std::ptrdiff_t rows;
+  std::ptrdiff_t ahead;  ///< items of x from the last base of a chunk to those it does not need yet
 };
 
 /// See block_csr.cpp.

@@ -32,13 +32,6 @@ struct Lanes {
     _mm256_storeu_pd(p, d.low);
     _mm256_storeu_pd(p + 4, d.high);
   }
-  static void store_past_caches(double* p, D d) {
-    _mm_stream_pd(p, _mm256_castpd256_pd128(d.low));
-    _mm_stream_pd(p + 2, _mm256_extractf128_pd(d.low, 1));
-    _mm_stream_pd(p + 4, _mm256_castpd256_pd128(d.high));
-    _mm_stream_pd(p + 6, _mm256_extractf128_pd(d.high, 1));
-  }
-  static void finish_past_caches() { _mm_sfence(); }
   static void store_first(double* p, D d, int count) {
     double items[num_lanes];
     store(items, d);

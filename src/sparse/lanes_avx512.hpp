@@ -23,13 +23,6 @@ struct Lanes {
     return _mm512_maskz_loadu_pd(static_cast<__mmask8>((1U << count) - 1), p);
   }
   static void store(double* p, D d) { _mm512_storeu_pd(p, d); }
-  static void store_past_caches(double* p, D d) {
-    _mm_stream_pd(p, _mm512_castpd512_pd128(d));
-    _mm_stream_pd(p + 2, _mm512_extractf64x2_pd(d, 1));
-    _mm_stream_pd(p + 4, _mm512_extractf64x2_pd(d, 2));
-    _mm_stream_pd(p + 6, _mm512_extractf64x2_pd(d, 3));
-  }
-  static void finish_past_caches() { _mm_sfence(); }
   static void store_first(double* p, D d, int count) {
     _mm512_mask_storeu_pd(p, static_cast<__mmask8>((1U << count) - 1), d);
   }

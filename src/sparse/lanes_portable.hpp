@@ -42,10 +42,6 @@ struct Lanes {
     return d;
   }
   static void store(double* p, D d) { store_first(p, d, num_lanes); }
-  /// Where the processor can, without reading their line first; visible to other threads after
-  /// `finish_past_caches`. `p` is aligned to 16 bytes.
-  static void store_past_caches(double* p, D d) { store(p, d); }
-  static void finish_past_caches() {}
   static void store_first(double* p, D d, int count) {
     for (int i = 0; i < count; ++i) p[i] = d.v[i];
   }

@@ -175,7 +175,7 @@ void Matrix::set_values(std::span<const double> values) {
 
 void Matrix::multiply(std::span<const double> x, std::span<double> y) const {
   check_vectors(x, columns_, "columns", y, rows_, "rows");
-  run(*stored_, thread_starts_, one_vector(*stored_, rows_ + columns_, x.data(), y.data()));
+  run(*stored_, thread_starts_, {x.data(), 0, y.data(), 0, false});
 }
 
 void Matrix::multiply(std::ptrdiff_t vectors, const double* x, std::ptrdiff_t ldx, double* y,

@@ -99,7 +99,8 @@ class Sell : public Stored {
                             full_.data(),
                             longest_.data(),
                             order_.empty() ? nullptr : order_.data(),
-                            rows_};
+                            rows_,
+                            ahead_};
     const auto kernel =
         kernels_->sell[static_cast<int>(columns_.kind())][values_.kernel()][vectors.block ? 1 : 0];
     kernel(arrays, first * unit_chunks, std::min(num_chunks_, last * unit_chunks), vectors);
@@ -181,6 +182,7 @@ class Sell : public Stored {
   std::vector<std::int32_t> longest_;
   std::vector<std::uint8_t> masks_;  ///< lanes of each item beyond `full_`
   std::vector<std::int32_t> bases_;  ///< of each eight items
+  std::ptrdiff_t ahead_ = 0;         ///< beyond all columns that are offsets from a base
   ColumnOffsets columns_;
   Values values_;
   std::vector<std::int64_t> value_starts_, base_starts_, mask_starts_;  ///< by unit
@@ -253,6 +255,7 @@ void Sell::place_columns(const CsrView& a) {
   columns_ =
       ColumnOffsets(based ? narrow : ColumnKind::bits32, static_cast<std::size_t>(num_items_));
   if (!based) bases_ = {};
+  ahead_ = widest + std::ptrdiff_t{1024};
   columns_.write([&](auto put) {
     std::int64_t next = 0;
     std::size_t base = 0;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -34,16 +33,6 @@ class Stored {
   virtual std::string describe() const = 0;
   virtual std::size_t memory_bytes() const = 0;
 };
-
-/// One vector by a storage. y is written past the caches where a multiply moves more bytes than a
-/// core has of them: it would be read from memory before it is written, and be gone when it is
-/// used.
-inline Vectors one_vector(const Stored& stored, std::ptrdiff_t length, const double* x, double* y) {
-  constexpr std::size_t caches = std::size_t{64} << 20;
-  const auto moved = stored.memory_bytes() + sizeof(double) * static_cast<std::size_t>(length);
-  const bool aligned = reinterpret_cast<std::uintptr_t>(y) % 16 == 0;
-  return {x, 0, y, 0, false, moved > caches && aligned};
-}
 
 /// How a format is to be made.
 struct Wish {
