@@ -231,7 +231,8 @@ std::shared_ptr<Stored> choose_automatically(const CsrView& a, const MatrixOptio
   std::erase_if(found, [&](const auto& candidate) {
     return candidate.format->conversion_multiplies * reference_s > hope_s;
   });
-  auto best = in_csr.back();
+  const auto faster = [&](auto i, auto j) { return contest.time_of(i) < contest.time_of(j); };
+  auto best = *std::ranges::min_element(in_csr, faster);
   for (const auto& candidate : by_sample(contest, contest.time_of(best), found, kernels)) {
     const double start = cpu_s();
     auto stored = candidate.format->make(a, f, {candidate.values, kernels});
