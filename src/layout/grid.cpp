@@ -114,7 +114,7 @@ Layout pencils(ListOf<std::ptrdiff_t> extents, int axis, ListOf<int> grid) {
   if (extents.size() != 3 || grid.size() != 2) {
     throw Error(Errc::invalid_input,
                 fmt::format("pencils need 3 extents and a grid of 2 numbers, not {} and {}",
-                            extents, grid));
+                            std::span<const std::ptrdiff_t>(extents), std::span<const int>(grid)));
   }
   check_axis("pencils", extents, axis);
   std::vector<int> full(grid.begin(), grid.end());
