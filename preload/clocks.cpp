@@ -6,6 +6,7 @@
 #include <climits>
 #include <cstdio>
 
+#include "peers.hpp"
 #include "recorder.hpp"
 
 namespace tailrace::preload {
@@ -100,6 +101,7 @@ void compare_clocks_at_start() {
   PMPI_Comm_size(node, &ranks);
   PMPI_Comm_rank(node, &rank);
   leader = in_world(node, 0);
+  know_peers(node);
   PMPI_Comm_free(&node);
   if (ranks == state.num_ranks) return;
   PMPI_Comm_split(MPI_COMM_WORLD, rank == 0 ? 0 : MPI_UNDEFINED, state.rank, &leaders);

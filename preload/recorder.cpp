@@ -17,6 +17,7 @@
 #include "counters.hpp"
 #include "files.hpp"
 #include "launch.hpp"
+#include "peers.hpp"
 #include "wrapper.hpp"
 
 namespace tailrace::preload {
@@ -49,8 +50,15 @@ int at_finalize(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/
   return MPI_SUCCESS;
 }
 
+// Of an end after which the launcher kills the others.
+void record_end(const char* how) {
+  if (!state.on.exchange(false)) return;
+  write_record(how);
+  if (static_cast<int>(getpid()) == state.pid) ask_for_records();
+}
+
 void at_sigterm(int number) {
-  if (state.on.exchange(false)) write_record("SIGTERM");
+  record_end("SIGTERM");
   std::signal(number, SIG_DFL);
   std::raise(number);
 }
@@ -64,7 +72,7 @@ void watch_sigterm() {
 }
 
 __attribute__((destructor)) void at_exit() {
-  if (state.on.exchange(false)) write_record("exit");
+  record_end("exit");
 }
 
 }  // namespace
@@ -159,24 +167,24 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
 }
 
 int MPI_Abort(MPI_Comm comm, int code) {
-  if (state.on.exchange(false)) write_record("MPI_Abort");
+  record_end("MPI_Abort");
   return PMPI_Abort(comm, code);
 }
 
 // MPI ends a process so after an error that is fatal. A child of vfork shares our memory.
 void _exit(int code) {
-  if (static_cast<int>(getpid()) == state.pid && state.on.exchange(false)) write_record("_exit");
+  if (static_cast<int>(getpid()) == state.pid) record_end("_exit");
   syscall(SYS_exit_group, code);
   __builtin_unreachable();
 }
 
 void mpi_abort_(void* comm, void* code, void* error) {
-  if (state.on.exchange(false)) write_record("MPI_Abort");
+  record_end("MPI_Abort");
   reinterpret_cast<void (*)(void*, void*, void*)>(next_symbol("mpi_abort_"))(comm, code, error);
 }
 
 void mpi_abort_f08_(void* comm, void* code, void* error) {
-  if (state.on.exchange(false)) write_record("MPI_Abort");
+  record_end("MPI_Abort");
   reinterpret_cast<void (*)(void*, void*, void*)>(next_symbol("mpi_abort_f08_"))(comm, code, error);
 }
 

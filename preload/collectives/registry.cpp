@@ -17,7 +17,7 @@
 
 namespace tailrace::preload {
 
-constinit thread_local LastPlace last_place{};
+constinit thread_local std::array<LastPlace, 1 << num_last_bits> last_places{};
 constinit std::atomic<std::uint64_t> num_freed{0};
 
 namespace {
@@ -140,8 +140,8 @@ Place* find_place(MPI_Comm comm) {
     }
     if (PMPI_Comm_set_attr(comm, keyval, value) != MPI_SUCCESS) return nullptr;
   }
-  last_place = {comm, static_cast<Place*>(value), freed};
-  return last_place.place;
+  last_place(comm) = {comm, static_cast<Place*>(value), freed};
+  return static_cast<Place*>(value);
 }
 
 }  // namespace tailrace::preload

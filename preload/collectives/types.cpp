@@ -5,7 +5,7 @@
 
 namespace tailrace::preload {
 
-constinit thread_local LastSum last_sum{};
+constinit thread_local std::array<LastSum, 2> last_sums{};
 
 namespace {
 

@@ -3,6 +3,7 @@
 #pragma once
 #include <mpi.h>
 
+#include <array>
 #include <cstdint>
 #include <optional>
 
@@ -34,10 +35,14 @@ struct LastSum {
   MPI_Op op;
   std::optional<Sum> sum;
 };
-extern constinit thread_local LastSum last_sum;
+extern constinit thread_local std::array<LastSum, 2> last_sums;  // the two found last
 inline const std::optional<Sum>& sum_of(MPI_Datatype type, MPI_Op op) {
-  if (last_sum.type != type || last_sum.op != op) last_sum = {type, op, find_sum(type, op)};
-  return last_sum.sum;
+  const auto is = [&](const LastSum& one) { return one.type == type && one.op == op; };
+  if (is(last_sums[0])) return last_sums[0].sum;
+  if (is(last_sums[1])) return last_sums[1].sum;
+  last_sums[1] = last_sums[0];
+  last_sums[0] = {type, op, find_sum(type, op)};
+  return last_sums[0].sum;
 }
 
 }  // namespace tailrace::preload

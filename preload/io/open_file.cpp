@@ -13,12 +13,17 @@
 
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
+#include "file/part.hpp"
 #include "graphics.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::preload {
 namespace {
+
+// A buffer whose runs are shorter than this on average is packed first: to copy a short run costs
+// less than to move it by itself.
+constexpr std::int64_t least_memory_run = 4096;
 
 int code_of(int error, int other) {
   switch (error) {
@@ -133,7 +138,13 @@ struct OpenFile::Plan {
   std::int64_t end = 0;         // where the last byte ends in the file
   std::vector<FileRun> places;  // in the file
   std::vector<FileRun> memory;  // in the buffer; one run if it lies together
+  bool is_packed = false;       // a copy without gaps is moved in place of the buffer
   FilePart part;
+
+  // Of the places, which hold as many bytes or fewer.
+  void make_part(const std::vector<FileRun>& of) {
+    part = is_packed ? FilePart::runs(of) : FilePart::Data::runs(of, memory);
+  }
 };
 
 // What all ranks know then.
@@ -201,7 +212,9 @@ OpenFile::Plan OpenFile::plan(const Transfer& call) const {
   }
   if (!plan.places.empty()) plan.end = plan.places.back().end();
   try {
-    plan.part = FilePart::runs(plan.places);
+    const auto num_runs = static_cast<std::int64_t>(plan.memory.size());
+    plan.is_packed = num_runs > 1 && plan.bytes / num_runs < least_memory_run;
+    plan.make_part(plan.places);
   } catch (const Error&) {
     return because(Refusal::overlap);
   }
@@ -305,7 +318,7 @@ int OpenFile::run_ours(const Transfer& call, Plan& plan, const Agreed& agreed) {
         done += run.bytes;
         if (run.bytes > 0) there.push_back(run);
       }
-      plan.part = FilePart::runs(there);
+      plan.make_part(there);
     }
     const int code = move(call, plan, done);
     if (code != MPI_SUCCESS) return code;
@@ -349,17 +362,14 @@ int OpenFile::settle() {
 
 int OpenFile::move(const Transfer& call, Plan& plan, std::int64_t bytes) {
   auto* data = static_cast<std::byte*>(call.data);
-  const bool together = plan.memory.size() <= 1;
-  std::vector<std::byte> packed(together ? 0 : static_cast<std::size_t>(plan.bytes));
-  std::byte* const moved = !together             ? packed.data()
-                           : plan.memory.empty() ? data
-                                                 : data + plan.memory[0].offset;
+  std::vector<std::byte> packed(plan.is_packed ? static_cast<std::size_t>(plan.bytes) : 0);
+  std::byte* const moved = plan.is_packed ? packed.data() : data;
   if (call.writes) {
-    if (!together) gather(data, plan.memory, moved);
+    if (plan.is_packed) gather(data, plan.memory, moved);
     ours_->write(plan.part, moved);
   } else {
     ours_->read(plan.part, moved);
-    if (!together) scatter(moved, plan.memory, data, bytes);
+    if (plan.is_packed) scatter(moved, plan.memory, data, bytes);
   }
   if (call.offset) return MPI_SUCCESS;
   return PMPI_File_seek(file_, bytes / unit_bytes_, MPI_SEEK_CUR);

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A File resolves its hints, then hands every call to a strategy. With strategy=auto that is made
-// at the first call, when the sizes of the pieces are known.
+// at the first call, when it is known whether it reads or writes.
 #include "tailrace/more/file.hpp"
 
 #include <unistd.h>
 
-#include <algorithm>
-#include <array>
 #include <cerrno>
 #include <exception>
 #include <string>
@@ -24,9 +22,6 @@
 
 namespace tailrace::file {
 namespace {
-
-// From this mean size of a piece on, ranks that read by themselves are as fast as two-phase I/O.
-constexpr std::int64_t read_piece_bytes = 65536;
 
 // A local disk takes several direct writes at once; anything else is done when the call returns.
 bool background_writes_pay(const Settings& settings, FileAccess access) {
@@ -69,29 +64,26 @@ const BackEndEntry& choose_back_end(Settings& settings, FileAccess access) {
   return find_back_end("posix");
 }
 
-/// What `auto` stands for: by the file system, and by how small the ranks' pieces are. The same
-/// on all ranks, with the reason noted in `settings`. Collective, blocking.
-const StrategyEntry& choose_strategy(const Comm& comm, Settings& settings,
-                                     const BackEndEntry& back_end, const FilePart& part,
-                                     Direction direction) {
+/// What `auto` stands for, by the file system; the reason is noted in `settings`. Local.
+const StrategyEntry& choose_strategy(Settings& settings, const BackEndEntry& back_end,
+                                     FileAccess access, Direction direction) {
+  const auto choose = [&](const char* name, const std::string& reason) -> const StrategyEntry& {
+    settings.choose("strategy", name, reason);
+    return find_strategy(name, back_end);
+  };
   if (back_end.has_collective) {
-    settings.choose("strategy", "library_collective", fmt::format("what {} offers", back_end.name));
-    return find_strategy("library_collective", back_end);
+    return choose("library_collective", fmt::format("what {} offers", back_end.name));
   }
-  if (direction == Direction::write) {
-    settings.choose("strategy", "collective", "the fastest with pieces of any size");
-    return find_strategy("collective", back_end);
-  }
-  std::array<std::int64_t, 2> sums{
-      part.bytes(), static_cast<std::int64_t>(FilePart::Data::of(part).segments().size())};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, sums.data(), 2, MPI_INT64_T, MPI_SUM, comm.raw()));
-  const auto mean = sums[0] / std::max<std::int64_t>(sums[1], 1);
   const auto& system = settings.file_system;
-  const bool fast_calls = system.kind != FileSystem::Kind::network && mean >= read_piece_bytes;
-  const char* name = fast_calls ? "shared_independent" : "collective";
-  settings.choose("strategy", name,
-                  fmt::format("pieces of {} bytes on average, on {}", mean, system.name));
-  return find_strategy(name, back_end);
+  if (system.kind == FileSystem::Kind::network) {
+    return choose("collective",
+                  fmt::format("the fastest with pieces of any size on {}", system.name));
+  }
+  if (direction == Direction::write && background_writes_pay(settings, access)) {
+    return choose("collective", "writers' buffers go past the page cache");
+  }
+  return choose("by_length",
+                fmt::format("long pieces are copied once, into the cache of {}", system.name));
 }
 
 }  // namespace
@@ -133,7 +125,7 @@ class File::State {
 
  private:
   void make_strategy(const file::StrategyEntry& entry);
-  file::Strategy& strategy(const FilePart& part, Direction direction);
+  file::Strategy& strategy(Direction direction);
   /// Runs `action`, whose time is that of moving data but for what it spends on the file itself.
   template <class Action>
   void moving(Action&& action) {
@@ -174,7 +166,7 @@ File::State::State(FilePool& pool, std::string path, FileAccess access, const Hi
   if (settings.strategy != "auto") {
     make_strategy(file::find_strategy(settings.strategy, *back_end_));
   } else if (back_end_->has_collective) {
-    make_strategy(file::choose_strategy(comm_, settings, *back_end_, FilePart(), Direction::write));
+    make_strategy(file::choose_strategy(settings, *back_end_, access_, Direction::write));
   } else if (access_ == FileAccess::write) {
     run_agreed(comm_.raw(), [&] {
       if (comm_.rank() == 0) file::create_file(path_, settings);
@@ -198,9 +190,9 @@ void File::State::make_strategy(const file::StrategyEntry& entry) {
   if (comm_.rank() == 0) file::show(path_, settings);
 }
 
-file::Strategy& File::State::strategy(const FilePart& part, Direction direction) {
+file::Strategy& File::State::strategy(Direction direction) {
   if (!strategy_) {
-    make_strategy(file::choose_strategy(comm_, settings, *back_end_, part, direction));
+    make_strategy(file::choose_strategy(settings, *back_end_, access_, direction));
   }
   return *strategy_;
 }
@@ -226,7 +218,7 @@ void File::State::write(const FilePart& part, const void* data) {
     FilePart::Data::of(part).pack(bytes, packed_.data());
     bytes = packed_.data();
   }
-  auto& chosen = strategy(part, Direction::write);
+  auto& chosen = strategy(Direction::write);
   moving([&] { chosen.write(part, bytes); });
 }
 
@@ -236,7 +228,7 @@ void File::State::read(const FilePart& part, void* data) {
   auto* bytes = static_cast<std::byte*>(data);
   const bool packed = FilePart::Data::of(part).packed();
   if (packed && packed_.bytes() < part.bytes()) packed_ = Buffer(part.bytes());
-  auto& chosen = strategy(part, Direction::read);
+  auto& chosen = strategy(Direction::read);
   moving([&] { chosen.read(part, packed ? packed_.data() : bytes); });
   if (packed) FilePart::Data::of(part).unpack(packed_.data(), bytes);
 }

@@ -166,16 +166,33 @@ FilePart FilePart::boxes(const FileArray& array, ListOf<Box> boxes, const Memory
 }
 
 FilePart FilePart::runs(std::span<const FileRun> runs) {
-  auto data = std::make_shared<Data>();
-  std::ptrdiff_t at = 0;
+  std::ptrdiff_t bytes = 0;
   for (const auto& run : runs) {
     if (run.offset < 0 || run.bytes < 0) {
       throw Error(Errc::invalid_input,
                   fmt::format("file part: a run of {} bytes at byte {} is not possible", run.bytes,
                               run.offset));
     }
-    if (run.bytes > 0) data->segments_.push_back({run.offset, at, run.bytes});
-    at += run.bytes;
+    bytes += run.bytes;
+  }
+  const FileRun dense{0, bytes};
+  return Data::runs(runs, {&dense, 1});
+}
+
+FilePart FilePart::Data::runs(std::span<const FileRun> runs, std::span<const FileRun> memory) {
+  auto data = std::make_shared<Data>();
+  std::ptrdiff_t used = 0;  // of the first run of memory
+  for (auto run : runs) {
+    while (run.bytes > 0 && !memory.empty()) {
+      const auto bytes = std::min(run.bytes, memory.front().bytes - used);
+      if (bytes > 0) data->segments_.push_back({run.offset, memory.front().offset + used, bytes});
+      run.offset += bytes;
+      run.bytes -= bytes;
+      used += bytes;
+      if (used < memory.front().bytes) continue;
+      memory = memory.subspan(1);
+      used = 0;
+    }
   }
   data->sort_and_join();
   return FilePart(std::move(data));

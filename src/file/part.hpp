@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "file/segment.hpp"
@@ -20,6 +22,20 @@ class FilePart::Data {
   static const Data& of(const FilePart& part) { return *part.data_; }
   std::span<const file::Segment> segments() const { return segments_; }
   std::ptrdiff_t bytes() const { return bytes_; }
+  /// Runs of the file, which are runs of memory, too, in the order given; as far as both go. Throws
+  /// `Errc::invalid_input` for runs of the file that overlap.
+  static FilePart runs(std::span<const FileRun> runs, std::span<const FileRun> memory);
+  /// A part of the segments of `part` that are `wanted`; they count from the same memory.
+  template <class Wanted>
+  static FilePart part_of(const FilePart& part, Wanted&& wanted) {
+    auto data = std::make_shared<Data>();
+    for (const auto& segment : of(part).segments()) {
+      if (!wanted(segment)) continue;
+      data->segments_.push_back(segment);
+      data->bytes_ += segment.bytes;
+    }
+    return FilePart(std::move(data));
+  }
   /// Memory that the segments count from must be packed first.
   bool packed() const { return !copies_in_.empty(); }
   void pack(const std::byte* data, std::byte* packed) const;

@@ -44,7 +44,9 @@ struct Settings {
   std::vector<int> cb_ranks;          ///< the writers themselves; empty = as cb_nodes says
   std::ptrdiff_t cb_buffer_size = 0;  ///< 0 = choose
   Alignment cb_align = Alignment::stripe;
-  std::string cb_exchange = "auto";  ///< "auto", "node" (shared memory) or "messages"
+  static constexpr std::ptrdiff_t open = -1;
+  std::ptrdiff_t cb_longest_piece = open;  ///< of those that go through writers, of `by_length`
+  std::string cb_exchange = "auto";        ///< "auto", "node" (shared memory) or "messages"
   int group_size = 0;                ///< ranks of a group of `grouped`; 0 = the ranks of a node
   std::ptrdiff_t striping_unit = 0;  ///< after resolving: the stripe to align to
   int striping_factor = 0;           ///< asked for at creation; 0 = leave

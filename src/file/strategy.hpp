@@ -87,5 +87,6 @@ std::unique_ptr<Strategy> make_spokesperson(const StrategyRequest& request);
 std::unique_ptr<Strategy> make_shared_independent(const StrategyRequest& request);
 std::unique_ptr<Strategy> make_collective(const StrategyRequest& request);
 std::unique_ptr<Strategy> make_grouped(const StrategyRequest& request);
+std::unique_ptr<Strategy> make_by_length(const StrategyRequest& request);
 
 }  // namespace tailrace::file

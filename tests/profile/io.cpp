@@ -6,6 +6,7 @@
 //   io_program random FOLDER [SEED [PROGRAMS]]   the comparison
 //   io_program time FOLDER ROWS COLUMNS STEPS [MS]  seconds of writing columns of a shared array,
 //                                                after MS of computation each
+//   io_program read FOLDER ROWS COLUMNS STEPS    seconds of reading them, from the page cache
 //
 // With TAILRACE_IO=hidden the files are only written, and what several ranks write is ordered as
 // MPI asks for, by MPI_File_sync.
@@ -247,26 +248,37 @@ int compare_random(const std::string& folder, std::uint64_t seed, int programs) 
   return num_wrong == 0 ? 0 : 1;
 }
 
-// Each rank writes its columns of an array of doubles, step after step.
-int time_columns(const std::string& folder, int rows, int columns, int steps, double compute_s) {
+// Each rank writes its columns of an array of doubles, step after step, or reads what MPI's own
+// calls wrote.
+int time_columns(const std::string& folder, bool reads, int rows, int columns, int steps,
+                 double compute_s) {
   const World world = world_of(MPI_COMM_WORLD);
   const int sizes[2] = {rows, columns * world.size}, parts[2] = {rows, columns};
   const int starts[2] = {0, columns * world.rank};
   MPI_Datatype view = MPI_DATATYPE_NULL;
   MPI_Type_create_subarray(2, sizes, parts, starts, MPI_ORDER_C, MPI_DOUBLE, &view);
   MPI_Type_commit(&view);
-  const std::vector<double> data(static_cast<std::size_t>(rows) * columns, world.rank + 0.5);
+  std::vector<double> data(static_cast<std::size_t>(rows) * columns, world.rank + 0.5);
+  const int items = rows * columns;
   const std::string path = folder + "/columns.dat";
   MPI_File file = MPI_FILE_NULL;
-  MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_WRONLY, MPI_INFO_NULL,
+  MPI_File_open(MPI_COMM_WORLD, path.c_str(), MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
                 &file);
   MPI_File_set_view(file, 0, MPI_DOUBLE, view, "native", MPI_INFO_NULL);
+  for (int s = 0; reads && s < steps; ++s) {
+    PMPI_File_write_all(file, data.data(), items, MPI_DOUBLE, MPI_STATUS_IGNORE);
+  }
+  MPI_File_seek(file, 0, MPI_SEEK_SET);
   MPI_Barrier(MPI_COMM_WORLD);
   const double begin = MPI_Wtime();
   for (int s = 0; s < steps; ++s) {
     for (const double until = MPI_Wtime() + compute_s; MPI_Wtime() < until;) {
     }
-    MPI_File_write_all(file, data.data(), rows * columns, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    if (reads) {
+      MPI_File_read_all(file, data.data(), items, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    } else {
+      MPI_File_write_all(file, data.data(), items, MPI_DOUBLE, MPI_STATUS_IGNORE);
+    }
   }
   MPI_File_close(&file);
   const double seconds = MPI_Wtime() - begin;
@@ -287,10 +299,10 @@ int main(int argc, char** argv) {
     status = compare_random(folder, static_cast<std::uint64_t>(number(3, 1)),
                             static_cast<int>(number(4, 60)));
   }
-  if (task == "time") {
-    status =
-        time_columns(folder, static_cast<int>(number(3, 1000)), static_cast<int>(number(4, 64)),
-                     static_cast<int>(number(5, 8)), 1e-3 * static_cast<double>(number(6, 0)));
+  if (task == "time" || task == "read") {
+    status = time_columns(folder, task == "read", static_cast<int>(number(3, 1000)),
+                          static_cast<int>(number(4, 64)), static_cast<int>(number(5, 8)),
+                          1e-3 * static_cast<double>(number(6, 0)));
   }
   MPI_Finalize();
   return status;

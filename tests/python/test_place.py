@@ -172,6 +172,27 @@ def test_scattered_ranks_share_no_node() -> None:
     assert scattered(given, Made(made.ranks), list(range(32))).ranks.tolist() == list(made.ranks)
 
 
+@pytest.mark.parametrize(
+    ("row_bytes", "folded", "round_robin"), [(0.0, 8 / 15, 0.0), (1 / 63, 0.870, 0.568)]
+)
+def test_folded_order_of_strided_groups(
+    row_bytes: float, folded: float, round_robin: float
+) -> None:
+    """All-to-alls among ranks whose numbers are 64 apart, as of a column of 16x64 ranks.
+
+    Consecutive ranks have none of them on a node. Folding puts half of a column on each of two
+    nodes, so 7 of 15 partners are near; what goes in rows, that stay on 4 nodes otherwise, is lost.
+    """
+    grid = Grid((16, 64), pattern="lines", bytes=(1 / 15, row_bytes))
+    given = Problem(grid_traffic(grid), Nodes((16,) * 64))
+    off = {
+        name: cost_of(given.traffic, MAKE[name](given).ranks, given.nodes).off_node_bytes
+        for name in ("consecutive", "folded", "round_robin")
+    }
+    assert off["folded"] / off["consecutive"] == pytest.approx(folded, abs=5e-4)
+    assert off["round_robin"] / off["consecutive"] == pytest.approx(round_robin, abs=5e-4)
+
+
 def test_links_carry_what_leaves_nodes() -> None:
     """One message of 1 MB over a link of 1 GB/s; inside a node, its memory."""
     words = ["--grid", "2", "--bytes", "1M", "--machine", "torus:2,bw=1,loopback=10"]

@@ -41,6 +41,20 @@ def test_tens_of_thousands_of_ranks_are_priced() -> None:
     assert [exchange["groups"] for exchange in found["exchanges"]] == [144, 184]
 
 
+def test_a_random_order_of_nodes_does_not_gain() -> None:
+    """Pencils on a slab: rows and columns on near nodes beat the same nodes in random order."""
+    times = {
+        (grid, order): run(
+            *("--nodes", "23x6x24", "--ranks-per-node", "2", "--grid", grid),
+            *("--order", order, *GEMINI_TRANSPOSE),
+        )[0]["seconds"]
+        for grid in ("72x92", "276x24")
+        for order in ("blocks", "random:1")
+    }
+    for grid, ratio in (("72x92", 1.213), ("276x24", 1.199)):
+        assert times[grid, "random:1"] / times[grid, "blocks"] == pytest.approx(ratio, abs=2e-3)
+
+
 def test_rows_on_a_node_leave_the_network_alone() -> None:
     text = "torus:4x4,bw=10,injection=10,loopback=100"
     found = run("--machine", text, "--ranks-per-node", "8", "--bytes", "128G", "--grid", "16x8")[0]

@@ -27,7 +27,7 @@ class Locked {
 // is some 0.5 ms.
 std::ptrdiff_t longest_step(const Settings& settings, bool writing) {
   if (settings.file_system.kind == FileSystem::Kind::network) return 128 << 10;
-  return writing ? 32 << 10 : 8 << 10;
+  return writing ? 32 << 10 : 4 << 10;
 }
 
 SieveWindow next_window(const Settings& settings, std::span<const Segment> segments, bool writing) {

@@ -26,6 +26,8 @@ namespace {
 constexpr std::string_view size_text = "a size in bytes such as 4194304, 4M or 4MiB";
 constexpr std::string_view or_size_text =
     "0 (leave to the file system) or a size in bytes such as 1048576, 1M or 1MiB";
+constexpr std::string_view or_none_text =
+    "0 (none does) or a size in bytes such as 65536, 64K or 64KiB";
 
 /// MPI-IO knows the name, too.
 constexpr HintEntry for_mpi(HintEntry entry, std::string_view synonym_of = {}) {
@@ -41,7 +43,7 @@ constexpr HintEntry mpi_only(std::string_view name, std::string_view summary = "
 constexpr auto hint_entries = std::to_array<HintEntry>({
     {{"strategy", "auto",
       "auto | spokesperson | file_per_rank | shared_independent | collective | grouped | "
-      "library_collective",
+      "by_length | library_collective",
       "How the ranks share the file; auto decides from file system and size of the pieces"},
      ValueKind::word},
     {{"back_end", "auto", "auto | posix | uring | mpiio | hdf5",
@@ -61,6 +63,11 @@ constexpr auto hint_entries = std::to_array<HintEntry>({
       "Boundaries between writers: 0 equal shares, 1 moved to stripes, 2 each stripe has one "
       "writer for the life of the file"},
      ValueKind::word},
+    {{"cb_longest_piece", "", or_none_text,
+      "Longest piece that goes through writers (strategy by_length), longer ones each rank moves "
+      "itself; left open: 64 KiB to write, 2 KiB to read"},
+     ValueKind::bytes,
+     0},
     {{"cb_exchange", "auto", "auto | node | messages",
       "How data gets to the writers: shared memory of the node, or messages"},
      ValueKind::word},

@@ -86,6 +86,7 @@ void fill_fields(Settings& settings, const std::map<std::string, std::string>& v
   if (values.contains("cb_ranks")) settings.cb_ranks = parse_ranks(values.at("cb_ranks"));
   if (values.contains("cb_buffer_size")) settings.cb_buffer_size = number("cb_buffer_size");
   settings.cb_align = static_cast<Alignment>(small("cb_align"));
+  if (values.contains("cb_longest_piece")) settings.cb_longest_piece = number("cb_longest_piece");
   settings.cb_exchange = values.at("cb_exchange");
   settings.group_size = small("group_size");
   settings.striping_unit = number("striping_unit");

@@ -15,6 +15,7 @@ namespace tailrace::file {
 namespace {
 
 bool on_plain_files(const BackEndEntry& back_end) { return back_end.name != "hdf5"; }
+bool on_system_calls(const BackEndEntry& back_end) { return !back_end.has_collective; }
 bool on_any(const BackEndEntry&) { return true; }
 
 constexpr std::array strategies {
@@ -29,6 +30,10 @@ constexpr std::array strategies {
       StrategyEntry{"grouped",
                     "ranks in groups (group_size), the first of each writes for all of it",
                     "back ends of plain files", on_plain_files, make_grouped},
+      StrategyEntry{"by_length",
+                    "long pieces as shared_independent, short ones as collective "
+                    "(cb_longest_piece)",
+                    "posix and uring", on_system_calls, make_by_length},
 #if TAILRACE_RIVALS
       library_collective_entry,
 #endif

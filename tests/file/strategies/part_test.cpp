@@ -108,6 +108,32 @@ TEST(FilePart, RunsKeepTheOrderOfMemory) {
   EXPECT_EQ(FilePart::Data::of(part).segments().size(), 2U);  // 10 to 19 is one piece on both sides
 }
 
+TEST(FilePart, RunsOfMemoryWithGaps) {
+  const std::vector<FileRun> runs{{50, 5}, {10, 7}, {17, 3}}, memory{{2, 8}, {10, 0}, {20, 9}};
+  const auto data = numbered(30);
+  const auto part = FilePart::Data::runs(runs, memory);
+  EXPECT_EQ(part.bytes(), 15);
+  const auto file = file_of(part, data);
+  const std::vector<std::pair<std::ptrdiff_t, std::size_t>> right{
+      {50, 2}, {54, 6}, {10, 7}, {12, 9}, {13, 20}, {16, 23}, {17, 24}, {19, 26}};
+  for (const auto& [at, from] : right) EXPECT_EQ(file.at(at), data[from]) << at;
+  EXPECT_EQ(FilePart::Data::of(part).segments().size(), 3U);  // 10, 13 to 19, 50
+  const std::vector<FileRun> little{{0, 7}};
+  EXPECT_EQ(FilePart::Data::runs(runs, little).bytes(), 7);
+}
+
+TEST(FilePart, SomeOfTheSegments) {
+  const std::vector<FileRun> runs{{0, 5}, {10, 7}, {20, 5}};
+  const auto part = FilePart::runs(runs);
+  const auto some =
+      FilePart::Data::part_of(part, [](const file::Segment& piece) { return piece.bytes < 7; });
+  EXPECT_EQ(some.bytes(), 10);
+  const auto segments = FilePart::Data::of(some).segments();
+  ASSERT_EQ(segments.size(), 2U);
+  EXPECT_EQ(segments[1].file_offset, 20);
+  EXPECT_EQ(segments[1].memory_offset, 12);
+}
+
 std::string message_of(const auto& action) {
   try {
     action();

@@ -192,6 +192,7 @@ Hints random_hints(Dice& dice, const Access& access, int num_ranks, bool one_nod
   maybe("cb_align", std::to_string(dice.below(3)));
   maybe("cb_nodes", std::to_string(dice.between(1, num_ranks)));
   maybe("cb_buffer_size", std::to_string(dice.one_of(sizes)));
+  maybe("cb_longest_piece", std::to_string(dice.below(4000)));
   maybe("striping_unit", std::to_string(dice.one_of(sizes)));
   maybe("group_size", std::to_string(dice.between(1, num_ranks)));
   const bool shares_memory = dice.chance(50) && one_node;

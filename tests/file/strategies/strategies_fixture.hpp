@@ -126,7 +126,14 @@ inline std::vector<Variant> variants() {
     }
   }
   add_two_phase_variants(all);
-  // The same with writes that go on in the background while the next buffer is filled.
+  // Long and short pieces in one request; none, or all of them, short.
+  for (const char* limit : {"0", "1500", "1G"}) {
+    add_variant(all, {{"strategy", "by_length"},
+                      {"cb_longest_piece", limit},
+                      {"cb_buffer_size", "16384"},
+                      {"striping_unit", "8192"}});
+  }
+  // Two-phase I/O with writes that go on in the background while the next buffer is filled.
   if (file::find_back_end("uring").available()) {
     add_variant(all, {{"back_end", "uring"},
                       {"strategy", "collective"},

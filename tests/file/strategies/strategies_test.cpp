@@ -161,6 +161,88 @@ TEST_F(Strategies, OnlyWritersOpenAndWritesAreAsPlanned) {
   }
 }
 
+// Pieces of 1000 and 5000 bytes in turn, each rank a stretch of them: the long ones are a call each
+// of the rank that has them, the short ones go through the last rank.
+TEST_F(Strategies, RanksMoveTheirLongPiecesThemselves) {
+  constexpr std::ptrdiff_t short_bytes = 1000, long_bytes = 5000, both = short_bytes + long_bytes;
+  constexpr int pairs = 6;
+  const int ranks = comm.num_ranks();
+  const auto part_of = [&](int rank, bool shorts, bool longs) {
+    std::vector<FileRun> runs;
+    for (int i = 0; i < pairs; ++i) {
+      const auto at = (rank * pairs + i) * both;
+      if (shorts) runs.push_back({at, short_bytes});
+      if (longs) runs.push_back({at + short_bytes, long_bytes});
+    }
+    return runs;
+  };
+  const Hints hints{{"direct_io", "false"},
+                    {"cb_longest_piece", "4999"},
+                    {"romio_ds_read", "disable"},
+                    {"cb_ranks", fmt::format("{}", ranks - 1)},
+                    {"cb_buffer_size", "1M"}};
+  const std::string path = folder / "by_length";
+  for (const auto& [shorts, longs] : {std::pair(true, true), {true, false}, {false, true}}) {
+    SCOPED_TRACE(fmt::format("short {} long {}", shorts, longs));
+    const auto runs = part_of(comm.rank(), shorts, longs);
+    const auto data = contents_of(runs);
+    // Both pieces of a pair are neighbours in memory and in the file: one piece, if nothing is left
+    // out between.
+    const auto part = FilePart::runs(runs);
+    const auto num_long = shorts && longs ? 1 : longs ? pairs : 0;
+    File file(pool, path, FileAccess::write, hints);
+    file.write(part, data.data());
+    file.write(part, data.data());  // by the plan of the first
+    const auto& lines = file.settings();
+    const auto strategy = std::ranges::find(lines, "strategy", &HintValue::name);
+    ASSERT_NE(strategy, lines.end());
+    EXPECT_EQ(strategy->value, "by_length");
+    file.close();
+    const bool is_writer = comm.rank() == ranks - 1;
+    EXPECT_EQ(file.statistics().bytes_written, 2 * (longs       ? part.bytes()
+                                                    : is_writer ? ranks * part.bytes()
+                                                                : 0));
+    if (!is_writer) {
+      EXPECT_EQ(file.statistics().writes, 2 * num_long);
+    }
+    EXPECT_EQ(file.statistics().opens, (num_long > 0 ? 1 : 0) + (num_long == 0 && is_writer));
+    Bytes back(data.size());
+    File again(pool, path, FileAccess::read, hints);
+    again.read(part, back.data());
+    again.close();
+    EXPECT_TRUE(back == data);
+    EXPECT_EQ(again.statistics().bytes_read, longs       ? part.bytes()
+                                             : is_writer ? ranks * part.bytes()
+                                                         : 0);
+  }
+}
+
+// One request with both kinds, on every rank but the first, which has nothing.
+TEST_F(Strategies, LongAndShortPiecesOfOneRequest) {
+  if (comm.num_ranks() == 1) return;
+  const int others = comm.num_ranks() - 1;
+  const auto dealt_out = dealt("", others, 0, 1000, 3000, 20 * others);
+  Pattern pattern{"", std::vector(1, std::vector<FileRun>{})};
+  for (auto runs : dealt_out.ranks) {
+    for (std::size_t i = 0; i < runs.size(); i += 2) runs[i].bytes = 2500;
+    pattern.ranks.push_back(std::move(runs));
+  }
+  const Hints hints{{"strategy", "by_length"},
+                    {"direct_io", "false"},
+                    {"cb_longest_piece", "2000"},
+                    {"cb_ranks", "0"}};
+  const std::string path = folder / "mixed";
+  const auto& runs = pattern.ranks[static_cast<std::size_t>(comm.rank())];
+  const auto data = contents_of(runs);
+  File file(pool, path, FileAccess::write, hints);
+  file.write(FilePart::runs(runs), data.data());
+  file.close();
+  EXPECT_EQ(file.statistics().bytes_written, comm.rank() == 0 ? others * 10 * 1000 : 10 * 2500);
+  EXPECT_EQ(file.statistics().opens, 1);
+  ASSERT_NO_THROW(check_read(path, hints, pattern, 1));
+  ASSERT_NO_THROW(check_read(path, {{"strategy", "collective"}}, pattern, 0));
+}
+
 TEST_F(Strategies, GroupedReadingCostsOncePerGroup) {
   const std::string path = folder / "grouped";
   const int ranks = comm.num_ranks();

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <algorithm>
+
 #include "file/strategy.hpp"
 #include "random_problems.hpp"
 #include "server/kinds_here.hpp"
 #include "server/transport.hpp"
+#include "store/write_plan.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/input.hpp"
 #include "tailrace/session.hpp"
@@ -33,7 +36,7 @@ inline std::vector<Variant> all_variants(const Comm& comm) {
   for (const auto mode : {OutputMode::synchronous, OutputMode::hidden}) {
     variants.push_back({"auto", mode, "", ""});
     for (const auto& entry : file::strategy_table()) {
-      if (entry.name != "library_collective")
+      if (std::ranges::find(store::output_strategies, entry.name) != store::output_strategies.end())
         variants.push_back({std::string(entry.name), mode, "", ""});
     }
   }
