@@ -35,16 +35,22 @@ def Transform(
     import numpy as np  # noqa: PLC0415
 
     from tailrace.errors import InvalidInput  # noqa: PLC0415
+    from tailrace.together import require_comm, together  # noqa: PLC0415
 
-    name = np.dtype(dtype).name
     kinds = {
         "float32": "real_to_complex",
         "float64": "real_to_complex",
         "complex64": "complex_to_complex",
         "complex128": "complex_to_complex",
     }
-    if name not in kinds:
-        raise InvalidInput(f"Transform: dtype {name}; needs one of {', '.join(kinds)}")
+
+    def read() -> str:
+        name = "None" if dtype is None else np.dtype(dtype).name
+        if name not in kinds:
+            raise InvalidInput(f"Transform: dtype {name}; needs one of {', '.join(kinds)}")
+        return name
+
+    name = together(require_comm(comm), read, same=True)
     if name in ("float32", "complex64"):
         return TransformSingle(comm, extents, kinds[name], **options)
     return TransformDouble(comm, extents, kinds[name], **options)

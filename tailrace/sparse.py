@@ -75,6 +75,8 @@ class Operator(LinearOperator):  # type: ignore[misc]
 
     def __init__(self, matrix: Any, *, store_transpose: bool | None = None, **options: Any) -> None:
         """Store a copy of `matrix`, which may change afterwards."""
+        if store_transpose not in (None, True, False):
+            raise InvalidInput("Operator: store_transpose is None, True or False")
         csr = _csr(matrix, "Operator")
         super().__init__(np.dtype(np.float64), csr.shape)
         self._options = options
@@ -142,6 +144,8 @@ def _stored(csr: Any, options: dict[str, Any]) -> _core.SparseMatrix:
 
 def _real(x: Any) -> NDArray[np.float64]:
     """Return a vector, or several in column-major order, as float64; copied only if it is not."""
+    if np.asarray(x).dtype.kind not in "biufc":
+        raise InvalidInput(f"the operator takes numbers, not {np.asarray(x).dtype}")
     if np.iscomplexobj(x):
         raise InvalidInput("the operator is real: apply it to x.real and x.imag")
     return np.asfortranarray(x, dtype=np.float64)

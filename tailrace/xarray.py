@@ -18,7 +18,7 @@ from mpi4py import MPI
 
 import tailrace
 from tailrace.errors import InvalidInput
-from tailrace.mpi4py_fft.files import on_rank_0
+from tailrace.together import on_rank_0, require_comm, together
 
 Sizes = Mapping[str, int]
 
@@ -49,23 +49,6 @@ def _layout_of(
         box, first = _box(layout, names, dims, sizes, rank)
         boxes.append([box] if box.num_items and (first or not writing) else [])
     return tailrace.from_boxes([sizes[dim] for dim in dims], boxes)
-
-
-def _together(comm: Any, check: Any) -> Any:
-    """Return what `check` gives on this rank; if it raises on one, all ranks raise."""
-    result, failure = None, None
-    try:
-        result = check()
-    except Exception as error:
-        failure = f"{type(error).__name__}: {error}" if not _ours(error) else str(error)
-    for rank, text in enumerate(comm.allgather(failure)):
-        if text is not None:
-            raise InvalidInput(text if comm.Get_size() == 1 else f"rank {rank}: {text}")
-    return result
-
-
-def _ours(error: Exception) -> bool:
-    return isinstance(error, tailrace.Error)
 
 
 def _names(ds: Any, layout: tailrace.Layout, dims: Sequence[str] | None) -> list[str]:
@@ -102,14 +85,22 @@ def _coordinates(
     ds: Any, layout: tailrace.Layout, names: list[str], comm: Any
 ) -> dict[str, tuple[Any, dict[str, Any]]]:
     """Return the whole coordinates of dimensions: values and attributes, as a file has them."""
+    wanted = together(comm, lambda: [str(n) for n in ds.dims if n in ds.coords], same=True)
+    parts = {name: comm.allgather(ds[name].values) for name in wanted if name in names}
+    return together(comm, lambda: _encoded(ds, layout, names, wanted, parts))  # type: ignore[no-any-return]
+
+
+def _encoded(
+    ds: Any, layout: tailrace.Layout, names: list[str], wanted: list[str], parts: dict[str, Any]
+) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Return `wanted` coordinates, those of the layout's axes joined from the ranks' `parts`."""
     found: dict[str, tuple[Any, dict[str, Any]]] = {}
-    for name in [str(n) for n in ds.dims if n in ds.coords]:
+    for name in wanted:
         values = ds[name].values
         if name in names:
             axis = names.index(name)
-            parts = comm.allgather(values)
             starts = [layout.box(rank).start[axis] for rank in range(layout.num_ranks)]
-            by_start = {s: p for s, p in zip(starts, parts, strict=True) if len(p)}
+            by_start = {s: p for s, p in zip(starts, parts[name], strict=True) if len(p)}
             values = np.concatenate([by_start[s] for s in sorted(by_start)])
         encoded = xarray.conventions.encode_cf_variable(
             xarray.Variable((name,), values, dict(ds[name].attrs)), name=name
@@ -135,39 +126,62 @@ def write(
     rank has; on one rank it may be left out. `output`: to write with, in the background if it is
     hidden; else the file is there on return. Raises on all ranks alike. Collective, blocking.
     """
-    comm = MPI.COMM_WORLD if comm is None else comm
-    if layout is None:
-        layout, dims = _single(ds, comm)
-    given = layout
-    if given.num_ranks != comm.Get_size():
-        raise InvalidInput(f"layout: for {given.num_ranks} ranks; there are {comm.Get_size()}")
-    names = _together(comm, lambda: _names(ds, given, dims))
-    sizes = _together(comm, lambda: _check(ds, given, names, comm.Get_rank()))
+    comm = MPI.COMM_WORLD if comm is None else require_comm(comm)
+
+    def read() -> tuple[tailrace.Layout, list[str]]:
+        if not isinstance(ds, xarray.Dataset):
+            raise InvalidInput(f"write: needs an xarray.Dataset, not {type(ds).__name__}")
+        if output is not None and not isinstance(output, tailrace.Output):
+            raise InvalidInput(f"output: needs a tailrace.Output, not {type(output).__name__}")
+        one, axes = (layout, dims) if layout is not None else _single(ds, comm)
+        return _for_ranks(one, comm), _names(ds, one, axes)
+
+    given, names = together(comm, read)
+    sizes = together(comm, lambda: _check(ds, given, names, comm.Get_rank()))
     coordinates = _coordinates(ds, given, names, comm)
-    variables = {}
-    for name, variable in ds.variables.items():
-        if name in coordinates:
-            continue
-        axes = [str(dim) for dim in variable.dims]
-        mine = _box(given, names, axes, sizes, comm.Get_rank())[1]
-        values = np.asarray(variable.values)
-        attributes = {key: _plain(value) for key, value in variable.attrs.items()}
-        if values.dtype == bool:
-            values, attributes = values.view("int8"), {**attributes, "dtype": "bool"}
-        variables[str(name)] = tailrace.Variable(
-            values if mine else values.reshape(-1)[:0],
-            _layout_of(given, names, axes, sizes, writing=True), axes, attributes,
-        )  # fmt: skip
-    attributes = {str(key): _plain(value) for key, value in ds.attrs.items()}
-    others = [str(name) for name in ds.coords if name not in coordinates]
-    if others:
-        attributes["coordinates"] = " ".join(others)
+    variables, attributes = together(
+        comm, lambda: _contents(ds, given, names, sizes, coordinates, comm.Get_rank())
+    )
     made = output if output is not None else tailrace.Output(comm, mode="synchronous")
     try:
         made.write(path, variables, step=step, attributes=attributes, coordinates=coordinates)
     finally:
         if output is None:
             made.close()
+
+
+def _for_ranks(layout: Any, comm: Any) -> tailrace.Layout:
+    """Return the layout, if it is one for as many ranks."""
+    if not isinstance(layout, tailrace.Layout):
+        raise InvalidInput(f"layout: needs a Layout, not {type(layout).__name__}")
+    if layout.num_ranks != comm.Get_size():
+        raise InvalidInput(f"layout: for {layout.num_ranks} ranks; there are {comm.Get_size()}")
+    return layout
+
+
+def _contents(
+    ds: Any, layout: tailrace.Layout, names: list[str], sizes: Sizes, coordinates: Any, rank: int
+) -> tuple[dict[str, tailrace.Variable], dict[str, Any]]:
+    """Return variables and attributes of the file."""
+    variables = {}
+    for name, variable in ds.variables.items():
+        if name in coordinates:
+            continue
+        axes = [str(dim) for dim in variable.dims]
+        mine = _box(layout, names, axes, sizes, rank)[1]
+        values = np.asarray(variable.values)
+        attributes = {key: _plain(value) for key, value in variable.attrs.items()}
+        if values.dtype == bool:
+            values, attributes = values.view("int8"), {**attributes, "dtype": "bool"}
+        variables[str(name)] = tailrace.Variable(
+            values if mine else values.reshape(-1)[:0],
+            _layout_of(layout, names, axes, sizes, writing=True), axes, attributes,
+        )  # fmt: skip
+    attributes = {str(key): _plain(value) for key, value in ds.attrs.items()}
+    others = [str(name) for name in ds.coords if name not in coordinates]
+    if others:
+        attributes["coordinates"] = " ".join(others)
+    return variables, attributes
 
 
 def _single(ds: Any, comm: Any) -> tuple[tailrace.Layout, list[str]]:
@@ -178,6 +192,14 @@ def _single(ds: Any, comm: Any) -> tuple[tailrace.Layout, list[str]]:
     if not names:
         raise InvalidInput("write: the dataset has no dimension")
     return tailrace.slabs([ds.sizes[names[0]]], 0, 1), names
+
+
+def _listed(names: Any) -> list[str]:
+    """Return names as xarray takes them: None, one, or several."""
+    listed = [names] if isinstance(names, str) else list(names or ())
+    if not all(isinstance(name, str) for name in listed):
+        raise InvalidInput(f"drop_variables: needs names, not {names!r}")
+    return listed
 
 
 def _describe(path: str, drop: Any) -> Any:
@@ -212,28 +234,37 @@ def open_dataset(
     variable; or `layout` and `dims`, the names of its axes. `decode`: as xarray.decode_cf takes.
     Raises on all ranks alike. Collective, blocking.
     """
-    comm = MPI.COMM_WORLD if comm is None else comm
-    name = os.fspath(path)
-    sizes, variables, values, attributes = on_rank_0(comm, lambda: _describe(name, drop_variables))
-    if layout is None:
-        layout, dims = _slabs(sizes, variables, split, comm.Get_size())
-    names = [str(dim) for dim in dims or ()]
-    if len(names) != layout.num_dims or tuple(sizes.get(n, -1) for n in names) != layout.extents:
-        raise InvalidInput(
-            f"{name}: dims {tuple(names)} of a layout of {layout.extents}; has {sizes}"
-        )
+    comm = MPI.COMM_WORLD if comm is None else require_comm(comm)
+    name = together(comm, lambda: os.fspath(path), same=True)
+    dropped = together(comm, lambda: _listed(drop_variables), same=True)
+    sizes, variables, values, attributes = on_rank_0(comm, lambda: _describe(name, dropped))
+
+    def read() -> tuple[tailrace.Layout, list[str]]:
+        if layout is None:
+            return _slabs(sizes, variables, split, comm.Get_size())
+        if split is not None:
+            raise InvalidInput("open_dataset: split is for when there is no layout")
+        given, names = _for_ranks(layout, comm), [str(dim) for dim in dims or ()]
+        there = tuple(sizes.get(n, -1) for n in names)
+        if len(names) != given.num_dims or there != given.extents:
+            raise InvalidInput(
+                f"{name}: dims {tuple(names)} of a layout of {given.extents}; has {sizes}"
+            )
+        return given, names
+
+    kept_layout, names = together(comm, read)
     parts: dict[str, Any] = {}
     with tailrace.Input(comm, name) as file:
         for variable, (axes, its_attributes, dtype) in variables.items():
-            box = _box(layout, names, axes, sizes, comm.Get_rank())[0]
+            box = _box(kept_layout, names, axes, sizes, comm.Get_rank())[0]
             if variable in values:
                 data = values[variable][box.slices] if axes else values[variable]
             else:
-                kept = _layout_of(layout, names, axes, sizes, writing=False)
+                kept = _layout_of(kept_layout, names, axes, sizes, writing=False)
                 data = file.read(variable, kept).reshape(box.extents).astype(dtype[1:], copy=False)
             parts[variable] = xarray.Variable(axes, data, its_attributes)
     whole = xarray.Dataset(parts, attrs=attributes)
-    return xarray.decode_cf(whole, **decode)
+    return together(comm, lambda: xarray.decode_cf(whole, **decode))
 
 
 def _slabs(

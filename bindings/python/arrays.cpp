@@ -53,6 +53,15 @@ std::optional<ItemType> type_of_format(std::string_view format, std::ptrdiff_t b
   return type_named(fmt::format("{}int{}", is_signed ? "" : "u", 8 * bytes));
 }
 
+/// Loops of the library take items to lie where the compiler would put them.
+bool is_aligned(ItemType type, const void* data) {
+  const bool pair = type == ItemType::complex64 || type == ItemType::complex128;
+  const auto bytes = static_cast<std::uintptr_t>(item_bytes(type)) / (pair ? 2 : 1);
+  return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
+}
+constexpr const char* misaligned =
+    ": begins between items in memory; see numpy.require(a, requirements='A')";
+
 std::string type_text(nb::handle object) {
   if (nb::hasattr(object, "dtype")) return text_of(object.attr("dtype"));
   return text_of(object.type());
@@ -135,6 +144,7 @@ void Array::take_buffer(nb::handle object, Use use, const std::string& what) {
       fault = fmt::format("{}: items do not lie at multiples of their size", what);
     }
   }
+  if (found && !is_aligned(*found, buffer_.buf)) fault = what + misaligned;
   if (!fault.empty()) {
     PyBuffer_Release(&buffer_);
     has_buffer_ = false;
@@ -174,6 +184,7 @@ void Array::take_dlpack(nb::handle object, Use use, const std::string& what) {
     strides.push_back(array.stride(d));
   }
   kept_ = nb::borrow(object);
+  if (!is_aligned(type, data)) refuse(what + misaligned);
 }
 
 std::ptrdiff_t Array::num_items() const {
@@ -210,6 +221,19 @@ bool has_shape(const Array& array, const Box& box) {
                     box.extents.begin() + box.num_dims);
 }
 
+/// Whether the box lies in the memory alone, row-major.
+bool is_dense(const Memory& memory, const Box& box) {
+  if (memory.num_items != box.num_items()) return false;
+  if (memory.boxes.empty()) return true;
+  std::ptrdiff_t stride = 1;
+  for (int d = box.num_dims - 1; d >= 0; --d) {
+    const auto i = static_cast<std::size_t>(d);
+    if (box.extents[i] != 1 && memory.boxes[0].strides[i] != stride) return false;
+    stride *= box.extents[i];
+  }
+  return true;
+}
+
 }  // namespace
 
 Memory memory_of(const Array& array, std::span<const Box> boxes, const std::string& what) {
@@ -240,7 +264,10 @@ Memory memory_of(const Array& array, std::span<const Box> boxes, const std::stri
 
 void require_memory(const Array& array, const Memory& memory, std::span<const Box> boxes,
                     const std::string& what) {
-  if (array.contiguous() && array.num_items() == memory.num_items) return;
+  // Another shape with as many items would be taken for the box's: (3, 2) for (2, 3).
+  const bool turned = boxes.size() == 1 && array.shape.size() > 1 && is_dense(memory, boxes[0]) &&
+                      !has_shape(array, boxes.front());
+  if (array.contiguous() && array.num_items() == memory.num_items && !turned) return;
   if (memory.boxes.size() == 1 && boxes.size() == 1 && has_shape(array, boxes.front()) &&
       std::equal(array.strides.begin(), array.strides.end(), memory.boxes[0].strides.begin())) {
     return;

@@ -104,9 +104,12 @@ void prepare_agreed(const Comm& comm, const std::function<void()>& prepare) {
 void prepare_or_refuse(const Comm& comm, const std::string& what,
                        const std::function<void()>& prepare) {
   const auto fault = fault_of(prepare);
-  if (!fault) return;
+  if (fault) refuse_in_loop(comm, Error(fault->code(), what + ": " + fault->what()));
+}
+
+void refuse_in_loop(const Comm& comm, const Error& fault) {
   nb::gil_scoped_release released;
-  refuse_call(comm, WaitPolicy{}, Error(fault->code(), what + ": " + fault->what()));
+  refuse_call(comm, WaitPolicy{}, fault);
 }
 
 nb::tuple tuple_of(const std::ptrdiff_t* values, std::ptrdiff_t count) {

@@ -65,6 +65,9 @@ class Given {
     if (!found.is_valid() || !nb::try_cast(found, value)) {
       refuse(fmt::format("{}: needs {}, not {}", name, wanted(), repr_of(object_)));
     }
+    if constexpr (std::is_same_v<T, std::string>) {
+      if (value.find('\0') != std::string::npos) refuse(fmt::format("{}: has a null", name));
+    }
     return value;
   }
 
@@ -169,6 +172,9 @@ class Held : public Closable {
 void meet_after_exception(const Comm& comm, const std::string& what, nb::handle value,
                           nb::handle traceback);
 
+/// Throws where all ranks refuse a call of the time loop, else the job ends with a line.
+[[noreturn]] void refuse_in_loop(const Comm& comm, const Error& fault);
+
 /// `close`, `closed`, and `with` for a class that derives from `Held`.
 template <class Class>
 void bind_closing(nb::class_<Class>& bound, const char* doc) {
@@ -177,6 +183,12 @@ void bind_closing(nb::class_<Class>& bound, const char* doc) {
           "close", [](Class& self) { self.close(); }, doc)
       .def_prop_ro(
           "closed", [](const Class& self) { return self.closed(); }, "After `close`.")
+      .def(  // for the modules that are written in Python
+          "_refuse",
+          [](Class& self, const std::string& fault) {
+            refuse_in_loop(self.comm(), Error(Errc::invalid_input, fault));
+          },
+          nb::arg("fault"))
       .def(
           "__enter__", [](nb::object self) { return self; },
           nb::sig("def __enter__(self) -> typing.Self"))

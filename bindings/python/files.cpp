@@ -182,7 +182,7 @@ void bind_output(nb::module_& module) {
   nb::class_<PyVariable>(module, "Variable",
                          "An array of a file with what is its own: layout, names of its axes,\n"
                          "attributes.")
-      .def(nb::init<nb::object, nb::object, nb::object, nb::object>(), nb::arg("array"),
+      .def(nb::init<nb::object, nb::object, nb::object, nb::object>(), nb::arg("array").none(),
            nb::arg("layout").none() = nb::none(), nb::arg("dims").none() = nb::none(),
            nb::arg("attributes").none() = nb::none(),
            nb::sig("def __init__(self, array: typing.Any, layout: Layout | None = None, dims: "

@@ -227,13 +227,25 @@ void bind_memory(nb::module_& module) {
       .def_ro("num_items", &Memory::num_items, "Items of the whole array, halo included.");
 }
 
+std::ptrdiff_t items_of(std::ptrdiff_t item_bytes) {
+  if (item_bytes < 1) refuse(fmt::format("item_bytes is {}; an item has 1 or more", item_bytes));
+  return item_bytes;
+}
+
 void bind_plan(nb::module_& module) {
   nb::class_<Plan>(module, "Plan", "Who sends what to whom, as one rank sees it. No MPI.")
       .def(nb::init<const Layout&, const Layout&, int>(), nb::arg("source").none(),
            nb::arg("destination").none(), nb::arg("rank"))
-      .def("bytes", &Plan::bytes, nb::arg("item_bytes"),
-           "This rank's row of the byte matrix: (peer, bytes sent), peers ascending.")
-      .def("describe", &Plan::describe, nb::arg("item_bytes"));
+      .def(
+          "bytes",
+          [](const Plan& self, std::ptrdiff_t bytes) { return self.bytes(items_of(bytes)); },
+          nb::arg("item_bytes"),
+          nb::sig("def bytes(self, item_bytes: int) -> list[tuple[int, int]]"),
+          "This rank's row of the byte matrix: (peer, bytes sent), peers ascending.")
+      .def(
+          "describe",
+          [](const Plan& self, std::ptrdiff_t bytes) { return self.describe(items_of(bytes)); },
+          nb::arg("item_bytes"));
 }
 
 }  // namespace

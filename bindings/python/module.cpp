@@ -23,6 +23,12 @@ const char* name_of(Errc code) {
   return "internal";
 }
 
+/// Texts may quote what a file holds, or a path in another encoding.
+nb::object readable(std::string_view text) {
+  return nb::steal(
+      PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
@@ -30,8 +36,8 @@ void translate(const std::exception_ptr& thrown, void*) {
     const auto* placed = dynamic_cast<const PlacedError*>(&error);
     const auto place = placed != nullptr ? placed->place() : ErrorPlace{};
     const auto make = nb::module_::import_("tailrace.errors").attr("error_of");
-    const nb::object made = make(name_of(error.code()), error.sys_errno(),
-                                 std::string(error.what()), place.rank, place.path, place.step);
+    const nb::object made = make(name_of(error.code()), error.sys_errno(), readable(error.what()),
+                                 place.rank, readable(place.path), place.step);
     PyErr_SetObject(made.type().ptr(), made.ptr());
   }
 }

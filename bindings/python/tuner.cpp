@@ -64,6 +64,7 @@ std::pair<std::string, std::string> choose(nb::handle user, const Given<std::str
     problem.operation = operation.take("operation");
     problem.key = key.take("key");
     problem.memory_bytes = memory_bytes.take("memory_bytes");
+    if (problem.memory_bytes < 0) refuse("choose: memory_bytes is negative");
     functions =
         nb::cast<nb::dict>(nb::handle(reinterpret_cast<PyObject*>(&PyDict_Type))(candidates));
     all = candidates_of(functions);

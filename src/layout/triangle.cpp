@@ -173,11 +173,12 @@ Deal best_deal(std::ptrdiff_t n, int num_ranks) {
 
 Layout triangle(std::ptrdiff_t n, int num_ranks) {
   constexpr auto most_rows = std::ptrdiff_t{1} << 31;  // their square has less than 64 bits
-  if (n < 1 || n > most_rows || num_ranks < 1) {
+  constexpr int most_ranks = 1 << 24;                  // each rank has a list of boxes
+  if (n < 1 || n > most_rows || num_ranks < 1 || num_ranks > most_ranks) {
     throw Error(Errc::invalid_input,
-                fmt::format("triangle: {} rows on {} ranks; both must be at least 1, and rows at "
-                            "most {}",
-                            n, num_ranks, most_rows));
+                fmt::format("triangle: {} rows on {} ranks; both must be at least 1, rows at most "
+                            "{} and ranks at most {}",
+                            n, num_ranks, most_rows, most_ranks));
   }
   const auto dealt = best_deal(n, num_ranks);
   std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(num_ranks));

@@ -12,8 +12,9 @@ namespace tailrace::sparse {
 namespace {
 
 void check_options(const MatrixOptions& options) {
-  if (options.threads < 1) {
-    refuse("threads is " + words(options.threads) + "; it must be at least 1");
+  constexpr int most_threads = 4096;
+  if (options.threads < 1 || options.threads > most_threads) {
+    refuse("threads is " + words(options.threads) + "; it must be 1 to " + words(most_threads));
   }
   if (!(options.expected_multiplies >= 0)) {
     refuse("expected_multiplies is " + std::to_string(options.expected_multiplies) +

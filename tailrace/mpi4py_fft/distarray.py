@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from numbers import Integral, Number
 from typing import Any
@@ -15,8 +16,38 @@ from tailrace.mpi4py_fft.files import FileBase, HDF5File
 from tailrace.mpi4py_fft.mpifft import PFFT
 from tailrace.mpi4py_fft.ncfile import NCFile
 from tailrace.mpi4py_fft.pencil import Pencil, Subcomm, Transfer
+from tailrace.together import require_comm, together
 
 WHOLE = slice(None)
+
+
+def _listed(subcomm: Any) -> Any:
+    """Return communicators, numbers of ranks, or None. Local."""
+    if subcomm is None:
+        return None
+    parts = list(subcomm) if np.iterable(subcomm) else []
+    if parts and all(isinstance(part, MPI.Intracomm) for part in parts):
+        return tuple(map(require_comm, parts))
+    if parts and all(isinstance(part, Integral) for part in parts):
+        return [int(part) for part in parts]
+    raise InvalidInput(f"DistArray: subcomm {subcomm!r}; needs communicators, or ranks of axes")
+
+
+def _arguments(
+    global_shape: Any, dtype: Any, alignment: Any, rank: Any
+) -> tuple[tuple[int, ...], Any, int | None, int]:
+    """Return shape, dtype, alignment and rank as they should be. Local."""
+    extents = tuple(operator.index(n) for n in global_shape)
+    rank = operator.index(rank)
+    axes = len(extents) - rank
+    whole = None if alignment is None else operator.index(alignment)
+    if not 0 <= rank <= 2 or axes < 1 or any(n < 0 for n in extents):
+        raise InvalidInput(f"DistArray: shape {extents} of rank {rank}; needs 0 to 2, and an axis")
+    if whole is not None and not -axes <= whole < axes:
+        raise InvalidInput(f"DistArray: alignment {whole} of {axes} axes")
+    if dtype is None:
+        raise InvalidInput("DistArray: needs a dtype")
+    return extents, np.dtype(dtype), None if whole is None else whole % axes, rank
 
 
 def _communicators(subcomm: Any, num_axes: int, alignment: int | None) -> tuple[Any, int]:
@@ -24,7 +55,7 @@ def _communicators(subcomm: Any, num_axes: int, alignment: int | None) -> tuple[
     if subcomm is None:
         alignment = num_axes - 1 if alignment is None else alignment
         subcomm = Subcomm(MPI.COMM_WORLD, [int(axis == alignment) for axis in range(num_axes)])
-    elif not all(isinstance(part, MPI.Comm) for part in subcomm):
+    elif isinstance(subcomm, list):
         subcomm = Subcomm(MPI.COMM_WORLD, subcomm)
     if len(subcomm) != num_axes:
         raise InvalidInput(f"DistArray: {len(subcomm)} communicators for {num_axes} axes")
@@ -40,7 +71,8 @@ class DistArray(np.ndarray[Any, Any]):
     """A NumPy array that is part of a global one of `global_shape`.
 
     `subcomm`: communicators, or ranks along each axis (0: choose); `alignment`: the axis that is
-    whole; `rank`: the first so many axes are components, and whole; `val`: its items.
+    whole; `rank`: the first so many axes are components, and whole; `val`: its items. Collective,
+    but local where communicators are given.
     """
 
     _p0: Pencil | None
@@ -50,13 +82,25 @@ class DistArray(np.ndarray[Any, Any]):
         cls, global_shape: Any, subcomm: Any = None, val: Any = None, dtype: Any = float,
         buffer: Any = None, strides: Any = None, alignment: int | None = None, rank: int = 0,
     ) -> DistArray:  # fmt: skip
-        extents = tuple(int(n) for n in global_shape)
+        listed = subcomm if isinstance(subcomm, Subcomm) else _listed(subcomm)
+
+        def read() -> tuple[tuple[int, ...], Any, int | None, int]:
+            return _arguments(global_shape, dtype, alignment, rank)
+
+        local = isinstance(listed, tuple)  # nobody to agree with: made of communicators
+        extents, dtype, alignment, rank = (
+            read() if local else together(MPI.COMM_WORLD, read, same=True)
+        )
         pencil = None
         shape = extents
         if len(extents) - rank >= 2:
-            comms, axis = _communicators(subcomm, len(extents) - rank, alignment)
+            comms, axis = _communicators(listed, len(extents) - rank, alignment)
             pencil = Pencil(comms, extents[rank:], axis)
             shape = extents[:rank] + pencil.subshape
+        if val is not None and not isinstance(val, Number):
+            raise InvalidInput(f"DistArray: val {val!r}; needs a number, or None")
+        if strides is not None and buffer is None:
+            raise InvalidInput("DistArray: strides are those of a buffer; give both")
         made = super().__new__(cls, shape, dtype=dtype, buffer=buffer, strides=strides)
         if buffer is None and isinstance(val, Number):
             made.fill(val)
@@ -128,8 +172,8 @@ class DistArray(np.ndarray[Any, Any]):
 
     def get(self, gslice: Any) -> Any:
         """Return a global slice (of slice(None) and integers) on rank 0, None elsewhere."""
-        own, place = local_part(self, gslice)
         comm = MPI.COMM_WORLD
+        own, place = together(comm, lambda: local_part(self, gslice))
         parts = comm.gather((own, place))
         if parts is None:
             return None
@@ -147,26 +191,15 @@ class DistArray(np.ndarray[Any, Any]):
 
     def redistribute(self, axis: int | None = None, out: Any = None) -> DistArray:
         """Return the array whole along `axis`: itself, a new one, or `out`. Collective."""
-        if axis is not None:
-            axis %= self.dimensions
-            if axis == self.alignment:
-                return self
-        if out is not None and (
-            not isinstance(out, DistArray)
-            or out.global_shape != self.global_shape
-            or (axis is not None and axis != out.alignment)
-        ):
-            raise InvalidInput("redistribute: `out` has another global shape or alignment")
-        if axis is None and out is None:
-            raise InvalidInput("redistribute: needs an axis, or an array")
-        if out is None and axis is not None and self.pencil.subcomm[axis].Get_size() == 1:
-            self.pencil.axis = axis  # both are whole
+        target = together(self.pencil.subcomm, lambda: self._target(axis, out), same=True)
+        if axis is not None and target == self.alignment:
+            return self
+        if out is None and self.pencil.subcomm[target].Get_size() == 1:
+            self.pencil.axis = target  # both are whole
             return self
         if out is not None and out.commsizes == self.commsizes:
             out[...] = self
-            return out
-        target = axis if out is None else out.alignment
-        assert target is not None
+            return out  # type: ignore[no-any-return]
         pencil, transfer = self.get_pencil_and_transfer(target)
         if out is None:
             out = DistArray(
@@ -178,6 +211,27 @@ class DistArray(np.ndarray[Any, Any]):
         transfer.destroy()
         return out  # type: ignore[no-any-return]
 
+    def _target(self, axis: Any, out: Any) -> int:
+        """Return the axis that is to be whole. Local."""
+        if axis is None and out is None:
+            raise InvalidInput("redistribute: needs an axis, or an array")
+        if axis is not None:
+            axis = operator.index(axis)
+            if not -self.dimensions <= axis < self.dimensions:
+                raise InvalidInput(f"redistribute: axis {axis} of {self.dimensions}")
+            axis %= self.dimensions
+        if out is not None and (
+            not isinstance(out, DistArray)
+            or out.global_shape != self.global_shape
+            or out.dtype != self.dtype
+            or not out.flags.writeable
+            or (axis is not None and axis != out.alignment)
+        ):
+            raise InvalidInput(
+                "redistribute: `out` has another global shape, dtype or alignment, or is read-only"
+            )
+        return int(axis if out is None else out.alignment)
+
     def write(
         self, filename: Any, name: str = "darray", step: int = 0, global_slice: Any = None,
         domain: Any = None, as_scalar: bool = False,
@@ -188,7 +242,8 @@ class DistArray(np.ndarray[Any, Any]):
             kind = HDF5File if str(filename).endswith(".h5") else NCFile
             file = kind(filename, domain=domain, mode="a")
         field: Any = [self] if global_slice is None else [(self, global_slice)]
-        file.write(step, {name: field}, as_scalar=as_scalar)
+        # What is no text is refused there, on all ranks.
+        file.write(step, {name if isinstance(name, str) else "": field}, as_scalar=as_scalar)
 
     def read(self, filename: Any, name: str = "darray", step: int = 0) -> None:
         """Fill it with snapshot `step` of `name`. Collective."""
@@ -201,18 +256,28 @@ class DistArray(np.ndarray[Any, Any]):
 
 def local_part(array: DistArray, gslice: Any) -> tuple[Any, list[tuple[int, int]] | None]:
     """Return this rank's part of a global slice, and its (start, extent) there; None: no part."""
+    whole = array.global_shape
+    if (
+        not isinstance(gslice, (tuple, list))
+        or len(gslice) != len(whole)
+        or not all(
+            i == WHOLE or (isinstance(i, Integral) and 0 <= int(i) < n)
+            for i, n in zip(gslice, whole, strict=True)
+        )
+    ):
+        raise InvalidInput(
+            f"global slice {gslice}: needs slice(None), or an index, for each axis of {whole}"
+        )
     places: list[tuple[int, int]] = []
     index: list[Any] = []
     for i, start, extent in zip(gslice, array.substart, array.shape, strict=True):
         if i == WHOLE:
             index.append(WHOLE)
             places.append((start, extent))
-        elif isinstance(i, Integral):
-            if not start <= int(i) < start + extent:
-                return None, None
-            index.append(int(i) - start)
+        elif not start <= int(i) < start + extent:
+            return None, None
         else:
-            raise InvalidInput(f"global slice {gslice}: needs slice(None) and integers alone")
+            index.append(int(i) - start)
     return array.v[tuple(index)], places
 
 
@@ -223,6 +288,8 @@ def newDistArray(
 
     `view`: as a plain NumPy array.
     """
+    if not isinstance(pfft, PFFT) or operator.index(rank) not in (0, 1, 2):
+        raise InvalidInput(f"newDistArray: needs a PFFT, and a rank of 0 to 2, not {rank}")
     pencil = pfft.pencil[bool(forward_output)]
     extents = (pfft.dimensions,) * rank + pfft.global_shape(forward_output)
     dtype = pfft.dtype(forward_output)

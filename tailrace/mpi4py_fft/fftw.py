@@ -8,10 +8,14 @@ unless asked to.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
+
+from tailrace.errors import InvalidInput
 
 FFTW_MEASURE, FFTW_DESTROY_INPUT, FFTW_PATIENT, FFTW_ESTIMATE = 0, 1, 32, 64
 _INVERSE_TYPE = {1: 1, 2: 3, 3: 2, 4: 4}
@@ -32,12 +36,29 @@ def get_fftw_lib(dtype: Any) -> bool | None:
     return True if np.dtype(dtype).char in "fdFD" else None
 
 
+def array_fault(array: Any, like: Any, what: str, written: bool = False) -> str:
+    """Say why `array` cannot be copied to, or from, the array that is planned for; or nothing."""
+    if array is None:
+        return ""
+    if not isinstance(array, np.ndarray):
+        return f"the {what} is no NumPy array but {type(array).__name__}"
+    if array.shape != like.shape:
+        return f"the {what} has shape {array.shape}; needs {like.shape}"
+    one, other = (like, array) if written else (array, like)
+    if array.dtype.kind not in "biufc" or not np.can_cast(one.dtype, other.dtype, "same_kind"):
+        return f"the {what} has items {array.dtype}; needs {like.dtype}"
+    return "" if array.flags.writeable or not written else f"the {what} is read-only"
+
+
 class Plan:
     """A transform of `input_array` to `output_array`."""
 
     def __init__(
         self, run: Callable[[Any], Any], input_array: Any, output_array: Any, scale: float
     ) -> None:
+        fault = array_fault(output_array, output_array, "output", written=True)
+        if fault:
+            raise InvalidInput(f"fftw: {fault}")
         self._run = run
         self.input_array = input_array
         self.output_array = output_array
@@ -52,6 +73,10 @@ class Plan:
         implicit: bool = True, normalize: bool = False, **_: Any,
     ) -> Any:  # fmt: skip
         """Transform, of other arrays if given; returns the output."""
+        fault = array_fault(input_array, self.input_array, "input")
+        fault = fault or array_fault(output_array, self.output_array, "output", written=True)
+        if fault:
+            raise InvalidInput(f"fftw: {fault}")
         if input_array is not None:
             self.input_array[...] = input_array
         self.output_array[...] = self._run(self.input_array)
@@ -63,8 +88,30 @@ class Plan:
         return self.output_array
 
 
+def _axes_of(input_array: Any, axes: Any) -> tuple[int, ...]:
+    """Return the axes, counted from the first; each once."""
+    count = np.ndim(input_array)
+    listed = tuple(operator.index(axis) for axis in axes)
+    if not listed or not all(-count <= axis < count for axis in listed):
+        raise InvalidInput(f"fftw: axes {listed} of an array of {count}")
+    found = tuple(axis % count for axis in listed)
+    if len(set(found)) != len(found):
+        raise InvalidInput(f"fftw: axes {listed} of an array of {count}: each once")
+    return found
+
+
 def _whole(input_array: Any, axes: Sequence[int]) -> float:
     return 1.0 / float(math.prod(input_array.shape[axis] for axis in axes))
+
+
+def _same_shape(input_array: Any, output_array: Any) -> Any:
+    """Return the output, by default a new array; of the shape of the input."""
+    if output_array is None:
+        return aligned_like(input_array)
+    fault = array_fault(output_array, input_array, "output", written=True)
+    if fault:
+        raise InvalidInput(f"fftw: {fault}")
+    return output_array
 
 
 def complex_type(dtype: Any) -> Any:
@@ -77,7 +124,7 @@ def rfftn(
     output_array: Any = None,
 ) -> Plan:  # fmt: skip
     """Plan real to complex."""
-    axes = tuple(axes)
+    axes = _axes_of(input_array, axes)
     if output_array is None:
         shape = list(input_array.shape)
         shape[axes[-1]] = shape[axes[-1]] // 2 + 1
@@ -92,9 +139,11 @@ def irfftn(
     output_array: Any = None,
 ) -> Plan:  # fmt: skip
     """Plan complex to real; `s` gives the sizes along `axes` (else the last is even)."""
-    axes = tuple(axes)
+    axes = _axes_of(input_array, axes)
     shape = list(input_array.shape)
     if output_array is not None:
+        if not isinstance(output_array, np.ndarray) or output_array.ndim != len(shape):
+            raise InvalidInput(f"fftw: the output is no array of {len(shape)} axes")
         shape = list(output_array.shape)
     elif s is not None:
         for axis, n in zip(axes, s, strict=True):
@@ -115,8 +164,8 @@ def fftn(
     output_array: Any = None,
 ) -> Plan:  # fmt: skip
     """Plan complex to complex, forward."""
-    axes = tuple(axes)
-    out = aligned_like(input_array) if output_array is None else output_array
+    axes = _axes_of(input_array, axes)
+    out = _same_shape(input_array, output_array)
     return Plan(lambda a: np.fft.fftn(a, axes=axes), input_array, out, _whole(input_array, axes))
 
 
@@ -125,8 +174,8 @@ def ifftn(
     output_array: Any = None,
 ) -> Plan:  # fmt: skip
     """Plan complex to complex, backward."""
-    axes = tuple(axes)
-    out = aligned_like(input_array) if output_array is None else output_array
+    axes = _axes_of(input_array, axes)
+    out = _same_shape(input_array, output_array)
     return Plan(
         lambda a: np.fft.ifftn(a, axes=axes, norm="forward"),
         input_array, out, _whole(input_array, axes),
@@ -138,11 +187,13 @@ def _real_to_real(kind: str, input_array: Any, axes: Any, type: int, output_arra
         import scipy.fft  # noqa: PLC0415
     except ImportError:
         raise ImportError("cosine and sine transforms need SciPy: pip install scipy") from None
-    axes = tuple(axes)
+    axes = _axes_of(input_array, axes)
+    if not isinstance(type, Integral) or type not in _INVERSE_TYPE:
+        raise InvalidInput(f"fftw: type {type!r} of a transform; needs 1, 2, 3 or 4")
     run = {"dct": scipy.fft.dctn, "dst": scipy.fft.dstn}[kind]
     more = {("dct", 1): -1, ("dst", 1): 1}.get((kind, type), 0)
     scale = 1.0 / math.prod(2 * (input_array.shape[axis] + more) for axis in axes)
-    out = aligned_like(input_array) if output_array is None else output_array
+    out = _same_shape(input_array, output_array)
     return Plan(lambda a: run(a, type=type, axes=axes), input_array, out, scale)
 
 
@@ -159,7 +210,7 @@ def idctn(
     threads: int = 1, flags: Any = (), output_array: Any = None,
 ) -> Plan:  # fmt: skip
     """Plan the inverse of `dctn` of `type`."""
-    return _real_to_real("dct", input_array, axes, _INVERSE_TYPE[type], output_array)
+    return _real_to_real("dct", input_array, axes, _INVERSE_TYPE.get(type, type), output_array)
 
 
 def dstn(
@@ -175,4 +226,4 @@ def idstn(
     threads: int = 1, flags: Any = (), output_array: Any = None,
 ) -> Plan:  # fmt: skip
     """Plan the inverse of `dstn` of `type`."""
-    return _real_to_real("dst", input_array, axes, _INVERSE_TYPE[type], output_array)
+    return _real_to_real("dst", input_array, axes, _INVERSE_TYPE.get(type, type), output_array)

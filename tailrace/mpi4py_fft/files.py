@@ -8,44 +8,28 @@ by all ranks (`tailrace.File`) to where the datasets lie.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import operator
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from mpi4py import MPI
 
 import tailrace
-from tailrace.errors import FileFailure, InvalidInput
+from tailrace.errors import InvalidInput
+from tailrace.together import on_rank_0, require_comm, together
 
 WHOLE = slice(None)
-
-
-def on_rank_0(comm: MPI.Intracomm, action: Callable[[], Any]) -> Any:
-    """Return what `action` gives on rank 0, once all have come; what it raises, all raise."""
-    result, failure = None, None
-    comm.Barrier()
-    if comm.Get_rank() == 0:
-        try:
-            result = action()
-        except Exception as error:
-            failure = (getattr(error, "errno", None), str(error), isinstance(error, OSError))
-    result, failure = comm.bcast((result, failure))
-    if failure is not None:
-        errno, text, of_file = failure
-        raised: Exception = FileFailure(text) if of_file else InvalidInput(text)
-        if isinstance(raised, FileFailure):
-            raised.errno = errno
-        raise raised
-    return result
 
 
 class FileBase:
     """What kinds of file have in common. `domain`: (origin, length) or points of each axis."""
 
     def __init__(self, filename: Any = None, domain: Any = None, comm: Any = MPI.COMM_WORLD):
-        self.filename = None if filename is None else str(filename)
-        self.domain = domain
-        self.comm = comm
+        self.comm = require_comm(comm)
+        self.filename = together(comm, lambda: _path_of(filename), same=True)
+        self.domain = together(comm, lambda: _domain_of(domain))
         self.f: Any = None
 
     def write(self, step: int, fields: dict[str, Any], **options: Any) -> None:
@@ -63,6 +47,25 @@ class FileBase:
     @staticmethod
     def backend() -> str:
         raise NotImplementedError
+
+
+def _path_of(filename: Any) -> str:
+    path = os.fspath(filename)
+    if not isinstance(path, str) or not path or "\0" in path:
+        raise InvalidInput(f"file {filename!r}: needs the name of a file")
+    return path
+
+
+def _domain_of(domain: Any) -> Any:
+    """Return it if it has a pair of numbers, or points, for each axis."""
+    if domain is None:
+        return None
+    axes: Any = domain if np.iterable(domain) else ()
+    for axis in axes if len(axes) else [None]:
+        values = np.asarray(axis)
+        if values.ndim != 1 or len(values) < 2 or values.dtype.kind not in "iuf":
+            raise InvalidInput("domain: needs (origin, length), or points, for each axis")
+    return domain
 
 
 def _components(group: str, u: Any, as_scalar: bool) -> list[tuple[str, Any]]:
@@ -94,19 +97,22 @@ class HDF5File(FileBase):
     def write(self, step: int, fields: dict[str, Any], **options: Any) -> None:
         """Write arrays, or pairs (array, global slice), under their names. Collective."""
         as_scalar = bool(options.get("as_scalar", False))
-        parts: list[Any] = []
-        tables: list[tuple[Any, ...]] = []
-        for name, several in fields.items():
-            for field in several:
-                pair = field if isinstance(field, (tuple, list)) else (field, None)
-                for group, u in _components(name, pair[0], as_scalar):
-                    path, shape, part, box = self._place(group, u, pair[1], step)
-                    parts.append((merged(shape, u.rank), part, box))
-                    tables.append((group, path, shape, u.dtype.str, u.rank, u.pencil.shape))
+        parts, tables = together(self.comm, lambda: self._parts(step, fields, as_scalar))
+        together(self.comm, lambda: tables, same=True)
         offsets = on_rank_0(self.comm, lambda: self._make(tables))
         with tailrace.File(self.comm, str(self.filename), "update") as file:
             for (shape, part, box), offset in zip(parts, offsets, strict=True):
                 file.write(part, shape, box, offset)
+
+    def _parts(self, step: int, fields: Any, as_scalar: bool) -> tuple[list[Any], list[Any]]:
+        """Return this rank's parts, and what rank 0 has to make for them."""
+        parts: list[Any] = []
+        tables: list[tuple[Any, ...]] = []
+        for group, u, gslice in fields_of(step, fields, as_scalar):
+            path, shape, part, box = self._place(group, u, gslice, step)
+            parts.append((merged(shape, u.rank), part, box))
+            tables.append((group, path, shape, u.dtype.str, u.rank, u.pencil.shape))
+        return parts, tables
 
     def _place(self, group: str, u: Any, gslice: Any, step: int) -> Any:
         """Return the dataset's name and shape, and this rank's part; components are one axis."""
@@ -162,7 +168,8 @@ class HDF5File(FileBase):
 
     def read(self, u: Any, name: str, **options: Any) -> None:
         """Fill `u` with the whole array of snapshot `step` (0). Collective."""
-        path = f"{name}/{u.dimensions}D/{options.get('step', 0)}"
+        step = options.get("step", 0)
+        path = together(self.comm, lambda: _snapshot(u, name, step), same=True)
 
         def find() -> Any:
             import h5py  # noqa: PLC0415
@@ -173,16 +180,45 @@ class HDF5File(FileBase):
                 return file[path].shape, file[path].dtype.str, file[path].id.get_offset()
 
         shape, dtype, offset = on_rank_0(self.comm, find)
-        if shape != u.global_shape or np.dtype(dtype) != u.dtype or offset is None:
-            raise InvalidInput(
-                f"{self.filename}: {path} is {shape} of {np.dtype(dtype)}; the array is "
-                f"{u.global_shape} of {u.dtype}"
-            )
+        wanted = np.dtype(dtype)
+
+        def fits() -> None:
+            if shape != u.global_shape or wanted != u.dtype or offset is None:
+                raise InvalidInput(
+                    f"{self.filename}: {path} is {shape} of {wanted}; the array is "
+                    f"{u.global_shape} of {u.dtype}"
+                )
+
+        together(self.comm, fits)
         places = list(zip(u.substart, u.shape, strict=True))
         memory, box = _as_part(np.empty(u.shape, u.dtype), places, u.rank)
         with tailrace.File(self.comm, str(self.filename)) as file:
             file.read(memory, merged(shape, u.rank), box, offset)
         u[...] = memory.reshape(u.shape)
+
+
+def _snapshot(u: Any, name: str, step: int) -> str:
+    if not hasattr(u, "pencil") or not u.flags.writeable:
+        raise InvalidInput("read: needs a DistArray that can be written to")
+    if not isinstance(name, str) or not name:
+        raise InvalidInput(f"read: the name of a field is a text, not {name!r}")
+    return f"{name}/{u.dimensions}D/{operator.index(step)}"
+
+
+def fields_of(step: int, fields: Any, as_scalar: bool) -> list[tuple[str, Any, Any]]:
+    """Return name, array and global slice (None: whole) of all that is to be written."""
+    if operator.index(step) < 0:
+        raise InvalidInput(f"step {step}: needs 0 or more")
+    listed: list[tuple[str, Any, Any]] = []
+    for name, several in fields.items():
+        if not isinstance(name, str) or not name or "\0" in name:
+            raise InvalidInput(f"field {name!r}: needs a text as name")
+        if not isinstance(several, (tuple, list)):
+            raise InvalidInput(f"{name}: needs a list of arrays, not {type(several).__name__}")
+        for field in several:
+            array, gslice = field if isinstance(field, (tuple, list)) else (field, None)
+            listed += [(group, u, gslice) for group, u in _components(name, array, as_scalar)]
+    return listed
 
 
 def _create(file: Any, path: str, shape: Any, dtype: Any) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import functools
 import math
+import operator
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
@@ -59,10 +60,14 @@ class FFT:
         self, shape: Any, axes: Any = None, dtype: Any = float, padding: Any = False,
         backend: str = "fftw", transforms: Mapping[Any, Any] | None = None, **_: Any,
     ) -> None:  # fmt: skip
-        self.shape = [int(n) for n in np.atleast_1d(shape)]
+        self.shape = [operator.index(n) for n in np.atleast_1d(shape)]
         num_axes = len(self.shape)
         wanted = range(num_axes) if axes is None else np.atleast_1d(axes)
-        self.axes = tuple(int(axis) % num_axes for axis in wanted)
+        if not num_axes or min(self.shape) < 1 or dtype is None:
+            raise InvalidInput(f"FFT: shape {shape}, dtype {dtype}; needs points along each axis")
+        if not len(wanted) or not all(-num_axes <= axis < num_axes for axis in wanted):
+            raise InvalidInput(f"FFT: axes {axes} of an array of {num_axes}")
+        self.axes = tuple(operator.index(axis) % num_axes for axis in wanted)
         self.dtype = np.dtype(dtype)
         if backend not in BACKENDS or self.dtype.char not in "fdFD":
             raise InvalidInput(
@@ -76,8 +81,12 @@ class FFT:
             factor = float(padding[self.axes[-1]] if np.ndim(padding) else padding)
         self.padding_factor = factor
         self.padded = abs(factor - 1) > 1e-8
+        if not factor >= 1 - 1e-8 or not math.isfinite(factor):
+            raise InvalidInput(f"FFT: padding {padding}; needs factors of 1 or more")
         if self.padded and len(self.axes) != 1:
             raise InvalidInput(f"FFT: padding along axes {self.axes}; needs one axis at a time")
+        if transforms is not None and not isinstance(transforms, Mapping):
+            raise InvalidInput("FFT: transforms are a dict: {axes: (forward, backward)}")
         self._pair = (transforms or {}).get(self.axes)
         self.real_transform = self.dtype.kind == "f"
         self.M = self._scale()

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -11,8 +12,10 @@ import numpy as np
 
 from tailrace.errors import InvalidInput
 from tailrace.fft import Transform as OwnTransform
+from tailrace.mpi4py_fft.fftw import array_fault
 from tailrace.mpi4py_fft.libfft import FFT
 from tailrace.mpi4py_fft.pencil import Pencil, Shape, Subcomm, Transfer
+from tailrace.together import require_comm, together
 
 
 class Transform:
@@ -43,6 +46,7 @@ class Transform:
 
     def __call__(self, input_array: Any = None, output_array: Any = None, **options: Any) -> Any:
         """Transform; `normalize` is True by default forward, False backward. Collective."""
+        self._check(input_array, output_array)
         if input_array is not None:
             self.input_array[...] = input_array
         for step, transfer in enumerate(self._transfer):
@@ -53,6 +57,22 @@ class Transform:
             output_array[...] = self.output_array
             return output_array
         return self.output_array
+
+    def _check(self, input_array: Any, output_array: Any) -> None:
+        """Refuse arrays of another kind before anything moves: the other ranks would wait."""
+        fault = array_fault(input_array, self.input_array, "input")
+        fault = fault or array_fault(output_array, self.output_array, "output", written=True)
+        if fault:
+            self._refuse(fault)
+
+    def _refuse(self, fault: str) -> None:
+        """Raise if all ranks do; else the job ends, as in any call of a time loop."""
+        for move in self._transfer:
+            owner = move.__self__
+            if owner.comm.Get_size() == 1:
+                continue
+            owner._exchange(move.__name__ == "forward")._refuse(f"PFFT: {fault}")
+        raise InvalidInput(f"PFFT: {fault}")
 
 
 class Fast:
@@ -88,6 +108,10 @@ class FastDirection(Transform):
     def output_array(self) -> Any:
         return self._fast.spectral if self._forward else self._fast.physical
 
+    def _refuse(self, fault: str) -> None:
+        own: Any = self._fast.own
+        own._refuse(f"PFFT: {fault}")
+
     def _memory(self, array: Any, spectral: bool) -> Any:
         """Return the contiguous array that `array` is a view of, or None if it lies otherwise."""
         plain = np.asarray(array)
@@ -101,6 +125,7 @@ class FastDirection(Transform):
     def __call__(self, input_array: Any = None, output_array: Any = None, **options: Any) -> Any:
         """Transform; `normalize` is True by default forward, False backward. Collective."""
         forward, own = self._forward, self._fast.own
+        self._check(input_array, output_array)
         given = self.input_array if input_array is None else input_array
         source = self._memory(given, spectral=not forward)
         if source is None:
@@ -158,29 +183,32 @@ class PFFT:
         padding: Any = False, collapse: bool = False, backend: str = "fftw",
         transforms: Any = None, darray: Any = None, **options: Any,
     ) -> None:  # fmt: skip
-        if darray is not None:
-            shape = darray.pencil.shape
-            if axes is None:
-                axes = np.roll(range(len(shape)), len(shape) - 1 - darray.alignment).tolist()
-            dtype = darray.dtype
-        if shape is None:
-            raise InvalidInput("PFFT: needs a shape, or a darray")
-        extents = [int(n) for n in shape]
-        groups = _grouped(axes, len(extents))
-        factors = _factors(padding, extents, groups) if darray is None else padding
+        everybody = comm if isinstance(comm, Subcomm) else require_comm(comm)
+        slab = options.pop("slab", False)
+
+        def read() -> tuple[list[int], list[tuple[int, ...]], Any, Any, Any, bool]:
+            return _arguments(shape, axes, dtype, grid, padding, darray, everybody, slab, collapse)
+
+        extents, groups, first, factors, dims, collapse = together(everybody, read, same=True)
         self._input_shape: Shape = tuple(extents)
         if darray is not None:
             self.subcomm = darray.subcomm[darray.rank :]
         else:
-            slab = options.pop("slab", False)
-            self.subcomm = _grid_of(comm, len(extents), groups[-1], grid, slab)
+            self.subcomm = comm if isinstance(comm, Subcomm) else Subcomm(comm, dims)
         self.collapse = collapse
         if collapse:
             groups = _collapsed(groups, self.subcomm)
         self.axes = tuple(groups)
-        if any(self.subcomm[axis].Get_size() != 1 for axis in groups[-1]):
-            raise InvalidInput(f"PFFT: axes {groups[-1]} come first, and have to be whole on ranks")
-        self._plan(extents, np.dtype(dtype), factors, backend, transforms, options)
+
+        def plan() -> None:
+            if any(self.subcomm[axis].Get_size() != 1 for axis in groups[-1]):
+                raise InvalidInput(
+                    f"PFFT: axes {groups[-1]} come first, and have to be whole on ranks"
+                )
+            self._plan(extents, first, factors, backend, transforms, options)
+
+        together(everybody, plan)
+        self._make_directions(first, factors, transforms)
 
     def _plan(
         self, extents: list[int], dtype: Any, factors: Any, backend: str, transforms: Any,
@@ -188,7 +216,6 @@ class PFFT:
     ) -> None:  # fmt: skip
         self.xfftn: list[FFT] = []
         self.transfer: list[Transfer] = []
-        first = dtype
         pencil = start = Pencil(self.subcomm, extents, self.axes[-1][-1])
         for group in reversed(self.axes):
             if self.xfftn:
@@ -203,6 +230,8 @@ class PFFT:
                 pencil = Pencil(pencil.subcomm, extents, group[-1])
         self._output_shape: Shape = tuple(extents)
         self.pencil = [start, pencil]
+
+    def _make_directions(self, first: Any, factors: Any, transforms: Any) -> None:
         self._fast: Fast | None = None
         if self._fits(first, factors, transforms):
             self._fast = Fast(self.subcomm, self._input_shape, first)
@@ -269,6 +298,29 @@ class PFFT:
         return self.xfftn[-1].spectral_like[1] if forward_output else self.xfftn[0].dtype
 
 
+def _arguments(
+    shape: Any, axes: Any, dtype: Any, grid: Any, padding: Any, darray: Any, comm: Any, slab: Any,
+    collapse: Any,
+) -> tuple[list[int], list[tuple[int, ...]], Any, Any, Any, bool]:  # fmt: skip
+    """Return extents, groups of axes, dtype, padding, ranks along each axis, collapse. Local."""
+    if darray is not None:
+        if not hasattr(darray, "pencil"):
+            raise InvalidInput(f"PFFT: darray is no DistArray but {type(darray).__name__}")
+        shape = darray.pencil.shape
+        if axes is None:
+            axes = np.roll(range(len(shape)), len(shape) - 1 - darray.alignment).tolist()
+        dtype = darray.dtype
+    if shape is None or dtype is None:
+        raise InvalidInput("PFFT: needs a shape and a dtype, or a darray")
+    extents = [operator.index(n) for n in shape]
+    if not extents or any(n < 1 for n in extents):
+        raise InvalidInput(f"PFFT: shape {tuple(extents)}; needs a point along each axis")
+    groups = _grouped(axes, len(extents))
+    factors = _factors(padding, extents, groups) if darray is None else padding
+    dims = None if darray is not None else _dims(comm, len(extents), groups[-1], grid, slab)
+    return extents, groups, np.dtype(dtype), factors, dims, bool(collapse)
+
+
 def _factors(padding: Any, extents: list[int], groups: Any) -> Any:
     """Return the padding that comes out; `extents` become those of the padded field."""
     if padding is False:
@@ -278,6 +330,8 @@ def _factors(padding: Any, extents: list[int], groups: Any) -> Any:
     )
     if len(factors) != len(extents):
         raise InvalidInput(f"PFFT: {len(factors)} factors of padding for {len(extents)} axes")
+    if not all(1 - 1e-6 <= factor <= 64 for factor in factors):
+        raise InvalidInput(f"PFFT: padding {padding}; needs factors of 1 to 64")
     for group in groups:
         axis = group[0]
         if len(group) == 1 and factors[axis] > 1 + 1e-6:
@@ -287,20 +341,21 @@ def _factors(padding: Any, extents: list[int], groups: Any) -> Any:
     return factors
 
 
-def _grid_of(comm: Any, num_axes: int, whole: Sequence[int], grid: Any, slab: Any) -> Subcomm:
-    """Return the communicators of the grid of ranks."""
+def _dims(comm: Any, num_axes: int, whole: Sequence[int], grid: Any, slab: Any) -> Any:
+    """Return ranks along each axis (0: choose); None if `comm` has them."""
     if isinstance(comm, Subcomm):
         if grid is not None or len(comm) != num_axes:
             raise InvalidInput(f"PFFT: a Subcomm of {len(comm)} for {num_axes} axes, grid {grid}")
-        return comm
+        return None
     if grid is not None:
-        if len(grid) > num_axes:
-            raise InvalidInput(f"PFFT: grid {tuple(grid)} for {num_axes} axes")
-        return Subcomm(comm, list(grid) + [1] * (num_axes - len(grid)))
+        dims = [operator.index(n) for n in grid]
+        if len(dims) > num_axes:
+            raise InvalidInput(f"PFFT: grid {tuple(dims)} for {num_axes} axes")
+        return dims + [1] * (num_axes - len(dims))
     if slab is not False and slab is not None:
         axis = (whole[-1] + 1 if slab is True else int(slab)) % num_axes
-        return Subcomm(comm, [comm.Get_size() if d == axis else 1 for d in range(num_axes)])
-    return Subcomm(comm, [1 if axis in whole else 0 for axis in range(num_axes)])
+        return [comm.Get_size() if d == axis else 1 for d in range(num_axes)]
+    return [1 if axis in whole else 0 for axis in range(num_axes)]
 
 
 def _collapsed(groups: list[tuple[int, ...]], subcomm: Any) -> list[tuple[int, ...]]:

@@ -7,7 +7,9 @@ writes it with any netCDF4, a parallel one is not needed.
 
 from __future__ import annotations
 
+import functools
 import importlib
+import operator
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +17,25 @@ import numpy as np
 from mpi4py import MPI
 
 from tailrace.errors import InvalidInput
-from tailrace.mpi4py_fft.files import WHOLE, FileBase, _components, on_rank_0
+from tailrace.mpi4py_fft.files import WHOLE, FileBase, fields_of
+from tailrace.together import on_rank_0, together
 
 
 def _dataset(*arguments: Any, **options: Any) -> Any:
     return importlib.import_module("netCDF4").Dataset(*arguments, **options)
+
+
+def _number(u: Any, name: str, step: int) -> int:
+    """Return the number of a snapshot. The array and its name are those of the call."""
+    if not hasattr(u, "pencil") or not u.flags.writeable or not isinstance(name, str):
+        raise InvalidInput("read: needs a DistArray that can be written to, and a name")
+    _require_real(u)
+    return operator.index(step)
+
+
+def _require_real(u: Any) -> None:
+    if u.dtype.kind not in "biuf":
+        raise InvalidInput(f"NCFile: items of {u.dtype}; needs real numbers")
 
 
 class NCFile(FileBase):
@@ -49,13 +65,13 @@ class NCFile(FileBase):
     def write(self, step: int, fields: dict[str, Any], **options: Any) -> None:
         """Write arrays, or pairs (array, global slice), under their names. Collective."""
         as_scalar = bool(options.get("as_scalar", False))
+        listed = together(self.comm, lambda: self._parts(step, fields, as_scalar))
+        together(self.comm, lambda: [one[:2] for one in listed], same=True)
         at = on_rank_0(self.comm, lambda: self._begin(step))
         try:
-            for name, several in fields.items():
-                for field in several:
-                    u, gslice = field if isinstance(field, (tuple, list)) else (field, None)
-                    for group, part in _components(name, u, as_scalar):
-                        self._gather(at, group, part, gslice)
+            for table, axes, part in listed:
+                parts = self.comm.gather(part)
+                on_rank_0(self.comm, functools.partial(self._store, at, table, axes, parts))
         finally:
             if self.f is not None:
                 self.f.close()
@@ -71,18 +87,22 @@ class NCFile(FileBase):
         times[times.size] = step
         return int(times.size) - 1
 
-    def _gather(self, at: int, group: str, u: Any, gslice: Any) -> None:
+    def _parts(self, step: int, fields: Any, as_scalar: bool) -> list[Any]:
+        """Return name, type and axes of all variables, and this rank's part of each."""
+        return [self._part(*one) for one in fields_of(step, fields, as_scalar)]
+
+    def _part(self, group: str, u: Any, gslice: Any) -> Any:
         from tailrace.mpi4py_fft.distarray import local_part  # noqa: PLC0415
 
+        _require_real(u)
         index = [WHOLE] * u.rank + (list(gslice) if gslice is not None else [WHOLE] * u.dimensions)
         part, places = local_part(u, index)
-        parts = self.comm.gather((None if places is None else np.array(part), places))
         axes = "ijk"[: u.rank] + "xyzrst"[: u.dimensions]
         words = ["slice" if i == WHOLE else str(i) for i in index[u.rank :]]
         title = group if gslice is None else "_".join((group, *words))
         kept = [axis for axis, i in zip(axes, index, strict=True) if i == WHOLE]
-        table = (title, u.dtype, ["time", *kept])
-        on_rank_0(self.comm, lambda: self._store(at, table, self._axes(u, axes), parts))
+        table = (title, u.dtype.str, ["time", *kept])
+        return table, self._axes(u, axes), (None if places is None else np.array(part), places)
 
     def _axes(self, u: Any, axes: str) -> dict[str, Any]:
         """Return the points along each axis; pairs of `domain` are its two ends."""
@@ -118,7 +138,7 @@ class NCFile(FileBase):
 
     def read(self, u: Any, name: str, **options: Any) -> None:
         """Fill `u` with the whole array of snapshot number `step` (0). Collective."""
-        at = int(options.get("step", 0))
+        at = together(self.comm, lambda: _number(u, name, options.get("step", 0)), same=True)
 
         def check() -> None:
             with _dataset(self.filename) as file:
@@ -129,6 +149,6 @@ class NCFile(FileBase):
                         f"{at} of {u.global_shape}"
                     )
 
-        on_rank_0(self.comm, check)
+        together(self.comm, check)
         with _dataset(self.filename) as file:
             u[...] = file.variables[name][(at, *u.local_slice())]

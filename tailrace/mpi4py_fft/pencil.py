@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from mpi4py import MPI
 
 import tailrace
 from tailrace.errors import InvalidInput
+from tailrace.together import require_comm, together
 
 Shape = tuple[int, ...]
 
@@ -32,16 +34,10 @@ class Subcomm(tuple[MPI.Intracomm, ...]):
     whole: MPI.Intracomm
 
     def __new__(cls, comm: Any, dims: Any = None, reorder: bool = True) -> Subcomm:
-        own = comm.Get_topology() != MPI.CART
-        if not own and dims is not None:
-            raise InvalidInput("Subcomm: dims are those of the Cartesian communicator")
+        own = require_comm(comm).Get_topology() != MPI.CART
+        grid = together(comm, lambda: _grid(comm, own, dims), same=True)
         if own:
-            if dims is None:
-                dims = [0]
-            elif np.ndim(dims) == 0:
-                dims = [0] * int(dims)
-            wanted = [max(0, int(d)) for d in dims]
-            comm = comm.Create_cart(MPI.Compute_dims(comm.Get_size(), wanted), reorder=reorder)
+            comm = comm.Create_cart(grid, reorder=bool(reorder))
         num_axes = comm.Get_dim()
         parts = [comm.Sub([axis == other for other in range(num_axes)]) for axis in range(num_axes)]
         made = super().__new__(cls, parts)
@@ -58,6 +54,27 @@ class Subcomm(tuple[MPI.Intracomm, ...]):
                 comm.Free()
 
 
+def _grid(comm: Any, own: bool, dims: Any) -> list[int]:
+    """Return ranks along each axis of a new grid."""
+    if not own and dims is not None:
+        raise InvalidInput("Subcomm: dims are those of the Cartesian communicator")
+    if not own:
+        return []
+    if dims is None:
+        dims = [0]
+    elif np.ndim(dims) == 0:
+        dims = [0] * min(operator.index(dims), 33)
+    wanted = [max(0, operator.index(d)) for d in dims]
+    fixed = math.prod(d for d in wanted if d > 0)
+    if (
+        not 0 < len(wanted) <= 32
+        or comm.Get_size() % fixed
+        or (0 not in wanted and fixed != comm.Get_size())
+    ):
+        raise InvalidInput(f"Subcomm: a grid of {wanted} (0: choose) for {comm.Get_size()} ranks")
+    return list(MPI.Compute_dims(comm.Get_size(), wanted))
+
+
 class Transfer:
     """Moves an array from alignment along one axis to another, and back, by two `Exchange`s.
 
@@ -71,6 +88,8 @@ class Transfer:
     ) -> None:  # fmt: skip
         self.comm = comm
         self.shape = tuple(shape)
+        if dtype is None:
+            raise InvalidInput("Transfer: needs a dtype")
         self.dtype = np.dtype(dtype)
         self.subshapeA, self.axisA = tuple(subshapeA), axisA
         self.subshapeB, self.axisB = tuple(subshapeB), axisB
@@ -90,26 +109,40 @@ class Transfer:
         )
 
     def _move(self, source: Any, destination: Any, forward: bool) -> None:
-        shapes = (self.subshapeA, self.subshapeB)[:: 1 if forward else -1]
-        for array, shape, what in zip(
-            (source, destination), shapes, ("source", "destination"), strict=True
-        ):
-            if array.shape != shape or array.dtype != self.dtype:
-                raise InvalidInput(
-                    f"Transfer: the {what} has shape {array.shape} of {array.dtype}; "
-                    f"needs {shape} of {self.dtype}"
-                )
+        exchange = self._exchange(forward)
+        fault = self._fault(source, destination, forward)
+        if fault:
+            exchange._refuse(f"Transfer: {fault}")
+        given = np.ascontiguousarray(source).reshape(-1)
+        if destination.flags.c_contiguous:
+            exchange.run(given, np.asarray(destination).reshape(-1))
+            return
+        arrived = np.empty(destination.size, self.dtype)
+        exchange.run(given, arrived)
+        destination[...] = arrived.reshape(destination.shape)
+
+    def _exchange(self, forward: bool) -> Any:
+        """Return that of one direction, made when it is first used. Collective then."""
         if forward not in self._exchanges:
             one, other = self._layouts()
             pair = (one, other) if forward else (other, one)
             self._exchanges[forward] = tailrace.Exchange(self.comm, pair[0], pair[1], self.dtype)
-        given = np.ascontiguousarray(source).reshape(-1)
-        if destination.flags.c_contiguous:
-            self._exchanges[forward].run(given, np.asarray(destination).reshape(-1))
-            return
-        arrived = np.empty(destination.size, self.dtype)
-        self._exchanges[forward].run(given, arrived)
-        destination[...] = arrived.reshape(destination.shape)
+        return self._exchanges[forward]
+
+    def _fault(self, source: Any, destination: Any, forward: bool) -> str:
+        """Say what is wrong with the arrays of a call, or nothing."""
+        shapes = (self.subshapeA, self.subshapeB)[:: 1 if forward else -1]
+        for array, shape, what in zip(
+            (source, destination), shapes, ("source", "destination"), strict=True
+        ):
+            if not isinstance(array, np.ndarray):
+                return f"the {what} is no NumPy array but {type(array).__name__}"
+            if array.shape != shape or array.dtype != self.dtype:
+                return (
+                    f"the {what} has shape {array.shape} of {array.dtype}; needs {shape} of "
+                    f"{self.dtype}"
+                )
+        return "" if destination.flags.writeable else "the destination is read-only"
 
     def forward(self, arrayA: Any, arrayB: Any) -> None:
         """Move `arrayA` to `arrayB`. Collective."""
@@ -161,6 +194,8 @@ class Pencil:
 
     def pencil(self, axis: int) -> Pencil:
         """Return the pencil that is whole along `axis` instead."""
+        if not -len(self.shape) <= operator.index(axis) < len(self.shape):
+            raise InvalidInput(f"Pencil: axis {axis} of {len(self.shape)}")
         axis %= len(self.shape)
         comms = list(self.subcomm)
         comms[axis], comms[self.axis] = comms[self.axis], comms[axis]

@@ -32,12 +32,14 @@ MPI_ENV = {
 }
 
 
-def run(ranks: int, *words: object, **extra: str) -> subprocess.CompletedProcess[str]:
+def run(
+    ranks: int, *words: object, limit_s: float = LIMIT_S, **extra: str
+) -> subprocess.CompletedProcess[str]:
     """Run a Python program on `ranks` ranks."""
     return subprocess.run(
         ["mpirun", "-n", str(ranks), sys.executable, *map(str, words)],
         env={**os.environ, **MPI_ENV, **extra}, capture_output=True, text=True, check=False,
-        timeout=LIMIT_S,
+        timeout=limit_s,
     )  # fmt: skip
 
 
@@ -55,13 +57,72 @@ def test_the_face(ranks: int, tmp_path: Path) -> None:
     assert "cases passed" in done.stdout
 
 
+@pytest.mark.parametrize("every", [19, pytest.param(1, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("ranks", [1, 2, 3, 4])
-def test_wrong_arguments_of_every_call(ranks: int, tmp_path: Path) -> None:
-    done = run(ranks, HERE / "face_sweep.py", tmp_path, TAILRACE_TUNE="off")
-    assert done.returncode == 0, done.stdout + done.stderr
+@pytest.mark.parametrize("program", ["face_sweep.py", "modules_sweep.py"])
+def test_wrong_arguments_of_every_call(
+    program: str, ranks: int, every: int, tmp_path: Path
+) -> None:
+    """One wrong value in `every` of each argument: seconds, or minutes for all of them."""
+    pytest.importorskip("scipy")
+    pytest.importorskip("xarray")
+    pytest.importorskip("h5netcdf")
+    done = run(
+        ranks, HERE / program, tmp_path, TAILRACE_TUNE="off", PYTHONWARNINGS="default",
+        TAILRACE_SWEEP_EVERY=str(every), limit_s=LIMIT_S * (1 if every > 1 else 10),
+    )  # fmt: skip
+    last = [file.read_text() for file in tmp_path.glob("last-*")]
+    assert done.returncode == 0, f"{last}\n{done.stdout}{done.stderr}"
     refused = re.search(r"(\d+) refused", done.stdout)
     assert refused
-    assert int(refused[1]) > 1000, done.stdout
+    assert int(refused[1]) > 4000 / every, done.stdout
+
+
+LOOP_FAULTS = {
+    "exchange.run(wrong, v)": "source 0",
+    "exchange.run(u, wrong)": "destination 0",
+    "exchange.start(wrong, v)": "source 0",
+    "reduction.allreduce(wrong)": "values",
+    "reduction.reduce(wrong)": "values",
+    "reduction.dots([(wrong, wrong)])": "vector 0",
+    "transform.forward(wrong)": "field",
+    "transform.backward(wrong)": "mode array",
+    "fast.forward(wrong)": "the input has shape",
+    "serial.backward(wrong)": "the input has shape",
+    "serial.forward(None, wrong)": "the output has shape",
+    "transfer.forward(wrong, wrong)": "Transfer: the source",
+}
+
+
+@pytest.mark.parametrize("call", LOOP_FAULTS)
+def test_a_wrong_array_of_one_rank_in_a_time_loop_ends_the_job(call: str, tmp_path: Path) -> None:
+    text = f"""
+import tailrace.fft, tailrace.mpi4py_fft as face, tailrace.mpi4py_fft.pencil
+comm, wrong = MPI.COMM_WORLD, np.zeros(3, "float16")
+rows, columns = [tailrace.slabs((8, 6), axis, 2) for axis in (0, 1)]
+u, v = np.zeros(rows.shape(comm.rank)), np.zeros(columns.shape(comm.rank))
+exchange = tailrace.Exchange(comm, rows, columns)
+reduction = tailrace.Reduction(comm, max_items=8)
+transform = tailrace.fft.Transform(comm, (8, 8, 8))
+fast, serial = face.PFFT(comm, (8, 8, 8)), face.PFFT(comm, (8, 8, 8), axes=(1, 0, 2))
+rows = face.pencil.Pencil(face.pencil.Subcomm(comm, [1, 0]), (8, 8), 0)
+transfer = rows.transfer(rows.pencil(1), "d")
+move = serial.{"backward" if "backward" in call else "forward"}
+if comm.rank == 1:
+    {call}
+else:
+    good = {{"exchange": lambda: exchange.run(u, v), "reduction": reduction.barrier,
+            "transform": lambda: transform.forward(np.zeros(transform.shape)),
+            "fast": fast.forward, "serial": move,
+            "transfer": lambda: transfer.forward(np.zeros(transfer.subshapeA),
+                                                 np.zeros(transfer.subshapeB))}}
+    good["{call.partition(".")[0]}"]()
+"""
+    done = run_text(2, tmp_path, text, TAILRACE_PATIENCE_S="0.3", TAILRACE_TUNE="off",
+                    PYTHONWARNINGS="default")  # fmt: skip
+    assert done.returncode != 0
+    assert LOOP_FAULTS[call] in done.stderr
+    assert "tailrace: rank 1" in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 4])
