@@ -196,7 +196,7 @@ def _single(ds: Any, comm: Any) -> tuple[tailrace.Layout, list[str]]:
 
 def _listed(names: Any) -> list[str]:
     """Return names as xarray takes them: None, one, or several."""
-    listed = [names] if isinstance(names, str) else list(names or ())
+    listed = [names] if isinstance(names, str) else list(() if names is None else names)
     if not all(isinstance(name, str) for name in listed):
         raise InvalidInput(f"drop_variables: needs names, not {names!r}")
     return listed
