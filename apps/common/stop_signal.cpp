@@ -48,6 +48,8 @@ int StopSignal::finish() {
   return any_;
 }
 
+bool StopSignal::is_wanted() { return received != 0; }
+
 std::string StopSignal::name(int signal) {
   if (signal == SIGTERM) return "SIGTERM";
   if (signal == SIGINT) return "SIGINT";

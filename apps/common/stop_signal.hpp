@@ -29,6 +29,8 @@ class StopSignal {
   /// Number of the signal that some rank has received before its `start`, `trouble`, or 0; the same
   /// on all ranks. Collective, blocking.
   int finish();
+  /// Whether this rank has received a signal, for votes of others. Local.
+  static bool is_wanted();
   /// "SIGTERM", "SIGINT" or "signal 3".
   static std::string name(int signal);
 

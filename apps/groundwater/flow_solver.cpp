@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "common/region.hpp"
+#include "common/stop_signal.hpp"
 
 namespace tailrace::groundwater {
 
@@ -25,7 +26,7 @@ FlowSolver::FlowSolver(const Case& values, FlowEquations& equations)
       equations_(equations),
       grid_(equations.grid()),
       halo_(grid_),
-      reduction_(grid_.comm(), {.type = NumberType::float64, .max_items = 6}),
+      reduction_(grid_.comm(), {.type = NumberType::float64, .max_items = 7}),
       wide_h_(static_cast<std::size_t>(grid_.num_wide())),
       jacobian_(equations.graph().columns.size()) {
   for (auto* array : {&old_contents_, &residual_, &change_, &trial_, &contents_}) {
@@ -36,7 +37,7 @@ FlowSolver::FlowSolver(const Case& values, FlowEquations& equations)
 FlowSolver::Norms FlowSolver::measure(std::span<const double> h, double dt) {
   halo_.fill(h, wide_h_);
   equations_.evaluate(wide_h_, old_contents_, dt, residual_, jacobian_);
-  std::array<double, 6> sums{};
+  std::array<double, 7> sums{};
   equations_.contents(h, contents_);
   for (std::size_t i = 0; i < residual_.size(); ++i) {
     const double stored = dt > 0 ? (contents_[i] - old_contents_[i]) / dt : 0;
@@ -49,15 +50,17 @@ FlowSolver::Norms FlowSolver::measure(std::span<const double> h, double dt) {
     if (dt > 0) sums[5] += round_off * std::abs(contents_[i]) / dt;
   }
   for (const auto& term : equations_.terms()) sums[4] += std::abs(term.rate);
+  sums[6] = app::StopSignal::is_wanted() ? 1 : 0;
   reduction_.allreduce(std::span<double>(sums));
   ++counts_.own_reductions;
-  return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
+  return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5], sums[6]};
 }
 
 bool FlowSolver::solve_linear(StepOutcome& outcome) {
   if (linear_ == nullptr) {
     linear_ = make_linear_solver(case_, grid_, equations_.graph(), 0,
-                                 {.couplings = jacobian_, .blocks = {}}, case_.linear.tolerance);
+                                 {.couplings = jacobian_, .blocks = {}}, case_.linear.tolerance,
+                                 app::StopSignal::is_wanted);
   } else {
     linear_->set_values({.couplings = jacobian_, .blocks = {}});
   }
@@ -66,7 +69,8 @@ bool FlowSolver::solve_linear(StepOutcome& outcome) {
   counts_.linear_iterations += result.iterations;
   counts_.krylov_reductions += result.num_reductions;
   outcome.linear_iterations += result.iterations;
-  // One that stopped early is still a direction to search in.
+  outcome.stopped = result.stopped;
+  // One that ended early is still a direction to search in.
   if (!result.usable) outcome.why = "the linear solver ended early: " + result.why;
   return result.usable;
 }
@@ -102,6 +106,8 @@ StepOutcome FlowSolver::step(std::span<double> h, double dt) {
   while ((outcome.iterations == 0 || !small(case_.newton.tolerance)) &&
          outcome.iterations < limit) {
     if (norms.sizes == 0) break;
+    outcome.stopped = norms.wishes > 0;
+    if (outcome.stopped) break;
     ++outcome.iterations;
     if (!solve_linear(outcome)) break;
     if (!search_line(h, dt, norms)) {
@@ -112,7 +118,7 @@ StepOutcome FlowSolver::step(std::span<double> h, double dt) {
     }
   }
   counts_.iterations += outcome.iterations;
-  outcome.converged = outcome.why.empty() && std::isfinite(norms.squares) &&
+  outcome.converged = !outcome.stopped && outcome.why.empty() && std::isfinite(norms.squares) &&
                       (at_round_off || small(case_.newton.tolerance));
   if (!outcome.converged && outcome.why.empty()) {
     outcome.why = fmt::format("Newton's method has not converged in {} iterations", limit);
@@ -120,7 +126,7 @@ StepOutcome FlowSolver::step(std::span<double> h, double dt) {
   outcome.storage = norms.storage;
   outcome.error = norms.sum;
   outcome.moved = norms.moved;
-  ++(outcome.converged ? counts_.steps : counts_.failed_steps);
+  if (!outcome.stopped) ++(outcome.converged ? counts_.steps : counts_.failed_steps);
   if (!outcome.converged) std::copy(start.begin(), start.end(), h.begin());
   return outcome;
 }

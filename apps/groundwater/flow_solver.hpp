@@ -17,7 +17,8 @@ namespace tailrace::groundwater {
 /// How a step went; the same on all ranks.
 struct StepOutcome {
   bool converged = false;
-  std::string why;  ///< if it did not
+  bool stopped = false;  ///< a rank has received a signal: the step is not taken
+  std::string why;       ///< if it did not
   int iterations = 0;
   int linear_iterations = 0;
   double storage = 0;  ///< rate at which the store has gained water [m3/s]
@@ -32,7 +33,8 @@ struct SolverCounts {
   std::int64_t krylov_reductions = 0;  ///< of the linear solver
 };
 
-/// Newton's method with line search for `FlowEquations`; the linear systems by `LinearSolver`.
+/// Newton's method with line search for `FlowEquations`; the linear systems by `LinearSolver`. Both
+/// ask for `app::StopSignal::is_wanted` with each of their reductions.
 class FlowSolver {
  public:
   /// Collective, blocking.
@@ -52,6 +54,7 @@ class FlowSolver {
     double sizes = 0;    ///< |residual|, summed
     double sum = 0;      ///< residual, summed
     double storage = 0, moved = 0, floor = 0;
+    double wishes = 0;  ///< ranks that have received a signal
   };
   Norms measure(std::span<const double> h, double dt);
   bool solve_linear(StepOutcome& outcome);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linear_solver.hpp"
 
+#include <utility>
+
 #include "tailrace/krylov.hpp"
 
 namespace tailrace::groundwater {
@@ -11,7 +13,8 @@ namespace {
 class OwnSolver final : public LinearSolver {
  public:
   OwnSolver(const Case& values, const Grid& grid, const CellGraph& graph, int block,
-            const sparse::CoupledValues& first, double tolerance)
+            const sparse::CoupledValues& first, double tolerance,
+            std::function<bool()> wants_to_stop)
       : coupled_(block > 0),
         matrix_(coupled_ ? sparse::DistMatrix(grid.comm(), grid.rows(), block, graph.row_starts,
                                               graph.columns, first)
@@ -21,7 +24,8 @@ class OwnSolver final : public LinearSolver {
         krylov_(matrix_, *preconditioner_,
                 {.method = values.linear.method,
                  .relative_tolerance = tolerance,
-                 .max_iterations = static_cast<int>(values.linear.max_iterations)}) {}
+                 .max_iterations = static_cast<int>(values.linear.max_iterations),
+                 .wants_to_stop = std::move(wants_to_stop)}) {}
 
   void set_values(const sparse::CoupledValues& values) override {
     if (coupled_) {
@@ -37,6 +41,7 @@ class OwnSolver final : public LinearSolver {
     const bool converged = result.end == sparse::KrylovEnd::converged;
     return {.converged = converged,
             .usable = converged || result.end == sparse::KrylovEnd::max_iterations,
+            .stopped = result.end == sparse::KrylovEnd::stopped,
             .why = std::move(result.why),
             .iterations = result.iterations,
             .num_reductions = result.num_reductions,
@@ -59,11 +64,13 @@ class OwnSolver final : public LinearSolver {
 std::unique_ptr<LinearSolver> make_linear_solver(const Case& values, const Grid& grid,
                                                  const CellGraph& graph, int block,
                                                  const sparse::CoupledValues& first,
-                                                 double tolerance) {
+                                                 double tolerance,
+                                                 std::function<bool()> wants_to_stop) {
   if (values.linear.library == "petsc") {
     return make_petsc_solver(values, grid, graph, block, first, tolerance);
   }
-  return std::make_unique<OwnSolver>(values, grid, graph, block, first, tolerance);
+  return std::make_unique<OwnSolver>(values, grid, graph, block, first, tolerance,
+                                     std::move(wants_to_stop));
 }
 
 }  // namespace tailrace::groundwater

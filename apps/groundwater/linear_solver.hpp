@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -15,8 +16,9 @@ namespace tailrace::groundwater {
 /// The same on all ranks.
 struct LinearResult {
   bool converged = false;
-  bool usable = false;  ///< a direction to go in: converged, or only too few iterations
-  std::string why;      ///< if it has not converged
+  bool usable = false;   ///< a direction to go in: converged, or only too few iterations
+  bool stopped = false;  ///< by `wants_to_stop`
+  std::string why;       ///< if it has not converged
   int iterations = 0;
   int num_reductions = 0;
   double residual_norm = 0;
@@ -39,14 +41,15 @@ class LinearSolver {
 
 /// A solver with a coupling for each entry of `graph.columns` and a block of `block` x `block` for
 /// each cell; or, where `block` is 0, of one unknown a cell and no blocks. Converged at
-/// `tolerance`, relative to |b|. Throws `Errc::invalid_input` on all ranks for what the library
-/// does not have. Collective, blocking.
+/// `tolerance`, relative to |b|; `wants_to_stop` as in `sparse::KrylovOptions`. Throws
+/// `Errc::invalid_input` on all ranks for what the library does not have. Collective, blocking.
 std::unique_ptr<LinearSolver> make_linear_solver(const Case& values, const Grid& grid,
                                                  const CellGraph& graph, int block,
                                                  const sparse::CoupledValues& first,
-                                                 double tolerance);
+                                                 double tolerance,
+                                                 std::function<bool()> wants_to_stop = {});
 
-/// That of PETSc; throws if the program was built without. As above.
+/// That of PETSc, which asks nobody; throws if the program was built without. As above.
 std::unique_ptr<LinearSolver> make_petsc_solver(const Case& values, const Grid& grid,
                                                 const CellGraph& graph, int block,
                                                 const sparse::CoupledValues& first,

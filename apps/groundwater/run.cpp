@@ -44,6 +44,7 @@ class Run final : public app::Simulation {
   StepOutcome try_step(double dt);
   void take_step();
   void find_steady();
+  void leave_step();
   void after_step(const StepOutcome& outcome);
   void write_fields(bool last);
   void write_state();
@@ -180,6 +181,7 @@ void Run::take_step() {
   double dt = next_step();
   StepOutcome outcome = try_step(dt);
   while (!outcome.converged) {
+    if (outcome.stopped) return leave_step();
     const double shorter = dt * case_.time.cut;
     if (shorter < case_.time.min_step) give_up(outcome, dt);
     clock_.dt = dt = shorter;
@@ -205,17 +207,19 @@ void Run::find_steady() {
   equations_.set_time(case_.time.end);
   std::optional<Span> span(std::in_place, &trace_, Activity::compute, "steady flow");
   StepOutcome outcome = solver_.step(h_, 0);
+  if (outcome.stopped) return leave_step();
   steady_found_ = outcome.converged;
   if (!steady_found_) {
     outcome = solver_.step(h_, clock_.dt);
     while (!outcome.converged) {
+      if (outcome.stopped) return leave_step();
       clock_.dt *= case_.time.cut;
       if (clock_.dt < case_.time.min_step) give_up(outcome, clock_.dt);
       outcome = solver_.step(h_, clock_.dt);
     }
   }
   span.reset();
-  if (steady_found_ && first_step_ >= 0) {  // found again after a restart
+  if (steady_found_ && first_step_ > 0) {  // found again after a restart
     signal_ = stop_.finish();
     return;
   }
@@ -224,6 +228,13 @@ void Run::find_steady() {
                   equations_.terms());
   if (!steady_found_) clock_.dt *= 4;
   after_step(outcome);
+  signal_ = stop_.finish();
+}
+
+/// The heads are as they were before the step, which all ranks left for a signal on one.
+void Run::leave_step() {
+  stop_.finish();
+  stop_.start(false);
   signal_ = stop_.finish();
 }
 

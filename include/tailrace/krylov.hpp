@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -67,6 +68,9 @@ struct KrylovOptions {
   int restart = 30;  ///< of gmres and fgmres: vectors kept, at least 1
   /// Diverged once the residual is as many times that of the start.
   double divergence_factor = 1e8;
+  /// On all ranks or none: asked, on each rank by itself, at every sum over the ranks, which takes
+  /// the answer along. A yes on any ends the solve on all, with x as it is by then.
+  std::function<bool()> wants_to_stop;
 };
 
 /// How a solve ended.
@@ -74,9 +78,10 @@ enum class KrylovEnd {
   converged,
   max_iterations,
   breakdown,  ///< the method cannot go on: `why` tells
-  diverged    ///< the residual grew by `divergence_factor`, or is not finite
+  diverged,   ///< the residual grew by `divergence_factor`, or is not finite
+  stopped     ///< by `wants_to_stop`
 };
-/// "converged", "max_iterations", "breakdown" or "diverged".
+/// "converged", "max_iterations", "breakdown", "diverged" or "stopped".
 std::string_view name(KrylovEnd end);
 
 /// The same on all ranks.

@@ -5,6 +5,7 @@
 // recurrences, and a breakdown after some progress is a restart.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -43,7 +44,9 @@ class KrylovProblem {
   }
   void dots(std::span<const Pair> pairs, std::span<double> results) {
     ++result.num_reductions;
-    reduction_.dots(pairs, results);
+    ask(pairs);
+    reduction_.dots(pairs_, sums_);
+    answer(results);
   }
   /// The same by one non-blocking reduction, under way while `work` runs, which may change the
   /// vectors (the local products are formed first) but asks for no other sums.
@@ -51,7 +54,8 @@ class KrylovProblem {
   std::array<double, n> dots_while(const std::array<Pair, n>& pairs, Work&& work) {
     std::array<double, n> results{};
     ++result.num_reductions;
-    reduction_.start_dots(std::span<const Pair>(pairs), std::span<double>(results));
+    ask(pairs);
+    reduction_.start_dots(std::span<const Pair>(pairs_), std::span<double>(sums_));
     try {
       work();
     } catch (...) {
@@ -59,6 +63,7 @@ class KrylovProblem {
       throw;
     }
     reduction_.finish();
+    answer(results);
     return results;
   }
   Reduction& reduction() { return reduction_; }
@@ -73,6 +78,7 @@ class KrylovProblem {
   double too_large = 0;  ///< residual norm of divergence
   KrylovEnd end = {};    ///< of the cycle, as far as the recurrences know
   std::string why;       ///< of a breakdown
+  bool stopped = false;  ///< a sum has told that a rank wants to stop
 
   /// True if a number is not finite: the cycle ends as diverged.
   bool is_lost(double number);
@@ -89,9 +95,26 @@ class KrylovProblem {
   void restart() { end = KrylovEnd::converged; }
 
  private:
+  /// Puts `pairs` in `pairs_`, and the wish to stop behind them.
+  void ask(std::span<const Pair> pairs) {
+    pairs_.assign(pairs.begin(), pairs.end());
+    if (options.wants_to_stop) {
+      wish_[0] = options.wants_to_stop() ? 1 : 0;
+      pairs_.push_back({wish_, wish_});
+    }
+    sums_.resize(pairs_.size());
+  }
+  void answer(std::span<double> results) {
+    std::copy_n(sums_.begin(), results.size(), results.begin());
+    if (options.wants_to_stop && sums_.back() > 0) stopped = true;
+  }
+
   DistOperator& a_;
   Preconditioner& m_;
   Reduction reduction_;
+  std::array<double, 1> wish_{};
+  std::vector<Pair> pairs_;
+  std::vector<double> sums_;
 };
 
 /// A method with its work vectors.

@@ -71,7 +71,8 @@ KrylovOptions agreed(const Comm& comm, const KrylovOptions& options) {
       CommonArgument{"absolute_tolerance", fmt::format("{}", options.absolute_tolerance)},
       CommonArgument{"max_iterations", std::to_string(options.max_iterations)},
       CommonArgument{"restart", std::to_string(options.restart)},
-      CommonArgument{"divergence_factor", fmt::format("{}", options.divergence_factor)}};
+      CommonArgument{"divergence_factor", fmt::format("{}", options.divergence_factor)},
+      CommonArgument{"wants_to_stop", options.wants_to_stop ? "given" : "none"}};
   require_same(comm, "KrylovSolver", arguments);
   return options;
 }
@@ -83,7 +84,7 @@ KrylovProblem::KrylovProblem(const Comm& comm, DistOperator& a, Preconditioner& 
     : options(agreed(comm, wanted)),
       a_(a),
       m_(m),
-      reduction_(comm, {NumberType::float64, options.restart + 5}) {}
+      reduction_(comm, {NumberType::float64, options.restart + 6}) {}
 
 bool KrylovProblem::is_lost(double number) {
   if (std::isfinite(number)) return false;
@@ -115,6 +116,8 @@ bool KrylovProblem::ends_after(double residual_norm) {
     end = KrylovEnd::converged;
   } else if (result.iterations >= options.max_iterations) {
     end = KrylovEnd::max_iterations;
+  } else if (stopped) {
+    end = KrylovEnd::stopped;
   } else {
     return false;
   }
@@ -133,6 +136,7 @@ class KrylovSolver::State {
 
   KrylovResult solve(std::span<const double> b, std::span<double> x) {
     problem_.result = {};
+    problem_.stopped = false;
     const double b_norm = checked_norm(b, x);
     auto& result = problem_.result;
     double norm = residual_norm(b, x);
@@ -199,6 +203,11 @@ class KrylovSolver::State {
                     fmt::format("the residual {:.3g} is more than {:.3g} times that of the start",
                                 norm, options.divergence_factor));
     }
+    if (problem_.stopped) {
+      return finish(KrylovEnd::stopped, fmt::format("asked to stop after {} iterations, where the "
+                                                    "residual is {:.3g}",
+                                                    problem_.result.iterations, norm));
+    }
     if (problem_.result.iterations < options.max_iterations) return false;
     return finish(KrylovEnd::max_iterations,
                   fmt::format("the residual is {:.3g} after {} iterations, above {:.3g}", norm,
@@ -249,8 +258,8 @@ std::span<const KrylovMethodInfo> krylov_methods() {
 }
 
 std::string_view name(KrylovEnd end) {
-  constexpr std::array<std::string_view, 4> names{"converged", "max_iterations", "breakdown",
-                                                  "diverged"};
+  constexpr std::array<std::string_view, 5> names{"converged", "max_iterations", "breakdown",
+                                                  "diverged", "stopped"};
   return names[static_cast<std::size_t>(end)];
 }
 

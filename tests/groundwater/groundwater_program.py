@@ -41,16 +41,35 @@ needs_program = pytest.mark.skipif(
 )
 
 
-def start(
-    ranks: int, case: Path | str, run: Path, *settings: str
-) -> subprocess.CompletedProcess[str]:
-    """Run the program to its end, with `settings` on top of the case."""
+def command(ranks: int, case: Path | str, run: Path, *settings: str) -> list[str]:
+    """Return the command of a run, with `settings` on top of the case."""
     line = ["mpirun", "-n", str(ranks), str(PROGRAM), str(case), "--run-dir", str(run)]
     for setting in settings:
         line += ["--set", setting]
+    return line
+
+
+def start(
+    ranks: int, case: Path | str, run: Path, *settings: str
+) -> subprocess.CompletedProcess[str]:
+    """Run the program to its end."""
+    line = command(ranks, case, run, *settings)
     return subprocess.run(
         line, env=ENVIRONMENT, capture_output=True, text=True, timeout=300, check=False
     )
+
+
+def program_processes(run: Path) -> list[int]:
+    """Return the process numbers of the ranks that compute `run`."""
+    found = []
+    for folder in Path("/proc").iterdir():
+        try:
+            words = (folder / "cmdline").read_bytes().split(b"\0")
+        except OSError:  # not a process, or gone
+            continue
+        if words[0] == str(PROGRAM).encode() and str(run).encode() in words:
+            found.append(int(folder.name))
+    return found
 
 
 def succeed(ranks: int, case: Path | str, run: Path, *settings: str) -> dict[str, Any]:

@@ -3,6 +3,11 @@
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import time
 from pathlib import Path
 
 import h5py
@@ -11,9 +16,12 @@ import pytest
 import xarray
 from groundwater_program import (
     CASES,
+    ENVIRONMENT,
     balance,
+    command,
     last_fields,
     needs_program,
+    program_processes,
     refused,
     start,
     succeed,
@@ -51,6 +59,36 @@ def test_restart_on_other_ranks(tmp_path: Path) -> None:
     assert [line["time"] for line in balance(parts)] == pytest.approx(
         [line["time"] for line in balance(whole)]
     )
+
+
+def test_a_signal_ends_a_long_steady_solve(tmp_path: Path) -> None:
+    """One rank's signal ends the linear solver on all; the restart finds the flow."""
+    case = CASES / "heterogeneous.toml"
+    settings = ("grid.nx=40", "grid.ny=40", "grid.nz=40", "output.servers=none")
+    slow = ("linear.preconditioner=none", "linear.tolerance=1e-12", "linear.max_iterations=1000000")
+    with subprocess.Popen(
+        command(2, case, tmp_path, *settings, *slow, "heterogeneity.sigma=6"),
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    ) as process:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and not (tmp_path / "balance.csv").exists():
+            time.sleep(0.02)
+        os.kill(program_processes(tmp_path)[-1], signal.SIGTERM)
+        output, _ = process.communicate(timeout=120)
+    assert process.returncode == 0, output
+    summary = json.loads((tmp_path / "summary.json").read_text())
+    assert summary["stopped_by"] == "SIGTERM"
+    assert summary["steps"] == 0, "the solve was over before the signal came"
+    assert summary["solver"]["steps"] == 0 and summary["solver"]["failed_steps"] == 0
+    assert "stopped by SIGTERM at step 0; restart with" in output
+    assert (tmp_path / "checkpoint_000000.h5").exists()
+    rest = succeed(2, case, tmp_path, *settings, "restart.file=latest")
+    assert rest["steps"] == 1 and rest["stopped_by"] is None
+    assert [line["step"] for line in balance(tmp_path)] == [1]
+    assert (tmp_path / "fields/heterogeneous_000001.h5").exists()
 
 
 def test_restart_on_the_same_ranks_is_equal(tmp_path: Path) -> None:

@@ -246,6 +246,35 @@ TEST(Krylov, FgmresTakesAPreconditionerThatChanges) {
   for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], wanted[i], 1e-7);
 }
 
+TEST(Krylov, ARankThatWantsToStopEndsTheSolveOnAll) {
+  const Comm comm(MPI_COMM_WORLD);
+  const bool last = comm.rank() == comm.num_ranks() - 1;
+  const auto spd = transport(3, 16, 0, 0);
+  const auto any = transport(3, 16, 0.7, 0.5);
+  for (const auto& method : krylov_methods()) {
+    SCOPED_TRACE(std::string(method.name));
+    const auto& a = needs_definite(method.name) ? spd : any;
+    OnRanks on(a);
+    KrylovOptions options{.method = std::string(method.name), .relative_tolerance = 1e-10};
+    const auto unasked = on.solve(a, "jacobi", options);
+    options.wants_to_stop = [] { return false; };
+    const auto whole = on.solve(a, "jacobi", options);
+    EXPECT_EQ(whole.end, KrylovEnd::converged) << whole.why;
+    EXPECT_EQ(whole.num_reductions, unasked.num_reductions);
+    int asked = 0;
+    options.wants_to_stop = [&] { return ++asked > 5 && last; };
+    const auto stopped = on.solve(a, "jacobi", options);
+    EXPECT_EQ(stopped.end, KrylovEnd::stopped) << stopped.why;
+    EXPECT_GE(stopped.iterations, 1);
+    EXPECT_LE(stopped.num_reductions, 11);
+    EXPECT_LT(stopped.num_reductions, whole.num_reductions);
+    options.wants_to_stop = [] { return true; };
+    const auto none = on.solve(a, "jacobi", options);
+    EXPECT_EQ(none.end, KrylovEnd::stopped) << none.why;
+    EXPECT_EQ(none.iterations, 0);
+  }
+}
+
 TEST(Krylov, RefusesBadInputOnAllRanksTogether) {
   auto a = transport(2, 6, 0, 0);
   OnRanks on(a);
