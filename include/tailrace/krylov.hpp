@@ -70,7 +70,7 @@ struct KrylovOptions {
   double divergence_factor = 1e8;
   /// On all ranks or none: asked, on each rank by itself, at every sum over the ranks, which takes
   /// the answer along. A yes on any ends the solve on all, with x as it is by then.
-  std::function<bool()> wants_to_stop;
+  std::function<bool()> wants_to_stop = nullptr;
 };
 
 /// How a solve ended.
