@@ -38,7 +38,12 @@ TEST(Preconditioner, PreconditionerFollowsNewValues) {
     const auto fresh = make_preconditioner(on.matrix(), info.name);
     KrylovSolver again(on.matrix(), *fresh, {.method = "bicgstab"});
     Vector y(part.items.size(), 0.0);
-    EXPECT_EQ(again.solve(part.of(other.product(solution)), y).history, result.history);
+    // The formats of the factors are chosen by time, so sums may round differently.
+    const auto history = again.solve(part.of(other.product(solution)), y).history;
+    ASSERT_EQ(history.size(), result.history.size()) << info.name;
+    for (std::size_t i = 0; i < history.size(); ++i) {
+      EXPECT_NEAR(history[i], result.history[i], 1e-6 * result.history[i]) << info.name;
+    }
     on.matrix().set_values(on.part().values);
   }
 }
