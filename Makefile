@@ -114,7 +114,7 @@ python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs
 PREFIX ?= $(HOME)/tailrace
 install: build  ## Install headers, libraries and programs in PREFIX (default: ~/tailrace)
 	@cmake --install build/$(PRESET) --prefix "$(abspath $(PREFIX))" >build/install.log || { tail -n 5 build/install.log; exit 1; }
-	@echo "tailrace: cmake -DCMAKE_PREFIX_PATH=$(abspath $(PREFIX)) ... finds it (docs/library.md)"
+	@echo "tailrace: cmake -DCMAKE_PREFIX_PATH=$(abspath $(PREFIX)) ... finds it (docs/start.md)"
 
 deb: PRESET = deb
 deb: build  ## A package for Debian and its relatives, in build/deb (processors from 2013 on: x86-64-v3)

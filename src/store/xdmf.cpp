@@ -46,7 +46,7 @@ struct Grid {
   std::string number;      // attributes of a DataItem: type and precision
 };
 
-// The components u, v, w of docs/library.md as one vector.
+// The components u, v, w as one vector.
 std::string describe_velocity(const Grid& grid, const std::string& file) {
   auto text = fmt::format(
       "        <Attribute Name=\"velocity\" AttributeType=\"Vector\" Center=\"Node\">\n"

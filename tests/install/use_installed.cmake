@@ -118,10 +118,10 @@ function(run_mine page)
   endif()
   file(REMOVE ${fields}/u.h5)
 endfunction()
-# The program of docs/library.md, built as it says.
-write_block(library.md cpp ${work}/mine/mine.cpp)
-write_block(library.md cmake ${work}/mine/CMakeLists.txt)
-run_mine(docs/library.md)
+# The program of docs/start.md, built as it says.
+write_block(start.md cpp ${work}/mine/mine.cpp)
+write_block(start.md cmake ${work}/mine/CMakeLists.txt)
+run_mine(docs/start.md)
 # The lines of README.md, between MPI_Init and MPI_Finalize.
 write_block(../README.md cpp ${work}/mine/mine.cpp)
 file(READ ${work}/mine/mine.cpp text)
