@@ -110,6 +110,14 @@ def _show_file(console: Console, line: Line) -> None:
         console.print(f"[green]ok[/green] {path}")
 
 
+def _require_files(files: list[Path]) -> None:
+    for file in files:
+        if file.is_dir():
+            raise TailraceError(f"{file}: is a folder; give files, such as {file}/*.h5")
+        if not file.exists():
+            raise TailraceError(f"{file}: no such file")
+
+
 def verify(
     files: Annotated[list[Path], typer.Argument(help="Files to check.", metavar="FILE...")],
     ranks: Annotated[int, typer.Option("-n", "--ranks", help="Ranks that share the work.")] = 1,
@@ -121,6 +129,7 @@ def verify(
 
     Example: tailrace verify runs/*/fields/*.h5
     """
+    _require_files(files)
     lines = verify_files(files, ranks)
     console = Console(soft_wrap=True, highlight=False)
     datasets: list[Line] = []
