@@ -21,7 +21,7 @@ constexpr const char* usage =
     "  --overwrite              starts afresh in a folder that holds results, which are removed\n"
     "  --progress               one JSON line a step on stdout instead of a table\n"
     "  --check RANKS            checks the case for so many ranks and prints it whole; no MPI\n"
-    "  --keys                   prints the tables of all keys of a case in Markdown\n";
+    "  --keys                   prints the table of all keys of a case in Markdown\n";
 
 /// "" if the arguments make a request, else what is wrong with them.
 std::string parse(int argc, char** argv, RunRequest& request) {

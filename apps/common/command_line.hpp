@@ -28,7 +28,7 @@ struct Program {
   std::function<int(const Comm&, const RunRequest&)> run;
   /// Checks a case for `check_ranks` ranks and returns it whole, as TOML. Throws. Local, no MPI.
   std::function<std::string(const RunRequest&)> check;
-  /// The tables of keys in Markdown. Local.
+  /// The table of keys in Markdown. Local.
   std::function<std::string()> keys;
   /// What products of a case call on servers; {}: nothing. Throws. Local, no MPI.
   std::function<StageFunctions(const RunRequest&)> functions = {};

@@ -73,6 +73,26 @@ std::string cell(const std::string& text) {
   return out;
 }
 
+/// A line a key; those of a list of tables follow it.
+std::string rows(const Keys& keys) {
+  std::string text;
+  for (const auto& key : keys) {
+    auto doc = key.doc;
+    if (!key.instead_of.empty()) doc += fmt::format("; give this or `{}`", key.instead_of);
+    if (!key.not_with.empty()) doc += fmt::format("; not with `{}`", key.not_with);
+    const auto initial = key.instead_of.empty() ? fmt::format("`{}`", format_value(key)) : "";
+    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, initial, allowed_cell(key),
+                        key.unit, cell(doc));
+    if (const auto* const tables = std::get_if<KeyTables*>(&key.value)) {
+      text += rows((*tables)->usual_keys());
+    } else if (std::holds_alternative<std::vector<Product>*>(key.value)) {
+      Product product;
+      text += rows(product_keys(product));
+    }
+  }
+  return text;
+}
+
 }  // namespace
 
 Allowed within(double min, double max) { return {min, max}; }
@@ -95,22 +115,7 @@ std::string describe_allowed(const Key& key) {
 }
 
 std::string format_markdown(const Keys& keys) {
-  std::string text, section;
-  for (const auto& key : keys) {
-    if (section_of(key.name) != section) {
-      section = section_of(key.name);
-      text +=
-          fmt::format("{}| `[{}]` | default | allowed | unit | meaning |\n|---|---|---|---|---|\n",
-                      text.empty() ? "" : "\n", section);
-    }
-    auto doc = key.doc;
-    if (!key.instead_of.empty()) doc += fmt::format("; give this or `{}`", key.instead_of);
-    if (!key.not_with.empty()) doc += fmt::format("; not with `{}`", key.not_with);
-    const auto initial = key.instead_of.empty() ? fmt::format("`{}`", format_value(key)) : "";
-    text += fmt::format("| `{}` | {} | {} | {} | {} |\n", key.name, initial, allowed_cell(key),
-                        key.unit, cell(doc));
-  }
-  return text;
+  return "| key | default | allowed | unit | meaning |\n|---|---|---|---|---|\n" + rows(keys);
 }
 
 std::string format_toml(const Keys& keys, const std::set<std::string>& given) {

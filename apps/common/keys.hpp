@@ -91,7 +91,8 @@ std::string format_value(const Key& key);
 /// "at least 1 and at most 9", or the choices.
 std::string describe_allowed(const Key& key);
 
-/// Tables in Markdown, one a section: key, default (the values now), allowed, unit, meaning.
+/// A table in Markdown: key, default (the values now), allowed, unit, meaning. Those of a list of
+/// tables follow it.
 std::string format_markdown(const Keys& keys);
 
 /// All keys with their meanings as TOML that gives the same values again; of keys that stand for

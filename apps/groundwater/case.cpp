@@ -273,19 +273,7 @@ std::string format_case(const Case& values) {
 
 std::string describe_keys() {
   Case values;
-  RegionCase region;
-  MaterialCase material;
-  BoundaryCase boundary;
-  WellCase well;
-  WaterCase water;
-  MineralCase mineral;
-  Product product;
-  std::string text = app::format_markdown(keys_of(values));
-  for (const auto& keys : {keys_of(region), keys_of(material), keys_of(boundary), keys_of(well),
-                           keys_of(water), keys_of(mineral), app::product_keys(product)}) {
-    text += fmt::format("\n{}", app::format_markdown(keys));
-  }
-  return text;
+  return app::format_markdown(keys_of(values));
 }
 
 }  // namespace tailrace::groundwater

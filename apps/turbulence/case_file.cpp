@@ -16,9 +16,7 @@ std::string format_case(const Case& values) {
 
 std::string describe_keys() {
   Case values;
-  Product product;
-  return app::format_markdown(keys_of(values)) + "\n" +
-         app::format_markdown(app::product_keys(product));
+  return app::format_markdown(keys_of(values));
 }
 
 Case read_case(MPI_Comm comm, const std::string& path, std::span<const std::string> settings) {

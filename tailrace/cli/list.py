@@ -2,6 +2,7 @@
 """``tailrace list``: the tables of the library, as it was built here."""
 
 import difflib
+import itertools
 import json
 import subprocess
 from typing import Annotated, Any
@@ -90,11 +91,15 @@ def _choose(tables: list[Table], name: str) -> list[Table]:
 
 
 def markdown(table: Table) -> str:
-    """Return the table for the docs: the same whatever is built in here."""
+    """Return the table for the docs: the same whatever is built in here.
+
+    Entries that follow each other and differ in their names alone are one line.
+    """
     settings = table["columns"][2].startswith("settings")
+    alike = itertools.groupby(table["entries"], key=lambda e: (e["summary"], e["applies"]))
     rows = [
         table["columns"],
-        *([f"`{e['name']}`", e["summary"], e["applies"]] for e in table["entries"]),
+        *([", ".join(f"`{e['name']}`" for e in entries), *texts] for texts, entries in alike),
     ]
     width = 3 if table["columns"][2] else 2
     lines: list[str] = []
