@@ -119,4 +119,16 @@ class ByteReader {
   std::span<const std::byte> bytes_;
 };
 
+/// One value as `ByteWriter` writes it, and back.
+template <class T>
+std::vector<std::byte> bytes_from(const T& value) {
+  ByteWriter to;
+  to.put(value);
+  return to.take();
+}
+template <class T>
+T value_from(std::span<const std::byte> bytes) {
+  return ByteReader(bytes).get<T>();
+}
+
 }  // namespace tailrace

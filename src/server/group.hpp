@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/bytes.hpp"
 #include "server/transport.hpp"
 #include "tailrace/comm.hpp"
 
@@ -40,6 +41,13 @@ class Group {
   std::vector<std::vector<std::byte>> gather(std::span<const std::byte> bytes) {
     const auto members = static_cast<std::size_t>(size());
     return exchange(std::vector<std::vector<std::byte>>(members, {bytes.begin(), bytes.end()}));
+  }
+  /// The same of a value that `ByteWriter` takes.
+  template <class T>
+  std::vector<T> gather_values(const T& value) {
+    std::vector<T> all;
+    for (const auto& bytes : gather(bytes_from(value))) all.push_back(value_from<T>(bytes));
+    return all;
   }
 };
 

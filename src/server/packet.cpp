@@ -69,13 +69,11 @@ std::vector<std::byte> to_bytes(const std::string& stream, const StreamOptions& 
   for (auto& field : description.step.fields) {
     if (lowered && field.type == ItemType::float64) field.type = ItemType::float32;
   }
-  ByteWriter to;
-  travel(to, description);
-  return to.take();
+  return bytes_from(description);
 }
 
 Description to_description(std::span<const std::byte> bytes) {
-  return ByteReader(bytes).get<Description>();
+  return value_from<Description>(bytes);
 }
 
 namespace {

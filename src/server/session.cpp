@@ -78,21 +78,6 @@ int most_clients_of_a_node(const Team& team) {
   return std::ranges::max(clients);
 }
 
-const char* words(Team::Kind kind, bool one) {
-  switch (kind) {
-    case Team::Kind::none:
-    case Team::Kind::hidden:
-      return "no servers";
-    case Team::Kind::thread:
-      return one ? "server thread" : "server threads";
-    case Team::Kind::process:
-      return one ? "server process" : "server processes";
-    case Team::Kind::ranks:
-      return one ? "server rank" : "server ranks";
-  }
-  return "";
-}
-
 }  // namespace
 
 class Session::State {
@@ -156,7 +141,10 @@ void Session::State::choose_transport() {
     }
   }
   const int num = team().num_servers();
-  description = fmt::format("{} {} ({}); transport {} ({})", num, words(team().kind, num == 1),
+  const bool processes = team().kind == Team::Kind::process;
+  const char* kind = processes ? "process" : team().kind == Team::Kind::thread ? "thread" : "rank";
+  const char* plural = num == 1 ? "" : processes ? "es" : "s";
+  description = fmt::format("{} server {}{} ({}); transport {} ({})", num, kind, plural,
                             decision.reason, transport, why);
 }
 

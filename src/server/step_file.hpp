@@ -20,6 +20,9 @@ struct FileSettings {
   bool say = false;      ///< what is to be said about the hints: the leader, once a stream
 };
 
+/// What the parts of a file tell each other, as `ByteWriter` wrote it.
+using Message = std::vector<std::byte>;
+
 /// One server's part of one file. Without MPI; each call may come from another thread, never two at
 /// once. Calls, in order: `needs` (all servers), `lay_out` (leader), `place` (all), `write` (all),
 /// then on the leader `commit` once all have written, or `discard` if one failed. Failures are
@@ -29,12 +32,11 @@ class StepFile {
  public:
   virtual ~StepFile() = default;
   /// What the leader must know about this server's part.
-  virtual std::vector<std::int64_t> needs() const = 0;
+  virtual Message needs() const = 0;
   /// Leader: makes the unfinished file; `needs` of all servers in their order. Returns what all
   /// must know.
-  virtual std::vector<std::int64_t> lay_out(
-      std::span<const std::vector<std::int64_t>> needs_of_servers) = 0;
-  virtual void place(std::span<const std::int64_t> layout) = 0;
+  virtual Message lay_out(std::span<const Message> needs_of_servers) = 0;
+  virtual void place(const Message& layout) = 0;
   virtual void write() = 0;
   virtual void commit() = 0;
   /// Removes the unfinished file; returns the name of what could not be removed, or "".
@@ -42,12 +44,6 @@ class StepFile {
   virtual std::int64_t bytes() const = 0;  ///< written by this server
   virtual double seconds() const = 0;      ///< spent writing by this server
 };
-
-/// `error`, and what `StepFile::discard` could not remove.
-inline Error naming_left(const Error& error, const std::string& left) {
-  if (left.empty()) return error;
-  return {error.code(), std::string(error.what()) + "; " + left + " is left", error.sys_errno()};
-}
 
 /// A kind of file: a line of `format_table()`.
 struct Format {

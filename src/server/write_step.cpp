@@ -9,6 +9,8 @@
 #include <chrono>
 #include <memory>
 #include <thread>
+#include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -19,8 +21,6 @@
 
 namespace tailrace::server {
 namespace {
-
-using Numbers = std::vector<std::int64_t>;
 
 constexpr std::chrono::milliseconds retry_nap{200};
 
@@ -34,40 +34,29 @@ std::string name_of(const Group& group) {
   return fmt::format("{} {} on {}", group.word(), group.rank(), host.data());
 }
 
-/// Runs `action` on all members and tells all of them the numbers that it returned, in their order.
-/// If it throws on any, all throw the `Error` of the first one, which names it where there are
-/// several. `action` makes no calls of `group`. Collective, blocking; one exchange.
-template <class Action>
-std::vector<Numbers> run_on_all(Group& group, Action&& action) {
+/// Runs `action` on all members and tells all of them what it returned, in their order. If it
+/// throws on any, all throw the `Error` of the first one, which names it where there are several.
+/// `action` makes no calls of `group`. Collective, blocking; one exchange.
+template <class Action, class Result = std::invoke_result_t<Action>>
+std::vector<Result> run_on_all(Group& group, Action&& action) {
   if (group.size() == 1) return {action()};
-  Numbers numbers;
-  const auto failure = failure_of([&] { numbers = action(); });
+  Result result{};
+  const auto failure = failure_of([&] { result = action(); });
   ByteWriter own;
   own.put(failure.has_value());
   if (failure) {
     own.put(Error(failure->code(), fmt::format("{}: {}", name_of(group), failure->what()),
                   failure->sys_errno()));
   } else {
-    own.put(numbers);
+    own.put(result);
   }
-  std::vector<Numbers> all;
+  std::vector<Result> all;
   for (const auto& bytes : group.gather(own.take())) {
     ByteReader reader(bytes);
     if (reader.get<bool>()) throw Error(reader.get_error());
-    all.push_back(reader.get<Numbers>());
+    all.push_back(reader.get<Result>());
   }
   return all;
-}
-
-// Only the first member has made anything that may be left.
-[[noreturn]] void discard_and_throw(StepFile* file, Group& group, const std::string& path,
-                                    const Error& error) {
-  std::string left;
-  const auto all = run_on_all(group, [&] {
-    if (group.rank() == 0 && file != nullptr) left = file->discard();
-    return Numbers{left.empty() ? 0 : 1};
-  });
-  throw naming_left(error, all[0][0] == 0 ? "" : left.empty() ? path + ".partial" : left);
 }
 
 }  // namespace
@@ -89,24 +78,28 @@ Outcome write_file(const Step& step, const std::string& format, const FileSettin
       return file->needs();
     });
     const auto layouts =
-        run_on_all(group, [&] { return leads ? file->lay_out(needs) : Numbers(); });
+        run_on_all(group, [&] { return leads ? file->lay_out(needs) : Message(); });
     const auto written = run_on_all(group, [&] {
       file->place(layouts[0]);
       file->write();
-      return Numbers{file->bytes(), static_cast<std::int64_t>(1e9 * file->seconds())};
+      return std::pair(file->bytes(), file->seconds());
     });
     run_on_all(group, [&] {
       if (leads) file->commit();
-      return Numbers();
+      return leads;
     });
     Outcome outcome;
-    for (const auto& numbers : written) {
-      outcome.bytes += numbers[0];
-      outcome.seconds = std::max(outcome.seconds, 1e-9 * static_cast<double>(numbers[1]));
+    for (const auto& [bytes, seconds] : written) {
+      outcome.bytes += bytes;
+      outcome.seconds = std::max(outcome.seconds, seconds);
     }
     return outcome;
   } catch (const Error& error) {
-    discard_and_throw(file.get(), group, step.path, error);
+    // Only the first member has made anything that may be left.
+    const auto left =
+        run_on_all(group, [&] { return leads && file ? file->discard() : std::string(); })[0];
+    if (left.empty()) throw;
+    throw Error(error.code(), fmt::format("{}; {} is left", error.what(), left), error.sys_errno());
   }
 }
 

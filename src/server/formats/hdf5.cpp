@@ -2,11 +2,11 @@
 // HDF5 files as `Output` writes them: laid out by the HDF5 library in memory, the data put into its
 // extents with pwrite, straight from the packets where these lie as the file wants them.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/bytes.hpp"
 #include "file/settings.hpp"
 #include "layout/run_boxes.hpp"
 #include "move/strided_copy.hpp"
@@ -63,7 +63,7 @@ FieldShape shape_of(const Field& field, std::ptrdiff_t stripe_bytes, int server,
 }
 
 /// How a field gets into the file, the same on all servers.
-enum class Pieces : std::int64_t {
+enum class Pieces {
   runs,    ///< of each server one run without gaps; checksums by pieces
   boxes,   ///< box by box, with a checksum each
   shares,  ///< the parts have holes between them: each server writes its share, zeros in the holes
@@ -72,9 +72,9 @@ enum class Pieces : std::int64_t {
 
 /// What the leader must know of a field.
 struct FieldNeeds {
-  std::int64_t covered, items, within_share, run_rows, box_rows, share_rows;
+  bool covered, within_share;
+  std::ptrdiff_t items, run_rows, box_rows, share_rows;
 };
-constexpr std::size_t num_needs = sizeof(FieldNeeds) / sizeof(std::int64_t);
 
 /// The bytes of runs, gathered from the parts that they lie in; zeros between them.
 class Parts : public PartBytes {
@@ -132,9 +132,20 @@ class Parts : public PartBytes {
   std::vector<std::byte> chunk_, older_chunk_;
 };
 
-/// What the leader tells: these, then of each field its offset and its `Pieces`, then of each
-/// server its first rows of the two tables.
-enum Place : std::size_t { table, box_table, total, first };
+/// What the leader tells.
+struct FilePlan {
+  std::ptrdiff_t table_offset = 0, box_table_offset = 0, total_bytes = 0;
+  std::vector<std::ptrdiff_t> data_offsets;  ///< of each field
+  std::vector<Pieces> pieces;                ///< of each field
+  std::vector<std::ptrdiff_t> rows;          ///< first one of each server in the two tables
+  std::vector<std::ptrdiff_t> box_rows;
+};
+
+template <class Bytes>
+void travel(Bytes& bytes, FilePlan& plan) {
+  bytes(plan.table_offset, plan.box_table_offset, plan.total_bytes, plan.data_offsets, plan.pieces,
+        plan.rows, plan.box_rows);
+}
 
 class Hdf5File : public StepFile {
  public:
@@ -160,10 +171,9 @@ class Hdf5File : public StepFile {
     file::show(step_.path, settings_);
   }
 
-  std::vector<std::int64_t> needs() const override;
-  std::vector<std::int64_t> lay_out(
-      std::span<const std::vector<std::int64_t>> needs_of_servers) override;
-  void place(std::span<const std::int64_t> layout) override;
+  Message needs() const override;
+  Message lay_out(std::span<const Message> needs_of_servers) override;
+  void place(const Message& layout) override;
   void write() override { task_.write(); }
   void commit() override { task_.commit(); }
   std::string discard() noexcept override {
@@ -174,8 +184,7 @@ class Hdf5File : public StepFile {
   double seconds() const override { return task_.seconds(); }
 
  private:
-  std::shared_ptr<const WriterPart> make_part(std::span<const std::int64_t> pieces,
-                                              std::ptrdiff_t row, std::ptrdiff_t box_row);
+  std::shared_ptr<const WriterPart> make_part(const FilePlan& plan);
 
   Step step_;
   OutputOptions output_;
@@ -201,59 +210,50 @@ FileContents contents_of(const Step& step, std::vector<Layout>& layouts) {
   return contents;
 }
 
-std::vector<std::int64_t> Hdf5File::needs() const {
+Message Hdf5File::needs() const {
   std::vector<FieldNeeds> all;
   for (const auto& shape : shapes_) {
-    all.push_back({shape.covered ? 1 : 0, shape.items, shape.within_share() ? 1 : 0,
+    all.push_back({shape.covered, shape.within_share(), shape.items,
                    num_pieces(shape.start_bytes, shape.bytes()), shape.box_rows(),
                    num_pieces(shape.share_start, shape.share_end - shape.share_start)});
   }
-  std::vector<std::int64_t> values(all.size() * num_needs);
-  if (!all.empty()) std::memcpy(values.data(), all.data(), values.size() * sizeof(values[0]));
-  return values;
-}
-
-FieldNeeds needs_of(const std::vector<std::int64_t>& values, std::size_t field) {
-  FieldNeeds needs{};
-  std::memcpy(&needs, values.data() + field * num_needs, sizeof(needs));
-  return needs;
+  return bytes_from(all);
 }
 
 Pieces pieces_of(const FieldShape& shape, std::size_t field,
-                 std::span<const std::vector<std::int64_t>> needs_of_servers) {
+                 const std::vector<std::vector<FieldNeeds>>& needs_of_servers) {
   bool covered = true, within_share = true;
-  std::int64_t items = 0;
-  for (const auto& values : needs_of_servers) {
-    const auto needs = needs_of(values, field);
-    covered = covered && needs.covered == 1;
-    within_share = within_share && needs.within_share == 1;
-    items += needs.items;
+  std::ptrdiff_t items = 0;
+  for (const auto& needs : needs_of_servers) {
+    covered = covered && needs[field].covered;
+    within_share = within_share && needs[field].within_share;
+    items += needs[field].items;
   }
   if (items < shape.dataset.items().num_items())
     return within_share ? Pieces::shares : Pieces::bare;
   return covered ? Pieces::runs : Pieces::boxes;
 }
 
-std::vector<std::int64_t> Hdf5File::lay_out(
-    std::span<const std::vector<std::int64_t>> needs_of_servers) {
-  std::vector<std::int64_t> pieces;
+Message Hdf5File::lay_out(std::span<const Message> needs_of_servers) {
+  std::vector<std::vector<FieldNeeds>> all;
+  for (const auto& needs : needs_of_servers) {
+    all.push_back(value_from<std::vector<FieldNeeds>>(needs));
+  }
+  FilePlan plan;
   for (std::size_t f = 0; f < shapes_.size(); ++f) {
-    pieces.push_back(static_cast<std::int64_t>(pieces_of(shapes_[f], f, needs_of_servers)));
+    plan.pieces.push_back(pieces_of(shapes_[f], f, all));
   }
   std::ptrdiff_t rows = 0, box_rows = 0;
-  std::vector<std::int64_t> first_rows;
-  for (const auto& values : needs_of_servers) {
-    first_rows.insert(first_rows.end(), {rows, box_rows});
+  for (const auto& needs : all) {
+    plan.rows.push_back(rows);
+    plan.box_rows.push_back(box_rows);
     for (std::size_t f = 0; f < shapes_.size(); ++f) {
-      const auto needs = needs_of(values, f);
-      const auto kind = static_cast<Pieces>(pieces[f]);
-      if (kind == Pieces::runs) rows += needs.run_rows;
-      if (kind == Pieces::shares) rows += needs.share_rows;
-      if (kind == Pieces::boxes) box_rows += needs.box_rows;
+      if (plan.pieces[f] == Pieces::runs) rows += needs[f].run_rows;
+      if (plan.pieces[f] == Pieces::shares) rows += needs[f].share_rows;
+      if (plan.pieces[f] == Pieces::boxes) box_rows += needs[f].box_rows;
     }
   }
-  const bool bare =
-      std::ranges::find(pieces, static_cast<std::int64_t>(Pieces::bare)) != pieces.end();
+  const bool bare = std::ranges::find(plan.pieces, Pieces::bare) != plan.pieces.end();
   const bool checksums = output_.checksums && !bare;
   std::vector<Layout> layouts;
   const auto contents = contents_of(step_, layouts);
@@ -265,20 +265,20 @@ std::vector<std::int64_t> Hdf5File::lay_out(
   task_.create(settings_, false);
   build_image(contents, setting, task_.image());
   const auto& image = task_.image();
-  std::vector<std::int64_t> layout{image.table_offset, image.box_table_offset, image.total_bytes};
-  layout.insert(layout.end(), image.data_offsets.begin(), image.data_offsets.end());
-  layout.insert(layout.end(), pieces.begin(), pieces.end());
-  layout.insert(layout.end(), first_rows.begin(), first_rows.end());
-  return layout;
+  plan.table_offset = image.table_offset;
+  plan.box_table_offset = image.box_table_offset;
+  plan.total_bytes = image.total_bytes;
+  plan.data_offsets = image.data_offsets;
+  return bytes_from(plan);
 }
 
 // What this server writes; rows of the tables follow each other.
-std::shared_ptr<const WriterPart> Hdf5File::make_part(std::span<const std::int64_t> pieces,
-                                                      std::ptrdiff_t row, std::ptrdiff_t box_row) {
+std::shared_ptr<const WriterPart> Hdf5File::make_part(const FilePlan& plan) {
+  auto row = plan.rows[server_], box_row = plan.box_rows[server_];
   auto part = std::make_shared<WriterPart>();
   for (std::size_t f = 0; f < shapes_.size(); ++f) {
     const auto& shape = shapes_[f];
-    const auto kind = static_cast<Pieces>(pieces[f]);
+    const auto kind = plan.pieces[f];
     part->datasets.push_back(shape.dataset);
     if (kind == Pieces::boxes || kind == Pieces::bare) {
       part->datasets.back().by_box = true;
@@ -298,19 +298,15 @@ std::shared_ptr<const WriterPart> Hdf5File::make_part(std::span<const std::int64
   return part;
 }
 
-void Hdf5File::place(std::span<const std::int64_t> layout) {
-  const auto fields = shapes_.size();
-  const auto offsets = layout.subspan(first, fields);
-  const auto pieces = layout.subspan(first + fields, fields);
-  const auto first_rows = layout.subspan(first + 2 * fields + 2 * server_, 2);
-  const std::vector<std::ptrdiff_t> data_offsets(offsets.begin(), offsets.end());
+void Hdf5File::place(const Message& layout) {
+  const auto plan = value_from<FilePlan>(layout);
   if (server_ != 0) task_.name(step_.path, step_.step);
   task_.set({.bytes = &parts_,
-             .part = make_part(pieces, first_rows[0], first_rows[1]),
-             .data_offsets = data_offsets,
-             .table_offset = layout[table],
-             .box_table_offset = layout[box_table],
-             .total_bytes = layout[total],
+             .part = make_part(plan),
+             .data_offsets = plan.data_offsets,
+             .table_offset = plan.table_offset,
+             .box_table_offset = plan.box_table_offset,
+             .total_bytes = plan.total_bytes,
              .rank = static_cast<int>(server_),
              .settings = settings_,
              .trace = output_.trace});

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include "core/bytes.hpp"
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
 #include "file/settings.hpp"
@@ -43,6 +44,11 @@ struct ArrayPlan {
   std::vector<std::int64_t> shared;  ///< shards of several servers
 };
 
+template <class Bytes>
+void travel(Bytes& bytes, ArrayPlan& plan) {
+  bytes(plan.grid, plan.shared);
+}
+
 class ZarrFile : public StepFile {
  public:
   ZarrFile(Step step, const FileSettings& settings, int server)
@@ -60,10 +66,11 @@ class ZarrFile : public StepFile {
     }
   }
 
-  std::vector<std::int64_t> needs() const override;
-  std::vector<std::int64_t> lay_out(
-      std::span<const std::vector<std::int64_t>> needs_of_servers) override;
-  void place(std::span<const std::int64_t> layout) override;
+  Message needs() const override;
+  Message lay_out(std::span<const Message> needs_of_servers) override;
+  void place(const Message& layout) override {
+    plans_ = value_from<std::vector<ArrayPlan>>(layout);
+  }
   void write() override;
   void commit() override;
   std::string discard() noexcept override { return folder_.discard(); }
@@ -111,12 +118,11 @@ class ZarrFile : public StepFile {
                                    {array_folder(step_.fields[field].name), threads_, sync_},
                                    shards, parts);
   }
-  std::vector<Box> boxes_of(const Field& field) const {
-    std::vector<Box> boxes;
+  static Boxes boxes_of(const Field& field) {
+    Boxes boxes;
     for (const auto& part : field.parts) boxes.push_back(part.box);
     return boxes;
   }
-  void read_needs(std::span<const std::vector<std::int64_t>> needs_of_servers);
   std::string field_json(std::size_t field) const;
   std::string write_coordinate(const Coordinate& coordinate);
   void write_metadata();
@@ -134,60 +140,32 @@ class ZarrFile : public StepFile {
   double seconds_ = 0;
 };
 
-std::vector<std::int64_t> ZarrFile::needs() const {
-  std::vector<std::int64_t> numbers;
-  for (const auto& field : step_.fields) {
-    numbers.push_back(std::ssize(field.parts));
-    for (const auto& part : field.parts) {
-      for (int d = 0; d < field.num_dims(); ++d) {
-        const auto axis = static_cast<std::size_t>(d);
-        numbers.insert(numbers.end(), {part.box.start[axis], part.box.extents[axis]});
-      }
-    }
-  }
-  return numbers;
+Message ZarrFile::needs() const {
+  std::vector<Boxes> boxes;
+  for (const auto& field : step_.fields) boxes.push_back(boxes_of(field));
+  return bytes_from(boxes);
 }
 
-void ZarrFile::read_needs(std::span<const std::vector<std::int64_t>> needs_of_servers) {
-  boxes_.assign(step_.fields.size(), std::vector<Boxes>(needs_of_servers.size()));
-  for (std::size_t s = 0; s < needs_of_servers.size(); ++s) {
-    auto at = needs_of_servers[s].begin();
-    for (std::size_t f = 0; f < step_.fields.size(); ++f) {
-      for (auto count = *at++; count > 0; --count) {
-        Box box{step_.fields[f].num_dims(), {}, {}};
-        for (std::size_t d = 0; d < static_cast<std::size_t>(box.num_dims); ++d) {
-          box.start[d] = *at++;
-          box.extents[d] = *at++;
-        }
-        boxes_[f][s].push_back(box);
-      }
-    }
+Message ZarrFile::lay_out(std::span<const Message> needs_of_servers) {
+  boxes_.assign(step_.fields.size(), {});
+  for (const auto& needs : needs_of_servers) {
+    auto of_fields = value_from<std::vector<Boxes>>(needs);
+    for (std::size_t f = 0; f < boxes_.size(); ++f) boxes_[f].push_back(std::move(of_fields[f]));
   }
-}
-
-std::vector<std::int64_t> ZarrFile::lay_out(
-    std::span<const std::vector<std::int64_t>> needs_of_servers) {
-  read_needs(needs_of_servers);
-  std::vector<std::int64_t> layout;
   plans_.clear();
   for (std::size_t f = 0; f < step_.fields.size(); ++f) {
     const auto& field = step_.fields[f];
     const auto dims = static_cast<std::size_t>(field.num_dims());
-    auto grid = choose_grid(std::span(field.extents.data(), dims), item_bytes(field.type),
-                            encoding_, boxes_[f]);
+    const auto grid = choose_grid(std::span(field.extents.data(), dims), item_bytes(field.type),
+                                  encoding_, boxes_[f]);
     plans_.push_back({grid, shared_shards(grid, boxes_[f])});
-    const auto& plan = plans_.back();
-    layout.insert(layout.end(), plan.grid.chunk.begin(), plan.grid.chunk.end());
-    layout.insert(layout.end(), plan.grid.shard.begin(), plan.grid.shard.end());
-    layout.push_back(std::ssize(plan.shared));
-    layout.insert(layout.end(), plan.shared.begin(), plan.shared.end());
   }
   run("create store", [&] {
     folder_.create(metadata_name);
     write_metadata();
     if (any_shared()) make_folder(folder_.partial() + "/.shared");
   });
-  return layout;
+  return bytes_from(plans_);
 }
 
 std::string ZarrFile::field_json(std::size_t f) const {
@@ -236,22 +214,6 @@ void ZarrFile::write_metadata() {
     write_text(array_folder(name) + "/" + metadata_name, text, sync_);
   }
   write_text(folder_.partial() + "/" + metadata_name, group_json(step_.attributes, texts), sync_);
-}
-
-void ZarrFile::place(std::span<const std::int64_t> layout) {
-  plans_.clear();
-  auto at = layout.begin();
-  for (const auto& field : step_.fields) {
-    ArrayPlan plan{{field.num_dims(), field.extents, {}, {}}, {}};
-    for (auto* cell : {&plan.grid.chunk, &plan.grid.shard}) {
-      std::copy_n(at, max_dims, cell->begin());
-      at += max_dims;
-    }
-    const auto count = *at++;
-    plan.shared.assign(at, at + count);
-    at += count;
-    plans_.push_back(std::move(plan));
-  }
 }
 
 void ZarrFile::write() {

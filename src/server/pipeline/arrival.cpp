@@ -3,7 +3,6 @@
 // the time between outputs. Keeps two numbers an item: the value of the last step, the time found.
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -39,50 +38,29 @@ class ArrivalStage : public Stage {
 
   void run(Step& step, StageContext& context) override {
     const double time = time_of(step);
-    for (const auto& field : step.fields) check(field);
-    // All servers take the step, or none does.
-    double fine = 0;
-    context.group.max({&fine, 1});
+    kept_.check("arrival", step, context.group);
     for (auto& field : step.fields) {
       for (const auto& part : field.parts) take(field, part, time);
       give(step, field);
     }
     last_time_ = time;
-    begun_ = true;
   }
 
  private:
-  void check(const Field& field) const {
-    require_real("arrival", field);
-    if (!begun_) return;
-    const auto boxes = kept_.find(field.name);
-    for (const auto& part : field.parts) {
-      if (part.box.empty()) continue;
-      const auto known = boxes == kept_.end() ? std::map<Index, Kept>::const_iterator{}
-                                              : boxes->second.find(part.box.start);
-      if (boxes == kept_.end() || known == boxes->second.end() ||
-          !(known->second.box == part.box)) {
-        throw Error(Errc::invalid_input,
-                    fmt::format("stage arrival: the boxes of {} on this server are not those of "
-                                "the first step",
-                                field.name));
-      }
-    }
-  }
-
   void take(const Field& field, const FieldPart& part, double time) {
     if (part.box.empty()) return;
-    auto& kept = kept_[field.name][part.box.start];
+    auto& kept = kept_.of(field)[part.box.start];
     const auto count = static_cast<std::size_t>(part.box.num_items());
-    if (!begun_) kept = {part.box, std::vector<double>(count), std::vector(count, std::nan(""))};
+    const bool begun = !kept.last.empty();
+    if (!begun) kept = {part.box, std::vector<double>(count), std::vector(count, std::nan(""))};
     visit_real(field.type, [&]<class Item>(Item) {
       const auto* items = reinterpret_cast<const Item*>(part.data);
       for (std::size_t i = 0; i < count; ++i) {
         const auto value = static_cast<double>(items[i]);
         const bool there = falling_ ? value <= at_ : value >= at_;
         if (there && std::isnan(kept.arrivals[i])) {
-          const double step_share = begun_ ? (at_ - kept.last[i]) / (value - kept.last[i]) : 1;
-          kept.arrivals[i] = begun_ ? last_time_ + step_share * (time - last_time_) : time;
+          const double step_share = begun ? (at_ - kept.last[i]) / (value - kept.last[i]) : 1;
+          kept.arrivals[i] = begun ? last_time_ + step_share * (time - last_time_) : time;
         }
         kept.last[i] = value;
       }
@@ -90,7 +68,7 @@ class ArrivalStage : public Stage {
   }
 
   void give(Step& step, Field& field) {
-    const auto& boxes = kept_[field.name];
+    const auto& boxes = kept_.of(field);
     field.name += "_arrival";
     field.type = ItemType::float64;
     field.attributes = {{"threshold", at_}};
@@ -106,9 +84,8 @@ class ArrivalStage : public Stage {
 
   double at_ = 0;
   bool falling_ = false;
-  bool begun_ = false;
   double last_time_ = 0;
-  std::map<std::string, std::map<Index, Kept>> kept_;  ///< by variable, by the start of the box
+  KeptBoxes<Kept> kept_;
 };
 
 }  // namespace

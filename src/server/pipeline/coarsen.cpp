@@ -4,11 +4,12 @@
 // each; the server that has its row of the coarse array adds them. The mean is over the items that
 // somebody holds.
 #include <algorithm>
-#include <cstring>
 
 #include <fmt/format.h>
 
+#include "core/bytes.hpp"
 #include "layout/row_major.hpp"
+#include "move/strided_copy.hpp"
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
 
@@ -31,6 +32,11 @@ struct Sums {
   Box fine, blocks;
   std::vector<double> values;
 };
+
+template <class Bytes>
+void travel(Bytes& bytes, Sums& sums) {
+  bytes(sums.fine, sums.blocks, sums.values);
+}
 
 template <class Real>
 void add_up(const Real* items, std::ptrdiff_t components, const Index& factors, Sums& sums) {
@@ -69,23 +75,14 @@ Sums sums_of(ItemType type, const FieldPart& part, const Index& factors) {
   return sums;
 }
 
-// A message is a row of these: two boxes, then the sums of the second, of `shared` only.
-void pack(const Sums& sums, const Box& shared, std::ptrdiff_t components,
-          std::vector<std::byte>& message) {
-  const auto put = [&](const void* data, std::size_t bytes) {
-    const auto at = message.size();
-    message.resize(at + bytes);
-    std::memcpy(&message[at], data, bytes);
-  };
-  put(&sums.fine, sizeof(Box));
-  put(&shared, sizeof(Box));
-  const RowMajor inside{shared.num_dims, shared.extents};
-  const RowMajor all{shared.num_dims, sums.blocks.extents};
-  for (std::ptrdiff_t i = 0; i < inside.num_items(); ++i) {
-    const auto place = sum(inside.place_of(i), difference(shared.start, sums.blocks.start));
-    put(&sums.values[static_cast<std::size_t>(all.linear(place) * components)],
-        static_cast<std::size_t>(components) * sizeof(double));
-  }
+// The sums of the blocks `shared` alone.
+Sums part_of(const Sums& sums, const Box& shared, std::ptrdiff_t components) {
+  Sums part{sums.fine, shared, {}};
+  part.values.resize(static_cast<std::size_t>(shared.num_items() * components));
+  StridedCopy(shared, side_in_packed(shared, sums.blocks), packed_side(shared), components * 8)
+      .run(reinterpret_cast<const std::byte*>(sums.values.data()),
+           reinterpret_cast<std::byte*>(part.values.data()));
+  return part;
 }
 
 class Coarsen : public Stage {
@@ -148,7 +145,7 @@ class Coarsen : public Stage {
     // The mean of integers is no integer.
     if (!is_float(field.type) && !is_complex(field.type)) result.type = ItemType::float64;
     const std::ptrdiff_t components = is_complex(field.type) ? 2 : 1;
-    std::vector<std::vector<std::byte>> outgoing(static_cast<std::size_t>(group.size()));
+    std::vector<std::vector<Sums>> shares(static_cast<std::size_t>(group.size()));
     for (const auto& part : field.parts) {
       if (part.box.empty()) continue;
       const auto sums = sums_of(field.type, part, factors);
@@ -156,9 +153,11 @@ class Coarsen : public Stage {
         const auto slab = slab_box(result.num_dims(), result.extents, server, group.size());
         const auto shared = intersect(sums.blocks, slab);
         if (shared.empty()) continue;
-        pack(sums, shared, components, outgoing[static_cast<std::size_t>(server)]);
+        shares[static_cast<std::size_t>(server)].push_back(part_of(sums, shared, components));
       }
     }
+    std::vector<std::vector<std::byte>> outgoing;
+    for (const auto& share : shares) outgoing.push_back(bytes_from(share));
     const auto box = slab_box(result.num_dims(), result.extents, group.rank(), group.size());
     const auto incoming = group.exchange(outgoing);
     if (box.empty()) return result;
@@ -175,20 +174,15 @@ class Coarsen : public Stage {
     std::vector<double> sums(items * static_cast<std::size_t>(components), 0.0), counts(items, 0.0);
     const RowMajor own{box.num_dims, box.extents};
     for (const auto& message : incoming) {
-      for (std::size_t at = 0; at < message.size();) {
-        Box both[2];
-        std::memcpy(both, &message[at], sizeof(both));
-        at += sizeof(both);
-        const RowMajor inside{box.num_dims, both[1].extents};
+      for (const auto& part : value_from<std::vector<Sums>>(message)) {
+        const RowMajor inside{box.num_dims, part.blocks.extents};
+        auto value = part.values.begin();
         for (std::ptrdiff_t i = 0; i < inside.num_items(); ++i) {
-          const auto place = sum(inside.place_of(i), both[1].start);
+          const auto place = sum(inside.place_of(i), part.blocks.start);
           const auto cell = static_cast<std::size_t>(own.linear(difference(place, box.start)));
-          counts[cell] += count_in_block(both[0], factors, place);
+          counts[cell] += count_in_block(part.fine, factors, place);
           for (std::size_t c = 0; c < static_cast<std::size_t>(components); ++c) {
-            double sum = 0;
-            std::memcpy(&sum, &message[at], sizeof(sum));
-            at += sizeof(sum);
-            sums[cell * static_cast<std::size_t>(components) + c] += sum;
+            sums[cell * static_cast<std::size_t>(components) + c] += *value++;
           }
         }
       }

@@ -20,7 +20,6 @@
 #include <unistd.h>
 #include <xxhash.h>
 
-#include "core/bytes.hpp"
 #include "core/file_lock.hpp"
 #include "core/system_call.hpp"
 #include "server/pipeline/settings.hpp"
@@ -120,14 +119,6 @@ std::vector<double> read_values(const std::string& path, std::int64_t offset,
   return values;
 }
 
-/// Gives what rank 0 made to all servers.
-std::vector<std::int64_t> from_leader(const std::vector<std::int64_t>& values, Group& group) {
-  ByteWriter out;
-  if (group.rank() == 0) out.put(values);
-  const auto all = group.gather(out.take());
-  return ByteReader(all[0]).get<std::vector<std::int64_t>>();
-}
-
 /// Writes the file of all servers. A job that was killed may let go of the lock a moment before its
 /// unfinished file, as the kernel closes one after the other: then it is tried again. Collective.
 void write_together(const Step& step, Group& group) {
@@ -180,8 +171,8 @@ class EnsembleStage : public Stage {
       lock = FileLock(path + ".lock", wait_s_);
       old = read_ensemble(path, names_of(step), extents_of(step));
     }
-    old.counted = from_leader(old.counted, context.group);
-    old.offsets = from_leader(old.offsets, context.group);
+    old.counted = context.group.gather_values(old.counted)[0];
+    old.offsets = context.group.gather_values(old.offsets)[0];
     const auto key = key_of(step);
     if (std::find(old.counted.begin(), old.counted.end(), key) == old.counted.end()) {
       add(step, path, old, key, context);

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/bytes.hpp"
 #include "core/method_table.hpp"
 #include "server/group.hpp"
 #include "server/pipeline/stage_tools.hpp"
@@ -57,23 +56,16 @@ void begin(const Step& step, std::string& header, std::string& line) {
 
 /// The items of a field of one axis, as numbers, on every server.
 std::vector<double> whole_row(const Field& field, Group& group) {
-  ByteWriter out;
+  std::vector<std::pair<std::ptrdiff_t, std::vector<double>>> own;  // of each part
   for (const auto& part : field.parts) {
-    out.put(part.box.start[0]);
-    out.put(part.box.extents[0]);
     visit_real(field.type, [&]<class Item>(Item) {
-      for (std::ptrdiff_t i = 0; i < part.box.extents[0]; ++i) {
-        out.put(static_cast<double>(reinterpret_cast<const Item*>(part.data)[i]));
-      }
+      const auto* items = reinterpret_cast<const Item*>(part.data);
+      own.push_back({part.box.start[0], {items, items + part.box.extents[0]}});
     });
   }
   std::vector<double> row(static_cast<std::size_t>(field.extents[0]), std::nan(""));
-  for (const auto& bytes : group.gather(out.take())) {
-    for (ByteReader in(bytes); !in.at_end();) {
-      const auto start = static_cast<std::size_t>(in.get<std::ptrdiff_t>());
-      const auto count = static_cast<std::size_t>(in.get<std::ptrdiff_t>());
-      for (std::size_t i = 0; i < count; ++i) row.at(start + i) = in.get<double>();
-    }
+  for (const auto& parts : group.gather_values(own)) {
+    for (const auto& [start, values] : parts) std::ranges::copy(values, row.begin() + start);
   }
   return row;
 }

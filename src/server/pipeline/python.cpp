@@ -5,11 +5,12 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "core/bytes.hpp"
 #include "core/round_up.hpp"
 #include "core/shared_memory.hpp"
 #include "core/worker.hpp"
@@ -54,14 +55,7 @@ class PythonStage : public Stage {
   }
 
   void run(Step& step, StageContext& context) override {
-    const auto own = call(step, context.threads);
-    ByteWriter out;
-    out.put(called_);
-    for (const auto& [name, value] : own) {
-      out.put(name);
-      out.put(value);
-    }
-    const auto scalars = combined(context.group.gather(out.take()));
+    const auto scalars = combined(context.group.gather_values(call(step, context.threads)));
     if (scalars.empty()) return;
     auto& all = context.scalars->values;
     all.insert(all.end(), scalars.begin(), scalars.end());
@@ -72,8 +66,8 @@ class PythonStage : public Stage {
   using Values = std::vector<std::pair<std::string, double>>;
 
   /// Hands this server's parts over; they then lie in the shared memory. A server without items
-  /// does not call.
-  Values call(Step& step, int threads) {
+  /// does not call: it has no values, not even none.
+  std::vector<Values> call(Step& step, int threads) {
     std::vector<Handed> handed;
     std::ptrdiff_t total = 0;
     auto request = fmt::format("step {}", step.step);
@@ -86,8 +80,7 @@ class PythonStage : public Stage {
         total += round_up(bytes, line_bytes);
       }
     }
-    called_ = !handed.empty();
-    if (!called_) return {};
+    if (handed.empty()) return {};
     Descriptor file = make_memory_file(total);
     if (!file) fail_errno(errno);
     // Taken now, so that a lack of memory is an error here and no signal later.
@@ -98,10 +91,10 @@ class PythonStage : public Stage {
       const auto& one = handed[static_cast<std::size_t>(i)];
       std::memcpy(memory->data() + one.offset, one.part->data, static_cast<std::size_t>(one.bytes));
     });
-    const auto values = parse(ask(request, file.get()));
+    auto values = parse(ask(request, file.get()));
     for (const auto& one : handed) one.part->data = memory->data() + one.offset;
     step.memory.push_back(memory);
-    return values;
+    return {std::move(values)};
   }
 
   static std::string line(const Field& field, const Box& box, std::ptrdiff_t offset) {
@@ -139,25 +132,18 @@ class PythonStage : public Stage {
     return values;
   }
 
-  Values combined(const std::vector<std::vector<std::byte>>& all) const {
-    Values result;
-    bool first = true;
-    for (const auto& bytes : all) {
-      ByteReader in(bytes);
-      if (!in.get<bool>()) continue;
-      Values values;
-      while (!in.at_end()) {
-        auto name = in.get<std::string>();
-        values.emplace_back(std::move(name), in.get<double>());
-      }
-      if (first) {
-        result = std::move(values);
-        first = false;
-      } else {
-        add(values, result);
+  Values combined(const std::vector<std::vector<Values>>& of_servers) const {
+    std::optional<Values> result;
+    for (const auto& called : of_servers) {
+      for (const auto& values : called) {
+        if (result) {
+          add(values, *result);
+        } else {
+          result = values;
+        }
       }
     }
-    return result;
+    return result.value_or(Values{});
   }
 
   void add(const Values& values, Values& result) const {
@@ -178,7 +164,6 @@ class PythonStage : public Stage {
   PythonWorker::Settings worker_settings_;
   std::string combine_;
   std::unique_ptr<PythonWorker> worker_;
-  bool called_ = false;
 };
 
 }  // namespace

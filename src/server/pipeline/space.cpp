@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <span>
 #include <type_traits>
 #include <vector>
@@ -174,13 +173,7 @@ void Moments::add(const Moments& other) {
 }
 
 Moments moments_of(const Field& field, Group& group, int threads) {
-  const auto own = moments_of_parts(field, threads);
-  std::vector<Moments> list;
-  for (const auto& bytes : group.gather(std::as_bytes(std::span(&own, 1)))) {
-    list.emplace_back();
-    std::memcpy(&list.back(), bytes.data(), sizeof(Moments));
-  }
-  return add_tree(list);
+  return add_tree(group.gather_values(moments_of_parts(field, threads)));
 }
 
 }  // namespace tailrace::server

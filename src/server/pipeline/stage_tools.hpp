@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -38,6 +40,48 @@ inline void require_real(const char* stage, const Field& field) {
                                                "ones",
                                                stage, field.name));
 }
+
+/// What a stage keeps from step to step of each box that this server has of a variable, by the
+/// start of the box: `Kept` has a Box `box`, and the rest.
+template <class Kept>
+class KeptBoxes {
+ public:
+  /// Called before a step is taken. Throws `Errc::invalid_input` for complex numbers and for boxes
+  /// that are not those of the first step. All servers take the step, or none does. Collective.
+  void check(const char* stage, const Step& step, Group& group) {
+    for (const auto& field : step.fields) {
+      require_real(stage, field);
+      if (first_step_ && !knows(field)) {
+        throw Error(Errc::invalid_input,
+                    fmt::format("stage {}: the boxes of {} on this server are not those of the "
+                                "first step ({})",
+                                stage, field.name, *first_step_));
+      }
+    }
+    double fine = 0;
+    group.max({&fine, 1});
+    if (!first_step_) first_step_ = step.step;
+  }
+  std::map<Index, Kept>& of(const Field& field) { return kept_[field.name]; }
+  std::int64_t first_step() const { return *first_step_; }
+
+ private:
+  bool knows(const Field& field) const {
+    const auto kept = kept_.find(field.name);
+    if (kept == kept_.end()) return false;
+    std::size_t count = 0;
+    for (const auto& part : field.parts) {
+      if (part.box.empty()) continue;
+      const auto known = kept->second.find(part.box.start);
+      if (known == kept->second.end() || !(known->second.box == part.box)) return false;
+      ++count;
+    }
+    return count == kept->second.size();
+  }
+
+  std::map<std::string, std::map<Index, Kept>> kept_;
+  std::optional<std::int64_t> first_step_;
+};
 
 /// Calls `action` with a value of the C++ type of `type`.
 template <class Action>

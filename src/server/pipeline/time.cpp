@@ -3,7 +3,6 @@
 // (1962); third moment after P. Pebay, Sandia report SAND2008-6212 (2008).
 #include <algorithm>
 #include <cmath>
-#include <map>
 
 #include <fmt/format.h>
 
@@ -91,11 +90,7 @@ class TimeStage : public Stage {
   }
 
   void run(Step& step, StageContext& context) override {
-    // All servers count the step, or none does.
-    for (const auto& field : step.fields) check(field);
-    double fine = 0;
-    context.group.max({&fine, 1});
-    if (count_ == 0) first_step_ = step.step;
+    running_.check("time", step, context.group);
     ++count_;
     for (const auto& field : step.fields) add(field, context.threads);
     if (count_ % every_ != 0) {
@@ -104,43 +99,13 @@ class TimeStage : public Stage {
     }
     give(step, context.threads);
     if (!reset_) return;
-    running_.clear();
+    running_ = {};
     count_ = 0;
   }
 
  private:
-  using Boxes = std::map<Index, Running>;  // by the start of the box
-
-  void check(const Field& field) {
-    require_real("time", field);
-    if (count_ == 0) return;
-    const auto found = running_.find(field.name);
-    if (found == running_.end()) {
-      throw Error(Errc::invalid_input, fmt::format("stage time: {} was not in the first step ({})",
-                                                   field.name, first_step_));
-    }
-    bool same = found->second.size() == num_boxes(field);
-    for (const auto& part : field.parts) {
-      const auto box = found->second.find(part.box.start);
-      same =
-          same && (part.box.empty() || (box != found->second.end() && box->second.box == part.box));
-    }
-    if (!same) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("stage time: the boxes of {} on this server are not those of the "
-                              "first step ({})",
-                              field.name, first_step_));
-    }
-  }
-
-  static std::size_t num_boxes(const Field& field) {
-    return static_cast<std::size_t>(
-        std::count_if(field.parts.begin(), field.parts.end(),
-                      [](const FieldPart& part) { return !part.box.empty(); }));
-  }
-
   void add(const Field& field, int threads) {
-    auto& boxes = running_[field.name];
+    auto& boxes = running_.of(field);
     for (const auto& part : field.parts) {
       const auto items = part.box.num_items();
       if (items == 0) continue;
@@ -170,7 +135,7 @@ class TimeStage : public Stage {
     }
     step.fields = std::move(fields);
     step.attributes.emplace_back("averaged_steps", count_);
-    step.attributes.emplace_back("first_step", first_step_);
+    step.attributes.emplace_back("first_step", running_.first_step());
   }
 
   Field result(Step& step, const Field& field, const std::string& name, int threads) {
@@ -178,7 +143,7 @@ class TimeStage : public Stage {
     made.name = fmt::format("{}_{}", field.name, name);
     made.type = ItemType::float64;
     made.parts.clear();
-    for (const auto& entry : running_[field.name]) {
+    for (const auto& entry : running_.of(field)) {
       const auto& running = entry.second;
       const auto items = running.box.num_items();
       auto* data = reinterpret_cast<double*>(add_memory(step, items * 8));
@@ -198,8 +163,7 @@ class TimeStage : public Stage {
   std::int64_t every_ = 1;
   bool reset_ = false;
   std::int64_t count_ = 0;
-  std::int64_t first_step_ = 0;
-  std::map<std::string, Boxes> running_;
+  KeptBoxes<Running> running_;
 };
 
 }  // namespace

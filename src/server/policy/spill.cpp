@@ -8,14 +8,10 @@
 #include <cassert>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "core/system_call.hpp"
-#include "tailrace/error.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -29,17 +25,10 @@ std::string default_folder() {
 
 Spill::Spill(std::string folder) : folder_(folder.empty() ? default_folder() : std::move(folder)) {}
 
-void Spill::fail(const char* doing, int error) const {
-  throw Error(Errc::io,
-              fmt::format("cannot {} the file for spilled output in {}: {} (errno {})", doing,
-                          folder_, std::strerror(error), error),
-              error);
-}
-
 void Spill::open() {
   if (file_) return;
   file_ = open_nameless(folder_);
-  if (!file_) fail("make", errno);
+  if (!file_) fail_io("make the file for spilled output in", folder_, errno);
 }
 
 /// The first gap that is large enough, or the end of what waits.
@@ -75,7 +64,7 @@ void Spill::put(std::span<const std::byte> packet, int server, int priority) {
     if (uninterrupted([&] { return ftruncate(file_.get(), end_); }) != 0) {
       end_ = lseek(file_.get(), 0, SEEK_END);
     }
-    fail("write", error);
+    fail_io("write the file for spilled output in", folder_, error);
   }
   end_ = std::max(end_, waiting.offset + waiting.bytes);
   waiting_.push_back(waiting);
@@ -89,7 +78,7 @@ void Spill::take(std::span<std::byte> memory) {
   const auto packet = waiting_.front();
   assert(std::ssize(memory) == packet.bytes);
   const int error = read_at(file_.get(), memory.data(), packet.bytes, packet.offset);
-  if (error != 0) fail("read", error);
+  if (error != 0) fail_io("read the file for spilled output in", folder_, error);
   waiting_.pop_front();
   // An emptied file takes no space; if that fails, its space is used again.
   if (waiting_.empty() && uninterrupted([&] { return ftruncate(file_.get(), 0); }) == 0) end_ = 0;

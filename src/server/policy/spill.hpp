@@ -38,7 +38,6 @@ class Spill {
   std::ptrdiff_t file_bytes() const { return end_; }
 
  private:
-  [[noreturn]] void fail(const char* doing, int error) const;
   void open();
   std::ptrdiff_t place_for(std::ptrdiff_t bytes) const;
 

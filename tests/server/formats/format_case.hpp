@@ -121,7 +121,7 @@ inline std::vector<std::unique_ptr<StepFile>> write_case(const FormatCase& test,
   FileSettings own = settings;
   own.threads = test.threads;
   std::vector<std::unique_ptr<StepFile>> files;
-  std::vector<std::vector<std::int64_t>> needs;
+  std::vector<Message> needs;
   for (int server = 0; server < test.servers; ++server) {
     files.push_back(format.make(test.step(folder, server), own, server, test.servers));
     needs.push_back(files.back()->needs());
