@@ -38,6 +38,11 @@ class AgreedError : public PlacedError {
       : PlacedError(Error(code, message, sys_errno), std::move(place)) {}
 };
 
+/// `error` with `what` it is about in front of its text. Local.
+inline Error about(const std::string& what, const Error& error) {
+  return {error.code(), what + ": " + error.what(), error.sys_errno()};
+}
+
 /// What `action` throws, as an `Error`; nothing if it throws nothing. Local.
 template <class Action>
 std::optional<Error> failure_of(Action&& action) {

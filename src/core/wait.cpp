@@ -124,14 +124,13 @@ bool is_done(MPI_Request& request) {
   return done != 0;
 }
 
-std::vector<int> find_done(std::span<MPI_Request> requests) {
-  if (requests.empty()) return {};
+bool any_done(std::span<MPI_Request> requests) {
+  if (requests.empty()) return false;
   std::vector<int> done(requests.size());
   int count = 0;
   check_mpi(MPI_Testsome(to_int(std::ssize(requests)), requests.data(), &count, done.data(),
                          MPI_STATUSES_IGNORE));
-  done.resize(static_cast<std::size_t>(std::max(count, 0)));  // MPI_UNDEFINED is negative
-  return done;
+  return count > 0;  // MPI_UNDEFINED is negative
 }
 
 void wait_for(MPI_Request& request, const WaitPolicy& policy) {

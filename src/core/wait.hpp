@@ -69,9 +69,10 @@ void wait_until(const WaitPolicy& policy, Done&& done) {
   }
 }
 
-/// MPI_Test, and the requests that MPI_Testsome found complete. They throw `Error(Errc::mpi)`.
+/// MPI_Test, and whether MPI_Testsome found any complete: these are null then. They throw
+/// `Error(Errc::mpi)`.
 bool is_done(MPI_Request& request);
-std::vector<int> find_done(std::span<MPI_Request> requests);
+bool any_done(std::span<MPI_Request> requests);
 
 /// MPI_Wait, MPI_Waitall, MPI_Waitany by the policy. They throw `Error(Errc::mpi)`.
 void wait_for(MPI_Request& request, const WaitPolicy& policy);

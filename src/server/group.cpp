@@ -153,9 +153,7 @@ void GuardedGroup::run(const std::function<void()>& action) {
   const auto all = group_.gather(out.take());
   for (std::size_t server = 0; server < all.size(); ++server) {
     if (all[server].empty()) continue;
-    const auto error = ByteReader(all[server]).get_error();
-    throw Error(error.code(), fmt::format("{} {}: {}", word(), server, error.what()),
-                error.sys_errno());
+    throw about(fmt::format("{} {}", word(), server), ByteReader(all[server]).get_error());
   }
   throw Error(Errc::internal, "servers disagree about a failure");
 }

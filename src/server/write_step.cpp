@@ -45,8 +45,7 @@ std::vector<Result> run_on_all(Group& group, Action&& action) {
   ByteWriter own;
   own.put(failure.has_value());
   if (failure) {
-    own.put(Error(failure->code(), fmt::format("{}: {}", name_of(group), failure->what()),
-                  failure->sys_errno()));
+    own.put(about(name_of(group), *failure));
   } else {
     own.put(result);
   }

@@ -52,6 +52,13 @@ struct FileImage {
   std::ptrdiff_t table_offset = -1;
   std::ptrdiff_t box_table_offset = -1;
   std::ptrdiff_t total_bytes = 0;
+
+  /// Adds `count` bytes of the file, from `file_offset` on; the caller fills them. Local.
+  std::byte* add(std::ptrdiff_t file_offset, std::ptrdiff_t count) {
+    extents.push_back({file_offset, std::ssize(bytes), count});
+    bytes.resize(bytes.size() + static_cast<std::size_t>(count));
+    return &bytes.back() + 1 - count;
+  }
 };
 
 /// Where a box of a virtual dataset comes from.

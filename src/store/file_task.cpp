@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/agreed_error.hpp"
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
 #include "store/piece_folder.hpp"
@@ -27,9 +28,7 @@ void FileTask::run(const char* what, Action&& action) {
   try {
     action();
   } catch (const Error& error) {
-    throw Error(error.code(),
-                fmt::format("cannot write {} (step {}): {}", path_, step_, error.what()),
-                error.sys_errno());
+    throw about(fmt::format("cannot write {} (step {})", path_, step_), error);
   }
   ended_s_ = now_s();
   seconds_ += ended_s_ - start_s;

@@ -130,12 +130,10 @@ void add_header_seal(std::ptrdiff_t stripe_bytes, FileImage& image) {
   footer.start = static_cast<std::uint64_t>(start);
   footer.seal_xxh3 = hash_of(stretches, footer);
   const auto table = stretches.size() * sizeof(Stretch);
-  const auto place = image.bytes.size();
-  image.bytes.resize(place + table + sizeof(footer));
-  if (table > 0) std::memcpy(image.bytes.data() + place, stretches.data(), table);
-  std::memcpy(image.bytes.data() + place + table, &footer, sizeof(footer));
   const auto bytes = static_cast<std::ptrdiff_t>(table + sizeof(footer));
-  image.extents.push_back({start, static_cast<std::ptrdiff_t>(place), bytes});
+  auto* const seal = image.add(start, bytes);
+  if (table > 0) std::memcpy(seal, stretches.data(), table);
+  std::memcpy(seal + table, &footer, sizeof(footer));
   image.total_bytes = start + bytes;
 }
 

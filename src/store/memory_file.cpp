@@ -22,12 +22,8 @@ namespace {
 
 void take_range(int fd, std::ptrdiff_t start, std::ptrdiff_t end, FileImage& image) {
   if (start >= end) return;
-  const auto count = end - start;
-  const auto place = image.bytes.size();
-  image.bytes.resize(place + static_cast<std::size_t>(count));
-  const int error = read_at(fd, image.bytes.data() + place, count, start);
+  const int error = read_at(fd, image.add(start, end - start), end - start, start);
   if (error != 0) throw Error(Errc::io, "cannot read the file image", error);
-  image.extents.push_back({start, static_cast<std::ptrdiff_t>(place), count});
 }
 
 constexpr const char* folders[] = {"/dev/shm", "/tmp", "."};
@@ -109,11 +105,7 @@ void add_header_row(std::span<const Range> data, std::ptrdiff_t table_rows,
   add_until(at, image.total_bytes);
   const ChecksumRow row{num_variables, 0, static_cast<std::uint64_t>(hash.bytes()), hash.value()};
   const auto bytes = static_cast<std::ptrdiff_t>(sizeof(row));
-  const auto place = image.bytes.size();
-  image.bytes.resize(place + sizeof(row));
-  std::memcpy(image.bytes.data() + place, &row, sizeof(row));
-  image.extents.push_back(
-      {image.table_offset + table_rows * bytes, static_cast<std::ptrdiff_t>(place), bytes});
+  std::memcpy(image.add(image.table_offset + table_rows * bytes, bytes), &row, sizeof(row));
 }
 
 }  // namespace tailrace::store

@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include "core/agreed_error.hpp"
 #include "core/bytes.hpp"
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
@@ -93,10 +94,7 @@ class ZarrFile : public StepFile {
     try {
       action();
     } catch (const Error& error) {
-      throw Error(
-          error.code(),
-          fmt::format("cannot write {} (step {}): {}", step_.path, step_.step, error.what()),
-          error.sys_errno());
+      throw about(fmt::format("cannot write {} (step {})", step_.path, step_.step), error);
     }
     seconds_ += now_s() - start_s;
   }

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/agreed_error.hpp"
 #include "core/nearest_word.hpp"
 #include "core/worker.hpp"
 #include "server/pipeline/settings.hpp"
@@ -50,10 +51,9 @@ void call_user(const std::string& name, const std::function<void()>& action) {
   try {
     action();
   } catch (const Error& error) {
-    throw Error(error.code(), fmt::format("function {}: {}", name, error.what()),
-                error.sys_errno());
+    throw about("function " + name, error);
   } catch (const std::exception& error) {
-    throw Error(Errc::invalid_input, fmt::format("function {}: {}", name, error.what()));
+    throw about("function " + name, Error(Errc::invalid_input, error.what()));
   } catch (...) {
     throw Error(Errc::invalid_input,
                 fmt::format("function {}: it threw what is not a std::exception", name));

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/agreed_error.hpp"
 #include "core/method_table.hpp"
 #include "server/group.hpp"
 #include "server/pipeline/stage_tools.hpp"
@@ -191,8 +192,7 @@ class Pipeline::Line {
       try {
         stages_.push_back(make_stage(text, functions));
       } catch (const Error& error) {
-        throw Error(error.code(), fmt::format("product {}: {}", product_.name, error.what()),
-                    error.sys_errno());
+        throw about("product " + product_.name, error);
       }
     }
   }
@@ -207,10 +207,9 @@ class Pipeline::Line {
     try {
       run_stages(input, guarded, threads, results);
     } catch (const Error& error) {
-      throw Error(error.code(),
-                  fmt::format("product {}{} of {}, step {}: {}", product_.name, place_, input.path,
-                              input.step, error.what()),
-                  error.sys_errno());
+      throw about(
+          fmt::format("product {}{} of {}, step {}", product_.name, place_, input.path, input.step),
+          error);
     }
   }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "core/agreed_error.hpp"
 #include "core/round_up.hpp"
 #include "core/shared_memory.hpp"
 #include "core/worker.hpp"
@@ -113,10 +114,7 @@ class PythonStage : public Stage {
       return worker_->call(request, memory);
     } catch (const Error& error) {
       if (error.code() == Errc::io) worker_.reset();  // the next step starts another one
-      throw Error(error.code(),
-                  fmt::format("{} of {}: {}", worker_settings_.function, worker_settings_.file,
-                              error.what()),
-                  error.sys_errno());
+      throw about(worker_settings_.function + " of " + worker_settings_.file, error);
     }
   }
 

@@ -5,7 +5,9 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "core/wait.hpp"
 #include "server/team.hpp"
 #include "server/transport.hpp"
 #include "server/transports/intake.hpp"
@@ -48,6 +50,25 @@ constexpr int head_tag = 0;
 constexpr int word_tag = 1;
 constexpr int data_tag = 2;           ///< plus the slot
 constexpr int slots_per_server = 64;  ///< packets of a client that wait for a server
+
+/// Calls `end` with the owner of each request that is done, and takes both out of their lists; true
+/// if there were any. Local.
+template <class Owner, class End>
+bool end_done(std::vector<MPI_Request>& requests, std::vector<Owner>& owners, End&& end) {
+  if (!any_done(requests)) return false;
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (requests[i] == MPI_REQUEST_NULL) {
+      end(owners[i]);
+    } else {
+      requests[kept] = requests[i];
+      owners[kept++] = owners[i];
+    }
+  }
+  requests.resize(kept);
+  owners.resize(kept);
+  return true;
+}
 
 std::unique_ptr<Sender> make_sender(const Variant& variant, const Team& team,
                                     const TransportSettings& settings);

@@ -122,23 +122,13 @@ class MessageReceiver final : public CopyReceiver {
   }
 
   bool end_receives() {
-    const auto done = find_done(requests_);
-    if (done.empty()) return false;
-    for (const int i : done) {
-      const Chunk& chunk = chunks_[static_cast<std::size_t>(i)];
+    const bool any = end_done(requests_, chunks_, [this](const Chunk& chunk) {
       Transfer& transfer = transfers_[chunk.transfer];
       transfer.arrived += chunk.bytes;
       transfer.silence.heard();
       --transfer.open;
-    }
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (requests_[i] == MPI_REQUEST_NULL) continue;
-      requests_[kept] = requests_[i];
-      chunks_[kept++] = chunks_[i];
-    }
-    requests_.resize(kept);
-    chunks_.resize(kept);
+    });
+    if (!any) return false;
     for (std::size_t i = 0; i < transfers_.size(); ++i) {
       if (!transfers_[i].used) continue;
       post_chunks(i);

@@ -244,21 +244,11 @@ class MessageSender final : public CopySender {
   }
 
   bool end_sends() {
-    if (find_done(requests_).empty()) return false;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < requests_.size(); ++i) {
-      if (requests_[i] == MPI_REQUEST_NULL) {
-        if (owners_[i] == nullptr) continue;
-        --owners_[i]->open;
-        settle(*owners_[i]);
-        continue;
-      }
-      requests_[kept] = requests_[i];
-      owners_[kept++] = owners_[i];
-    }
-    requests_.resize(kept);
-    owners_.resize(kept);
-    return true;
+    return end_done(requests_, owners_, [this](Packet* owner) {
+      if (owner == nullptr) return;
+      --owner->open;
+      settle(*owner);
+    });
   }
 
   // Its memory is free when MPI needs it no more, its slot when the server does not either.
