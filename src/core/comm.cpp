@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include <fmt/format.h>
+#include "core/refuse_input.hpp"
 
 namespace tailrace {
 
@@ -68,8 +68,7 @@ Comm Comm::node() const {
 
 int to_int(std::ptrdiff_t value) {
   if (value > INT_MAX || value < INT_MIN) {
-    throw Error(Errc::invalid_input,
-                fmt::format("count {} does not fit MPI's 32-bit counts; split the data", value));
+    refuse_input("count {} does not fit MPI's 32-bit counts; split the data", value);
   }
   return static_cast<int>(value);
 }

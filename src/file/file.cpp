@@ -14,6 +14,7 @@
 
 #include "core/buffer.hpp"
 #include "core/method_table.hpp"
+#include "core/refuse_input.hpp"
 #include "core/say.hpp"
 #include "core/system_call.hpp"
 #include "file/strategy.hpp"
@@ -36,13 +37,12 @@ bool background_writes_pay(const Settings& settings, FileAccess access) {
 const StrategyEntry& find_strategy(std::string_view name, const BackEndEntry& back_end) {
   const auto* entry = find_line(strategy_table(), name);
   if (entry == nullptr) {
-    throw Error(Errc::invalid_input, fmt::format("strategy={} is unknown; there are {}", name,
-                                                 names_instead(name, strategy_table())));
+    refuse_input("strategy={} is unknown; there are {}", name,
+                 names_instead(name, strategy_table()));
   }
   if (entry->applies(back_end)) return *entry;
-  throw Error(Errc::invalid_input,
-              fmt::format("strategy={} does not run on back_end={}; it needs {}", name,
-                          back_end.name, entry->applies_text));
+  refuse_input("strategy={} does not run on back_end={}; it needs {}", name, back_end.name,
+               entry->applies_text);
 }
 
 /// The back end that hint `back_end` names, or the one that `auto` stands for. Local.
@@ -50,8 +50,8 @@ const BackEndEntry& choose_back_end(Settings& settings, FileAccess access) {
   if (settings.back_end != "auto") {
     const auto& entry = find_back_end(settings.back_end);
     if (!entry.available()) {
-      throw Error(Errc::invalid_input, fmt::format("back_end={} is not available here: it needs {}",
-                                                   entry.name, entry.applies_text));
+      refuse_input("back_end={} is not available here: it needs {}", entry.name,
+                   entry.applies_text);
     }
     return entry;
   }
@@ -199,17 +199,15 @@ file::Strategy& File::State::strategy(Direction direction) {
 
 void File::State::check_open(const char* call) const {
   if (closed_) {
-    throw Error(Errc::invalid_input, fmt::format("{}: {} is closed", call, path_));
+    refuse_input("{}: {} is closed", call, path_);
   }
 }
 
 void File::State::write(const FilePart& part, const void* data) {
   check_open("write");
   if (access_ == FileAccess::read) {
-    throw Error(Errc::invalid_input,
-                fmt::format("write: {} was opened for reading; open it with FileAccess::write or "
-                            "update",
-                            path_));
+    refuse_input("write: {} was opened for reading; open it with FileAccess::write or update",
+                 path_);
   }
   const Span span(trace_, Activity::write, "write file");
   const auto* bytes = static_cast<const std::byte*>(data);

@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
+#include "core/refuse_input.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -29,9 +28,8 @@ void check_box(const FileArray& array, const Box& box) {
              box.extents[d] <= array.extents[d] - box.start[d];
   }
   if (!inside) {
-    throw Error(Errc::invalid_input,
-                fmt::format("file part: box {} does not lie in the array of the file ({} axes)",
-                            box.describe(), array.extents.size()));
+    refuse_input("file part: box {} does not lie in the array of the file ({} axes)",
+                 box.describe(), array.extents.size());
   }
 }
 
@@ -88,10 +86,9 @@ void FilePart::Data::sort_and_join() {
     if (kept > 0) {
       auto& last = segments_[kept - 1];
       if (segment.file_offset < last.file_end()) {
-        throw Error(Errc::invalid_input,
-                    fmt::format("file part: byte {} of the file is in it twice (pieces of one rank "
-                                "must not overlap)",
-                                segment.file_offset));
+        refuse_input(
+            "file part: byte {} of the file is in it twice (pieces of one rank must not overlap)",
+            segment.file_offset);
       }
       if (segment.file_offset == last.file_end() &&
           segment.memory_offset == last.memory_offset + last.bytes) {
@@ -118,23 +115,21 @@ std::ptrdiff_t FilePart::bytes() const { return data_->bytes(); }
 FilePart FilePart::boxes(const FileArray& array, ListOf<Box> boxes, const Memory& memory) {
   if (array.item_bytes < 1 || array.offset < 0 || array.extents.empty() ||
       array.extents.size() > max_dims) {
-    throw Error(Errc::invalid_input,
-                fmt::format("file part: an array of {} axes, items of {} bytes at byte {} is not "
-                            "possible (1 to {} axes, items of 1 byte or more)",
-                            array.extents.size(), array.item_bytes, array.offset, max_dims));
+    refuse_input(
+        "file part: an array of {} axes, items of {} bytes at byte {} is not possible (1 to {} "
+        "axes, items of 1 byte or more)",
+        array.extents.size(), array.item_bytes, array.offset, max_dims);
   }
   std::ptrdiff_t end = array.item_bytes;
   bool fits = true;
   for (const auto extent : array.extents) fits = fits && !__builtin_mul_overflow(end, extent, &end);
   if (!fits || __builtin_add_overflow(end, array.offset, &end)) {
-    throw Error(Errc::invalid_input,
-                fmt::format("file part: an array of {} items of {} bytes at byte {} ends beyond "
-                            "what 64 bits can count",
-                            fmt::join(array.extents, " x "), array.item_bytes, array.offset));
+    refuse_input(
+        "file part: an array of {} items of {} bytes at byte {} ends beyond what 64 bits can count",
+        fmt::join(array.extents, " x "), array.item_bytes, array.offset);
   }
   if (boxes.size() != memory.boxes.size()) {
-    throw Error(Errc::invalid_input, fmt::format("file part: {} boxes but memory for {}",
-                                                 boxes.size(), memory.boxes.size()));
+    refuse_input("file part: {} boxes but memory for {}", boxes.size(), memory.boxes.size());
   }
   auto data = std::make_shared<Data>();
   data->array_ = array;
@@ -169,9 +164,8 @@ FilePart FilePart::runs(std::span<const FileRun> runs) {
   std::ptrdiff_t bytes = 0;
   for (const auto& run : runs) {
     if (run.offset < 0 || run.bytes < 0) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("file part: a run of {} bytes at byte {} is not possible", run.bytes,
-                              run.offset));
+      refuse_input("file part: a run of {} bytes at byte {} is not possible", run.bytes,
+                   run.offset);
     }
     bytes += run.bytes;
   }

@@ -3,9 +3,8 @@
 
 #include <charconv>
 
-#include <fmt/format.h>
-
 #include "core/method_table.hpp"
+#include "core/refuse_input.hpp"
 #include "move/copy_kinds.hpp"
 #include "tailrace/error.hpp"
 
@@ -20,17 +19,15 @@ std::ptrdiff_t read_number(std::string_view text, std::string_view whole) {
   constexpr std::string_view suffixes = "kMG";
   const auto power = suffix.size() == 1 ? suffixes.find(suffix[0]) : std::string_view::npos;
   if (error != std::errc{} || value < 0 || (!suffix.empty() && power == std::string_view::npos)) {
-    throw Error(
-        Errc::invalid_input,
-        fmt::format("method '{}': '{}' is not a number such as 8, 512, 64k or 1M", whole, text));
+    refuse_input("method '{}': '{}' is not a number such as 8, 512, 64k or 1M", whole, text);
   }
   return suffix.empty() ? value : value << (10 * (power + 1));
 }
 
 std::string read_copies(std::string_view name, std::string_view whole) {
   if (name != "auto" && find_copy_kind(name) == nullptr) {
-    throw Error(Errc::invalid_input, fmt::format("method '{}': unknown copies '{}'; there are: {}",
-                                                 whole, name, names_instead(name, copy_kinds())));
+    refuse_input("method '{}': unknown copies '{}'; there are: {}", whole, name,
+                 names_instead(name, copy_kinds()));
   }
   return std::string(name);
 }
@@ -46,19 +43,18 @@ void set(MethodSettings& settings, std::string_view word, std::string_view whole
   }
   const bool known = key == "chunk" || key == "depth" || key == "in_flight";
   if (!known || equals == std::string_view::npos) {
-    throw Error(Errc::invalid_input,
-                fmt::format("method '{}': '{}' is no setting; there are chunk=BYTES, "
-                            "depth=N, in_flight=N and copies=KIND",
-                            whole, word));
+    refuse_input(
+        "method '{}': '{}' is no setting; there are chunk=BYTES, depth=N, in_flight=N and "
+        "copies=KIND",
+        whole, word);
   }
   const auto number = read_number(value, whole);
   if (number == 0) {
-    throw Error(Errc::invalid_input, fmt::format("method '{}': {} must be at least 1", whole, key));
+    refuse_input("method '{}': {} must be at least 1", whole, key);
   }
   constexpr std::ptrdiff_t most = 1 << 20;
   if ((key == "depth" || key == "in_flight") && number > most) {
-    throw Error(Errc::invalid_input,
-                fmt::format("method '{}': {} must be at most {}", whole, key, most));
+    refuse_input("method '{}': {} must be at most {}", whole, key, most);
   }
   if (key == "chunk") settings.chunk_bytes = number;
   if (key == "depth") settings.depth = static_cast<int>(number);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "core/refuse_input.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -44,11 +45,9 @@ Plan::Plan(const Layout& from, const Layout& to, int rank)
   const Box source{from.num_dims(), {}, from.global_extents()};
   const Box destination{to.num_dims(), {}, to.global_extents()};
   if (!(source == destination) || from.num_ranks() != to.num_ranks()) {
-    throw Error(
-        Errc::invalid_input,
-        fmt::format("a plan needs two layouts of the same extents and ranks, not {} on {} "
-                    "and {} on {}",
-                    source.describe(), from.num_ranks(), destination.describe(), to.num_ranks()));
+    refuse_input(
+        "a plan needs two layouts of the same extents and ranks, not {} on {} and {} on {}",
+        source.describe(), from.num_ranks(), destination.describe(), to.num_ranks());
   }
   from_boxes_ = from.boxes(rank);
   to_boxes_ = to.boxes(rank);
@@ -60,8 +59,7 @@ Plan Plan::among(const std::vector<int>& ranks) const {
   const auto place = [&](int rank) {
     const auto found = std::ranges::lower_bound(ranks, rank);
     if (found == ranks.end() || *found != rank) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("the plan of rank {} needs rank {}, which is left out", rank_, rank));
+      refuse_input("the plan of rank {} needs rank {}, which is left out", rank_, rank);
     }
     return static_cast<int>(found - ranks.begin());
   };

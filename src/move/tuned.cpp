@@ -10,6 +10,7 @@
 
 #include "core/last_resort.hpp"
 #include "core/method_table.hpp"
+#include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "move/messages.hpp"
 #include "tailrace/more/node_array.hpp"
@@ -136,7 +137,7 @@ class MoveTrial : public tune::Trial {
         shared_(std::move(shared)) {
     const auto& line = *find_move_method(problem_.method.name);
     if (!line.applies(problem_)) {
-      throw Error(Errc::invalid_input, fmt::format("needs: {}", line.applies_text));
+      refuse_input("needs: {}", line.applies_text);
     }
     shared_->make(problem);
     runner_ =
@@ -167,7 +168,7 @@ class BlockTrial : public tune::Trial {
       : comm_(comm.raw()), shape_(shape) {
     const BlockProblem problem{comm_, shape_, machine, settings};
     if (!method.applies(problem)) {
-      throw Error(Errc::invalid_input, fmt::format("needs: {}", method.applies_text));
+      refuse_input("needs: {}", method.applies_text);
     }
     runner_ = make_together(comm_, "a method on trial", [&] { return method.make(problem); });
   }

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/refuse_input.hpp"
 #include "core/say.hpp"
 #include "server/group.hpp"
 #include "server/packet.hpp"
@@ -166,10 +167,8 @@ class HiddenStream : public Stream::State {
 
   WriteResult write(const std::string& path, const FileContents& given) override {
     if (std::string(find_format(options_.format, path).name) == "zarr") {
-      throw Error(Errc::invalid_input,
-                  fmt::format("stream {}: {}: servers = \"hidden\" writes HDF5 files only; use "
-                              "\"thread\"",
-                              name_, path));
+      refuse_input("stream {}: {}: servers = \"hidden\" writes HDF5 files only; use \"thread\"",
+                   name_, path);
     }
     output_->write(path, given);
     return WriteResult::staged;

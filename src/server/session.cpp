@@ -10,6 +10,7 @@
 
 #include "core/agreed_error.hpp"
 #include "core/last_resort.hpp"
+#include "core/refuse_input.hpp"
 #include "core/round_up.hpp"
 #include "core/say.hpp"
 #include "core/wait.hpp"
@@ -136,8 +137,7 @@ void Session::State::choose_transport() {
     const auto& chosen = find_transport(transport);
     const auto refusal = chosen.refuses(team());
     if (!refusal.empty()) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("session: transport {} cannot be used here: {}", transport, refusal));
+      refuse_input("session: transport {} cannot be used here: {}", transport, refusal);
     }
   }
   const int num = team().num_servers();

@@ -4,9 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include <fmt/format.h>
-
 #include "core/agreed_error.hpp"
+#include "core/refuse_input.hpp"
 #include "core/wait.hpp"
 #include "server/served_stream.hpp"
 #include "tailrace/error.hpp"
@@ -73,9 +72,7 @@ Situation ServedStream::agree_on(Votes votes, const std::optional<Error>& proble
   }
   if (votes[right] != none) agree(comm.raw(), problem ? &*problem : nullptr);
   if (votes[path_hash] != -votes[minus_path_hash]) {
-    throw Error(
-        Errc::invalid_input,
-        fmt::format("stream {}: the ranks gave different paths, or not all call the same", name_));
+    refuse_input("stream {}: the ranks gave different paths, or not all call the same", name_);
   }
   if (votes[failed] != none) throw_failure(votes[failed]);
   shapes_changed_ = votes[unchanged] == 0;

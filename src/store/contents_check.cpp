@@ -8,21 +8,19 @@
 
 #include <fmt/format.h>
 
+#include "core/refuse_input.hpp"
+
 namespace tailrace::store {
 namespace {
 
-[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
-
 void check_name(const std::string& name, std::set<std::string>& taken) {
   if (name.empty() || name.find('/') != std::string::npos || name.find('\n') != std::string::npos) {
-    refuse(
-        fmt::format("\"{}\" cannot name an array of a file: it must not be empty nor hold '/' "
-                    "or a line end",
-                    name));
+    refuse_input(
+        "\"{}\" cannot name an array of a file: it must not be empty nor hold '/' or a line end",
+        name);
   }
-  if (name == "tailrace") refuse("\"tailrace\" is the name of the group with the checksums");
-  if (!taken.insert(name).second)
-    refuse(fmt::format("two arrays of the file are named \"{}\"", name));
+  if (name == "tailrace") refuse_input("\"tailrace\" is the name of the group with the checksums");
+  if (!taken.insert(name).second) refuse_input("two arrays of the file are named \"{}\"", name);
 }
 
 bool has_defaults(const Variable& variable) {
@@ -39,13 +37,12 @@ std::vector<std::string> default_dims(int num_dims) {
 void check_memory(const Variable& variable, int rank) {
   const auto boxes = variable.layout->boxes(rank);
   if (variable.memory.boxes.empty() && !boxes.empty()) {
-    refuse(fmt::format("variable {}: an array of {} items is given, rank {} holds {}",
-                       variable.name, variable.memory.num_items, rank,
-                       variable.layout->num_items(rank)));
+    refuse_input("variable {}: an array of {} items is given, rank {} holds {}", variable.name,
+                 variable.memory.num_items, rank, variable.layout->num_items(rank));
   }
   if (boxes.size() != variable.memory.boxes.size()) {
-    refuse(fmt::format("variable {}: the layout gives this rank {} boxes, its memory describes {}",
-                       variable.name, boxes.size(), variable.memory.boxes.size()));
+    refuse_input("variable {}: the layout gives this rank {} boxes, its memory describes {}",
+                 variable.name, boxes.size(), variable.memory.boxes.size());
   }
   for (std::size_t b = 0; b < boxes.size(); ++b) {
     std::ptrdiff_t first = variable.memory.boxes[b].offset;
@@ -55,33 +52,32 @@ void check_memory(const Variable& variable, int rank) {
       (reach < 0 ? first : last) += reach;
     }
     if (first < 0 || last >= variable.memory.num_items) {
-      refuse(fmt::format("variable {}: box {} reaches items {} to {} of an array of {} items",
-                         variable.name, boxes[b].describe(), first, last,
-                         variable.memory.num_items));
+      refuse_input("variable {}: box {} reaches items {} to {} of an array of {} items",
+                   variable.name, boxes[b].describe(), first, last, variable.memory.num_items);
     }
   }
   if (!boxes.empty() && variable.data == nullptr) {
-    refuse(fmt::format("variable {}: no data given", variable.name));
+    refuse_input("variable {}: no data given", variable.name);
   }
 }
 
 void check_variable(const Variable& variable, int rank, int num_ranks,
                     std::map<std::string, std::ptrdiff_t>& dims) {
-  if (variable.layout == nullptr) refuse(fmt::format("variable {} has no layout", variable.name));
+  if (variable.layout == nullptr) refuse_input("variable {} has no layout", variable.name);
   if (variable.layout->num_ranks() != num_ranks) {
-    refuse(fmt::format("variable {}: its layout is for {} ranks, the output has {}", variable.name,
-                       variable.layout->num_ranks(), num_ranks));
+    refuse_input("variable {}: its layout is for {} ranks, the output has {}", variable.name,
+                 variable.layout->num_ranks(), num_ranks);
   }
   if (static_cast<int>(variable.dims.size()) != variable.layout->num_dims()) {
-    refuse(fmt::format("variable {}: {} names for {} dimensions", variable.name,
-                       variable.dims.size(), variable.layout->num_dims()));
+    refuse_input("variable {}: {} names for {} dimensions", variable.name, variable.dims.size(),
+                 variable.layout->num_dims());
   }
   for (std::size_t d = 0; d < variable.dims.size(); ++d) {
     const auto extent = variable.layout->global_extents()[d];
     const auto known = dims.emplace(variable.dims[d], extent).first->second;
     if (known != extent) {
-      refuse(fmt::format("dimension {} has {} items in variable {}, and {} elsewhere",
-                         variable.dims[d], extent, variable.name, known));
+      refuse_input("dimension {} has {} items in variable {}, and {} elsewhere", variable.dims[d],
+                   extent, variable.name, known);
     }
   }
   check_memory(variable, rank);
@@ -122,7 +118,7 @@ std::optional<Error> check_contents(const FileContents& contents, int rank, int 
     }
     for (const auto& variable : contents.variables) {
       if (dims.contains(variable.name)) {
-        refuse(fmt::format("\"{}\" is a variable and a dimension", variable.name));
+        refuse_input("\"{}\" is a variable and a dimension", variable.name);
       }
     }
   } catch (const Error& error) {

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/refuse_input.hpp"
 #include "file/part.hpp"
 #include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
@@ -153,9 +154,8 @@ void DatasetReader::read_by_hdf5(const Box& box, std::byte* data) {
   statistics.bytes_read += box.num_items() * item_bytes(entry_.type);
   statistics.io_s += now_s() - start_s;
   if (overflow) {
-    throw Error(Errc::invalid_input,
-                fmt::format("{}: dataset {}, box {} holds a number that does not fit {}",
-                            file_.path(), entry_.name, box.describe(), type_name(entry_.type)));
+    refuse_input("{}: dataset {}, box {} holds a number that does not fit {}", file_.path(),
+                 entry_.name, box.describe(), type_name(entry_.type));
   }
   if (status < 0) {
     throw Error(Errc::corrupt,

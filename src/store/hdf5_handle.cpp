@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/refuse_input.hpp"
 #include "core/system_call.hpp"
 #include "tailrace/error.hpp"
 
@@ -72,12 +73,11 @@ void be_quiet_at_exit() {
 [[noreturn]] void fail_too_old(const std::string& what, const std::string& reason) {
   unsigned major = 0, minor = 0, release = 0;
   H5get_libversion(&major, &minor, &release);
-  throw Error(
-      Errc::invalid_input,
-      fmt::format("{}: written in a newer HDF5 format than the library of this program "
-                  "knows, which is HDF5 {}.{}.{} (it says: {}); build with a newer one, or "
-                  "write the file for older readers (h5py: libver=(\"earliest\", \"v110\"))",
-                  what, major, minor, release, reason));
+  refuse_input(
+      "{}: written in a newer HDF5 format than the library of this program knows, which is HDF5 "
+      "{}.{}.{} (it says: {}); build with a newer one, or write the file for older readers (h5py: "
+      "libver=(\"earliest\", \"v110\"))",
+      what, major, minor, release, reason);
 }
 
 }  // namespace

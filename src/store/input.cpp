@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "move/strided_copy.hpp"
 #include "store/dataset_reader.hpp"
@@ -116,8 +117,7 @@ const FileIndex::Entry& Input::State::entry(const std::string& name) const {
     throw Error(refused.damaged ? Errc::corrupt : Errc::invalid_input,
                 fmt::format("{}: dataset {} {}", path, name, refused.why));
   }
-  throw Error(Errc::invalid_input, fmt::format("{} has no variable \"{}\"; it has {}", path, name,
-                                               fmt::join(names, ", ")));
+  refuse_input("{} has no variable \"{}\"; it has {}", path, name, fmt::join(names, ", "));
 }
 
 const AttributeValue* Input::State::find_attribute(const std::string& name) const {
@@ -130,11 +130,10 @@ template <class T>
 const T& Input::State::attribute(const std::string& name, const char* kind) const {
   const auto* value = find_attribute(name);
   if (value == nullptr) {
-    throw Error(Errc::invalid_input, fmt::format("{} has no attribute \"{}\"", path, name));
+    refuse_input("{} has no attribute \"{}\"", path, name);
   }
   if (!std::holds_alternative<T>(*value)) {
-    throw Error(Errc::invalid_input,
-                fmt::format("{}: attribute \"{}\" is not {}", path, name, kind));
+    refuse_input("{}: attribute \"{}\" is not {}", path, name, kind);
   }
   return std::get<T>(*value);
 }
@@ -176,8 +175,7 @@ std::vector<double> Input::attribute_doubles(const std::string& name) const {
 std::vector<double> Input::coordinate(const std::string& name) const {
   const auto& entry = state_->entry(name);
   if (!entry.scale) {
-    throw Error(Errc::invalid_input,
-                fmt::format("{}: \"{}\" is not a coordinate", state_->path, name));
+    refuse_input("{}: \"{}\" is not a coordinate", state_->path, name);
   }
   return entry.values;
 }
@@ -251,10 +249,8 @@ class Rounds {
     const auto unfit =
         store::convert_items(entry_.type, type_, raw_.data(), items, converted_.data());
     if (unfit) {
-      throw Error(
-          Errc::invalid_input,
-          fmt::format("{}: dataset {} holds {} ({}), which does not fit {}", state_.path,
-                      entry_.name, *unfit, store::type_name(entry_.type), store::type_name(type_)));
+      refuse_input("{}: dataset {} holds {} ({}), which does not fit {}", state_.path, entry_.name,
+                   *unfit, store::type_name(entry_.type), store::type_name(type_));
     }
   }
 

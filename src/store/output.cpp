@@ -14,6 +14,7 @@
 
 #include "core/agreed_error.hpp"
 #include "core/last_resort.hpp"
+#include "core/refuse_input.hpp"
 #include "core/say.hpp"
 #include "store/completion.hpp"
 #include "store/contents_check.hpp"
@@ -151,8 +152,7 @@ Output::State::Agreed Output::State::agree_on(const std::string& path,
     throw Error(Errc::invalid_input, "output: the path is empty");
   }
   if (values[2] != -values[3]) {
-    throw Error(Errc::invalid_input,
-                fmt::format("output: the ranks gave different paths, this one \"{}\"", path));
+    refuse_input("output: the ranks gave different paths, this one \"{}\"", path);
   }
   Agreed agreed{values[0], values[4], -1};
   for (std::size_t r = 0; r < routes_.size(); ++r) {

@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "core/method_table.hpp"
+#include "core/refuse_input.hpp"
 #include "core/whole_file.hpp"
 #include "file/back_end.hpp"
 #include "file/hints/table.hpp"
@@ -238,15 +239,12 @@ std::ptrdiff_t choose_stripe(file::Settings& settings, std::ptrdiff_t asked_byte
     stripe_bytes = defaults.stripe_bytes;
   }
   if (stripe_bytes % 8 != 0) {
-    throw Error(Errc::invalid_input,
-                fmt::format("output: striping_unit = {} must be a multiple of 8 for files of "
-                            "8-byte numbers",
-                            stripe_bytes));
+    refuse_input("output: striping_unit = {} must be a multiple of 8 for files of 8-byte numbers",
+                 stripe_bytes);
   }
   if (settings.cb_align == file::Alignment::owner && stripe_bytes < smallest_cyclic_stripe) {
-    throw Error(Errc::invalid_input,
-                fmt::format("output: cb_align = 2 needs stripes of at least {} bytes, not {}",
-                            smallest_cyclic_stripe, stripe_bytes));
+    refuse_input("output: cb_align = 2 needs stripes of at least {} bytes, not {}",
+                 smallest_cyclic_stripe, stripe_bytes);
   }
   return stripe_bytes;
 }
@@ -296,10 +294,8 @@ void WritePlans::choose_method(WritePlan& plan, const std::string& path) const {
   // On one node nothing does less than one copy; between nodes each exchange asks the tuner.
   if (plan.method == "auto" && shared_memory_) plan.method = "push";
   if (plan.method == "push" && !shared_memory_) {
-    throw Error(Errc::invalid_input,
-                fmt::format("output: {}: method \"push\" (cb_exchange = node) needs all ranks on "
-                            "one node",
-                            path));
+    refuse_input("output: {}: method \"push\" (cb_exchange = node) needs all ranks on one node",
+                 path);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/refuse_input.hpp"
 #include "core/whole_file.hpp"
 #include "store/item_convert.hpp"
 #include "tailrace/error.hpp"
@@ -116,10 +117,10 @@ void write_xdmf(const Comm& comm, const std::string& path, std::span<const std::
   run_agreed(comm.raw(), [&] {
     if (comm.rank() != 0) return;
     if (files.size() != times_s.size() || extents.size() != 3 || spacing.size() != 3) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("write_xdmf: {} files need as many times (not {}), and extents and "
-                              "spacing 3 numbers (not {} and {})",
-                              files.size(), times_s.size(), extents.size(), spacing.size()));
+      refuse_input(
+          "write_xdmf: {} files need as many times (not {}), and extents and spacing 3 numbers "
+          "(not {} and {})",
+          files.size(), times_s.size(), extents.size(), spacing.size());
     }
     if (files.empty()) return;
     const Grid grid{fmt::format("{}", fmt::join(extents, " ")),

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "core/method_table.hpp"
+#include "core/refuse_input.hpp"
 #include "core/say.hpp"
 #include "core/system_call.hpp"
 #include "file/back_end.hpp"
@@ -45,8 +46,8 @@ std::span<const BackEndEntry> back_end_table() { return back_ends; }
 const BackEndEntry& find_back_end(std::string_view name) {
   constexpr auto hint = TAILRACE_RIVALS ? "" : " (mpiio, hdf5: build with -DTAILRACE_RIVALS=ON)";
   if (const auto* entry = find_line(back_ends, name)) return *entry;
-  throw Error(Errc::invalid_input, fmt::format("there is no back end \"{}\"; there are {}{}", name,
-                                               names_instead(name, back_ends), hint));
+  refuse_input("there is no back end \"{}\"; there are {}{}", name, names_instead(name, back_ends),
+               hint);
 }
 
 namespace {

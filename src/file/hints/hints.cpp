@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include "core/nearest_word.hpp"
+#include "core/refuse_input.hpp"
 #include "file/hints/table.hpp"
 #include "file/settings.hpp"
 #include "tailrace/error.hpp"
@@ -242,9 +243,8 @@ std::string checked_value(const HintEntry& entry, const std::string& value,
   const std::string least = entry.kind == ValueKind::bytes && entry.least > 0
                                 ? fmt::format(", at least {}", entry.least)
                                 : "";
-  throw Error(Errc::invalid_input,
-              fmt::format("hint {} = \"{}\" (set by: {}) must be {}{}", entry.info.name, value,
-                          source, entry.info.allowed, least));
+  refuse_input("hint {} = \"{}\" (set by: {}) must be {}{}", entry.info.name, value, source,
+               entry.info.allowed, least);
 }
 
 std::ptrdiff_t parse_bytes(const std::string& text, const std::string& what) {
@@ -263,7 +263,7 @@ std::ptrdiff_t parse_bytes(const std::string& text, const std::string& what) {
   }
   const std::ptrdiff_t number = good ? whole_number(digits) : -1;
   if (number < 0 || number > std::numeric_limits<std::ptrdiff_t>::max() / unit) {
-    throw Error(Errc::invalid_input, fmt::format("{}: \"{}\" is not {}", what, text, size_text));
+    refuse_input("{}: \"{}\" is not {}", what, text, size_text);
   }
   return number * unit;
 }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "file/hints/table.hpp"
 #include "file/settings.hpp"
@@ -248,10 +249,10 @@ std::string trimmed(const std::string& text) {
 }
 
 [[noreturn]] void fail_entry(const std::string& entry, const std::string& problem) {
-  throw Error(Errc::invalid_input,
-              fmt::format("TAILRACE_HINTS: \"{}\": {}; an entry is pattern:key=value:key=value, "
-                          "entries stand between commas",
-                          entry, problem));
+  refuse_input(
+      "TAILRACE_HINTS: \"{}\": {}; an entry is pattern:key=value:key=value, entries stand between "
+      "commas",
+      entry, problem);
 }
 
 EnvironmentHint parse_pair(const std::string& entry, const std::string& pattern,
@@ -314,9 +315,8 @@ std::vector<int> choose_writers(Settings& settings, const NodeMap& nodes, int pe
   const int num_ranks = nodes.num_ranks();
   if (!settings.cb_ranks.empty()) {
     if (settings.cb_ranks.back() < num_ranks) return settings.cb_ranks;
-    throw Error(Errc::invalid_input,
-                fmt::format("hint cb_ranks names rank {}, but there are ranks 0 to {}",
-                            settings.cb_ranks.back(), num_ranks - 1));
+    refuse_input("hint cb_ranks names rank {}, but there are ranks 0 to {}",
+                 settings.cb_ranks.back(), num_ranks - 1);
   }
   if (settings.cb_nodes > 0) {
     const NodeMap one(std::vector<int>(static_cast<std::size_t>(num_ranks)));

@@ -6,8 +6,7 @@
 #include <numeric>
 #include <span>
 
-#include <fmt/format.h>
-
+#include "core/refuse_input.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::file {
@@ -64,12 +63,10 @@ TwoPhasePlan::TwoPhasePlan(const FilePart& part, FileRun range, const Setting& s
                setting.stripe_bytes, setting.buffer_bytes) {
   const auto num_windows = domains_.num_rounds() * domains_.num_writers();
   if (num_windows > max_windows) {
-    throw Error(
-        Errc::invalid_input,
-        fmt::format("two-phase I/O: the data spreads over {} bytes of the file, which takes "
-                    "{} rounds with buffers of {} bytes; raise cb_buffer_size or use "
-                    "strategy=shared_independent",
-                    range.bytes, domains_.num_rounds(), setting.buffer_bytes));
+    refuse_input(
+        "two-phase I/O: the data spreads over {} bytes of the file, which takes {} rounds with "
+        "buffers of {} bytes; raise cb_buffer_size or use strategy=shared_independent",
+        range.bytes, domains_.num_rounds(), setting.buffer_bytes);
   }
   cut(setting);
   add_totals(setting);
@@ -82,8 +79,7 @@ TwoPhasePlan::TwoPhasePlan(const FilePart& part, FileRun range, const Setting& s
   if (!gathered || direction_ == Direction::read) return;
   check_mpi(MPI_Allreduce(MPI_IN_PLACE, &overlap, 1, MPI_INT64_T, MPI_MIN, setting.comm.raw()));
   if (overlap == nowhere) return;
-  throw Error(Errc::invalid_input,
-              fmt::format("write: the ranks' parts overlap at byte {} of the file", overlap));
+  refuse_input("write: the ranks' parts overlap at byte {} of the file", overlap);
 }
 
 void TwoPhasePlan::cut(const Setting& setting) {
@@ -138,10 +134,9 @@ bool TwoPhasePlan::has_holes(int writer, std::ptrdiff_t round) const {
   const auto& found = total(writer, round);
   if (direction_ == Direction::read) return found.bytes < whole.bytes;
   if (found.bytes > whole.bytes) {
-    throw Error(Errc::invalid_input,
-                fmt::format("write: the ranks' parts overlap between bytes {} and {} of the file",
-                            domains_.window(writer, round).front().file_offset,
-                            domains_.window(writer, round).back().file_end()));
+    refuse_input("write: the ranks' parts overlap between bytes {} and {} of the file",
+                 domains_.window(writer, round).front().file_offset,
+                 domains_.window(writer, round).back().file_end());
   }
   // As many bytes as the window has may be a hole and an overlap of the same size.
   return found.bytes < whole.bytes || found.ends != whole.ends;

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "core/method_table.hpp"
+#include "core/refuse_input.hpp"
 #include "file/settings.hpp"
 #include "server/formats/zfp_codec.hpp"
 #include "server/pipeline/settings.hpp"
@@ -107,9 +108,7 @@ void require_codec(std::string_view name) {
   const bool zfp = name == "zfp";
   const char* library = zfp ? "zfp" : find_compressor(name).library;
   if (zfp ? have_zfp() : find_compressor(name).compress != nullptr) return;
-  throw Error(
-      Errc::invalid_input,
-      fmt::format("codec {} is not there: this library was built without {}", name, library));
+  refuse_input("codec {} is not there: this library was built without {}", name, library);
 }
 
 Encoding parse_encoding(const std::vector<std::pair<std::string, std::string>>& settings) {

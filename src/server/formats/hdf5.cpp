@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "core/bytes.hpp"
+#include "core/refuse_input.hpp"
 #include "file/settings.hpp"
 #include "layout/run_boxes.hpp"
 #include "move/strided_copy.hpp"
@@ -155,9 +154,8 @@ class Hdf5File : public StepFile {
         server_(static_cast<std::size_t>(server)),
         parts_(step_.fields) {
     for (const auto& [name, value] : step_.encoding) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("{}: files of HDF5 are written plain; \"{} = {}\" needs a .zarr path",
-                              step_.path, name, value));
+      refuse_input("{}: files of HDF5 are written plain; \"{} = {}\" needs a .zarr path",
+                   step_.path, name, value);
     }
     for (const auto& field : step_.fields) {
       shapes_.push_back(shape_of(field, stripe_of_shares(output_), server, num_servers));

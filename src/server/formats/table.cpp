@@ -2,10 +2,10 @@
 #include <array>
 #include <string>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/method_table.hpp"
+#include "core/refuse_input.hpp"
 #include "server/step_file.hpp"
 #include "tailrace/error.hpp"
 
@@ -30,8 +30,7 @@ const Format& find_format(const std::string& name, const std::string& path) {
     return by_suffix == table.end() ? table.front() : *by_suffix;
   }
   if (const auto* format = find_line(table, name)) return *format;
-  throw Error(Errc::invalid_input, fmt::format("{}: format = \"{}\" must be one of {}", path, name,
-                                               names_instead(name, table)));
+  refuse_input("{}: format = \"{}\" must be one of {}", path, name, names_instead(name, table));
 }
 
 }  // namespace tailrace::server

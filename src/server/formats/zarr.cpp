@@ -13,6 +13,7 @@
 
 #include "core/agreed_error.hpp"
 #include "core/bytes.hpp"
+#include "core/refuse_input.hpp"
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
 #include "file/settings.hpp"
@@ -82,8 +83,7 @@ class ZarrFile : public StepFile {
   static void check_name(const std::string& name) {
     if (name.empty() || name == "." || name == ".." || name.starts_with("__") ||
         name == metadata_name || name == ".shared" || name.find('/') != std::string::npos) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("\"{}\" cannot name an array of a Zarr store", name));
+      refuse_input("\"{}\" cannot name an array of a Zarr store", name);
     }
   }
   // Failures get the name of the store.

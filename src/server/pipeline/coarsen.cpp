@@ -5,9 +5,8 @@
 // somebody holds.
 #include <algorithm>
 
-#include <fmt/format.h>
-
 #include "core/bytes.hpp"
+#include "core/refuse_input.hpp"
 #include "layout/row_major.hpp"
 #include "move/strided_copy.hpp"
 #include "server/pipeline/settings.hpp"
@@ -114,7 +113,7 @@ class Coarsen : public Stage {
       const bool known = std::ranges::any_of(
           step.fields, [&](const Field& field) { return axis_of(field, name) >= 0; });
       if (known) continue;
-      throw Error(Errc::invalid_input, fmt::format("axes: no variable has the axis {}", name));
+      refuse_input("axes: no variable has the axis {}", name);
     }
   }
 

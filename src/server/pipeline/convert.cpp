@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // convert type=float32: items of another type; a value that it cannot hold is an error.
 
-#include <fmt/format.h>
-
+#include "core/refuse_input.hpp"
 #include "core/round_up.hpp"
 #include "core/worker.hpp"
 #include "server/pipeline/settings.hpp"
@@ -48,9 +47,8 @@ class Convert : public Stage {
           store::convert_items(field.type, type_, part.data + first * item_bytes(field.type),
                                std::min(at_once, items - first), data + first * item_bytes(type_));
       if (!unfit) return;
-      throw Error(Errc::invalid_input,
-                  fmt::format("{} holds {} ({}), which does not fit {}", field.name, *unfit,
-                              store::type_name(field.type), store::type_name(type_)));
+      refuse_input("{} holds {} ({}), which does not fit {}", field.name, *unfit,
+                   store::type_name(field.type), store::type_name(type_));
     });
   }
 

@@ -6,11 +6,11 @@
 #include <mutex>
 #include <vector>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/agreed_error.hpp"
 #include "core/nearest_word.hpp"
+#include "core/refuse_input.hpp"
 #include "core/worker.hpp"
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
@@ -23,7 +23,7 @@ template <class Function>
 void check(const char* what, const std::map<std::string, Function>& functions) {
   for (const auto& [name, function] : functions) {
     if (!name.empty() && function) continue;
-    throw Error(Errc::invalid_input, fmt::format("session: {} needs a name and a function", what));
+    refuse_input("session: {} needs a name and a function", what);
   }
 }
 
@@ -36,14 +36,13 @@ const Function& find(const char* what, const std::map<std::string, Function>& fu
   std::vector<std::string> names;
   for (const auto& entry : functions) names.push_back(entry.first);
   if (names.empty()) {
-    throw Error(Errc::invalid_input,
-                fmt::format("no {} {}: the session was given none (servers that are processes "
-                            "have none: use stage python there)",
-                            what, name));
+    refuse_input(
+        "no {} {}: the session was given none (servers that are processes have none: use stage "
+        "python there)",
+        what, name);
   }
-  throw Error(Errc::invalid_input,
-              fmt::format("no {} {}: did you mean {}? Known are {}", what, name,
-                          nearest_word(name, names), fmt::join(names, ", ")));
+  refuse_input("no {} {}: did you mean {}? Known are {}", what, name, nearest_word(name, names),
+               fmt::join(names, ", "));
 }
 
 /// Runs `action`, which calls the user's function `name`: whatever it throws becomes an `Error`.
@@ -55,8 +54,7 @@ void call_user(const std::string& name, const std::function<void()>& action) {
   } catch (const std::exception& error) {
     throw about("function " + name, Error(Errc::invalid_input, error.what()));
   } catch (...) {
-    throw Error(Errc::invalid_input,
-                fmt::format("function {}: it threw what is not a std::exception", name));
+    refuse_input("function {}: it threw what is not a std::exception", name);
   }
 }
 
@@ -201,9 +199,8 @@ class ResultsStage : public Stage {
     const bool fits = array.dims.size() == array.extents.size() && !array.dims.empty() &&
                       array.dims.size() <= max_dims && items == std::ssize(array.values);
     if (fits) return;
-    throw Error(Errc::invalid_input,
-                fmt::format("array {} has {} names of axes, {} extents and {} values", array.name,
-                            array.dims.size(), array.extents.size(), array.values.size()));
+    refuse_input("array {} has {} names of axes, {} extents and {} values", array.name,
+                 array.dims.size(), array.extents.size(), array.values.size());
   }
 
   std::string name_;

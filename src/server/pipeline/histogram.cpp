@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <fmt/format.h>
-
+#include "core/refuse_input.hpp"
 #include "core/worker.hpp"
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
@@ -49,9 +48,7 @@ class HistogramStage : public Stage {
     range_.max = reader.real("max", 0);
     reader.finish();
     if (range_.fixed && range_.min >= range_.max) {
-      throw Error(Errc::invalid_input, fmt::format("stage histogram: min={} must be less than "
-                                                   "max={}",
-                                                   range_.min, range_.max));
+      refuse_input("stage histogram: min={} must be less than max={}", range_.min, range_.max);
     }
   }
 
@@ -66,9 +63,8 @@ class HistogramStage : public Stage {
     if (range_.fixed) return range_;
     const auto moments = moments_of(field, context.group, context.threads);
     if (!std::isfinite(moments.min) || !std::isfinite(moments.max)) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("stage histogram: {} holds {}: give min= and max=", field.name,
-                              moments.count > 0 ? "values that are not finite" : "no values"));
+      refuse_input("stage histogram: {} holds {}: give min= and max=", field.name,
+                   moments.count > 0 ? "values that are not finite" : "no values");
     }
     if (moments.min < moments.max) return {moments.min, moments.max};
     return {moments.min - 0.5, moments.min + 0.5};

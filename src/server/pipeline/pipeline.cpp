@@ -13,6 +13,7 @@
 
 #include "core/agreed_error.hpp"
 #include "core/method_table.hpp"
+#include "core/refuse_input.hpp"
 #include "server/group.hpp"
 #include "server/pipeline/stage_tools.hpp"
 #include "server/pipeline/table_file.hpp"
@@ -78,10 +79,10 @@ void require_rows(const Step& step) {
                       field.dims == first.dims && field.extents[0] == first.extents[0] &&
                       field.extents[0] <= (1 << 20);
     if (fits) continue;
-    throw Error(Errc::invalid_input,
-                fmt::format("{} cannot be a column of a table: only scalars, and arrays of one "
-                            "common axis of up to 2^20 real numbers; choose a path ending in .h5",
-                            field.name));
+    refuse_input(
+        "{} cannot be a column of a table: only scalars, and arrays of one common axis of up to "
+        "2^20 real numbers; choose a path ending in .h5",
+        field.name);
   }
 }
 
@@ -126,8 +127,6 @@ TableLines field_lines(const Step& step, Group& group) {
   return table;
 }
 
-[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
-
 /// `path` without the suffix of a format; other dots ("t_0.25") belong to the name.
 std::string without_suffix(const std::string& path) {
   const auto suffix = std::filesystem::path(path).extension();
@@ -153,8 +152,8 @@ std::string fill(const std::string& pattern, const std::string& path, const std:
     } else if (word == "{step}") {
       text += fmt::format("{:06}", step);
     } else {
-      refuse(fmt::format("product {}: {} in its path {} must be {{path}}, {{name}} or {{step}}",
-                         name, word, pattern));
+      refuse_input("product {}: {} in its path {} must be {{path}}, {{name}} or {{step}}", name,
+                   word, pattern);
     }
     at = close + 1;
   }
@@ -165,19 +164,17 @@ bool is_table(const std::string& path) { return path.ends_with(".csv"); }
 
 void check(const Product& product) {
   if (product.name.empty() || product.name.find('/') != std::string::npos) {
-    refuse(fmt::format("the name \"{}\" of a product must not be empty and must have no /",
-                       product.name));
+    refuse_input("the name \"{}\" of a product must not be empty and must have no /", product.name);
   }
   if (product.every < 1) {
-    refuse(
-        fmt::format("product {}: every is {}: it must be at least 1", product.name, product.every));
+    refuse_input("product {}: every is {}: it must be at least 1", product.name, product.every);
   }
   const auto path = fill(product.path, "a/b.h5", product.name, 0);
-  if (path.empty()) refuse(fmt::format("product {} needs a path", product.name));
+  if (path.empty()) refuse_input("product {} needs a path", product.name);
   if (!is_table(path)) find_format(product.format, path);
   if (is_table(path) && product.format != "auto") {
-    refuse(fmt::format("product {}: format {} and a path ending in .csv do not fit together",
-                       product.name, product.format));
+    refuse_input("product {}: format {} and a path ending in .csv do not fit together",
+                 product.name, product.format);
   }
 }
 
@@ -248,9 +245,8 @@ class Pipeline::Line {
   }
 
   [[noreturn]] void refuse_variable(const std::string& name, const Step& input) const {
-    if (input.fields.empty()) refuse(fmt::format("no variable {}: there are none", name));
-    refuse(
-        fmt::format("no variable {}; there are {}", name, names_instead(name, input.fields, "")));
+    if (input.fields.empty()) refuse_input("no variable {}: there are none", name);
+    refuse_input("no variable {}; there are {}", name, names_instead(name, input.fields, ""));
   }
 
   void put_table(const Step& step, const Scalars& scalars, Group& group) {
@@ -262,9 +258,9 @@ class Pipeline::Line {
         path = (std::filesystem::path(path).parent_path() / (product_.name + ".csv")).string();
       }
       if (is_table(step.path) && !step.fields.empty()) {
-        refuse(
-            "the table has place for scalars or for arrays, not for both: the last stage must "
-            "be the one whose result it shall hold");
+        refuse_input(
+            "the table has place for scalars or for arrays, not for both: the last stage must be "
+            "the one whose result it shall hold");
       }
     } else if (is_table(path)) {
       table = field_lines(step, group);
@@ -284,13 +280,13 @@ Pipeline::Pipeline(std::vector<Product> products, const StageFunctions& function
   std::set<std::string> names, paths;
   for (auto& product : products) {
     if (!names.insert(product.name).second) {
-      refuse(fmt::format("two products are called {}", product.name));
+      refuse_input("two products are called {}", product.name);
     }
     lines_.emplace_back(std::move(product), functions);
     const auto& made = lines_.back().product();
     if (!paths.insert(fill(made.path, "{path}", made.name, 0)).second) {
-      refuse(fmt::format("product {} would write the same files ({}) as another one", made.name,
-                         made.path));
+      refuse_input("product {} would write the same files ({}) as another one", made.name,
+                   made.path);
     }
   }
 }

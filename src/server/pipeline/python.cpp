@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "core/agreed_error.hpp"
+#include "core/refuse_input.hpp"
 #include "core/round_up.hpp"
 #include "core/shared_memory.hpp"
 #include "core/worker.hpp"
@@ -50,8 +51,8 @@ class PythonStage : public Stage {
       throw Error(Errc::invalid_input, "stage python: limit_s must be greater than 0");
     }
     if (::access(worker_settings_.file.c_str(), R_OK) != 0) {
-      throw Error(Errc::invalid_input, fmt::format("stage python: cannot read file={}: {}",
-                                                   worker_settings_.file, std::strerror(errno)));
+      refuse_input("stage python: cannot read file={}: {}", worker_settings_.file,
+                   std::strerror(errno));
     }
   }
 
@@ -155,8 +156,8 @@ class PythonStage : public Stage {
                                   : std::max(total, value);
     }
     if (same) return;
-    throw Error(Errc::invalid_input, fmt::format("{} of {} gave other names on other servers",
-                                                 worker_settings_.function, worker_settings_.file));
+    refuse_input("{} of {} gave other names on other servers", worker_settings_.function,
+                 worker_settings_.file);
   }
 
   PythonWorker::Settings worker_settings_;

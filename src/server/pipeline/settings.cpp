@@ -11,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include "core/nearest_word.hpp"
+#include "core/refuse_input.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -33,7 +34,7 @@ std::vector<std::string> cut(const std::string& text) {
     if (letter != '"') words.back() += letter;
   }
   if (quoted) {
-    throw Error(Errc::invalid_input, fmt::format("stage \"{}\": a quote is not closed", text));
+    refuse_input("stage \"{}\": a quote is not closed", text);
   }
   return words;
 }
@@ -59,13 +60,12 @@ StageText parse_stage(const std::string& text) {
   for (std::size_t i = 1; i < words.size(); ++i) {
     const auto equals = words[i].find('=');
     if (equals == 0 || equals == std::string::npos) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("stage \"{}\": \"{}\" must be key=value", text, words[i]));
+      refuse_input("stage \"{}\": \"{}\" must be key=value", text, words[i]);
     }
     const auto key = words[i].substr(0, equals);
     for (const auto& setting : stage.settings) {
       if (setting.first == key) {
-        throw Error(Errc::invalid_input, fmt::format("stage \"{}\": {} is set twice", text, key));
+        refuse_input("stage \"{}\": {} is set twice", text, key);
       }
     }
     stage.settings.emplace_back(key, words[i].substr(equals + 1));
@@ -83,8 +83,7 @@ const std::string* SettingsReader::find(const char* key) {
 
 void SettingsReader::refuse(const char* key, const std::string& value,
                             const std::string& right) const {
-  throw Error(Errc::invalid_input,
-              fmt::format("stage {}: {}={} must be {}", stage_, key, value, right));
+  refuse_input("stage {}: {}={} must be {}", stage_, key, value, right);
 }
 
 std::string SettingsReader::text(const char* key, const std::string& otherwise) {
@@ -95,7 +94,7 @@ std::string SettingsReader::text(const char* key, const std::string& otherwise) 
 std::string SettingsReader::required(const char* key) {
   const auto* value = find(key);
   if (value == nullptr || value->empty()) {
-    throw Error(Errc::invalid_input, fmt::format("stage {} needs {}=...", stage_, key));
+    refuse_input("stage {} needs {}=...", stage_, key);
   }
   return *value;
 }

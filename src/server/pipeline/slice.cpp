@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/refuse_input.hpp"
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
 
@@ -67,9 +68,8 @@ class Slice : public Stage {
     if (plane_) {
       const auto index = start_ < 0 ? start_ + extent : start_;
       if (index < 0 || index >= extent) {
-        throw Error(Errc::invalid_input,
-                    fmt::format("index = {} must be {} to {}: axis {} has {} items", start_,
-                                -extent, extent - 1, axis_, extent));
+        refuse_input("index = {} must be {} to {}: axis {} has {} items", start_, -extent,
+                     extent - 1, axis_, extent);
       }
       return {index, index + 1, 1};
     }
@@ -78,10 +78,8 @@ class Slice : public Stage {
     };
     const AxisSelection chosen{place(start_), place(stop_), step_};
     if (chosen.count() == 0) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("start = {} and stop = {} leave nothing of axis {}, which has {} "
-                              "items",
-                              start_, stop_, axis_, extent));
+      refuse_input("start = {} and stop = {} leave nothing of axis {}, which has {} items", start_,
+                   stop_, axis_, extent);
     }
     return chosen;
   }
@@ -105,13 +103,10 @@ class Slice : public Stage {
     for (const auto& field : step.fields) {
       axes += fmt::format(" {}({})", field.name, fmt::join(field.dims, ", "));
     }
-    throw Error(Errc::invalid_input,
-                fmt::format("no variable has the axis {}; there are:{}", axis_, axes));
+    refuse_input("no variable has the axis {}; there are:{}", axis_, axes);
   }
   [[noreturn]] void refuse_one_axis(const Field& field) const {
-    throw Error(
-        Errc::invalid_input,
-        fmt::format("index would leave {} without an axis: use start and stop", field.name));
+    refuse_input("index would leave {} without an axis: use start and stop", field.name);
   }
 
   std::string axis_;

@@ -8,8 +8,7 @@
 #include <cstring>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include "core/refuse_input.hpp"
 #include "core/worker.hpp"
 #include "fft/kernel.hpp"
 #include "server/group.hpp"
@@ -244,9 +243,8 @@ std::vector<double> shell_sums(const Field& field, const SpectrumBox& box, Group
   double missing = static_cast<double>(slab.box.num_items() - slab.given);
   group.sum({&missing, 1});
   if (missing != 0) {
-    throw Error(Errc::invalid_input, fmt::format("stage spectrum needs the whole of {}, and {} of "
-                                                 "its items are in no box",
-                                                 field.name, missing));
+    refuse_input("stage spectrum needs the whole of {}, and {} of its items are in no box",
+                 field.name, missing);
   }
   const SlabTransform transform(box, group, threads);
   auto sums = transform.sum_shells(transform.run(as_doubles(slab, field.type)));
@@ -266,8 +264,7 @@ class SpectrumStage : public Stage {
     reader.finish();
     for (const double length : lengths_) {
       if (length > 0) continue;
-      throw Error(Errc::invalid_input,
-                  fmt::format("stage spectrum: {} in lengths must be greater than 0", length));
+      refuse_input("stage spectrum: {} in lengths must be greater than 0", length);
     }
   }
 
@@ -302,16 +299,13 @@ class SpectrumStage : public Stage {
 
   static void check(const Field& field, const Field& first) {
     if (is_complex(field.type) || field.num_dims() < 1 || field.num_dims() > 3) {
-      throw Error(
-          Errc::invalid_input,
-          fmt::format("stage spectrum takes real variables of 1 to 3 axes, and {} has {} "
-                      "axes of {} numbers",
-                      field.name, field.num_dims(), is_complex(field.type) ? "complex" : "real"));
+      refuse_input(
+          "stage spectrum takes real variables of 1 to 3 axes, and {} has {} axes of {} numbers",
+          field.name, field.num_dims(), is_complex(field.type) ? "complex" : "real");
     }
     if (field.dims != first.dims || field.extents != first.extents) {
-      throw Error(Errc::invalid_input, fmt::format("stage spectrum: {} and {} have not the same "
-                                                   "axes; make a product for each",
-                                                   first.name, field.name));
+      refuse_input("stage spectrum: {} and {} have not the same axes; make a product for each",
+                   first.name, field.name);
     }
   }
 
@@ -331,9 +325,8 @@ class SpectrumStage : public Stage {
     check(field, field);
     const auto dims = static_cast<std::size_t>(field.num_dims());
     if (!lengths_.empty() && lengths_.size() != dims) {
-      throw Error(Errc::invalid_input, fmt::format("stage spectrum: lengths has {} numbers, and {} "
-                                                   "has {} axes",
-                                                   lengths_.size(), field.name, dims));
+      refuse_input("stage spectrum: lengths has {} numbers, and {} has {} axes", lengths_.size(),
+                   field.name, dims);
     }
     // Axis 0 is divided among the servers: z of 3D and 2D fields, z too of 1D ones.
     constexpr std::size_t places[4][3] = {{}, {0}, {0, 2}, {0, 1, 2}};

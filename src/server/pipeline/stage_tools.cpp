@@ -6,8 +6,7 @@
 #include <array>
 #include <cstring>
 
-#include <fmt/format.h>
-
+#include "core/refuse_input.hpp"
 #include "move/strided_copy.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/layout.hpp"
@@ -52,7 +51,7 @@ Box slab_box(int num_dims, const Index& extents, int server, int num_servers) {
 
 Slab to_slab(const Field& field, Group& group) {
   if (field.num_dims() < 1) {
-    throw Error(Errc::invalid_input, fmt::format("{} has no axis", field.name));
+    refuse_input("{} has no axis", field.name);
   }
   const auto item = item_bytes(field.type);
   std::vector<std::vector<std::byte>> outgoing(static_cast<std::size_t>(group.size()));

@@ -14,9 +14,8 @@
 #include <type_traits>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include "core/buffer.hpp"
+#include "core/refuse_input.hpp"
 #include "core/round_up.hpp"
 #include "server/group.hpp"
 #include "server/step.hpp"
@@ -36,9 +35,7 @@ inline bool is_float(ItemType type) {
 /// Throws `Errc::invalid_input` if `field` holds complex numbers, which `stage` does not take.
 inline void require_real(const char* stage, const Field& field) {
   if (!is_complex(field.type)) return;
-  throw Error(Errc::invalid_input, fmt::format("stage {} takes real numbers, and {} holds complex "
-                                               "ones",
-                                               stage, field.name));
+  refuse_input("stage {} takes real numbers, and {} holds complex ones", stage, field.name);
 }
 
 /// What a stage keeps from step to step of each box that this server has of a variable, by the
@@ -52,10 +49,9 @@ class KeptBoxes {
     for (const auto& field : step.fields) {
       require_real(stage, field);
       if (first_step_ && !knows(field)) {
-        throw Error(Errc::invalid_input,
-                    fmt::format("stage {}: the boxes of {} on this server are not those of the "
-                                "first step ({})",
-                                stage, field.name, *first_step_));
+        refuse_input(
+            "stage {}: the boxes of {} on this server are not those of the first step ({})", stage,
+            field.name, *first_step_);
       }
     }
     double fine = 0;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include <array>
 
-#include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "core/method_table.hpp"
+#include "core/refuse_input.hpp"
 #include "server/pipeline/settings.hpp"
 
 namespace tailrace::server {
@@ -76,8 +76,7 @@ std::unique_ptr<Stage> make_stage(const std::string& text, const StageFunctions&
     made->take_functions(functions);
     return made;
   }
-  throw Error(Errc::invalid_input, fmt::format("unknown stage {}; there are {}", stage.name,
-                                               names_instead(stage.name, table, "")));
+  refuse_input("unknown stage {}; there are {}", stage.name, names_instead(stage.name, table, ""));
 }
 
 }  // namespace tailrace::server

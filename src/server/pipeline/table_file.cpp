@@ -8,9 +8,9 @@
 #include <utility>
 
 #include <fcntl.h>
-#include <fmt/format.h>
 #include <sys/stat.h>
 
+#include "core/refuse_input.hpp"
 #include "core/whole_file.hpp"
 #include "tailrace/error.hpp"
 
@@ -76,10 +76,8 @@ void TableFile::look(const std::string& path, const std::string& header) {
   const auto text = whole_lines(path);
   if (!text || text->empty()) return;
   if (!text->starts_with(header)) {
-    throw Error(
-        Errc::invalid_input,
-        fmt::format("table {} has the columns {}, and now they would be {}: move it away", path,
-                    text->substr(0, text->find('\n')), header.substr(0, header.size() - 1)));
+    refuse_input("table {} has the columns {}, and now they would be {}: move it away", path,
+                 text->substr(0, text->find('\n')), header.substr(0, header.size() - 1));
   }
   for_each_line(*text, [&](std::string_view line) {
     if (const auto step = step_of(line)) last_step_ = std::max(last_step_, *step);

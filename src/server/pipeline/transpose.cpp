@@ -4,8 +4,7 @@
 #include <algorithm>
 #include <memory>
 
-#include <fmt/format.h>
-
+#include "core/refuse_input.hpp"
 #include "move/strided_copy.hpp"
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
@@ -30,9 +29,8 @@ class Transpose : public Stage {
     reader.finish();
     for (auto at = order_.begin(); at != order_.end(); ++at) {
       if (!at->empty() && std::find(order_.begin(), at, *at) == at) continue;
-      throw Error(Errc::invalid_input,
-                  fmt::format("stage transpose: order = {} must name each axis once, e.g. x,y,z",
-                              fmt::join(order_, ",")));
+      refuse_input("stage transpose: order = {} must name each axis once, e.g. x,y,z",
+                   fmt::join(order_, ","));
     }
   }
 
@@ -59,9 +57,8 @@ class Transpose : public Stage {
       }
     }
     if (order.size() != order_.size() || order.size() != field.dims.size()) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("order = {} must name the axes of {} ({}), all of them",
-                              fmt::join(order_, ","), field.name, fmt::join(field.dims, ", ")));
+      refuse_input("order = {} must name the axes of {} ({}), all of them", fmt::join(order_, ","),
+                   field.name, fmt::join(field.dims, ", "));
     }
     return order;
   }

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/refuse_input.hpp"
 #include "core/round_up.hpp"
 #include "core/worker.hpp"
 #include "server/pipeline/settings.hpp"
@@ -53,9 +54,8 @@ class WeightedStage : public Stage {
     const auto weights = std::find_if(step.fields.begin(), step.fields.end(),
                                       [&](const Field& field) { return field.name == by_; });
     if (weights == step.fields.end()) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("stage weighted: {} is not among the variables of product {}", by_,
-                              context.product));
+      refuse_input("stage weighted: {} is not among the variables of product {}", by_,
+                   context.product);
     }
     require_real("weighted", *weights);
     for (const auto& field : step.fields) {
@@ -78,9 +78,8 @@ class WeightedStage : public Stage {
       const auto same = std::find_if(weights.parts.begin(), weights.parts.end(),
                                      [&](const FieldPart& w) { return w.box == part.box; });
       if (field.dims != weights.dims || same == weights.parts.end()) {
-        throw Error(Errc::invalid_input,
-                    fmt::format("stage weighted: {} and {} must have the same axes and boxes",
-                                field.name, by_));
+        refuse_input("stage weighted: {} and {} must have the same axes and boxes", field.name,
+                     by_);
       }
       visit_real(field.type, [&]<class Item>(Item) {
         visit_real(weights.type, [&]<class Weight>(Weight) {

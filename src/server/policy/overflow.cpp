@@ -3,8 +3,7 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-
+#include "core/refuse_input.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::server {
@@ -15,30 +14,26 @@ namespace {
 constexpr std::int64_t calm_steps = 4;
 constexpr std::int64_t longest_stride = std::int64_t{1} << 20;
 
-[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
-
 void check(const StreamOptions& options) {
   if (!(options.stall_budget >= 0 && options.stall_budget < 1)) {
-    refuse(
-        fmt::format("stall_budget = {}: must be a share of the run time, from 0 (none) to less "
-                    "than 1",
-                    options.stall_budget));
+    refuse_input("stall_budget = {}: must be a share of the run time, from 0 (none) to less than 1",
+                 options.stall_budget);
   }
   if (options.stall_budget > 0 && options.when_full == WhenFull::wait) {
-    refuse(
-        fmt::format("stall_budget = {} with when_full \"wait\": a write that waits for room "
-                    "keeps no budget; choose \"drop\", \"thin\", \"lower\" or \"spill\"",
-                    options.stall_budget));
+    refuse_input(
+        "stall_budget = {} with when_full \"wait\": a write that waits for room keeps no budget; "
+        "choose \"drop\", \"thin\", \"lower\" or \"spill\"",
+        options.stall_budget);
   }
   if (!(options.wait_limit_s > 0)) {
-    refuse(fmt::format("wait_limit_s = {}: must be positive", options.wait_limit_s));
+    refuse_input("wait_limit_s = {}: must be positive", options.wait_limit_s);
   }
   if (!(options.retry_s >= 0)) {
-    refuse(fmt::format("retry_s = {}: must not be negative", options.retry_s));
+    refuse_input("retry_s = {}: must not be negative", options.retry_s);
   }
   if (!options.spill_folder.empty() && options.when_full != WhenFull::spill) {
-    refuse(fmt::format("spill_folder = \"{}\" is of use with when_full \"spill\" only",
-                       options.spill_folder));
+    refuse_input("spill_folder = \"{}\" is of use with when_full \"spill\" only",
+                 options.spill_folder);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/refuse_input.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/error.hpp"
 
@@ -22,8 +23,6 @@ constexpr double too_fast = 0.5;
 constexpr double mostly_busy = 0.5;
 
 std::size_t at(int index) { return static_cast<std::size_t>(index); }
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
 
 struct Request {
   std::string word;  ///< "" if a number
@@ -43,10 +42,10 @@ Request parse_servers(const std::string& text) {
   const std::string rest(end, word.data() + word.size());
   request.per_node = rest == " per node";
   if (status != std::errc() || request.count < 1 || (!rest.empty() && !request.per_node)) {
-    refuse(
-        fmt::format("servers = \"{}\": must be \"none\", \"hidden\", \"thread\", \"process\", "
-                    "\"auto\", a number from 1, or \"N per node\"",
-                    text));
+    refuse_input(
+        "servers = \"{}\": must be \"none\", \"hidden\", \"thread\", \"process\", \"auto\", a "
+        "number from 1, or \"N per node\"",
+        text);
   }
   return request;
 }
@@ -76,8 +75,7 @@ class Chooser {
 
   Roles choose() {
     if (options_.placement != "spread" && options_.placement != "own_nodes") {
-      refuse(fmt::format("placement = \"{}\": must be \"spread\" or \"own_nodes\"",
-                         options_.placement));
+      refuse_input("placement = \"{}\": must be \"spread\" or \"own_nodes\"", options_.placement);
     }
     const auto request = parse_servers(options_.servers);
     if (request.word == "auto") return choose_best();
@@ -102,9 +100,8 @@ class Chooser {
     if (kind == "hidden") roles.kind = Team::Kind::hidden;
     if (kind == "none" || kind == "hidden") return roles;
     if (kind == "process" && num_nodes() > 1) {
-      refuse(
-          fmt::format("servers = \"process\" works on one node, and these ranks are on {}; use {}",
-                      num_nodes(), server_ranks_instead()));
+      refuse_input("servers = \"process\" works on one node, and these ranks are on {}; use {}",
+                   num_nodes(), server_ranks_instead());
     }
     roles.kind = kind == "thread" ? Team::Kind::thread : Team::Kind::process;
     roles.by_node = true;
@@ -124,10 +121,10 @@ class Chooser {
       for (int node = 0; node < num_nodes(); ++node) {
         const auto& ranks = nodes_[at(node)];
         if (static_cast<int>(ranks.size()) <= request.count) {
-          refuse(
-              fmt::format("servers = \"{}\": node {} has {} ranks, and one at least must "
-                          "compute; give \"N\" for servers on some nodes only",
-                          options_.servers, node, ranks.size()));
+          refuse_input(
+              "servers = \"{}\": node {} has {} ranks, and one at least must compute; give \"N\" "
+              "for servers on some nodes only",
+              options_.servers, node, ranks.size());
         }
         take_spread(ranks, request.count, taken);
       }
@@ -143,20 +140,24 @@ class Chooser {
 
   void require_room(int count) const {
     if (count < num_ranks()) return;
-    refuse(fmt::format("servers = \"{}\": one of {} ranks at least must compute, so {}",
-                       options_.servers, num_ranks(),
-                       num_ranks() > 1 ? fmt::format("at most {} can serve", num_ranks() - 1)
-                                       : "none can serve; use \"thread\""));
+    refuse_input("servers = \"{}\": one of {} ranks at least must compute, so {}", options_.servers,
+                 num_ranks(),
+                 num_ranks() > 1 ? fmt::format("at most {} can serve", num_ranks() - 1)
+                                 : "none can serve; use \"thread\"");
   }
 
   std::vector<int> own_nodes(const Request& request) const {
     if (request.per_node) {
-      refuse(
-          fmt::format("servers = \"{}\" and placement = \"own_nodes\" contradict each other: "
-                      "give the number of servers",
-                      options_.servers));
+      refuse_input(
+          "servers = \"{}\" and placement = \"own_nodes\" contradict each other: give the number "
+          "of servers",
+          options_.servers);
     }
     require_room(request.count);
+    if (num_nodes() == 1) {
+      refuse_input(
+          "placement = \"own_nodes\" needs two nodes at least, and there is one; use \"spread\"");
+    }
     std::vector<int> taken;
     std::string sizes;
     int node = num_nodes() - 1;
@@ -166,13 +167,10 @@ class Chooser {
       sizes += fmt::format("{}{}", sizes.empty() ? "" : ", ", taken.size());
     }
     if (std::ssize(taken) != request.count) {
-      refuse(
-          num_nodes() == 1
-              ? std::string("placement = \"own_nodes\" needs two nodes at least, and there is "
-                            "one; use \"spread\"")
-              : fmt::format("servers = \"{}\" and placement = \"own_nodes\": the last nodes hold "
-                            "{} ranks; give one of these numbers, or use \"spread\"",
-                            options_.servers, sizes));
+      refuse_input(
+          "servers = \"{}\" and placement = \"own_nodes\": the last nodes hold {} ranks; give one "
+          "of these numbers, or use \"spread\"",
+          options_.servers, sizes);
     }
     std::sort(taken.begin(), taken.end());
     return taken;
@@ -181,7 +179,7 @@ class Chooser {
   /// What depends on the transport, and on the helper thread of the compute side.
   Roles checked(Roles roles) const {
     if (options_.progress == "thread" && !machine_.threads_may_call_mpi) {
-      refuse(
+      refuse_input(
           "progress = \"thread\" needs MPI_THREAD_MULTIPLE: ask for it with MPI_Init_thread, or "
           "use \"calls\"");
     }
@@ -192,10 +190,10 @@ class Chooser {
         return std::binary_search(roles.server_ranks.begin(), roles.server_ranks.end(), rank);
       });
       if (servers > 0 && servers < static_cast<std::ptrdiff_t>(ranks.size())) continue;
-      refuse(
-          fmt::format("transport = \"node\" needs a server and a compute rank on every node, and "
-                      "node {} has {} of {} ranks serving; use servers = \"1 per node\"",
-                      node, servers, ranks.size()));
+      refuse_input(
+          "transport = \"node\" needs a server and a compute rank on every node, and node {} has "
+          "{} of {} ranks serving; use servers = \"1 per node\"",
+          node, servers, ranks.size());
     }
     roles.by_node = true;
     return roles;

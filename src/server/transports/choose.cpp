@@ -14,6 +14,7 @@
 #include <xxhash.h>
 
 #include "core/method_table.hpp"
+#include "core/refuse_input.hpp"
 #include "core/wait.hpp"
 #include "server/transport.hpp"
 #include "tailrace/error.hpp"
@@ -213,8 +214,8 @@ std::span<const Transport> transport_table() {
 
 const Transport& find_transport(const std::string& name) {
   if (const auto* transport = find_line(transport_table(), name)) return *transport;
-  throw Error(Errc::invalid_input, fmt::format("there is no transport \"{}\"; there are {}", name,
-                                               names_instead(name, transport_table())));
+  refuse_input("there is no transport \"{}\"; there are {}", name,
+               names_instead(name, transport_table()));
 }
 
 }  // namespace tailrace::server

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include "core/refuse_input.hpp"
 #include "core/world_ranks.hpp"
 #include "move/one_sided_window.hpp"
 #include "server/transport.hpp"
@@ -86,10 +87,10 @@ class Symmetric {
       : memory_(shmem_align(64, static_cast<std::size_t>(bytes))), bytes_(bytes) {
     run_agreed(comm.raw(), [this] {
       if (memory_ != nullptr) return;
-      throw Error(Errc::invalid_input,
-                  fmt::format("transport shmem: the symmetric heap has no room for {} bytes; set "
-                              "SHMEM_SYMMETRIC_HEAP_SIZE to more than twice as much",
-                              bytes_));
+      refuse_input(
+          "transport shmem: the symmetric heap has no room for {} bytes; set "
+          "SHMEM_SYMMETRIC_HEAP_SIZE to more than twice as much",
+          bytes_);
     });
     std::memset(memory_, 0, static_cast<std::size_t>(used));
     check_mpi(MPI_Barrier(comm.raw()));

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "tailrace/error.hpp"
 
@@ -64,17 +65,15 @@ Sides::Sides(const char* name, const Team& team, const TransportSettings& given)
 void Sides::check_packet(std::span<const std::byte> memory, int server_number,
                          std::span<const std::byte> packet) const {
   if (server_number < 0 || server_number >= num_servers()) {
-    throw Error(Errc::invalid_input,
-                fmt::format("transport {}: there is no server {}; there are {}", transport,
-                            server_number, num_servers()));
+    refuse_input("transport {}: there is no server {}; there are {}", transport, server_number,
+                 num_servers());
   }
   const std::less_equal<> before;
   if (packet.empty() || !before(memory.data(), packet.data()) ||
       !before(packet.data() + packet.size(), memory.data() + memory.size())) {
-    throw Error(Errc::invalid_input,
-                fmt::format("transport {}: a packet of {} bytes does not lie in the memory of the "
-                            "sender, or is empty",
-                            transport, packet.size()));
+    refuse_input(
+        "transport {}: a packet of {} bytes does not lie in the memory of the sender, or is empty",
+        transport, packet.size());
   }
 }
 
