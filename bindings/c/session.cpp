@@ -102,6 +102,12 @@ void add_function(const tailrace_function& given, StageFunctions& functions) {
   if (taken) throw Error(Errc::invalid_input, fmt::format("two functions are called {}", name));
 }
 
+StageFunctions functions_of(const tailrace_function* given, int count) {
+  StageFunctions functions;
+  for (const auto& function : list(given, count, "functions")) add_function(function, functions);
+  return functions;
+}
+
 SessionOptions session_options_of(const tailrace_session_options& wanted, Trace* trace) {
   SessionOptions options;
   options.servers = text_or(wanted.servers, "auto");
@@ -115,9 +121,8 @@ SessionOptions session_options_of(const tailrace_session_options& wanted, Trace*
   options.watchdog_s = wanted.watchdog_s;
   options.folder = text_or(wanted.folder, ".");
   options.trace = trace;
-  for (const auto& function : list(wanted.functions, wanted.num_functions, "functions")) {
-    add_function(function, options.functions);
-  }
+  options.functions = functions_of(wanted.functions, wanted.num_functions);
+  options.server_program = texts(wanted.server_program, wanted.num_server_words, "server_program");
   return options;
 }
 
@@ -164,7 +169,9 @@ tailrace_session_options tailrace_session_defaults(void) {
           .folder = ".",
           .trace = nullptr,
           .num_functions = 0,
-          .functions = nullptr};
+          .functions = nullptr,
+          .num_server_words = 0,
+          .server_program = nullptr};
 }
 
 tailrace_product tailrace_product_defaults(void) {
@@ -262,6 +269,15 @@ int tailrace_session_destroy(tailrace_session** session) {
   return guarded(__func__, [&] {
     require_address(session, "session");
     end(session);
+  });
+}
+
+int tailrace_serve_as_process(int num_words, const char* const* words, int num_functions,
+                              const tailrace_function* functions, int* exit_status) {
+  return guarded(__func__, [&] {
+    require_address(exit_status, "exit_status");
+    *exit_status = serve_as_process(list_of(words, num_words, "words"),
+                                    functions_of(functions, num_functions));
   });
 }
 

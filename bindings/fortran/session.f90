@@ -43,6 +43,8 @@ module tailrace_m_session
     type(c_ptr) :: folder, trace
     integer(c_int) :: num_functions
     type(c_ptr) :: functions
+    integer(c_int) :: num_server_words
+    type(c_ptr) :: server_program
   end type
 
   interface

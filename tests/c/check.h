@@ -40,7 +40,8 @@ void test_reduction(const tailrace_comm* comm);
 void test_transform(const tailrace_comm* comm);
 void test_output(const tailrace_comm* comm, const char* folder);
 void test_output_errors(const tailrace_comm* comm, const char* folder);
-void test_session(const char* folder);
+void test_session(const char* program, const char* folder);
+int serve_this_test(int num_words, const char* const* words);
 void test_file_and_tuner(const tailrace_comm* comm, const char* folder);
 void test_trace_and_log(const tailrace_comm* comm, const char* folder);
 

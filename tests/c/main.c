@@ -10,6 +10,9 @@ int this_rank = 0;
 int all_ranks = 1;
 
 int main(int argc, char** argv) {
+  if (argc > 2 && strcmp(argv[1], "serve") == 0) {
+    return serve_this_test(argc - 2, (const char* const*)argv + 2);
+  }
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &this_rank);
@@ -29,7 +32,7 @@ int main(int argc, char** argv) {
   test_output(comm, argv[1]);
   test_output_errors(comm, argv[1]);
   test_trace_and_log(comm, argv[1]);
-  test_session(argv[1]);
+  test_session(argv[0], argv[1]);
   test_file_and_tuner(comm, argv[1]);
   OK(tailrace_comm_destroy(&comm));
   MPI_Allreduce(MPI_IN_PLACE, &num_failures, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

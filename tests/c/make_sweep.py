@@ -21,8 +21,12 @@ FUNCTION = re.compile(r"^int (tailrace_\w+)\(([^;]*?)\);", re.MULTILINE)
 STRUCT = re.compile(r"^typedef struct (tailrace_\w+) \{\n(.*?)^\} \1;", re.MULTILINE | re.DOTALL)
 OPAQUE = re.compile(r"^typedef struct (tailrace_\w+) \1;", re.MULTILINE)
 
-# Ask nothing but the state of the thread; tested by handles_test.c.
-NOT_SWEPT = {"tailrace_error_code", "tailrace_error_errno", "tailrace_error_rank", "tailrace_fail"}
+# Ask nothing but the state of the thread, tested by handles_test.c; and a program of its own, by
+# session_test.c.
+NOT_SWEPT = {
+    "tailrace_error_code", "tailrace_error_errno", "tailrace_error_rank", "tailrace_fail",
+    "tailrace_serve_as_process",
+}  # fmt: skip
 # These end what the others need.
 LAST = ("tailrace_file_close", "tailrace_session_close")
 
@@ -110,7 +114,7 @@ AGREED = {
 LENGTHS = {
     "num_fields", "num_runs", "num_boxes", "num_parts", "num_pairs", "num_values", "num_files",
     "num_variables", "num_candidates", "num_writers", "num_stages", "num_functions", "num_products",
-    "num_dims", "num_ranks", "max_values",
+    "num_dims", "num_ranks", "num_server_words", "max_values",
 }  # fmt: skip
 # What looks wrong and is not: patterns of "function.argument: what is wrong".
 ALLOWED = (

@@ -109,19 +109,53 @@ static void compute(tailrace_session* session, const char* folder, const char* s
   free(u);
 }
 
-void test_session(const char* folder) {
-  static const double factor = 2;
-  tailrace_function functions[4] = {{"twice", twice, NULL, (void*)&factor},
-                                    {"three", three, NULL, NULL},
-                                    {"square", NULL, square, NULL},
-                                    {"twice", twice, NULL, NULL}};
-  const char* const kinds[3] = {"none", "thread", "1"};
-  for (int k = 0; k < (all_ranks > 1 ? 3 : 2); ++k) {
+static const double factor = 2;
+static tailrace_function functions[4] = {{"twice", twice, NULL, (void*)&factor},
+                                         {"three", three, NULL, NULL},
+                                         {"square", NULL, square, NULL},
+                                         {"twice", twice, NULL, NULL}};
+
+int serve_this_test(int num_words, const char* const* words) {
+  int exit_status = -1;
+  OK(tailrace_serve_as_process(num_words, words, 3, functions, &exit_status));
+  return exit_status;
+}
+
+/* What is no program of servers, and what none is started with. */
+static void test_server_program(void) {
+  const char* words[1] = {"/nowhere/server"};
+  tailrace_session_options options = tailrace_session_defaults();
+  options.servers = "process";
+  options.num_server_words = 1;
+  options.server_program = words;
+  tailrace_session* session = NULL;
+  REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_IO,
+          "/nowhere/server");
+  int exit_status = 0;
+  OK(tailrace_serve_as_process(1, words, 3, functions, &exit_status));
+  CHECK(exit_status != 0); /* that is no word of the library */
+  REFUSED(tailrace_serve_as_process(1, words, 3, functions, NULL), TAILRACE_INVALID_INPUT,
+          "exit_status is NULL");
+  REFUSED(tailrace_serve_as_process(1, words, 4, functions, &exit_status), TAILRACE_INVALID_INPUT,
+          "two functions are called twice");
+  words[0] = NULL;
+  REFUSED(tailrace_serve_as_process(1, words, 3, functions, &exit_status), TAILRACE_INVALID_INPUT,
+          "words is NULL");
+  REFUSED(tailrace_session_create(MPI_COMM_WORLD, &options, &session), TAILRACE_INVALID_INPUT,
+          "server_program is NULL");
+}
+
+void test_session(const char* program, const char* folder) {
+  const char* const server_program[2] = {program, "serve"};
+  const char* const kinds[4] = {"none", "thread", "process", "1"};
+  for (int k = 0; k < (all_ranks > 1 ? 4 : 3); ++k) {
     tailrace_session_options options = tailrace_session_defaults();
     options.servers = kinds[k];
     options.folder = folder;
     options.num_functions = 3;
     options.functions = functions;
+    options.num_server_words = 2;
+    options.server_program = server_program;
     tailrace_session* session = NULL;
     OK(tailrace_session_create(MPI_COMM_WORLD, &options, &session));
     const char* text = NULL;
@@ -143,6 +177,7 @@ void test_session(const char* folder) {
     }
     OK(tailrace_session_destroy(&session));
   }
+  test_server_program();
   tailrace_session_options options = tailrace_session_defaults();
   options.servers = "many";
   tailrace_session* session = NULL;

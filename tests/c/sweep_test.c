@@ -224,6 +224,8 @@ static void set_options(void) {
   good_session_options.servers = "none";
   good_session_options.num_functions = 1;
   good_session_options.functions = &good_function;
+  good_session_options.num_server_words = 1;
+  good_session_options.server_program = names;
   good_product = tailrace_product_defaults();
   good_product.name = "same";
   good_product.num_stages = 1;

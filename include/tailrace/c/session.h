@@ -30,7 +30,7 @@ typedef int (*tailrace_stage_function)(int64_t step, int num_parts, tailrace_par
    Called from several threads at once. */
 typedef int (*tailrace_task_function)(int64_t step, int64_t task, double* value, void* user);
 /* What products of a session may call by `name`: one of `stage` and `task` is not NULL. (Servers
-   that are processes have none.) */
+   that are processes have those of `server_program`.) */
 typedef struct tailrace_function {
   const char* name;
   tailrace_stage_function stage;
@@ -52,6 +52,11 @@ typedef struct tailrace_session_options {
   const tailrace_trace* trace; /* may be NULL */
   int num_functions;           /* the same ones on all ranks; default 0 */
   const tailrace_function* functions;
+  /* Where servers = "process": the file of a program that serves with your functions, and the words
+     that it is started with, before those that it hands on to `tailrace_serve_as_process`. 0
+     (default): `tailrace-server`, which has no functions. */
+  int num_server_words;
+  const char* const* server_program;
 } tailrace_session_options;
 tailrace_session_options tailrace_session_defaults(void);
 
@@ -81,6 +86,14 @@ int tailrace_session_describe(const tailrace_session* session, const char** text
 int tailrace_session_close(tailrace_session* session);
 /* Closes if that has not been done; errors are then only printed. Collective, blocking. */
 int tailrace_session_destroy(tailrace_session** session);
+
+/* The rest of a program that `server_program` names, instead of MPI_Init: serves, with these
+   functions, the programs that started it, until they have left. `words` are those that follow its
+   own. `*exit_status` is what `main` is to return: 0 if nothing was lost; a failure is printed. It
+   takes no cores and open files of its parent over, runs at a lower priority, and makes no MPI
+   call. Blocking. */
+int tailrace_serve_as_process(int num_words, const char* const* words, int num_functions,
+                              const tailrace_function* functions, int* exit_status);
 
 /* Something that the servers make of the variables of a stream, in their idle time. */
 typedef struct tailrace_product {
