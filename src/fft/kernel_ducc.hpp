@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Kernels of ducc0 (M. Reinecke; its FFT part is BSD-3-Clause). Its passes are templates over the
 // item type, so a panel is simply an array of SIMD items: no gather, no shuffle, every lane busy.
+// Included by a source for each precision, as they take long to compile.
+#pragma once
+
 #include "kernel.hpp"
 
 #ifdef TAILRACE_HAVE_DUCC
@@ -10,19 +13,22 @@
 #pragma GCC diagnostic ignored "-Wshadow"
 #pragma GCC diagnostic ignored "-Wunused-parameter"
 #pragma GCC diagnostic ignored "-Wsign-conversion"
+#include "ducc0/fft/fft.h"
+#include "ducc0/infra/simd.h"
+#include "ducc0/infra/threading.h"
+
+// The passes are compiled for each width that "exists": of these, panels have the widest alone.
+namespace ducc0 {
+template <class Real, std::size_t width>
+constexpr bool is_width_of_panels =
+    width == native_simd<Real>::size() && simd_exists<Real, width>;
+}
+#define simd_exists is_width_of_panels
 #include "ducc0/fft/fft1d_impl.h"
-#include "ducc0/infra/mav.cc"
-#include "ducc0/infra/string_utils.cc"
-#include "ducc0/infra/threading.cc"
+#undef simd_exists
 #pragma GCC diagnostic pop
 
 namespace tailrace::fft {
-
-namespace {
-
-using ducc0::detail_fft::cfftpass;
-using ducc0::detail_fft::rfftpass;
-using ducc0::detail_fft::tidx;
 
 template <class Real>
 using DuccVector = ducc0::native_simd<Real>;
@@ -39,8 +45,8 @@ class DuccKernel : public Kernel<Real> {
   Real* run(Direction direction, Real* panel, Real* scratch) const override {
     auto* items = reinterpret_cast<Item*>(panel);
     auto* copy = reinterpret_cast<Item*>(scratch);
-    void* result =
-        pass_->exec(tidx<Item*>(), items, copy, copy + n_, direction == Direction::forward);
+    void* result = pass_->exec(ducc0::detail_fft::tidx<Item*>(), items, copy, copy + n_,
+                               direction == Direction::forward);
     return static_cast<Real*>(result);
   }
 
@@ -56,20 +62,12 @@ class DuccKernel : public Kernel<Real> {
 
 template <class Real>
 std::unique_ptr<Kernel<Real>> make_ducc(std::ptrdiff_t n, bool real) {
+  using ducc0::detail_fft::cfftpass;
+  using ducc0::detail_fft::rfftpass;
   if (real) {
     return std::make_unique<DuccKernel<Real, rfftpass<Real>, DuccVector<Real>>>(n);
   }
   return std::make_unique<DuccKernel<Real, cfftpass<Real>, ducc0::Cmplx<DuccVector<Real>>>>(n);
-}
-
-}  // namespace
-
-bool ducc_available() { return true; }
-std::unique_ptr<Kernel<float>> make_ducc_float(std::ptrdiff_t n, bool real) {
-  return make_ducc<float>(n, real);
-}
-std::unique_ptr<Kernel<double>> make_ducc_double(std::ptrdiff_t n, bool real) {
-  return make_ducc<double>(n, real);
 }
 
 }  // namespace tailrace::fft
@@ -77,9 +75,10 @@ std::unique_ptr<Kernel<double>> make_ducc_double(std::ptrdiff_t n, bool real) {
 #else
 
 namespace tailrace::fft {
-bool ducc_available() { return false; }
-std::unique_ptr<Kernel<float>> make_ducc_float(std::ptrdiff_t, bool) { return nullptr; }
-std::unique_ptr<Kernel<double>> make_ducc_double(std::ptrdiff_t, bool) { return nullptr; }
+template <class Real>
+std::unique_ptr<Kernel<Real>> make_ducc(std::ptrdiff_t, bool) {
+  return nullptr;
+}
 }  // namespace tailrace::fft
 
 #endif

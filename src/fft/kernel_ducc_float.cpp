@@ -1,0 +1,10 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kernel_ducc.hpp"
+
+namespace tailrace::fft {
+
+std::unique_ptr<Kernel<float>> make_ducc_float(std::ptrdiff_t n, bool real) {
+  return make_ducc<float>(n, real);
+}
+
+}  // namespace tailrace::fft
