@@ -11,7 +11,7 @@ inline constexpr int max_dims = 5;
 using Index = std::array<std::ptrdiff_t, max_dims>;
 
 /// A box of a global index space: lower corner and extents, in items, up to `max_dims` axes.
-/// Axis `num_dims - 1` is the fastest in row-major order (docs/library.md).
+/// Axis `num_dims - 1` is the fastest in row-major order (docs/reference.md).
 struct Box {
   int num_dims = 0;
   Index start{};    ///< global index of the first item along each axis

@@ -20,8 +20,7 @@
 // The passes are compiled for each width that "exists": of these, panels have the widest alone.
 namespace ducc0 {
 template <class Real, std::size_t width>
-constexpr bool is_width_of_panels =
-    width == native_simd<Real>::size() && simd_exists<Real, width>;
+constexpr bool is_width_of_panels = width == native_simd<Real>::size() && simd_exists<Real, width>;
 }
 #define simd_exists is_width_of_panels
 #include "ducc0/fft/fft1d_impl.h"
