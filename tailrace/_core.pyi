@@ -342,9 +342,10 @@ class TransformDouble:
     """
     A parallel 3D Fourier transform; `tailrace.fft.Transform` makes one.
 
-    Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx] and
-    shape `spectral_shape`. forward sums u exp(-i k x), backward u exp(+i k x), neither
-    normalises: backward(forward(u)) = nx ny nz u.
+    Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx],
+    with mode_order='kz_ky_kx' [kz][ky][kx], and shape `spectral_shape`. forward sums
+    u exp(-i k x), times `scale`, backward u exp(+i k x): backward(forward(u)) = nx ny nz u
+    where the scale is 1.
 
     >>> import numpy as np, tailrace.fft
     >>> from mpi4py import MPI
@@ -356,7 +357,7 @@ class TransformDouble:
     >>> transform.close()
     """
 
-    def __init__(self, comm: mpi4py.MPI.Intracomm, extents: Sequence[int], kind: str = 'real_to_complex', *, cutoff: Sequence[int] | None = None, grid: Sequence[int] | None = None, max_fields: int = 1, kernel: str = 'auto', method: str = 'auto', threads: int = 1) -> None: ...
+    def __init__(self, comm: mpi4py.MPI.Intracomm, extents: Sequence[int], kind: str = 'real_to_complex', *, cutoff: Sequence[int] | None = None, grid: Sequence[int] | None = None, max_fields: int = 1, kernel: str = 'auto', method: str = 'auto', threads: int = 1, mode_order: str = 'ky_kz_kx', scale: float = 1.0) -> None: ...
 
     def forward(self, fields: Any, out: Any = None) -> Any:
         """
@@ -373,7 +374,7 @@ class TransformDouble:
 
     @property
     def spectral_shape(self) -> tuple[int, int, int]:
-        """Of the modes on this rank: [ky][kz][kx]."""
+        """Of the modes on this rank: [ky][kz][kx], or as `mode_order` says."""
 
     @property
     def dtype(self) -> numpy.dtype[Any]:
@@ -430,9 +431,10 @@ class TransformSingle:
     """
     A parallel 3D Fourier transform; `tailrace.fft.Transform` makes one.
 
-    Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx] and
-    shape `spectral_shape`. forward sums u exp(-i k x), backward u exp(+i k x), neither
-    normalises: backward(forward(u)) = nx ny nz u.
+    Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx],
+    with mode_order='kz_ky_kx' [kz][ky][kx], and shape `spectral_shape`. forward sums
+    u exp(-i k x), times `scale`, backward u exp(+i k x): backward(forward(u)) = nx ny nz u
+    where the scale is 1.
 
     >>> import numpy as np, tailrace.fft
     >>> from mpi4py import MPI
@@ -444,7 +446,7 @@ class TransformSingle:
     >>> transform.close()
     """
 
-    def __init__(self, comm: mpi4py.MPI.Intracomm, extents: Sequence[int], kind: str = 'real_to_complex', *, cutoff: Sequence[int] | None = None, grid: Sequence[int] | None = None, max_fields: int = 1, kernel: str = 'auto', method: str = 'auto', threads: int = 1) -> None: ...
+    def __init__(self, comm: mpi4py.MPI.Intracomm, extents: Sequence[int], kind: str = 'real_to_complex', *, cutoff: Sequence[int] | None = None, grid: Sequence[int] | None = None, max_fields: int = 1, kernel: str = 'auto', method: str = 'auto', threads: int = 1, mode_order: str = 'ky_kz_kx', scale: float = 1.0) -> None: ...
 
     def forward(self, fields: Any, out: Any = None) -> Any:
         """
@@ -461,7 +463,7 @@ class TransformSingle:
 
     @property
     def spectral_shape(self) -> tuple[int, int, int]:
-        """Of the modes on this rank: [ky][kz][kx]."""
+        """Of the modes on this rank: [ky][kz][kx], or as `mode_order` says."""
 
     @property
     def dtype(self) -> numpy.dtype[Any]:

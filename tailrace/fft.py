@@ -30,7 +30,8 @@ def Transform(
     """Return a transform of fields of `extents` (nz, ny, nx) and `dtype`.
 
     Real fields (float32, float64) have a half spectrum, complex ones (complex64, complex128) a full
-    one. Options: cutoff, grid, max_fields, kernel, method, threads. Collective, blocking.
+    one. Options: cutoff, grid, max_fields, kernel, method, threads, mode_order ("ky_kz_kx" or
+    "kz_ky_kx"), scale (what forward multiplies modes by). Collective, blocking.
     """
     import numpy as np  # noqa: PLC0415
 

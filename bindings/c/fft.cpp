@@ -98,7 +98,9 @@ tailrace_transform_options tailrace_transform_defaults(void) {
           .row_method = "",
           .threads = 1,
           .chunks = 0,
-          .trace = nullptr};
+          .trace = nullptr,
+          .mode_order = TAILRACE_KY_KZ_KX,
+          .scale = 1};
 }
 
 int tailrace_transform_create(const tailrace_comm* comm, const int64_t extents[3],
@@ -110,6 +112,7 @@ int tailrace_transform_create(const tailrace_comm* comm, const int64_t extents[3
     fft::Problem problem;
     problem.grid = {wanted.grid[0], wanted.grid[1]};
     problem.max_fields = wanted.max_fields;
+    problem.scale = wanted.scale;
     std::ranges::copy(wanted.cutoff, problem.cutoff.begin());
     const bool single = wanted.type == TAILRACE_FLOAT32 || wanted.type == TAILRACE_COMPLEX64;
     const bool real = wanted.type == TAILRACE_FLOAT32 || wanted.type == TAILRACE_FLOAT64;
@@ -119,6 +122,7 @@ int tailrace_transform_create(const tailrace_comm* comm, const int64_t extents[3
       std::ranges::copy(list(extents, 3, "extents"), problem.extents.begin());
       require(single || wanted.type == TAILRACE_FLOAT64 || wanted.type == TAILRACE_COMPLEX128,
               "type must be float32, float64, complex64 or complex128");
+      problem.mode_order = enumerator<fft::ModeOrder>(wanted.mode_order, 2, "mode_order");
       get_if(wanted.trace);
     });
     put(transform, single ? make_transform<Single>(comm, problem, wanted)

@@ -2,15 +2,18 @@
 !> Parallel 3D Fourier transforms. Part of the module tailrace.
 module tailrace_m_fft
   use, intrinsic :: iso_c_binding
-  use, intrinsic :: iso_fortran_env, only: int64
+  use, intrinsic :: iso_fortran_env, only: int64, real64
   use tailrace_m_comm
   use tailrace_m_layout
   use tailrace_m_status
   implicit none
   private
 
-  !> Transforms fields u(x, y, z) to modes(kx, kz, ky), in this order of axes, and back. A rank's
-  !> field is whole along x.
+  !> Order of the axes of modes (`mode_order`): modes(kx, kz, ky), or modes(kx, ky, kz).
+  integer, parameter, public :: tailrace_ky_kz_kx = 0, tailrace_kz_ky_kx = 1
+
+  !> Transforms fields u(x, y, z) to modes(kx, kz, ky), in this order of axes or another, and back.
+  !> A rank's field is whole along x.
   type, public :: tailrace_transform
     type(c_ptr) :: handle = c_null_ptr !< for calls of C
     integer(c_int), private :: type = tailrace_float64
@@ -27,6 +30,8 @@ module tailrace_m_fft
     type(c_ptr) :: kernel, method, row_method
     integer(c_int) :: threads, chunks
     type(c_ptr) :: trace
+    integer(c_int) :: mode_order
+    real(c_double) :: scale
   end type
 
   type, bind(C) :: c_box
@@ -125,14 +130,16 @@ contains
   !> Of `extents` (nx, ny, nz) points. `type`, of the field: tailrace_float64 (default) or _float32
   !> for real ones, tailrace_complex128 or _complex64. `cutoff`: largest |k| kept along x, y, z (-1:
   !> all). `grid`: ranks along y and z (0: chosen). `max_fields`: along the last axis of the arrays,
-  !> if there are several. Collective, blocking.
+  !> if there are several. `mode_order`: tailrace_ky_kz_kx (default) or _kz_ky_kx. `scale` (1):
+  !> what forward multiplies modes by. Collective, blocking.
   subroutine create(self, comm, extents, type, cutoff, grid, max_fields, kernel, method, threads, &
-                    stat, errmsg)
+                    mode_order, scale, stat, errmsg)
     class(tailrace_transform), intent(inout) :: self
     class(tailrace_comm), intent(in) :: comm
     integer, intent(in) :: extents(3)
-    integer, intent(in), optional :: type, cutoff(3), grid(2), max_fields, threads
+    integer, intent(in), optional :: type, cutoff(3), grid(2), max_fields, threads, mode_order
     character(len=*), intent(in), optional :: kernel, method
+    real(real64), intent(in), optional :: scale
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     type(c_options) :: options
@@ -144,6 +151,8 @@ contains
     if (present(grid)) options%grid = int(grid(2:1:-1), c_int)
     if (present(max_fields)) options%max_fields = int(max_fields, c_int)
     if (present(threads)) options%threads = int(threads, c_int)
+    if (present(mode_order)) options%mode_order = int(mode_order, c_int)
+    if (present(scale)) options%scale = scale
     if (present(kernel)) then
       kernel_name = to_c(kernel)
       options%kernel = c_loc(kernel_name)
@@ -157,7 +166,7 @@ contains
                 errmsg)
   end subroutine
 
-  !> `modes` becomes the sum over points of u exp(-i k x), not normalised. With `num_fields`
+  !> `modes` becomes the sum over points of u exp(-i k x), times `scale`. With `num_fields`
   !> (default 1) above 1 it is the last axis of both arrays. Arrays are contiguous. Collective,
   !> blocking.
   subroutine forward(self, u, modes, num_fields, stat, errmsg)
@@ -171,8 +180,8 @@ contains
                 stat, errmsg)
   end subroutine
 
-  !> `u` becomes the sum over modes of modes exp(+i k x): backward of forward is nx ny nz u.
-  !> Collective, blocking.
+  !> `u` becomes the sum over modes of modes exp(+i k x): backward of forward is nx ny nz u where
+  !> the scale is 1. Collective, blocking.
   subroutine backward(self, modes, u, num_fields, stat, errmsg)
     class(tailrace_transform), intent(inout) :: self
     type(*), dimension(..), intent(in) :: modes
@@ -217,7 +226,8 @@ contains
     counts = int(reversed(found%extents(:3)))
   end subroutine
 
-  !> The signed wave numbers of this rank's modes: modes(i, l, j) is of kx(i), kz(l), ky(j). Local.
+  !> The signed wave numbers of this rank's modes: modes(i, l, j) is of kx(i), kz(l), ky(j), in the
+  !> other order modes(i, j, l). Local.
   subroutine modes(self, kx, ky, kz, stat, errmsg)
     class(tailrace_transform), intent(in) :: self
     integer, allocatable, intent(out) :: kx(:), ky(:), kz(:)

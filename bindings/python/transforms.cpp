@@ -14,6 +14,8 @@ struct TransformArguments {
   Given<int> max_fields;
   Given<std::string> kernel, method;
   Given<int> threads;
+  nb::object mode_order;
+  Given<double> scale;
 };
 
 std::array<std::ptrdiff_t, 3> three(nb::handle object, const std::string& what) {
@@ -37,6 +39,10 @@ fft::Problem problem_of(const TransformArguments& arguments) {
     problem.grid = {to_int(grid[0]), to_int(grid[1])};
   }
   problem.max_fields = arguments.max_fields.take("max_fields");
+  problem.mode_order = pick<fft::ModeOrder>(
+      "mode_order", nb::cast<std::string>(arguments.mode_order),
+      {{"ky_kz_kx", fft::ModeOrder::ky_kz_kx}, {"kz_ky_kx", fft::ModeOrder::kz_ky_kx}});
+  problem.scale = arguments.scale.take("scale");
   return problem;
 }
 
@@ -62,6 +68,7 @@ class PyTransform final : public Held<fft::Transform<Real>> {
     physical_.assign(box.extents.begin(), box.extents.begin() + 3);
     spectral_ = {std::ssize(made.modes().ky), std::ssize(made.modes().kz),
                  std::ssize(made.modes().kx)};
+    if (problem.mode_order == fft::ModeOrder::kz_ky_kx) std::swap(spectral_[0], spectral_[1]);
   }
 
   static constexpr ItemType complex_type =
@@ -161,9 +168,10 @@ nb::object wave_numbers(const std::vector<int>& numbers) {
 
 constexpr const char* transform_doc =
     "A parallel 3D Fourier transform; `tailrace.fft.Transform` makes one.\n\n"
-    "Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx] and\n"
-    "shape `spectral_shape`. forward sums u exp(-i k x), backward u exp(+i k x), neither\n"
-    "normalises: backward(forward(u)) = nx ny nz u.\n\n"
+    "Fields have the index order (z, y, x) and shape `shape` on this rank, modes [ky][kz][kx],\n"
+    "with mode_order='kz_ky_kx' [kz][ky][kx], and shape `spectral_shape`. forward sums\n"
+    "u exp(-i k x), times `scale`, backward u exp(+i k x): backward(forward(u)) = nx ny nz u\n"
+    "where the scale is 1.\n\n"
     ">>> import numpy as np, tailrace.fft\n"
     ">>> from mpi4py import MPI\n"
     ">>> transform = tailrace.fft.Transform(MPI.COMM_WORLD, (8, 8, 8))\n"
@@ -182,20 +190,24 @@ void bind_transform(nb::module_& module, const char* class_name) {
           "__init__",
           [](Class* self, nb::object comm, nb::object extents, nb::object kind, nb::object cutoff,
              nb::object grid, Given<int> max_fields, Given<std::string> kernel,
-             Given<std::string> method, Given<int> threads) {
-            new (self)
-                Class(comm, {extents, kind, cutoff, grid, max_fields, kernel, method, threads});
+             Given<std::string> method, Given<int> threads, nb::object mode_order,
+             Given<double> scale) {
+            new (self) Class(comm, {extents, kind, cutoff, grid, max_fields, kernel, method,
+                                    threads, mode_order, scale});
           },
           nb::arg("comm").none(), nb::arg("extents").none(),
           nb::arg("kind").none() = "real_to_complex", nb::kw_only(),
           nb::arg("cutoff").none() = nb::none(), nb::arg("grid").none() = nb::none(),
           nb::arg("max_fields").none() = 1, nb::arg("kernel").none() = "auto",
           nb::arg("method").none() = "auto", nb::arg("threads").none() = 1,
+          nb::arg("mode_order").none() = "ky_kz_kx", nb::arg("scale").none() = 1.0,
           nb::sig("def __init__(self, comm: mpi4py.MPI.Intracomm, extents: "
                   "collections.abc.Sequence[int], kind: str = 'real_to_complex', *, cutoff: "
                   "collections.abc.Sequence[int] | None = None, grid: "
                   "collections.abc.Sequence[int] | None = None, max_fields: int = 1, kernel: str = "
-                  "'auto', method: str = 'auto', threads: int = 1) -> None"))
+                  "'auto', method: str = 'auto', threads: int = 1, mode_order: str = 'ky_kz_kx', "
+                  "scale: "
+                  "float = 1.0) -> None"))
       .def("forward", &Class::forward, nb::arg("fields").none(), nb::arg("out").none() = nb::none(),
            nb::sig("def forward(self, fields: typing.Any, out: typing.Any = None) -> typing.Any"),
            "Fields to modes: an array, or a list of up to max_fields. Returns `out`, or new\n"
@@ -210,7 +222,7 @@ void bind_transform(nb::module_& module, const char* class_name) {
       .def_prop_ro(
           "spectral_shape", [](const Class& self) { return tuple_of(self.spectral().data(), 3); },
           nb::sig("def spectral_shape(self) -> tuple[int, int, int]"),
-          "Of the modes on this rank: [ky][kz][kx].")
+          "Of the modes on this rank: [ky][kz][kx], or as `mode_order` says.")
       .def_prop_ro(
           "dtype", [](const Class& self) { return dtype_of(self.physical_type()); },
           nb::sig("def dtype(self) -> numpy.dtype[typing.Any]"), "Of a field.")

@@ -22,6 +22,10 @@ namespace tailrace::fft {
 
 enum class Kind { real_to_complex, complex_to_complex };
 
+/// Index order of a rank's spectral array, the last fastest. `ky_kz_kx` writes and reads memory in
+/// longer runs.
+enum class ModeOrder { ky_kz_kx, kz_ky_kx };
+
 /// What a parallel 3D transform does. Arrays have index order (z, y, x), x fastest.
 struct Problem {
   Kind kind = Kind::real_to_complex;
@@ -34,6 +38,8 @@ struct Problem {
   /// the first of two exchanges stays on a node where that can be (`choose_process_grid`).
   std::array<int, 2> grid{0, 0};
   int max_fields = 1;  ///< largest number of fields in one call
+  ModeOrder mode_order = ModeOrder::ky_kz_kx;
+  double scale = 1;  ///< what forward multiplies modes by: 1 / points normalises
 };
 
 struct Options {
@@ -52,23 +58,26 @@ struct Options {
 };
 
 /// The modes that a rank holds. Its spectral array has index order [ky][kz][kx], kx fastest,
-/// without gaps: mode (j, l, i) is at (j * kz.size() + l) * kx.size() + i. Numbers are signed
-/// integers (k = 2 pi / L times them is the wave number), the Nyquist mode of an even axis counts
-/// as negative (-n/2) on full axes and positive (n/2) on the half axis x of a real transform.
+/// without gaps: mode (j, l, i) is at (j * kz.size() + l) * kx.size() + i; with
+/// `ModeOrder::kz_ky_kx` at (l * ky.size() + j) * kx.size() + i. Numbers are signed integers (k =
+/// 2 pi / L times them is the wave number), the Nyquist mode of an even axis counts as negative
+/// (-n/2) on full axes and positive (n/2) on the half axis x of a real transform.
 struct Modes {
   std::vector<int> ky, kz, kx;
+  ModeOrder order = ModeOrder::ky_kz_kx;
   std::ptrdiff_t num_modes() const {
     return static_cast<std::ptrdiff_t>(ky.size() * kz.size() * kx.size());
   }
   std::ptrdiff_t index(std::ptrdiff_t j, std::ptrdiff_t l, std::ptrdiff_t i) const {
-    return (j * static_cast<std::ptrdiff_t>(kz.size()) + l) *
-               static_cast<std::ptrdiff_t>(kx.size()) +
-           i;
+    const auto row = order == ModeOrder::ky_kz_kx ? j * static_cast<std::ptrdiff_t>(kz.size()) + l
+                                                  : l * static_cast<std::ptrdiff_t>(ky.size()) + j;
+    return row * static_cast<std::ptrdiff_t>(kx.size()) + i;
   }
 };
 
-/// A parallel 3D Fourier transform. forward: sum over points of u exp(-i k x), not normalised;
-/// backward: sum over modes of u exp(+i k x); backward(forward(u)) = nx ny nz u.
+/// A parallel 3D Fourier transform. forward: sum over points of u exp(-i k x), times
+/// `Problem::scale`; backward: sum over modes of u exp(+i k x); backward(forward(u)) = nx ny nz u
+/// where the scale is 1.
 template <class Real>
 class Transform {
  public:

@@ -50,10 +50,11 @@ class ReadTrial : public tune::Trial {
 
   void run() override {
     const auto& g = stages_.g;
+    const auto steps = g.mode_steps(kys_);
     for (std::ptrdiff_t ky = 0; ky < kys_; ++ky) {
-      const auto* modes = modes_->as<std::complex<Real>>() + ky * g.z.kept() * g.kxs().count;
+      const auto* modes = modes_->as<std::complex<Real>>() + ky * steps.ky;
       for (std::ptrdiff_t group = 0; group < num_groups(g.kxs().count, lanes<Real>); ++group) {
-        stages_.gather_modes(modes, group, work_.panel(0), work_.ahead);
+        stages_.gather_modes(modes, steps, group, work_.panel(0), work_.ahead);
         const Real* result = work_.run(kernel_, Direction::backward, 0);
         stages_.scatter_units(g.z.points, work_.tile(), unit<Real>, [&](std::ptrdiff_t z) {
           work_.ahead.fetch(2);

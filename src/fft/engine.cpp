@@ -67,6 +67,7 @@ Transform<Real>::Engine::Engine(const Comm& comm, const Planned& planned, const 
                    {transform_of(*kernels.x), transform_of(*kernels.y), transform_of(*kernels.z)}));
   stores = fft::describe(stages.stores);
   reads = choose_reads(comm, stages, kernels, reads_name);
+  modes.order = g.problem.mode_order;
   modes.ky = numbers(g.y, g.kys());
   modes.kz = numbers(g.z, {0, g.z.kept()});
   modes.kx = numbers(g.x, g.kxs());

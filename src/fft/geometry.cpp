@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "geometry.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 namespace tailrace::fft {
@@ -57,6 +59,9 @@ std::string find_fault(const Problem& problem, int num_ranks) {
   constexpr int most_fields = 4096;
   if (problem.max_fields < 1 || problem.max_fields > most_fields) {
     return fmt::format("max_fields {}: must be 1 to {}", problem.max_fields, most_fields);
+  }
+  if (problem.scale == 0 || !std::isfinite(problem.scale)) {
+    return fmt::format("scale {}: must be a number that is not 0", problem.scale);
   }
   const auto grid = problem.grid;
   if (grid[0] < 0 || grid[1] < 0 || (grid[0] == 0) != (grid[1] == 0) ||

@@ -10,6 +10,11 @@
 
 namespace tailrace::fft {
 
+/// From one ky or kz to the next in an array of modes, in modes.
+struct ModeSteps {
+  std::ptrdiff_t ky = 0, kz = 0;
+};
+
 /// Who holds what in the stages of a transform on a grid of pz x py ranks (rank = rz * py + ry).
 ///   x stage   z part of rz, y part of ry, all x      -> kept kx
 ///   y stage   z part of rz, kx part of ry, all y     -> kept ky
@@ -28,6 +33,13 @@ struct Geometry {
   Range kys() const { return ky_of[static_cast<std::size_t>(rz)]; }
   Range ys() const { return y_of[static_cast<std::size_t>(ry)]; }
   Range kxs() const { return kx_of[static_cast<std::size_t>(ry)]; }
+  ModeSteps mode_steps() const { return mode_steps(kys().count); }
+  /// Of an array with so many ky.
+  ModeSteps mode_steps(std::ptrdiff_t num_ky) const {
+    const auto num_kx = kxs().count;
+    if (problem.mode_order == ModeOrder::ky_kz_kx) return {z.kept() * num_kx, num_kx};
+    return {num_kx, num_ky * num_kx};
+  }
 
   /// `problem.grid` has been chosen already.
   static Geometry make(const Problem& problem, int rank);

@@ -61,7 +61,9 @@ template <class Real>
 void Transform<Real>::Engine::forward_z(int f, std::ptrdiff_t ky, Work<Real>& work,
                                         Complex* modes_) {
   const auto num_kx = g.kxs().count;
-  auto* modes_of_ky = reinterpret_cast<Real*>(modes_) + 2 * ky * g.z.kept() * num_kx;
+  const auto steps = g.mode_steps();
+  auto* modes_of_ky = reinterpret_cast<Real*>(modes_) + 2 * ky * steps.ky;
+  const auto scale = static_cast<Real>(g.problem.scale);
   const bool streams = stages.stores.modes == Stores::streaming;
   ModeRows<Real> rows(num_kx, work.tile());
   for (std::ptrdiff_t group = 0; group < kx_groups(); ++group) {
@@ -72,12 +74,13 @@ void Transform<Real>::Engine::forward_z(int f, std::ptrdiff_t ky, Work<Real>& wo
     work.ahead.during([&](auto&& fetch) {
       for (std::ptrdiff_t l = 0; l < g.z.kept(); ++l) {
         const Real* in = result + g.z.row[static_cast<std::size_t>(l)] * unit<Real>;
-        auto* to = modes_of_ky + 2 * l * num_kx;
+        auto* to = modes_of_ky + 2 * l * steps.kz;
+        const auto re = load(in) * scale, im = load(in + lanes<Real>) * scale;
         fetch(1);
         if (streams) {
-          rows.put(to, l, kx0, load(in), load(in + lanes<Real>));
+          rows.put(to, l, kx0, re, im);
         } else {
-          store_interleaved<Real>(to + 2 * kx0, count, load(in), load(in + lanes<Real>));
+          store_interleaved<Real>(to + 2 * kx0, count, re, im);
         }
       }
     });
@@ -87,9 +90,9 @@ void Transform<Real>::Engine::forward_z(int f, std::ptrdiff_t ky, Work<Real>& wo
 template <class Real>
 void Transform<Real>::Engine::backward_z(const Complex* modes_, int f, std::ptrdiff_t ky,
                                          Work<Real>& work) {
-  const auto* modes_of_ky = modes_ + ky * g.z.kept() * g.kxs().count;
+  const auto steps = g.mode_steps();
   for (std::ptrdiff_t group = 0; group < kx_groups(); ++group) {
-    stages.gather_modes(modes_of_ky, group, work.panel(0), work.ahead);
+    stages.gather_modes(modes_ + ky * steps.ky, steps, group, work.panel(0), work.ahead);
     const Real* result = work.run(*kernels.z, Direction::backward, 0);
     stages.scatter_z(result, *z_to_y_, f, ky, group, work.ahead);
   }

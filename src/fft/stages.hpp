@@ -252,22 +252,23 @@ class Stages {
       copy_ahead(units, panel + zs.start * u, zs.count, ahead);
     });
   }
-  /// Kept modes [kz][kx] of one ky, of one kx group -> panel [nz], other modes zero. Those of the
-  /// next group, or else of the next ky, are next.
-  void gather_modes(const std::complex<Real>* modes, std::ptrdiff_t group, Real* panel,
-                    Ahead& ahead) const {
+  /// Kept modes of one ky, of one kx group -> panel [nz], other modes zero. Those of the next
+  /// group, or else of the next ky, are next.
+  void gather_modes(const std::complex<Real>* modes, ModeSteps steps, std::ptrdiff_t group,
+                    Real* panel, Ahead& ahead) const {
     const auto num_kx = g.kxs().count, kx0 = group * w;
-    const auto row_bytes = num_kx * static_cast<std::ptrdiff_t>(sizeof(*modes));
+    constexpr auto mode_bytes = static_cast<std::ptrdiff_t>(sizeof(*modes));
     const auto count = std::min(w, num_kx - kx0);
-    const auto next = kx0 + w < num_kx ? kx0 + w : g.z.kept() * num_kx;
+    const auto next = kx0 + w < num_kx ? kx0 + w : steps.ky;
     ahead.clear();
-    ahead.add(modes + next, std::min(row_bytes, unit_bytes), g.z.kept(), row_bytes);
+    ahead.add(modes + next, std::min(num_kx * mode_bytes, unit_bytes), g.z.kept(),
+              steps.kz * mode_bytes);
     const auto* line = reinterpret_cast<const Real*>(modes + kx0);
     ahead.during([&](auto&& fetch) {
       for (std::ptrdiff_t l = 0; l < g.z.kept(); ++l) {
         V re, im;
         fetch(1);
-        load_interleaved<Real>(line + 2 * l * num_kx, count, re, im);
+        load_interleaved<Real>(line + 2 * l * steps.kz, count, re, im);
         Real* to = panel + g.z.row[static_cast<std::size_t>(l)] * u;
         store(to, re);
         store(to + w, im);

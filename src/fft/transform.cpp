@@ -36,6 +36,9 @@ void require_agreement(const Comm& comm, const Problem& problem, const Options& 
       CommonArgument{"cutoff", numbers_of(problem.cutoff)},
       CommonArgument{"grid", numbers_of(problem.grid)},
       CommonArgument{"max_fields", std::to_string(problem.max_fields)},
+      CommonArgument{"mode_order",
+                     problem.mode_order == ModeOrder::ky_kz_kx ? "ky_kz_kx" : "kz_ky_kx"},
+      CommonArgument{"scale", fmt::format("{}", problem.scale)},
       CommonArgument{"kernel", wanted.kernel},
       CommonArgument{"method", wanted.method},
       CommonArgument{"row_method", wanted.row_method},
@@ -85,8 +88,8 @@ Memory Transform<Real>::spectral_memory() const {
   Memory memory;
   memory.num_items = engine_->modes.num_modes();
   if (memory.num_items == 0) return memory;
-  const auto nkx = g.kxs().count;
-  memory.boxes.push_back({0, {nkx, g.z.kept() * nkx, 1}});
+  const auto steps = g.mode_steps();
+  memory.boxes.push_back({0, {steps.kz, steps.ky, 1}});
   return memory;
 }
 template <class Real>

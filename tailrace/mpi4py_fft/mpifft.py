@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Sequence
 from functools import cached_property
@@ -76,12 +77,14 @@ class Transform:
 
 
 class Fast:
-    """Tailrace's own transform of three axes; arrays that lie as it needs them are not copied."""
+    """Tailrace's own transform of three axes; contiguous arrays are not copied."""
 
     def __init__(self, subcomm: Subcomm, shape: Shape, dtype: Any) -> None:
         grid = (subcomm[0].Get_size(), subcomm[1].Get_size())
-        self.own = OwnTransform(subcomm.whole, shape, dtype, grid=grid)
-        self.scale = 1.0 / float(np.prod(shape))
+        self.scale = 1.0 / math.prod(shape)
+        self.own = OwnTransform(
+            subcomm.whole, shape, dtype, grid=grid, mode_order="kz_ky_kx", scale=self.scale
+        )
 
     @cached_property
     def physical(self) -> Any:
@@ -89,8 +92,7 @@ class Fast:
 
     @cached_property
     def spectral(self) -> Any:
-        """[ky][kz][kx] in memory, seen with the indices (kz, ky, kx)."""
-        return np.zeros(self.own.spectral_shape, self.own.spectral_dtype).swapaxes(0, 1)
+        return np.zeros(self.own.spectral_shape, self.own.spectral_dtype)
 
 
 class FastDirection(Transform):
@@ -113,14 +115,12 @@ class FastDirection(Transform):
         own._refuse(f"PFFT: {fault}")
 
     def _memory(self, array: Any, spectral: bool) -> Any:
-        """Return the contiguous array that `array` is a view of, or None if it lies otherwise."""
+        """Return the plain array if it is contiguous and of the kind that is needed, else None."""
         plain = np.asarray(array)
         own = self._fast.own
-        if plain.dtype != (own.spectral_dtype if spectral else own.dtype) or plain.ndim != 3:
-            return None
-        turned = plain.swapaxes(0, 1) if spectral else plain
-        fits = turned.shape == (own.spectral_shape if spectral else own.shape)
-        return turned if fits and turned.flags.c_contiguous else None
+        fits = plain.dtype == (own.spectral_dtype if spectral else own.dtype)
+        fits = fits and plain.shape == (own.spectral_shape if spectral else own.shape)
+        return plain if fits and plain.flags.c_contiguous else None
 
     def __call__(self, input_array: Any = None, output_array: Any = None, **options: Any) -> Any:
         """Transform; `normalize` is True by default forward, False backward. Collective."""
@@ -133,7 +133,7 @@ class FastDirection(Transform):
             source = self._memory(self.input_array, spectral=not forward)
         wanted = self.output_array if output_array is None else output_array
         result: Any = self._memory(wanted, spectral=forward) if _writable(wanted) else None
-        direct = result is not None
+        direct = result is not None and not np.may_share_memory(source, result)
         if not direct:
             result = self._memory(self.output_array, spectral=forward)
         if forward:
@@ -141,12 +141,10 @@ class FastDirection(Transform):
         else:
             own.backward(source, result)
         normalize = options.pop("normalize", forward)
-        if direct and normalize:
-            result *= self._fast.scale
-        elif normalize:
-            np.multiply(self.output_array, self._fast.scale, out=wanted)
-        elif not direct:
-            wanted[...] = self.output_array
+        if normalize != forward:  # modes come normalised, fields do not
+            result *= 1 / self._fast.scale if forward else self._fast.scale
+        if not direct:
+            wanted[...] = result
         return wanted
 
 

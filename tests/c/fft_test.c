@@ -113,7 +113,43 @@ static void test_complex_single(const tailrace_comm* comm) {
   free(v);
 }
 
+/* The other order, and a scale: the mean is one mode, wherever the rank has it. */
+static void test_order_and_scale(const tailrace_comm* comm) {
+  tailrace_transform_options options = tailrace_transform_defaults();
+  options.mode_order = TAILRACE_KZ_KY_KX;
+  options.scale = 1.0 / (8 * 6 * 10);
+  tailrace_transform* transform = NULL;
+  OK(tailrace_transform_create(comm, (int64_t[]){8, 6, 10}, &options, &transform));
+  tailrace_box box;
+  OK(tailrace_transform_physical_box(transform, &box));
+  int64_t num_items = 0, num_modes = 0;
+  OK(tailrace_transform_sizes(transform, &num_items, &num_modes));
+  double* u = malloc(sizeof(double) * (size_t)(num_items + 1));
+  double complex* modes = malloc(sizeof(double complex) * (size_t)(num_modes + 1));
+  const double pi = acos(-1.0);
+  for (int64_t i = 0; i < num_items; ++i)
+    u[i] = 3 + 2 * cos(2 * pi * (double)(box.start[1] + i / 10 % box.extents[1]) / 6);
+  const void* fields[1] = {u};
+  void* out[1] = {modes};
+  OK(tailrace_transform_forward(transform, 1, fields, num_items, out, num_modes));
+  const int* k[3];
+  int64_t n[3];
+  for (int d = 0; d < 3; ++d) OK(tailrace_transform_modes(transform, d, &k[d], &n[d]));
+  for (int64_t m = 0; m < num_modes; ++m) {
+    const int kz = k[0][m / (n[1] * n[2])], ky = k[1][m / n[2] % n[1]], kx = k[2][m % n[2]];
+    const double wanted = kz != 0 || kx != 0 ? 0 : ky == 0 ? 3 : ky == 1 || ky == -1 ? 1 : 0;
+    CHECK(cabs(modes[m] - wanted) < 1e-12);
+  }
+  OK(tailrace_transform_destroy(&transform));
+  options.scale = 0;
+  REFUSED(tailrace_transform_create(comm, (int64_t[]){8, 6, 10}, &options, &transform),
+          TAILRACE_INVALID_INPUT, "scale 0");
+  free(u);
+  free(modes);
+}
+
 void test_transform(const tailrace_comm* comm) {
   test_real(comm);
+  test_order_and_scale(comm);
   test_complex_single(comm);
 }

@@ -141,6 +141,7 @@ ALLOWED = (
     r".*attribute_double\.value: .*",
     r".*trace_record\.(start_s|end_s): -1",
     r".*\.cutoff: -1",
+    r".*transform_options\.scale: -1",
     # Large, and not more than is there: shares of ranks, buffers no larger than the file, limits.
     r".*\.(group_size|buffer_bytes|max_lines|memory_bytes|senders_at_once|chunk_bytes"
     r"|every|chunks|buffered_files|num_items|budget_s): the largest",

@@ -188,6 +188,7 @@ class CheckedTransform : public Checked {
           const auto row =
               wrap(modes.kz[l], n_[0]) * static_cast<std::size_t>(n_[1]) + wrap(modes.ky[j], n_[1]);
           const auto want =
+              problem_.scale *
               expected[row * static_cast<std::size_t>(n_[2]) + wrap(modes.kx[i], n_[2])];
           error = larger(error, std::abs(std::complex<double>(spectra_[f].data()[at]) - want));
         }
@@ -202,7 +203,7 @@ class CheckedTransform : public Checked {
         for (std::ptrdiff_t x = 0; x < n_[2]; ++x) {
           auto& mode = spectrum[place(n_, z, y, x)];
           const bool keep = is_kept(z, 0) && is_kept(y, 1) && is_kept(x, 2);
-          mode = keep ? std::conj(mode) : 0;
+          mode = keep ? problem_.scale * std::conj(mode) : 0;
         }
     const auto expected = reference_transform(n_, spectrum);
     double error = 0;

@@ -59,6 +59,44 @@ TEST(Transform, KeepsOnlyTheModesAskedFor) {
   }
 }
 
+TEST(Transform, ModesInTheOtherOrderAndScaled) {
+  Comm comm(MPI_COMM_WORLD);
+  Options others;
+  others.stores = "streaming";
+  others.reads = "ahead";
+  for (const auto& shape : shapes) {
+    for (const auto& grid : grids(comm.num_ranks())) {
+      Problem problem{Kind::real_to_complex, shape, {-1, -1, -1}, grid, 2};
+      problem.mode_order = ModeOrder::kz_ky_kx;
+      problem.scale = 0.375;
+      check<double, double>(comm, problem, others, 2);
+      problem.kind = Kind::complex_to_complex;
+      for (std::size_t d = 0; d < 3; ++d) problem.cutoff[d] = (shape[d] - 1) / 3;
+      check<float, std::complex<float>>(comm, problem, {}, 1);
+    }
+  }
+}
+
+// Where `spectral_memory` has the modes is where `index` has them.
+TEST(Transform, SaysHowModesLieInMemory) {
+  Comm comm(MPI_COMM_WORLD);
+  for (const auto order : {ModeOrder::ky_kz_kx, ModeOrder::kz_ky_kx}) {
+    Problem problem{Kind::real_to_complex, {9, 7, 8}};
+    problem.mode_order = order;
+    const Transform<double> transform(comm, problem);
+    const auto& modes = transform.modes();
+    const auto memory = transform.spectral_memory();
+    ASSERT_EQ(memory.num_items, modes.num_modes());
+    if (memory.boxes.empty()) continue;
+    const auto& [offset, strides] = memory.boxes.front();
+    for (std::ptrdiff_t j = 0; j < std::ssize(modes.ky); ++j) {
+      for (std::ptrdiff_t l = 0; l < std::ssize(modes.kz); ++l) {
+        EXPECT_EQ(modes.index(j, l, 1), offset + l * strides[0] + j * strides[1] + strides[2]);
+      }
+    }
+  }
+}
+
 // With every method that applies here; returns their number.
 int check_methods(const Comm& comm, const Problem& problem) {
   int checked = 0;
@@ -219,6 +257,14 @@ TEST(Transform, RefusesWhatItCannotDo) {
   bad = good;
   bad.grid = {comm.num_ranks(), 2};
   EXPECT_NE(message(bad, {}).find("does not fit"), std::string::npos);
+  bad = good;
+  bad.scale = 0;
+  EXPECT_NE(message(bad, {}).find("scale 0: must be"), std::string::npos);
+  if (comm.num_ranks() > 1) {
+    bad = good;
+    if (comm.rank() == 0) bad.mode_order = ModeOrder::kz_ky_kx;
+    EXPECT_NE(message(bad, {}).find("mode_order"), std::string::npos);
+  }
   Options options;
   options.kernel = "fftpack";
   EXPECT_NE(message(good, options).find("unknown"), std::string::npos);

@@ -48,6 +48,7 @@ GOOD = {
     "threads": "1", "priority": "0", "when_full": "tailrace_wait_for_room",
     "on_failure": "tailrace_stop", "variables": ".true.", "products": "[good_product]",
     "tailrace_session%open.name": "stream_name()", "cutoff": "[2, 2, 2]", "max_fields": "1",
+    "mode_order": "tailrace_kz_ky_kx", "scale": "0.5_real64",
     "tailrace_transform%create.grid": "[1, all_ranks]", "forward.u": "points",
     "forward.modes": "spectra", "backward.u": "points", "backward.modes": "spectra",
     "text": '"a line"',

@@ -229,7 +229,7 @@ contains
     type(tailrace_transform) :: transform
     type(tailrace_layout) :: layout
     real(real64), allocatable :: u(:, :, :), v(:, :, :)
-    complex(real64), allocatable :: modes(:, :, :), wanted(:, :, :)
+    complex(real64), allocatable :: modes(:, :, :), wanted(:, :, :), turned(:, :, :)
     integer, allocatable :: kx(:), ky(:), kz(:)
     integer :: start(3), counts(3), i, j, k, stat
     real(real64) :: pi
@@ -264,6 +264,14 @@ contains
     call check(all(abs(modes - wanted) < 1e-10_real64), "modes of a wave")
     call transform%backward(modes, v)
     call check(all(abs(v/480 - u) < 1e-12_real64), "and back")
+    call transform%create(comm, [10, 6, 8], mode_order=tailrace_kz_ky_kx, scale=1/480.0_real64)
+    call transform%modes(kx, ky, kz)
+    allocate (turned(size(kx), size(ky), size(kz)))
+    call transform%forward(u, turned)
+    call check(all(abs(turned - reshape(modes, shape(turned), order=[1, 3, 2])/480) &
+                   < 1e-14_real64), "modes in the other order, normalised")
+    call transform%backward(turned, v)
+    call check(all(abs(v - u) < 1e-12_real64), "and back, too")
     call check(len(transform%describe()) > 0 .and. len(transform%kernel()) > 0, "describe")
     call transform%forward(real(u, real32), modes, stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "types")

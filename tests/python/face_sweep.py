@@ -84,7 +84,7 @@ def makers() -> Iterator[tuple[str, Callable[..., Any], dict[str, Any]]]:
         yield kind.__name__, kind, {
             "comm": COMM, "extents": SHAPE, "kind": "real_to_complex", "cutoff": (2, 3, 2),
             "grid": (COMM.size, 1), "max_fields": 1, "kernel": "auto", "method": "alltoallv",
-            "threads": 1,
+            "threads": 1, "mode_order": "kz_ky_kx", "scale": 0.5,
         }  # fmt: skip
     yield "fft.Transform", tailrace.fft.Transform, {
         "comm": COMM, "extents": SHAPE, "dtype": "float64",

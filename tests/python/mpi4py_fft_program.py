@@ -59,9 +59,15 @@ def case_transforms() -> None:
         turned = np.zeros_like(modes.swapaxes(0, 1)).swapaxes(0, 1)  # lies in another order
         assert np.allclose(fft.forward(u, turned), modes, atol=tolerance)
         assert np.allclose(fft.backward(turned), fft.backward(modes), atol=30 * tolerance)
+        if u.shape == modes.shape and u.dtype == modes.dtype:  # in place
+            same = u.copy()
+            assert np.array_equal(fft.forward(same, same), modes)
+            assert np.allclose(fft.backward(same, same), u, atol=30 * tolerance)
         sums = fft.forward(u, normalize=False)
         assert np.allclose(sums / u.dtype.type(np.prod(SHAPE)), modes, atol=tolerance)
         assert np.allclose(fft.backward(modes), u, atol=30 * tolerance)
+        parts = fft.backward(modes, normalize=True) * u.dtype.type(np.prod(SHAPE))
+        assert np.allclose(parts, u, atol=30 * tolerance)
         fft.forward.input_array[...] = u
         fft.forward()
         fft.backward()

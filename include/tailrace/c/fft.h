@@ -13,6 +13,9 @@
 extern "C" {
 #endif
 
+/* Index order of a rank's spectral array, the last fastest. */
+enum tailrace_mode_order { TAILRACE_KY_KZ_KX = 0, TAILRACE_KZ_KY_KX = 1 };
+
 typedef struct tailrace_transform_options {
   int type;               /* of physical items: TAILRACE_FLOAT64 (default) or FLOAT32 for real ones,
                              COMPLEX128 or COMPLEX64 for transforms from complex to complex */
@@ -25,6 +28,8 @@ typedef struct tailrace_transform_options {
   int threads;            /* OpenMP threads in this rank; default 1 */
   int chunks;             /* pieces of an exchange that may overlap; 0 chooses */
   const tailrace_trace* trace; /* may be NULL */
+  int mode_order;              /* default TAILRACE_KY_KZ_KX */
+  double scale; /* what forward multiplies modes by; default 1; 1 / points normalises */
 } tailrace_transform_options;
 tailrace_transform_options tailrace_transform_defaults(void);
 
@@ -40,12 +45,13 @@ int tailrace_transform_create(const tailrace_comm* comm, const int64_t extents[3
 int tailrace_transform_destroy(tailrace_transform** transform);
 
 /* `fields[f]` (physical, `num_items` items each) to `modes[f]` (spectral, complex, `num_modes`
-   each) for each field: modes are the sum over points of u exp(-i k x), not normalised. Sizes are
+   each) for each field: modes are the sum over points of u exp(-i k x), times `scale`. Sizes are
    checked. Inputs are kept; in and out do not overlap. Collective, blocking. */
 int tailrace_transform_forward(tailrace_transform* transform, int num_fields,
                                const void* const* fields, int64_t num_items, void* const* modes,
                                int64_t num_modes);
-/* The sum over modes of u exp(+i k x); backward of forward is nx ny nz u. Collective, blocking. */
+/* The sum over modes of u exp(+i k x); backward of forward is nx ny nz u where the scale is 1.
+   Collective, blocking. */
 int tailrace_transform_backward(tailrace_transform* transform, int num_fields,
                                 const void* const* modes, int64_t num_modes, void* const* fields,
                                 int64_t num_items);
@@ -55,16 +61,16 @@ int tailrace_transform_backward(tailrace_transform* transform, int num_fields,
 int tailrace_transform_physical_layout(const tailrace_transform* transform,
                                        tailrace_layout** layout);
 int tailrace_transform_physical_box(const tailrace_transform* transform, tailrace_box* box);
-/* Layout of the kept modes in global order (kz, ky, kx), and how this rank's array [ky][kz][kx]
-   lies in memory (new handles). Local. */
+/* Layout of the kept modes in global order (kz, ky, kx), and how this rank's array of them lies in
+   memory (new handles). Local. */
 int tailrace_transform_spectral_layout(const tailrace_transform* transform,
                                        tailrace_layout** layout);
 int tailrace_transform_spectral_memory(const tailrace_transform* transform,
                                        tailrace_memory** memory);
 /* The signed wave numbers of this rank's modes along axis 0 (z), 1 (y) or 2 (x): `*count` numbers
-   at
-   `*k`, which belong to the transform. Mode (j, l, i) of the array [ky][kz][kx] is at (j * count of
-   kz + l) * count of kx + i. Local. */
+   at `*k`, which belong to the transform. The mode of the j-th ky, l-th kz, i-th kx is at
+   (j * count of kz + l) * count of kx + i, with TAILRACE_KZ_KY_KX at (l * count of ky + j) * count
+   of kx + i. Local. */
 int tailrace_transform_modes(const tailrace_transform* transform, int axis, const int** k,
                              int64_t* count);
 /* Items of this rank's physical array and modes of its spectral one. Local. */
