@@ -7,10 +7,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <exception>
+#include <new>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include "dense/ladder.hpp"
 #include "dense/refine.hpp"
@@ -205,7 +208,7 @@ bool solve_later(const Later<S>& later, const std::shared_ptr<Kept<S>>& kept, bo
     kept->spent_s += seconds_since(start);
   }
   if (solved) {
-    solved_later(kept->site, seconds_since(start));
+    solved_later(kept->site, kept->n, seconds_since(start));
   } else {
     restore(*kept, lapack, a, lda);
     restored(kept->site, seconds_since(start));
@@ -257,6 +260,38 @@ void Drivers<S>::posv(const Family& family, void* caller, const char* uplo, In n
     lapack.get<Real>(RoutinesOf<S>::posv)(uplo, n, nrhs, a, lda, b, ldb, info, length);
     return lapack.read(info);
   });
+  lapack.write(info, 0, status);
+}
+
+// There is no right-hand side yet, so the ladder is climbed with one of ours: what answers that to
+// dgesv's error is taken to answer later ones, each of which is refined on its own evidence.
+template <class S>
+void Drivers<S>::getrf(const Family& family, void* caller, In m, In n, S* a, In lda, void* ipiv,
+                       void* info) {
+  using Real = void (*)(In, In, S*, In, void*, void*);
+  const auto& lapack = lapack_of(family, caller);
+  const auto real = [&] {
+    lapack.get<Real>(RoutinesOf<S>::getrf)(m, n, a, lda, ipiv, info);
+    return lapack.read(info);
+  };
+  const auto size = lapack.read(n);
+  // What NumPy factors it reads itself (a determinant).
+  if (!settings().pairs || lapack.read(m) != size || size <= 0 || drops_factors(caller)) {
+    real();
+    return;
+  }
+  std::vector<S> b;
+  try {
+    b.resize(static_cast<std::size_t>(size));
+  } catch (const std::bad_alloc&) {
+    real();
+    return;
+  }
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    b[i] = std::fmod(0.618034 * static_cast<double>(i), 1.0) - 0.5;
+  }
+  const Call<S> call{lapack, caller, 'A', size, 1, lapack.read(lda), size, a, ipiv, b.data()};
+  const auto status = run(call, real);
   lapack.write(info, 0, status);
 }
 

@@ -17,8 +17,8 @@ namespace tailrace::lapack {
 namespace {
 
 constexpr std::array<const char*, num_routines> names{
-    "dgesv", "dposv",  "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs", "zgesv",
-    "zposv", "zgetrs", "zpotrs", "zgetri", "zpotri", "zgerfs", "zporfs", "dgesv",  "dposv",
+    "dgesv", "dposv",  "dgetrf", "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs", "zgesv",
+    "zposv", "zgetrf", "zgetrs", "zpotrs", "zgetri", "zpotri", "zgerfs", "zporfs", "dgesv",  "dposv",
     "zgesv", "zposv",  "isamax", "sgetrf", "sgetrs", "spotrf", "spotrs", "slaswp", "strsm",
     "dgemv", "dsymv",  "dtrsm",  "dgemm",  "dpotrf", "cgetrf", "cgetrs", "cpotrf", "cpotrs",
     "zgemv", "zhemv",  "ztrsm",  "zgemm",  "zpotrf"};

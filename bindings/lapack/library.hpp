@@ -29,6 +29,7 @@ struct Family {
 enum Routine : std::uint8_t {
   dgesv,
   dposv,
+  dgetrf,
   dgetrs,
   dpotrs,
   dgetri,
@@ -37,6 +38,7 @@ enum Routine : std::uint8_t {
   dporfs,
   zgesv,
   zposv,
+  zgetrf,
   zgetrs,
   zpotrs,
   zgetri,
@@ -76,14 +78,14 @@ template <class S>
 struct RoutinesOf;
 template <>
 struct RoutinesOf<double> {
-  static constexpr Routine gesv = dgesv, posv = dposv, getrs = dgetrs, potrs = dpotrs,
+  static constexpr Routine gesv = dgesv, posv = dposv, getrf = dgetrf, getrs = dgetrs, potrs = dpotrs,
                            getri = dgetri, potri = dpotri, gerfs = dgerfs, porfs = dporfs,
                            lapacke_gesv = lapacke_dgesv, lapacke_posv = lapacke_dposv, trsm = dtrsm,
                            gemm = dgemm, potrf = dpotrf;
 };
 template <>
 struct RoutinesOf<std::complex<double>> {
-  static constexpr Routine gesv = zgesv, posv = zposv, getrs = zgetrs, potrs = zpotrs,
+  static constexpr Routine gesv = zgesv, posv = zposv, getrf = zgetrf, getrs = zgetrs, potrs = zpotrs,
                            getri = zgetri, potri = zpotri, gerfs = zgerfs, porfs = zporfs,
                            lapacke_gesv = lapacke_zgesv, lapacke_posv = lapacke_zposv, trsm = ztrsm,
                            gemm = zgemm, potrf = zpotrf;

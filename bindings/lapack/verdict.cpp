@@ -34,6 +34,9 @@ class Times {
     times_.push_back(time);
     if (times_.size() > 5) times_.erase(times_.begin());
   }
+  void add_to_last(double time) {
+    if (!times_.empty()) times_.back() += time;
+  }
   std::size_t count() const { return times_.size(); }
   double median() const {
     auto sorted = times_;
@@ -212,6 +215,7 @@ const Settings& settings() {
     Settings from;
     from.summary = !is("TAILRACE_REFINE_SUMMARY", "0");
     from.always = is("TAILRACE_REFINE_ALWAYS", "1");
+    from.pairs = is("TAILRACE_REFINE_PAIRS", "1");
     from.factors = !is("TAILRACE_REFINE_FACTORS", "unneeded");
     const char* least = std::getenv("TAILRACE_REFINE_LEAST");
     if (least != nullptr) from.least_n = std::max(1LL, std::strtoll(least, nullptr, 10));
@@ -291,12 +295,15 @@ void lapack_took(std::size_t number, const Request& request, double seconds) {
   }
 }
 
-void solved_later(std::size_t number, double seconds) {
+void solved_later(std::size_t number, std::ptrdiff_t n, double seconds) {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
+  auto& site = all.sites[number];
   ++all.later;
   all.total_s += seconds;
-  all.sites[number].gained_s -= seconds;  // LAPACK's own share is small
+  site.gained_s -= seconds;  // LAPACK's own share is small
+  site.ours.add_to_last(seconds / cube(n));
+  compare(all.lapack_of(site), site);
 }
 
 void restored(std::size_t number, double seconds) {
@@ -329,8 +336,9 @@ std::string summary() {
     add(refused, all.refusals[i], text_of(static_cast<Refusal>(i)));
   }
   add(refused, all.in_vain, "tried in vain");
-  std::string text = "tailrace: dgesv, dposv, zgesv, zposv: " + std::to_string(all.seen + few) +
-                     " calls seen, " + std::to_string(ours) + " taken" +
+  std::string text = std::string("tailrace: dgesv, dposv, zgesv, zposv") +
+                     (settings().pairs ? ", dgetrf, zgetrf" : "") + ": " +
+                     std::to_string(all.seen + few) + " calls seen, " + std::to_string(ours) + " taken" +
                      (taken.empty() ? "" : " (" + taken + ")");
   if (!refused.empty()) text += "; left to LAPACK: " + refused;
   double not_compared = 0;

@@ -28,6 +28,7 @@ enum class Refusal : std::uint8_t {
 struct Settings {
   bool summary = true;       ///< TAILRACE_REFINE_SUMMARY=0: no lines at the end
   bool always = false;       ///< TAILRACE_REFINE_ALWAYS=1: no canaries and no guard
+  bool pairs = false;        ///< TAILRACE_REFINE_PAIRS=1: dgetrf, too
   bool factors = true;       ///< TAILRACE_REFINE_FACTORS=unneeded: only callers that drop them
   std::int64_t least_n = 0;  ///< TAILRACE_REFINE_LEAST: in place of the ladder's own limit
 };
@@ -61,8 +62,9 @@ void took(std::size_t site, const Request& request, const dense::Certificate& ce
           double seconds);
 void failed(std::size_t site, const dense::Certificate& certificate, double seconds);
 void lapack_took(std::size_t site, const Request& request, double seconds);
-/// A later solve was answered with kept factors, or they were made anew.
-void solved_later(std::size_t site, double seconds);
+/// A later solve with factors of n rows was answered by refinement, which counts against the call
+/// that made them; or they were made anew.
+void solved_later(std::size_t site, std::ptrdiff_t n, double seconds);
 void restored(std::size_t site, double seconds);
 
 /// The lines at the end; empty if there was no call.

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that calls LAPACK for complex systems and knows nothing of libtailrace_lapack.so:
-// zgesv, zposv and what may follow them, compared with zgetrf and zpotrf, which nobody takes.
+// zgesv, zposv and what may follow them, compared with zgetf2 and zpotrf, which nobody takes.
+// With the argument "pairs" it factors and solves by zgetrf and zgetrs in place of zgesv.
 #include <cstdio>
 #include <cstdlib>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "dense/complex_systems.hpp"
@@ -11,6 +13,7 @@
 extern "C" {
 using Item = std::complex<double>;
 void zgetrf_(const int* m, const int* n, Item* a, const int* lda, int* ipiv, int* info);
+void zgetf2_(const int* m, const int* n, Item* a, const int* lda, int* ipiv, int* info);
 void zgetrs_(const char* trans, const int* n, const int* nrhs, const Item* a, const int* lda,
              const int* ipiv, Item* b, const int* ldb, int* info, std::size_t);
 void zgetri_(const int* n, Item* a, const int* lda, const int* ipiv, Item* work, const int* lwork,
@@ -30,6 +33,8 @@ int LAPACKE_zposv(int layout, char uplo, int n, int nrhs, Item* a, int lda, Item
 namespace {
 
 using namespace tailrace::dense::test;
+
+bool pairs = false;  // of the command line
 
 void require(bool ok, const char* what) {
   if (ok) return;
@@ -53,7 +58,11 @@ struct Program {
         lda(static_cast<int>(s.lda)),
         nrhs(static_cast<int>(s.nrhs)) {}
 
-  void gesv() { zgesv_(&n, &nrhs, a.data(), &lda, pivots.data(), x.data(), &n, &info); }
+  void gesv() {
+    if (!pairs) return zgesv_(&n, &nrhs, a.data(), &lda, pivots.data(), x.data(), &n, &info);
+    zgetrf_(&n, &n, a.data(), &lda, pivots.data(), &info);
+    if (info == 0) getrs('N');
+  }
   void posv(char uplo) { zposv_(&uplo, &n, &nrhs, a.data(), &lda, x.data(), &n, &info, 1); }
   void getrs(char trans) {
     zgetrs_(&trans, &n, &nrhs, a.data(), &lda, pivots.data(), x.data(), &n, &info, 1);
@@ -65,7 +74,7 @@ struct Program {
 /// other pivots, and so other rounding errors.
 void check_answer(const Program& p, const char* what, double slack = 1) {
   Program reference(p.s);
-  zgetrf_(&p.n, &p.n, reference.a.data(), &p.lda, reference.pivots.data(), &reference.info);
+  zgetf2_(&p.n, &p.n, reference.a.data(), &p.lda, reference.pivots.data(), &reference.info);
   reference.getrs('N');
   require(p.info == 0, what);
   const double error = errors_of(p.s, p.x).normwise;
@@ -241,7 +250,8 @@ void c_interface() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  pairs = argc > 1 && std::string_view(argv[1]) == "pairs";
   general();
   factors_used();
   for (const char uplo : {'L', 'U', 'l'}) definite(uplo);

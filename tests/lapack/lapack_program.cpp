@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A program that calls LAPACK and knows nothing of libtailrace_lapack.so: dgesv, dposv and what may
-// follow them, compared with dgetrf and dpotrf, which nobody takes.
+// follow them, compared with dgetf2 and dpotrf, which nobody takes.
+// With the argument "pairs" it factors and solves by dgetrf and dgetrs in place of dgesv.
 #include <sys/mman.h>
 
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 #include "dense/systems.hpp"
 
 extern "C" {
 void dgetrf_(const int* m, const int* n, double* a, const int* lda, int* ipiv, int* info);
+void dgetf2_(const int* m, const int* n, double* a, const int* lda, int* ipiv, int* info);
 void dgetrs_(const char* trans, const int* n, const int* nrhs, const double* a, const int* lda,
              const int* ipiv, double* b, const int* ldb, int* info, std::size_t);
 void dgetri_(const int* n, double* a, const int* lda, const int* ipiv, double* work,
@@ -32,6 +35,8 @@ int LAPACKE_dposv(int layout, char uplo, int n, int nrhs, double* a, int lda, do
 namespace {
 
 using namespace tailrace::dense::test;
+
+bool pairs = false;  // of the command line
 
 void require(bool ok, const char* what) {
   if (ok) return;
@@ -55,7 +60,11 @@ struct Program {
         lda(static_cast<int>(s.lda)),
         nrhs(static_cast<int>(s.nrhs)) {}
 
-  void gesv() { dgesv_(&n, &nrhs, a.data(), &lda, pivots.data(), x.data(), &n, &info); }
+  void gesv() {
+    if (!pairs) return dgesv_(&n, &nrhs, a.data(), &lda, pivots.data(), x.data(), &n, &info);
+    dgetrf_(&n, &n, a.data(), &lda, pivots.data(), &info);
+    if (info == 0) getrs('N');
+  }
   void posv(char uplo) { dposv_(&uplo, &n, &nrhs, a.data(), &lda, x.data(), &n, &info, 1); }
   int getrs(char trans) {
     dgetrs_(&trans, &n, &nrhs, a.data(), &lda, pivots.data(), x.data(), &n, &info, 1);
@@ -66,7 +75,7 @@ struct Program {
 /// The same by routines that are LAPACK's in any case.
 Errors reference_errors(const System& s) {
   Program p(s);
-  dgetrf_(&p.n, &p.n, p.a.data(), &p.lda, p.pivots.data(), &p.info);
+  dgetf2_(&p.n, &p.n, p.a.data(), &p.lda, p.pivots.data(), &p.info);
   p.getrs('N');
   return errors_of(s, p.x);
 }
@@ -280,7 +289,8 @@ void c_interface() {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  pairs = argc > 1 && std::string_view(argv[1]) == "pairs";
   solves_later();
   factors_used();
   arrays_used_again();

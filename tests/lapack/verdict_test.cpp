@@ -10,7 +10,7 @@
 namespace tailrace::lapack {
 namespace {
 
-std::array<char, 16> places;  // whose addresses are callers and libraries
+std::array<char, 20> places;  // whose addresses are callers and libraries
 
 Request request(std::size_t place, std::ptrdiff_t n = 2000) {
   return {&places[place], &places[place], false, n, 1};
@@ -54,6 +54,22 @@ TEST(Verdict, PlaceThatIsNoFasterIsLeftAlone) {
   for (int k = 0; k < 12; ++k) ours += call(request(2), 0.99, 1) == Refusal::none ? 1 : 0;
   EXPECT_EQ(ours, 2);  // calls 1 and 3: two pairs are compared after the canary of call 4
   EXPECT_EQ(call(request(1, 3000), 1, 2), Refusal::none);  // another size is another place
+}
+
+TEST(Verdict, LaterSolvesCountAgainstTheirFactors) {
+  const auto asked = request(19);
+  int ours = 0;
+  for (int k = 0; k < 12; ++k) {
+    const auto verdict = decide(asked);
+    if (verdict.refusal == Refusal::none) {
+      ++ours;
+      took(verdict.site, asked, solved(), 0.7);
+      solved_later(verdict.site, asked.n, 0.4);
+    } else {
+      lapack_took(verdict.site, asked, 1);
+    }
+  }
+  EXPECT_EQ(ours, 2);  // calls 1 and 3; after the canary of call 4 it is known that 1.1 > 1
 }
 
 TEST(Verdict, ComplexSystemsHaveTimesOfTheirOwn) {
