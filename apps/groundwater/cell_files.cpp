@@ -10,6 +10,7 @@
 
 #include "halo.hpp"
 #include "tailrace/error.hpp"
+#include "tailrace/trace.hpp"
 
 namespace tailrace::groundwater {
 
@@ -180,6 +181,7 @@ CellData read_cells(const Case& values, const Grid& grid) {
   data.regions = values.grid.regions.items;
   const auto& cells = values.cells;
   if (cells.file.empty()) return data;
+  const double start = now_s();
   Reader reader(values, grid);
   if (!cells.permeability.empty()) {
     data.permeability = reader.all_cells("Cell Ids", cells.permeability);
@@ -202,6 +204,8 @@ CellData read_cells(const Case& values, const Grid& grid) {
   }
   data.counts = over_ranks(grid.comm(), reader.counts());
   data.group_size = reader.group_size();
+  data.read_s = now_s() - start;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &data.read_s, 1, MPI_DOUBLE, MPI_MAX, grid.comm().raw()));
   return data;
 }
 

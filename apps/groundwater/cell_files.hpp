@@ -48,6 +48,7 @@ struct CellData {
   std::vector<std::int64_t> materials;  ///< `flow.materials.id` of the wide cells; empty = none
   std::vector<RegionCase> regions;      ///< of the case, those of the file with their cells
   InputStatistics counts;               ///< sums over all ranks; times: the longest
+  double read_s = 0;                    ///< of all that: files, moving, checking; the longest
   int group_size = 0;                   ///< that was used; 0 = nothing was read
 };
 

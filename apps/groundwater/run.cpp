@@ -329,6 +329,7 @@ void Run::conclude() {
   summary.cell_pattern = case_.cells.pattern;
   summary.cell_group_size = cells_.group_size;
   summary.cell_counts = cells_.counts;
+  summary.cell_read_s = cells_.read_s;
   summary.output = fields_.statistics();
   summary.last_checkpoint = checkpoints_.last();
   const auto max_steps = case_.time.max_steps;

@@ -29,10 +29,10 @@ std::string json_input(const RunSummary& summary, int num_ranks) {
   if (group == 0) return "null";
   const auto& counts = summary.cell_counts;
   return fmt::format(R"({{"pattern": {}, "group_size": {}, "readers": {}, "opens": {}, )"
-                     R"("reads": {}, "bytes_read": {}, "io_s": {}, "move_s": {}}})",
+                     R"("reads": {}, "bytes_read": {}, "io_s": {}, "move_s": {}, "read_s": {}}})",
                      json_quoted(summary.cell_pattern), group, (num_ranks + group - 1) / group,
                      counts.opens, counts.reads, counts.bytes_read, app::json_number(counts.io_s),
-                     app::json_number(counts.move_s));
+                     app::json_number(counts.move_s), app::json_number(summary.cell_read_s));
 }
 
 /// A row for each kind and size, with the longest time of all ranks. Collective, blocking.

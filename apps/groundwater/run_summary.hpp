@@ -32,6 +32,7 @@ struct RunSummary {
   std::string cell_pattern;
   int cell_group_size = 0;  ///< 0 = no file of cells was read
   InputStatistics cell_counts;
+  double cell_read_s = 0;
   OutputStatistics output;
 };
 

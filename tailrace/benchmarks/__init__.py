@@ -24,6 +24,7 @@ BENCHES = {
     "dense": "dense",
     "blas": "blas",
     "sparse": "sparse",
+    "groundwater": "groundwater",
     "faces": "faces",
     "memory-bandwidth": "memory_bandwidth",
     "memory": "memory",

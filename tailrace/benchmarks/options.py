@@ -72,6 +72,7 @@ class Options:
     compute_s: float = 0.7
     compute: str = "work"  # or "sleep"
     fluidsim_python: str = ""
+    pflotran: str = ""  # its program
     io: IoOptions = field(default_factory=IoOptions)
     servers: ServersOptions = field(default_factory=ServersOptions)
     moving: MovingOptions = field(default_factory=MovingOptions)

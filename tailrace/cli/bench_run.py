@@ -14,7 +14,10 @@ from tailrace.benchmarks.options import Options
 from tailrace.errors import TailraceError
 from tailrace.files import require_folder, require_picture, require_place
 
-AXES = {"dense": 2, **dict.fromkeys(("fft", "step", "memory", "output", "servers", "exchange"), 3)}
+AXES = {
+    "dense": 2,
+    **dict.fromkeys(("fft", "step", "memory", "output", "servers", "exchange", "groundwater"), 3),
+}
 
 
 def _require_memory(name: str, options: Options) -> None:
@@ -43,7 +46,7 @@ def measure_bench(
     _require_memory(name, options)
     for folder in options.io.folders:
         require_folder(folder, "--dir")
-    if name in ("output", "servers"):
+    if name in ("output", "servers", "groundwater"):
         require_folder(options.folder, "--folder")
     from tailrace.benchmarks.bus_load import occupied_bus  # noqa: PLC0415
     from tailrace.benchmarks.report import figures, make_console, show, write  # noqa: PLC0415

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benches of dense and sparse kernels, subcommands of ``tailrace bench``."""
+"""The benches of dense and sparse kernels and of groundwater, subcommands of ``tailrace bench``."""
 
 from typing import Annotated
 
@@ -7,10 +7,13 @@ import typer
 
 from tailrace.benchmarks.options import MovingOptions
 from tailrace.cli.bench_options import (
+    FOLDER,
     Edges,
+    Folder,
     Json,
     Peers,
     Picture,
+    Ranks,
     Repeats,
     Rounds,
     Threads,
@@ -74,7 +77,26 @@ def sparse(
     measure_bench("sparse", basic(n, "", rounds, repeats=repeats, moving=chosen), json, picture)
 
 
+def groundwater(
+    n: Edges = "",
+    ranks: Ranks = "",
+    pflotran: Annotated[
+        str,
+        option("PFLOTRAN's program, to compare with.", envvar="TAILRACE_PFLOTRAN", metavar="FILE"),
+    ] = "",
+    folder: Folder = FOLDER,
+    rounds: Rounds = 5,
+    json: Json = None,
+) -> None:
+    """Solve, read and write a steady flow, beside PFLOTRAN.
+
+    Example: tailrace bench groundwater --n 100 --pflotran pflotran/src/pflotran/pflotran
+    """
+    options = basic(n, ranks, rounds, folder=folder, pflotran=pflotran)
+    measure_bench("groundwater", options, json)
+
+
 def add_solvers(bench: typer.Typer) -> None:
     """Add them to ``tailrace bench``."""
-    for command in (dense, blas, sparse):
+    for command in (dense, blas, sparse, groundwater):
         bench.command()(command)
