@@ -22,6 +22,12 @@ std::vector<std::string> names_of(const Table& table) {
   return names;
 }
 
+std::vector<std::string> linear_methods() {
+  auto names = names_of(sparse::krylov_methods());
+  names.insert(names.begin(), "auto");
+  return names;
+}
+
 Keys grid_keys(Case& c) {
   auto& g = c.grid;
   return {
@@ -134,8 +140,8 @@ Keys solver_keys(Case& c) {
        "who solves linear systems; petsc: where the program was built with it"},
       {"linear.petsc", &c.linear.petsc, any, "",
        "options of PETSc, such as \"-ksp_type cg -pc_type hypre\"; as set, BiCGStab, ILU(0)"},
-      {"linear.method", &c.linear.method, one_of(names_of(sparse::krylov_methods())), "",
-       "Krylov method of tailrace"},
+      {"linear.method", &c.linear.method, one_of(linear_methods()), "",
+       "Krylov method of tailrace; auto: cg in flow through saturated ground, else bicgstab"},
       {"linear.preconditioner", &c.linear.preconditioner,
        one_of(names_of(sparse::preconditioners())), "", "its preconditioner"},
       {"linear.tolerance", &c.linear.tolerance, within(1e-15, 0.5), "",

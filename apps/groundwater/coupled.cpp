@@ -172,8 +172,9 @@ bool CoupledSolver::step(double dt, std::span<const double> old_water,
     ++iterations_;
     const sparse::CoupledValues matrix{.couplings = transport_->values(), .blocks = blocks_};
     if (linear_ == nullptr) {
-      linear_ = make_linear_solver(*case_, flow_->grid(), flow_->graph(), static_cast<int>(n_),
-                                   matrix, std::min(case_->linear.tolerance, linear_tolerance));
+      linear_ =
+          make_linear_solver(*case_, flow_->grid(), flow_->graph(), static_cast<int>(n_), matrix,
+                             {.tolerance = std::min(case_->linear.tolerance, linear_tolerance)});
     } else {
       linear_->set_values(matrix);
     }

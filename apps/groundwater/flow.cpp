@@ -290,6 +290,11 @@ std::vector<Passage> FlowEquations::passages() const {
   return out;
 }
 
+bool FlowEquations::symmetric() const {
+  return std::ranges::all_of(ground_->soils,
+                             [](const auto& soil) { return soil.curve == Soil::Curve::saturated; });
+}
+
 std::vector<FlowTerm> FlowEquations::terms() const {
   std::vector<FlowTerm> out;
   for (const auto& boundary : boundaries_) out.push_back({boundary.name, boundary.rate});

@@ -61,6 +61,9 @@ class FlowEquations {
   /// entry of `graph().columns`. Local.
   void evaluate(std::span<const double> wide_h, std::span<const double> old_contents, double dt,
                 std::span<double> residual, std::span<double> jacobian);
+  /// Whether the derivatives are a symmetric matrix whatever the heads: mobility is 1 everywhere.
+  /// Local, the same on all ranks.
+  bool symmetric() const;
   /// Rates of boundaries, then wells, of this rank at the heads last evaluated. Local.
   std::vector<FlowTerm> terms() const;
   /// Water that passes from own cells through their walls [m3/s]: each cell's lower and upper walls

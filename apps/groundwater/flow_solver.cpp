@@ -59,8 +59,10 @@ FlowSolver::Norms FlowSolver::measure(std::span<const double> h, double dt) {
 bool FlowSolver::solve_linear(StepOutcome& outcome) {
   if (linear_ == nullptr) {
     linear_ = make_linear_solver(case_, grid_, equations_.graph(), 0,
-                                 {.couplings = jacobian_, .blocks = {}}, case_.linear.tolerance,
-                                 app::StopSignal::is_wanted);
+                                 {.couplings = jacobian_, .blocks = {}},
+                                 {.tolerance = case_.linear.tolerance,
+                                  .symmetric = equations_.symmetric(),
+                                  .wants_to_stop = app::StopSignal::is_wanted});
   } else {
     linear_->set_values({.couplings = jacobian_, .blocks = {}});
   }

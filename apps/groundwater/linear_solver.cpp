@@ -9,23 +9,30 @@ namespace tailrace::groundwater {
 
 namespace {
 
+/// "auto": conjugate gradients take one multiply and one solve an iteration where BiCGStab takes
+/// two, for about as many iterations.
+std::string method_of(const Case& values, bool symmetric) {
+  if (values.linear.method != "auto") return values.linear.method;
+  return symmetric ? "cg" : "bicgstab";
+}
+
 /// By tailrace::krylov.
 class OwnSolver final : public LinearSolver {
  public:
   OwnSolver(const Case& values, const Grid& grid, const CellGraph& graph, int block,
-            const sparse::CoupledValues& first, double tolerance,
-            std::function<bool()> wants_to_stop)
+            const sparse::CoupledValues& first, const LinearWish& wish)
       : coupled_(block > 0),
+        method_(method_of(values, wish.symmetric)),
         matrix_(coupled_ ? sparse::DistMatrix(grid.comm(), grid.rows(), block, graph.row_starts,
                                               graph.columns, first)
                          : sparse::DistMatrix(grid.comm(), grid.rows(), 1, graph.row_starts,
                                               graph.columns, first.couplings)),
         preconditioner_(sparse::make_preconditioner(matrix_, values.linear.preconditioner)),
         krylov_(matrix_, *preconditioner_,
-                {.method = values.linear.method,
-                 .relative_tolerance = tolerance,
+                {.method = method_,
+                 .relative_tolerance = wish.tolerance,
                  .max_iterations = static_cast<int>(values.linear.max_iterations),
-                 .wants_to_stop = std::move(wants_to_stop)}) {}
+                 .wants_to_stop = wish.wants_to_stop}) {}
 
   void set_values(const sparse::CoupledValues& values) override {
     if (coupled_) {
@@ -49,11 +56,12 @@ class OwnSolver final : public LinearSolver {
   }
 
   std::string describe() const override {
-    return matrix_.describe() + "; " + preconditioner_->describe();
+    return method_ + "; " + matrix_.describe() + "; " + preconditioner_->describe();
   }
 
  private:
   bool coupled_;
+  std::string method_;
   sparse::DistMatrix matrix_;
   std::unique_ptr<sparse::Preconditioner> preconditioner_;
   sparse::KrylovSolver krylov_;
@@ -64,13 +72,11 @@ class OwnSolver final : public LinearSolver {
 std::unique_ptr<LinearSolver> make_linear_solver(const Case& values, const Grid& grid,
                                                  const CellGraph& graph, int block,
                                                  const sparse::CoupledValues& first,
-                                                 double tolerance,
-                                                 std::function<bool()> wants_to_stop) {
+                                                 const LinearWish& wish) {
   if (values.linear.library == "petsc") {
-    return make_petsc_solver(values, grid, graph, block, first, tolerance);
+    return make_petsc_solver(values, grid, graph, block, first, wish.tolerance);
   }
-  return std::make_unique<OwnSolver>(values, grid, graph, block, first, tolerance,
-                                     std::move(wants_to_stop));
+  return std::make_unique<OwnSolver>(values, grid, graph, block, first, wish);
 }
 
 }  // namespace tailrace::groundwater

@@ -39,15 +39,20 @@ class LinearSolver {
   virtual std::string describe() const = 0;  ///< in words; local
 };
 
+/// What is asked of a linear solver.
+struct LinearWish {
+  double tolerance = 0;                      ///< relative to |b|
+  bool symmetric = false;                    ///< the matrix is, and positive definite
+  std::function<bool()> wants_to_stop = {};  ///< as in `sparse::KrylovOptions`
+};
+
 /// A solver with a coupling for each entry of `graph.columns` and a block of `block` x `block` for
-/// each cell; or, where `block` is 0, of one unknown a cell and no blocks. Converged at
-/// `tolerance`, relative to |b|; `wants_to_stop` as in `sparse::KrylovOptions`. Throws
+/// each cell; or, where `block` is 0, of one unknown a cell and no blocks. Throws
 /// `Errc::invalid_input` on all ranks for what the library does not have. Collective, blocking.
 std::unique_ptr<LinearSolver> make_linear_solver(const Case& values, const Grid& grid,
                                                  const CellGraph& graph, int block,
                                                  const sparse::CoupledValues& first,
-                                                 double tolerance,
-                                                 std::function<bool()> wants_to_stop = {});
+                                                 const LinearWish& wish);
 
 /// That of PETSc, which asks nobody; throws if the program was built without. As above.
 std::unique_ptr<LinearSolver> make_petsc_solver(const Case& values, const Grid& grid,

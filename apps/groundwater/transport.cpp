@@ -135,8 +135,9 @@ bool Transport::step(double dt, std::span<const double> old_water,
     }
   }
   if (linear_ == nullptr) {
-    linear_ = make_linear_solver(*case_, flow_->grid(), graph, 0,
-                                 {.couplings = scaled_, .blocks = {}}, case_->transport.tolerance);
+    linear_ =
+        make_linear_solver(*case_, flow_->grid(), graph, 0, {.couplings = scaled_, .blocks = {}},
+                           {.tolerance = case_->transport.tolerance});
   } else {
     linear_->set_values({.couplings = scaled_, .blocks = {}});
   }

@@ -128,6 +128,21 @@ def test_servers_write_the_same(tmp_path: Path) -> None:
         np.testing.assert_allclose(np.squeeze(file["head"]), head[3], rtol=0, atol=1e-9)
 
 
+def test_saturated_flow_is_solved_by_conjugate_gradients(tmp_path: Path) -> None:
+    """Half the multiplies and solves an iteration; only where the matrix is symmetric."""
+    small = ("grid.nx=12", "grid.ny=11", "grid.nz=10", "linear.tolerance=1e-10")
+    heads = {}
+    for method in ("auto", "bicgstab"):
+        case, run = CASES / "heterogeneous.toml", tmp_path / method
+        summary = succeed(2, case, run, *small, f"linear.method={method}")
+        assert summary["linear_solver"].startswith("cg;" if method == "auto" else "bicgstab;")
+        heads[method] = last_fields(run)["head"]
+    np.testing.assert_allclose(heads["auto"], heads["bicgstab"], rtol=0, atol=1e-7)
+    few = ("time.max_steps=1", "output.every=0")
+    summary = succeed(1, CASES / "celia.toml", tmp_path / "dry", *few)
+    assert summary["linear_solver"].startswith("bicgstab;")
+
+
 def test_reductions_are_counted_by_size(tmp_path: Path) -> None:
     """All of them: norms, balances, wells, linear solver; the page has a row for each size."""
     run = tmp_path / "run"
