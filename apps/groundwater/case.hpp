@@ -102,7 +102,7 @@ struct Case : app::RunCase {
     std::int64_t max_iterations = 20, easy_iterations = 6;
   } newton;
   struct {
-    std::string library = "tailrace", method = "auto", preconditioner = "ilu0", petsc;
+    std::string library = "tailrace", method = "auto", preconditioner = "auto", petsc;
     double tolerance = 1e-6;
     std::int64_t max_iterations = 2000;
   } linear;

@@ -22,8 +22,9 @@ std::vector<std::string> names_of(const Table& table) {
   return names;
 }
 
-std::vector<std::string> linear_methods() {
-  auto names = names_of(sparse::krylov_methods());
+template <class Table>
+std::vector<std::string> auto_or(const Table& table) {
+  auto names = names_of(table);
   names.insert(names.begin(), "auto");
   return names;
 }
@@ -140,10 +141,11 @@ Keys solver_keys(Case& c) {
        "who solves linear systems; petsc: where the program was built with it"},
       {"linear.petsc", &c.linear.petsc, any, "",
        "options of PETSc, such as \"-ksp_type cg -pc_type hypre\"; as set, BiCGStab, ILU(0)"},
-      {"linear.method", &c.linear.method, one_of(linear_methods()), "",
+      {"linear.method", &c.linear.method, one_of(auto_or(sparse::krylov_methods())), "",
        "Krylov method of tailrace; auto: cg in flow through saturated ground, else bicgstab"},
       {"linear.preconditioner", &c.linear.preconditioner,
-       one_of(names_of(sparse::preconditioners())), "", "its preconditioner"},
+       one_of(auto_or(sparse::preconditioners())), "",
+       "its preconditioner; auto: milu0 in flow through saturated ground, else ilu0"},
       {"linear.tolerance", &c.linear.tolerance, within(1e-15, 0.5), "",
        "reduction of the residual in a linear solve"},
       {"linear.max_iterations", &c.linear.max_iterations, within(1, 1e7), "", "then it fails"},

@@ -10,10 +10,14 @@ namespace tailrace::groundwater {
 namespace {
 
 /// "auto": conjugate gradients take one multiply and one solve an iteration where BiCGStab takes
-/// two, for about as many iterations.
+/// two, for up to 1.7 times the iterations; milu0 takes about half of those of ilu0.
 std::string method_of(const Case& values, bool symmetric) {
   if (values.linear.method != "auto") return values.linear.method;
   return symmetric ? "cg" : "bicgstab";
+}
+std::string preconditioner_of(const Case& values, bool symmetric) {
+  if (values.linear.preconditioner != "auto") return values.linear.preconditioner;
+  return symmetric ? "milu0" : "ilu0";
 }
 
 /// By tailrace::krylov.
@@ -27,7 +31,8 @@ class OwnSolver final : public LinearSolver {
                                               graph.columns, first)
                          : sparse::DistMatrix(grid.comm(), grid.rows(), 1, graph.row_starts,
                                               graph.columns, first.couplings)),
-        preconditioner_(sparse::make_preconditioner(matrix_, values.linear.preconditioner)),
+        preconditioner_(
+            sparse::make_preconditioner(matrix_, preconditioner_of(values, wish.symmetric))),
         krylov_(matrix_, *preconditioner_,
                 {.method = method_,
                  .relative_tolerance = wish.tolerance,

@@ -228,6 +228,32 @@ class Icc0 final : public Preconditioner {
   std::optional<IncompleteLu> factors_;
 };
 
+class Milu0 final : public Preconditioner {
+ public:
+  Milu0(const DistMatrix& a, const PreconditionerOptions& options)
+      : a_(a), modified_(options.modified) {
+    update();
+  }
+  void update() override {
+    run_agreed_sparse(a_.comm().raw(), [this] {
+      const auto a = items_of(a_);
+      const std::vector<std::int64_t> columns(a.column_indices.begin(), a.column_indices.end());
+      auto options = options_of(factors_);
+      options.modified = modified_;
+      factors_.emplace(std::span<const std::int64_t>(a.row_starts), columns, a.values, options);
+    });
+  }
+  void apply(std::span<const double> r, std::span<double> z) override { factors_->solve(r, z); }
+  std::string describe() const override {
+    return fmt::format("milu0 by rank, {} of the fill kept, {}", modified_, factors_->storage());
+  }
+
+ private:
+  const DistMatrix& a_;
+  double modified_;
+  std::optional<IncompleteLu> factors_;
+};
+
 /// One forward and one backward sweep from z = 0. With E = D / relaxation this is
 /// z = (2 - relaxation) (E + U)^-1 E (E + L)^-1 r: factors I + L E^-1 and (E + U) scaled, in the
 /// schedules of ILU(0).
@@ -300,6 +326,11 @@ constexpr std::array table{
     Line{{"jacobi", "the diagonal"}, make<Jacobi>},
     Line{{"block_jacobi", "the blocks on the diagonal, inverted"}, make<BlockJacobi>},
     Line{{"ilu0", "ILU(0) by blocks, of each rank's rows in its own columns"}, make<Ilu0>},
+    Line{{"milu0",
+          "ILU(0) by items of the same rows, whose diagonal takes nearly all fill that is dropped; "
+          "A "
+          "an M-matrix"},
+         make<Milu0>},
     Line{{"icc0", "ICC(0) by items, of each rank's rows in its own columns; A symmetric"},
          make<Icc0>},
     Line{{"gauss_seidel", "a forward and a backward sweep, of each rank's rows in its own columns"},

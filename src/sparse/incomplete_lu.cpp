@@ -124,7 +124,8 @@ Diagonal find_diagonal(const Csr& a) {
 }
 
 /// Factors in place. Products and differences are rounded each, row by row in order of columns.
-void factor(Csr& a, const Diagonal& diagonal) {
+/// Of what falls on no item, the part `modified` is taken from the diagonal.
+void factor(Csr& a, const Diagonal& diagonal, double modified) {
   std::vector<std::int64_t> place(static_cast<std::size_t>(a.rows), -1);  // of this row's columns
   const auto column = [&a](std::int64_t k) {
     return static_cast<std::size_t>(a.column_indices[static_cast<std::size_t>(k)]);
@@ -139,7 +140,11 @@ void factor(Csr& a, const Diagonal& diagonal) {
       values[k] /= values[diagonal[above]];
       for (auto j = diagonal[above] + 1; j < a.row_starts[above + 1]; ++j) {
         const auto at = place[column(j)];
-        if (at >= 0) values[at] -= values[k] * values[j];
+        if (at >= 0) {
+          values[at] -= values[k] * values[j];
+        } else if (modified > 0) {
+          values[diagonal[row]] -= modified * values[k] * values[j];
+        }
       }
     }
     const double pivot = values[diagonal[row]];
@@ -297,7 +302,10 @@ IncompleteLu IncompleteLu::from_factors(Csr factors, const IncompleteLuOptions& 
 void IncompleteLu::take(const std::shared_ptr<Csr>& a, const IncompleteLuOptions& options) {
   const auto diagonal = find_diagonal(*a);
   check_schedule(options);
-  factor(*a, diagonal);
+  if (!(options.modified >= 0 && options.modified <= 1)) {
+    refuse("modified is " + std::to_string(options.modified) + "; it must be from 0 to 1");
+  }
+  factor(*a, diagonal, options.modified);
   use(a, diagonal, options);
 }
 

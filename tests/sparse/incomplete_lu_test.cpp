@@ -243,6 +243,29 @@ TEST(IncompleteLu, ConjugateGradientsTakeFewerSteps) {
   EXPECT_LE(std::abs(with_lu - with_rounded), 1);
 }
 
+TEST(IncompleteLu, ModifiedKeepsRowSums) {
+  const auto a = laplacian(12);
+  const Vector ones(static_cast<std::size_t>(a.rows), 1.0);
+  const auto sums = product(a, ones.data());
+  for (const double modified : {0.0, 0.5, 1.0}) {
+    const auto lu = make_lu(a, {.modified = modified});
+    Vector x(ones.size());  // of L U x = A 1: ones if L U has A's row sums
+    lu.solve(sums, x);
+    double worst = 0;
+    for (const double item : x) worst = std::max(worst, std::abs(item - 1));
+    if (modified == 1) {
+      EXPECT_LT(worst, 1e-12);
+    } else {
+      EXPECT_GT(worst, 0.1);
+    }
+    const auto& factors = lu.factors();  // symmetric as A: L D L^T
+    for (std::int32_t row = 1; row < 144; ++row) {
+      EXPECT_NEAR(at(factors, row, row - 1) * at(factors, row - 1, row - 1),
+                  at(factors, row - 1, row), 1e-14);
+    }
+  }
+}
+
 TEST(IncompleteLu, BadInputIsNamed) {
   using Bad = std::invalid_argument;
   const Csr no_diagonal{2, 2, {0, 1, 2}, {0, 0}, {1, 1}};
@@ -262,6 +285,7 @@ TEST(IncompleteLu, BadInputIsNamed) {
   const Csr good{2, 2, {0, 1, 2}, {0, 1}, {1, 2}};
   expect_thrown<Bad>([&] { make_lu(good, {.schedule = "columns"}); },
                      "one of auto, rows, chain, levels");
+  expect_thrown<Bad>([&] { make_lu(good, {.modified = -0.1}); }, "it must be from 0 to 1");
   Vector x(3);
   expect_thrown<Bad>([&] { make_lu(good).solve(x, x); }, "the factors have 2 rows");
   const std::span<double> all(x);

@@ -23,6 +23,10 @@ struct IncompleteLuOptions {
   /// Factors are rounded to single precision after the factorisation: fewer bytes, for a
   /// preconditioner that is approximate anyway. Sums stay in double precision.
   bool single_precision = false;
+  /// Part of the fill that is dropped which its row's diagonal takes, 0 to 1, of ILU(0) only: near
+  /// 1 a solve has nearly A's row sums (MILU(0): Gustafsson, BIT 18 (1978) 142). Fewer iterations
+  /// where A is an M-matrix, as of diffusion; elsewhere pivots may come near 0.
+  double modified = 0;
   InstructionSet highest = InstructionSet::avx512;
 };
 
