@@ -26,19 +26,10 @@ namespace {
 constexpr std::int64_t least_memory_run = 4096;
 
 int code_of(int error, int other) {
-  switch (error) {
-    case ENOSPC:
-      return MPI_ERR_NO_SPACE;
-    case EDQUOT:
-      return MPI_ERR_QUOTA;
-    case EACCES:
-    case EPERM:
-      return MPI_ERR_ACCESS;
-    case EROFS:
-      return MPI_ERR_READ_ONLY;
-    default:
-      return other;
-  }
+  if (error == ENOSPC) return MPI_ERR_NO_SPACE;
+  if (error == EDQUOT) return MPI_ERR_QUOTA;
+  if (error == EACCES || error == EPERM) return MPI_ERR_ACCESS;
+  return error == EROFS ? MPI_ERR_READ_ONLY : other;
 }
 int code_of(const Error& error) {
   const bool is_io = error.code() == Errc::io || error.code() == Errc::corrupt;

@@ -184,26 +184,32 @@ def check_late(folder: Path, bin_dir: str, program: str, *arguments: str) -> Any
     return found
 
 
+def check_waits(found: Any, done: Any, file: str, marks: list[tuple[str, str]]) -> None:
+    """What calls at marked lines waited is what the program measured itself, in their order."""
+    line = next((line for line in done.stdout.splitlines() if line.startswith("WAITED")), "")
+    waited = [float(word) for word in line.split()[1:]]
+    require(len(waited) == len(marks), "the program says nothing", done)
+    source = Path(__file__).with_name(file).read_text().splitlines()
+    for (name, mark), own in zip(marks, waited, strict=True):
+        at = next(i for i, text in enumerate(source, 1) if f"// {mark}" in text)
+        calls = [call for call in found["calls"] if call["name"] == name]
+        here = [call for call in calls if call["where"].startswith(f"{file}:{at} ")]
+        seen = sum(call["wait_s"] for call in here)
+        near = abs(seen - own) < 0.2 * own + 0.05
+        # How long is the machine's affair: a receiver without a core comes late itself.
+        require(near and seen > 0.0, f"{name} at {file}:{at} waited {own} s, not {seen} s", done)
+
+
 def check_threads(folder: Path, bin_dir: str, program: str) -> None:
     """Messages of several threads match, but where several send or receive with one tag."""
     done, found = profile(2, folder, bin_dir, [program])
     require(done.returncode == 0 and found is not None, "the program failed", done)
-    line = next((line for line in done.stdout.splitlines() if line.startswith("WAITED")), "")
-    waited = [float(word) for word in line.split()[1:]]
-    marks = {
-        "MPI_Recv": "// late sender",
-        "MPI_Wait": "// late message of a request",
-        "MPI_Mprobe": "// late probed",
-    }
-    source = Path(__file__).with_name("threads.cpp").read_text().splitlines()
-    for (name, mark), own in zip(marks.items(), waited, strict=True):
-        at = next(i for i, text in enumerate(source, 1) if mark in text)
-        where = f"threads.cpp:{at} "
-        calls = [call for call in found["calls"] if call["name"] == name]
-        seen = sum(call["wait_s"] for call in calls if call["where"].startswith(where))
-        near = abs(seen - own) < 0.2 * own + 0.05
-        # How long is the machine's affair: a receiver without a core comes late itself.
-        require(near and seen > 0.0, f"{name} at {where}waited {own} s, not {seen} s", done)
+    marks = [
+        ("MPI_Recv", "late sender"),
+        ("MPI_Wait", "late message of a request"),
+        ("MPI_Mprobe", "late probed"),
+    ]
+    check_waits(found, done, "threads.cpp", marks)
     notes = [note for note in found["notes"] if "not shown for 1 pair of ranks and tags" in note]
     require(len(notes) == 1, f"notes: {found['notes']}", done)
 
@@ -215,17 +221,8 @@ def check_partitioned(folder: Path, bin_dir: str, program: str) -> None:
         sys.exit(SKIPPED)
     require(done.returncode == 0 and found is not None, "the program failed", done)
     require_all_seen(found, done)
-    line = next((line for line in done.stdout.splitlines() if line.startswith("WAITED")), "")
-    waited = [float(word) for word in line.split()[1:]]
-    require(len(waited) == 3, "the program says nothing", done)
-    source = Path(__file__).with_name("partitioned.cpp").read_text().splitlines()
-    for mark, own in zip(("late part", "late start", "late exchange"), waited, strict=True):
-        at = next(i for i, text in enumerate(source, 1) if f"// {mark}" in text)
-        calls = [call for call in found["calls"] if call["name"] == "MPI_Wait"]
-        here = [call for call in calls if call["where"].startswith(f"partitioned.cpp:{at} ")]
-        seen = sum(call["wait_s"] for call in here)
-        near = abs(seen - own) < 0.2 * own + 0.05
-        require(near and seen > 0.0, f"{mark} of line {at} waited {own} s, not {seen} s", done)
+    marks = [("MPI_Wait", f"late {what}") for what in ("part", "start", "exchange")]
+    check_waits(found, done, "partitioned.cpp", marks)
     sent = {(pair["from"], pair["to"]): pair["bytes"] for pair in found["matrix"]}
     # 50 messages of 8 numbers and 50 of one, twice; 50 exchanges of one.
     require(sent == {(0, 1): 100 * 72 + 400, (1, 0): 400}, f"matrix {sent}", done)

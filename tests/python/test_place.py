@@ -122,8 +122,7 @@ def test_best_tile_is_the_cheapest_of_all(periodic: bool, pattern: str) -> None:
     given = Problem(grid_traffic(grid), Nodes((6,) * 12))
     costs = {}
     for shape in shapes(grid.extents, 6):
-        made = tile_order(grid, shape)
-        costs[shape] = cost_of(given.traffic, made, given.nodes).off_node_bytes
+        costs[shape] = cost_of(given.traffic, tile_order(grid, shape), given.nodes).off_node_bytes
         assert off_node_bytes(grid, shape) == costs[shape], shape
     assert len(set(costs.values())) > 1
     best = MAKE["tiles"](given).detail
@@ -153,12 +152,8 @@ def test_graph_finds_the_groups_of_irregular_messages() -> None:
     mixed = np.random.default_rng(7).permutation(24)
     lines = grid_traffic(Grid((6, 4), pattern="lines", bytes=(0.0, 9.0)))
     sender, receiver = mixed[lines.sender], mixed[lines.receiver]
-    given = Problem(
-        type(lines)(24, sender, receiver, lines.bytes),
-        Nodes((4,) * 6),
-    )
-    made = MAKE["graph"](given)
-    assert cost_of(given.traffic, made.ranks, given.nodes).off_node_bytes == 0
+    given = Problem(type(lines)(24, sender, receiver, lines.bytes), Nodes((4,) * 6))
+    assert cost_of(given.traffic, MAKE["graph"](given).ranks, given.nodes).off_node_bytes == 0
 
 
 def test_scattered_ranks_share_no_node() -> None:
