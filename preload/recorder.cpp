@@ -71,9 +71,7 @@ void watch_sigterm() {
   sigaction(SIGTERM, &ours, nullptr);
 }
 
-__attribute__((destructor)) void at_exit() {
-  record_end("exit");
-}
+__attribute__((destructor)) void at_exit() { record_end("exit"); }
 
 }  // namespace
 

@@ -276,16 +276,13 @@ void Drivers<S>::getrf(const Family& family, void* caller, In m, In n, S* a, In 
   };
   const auto size = lapack.read(n);
   // What NumPy factors it reads itself (a determinant).
-  if (!settings().pairs || lapack.read(m) != size || size <= 0 || drops_factors(caller)) {
-    real();
-    return;
-  }
+  if (!settings().pairs || lapack.read(m) != size || size <= 0 || drops_factors(caller))
+    return static_cast<void>(real());
   std::vector<S> b;
   try {
     b.resize(static_cast<std::size_t>(size));
   } catch (const std::bad_alloc&) {
-    real();
-    return;
+    return static_cast<void>(real());
   }
   for (std::size_t i = 0; i < b.size(); ++i) {
     b[i] = std::fmod(0.618034 * static_cast<double>(i), 1.0) - 0.5;

@@ -17,11 +17,11 @@ namespace tailrace::lapack {
 namespace {
 
 constexpr std::array<const char*, num_routines> names{
-    "dgesv", "dposv",  "dgetrf", "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs", "zgesv",
-    "zposv", "zgetrf", "zgetrs", "zpotrs", "zgetri", "zpotri", "zgerfs", "zporfs", "dgesv",  "dposv",
-    "zgesv", "zposv",  "isamax", "sgetrf", "sgetrs", "spotrf", "spotrs", "slaswp", "strsm",
-    "dgemv", "dsymv",  "dtrsm",  "dgemm",  "dpotrf", "cgetrf", "cgetrs", "cpotrf", "cpotrs",
-    "zgemv", "zhemv",  "ztrsm",  "zgemm",  "zpotrf"};
+    "dgesv",  "dposv",  "dgetrf", "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs",
+    "zgesv",  "zposv",  "zgetrf", "zgetrs", "zpotrs", "zgetri", "zpotri", "zgerfs", "zporfs",
+    "dgesv",  "dposv",  "zgesv",  "zposv",  "isamax", "sgetrf", "sgetrs", "spotrf", "spotrs",
+    "slaswp", "strsm",  "dgemv",  "dsymv",  "dtrsm",  "dgemm",  "dpotrf", "cgetrf", "cgetrs",
+    "cpotrf", "cpotrs", "zgemv",  "zhemv",  "ztrsm",  "zgemm",  "zpotrf"};
 
 /// Addresses of this library.
 struct Range {

@@ -78,17 +78,17 @@ template <class S>
 struct RoutinesOf;
 template <>
 struct RoutinesOf<double> {
-  static constexpr Routine gesv = dgesv, posv = dposv, getrf = dgetrf, getrs = dgetrs, potrs = dpotrs,
-                           getri = dgetri, potri = dpotri, gerfs = dgerfs, porfs = dporfs,
-                           lapacke_gesv = lapacke_dgesv, lapacke_posv = lapacke_dposv, trsm = dtrsm,
-                           gemm = dgemm, potrf = dpotrf;
+  static constexpr Routine gesv = dgesv, posv = dposv, getrf = dgetrf, getrs = dgetrs,
+                           potrs = dpotrs, getri = dgetri, potri = dpotri, gerfs = dgerfs,
+                           porfs = dporfs, lapacke_gesv = lapacke_dgesv,
+                           lapacke_posv = lapacke_dposv, trsm = dtrsm, gemm = dgemm, potrf = dpotrf;
 };
 template <>
 struct RoutinesOf<std::complex<double>> {
-  static constexpr Routine gesv = zgesv, posv = zposv, getrf = zgetrf, getrs = zgetrs, potrs = zpotrs,
-                           getri = zgetri, potri = zpotri, gerfs = zgerfs, porfs = zporfs,
-                           lapacke_gesv = lapacke_zgesv, lapacke_posv = lapacke_zposv, trsm = ztrsm,
-                           gemm = zgemm, potrf = zpotrf;
+  static constexpr Routine gesv = zgesv, posv = zposv, getrf = zgetrf, getrs = zgetrs,
+                           potrs = zpotrs, getri = zgetri, potri = zpotri, gerfs = zgerfs,
+                           porfs = zporfs, lapacke_gesv = lapacke_zgesv,
+                           lapacke_posv = lapacke_zposv, trsm = ztrsm, gemm = zgemm, potrf = zpotrf;
 };
 
 class Lapack {

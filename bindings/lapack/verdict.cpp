@@ -338,8 +338,8 @@ std::string summary() {
   add(refused, all.in_vain, "tried in vain");
   std::string text = std::string("tailrace: dgesv, dposv, zgesv, zposv") +
                      (settings().pairs ? ", dgetrf, zgetrf" : "") + ": " +
-                     std::to_string(all.seen + few) + " calls seen, " + std::to_string(ours) + " taken" +
-                     (taken.empty() ? "" : " (" + taken + ")");
+                     std::to_string(all.seen + few) + " calls seen, " + std::to_string(ours) +
+                     " taken" + (taken.empty() ? "" : " (" + taken + ")");
   if (!refused.empty()) text += "; left to LAPACK: " + refused;
   double not_compared = 0;
   for (const auto& site : all.sites) not_compared += site.not_compared_s;

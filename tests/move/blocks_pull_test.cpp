@@ -73,14 +73,9 @@ int MPI_Testany(int count, MPI_Request requests[], int* index, int* done, MPI_St
 namespace tailrace {
 namespace {
 
-const std::vector<std::string> specs{"pairwise",
-                                     "pairwise:in_flight=1",
-                                     "pairwise:in_flight=2",
-                                     "bruck",
-                                     "pull",
-                                     "pull:chunk=7,depth=1",
-                                     "pull:chunk=16,depth=3",
-                                     "pull:chunk=1M"};
+const std::vector<std::string> specs{
+    "pairwise", "pairwise:in_flight=1", "pairwise:in_flight=2",  "bruck",
+    "pull",     "pull:chunk=7,depth=1", "pull:chunk=16,depth=3", "pull:chunk=1M"};
 
 TEST(Blocks, ArriveWhateverTheirSizes) {
   const Comm comm(MPI_COMM_WORLD);

@@ -20,8 +20,8 @@
 namespace tailrace::file {
 namespace {
 
-// Where both take as long (2 ranks, page cache of an ext4): writing, 16 KiB pieces by the ranks take
-// 1.24 times as long, 64 KiB 1.03, 128 KiB 0.92; reading, 2 KiB 1.0, 4 KiB 0.78, 16 KiB 0.57.
+// Where both take as long (2 ranks, page cache of an ext4): writing, 16 KiB pieces by the ranks
+// take 1.24 times as long, 64 KiB 1.03, 128 KiB 0.92; reading, 2 KiB 1.0, 4 KiB 0.78, 16 KiB 0.57.
 constexpr std::ptrdiff_t longest_to_write = 64 << 10;
 constexpr std::ptrdiff_t longest_to_read = 2 << 10;
 
