@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/json_text.hpp"
 #include "move/copy_kinds.hpp"

@@ -3,6 +3,7 @@
 // read. https://docs.google.com/document/d/1CvAClvFfyA5R-PhYUmn5OOQtYMH4h6I0nSsKchNAySU
 #include <algorithm>
 #include <limits>
+#include <memory>
 
 #include <fmt/format.h>
 

@@ -148,7 +148,7 @@ TEST(Case, EffectiveCaseGivesTheSameCaseBack) {
 TEST(Case, TableOfKeysSaysAllAboutAKey) {
   const std::string text = describe_keys();
   for (const char* line :
-       {"| `[grid]` | default | allowed | unit | meaning |\n",
+       {"| key | default | allowed | unit | meaning |\n",
         "| `grid.nx` | `0` | whole, at least 0, at most 1048576 | points | points along x; 0 = n "
         "|\n",
         "| `time.scheme` | `\"rk4\"` | rk4, rk2 |  | Runge-Kutta scheme, viscous part exact |\n",

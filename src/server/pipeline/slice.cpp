@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/refuse_input.hpp"
 #include "server/pipeline/settings.hpp"
