@@ -4,6 +4,7 @@
 #include <array>
 #include <numeric>
 
+#include <fmt/ranges.h>
 #include <nanobind/ndarray.h>
 
 namespace tailrace::python {

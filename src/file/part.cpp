@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <fmt/ranges.h>
+
 #include "core/refuse_input.hpp"
 #include "tailrace/error.hpp"
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <memory>
 
+#include <fmt/ranges.h>
+
 #include "core/refuse_input.hpp"
 #include "move/strided_copy.hpp"
 #include "server/pipeline/settings.hpp"
