@@ -49,8 +49,9 @@ class Reader {
     std::vector<double> own(static_cast<std::size_t>(grid_.num_own()), NAN);
     const auto found = read({grid_, path_, ids, values, group_size_});
     run_agreed(grid_.comm().raw(), [&] {
+      CellCursor cursor(grid_);
       for (const auto& [cell, value] : found) {
-        auto& place = own[own_index(cell)];
+        auto& place = own[own_index(cursor.at(cell))];
         if (!std::isnan(place)) refuse(ids, "gives cell {} twice", cell);
         if (!std::isfinite(value)) refuse(values, "has no number for cell {}", cell);
         place = value;
@@ -66,8 +67,9 @@ class Reader {
   /// The numbers of the wide cells among those of `ids`, ascending.
   std::vector<std::int64_t> some_cells(const std::string& ids) {
     std::vector<double> own(static_cast<std::size_t>(grid_.num_own()), 0.0);
+    CellCursor cursor(grid_);
     for (const auto& found : read({grid_, path_, ids, "", group_size_})) {
-      own[own_index(found.cell)] = 1;
+      own[own_index(cursor.at(found.cell))] = 1;
     }
     const auto wide = widened(own);
     std::vector<std::int64_t> numbers;
@@ -101,9 +103,8 @@ class Reader {
     halo_.fill(own, wide);
     return wide;
   }
-  std::size_t own_index(std::int64_t number) const {
-    return static_cast<std::size_t>(grid_.row(cell_of_number(grid_, number)) -
-                                    grid_.row(grid_.own_cell(0)));
+  std::size_t own_index(const Cell& cell) const {
+    return static_cast<std::size_t>(grid_.own_index(cell));
   }
   [[noreturn]] void refuse(const std::string& dataset, const char* what, std::int64_t cell) const {
     throw Error(Errc::invalid_input, fmt::format("{}: dataset {} {}", path_, dataset,

@@ -74,6 +74,27 @@ void require_cell(const CellSource& source, std::int64_t id);
 Cell cell_of_number(const Grid& grid, std::int64_t number);
 std::int64_t number_of_cell(const Grid& grid, const Cell& cell);
 
+/// Cells of natural numbers from 0, without divisions where numbers follow each other.
+class CellCursor {
+ public:
+  explicit CellCursor(const Grid& grid) : grid_(grid), row_(grid.extents()[2]) {}
+  const Cell& at(std::int64_t number) {
+    if (number == last_ + 1 && cell_[2] + 1 < row_) {
+      ++cell_[2];
+    } else {
+      cell_ = cell_of_number(grid_, number);
+    }
+    last_ = number;
+    return cell_;
+  }
+
+ private:
+  const Grid& grid_;
+  std::ptrdiff_t row_;
+  std::int64_t last_ = -2;
+  Cell cell_{};
+};
+
 // The patterns (cell_patterns/*.cpp); see the table in cell_files.cpp.
 std::vector<CellValue> read_whole(const CellSource& source, InputStatistics& counts);
 std::vector<CellValue> read_slab(const CellSource& source, InputStatistics& counts);

@@ -92,11 +92,19 @@ Grid::Grid(const Comm& comm, std::array<Axis, 3> axes, std::array<int, 3> ranks)
   for (int r = 0; r < comm.num_ranks(); ++r) {
     first_rows_.push_back(first_rows_.back() + layout_.num_items(r));
   }
+  int step = 1;
+  for (std::size_t d = 3; d-- > 0; step *= ranks_[d]) {
+    for (std::ptrdiff_t i = 0; i < axes_[d].num_cells(); ++i) {
+      parts_[d].push_back(step * static_cast<int>(part_of(axes_[d].num_cells(), ranks_[d], i)));
+    }
+  }
 }
 
 Cell Grid::extents() const { return extents_of(axes_); }
 
 Cell Grid::own_cell(std::ptrdiff_t own) const { return cell_of(own_, own); }
+
+std::ptrdiff_t Grid::own_index(const Cell& cell) const { return item_of(own_, cell); }
 
 Cell Grid::wide_cell(std::ptrdiff_t wide) const { return cell_of(wide_, wide); }
 
@@ -122,11 +130,9 @@ bool Grid::inside(const Cell& cell) const {
 }
 
 int Grid::owner(const Cell& cell) const {
-  std::ptrdiff_t rank = 0;
-  for (std::size_t d = 0; d < 3; ++d) {
-    rank = rank * ranks_[d] + part_of(axes_[d].num_cells(), ranks_[d], cell[d]);
-  }
-  return static_cast<int>(rank);
+  return parts_[0][static_cast<std::size_t>(cell[0])] +
+         parts_[1][static_cast<std::size_t>(cell[1])] +
+         parts_[2][static_cast<std::size_t>(cell[2])];
 }
 
 std::int64_t Grid::row(const Cell& cell) const {

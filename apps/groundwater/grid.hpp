@@ -52,8 +52,9 @@ class Grid {
   std::ptrdiff_t num_own() const { return own_.num_items(); }
   std::ptrdiff_t num_wide() const { return wide_.num_items(); }
 
-  Cell own_cell(std::ptrdiff_t own) const;    ///< global index of an own cell
-  Cell wide_cell(std::ptrdiff_t wide) const;  ///< of a wide cell
+  Cell own_cell(std::ptrdiff_t own) const;           ///< global index of an own cell
+  std::ptrdiff_t own_index(const Cell& cell) const;  ///< of an own cell
+  Cell wide_cell(std::ptrdiff_t wide) const;         ///< of a wide cell
   std::ptrdiff_t wide_index(const Cell& cell) const;
   double volume(const Cell& cell) const;  ///< [m3]
   /// Area of a cell's wall across axis `d` [m2].
@@ -66,15 +67,14 @@ class Grid {
   Layout rows() const;
 
  private:
-  Box block(int rank) const;
-
   const Comm* comm_;
   std::array<Axis, 3> axes_;
   std::array<int, 3> ranks_;
   Layout layout_;
   Box own_, wide_;
   Layout wide_layout_;
-  std::vector<std::int64_t> first_rows_;  ///< of each rank, and their number
+  std::vector<std::int64_t> first_rows_;   ///< of each rank, and their number
+  std::array<std::vector<int>, 3> parts_;  ///< of the owner's rank, by each index of its cell
 };
 
 }  // namespace tailrace::groundwater

@@ -48,9 +48,10 @@ Parcels parcels_of(const CellSource& source, std::span<const std::int64_t> ids,
   Parcels parcels;
   parcels.counts.assign(static_cast<std::size_t>(grid.comm().num_ranks()), 0);
   std::vector<int> owners(ids.size());
+  CellCursor cursor(grid);
   for (std::size_t i = 0; i < ids.size(); ++i) {
     require_cell(source, ids[i]);
-    owners[i] = grid.owner(cell_of_number(grid, ids[i] - 1));
+    owners[i] = grid.owner(cursor.at(ids[i] - 1));
     ++parcels.counts[static_cast<std::size_t>(owners[i])];
   }
   std::vector<std::int64_t> next(parcels.counts.size());

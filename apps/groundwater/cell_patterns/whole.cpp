@@ -41,10 +41,11 @@ std::vector<CellValue> read_whole(const CellSource& source, InputStatistics& cou
   }
   std::vector<CellValue> own;
   run_agreed(comm.raw(), [&] {
+    CellCursor cursor(source.grid);
     for (std::size_t i = 0; i < arrays.ids.size(); ++i) {
       require_cell(source, arrays.ids[i]);
       const auto number = arrays.ids[i] - 1;
-      if (source.grid.owner(cell_of_number(source.grid, number)) != comm.rank()) continue;
+      if (source.grid.owner(cursor.at(number)) != comm.rank()) continue;
       own.push_back({number, arrays.values[i]});
     }
   });
