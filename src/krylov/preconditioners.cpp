@@ -326,10 +326,7 @@ constexpr std::array table{
     Line{{"jacobi", "the diagonal"}, make<Jacobi>},
     Line{{"block_jacobi", "the blocks on the diagonal, inverted"}, make<BlockJacobi>},
     Line{{"ilu0", "ILU(0) by blocks, of each rank's rows in its own columns"}, make<Ilu0>},
-    Line{{"milu0",
-          "ILU(0) by items of the same rows, whose diagonal takes nearly all fill that is dropped; "
-          "A "
-          "an M-matrix"},
+    Line{{"milu0", "ILU(0) by items; the diagonal takes the fill that is dropped; A an M-matrix"},
          make<Milu0>},
     Line{{"icc0", "ICC(0) by items, of each rank's rows in its own columns; A symmetric"},
          make<Icc0>},
