@@ -37,8 +37,8 @@ const Function& find(const char* what, const std::map<std::string, Function>& fu
   for (const auto& entry : functions) names.push_back(entry.first);
   if (names.empty()) {
     refuse_input(
-        "no {} {}: the session was given none (servers that are processes have none: use stage "
-        "python there)",
+        "no {} {}: the session was given none (servers that are processes have those of their "
+        "server_program; stage python needs none)",
         what, name);
   }
   refuse_input("no {} {}: did you mean {}? Known are {}", what, name, nearest_word(name, names),
