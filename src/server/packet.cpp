@@ -46,11 +46,18 @@ template <class Bytes>
 static void travel(Bytes& bytes, Description& description) {
   auto& step = description.step;
   bytes(description.stream, description.options, step.path, step.step, step.number,
-        step.coordinates, step.attributes, step.fields);
+        step.coordinates, step.attributes, step.scales, step.group_attributes, step.fields);
 }
 
 Step bare_step(const std::string& path, std::int64_t number, const FileContents& contents) {
-  Step step{path, contents.step, number, contents.coordinates, contents.attributes, {}, {}, {}};
+  Step step;
+  step.path = path;
+  step.step = contents.step;
+  step.number = number;
+  step.coordinates = contents.coordinates;
+  step.attributes = contents.attributes;
+  step.scales = contents.scales;
+  step.group_attributes = contents.group_attributes;
   for (const auto& variable : contents.variables) {
     step.fields.push_back({variable.name,
                            variable.type,

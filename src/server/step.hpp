@@ -41,6 +41,8 @@ struct Step {
   std::int64_t number = 0;  ///< in its stream, from 0
   std::vector<Coordinate> coordinates;
   Attributes attributes;
+  bool scales = true;  ///< this and the next as in `FileContents`
+  std::vector<std::pair<std::string, Attributes>> group_attributes;
   std::vector<Field> fields;
   /// How the file is to be encoded, e.g. {"codec", "zstd"}, {"level", "3"}; formats say what they
   /// know, and refuse what they do not.

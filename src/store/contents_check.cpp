@@ -13,14 +13,42 @@
 namespace tailrace::store {
 namespace {
 
-void check_name(const std::string& name, std::set<std::string>& taken) {
-  if (name.empty() || name.find('/') != std::string::npos || name.find('\n') != std::string::npos) {
-    refuse_input(
-        "\"{}\" cannot name an array of a file: it must not be empty nor hold '/' or a line end",
-        name);
+// `name` and the groups that it is in.
+void check_path(const std::string& name, const char* what) {
+  bool good = name.find('\n') == std::string::npos;
+  for (std::size_t at = 0, end = 0; end < name.size() || at == 0; at = end + 1) {
+    end = std::min(name.find('/', at), name.size());
+    const auto part = name.substr(at, end - at);
+    good = good && !part.empty() && part != "." && part != "..";
+    if (at == 0 && part == "tailrace") {
+      refuse_input("\"tailrace\" is the name of the group with the checksums");
+    }
   }
-  if (name == "tailrace") refuse_input("\"tailrace\" is the name of the group with the checksums");
+  if (!good) {
+    refuse_input(
+        "\"{}\" cannot name {} of a file: it is empty or holds a line end, or there is no name "
+        "between its slashes",
+        name, what);
+  }
+}
+
+void check_name(const std::string& name, std::set<std::string>& taken) {
+  check_path(name, "an array");
   if (!taken.insert(name).second) refuse_input("two arrays of the file are named \"{}\"", name);
+}
+
+// No array may be a group, either.
+void check_groups(const FileContents& contents, const std::set<std::string>& taken) {
+  for (const auto& name : taken) {
+    for (auto at = name.find('/'); at != std::string::npos; at = name.find('/', at + 1)) {
+      if (!taken.contains(name.substr(0, at))) continue;
+      refuse_input("\"{}\" is an array, so that \"{}\" cannot lie in it", name.substr(0, at), name);
+    }
+  }
+  for (const auto& [name, attributes] : contents.group_attributes) {
+    check_path(name, "a group");
+    if (taken.contains(name)) refuse_input("\"{}\" is an array and a group", name);
+  }
 }
 
 bool has_defaults(const Variable& variable) {
@@ -121,6 +149,7 @@ std::optional<Error> check_contents(const FileContents& contents, int rank, int 
         refuse_input("\"{}\" is a variable and a dimension", variable.name);
       }
     }
+    check_groups(contents, taken);
   } catch (const Error& error) {
     return error;
   }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <hdf5_hl.h>
@@ -72,6 +73,32 @@ Hdf5Handle create_dataset(hid_t parent, const std::string& name, const Space& sh
           H5Dclose, "create dataset " + name};
 }
 
+Hdf5Handle create_group(hid_t parent, const std::string& name) {
+  const Hdf5Handle create(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "group creation list");
+  set_object_options(create.id());
+  return {H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, create.id(), H5P_DEFAULT), H5Gclose,
+          "create group " + name};
+}
+
+// Those that the arrays lie in, and those that have attributes.
+void add_groups(hid_t file, const FileContents& contents) {
+  std::set<std::string> groups;  // a group is before what lies in it
+  const auto note = [&](const std::string& path) {
+    for (auto at = path.find('/'); at != std::string::npos; at = path.find('/', at + 1)) {
+      groups.insert(path.substr(0, at));
+    }
+  };
+  for (const auto& coordinate : contents.coordinates) note(coordinate.name);
+  for (const auto& variable : contents.variables) note(variable.name);
+  for (const auto& [name, attributes] : contents.group_attributes) note(name + "/");
+  for (const auto& name : groups) {
+    const auto group = create_group(file, name);
+    for (const auto& [of, attributes] : contents.group_attributes) {
+      if (of == name) write_attributes(group.id(), attributes);
+    }
+  }
+}
+
 // HDF5 takes '%' in a file name for a pattern of numbers.
 std::string escaped(const std::string& name) {
   std::string text;
@@ -115,7 +142,9 @@ void add_coordinates(hid_t file, const FileContents& contents, Scales& scales) {
                           coordinate.values.data()),
                  "write coordinate " + coordinate.name);
     }
-    check_hdf5(H5DSset_scale(dataset.id(), coordinate.name.c_str()), "scale " + coordinate.name);
+    if (contents.scales) {
+      check_hdf5(H5DSset_scale(dataset.id(), coordinate.name.c_str()), "scale " + coordinate.name);
+    }
     write_attributes(dataset.id(), coordinate.attributes);
     scales.emplace(coordinate.name, std::move(dataset));
   }
@@ -142,13 +171,14 @@ std::vector<hsize_t> extents_of(const Variable& variable) {
   return {global.begin(), global.begin() + variable.layout->num_dims()};
 }
 
-Hdf5Handle add_variable(hid_t file, const Variable& variable, Hdf5Handle dataset, Scales& scales) {
+// `scales` is null if the file has none.
+Hdf5Handle add_variable(hid_t file, const Variable& variable, Hdf5Handle dataset, Scales* scales) {
   const auto extents = extents_of(variable);
-  for (std::size_t d = 0; d < variable.dims.size(); ++d) {
-    const auto found = scales.find(variable.dims[d]);
-    const hid_t scale = found != scales.end()
+  for (std::size_t d = 0; scales != nullptr && d < variable.dims.size(); ++d) {
+    const auto found = scales->find(variable.dims[d]);
+    const hid_t scale = found != scales->end()
                             ? found->second.id()
-                            : bare_scale(file, variable.dims[d], extents[d], scales);
+                            : bare_scale(file, variable.dims[d], extents[d], *scales);
     check_hdf5(H5DSattach_scale(dataset.id(), scale, static_cast<unsigned>(d)),
                "attach dimension " + variable.dims[d]);
   }
@@ -157,7 +187,7 @@ Hdf5Handle add_variable(hid_t file, const Variable& variable, Hdf5Handle dataset
 }
 
 void add_variables(hid_t file, const FileContents& contents, const ImageSetting& setting,
-                   Scales& scales, std::vector<Unplaced>& unplaced, FileImage& image) {
+                   Scales* scales, std::vector<Unplaced>& unplaced, FileImage& image) {
   for (std::size_t v = 0; v < contents.variables.size(); ++v) {
     const auto& variable = contents.variables[v];
     const auto type = native_type(variable.type);
@@ -195,10 +225,7 @@ Hdf5Handle add_table(hid_t group, const Table& table, const std::string& variabl
 void add_tables(hid_t file, const std::string& variables, const ImageSetting& setting,
                 std::vector<Unplaced>& unplaced, FileImage& image) {
   if (setting.table_rows < 0 && setting.box_rows < 0) return;
-  const Hdf5Handle create(H5Pcreate(H5P_GROUP_CREATE), H5Pclose, "group creation list");
-  set_object_options(create.id());
-  const Hdf5Handle group(H5Gcreate2(file, "tailrace", H5P_DEFAULT, create.id(), H5P_DEFAULT),
-                         H5Gclose, "create group tailrace");
+  const auto group = create_group(file, "tailrace");
   if (setting.table_rows >= 0) {
     unplaced.push_back({add_table(group.id(),
                                   {"checksums", static_cast<hsize_t>(setting.table_rows + 1), 4,
@@ -283,11 +310,13 @@ void build_image(const FileContents& contents, const ImageSetting& setting, File
   build(setting, contents.variables.size(), image,
         [&](hid_t file, std::vector<Unplaced>& unplaced) {
           Scales scales;
+          add_groups(file, contents);
           add_coordinates(file, contents, scales);
           std::string names;
           for (const auto& variable : contents.variables) names += variable.name + "\n";
           add_tables(file, names, setting, unplaced, image);
-          add_variables(file, contents, setting, scales, unplaced, image);
+          add_variables(file, contents, setting, contents.scales ? &scales : nullptr, unplaced,
+                        image);
           write_attributes(file, contents.attributes);
         });
 }

@@ -11,9 +11,11 @@
 namespace tailrace::store {
 namespace {
 
-// A name for a box's dataset in a piece file: the variable's, or one that no other dataset has.
+// A name for a box's dataset in a piece file: the variable's, without groups, or one that no other
+// dataset has.
 std::string piece_name(const std::string& variable, std::size_t box, const WriterPart& part) {
   std::string name = box == 0 ? variable : variable + "#" + std::to_string(box);
+  std::ranges::replace(name, '/', '#');
   while (std::ranges::find(part.datasets, name, &DatasetShape::name) != part.datasets.end()) {
     name += "#";
   }

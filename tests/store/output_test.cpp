@@ -4,6 +4,7 @@
 #include "tailrace/input.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "output_case.hpp"
 #include "tailrace/error.hpp"
@@ -18,6 +19,15 @@ using Case = OutputCase;
 
 class OutputTest : public FolderTest {
  protected:
+  template <class Action>
+  static std::optional<Errc> code_of(Action&& action) {
+    try {
+      action();
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return std::nullopt;
+  }
   std::ptrdiff_t wrong_items(const std::string& file, int salt) {
     return OutputCase::wrong_items(comm, file, salt);
   }
@@ -156,6 +166,58 @@ TEST_F(OutputTest, AttributesAndCoordinatesComeBack) {
   EXPECT_EQ(names, (std::vector<std::string>{"modes", "u", "v"}));
   EXPECT_EQ(input.type("v"), ItemType::float32);
   EXPECT_EQ(input.extents("u"), (std::vector<std::ptrdiff_t>{7, 8, 9}));
+}
+
+TEST_F(OutputTest, NamesWithSlashesLieInGroups) {
+  Case test(comm, {7, 8, 9}, 1);
+  test.contents.scales = false;
+  test.contents.coordinates[1].name = "axes/of x";
+  test.contents.variables[1].name = "time 1/v";
+  test.contents.variables[2].name = "time 1/more/modes";
+  test.contents.group_attributes = {{"time 1", {{"t", 1.5}}}, {"empty", {}}};
+  const auto read = [&](const std::string& name) {
+    const Input input(comm, path("a.h5"));
+    const auto layout = slabs(input.extents(name), 1, comm.num_ranks());
+    const auto memory = Memory::dense(layout.boxes(comm.rank()));
+    std::vector<double> data(static_cast<std::size_t>(memory.num_items));
+    input.read(name, ItemType::float64, layout, memory, data.data());
+    return data;
+  };
+  for (const char* strategy : {"collective", "file_per_rank"}) {
+    OutputOptions options;
+    options.strategy = strategy;
+    Output output(comm, options);
+    output.write(path("a.h5"), test.contents);
+    output.finish();
+    const Input input(comm, path("a.h5"));
+    const std::vector<std::string> names{"axes/of x", "time 1/more/modes", "time 1/v", "u", "z"};
+    EXPECT_EQ(input.names(), names);
+    Case plain(comm, {7, 8, 9}, 1);
+    Output(comm, options).write(path("b.h5"), plain.contents);
+    const Input other(comm, path("b.h5"));
+    for (const auto& [name, as] : {std::pair{"time 1/v", "v"}, {"time 1/more/modes", "modes"}}) {
+      const auto layout = slabs(other.extents(as), 1, comm.num_ranks());
+      const auto memory = Memory::dense(layout.boxes(comm.rank()));
+      std::vector<double> data(static_cast<std::size_t>(memory.num_items));
+      other.read(as, ItemType::float64, layout, memory, data.data());
+      EXPECT_EQ(read(name), data) << name << " by " << strategy;
+    }
+    MPI_Barrier(comm.raw());
+  }
+}
+
+TEST_F(OutputTest, NamesThatArePathsOfNothingAreRefused) {
+  Output output(comm, {});
+  for (const char* name :
+       {"", "/u", "u/", "a//u", "a/../u", "./u", "u\n", "tailrace", "tailrace/u", "u/v", "modes"}) {
+    Case test(comm, {3, 4, 5}, 0);
+    test.contents.variables[1].name = name;
+    EXPECT_EQ(code_of([&] { output.write(path("a.h5"), test.contents); }), Errc::invalid_input)
+        << name;
+  }
+  Case test(comm, {3, 4, 5}, 0);
+  test.contents.group_attributes = {{"u", {}}};
+  EXPECT_EQ(code_of([&] { output.write(path("a.h5"), test.contents); }), Errc::invalid_input);
 }
 
 TEST_F(OutputTest, FileWithoutChecksumsAndAFloatReadAsDouble) {

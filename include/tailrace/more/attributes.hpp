@@ -14,7 +14,7 @@ using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 
 /// A small array that every rank has alike (coordinates, tables); written by one rank.
 struct Coordinate {
-  std::string name;  ///< names a dimension, e.g. "x"
+  std::string name;  ///< names a dimension, e.g. "x"; may lie in a group as a `Variable`'s
   std::vector<double> values;
   Attributes attributes;
 };

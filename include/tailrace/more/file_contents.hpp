@@ -17,7 +17,7 @@ namespace tailrace {
 /// is `Variable("u", layout, std::span(u))`. Refers to layout and data, which must live until the
 /// call that it is given to returns.
 struct Variable {
-  std::string name;
+  std::string name;  ///< slashes put it in groups: "GROUP/NAME"
   ItemType type = ItemType::float64;
   /// Name of each axis; empty: "x", or "y", "x", or "z", "y", "x", with "dim_0", "dim_1" before.
   std::vector<std::string> dims;
@@ -56,6 +56,11 @@ struct FileContents {
   std::vector<Variable> variables = {};
   Attributes attributes = {};  ///< of the file
   std::int64_t step = 0;       ///< named in error messages
+  /// HDF5: coordinates are dimension scales of the axes that they name, as in files of netCDF;
+  /// false: there are no scales, and coordinates are plain arrays.
+  bool scales = true;
+  /// Of groups, by name; a group without arrays is made, too. Not in Zarr stores.
+  std::vector<std::pair<std::string, Attributes>> group_attributes = {};
 };
 
 }  // namespace tailrace

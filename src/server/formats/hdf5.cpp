@@ -195,7 +195,8 @@ class Hdf5File : public StepFile {
 };
 
 FileContents contents_of(const Step& step, std::vector<Layout>& layouts) {
-  FileContents contents{step.coordinates, {}, step.attributes, step.step};
+  FileContents contents{step.coordinates, {},          step.attributes,
+                        step.step,        step.scales, step.group_attributes};
   for (const auto& field : step.fields) {
     const auto dims = static_cast<std::size_t>(field.num_dims());
     layouts.push_back(from_boxes(std::span(field.extents.data(), dims), {{}}));
