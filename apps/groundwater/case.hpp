@@ -108,6 +108,7 @@ struct Case : app::RunCase {
   } linear;
   struct : app::OutputCase {
     std::vector<std::string> fields{"head", "saturation"};
+    std::string layout = "cf", time_unit = "y";
   } output;
 };
 

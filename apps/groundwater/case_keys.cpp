@@ -157,11 +157,15 @@ Keys solver_keys(Case& c) {
 Keys keys_of(Case& values) {
   Keys all = grid_keys(values);
   auto output = app::output_keys(values.output);
-  output.insert(
-      output.begin() + 2,
-      app::Key{"output.fields", &values.output.fields,
-               one_of({"head", "pressure_head", "saturation", "flux", "conductivity", "water"}), "",
-               "fields that are written (flux: flux_x, flux_y, flux_z)"});
+  const Keys ours{
+      {"output.fields", &values.output.fields,
+       one_of({"head", "pressure_head", "saturation", "flux", "conductivity", "water", "material"}),
+       "", "fields that are written (flux: flux_x, flux_y, flux_z)"},
+      {"output.layout", &values.output.layout, one_of({"cf", "pflotran"}), "",
+       "of field files: cf = as xarray and ParaView read them; pflotran = as PFLOTRAN writes them"},
+      {"output.time_unit", &values.output.time_unit, one_of({"s", "h", "d", "y"}), "",
+       "of times and velocities in the layout pflotran"}};
+  output.insert(output.begin() + 2, ours.begin(), ours.end());
   for (auto part : {flow_keys(values), cell_keys(values), chemistry_keys(values),
                     solver_keys(values), output, app::run_keys(values)}) {
     all.insert(all.end(), part.begin(), part.end());

@@ -18,6 +18,7 @@
 #include "common/stop_signal.hpp"
 #include "common/summary_text.hpp"
 #include "flow_solver.hpp"
+#include "pflotran_files.hpp"
 #include "reactive.hpp"
 #include "run_summary.hpp"
 #include "state_files.hpp"
@@ -71,7 +72,8 @@ class Run final : public app::Simulation {
   BalanceFile balance_;
   std::optional<SpeciesFile> species_file_;
   std::optional<BreakthroughFile> breakthrough_;
-  app::FileSeries fields_;
+  app::FileSeries fields_;           ///< files of the layout "cf", products
+  app::FileSeries pflotran_fields_;  ///< files of the layout "pflotran"
   app::CheckpointSeries checkpoints_;
   app::Progress progress_;
   bool steady_found_ = false;
@@ -79,6 +81,18 @@ class Run final : public app::Simulation {
   double wall_s_ = 0;
   std::vector<double> step_s_;
 };
+
+/// Files of one of the layouts. Products are made of what the layout "cf" holds, whichever the
+/// files have.
+app::FileSeries field_series(const Case& values, const RunSetting& setting, const char* layout) {
+  Case asked = values;
+  auto& output = asked.output;
+  const bool chosen = output.layout == layout;
+  output.whole_fields = output.whole_fields && chosen;
+  if (layout != std::string("cf")) output.products.clear();
+  if (!output.whole_fields && output.products.empty()) output.every = 0;
+  return app::field_series(setting.session, chosen ? "fields" : "products", asked, setting.folder);
+}
 
 Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
     : comm_(comm),
@@ -98,7 +112,8 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       water_(h_.size()),
       first_step_(set_state(setting.results)),
       balance_(comm, folder_, equations_.terms(), first_step_),
-      fields_(app::field_series(setting.session, "fields", case_, folder_)),
+      fields_(field_series(case_, setting, "cf")),
+      pflotran_fields_(field_series(case_, setting, "pflotran")),
       checkpoints_(setting.session, app::checkpoint_options(values.output, values.source), folder_),
       progress_(comm.rank() == 0, setting.log, setting.request.progress, values.time.end,
                 values.time.max_steps) {
@@ -249,17 +264,21 @@ void Run::after_step(const StepOutcome& outcome) {
   const auto every = case_.checkpoint.every;
   if (every > 0 && clock_.step % every == 0) write_state();
   fields_.progress();
+  pflotran_fields_.progress();
   checkpoints_.progress();
 }
 
 void Run::write_fields(bool last) {
-  if (!fields_.due(clock_.step, last)) return;
+  const bool ours = fields_.due(clock_.step, last);
+  const bool others = pflotran_fields_.due(clock_.step, last);
+  if (!ours && !others) return;
   const Region region("fields");
   auto fields = output_fields(case_, equations_, h_);
   if (species_) {
     for (auto& field : species_->fields()) fields.push_back(std::move(field));
   }
-  write_field_file(fields_, grid_, case_.about.name, clock_, fields);
+  if (ours) write_field_file(fields_, grid_, case_.about.name, clock_, fields);
+  if (others) write_pflotran_file(pflotran_fields_, grid_, case_, clock_, std::move(fields));
 }
 
 void Run::write_state() {
@@ -298,12 +317,13 @@ void Run::advance() {
     double sum = 0;
     for (const double s : step_s_) sum += s;
     progress_.step({clock_.step, clock_.time, clock_.dt, sum / static_cast<double>(step_s_.size()),
-                    fields_.statistics().hidden_s()},
+                    fields_.statistics().hidden_s() + pflotran_fields_.statistics().hidden_s()},
                    NAN, ended());
   }
   if (signal_ != 0 || case_.checkpoint.at_end) write_state();
   if (signal_ == 0) write_fields(true);
   fields_.finish();
+  pflotran_fields_.finish();
   checkpoints_.finish();
   wall_s_ = now_s() - start;
 }
@@ -330,7 +350,7 @@ void Run::conclude() {
   summary.cell_group_size = cells_.group_size;
   summary.cell_counts = cells_.counts;
   summary.cell_read_s = cells_.read_s;
-  summary.output = fields_.statistics();
+  summary.output = (pflotran_fields_.active() ? pflotran_fields_ : fields_).statistics();
   summary.last_checkpoint = checkpoints_.last();
   const auto max_steps = case_.time.max_steps;
   if (max_steps > 0 && clock_.step >= max_steps) summary.stopped_by = "max_steps";

@@ -68,6 +68,12 @@ Variable variable_of(const NamedField& field, const Layout& layout) {
                   {{"long_name", field.long_name}, {"units", field.unit}});
 }
 
+/// What `cells.file` calls a material, or its place in the case, from 1.
+std::int64_t number_of(const Case& values, std::size_t material) {
+  const auto id = values.flow.materials.items[material].id;
+  return id > 0 ? id : static_cast<std::int64_t>(material) + 1;
+}
+
 /// Mean flux along axis d [m/s] of each own cell, from its two walls.
 std::vector<double> mean_flux(const FlowEquations& equations, int d) {
   const auto& grid = equations.grid();
@@ -112,6 +118,10 @@ std::vector<NamedField> output_fields(const Case& values, const FlowEquations& e
       fields.push_back({name, "water of the cell", "m^3", of_cells([&](auto i, auto&, auto wide) {
                           return equations.volume(static_cast<std::ptrdiff_t>(i)) *
                                  water_at(ground.soils[ground.soil_of[wide]], h[i]).content;
+                        })});
+    } else if (name == "material") {
+      fields.push_back({name, "number of the material", "1", of_cells([&](auto, auto&, auto wide) {
+                          return static_cast<double>(number_of(values, ground.soil_of[wide]));
                         })});
     } else if (name == "conductivity") {
       fields.push_back(

@@ -19,8 +19,9 @@ from tailrace.benchmarks.drivers import parallel
 from tailrace.benchmarks.groundwater_run import DROP_M, LENGTH_M, Flow
 from tailrace.benchmarks.rounds import run_once
 from tailrace.errors import TailraceError
-from tailrace.pflotran_file import PRESSURE, WEIGHT
 
+PRESSURE = 101325.0  # where the pressure head is 0 [Pa]
+WEIGHT = 997.16 * 9.8068  # of water, as PFLOTRAN has it [N/m^3]
 EVENTS = {"solve": "SNESSolve", "read": "H5RdCellIndxReal", "write": "OutputHDF5"}
 
 
