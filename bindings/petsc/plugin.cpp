@@ -33,6 +33,11 @@ void print(const Record& record) {
                  1e3 * record.inspection_s);
     return;
   }
+  if (!record.timed()) {  // a factorisation that was needed once
+    std::fprintf(stderr, "%s; %.3f ms, %lld times\n", record.storage.c_str(), 1e3 * record.ours_s,
+                 static_cast<long long>(record.ours));
+    return;
+  }
   std::fprintf(stderr, "%s; %.3f ms in place of %.3f ms, %lld times; inspection %.1f ms\n",
                record.storage.c_str(), 1e3 * record.ours_s, 1e3 * record.petsc_s,
                static_cast<long long>(record.ours), 1e3 * record.inspection_s);
@@ -114,7 +119,7 @@ PetscErrorCode read_options() {
 }  // namespace
 
 double Record::saved_s() const {
-  if (storage.empty() || ours == 0) return 0;
+  if (storage.empty() || ours == 0 || !timed()) return 0;
   return (petsc_s - ours_s) * static_cast<double>(ours) - inspection_s;
 }
 

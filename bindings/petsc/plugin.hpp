@@ -23,6 +23,7 @@ struct Record {
   double ours_s = std::numeric_limits<double>::infinity();
   double inspection_s = 0;
   std::int64_t ours = 0;  ///< times that ours was called
+  bool timed() const { return petsc_s < std::numeric_limits<double>::infinity(); }
 
   double saved_s() const;
 };

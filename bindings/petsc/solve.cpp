@@ -4,12 +4,13 @@
 // `IncompleteLu` does. Blocks stay where PETSc has them (in single precision they are stored as
 // `BlockIncompleteLu` does), until it factors anew. PETSc lays them out in one array: L's rows,
 // each without its diagonal; then U's rows, the last first, each with the inverse of its pivot (or
-// of its block on the diagonal) at its end.
+// of its block on the diagonal) at its end. Factors of large blocks: factor.cpp.
 #include <algorithm>
 #include <exception>
 #include <functional>
 #include <vector>
 
+#include "factor.hpp"
 #include "plugin.hpp"
 #include "sparse/borrowed_blocks.hpp"
 #include "tailrace/more/block_incomplete_lu.hpp"
@@ -23,8 +24,6 @@ namespace {
 constexpr const char* key = "tailrace_solve";
 
 using SolveCall = PetscErrorCode (*)(Mat, Vec, Vec);
-using SymbolicCall = PetscErrorCode (*)(Mat, Mat, IS, IS, const MatFactorInfo*);
-using NumericCall = PetscErrorCode (*)(Mat, Mat, const MatFactorInfo*);
 MatSolverFunction petsc_create = nullptr;
 MatSolverFunction petsc_create_blocks = nullptr;
 
@@ -38,6 +37,7 @@ struct Solver {
   double petsc_s = std::numeric_limits<double>::infinity();
   Contest contest;
   std::shared_ptr<Record> record;
+  Factorisations factorisations;
 };
 
 /// How many blocks or items L and U have: row 0 of U is the last in the array.
@@ -105,19 +105,10 @@ std::string store_items(Solver& to, Factors found) {
 /// Makes `to.ours` of PETSc's own blocks.
 std::string borrow_blocks(Solver& to, const View& view) {
   const auto block = static_cast<int>(view.block);
-  const auto n = static_cast<std::size_t>(view.rows);
-  std::vector<sparse::BorrowedBlockFactors::Range> lower(n);
-  std::vector<sparse::BorrowedBlockFactors::Range> upper(n);
-  PetscInt at = view.starts[n];
-  for (std::size_t row = n; row-- > 0;) {
-    lower[row] = {view.starts[row], view.starts[row + 1]};
-    upper[row][0] = at;
-    while (view.columns[at] != static_cast<PetscInt>(row)) ++at;
-    upper[row][1] = at++;
-  }
-  const std::vector<std::int32_t> columns(view.columns, view.columns + at);
+  Triangles found(view);
+  const std::vector<std::int32_t> columns(view.columns, view.columns + found.num_blocks);
   const auto factors = std::make_shared<sparse::BorrowedBlockFactors>(
-      block, std::move(lower), std::move(upper), columns, view.values);
+      block, std::move(found.lower), std::move(found.upper), columns, view.values);
   to.ours = [factors](auto b, auto x) { factors->solve(b.data(), x.data()); };
   const auto edge = std::to_string(block);
   return "PETSc's blocks of " + edge + " x " + edge;
@@ -201,13 +192,27 @@ PetscErrorCode solve(Mat f, Vec b, Vec x) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
+/// By ours if it may be, else by PETSc.
+PetscErrorCode factor(Mat f, Mat a, const MatFactorInfo* info, Solver& to) {
+  bool done = false;
+  PetscFunctionBegin;
+  if (to.natural_order) {
+    PetscCall(factor_by_ours(f, a, info, petsc_create_blocks, to.factorisations, &done));
+  }
+  if (done) PetscFunctionReturn(PetscErrorCode(0));
+  const double start = cpu_s();
+  PetscCall(to.petsc_numeric(f, a, info));
+  to.factorisations.add_petsc(cpu_s() - start);
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
 PetscErrorCode numeric(Mat f, Mat a, const MatFactorInfo* info) {
   Solver* to = nullptr;
   Operation found = nullptr;
   PetscFunctionBegin;
   PetscCall(attached(reinterpret_cast<PetscObject>(f), key, &to));
   PetscCheck(to != nullptr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a factor has lost its solver");
-  PetscCall(to->petsc_numeric(f, a, info));
+  PetscCall(factor(f, a, info, *to));
   PetscCall(MatGetOperation(f, MATOP_SOLVE, &found));
   if (reinterpret_cast<SolveCall>(found) != solve) {
     to->petsc_solve = reinterpret_cast<SolveCall>(found);
@@ -234,6 +239,7 @@ PetscErrorCode symbolic(Mat f, Mat a, IS row, IS column, const MatFactorInfo* in
   to->natural_order = natural_rows == PETSC_TRUE && natural_columns == PETSC_TRUE;
   to->contest = {};
   to->record.reset();
+  to->factorisations = {};
   PetscCall(MatGetOperation(f, MATOP_LUFACTOR_NUMERIC, &found));
   to->petsc_numeric = reinterpret_cast<NumericCall>(found);
   PetscCall(MatSetOperation(f, MATOP_LUFACTOR_NUMERIC, reinterpret_cast<Operation>(numeric)));

@@ -23,26 +23,6 @@ namespace tailrace::sparse {
 
 namespace {
 
-using Update = void (*)(double* c, const double* a, const double* b);
-
-/// C = C - A B of blocks in column order.
-template <int n>
-void subtract_product(double* c, const double* a, const double* b) {
-  for (int j = 0; j < n; ++j) {
-    std::array<double, n> sums{};
-    for (int k = 0; k < n; ++k) {
-      for (int i = 0; i < n; ++i) sums[i] += a[k * n + i] * b[j * n + k];
-    }
-    for (int i = 0; i < n; ++i) c[j * n + i] -= sums[i];
-  }
-}
-
-template <int... n>
-Update update_of(int block, std::integer_sequence<int, n...>) {
-  static constexpr std::array<Update, sizeof...(n)> table{subtract_product<n + 2>...};
-  return table[static_cast<std::size_t>(block - 2)];
-}
-
 /// One triangle without its diagonal, or the diagonal: blocks in column order.
 struct Part {
   std::vector<std::int64_t> row_starts{0};
@@ -158,7 +138,7 @@ class BlockIncompleteLu::State {
  private:
   /// In place: blocks of L and U, those on U's diagonal inverted.
   void eliminate(std::vector<double>& blocks) const {
-    const auto subtract = update_of(block_, std::make_integer_sequence<int, largest_block - 1>());
+    const auto subtract = kernels_.block_subtract[block_];
     const auto at = [&](std::int64_t k) {
       return blocks.data() + static_cast<std::size_t>(k) * items_;
     };
@@ -179,7 +159,7 @@ class BlockIncompleteLu::State {
         }
       }
       for (auto k = row_starts_[row]; k < row_starts_[row + 1]; ++k) place[column(k)] = -1;
-      if (!invert_block(block_, at(diagonal_[row]))) {
+      if (!kernels_.block_invert[block_](at(diagonal_[row]))) {
         throw std::domain_error(
             "sparse: ILU(0) has a singular or infinite block on the diagonal of block row " +
             std::to_string(row) + "; reorder the rows, or add something to the diagonal");

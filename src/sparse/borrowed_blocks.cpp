@@ -2,6 +2,7 @@
 #include "sparse/borrowed_blocks.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "sparse/instruction_set.hpp"
@@ -20,9 +21,9 @@ std::vector<double> padded(const double* values, std::size_t items) {
   return copy;
 }
 
-BlockKernel kernel_of(int block) {
-  static const Kernels& kernels = kernels_up_to(MatrixOptions().highest);
-  return kernels.block[block][0][0];
+const Kernels& kernels() {
+  static const Kernels& all = kernels_up_to(MatrixOptions().highest);
+  return all;
 }
 
 }  // namespace
@@ -42,7 +43,7 @@ void BorrowedBlocks::multiply(const double* values, const double* x, double* y) 
     std::fill_n(y, rows(), 0.0);
     return;
   }
-  const auto kernel = kernel_of(block_);
+  const auto kernel = kernels().block_fused[block_];
   const BlockArrays arrays{row_starts_.data(), columns_.data(), values};
   const Vectors vectors{x, 0, y, 0, false};
   kernel(arrays, 0, last_row_, vectors);
@@ -68,7 +69,7 @@ BorrowedBlockFactors::BorrowedBlockFactors(int block, std::vector<Range> lower,
 }
 
 void BorrowedBlockFactors::solve(const double* b, double* x) const {
-  const auto kernel = kernel_of(block_);
+  const auto kernel = kernels().block_fused[block_];
   alignas(64) std::array<double, 16> sums;
   alignas(64) std::array<double, 16> rest;
   constexpr std::array<std::int64_t, 2> one{0, 1};
@@ -93,6 +94,53 @@ void BorrowedBlockFactors::solve(const double* b, double* x) const {
         diagonal == last_ ? last_block_.data() : values_ + diagonal * block_ * block_;
     kernel({one.data(), &first_column, inverse}, 0, 1, {rest.data(), 0, x + at, 0, false});
   }
+}
+
+bool factor_blocks(int block, const std::int32_t* starts, const std::int32_t* columns,
+                   const double* items, const std::vector<BorrowedBlockFactors::Range>& lower,
+                   const std::vector<BorrowedBlockFactors::Range>& upper,
+                   const std::int32_t* factor_columns, double* values) {
+  const auto size = static_cast<std::ptrdiff_t>(block) * block;
+  const auto subtract = kernels().block_subtract[block];
+  const auto invert = kernels().block_invert[block];
+  std::vector<double*> place(lower.size(), nullptr);  // of the columns of the present row
+  std::vector<double> product(static_cast<std::size_t>(size));
+  for (std::size_t row = 0; row < lower.size(); ++row) {
+    const auto diagonal = upper[row][1];
+    const auto take = [&](std::int64_t first, std::int64_t last) {
+      for (auto k = first; k < last; ++k) {
+        place[static_cast<std::size_t>(factor_columns[k])] = values + k * size;
+        std::fill_n(values + k * size, size, 0.0);
+      }
+    };
+    take(lower[row][0], lower[row][1]);
+    take(upper[row][0], diagonal + 1);
+    for (auto k = starts[row]; k < starts[row + 1]; ++k) {
+      double* const to = place[static_cast<std::size_t>(columns[k])];
+      if (to == nullptr) return false;
+      std::copy_n(items + k * size, size, to);
+    }
+    for (auto k = lower[row][0]; k < lower[row][1]; ++k) {
+      const auto above = static_cast<std::size_t>(factor_columns[k]);
+      double* const factor = values + k * size;
+      std::fill(product.begin(), product.end(), 0.0);
+      subtract(product.data(), factor, values + upper[above][1] * size);
+      std::transform(product.begin(), product.end(), factor, std::negate<>());
+      for (auto j = upper[above][0]; j < upper[above][1]; ++j) {
+        double* const to = place[static_cast<std::size_t>(factor_columns[j])];
+        if (to != nullptr) subtract(to, factor, values + j * size);
+      }
+    }
+    const auto forget = [&](std::int64_t first, std::int64_t last) {
+      for (auto k = first; k < last; ++k) {
+        place[static_cast<std::size_t>(factor_columns[k])] = nullptr;
+      }
+    };
+    forget(lower[row][0], lower[row][1]);
+    forget(upper[row][0], diagonal + 1);
+    if (!invert(values + diagonal * size)) return false;
+  }
+  return true;
 }
 
 }  // namespace tailrace::sparse

@@ -56,4 +56,13 @@ class BorrowedBlockFactors {
   std::vector<double> last_block_;  ///< its copy, and room behind it
 };
 
+/// Factors of block rows of A without fill, or with that which `lower` and `upper` have room for:
+/// `values`, laid out as `BorrowedBlockFactors` wants them, become L and U, blocks on U's diagonal
+/// inverted. A's row k has blocks [starts[k], starts[k + 1]). Otherwise unchecked. False if a block
+/// on the diagonal is singular or not finite, or if the factors have no place for a block of A.
+bool factor_blocks(int block, const std::int32_t* starts, const std::int32_t* columns,
+                   const double* items, const std::vector<BorrowedBlockFactors::Range>& lower,
+                   const std::vector<BorrowedBlockFactors::Range>& upper,
+                   const std::int32_t* factor_columns, double* values);
+
 }  // namespace tailrace::sparse

@@ -155,6 +155,29 @@ bool invert_rows(SquareRows<size>& rows) {
 }
 
 template <int size>
+void block_subtract(double* c, const double* a, const double* b) {
+  for (int j = 0; j < size; ++j) {
+    auto column = BlockItems<size>::load(c + j * size);
+    for (int k = 0; k < size; ++k) column.add(-b[j * size + k], a + k * size);
+    column.store(c + j * size);
+  }
+}
+
+template <int size>
+bool block_invert(double* block) {
+  using Items = BlockItems<size>;
+  using L = typename Items::L;
+  alignas(64) SquareRows<size> rows;  // of the transposed block
+  for (int j = 0; j < size; ++j) {
+    const auto row = Items::load(block + j * size);
+    for (int p = 0; p < Items::parts; ++p) L::store(rows[j] + p * L::width, row.part[p]);
+  }
+  if (!invert_rows<size>(rows)) return false;
+  for (int j = 0; j < size; ++j) Items::load(rows[j]).store(block + j * size);
+  return true;
+}
+
+template <int size>
 std::ptrdiff_t coupled_factor(const CoupledArrays& a, const double* mirrored, double* inverses) {
   using Items = BlockItems<size>;
   using L = typename Items::L;
@@ -186,6 +209,8 @@ constexpr void set_coupled(Kernels& kernels) {
   kernels.coupled[size] = coupled<size>;
   kernels.coupled_solve[size] = coupled_solve<size>;
   kernels.coupled_factor[size] = coupled_factor<size>;
+  kernels.block_subtract[size] = block_subtract<size>;
+  kernels.block_invert[size] = block_invert<size>;
   if constexpr (size < 16) set_coupled<size + 1>(kernels);
 }
 

@@ -39,7 +39,10 @@ struct SellArrays {
   const std::int32_t* longest;
   const std::int32_t* order;  ///< row of each place, or null: places are rows
   std::ptrdiff_t rows;
-  std::ptrdiff_t ahead;  ///< items of x from the last base of a chunk to those it does not need yet
+  /// Items of x that no chunk needs yet lie so far beyond the chunk's first row if `near_diagonal`
+  /// (or near a line beside the diagonal), else beyond its last base.
+  std::ptrdiff_t ahead;
+  bool near_diagonal;
 };
 
 /// See block_csr.cpp.
@@ -101,6 +104,11 @@ using CoupledKernel = void (*)(const CoupledArrays&, const double* x, double* y)
 using CoupledFactorKernel = std::ptrdiff_t (*)(const CoupledArrays&, const double* mirrored,
                                                double* inverses);
 
+/// C = C - A B of blocks in column order.
+using BlockProductKernel = void (*)(double* c, const double* a, const double* b);
+/// As `invert_block`.
+using BlockInverseKernel = bool (*)(double* block);
+
 using LevelKernel = void (*)(const LevelArrays&, const double* b, double* work, double* x);
 
 /// All kernels of an instruction set. The last index is 1 for `block_vectors` vectors.
@@ -109,10 +117,13 @@ struct Kernels {
   SellKernel sell[3][4][2];         ///< by ColumnKind, Values::kernel()
   DiaKernel dia[4][2];              ///< by Values::kernel()
   BlockKernel block[17][2][2];      ///< by block size (2 to 16), ValueKind but dictionary
+  BlockKernel block_fused[17];      ///< of one vector, with other bits; by block size
   LevelKernel level_rows[2][2];     ///< 16-bit or 32-bit columns; ValueKind but dictionary
   CoupledKernel coupled[17];        ///< by block size (1 to 16)
   CoupledKernel coupled_solve[17];  ///< `blocks` are inverses; x is b, which may be y
   CoupledFactorKernel coupled_factor[17];
+  BlockProductKernel block_subtract[17];  ///< by block size (2 to 16), as the next
+  BlockInverseKernel block_invert[17];
 };
 
 extern const Kernels kernels_portable;

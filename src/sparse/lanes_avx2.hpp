@@ -91,6 +91,8 @@ struct Lanes {
     return {_mm256_blendv_pd(a.low, _mm256_add_pd(a.low, b.low), on(low)),
             _mm256_blendv_pd(a.high, _mm256_add_pd(a.high, b.high), on(high))};
   }
+  /// a + b c.
+  static D add_product(D a, D b, D c) { return add(a, multiply(b, c)); }
   static D multiply(D a, D b) {
     return {_mm256_mul_pd(a.low, b.low), _mm256_mul_pd(a.high, b.high)};
   }

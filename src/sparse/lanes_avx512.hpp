@@ -55,6 +55,8 @@ struct Lanes {
     return _mm512_mask_add_pd(a, static_cast<__mmask8>(mask), a, b);
   }
   static D multiply(D a, D b) { return _mm512_mul_pd(a, b); }
+  /// a + b c, rounded once.
+  static D add_product(D a, D b, D c) { return _mm512_fmadd_pd(b, c, a); }
   static double sum(D a) { return _mm512_reduce_add_pd(a); }
 };
 

@@ -82,6 +82,8 @@ struct Lanes {
     }
     return a;
   }
+  /// a + b c.
+  static D add_product(D a, D b, D c) { return add(a, multiply(b, c)); }
   static D multiply(D a, D b) {
     for (int i = 0; i < num_lanes; ++i) a.v[i] *= b.v[i];
     return a;

@@ -20,6 +20,7 @@ namespace {
 
 constexpr std::ptrdiff_t sigma = 512;
 constexpr std::ptrdiff_t unit_chunks = sigma / num_lanes;
+constexpr std::ptrdiff_t most_of_cache = 1 << 15;  ///< items of x that stay in the second cache
 
 /// How many lanes a mask has.
 constexpr auto lane_counts = [] {
@@ -100,7 +101,8 @@ class Sell : public Stored {
                             longest_.data(),
                             order_.empty() ? nullptr : order_.data(),
                             rows_,
-                            ahead_};
+                            ahead_,
+                            near_diagonal_};
     const auto kernel =
         kernels_->sell[static_cast<int>(columns_.kind())][values_.kernel()][vectors.block ? 1 : 0];
     kernel(arrays, first * unit_chunks, std::min(num_chunks_, last * unit_chunks), vectors);
@@ -182,7 +184,8 @@ class Sell : public Stored {
   std::vector<std::int32_t> longest_;
   std::vector<std::uint8_t> masks_;  ///< lanes of each item beyond `full_`
   std::vector<std::int32_t> bases_;  ///< of each eight items
-  std::ptrdiff_t ahead_ = 0;         ///< beyond all columns that are offsets from a base
+  std::ptrdiff_t ahead_ = 0;         ///< see `SellArrays`
+  bool near_diagonal_ = false;
   ColumnOffsets columns_;
   Values values_;
   std::vector<std::int64_t> value_starts_, base_starts_, mask_starts_;  ///< by unit
@@ -217,6 +220,14 @@ void Sell::measure(const CsrView& a) {
 /// where no offsets can hold it.
 std::int32_t Sell::find_bases(const CsrView& a) {
   std::int32_t widest = 0;
+  std::ptrdiff_t least = PTRDIFF_MAX;  // from the chunk's first row
+  std::ptrdiff_t most = PTRDIFF_MIN;
+  const auto note = [&](std::ptrdiff_t number, std::int32_t low, std::int32_t high) {
+    widest = std::max(widest, high - low);
+    least = std::min(least, low - number * num_lanes);
+    most = std::max(most, high - number * num_lanes);
+    bases_.push_back(low);
+  };
   bases_.reserve(static_cast<std::size_t>(base_starts_.back()));
   for (std::ptrdiff_t number = 0; number < num_chunks_ && widest <= 65535; ++number) {
     const auto rows = chunk(a, number);
@@ -228,8 +239,7 @@ std::int32_t Sell::find_bases(const CsrView& a) {
         low = std::min(low, a.column_indices[begin + j]);
         high = std::max(high, a.column_indices[begin + j]);
       }
-      widest = std::max(widest, high - low);
-      bases_.push_back(low);
+      note(number, low, high);
     }
     for (auto j = full; j < longest_[static_cast<std::size_t>(number)]; ++j) {
       std::int32_t low = INT32_MAX;
@@ -239,10 +249,11 @@ std::int32_t Sell::find_bases(const CsrView& a) {
         low = std::min(low, a.column_indices[rows.begin[i] + j]);
         high = std::max(high, a.column_indices[rows.begin[i] + j]);
       }
-      widest = std::max(widest, high - low);
-      bases_.push_back(low);
+      note(number, low, high);
     }
   }
+  near_diagonal_ = most >= least && most - least <= most_of_cache;
+  ahead_ = (near_diagonal_ ? most : widest) + std::ptrdiff_t{1024};
   return widest;
 }
 
@@ -255,7 +266,6 @@ void Sell::place_columns(const CsrView& a) {
   columns_ =
       ColumnOffsets(based ? narrow : ColumnKind::bits32, static_cast<std::size_t>(num_items_));
   if (!based) bases_ = {};
-  ahead_ = widest + std::ptrdiff_t{1024};
   columns_.write([&](auto put) {
     std::int64_t next = 0;
     std::size_t base = 0;

@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "matrices.hpp"
+#include "tailrace/more/block_incomplete_lu.hpp"
 
 namespace tailrace::sparse::test {
 namespace {
@@ -71,7 +72,9 @@ TEST(BorrowedBlocks, MultipliesWithoutReadingBeyondTheLastBlock) {
       const BorrowedBlocks a(block, 5, starts, columns);
       Vector y(wanted.size(), 7.0);
       a.multiply(at_the_end.data(), x.data(), y.data());
-      EXPECT_TRUE(same_bits(y, wanted)) << "blocks of " << block;
+      for (std::size_t i = 0; i < y.size(); ++i) {
+        EXPECT_NEAR(y[i], wanted[i], 1e-13 * block) << "blocks of " << block;
+      }
     }
   }
 }
@@ -111,6 +114,54 @@ TEST(BorrowedBlocks, SolvesWithoutReadingBeyondTheLastBlock) {
       EXPECT_NEAR(x[i], wanted[i], 1e-11 * block * block * block) << "blocks of " << block;
     }
   }
+}
+
+/// Three block rows of full blocks but for one pair, in PETSc's layout: L's rows, then U's from the
+/// last on.
+TEST(BorrowedBlocks, FactorsAsBlockIncompleteLu) {
+  const std::vector<std::int32_t> starts{0, 2, 5, 7}, columns{0, 1, 0, 1, 2, 1, 2};
+  const std::vector<std::int64_t> wide_starts(starts.begin(), starts.end());
+  const std::vector<std::int32_t> factor_columns{0, 1, 2, 2, 1, 1, 0};
+  const std::vector<BorrowedBlockFactors::Range> lower{{0, 0}, {0, 1}, {1, 2}},
+      upper{{5, 6}, {3, 4}, {2, 2}};
+  for (int block = 2; block <= 16; ++block) {
+    const auto b = static_cast<std::size_t>(block);
+    auto values = random_vector(7 * block * block, 11);
+    for (const std::size_t k : {0, 3, 6}) {
+      for (std::size_t i = 0; i < b; ++i) values[(k * b + i) * b + i] += 4.0 * block;
+    }
+    Vector rows_first(values.size());
+    for (std::size_t k = 0; k < 7; ++k) {
+      for (std::size_t i = 0; i < b * b; ++i) {
+        rows_first[k * b * b + i % b * b + i / b] = values[k * b * b + i];
+      }
+    }
+    const auto right = random_vector(3 * block, 12);
+    Vector wanted(right.size());
+    BlockIncompleteLu(block, wide_starts, columns, rows_first).solve(right, wanted);
+    Vector factors(values.size(), 7.0);
+    ASSERT_TRUE(factor_blocks(block, starts.data(), columns.data(), values.data(), lower, upper,
+                              factor_columns.data(), factors.data()));
+    Vector x(right.size());
+    BorrowedBlockFactors(block, lower, upper, factor_columns, factors.data())
+        .solve(right.data(), x.data());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      EXPECT_NEAR(x[i], wanted[i], 1e-13) << "blocks of " << block;
+    }
+    std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(3 * b * b), b * b, 0.0);
+    std::fill_n(values.begin() + static_cast<std::ptrdiff_t>(2 * b * b), b * b, 0.0);
+    EXPECT_FALSE(factor_blocks(block, starts.data(), columns.data(), values.data(), lower, upper,
+                               factor_columns.data(), factors.data()))
+        << "a singular block";
+  }
+}
+
+TEST(BorrowedBlocks, FactorsWithoutPlaceForABlock) {
+  const std::vector<std::int32_t> starts{0, 2, 3}, columns{0, 1, 1}, factor_columns{1, 0};
+  const Vector values(3 * 4, 1.0);
+  Vector factors(2 * 4);
+  EXPECT_FALSE(factor_blocks(2, starts.data(), columns.data(), values.data(), {{0, 0}, {0, 0}},
+                             {{1, 1}, {0, 0}}, factor_columns.data(), factors.data()));
 }
 
 }  // namespace
