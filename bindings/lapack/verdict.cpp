@@ -56,6 +56,7 @@ struct Site {
   int skip = 0;     ///< calls to leave to LAPACK
   int skipped = 0;  ///< of the last time
   double condition = 0;
+  bool parallel = false;
   std::size_t class_of_speed = 0;  ///< number of LAPACK's times
   Times ours;
   double gained_s = 0;
@@ -67,14 +68,7 @@ using Key = std::tuple<const void*, bool, bool, int, int>;
 /// LAPACK's speed goes by library, routine and size, whoever calls.
 using SpeedKey = std::tuple<const void*, bool, bool, int>;
 
-struct Tally {
-  std::mutex mutex;
-  std::map<Key, std::size_t> numbers;
-  std::map<SpeedKey, std::size_t> speed_numbers;
-  std::vector<Site> sites;
-  std::vector<Times> lapacks;
-
-  const Times& lapack_of(const Site& site) const { return lapacks[site.class_of_speed]; }
+struct Counts {
   std::int64_t seen = 0;
   std::array<std::int64_t, static_cast<std::size_t>(Refusal::num_refusals)> refusals{};
   std::array<std::int64_t, 4> rungs{};
@@ -82,15 +76,31 @@ struct Tally {
   std::int64_t later = 0, restored = 0;
   double lost_s = 0;  ///< by what failed
   double total_s = 0;
+};
 
-  double gained_s() const {
+struct Tally {
+  std::mutex mutex;
+  std::map<Key, std::size_t> numbers;
+  std::map<SpeedKey, std::size_t> speed_numbers;
+  std::vector<Site> sites;
+  std::vector<Times> lapacks;
+  std::array<Counts, 2> counts;  ///< LAPACK's, ScaLAPACK's
+
+  const Times& lapack_of(const Site& site) const { return lapacks[site.class_of_speed]; }
+  Counts& counts_of(const Site& site) { return counts[site.parallel ? 1 : 0]; }
+  double gained_s(bool parallel) const {
     double sum = 0;
-    for (const auto& site : sites) sum += site.gained_s;
+    for (const auto& site : sites) sum += site.parallel == parallel ? site.gained_s : 0;
     return sum;
+  }
+  /// What was lost, with a further loss, is more than the guard allows.
+  bool loses(const Site& site, double more_s) {
+    const auto& of = counts_of(site);
+    return of.lost_s - gained_s(site.parallel) + more_s > largest_loss * of.total_s;
   }
 };
 
-std::atomic<std::int64_t> small_calls{0};  // apart: they may be many, and quick
+std::array<std::atomic<std::int64_t>, 2> small_calls;  // apart: they may be many, and quick
 
 Tally& tally() {
   static Tally& it = *new Tally;  // calls may come as late as from destructors
@@ -99,11 +109,8 @@ Tally& tally() {
       pthread_atfork([] { tally().mutex.lock(); }, [] { tally().mutex.unlock(); },
                      [] {
                        auto& mine = tally();
-                       small_calls = 0;
-                       mine.seen = mine.in_vain = mine.later = mine.restored = 0;
-                       mine.refusals = {};
-                       mine.rungs = {};
-                       mine.lost_s = mine.total_s = 0;
+                       for (auto& calls : small_calls) calls = 0;
+                       mine.counts = {};
                        for (auto& site : mine.sites) site.gained_s = site.not_compared_s = 0;
                        for (auto& site : mine.sites) site.not_compared_cubes = 0;
                        mine.mutex.unlock();
@@ -132,7 +139,9 @@ std::size_t number_of(Tally& all, const Request& request) {
     const SpeedKey speed{request.library, request.definite, request.complex, size_class(request.n)};
     const auto [number, is_first] = all.speed_numbers.try_emplace(speed, all.lapacks.size());
     if (is_first) all.lapacks.emplace_back();
-    all.sites.emplace_back().class_of_speed = number->second;
+    auto& site = all.sites.emplace_back();
+    site.class_of_speed = number->second;
+    site.parallel = request.parallel;
   }
   return at->second;
 }
@@ -147,14 +156,13 @@ bool is_canary(int call, std::size_t known) {
 
 /// Whether a first attempt must wait: systems of this size take so little that the attempt can be
 /// paid for by earlier calls, should it fail.
-bool must_wait(const Tally& all, const Site& site, std::ptrdiff_t n) {
+bool must_wait(Tally& all, const Site& site, std::ptrdiff_t n) {
   constexpr std::ptrdiff_t large = 1500;
   constexpr double cost = 0.6;  // of a call, that of an attempt in vain
   if (n >= large || settings().least_n > 0 || site.ours.count() > 0) return false;
   const auto& lapack = all.lapack_of(site);
   if (lapack.count() == 0) return true;
-  const double at_stake = cost * lapack.median() * cube(n);
-  return all.lost_s - all.gained_s() + at_stake > largest_loss * all.total_s;
+  return all.loses(site, cost * lapack.median() * cube(n));
 }
 
 Refusal refusal_of(Tally& all, Site& site, std::ptrdiff_t n) {
@@ -165,7 +173,7 @@ Refusal refusal_of(Tally& all, Site& site, std::ptrdiff_t n) {
     --site.skip;
     return Refusal::remembered;
   }
-  if (all.lost_s - all.gained_s() > largest_loss * all.total_s) return Refusal::guard;
+  if (all.loses(site, 0)) return Refusal::guard;
   if (must_wait(all, site, n)) return Refusal::canary;
   return is_canary(++site.calls, all.lapack_of(site).count()) ? Refusal::canary : Refusal::none;
 }
@@ -193,6 +201,8 @@ const char* text_of(Refusal why) {
       return "too little memory";
     case Refusal::library:
       return "LAPACK not usable";
+    case Refusal::part:
+      return "parts of matrices";
     default:
       return "";
   }
@@ -224,26 +234,30 @@ const Settings& settings() {
   return all;
 }
 
-void count_small() { small_calls.fetch_add(1, std::memory_order_relaxed); }
+void count_small(bool parallel) {
+  small_calls[parallel ? 1 : 0].fetch_add(1, std::memory_order_relaxed);
+}
 
 Verdict decide(const Request& request) {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
-  ++all.seen;
   Verdict verdict;
   verdict.site = number_of(all, request);
   auto& site = all.sites[verdict.site];
   verdict.expected_condition = site.condition;
   verdict.refusal = refusal_of(all, site, request.n);
-  ++all.refusals[static_cast<std::size_t>(verdict.refusal)];
+  auto& counts = all.counts_of(site);
+  ++counts.seen;
+  ++counts.refusals[static_cast<std::size_t>(verdict.refusal)];
   return verdict;
 }
 
 void refuse(const Verdict& verdict, Refusal why) {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
-  --all.refusals[static_cast<std::size_t>(verdict.refusal)];
-  ++all.refusals[static_cast<std::size_t>(why)];
+  auto& counts = all.counts_of(all.sites[verdict.site]);
+  --counts.refusals[static_cast<std::size_t>(verdict.refusal)];
+  ++counts.refusals[static_cast<std::size_t>(why)];
 }
 
 void took(std::size_t number, const Request& request, const dense::Certificate& certificate,
@@ -251,8 +265,9 @@ void took(std::size_t number, const Request& request, const dense::Certificate& 
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
   auto& site = all.sites[number];
-  ++all.rungs[static_cast<std::size_t>(certificate.rung)];
-  all.total_s += seconds;
+  auto& counts = all.counts_of(site);
+  ++counts.rungs[static_cast<std::size_t>(certificate.rung)];
+  counts.total_s += seconds;
   site.skipped = 0;
   site.condition = certificate.rcond > 0 ? 1 / certificate.rcond : 0;
   site.ours.add(seconds / cube(request.n));
@@ -270,10 +285,11 @@ void failed(std::size_t number, const dense::Certificate& certificate, double se
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
   auto& site = all.sites[number];
-  --all.refusals[static_cast<std::size_t>(Refusal::none)];
-  ++all.in_vain;
-  all.lost_s += seconds;
-  all.total_s += seconds;
+  auto& counts = all.counts_of(site);
+  --counts.refusals[static_cast<std::size_t>(Refusal::none)];
+  ++counts.in_vain;
+  counts.lost_s += seconds;
+  counts.total_s += seconds;
   site.skipped = std::clamp(2 * site.skipped, 1, most_skipped);
   site.skip = site.skipped;
   // fp32 next time if bf16 was too little; then again the cheapest rung, which finds out soonest.
@@ -283,7 +299,7 @@ void failed(std::size_t number, const dense::Certificate& certificate, double se
 void lapack_took(std::size_t number, const Request& request, double seconds) {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
-  all.total_s += seconds;
+  all.counts_of(all.sites[number]).total_s += seconds;
   const auto speed = all.sites[number].class_of_speed;
   auto& lapack = all.lapacks[speed];
   lapack.add(seconds / cube(request.n));
@@ -299,8 +315,9 @@ void solved_later(std::size_t number, std::ptrdiff_t n, double seconds) {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
   auto& site = all.sites[number];
-  ++all.later;
-  all.total_s += seconds;
+  auto& counts = all.counts_of(site);
+  ++counts.later;
+  counts.total_s += seconds;
   site.gained_s -= seconds;  // LAPACK's own share is small
   site.ours.add_to_last(seconds / cube(n));
   compare(all.lapack_of(site), site);
@@ -309,21 +326,24 @@ void solved_later(std::size_t number, std::ptrdiff_t n, double seconds) {
 void restored(std::size_t number, double seconds) {
   auto& all = tally();
   const std::scoped_lock lock(all.mutex);
-  all.sites[number].factors_used = true;
-  ++all.restored;
-  all.lost_s += seconds;
-  all.total_s += seconds;
+  auto& site = all.sites[number];
+  site.factors_used = true;
+  auto& counts = all.counts_of(site);
+  ++counts.restored;
+  counts.lost_s += seconds;
+  counts.total_s += seconds;
 }
 
-std::string summary() {
-  auto& all = tally();
-  const std::scoped_lock lock(all.mutex);
-  const std::int64_t few = small_calls;
-  if (all.seen + few == 0) return {};
+namespace {
+
+std::string lines_of(const Tally& all, bool parallel) {
+  const auto& counts = all.counts[parallel ? 1 : 0];
+  const std::int64_t few = small_calls[parallel ? 1 : 0];
+  if (counts.seen + few == 0) return {};
   std::string taken;
   std::int64_t ours = 0;
   for (const auto rung : {dense::Rung::bf16x1, dense::Rung::bf16x2, dense::Rung::fp32}) {
-    const auto count = all.rungs[static_cast<std::size_t>(rung)];
+    const auto count = counts.rungs[static_cast<std::size_t>(rung)];
     ours += count;
     if (count > 0) {
       taken += (taken.empty() ? "" : ", ") + std::string(dense::name(rung)) + " " +
@@ -332,19 +352,24 @@ std::string summary() {
   }
   std::string refused;
   add(refused, few, "small or with many right-hand sides");
-  for (std::size_t i = 1; i < all.refusals.size(); ++i) {
-    add(refused, all.refusals[i], text_of(static_cast<Refusal>(i)));
+  for (std::size_t i = 1; i < counts.refusals.size(); ++i) {
+    add(refused, counts.refusals[i], text_of(static_cast<Refusal>(i)));
   }
-  add(refused, all.in_vain, "tried in vain");
-  std::string text = std::string("tailrace: dgesv, dposv, zgesv, zposv") +
-                     (settings().pairs ? ", dgetrf, zgetrf" : "") + ": " +
-                     std::to_string(all.seen + few) + " calls seen, " + std::to_string(ours) +
-                     " taken" + (taken.empty() ? "" : " (" + taken + ")");
-  if (!refused.empty()) text += "; left to LAPACK: " + refused;
+  add(refused, counts.in_vain, "tried in vain");
+  std::string text = parallel           ? "tailrace: pdgesv, pdposv: "
+                     : settings().pairs ? "tailrace: dgesv, dposv, zgesv, zposv, dgetrf, zgetrf: "
+                                        : "tailrace: dgesv, dposv, zgesv, zposv: ";
+  text += std::to_string(counts.seen + few) + " calls seen, " + std::to_string(ours) + " taken" +
+          (taken.empty() ? "" : " (" + taken + ")");
+  if (!refused.empty()) {
+    text += (parallel ? "; left to ScaLAPACK: " : "; left to LAPACK: ") + refused;
+  }
   double not_compared = 0;
-  for (const auto& site : all.sites) not_compared += site.not_compared_s;
+  for (const auto& site : all.sites) {
+    if (site.parallel == parallel) not_compared += site.not_compared_s;
+  }
   std::array<char, 160> line{};
-  const double gained_s = all.gained_s() - all.lost_s;
+  const double gained_s = all.gained_s(parallel) - counts.lost_s;
   std::snprintf(line.data(), line.size(), "; %s about %.3g s", gained_s < 0 ? "lost" : "gained",
                 std::abs(gained_s));
   text += line.data();
@@ -354,11 +379,19 @@ std::string summary() {
     text += line.data();
   }
   text += "\n";
-  if (all.later + all.restored > 0) {
-    text += "tailrace:   later solves with these factors: " + std::to_string(all.later) +
-            " refined, " + std::to_string(all.restored) + " matrices factored again\n";
+  if (counts.later + counts.restored > 0) {
+    text += "tailrace:   later solves with these factors: " + std::to_string(counts.later) +
+            " refined, " + std::to_string(counts.restored) + " matrices factored again\n";
   }
   return text;
+}
+
+}  // namespace
+
+std::string summary() {
+  auto& all = tally();
+  const std::scoped_lock lock(all.mutex);
+  return lines_of(all, false) + lines_of(all, true);
 }
 
 }  // namespace tailrace::lapack

@@ -21,6 +21,7 @@ enum class Refusal : std::uint8_t {
   factors,     ///< the program goes on with the factors of this place
   memory,      ///< too little to keep the matrix
   library,     ///< of another build than we can work with
+  part,        ///< of a distributed matrix, or too few blocks for the ranks
   num_refusals
 };
 
@@ -42,6 +43,7 @@ struct Request {
   std::ptrdiff_t n;
   std::ptrdiff_t nrhs;
   bool complex = false;
+  bool parallel = false;  ///< ScaLAPACK's, whose calls are counted by themselves
 };
 
 struct Verdict {
@@ -50,8 +52,9 @@ struct Verdict {
   double expected_condition = 0;  ///< of the last system of this place; 0: not known
 };
 
-/// Counts a call that is left to LAPACK at once: n is small, or there are many right-hand sides.
-void count_small();
+/// Counts a call that is left to LAPACK or ScaLAPACK at once: n is small, or there are many
+/// right-hand sides.
+void count_small(bool parallel = false);
 /// Counts any other call, and says who does it.
 Verdict decide(const Request& request);
 /// Changes the verdict after `decide`.
@@ -67,7 +70,7 @@ void lapack_took(std::size_t site, const Request& request, double seconds);
 void solved_later(std::size_t site, std::ptrdiff_t n, double seconds);
 void restored(std::size_t site, double seconds);
 
-/// The lines at the end; empty if there was no call.
+/// The lines at the end, of LAPACK and of ScaLAPACK; empty if there was no call.
 std::string summary();
 
 }  // namespace tailrace::lapack

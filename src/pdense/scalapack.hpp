@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-#include <mpi.h>
-
 #include <cstddef>
 
-// BLACS and ScaLAPACK's routines of this room, by their C and Fortran names.
+// BLACS's and ScaLAPACK's routines of this room, by their Fortran names.
 extern "C" {
-int Csys2blacs_handle(MPI_Comm comm);
-void Cfree_blacs_system_handle(int handle);
-void Cblacs_gridinit(int* context, const char* order, int rows, int columns);
-void Cblacs_gridexit(int context);
+void blacs_gridinfo_(const int* context, int* rows, int* columns, int* row, int* column);
+// The sum and the largest size of each item over the ranks of `scope`; -1: all of them get it.
+void dgsum2d_(const int* context, const char* scope, const char* topology, const int* m,
+              const int* n, double* a, const int* lda, const int* to_row, const int* to_column);
+void dgamx2d_(const int* context, const char* scope, const char* topology, const int* m,
+              const int* n, double* a, const int* lda, int* rows, int* columns, const int* ld,
+              const int* to_row, const int* to_column);
 
 void pdgesv_(const int* n, const int* nrhs, double* a, const int* ia, const int* ja,
              const int* desc_a, int* pivots, double* b, const int* ib, const int* jb,
@@ -20,11 +21,17 @@ void psgetrf_(const int* m, const int* n, float* a, const int* ia, const int* ja
 void psgetrs_(const char* trans, const int* n, const int* nrhs, const float* a, const int* ia,
               const int* ja, const int* desc_a, const int* pivots, float* b, const int* ib,
               const int* jb, const int* desc_b, int* info, std::size_t);
-void psgecon_(const char* norm, const int* n, const float* a, const int* ia, const int* ja,
-              const int* desc_a, const float* a_norm, float* rcond, float* work, const int* lwork,
-              int* iwork, const int* liwork, int* info, std::size_t);
+void pspotrf_(const char* uplo, const int* n, float* a, const int* ia, const int* ja,
+              const int* desc_a, int* info, std::size_t);
+void pspotrs_(const char* uplo, const int* n, const int* nrhs, const float* a, const int* ia,
+              const int* ja, const int* desc_a, float* b, const int* ib, const int* jb,
+              const int* desc_b, int* info, std::size_t);
 void pdgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
              const double* alpha, const double* a, const int* ia, const int* ja, const int* desc_a,
              const double* b, const int* ib, const int* jb, const int* desc_b, const double* beta,
              double* c, const int* ic, const int* jc, const int* desc_c, std::size_t, std::size_t);
+void pdsymm_(const char* side, const char* uplo, const int* m, const int* n, const double* alpha,
+             const double* a, const int* ia, const int* ja, const int* desc_a, const double* b,
+             const int* ib, const int* jb, const int* desc_b, const double* beta, double* c,
+             const int* ic, const int* jc, const int* desc_c, std::size_t, std::size_t);
 }

@@ -14,7 +14,7 @@ from tailrace.simulation import Job, run_job
 
 # What is put before BLAS or LAPACK, and routines that show that a program has its own.
 DENSE_LIBRARIES = {
-    "refine": ("lapack", ("dgesv_", "dposv_", "zgesv_", "zposv_")),
+    "refine": ("lapack", ("dgesv_", "dposv_", "zgesv_", "zposv_", "pdgesv_", "pdposv_")),
     "blas": ("blas", ("dgemm_", "sgemm_")),
 }
 

@@ -81,6 +81,22 @@ TEST(Verdict, ComplexSystemsHaveTimesOfTheirOwn) {
   EXPECT_EQ(call(complex, 4, 8), Refusal::none);
 }
 
+TEST(Verdict, ParallelCallsAreCountedByThemselves) {
+  EXPECT_EQ(summary().find("pdgesv"), std::string::npos);
+  auto parallel = request(16);
+  parallel.parallel = true;
+  const auto verdict = decide(parallel);
+  failed(verdict.site, solved(), 1e6);  // a loss that the others do not bear
+  EXPECT_EQ(decide(parallel).refusal, Refusal::remembered);
+  EXPECT_EQ(decide(parallel).refusal, Refusal::guard);
+  EXPECT_EQ(call(request(17), 1, 2), Refusal::none);
+  count_small(true);
+  EXPECT_NE(summary().find("tailrace: pdgesv, pdposv: 4 calls seen, 0 taken; left to ScaLAPACK: "
+                           "1 small"),
+            std::string::npos)
+      << summary();
+}
+
 TEST(Verdict, CompetitorIsTimedOnceForAllPlaces) {
   auto first = request(3);
   for (int k = 0; k < 8; ++k) call(first, 1, 2);

@@ -34,9 +34,10 @@ struct PgesvOptions {
 /// `b_layout`, dense in memory (`Memory::dense`); they may be any layouts over the ranks of `comm`,
 /// which hold each item once. `b` becomes X; with info > 0 (exactly singular) or -1 it is
 /// unchanged. The certificate is the same on all ranks; `componentwise_backward_error` and
-/// `forward_error` in it are 0, `rcond` is that of the low factors (0 after fp64). NaN and
-/// infinities go to pdgesv. Throws `Errc::invalid_input` on all ranks if layouts, lengths or
-/// options are wrong on any, `Errc::io` (ENOMEM) without memory. Collective, blocking.
+/// `forward_error` in it are 0, `rcond` is what the low factors' first answer shows (|b| / (|A|
+/// |x|), at least 1 / condition; 0 after fp64). NaN and infinities go to pdgesv. Throws
+/// `Errc::invalid_input` on all ranks if layouts, lengths or options are wrong on any, `Errc::io`
+/// (ENOMEM) without memory. Collective, blocking.
 Certificate pgesv(const Comm& comm, const Layout& a_layout, std::span<const double> a,
                   const Layout& b_layout, std::span<double> b, const PgesvOptions& options = {});
 

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// One system over ranks by ScaLAPACK's driver, pdgesv or pdposv: a program to run as it is, and
+// under `tailrace run --with refine`. In turn with the two routines that the driver consists of,
+// which are ScaLAPACK's in any case. A line of JSON for each, wall time. Arguments: --n, --nrhs,
+// --block,
+// --condition (0: normal items), --kind ge or po, --repeats.
+#include <array>
+#include <cmath>
+#include <functional>
+
+#include "mpi_driver.hpp"
+
+extern "C" {
+int Csys2blacs_handle(MPI_Comm comm);
+void Cblacs_gridinit(int* context, const char* order, int rows, int columns);
+void Cblacs_gridinfo(int context, int* rows, int* columns, int* row, int* column);
+using In = const int*;
+void pdgesv_(In, In, double*, In, In, In, int*, double*, In, In, In, int*);
+void pdposv_(const char*, In, In, double*, In, In, In, double*, In, In, In, int*, std::size_t);
+void pdgetrf_(In, In, double*, In, In, In, int*, int*);
+void pdgetrs_(const char*, In, In, const double*, In, In, In, In, double*, In, In, In, int*,
+              std::size_t);
+void pdpotrf_(const char*, In, double*, In, In, In, int*, std::size_t);
+void pdpotrs_(const char*, In, In, const double*, In, In, In, double*, In, In, In, int*,
+              std::size_t);
+void pdgemm_(const char*, const char*, In, In, In, const double*, const double*, In, In, In,
+             const double*, In, In, In, const double*, double*, In, In, In, std::size_t,
+             std::size_t);
+double pdlange_(const char*, In, In, const double*, In, In, In, double*, std::size_t);
+}
+
+namespace {
+
+constexpr int one = 1;
+
+struct Grid {
+  int context, rows, columns, row, column;
+};
+
+/// A matrix in blocks on the grid; items by global indices.
+struct Matrix {
+  std::array<int, 9> descriptor;
+  std::vector<double> items;
+
+  Matrix(const Grid& grid, int m, int n, int block, const std::function<double(int, int)>& item) {
+    const auto mine = [block](int extent, int place, int places) {
+      std::vector<int> indices;
+      for (int i = 0; i < extent; ++i) {
+        if (i / block % places == place) indices.push_back(i);
+      }
+      return indices;
+    };
+    const auto rows = mine(m, grid.row, grid.rows);
+    const auto columns = mine(n, grid.column, grid.columns);
+    const int ld = std::max(1, static_cast<int>(rows.size()));
+    descriptor = {1, grid.context, m, n, block, block, 0, 0, ld};
+    items.reserve(rows.size() * columns.size() + 1);
+    for (const int j : columns) {
+      for (const int i : rows) items.push_back(item(i, j));
+    }
+    items.resize(std::max<std::size_t>(1, items.size()));
+  }
+};
+
+/// Singular values from 1 to 1 / condition between two reflections by sines.
+double conditioned(int i, int j, int n, double condition) {
+  const auto unit = [n](int k) {
+    return std::sqrt(2.0 / (n + 1)) * std::sin(M_PI * (k + 1) * 7 / (n + 1));
+  };
+  const auto other = [n](int k) {
+    return std::sqrt(2.0 / (n + 1)) * std::sin(M_PI * (k + 1) * 3 / (n + 1));
+  };
+  const auto value = [&](int k) { return std::pow(condition, -static_cast<double>(k) / (n - 1)); };
+  // (I - 2 u u^T) S (I - 2 v v^T), with u^T S v summed once.
+  static const double middle = [&] {
+    double sum = 0;
+    for (int k = 0; k < n; ++k) sum += unit(k) * value(k) * other(k);
+    return sum;
+  }();
+  return (i == j ? value(i) : 0) - 2 * unit(i) * unit(j) * value(j) -
+         2 * value(i) * other(i) * other(j) + 4 * middle * unit(i) * other(j);
+}
+
+void run(const bench::MpiProgram& program, const bench::Arguments& arguments) {
+  const int n = arguments.number("n", 2000);
+  const int nrhs = arguments.number("nrhs", 1);
+  const int block = arguments.number("block", 64);
+  const double condition = arguments.real("condition", 0);
+  const bool definite = arguments.text("kind", "ge") == "po";
+  Grid grid{};
+  grid.rows = static_cast<int>(std::sqrt(program.num_ranks));
+  while (program.num_ranks % grid.rows != 0) --grid.rows;
+  grid.context = Csys2blacs_handle(MPI_COMM_WORLD);
+  Cblacs_gridinit(&grid.context, "Row", grid.rows, program.num_ranks / grid.rows);
+  Cblacs_gridinfo(grid.context, &grid.rows, &grid.columns, &grid.row, &grid.column);
+  const auto at = [n](int i, int j) {
+    return static_cast<std::size_t>(i) + static_cast<std::size_t>(j) * static_cast<std::size_t>(n);
+  };
+  const Matrix a(grid, n, n, block, [&](int i, int j) {
+    if (definite)
+      return (i == j ? 4 * std::sqrt(n) : bench::noise(at(std::min(i, j), std::max(i, j))));
+    return condition > 0 ? conditioned(i, j, n, condition) : bench::noise(at(i, j));
+  });
+  const Matrix b(grid, n, nrhs, block, [&](int i, int j) { return bench::noise(at(i, n + j)); });
+  Matrix factors = a;
+  Matrix x = b;
+  std::vector<int> pivots(a.items.size() + static_cast<std::size_t>(block));
+  int info = 0;
+  const auto by_driver = [&] {
+    if (definite) {
+      pdposv_("L", &n, &nrhs, factors.items.data(), &one, &one, factors.descriptor.data(),
+              x.items.data(), &one, &one, x.descriptor.data(), &info, 1);
+    } else {
+      pdgesv_(&n, &nrhs, factors.items.data(), &one, &one, factors.descriptor.data(), pivots.data(),
+              x.items.data(), &one, &one, x.descriptor.data(), &info);
+    }
+  };
+  const auto by_parts = [&] {
+    const auto* const desc = factors.descriptor.data();
+    double* const items = factors.items.data();
+    if (definite) {
+      pdpotrf_("L", &n, items, &one, &one, desc, &info, 1);
+      pdpotrs_("L", &n, &nrhs, items, &one, &one, desc, x.items.data(), &one, &one,
+               x.descriptor.data(), &info, 1);
+    } else {
+      pdgetrf_(&n, &n, items, &one, &one, desc, pivots.data(), &info);
+      pdgetrs_("N", &n, &nrhs, items, &one, &one, desc, pivots.data(), x.items.data(), &one, &one,
+               x.descriptor.data(), &info, 1);
+    }
+  };
+  std::array<std::vector<double>, 2> seconds;
+  std::array<double, 2> errors{};
+  const double minus = -1;
+  const double plus = 1;
+  std::vector<double> work(static_cast<std::size_t>(n));
+  const auto norm = [&](const Matrix& m, int columns) {
+    return pdlange_("I", &n, &columns, m.items.data(), &one, &one, m.descriptor.data(), work.data(),
+                    1);
+  };
+  const int repeats = arguments.number("repeats", 5);
+  for (int k = 0; k < 2 * repeats; ++k) {
+    const std::size_t who = static_cast<std::size_t>((k + k / 2) % 2);
+    factors = a;
+    x = b;
+    const auto taken =
+        who == 0 ? bench::time_together(0, 1, by_driver) : bench::time_together(0, 1, by_parts);
+    seconds[who].push_back(taken[0]);
+    Matrix r = b;
+    pdgemm_("N", "N", &n, &nrhs, &n, &minus, a.items.data(), &one, &one, a.descriptor.data(),
+            x.items.data(), &one, &one, x.descriptor.data(), &plus, r.items.data(), &one, &one,
+            r.descriptor.data(), 1, 1);
+    errors[who] = norm(r, nrhs) / (norm(a, n) * norm(x, nrhs) + norm(b, nrhs));
+  }
+  if (program.rank != 0) return;
+  for (const std::size_t who : {0U, 1U}) {
+    bench::JsonLine()
+        .text("entry", who == 0 ? (definite ? "pdposv" : "pdgesv") : "its parts")
+        .numbers("seconds", seconds[who])
+        .number("median", bench::median(seconds[who]))
+        .number("n", n)
+        .number("nrhs", nrhs)
+        .number("ranks", program.num_ranks)
+        .number("condition", condition)
+        .number("error", errors[who])
+        .number("info", info)
+        .print();
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) { return bench::run_program("dense_parallel", argc, argv, run); }

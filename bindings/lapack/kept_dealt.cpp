@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "kept_dealt.hpp"
+
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <thread>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace tailrace::lapack {
+
+namespace {
+
+std::vector<std::shared_ptr<KeptDealt>>& list() {
+  static auto& it = *new std::vector<std::shared_ptr<KeptDealt>>;
+  return it;
+}
+int last = 0;
+
+/// Calls visit(local column, its rows that are read) for this rank's.
+template <class Visit>
+void for_each_column(const dense::Dealt& dealt, char triangle, Visit visit) {
+  const int columns = dealt.columns.count();
+  for (int j = 0; j < columns; ++j) visit(j, dense::rows_read(dealt, triangle, j));
+}
+
+/// An item of the factors as the program gets it, from those of scale * A.
+double item_of(const KeptDealt& kept, int i, int j) {
+  const auto at = static_cast<std::size_t>(i) +
+                  static_cast<std::size_t>(j) * static_cast<std::size_t>(kept.dealt.dense_ld());
+  const auto item = static_cast<double>(kept.factors.values[at]);
+  if (kept.triangle != 'A') return item / std::sqrt(kept.factors.scale);
+  const bool upper = kept.dealt.rows.global(i) <= kept.dealt.columns.global(j);
+  return upper ? item / kept.factors.scale : item;
+}
+
+std::uint64_t checksum(const dense::Dealt& dealt, char triangle, const double* a, int lda) {
+  std::uint64_t sum = 0;
+  for_each_column(dealt, triangle, [&](int j, dense::RowRange rows) {
+    const auto* const start = a + rows.first + static_cast<std::ptrdiff_t>(j) * lda;
+    const auto count = static_cast<std::size_t>(std::max(0, rows.end - rows.first));
+    sum = XXH3_64bits_withSeed(start, count * sizeof(double), sum);
+  });
+  return sum;
+}
+
+bool same_places(const dense::DealtAxis& a, const dense::DealtAxis& b) {
+  return a.extent == b.extent && a.block == b.block && a.distance() == b.distance() &&
+         a.places == b.places;
+}
+
+std::size_t bytes_of(const dense::Dealt& dealt) {
+  return dealt.num_items() * (sizeof(double) + sizeof(float));
+}
+
+/// Whether some items are still ours. The array may be gone, so the system reads it.
+bool seems_alive(const KeptDealt& kept) {
+  constexpr int samples = 64;
+  const int columns = kept.dealt.columns.count();
+  for (int k = 0; k < std::min(samples, columns); ++k) {
+    const int j =
+        static_cast<int>(static_cast<std::int64_t>(k) * columns / std::min(samples, columns));
+    const auto rows = dense::rows_read(kept.dealt, kept.triangle, j);
+    if (rows.first >= rows.end) continue;
+    const int i = rows.first + k * 7919 % (rows.end - rows.first);
+    double found = 0;
+    iovec to{&found, sizeof found};
+    iovec from{kept.a + i + static_cast<std::ptrdiff_t>(j) * kept.lda, sizeof found};
+    if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != sizeof found) return false;
+    if (found != item_of(kept, i, j)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+KeptDealt::KeptDealt(const dense::DealtSystem& system, double* factors_in)
+    : a(factors_in),
+      lda(system.lda),
+      triangle(system.triangle),
+      dealt(system.a),
+      factors(system.a, system.triangle),
+      matrix(std::make_unique_for_overwrite<double[]>(system.a.num_items())) {}
+
+bool has_room(const dense::Dealt& a) {
+  std::erase_if(list(), [](const auto& one) { return !seems_alive(*one); });
+  std::size_t bytes = bytes_of(a);
+  for (const auto& one : list()) bytes += bytes_of(one->dealt);
+  const auto memory = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES)) *
+                      static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto ranks =
+      static_cast<std::size_t>(a.rows.places) * static_cast<std::size_t>(a.columns.places);
+  const std::size_t cores = std::max(1U, std::thread::hardware_concurrency());
+  return bytes * std::min(ranks, cores) <= memory / 4;
+}
+
+std::shared_ptr<KeptDealt> keep(const dense::DealtSystem& system, double* a) {
+  auto kept = std::make_shared<KeptDealt>(system, a);
+  list().reserve(list().size() + 1);
+  return kept;
+}
+
+void give(const std::shared_ptr<KeptDealt>& kept, int* pivots) {
+  const auto ld = static_cast<std::ptrdiff_t>(kept->dealt.dense_ld());
+  for_each_column(kept->dealt, kept->triangle, [&](int j, dense::RowRange rows) {
+    double* const column = kept->a + static_cast<std::ptrdiff_t>(j) * kept->lda;
+    for (int i = rows.first; i < rows.end; ++i) {
+      kept->matrix[static_cast<std::size_t>(i + j * ld)] = column[i];
+      column[i] = item_of(*kept, i, j);
+    }
+  });
+  if (kept->triangle == 'A') {
+    std::copy_n(kept->factors.pivots.data(), kept->dealt.rows.count(), pivots);
+  }
+  kept->checksum = checksum(kept->dealt, kept->triangle, kept->a, kept->lda);
+  last = kept->number;
+  list().push_back(kept);
+}
+
+int find_number(const dense::Dealt& dealt, char triangle, const double* a, int lda,
+                const int* pivots, int bound) {
+  int found = 0;
+  for (const auto& one : list()) {
+    if (one->number <= found || one->number > bound || one->triangle != triangle ||
+        !same_places(one->dealt.rows, dealt.rows) ||
+        !same_places(one->dealt.columns, dealt.columns)) {
+      continue;
+    }
+    const auto& ours = one->factors.pivots;
+    if (triangle == 'A' && !std::equal(ours.begin(), ours.begin() + dealt.rows.count(), pivots)) {
+      continue;
+    }
+    if (checksum(dealt, triangle, a, lda) == one->checksum) found = one->number;
+  }
+  return found;
+}
+
+std::shared_ptr<KeptDealt> kept_of(int number) {
+  for (const auto& one : list()) {
+    if (one->number == number) return one;
+  }
+  return nullptr;
+}
+
+int last_number() { return last; }
+
+void write_matrix(const KeptDealt& kept, double* a, int lda) {
+  const auto ld = static_cast<std::ptrdiff_t>(kept.dealt.dense_ld());
+  for_each_column(kept.dealt, kept.triangle, [&](int j, dense::RowRange rows) {
+    for (int i = rows.first; i < rows.end; ++i) {
+      a[i + static_cast<std::ptrdiff_t>(j) * lda] =
+          kept.matrix[static_cast<std::size_t>(i + j * ld)];
+    }
+  });
+}
+
+void forget(const double* a) {
+  std::erase_if(list(), [&](const auto& one) { return one->a == a; });
+}
+
+}  // namespace tailrace::lapack

@@ -1,0 +1,326 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "parallel.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <climits>
+#include <map>
+#include <memory>
+#include <new>
+#include <span>
+#include <vector>
+
+#include "dense/ladder.hpp"
+#include "kept_dealt.hpp"
+#include "verdict.hpp"
+
+namespace tailrace::lapack {
+
+namespace {
+
+using dense::Dealt;
+using dense::DealtSystem;
+using Clock = std::chrono::steady_clock;
+using In = const int*;
+
+constexpr double largest_share = 0.5;  // of the time of a factorisation, for later solves with it
+constexpr int most_solves = 16;        // in place of that where nothing is compared
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+/// The ranks of a call; BLACS's calls through it are the program's own.
+class Ranks {
+ public:
+  Ranks(const Scalapack& scalapack, int context) : scalapack_(scalapack), context_(context) {
+    int rows = 0;
+    int columns = 0;
+    scalapack.get<void (*)(In, int*, int*, int*, int*)>(blacs_gridinfo)(&context, &rows, &columns,
+                                                                        &row_, &column_);
+  }
+  bool has_this() const { return row_ >= 0 && column_ >= 0; }
+  bool first() const { return row_ == 0 && column_ == 0; }
+
+  /// The largest of each over the ranks; none may be negative.
+  void largest(std::span<int> values) const {
+    const int count = static_cast<int>(values.size());
+    const int none = -1;
+    scalapack_
+        .get<void (*)(In, const char*, const char*, In, In, int*, In, int*, int*, In, In, In)>(
+            igamx2d)(&context_, "All", " ", &count, &dense::one, values.data(), &count, nullptr,
+                     nullptr, &none, &none, &none);
+  }
+  bool any(bool here) const {
+    std::array value{here ? 1 : 0};
+    largest(value);
+    return value[0] == 1;
+  }
+  /// Whether all ranks have the same.
+  bool same(std::span<const int> values) const {
+    std::vector<int> both(values.begin(), values.end());
+    for (const int value : values) both.push_back(INT_MAX - value);
+    largest(both);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (both[i] != INT_MAX - both[values.size() + i]) return false;
+    }
+    return true;
+  }
+  /// The number that all ranks find, at most what the others do; 0: none.
+  template <class Find>
+  int agreed(Find find) const {
+    int bound = INT_MAX;
+    while (true) {
+      const int here = find(bound);
+      std::array values{here, INT_MAX - here};
+      largest(values);
+      bound = INT_MAX - values[1];
+      if (bound == values[0] || bound == 0) return bound;
+    }
+  }
+
+ private:
+  const Scalapack& scalapack_;
+  int context_;
+  int row_ = -1, column_ = -1;
+};
+
+/// Speed goes by library, grid and blocks.
+Request request_of(const ParallelCall& call) {
+  using Key = std::array<std::intptr_t, 4>;
+  static auto& libraries = *new std::map<Key, char>;
+  const auto dealt = dense::dealt_by(call.a.descriptor, call.n, call.n);
+  const auto address = reinterpret_cast<std::intptr_t>(call.scalapack.addresses[pdgesv]);
+  const char* const library =
+      &libraries[{address, dealt.rows.places, dealt.columns.places, dealt.rows.block}];
+  return {.caller = call.caller,
+          .library = library,
+          .definite = call.triangle != 'A',
+          .n = call.n,
+          .nrhs = call.nrhs,
+          .complex = false,
+          .parallel = true};
+}
+
+/// Writes x, without gaps, to the program's B.
+void write_answer(const DealtSystem& system, const std::vector<double>& x, double* b) {
+  const int columns = system.b.columns.count();
+  for (int j = 0; j < columns; ++j) {
+    std::copy_n(x.data() + static_cast<std::ptrdiff_t>(j) * system.b.dense_ld(),
+                system.b.rows.count(), b + static_cast<std::ptrdiff_t>(j) * system.ldb);
+  }
+}
+
+/// Steps that cost about half a factorisation, as on one process.
+int paying_steps(int n) { return 4 + n / 150; }
+
+/// Factors and refines; A holds the factors then.
+bool solve(const ParallelCall& call, const Ranks& ranks, const Verdict& verdict) {
+  const auto start = Clock::now();
+  const auto system = call.system();
+  std::shared_ptr<KeptDealt> kept;
+  std::unique_ptr<dense::DealtWork> work;
+  try {
+    kept = keep(system, call.a.items);
+    work = std::make_unique<dense::DealtWork>(system);
+  } catch (const std::bad_alloc&) {
+    work = nullptr;
+  }
+  std::array values{work ? 0 : 1, last_number()};
+  ranks.largest(values);
+  if (values[0] == 1) {
+    if (ranks.first()) refuse(verdict, Refusal::memory);
+    return false;
+  }
+  dense::Certificate certificate;
+  certificate.rung = dense::Rung::fp32;
+  kept->norms = dense::norms_of(system, *work);
+  bool solved = kept->norms.usable() && dense::factor(system, kept->norms, kept->factors);
+  if (solved) {
+    const auto refined =
+        dense::refine(system, kept->norms, kept->factors, paying_steps(call.n), *work);
+    certificate.steps = refined.steps;
+    certificate.rcond = refined.rcond;
+    certificate.backward_error = refined.error;
+    solved = refined.why_not == nullptr;
+  }
+  if (solved) {
+    write_answer(system, work->x, call.b.items);
+    kept->number = values[1] + 1;
+    kept->site = verdict.site;
+    kept->seconds = seconds_since(start);
+    give(kept, call.pivots);
+  }
+  const double seconds = seconds_since(start);
+  if (!ranks.first()) return solved;
+  if (solved) {
+    took(verdict.site, request_of(call), certificate, seconds);
+  } else {
+    failed(verdict.site, certificate, seconds);
+  }
+  return solved;
+}
+
+bool is_small(int n, int nrhs) {
+  const auto least = settings().least_n;
+  return least > 0 ? n < least : !dense::pays(n, nrhs);
+}
+
+/// What was kept of these factors on all ranks; null: they are not ours.
+std::shared_ptr<KeptDealt> find_kept(const ParallelFactors& factors, const Ranks& ranks) {
+  const auto& a = factors.a;
+  const bool ours = a.begins() && factors.n > 0 && a.holds(factors.n, factors.n);
+  return kept_of(ranks.agreed([&](int bound) {
+    if (!ours) return 0;
+    return find_number(dense::dealt_by(a.descriptor, factors.n, factors.n), factors.triangle,
+                       a.items, a.descriptor[8], factors.pivots, bound);
+  }));
+}
+
+/// Puts those of double precision in their place.
+void restore(const ParallelFactors& factors, const KeptDealt& kept, const Ranks& ranks) {
+  const auto start = Clock::now();
+  const auto& [scalapack, triangle, n, a, pivots] = factors;
+  write_matrix(kept, a.items, a.descriptor[8]);
+  int info = 0;
+  if (triangle == 'A') {
+    using Getrf = void (*)(In, In, double*, In, In, In, int*, int*);
+    scalapack.get<Getrf>(pdgetrf)(&n, &n, a.items, a.i, a.j, a.descriptor, pivots, &info);
+  } else {
+    using Potrf = void (*)(const char*, In, double*, In, In, In, int*, std::size_t);
+    scalapack.get<Potrf>(pdpotrf)(&triangle, &n, a.items, a.i, a.j, a.descriptor, &info, 1);
+  }
+  if (ranks.first()) restored(kept.site, seconds_since(start));
+  forget(a.items);
+}
+
+}  // namespace
+
+bool Argument::holds(int rows, int columns) const {
+  const auto* const d = descriptor;
+  if (d[0] != 1 || rows < 0 || columns < 0 || d[2] < rows || d[3] < columns) return false;
+  if (d[4] < 1 || d[5] < 1 || d[6] < 0 || d[7] < 0) return false;
+  const auto dealt = dense::dealt_by(d, rows, columns);
+  return d[6] < dealt.rows.places && d[7] < dealt.columns.places && d[8] >= dealt.dense_ld() &&
+         (items != nullptr || dealt.num_items() == 0);
+}
+
+bool ParallelCall::valid() const {
+  return (triangle == 'A' || triangle == 'L' || triangle == 'U') && n > 0 && nrhs > 0 &&
+         a.descriptor[1] == b.descriptor[1] && a.holds(n, n) && b.holds(n, nrhs);
+}
+
+bool ParallelCall::ours() const {
+  const auto* const d = a.descriptor;
+  const auto* const e = b.descriptor;
+  return a.begins() && b.begins() && d[4] == d[5] && d[4] == e[4] && d[6] == e[6] &&
+         dense::dealt_by(d, n, n).num_items() > 0;
+}
+
+DealtSystem ParallelCall::system() const {
+  return {triangle,
+          dense::dealt_by(a.descriptor, n, n),
+          dense::dealt_by(b.descriptor, n, nrhs),
+          a.items,
+          a.descriptor[8],
+          b.items,
+          b.descriptor[8]};
+}
+
+int solve_parallel(const ParallelCall& call, const std::function<int()>& real) {
+  if (scalapack_in_use() != nullptr || !call.scalapack.usable) return real();
+  const UsingScalapack routines(call.scalapack);
+  const Ranks ranks(call.scalapack, call.a.descriptor[1]);
+  if (!ranks.has_this()) return real();
+  std::array<int, 9> values{};
+  const bool valid = call.valid();
+  if (valid) {
+    values = {1,
+              call.n,
+              call.nrhs,
+              call.triangle,
+              call.a.descriptor[4],
+              call.a.descriptor[6],
+              call.a.descriptor[7],
+              call.b.descriptor[5],
+              call.b.descriptor[7]};
+  }
+  if (!ranks.same(values) || !valid) return real();
+  forget(call.a.items);
+  Verdict verdict;
+  const bool counted = ranks.first() && !is_small(call.n, call.nrhs);
+  if (counted) verdict = decide(request_of(call));
+  if (ranks.first() && !counted) count_small(true);
+  // What speaks against it here.
+  Refusal why = Refusal::none;
+  if (!call.ours()) why = Refusal::part;
+  if (why == Refusal::none && !has_room(call.system().a)) why = Refusal::memory;
+  if (counted && !settings().factors) why = Refusal::factors;
+  if (counted && verdict.refusal != Refusal::none) why = verdict.refusal;
+  std::array refusals{static_cast<int>(why), ranks.first() && !counted ? 1 : 0};
+  ranks.largest(refusals);
+  if (refusals[1] == 1) return real();
+  if (counted && refusals[0] != static_cast<int>(verdict.refusal)) {
+    refuse(verdict, static_cast<Refusal>(refusals[0]));
+  }
+  if (refusals[0] == 0 && solve(call, ranks, verdict)) return 0;
+  const auto start = Clock::now();
+  const int status = real();
+  if (counted && status == 0) lapack_took(verdict.site, request_of(call), seconds_since(start));
+  return status;
+}
+
+void need(const ParallelFactors& factors) {
+  if (scalapack_in_use() != nullptr || !factors.scalapack.usable) return;
+  const UsingScalapack routines(factors.scalapack);
+  const Ranks ranks(factors.scalapack, factors.a.descriptor[1]);
+  if (!ranks.has_this()) return;
+  if (const auto kept = find_kept(factors, ranks)) restore(factors, *kept, ranks);
+}
+
+bool solve_later(const ParallelFactors& factors, bool transposed, int nrhs, const Argument& b) {
+  if (scalapack_in_use() != nullptr || !factors.scalapack.usable) return false;
+  const UsingScalapack routines(factors.scalapack);
+  const Ranks ranks(factors.scalapack, factors.a.descriptor[1]);
+  if (!ranks.has_this()) return false;
+  const auto kept = find_kept(factors, ranks);
+  if (!kept) return false;
+  const auto start = Clock::now();
+  const ParallelCall call{factors.scalapack, nullptr, factors.triangle, factors.n, nrhs, factors.a,
+                          factors.pivots,    b};
+  bool refinable = !transposed && call.valid() && call.ours();
+  DealtSystem system;
+  std::unique_ptr<dense::DealtWork> work;
+  if (refinable) {
+    system = call.system();
+    system.a_items = kept->matrix.get();
+    system.lda = kept->dealt.dense_ld();
+    try {
+      work = std::make_unique<dense::DealtWork>(system);
+    } catch (const std::bad_alloc&) {
+      refinable = false;
+    }
+  }
+  if (ranks.first()) {
+    refinable = refinable && (settings().always ? kept->solves < most_solves
+                                                : kept->spent_s < largest_share * kept->seconds);
+    ++kept->solves;
+  }
+  bool solved = !ranks.any(!refinable);
+  if (solved) {
+    const auto refined =
+        dense::refine(system, kept->norms, kept->factors, paying_steps(factors.n), *work);
+    solved = refined.why_not == nullptr;
+    kept->spent_s += seconds_since(start);
+  }
+  if (solved) {
+    write_answer(system, work->x, b.items);
+    if (ranks.first()) solved_later(kept->site, factors.n, seconds_since(start));
+  } else {
+    restore(factors, *kept, ranks);
+  }
+  return solved;
+}
+
+}  // namespace tailrace::lapack

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// ScaLAPACK's routines that tailrace::dense calls by their Fortran names, passed on to the library
+// in use. They are seen in this shared library only.
+#include "scalapack.hpp"
+
+#include <map>
+#include <string>
+#include <utility>
+
+#include "library.hpp"
+#include "pdense/scalapack.hpp"
+
+namespace tailrace::lapack {
+
+namespace {
+
+constexpr std::array<const char*, num_parallel_routines> names{
+    "pdgesv_",  "pdposv_",  "pdgetrf_",        "pdpotrf_", "pdgetrs_", "pdpotrs_", "pdgetri_",
+    "pdpotri_", "pdgerfs_", "pdporfs_",        "psgetrf_", "psgetrs_", "pspotrf_", "pspotrs_",
+    "pdgemm_",  "pdsymm_",  "blacs_gridinfo_", "dgsum2d_", "dgamx2d_", "igamx2d_"};
+
+constexpr Family fortran{"", "_", ""};
+
+Scalapack load(void* caller) {
+  Scalapack found;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    found.addresses[i] = find_routine(caller, names[i]);
+    if (found.addresses[i] == nullptr && i >= psgetrf) found.usable = false;
+  }
+  if (has_wide_integers(fortran, caller)) found.usable = false;
+  return found;
+}
+
+thread_local const Scalapack* current = nullptr;
+
+/// Calls a routine, all of whose arguments are pointers and lengths of texts.
+template <class... Arguments>
+void pass_on(ParallelRoutine routine, Arguments... arguments) {
+  current->get<void (*)(Arguments...)>(routine)(arguments...);
+}
+
+}  // namespace
+
+const Scalapack& scalapack_of(void* caller) {
+  static auto& known = *new std::map<void*, Scalapack>;
+  const auto at = known.find(caller);
+  return at != known.end() ? at->second : known.emplace(caller, load(caller)).first->second;
+}
+
+UsingScalapack::UsingScalapack(const Scalapack& scalapack)
+    : before_(std::exchange(current, &scalapack)) {}
+UsingScalapack::~UsingScalapack() { current = before_; }
+const Scalapack* scalapack_in_use() { return current; }
+
+}  // namespace tailrace::lapack
+
+using namespace tailrace::lapack;
+
+extern "C" {
+
+void blacs_gridinfo_(const int* context, int* rows, int* columns, int* row, int* column) {
+  pass_on(blacs_gridinfo, context, rows, columns, row, column);
+}
+void dgsum2d_(const int* context, const char* scope, const char* topology, const int* m,
+              const int* n, double* a, const int* lda, const int* to_row, const int* to_column) {
+  pass_on(dgsum2d, context, scope, topology, m, n, a, lda, to_row, to_column);
+}
+void dgamx2d_(const int* context, const char* scope, const char* topology, const int* m,
+              const int* n, double* a, const int* lda, int* rows, int* columns, const int* ld,
+              const int* to_row, const int* to_column) {
+  pass_on(dgamx2d, context, scope, topology, m, n, a, lda, rows, columns, ld, to_row, to_column);
+}
+
+void psgetrf_(const int* m, const int* n, float* a, const int* ia, const int* ja, const int* desc_a,
+              int* pivots, int* info) {
+  pass_on(psgetrf, m, n, a, ia, ja, desc_a, pivots, info);
+}
+void psgetrs_(const char* trans, const int* n, const int* nrhs, const float* a, const int* ia,
+              const int* ja, const int* desc_a, const int* pivots, float* b, const int* ib,
+              const int* jb, const int* desc_b, int* info, std::size_t length) {
+  pass_on(psgetrs, trans, n, nrhs, a, ia, ja, desc_a, pivots, b, ib, jb, desc_b, info, length);
+}
+void pspotrf_(const char* uplo, const int* n, float* a, const int* ia, const int* ja,
+              const int* desc_a, int* info, std::size_t length) {
+  pass_on(pspotrf, uplo, n, a, ia, ja, desc_a, info, length);
+}
+void pspotrs_(const char* uplo, const int* n, const int* nrhs, const float* a, const int* ia,
+              const int* ja, const int* desc_a, float* b, const int* ib, const int* jb,
+              const int* desc_b, int* info, std::size_t length) {
+  pass_on(pspotrs, uplo, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, info, length);
+}
+
+void pdgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
+             const double* alpha, const double* a, const int* ia, const int* ja, const int* desc_a,
+             const double* b, const int* ib, const int* jb, const int* desc_b, const double* beta,
+             double* c, const int* ic, const int* jc, const int* desc_c, std::size_t l1,
+             std::size_t l2) {
+  pass_on(pdgemm, transa, transb, m, n, k, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b, beta, c, ic,
+          jc, desc_c, l1, l2);
+}
+void pdsymm_(const char* side, const char* uplo, const int* m, const int* n, const double* alpha,
+             const double* a, const int* ia, const int* ja, const int* desc_a, const double* b,
+             const int* ib, const int* jb, const int* desc_b, const double* beta, double* c,
+             const int* ic, const int* jc, const int* desc_c, std::size_t l1, std::size_t l2) {
+  pass_on(pdsymm, side, uplo, m, n, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b, beta, c, ic, jc,
+          desc_c, l1, l2);
+}
+}

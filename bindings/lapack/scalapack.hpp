@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// The ScaLAPACK and BLACS that a caller would have called without us. What they do with MPI is
+// theirs, so this library needs none.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace tailrace::lapack {
+
+/// Routines that are called. Those of drivers, before psgetrf, may be missing, the others may not.
+enum ParallelRoutine : std::uint8_t {
+  pdgesv,
+  pdposv,
+  pdgetrf,
+  pdpotrf,
+  pdgetrs,
+  pdpotrs,
+  pdgetri,
+  pdpotri,
+  pdgerfs,
+  pdporfs,
+  psgetrf,
+  psgetrs,
+  pspotrf,
+  pspotrs,
+  pdgemm,
+  pdsymm,
+  blacs_gridinfo,
+  dgsum2d,
+  dgamx2d,
+  igamx2d,
+  num_parallel_routines
+};
+
+class Scalapack {
+ public:
+  bool usable = true;
+  std::array<void*, num_parallel_routines> addresses{};
+
+  /// A routine as `Call`; null if there is none.
+  template <class Call>
+  Call get(ParallelRoutine routine) const {
+    return reinterpret_cast<Call>(addresses[routine]);
+  }
+};
+
+/// The library of a caller, by its return address. It lives as long as the process.
+const Scalapack& scalapack_of(void* caller);
+
+/// The routines that tailrace::dense calls over ranks are those of `scalapack` while this lives,
+/// and calls that come back to us are passed on. ScaLAPACK is called by one thread at a time.
+class UsingScalapack {
+ public:
+  explicit UsingScalapack(const Scalapack& scalapack);
+  ~UsingScalapack();
+  UsingScalapack(const UsingScalapack&) = delete;
+  UsingScalapack& operator=(const UsingScalapack&) = delete;
+
+ private:
+  const Scalapack* before_;
+};
+/// Null outside of `UsingScalapack`.
+const Scalapack* scalapack_in_use();
+
+}  // namespace tailrace::lapack

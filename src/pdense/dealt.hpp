@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+
+#include "pdense/scalapack.hpp"
+
+namespace tailrace::dense {
+
+/// One axis of a matrix that is dealt in blocks to a grid, and what this rank has of it.
+struct DealtAxis {
+  int extent = 0;
+  int block = 1;
+  int first = 0;   ///< place in the grid of the first block
+  int places = 1;  ///< of the grid
+  int place = 0;   ///< of this rank
+
+  /// Blocks from the first one to this rank's first.
+  int distance() const { return (place + places - first) % places; }
+  /// How many of this rank's lie before a global index; all of them with the extent.
+  int count_before(int end) const {
+    const int blocks = end / block;
+    const int rest = blocks % places;
+    const int own = distance() < rest ? block : distance() == rest ? end % block : 0;
+    return blocks / places * block + own;
+  }
+  int count() const { return count_before(extent); }
+  /// The global index of one of this rank's.
+  int global(int local) const {
+    return (local / block * places + distance()) * block + local % block;
+  }
+};
+
+/// A matrix dealt over the grid of a BLACS context, which begins with a whole block.
+struct Dealt {
+  int context = 0;
+  DealtAxis rows, columns;
+
+  std::size_t num_items() const {
+    return static_cast<std::size_t>(rows.count()) * static_cast<std::size_t>(columns.count());
+  }
+  /// The leading dimension of an array without gaps.
+  int dense_ld() const { return std::max(1, rows.count()); }
+  /// ScaLAPACK's descriptor of an array with that leading dimension.
+  std::array<int, 9> descriptor(int ld) const {
+    return {1,          context,       rows.extent, columns.extent, rows.block, columns.block,
+            rows.first, columns.first, ld};
+  }
+};
+
+/// Rows and columns that a descriptor names, as far as `rows` x `columns`.
+inline Dealt dealt_by(const int* descriptor, int rows, int columns) {
+  Dealt dealt{descriptor[1],
+              {.extent = rows, .block = descriptor[4], .first = descriptor[6]},
+              {.extent = columns, .block = descriptor[5], .first = descriptor[7]}};
+  blacs_gridinfo_(&dealt.context, &dealt.rows.places, &dealt.columns.places, &dealt.rows.place,
+                  &dealt.columns.place);
+  return dealt;
+}
+
+}  // namespace tailrace::dense

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// x += M^-1 (b - A x) with M = psgetrf's or pspotrf's factors of a copy, residuals by pdgemm or
+// pdsymm in double precision (Higham, Accuracy and Stability, chapter 12). Everything between is
+// local to blocks, and one reduction a step.
+#include "pdense/refine.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace tailrace::dense {
+
+namespace {
+
+constexpr double target = 0x1p-53;
+constexpr double contracts = 0.9;         // a step that leaves more does not contract
+constexpr int steps_not_contracting = 2;  // that end a refinement
+constexpr double least_rcond = 1e-11;     // of factors in single precision, as on one process
+constexpr double largest_part = 1e-3;     // of b, that an answer leaves: more where A is singular
+constexpr int minus = -1;
+
+/// The largest of each number over the grid. NaN counts as infinite.
+void largest_of_grid(int context, double* values, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i) {
+    if (std::isnan(values[i])) values[i] = std::numeric_limits<double>::infinity();
+  }
+  const int length = static_cast<int>(count);
+  dgamx2d_(&context, "All", " ", &length, &one, values, &length, nullptr, nullptr, &minus, &minus,
+           &minus);
+}
+
+/// Calls visit(item without gaps, item with leading dimension `ld`, global column) for this rank's.
+template <class Visit>
+void for_each(const Dealt& matrix, int ld, Visit visit) {
+  const int rows = matrix.rows.count();
+  const int columns = matrix.columns.count();
+  for (int j = 0; j < columns; ++j) {
+    const auto column = static_cast<std::size_t>(matrix.columns.global(j));
+    const auto from = static_cast<std::size_t>(j) * static_cast<std::size_t>(matrix.dense_ld());
+    const auto other = static_cast<std::size_t>(j) * static_cast<std::size_t>(ld);
+    for (std::size_t i = 0; i < static_cast<std::size_t>(rows); ++i) {
+      visit(from + i, other + i, column);
+    }
+  }
+}
+
+double size_of(double item) { return std::isfinite(item) ? std::abs(item) : HUGE_VAL; }
+
+/// Sizes of r's, x's and B's columns, then the error of the worst.
+double error_of(const DealtSystem& s, const DealtNorms& norms, const std::vector<double>& x,
+                DealtWork& work) {
+  const auto nrhs = static_cast<std::size_t>(s.nrhs());
+  auto& sizes = work.sizes;
+  std::fill(sizes.begin(), sizes.end(), 0.0);
+  for_each(s.b, s.ldb, [&](std::size_t k, std::size_t in_b, std::size_t column) {
+    sizes[column] = std::max(sizes[column], size_of(work.r[k]));
+    sizes[nrhs + column] = std::max(sizes[nrhs + column], size_of(x[k]));
+    sizes[2 * nrhs + column] = std::max(sizes[2 * nrhs + column], size_of(s.b_items[in_b]));
+  });
+  largest_of_grid(s.a.context, sizes.data(), sizes.size());
+  double worst = 0;
+  for (std::size_t c = 0; c < nrhs; ++c) {
+    if (sizes[c] == 0) continue;
+    const double error = sizes[c] / (norms.infinity * sizes[nrhs + c] + sizes[2 * nrhs + c]);
+    worst = std::max(worst, size_of(error));
+  }
+  return worst;
+}
+
+/// x += A^-1 r, each column of r scaled to a largest item of 1.
+bool correct(const DealtSystem& s, const DealtFactors& factors, DealtWork& work) {
+  const auto size = [&](std::size_t c) { return work.sizes[c] == 0 ? 1 : work.sizes[c]; };
+  const int ld = s.b.dense_ld();
+  for_each(s.b, ld, [&](std::size_t k, std::size_t, std::size_t c) {
+    work.low[k] = static_cast<float>(work.r[k] / size(c));
+  });
+  const int n = s.n();
+  const int nrhs = s.nrhs();
+  const auto a = s.a.descriptor(s.a.dense_ld());
+  const auto b = s.b.descriptor(ld);
+  int info = 0;
+  if (s.definite()) {
+    pspotrs_(&s.triangle, &n, &nrhs, factors.values.data(), &one, &one, a.data(), work.low.data(),
+             &one, &one, b.data(), &info, 1);
+  } else {
+    psgetrs_("N", &n, &nrhs, factors.values.data(), &one, &one, a.data(), factors.pivots.data(),
+             work.low.data(), &one, &one, b.data(), &info, 1);
+  }
+  for_each(s.b, ld, [&](std::size_t k, std::size_t, std::size_t c) {
+    work.x[k] += static_cast<double>(work.low[k]) * size(c) * factors.scale;
+  });
+  return info == 0;
+}
+
+/// Whether what is left of each column is small beside B's; of a singular matrix errors may be
+/// small by the size of x alone.
+bool reaches(const DealtSystem& s, const DealtWork& work) {
+  const auto nrhs = static_cast<std::size_t>(s.nrhs());
+  for (std::size_t c = 0; c < nrhs; ++c) {
+    if (work.sizes[c] > largest_part * work.sizes[2 * nrhs + c]) return false;
+  }
+  return true;
+}
+
+/// 1 / (|A| |x| / |b|) of the worst column, from the sizes of columns.
+double condition_shown(const DealtSystem& s, const DealtNorms& norms, const DealtWork& work) {
+  const auto nrhs = static_cast<std::size_t>(s.nrhs());
+  double worst = 1;
+  for (std::size_t c = 0; c < nrhs; ++c) {
+    const double given = work.sizes[2 * nrhs + c];
+    if (given > 0) worst = std::max(worst, norms.infinity * work.sizes[nrhs + c] / given);
+  }
+  return 1 / worst;
+}
+
+}  // namespace
+
+RowRange rows_read(const Dealt& a, char triangle, int j) {
+  const int column = a.columns.global(j);
+  return {triangle == 'L' ? a.rows.count_before(column) : 0,
+          triangle == 'U' ? a.rows.count_before(column + 1) : a.rows.count()};
+}
+
+bool DealtNorms::usable() const {
+  return std::isfinite(largest) && std::isfinite(infinity) && infinity > 0;
+}
+
+DealtFactors::DealtFactors(const Dealt& a, char triangle) {
+  values.resize(std::max<std::size_t>(1, a.num_items()));
+  if (triangle == 'A') pivots.resize(static_cast<std::size_t>(a.rows.count() + a.rows.block));
+}
+
+DealtWork::DealtWork(const DealtSystem& system) {
+  const auto items = std::max<std::size_t>(1, system.b.num_items());
+  x.resize(items);
+  r.resize(items);
+  before.resize(items);
+  low.resize(items);
+  sizes.resize(3 * static_cast<std::size_t>(system.nrhs()));
+  sums.resize((system.definite() ? 1U : 2U) * static_cast<std::size_t>(system.n()));
+}
+
+DealtNorms norms_of(const DealtSystem& s, DealtWork& work) {
+  const auto n = static_cast<std::size_t>(s.n());
+  auto& sums = work.sums;
+  std::fill(sums.begin(), sums.end(), 0.0);
+  double total = 0;  // NaN vanishes in a maximum, not in a sum
+  DealtNorms norms;
+  const int columns = s.a.columns.count();
+  for (int j = 0; j < columns; ++j) {
+    const double* const column = s.a_items + static_cast<std::ptrdiff_t>(j) * s.lda;
+    const auto at = static_cast<std::size_t>(s.a.columns.global(j));
+    const auto range = rows_read(s.a, s.triangle, j);
+    double sum = 0;
+    for (int i = range.first; i < range.end; ++i) {
+      const double size = std::abs(column[i]);
+      const auto row = static_cast<std::size_t>(s.a.rows.global(i));
+      sums[row] += size;
+      if (!s.definite() || row != at) sum += size;  // an item of a triangle stands for two
+      total += size;
+      norms.largest = std::max(norms.largest, size);
+    }
+    sums[s.definite() ? at : n + at] += sum;
+  }
+  for_each(s.b, s.ldb, [&](std::size_t, std::size_t k, std::size_t) {
+    if (!std::isfinite(s.b_items[k])) total = HUGE_VAL;
+  });
+  if (!std::isfinite(total)) norms.largest = HUGE_VAL;
+  const int length = static_cast<int>(sums.size());
+  dgsum2d_(&s.a.context, "All", " ", &length, &one, sums.data(), &length, &minus, &minus);
+  const auto middle = sums.begin() + s.n();
+  norms.infinity = *std::max_element(sums.begin(), middle);
+  norms.one = s.definite() ? norms.infinity : *std::max_element(middle, sums.end());
+  // Sums may differ from rank to rank by their order.
+  std::array agreed{norms.infinity, norms.one, norms.largest};
+  largest_of_grid(s.a.context, agreed.data(), agreed.size());
+  return {agreed[0], agreed[1], agreed[2]};
+}
+
+bool factor(const DealtSystem& s, const DealtNorms& norms, DealtFactors& factors) {
+  factors.scale = std::ldexp(1.0, -std::ilogb(norms.largest));
+  const int ld = s.a.dense_ld();
+  const int columns = s.a.columns.count();
+  for (int j = 0; j < columns; ++j) {
+    const double* const from = s.a_items + static_cast<std::ptrdiff_t>(j) * s.lda;
+    float* const to = factors.values.data() + static_cast<std::ptrdiff_t>(j) * ld;
+    const auto range = rows_read(s.a, s.triangle, j);
+    for (int i = range.first; i < range.end; ++i) {
+      to[i] = static_cast<float>(from[i] * factors.scale);
+    }
+  }
+  const int n = s.n();
+  const auto desc = s.a.descriptor(ld);
+  int info = 0;
+  if (s.definite()) {
+    pspotrf_(&s.triangle, &n, factors.values.data(), &one, &one, desc.data(), &info, 1);
+  } else {
+    psgetrf_(&n, &n, factors.values.data(), &one, &one, desc.data(), factors.pivots.data(), &info);
+  }
+  double failed = info == 0 ? 0 : 1;
+  largest_of_grid(s.a.context, &failed, 1);
+  return failed == 0;
+}
+
+double backward_error(const DealtSystem& s, const DealtNorms& norms, const std::vector<double>& x,
+                      DealtWork& work) {
+  const int n = s.n();
+  const int nrhs = s.nrhs();
+  const double negative = -1;
+  const double positive = 1;
+  const auto a = s.a.descriptor(s.lda);
+  const auto b = s.b.descriptor(s.b.dense_ld());
+  for_each(s.b, s.ldb,
+           [&](std::size_t k, std::size_t in_b, std::size_t) { work.r[k] = s.b_items[in_b]; });
+  if (s.definite()) {
+    pdsymm_("L", &s.triangle, &n, &nrhs, &negative, s.a_items, &one, &one, a.data(), x.data(), &one,
+            &one, b.data(), &positive, work.r.data(), &one, &one, b.data(), 1, 1);
+  } else {
+    pdgemm_("N", "N", &n, &nrhs, &n, &negative, s.a_items, &one, &one, a.data(), x.data(), &one,
+            &one, b.data(), &positive, work.r.data(), &one, &one, b.data(), 1, 1);
+  }
+  return error_of(s, norms, x, work);
+}
+
+DealtRefinement refine(const DealtSystem& s, const DealtNorms& norms, const DealtFactors& factors,
+                       int max_steps, DealtWork& work) {
+  std::fill(work.x.begin(), work.x.end(), 0.0);
+  for_each(s.b, s.ldb,
+           [&](std::size_t k, std::size_t in_b, std::size_t) { work.r[k] = s.b_items[in_b]; });
+  DealtRefinement done;
+  done.error = error_of(s, norms, work.x, work);
+  const auto stop = [&done](const char* why_not) {
+    done.why_not = why_not;
+    return done;
+  };
+  int failures = 0;
+  for (int step = 1; step <= max_steps; ++step) {
+    const double before = done.error;
+    if (before <= target) work.before = work.x;
+    if (!correct(s, factors, work)) return stop("the factorisation broke down");
+    const double error = backward_error(s, norms, work.x, work);
+    done.steps = step;
+    done.error = error;
+    if (before <= target && error > before / 2) {  // one step more brings no half
+      if (error > before) work.x = work.before;
+      done.error = std::min(error, before);
+      return done;
+    }
+    if (!std::isfinite(error)) return stop("the factors overflow");
+    if (step == 1) {
+      done.rcond = condition_shown(s, norms, work);
+      if (!(done.rcond > least_rcond)) return stop("too ill-conditioned for this rung");
+    }
+    if (error <= target && !reaches(s, work)) {
+      return stop("the matrix is singular to working precision");
+    }
+    if (error == 0) return done;
+    if (step == 1 || error <= target) continue;
+    if (error > contracts * before && ++failures == steps_not_contracting) {
+      return stop("refinement does not contract");
+    }
+    const double needed = std::log(target / error) / std::log(std::min(error / before, contracts));
+    if (failures == 0 && step > 2 && needed > max_steps - step) {
+      return stop("refinement contracts too slowly");
+    }
+  }
+  if (done.error > target) done.why_not = "no convergence within max_steps";
+  return done;
+}
+
+}  // namespace tailrace::dense

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+// Systems where ScaLAPACK has them, by its factorisation in single precision and refinement. All of
+// it is collective over the grid, and what is returned is the same on all its ranks. It calls BLACS
+// and ScaLAPACK alone, not MPI.
+
+#include <vector>
+
+#include "pdense/dealt.hpp"
+
+namespace tailrace::dense {
+
+/// Array arguments of ScaLAPACK are addresses.
+inline constexpr int one = 1;
+
+/// A X = B; A is square in square blocks, and B's rows are dealt as A's.
+struct DealtSystem {
+  char triangle = 'A';  ///< 'L' or 'U': symmetric positive definite, only that triangle is read
+  Dealt a, b;
+  const double* a_items = nullptr;
+  int lda = 1;
+  const double* b_items = nullptr;
+  int ldb = 1;
+
+  bool definite() const { return triangle != 'A'; }
+  int n() const { return a.rows.extent; }
+  int nrhs() const { return b.columns.extent; }
+};
+
+/// This rank's rows of local column `j` that are read: [first, end).
+struct RowRange {
+  int first, end;
+};
+RowRange rows_read(const Dealt& a, char triangle, int j);
+
+struct DealtNorms {
+  double infinity = 0;
+  double one = 0;
+  double largest = 0;  ///< item of A; infinite if one of A or B is not finite
+
+  /// Whether a factorisation may be tried.
+  bool usable() const;
+};
+
+/// Throws std::bad_alloc in its constructor alone.
+struct DealtFactors {
+  explicit DealtFactors(const Dealt& a, char triangle);
+
+  std::vector<float> values;  ///< without gaps
+  std::vector<int> pivots;    ///< empty: Cholesky
+  double scale = 1;           ///< the factors are those of scale * A
+};
+
+/// Memory of a refinement. Throws std::bad_alloc in its constructor alone.
+struct DealtWork {
+  explicit DealtWork(const DealtSystem& system);
+
+  std::vector<double> x, r, before;  ///< as B, without gaps
+  std::vector<float> low;
+  std::vector<double> sizes;  ///< of each column of r, x and B
+  std::vector<double> sums;   ///< of A's rows and columns
+};
+
+DealtNorms norms_of(const DealtSystem& system, DealtWork& work);
+/// False: a zero pivot, or not positive definite.
+bool factor(const DealtSystem& system, const DealtNorms& norms, DealtFactors& factors);
+struct DealtRefinement {
+  int steps = 0;
+  double error = 0;  ///< normwise, of the worst column
+  /// 1 / (|A| |x| / |b|) of the first answer, infinity norms, of the worst column: at least 1 /
+  /// condition, and no more than some sqrt(n) times that but for a special B.
+  double rcond = 0;
+  const char* why_not = nullptr;  ///< null: it converged
+};
+/// Solves from x = 0 to `work.x` until the normwise backward error is at most 2^-53 and one step
+/// more does not halve it. Stops where the factors show a condition number that they cannot refine,
+/// and after two steps that do not contract.
+DealtRefinement refine(const DealtSystem& system, const DealtNorms& norms,
+                       const DealtFactors& factors, int max_steps, DealtWork& work);
+/// The normwise backward error of x as B, without gaps.
+double backward_error(const DealtSystem& system, const DealtNorms& norms,
+                      const std::vector<double>& x, DealtWork& work);
+
+}  // namespace tailrace::dense
