@@ -72,6 +72,7 @@ class DirectStream : public Stream::State {
     auto problem = store::check_contents(contents, team_.client, team_.num_clients());
     if (!problem && path.empty()) problem = Error(Errc::invalid_input, "stream: the path is empty");
     agree(team_.compute->raw(), problem ? &*problem : nullptr);
+    store::require_alike(*team_.compute, "stream " + name_, path, contents);
     const double agreed_s = now_s();
     ++statistics_.steps;
     statistics_.bytes += store::given_bytes(contents, team_.client);

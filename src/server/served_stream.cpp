@@ -116,10 +116,11 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& giv
       reserve(*lowered, Reserved::lowered_step);
     }
   }
-  auto votes = vote(path, problem, fits);
+  const Asked asked{path, contents};
+  auto votes = vote(asked, problem, fits);
   // Who sends may have changed for servers, even if this rank has met its own shapes before.
   votes[unchanged] = plan == last_plan_ ? 1 : 0;
-  auto situation = agree_on(votes, problem);
+  auto situation = agree_on(votes, asked, problem);
   if (shapes_changed_) {
     if (!copies_measured_) {
       copy_kind_ = measure_copies(*team.compute, {"staging", plan->copies()});
@@ -133,7 +134,8 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& giv
   auto choice = overflow_.first(situation);
   if (choice.action == Overflow::Action::wait) {
     wait_for_room(*plan, choice.lowered_will_do ? lowered : nullptr, choice);
-    situation = agree_on(vote(path, std::nullopt, room_for_ == Reserved::step), std::nullopt);
+    situation =
+        agree_on(vote(asked, std::nullopt, room_for_ == Reserved::step), asked, std::nullopt);
     choice = overflow_.after_wait(situation);
   }
   ++statistics_.steps;
@@ -280,7 +282,10 @@ void ServedStream::finish() {
   const double waited_s = now_s() - start_s;
   statistics_.end_s += waited_s;
   statistics_.call_s += waited_s;
-  agree_on(vote("finish", problem, true), problem);
+  const std::string path = "finish";
+  const FileContents nothing;
+  const Asked asked{path, nothing};
+  agree_on(vote(asked, problem, true), asked, problem);
 }
 
 }  // namespace tailrace::server

@@ -46,9 +46,9 @@ class ServedStream : public Stream::State {
   enum class Reserved { nothing, step, lowered_step };
   /// What each rank brings to a write: the smallest of all ranks counts.
   enum Vote : std::size_t {
-    right,  ///< own number if the arguments are wrong
-    path_hash,
-    minus_path_hash,
+    right,   ///< own number if the arguments are wrong
+    digest,  ///< of path and variables
+    minus_digest,
     failed,  ///< the oldest failure known, and to whom
     room,
     room_lowered,
@@ -59,12 +59,17 @@ class ServedStream : public Stream::State {
     num_votes
   };
   using Votes = std::array<double, num_votes>;
+  /// What this rank is to write; "finish" and nothing to wait.
+  struct Asked {
+    const std::string& path;
+    const FileContents& contents;
+  };
 
   PacketPlan& plan_for(const FileContents& contents, bool lowered);
   bool reserve(const PacketPlan& plan, Reserved what);
   void unreserve();
-  Votes vote(const std::string& path, const std::optional<Error>& problem, bool fits);
-  Situation agree_on(Votes votes, const std::optional<Error>& problem);
+  Votes vote(const Asked& asked, const std::optional<Error>& problem, bool fits);
+  Situation agree_on(Votes votes, const Asked& asked, const std::optional<Error>& problem);
   void reduce(std::span<double> values);
   [[noreturn]] void throw_failure(double key);
   std::optional<Error> too_large(const PacketPlan& plan) const;

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "core/agreed_error.hpp"
-#include "core/refuse_input.hpp"
 #include "core/wait.hpp"
 #include "server/served_stream.hpp"
+#include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -17,20 +17,18 @@ namespace {
 constexpr double none = std::numeric_limits<double>::max();
 constexpr double after_all_steps = 1e12;  // the number of a failure that is of no step
 
-double hash_of(const std::string& text) {
-  constexpr std::size_t bits = 50;  // exact in a double
-  return static_cast<double>(std::hash<std::string>{}(text) & ((std::size_t{1} << bits) - 1));
-}
+/// So much of a digest as a double holds.
+double whole(std::uint64_t digest) { return static_cast<double>(digest >> 14); }
 
 }  // namespace
 
-ServedStream::Votes ServedStream::vote(const std::string& path, const std::optional<Error>& problem,
+ServedStream::Votes ServedStream::vote(const Asked& asked, const std::optional<Error>& problem,
                                        bool fits) {
   const auto& team = client_.team();
   Votes votes{};
   votes[right] = problem ? team.client : none;
-  votes[path_hash] = hash_of(path);
-  votes[minus_path_hash] = -votes[path_hash];
+  votes[digest] = whole(store::digest_of(asked.path, asked.contents));
+  votes[minus_digest] = -votes[digest];
   const auto key = [&](double number) { return number * team.num_clients() + team.client; };
   votes[failed] = none;
   if (client_.gone()) votes[failed] = key(after_all_steps);
@@ -63,17 +61,14 @@ void ServedStream::reduce(std::span<double> values) {
   statistics_.agree_s += now_s() - start_s;
 }
 
-Situation ServedStream::agree_on(Votes votes, const std::optional<Error>& problem) {
+Situation ServedStream::agree_on(Votes votes, const Asked& asked,
+                                 const std::optional<Error>& problem) {
   const auto& comm = *client_.team().compute;
   reduce(votes);
-  if (votes[right] != none || votes[failed] != none ||
-      votes[path_hash] != -votes[minus_path_hash]) {
-    unreserve();
-  }
+  const bool alike = votes[digest] == -votes[minus_digest];
+  if (votes[right] != none || votes[failed] != none || !alike) unreserve();
   if (votes[right] != none) agree(comm.raw(), problem ? &*problem : nullptr);
-  if (votes[path_hash] != -votes[minus_path_hash]) {
-    refuse_input("stream {}: the ranks gave different paths, or not all call the same", name_);
-  }
+  if (!alike) store::require_alike(comm, "stream " + name_, asked.path, asked.contents);
   if (votes[failed] != none) throw_failure(votes[failed]);
   shapes_changed_ = votes[unchanged] == 0;
   return {votes[room] == 1, votes[room_lowered] == 1, votes[can_spill] == 1, -votes[minus_run_s],

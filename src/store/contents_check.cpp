@@ -2,13 +2,19 @@
 #include "store/contents_check.hpp"
 
 #include <algorithm>
+#include <array>
+#include <functional>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "core/refuse_input.hpp"
+#include "core/same_on_all.hpp"
+#include "store/item_convert.hpp"
 
 namespace tailrace::store {
 namespace {
@@ -154,6 +160,37 @@ std::optional<Error> check_contents(const FileContents& contents, int rank, int 
     return error;
   }
   return std::nullopt;
+}
+
+std::uint64_t digest_of(const std::string& path, const FileContents& contents) {
+  const std::hash<std::string> hash;
+  std::uint64_t digest = hash(path);
+  for (const auto& variable : contents.variables) {
+    digest = add_to_digest(digest, hash(variable.name));
+    digest = add_to_digest(digest, static_cast<std::uint64_t>(variable.type));
+    if (variable.layout == nullptr) continue;
+    for (int d = 0; d < variable.layout->num_dims(); ++d) {
+      const auto extent = variable.layout->global_extents()[static_cast<std::size_t>(d)];
+      digest = add_to_digest(digest, static_cast<std::uint64_t>(extent));
+    }
+  }
+  return digest;
+}
+
+void require_alike(const Comm& comm, std::string_view who, const std::string& path,
+                   const FileContents& contents) {
+  std::string variables;
+  for (const auto& variable : contents.variables) {
+    if (!variables.empty()) variables += ", ";
+    variables += fmt::format("{} {}", variable.name, type_name(variable.type));
+    if (variable.layout == nullptr) continue;
+    const auto dims = static_cast<std::size_t>(variable.layout->num_dims());
+    const std::span extents(variable.layout->global_extents().data(), dims);
+    variables += fmt::format(" [{}]", fmt::join(extents, " x "));
+  }
+  const std::array<CommonArgument, 2> arguments{
+      {{"the path", path}, {"the list of variables", variables}}};
+  require_same(comm, who, arguments);
 }
 
 namespace {

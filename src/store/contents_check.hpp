@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/layout.hpp"
 #include "tailrace/more/file_contents.hpp"
@@ -29,6 +32,13 @@ std::ptrdiff_t given_bytes(const FileContents& contents, int rank);
 /// What is wrong with `contents` on this rank (names, dimensions, layouts, memory), if anything.
 /// Local.
 std::optional<Error> check_contents(const FileContents& contents, int rank, int num_ranks);
+
+/// A digest of what all ranks give alike of a write: the path, and names, types and extents of the
+/// variables. Local.
+std::uint64_t digest_of(const std::string& path, const FileContents& contents);
+/// Throws on all ranks alike what of this differs between them, and how. Collective, blocking.
+void require_alike(const Comm& comm, std::string_view who, const std::string& path,
+                   const FileContents& contents);
 
 /// What a plan for a variable follows from, on one rank.
 struct Shape {

@@ -2,6 +2,7 @@
 #include "store/hdf5_handle.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -121,6 +122,8 @@ namespace {
 std::string what_is_wrong(const std::string& path) {
   constexpr std::string_view signature{"\x89HDF\r\n\x1a\n", 8};
   const Descriptor file = open_descriptor(path, O_RDONLY);
+  struct stat status {};
+  if (fstat(file.get(), &status) == 0 && S_ISDIR(status.st_mode)) return "is a folder";
   bool found = false;
   std::array<char, 8> start{};
   for (off_t at = 0; !found && pread(file.get(), start.data(), 8, at) == 8;

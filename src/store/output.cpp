@@ -14,7 +14,6 @@
 
 #include "core/agreed_error.hpp"
 #include "core/last_resort.hpp"
-#include "core/refuse_input.hpp"
 #include "core/say.hpp"
 #include "store/completion.hpp"
 #include "store/contents_check.hpp"
@@ -32,10 +31,6 @@ namespace {
 using namespace store;
 
 constexpr std::size_t max_routes = 8;
-
-std::int64_t hash_text(const std::string& text) {
-  return static_cast<std::int64_t>(std::hash<std::string>{}(text) >> 1);
-}
 
 }  // namespace
 
@@ -138,9 +133,9 @@ Output::State::Agreed Output::State::agree_on(const std::string& path,
                                               const FileContents& contents) {
   constexpr std::size_t fixed = 5;
   const auto problem = check_contents(contents, comm_.rank(), comm_.num_ranks());
-  const auto name = hash_text(path);
+  const auto given = static_cast<std::int64_t>(digest_of(path, contents) >> 1);
   std::array<std::int64_t, fixed + max_routes> values{};
-  values = {completion_.num_ended(), problem || path.empty() ? 0 : 1, name, -name,
+  values = {completion_.num_ended(), problem || path.empty() ? 0 : 1, given, -given,
             comm_.rank() == 0 ? plans_.find(path) : std::numeric_limits<std::int64_t>::max()};
   for (std::size_t r = 0; !problem && r < routes_.size(); ++r) {
     values[fixed + r] = routes_[r]->fits(contents, comm_.rank()) ? 1 : 0;
@@ -151,9 +146,7 @@ Output::State::Agreed Output::State::agree_on(const std::string& path,
     agree(comm_.raw(), problem ? &*problem : nullptr);
     throw Error(Errc::invalid_input, "output: the path is empty");
   }
-  if (values[2] != -values[3]) {
-    refuse_input("output: the ranks gave different paths, this one \"{}\"", path);
-  }
+  if (values[2] != -values[3]) require_alike(comm_, "output", path, contents);
   Agreed agreed{values[0], values[4], -1};
   for (std::size_t r = 0; r < routes_.size(); ++r) {
     if (values[fixed + r] == 1 && routes_[r]->plan_number() == agreed.plan) {

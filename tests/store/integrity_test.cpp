@@ -223,7 +223,7 @@ TEST_F(IntegrityTest, FilesThatAreNoneAndArraysThatAreNotThere) {
   put(whole.substr(0, whole.size() / 2));
   expect_error(Errc::corrupt, "b.h5 is not a whole HDF5 file: cut short", open);
   on_rank_0([&] { fs::create_directories(path("folder")); });
-  expect_error(Errc::corrupt, "folder is not an HDF5 file",
+  expect_error(Errc::corrupt, "folder is a folder",
                [&] { const Input input(comm, path("folder")); });
 
   const Input input(comm, path("a.h5"));

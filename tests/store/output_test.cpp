@@ -230,6 +230,36 @@ TEST_F(OutputTest, FileWithoutChecksumsAndAFloatReadAsDouble) {
   EXPECT_EQ(wrong_items(path("a.h5"), 0), 0);
 }
 
+TEST_F(OutputTest, RanksThatGiveDifferentThingsAreRefused) {
+  if (comm.num_ranks() == 1) GTEST_SKIP() << "one rank is like itself";
+  Case test(comm, {7, 8, 9}, 0);
+  Output output(comm, {});
+  const bool other = comm.rank() == 1;
+  const auto expect_refusal = [&](const std::string& words, const std::string& file,
+                                  const FileContents& contents) {
+    try {
+      output.write(path(file), contents);
+      ADD_FAILURE() << words;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Errc::invalid_input);
+      EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
+    }
+  };
+  expect_refusal("the path must be the same on all ranks", other ? "b.h5" : "a.h5", test.contents);
+  auto contents = test.contents;
+  if (other) contents.variables[1].name = "w";
+  expect_refusal("v float32 [7 x 8 x 9]", "a.h5", contents);
+  contents = test.contents;
+  if (other) contents.variables[0].type = ItemType::int64;
+  expect_refusal("u int64 [7 x 8 x 9]", "a.h5", contents);
+  contents = test.contents;
+  if (other) contents.variables.pop_back();
+  expect_refusal("the list of variables must be the same", "a.h5", contents);
+  output.write(path("a.h5"), test.contents);
+  output.finish();
+  EXPECT_EQ(wrong_items(path("a.h5"), 0), 0);
+}
+
 TEST_F(OutputTest, RestartOnAnotherNumberOfRanks) {
   Case test(comm, {7, 8, 9}, 0);
   OutputOptions options;
