@@ -40,7 +40,7 @@ class FreshMemory {
   FreshMemory(const FreshMemory&) = delete;
   FreshMemory& operator=(const FreshMemory&) = delete;
 
-  std::vector<tune::Remembered> winners() const { return tune::recall(path_); }
+  std::vector<tune::Remembered> winners() const { return *tune::recall(path_); }
 
  private:
   bool mine_;

@@ -43,7 +43,8 @@ std::optional<Remembered> find(const Comm& comm, const std::string& file, const 
                                std::span<const Candidate> candidates) {
   std::string text;
   if (comm.rank() == 0) {
-    for (const Remembered& entry : recall(file)) {
+    const auto entries = recall(file);
+    for (const Remembered& entry : *entries) {
       const bool known =
           std::ranges::find(candidates, entry.winner, &Candidate::name) != candidates.end();
       if (known && same_problem(entry, wanted)) text = to_text(entry);

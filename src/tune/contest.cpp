@@ -35,6 +35,7 @@ constexpr int most_screening_rounds = 24;
 constexpr int least_rounds = 3;           // even over the budget
 constexpr int rounds_between_looks = 20;  // at whether the matter is clear
 constexpr int most_rounds = 400;
+constexpr double settled_difference = 0.02;  // so small that more rounds gain nothing
 constexpr double long_run_s = 2.5e-3;
 /// After so many single runs, those leave that took so many times as long as the best one.
 constexpr std::array long_run_limits{2.0, 1.3, 1.15, 1.1, 1.06};
@@ -51,11 +52,6 @@ std::string failure_of(const Comm& comm, Errc& code, Action&& action) {
     return error.what();
   }
   return "";
-}
-
-std::string time_text(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", 1e6 * seconds);
-  return seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.3g} s", seconds);
 }
 
 }  // namespace
@@ -262,10 +258,14 @@ void Contest::drop_slower(double times_as_slow) {
   }
 }
 
-// No other is within reach of the best one.
+// No other is within reach of the best one, or the same one won before and noise is small.
 bool Contest::is_clear() {
-  const auto found = times(running());
-  const double reach = *std::ranges::min_element(found) * (1 + 3 * null());
+  const auto list = running();
+  const auto found = times(list);
+  const double difference = null();
+  const Entry* before = std::exchange(leader_, list[first_as_good(found, difference)]);
+  if (difference <= settled_difference && leader_ == before) return true;
+  const double reach = *std::ranges::min_element(found) * (1 + 3 * difference);
   return std::ranges::count_if(found, [&](double time) { return time <= reach; }) == 1;
 }
 
@@ -311,7 +311,7 @@ bool Contest::has_winner() {
   }
   if (!running().empty()) return true;
   // The wrong ones were the fast ones: back to those that were dropped as slow.
-  paired_ = nullptr;
+  paired_ = leader_ = nullptr;
   twin_.reset();
   for (Entry& entry : entries_) {
     entry.running = entry.trouble.empty();

@@ -94,6 +94,7 @@ class Contest {
   Entry* reference_ = nullptr;  ///< the first whose results counted
   bool few_long_ = false;       ///< the shortest of few runs decides
   bool not_made_ = false;       ///< one that applies here could not be made, and none ran wrong
+  Entry* leader_ = nullptr;     ///< that would have won when it was last looked at
   Entry* paired_ = nullptr;     ///< runs twice in each round: the null test
   /// Its second copy, made anew: memory that lies elsewhere is a difference, too. Null if there is
   /// no room for it: then the same one runs twice.

@@ -5,7 +5,14 @@
 #include <cmath>
 #include <random>
 
+#include <fmt/format.h>
+
 namespace tailrace::tune {
+
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", 1e6 * seconds);
+  return seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.3g} s", seconds);
+}
 
 double quantile(std::span<const double> samples, double part) {
   if (samples.empty()) return 0;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tailrace::tune {
@@ -14,6 +15,8 @@ constexpr double least_difference = 0.01;
 /// of n samples, those above 1 + 20 / n times this.
 constexpr double largest_no_difference = 0.25;
 
+/// "1.5 us"
+std::string time_text(double seconds);
 /// The value that a fraction `part` of `samples` lies below, interpolated; 0 without samples.
 double quantile(std::span<const double> samples, double part);
 inline double median(std::span<const double> samples) { return quantile(samples, 0.5); }

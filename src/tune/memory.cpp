@@ -5,9 +5,12 @@
 #include <chrono>
 #include <ctime>
 #include <filesystem>
+#include <mutex>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
@@ -106,12 +109,56 @@ std::vector<Remembered> parse(const std::string& path, const std::string& text) 
   }
 }
 
+/// What tells a file from what it was before: a new one takes its name at each change.
+using Stamp = std::tuple<ino_t, off_t, time_t, long>;
+
+Stamp stamp_of(const std::string& path) {
+  struct stat status {};
+  if (stat(path.c_str(), &status) != 0) return {};
+  return {status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+/// The file that this process has read or written last: to parse a thousand entries takes longer
+/// than to make what a winner is asked for.
+struct LastSeen {
+  std::mutex mutex;
+  std::string path;
+  Stamp stamp;
+  Entries entries;
+
+  void keep(const std::string& of, const Stamp& at, Entries what) {
+    const std::lock_guard lock(mutex);
+    path = of;
+    stamp = at;
+    entries = std::move(what);
+  }
+};
+
+LastSeen& last_seen() {
+  static LastSeen seen;
+  return seen;
+}
+
+/// Throws `Errc::io`, `Errc::corrupt`.
+Entries read(const std::string& path) {
+  const Stamp stamp = stamp_of(path);
+  auto& seen = last_seen();
+  {
+    const std::lock_guard lock(seen.mutex);
+    if (seen.entries && seen.path == path && seen.stamp == stamp) return seen.entries;
+  }
+  auto entries =
+      std::make_shared<const std::vector<Remembered>>(parse(path, read_whole_file(path)));
+  if (stamp == stamp_of(path)) seen.keep(path, stamp, entries);
+  return entries;
+}
+
 /// The entries, also of a file that does not exist; one that is no memory file is moved aside, so
 /// that its copy can be looked at.
 std::vector<Remembered> read_to_change(const std::string& path) {
   if (!fs::exists(path)) return {};
   try {
-    return parse(path, read_whole_file(path));
+    return *read(path);
   } catch (const Error& error) {
     if (error.code() != Errc::corrupt) throw;
     const std::string aside = path + ".unreadable";
@@ -124,7 +171,7 @@ std::vector<Remembered> read_to_change(const std::string& path) {
 }
 
 /// The file gets its name when it is whole.
-void replace(const std::string& path, const std::vector<Remembered>& entries) {
+void replace(const std::string& path, std::vector<Remembered> entries) {
   Json list = Json::array();
   for (const Remembered& entry : entries) list.push_back(json_of(entry));
   const Json json{{"schema", schema_name}, {"version", schema_version}, {"entries", list}};
@@ -132,6 +179,8 @@ void replace(const std::string& path, const std::vector<Remembered>& entries) {
   // Words of others (a processor's name) need not be UTF-8.
   whole.append(json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n');
   whole.commit();
+  last_seen().keep(path, stamp_of(path),
+                   std::make_shared<const std::vector<Remembered>>(std::move(entries)));
 }
 
 /// Held while the file is read, changed and replaced; none where the file system has no locks: then
@@ -178,19 +227,18 @@ bool is_doubtful(const Remembered& entry) {
   return disturbs(entry.waited) && entry.date < date_text(10 * minute_s);
 }
 
-std::vector<Remembered> list_remembered(const std::string& file) {
-  return parse(file, read_whole_file(file));
-}
+std::vector<Remembered> list_remembered(const std::string& file) { return *read(file); }
 
-std::vector<Remembered> recall(const std::string& file) {
+Entries recall(const std::string& file) {
   std::error_code failed;
-  if (file.empty() || !fs::exists(file, failed)) return {};
+  const auto none = std::make_shared<const std::vector<Remembered>>();
+  if (file.empty() || !fs::exists(file, failed)) return none;
   try {
-    return list_remembered(file);
+    return read(file);
   } catch (const Error& error) {
     static const bool once = (say(LogLevel::warning, error.what()), true);
     static_cast<void>(once);
-    return {};
+    return none;
   }
 }
 
@@ -206,7 +254,7 @@ void remember(const std::string& file, std::span<const Remembered> winners) {
   }
   const auto too_many = std::max<std::ptrdiff_t>(0, std::ssize(entries) - most_entries);
   entries.erase(entries.begin(), entries.begin() + too_many);
-  replace(file, entries);
+  replace(file, std::move(entries));
 }
 
 }  // namespace tailrace::tune

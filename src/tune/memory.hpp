@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,9 +20,11 @@ namespace tailrace::tune {
 std::string to_text(const Remembered& entry);
 Remembered from_text(std::string_view text);
 
+using Entries = std::shared_ptr<const std::vector<Remembered>>;
+
 /// What is remembered in `file`; nothing if there is none or it cannot be read, which is warned of
-/// once a process. Local.
-std::vector<Remembered> recall(const std::string& file);
+/// once a process. Read again only if it has changed. Local.
+Entries recall(const std::string& file);
 
 /// True if both are winners of the same problem on the same places of the same machine. Local.
 bool same_problem(const Remembered& a, const Remembered& b);

@@ -91,6 +91,25 @@ TEST(TuneMemory, OneEntryForAProblemAndMachine) {
   EXPECT_EQ(winners, (std::vector<std::string>{"pull", "node_aware", "alltoallv", "node_direct"}));
 }
 
+TEST(TuneMemory, IsReadAgainOnlyIfItHasChanged) {
+  const TempFolder folder;
+  const std::string file = folder / "tune.json";
+  const auto one = example("64", "pairwise"), two = example("65", "pull");
+  remember(file, std::span(&one, 1));
+  const std::string text_of_one = read_text(file);
+  const auto known = recall(file);
+  ASSERT_EQ(known->size(), 1U);
+  EXPECT_EQ(known, recall(file)) << "was read again";
+  remember(file, std::span(&two, 1));
+  EXPECT_EQ(recall(file)->size(), 2U);
+  write_text(folder / "other.json", text_of_one);  // as another program does
+  std::filesystem::rename(folder / "other.json", file);
+  ASSERT_EQ(recall(file)->size(), 1U);
+  EXPECT_EQ(recall(file)->at(0).winner, "pairwise");
+  std::filesystem::remove(file);
+  EXPECT_TRUE(recall(file)->empty());
+}
+
 // Each rank is a writer of its own, as rank 0 of each row is.
 TEST(TuneMemory, WritersAtTheSameTimeMerge) {
   const Comm comm(MPI_COMM_WORLD);
@@ -116,7 +135,7 @@ TEST(TuneMemory, ABrokenFileIsKeptAsideAndANewOneBegun) {
     write_text(file, broken);
     EXPECT_THROW(list_remembered(file), Error);
     testing::internal::CaptureStderr();
-    EXPECT_TRUE(recall(file).empty());
+    EXPECT_TRUE(recall(file)->empty());
     const auto entry = example("64", "pairwise");
     remember(file, std::span(&entry, 1));
     EXPECT_NE(testing::internal::GetCapturedStderr().find("kept as"), std::string::npos);
@@ -127,8 +146,8 @@ TEST(TuneMemory, ABrokenFileIsKeptAsideAndANewOneBegun) {
 
 TEST(TuneMemory, MissingAndUnwritableFiles) {
   const TempFolder folder;
-  EXPECT_TRUE(recall(folder / "none.json").empty());
-  EXPECT_TRUE(recall("").empty());
+  EXPECT_TRUE(recall(folder / "none.json")->empty());
+  EXPECT_TRUE(recall("")->empty());
   try {
     list_remembered(folder / "none.json");
     ADD_FAILURE() << "no error";
