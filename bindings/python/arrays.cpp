@@ -101,6 +101,9 @@ std::string describe_shape(std::span<const std::ptrdiff_t> shape) {
 }
 
 Array::Array(nb::handle object, Use use, const std::string& what) {
+  if (std::string_view(Py_TYPE(object.ptr())->tp_name) == "MaskedArray") {
+    refuse(what + ": is a masked array, whose mask would be lost; give array.filled(value)");
+  }
   if (PyObject_CheckBuffer(object.ptr()) != 0) {
     take_buffer(object, use, what);
   } else if (nb::hasattr(object, "__dlpack__")) {

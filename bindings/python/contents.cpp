@@ -17,6 +17,7 @@ std::vector<double> doubles_of(nb::handle values, const std::string& what) {
 }
 
 AttributeValue attribute_of(nb::handle value, const std::string& what) {
+  if (value.is_none()) refuse(what + ": is None; needs a number, text, or a list of numbers");
   if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
   if (PyBool_Check(value.ptr())) return std::int64_t{nb::cast<bool>(value) ? 1 : 0};
   if (PyIndex_Check(value.ptr()) != 0) {
@@ -34,10 +35,19 @@ AttributeValue attribute_of(nb::handle value, const std::string& what) {
   return doubles_of(value, what + " (an attribute: a number, text, or a list of numbers)");
 }
 
+/// The pairs of a dict, or of what has `items` as one has.
+nb::object items_of(nb::handle dict, const std::string& what, const char* values) {
+  if (!nb::hasattr(dict, "items")) {
+    refuse(fmt::format("{}: needs a dict of {} by their names, not {}", what, values,
+                       text_of(dict.type())));
+  }
+  return dict.attr("items")();
+}
+
 Attributes attributes_of(nb::handle attributes, const std::string& what) {
   Attributes list;
   if (attributes.is_none()) return list;
-  for (const auto item : nb::iter(attributes.attr("items")())) {
+  for (const auto item : nb::iter(items_of(attributes, what + "s", "values"))) {
     const auto name = text_of(item[0]);
     list.emplace_back(name, attribute_of(item[1], fmt::format("{} '{}'", what, name)));
   }
@@ -57,7 +67,7 @@ std::string path_of(nb::handle path) {
 Hints hints_of(nb::handle hints) {
   Hints made;
   if (hints.is_none()) return made;
-  for (const auto item : nb::iter(hints.attr("items")())) {
+  for (const auto item : nb::iter(items_of(hints, "hints", "values"))) {
     made.set(text_of(item[0]), text_of(item[1]));
   }
   return made;
@@ -94,16 +104,13 @@ void Contents::add(const std::string& name, nb::handle value, nb::handle layout,
 }
 
 void Contents::take(const ContentsArguments& arguments, const Comm& comm) {
-  if (!nb::hasattr(arguments.variables, "items")) {
-    refuse("variables: needs a dict of arrays by their names");
-  }
   contents_.step = Given<std::int64_t>(arguments.step).take("step");
   contents_.attributes = attributes_of(arguments.attributes, "attribute");
-  for (const auto item : nb::iter(arguments.variables.attr("items")())) {
+  for (const auto item : nb::iter(items_of(arguments.variables, "variables", "arrays"))) {
     add(text_of(item[0]), item[1], arguments.layout, comm);
   }
   if (arguments.coordinates.is_none()) return;
-  for (const auto item : nb::iter(arguments.coordinates.attr("items")())) {
+  for (const auto item : nb::iter(items_of(arguments.coordinates, "coordinates", "values"))) {
     const auto name = text_of(item[0]);
     const auto what = fmt::format("coordinate '{}'", name);
     const nb::object value = item[1];

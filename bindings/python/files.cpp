@@ -105,6 +105,10 @@ class PyInput final : public Held<Input> {
         out = empty_array(shape_of(*its_layout, boxes), type);
       }
       array.emplace(out, Use::write, "out");
+      if (!dtype.is_none() && item_type_of(dtype) != array->type) {
+        refuse(fmt::format("out: has items {}, but dtype={} is asked for", name_of(array->type),
+                           text_of(dtype)));
+      }
       memory = memory_of(*array, boxes, "out");
     });
     nb::gil_scoped_release released;

@@ -74,7 +74,6 @@ class PySession final : private Callables, public Held<Session> {
 
 Product product_of(nb::handle given) {
   Product product;
-  if (!nb::isinstance<nb::dict>(given)) refuse("products: needs a list of Product");
   for (const auto [key, value] : nb::cast<nb::dict>(given)) {
     const auto name = text_of(key);
     const auto what = "Product." + name;
@@ -93,7 +92,14 @@ Product product_of(nb::handle given) {
       good = nb::try_cast(value, product.every);
     else
       refuse(what + ": there is no such setting");
-    if (!good) refuse(fmt::format("{}: {} has the wrong type", what, repr_of(value)));
+    const bool list = name == "variables" || name == "stages";
+    if (!good) {
+      refuse(fmt::format("{}: needs {}, not {}", what,
+                         list              ? "a list of texts"
+                         : name == "every" ? "a whole number"
+                                           : "a text",
+                         repr_of(value)));
+    }
   }
   return product;
 }
@@ -132,7 +138,10 @@ StreamOptions options_of(const StreamArguments& arguments) {
   options.on_failure =
       pick<OnFailure>("on_failure", arguments.on_failure.take("on_failure"),
                       {{"stop", OnFailure::stop}, {"proceed", OnFailure::proceed}});
+  constexpr const char* needed = "products: needs a list of Product";
+  if (nb::hasattr(arguments.products, "_asdict")) refuse(needed);
   for (const auto product : nb::iter(arguments.products)) {
+    if (!nb::hasattr(product, "_asdict")) refuse(needed);
     options.products.push_back(product_of(product.attr("_asdict")()));
   }
   options.output.hints = hints_of(arguments.hints);

@@ -55,6 +55,7 @@ def case_files() -> None:
         assert (file.read_all("u") == whole()).all()
         refused(lambda: file.read("w", other), "w")
         refused(lambda: file.read("u", other, np.zeros((2, 2))), "out: has shape (2, 2)")
+        refused(lambda: file.read("u", other, mine(other), "float32"), "float64", "float32")
     refused(lambda: file.names, "closed")
 
 
@@ -103,10 +104,24 @@ def case_refused_files() -> None:
                 write(path, {"u": u[1:] if last else u}, layout)
             except tailrace.Error as error:
                 assert (error.code, error.rank) == ("invalid_input", COMM.size - 1)
+            single, two = u.astype("float32"), {"u": u, "v": u}
+            refused(lambda: write(path, {"u": single if last else u}, layout), "float32", "same")
+            refused(
+                lambda: write(path, {"v" if last else "u": u}, layout), "u float64", "v float64"
+            )
+            refused(lambda: write(path, {"u": u} if last else two, layout), "list of variables")
+            refused(lambda: write(f"{path}{last}", {"u": u}, layout), "the path must be the same")
+        masked = np.ma.masked_equal(u, 0)
+        refused(lambda: write(path, {"u": masked if last else u}, layout), "'u'", "filled")
+        refused(lambda: write(path, {"u": u}, layout, attributes={"a": None}), "'a'", "None")
+        refused(lambda: write(path, {"u": u}, layout, attributes=[1]), "attributes", "dict")
+        refused(lambda: write(path, {"u": u}, layout, coordinates=[1]), "coordinates", "dict")
         assert not path.exists()
+    refused(lambda: tailrace.Output(COMM, hints=[1]), "hints", "dict")
     refused(lambda: write(path, {"u": u}, layout), "closed")
     refused(lambda: tailrace.Output(COMM, mode="later"), "mode", "'hidden'")
     refused(lambda: tailrace.Output(COMM, hints={"cb_nodes": "many"}), "cb_nodes")
+    refused(lambda: tailrace.Input(COMM, FOLDER), "is a folder", kind=tailrace.CorruptData)
     missing = FOLDER / "missing.h5"
     refused(lambda: tailrace.Input(COMM, missing), str(missing), kind=OSError)
     try:
@@ -160,12 +175,21 @@ def run_streams(session: tailrace.Session, stem: Path) -> None:
         assert stream.statistics["complete"] == 1
         assert stream.describe()
         refused(lambda: stream.write(f"{stem}.h5", {"u": u > 0}, layout), "bool")
+        if comm.size > 1:
+            mine_alone = {"u": u, "w": u} if comm.rank == 1 else {"u": u}
+            refused(
+                lambda: stream.write(f"{stem}.h5", mine_alone, layout), "u float64", "w float64"
+            )
     with h5py.File(f"{stem}_doubled.h5") as file:
         assert (file["u"][...] == whole() * 2 + 5).all()
     with h5py.File(f"{stem}_squares.h5") as file:
         assert file["square"][...].tolist() == [0, 1, 4, 9]
     refused(lambda: session.open("a", when_full="panic"), "panic", "'drop'")
     refused(lambda: session.open("a", products=[tailrace.Product("p", ["cal"])]), "cal")
+    for wrong in ([3], double_it):
+        refused(lambda given=wrong: session.open("a", products=given), "list of Product")
+    text = tailrace.Product("p", "coarsen factor=2")
+    refused(lambda: session.open("a", products=[text]), "Product.stages", "list of texts")
     broken = session.open("broken", products=[tailrace.Product("b", ["call name=broken"])])
     refused(
         lambda: (broken.write(f"{stem}_b.h5", {"u": u}, layout), broken.finish()),
