@@ -289,7 +289,10 @@ def newDistArray(
     `view`: as a plain NumPy array.
     """
     if not isinstance(pfft, PFFT) or operator.index(rank) not in (0, 1, 2):
-        raise InvalidInput(f"newDistArray: needs a PFFT, and a rank of 0 to 2, not {rank}")
+        raise InvalidInput(
+            "newDistArray: needs a PFFT, and a rank of 0 to 2, not "
+            f"{type(pfft).__name__} and {rank}"
+        )
     pencil = pfft.pencil[bool(forward_output)]
     extents = (pfft.dimensions,) * rank + pfft.global_shape(forward_output)
     dtype = pfft.dtype(forward_output)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import math
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -52,8 +52,9 @@ class FFT:
     """Transforms arrays of `shape` and `dtype` along `axes`.
 
     `padding`: a factor, or one for each axis; the physical array has so many more points than modes
-    are kept. `transforms`: {axes: (forward, backward)}, plans of `fftw` or functions such as
-    numpy.fft's. `backend` is accepted and changes nothing. Arrays are made when first used.
+    are kept. `transforms`: {axes: (forward, backward)}, planners of `fftw`, functions such as
+    numpy.fft's, or builders of pyfftw. `backend` is accepted and changes nothing. Arrays are made
+    when first used.
     """
 
     def __init__(
@@ -85,9 +86,7 @@ class FFT:
             raise InvalidInput(f"FFT: padding {padding}; needs factors of 1 or more")
         if self.padded and len(self.axes) != 1:
             raise InvalidInput(f"FFT: padding along axes {self.axes}; needs one axis at a time")
-        if transforms is not None and not isinstance(transforms, Mapping):
-            raise InvalidInput("FFT: transforms are a dict: {axes: (forward, backward)}")
-        self._pair = (transforms or {}).get(self.axes)
+        self._pair = _pair_of(transforms, self.axes)
         self.real_transform = self.dtype.kind == "f"
         self.M = self._scale()
         self.forward = Direction(self, True)
@@ -236,6 +235,38 @@ class FFT:
         return modes
 
 
-def _is_planner(function: Any) -> bool:
+def _pair_of(transforms: Any, axes: tuple[int, ...]) -> tuple[Any, Any] | None:
+    """Return those of `axes`, forward and backward, or None."""
+    if transforms is not None and not isinstance(transforms, Mapping):
+        raise InvalidInput("FFT: transforms are a dict: {axes: (forward, backward)}")
+    pair = (transforms or {}).get(axes)
+    if pair is None:
+        return None
+    if not isinstance(pair, Sequence) or len(pair) != 2 or not all(callable(one) for one in pair):
+        raise InvalidInput(f"FFT: transforms[{axes}] are {pair}; needs (forward, backward)")
+    return _as_function(pair[0]), _as_function(pair[1])
+
+
+def _home(function: Any) -> str:
     inner = function.func if isinstance(function, functools.partial) else function
-    return getattr(inner, "__module__", "") == fftw.__name__
+    return str(getattr(inner, "__module__", ""))
+
+
+def _is_planner(function: Any) -> bool:
+    return _home(function) == fftw.__name__
+
+
+def _as_function(function: Any) -> Any:
+    """Return a builder of pyfftw as a function such as numpy.fft's; others as they are."""
+    if not _home(function).startswith("pyfftw.builders"):
+        return function
+    plans: dict[Any, Any] = {}
+
+    def transform(a: Any, **options: Any) -> Any:
+        key = (a.shape, a.dtype, repr(options))
+        if key not in plans:
+            plans[key] = function(np.empty_like(a), **options)
+        plans[key].input_array[...] = a  # transforms back destroy what they read
+        return plans[key]()
+
+    return transform
