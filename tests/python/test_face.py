@@ -20,6 +20,8 @@ except ImportError as error:
 pytest.importorskip("mpi4py")
 
 LIMIT_S = 120
+# Of the MPI library that the module was built with.
+MPIRUN = os.environ.get("MPIRUN", "mpirun")
 MPI_ENV = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
     "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
@@ -37,7 +39,7 @@ def run(
 ) -> subprocess.CompletedProcess[str]:
     """Run a Python program on `ranks` ranks."""
     return subprocess.run(
-        ["mpirun", "-n", str(ranks), sys.executable, *map(str, words)],
+        [MPIRUN, "-n", str(ranks), sys.executable, *map(str, words)],
         env={**os.environ, **MPI_ENV, **extra}, capture_output=True, text=True, check=False,
         timeout=limit_s,
     )  # fmt: skip
@@ -231,7 +233,7 @@ def test_heat_writes_the_same_file_in_both_languages(tmp_path: Path) -> None:
     if program is None:
         pytest.skip("examples/heat is not built")
     subprocess.run(
-        ["mpirun", "-n", "2", program, "24", cpp], env={**os.environ, **MPI_ENV}, check=True,
+        [MPIRUN, "-n", "2", program, "24", cpp], env={**os.environ, **MPI_ENV}, check=True,
         capture_output=True, timeout=LIMIT_S,
     )  # fmt: skip
     done = run(2, ROOT / "examples" / "heat.py", 24, python)
@@ -256,7 +258,7 @@ def test_the_first_example_of_the_page_runs(tmp_path: Path) -> None:
     program = tmp_path / "first.py"
     program.write_text(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0])
     done = subprocess.run(
-        ["mpirun", "-n", "2", sys.executable, program], cwd=tmp_path, check=False,
+        [MPIRUN, "-n", "2", sys.executable, program], cwd=tmp_path, check=False,
         env={**os.environ, **MPI_ENV}, capture_output=True, text=True, timeout=LIMIT_S,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
