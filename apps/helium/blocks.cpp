@@ -11,18 +11,22 @@
 
 #include <fmt/format.h>
 
-#include "move/copy_kinds.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::helium {
 
 namespace {
 
-constexpr std::ptrdiff_t frame = 2;
-constexpr std::ptrdiff_t line = 8;     ///< doubles of a cache line
+constexpr std::ptrdiff_t frame = Block::frame;
+constexpr std::ptrdiff_t line = Block::line;
 constexpr std::ptrdiff_t margin = 40;  ///< items that SIMD vectors read beyond the last row
 
 std::ptrdiff_t round_up(std::ptrdiff_t items) { return (items + line - 1) / line * line; }
+
+/// So many items, of whole lines, or a line more: neighbours do not share sets of the caches.
+std::ptrdiff_t odd_lines(std::ptrdiff_t items) {
+  return items / line % 2 == 0 ? items + line : items;
+}
 
 /// Destinations of one rank: boxes of (channel, row, column), and, if it is this one, their memory.
 struct Frames {
@@ -92,8 +96,6 @@ Block block_of(const Box& box) {
   return {{box.start[0], box.extents[0]}, {box.start[1], box.extents[1]}};
 }
 
-std::ptrdiff_t size_of(const Block& block) { return block.before_row(block.rows.count); }
-
 }  // namespace
 
 Blocks::Blocks(const Comm& comm, std::ptrdiff_t num_points, const std::vector<Channel>& channels,
@@ -104,20 +106,23 @@ Blocks::Blocks(const Comm& comm, std::ptrdiff_t num_points, const std::vector<Ch
       mirrors_(mirrors_of(channels)),
       sign_(sign) {
   const Layout layout = triangle(num_points, comm.num_ranks());
-  std::ptrdiff_t most = 0;
+  std::ptrdiff_t most = 0, total = 0;
   for (int rank = 0; rank < comm.num_ranks(); ++rank) {
-    std::ptrdiff_t items = 0;
-    for (const auto& box : layout.boxes(rank)) items += size_of(block_of(box));
-    if (items == 0) {
+    std::ptrdiff_t lined = 0;
+    for (const auto& box : layout.boxes(rank)) {
+      const Block block = block_of(box);
+      lined += block.before_line(block.rows.count);
+    }
+    if (lined == 0) {
       throw Error(Errc::invalid_input,
                   fmt::format("{} radial points do not give each of {} ranks a block; take fewer "
                               "ranks or more points",
                               num_points, comm.num_ranks()));
     }
-    most = std::max(most, items);
+    most = std::max(most, lined);
+    total += lined;
   }
-  const auto total = static_cast<double>(num_points * (num_points + 1) / 2);
-  imbalance_ = static_cast<double>(most) * comm.num_ranks() / total;
+  imbalance_ = static_cast<double>(most) * comm.num_ranks() / static_cast<double>(total);
   place_blocks(layout);
   make_exchanges(layout);
   make_file_layout(layout);
@@ -127,13 +132,16 @@ void Blocks::place_blocks(const Layout& layout) {
   for (const auto& box : layout.boxes(comm_->rank())) {
     Block block = block_of(box);
     // The first column stands on a cache line.
-    block.row_step = line + round_up(block.columns.count + frame);
-    block.channel_step = (block.rows.count + 2 * frame) * block.row_step;
+    block.row_step = odd_lines(line + round_up(block.columns.count + frame));
+    block.channel_step = odd_lines((block.rows.count + 2 * frame) * block.row_step);
     block.framed = framed_size_ + frame * block.row_step + line;
     block.packed = packed_size_;
-    block.size = size_of(block);
+    block.size = block.before_row(block.rows.count);
+    block.lined = lined_size_;
+    block.lined_size = block.before_line(block.rows.count);
     framed_size_ += num_channels_ * block.channel_step;
     packed_size_ += num_channels_ * block.size;
+    lined_size_ += num_channels_ * block.lined_size;
     blocks_.push_back(block);
     if (!block.on_diagonal()) continue;
     for (int c = 0; c < num_channels_; ++c) {
@@ -200,47 +208,46 @@ void Blocks::make_file_layout(const Layout& layout) {
   file_memory_.num_items = packed_size_;
 }
 
-/// Calls visit(framed place, items, whether the first is on the diagonal) for each row, in the
-/// order of packed arrays.
+/// Calls visit(block, framed place, lined place, items) for each row, in the order of packed
+/// arrays.
 template <class Visit>
 void Blocks::for_rows(const Visit& visit) const {
   for (const auto& block : blocks_) {
     for (int c = 0; c < num_channels_; ++c) {
       for (std::ptrdiff_t row = 0; row < block.rows.count; ++row) {
         const auto first = block.first_column(row);
-        visit(block.framed + c * block.channel_step + row * block.row_step + first,
-              block.columns.count - first, block.on_diagonal());
+        visit(block, block.framed + c * block.channel_step + row * block.row_step + first,
+              block.lined + c * block.lined_size + block.before_line(row) + first -
+                  block.line_start(row),
+              block.columns.count - first);
       }
     }
   }
 }
 
 void Blocks::unpack(const double* packed, double scale, double* framed) const {
-  for_rows([&](std::ptrdiff_t at, std::ptrdiff_t count, bool) {
+  for_rows([&](const Block&, std::ptrdiff_t at, std::ptrdiff_t, std::ptrdiff_t count) {
     double* to = framed + at;
     for (std::ptrdiff_t j = 0; j < count; ++j) to[j] = scale * packed[j];
     packed += count;
   });
 }
 
-void Blocks::subtract(const double* x, double alpha, double scale, double* y,
-                      double* packed) const {
-  const auto& loops = *copy_loops().front();
-  for_rows([&](std::ptrdiff_t at, std::ptrdiff_t count, bool) {
-    const double* from = x + at;
-    double* to = y + at;
-#pragma omp simd
-    for (std::ptrdiff_t j = 0; j < count; ++j) to[j] = scale * (to[j] - alpha * from[j]);
-    loops.stream_rows({}, {}, count * static_cast<std::ptrdiff_t>(sizeof(double)),
-                      reinterpret_cast<const std::byte*>(to), reinterpret_cast<std::byte*>(packed));
-    packed += count;
+void Blocks::keep_lines(const double* framed, double* lined) const {
+  for_rows([&](const Block&, std::ptrdiff_t at, std::ptrdiff_t in_line, std::ptrdiff_t count) {
+    std::copy_n(framed + at, count, lined + in_line);
   });
-  fence_streamed();
+}
+
+void Blocks::pack(const double* lined, double* packed) const {
+  for_rows([&](const Block&, std::ptrdiff_t, std::ptrdiff_t in_line, std::ptrdiff_t count) {
+    packed = std::copy_n(lined + in_line, count, packed);
+  });
 }
 
 double Blocks::subtract(const double* x, double alpha, double* y) const {
   double all = 0, once = 0;
-  for_rows([&](std::ptrdiff_t at, std::ptrdiff_t count, bool on_diagonal) {
+  for_rows([&](const Block& block, std::ptrdiff_t at, std::ptrdiff_t, std::ptrdiff_t count) {
     const double* from = x + at;
     double* to = y + at;
 #pragma omp simd reduction(+ : all)
@@ -248,7 +255,7 @@ double Blocks::subtract(const double* x, double alpha, double* y) const {
       to[j] -= alpha * from[j];
       all += to[j] * to[j];
     }
-    if (on_diagonal) once += to[0] * to[0];
+    if (block.on_diagonal()) once += to[0] * to[0];
   });
   return 2 * all - once;
 }

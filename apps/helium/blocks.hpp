@@ -12,16 +12,23 @@
 
 namespace tailrace::helium {
 
-/// A block of the triangle as a rank holds it, twice. Packed: channel after channel, row after row,
-/// the items with column >= row, nothing else; that is how vectors are kept. Framed: a rectangle a
-/// channel, with a frame of two items, which the kernel reads.
+/// A block of the triangle as a rank holds it, in three forms. Packed: channel after channel, row
+/// after row, the items with column >= row, nothing else; that is how waves are kept. Framed: a
+/// rectangle a channel, with a frame of two items, which the kernel reads. Lined: packed, but each
+/// row begins and ends with a whole cache line, whose other items mean nothing; so Krylov vectors
+/// are kept.
 struct Block {
+  static constexpr std::ptrdiff_t frame = 2;  ///< rows and columns around a block
+  static constexpr std::ptrdiff_t line = 8;   ///< doubles of a cache line
+
   Range rows, columns;              ///< global, from 0
   std::ptrdiff_t framed = 0;        ///< of item (first row, first column) of channel 0
   std::ptrdiff_t row_step = 0;      ///< framed items between rows
   std::ptrdiff_t channel_step = 0;  ///< framed items between channels
   std::ptrdiff_t packed = 0;        ///< first packed item of channel 0
   std::ptrdiff_t size = 0;          ///< packed items of a channel
+  std::ptrdiff_t lined = 0;         ///< first lined item of channel 0
+  std::ptrdiff_t lined_size = 0;    ///< lined items of a channel
 
   bool on_diagonal() const { return rows.start == columns.start; }
   /// First column of a row (from 0), from 0.
@@ -29,6 +36,16 @@ struct Block {
   /// Packed items of a channel before a row.
   std::ptrdiff_t before_row(std::ptrdiff_t row) const {
     return on_diagonal() ? row * columns.count - row * (row - 1) / 2 : row * columns.count;
+  }
+  /// The column of a row that its first line begins with.
+  std::ptrdiff_t line_start(std::ptrdiff_t row) const { return first_column(row) / line * line; }
+  /// Lined items of a channel before a row.
+  std::ptrdiff_t before_line(std::ptrdiff_t row) const {
+    const auto width = (columns.count + line - 1) / line * line;
+    if (!on_diagonal()) return row * width;
+    const auto lines = row / line;  // rows of the same line are of the same length
+    return line * (lines * width - line * lines * (lines - 1) / 2) +
+           row % line * (width - line * lines);
   }
 };
 
@@ -50,8 +67,9 @@ class Blocks {
   int sign() const { return sign_; }
   std::ptrdiff_t packed_size() const { return packed_size_; }
   std::ptrdiff_t framed_size() const { return framed_size_; }
+  std::ptrdiff_t lined_size() const { return lined_size_; }
   const Comm& comm() const { return *comm_; }
-  /// Busiest rank's items over the mean.
+  /// What the busiest rank computes over the mean: items of whole cache lines.
   double imbalance() const { return imbalance_; }
   std::string_view method() const { return exchanges_.front().method(); }
 
@@ -61,9 +79,10 @@ class Blocks {
 
   /// Copies `scale` times a packed vector of one part (real or imaginary) into its frame. Local.
   void unpack(const double* packed, double scale, double* framed) const;
-  /// y = scale (y - alpha x) of frames of one part; a copy goes to `packed`, past the caches.
+  /// Copies what is framed into lines, and what is in lines into a packed vector, of one part.
   /// Local.
-  void subtract(const double* x, double alpha, double scale, double* y, double* packed) const;
+  void keep_lines(const double* framed, double* lined) const;
+  void pack(const double* lined, double* packed) const;
   /// y = y - alpha x of frames of one part. Returns <y, y>, the diagonal counted once and all else
   /// twice. Local.
   double subtract(const double* x, double alpha, double* y) const;
@@ -97,7 +116,7 @@ class Blocks {
   std::vector<int> mirrors_;
   int sign_;
   std::vector<Block> blocks_;
-  std::ptrdiff_t packed_size_ = 0, framed_size_ = 0;
+  std::ptrdiff_t packed_size_ = 0, framed_size_ = 0, lined_size_ = 0;
   std::vector<std::ptrdiff_t> diagonal_;
   double imbalance_ = 1;
   std::vector<Exchange> exchanges_;  ///< of one part, of two

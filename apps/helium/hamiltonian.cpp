@@ -15,26 +15,11 @@ namespace {
 constexpr std::ptrdiff_t margin = 40;  ///< items that SIMD vectors read beyond a table
 constexpr int max_sums = 8192;         ///< numbers that are summed over the ranks at once
 constexpr double negligible = 1e-14;
-constexpr std::ptrdiff_t frame = 2;   ///< rows and columns around a block
-constexpr std::ptrdiff_t strip = 16;  ///< columns that the kernels work on at once, or a multiple
 
 /// The first multiple of a cache line in an array that has one to spare.
 double* aligned(std::vector<double>& array) {
   const auto address = reinterpret_cast<std::uintptr_t>(array.data());
   return array.data() + (64 - address % 64) % 64 / sizeof(double);
-}
-
-/// Rows and columns of a block that need nothing of its frame. They are cut between whole steps of
-/// the kernel along a row: a strip of two columns would cost as much as one of eight or sixteen.
-std::pair<Range, Range> inner_part(const Block& block, std::ptrdiff_t num_points) {
-  const auto n = block.rows.count, m = block.columns.count;
-  const auto cut = [](std::ptrdiff_t column) { return column / strip * strip; };
-  const std::ptrdiff_t top = block.rows.start == 0 ? 0 : frame;
-  const std::ptrdiff_t left = block.on_diagonal() ? 0 : strip;  // there the mirror channels end
-  const auto bottom = block.rows.end() == num_points ? n : n - frame;
-  const auto right = block.columns.end() == num_points ? m : cut(m - frame);
-  if (top >= bottom || left >= right) return {{0, 0}, {0, 0}};
-  return {{top, bottom - top}, {left, right - left}};
 }
 
 }  // namespace
@@ -49,7 +34,8 @@ Hamiltonian::Hamiltonian(const Comm& comm, const AtomOptions& options)
   make_tables();
   make_pairs();
   make_dipoles();
-  const auto bytes = blocks_.framed_size() * static_cast<std::ptrdiff_t>(sizeof(double));
+  const auto bytes =
+      (blocks_.framed_size() + 4 * apart) * static_cast<std::ptrdiff_t>(sizeof(double));
   for (auto& parts : frames_) {
     for (auto& part : parts) part = Buffer(bytes);
   }
@@ -150,63 +136,59 @@ double Hamiltonian::spectral_radius() const {
 }
 
 void Hamiltonian::set_input(const double* x, double scale, int parts) {
+  double* const framed[] = {frame(x_, 0), frame(x_, 1)};
+  const std::span<double* const> frames(framed, static_cast<std::size_t>(parts));
   for (int part = 0; part < parts; ++part) {
-    blocks_.unpack(x + part * blocks_.packed_size(), scale, frame(x_, part));
-    blocks_.symmetrise(frame(x_, part));  // `next_input` would let what breaks the symmetry grow
+    blocks_.unpack(x + part * blocks_.packed_size(), scale, framed[part]);
+    blocks_.symmetrise(framed[part]);  // what breaks the symmetry would grow
   }
+  blocks_.start_frames(frames);
+  blocks_.finish_frames(frames);
+}
+
+void Hamiltonian::keep_input(int parts, double* lines) const {
+  for (int part = 0; part < parts; ++part) {
+    blocks_.keep_lines(frame(x_, part), lines + part * blocks_.lined_size());
+  }
+}
+
+/// Fills the frames of y and sums what the ranks have found.
+KernelSums Hamiltonian::meet(const KernelSums& own, int parts) {
+  double* const framed[] = {frame(1 - x_, 0), frame(1 - x_, 1)};
+  const std::span<double* const> frames(framed, static_cast<std::size_t>(parts));
+  for (double* part : frames) blocks_.symmetrise(part);
+  blocks_.start_frames(frames);
+  double numbers[] = {own.input, own.with_input, own.squared};
+  add_up(numbers, 3);
+  blocks_.finish_frames(frames);
+  return {numbers[0], numbers[1], numbers[2]};
 }
 
 double Hamiltonian::subtract(double alpha, int parts) {
-  double squared = 0;
+  KernelSums own;
   for (int part = 0; part < parts; ++part) {
-    squared += blocks_.subtract(frame(x_, part), alpha, frame(1 - x_, part));
+    own.squared += blocks_.subtract(frame(x_, part), alpha, frame(1 - x_, part));
   }
-  return squared;
+  return meet(own, parts).squared;
 }
 
-void Hamiltonian::next_input(double alpha, double scale, int parts, double* packed) {
+KernelSums Hamiltonian::apply(Coupling coupling, double field, int parts, double before,
+                              const NextInput* next) {
+  if (next != nullptr) x_ = 1 - x_;
+  KernelTask task{&tables_, nullptr, coupling, field, {}, {}, before, next, aligned(scratch_)};
   for (int part = 0; part < parts; ++part) {
-    blocks_.subtract(frame(x_, part), alpha, scale, frame(1 - x_, part),
-                     packed + part * blocks_.packed_size());
-  }
-  x_ = 1 - x_;
-}
-
-KernelSums Hamiltonian::apply(Coupling coupling, double field, int parts, double before) {
-  double* const framed[] = {frame(x_, 0), frame(x_, 1)};
-  const std::span<double* const> frames(framed, static_cast<std::size_t>(parts));
-  blocks_.start_frames(frames);
-  KernelTask task{&tables_, nullptr, coupling, field, {}, {}, {}, {}, before, aligned(scratch_)};
-  for (int part = 0; part < parts; ++part) {
-    task.x[part] = framed[part];
+    task.x[part] = frame(x_, part);
     task.y[part] = frame(1 - x_, part);
   }
   KernelSums total;
-  const auto run = [&](const Block& block, Range rows, Range columns) {
-    if (rows.count <= 0 || columns.count <= 0) return;
+  for (const auto& block : blocks_.blocks()) {
     task.block = &block;
-    task.rows = rows;
-    task.columns = columns;
     const auto sums = kernel_->apply(task);
     total.input += sums.input;
     total.with_input += sums.with_input;
     total.squared += sums.squared;
-  };
-  for (const auto& block : blocks_.blocks()) {
-    const auto [rows, columns] = inner_part(block, options_.num_points);
-    run(block, rows, columns);
   }
-  blocks_.finish_frames(frames);
-  for (const auto& block : blocks_.blocks()) {
-    const auto [rows, columns] = inner_part(block, options_.num_points);
-    const auto n = block.rows.count, m = block.columns.count;
-    run(block, {0, rows.start}, {0, m});
-    run(block, {rows.end(), n - rows.end()}, {0, m});
-    run(block, rows, {0, columns.start});
-    run(block, rows, {columns.end(), m - columns.end()});
-  }
-  for (int part = 0; part < parts; ++part) blocks_.symmetrise(task.y[part]);
-  return total;
+  return meet(total, parts);
 }
 
 double Hamiltonian::local_dot(const double* x, const double* y) const {

@@ -34,17 +34,19 @@ class Hamiltonian {
   /// An upper bound of the largest energy of the grid; 0 is about the smallest.
   double spectral_radius() const;
 
-  /// x of `apply`: `scale` times a packed function of `parts` parts. Local.
+  /// x of `apply`: `scale` times a packed function of `parts` parts. Collective, blocking.
   void set_input(const double* x, double scale, int parts);
+  /// x in lines (`Blocks::lined_size` items a part). Local.
+  void keep_input(int parts, double* lines) const;
   /// y = H x - before y in a field: E in the length gauge, A in the velocity gauge. `parts` 1: x
-  /// and y are real (no field). Both are kept here, in frames; y was x before `next_input`, and is
-  /// not read where `before` is 0. Returns products of y, of this rank alone. Collective, blocking.
-  KernelSums apply(Coupling coupling, double field, int parts, double before = 0);
-  /// y = y - alpha x. Returns <y, y> of this rank. Local.
+  /// and y are real (no field). Both are kept here, in frames, and y is not read where `before` is
+  /// 0. With `next` what was y becomes x first, scale (y - alpha x), and what was x is y. Returns
+  /// products of y over all ranks. The neighbours' part of y and the sums are on their way at the
+  /// same time. Collective, blocking.
+  KernelSums apply(Coupling coupling, double field, int parts, double before = 0,
+                   const NextInput* next = nullptr);
+  /// y = y - alpha x. Returns <y, y> over all ranks. Collective, blocking.
   double subtract(double alpha, int parts);
-  /// What was y becomes x: scale (y - alpha x), which `packed` gets, too, and the x that was
-  /// becomes y. Local.
-  void next_input(double alpha, double scale, int parts, double* packed);
 
   /// <x, y> of packed arrays of one part on this rank, the diagonal counted once and all else
   /// twice. Local.
@@ -56,11 +58,16 @@ class Hamiltonian {
   Wave first_guess();
 
  private:
-  double* frame(int which, int part) const { return frames_[which][part].as<double>(); }
+  /// Items by which the frames' places differ: not in the same sets of the caches.
+  static constexpr std::ptrdiff_t apart = 17 * Block::line;
+  double* frame(int which, int part) const {
+    return frames_[which][part].as<double>() + (2 * which + part) * apart;
+  }
   void make_tables();
   void make_pairs();
   void make_dipoles();
   double guess_at(double r1, double r2) const;
+  KernelSums meet(const KernelSums& own, int parts);
 
   AtomOptions options_;
   Radial radial_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// H f on a part of a block: the inner loop of the program.
+// H f on a block: the inner loop of the program.
 #pragma once
 
 #include <cstddef>
@@ -54,25 +54,31 @@ struct KernelTables {
 /// What a field adds: nothing, E (z1 + z2), or A (p1 + p2).
 enum class Coupling { none, length, velocity };
 
-/// Products of the result y, summed over a part, the diagonal counted once and all else twice.
+/// Products of the result y, summed over a block, the diagonal counted once and all else twice.
 struct KernelSums {
   double input = 0;       ///< <x, x>
   double with_input = 0;  ///< Re <x, y>
   double squared = 0;     ///< <y, y>
 };
 
-/// y = H x - before y on a part of a block: rows and columns from 0; of rows on the diagonal what
-/// is right of it.
+/// What x is made of before it is read: scale (y - alpha x) of the y and x of the application
+/// before. Its rows go into lines, too.
+struct NextInput {
+  double alpha, scale;
+  double* lines[2];  ///< real and imaginary part; the second null: a real function
+};
+
+/// y = H x - before y on a block.
 struct KernelTask {
   const KernelTables* tables;
   const Block* block;
   Coupling coupling = Coupling::none;
-  double field = 0;  ///< E or A
-  Range rows, columns;
-  const double* x[2] = {};    ///< framed real and imaginary part; the second null: a real function
-  double* y[2] = {};          ///< framed, too; its frame is left alone
-  double before = 0;          ///< 0: y is not read
-  double* scratch = nullptr;  ///< `kernel_scratch` doubles on a cache line
+  double field = 0;   ///< E or A
+  double* x[2] = {};  ///< framed real and imaginary part; the second null: a real function
+  double* y[2] = {};  ///< framed, too; its frame is left alone
+  double before = 0;  ///< 0: y is not read
+  const NextInput* next = nullptr;  ///< with it x is the y of before, y the x; null: x as it is
+  double* scratch = nullptr;        ///< `kernel_scratch` doubles on a cache line
 };
 
 struct Kernel {

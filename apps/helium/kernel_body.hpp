@@ -9,78 +9,18 @@
 // complex product is ever formed. Limit: 48 bytes of a complex number pass by (x is read, y read
 // and written), and 41 + 2 (links) + 4 (dipoles) products and sums of vectors of each channel are
 // due in the velocity gauge, besides the terms; bench/helium_kernel.cpp says how far the kernel is.
-// Rows are fetched ahead: a tile is too narrow for the processor to foresee the next.
+// Bytes are not what it waits for: a vector takes as long where all fits the second-level cache.
 #pragma once
 
 #include <algorithm>
-#include <cstring>
-#if LANES == 8
-#include <immintrin.h>
-#endif
 
 #include "kernel.hpp"
+#include "kernel_next.hpp"
+#include "kernel_vector.hpp"
 
 namespace tailrace::helium {
 
 namespace {
-
-typedef double Vector __attribute__((vector_size(LANES * sizeof(double))));
-
-inline Vector load(const double* from) {
-  Vector v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
-}
-
-inline void store(double* to, Vector v) { std::memcpy(to, &v, sizeof v); }
-
-/// Lanes other than [first, end) become 0.
-inline void keep_some(Vector& v, std::ptrdiff_t first, std::ptrdiff_t end) {
-#if LANES == 8
-  const auto mask = static_cast<__mmask8>((1u << end) - (1u << first));
-  v = reinterpret_cast<Vector>(_mm512_maskz_mov_pd(mask, reinterpret_cast<__m512d>(v)));
-#else
-  for (int lane = 0; lane < LANES; ++lane) {
-    if (lane < first || lane >= end) v[lane] = 0;
-  }
-#endif
-}
-
-/// Stores lanes [first, end); the others become 0 in `v`.
-inline void store_some(double* to, Vector& v, std::ptrdiff_t first, std::ptrdiff_t end) {
-#if LANES == 8
-  const auto mask = static_cast<__mmask8>((1u << end) - (1u << first));
-  _mm512_mask_storeu_pd(to, mask, reinterpret_cast<__m512d>(v));
-#else
-  for (auto lane = first; lane < end; ++lane) to[lane] = v[lane];
-#endif
-  keep_some(v, first, end);
-}
-
-/// Those beside a vector that stands on a cache line, along r2, one item and two away.
-struct Beside {
-  Vector left_2, left, right, right_2;
-};
-
-inline Beside beside(const double* x) {
-#if LANES == 8  // shuffled, as a load across two lines costs as much as two
-  const Vector before = load(x - 8), here = load(x), after = load(x + 8);
-  return {__builtin_shufflevector(before, here, 6, 7, 8, 9, 10, 11, 12, 13),
-          __builtin_shufflevector(before, here, 7, 8, 9, 10, 11, 12, 13, 14),
-          __builtin_shufflevector(here, after, 1, 2, 3, 4, 5, 6, 7, 8),
-          __builtin_shufflevector(here, after, 2, 3, 4, 5, 6, 7, 8, 9)};
-#else
-  return {load(x - 2), load(x - 1), load(x + 1), load(x + 2)};
-#endif
-}
-
-inline Vector all(double value) { return Vector{} + value; }
-
-inline double sum(Vector v) {
-  double total = 0;
-  for (int lane = 0; lane < LANES; ++lane) total += v[lane];
-  return total;
-}
 
 /// A channel that another takes something from: where its items are, and by which potential.
 struct Source {
@@ -158,12 +98,21 @@ inline void take_differences(const KernelTask& task, const Row& row, const Work&
   Vector* kinetic = work.kinetic;
   for (int c = 0; c < t.num_channels; ++c, first += 4 * width, kinetic += 2 * width) {
     for (int part = 0; part < parts; ++part) {
+      const double* from = task.x[part] + row.at + c * channel_step;
+#if LANES == 8
+      Vector line[width + 2];
+      for (int u = 0; u < width + 2; ++u) line[u] = load_once(from + (u - 1) * LANES);
+#endif
       for (int u = 0; u < width; ++u) {
-        const double* x = task.x[part] + row.at + c * channel_step + u * LANES;
-        const Vector up = load(x + step), down = load(x - step);
-        const Vector up_2 = load(x + 2 * step), down_2 = load(x - 2 * step);
-        const Vector right = load(x + 1), left = load(x - 1);
-        const Vector right_2 = load(x + 2), left_2 = load(x - 2);
+        const double* x = from + u * LANES;
+        const Vector up = load_once(x + step), down = load_once(x - step);
+        const Vector up_2 = load_once(x + 2 * step), down_2 = load_once(x - 2 * step);
+#if LANES == 8
+        const auto [left_2, left, right, right_2] = beside(line[u], line[u + 1], line[u + 2]);
+#else
+        const Vector right = load_once(x + 1), left = load_once(x - 1);
+        const Vector right_2 = load_once(x + 2), left_2 = load_once(x - 2);
+#endif
         first[part * width + u] = t.slope_1 * (up - down) + t.slope_2 * (up_2 - down_2);
         first[(2 + part) * width + u] = t.slope_1 * (right - left) + t.slope_2 * (right_2 - left_2);
         kinetic[part * width + u] = t.kinetic_1 * ((down + up) + (left + right)) +
@@ -285,12 +234,11 @@ class Loops {
   template <int width>
   void finish(const Row& row, int c, std::ptrdiff_t count, Vector (&out)[2][width]) {
     const auto at = row.at + c * task_.block->channel_step;
+
     for (int part = 0; part < parts; ++part) {
       const double* x = task_.x[part] + at;
       double* to = task_.y[part] + at;
       for (int u = 0; u < width; ++u) {
-        __builtin_prefetch(x + 3 * task_.block->row_step + u * LANES);  // of the next row
-        __builtin_prefetch(to + task_.block->row_step + u * LANES, 1);
         Vector& y = out[part][u];
         if (task_.before != 0) y -= task_.before * load(to + u * LANES);
         Vector x_here = load(x + u * LANES);
@@ -350,14 +298,18 @@ KernelSums apply_parts(const KernelTask& task) {
   constexpr std::ptrdiff_t tile = 64;
   const auto& block = *task.block;
   Loops<parts, coupling> loops(task, task.scratch);
-  for (auto start = task.columns.start; start < task.columns.end();) {
-    const auto end = std::min((start / tile + 1) * tile, task.columns.end());
-    for (auto i = task.rows.start; i < task.rows.end(); ++i) {
+  NextRows<parts> next(task);
+  for (std::ptrdiff_t start = 0; start < block.columns.count; start += tile) {
+    const auto end = std::min(start + tile, block.columns.count);
+    if (task.next != nullptr) next.begin_tile(start, end);
+    for (std::ptrdiff_t i = 0; i < block.rows.count; ++i) {
       const auto first = std::max(start, block.first_column(i));
-      if (first < end) apply_row(block, i, first, end, loops);
+      if (first >= end) break;
+      if (task.next != nullptr) next.make_until(i + Block::frame);
+      apply_row(block, i, first, end, loops);
     }
-    start = end;
   }
+  if (task.next != nullptr) fence_stores();
   return loops.sums();
 }
 

@@ -3,9 +3,11 @@
 // y = H q_k - beta_k q_(k-1) in the frames that held q_(k-1), and while y passes by <q_k, q_k>,
 // <q_k, y> and <y, y>, which are one sum over the ranks. From them alpha = <q_k, y> / <q_k, q_k>
 // and beta_(k+1)^2 = <y, y> - alpha <q_k, y>: with 1 in place of <q_k, q_k> an error of the norm
-// would grow by alpha^2 / beta^2 a vector. (y - alpha q_k) / beta_(k+1) is formed where y is, only
-// if there is one more application. So two framed functions are all that the caches must hold, and
-// of the basis each vector is written once, past them.
+// would grow by alpha^2 / beta^2 a vector. (y - alpha q_k) / beta_(k+1) is made by the next
+// application, just ahead of it, only if there is one. So two framed functions are all that the
+// caches must hold; both are read and written once a vector, and each vector of the basis is
+// written once, past the caches. As y has its neighbours' part when the sum is known, and so has
+// q_k, nothing else is waited for.
 #include "krylov.hpp"
 
 #include <algorithm>
@@ -30,49 +32,34 @@ Krylov::Krylov(Hamiltonian& hamiltonian, int parts, int most)
     : hamiltonian_(hamiltonian),
       parts_(parts),
       most_(most),
-      length_(parts * hamiltonian.blocks().packed_size()),
+      length_(parts * hamiltonian.blocks().lined_size()),
       stride_((length_ + 7) / 8 * 8 + 8),  // neighbours do not share cache sets
       basis_(stride_ * most * static_cast<std::ptrdiff_t>(sizeof(double))) {}
 
 void Krylov::begin(const double* wave, double norm) {
   alpha_.clear();
   beta_.clear();
-  double* q = vector(0);
-  const double scale = 1 / norm;
-#pragma omp simd
-  for (std::ptrdiff_t i = 0; i < length_; ++i) q[i] = scale * wave[i];
-  hamiltonian_.set_input(q, 1, parts_);
+  hamiltonian_.set_input(wave, 1 / norm, parts_);
+  hamiltonian_.keep_input(parts_, vector(0));
 }
 
 bool Krylov::extend(Coupling coupling, double field) {
   const int k = size();
-  if (k > 0) hamiltonian_.next_input(next_.alpha, next_.scale, parts_, vector(k));
-  const auto sums = hamiltonian_.apply(coupling, field, parts_, last_beta());
-  double numbers[] = {sums.input, sums.with_input, sums.squared};
-  hamiltonian_.add_up(numbers, 3);
-  const double alpha = numbers[1] / numbers[0];
-  double squared = numbers[2] - alpha * numbers[1];
+  next_.lines[0] = vector(k);
+  next_.lines[1] = parts_ == 2 ? vector(k) + length_ / 2 : nullptr;
+  const auto sums =
+      hamiltonian_.apply(coupling, field, parts_, last_beta(), k > 0 ? &next_ : nullptr);
+  const double alpha = sums.with_input / sums.input;
+  double squared = sums.squared - alpha * sums.with_input;
   alpha_.push_back(alpha);
-  const bool lost_digits = squared < 0.01 * numbers[2];
-  if (lost_digits) {
-    squared = hamiltonian_.subtract(alpha, parts_);
-    hamiltonian_.add_up(&squared, 1);
-  }
+  const bool lost_digits = squared < 0.01 * sums.squared;
+  if (lost_digits) squared = hamiltonian_.subtract(alpha, parts_);
   const double beta = std::sqrt(std::max(squared, 0.0));
   beta_.push_back(beta);
   if (beta < 1e-14 * std::max(1.0, std::abs(alpha))) return false;
-  next_ = {lost_digits ? 0 : alpha, 1 / beta};
+  next_.alpha = lost_digits ? 0 : alpha;
+  next_.scale = 1 / beta;
   return true;
-}
-
-/// The square of the norm of what this rank has of a function. Local.
-double Krylov::norm_squared(const double* wave) const {
-  const auto part = length_ / parts_;
-  double squared = 0;
-  for (int p = 0; p < parts_; ++p) {
-    squared += hamiltonian_.local_dot(wave + p * part, wave + p * part);
-  }
-  return squared;
 }
 
 Krylov::Ritz Krylov::diagonalise() const {
@@ -86,9 +73,10 @@ Krylov::Ritz Krylov::diagonalise() const {
   return ritz;
 }
 
-double Krylov::combine(const std::vector<std::complex<double>>& coefficients, double* wave) const {
+double Krylov::combine(const std::vector<std::complex<double>>& coefficients, double* wave) {
   const auto part = length_ / parts_;
   constexpr std::ptrdiff_t chunk = 1024;
+  double* sum = vector(0);
   for (std::ptrdiff_t first = 0; first < part; first += chunk) {
     const auto count = std::min(chunk, part - first);
     double re[chunk] = {}, im[chunk] = {};
@@ -107,10 +95,16 @@ double Krylov::combine(const std::vector<std::complex<double>>& coefficients, do
         im[i] += a * p[i] + b * q[i];
       }
     }
-    std::copy_n(re, count, wave + first);
-    if (parts_ == 2) std::copy_n(im, count, wave + part + first);
+    std::copy_n(re, count, sum + first);
+    if (parts_ == 2) std::copy_n(im, count, sum + part + first);
   }
-  return norm_squared(wave);
+  double squared = 0;
+  for (int p = 0; p < parts_; ++p) {
+    double* out = wave + p * hamiltonian_.blocks().packed_size();
+    hamiltonian_.blocks().pack(sum + p * part, out);
+    squared += hamiltonian_.local_dot(out, out);
+  }
+  return squared;
 }
 
 GroundState find_ground_state(Hamiltonian& hamiltonian, double tolerance, int most) {

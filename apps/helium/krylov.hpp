@@ -16,7 +16,7 @@ class Krylov {
   Krylov(Hamiltonian& hamiltonian, int parts, int most);
 
   /// Begins with `wave`, whose norm (not squared) is `norm`; until the last `extend` nobody else
-  /// may set the input of the Hamiltonian. Local.
+  /// may set the input of the Hamiltonian. Collective, blocking.
   void begin(const double* wave, double norm);
   /// Adds a vector: one application of H and one sum over the ranks (two where the new vector is
   /// small beside H q). False if the space is exhausted. Collective, blocking.
@@ -29,22 +29,18 @@ class Krylov {
     std::vector<double> energies, vectors;
   };
   Ritz diagonalise() const;
-  /// wave = sum of coefficients c_k q_k; real ones for one part. Returns the square of its norm on
-  /// this rank. Local.
-  double combine(const std::vector<std::complex<double>>& coefficients, double* wave) const;
+  /// wave = sum of coefficients c_k q_k; real ones for one part. The basis is lost. Returns the
+  /// square of the norm on this rank. Local.
+  double combine(const std::vector<std::complex<double>>& coefficients, double* wave);
 
  private:
   double* vector(int k) const { return basis_.as<double>() + k * stride_; }
-  double norm_squared(const double* wave) const;
 
   Hamiltonian& hamiltonian_;
   int parts_, most_;
   std::ptrdiff_t length_, stride_;  ///< of a vector, and between them
-  Buffer basis_;                    ///< vectors
-  /// What the next vector is made with: see `Hamiltonian::next_input`.
-  struct Next {
-    double alpha = 0, scale = 1;
-  } next_;
+  Buffer basis_;                    ///< vectors in lines (see `Block`)
+  NextInput next_{};                ///< what the next vector is made with
   std::vector<double> alpha_, beta_;
 };
 

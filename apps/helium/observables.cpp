@@ -53,7 +53,7 @@ Observables Observer::measure(const Wave& wave) {
   const FlushTiny flush;
   double shares[num_shares] = {};
   add_up_shares(wave, shares);
-  enum { ground_re = num_shares, ground_im, field_free, in_field, sums };
+  enum { ground_re = num_shares, ground_im, sums };
   double all[sums];
   std::copy_n(shares, static_cast<int>(num_shares), all);
   double overlap[2];
@@ -61,15 +61,14 @@ Observables Observer::measure(const Wave& wave) {
   all[ground_re] = overlap[0];
   all[ground_im] = overlap[1];
   hamiltonian_.set_input(wave.data(), 1, 2);
-  all[field_free] = hamiltonian_.apply(Coupling::none, 0, 2).with_input;
-  all[in_field] = hamiltonian_.apply(Coupling::length, 1, 2).with_input;
-  all[in_field] -= all[field_free];
+  const double energy = hamiltonian_.apply(Coupling::none, 0, 2).with_input;
+  const double in_field = hamiltonian_.apply(Coupling::length, 1, 2).with_input;
   hamiltonian_.add_up(all, sums);
   Observables out;
   out.norm = all[norm];
   out.ground = all[ground_re] * all[ground_re] + all[ground_im] * all[ground_im];
-  out.energy = all[field_free] / all[norm];
-  out.dipole = all[in_field];
+  out.energy = energy / all[norm];
+  out.dipole = in_field - energy;
   out.single_outside = all[one_out];
   out.double_outside = all[both_out];
   out.edge_l = all[last_l];

@@ -2,10 +2,11 @@
 // The upper triangle of a square grid in blocks. Blocks on the diagonal are half as much work as
 // the others, so who has them takes more: blocks are dealt in the order of a snake through the
 // columns, which keeps a rank's blocks together, and then moved and swapped between ranks as long
-// as that makes the busiest less busy. The number of block rows is the one that leaves the busiest
-// rank the least to do, halo included; then its cuts are moved by a row or two as long as that
-// helps. Cost: about (blocks of a rank) x blocks for each move of a block, and all those of a deal
-// for each cut that is tried.
+// as that makes the busiest less busy. Blocks off the diagonal are whole, or cut into an upper and
+// a lower half: so two ranks have one on the diagonal and one half each. The number of block rows
+// and their kind are those that leave the busiest rank the least to do, halo included; then the
+// cuts are moved by a row or two as long as that helps. Cost: about (blocks of a rank) x blocks for
+// each move of a block, and all those of a deal for each cut that is tried.
 #include <algorithm>
 #include <cmath>
 
@@ -22,6 +23,7 @@ constexpr std::ptrdiff_t smallest_block = 4;   // rows
 constexpr std::ptrdiff_t halo = 2;             // of the stencils in use, for the choice only
 constexpr std::size_t most_blocks_cut = 1000;  // above, cuts stay even: moving them takes seconds
 constexpr double halo_share = 0.1;  // what an item of halo costs beside one that is computed
+constexpr std::ptrdiff_t vector_items = 8;  // rows are computed in vectors of so many, or fewer
 
 struct Block {
   Range rows, columns;
@@ -32,9 +34,16 @@ struct Block {
     const auto all = static_cast<double>(rows.count) * static_cast<double>(columns.count);
     return on_diagonal() ? (all + static_cast<double>(rows.count)) / 2 : all;
   }
+  /// Items of the vectors: half of the first one of a row is in vain on the diagonal.
+  double computed() const {
+    const auto ends = (columns.count + vector_items - 1) / vector_items * vector_items;
+    if (!on_diagonal()) return static_cast<double>(rows.count * ends);
+    return items() + static_cast<double>(rows.count * (vector_items - 1)) / 2 +
+           static_cast<double>(rows.count * (ends - columns.count));
+  }
   double work() const {
     const auto edge = static_cast<double>(2 * halo * (rows.count + columns.count));
-    return items() + halo_share * edge / (on_diagonal() ? 2 : 1);
+    return computed() + halo_share * edge / (on_diagonal() ? 2 : 1);
   }
 };
 
@@ -44,13 +53,33 @@ std::vector<double> loads_of(const std::vector<Block>& blocks, int num_ranks) {
   return loads;
 }
 
+/// How a deal begins.
+struct Start {
+  int block_rows = 1;
+  bool halves = false;         ///< blocks off the diagonal in two
+  bool whole_vectors = false;  ///< cuts where vectors begin
+};
+
+Range rows_of(std::ptrdiff_t n, const Start& start, int row) {
+  const Range rows = split_evenly(n, start.block_rows, row);
+  if (!start.whole_vectors) return rows;
+  const auto rounded = [n](std::ptrdiff_t at) {
+    return at == n ? n : (at + vector_items / 2) / vector_items * vector_items;
+  };
+  const auto first = rounded(rows.start);
+  return {first, rounded(rows.end()) - first};
+}
+
 /// Column after column, up and down in turn; each rank a share of the work.
-std::vector<Block> snake(std::ptrdiff_t n, int block_rows, int num_ranks) {
+std::vector<Block> snake(std::ptrdiff_t n, const Start& start, int num_ranks) {
   std::vector<Block> blocks;
-  for (int column = 0; column < block_rows; ++column) {
+  for (int column = 0; column < start.block_rows; ++column) {
     for (int k = 0; k <= column; ++k) {
       const int row = column % 2 == 0 ? k : column - k;
-      blocks.push_back({split_evenly(n, block_rows, row), split_evenly(n, block_rows, column)});
+      const Range rows = rows_of(n, start, row), columns = rows_of(n, start, column);
+      const auto upper = start.halves && row != column ? rows.count / 2 : rows.count;
+      blocks.push_back({{rows.start, upper}, columns});
+      if (upper < rows.count) blocks.push_back({{rows.start + upper, rows.count - upper}, columns});
     }
   }
   double total = 0, before = 0;
@@ -112,8 +141,8 @@ void swap_blocks(Deal& deal, int num_ranks) {
   deal.most = most_of(loads);
 }
 
-Deal deal(std::ptrdiff_t n, int block_rows, int num_ranks) {
-  Deal out{snake(n, block_rows, num_ranks)};
+Deal deal(std::ptrdiff_t n, const Start& start, int num_ranks) {
+  Deal out{snake(n, start, num_ranks)};
   swap_blocks(out, num_ranks);
   return out;
 }
@@ -158,12 +187,16 @@ void move_cuts(Deal& deal, int num_ranks) {
 }
 
 Deal best_deal(std::ptrdiff_t n, int num_ranks) {
-  Deal best = deal(n, 1, num_ranks);
+  Deal best = deal(n, {}, num_ranks);
   const auto least = static_cast<int>(std::ceil(std::sqrt(2.0 * num_ranks)));
   const auto most = std::min<std::ptrdiff_t>(n / smallest_block, 4 * least);
   for (int rows = std::max(2, least); rows <= most && num_ranks > 1; ++rows) {
-    auto other = deal(n, rows, num_ranks);
-    if (other.most < best.most * (1 - 1e-9)) best = std::move(other);
+    for (const int kind : {0, 1, 2, 3}) {
+      const Start start{rows, kind % 2 != 0, kind / 2 != 0};
+      if (start.whole_vectors && n < 2 * vector_items * rows) continue;
+      auto other = deal(n, start, num_ranks);
+      if (other.most < best.most * (1 - 1e-9)) best = std::move(other);
+    }
   }
   move_cuts(best, num_ranks);
   return best;
