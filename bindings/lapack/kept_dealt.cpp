@@ -28,14 +28,24 @@ void for_each_column(const dense::Dealt& dealt, char triangle, Visit visit) {
   for (int j = 0; j < columns; ++j) visit(j, dense::rows_read(dealt, triangle, j));
 }
 
-/// An item of the factors as the program gets it, from those of scale * A.
-double item_of(const KeptDealt& kept, int i, int j) {
+/// What items of the factors of scale * A are divided by for the program: of local column `j`,
+/// those of local rows before `end` by one number, the others by another.
+struct Divisors {
+  int end;
+  double upper, lower;
+
+  Divisors(const KeptDealt& kept, int j)
+      : end(kept.dealt.rows.count_before(kept.dealt.columns.global(j) + 1)),
+        upper(kept.triangle == 'A' ? kept.factors.scale : std::sqrt(kept.factors.scale)),
+        lower(kept.triangle == 'A' ? 1 : upper) {}
+};
+
+/// An item of the factors as the program gets it.
+double item_of(const KeptDealt& kept, const Divisors& divisors, int i, int j) {
   const auto at = static_cast<std::size_t>(i) +
                   static_cast<std::size_t>(j) * static_cast<std::size_t>(kept.dealt.dense_ld());
   const auto item = static_cast<double>(kept.factors.values[at]);
-  if (kept.triangle != 'A') return item / std::sqrt(kept.factors.scale);
-  const bool upper = kept.dealt.rows.global(i) <= kept.dealt.columns.global(j);
-  return upper ? item / kept.factors.scale : item;
+  return item / (i < divisors.end ? divisors.upper : divisors.lower);
 }
 
 std::uint64_t checksum(const dense::Dealt& dealt, char triangle, const double* a, int lda) {
@@ -71,7 +81,7 @@ bool seems_alive(const KeptDealt& kept) {
     iovec to{&found, sizeof found};
     iovec from{kept.a + i + static_cast<std::ptrdiff_t>(j) * kept.lda, sizeof found};
     if (process_vm_readv(getpid(), &to, 1, &from, 1, 0) != sizeof found) return false;
-    if (found != item_of(kept, i, j)) return false;
+    if (found != item_of(kept, Divisors(kept, j), i, j)) return false;
   }
   return true;
 }
@@ -108,10 +118,9 @@ void give(const std::shared_ptr<KeptDealt>& kept, int* pivots) {
   const auto ld = static_cast<std::ptrdiff_t>(kept->dealt.dense_ld());
   for_each_column(kept->dealt, kept->triangle, [&](int j, dense::RowRange rows) {
     double* const column = kept->a + static_cast<std::ptrdiff_t>(j) * kept->lda;
-    for (int i = rows.first; i < rows.end; ++i) {
-      kept->matrix[static_cast<std::size_t>(i + j * ld)] = column[i];
-      column[i] = item_of(*kept, i, j);
-    }
+    std::copy(column + rows.first, column + rows.end, kept->matrix.get() + rows.first + j * ld);
+    const Divisors divisors(*kept, j);
+    for (int i = rows.first; i < rows.end; ++i) column[i] = item_of(*kept, divisors, i, j);
   });
   if (kept->triangle == 'A') {
     std::copy_n(kept->factors.pivots.data(), kept->dealt.rows.count(), pivots);
@@ -151,10 +160,9 @@ int last_number() { return last; }
 void write_matrix(const KeptDealt& kept, double* a, int lda) {
   const auto ld = static_cast<std::ptrdiff_t>(kept.dealt.dense_ld());
   for_each_column(kept.dealt, kept.triangle, [&](int j, dense::RowRange rows) {
-    for (int i = rows.first; i < rows.end; ++i) {
-      a[i + static_cast<std::ptrdiff_t>(j) * lda] =
-          kept.matrix[static_cast<std::size_t>(i + j * ld)];
-    }
+    const double* const from = kept.matrix.get() + j * ld;
+    std::copy(from + rows.first, from + rows.end,
+              a + rows.first + static_cast<std::ptrdiff_t>(j) * lda);
   });
 }
 

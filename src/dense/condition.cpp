@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // The block one-norm estimator of Higham and Tisseur (SIAM J. Matrix Anal. Appl. 21 (2000) 1185)
 // with two columns and one iteration: three solves with two right-hand sides, which read the
-// factors three times, or twice where a solution is known. LAPACK's dlacn2 reads them four or five
-// times, for fewer columns in all.
+// factors three times. LAPACK's dlacn2 reads them four or five times, for fewer columns in all.
+// Where a solution is known one solve will do: |A^-1|_1 is at least the largest item of A^-H s, for
+// s of items of size 1, which is what the third solve would start from, and is near it where few
+// singular values are small.
 #include <algorithm>
 #include <cmath>
 
@@ -82,10 +84,13 @@ double reciprocal_condition(const Factors<T>& factors, double norm1,
   std::transform(x.begin(), x.end(), x.begin(), [](S item) { return sign_of(item); });
   apply_inverse_transposed(factors, x.data(), 2);
   if (!all_finite(x)) return 0;
-  take_largest_rows(x, n);
-  apply_inverse(factors, x.data(), 2);
-  if (!all_finite(x)) return 0;
-  estimate = std::max(estimate, one_norm(x, n));
+  for (const S& item : x) estimate = std::max(estimate, modulus(item));
+  if (given == 0) {
+    take_largest_rows(x, n);
+    apply_inverse(factors, x.data(), 2);
+    if (!all_finite(x)) return 0;
+    estimate = std::max(estimate, one_norm(x, n));
+  }
   const double product = estimate * factors.scale * norm1;
   if (!(product > 0) || !std::isfinite(product)) return 0;
   return std::min(1.0, 1 / product);

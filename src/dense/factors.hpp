@@ -64,7 +64,7 @@ struct Solution {
 };
 
 /// Estimate of 1 / (norm1 |A^-1|_1), at least that; `norm1` is |A|_1. 0 if an intermediate result
-/// is not finite. A known solution of unscaled factors saves a third.
+/// is not finite. A known solution of unscaled factors saves two thirds.
 template <class T>
 double reciprocal_condition(const Factors<T>& factors, double norm1,
                             const Solution<Wide<T>>& known = {});

@@ -120,9 +120,10 @@ Norms pass_over(const Matrix<S>& matrix, Factors<T>* copy) {
   return std::isfinite(total) ? norms : not_finite;
 }
 
-/// The same of a symmetric matrix, whose row sums are those of its columns.
+/// The same of a symmetric matrix, whose row sums are those of its columns, and of a copy in double
+/// precision.
 template <class S>
-Norms norms_of_triangle(const Matrix<S>& matrix) {
+Norms norms_of_triangle(const Matrix<S>& matrix, Factors<S>* copy) {
   const auto n = matrix.n;
   std::vector<double> sums(static_cast<std::size_t>(n));
   Norms norms;
@@ -130,8 +131,10 @@ Norms norms_of_triangle(const Matrix<S>& matrix) {
     const S* column = matrix.a + j * matrix.lda;
     const auto first = matrix.triangle == 'L' ? j + 1 : 0;
     const auto rows = matrix.triangle == 'L' ? n - j - 1 : j;
-    S* const no_copy = nullptr;
-    const auto rest = pass_over_column(column + first, rows, sums.data() + first, 1, no_copy);
+    S* const to = copy ? copy->values.get() + j * copy->ld : nullptr;
+    const auto rest =
+        pass_over_column(column + first, rows, sums.data() + first, 1, copy ? to + first : nullptr);
+    if (copy) to[j] = column[j];
     const double own = modulus(column[j]);
     sums[static_cast<std::size_t>(j)] += own + rest.sum;
     norms.largest = std::max({norms.largest, own, rest.largest});
@@ -166,7 +169,8 @@ Factors<T> empty_copy(const Matrix<S>& matrix, int exponent) {
 
 template <class S>
 Norms norms_of(const Matrix<S>& matrix) {
-  return matrix.symmetric() ? norms_of_triangle(matrix) : pass_over<S, S>(matrix, nullptr);
+  Factors<S>* const no_copy = nullptr;
+  return matrix.symmetric() ? norms_of_triangle(matrix, no_copy) : pass_over(matrix, no_copy);
 }
 
 template <class S>
@@ -213,8 +217,8 @@ Factors<Low<S>> low_copy_with_norms(const Matrix<S>& matrix, Norms& norms) {
 template <class S>
 Factors<S> copy_with_norms(const Matrix<S>& matrix, Norms* norms) {
   auto copy = empty_copy<S>(matrix, 0);
-  if (norms != nullptr && !matrix.symmetric()) {
-    *norms = pass_over(matrix, &copy);
+  if (norms != nullptr) {
+    *norms = matrix.symmetric() ? norms_of_triangle(matrix, &copy) : pass_over(matrix, &copy);
     return copy;
   }
   for (std::ptrdiff_t j = 0; j < matrix.n; ++j) {
@@ -222,7 +226,6 @@ Factors<S> copy_with_norms(const Matrix<S>& matrix, Norms* norms) {
     const auto rows = end_row(matrix, j) - first;
     std::copy_n(matrix.a + first + j * matrix.lda, rows, copy.values.get() + first + j * copy.ld);
   }
-  if (norms != nullptr) *norms = norms_of(matrix);
   return copy;
 }
 

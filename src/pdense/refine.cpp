@@ -137,31 +137,41 @@ DealtWork::DealtWork(const DealtSystem& system) {
   before.resize(items);
   low.resize(items);
   sizes.resize(3 * static_cast<std::size_t>(system.nrhs()));
+  own.resize(static_cast<std::size_t>(system.a.rows.count()));
   sums.resize((system.definite() ? 1U : 2U) * static_cast<std::size_t>(system.n()));
 }
 
 DealtNorms norms_of(const DealtSystem& s, DealtWork& work) {
-  const auto n = static_cast<std::size_t>(s.n());
   auto& sums = work.sums;
+  auto& own = work.own;
   std::fill(sums.begin(), sums.end(), 0.0);
-  double total = 0;  // NaN vanishes in a maximum, not in a sum
+  std::fill(own.begin(), own.end(), 0.0);
   DealtNorms norms;
   const int columns = s.a.columns.count();
   for (int j = 0; j < columns; ++j) {
     const double* const column = s.a_items + static_cast<std::ptrdiff_t>(j) * s.lda;
-    const auto at = static_cast<std::size_t>(s.a.columns.global(j));
+    const int at = s.a.columns.global(j);
     const auto range = rows_read(s.a, s.triangle, j);
     double sum = 0;
+    double largest = 0;
+#pragma omp simd reduction(+ : sum) reduction(max : largest)
     for (int i = range.first; i < range.end; ++i) {
       const double size = std::abs(column[i]);
-      const auto row = static_cast<std::size_t>(s.a.rows.global(i));
-      sums[row] += size;
-      if (!s.definite() || row != at) sum += size;  // an item of a triangle stands for two
-      total += size;
-      norms.largest = std::max(norms.largest, size);
+      own[static_cast<std::size_t>(i)] += size;
+      sum += size;
+      largest = std::max(largest, size);
     }
-    sums[s.definite() ? at : n + at] += sum;
+    // An item of a triangle stands for two, that of the diagonal for one.
+    const int diagonal = s.a.rows.count_before(at);
+    if (s.definite() && s.a.rows.count_before(at + 1) > diagonal) sum -= std::abs(column[diagonal]);
+    sums[static_cast<std::size_t>(s.definite() ? at : s.n() + at)] += sum;
+    norms.largest = std::max(norms.largest, largest);
   }
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    sums[static_cast<std::size_t>(s.a.rows.global(static_cast<int>(i)))] += own[i];
+  }
+  double total = 0;  // NaN vanishes in a maximum, not in a sum
+  for (const double sum : sums) total += sum;
   for_each(s.b, s.ldb, [&](std::size_t, std::size_t k, std::size_t) {
     if (!std::isfinite(s.b_items[k])) total = HUGE_VAL;
   });

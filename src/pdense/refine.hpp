@@ -60,6 +60,7 @@ struct DealtWork {
   std::vector<float> low;
   std::vector<double> sizes;  ///< of each column of r, x and B
   std::vector<double> sums;   ///< of A's rows and columns
+  std::vector<double> own;    ///< of this rank's rows
 };
 
 DealtNorms norms_of(const DealtSystem& system, DealtWork& work);
