@@ -80,7 +80,7 @@ using Steps = std::function<Numbers(double tolerance)>;
 
 /// The loosest power of ten with which the steps end as close to `exact` as is wanted.
 double loosest(const Steps& steps, const Numbers& exact) {
-  double tolerance = 1e-4;
+  double tolerance = 0.1;
   while (tolerance > 1e-15 && distance(steps(tolerance), exact) > wave_tolerance) tolerance /= 10;
   return tolerance;
 }

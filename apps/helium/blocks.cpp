@@ -96,6 +96,22 @@ Block block_of(const Box& box) {
   return {{box.start[0], box.extents[0]}, {box.start[1], box.extents[1]}};
 }
 
+/// The largest number of ranks up to `ranks` that all get a block.
+int most_ranks(std::ptrdiff_t num_points, int ranks) {
+  const auto all_hold = [&](int count) {
+    const Layout layout = triangle(num_points, count);
+    for (int rank = 0; rank < count; ++rank) {
+      if (layout.boxes(rank).empty()) return false;
+    }
+    return true;
+  };
+  // A block has 4 rows at least, and one above the diagonal may be in two halves.
+  const auto rows = std::max<std::ptrdiff_t>(1, num_points / 4);
+  ranks = static_cast<int>(std::min<std::ptrdiff_t>(ranks, rows * rows));
+  while (ranks > 1 && !all_hold(ranks)) --ranks;
+  return ranks;
+}
+
 }  // namespace
 
 Blocks::Blocks(const Comm& comm, std::ptrdiff_t num_points, const std::vector<Channel>& channels,
@@ -114,10 +130,11 @@ Blocks::Blocks(const Comm& comm, std::ptrdiff_t num_points, const std::vector<Ch
       lined += block.before_line(block.rows.count);
     }
     if (lined == 0) {
-      throw Error(Errc::invalid_input,
-                  fmt::format("{} radial points do not give each of {} ranks a block; take fewer "
-                              "ranks or more points",
-                              num_points, comm.num_ranks()));
+      throw Error(
+          Errc::invalid_input,
+          fmt::format("{} radial points do not give each of {} ranks a block; take at most "
+                      "{} ranks, or more points",
+                      num_points, comm.num_ranks(), most_ranks(num_points, comm.num_ranks() - 1)));
     }
     most = std::max(most, lined);
     total += lined;
