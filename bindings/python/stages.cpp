@@ -85,7 +85,14 @@ StageFunctions functions_of(nb::handle stages, nb::handle tasks, nb::list& kept)
   });
   for_functions("tasks", tasks, kept, [&](const std::string& name, nb::handle function) {
     functions.tasks[name] = [function](std::int64_t step, std::int64_t task) {
-      return with_python([&] { return nb::cast<double>(function(step, task)); });
+      return with_python([&] {
+        const nb::object result = function(step, task);
+        double number = 0;
+        if (!nb::try_cast(result, number)) {
+          refuse("a task returns a number, not " + repr_of(result));
+        }
+        return number;
+      });
     };
   });
   return functions;

@@ -147,7 +147,7 @@ def double(step: int, parts: list) -> None:
 
 def case_sessions() -> None:
     functions = {"double": double, "broken": lambda step, parts: 1 // 0}
-    tasks = {"square": lambda step, task: task**2}
+    tasks = {"square": lambda step, task: task**2, "word": lambda step, task: "four"}
     refused(lambda: tailrace.Session(COMM, "none", functions={"f": 3}), "functions[f]", "3")
     refused(lambda: tailrace.Session(COMM, "none", tasks=[double]), "tasks", "dict")
     for servers in ("none", "thread", *(["1"] if COMM.size > 1 else [])):
@@ -196,6 +196,12 @@ def run_streams(session: tailrace.Session, stem: Path) -> None:
         "function broken: ZeroDivisionError", kind=tailrace.Error,
     )  # fmt: skip
     broken.close()
+    words = session.open("words", products=[tailrace.Product("w", ["tasks name=word count=2"])])
+    refused(
+        lambda: (words.write(f"{stem}_w.h5", {"u": u}, layout), words.finish()),
+        "function word: a task returns a number, not 'four'",
+    )
+    words.close()
     refused(lambda: broken.write(f"{stem}.h5", {"u": u}, layout), "closed")
 
 
