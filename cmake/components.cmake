@@ -36,6 +36,7 @@ function(tailrace_add_component name)
     set_target_properties(${library} PROPERTIES INSTALL_RPATH "$ORIGIN")
   endif()
   tailrace_precompile(${library})
+  tailrace_unite(${library})
   tailrace_need(${name} ${ARG_PACKAGES})
 endfunction()
 

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/refuse_input.hpp"
 #include "file/settings.hpp"
 #include "store/write_plan.hpp"
 #include "tailrace/session.hpp"
@@ -21,8 +22,6 @@ WhenFull when_full(const std::string& name) {
   if (name == "lower") return WhenFull::lower;
   return name == "spill" ? WhenFull::spill : WhenFull::wait;
 }
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
 
 constexpr const char* hidden = "output.servers = \"hidden\"";
 
@@ -112,16 +111,16 @@ void require_output(const OutputCase& values, const Keys& keys, const Keys& usua
   std::set<std::string> names;
   for (const auto& product : values.products) {
     if (product.name.empty() || product.name.find('/') != std::string::npos) {
-      refuse(fmt::format("{}: output.products: name = \"{}\": each needs a name, without a slash",
-                         source, product.name));
+      refuse_input("{}: output.products: name = \"{}\": each needs a name, without a slash", source,
+                   product.name);
     }
     if (!names.insert(product.name).second) {
-      refuse(fmt::format("{}: output.products: two are named \"{}\"", source, product.name));
+      refuse_input("{}: output.products: two are named \"{}\"", source, product.name);
     }
     for (const auto& variable : product.variables) {
       if (std::find(fields.begin(), fields.end(), variable) != fields.end()) continue;
-      refuse(fmt::format("{}: product \"{}\" needs \"{}\", which is not written; the fields are {}",
-                         source, product.name, variable, fmt::join(fields, ", ")));
+      refuse_input("{}: product \"{}\" needs \"{}\", which is not written; the fields are {}",
+                   source, product.name, variable, fmt::join(fields, ", "));
     }
   }
 }
@@ -131,7 +130,7 @@ Hints file_hints(const OutputCase& values, const std::string& source) {
   for (const auto& hint : values.hints) {
     const auto equals = hint.find('=');
     if (equals == std::string::npos || equals == 0) {
-      refuse(fmt::format("{}: output.hints: \"{}\" is not NAME=VALUE", source, hint));
+      refuse_input("{}: output.hints: \"{}\" is not NAME=VALUE", source, hint);
     }
     hints.set(hint.substr(0, equals), hint.substr(equals + 1));
   }

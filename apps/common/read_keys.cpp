@@ -8,13 +8,11 @@
 
 #include "common/keys.hpp"
 #include "core/nearest_word.hpp"
-#include "tailrace/error.hpp"
+#include "core/refuse_input.hpp"
 
 namespace tailrace::app {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
 
 /// Where `node` stands: "cases/x.toml line 12" or, in place of a path, "--set grid.nx=8".
 std::string place_of(const std::string& source, const toml::node& node) {
@@ -31,12 +29,12 @@ constexpr std::pair<std::string_view, std::string_view> former_keys[] = {
 [[noreturn]] void refuse_unknown(const Keys& keys, bool section, const std::string& name,
                                  const std::string& place) {
   for (const auto& [former, now] : former_keys) {
-    if (name == former) refuse(fmt::format("`{}` in {} was removed: {}", name, place, now));
+    if (name == former) refuse_input("`{}` in {} was removed: {}", name, place, now);
   }
   std::vector<std::string> words;
   for (const auto& key : keys) words.push_back(section ? section_of(key.name) : key.name);
-  refuse(fmt::format("unknown {} `{}` in {}: did you mean `{}`?", section ? "section" : "key", name,
-                     place, nearest_word(name, words)));
+  refuse_input("unknown {} `{}` in {}: did you mean `{}`?", section ? "section" : "key", name,
+               place, nearest_word(name, words));
 }
 
 void require_section(const Keys& keys, const std::string& name, const std::string& place) {
@@ -61,7 +59,7 @@ struct Reader {
   [[noreturn]] void refuse_type(const toml::node& node, const char* right) const {
     std::ostringstream type;
     type << node.type();
-    refuse(fmt::format("`{}` in {} is a {}: it must be {}", key.name, place, type.str(), right));
+    refuse_input("`{}` in {} is a {}: it must be {}", key.name, place, type.str(), right);
   }
 
   void read(const toml::node& node, bool& value) const {
@@ -84,8 +82,8 @@ struct Reader {
     value = *node.value<std::string>();
     const auto& choices = key.allowed.choices;
     if (choices.empty() || std::ranges::find(choices, value) != choices.end()) return;
-    refuse(fmt::format("`{}` in {} is \"{}\": it must be one of {}; did you mean \"{}\"?", key.name,
-                       place, value, describe_allowed(key), nearest_word(value, choices)));
+    refuse_input("`{}` in {} is \"{}\": it must be one of {}; did you mean \"{}\"?", key.name,
+                 place, value, describe_allowed(key), nearest_word(value, choices));
   }
   template <typename Item>
   void read(const toml::node& node, std::vector<Item>& value) const {
@@ -107,8 +105,7 @@ struct Reader {
   void read_tables(const toml::node& node, const Append& append) const {
     const auto* array = node.as_array();
     if (array == nullptr || !std::ranges::all_of(*array, &toml::node::is_table)) {
-      refuse(
-          fmt::format("`{}` in {} must be tables, each under [[{}]]", key.name, place, key.name));
+      refuse_input("`{}` in {} must be tables, each under [[{}]]", key.name, place, key.name);
     }
     for (const auto& item : *array) {
       const Keys keys = append();
@@ -122,8 +119,7 @@ struct Reader {
 
   void require_range(double value) const {
     if (std::isfinite(value) && value >= key.allowed.min && value <= key.allowed.max) return;
-    refuse(fmt::format("`{}` in {} is {}: it must be {}", key.name, place, value,
-                       describe_allowed(key)));
+    refuse_input("`{}` in {} is {}: it must be {}", key.name, place, value, describe_allowed(key));
   }
 };
 
@@ -143,14 +139,14 @@ void read_toml(const Keys& keys, const std::string& text, const std::string& sou
   try {
     file = toml::parse(text, source);
   } catch (const toml::parse_error& error) {
-    refuse(fmt::format("{} line {}: {}", source, error.source().begin.line, error.description()));
+    refuse_input("{} line {}: {}", source, error.source().begin.line, error.description());
   }
   for (const auto& [section, node] : file) {
     const std::string name(section.str());
     const auto* table = node.as_table();
     if (table == nullptr) {
-      refuse(fmt::format("{}: `{}` stands outside a section; write it under one, like [grid]",
-                         place_of(source, node), name));
+      refuse_input("{}: `{}` stands outside a section; write it under one, like [grid]",
+                   place_of(source, node), name);
     }
     require_section(keys, name, place_of(source, node));
     for (const auto& [key, value] : *table) {
@@ -163,7 +159,7 @@ void read_setting(const Keys& keys, const std::string& setting, std::set<std::st
   const auto source = "--set " + setting;
   const auto equals = setting.find('=');
   if (equals == std::string::npos) {
-    refuse(fmt::format("{}: it must be section.key=value, like --set grid.n=64", source));
+    refuse_input("{}: it must be section.key=value, like --set grid.n=64", source);
   }
   const auto name = setting.substr(0, equals);
   const auto value = setting.substr(equals + 1);
@@ -186,8 +182,8 @@ void require_pairs(const Keys& keys, const std::set<std::string>& given,
     if (key.instead_of.empty() || key.name > key.instead_of) continue;
     const bool first = given.contains(key.name);
     if (first != given.contains(key.instead_of)) continue;
-    refuse(fmt::format("{}: exactly one of `{}` and `{}` must be given, not {}", source, key.name,
-                       key.instead_of, first ? "both" : "neither"));
+    refuse_input("{}: exactly one of `{}` and `{}` must be given, not {}", source, key.name,
+                 key.instead_of, first ? "both" : "neither");
   }
 }
 
@@ -196,10 +192,10 @@ void require_usual(const Keys& keys, const Keys& usual, const std::string& setti
   for (std::size_t k = 0; k < keys.size(); ++k) {
     const auto& key = keys[k];
     if (key.not_with != setting || format_value(key) == format_value(usual[k])) continue;
-    refuse(
-        fmt::format("{}: `{}` is of no use with {}; give another value of that, such as "
-                    "\"thread\"",
-                    source, key.name, setting));
+    refuse_input(
+        "{}: `{}` is of no use with {}; give another value of that, such as "
+        "\"thread\"",
+        source, key.name, setting);
   }
 }
 

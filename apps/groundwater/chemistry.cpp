@@ -11,7 +11,7 @@
 
 #include "common/keys.hpp"
 #include "core/nearest_word.hpp"
-#include "tailrace/error.hpp"
+#include "core/refuse_input.hpp"
 
 namespace tailrace::groundwater {
 
@@ -125,8 +125,6 @@ Keys keys_of(Tables& t) {
           {at + "decay", &t.decays, any, "", "first-order decays"}};
 }
 
-[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
-
 template <class Item>
 std::size_t find(const std::vector<Item>& items, const std::string& name, const std::string& where,
                  const char* kind) {
@@ -135,9 +133,9 @@ std::size_t find(const std::vector<Item>& items, const std::string& name, const 
     if (items[i].name == name) return i;
     names.push_back(items[i].name);
   }
-  if (names.empty()) refuse(fmt::format("{}: `{}`: there is no {} at all", where, name, kind));
-  refuse(fmt::format("{}: `{}` is no {}; did you mean `{}`?", where, name, kind,
-                     nearest_word(name, names)));
+  if (names.empty()) refuse_input("{}: `{}`: there is no {} at all", where, name, kind);
+  refuse_input("{}: `{}` is no {}; did you mean `{}`?", where, name, kind,
+               nearest_word(name, names));
 }
 
 /// A formula of what a file has named so far, in primary species alone.
@@ -180,10 +178,10 @@ void add_sites(const Tables& tables, Chemistry& out, const std::string& source) 
     const double sum = std::accumulate(site.shares.begin(), site.shares.end(), 0.0);
     if (site.shares.size() != site.rates.size() ||
         (!site.rates.empty() && std::abs(sum - 1) > 1e-6)) {
-      refuse(
-          fmt::format("{}: site `{}` has {} rates and {} shares of sum {}; give as many shares "
-                      "as rates, with sum 1",
-                      source, t.name, site.rates.size(), site.shares.size(), sum));
+      refuse_input(
+          "{}: site `{}` has {} rates and {} shares of sum {}; give as many shares "
+          "as rates, with sum 1",
+          source, t.name, site.rates.size(), site.shares.size(), sum);
     }
     out.sites.push_back(std::move(site));
   }
@@ -198,15 +196,16 @@ void add_sites(const Tables& tables, Chemistry& out, const std::string& source) 
 void add_decays(const Tables& tables, Chemistry& out, const std::string& source) {
   for (const auto& t : tables.decays.items) {
     const auto where = fmt::format("{}: decay of `{}`", source, t.species);
-    if ((t.rate > 0) == (t.half_life > 0)) refuse(where + ": give either rate or half_life");
+    if ((t.rate > 0) == (t.half_life > 0))
+      refuse_input("{}", where + ": give either rate or half_life");
     Decay decay{out.find_primary(t.species, where), t.rate, {}};
     if (t.half_life > 0) decay.rate = std::log(2.0) / t.half_life;
     if (!t.products.empty()) decay.products = parse_formula(t.products, out.primary, where);
     const double change =
         charge_of(decay.products, out.primary) - out.primary[decay.primary].charge;
     if (std::abs(change) > 1e-9) {
-      refuse(fmt::format("{}: the charge changes by {}; name what carries it in the products",
-                         where, change));
+      refuse_input("{}: the charge changes by {}; name what carries it in the products", where,
+                   change);
     }
     out.decays.push_back(std::move(decay));
   }
@@ -217,7 +216,7 @@ void require_names_once(const Chemistry& values, const std::string& source) {
   for (const auto* list : {&values.primary, &values.complexes}) {
     for (const auto& species : *list) {
       if (names.insert(species.name).second) continue;
-      refuse(fmt::format("{}: two species are named `{}`", source, species.name));
+      refuse_input("{}: two species are named `{}`", source, species.name);
     }
   }
 }
@@ -266,7 +265,7 @@ Formula parse_formula(const std::string& text, const std::vector<Species>& speci
     sign = count = 1;
   }
   if (formula.empty()) {
-    refuse(fmt::format("{}: formula \"{}\" names no species", where, text));
+    refuse_input("{}: formula \"{}\" names no species", where, text);
   }
   return formula;
 }
@@ -281,7 +280,7 @@ Chemistry parse_chemistry(const std::string& text, const std::string& source) {
     out.primary.push_back({t.name, t.charge, t.size, 0, {{out.primary.size(), 1.0}}});
   }
   if (out.primary.empty()) {
-    refuse(fmt::format("{}: no primary species; give at least one [[chemistry.primary]]", source));
+    refuse_input("{}: no primary species; give at least one [[chemistry.primary]]", source);
   }
   for (const auto& t : tables.complexes.items) {
     const auto where = fmt::format("{}: complex `{}`", source, t.name);
@@ -294,8 +293,8 @@ Chemistry parse_chemistry(const std::string& text, const std::string& source) {
     auto reaction = read_reaction(t.formula, t.log_k, out, where);
     const double charge = charge_of(reaction.formula, out.primary);
     if (std::abs(charge) > 1e-9) {
-      refuse(fmt::format("{}: formula \"{}\" has charge {}; a mineral has none", where, t.formula,
-                         charge));
+      refuse_input("{}: formula \"{}\" has charge {}; a mineral has none", where, t.formula,
+                   charge);
     }
     out.minerals.push_back(
         {t.name, reaction.log_k, t.molar_volume * 1e-6, t.rate, std::move(reaction.formula)});

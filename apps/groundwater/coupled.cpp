@@ -12,8 +12,6 @@ namespace tailrace::groundwater {
 
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 /// Of the balance of each species, relative to all that is in the cells and their walls.
 constexpr double tolerance = 1e-12;
 /// Newton steps are solved no better than that, and no worse.

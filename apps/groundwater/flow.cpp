@@ -11,8 +11,6 @@ namespace tailrace::groundwater {
 
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 /// The neighbour of `cell` on side 0 .. 5: z, y, x; below, above.
 Cell beside(Cell cell, int side) {
   cell[at(side / 2)] += side % 2 == 0 ? -1 : 1;

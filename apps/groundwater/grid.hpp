@@ -27,6 +27,8 @@ struct Axis {
 /// An axis from 0 of the given widths [m]. Local.
 Axis make_axis(std::span<const double> widths);
 
+inline std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
+
 using Cell = std::array<std::ptrdiff_t, 3>;  ///< global index (z, y, x)
 
 /// Ranks along (z, y, x) for `extents` cells: the grid with the fewest cells in halos whose ranks

@@ -8,8 +8,6 @@ namespace tailrace::groundwater {
 
 namespace {
 
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
 /// A difference of this part of the values is round-off of the linear solves.
 constexpr double negligible = 1e-10;
 /// What is left of the range, so that round-off makes no species less than nothing.

@@ -14,8 +14,6 @@ namespace tailrace::groundwater {
 
 namespace {
 
-constexpr double litres = 1000;  ///< in a cubic metre
-
 std::size_t find_water(const Case& values, const std::string& name, const std::string& where) {
   std::vector<std::string> names;
   const auto& items = values.chemistry.waters.items;

@@ -68,26 +68,28 @@ Relative relative_at(const Soil& soil, double h) {
   return {};
 }
 
-[[noreturn]] void refuse(const std::string& name, const std::string& text) {
+[[noreturn]] void refuse_soil(const std::string& name, const std::string& text) {
   throw Error(Errc::invalid_input, name + ": " + text);
 }
 
 void require_table(const Soil& soil, const std::string& name) {
   const auto count = soil.heads.size();
   if (count < 2 || soil.saturations.size() != count || soil.conductivities.size() != count) {
-    refuse(name, fmt::format("curve = \"table\" needs `heads`, `saturations` and `mobilities` of "
-                             "the same length, at least 2; they have {}, {} and {}",
-                             count, soil.saturations.size(), soil.conductivities.size()));
+    refuse_soil(name,
+                fmt::format("curve = \"table\" needs `heads`, `saturations` and `mobilities` of "
+                            "the same length, at least 2; they have {}, {} and {}",
+                            count, soil.saturations.size(), soil.conductivities.size()));
   }
   if (!std::is_sorted(soil.heads.begin(), soil.heads.end(), std::less_equal<>())) {
-    refuse(name, "the `heads` of its table must ascend");
+    refuse_soil(name, "the `heads` of its table must ascend");
   }
   for (std::size_t i = 0; i < count; ++i) {
     const double s = soil.saturations[i], k = soil.conductivities[i];
     if (s > 0 && s <= 1 && k >= 0 && k <= 1) continue;
-    refuse(name, fmt::format("at head {} its table has saturation {} and mobility {}; they lie "
-                             "between 0 and 1",
-                             soil.heads[i], s, k));
+    refuse_soil(name,
+                fmt::format("at head {} its table has saturation {} and mobility {}; they lie "
+                            "between 0 and 1",
+                            soil.heads[i], s, k));
   }
 }
 
@@ -114,23 +116,24 @@ Water water_at(const Soil& soil, double h) {
 
 void require_soil(const Soil& soil, const std::string& name) {
   if (!(soil.porosity > 0 && soil.porosity <= 1)) {
-    refuse(name, fmt::format("porosity is {}: it must be above 0 and at most 1", soil.porosity));
+    refuse_soil(name,
+                fmt::format("porosity is {}: it must be above 0 and at most 1", soil.porosity));
   }
   if (!(soil.residual >= 0 && soil.residual < 1)) {
-    refuse(name, fmt::format("residual saturation is {}: it must be at least 0 and below 1",
-                             soil.residual));
+    refuse_soil(name, fmt::format("residual saturation is {}: it must be at least 0 and below 1",
+                                  soil.residual));
   }
   if (!(soil.storage >= 0)) {
-    refuse(name, fmt::format("storage is {}: it must be at least 0", soil.storage));
+    refuse_soil(name, fmt::format("storage is {}: it must be at least 0", soil.storage));
   }
   if (soil.curve == Soil::Curve::table) require_table(soil, name);
   const bool formula =
       soil.curve == Soil::Curve::van_genuchten || soil.curve == Soil::Curve::gardner;
   if (formula && !(soil.alpha > 0)) {
-    refuse(name, fmt::format("alpha is {}: it must be above 0", soil.alpha));
+    refuse_soil(name, fmt::format("alpha is {}: it must be above 0", soil.alpha));
   }
   if (soil.curve == Soil::Curve::van_genuchten && !(soil.n > 1)) {
-    refuse(name, fmt::format("n is {}: it must be above 1", soil.n));
+    refuse_soil(name, fmt::format("n is {}: it must be above 1", soil.n));
   }
 }
 

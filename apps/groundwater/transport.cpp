@@ -10,14 +10,6 @@
 
 namespace tailrace::groundwater {
 
-namespace {
-
-std::size_t at(std::ptrdiff_t i) { return static_cast<std::size_t>(i); }
-
-constexpr double litres = 1000;  ///< in a cubic metre
-
-}  // namespace
-
 Transport::Transport(const Case& values, const FlowEquations& flow, std::size_t num_species,
                      Reduction& sums)
     : case_(&values),

@@ -15,6 +15,8 @@
 
 namespace tailrace::groundwater {
 
+inline constexpr double litres = 1000;  ///< in a cubic metre
+
 /// Total concentrations carried by the water, by finite volumes over cells and one step of backward
 /// Euler: upwind advection (with `transport.advection = "limited"` corrected to second order
 /// after it), diffusion and dispersion through walls. All species have one matrix.

@@ -6,14 +6,12 @@
 #include <fmt/format.h>
 
 #include "common/case_text.hpp"
+#include "core/refuse_input.hpp"
 #include "reactive.hpp"
-#include "tailrace/error.hpp"
 
 namespace tailrace::groundwater {
 
 namespace {
-
-[[noreturn]] void refuse(const std::string& text) { throw Error(Errc::invalid_input, text); }
 
 /// "SPECIES KIND [VALUE]" into `conditions`.
 void add_condition(const std::string& text, const Chemistry& chemistry, const std::string& where,
@@ -23,7 +21,7 @@ void add_condition(const std::string& text, const Chemistry& chemistry, const st
   words >> species >> kind >> value;
   const auto here = fmt::format("{}: condition \"{}\"", where, text);
   const std::size_t j = chemistry.find_primary(species, here);
-  if (known[j]) refuse(fmt::format("{}: `{}` has a condition already", here, species));
+  if (known[j]) refuse_input("{}: `{}` has a condition already", here, species);
   known[j] = true;
   auto& condition = conditions[j];
   if (kind == "charge") {
@@ -36,16 +34,17 @@ void add_condition(const std::string& text, const Chemistry& chemistry, const st
     return;
   }
   std::istringstream number(value);
-  if (!(number >> condition.value)) refuse(here + ": it must end with a number");
+  if (!(number >> condition.value)) refuse_input("{}", here + ": it must end with a number");
   if (kind == "total" || kind == "free") {
     condition.kind = kind == "total" ? Condition::Kind::total : Condition::Kind::free;
     if (condition.value > 0 || (kind == "total" && species == "H+")) return;
-    refuse(
-        fmt::format("{}: it must be above 0; a species that is not there has a very small "
-                    "concentration, such as 1e-15",
-                    here));
+    refuse_input(
+        "{}: it must be above 0; a species that is not there has a very small "
+        "concentration, such as 1e-15",
+        here);
   }
-  if (kind != "pH") refuse(here + ": its second word must be pH, total, free, charge or mineral");
+  if (kind != "pH")
+    refuse_input("{}", here + ": its second word must be pH, total, free, charge or mineral");
   condition.kind = Condition::Kind::activity;
   condition.value = -condition.value;
 }
@@ -63,10 +62,10 @@ void require_neutral(const Solution& water, Speciation& speciation, const std::s
     size += std::abs(charge);
   }
   if (std::abs(sum) <= most_unbalanced * size) return;
-  refuse(
-      fmt::format("{}: its charges do not balance: {:.3g} mol/L remain, {:.0f} % of all; give "
-                  "one species the condition \"charge\"",
-                  where, sum, 100 * std::abs(sum) / size));
+  refuse_input(
+      "{}: its charges do not balance: {:.3g} mol/L remain, {:.0f} % of all; give "
+      "one species the condition \"charge\"",
+      where, sum, 100 * std::abs(sum) / size);
 }
 
 }  // namespace
@@ -88,8 +87,8 @@ std::vector<Solution> make_waters(const Case& values, const Chemistry& chemistry
     }
     for (std::size_t j = 0; j < known.size(); ++j) {
       if (known[j]) continue;
-      refuse(fmt::format("{}: nothing is said of `{}`; give a condition such as \"{} total 1e-6\"",
-                         where, chemistry.primary[j].name, chemistry.primary[j].name));
+      refuse_input("{}: nothing is said of `{}`; give a condition such as \"{} total 1e-6\"", where,
+                   chemistry.primary[j].name, chemistry.primary[j].name);
     }
     waters.push_back(solve_water(speciation, conditions, where));
     require_neutral(waters.back(), speciation, where);

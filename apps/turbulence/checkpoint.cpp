@@ -12,8 +12,6 @@ namespace tailrace::turbulence {
 
 namespace {
 
-constexpr std::array<const char*, 3> component_names{"u", "v", "w"};
-
 /// `memory` of complex items as memory of their real or imaginary parts.
 Memory as_parts(Memory memory) {
   for (auto& box : memory.boxes) {

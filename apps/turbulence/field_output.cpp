@@ -19,8 +19,6 @@ namespace tailrace::turbulence {
 
 namespace {
 
-constexpr std::array<const char*, 3> component_names{"u", "v", "w"};
-
 /// Turns the doubles of `data` into floats in place. Item i is read before its bytes are
 /// overwritten.
 void narrow_in_place(void* data, std::size_t count) {

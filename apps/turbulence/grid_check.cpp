@@ -16,7 +16,7 @@ namespace {
 
 constexpr double max_shells = 1e6;
 
-[[noreturn]] void refuse(const Case& values, const std::string& text) {
+[[noreturn]] void refuse_grid(const Case& values, const std::string& text) {
   throw Error(Errc::invalid_input, fmt::format("{}: {}", values.source, text));
 }
 
@@ -45,10 +45,10 @@ void require_wave(const Case& values, const NavierStokesOptions& options,
                   const std::array<bool, 3>& direction) {
   const auto largest = largest_wave(options, direction);
   if (values.flow.wavenumber <= largest) return;
-  refuse(values,
-         fmt::format("flow.wavenumber = {} is beyond {}, which keeps the modes of {} up to "
-                     "{}; take more points, or a smaller wave number",
-                     values.flow.wavenumber, grid_of(options), values.flow.initial, largest));
+  refuse_grid(values,
+              fmt::format("flow.wavenumber = {} is beyond {}, which keeps the modes of {} up to "
+                          "{}; take more points, or a smaller wave number",
+                          values.flow.wavenumber, grid_of(options), values.flow.initial, largest));
 }
 
 /// The peak of a random spectrum must lie in a shell that the grid holds whole.
@@ -56,19 +56,20 @@ void require_peak(const Case& values, const NavierStokesOptions& options) {
   const double held = largest_isotropic_wave_number(options) / unit_wave_number(options) - 0.5;
   const double peak = std::max(std::round(values.flow.k_peak), 1.0);
   if (peak <= held) return;
-  refuse(values, fmt::format("flow.k_peak = {} is beyond {}, on which the shells up to {} are "
-                             "whole; take more points, or a smaller k_peak",
-                             values.flow.k_peak, grid_of(options), std::floor(held)));
+  refuse_grid(values, fmt::format("flow.k_peak = {} is beyond {}, on which the shells up to {} are "
+                                  "whole; take more points, or a smaller k_peak",
+                                  values.flow.k_peak, grid_of(options), std::floor(held)));
 }
 
 void require_few_shells(const Case& values, const NavierStokesOptions& options) {
   const double shells = largest_wave_number(options) / unit_wave_number(options);
   if (shells <= max_shells) return;
   const auto& l = options.lengths;
-  refuse(values, fmt::format("the largest wave number of {} in a box of {:.6g} x {:.6g} x {:.6g} "
-                             "(grid.lx, ly, lz) is {:.3g} times the smallest; spectra have a "
-                             "shell for each, at most {:.0g}",
-                             grid_of(options), l[2], l[1], l[0], shells, max_shells));
+  refuse_grid(values,
+              fmt::format("the largest wave number of {} in a box of {:.6g} x {:.6g} x {:.6g} "
+                          "(grid.lx, ly, lz) is {:.3g} times the smallest; spectra have a "
+                          "shell for each, at most {:.0g}",
+                          grid_of(options), l[2], l[1], l[0], shells, max_shells));
 }
 
 }  // namespace

@@ -13,6 +13,9 @@
 
 namespace tailrace::turbulence {
 
+/// Of the velocity, in files.
+inline constexpr std::array<const char*, 3> component_names{"u", "v", "w"};
+
 enum class Scheme { rk2, rk4 };
 enum class Dealias {
   two_thirds,  ///< keep |k_d| <= (n_d - 1) / 3 along each axis

@@ -39,15 +39,15 @@ void check_size(const ExchangeShape& shape, std::ptrdiff_t wanted, std::int64_t 
       fmt::format("the {} holds {} items, the exchange was made for {}", side, given, wanted));
 }
 
-/// The fields of a call, checked.
+/// The fields of a call, checked_fields.
 struct Fields {
   std::span<const void* const> sources;
   std::span<void* const> destinations;
 };
 
-Fields checked(const ExchangeObject& made, int num_fields, const void* const* sources,
-               std::int64_t num_source_items, void* const* destinations,
-               std::int64_t num_destination_items) {
+Fields checked_fields(const ExchangeObject& made, int num_fields, const void* const* sources,
+                      std::int64_t num_source_items, void* const* destinations,
+                      std::int64_t num_destination_items) {
   Fields fields;
   check_call(*made.comm, [&] {
     fields.sources = list(sources, num_fields, "sources");
@@ -145,8 +145,8 @@ int tailrace_exchange_run_fields(tailrace_exchange* exchange, int num_fields,
                                  void* const* destinations, int64_t num_destination_items) {
   return guarded(__func__, [&] {
     const auto made = get(exchange);
-    const auto fields =
-        checked(*made, num_fields, sources, num_source_items, destinations, num_destination_items);
+    const auto fields = checked_fields(*made, num_fields, sources, num_source_items, destinations,
+                                       num_destination_items);
     made->exchange.run(fields.sources, fields.destinations);
   });
 }
@@ -156,8 +156,8 @@ int tailrace_exchange_start_fields(tailrace_exchange* exchange, int num_fields,
                                    void* const* destinations, int64_t num_destination_items) {
   return guarded(__func__, [&] {
     const auto made = get(exchange);
-    const auto fields =
-        checked(*made, num_fields, sources, num_source_items, destinations, num_destination_items);
+    const auto fields = checked_fields(*made, num_fields, sources, num_source_items, destinations,
+                                       num_destination_items);
     made->exchange.start(fields.sources, fields.destinations);
   });
 }
@@ -167,7 +167,7 @@ int tailrace_exchange_run(tailrace_exchange* exchange, const void* source, int64
   return guarded(__func__, [&] {
     const auto made = get(exchange);
     const auto fields =
-        checked(*made, 1, &source, num_source_items, &destination, num_destination_items);
+        checked_fields(*made, 1, &source, num_source_items, &destination, num_destination_items);
     made->exchange.run(fields.sources, fields.destinations);
   });
 }
@@ -178,7 +178,7 @@ int tailrace_exchange_start(tailrace_exchange* exchange, const void* source,
   return guarded(__func__, [&] {
     const auto made = get(exchange);
     const auto fields =
-        checked(*made, 1, &source, num_source_items, &destination, num_destination_items);
+        checked_fields(*made, 1, &source, num_source_items, &destination, num_destination_items);
     made->exchange.start(fields.sources, fields.destinations);
   });
 }

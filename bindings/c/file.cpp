@@ -37,9 +37,9 @@ TAILRACE_BEHIND(tailrace_file, FileObject)
 
 namespace {
 
-/// This rank's part for a call, checked with its array.
-std::shared_ptr<PartObject> checked(const FileObject& made, const tailrace_file_part* part,
-                                    const void* data, std::int64_t num_bytes) {
+/// This rank's part for a call, checked_part with its array.
+std::shared_ptr<PartObject> checked_part(const FileObject& made, const tailrace_file_part* part,
+                                         const void* data, std::int64_t num_bytes) {
   std::shared_ptr<PartObject> given;
   prepare_together(*made.pool->comm, [&] {
     given = get(part);
@@ -52,7 +52,7 @@ std::shared_ptr<PartObject> checked(const FileObject& made, const tailrace_file_
   return given;
 }
 
-tailrace_file_statistics to_c(const FileStatistics& seen) {
+tailrace_file_statistics statistics_of(const FileStatistics& seen) {
   return {.opens = seen.opens,
           .reads = seen.reads,
           .writes = seen.writes,
@@ -154,7 +154,7 @@ int tailrace_file_write(tailrace_file* file, const tailrace_file_part* part, con
                         int64_t num_bytes) {
   return guarded(__func__, [&] {
     const auto made = get(file);
-    const auto given = checked(*made, part, data, num_bytes);
+    const auto given = checked_part(*made, part, data, num_bytes);
     with_place(made->path, -1, [&] { made->file.write(given->part, data); });
   });
 }
@@ -163,7 +163,7 @@ int tailrace_file_read(tailrace_file* file, const tailrace_file_part* part, void
                        int64_t num_bytes) {
   return guarded(__func__, [&] {
     const auto made = get(file);
-    const auto given = checked(*made, part, data, num_bytes);
+    const auto given = checked_part(*made, part, data, num_bytes);
     with_place(made->path, -1, [&] { made->file.read(given->part, data); });
   });
 }
@@ -193,7 +193,7 @@ int tailrace_file_setting(const tailrace_file* file, int index, const char** nam
 int tailrace_file_get_statistics(const tailrace_file* file, tailrace_file_statistics* statistics) {
   return guarded(__func__, [&] {
     require_address(statistics, "statistics");
-    *statistics = to_c(get(file)->file.statistics());
+    *statistics = statistics_of(get(file)->file.statistics());
   });
 }
 
@@ -202,7 +202,7 @@ int tailrace_file_get_total_statistics(const tailrace_file* file,
   return guarded(__func__, [&] {
     const auto made = get(file);
     check_call(*made->pool->comm, [&] { require_address(statistics, "statistics"); });
-    *statistics = to_c(made->file.total_statistics());
+    *statistics = statistics_of(made->file.total_statistics());
   });
 }
 

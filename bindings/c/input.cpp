@@ -37,7 +37,7 @@ void copy_values(const std::vector<double>& found, std::int64_t max_values, doub
   *num_values = std::ssize(found);
 }
 
-tailrace_input_statistics to_c(const InputStatistics& seen) {
+tailrace_input_statistics statistics_of(const InputStatistics& seen) {
   return {.opens = seen.opens,
           .reads = seen.reads,
           .bytes_read = seen.bytes_read,
@@ -218,7 +218,7 @@ int tailrace_input_get_statistics(const tailrace_input* input,
                                   tailrace_input_statistics* statistics) {
   return guarded(__func__, [&] {
     require_address(statistics, "statistics");
-    *statistics = to_c(get(input)->input.statistics());
+    *statistics = statistics_of(get(input)->input.statistics());
   });
 }
 
@@ -227,6 +227,6 @@ int tailrace_input_get_total_statistics(const tailrace_input* input,
   return guarded(__func__, [&] {
     const auto made = get(input);
     check_call(*made->comm, [&] { require_address(statistics, "statistics"); });
-    *statistics = to_c(made->input.total_statistics());
+    *statistics = statistics_of(made->input.total_statistics());
   });
 }

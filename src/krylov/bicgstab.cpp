@@ -13,7 +13,6 @@ namespace tailrace::sparse {
 
 namespace {
 
-constexpr double epsilon = 10 * std::numeric_limits<double>::epsilon();
 constexpr double cancelled = 1e-12;  // of (s, s): four digits of (r, r) are left
 
 class BiCgStab final : public KrylovMethod {

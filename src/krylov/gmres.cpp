@@ -17,7 +17,6 @@ namespace {
 // Kaufman and Stewart, Math. Comp. 30 (1976) 772); with 0.01, solves here took twice the
 // iterations.
 constexpr double projected_away = 0.5;
-constexpr double epsilon = 10 * std::numeric_limits<double>::epsilon();
 
 class Gmres final : public KrylovMethod {
  public:

@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,6 +22,9 @@ namespace tailrace::sparse {
 
 using Items = std::vector<double>;
 using Pair = DotPair<double>;
+
+/// A dot product that is smaller, relative to the norms, is rounding.
+inline constexpr double epsilon = 10 * std::numeric_limits<double>::epsilon();
 
 /// Operator, preconditioner and sums over the ranks, counted.
 class KrylovProblem {

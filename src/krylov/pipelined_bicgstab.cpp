@@ -14,8 +14,6 @@ namespace tailrace::sparse {
 
 namespace {
 
-constexpr double epsilon = 10 * std::numeric_limits<double>::epsilon();
-
 class PipelinedBiCgStab final : public KrylovMethod {
  public:
   explicit PipelinedBiCgStab(std::size_t n)

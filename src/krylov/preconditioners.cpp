@@ -317,21 +317,25 @@ std::unique_ptr<Preconditioner> make(const DistMatrix& a, const PreconditionerOp
   return std::make_unique<Made>(a, options);
 }
 
-struct Line {
+struct PreconditionerLine {
   PreconditionerInfo info;
   std::unique_ptr<Preconditioner> (*make)(const DistMatrix&, const PreconditionerOptions&);
 };
-constexpr std::array table{
-    Line{{"none", "z = r"}, make<Identity>},
-    Line{{"jacobi", "the diagonal"}, make<Jacobi>},
-    Line{{"block_jacobi", "the blocks on the diagonal, inverted"}, make<BlockJacobi>},
-    Line{{"ilu0", "ILU(0) by blocks, of each rank's rows in its own columns"}, make<Ilu0>},
-    Line{{"milu0", "ILU(0) by items; the diagonal takes the fill that is dropped; A an M-matrix"},
-         make<Milu0>},
-    Line{{"icc0", "ICC(0) by items, of each rank's rows in its own columns; A symmetric"},
-         make<Icc0>},
-    Line{{"gauss_seidel", "a forward and a backward sweep, of each rank's rows in its own columns"},
-         make<GaussSeidel>},
+constexpr std::array preconditioners_table{
+    PreconditionerLine{{"none", "z = r"}, make<Identity>},
+    PreconditionerLine{{"jacobi", "the diagonal"}, make<Jacobi>},
+    PreconditionerLine{{"block_jacobi", "the blocks on the diagonal, inverted"}, make<BlockJacobi>},
+    PreconditionerLine{{"ilu0", "ILU(0) by blocks, of each rank's rows in its own columns"},
+                       make<Ilu0>},
+    PreconditionerLine{
+        {"milu0", "ILU(0) by items; the diagonal takes the fill that is dropped; A an M-matrix"},
+        make<Milu0>},
+    PreconditionerLine{
+        {"icc0", "ICC(0) by items, of each rank's rows in its own columns; A symmetric"},
+        make<Icc0>},
+    PreconditionerLine{
+        {"gauss_seidel", "a forward and a backward sweep, of each rank's rows in its own columns"},
+        make<GaussSeidel>},
 };
 
 }  // namespace
@@ -339,7 +343,7 @@ constexpr std::array table{
 std::unique_ptr<Preconditioner> make_preconditioner(const DistMatrix& a, std::string_view name,
                                                     const PreconditionerOptions& options) {
   std::string names;
-  for (const auto& line : table) {
+  for (const auto& line : preconditioners_table) {
     if (line.info.name == name) return line.make(a, options);
     names += fmt::format("{}{}", names.empty() ? "" : ", ", line.info.name);
   }
@@ -353,8 +357,8 @@ std::unique_ptr<Preconditioner> make_preconditioner(const DistMatrix& a, std::st
 
 std::span<const PreconditionerInfo> preconditioners() {
   static const auto infos = [] {
-    std::array<PreconditionerInfo, table.size()> made;
-    std::ranges::transform(table, made.begin(), &Line::info);
+    std::array<PreconditionerInfo, preconditioners_table.size()> made;
+    std::ranges::transform(preconditioners_table, made.begin(), &PreconditionerLine::info);
     return made;
   }();
   return infos;

@@ -16,7 +16,7 @@ namespace tailrace::server {
 namespace {
 
 constexpr std::size_t max_plans = 8;
-constexpr double nap_s = 0.1;  // a notice or a release ends it
+constexpr double notice_nap_s = 0.1;  // a notice or a release ends it
 
 }  // namespace
 
@@ -167,7 +167,7 @@ void ServedStream::wait_for_room(const PacketPlan& plan, const PacketPlan* lower
   while (room_for_ == Reserved::nothing && failures_.empty() && !client_.gone()) {
     const double left_s = end_s - now_s();
     if (left_s <= 0) break;
-    client_.wait(std::min(nap_s, left_s));
+    client_.wait(std::min(notice_nap_s, left_s));
     progress();
     if (client_.has_spilled()) continue;
     if (!reserve(plan, Reserved::step) && lowered != nullptr) {
@@ -269,7 +269,7 @@ void ServedStream::finish() {
   double heard_s = start_s;
   while (!client_.gone() && !under_way_.empty() && now_s() - heard_s < options_.wait_limit_s) {
     const auto before = under_way_.size();
-    client_.wait(nap_s);
+    client_.wait(notice_nap_s);
     progress();
     if (under_way_.size() != before) heard_s = now_s();
   }

@@ -25,7 +25,7 @@
 namespace tailrace::server {
 namespace {
 
-constexpr double nap_s = 0.25;           // what background threads have done, and packets, end it
+constexpr double idle_nap_s = 0.25;      // what background threads have done, and packets, end it
 constexpr double nap_of_mover_s = 5e-3;  // messages between servers wake nobody
 constexpr int most_running = 2;          // steps of a stream: one makes products, one is written
 
@@ -48,24 +48,24 @@ struct PendingStep {
   }
 };
 
-[[noreturn]] void refuse(const Arrival& arrival, const char* what) {
+[[noreturn]] void refuse_packet(const Arrival& arrival, const char* what) {
   throw Error(Errc::corrupt, fmt::format("a packet of {} bytes from client {} {}",
                                          arrival.bytes.size(), arrival.client, what));
 }
 
 PacketHeader header_of(const Arrival& arrival) {
   PacketHeader header;
-  if (arrival.bytes.size() < sizeof(header)) refuse(arrival, "is shorter than its header");
+  if (arrival.bytes.size() < sizeof(header)) refuse_packet(arrival, "is shorter than its header");
   std::memcpy(&header, arrival.bytes.data(), sizeof(header));
   const auto size = std::ssize(arrival.bytes);
   const auto table = header.num_boxes * static_cast<std::int64_t>(sizeof(PacketBox));
   if (header.mark != PacketHeader::packet_mark || header.bytes != size) {
-    refuse(arrival, "has a damaged header");
+    refuse_packet(arrival, "has a damaged header");
   }
   if (header.description_bytes < 0 || header.num_boxes < 0 || header.boxes_at < 0 ||
       header.boxes_at + table > size ||
       static_cast<std::int64_t>(sizeof(header)) + header.description_bytes > size) {
-    refuse(arrival, "has tables that reach beyond its end");
+    refuse_packet(arrival, "has tables that reach beyond its end");
   }
   return header;
 }
@@ -92,11 +92,12 @@ Step whole_step(const PendingStep& pending) {
       PacketBox entry;
       std::memcpy(&entry, at, sizeof(entry));
       const auto variable = static_cast<std::size_t>(entry.variable);
-      if (variable >= step.fields.size()) refuse(arrival, "names a variable that there is not");
+      if (variable >= step.fields.size())
+        refuse_packet(arrival, "names a variable that there is not");
       auto& field = step.fields[variable];
       const auto bytes = entry.box.num_items() * item_bytes(field.type);
       if (entry.at < 0 || entry.at + bytes > std::ssize(arrival.bytes)) {
-        refuse(arrival, "has a box that reaches beyond its end");
+        refuse_packet(arrival, "has a box that reaches beyond its end");
       }
       field.parts.push_back({entry.box, arrival.bytes.data() + entry.at});
     }
@@ -178,7 +179,7 @@ bool Server::State::run() {
     if (busy) continue;
     if (stopping) give_up_rest();
     if (pending_.empty() && (stopping || receiver_.all_left())) return !lost_;
-    receiver_.wait(settings_.moves_relay ? nap_of_mover_s : nap_s);
+    receiver_.wait(settings_.moves_relay ? nap_of_mover_s : idle_nap_s);
   }
 }
 

@@ -15,8 +15,8 @@ namespace {
 
 // A table of unsigned 64-bit numbers, and the names of the variables that its rows are about.
 template <class Row>
-struct Table {
-  Table(hid_t file, const char* name) {
+struct ChecksumTable {
+  ChecksumTable(hid_t file, const char* name) {
     if (H5Lexists(file, "tailrace", H5P_DEFAULT) <= 0 || H5Lexists(file, name, H5P_DEFAULT) <= 0) {
       return;
     }
@@ -145,8 +145,8 @@ void check_parts(FileIndex::Entry& entry) {
 }  // namespace
 
 void add_checksums(std::int64_t file, FileIndex& index) {
-  Table<ChecksumRow>(file, "tailrace/checksums").deal(index, &FileIndex::Entry::pieces);
-  Table<BoxRow>(file, "tailrace/boxes").deal(index, &FileIndex::Entry::boxes);
+  ChecksumTable<ChecksumRow>(file, "tailrace/checksums").deal(index, &FileIndex::Entry::pieces);
+  ChecksumTable<BoxRow>(file, "tailrace/boxes").deal(index, &FileIndex::Entry::boxes);
   for (auto& entry : index.entries) {
     if (!entry.pieces.empty()) check_pieces(entry);
     if (!entry.boxes.empty()) check_boxes(entry);

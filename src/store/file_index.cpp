@@ -22,7 +22,7 @@ namespace tailrace::store {
 namespace {
 
 // As h5py writes complex numbers: a compound of two floating-point numbers "r" and "i".
-std::optional<ItemType> complex_type(hid_t type) {
+std::optional<ItemType> complex_item_type(hid_t type) {
   const int real = H5Tget_member_index(type, "r"), imaginary = H5Tget_member_index(type, "i");
   if (H5Tget_nmembers(type) != 2 || real < 0 || imaginary < 0) return std::nullopt;
   std::size_t size = 0;
@@ -39,7 +39,7 @@ std::optional<ItemType> item_type(hid_t type) {
   const auto kind = H5Tget_class(type);
   const auto size = H5Tget_size(type);
   if (kind == H5T_FLOAT) return size <= 4 ? ItemType::float32 : ItemType::float64;
-  if (kind == H5T_COMPOUND) return complex_type(type);
+  if (kind == H5T_COMPOUND) return complex_item_type(type);
   if (kind != H5T_INTEGER) return std::nullopt;
   const bool is_signed = H5Tget_sign(type) != H5T_SGN_NONE;
   if (size <= 1) return is_signed ? ItemType::int8 : ItemType::uint8;

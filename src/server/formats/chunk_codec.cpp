@@ -20,7 +20,7 @@
 namespace tailrace::server {
 namespace {
 
-bool is_float(ItemType type) { return type == ItemType::float32 || type == ItemType::float64; }
+bool is_real(ItemType type) { return type == ItemType::float32 || type == ItemType::float64; }
 
 // To multiples of the largest power of two that is at most twice the tolerance. Any reader reads
 // the result; its many zero bits are what compresses. Numbers whose last bit is worth more than
@@ -94,7 +94,7 @@ ChunkCodec::ChunkCodec(const Encoding& encoding, const Array& array)
     encoding_.codec = find_compressor("zstd").compress != nullptr ? "zstd" : "none";
     encoding_.level = find_compressor(encoding_.codec).default_level;
   }
-  if (!is_float(array.type)) encoding_.tolerance = 0;
+  if (!is_real(array.type)) encoding_.tolerance = 0;
   if (encoding_.level < 0 && !zfp())
     encoding_.level = find_compressor(encoding_.codec).default_level;
 }

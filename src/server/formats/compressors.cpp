@@ -85,7 +85,7 @@ constexpr decltype(Compressor::compress) plain_gzip = nullptr;
 constexpr decltype(Compressor::compress) run_length = nullptr;
 #endif
 
-constexpr std::array table{
+constexpr std::array codecs{
     Compressor{"none", "as it is", "", 0, 0, 0, false, copy, ""},
     Compressor{"zstd", "fast, the default", "zstd", 1, 1, 19, false, zstd, "zstd"},
     Compressor{"gzip", "for old readers", "zlib", 5, 1, 9, false, plain_gzip, "gzip"},
@@ -97,10 +97,10 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const Compressor> compressor_table() { return table; }
+std::span<const Compressor> compressor_table() { return codecs; }
 
 const Compressor& find_compressor(std::string_view name) {
-  if (const auto* entry = find_line(table, name)) return *entry;
+  if (const auto* entry = find_line(codecs, name)) return *entry;
   throw Error(Errc::internal, fmt::format("no compressor is called {}", name));
 }
 

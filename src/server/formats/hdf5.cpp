@@ -76,9 +76,9 @@ struct FieldNeeds {
 };
 
 /// The bytes of runs, gathered from the parts that they lie in; zeros between them.
-class Parts : public PartBytes {
+class FieldParts : public PartBytes {
  public:
-  explicit Parts(const std::vector<Field>& fields)
+  explicit FieldParts(const std::vector<Field>& fields)
       : fields_(fields), holes_(fields.size(), false) {}
   /// The parts of this field do not fill its runs.
   void set_holes(std::size_t field) { holes_[field] = true; }
@@ -190,7 +190,7 @@ class Hdf5File : public StepFile {
   file::Settings settings_;
   std::ptrdiff_t stripe_bytes_;
   std::vector<FieldShape> shapes_;
-  Parts parts_;
+  FieldParts parts_;
   FileTask task_;
 };
 

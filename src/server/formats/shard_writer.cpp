@@ -32,9 +32,9 @@ struct Chunk {
 };
 
 /// The parts, searched by box.
-class Parts {
+class GridParts {
  public:
-  Parts(const ChunkGrid& grid, std::span<const FieldPart> parts)
+  GridParts(const ChunkGrid& grid, std::span<const FieldPart> parts)
       : parts_(parts), layout_(make_layout(grid, parts)) {}
 
   bool touch(const Box& box) const { return !layout_.overlaps(box).empty(); }
@@ -128,7 +128,7 @@ class File {
 std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::ptrdiff_t item_bytes,
                           const ShardSetting& setting, std::span<const std::int64_t> shards,
                           std::span<const FieldPart> parts) {
-  const Parts found(grid, parts);
+  const GridParts found(grid, parts);
   std::int64_t bytes = 0;
   std::vector<Chunk> chunks;
   std::unique_ptr<File> file;

@@ -13,7 +13,7 @@
 namespace tailrace::server {
 namespace {
 
-constexpr std::array table{
+constexpr std::array formats{
     Format{"hdf5", ".h5", "plain HDF5, with NetCDF-4 dimension scales", make_hdf5},
     Format{"netcdf", ".nc", "the same file, under the name that readers of NetCDF-4 expect",
            make_hdf5},
@@ -22,16 +22,16 @@ constexpr std::array table{
 
 }  // namespace
 
-std::span<const Format> format_table() { return table; }
+std::span<const Format> format_table() { return formats; }
 
 const Format& find_format(const std::string& name, const std::string& path) {
   if (name == "auto") {
     const auto by_suffix = std::ranges::find_if(
-        table, [&](const Format& format) { return path.ends_with(format.suffix); });
-    return by_suffix == table.end() ? table.front() : *by_suffix;
+        formats, [&](const Format& format) { return path.ends_with(format.suffix); });
+    return by_suffix == formats.end() ? formats.front() : *by_suffix;
   }
-  if (const auto* format = find_line(table, name)) return *format;
-  refuse_input("{}: format = \"{}\" must be one of {}", path, name, names_instead(name, table));
+  if (const auto* format = find_line(formats, name)) return *format;
+  refuse_input("{}: format = \"{}\" must be one of {}", path, name, names_instead(name, formats));
 }
 
 }  // namespace tailrace::server

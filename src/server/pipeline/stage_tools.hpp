@@ -25,6 +25,9 @@
 
 namespace tailrace::server {
 
+/// Items of a task of `parallel_for`.
+inline constexpr std::ptrdiff_t items_a_task = 1 << 15;
+
 inline bool is_complex(ItemType type) {
   return type == ItemType::complex64 || type == ItemType::complex128;
 }

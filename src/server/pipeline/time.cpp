@@ -14,8 +14,6 @@
 namespace tailrace::server {
 namespace {
 
-constexpr std::ptrdiff_t items_a_task = 1 << 15;
-
 enum Row : std::size_t { mean, m2, m3, least, largest, num_rows };
 
 /// The running numbers of a box, [num_rows][items]; rows that nobody wants are empty.

@@ -16,8 +16,6 @@
 namespace tailrace::server {
 namespace {
 
-constexpr std::ptrdiff_t items_a_task = 1 << 15;
-
 /// Sums of weight * value and of the weights.
 using Sums = std::array<double, 2>;
 
@@ -76,7 +74,7 @@ class WeightedStage : public Stage {
     Sums all{};
     for (const auto& part : field.parts) {
       const auto same = std::find_if(weights.parts.begin(), weights.parts.end(),
-                                     [&](const FieldPart& w) { return w.box == part.box; });
+                                     [&](const FieldPart& p) { return p.box == part.box; });
       if (field.dims != weights.dims || same == weights.parts.end()) {
         refuse_input("stage weighted: {} and {} must have the same axes and boxes", field.name,
                      by_);

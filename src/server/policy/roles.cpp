@@ -9,7 +9,6 @@
 
 #include "core/refuse_input.hpp"
 #include "tailrace/box.hpp"
-#include "tailrace/error.hpp"
 
 namespace tailrace::server {
 

@@ -70,11 +70,12 @@ class WindowMemory final : public one_sided::ClientMemory {
   std::vector<MPI_Request> reads_, looks_;
 };
 
-std::unique_ptr<one_sided::ClientMemory> make_memory(const Sides& sides, std::size_t num_tickets) {
+std::unique_ptr<one_sided::ClientMemory> make_pull_memory(const Sides& sides,
+                                                          std::size_t num_tickets) {
   return std::make_unique<WindowMemory>(sides, num_tickets);
 }
 
-std::string refuses(const Team& team) {
+std::string pull_refuses(const Team& team) {
   if (auto reason = refuses_but_ranks(team); !reason.empty()) return reason;
   return probe_one_sided(team.all, probe_targets(team.server, team.rank_of_client)).trouble;
 }
@@ -82,9 +83,9 @@ std::string refuses(const Team& team) {
 }  // namespace
 
 Transport pull() {
-  return one_sided::line({"pull", make_memory},
+  return one_sided::line({"pull", make_pull_memory},
                          "one-sided: the server fetches the packets, compute ranks do nothing",
-                         refuses);
+                         pull_refuses);
 }
 
 }  // namespace tailrace::server

@@ -167,7 +167,7 @@ void probe(const Sides& sides, const std::vector<int>& pe_of_rank) {
   require_all(sides.comm.raw(), found.trouble.empty(), "transport shmem: " + found.trouble);
 }
 
-std::unique_ptr<one_sided::ClientMemory> make_memory(const Sides& sides, std::size_t) {
+std::unique_ptr<one_sided::ClientMemory> make_shmem_memory(const Sides& sides, std::size_t) {
   auto pes = pes_of(sides.comm);
   require_all(sides.comm.raw(), !pes.empty(),
               "transport shmem: the session must have all ranks of the job");
@@ -176,7 +176,7 @@ std::unique_ptr<one_sided::ClientMemory> make_memory(const Sides& sides, std::si
   return std::make_unique<HeapMemory>(sides, std::move(pes));
 }
 
-std::string refuses(const Team& team) {
+std::string shmem_refuses(const Team& team) {
   if (auto reason = refuses_but_ranks(team); !reason.empty()) return reason;
   if (pes_of(team.all).empty()) return "the session has not all ranks of the job";
   return {};
@@ -184,19 +184,21 @@ std::string refuses(const Team& team) {
 
 #else
 
-std::unique_ptr<one_sided::ClientMemory> make_memory(const Sides&, std::size_t) {
+std::unique_ptr<one_sided::ClientMemory> make_shmem_memory(const Sides&, std::size_t) {
   throw Error(Errc::invalid_input, "transport shmem: this build has no OpenSHMEM");
 }
 
-std::string refuses(const Team&) { return "this build has no OpenSHMEM (no oshcc of its MPI)"; }
+std::string shmem_refuses(const Team&) {
+  return "this build has no OpenSHMEM (no oshcc of its MPI)";
+}
 
 #endif
 
 }  // namespace
 
 Transport shmem() {
-  return one_sided::line({"shmem", make_memory}, "OpenSHMEM: as pull, through the symmetric heap",
-                         refuses);
+  return one_sided::line({"shmem", make_shmem_memory},
+                         "OpenSHMEM: as pull, through the symmetric heap", shmem_refuses);
 }
 
 }  // namespace tailrace::server
