@@ -30,10 +30,10 @@ std::string json_number(double value) {
 }
 
 std::string json_step_times(const std::vector<double>& step_s) {
-  const bool any = !step_s.empty();
+  const bool measured = !step_s.empty();
   return fmt::format(R"({{"median": {}, "min": {}, "max": {}}})", json_number(median(step_s)),
-                     json_number(any ? *std::min_element(step_s.begin(), step_s.end()) : NAN),
-                     json_number(any ? *std::max_element(step_s.begin(), step_s.end()) : NAN));
+                     json_number(measured ? *std::min_element(step_s.begin(), step_s.end()) : NAN),
+                     json_number(measured ? *std::max_element(step_s.begin(), step_s.end()) : NAN));
 }
 
 std::string json_output(const std::string& mode, const std::string& servers,

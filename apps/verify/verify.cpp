@@ -105,11 +105,12 @@ void add_sources(const tailrace::Comm& comm, const VerifiedFile& file,
 
 int run(int argc, char** argv) {
   const tailrace::Comm comm(MPI_COMM_WORLD);
-  if (argc < 2) {
-    if (comm.rank() == 0) std::fputs("usage: tailrace-verify FILE...\n", stderr);
-    return 2;
-  }
   std::vector<std::string> paths(argv + 1, argv + argc);
+  const bool help = !paths.empty() && (paths[0] == "--help" || paths[0] == "-h");
+  if (paths.empty() || help) {
+    if (comm.rank() == 0) std::fputs("usage: tailrace-verify FILE...\n", help ? stdout : stderr);
+    return help ? 0 : 2;
+  }
   std::set<std::string> pieces;  // whose data has been checked
   int status = 0;
   for (std::size_t i = 0; i < paths.size(); ++i) {

@@ -81,13 +81,12 @@ def _has(entry: Winner, words: str) -> bool:
 def _table(title: str, winners: list[Winner]) -> Table:
     table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("operation", style="cyan", no_wrap=True)
-    table.add_column("problem", overflow="fold", ratio=1)
+    table.add_column("problem", min_width=8, overflow="fold", ratio=1)
     table.add_column("winner", style="green", no_wrap=True)
     table.add_column("time", justify="right", no_wrap=True)
     table.add_column("+-", justify="right", no_wrap=True)
-    table.add_column("runner-up")
+    table.add_column("runner-up", min_width=8, overflow="fold")
     table.add_column("null", justify="right", no_wrap=True)
-    table.add_column("date", no_wrap=True)
     for entry in winners:
         own = entry.timing
         table.add_row(
@@ -98,7 +97,6 @@ def _table(title: str, winners: list[Winner]) -> Table:
             _time(own.spread_s),
             _slower(entry.runner_up, own),
             f"{100 * entry.null_spread:.1f} %",
-            entry.date[:10],
         )
     return table
 
