@@ -85,8 +85,8 @@ Layout cyclic_domains(ListOf<std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
 Layout triangle(std::ptrdiff_t n, int num_ranks);
 
 /// Any boxes: `boxes[rank]` lists the boxes of each rank. Boxes must lie inside `extents`; several
-/// ranks may hold the same item of a destination, but a source layout must hold each item once
-/// (checked by `Exchange`). Local.
+/// ranks may hold the same item of a destination, but a source layout must not hold an
+/// item twice (checked by `Exchange`). What no source holds is left as it is. Local.
 Layout from_boxes(ListOf<std::ptrdiff_t> extents, std::vector<std::vector<Box>> boxes);
 
 /// How one box of a rank lies in its memory: item (i0, i1, ...) of the box (local indices, from 0)

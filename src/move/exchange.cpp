@@ -148,6 +148,8 @@ class Exchange::State final : public UnderWay {
 
   std::string fault_of_call(std::span<const void* const> sources,
                             std::span<void* const> destinations) const;
+  std::string fault_of_overlap(std::span<const void* const> sources,
+                               std::span<void* const> destinations) const;
   bool is_exposed(const void* source) const {
     return std::ranges::any_of(exposed_, [source](std::span<const std::byte> array) {
       const std::less<> before;  // a total order, also between different arrays
@@ -170,6 +172,26 @@ class Exchange::State final : public UnderWay {
   }
 };
 
+std::string Exchange::State::fault_of_overlap(std::span<const void* const> sources,
+                                              std::span<void* const> destinations) const {
+  if (problem.shape.in_place) return {};
+  const std::less<> before;  // a total order, also between different arrays
+  const auto item_bytes = problem.shape.item_bytes;
+  for (std::size_t f = 0; f < sources.size(); ++f) {
+    const auto* from = static_cast<const std::byte*>(sources[f]);
+    const auto* to = static_cast<const std::byte*>(destinations[f]);
+    if (from == nullptr || to == nullptr) continue;
+    if (before(from, to + problem.to.num_items * item_bytes) &&
+        before(to, from + problem.from.num_items * item_bytes)) {
+      return fmt::format(
+          "the source and the destination of field {} overlap; two arrays are "
+          "needed, or .in_place = true",
+          f);
+    }
+  }
+  return {};
+}
+
 std::string Exchange::State::fault_of_call(std::span<const void* const> sources,
                                            std::span<void* const> destinations) const {
   const auto wanted = static_cast<std::size_t>(problem.shape.num_fields);
@@ -178,6 +200,7 @@ std::string Exchange::State::fault_of_call(std::span<const void* const> sources,
                        sources.size(), destinations.size(), wanted);
   }
   if (under_way) return "start called again before finish";
+  if (auto fault = fault_of_overlap(sources, destinations); !fault.empty()) return fault;
   const auto is_other = [this](const Piece& piece) { return piece.peer != problem.plan.rank(); };
   if (!problem.shape.sources_in_node_arrays ||
       std::ranges::none_of(problem.plan.sends(), is_other)) {
@@ -197,14 +220,15 @@ template <class Array>
 std::string fault_of_array(const Array& array, std::string_view side, std::size_t field,
                            const Memory& memory, const ExchangeShape& shape) {
   if (array.item_bytes != shape.item_bytes) {
-    return fmt::format("{} {} has items of {} bytes, it was made for items of {}", side, field,
-                       array.item_bytes, shape.item_bytes);
+    return fmt::format(
+        "the {} of field {} has items of {} bytes, the exchange was made for item_bytes = {}", side,
+        field, array.item_bytes, shape.item_bytes);
   }
   const bool fits =
       shape.in_place ? array.num_items >= memory.num_items : array.num_items == memory.num_items;
   if (fits) return {};
-  return fmt::format("{} {} holds {} items, it was made for {}", side, field, array.num_items,
-                     memory.num_items);
+  return fmt::format("the {} of field {} holds {} items, this rank's part of its layout {}", side,
+                     field, array.num_items, memory.num_items);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/file_task.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -47,6 +48,11 @@ void FileTask::name(const std::string& path, std::int64_t step) {
 
 void FileTask::create(const file::Settings& settings, bool pieces) {
   run("create file", [&] {
+    struct stat status {};
+    const bool exists = stat(path_.c_str(), &status) == 0;
+    if (exists && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
+      throw Error(Errc::io, "it is a device or a pipe, which a file would replace", EEXIST);
+    }
     held_.create(partial_, settings);
     if (pieces) generation_ = prepare_pieces(path_);
   });

@@ -14,6 +14,7 @@
 
 #include "core/agreed_error.hpp"
 #include "core/last_resort.hpp"
+#include "core/same_on_all.hpp"
 #include "core/say.hpp"
 #include "store/completion.hpp"
 #include "store/contents_check.hpp"
@@ -31,6 +32,28 @@ namespace {
 using namespace store;
 
 constexpr std::size_t max_routes = 8;
+
+/// The layouts with the boxes of all ranks.
+std::string describe_layouts(const FileContents& contents, int num_ranks) {
+  std::string text;
+  for (const auto& variable : contents.variables) {
+    std::uint64_t digest = 0;
+    const auto add = [&](const Index& numbers) {
+      for (const auto number : numbers) {
+        digest = add_to_digest(digest, static_cast<std::uint64_t>(number));
+      }
+    };
+    for (int rank = 0; rank < num_ranks; ++rank) {
+      for (const auto& box : variable.layout->boxes(rank)) {
+        add(box.start);
+        add(box.extents);
+      }
+    }
+    text += fmt::format("{}{}: {} (digest {:04x})", text.empty() ? "" : ", ", variable.name,
+                        variable.layout->describe(), digest & 0xffff);
+  }
+  return text;
+}
 
 }  // namespace
 
@@ -198,6 +221,9 @@ std::int64_t Output::State::make_plan(const std::string& path) {
 }
 
 Route& Output::State::make_route(const FileContents& contents, std::int64_t plan) {
+  const CommonArgument layouts{"the list of layouts",
+                               describe_layouts(contents, comm_.num_ranks())};
+  require_same(comm_, "output", {&layouts, 1});
   if (routes_.size() == max_routes) routes_.erase(routes_.begin());
   auto route = std::make_unique<Route>(comm_, contents, plans_.plan(plan), plan);
   run_agreed(comm_.raw(), [&] { route->lay_out_piece(options_.checksums); });

@@ -77,6 +77,18 @@ TEST_F(TypedExchange, SeveralFieldsComeByAList) {
   EXPECT_EQ(found_n, right_n);
 }
 
+TEST_F(TypedExchange, ArraysThatOverlapAreRefusedUnlessInPlace) {
+  Exchange exchange(comm, rows, columns, {}, "alltoallv");
+  const auto longest = std::max(rows.num_items(comm.rank()), columns.num_items(comm.rank()));
+  std::vector<double> u(static_cast<std::size_t>(longest));
+  const auto from = static_cast<std::size_t>(rows.num_items(comm.rank()));
+  const auto to = static_cast<std::size_t>(columns.num_items(comm.rank()));
+  const auto text =
+      error_of([&] { exchange.run(std::span(u).first(from), std::span(u).first(to)); });
+  EXPECT_NE(text.find("the source and the destination of field 0 overlap"), std::string::npos)
+      << text;
+}
+
 TEST_F(TypedExchange, ArraysThatDoNotFitAreRefusedOnAllRanksAndTheCallMayBeMadeAgain) {
   Exchange exchange(comm, rows, columns, {}, "alltoallv");
   const auto u = numbered<double>(rows, 1);
@@ -87,22 +99,24 @@ TEST_F(TypedExchange, ArraysThatDoNotFitAreRefusedOnAllRanksAndTheCallMayBeMadeA
   const auto count = [](const auto& items) { return std::to_string(items.size()); };
 
   const auto too_long = error_of([&] { exchange.run(std::span(u), std::span(longer)); });
-  EXPECT_NE(too_long.find("destination 0 holds " + count(longer) + " items, it was made for " +
-                          count(right)),
+  EXPECT_NE(too_long.find("the destination of field 0 holds " + count(longer) +
+                          " items, this rank's part of its layout " + count(right)),
             std::string::npos)
       << too_long;
   const auto too_short =
       error_of([&] { exchange.start(std::span(u).first(u.size() - 1), std::span(found)); });
-  EXPECT_NE(too_short.find("source 0 holds " + std::to_string(u.size() - 1)), std::string::npos)
+  EXPECT_NE(too_short.find("the source of field 0 holds " + std::to_string(u.size() - 1)),
+            std::string::npos)
       << too_short;
   const auto other_type =
       error_of([&] { exchange.run(std::span(singles), std::span(found_singles)); });
-  EXPECT_NE(other_type.find("items of 4 bytes, it was made for items of 8"), std::string::npos)
+  EXPECT_NE(other_type.find("items of 4 bytes, the exchange was made for item_bytes = 8"),
+            std::string::npos)
       << other_type;
   const auto two_fields = error_of([&] {
     exchange.run({std::span(u), std::span(u)}, {std::span(found), std::span(longer)});
   });
-  EXPECT_NE(two_fields.find("destination 1 holds"), std::string::npos) << two_fields;
+  EXPECT_NE(two_fields.find("the destination of field 1 holds"), std::string::npos) << two_fields;
 
   exchange.run(std::span(u), std::span(found));
   EXPECT_EQ(found, right);

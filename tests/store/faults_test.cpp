@@ -236,6 +236,35 @@ TEST_P(FaultsTest, WrongOptionsAreRefused) {
   refused([](OutputOptions& o) { o.method = "alltoalv"; });
 }
 
+TEST_P(FaultsTest, WhatIsNoFileIsNotReplaced) {
+  const auto pipe = path("pipe");
+  if (comm.rank() == 0) {
+    ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  }
+  MPI_Barrier(comm.raw());
+  Output output(comm, options());
+  const auto text = same_error(Errc::io, EEXIST, [&] {
+    output.write(pipe, contents_);
+    output.finish();
+  });
+  EXPECT_NE(text.find("it is a device or a pipe, which a file would replace"), std::string::npos) << text;
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST_P(FaultsTest, LayoutsThatDifferBetweenRanksAreRefused) {
+  if (comm.num_ranks() == 1) GTEST_SKIP() << "one rank agrees with itself";
+  const auto other = slabs({64, 65, 66}, 0, comm.num_ranks());
+  std::vector<double> data(static_cast<std::size_t>(other.num_items(comm.rank())));
+  FileContents contents = contents_;
+  if (comm.rank() == 0) contents.variables = {{"u", other, std::span(data)}};
+  Output output(comm, options());
+  const auto text =
+      same_error(Errc::invalid_input, 0, [&] { output.write(path("a.h5"), contents); });
+  EXPECT_NE(text.find("the list of layouts must be the same on all ranks"), std::string::npos) << text;
+  output.write(path("a.h5"), contents_);
+  output.finish();
+}
+
 INSTANTIATE_TEST_SUITE_P(Modes, FaultsTest,
                          ::testing::Values(OutputMode::synchronous, OutputMode::hidden),
                          [](const auto& mode) {
