@@ -247,7 +247,8 @@ TEST_P(FaultsTest, WhatIsNoFileIsNotReplaced) {
     output.write(pipe, contents_);
     output.finish();
   });
-  EXPECT_NE(text.find("it is a device or a pipe, which a file would replace"), std::string::npos) << text;
+  EXPECT_NE(text.find("it is a device or a pipe, which a file would replace"), std::string::npos)
+      << text;
   EXPECT_TRUE(fs::is_fifo(pipe));
 }
 
@@ -260,7 +261,8 @@ TEST_P(FaultsTest, LayoutsThatDifferBetweenRanksAreRefused) {
   Output output(comm, options());
   const auto text =
       same_error(Errc::invalid_input, 0, [&] { output.write(path("a.h5"), contents); });
-  EXPECT_NE(text.find("the list of layouts must be the same on all ranks"), std::string::npos) << text;
+  EXPECT_NE(text.find("the list of layouts must be the same on all ranks"), std::string::npos)
+      << text;
   output.write(path("a.h5"), contents_);
   output.finish();
 }
