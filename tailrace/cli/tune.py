@@ -107,7 +107,9 @@ def _print(winners: list[Winner], console: Console) -> None:
     for entry in winners:
         groups.setdefault(f"{entry.places}: {_machine(entry)}", []).append(entry)
     for title, group in groups.items():
-        console.print(_table(title, group))
+        dates = sorted({entry.date[:10] for entry in group})
+        when = dates[0] if len(dates) == 1 else f"{dates[0]} to {dates[-1]}"
+        console.print(_table(f"{title}, {when}", group))
 
 
 def _measure_all(
