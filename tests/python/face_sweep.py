@@ -41,6 +41,7 @@ allow(r".*\.(step|priority|start_s|end_s)", "a negative number")
 allow(r".*\.(watchdog_s|wait_limit_s|retry_s|stall_budget|start_s|end_s|expected_multiplies)",
       "zero", "a fraction")  # fmt: skip
 allow(r"(Transform.*|fft.Transform)\.cutoff", "negative numbers")
+allow(r"Transform.*\.scale", "a negative number", "a fraction", "the largest int", "a number of .*")
 allow(r"Box\.start", "negative numbers")
 allow(r".*\.(extents|grid|start|halo)", "huge numbers", "bytes")  # plain data; bytes are numbers
 allow(r"Memory\..*\.(boxes|halo)", "no .*")
