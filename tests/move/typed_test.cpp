@@ -89,6 +89,25 @@ TEST_F(TypedExchange, ArraysThatOverlapAreRefusedUnlessInPlace) {
       << text;
 }
 
+TEST_F(TypedExchange, OneArrayMayHoldADestinationBetweenTheItemsOfASource) {
+  auto every_second = [this](const Layout& layout) {
+    auto memory = Memory::dense(layout.boxes(comm.rank()));
+    for (auto& box : memory.boxes) {
+      box.offset *= 2;
+      for (auto& stride : box.strides) stride *= 2;
+    }
+    memory.num_items = std::max<std::ptrdiff_t>(0, 2 * memory.num_items - 1);
+    return memory;
+  };
+  const auto memory = every_second(rows);
+  Exchange exchange(comm, Plan(rows, rows, comm.rank()), memory, memory, {}, "alltoallv");
+  const auto count = static_cast<std::size_t>(memory.num_items);
+  std::vector<double> pairs(count + 1, -1);
+  for (std::size_t i = 0; i < count; i += 2) pairs[i] = static_cast<double>(i);
+  exchange.run(std::span<const double>(pairs).first(count), std::span(pairs).last(count));
+  for (std::size_t i = 0; i < count; i += 2) ASSERT_EQ(pairs[i + 1], pairs[i]) << i;
+}
+
 TEST_F(TypedExchange, ArraysThatDoNotFitAreRefusedOnAllRanksAndTheCallMayBeMadeAgain) {
   Exchange exchange(comm, rows, columns, {}, "alltoallv");
   const auto u = numbered<double>(rows, 1);
