@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "huge_pages.hpp"
 #include "plugin.hpp"
 #include "sparse/borrowed_blocks.hpp"
 #include "tailrace/sparse.hpp"
@@ -54,6 +55,7 @@ struct Multiplier {
   Contest transposed_contest;
   std::shared_ptr<Record> transposed_record;
 
+  int reads = 0;  ///< of PETSc's arrays
   bool made() const { return matrix || blocks; }
   void drop() {
     matrix.reset();
@@ -72,11 +74,12 @@ PetscErrorCode follow_state(Mat a, Multiplier& to) {
   PetscCall(MatGetNonzeroState(a, &nonzero_state));
   to.state = state;
   to.current = false;
-  if (to.made() && nonzero_state == to.nonzero_state) {
+  if (nonzero_state == to.nonzero_state && (to.made() || to.contest.decided())) {
     to.contest.restart();
   } else {
     to.drop();
     to.contest = {};
+    to.reads = 0;
     to.record.reset();
     to.petsc_transposed_s = std::numeric_limits<double>::infinity();
     to.transposed_contest = {};
@@ -224,6 +227,7 @@ PetscErrorCode multiply_or(MultiplyCall petsc, Mat a, Vec x, Vec y) {
   Multiplier* to = nullptr;
   PetscFunctionBegin;
   PetscCall(is_ours(a, &to));
+  if (to != nullptr && !to->matrix) PetscCall(add_read(a, to->reads));
   if (to == nullptr || (to->contest.decided() && !to->current)) {
     PetscCall(petsc(a, x, y));
     PetscFunctionReturn(PetscErrorCode(0));
@@ -249,9 +253,7 @@ PetscErrorCode multiply_add_or(MultiplyAddCall petsc, Mat a, Vec x, Vec y, Vec z
   PetscFunctionBegin;
   PetscCall(is_ours(a, &to));
   if (to == nullptr || !to->current) {
-    if (to != nullptr && !to->contest.decided()) {
-      to->contest.add_petsc();
-    }
+    if (to != nullptr && !to->contest.decided()) to->contest.add_petsc();
     PetscCall(petsc(a, x, y, z));
     PetscFunctionReturn(PetscErrorCode(0));
   }
@@ -310,6 +312,7 @@ PetscErrorCode create_blocks(Mat a) {
   PetscCall(attach(reinterpret_cast<PetscObject>(a), key, std::make_unique<Multiplier>()));
   PetscCall(replace(a, MATOP_ASSEMBLY_END, assembly_end, petsc_assembly_end));
   PetscCall(replace_block_multiply(a, 0));
+  PetscCall(take_over_preallocation(a));
   PetscFunctionReturn(PetscErrorCode(0));
 }
 

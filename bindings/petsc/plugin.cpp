@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "huge_pages.hpp"
+
 namespace tailrace::petsc {
 
 namespace {
@@ -63,6 +65,7 @@ PetscErrorCode summarize() {
   PetscMPIInt rank = 0;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  const auto huge_pages = stop_huge_pages();  // PETSc unloads the plug-in soon
   auto& all = records();
   std::erase_if(all, [](const auto& record) { return record->rows == 0; });
   if (rank == 0 && the_options().summary) {
@@ -77,6 +80,12 @@ PetscErrorCode summarize() {
                  "tailrace: rank 0 saved about %.3g s: %zu of %zu operations that were looked at "
                  "taken over\n",
                  saved_s, taken, all.size());
+    if (huge_pages.taken + huge_pages.moved > 0) {
+      std::fprintf(stderr,
+                   "tailrace:   huge pages asked for %.0f MB of PETSc's new arrays, for %.0f MB of "
+                   "those read often\n",
+                   1e-6 * huge_pages.taken, 1e-6 * huge_pages.moved);
+    }
     for (std::size_t i = 0; i < std::min(most_lines, all.size()); ++i) print(*all[i]);
   }
   all.clear();
@@ -87,6 +96,7 @@ PetscErrorCode summarize() {
 PetscErrorCode take_over(Mat a, MatType, MatReuse, Mat* made) {
   PetscFunctionBegin;
   PetscCall(take_over_multiply(a));
+  PetscCall(take_over_preallocation(a));
   if (!options().bit_for_bit) PetscCall(take_over_sor(a));
   *made = a;
   PetscFunctionReturn(PetscErrorCode(0));
@@ -99,18 +109,21 @@ PetscErrorCode read_options() {
   PetscBool single = PETSC_FALSE;
   PetscBool always = PETSC_FALSE;
   PetscBool blocks = PETSC_TRUE;
+  PetscBool huge_pages = PETSC_TRUE;
   PetscFunctionBegin;
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_bit_for_bit", &bits, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_summary", &summary, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_single_factors", &single, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_always", &always, nullptr));
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_baij", &blocks, nullptr));
+  PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_huge_pages", &huge_pages, nullptr));
   PetscCall(
       PetscOptionsGetInt(nullptr, nullptr, "-tailrace_least_items", &to.least_items, nullptr));
   to.bit_for_bit = bits == PETSC_TRUE;
   to.summary = summary == PETSC_TRUE;
   to.always = always == PETSC_TRUE;
   to.single_factors = single == PETSC_TRUE;
+  to.huge_pages = huge_pages == PETSC_TRUE;
   // PETSc's adds a row up in another order
   to.blocks = blocks == PETSC_TRUE && !to.bit_for_bit;
   PetscFunctionReturn(PetscErrorCode(0));
@@ -140,6 +153,7 @@ PetscDLLibraryRegister_tailrace_petsc() {
   using namespace tailrace::petsc;
   PetscFunctionBegin;
   PetscCall(read_options());
+  PetscCall(use_huge_pages());
   PetscCall(MatSeqAIJRegister("tailrace", take_over));
   if (options().blocks) PetscCall(take_over_block_multiply());
   if (!options().bit_for_bit) PetscCall(take_over_solve());

@@ -39,6 +39,7 @@ struct Options {
   bool always = false;          ///< -tailrace_always: ours, whatever the times
   bool single_factors = false;  ///< -tailrace_single_factors: ILU and SOR in single precision
   bool blocks = true;           ///< -tailrace_baij: takes BAIJ matrices, too
+  bool huge_pages = true;       ///< -tailrace_huge_pages: asks for them, for PETSc's large arrays
 };
 const Options& options();
 

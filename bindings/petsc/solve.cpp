@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "factor.hpp"
+#include "huge_pages.hpp"
 #include "plugin.hpp"
 #include "sparse/borrowed_blocks.hpp"
 #include "tailrace/more/block_incomplete_lu.hpp"
@@ -38,16 +39,9 @@ struct Solver {
   Contest contest;
   std::shared_ptr<Record> record;
   Factorisations factorisations;
+  bool copied = false;  ///< `ours` does not read PETSc's arrays
+  int reads = 0;        ///< of PETSc's arrays
 };
-
-/// How many blocks or items L and U have: row 0 of U is the last in the array.
-std::ptrdiff_t num_blocks(const View& view) {
-  PetscInt at = view.starts[view.rows];
-  for (PetscInt row = view.rows; row-- > 0; ++at) {
-    while (view.columns[at] != row) ++at;
-  }
-  return at;
-}
 
 /// PETSc's factors, pivots inverted, in the order of the matrix.
 struct Factors {
@@ -136,9 +130,10 @@ void store(Solver& to, const View& view) {
                        : options().single_factors
                            ? store_blocks(to, static_cast<int>(view.block), Factors(view))
                            : borrow_blocks(to, view);
+    to.copied = view.block == 1 || options().single_factors;
     if (!to.record) to.record = new_record("MatSolve");
     to.record->rows = static_cast<std::ptrdiff_t>(view.rows) * view.block;
-    to.record->items = num_blocks(view) * static_cast<std::ptrdiff_t>(view.block_items());
+    to.record->items = num_factor_blocks(view) * static_cast<std::ptrdiff_t>(view.block_items());
     to.record->storage = words;
     to.record->petsc_s = std::min(to.record->petsc_s, to.petsc_s);
     to.record->inspection_s += cpu_s() - start;
@@ -172,6 +167,7 @@ PetscErrorCode solve(Mat f, Vec b, Vec x) {
     PetscCall(with_view(
         f, [&](const View& view) { store(*to, view); }, [&] { to->contest.give_up(); }));
   }
+  if (!to->ours || !to->copied) PetscCall(add_read(f, to->reads));
   const double start = cpu_s();
   if (!to->ours) {
     PetscCall(to->petsc_solve(f, b, x));
@@ -233,11 +229,15 @@ PetscErrorCode symbolic(Mat f, Mat a, IS row, IS column, const MatFactorInfo* in
   PetscFunctionBegin;
   PetscCall(attached(reinterpret_cast<PetscObject>(f), key, &to));
   PetscCheck(to != nullptr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a factor has lost its solver");
-  PetscCall(to->petsc_symbolic(f, a, row, column, info));
+  {
+    const WrittenAsWhole factors;
+    PetscCall(to->petsc_symbolic(f, a, row, column, info));
+  }
   PetscCall(ISIdentity(row, &natural_rows));
   PetscCall(ISIdentity(column, &natural_columns));
   to->natural_order = natural_rows == PETSC_TRUE && natural_columns == PETSC_TRUE;
   to->contest = {};
+  to->reads = 0;
   to->record.reset();
   to->factorisations = {};
   PetscCall(MatGetOperation(f, MATOP_LUFACTOR_NUMERIC, &found));

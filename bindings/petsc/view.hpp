@@ -19,6 +19,15 @@ struct View {
   std::size_t block_items() const { return static_cast<std::size_t>(block * block); }
 };
 
+/// How many blocks or items L and U have: row 0 of U is the last in the array.
+inline std::ptrdiff_t num_factor_blocks(const View& view) {
+  PetscInt at = view.starts[view.rows];
+  for (PetscInt row = view.rows; row-- > 0; ++at) {
+    while (view.columns[at] != row) ++at;
+  }
+  return at;
+}
+
 /// Calls `use(view)`, or `otherwise()` where PETSc does not show them. Neither may throw.
 template <class Use, class Otherwise>
 PetscErrorCode with_view(Mat a, Use use, Otherwise otherwise) {

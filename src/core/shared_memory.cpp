@@ -7,15 +7,10 @@
 
 #include <fmt/format.h>
 
+#include "core/huge_pages.hpp"
 #include "core/round_up.hpp"
 
 namespace tailrace {
-
-namespace {
-
-constexpr std::ptrdiff_t huge_page = 2 << 20;
-
-}  // namespace
 
 Descriptor make_memory_file(std::ptrdiff_t bytes) {
   Descriptor file(memfd_create("tailrace", MFD_CLOEXEC));
@@ -62,14 +57,6 @@ Mapping::Mapping(int descriptor, std::ptrdiff_t bytes, bool writable) {
 
 void Mapping::Unmap::operator()(std::byte* memory) const {
   munmap(memory, static_cast<std::size_t>(bytes));
-}
-
-void move_to_huge_pages(std::byte* memory, std::ptrdiff_t bytes) {
-  constexpr int collapse = 25;  // MADV_COLLAPSE: too new for many headers
-  auto* const first = round_up(memory, huge_page);
-  const auto pages = (memory + bytes - first) / huge_page;
-  // A wish: where it is not granted everything works, with more TLB misses.
-  if (pages > 0) madvise(first, static_cast<std::size_t>(pages * huge_page), collapse);
 }
 
 }  // namespace tailrace

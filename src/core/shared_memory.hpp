@@ -36,9 +36,4 @@ class Mapping {
   std::unique_ptr<std::byte, Unmap> memory_;
 };
 
-/// Moves what lies in `bytes` of a mapping, all of it written before, to huge pages, where the
-/// system does that when asked (Linux 6.1; whatever /sys/kernel/mm/transparent_hugepage/
-/// shmem_enabled says, but "deny"). Others may use the memory meanwhile. Local.
-void move_to_huge_pages(std::byte* memory, std::ptrdiff_t bytes);
-
 }  // namespace tailrace

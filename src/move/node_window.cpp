@@ -18,6 +18,7 @@
 #endif
 
 #include "core/futex.hpp"
+#include "core/huge_pages.hpp"
 #include "core/round_up.hpp"
 #include "core/same_on_all.hpp"
 #include "core/under_way.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // A PETSc program: products, solves with ILU(0) and sweeps of SOR, of a matrix whose values and
 // structure change, compared with sums of its own, the sweeps with PETSc's. The same of matrices of
-// blocks, for each size.
+// blocks, for each size, and once of many.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -203,7 +203,6 @@ PetscErrorCode multiply_and_solve(Mat a, KSP ksp, bool wide) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
-constexpr PetscInt num_block_rows = 41;
 constexpr PetscInt far_block = 7;
 
 /// Item (i, j) of a block; whole blocks of zeros stand where rows are no neighbours.
@@ -215,14 +214,14 @@ double block_item(PetscInt i, PetscInt j, PetscInt block, int version) {
 }
 
 PetscErrorCode fill_blocks(Mat a, PetscInt block, int version) {
-  PetscInt low = 0;
-  PetscInt high = 0;
+  PetscInt low = 0, high = 0, rows = 0;
   std::vector<PetscScalar> values(static_cast<std::size_t>(block * block));
   PetscFunctionBegin;
   PetscCall(MatGetOwnershipRange(a, &low, &high));
+  PetscCall(MatGetSize(a, &rows, nullptr));
   for (PetscInt row = low / block; row < high / block; ++row) {
     for (const auto column : {row - far_block, row - 1, row, row + 1, row + far_block}) {
-      if (column < 0 || column >= num_block_rows) continue;
+      if (column < 0 || column >= rows / block) continue;
       for (PetscInt k = 0; k < block * block; ++k) {
         values[static_cast<std::size_t>(k)] =
             block_item(row * block + k / block, column * block + k % block, block, version);
@@ -237,13 +236,13 @@ PetscErrorCode fill_blocks(Mat a, PetscInt block, int version) {
 
 /// A x by loops.
 PetscErrorCode multiply_blocks(PetscInt block, int version, int x_version, Vec y) {
-  PetscInt low = 0;
-  PetscInt high = 0;
+  PetscInt low = 0, high = 0, columns = 0;
   PetscFunctionBegin;
   PetscCall(VecGetOwnershipRange(y, &low, &high));
+  PetscCall(VecGetSize(y, &columns));
   for (PetscInt row = low; row < high; ++row) {
     double sum = 0;
-    for (PetscInt column = 0; column < num_block_rows * block; ++column) {
+    for (PetscInt column = 0; column < columns; ++column) {
       sum += block_item(row, column, block, version) * x_of(column, x_version);
     }
     PetscCall(VecSetValue(y, row, sum, INSERT_VALUES));
@@ -282,7 +281,7 @@ PetscErrorCode apply_by_items(Mat a, Vec b, Vec y) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
-PetscErrorCode check_blocks(Mat a, KSP ksp, PetscInt block) {
+PetscErrorCode check_blocks(Mat a, KSP ksp, PetscInt block, int repeats = 8) {
   const auto size = static_cast<double>(block);
   Vec x = nullptr;
   Vec y = nullptr;
@@ -297,7 +296,7 @@ PetscErrorCode check_blocks(Mat a, KSP ksp, PetscInt block) {
     PetscCall(fill_blocks(a, block, version));
     PetscCall(set_x(x, version));
     PetscCall(multiply_blocks(block, version, version, wanted));
-    for (int again = 0; again < 8; ++again) {
+    for (int again = 0; again < repeats; ++again) {
       PetscCall(MatMult(a, x, y));
       PetscCall(VecCopy(y, z));
       PetscCall(check_equal(y, wanted, "MatMult of blocks", size));
@@ -309,7 +308,7 @@ PetscErrorCode check_blocks(Mat a, KSP ksp, PetscInt block) {
     PetscCall(KSPSetUp(ksp));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(apply_by_items(a, wanted, z));
-    for (int again = 0; again < 8; ++again) {
+    for (int again = 0; again < repeats; ++again) {
       PetscCall(PCApply(pc, wanted, y));
       PetscCall(check_equal(y, z, "MatSolve of blocks", size));
     }
@@ -329,7 +328,7 @@ PetscErrorCode run_blocks() {
   KSP ksp = nullptr;
   PetscFunctionBegin;
   for (PetscInt block = 2; block <= 17; ++block) {
-    const auto n = num_block_rows * block;
+    const auto n = 41 * block;
     PetscCall(MatCreateBAIJ(PETSC_COMM_WORLD, block, PETSC_DECIDE, PETSC_DECIDE, n, n, 5, nullptr,
                             5, nullptr, &a));
     PetscCall(make_solver(&ksp));
@@ -340,6 +339,22 @@ PetscErrorCode run_blocks() {
     PetscCall(MatDestroy(&copy));
     PetscCall(KSPDestroy(&ksp));
   }
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// Blocks of several MiB, which are read often.
+PetscErrorCode run_large() {
+  constexpr PetscInt block = 15;
+  constexpr auto n = 600 * block;
+  Mat a = nullptr;
+  KSP ksp = nullptr;
+  PetscFunctionBegin;
+  PetscCall(MatCreateBAIJ(PETSC_COMM_WORLD, block, PETSC_DECIDE, PETSC_DECIDE, n, n, 5, nullptr, 5,
+                          nullptr, &a));
+  PetscCall(make_solver(&ksp));
+  PetscCall(check_blocks(a, ksp, block, 55));
+  PetscCall(MatDestroy(&a));
+  PetscCall(KSPDestroy(&ksp));
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
@@ -371,8 +386,11 @@ PetscErrorCode run() {
 int main(int argc, char** argv) {
   PetscCall(PetscInitialize(&argc, &argv, nullptr, nullptr));
   PetscBool blocks = PETSC_FALSE;
+  PetscBool large = PETSC_FALSE;
   PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-blocks", &blocks, nullptr));
-  if ((blocks == PETSC_TRUE ? run_blocks() : run()) != 0) MPI_Abort(PETSC_COMM_WORLD, 3);
+  PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-large", &large, nullptr));
+  const auto program = blocks == PETSC_TRUE ? run_blocks : large == PETSC_TRUE ? run_large : run;
+  if (program() != 0) MPI_Abort(PETSC_COMM_WORLD, 3);
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "all is right\n"));
   PetscCall(PetscFinalize());
   return 0;
