@@ -105,7 +105,7 @@ int most_ranks(std::ptrdiff_t num_points, int ranks) {
     }
     return true;
   };
-  // A block has 4 rows at least, and one above the diagonal may be in two halves.
+  // Blocks have 4 rows at least before they are cut, and are as many as the ranks.
   const auto rows = std::max<std::ptrdiff_t>(1, num_points / 4);
   ranks = static_cast<int>(std::min<std::ptrdiff_t>(ranks, rows * rows));
   while (ranks > 1 && !all_hold(ranks)) --ranks;

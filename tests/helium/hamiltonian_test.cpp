@@ -67,10 +67,11 @@ void expect_equal(const Wave& one, const Wave& other, double tolerance) {
 }
 
 /// The next input, made on the way in tiles and frames, is what it is on its own, and so is what
-/// comes out. Points: within a tile, and several tiles whose last one is narrow, or a whole one.
+/// comes out. Points: within a tile, with a block of one row on 2 to 4 ranks, and several tiles
+/// whose last one is narrow, or a whole one.
 TEST(Hamiltonian, MakesItsNextInputOnTheWay) {
   const Comm comm(MPI_COMM_WORLD);
-  for (const std::ptrdiff_t points : {21, 67, 128, 150}) {
+  for (const std::ptrdiff_t points : {21, 50, 67, 128, 150}) {
     SCOPED_TRACE(points);
     AtomOptions options;
     options.num_points = points;
