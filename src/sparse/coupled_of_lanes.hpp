@@ -154,13 +154,36 @@ bool invert_rows(SquareRows<size>& rows) {
   return good;
 }
 
+/// `count` columns of c -= a b: a is read once for all of them, and their sums do not wait for each
+/// other.
+template <int size, int count>
+void subtract_columns(double* c, const double* a, const double* b) {
+  using Items = BlockItems<size>;
+  using L = typename Items::L;
+  Items sums[count];
+  for (int i = 0; i < count; ++i) sums[i] = Items::load(c + i * size);
+  for (int k = 0; k < size; ++k) {
+    auto column = Items::load(a + k * size);
+    for (auto& part : column.part) part = L::multiply(L::all(-1), part);
+    for (int i = 0; i < count; ++i) {
+      const auto factor = L::all(b[i * size + k]);
+      for (int p = 0; p < Items::parts; ++p) {
+        sums[i].part[p] = L::add_product(sums[i].part[p], factor, column.part[p]);
+      }
+    }
+  }
+  for (int i = 0; i < count; ++i) sums[i].store(c + i * size);
+}
+
 template <int size>
 void block_subtract(double* c, const double* a, const double* b) {
-  for (int j = 0; j < size; ++j) {
-    auto column = BlockItems<size>::load(c + j * size);
-    for (int k = 0; k < size; ++k) column.add(-b[j * size + k], a + k * size);
-    column.store(c + j * size);
+  constexpr int at_once = 4;
+  constexpr int rest = size % at_once;
+  for (int j = 0; j < size - rest; j += at_once) {
+    subtract_columns<size, at_once>(c + j * size, a, b + j * size);
   }
+  constexpr int done = (size - rest) * size;
+  if constexpr (rest > 0) subtract_columns<size, rest>(c + done, a, b + done);
 }
 
 template <int size>

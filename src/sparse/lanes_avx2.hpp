@@ -120,6 +120,7 @@ struct HalfLanes {
   static void store_first(double* p, D d, int count) { _mm256_maskstore_pd(p, first(count), d); }
   static D add(D a, D b) { return _mm256_add_pd(a, b); }
   static D multiply(D a, D b) { return _mm256_mul_pd(a, b); }
+  static D add_product(D a, D b, D c) { return add(a, multiply(b, c)); }
 };
 
 }  // namespace
