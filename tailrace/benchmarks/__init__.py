@@ -25,6 +25,7 @@ BENCHES = {
     "blas": "blas",
     "sparse": "sparse",
     "groundwater": "groundwater",
+    "helium": "helium",
     "faces": "faces",
     "memory-bandwidth": "memory_bandwidth",
     "memory": "memory",

@@ -41,11 +41,12 @@ from tailrace.cli.bench_options import (
 )
 from tailrace.cli.bench_run import measure_bench
 from tailrace.cli.bench_solvers import add_solvers
-from tailrace.cli.help_all import HelpAll
+from tailrace.cli.help_all import CommandsOnly, HelpAll
 from tailrace.cli.list import require_hints
 
 bench = typer.Typer(
     help="Measure ours beside others in turn: tailrace bench fft --n 128",
+    cls=CommandsOnly,
     no_args_is_help=True,
     rich_markup_mode=None,
 )

@@ -46,7 +46,7 @@ def measure_bench(
     _require_memory(name, options)
     for folder in options.io.folders:
         require_folder(folder, "--dir")
-    if name in ("output", "servers", "groundwater"):
+    if name in ("output", "servers", "groundwater", "helium"):
         require_folder(options.folder, "--folder")
     from tailrace.benchmarks.bus_load import occupied_bus  # noqa: PLC0415
     from tailrace.benchmarks.report import figures, make_console, show, write  # noqa: PLC0415

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benches of dense and sparse kernels and of groundwater, subcommands of ``tailrace bench``."""
+"""The benches of dense and sparse kernels and of two applications, for ``tailrace bench``."""
 
 from typing import Annotated
 
 import typer
 
-from tailrace.benchmarks.options import MovingOptions
+from tailrace.benchmarks.options import IoOptions, MovingOptions, ServersOptions
 from tailrace.cli.bench_options import (
     FOLDER,
     Edges,
+    Entries,
     Folder,
     Json,
     Peers,
@@ -16,6 +17,7 @@ from tailrace.cli.bench_options import (
     Ranks,
     Repeats,
     Rounds,
+    Steps,
     Threads,
     basic,
     option,
@@ -96,7 +98,35 @@ def groundwater(
     measure_bench("groundwater", options, json)
 
 
+def helium(
+    n: Edges = "",
+    ranks: Ranks = "",
+    folder: Folder = FOLDER,
+    steps: Steps = 225,
+    every: Annotated[int, option("Steps between checkpoints.", min=1)] = 50,
+    competitor: Annotated[bool, option("Again beside another writer.", "--competitor")] = False,
+    entries: Entries = "",
+    rounds: Rounds = 5,
+    json: Json = None,
+) -> None:
+    """Write checkpoints by every kind of server, or none.
+
+    Example: tailrace bench helium --ranks 2 --competitor
+    """
+    chosen = ServersOptions(every=every, competitor=competitor)
+    options = basic(
+        n,
+        ranks,
+        rounds,
+        folder=folder,
+        steps=steps,
+        io=IoOptions(entries=words(entries, ";")),
+        servers=chosen,
+    )
+    measure_bench("helium", options, json)
+
+
 def add_solvers(bench: typer.Typer) -> None:
     """Add them to ``tailrace bench``."""
-    for command in (dense, blas, sparse, groundwater):
+    for command in (dense, blas, sparse, groundwater, helium):
         bench.command()(command)

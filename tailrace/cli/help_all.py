@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Help that fits a screen: rarely used options are ``hidden``, and shown by ``--help-all``."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
+
+
+class CommandsOnly(TyperGroup):
+    """Commands whose help has no section for --help, their only option: who reads it knows it."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the section of commands."""
+        self.format_commands(ctx, formatter)
 
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
