@@ -110,8 +110,8 @@ class BlockIncompleteLu::State {
     // A kernel writes row i to its place in y: here always to the start of `sums`.
     alignas(64) std::array<double, 16> sums;
     alignas(64) std::array<double, 16> rest;
-    const auto off_diagonal = kernels_.block[block_][static_cast<int>(kind_)][0];
-    const auto diagonal = kernels_.block[block_][0][0];
+    const auto off_diagonal = kernels_.block_fused[block_][static_cast<int>(kind_)];
+    const auto diagonal = kernels_.block_fused[block_][0];
     const auto lower = lower_.arrays();
     const auto upper = upper_.arrays();
     const auto inverse = inverse_.arrays();
@@ -181,8 +181,11 @@ class BlockIncompleteLu::State {
     });
   }
   void check_range(const double* block, std::size_t row) const {
-    for (std::size_t i = 0; i < items_; ++i) {
-      if (std::abs(block[i]) <= static_cast<double>(std::numeric_limits<float>::max())) continue;
+    constexpr double largest = std::numeric_limits<float>::max();
+    bool fits = true;  // without an early exit, which the compiler makes vectors of
+    for (std::size_t i = 0; i < items_; ++i) fits &= std::abs(block[i]) <= largest;
+    for (std::size_t i = 0; !fits; ++i) {
+      if (std::abs(block[i]) <= largest) continue;
       throw std::domain_error("sparse: ILU(0) has a factor of " + std::to_string(block[i]) +
                               " in block row " + std::to_string(row) +
                               ", beyond single precision; take single_precision = false");

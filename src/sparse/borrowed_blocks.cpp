@@ -49,7 +49,7 @@ void BorrowedBlocks::multiply(const double* values, const double* x, double* y) 
     std::fill_n(y, rows(), 0.0);
     return;
   }
-  const auto kernel = kernels().block_fused[block_];
+  const auto kernel = kernels().block_fused[block_][0];
   const BlockArrays arrays{row_starts_.data(), columns_.data(), values};
   const Vectors vectors{x, 0, y, 0, false};
   kernel(arrays, 0, last_row_, vectors);
@@ -75,7 +75,7 @@ BorrowedBlockFactors::BorrowedBlockFactors(int block, std::vector<Range> lower,
 }
 
 void BorrowedBlockFactors::solve(const double* b, double* x) const {
-  const auto kernel = kernels().block_fused[block_];
+  const auto kernel = kernels().block_fused[block_][0];
   alignas(64) std::array<double, 16> sums;
   alignas(64) std::array<double, 16> rest;
   constexpr std::array<std::int64_t, 2> one{0, 1};

@@ -117,7 +117,7 @@ struct Kernels {
   SellKernel sell[3][4][2];         ///< by ColumnKind, Values::kernel()
   DiaKernel dia[4][2];              ///< by Values::kernel()
   BlockKernel block[17][2][2];      ///< by block size (2 to 16), ValueKind but dictionary
-  BlockKernel block_fused[17];      ///< of one vector, with other bits; by block size
+  BlockKernel block_fused[17][2];   ///< of one vector, with other bits; as `block`
   LevelKernel level_rows[2][2];     ///< 16-bit or 32-bit columns; ValueKind but dictionary
   CoupledKernel coupled[17];        ///< by block size (1 to 16)
   CoupledKernel coupled_solve[17];  ///< `blocks` are inverses; x is b, which may be y

@@ -176,7 +176,7 @@ void block_csr(const BlockArrays& a, std::ptrdiff_t first, std::ptrdiff_t last, 
 /// `block_csr` where sums need not have the bits of the reference: half as many operations, which
 /// let memory come as fast as it can without being asked for (measured, blocks of 15: 0.85 of the
 /// time).
-template <int size>
+template <int size, class Value>
 void block_fused(const BlockArrays& a, std::ptrdiff_t first, std::ptrdiff_t last,
                  const Vectors& to) {
   constexpr int parts = (size + num_lanes - 1) / num_lanes;
@@ -184,7 +184,7 @@ void block_fused(const BlockArrays& a, std::ptrdiff_t first, std::ptrdiff_t last
     Lanes::D sums[parts];
     for (auto& sum : sums) sum = Lanes::zero();
     for (auto k = a.row_starts[row]; k < a.row_starts[row + 1]; ++k) {
-      const auto* block = static_cast<const double*>(a.values) + k * size * size;
+      const auto* block = static_cast<const Value*>(a.values) + k * size * size;
       const double* x = to.x + static_cast<std::ptrdiff_t>(a.columns[k]) * size;
       for (int j = 0; j < size; ++j) {
         const auto item = Lanes::all(x[j]);
@@ -303,9 +303,11 @@ constexpr void set_blocks(Kernels& kernels) {
   kernels.block[size][1][0] = block_csr<size, float, 1>;
   kernels.block[size][1][1] = block_csr<size, float, block_vectors>;
   if constexpr (size < num_lanes) {
-    kernels.block_fused[size] = block_csr<size, double, 1>;
+    kernels.block_fused[size][0] = block_csr<size, double, 1>;
+    kernels.block_fused[size][1] = block_csr<size, float, 1>;
   } else {
-    kernels.block_fused[size] = block_fused<size>;
+    kernels.block_fused[size][0] = block_fused<size, double>;
+    kernels.block_fused[size][1] = block_fused<size, float>;
   }
   if constexpr (size < 16) set_blocks<size + 1>(kernels);
 }

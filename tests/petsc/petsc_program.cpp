@@ -93,11 +93,13 @@ PetscErrorCode set_x(Vec x, int version) {
 PetscErrorCode check_equal(Vec y, Vec z, const char* what, double omega) {
   double difference = 0;
   double size = 0;
+  PetscReal tolerance = 1e-12;
   PetscFunctionBegin;
+  PetscCall(PetscOptionsGetReal(nullptr, nullptr, "-tolerance", &tolerance, nullptr));
   PetscCall(VecAXPY(y, -1, z));
   PetscCall(VecNorm(y, NORM_2, &difference));
   PetscCall(VecNorm(z, NORM_2, &size));
-  if (size > 0 && difference <= 1e-12 * size) PetscFunctionReturn(PetscErrorCode(0));
+  if (size > 0 && difference <= tolerance * size) PetscFunctionReturn(PetscErrorCode(0));
   std::fprintf(stderr, "%s, omega %g: differs by %g from %g\n", what, omega, difference, size);
   MPI_Abort(PETSC_COMM_WORLD, 4);
   PetscFunctionReturn(PetscErrorCode(0));
