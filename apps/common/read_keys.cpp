@@ -59,7 +59,9 @@ struct Reader {
   [[noreturn]] void refuse_type(const toml::node& node, const char* right) const {
     std::ostringstream type;
     type << node.type();
-    refuse_input("`{}` in {} is a {}: it must be {}", key.name, place, type.str(), right);
+    const bool vowel = node.is_integer() || node.is_array();
+    refuse_input("`{}` in {} is {} {}: it must be {}", key.name, place, vowel ? "an" : "a",
+                 type.str(), right);
   }
 
   void read(const toml::node& node, bool& value) const {

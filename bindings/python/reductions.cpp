@@ -3,6 +3,7 @@
 #include "tailrace/reduction.hpp"
 
 #include "arrays.hpp"
+#include "move/with_number_type.hpp"
 
 namespace tailrace::python {
 
@@ -41,25 +42,6 @@ NumberType require_number(ItemType type, const std::string& what) {
                     what, name_of(type)));
   }
   return *number;
-}
-
-/// `action` with a value of the C++ type of `type`.
-template <class Action>
-void with_type(NumberType type, Action&& action) {
-  switch (type) {
-    case NumberType::float32:
-      return action(float{});
-    case NumberType::float64:
-      return action(double{});
-    case NumberType::complex64:
-      return action(std::complex<float>{});
-    case NumberType::complex128:
-      return action(std::complex<double>{});
-    case NumberType::int32:
-      return action(std::int32_t{});
-    case NumberType::int64:
-      return action(std::int64_t{});
-  }
 }
 
 class PyReduction final : public Held<Reduction> {
@@ -131,7 +113,7 @@ class PyReduction final : public Held<Reduction> {
     const auto& array = arrays_.back();
     try {
       nb::gil_scoped_release released;
-      with_type(*number_of(array.type), [&]<class T>(T) {
+      with_number_type(*number_of(array.type), [&]<class T>(T) {
         action(std::span<T>(reinterpret_cast<T*>(array.data),
                             static_cast<std::size_t>(array.num_items())),
                how, to);
@@ -174,7 +156,7 @@ nb::object PyReduction::dots(nb::handle pairs) {
       empty_array(std::span(&num_pairs, 1), complex ? ItemType::complex128 : ItemType::float64);
   const Array out(results, Use::write, "results");
   nb::gil_scoped_release released;
-  with_type(*number_of(arrays[0].type), [&]<class T>(T) {
+  with_number_type(*number_of(arrays[0].type), [&]<class T>(T) {
     if constexpr (!std::is_integral_v<T>) {
       std::vector<DotPair<T>> spans;
       for (std::size_t p = 0; p < arrays.size(); p += 2) {

@@ -1,37 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "collectives/ways.hpp"
 
-#include <complex>
 #include <span>
+
+#include "move/with_number_type.hpp"
 
 namespace tailrace::preload {
 
-namespace {
-
-// Calls `action` with a value of the type.
-template <class Action>
-void with_type(NumberType type, Action&& action) {
-  switch (type) {
-    case NumberType::float32:
-      return action(float{});
-    case NumberType::float64:
-      return action(double{});
-    case NumberType::complex64:
-      return action(std::complex<float>{});
-    case NumberType::complex128:
-      return action(std::complex<double>{});
-    case NumberType::int32:
-      return action(std::int32_t{});
-    case NumberType::int64:
-      return action(std::int64_t{});
-  }
-}
-
-}  // namespace
-
 void allreduce(Engine& engine, const Sum& sum, const void* in, void* out, std::int64_t num_items) {
   const auto count = static_cast<std::size_t>(num_items);
-  with_type(sum.type, [&](auto zero) {
+  with_number_type(sum.type, [&](auto zero) {
     using Number = decltype(zero);
     engine.reduction->allreduce<Number>(std::span(static_cast<const Number*>(in), count),
                                         std::span(static_cast<Number*>(out), count), sum.op);
@@ -44,7 +22,7 @@ void reduce(Engine& engine, const Sum& sum, const void* in, void* out, std::int6
   if (is_root) copy_bytes(out, in, num_items * sum.size);
   // Other ranks' numbers stay as they are.
   void* values = is_root ? out : const_cast<void*>(in);
-  with_type(sum.type, [&](auto zero) {
+  with_number_type(sum.type, [&](auto zero) {
     using Number = decltype(zero);
     engine.reduction->reduce(
         std::span(static_cast<Number*>(values), static_cast<std::size_t>(num_items)), sum.op, root);

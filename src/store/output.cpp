@@ -9,6 +9,7 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -16,6 +17,7 @@
 #include "core/last_resort.hpp"
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
+#include "layout/holes.hpp"
 #include "store/completion.hpp"
 #include "store/contents_check.hpp"
 #include "store/file_image.hpp"
@@ -55,6 +57,14 @@ std::string describe_layouts(const FileContents& contents, int num_ranks) {
   return text;
 }
 
+/// "12 of 16 items": what the ranks hold together.
+std::string held_of_all(const Layout& layout) {
+  std::ptrdiff_t held = 0;
+  for (int rank = 0; rank < layout.num_ranks(); ++rank) held += layout.num_items(rank);
+  return fmt::format("{} of {} items", held,
+                     Box{layout.num_dims(), {}, layout.global_extents()}.num_items());
+}
+
 }  // namespace
 
 class Output::State {
@@ -84,6 +94,7 @@ class Output::State {
     return static_cast<std::size_t>(number % options_.buffered_files);
   }
   std::int64_t make_plan(const std::string& path);
+  void tell_holes(const FileContents& contents);
   Route& make_route(const FileContents& contents, std::int64_t plan);
   void lay_out(const std::string& path, const FileContents& contents, const Route& route,
                FileTask& task);
@@ -102,6 +113,7 @@ class Output::State {
   std::vector<double> handed_s_;         // when the files under way were given to `write`
   std::int64_t num_settled_ = 0;
   OutputStatistics statistics_;
+  std::set<std::string> told_holes_;  // names of variables
   double made_s_ = now_s();
   int exceptions_when_made_ = std::uncaught_exceptions();
 };
@@ -220,10 +232,22 @@ std::int64_t Output::State::make_plan(const std::string& path) {
   return number;
 }
 
+// A box that was forgotten looks like one that was left out on purpose.
+void Output::State::tell_holes(const FileContents& contents) {
+  if (comm_.rank() != 0) return;
+  for (const auto& variable : contents.variables) {
+    if (!has_holes(*variable.layout) || !told_holes_.insert(variable.name).second) continue;
+    say(LogLevel::warning,
+        fmt::format("output: the ranks hold {} of variable {}; the others will read as 0",
+                    held_of_all(*variable.layout), variable.name));
+  }
+}
+
 Route& Output::State::make_route(const FileContents& contents, std::int64_t plan) {
   const CommonArgument layouts{"the list of layouts",
                                describe_layouts(contents, comm_.num_ranks())};
   require_same(comm_, "output", {&layouts, 1});
+  tell_holes(contents);
   if (routes_.size() == max_routes) routes_.erase(routes_.begin());
   auto route = std::make_unique<Route>(comm_, contents, plans_.plan(plan), plan);
   run_agreed(comm_.raw(), [&] { route->lay_out_piece(options_.checksums); });

@@ -147,6 +147,15 @@ def _measure(
         return _run_pieces(job, plan, folder, repeats, load, err)
 
 
+def _refuse_own_keys(settings: list[str]) -> None:
+    """Refuse keys of the case that the demo has options for, whose texts would be wrong."""
+    options = {"grid.n": "--grid", "time.end": "--end", "output.every": "--every"}
+    for setting in settings:
+        key, _, value = setting.partition("=")
+        if option := options.get(key.strip()):
+            raise TailraceError(f"--set {setting}: use {option} {value.strip()}")
+
+
 @contextlib.contextmanager
 def _one_error(bar: Parts) -> Iterator[None]:
     """Let an error say what the run has said, too, in one line."""
@@ -214,6 +223,7 @@ def demo(
         require_picture(picture)
         require_place(picture, "--picture")
     plan = Plan(grid, end, every, piece)
+    _refuse_own_keys(settings or [])
     job = Job(str(find_case(CASE)), ranks, settings=[*plan.settings(), *(settings or [])])
     job = replace(job, overwrite=overwrite)
     check_run_dir(folder, "", overwrite)

@@ -65,6 +65,7 @@ WRONG = [
     ("check --metric '(' -- true", "--metric (:"),
     ("check --apply binary -- true", "binary: no settings"),
     ("demo --end inf", "--end"),
+    ("demo --set grid.n=32", "--set grid.n=32: use --grid 32"),
     ("demo --repeats 99999999999999999999", "--repeats"),
     ("demo --run-dir empty", "--run-dir empty: is a file"),
     ("bench fft --n 99999999", "--n 99999999: an array takes"),

@@ -9,6 +9,7 @@
 #include "output_case.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"
+#include "tailrace/log.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace {
@@ -204,6 +205,26 @@ TEST_F(OutputTest, NamesWithSlashesLieInGroups) {
     }
     MPI_Barrier(comm.raw());
   }
+}
+
+TEST_F(OutputTest, ItemsThatNoRankHoldsAreToldOnce) {
+  std::vector<std::vector<Box>> boxes(static_cast<std::size_t>(comm.num_ranks()));
+  boxes[0] = {{2, {}, {4, 3}}};  // the last column is forgotten
+  const Layout layout = from_boxes({4, 4}, boxes);
+  const std::vector<double> u(static_cast<std::size_t>(layout.num_items(comm.rank())), 1);
+  std::vector<std::string> lines;
+  set_line_handler([&](LogLevel, std::string_view text) { lines.emplace_back(text); });
+  Output output(comm, {});
+  for (const char* name : {"a.h5", "b.h5"}) {
+    output.write(path(name), {.variables = {{"u", layout, std::span(u)}}});
+  }
+  output.finish();
+  set_line_handler({});
+  std::vector<std::string> right;
+  if (comm.rank() == 0) {
+    right = {"output: the ranks hold 12 of 16 items of variable u; the others will read as 0"};
+  }
+  EXPECT_EQ(lines, right);
 }
 
 TEST_F(OutputTest, NamesThatArePathsOfNothingAreRefused) {

@@ -62,6 +62,8 @@ TEST(Case, NamesWhatIsWrongWithAValue) {
             "`grid.n` in x.toml line 2 is a string: it must be a whole number");
   EXPECT_EQ(refusal("[grid]\nn = 8.5\n"),
             "`grid.n` in x.toml line 2 is a floating-point: it must be a whole number");
+  EXPECT_EQ(refusal("[grid]\nn = [8]\n"),
+            "`grid.n` in x.toml line 2 is an array: it must be a whole number");
   EXPECT_EQ(refusal("[flow]\nviscosity = -1\n"),
             "`flow.viscosity` in x.toml line 2 is -1: it must be at least 0");
   EXPECT_EQ(refusal("[flow]\nreynolds = 0\n"),
