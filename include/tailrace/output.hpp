@@ -31,7 +31,8 @@ class Output {
   /// the call may be repeated). The `Output` stays usable. Collective, blocking for the copy only
   /// if hidden.
   void write(const std::string& path, const FileContents& contents);
-  /// Waits until every file has its final name; throws like `write`. Collective, blocking.
+  /// Waits until every file has its final name; throws like `write`. MPI_Finalize does the same for
+  /// a program that forgot, and prints that and errors. Collective, blocking.
   void finish();
   /// Gives files their final names as soon as all writers are done, rather than at the next `write`
   /// or `finish`. Cheap; call it once per step, on all ranks. Never waits, never throws for a

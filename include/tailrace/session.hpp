@@ -77,8 +77,9 @@ class Session {
   /// Opens an output. Names are distinct; the same calls in the same order on all compute ranks.
   /// Throws `Errc::invalid_input` on all of them. Collective over the compute ranks, blocking.
   Stream open(const std::string& name, StreamOptions options = {});
-  /// Finishes all streams and ends the servers. Throws like `Stream::finish`. Collective over the
-  /// compute ranks, blocking.
+  /// Finishes all streams and ends the servers. Throws like `Stream::finish`. MPI_Finalize does the
+  /// same for a program that forgot, and prints that and errors. Collective over the compute ranks,
+  /// blocking.
   void close();
 
   class State;

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "core/agreed_error.hpp"
+#include "core/at_finalize.hpp"
 #include "core/last_resort.hpp"
 #include "core/refuse_input.hpp"
 #include "core/round_up.hpp"
@@ -102,6 +103,7 @@ class Session::State {
   void start_thread();
   void join_thread();
   void check_name(const std::string& name) const;
+  void end() noexcept;
 
   std::unique_ptr<MpiRelay> relay_;
   MpiRelay* moved_here_ = nullptr;  // by the streams' calls
@@ -113,6 +115,14 @@ class Session::State {
   std::unique_ptr<Client> client_;
   std::vector<std::shared_ptr<Stream::State>> streams_;
   bool open_ = true;
+  bool ended_ = false;
+  AtFinalize at_finalize_{[this] {
+    if (open_ && team().client == 0) {
+      say(LogLevel::warning,
+          "session: MPI_Finalize closes it: call close() before, which throws what went wrong");
+    }
+    end();
+  }};
 };
 
 Session::State::State(MPI_Comm world, SessionOptions given)
@@ -286,7 +296,9 @@ void Session::State::close() {
   if (failure) throw *failure;
 }
 
-Session::State::~State() {
+// Closes it, and lets go of servers that cannot be reached.
+void Session::State::end() noexcept {
+  if (std::exchange(ended_, true)) return;
   if (team().compute) {
     try {
       if (std::uncaught_exceptions() == 0) close();
@@ -300,6 +312,8 @@ Session::State::~State() {
   }
   join_thread();
 }
+
+Session::State::~State() { end(); }
 
 Session::Session(MPI_Comm world, SessionOptions options)
     : state_(std::make_unique<State>(world, std::move(options))) {}

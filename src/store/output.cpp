@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include "core/agreed_error.hpp"
+#include "core/at_finalize.hpp"
 #include "core/last_resort.hpp"
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
@@ -73,6 +74,7 @@ class Output::State {
   ~State();
   void write(const std::string& path, const FileContents& given);
   void finish();
+  void finish_or_say() noexcept;
   void progress() { completion_.progress(); }
   OutputStatistics statistics() const {
     auto now = statistics_;
@@ -116,6 +118,16 @@ class Output::State {
   std::set<std::string> told_holes_;  // names of variables
   double made_s_ = now_s();
   int exceptions_when_made_ = std::uncaught_exceptions();
+  AtFinalize at_finalize_{[this] {
+    const auto left = completion_.num_begun() - num_settled_;
+    if (left == 0) return;
+    finish_or_say();
+    if (comm_.rank() != 0) return;
+    say(LogLevel::warning,
+        fmt::format("output: MPI_Finalize waited for {} file(s): call finish() before, which "
+                    "throws what went wrong with them",
+                    left));
+  }};
 };
 
 namespace {
@@ -152,11 +164,15 @@ Output::State::~State() {
         least_s);
     meet_to_free(comm_, {}, "an Output", exceptions_when_made_);
   }
+  finish_or_say();
+}
+
+// Lost data must not go unseen.
+void Output::State::finish_or_say() noexcept {
   while (num_settled_ < completion_.num_begun()) {
     try {
       finish();
     } catch (const std::exception& error) {
-      // Lost data must not go unseen.
       if (comm_.rank() == 0) say(LogLevel::error, fmt::format("output lost: {}", error.what()));
     }
   }
