@@ -9,8 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 
+#include "dense/own_factors.hpp"
 #include "dense/vector_clones.hpp"
 
 namespace tailrace::dense {
@@ -122,32 +122,6 @@ bool factor_part(const Part& part) {
   return true;
 }
 
-/// The row swaps of all later panels, for the columns of each panel.
-void swap_left(Factors<float>& factors, std::ptrdiff_t panel) {
-  const auto n = factors.n;
-  std::vector<int> from(static_cast<std::size_t>(n));  // row i is to hold row from[i]
-  for (std::ptrdiff_t k = 0; k + panel < n; k += panel) {
-    std::iota(from.begin(), from.end(), 0);
-    for (auto i = k + panel; i < n; ++i) {
-      const auto row = static_cast<std::size_t>(i);
-      std::swap(from[row], from[static_cast<std::size_t>(factors.pivots[row])]);
-    }
-    const auto first = k + panel;
-#pragma omp parallel
-    {
-      std::vector<float> copy(static_cast<std::size_t>(n));
-#pragma omp for
-      for (std::ptrdiff_t j = k; j < first; ++j) {
-        float* const column = factors.values.get() + j * factors.ld;
-        std::copy(column + first, column + n, copy.begin() + first);
-        for (auto i = first; i < n; ++i) {
-          column[i] = copy[static_cast<std::size_t>(from[static_cast<std::size_t>(i)])];
-        }
-      }
-    }
-  }
-}
-
 /// The typical size of `strip` pivots from the k-th on.
 float pivot_size(const Factors<float>& factors, std::ptrdiff_t k) {
   std::array<float, strip> sizes{};
@@ -194,8 +168,7 @@ bool factor_bf16(Factors<float>& factors, int pieces, std::ptrdiff_t panel) {
     }
     for (std::ptrdiff_t i = k; i < k + width; ++i) pivots[i] += static_cast<int>(k);
   }
-  swap_left(factors, panel);
-  for (std::ptrdiff_t i = 0; i < n; ++i) ++pivots[i];  // LAPACK counts from 1
+  finish_pivots(factors, panel);
   return true;
 }
 

@@ -69,7 +69,7 @@ template <class T>
 double reciprocal_condition(const Factors<T>& factors, double norm1,
                             const Solution<Wide<T>>& known = {});
 
-/// LAPACK's factorisation in place; false: a zero pivot, not positive definite, or NaN.
+/// Factors in single precision, in place; false: a zero pivot, not positive definite, or NaN.
 template <class T>
 bool factor_fp32(Factors<T>& factors);
 

@@ -17,7 +17,7 @@ namespace {
 constexpr std::size_t line = 64;
 constexpr std::size_t huge_page = std::size_t{1} << 21;
 
-bool is_large(std::size_t bytes) { return bytes >= 2 * huge_page; }
+bool is_large(std::size_t bytes) { return bytes >= huge_page / 2; }
 
 std::size_t rounded(std::size_t bytes) {
   const std::size_t unit = is_large(bytes) ? huge_page : line;
@@ -30,7 +30,7 @@ struct Block {
 };
 
 std::mutex guard;
-std::array<Block, 2> kept;
+std::array<Block, 3> kept;
 
 /// A kept block of exactly `bytes`, which must be rounded; null: there is none.
 void* take_kept(std::size_t bytes) {
@@ -66,8 +66,8 @@ void give_memory(void* memory, std::size_t bytes) {
   madvise(memory, block.bytes, MADV_FREE);  // the next who writes gets pages, old or new
   const std::lock_guard lock(guard);
   // The oldest block goes.
-  std::swap(block, kept[1]);
-  std::swap(kept[0], kept[1]);
+  std::swap(block, kept.back());
+  std::rotate(kept.begin(), kept.end() - 1, kept.end());
 #endif
   std::free(block.memory);
 }

@@ -10,8 +10,8 @@ namespace tailrace::dense {
 /// the system has some: kernels go through many columns at once, each of them on another page.
 /// Throws std::bad_alloc.
 void* take_memory(std::size_t bytes);
-/// Gives back what take_memory gave. Two large blocks are kept for later calls, since new pages may
-/// cost a third of a solve; the system may take their pages meanwhile if it is short of memory.
+/// Gives back what take_memory gave. Three large blocks are kept for later calls, since new pages
+/// may cost a third of a solve; the system may take their pages meanwhile if it is short of memory.
 void give_memory(void* memory, std::size_t bytes);
 
 struct GiveMemory {

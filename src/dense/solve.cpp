@@ -12,6 +12,7 @@
 #include "dense/foresee.hpp"
 #include "dense/ladder.hpp"
 #include "dense/lapack.hpp"
+#include "dense/own_factors.hpp"
 #include "dense/refine.hpp"
 
 namespace tailrace::dense {
@@ -163,7 +164,69 @@ bool try_rung(const RungEntry& entry, const Problem<S>& problem, const SolveOpti
   return solved;
 }
 
-/// LAPACK's own driver on a copy of the matrix, which is `factors` then.
+/// Of a copy of an upper triangle the lower one: our solves take L.
+template <class S>
+void fill_lower(Factors<S>& factors) {
+  for (std::ptrdiff_t j = 0; j < factors.n; ++j) {
+    for (std::ptrdiff_t i = 0; i < j; ++i) {
+      factors.values[static_cast<std::size_t>(j + i * factors.ld)] =
+          conjugate(factors.values[static_cast<std::size_t>(i + j * factors.ld)]);
+    }
+  }
+}
+
+/// x = A^-1 x by LAPACK's driver, on a copy of the matrix; its info.
+template <class S>
+int solve_lapack(const Problem<S>& problem, Factors<S>& factors, S* x) {
+  const int n = static_cast<int>(problem.matrix.n);
+  const int ld = static_cast<int>(factors.ld);
+  const int columns = static_cast<int>(problem.nrhs);
+  int info = 0;
+  if (problem.matrix.symmetric()) {
+    Lapack<S>::posv(&problem.matrix.triangle, &n, &columns, factors.values.get(), &ld, x, &n, &info,
+                    1);
+  } else {
+    Lapack<S>::gesv(&n, &columns, factors.values.get(), &ld, factors.pivots.data(), x, &n, &info);
+  }
+  return info;
+}
+
+/// Whether rounding may have made the smallest pivot: LAPACK is to say whether it is zero.
+bool may_be_singular(const Factors<double>& factors) {
+  double smallest = std::numeric_limits<double>::infinity();
+  double largest = 0;
+  for (std::ptrdiff_t k = 0; k < factors.n; ++k) {
+    const double pivot = std::abs(factors.values[static_cast<std::size_t>(k * (factors.ld + 1))]);
+    smallest = std::min(smallest, pivot);
+    largest = std::max(largest, pivot);
+  }
+  if (factors.cholesky()) return smallest * smallest < 0x1p-48 * largest * largest;
+  return smallest < 0x1p-48 * largest;
+}
+
+/// x = A^-1 x by our own factors of a copy of the matrix; false: they do not pay or do not do, and
+/// `factors` is a copy again.
+template <class S>
+bool solve_own(const Problem<S>& problem, Factors<S>& factors, S* x) {
+  if constexpr (std::is_same_v<S, double>) {
+    constexpr std::ptrdiff_t least_rows = 128;      // below, LAPACK's are as fast
+    constexpr std::ptrdiff_t rows_per_solve = 250;  // of B: more are faster by dgetrs
+    const auto n = problem.matrix.n;
+    if (n < least_rows || problem.nrhs * rows_per_solve > std::max(n, rows_per_solve) ||
+        !own_factors_pay<S>(n) || !std::isfinite(problem.norms.largest)) {
+      return false;
+    }
+    if (problem.matrix.triangle == 'U') fill_lower(factors);
+    if (factor_own(factors) && !may_be_singular(factors)) {
+      apply_inverse(factors, x, problem.nrhs);
+      return true;
+    }
+    factors = copy_with_norms<S>(problem.matrix, nullptr);
+  }
+  return false;
+}
+
+/// By LAPACK's own driver, or as it does, on a copy of the matrix, which is `factors` then.
 template <class S>
 void solve_fp64(const Problem<S>& problem, S* b, const SolveOptions& options, Factors<S> factors,
                 Certificate& certificate) {
@@ -174,16 +237,8 @@ void solve_fp64(const Problem<S>& problem, S* b, const SolveOptions& options, Fa
   for (std::ptrdiff_t c = 0; c < problem.nrhs; ++c) {
     std::copy_n(problem.b + c * problem.ldb, n, answer.x.data() + c * n);
   }
-  const int order = static_cast<int>(n);
-  const int ld = static_cast<int>(factors.ld);
-  const int columns = static_cast<int>(problem.nrhs);
-  if (problem.matrix.symmetric()) {
-    Lapack<S>::posv(&problem.matrix.triangle, &order, &columns, factors.values.get(), &ld,
-                    answer.x.data(), &order, &certificate.info, 1);
-  } else {
-    Lapack<S>::gesv(&order, &columns, factors.values.get(), &ld, factors.pivots.data(),
-                    answer.x.data(), &order, &certificate.info);
-  }
+  const bool own = solve_own(problem, factors, answer.x.data());
+  if (!own) certificate.info = solve_lapack(problem, factors, answer.x.data());
   certificate.rung = Rung::fp64;
   certificate.steps = certificate.inner_steps = 0;
   certificate.rcond = 0;
@@ -192,14 +247,7 @@ void solve_fp64(const Problem<S>& problem, S* b, const SolveOptions& options, Fa
   certificate.backward_error = certificate.componentwise_backward_error = infinity;
   if (certificate.info == 0) {
     if (options.bounds) {
-      if (problem.matrix.triangle == 'U') {  // our solves take L
-        for (std::ptrdiff_t j = 0; j < n; ++j) {
-          for (std::ptrdiff_t i = 0; i < j; ++i) {
-            factors.values[static_cast<std::size_t>(j + i * factors.ld)] =
-                conjugate(factors.values[static_cast<std::size_t>(i + j * factors.ld)]);
-          }
-        }
-      }
+      if (problem.matrix.triangle == 'U' && !own) fill_lower(factors);
       answer.r.resize(answer.x.size());
       answer.w.resize(answer.x.size());
       measure(problem, answer);

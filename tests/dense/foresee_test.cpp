@@ -50,13 +50,13 @@ TEST(Foresee, NotDefinite) {
   EXPECT_EQ(foreseen(s, 'L'), 0);
 }
 
-TEST(Foresee, HopelessSystemsGoToLapackAtOnce) {
+TEST(Foresee, HopelessSystemsGoToFp64AtOnce) {
   for (const char triangle : {'A', 'L', 'U'}) {
     const auto s = conditioned_system(750, 1e13, 73, triangle != 'A');
     const auto ours = solve(s, {}, triangle);
     EXPECT_TRUE(ours.certificate.attempts.empty());
     EXPECT_EQ(ours.certificate.rung, Rung::fp64);
-    EXPECT_EQ(ours.x, lapack(s, triangle).x);
+    EXPECT_LE(errors_of(s, ours.x).normwise, allowed(errors_of(s, lapack(s, triangle).x).normwise));
     EXPECT_GT(ours.certificate.rcond, 0);
     EXPECT_LT(ours.certificate.rcond, 1e-10);
     EXPECT_FALSE(solve(s, whole_ladder(), triangle).certificate.attempts.empty());

@@ -100,7 +100,7 @@ TEST(Refusals, NotFiniteAsInLapack) {
   }
 }
 
-TEST(Refusals, UnprofitableSystemsGoToLapackAtOnce) {
+TEST(Refusals, UnprofitableSystemsGoToFp64AtOnce) {
   const auto small = random_system(100, 1, 53);
   const auto ours = solve(small, {});
   EXPECT_TRUE(ours.certificate.attempts.empty());

@@ -139,7 +139,7 @@ TEST(Solve, HopelessSystemsEndAsDgesvDoes) {
   const auto ours = solve(s, whole_ladder());
   EXPECT_EQ(ours.certificate.rung, Rung::fp64);
   EXPECT_GE(ours.certificate.attempts.size(), 2U);
-  EXPECT_EQ(ours.x, lapack(s).x);
+  EXPECT_LE(errors_of(s, ours.x).normwise, allowed(errors_of(s, lapack(s).x).normwise));
 }
 
 TEST(Solve, KnownConditionChoosesTheFirstRung) {

@@ -41,6 +41,30 @@ struct GemmKernels {
 template <class T>
 const GemmKernels<T>& gemm_kernels();
 
+/// A matrix to factor in place, column-major, and memory of `work_items(n)`.
+template <class T>
+struct FactorArguments {
+  T* a;
+  std::ptrdiff_t n, ld;
+  T* memory;
+};
+
+/// Factorisations for one thread. False: a pivot is zero or not finite, or the matrix is not
+/// positive definite.
+template <class T>
+struct FactorKernels {
+  std::ptrdiff_t panel;  ///< columns of a panel
+  std::ptrdiff_t (*work_items)(std::ptrdiff_t n);
+  /// Pivots from 0. Columns on the left of a panel are to get the row swaps of those after it.
+  bool (*lu)(const FactorArguments<T>&, int* pivots);
+  /// L of the lower triangle; what is above is neither read nor written.
+  bool (*cholesky)(const FactorArguments<T>&);
+};
+
+/// The best for this processor; null: there are none that gain anything over LAPACK's.
+template <class T>
+const FactorKernels<T>* factor_kernels();
+
 /// How a product is computed.
 enum class GemmMethod { library, packed, direct, inner, num_methods };
 struct GemmMethodInfo {

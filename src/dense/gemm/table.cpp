@@ -17,9 +17,8 @@ constexpr std::array<GemmMethodInfo, static_cast<std::size_t>(GemmMethod::num_me
 }};
 
 #ifdef TAILRACE_GEMM_X86
-template <class T>
-const GemmKernels<T>& choose(const GemmKernels<T>& portable, const GemmKernels<T>& avx2,
-                             const GemmKernels<T>& avx512) {
+template <class Kernels>
+const Kernels* choose(const Kernels* portable, const Kernels* avx2, const Kernels* avx512) {
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
       __builtin_cpu_supports("avx512dq")) {
     return avx512;
@@ -65,20 +64,36 @@ std::span<const GemmMethodInfo> gemm_methods() { return methods; }
 template <>
 const GemmKernels<double>& gemm_kernels<double>() {
 #ifdef TAILRACE_GEMM_X86
-  static const auto& best = choose(gemm_portable_d, gemm_avx2_d, gemm_avx512_d);
-  return best;
+  static const auto* const best = choose(&gemm_portable_d, &gemm_avx2_d, &gemm_avx512_d);
+  return *best;
 #else
   return gemm_portable_d;
 #endif
 }
 template <>
+const FactorKernels<double>* factor_kernels<double>() {
+  const FactorKernels<double>* best = nullptr;
+#ifdef TAILRACE_GEMM_X86
+  best = choose(best, &factor_avx2_d, &factor_avx512_d);
+#endif
+  return best;
+}
+template <>
 const GemmKernels<float>& gemm_kernels<float>() {
 #ifdef TAILRACE_GEMM_X86
-  static const auto& best = choose(gemm_portable_s, gemm_avx2_s, gemm_avx512_s);
-  return best;
+  static const auto* const best = choose(&gemm_portable_s, &gemm_avx2_s, &gemm_avx512_s);
+  return *best;
 #else
   return gemm_portable_s;
 #endif
+}
+template <>
+const FactorKernels<float>* factor_kernels<float>() {
+  const FactorKernels<float>* best = nullptr;
+#ifdef TAILRACE_GEMM_X86
+  best = choose(best, &factor_avx2_s, &factor_avx512_s);
+#endif
+  return best;
 }
 
 template <class T>
