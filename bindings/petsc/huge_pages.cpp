@@ -10,6 +10,7 @@
 #include <sys/mman.h>
 
 #include <cstring>
+#include <optional>
 #include <utility>
 
 #include "core/huge_pages.hpp"
@@ -63,13 +64,20 @@ PetscErrorCode allocate(std::size_t bytes, PetscBool clear, int line, const char
   return error;
 }
 
-// PETSc's preallocations, after which all values are zero, or written row by row.
+// PETSc's preallocations. Those of blocks are cleared at once. Of AIJ rows are written one by one,
+// all of them but in the part of other ranks, which has few items and more columns than rows.
 PetscErrorCode (*petsc_preallocate)(Mat, PetscInt, const PetscInt*) = nullptr;
 PetscErrorCode (*petsc_preallocate_blocks)(Mat, PetscInt, PetscInt, const PetscInt*) = nullptr;
 
 PetscErrorCode preallocate(Mat a, PetscInt each, const PetscInt* items) {
-  const WrittenAsWhole values;
-  return petsc_preallocate(a, each, items);
+  PetscInt rows = 0, columns = 0, all_rows = 0, all_columns = 0;
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(a, &rows, &columns));
+  PetscCall(MatGetSize(a, &all_rows, &all_columns));
+  std::optional<WrittenAsWhole> values;
+  if (rows == columns && all_rows == all_columns) values.emplace();
+  PetscCall(petsc_preallocate(a, each, items));
+  PetscFunctionReturn(PetscErrorCode(0));
 }
 PetscErrorCode preallocate_blocks(Mat a, PetscInt block, PetscInt each, const PetscInt* blocks) {
   const WrittenAsWhole values;
