@@ -172,11 +172,11 @@ Solved by_parts(const System& s) {
 
 }  // namespace
 
-/// Arguments: number of systems, rows of the largest.
+/// Arguments: number of systems, rows of the largest, seed.
 int main(int count, char** words) {
   const int systems = count > 1 ? std::atoi(words[1]) : 200;
   const int largest = count > 2 ? std::atoi(words[2]) : 2000;
-  std::mt19937_64 random(20260102);
+  std::mt19937_64 random(count > 3 ? static_cast<unsigned>(std::atoi(words[3])) : 20260102U);
   for (int k = 0; k < systems; ++k) {
     const System s = make_system(random, largest);
     Solved reference;
