@@ -46,7 +46,7 @@ Work work_of(const KernelTables& t) {
   // A part: 8 neighbours, of which 2 slopes and the kinetic energy; the vector before, 3 products.
   work.operations = 2 * channels * (16 + 4) + channels + terms + 2 * links + 4 * dipoles;
   // A part: those, the kinetic energy, x and the vector before. A link's potential is for both.
-  work.loads = 2 * channels * (8 + 3) + channels + terms + 3 * links + 4 * dipoles + dipoles / 2;
+  work.loads = 2 * channels * (8 + 3) + channels + terms + 3 * links + 2 * dipoles + dipoles / 2;
   return work;
 }
 

@@ -13,6 +13,7 @@
 #pragma once
 
 #include <algorithm>
+#include <numeric>
 
 #include "kernel.hpp"
 #include "kernel_next.hpp"
@@ -33,14 +34,14 @@ struct FieldSource {
   std::ptrdiff_t offset;
   const double* table;
   double factor;
-  int slope;  ///< place of df/dr in `Work::slopes`, without part
+  int slope;  ///< of the velocity gauge: place in `Work::slopes`, without part
 };
 
 /// What a call works with, on the caller's scratch; `width` vectors at a time.
 struct Work {
   double* terms;    ///< factor r1^k of each term, of a row
   Vector* pairs;    ///< [pair][width] the potential between two channels
-  Vector* slopes;   ///< [channel][electron][part][width] df/dr
+  Vector* slopes;   ///< [slope][part][width] (d/dr + s) f
   Vector* kinetic;  ///< [channel][part][width] kinetic energy but for the middle
 };
 
@@ -89,14 +90,18 @@ inline void add_up_pairs(const KernelTables& t, const Row& row, const Work& work
   }
 }
 
-/// df/dr of both electrons and the kinetic energy of all channels, of the same eight neighbours.
+/// The kinetic energy of all channels, and what others take from them by the field, (d/dr + s) f of
+/// one electron, each once: of the same eight neighbours, while these are in registers. `slope`:
+/// the tables s; those of channel c and electron e from `first_slope[4 c + 2 (e - 1)]` on.
 template <int parts, int width>
-inline void take_differences(const KernelTask& task, const Row& row, const Work& work) {
+inline void take_differences(const KernelTask& task, const Row& row, const Work& work,
+                             const double* const* slope, const int* first_slope) {
   const auto& t = *task.tables;
   const auto step = task.block->row_step, channel_step = task.block->channel_step;
-  Vector* first = work.slopes;
+  Vector* to = work.slopes;
   Vector* kinetic = work.kinetic;
-  for (int c = 0; c < t.num_channels; ++c, first += 4 * width, kinetic += 2 * width) {
+  for (int c = 0; c < t.num_channels; ++c, kinetic += 2 * width) {
+    Vector first[parts * width], second[parts * width], here[parts * width];
     for (int part = 0; part < parts; ++part) {
       const double* from = task.x[part] + row.at + c * channel_step;
 #if LANES == 8
@@ -109,15 +114,32 @@ inline void take_differences(const KernelTask& task, const Row& row, const Work&
         const Vector up_2 = load_once(x + 2 * step), down_2 = load_once(x - 2 * step);
 #if LANES == 8
         const auto [left_2, left, right, right_2] = beside(line[u], line[u + 1], line[u + 2]);
+        here[part * width + u] = line[u + 1];
 #else
+        here[part * width + u] = load(x);
         const Vector right = load_once(x + 1), left = load_once(x - 1);
         const Vector right_2 = load_once(x + 2), left_2 = load_once(x - 2);
 #endif
         first[part * width + u] = t.slope_1 * (up - down) + t.slope_2 * (up_2 - down_2);
-        first[(2 + part) * width + u] = t.slope_1 * (right - left) + t.slope_2 * (right_2 - left_2);
+        second[part * width + u] = t.slope_1 * (right - left) + t.slope_2 * (right_2 - left_2);
         kinetic[part * width + u] = t.kinetic_1 * ((down + up) + (left + right)) +
                                     t.kinetic_2 * ((down_2 + up_2) + (left_2 + right_2));
       }
+    }
+    const auto* end = slope + first_slope[4 * c + 2] - first_slope[4 * c];
+    for (; slope != end; ++slope) {
+      const Vector s = all((*slope)[row.i]);
+      for (int n = 0; n < parts * width; ++n) *to++ = first[n] + s * here[n];
+    }
+    end = slope + first_slope[4 * c + 4] - first_slope[4 * c + 2];
+    for (; slope != end; ++slope) {
+      for (int u = 0; u < width; ++u) {
+        const Vector s = load(*slope + row.j + u * LANES);
+        for (int part = 0; part < parts; ++part) {
+          to[part * width + u] = second[part * width + u] + s * here[part * width + u];
+        }
+      }
+      to += parts * width;
     }
   }
 }
@@ -136,7 +158,7 @@ class Loops {
   Loops(const KernelTask& task, double* scratch) : task_(task), t_(*task.tables) {
     work_.terms = take<double>(scratch, t_.terms.size());
     work_.pairs = take<Vector>(scratch, t_.pairs.size() * WIDTH);
-    work_.slopes = take<Vector>(scratch, static_cast<std::size_t>(4 * t_.num_channels * WIDTH));
+    work_.slopes = take<Vector>(scratch, 2 * t_.dipoles.size() * WIDTH);
     work_.kinetic = take<Vector>(scratch, static_cast<std::size_t>(2 * t_.num_channels * WIDTH));
     sources_ = take<Source>(scratch, t_.links.size());
     field_sources_ = take<FieldSource>(scratch, t_.dipoles.size());
@@ -144,13 +166,9 @@ class Loops {
     for (std::size_t n = 0; n < t_.links.size(); ++n) {
       sources_[n] = {t_.links[n].from * channel_step, t_.links[n].pair};
     }
-    for (std::size_t n = 0; n < t_.dipoles.size(); ++n) {
-      const auto& dipole = t_.dipoles[n];
-      field_sources_[n] = {
-          dipole.from * channel_step,
-          coupling == Coupling::length ? t_.r.data() : t_.slopes.data() + dipole.slope * t_.padded,
-          task.field * dipole.factor, 4 * dipole.from + (dipole.electron == 1 ? 0 : 2)};
-    }
+    slopes_ = take<const double*>(scratch, t_.dipoles.size());
+    first_slope_ = take<int>(scratch, static_cast<std::size_t>(4 * t_.num_channels + 1));
+    add_field_sources();
   }
 
   void begin_row(std::ptrdiff_t i) {
@@ -165,11 +183,20 @@ class Loops {
   template <int width>
   void columns(const Row& row, std::ptrdiff_t count) {
     add_up_pairs<width>(t_, row, work_);
-    if (coupling == Coupling::velocity) take_differences<parts, width>(task_, row, work_);
+    if (coupling == Coupling::velocity) {
+      take_differences<parts, width>(task_, row, work_, slopes_, first_slope_);
+    }
+    const bool whole = row.lead == 0 && count >= width * LANES && !row.has_diagonal();
     for (int c = 0; c < t_.num_channels; ++c) {
       Vector out[2][width] = {};
       channel(row, c, out);
-      finish(row, c, count, out);
+      if (!whole) {
+        finish(row, c, count, out);
+      } else if (task_.before != 0) {
+        finish_whole<width, true>(row, c, out);
+      } else {
+        finish_whole<width, false>(row, c, out);
+      }
     }
   }
 
@@ -179,6 +206,25 @@ class Loops {
   }
 
  private:
+  /// Dipoles, and the slopes that they ask for, each once, by channel, electron and way of l.
+  void add_field_sources() {
+    const auto kind_of = [](const KernelTables::Dipole& dipole) {
+      return 2 * (2 * dipole.from + dipole.electron - 1) + dipole.slope % 2;
+    };
+    const int kinds = 4 * t_.num_channels;
+    std::fill_n(first_slope_, kinds + 1, 0);
+    for (const auto& dipole : t_.dipoles) first_slope_[kind_of(dipole) + 1] = 1;
+    std::partial_sum(first_slope_, first_slope_ + kinds + 1, first_slope_);
+    for (std::size_t n = 0; n < t_.dipoles.size(); ++n) {
+      const auto& dipole = t_.dipoles[n];
+      const int slope = first_slope_[kind_of(dipole)];
+      slopes_[slope] = t_.slopes.data() + dipole.slope * t_.padded;
+      field_sources_[n] = {dipole.from * task_.block->channel_step,
+                           coupling == Coupling::length ? t_.r.data() : slopes_[slope],
+                           task_.field * dipole.factor, parts * slope};
+    }
+  }
+
   template <int width>
   void channel(const Row& row, int c, Vector (&out)[2][width]) const {
     const auto place = static_cast<std::size_t>(c);
@@ -201,6 +247,17 @@ class Loops {
     }
     if (coupling == Coupling::none) return;
     const int first = t_.first_dipole[place], second = t_.second_electron[place];
+    if (coupling == Coupling::velocity) {  // -i A (d/dr + s)
+      for (int n = first; n < t_.first_dipole[place + 1]; ++n) {
+        const Vector* y = work_.slopes + field_sources_[n].slope * width;
+        const Vector factor = all(field_sources_[n].factor);
+        for (int u = 0; u < width; ++u) {
+          out[0][u] += factor * y[(parts - 1) * width + u];
+          out[parts - 1][u] -= factor * y[u];
+        }
+      }
+      return;
+    }
     for (int n = first; n < second; ++n) {
       const Vector s = all(field_sources_[n].table[row.i]);
       for (int u = 0; u < width; ++u) add_field(field_sources_[n], x, s, u, out);
@@ -215,18 +272,27 @@ class Loops {
   template <int width>
   void add_field(const FieldSource& from, const double* const (&x)[2], Vector s, int u,
                  Vector (&out)[2][width]) const {
-    Vector y[2];
     for (int part = 0; part < parts; ++part) {
-      y[part] = s * load(x[part] + from.offset + u * LANES);
-      if (coupling == Coupling::velocity) {
-        y[part] += work_.slopes[(from.slope + part) * width + u];
-      }
+      out[part][u] += from.factor * (s * load(x[part] + from.offset + u * LANES));
     }
-    if (coupling == Coupling::length) {
-      for (int part = 0; part < parts; ++part) out[part][u] += from.factor * y[part];
-    } else {  // -i A (d/dr + s)
-      out[0][u] += from.factor * y[parts - 1];
-      out[parts - 1][u] -= from.factor * y[0];
+  }
+
+  /// Stores whole vectors off the diagonal, as most are, and adds them to the sums.
+  template <int width, bool has_before>
+  void finish_whole(const Row& row, int c, const Vector (&out)[2][width]) {
+    const auto at = row.at + c * task_.block->channel_step;
+    for (int part = 0; part < parts; ++part) {
+      const double* x = task_.x[part] + at;
+      double* to = task_.y[part] + at;
+      for (int u = 0; u < width; ++u) {
+        Vector y = out[part][u];
+        if (has_before) y -= task_.before * load(to + u * LANES);
+        const Vector x_here = load(x + u * LANES);
+        store(to + u * LANES, y);
+        input_ += x_here * x_here;
+        with_input_ += x_here * y;
+        squared_ += y * y;
+      }
     }
   }
 
@@ -267,6 +333,8 @@ class Loops {
   Work work_;
   Source* sources_;
   FieldSource* field_sources_;
+  const double** slopes_;  ///< tables s of what channels give by the field
+  int* first_slope_;       ///< [4 channel + 2 (electron - 1) + way of l]
   Vector input_{}, with_input_{}, squared_{};
   double input_once_ = 0, with_input_once_ = 0, squared_once_ = 0;
 };

@@ -35,8 +35,8 @@ std::vector<const Kernel*> usable_kernels() {
 std::size_t kernel_scratch(const KernelTables& tables) {
   constexpr std::size_t widest = 32;  // doubles worked on at once
   const auto channels = static_cast<std::size_t>(tables.num_channels);
-  return tables.terms.size() + widest * (tables.pairs.size() + 6 * channels) +
-         2 * tables.links.size() + 4 * tables.dipoles.size() + 128;
+  return tables.terms.size() + widest * (tables.pairs.size() + 2 * channels) + 2 * channels +
+         2 * tables.links.size() + (2 * widest + 5) * tables.dipoles.size() + 256;
 }
 
 const Kernel& choose_kernel() {
