@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The benches of dense and sparse kernels and of two applications, for ``tailrace bench``."""
 
+from collections.abc import Callable
 from typing import Annotated
 
 import typer
@@ -128,5 +129,6 @@ def helium(
 
 def add_solvers(bench: typer.Typer) -> None:
     """Add them to ``tailrace bench``."""
-    for command in (dense, blas, sparse, groundwater, helium):
+    commands: tuple[Callable[..., None], ...] = (dense, blas, sparse, groundwater, helium)
+    for command in commands:
         bench.command()(command)
