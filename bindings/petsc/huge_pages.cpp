@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Products and solves with large blocks run at the speed of memory, which in pages of 4 KiB is that
 // of address translation (on a Zen 4 17 to 20 GB/s in place of 27 to 32). So PETSc's own large
-// arrays, of vectors, of matrices and of factors, are taken in huge pages before anything is
+// arrays, of vectors, of block matrices and factors, are taken in huge pages before anything is
 // written to them, which costs less than to fill as much in small ones. A virtual machine may give
 // a huge page only after its host did, in 6 ms in place of 0.25: so pages are taken one by one, and
 // where many are slow no more. Arrays that turn out to be read often are moved later.
@@ -10,7 +10,6 @@
 #include <sys/mman.h>
 
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "core/huge_pages.hpp"
@@ -64,21 +63,9 @@ PetscErrorCode allocate(std::size_t bytes, PetscBool clear, int line, const char
   return error;
 }
 
-// PETSc's preallocations. Those of blocks are cleared at once. Of AIJ rows are written one by one,
-// all of them but in the part of other ranks, which has few items and more columns than rows.
-PetscErrorCode (*petsc_preallocate)(Mat, PetscInt, const PetscInt*) = nullptr;
+// PETSc's preallocation of blocks, which clears them at once.
 PetscErrorCode (*petsc_preallocate_blocks)(Mat, PetscInt, PetscInt, const PetscInt*) = nullptr;
 
-PetscErrorCode preallocate(Mat a, PetscInt each, const PetscInt* items) {
-  PetscInt rows = 0, columns = 0, all_rows = 0, all_columns = 0;
-  PetscFunctionBegin;
-  PetscCall(MatGetLocalSize(a, &rows, &columns));
-  PetscCall(MatGetSize(a, &all_rows, &all_columns));
-  std::optional<WrittenAsWhole> values;
-  if (rows == columns && all_rows == all_columns) values.emplace();
-  PetscCall(petsc_preallocate(a, each, items));
-  PetscFunctionReturn(PetscErrorCode(0));
-}
 PetscErrorCode preallocate_blocks(Mat a, PetscInt block, PetscInt each, const PetscInt* blocks) {
   const WrittenAsWhole values;
   return petsc_preallocate_blocks(a, block, each, blocks);
@@ -112,7 +99,6 @@ WrittenAsWhole::~WrittenAsWhole() { all_is_written = false; }
 PetscErrorCode take_over_preallocation(Mat a) {
   PetscFunctionBegin;
   if (!options().huge_pages) PetscFunctionReturn(PetscErrorCode(0));
-  PetscCall(replace_composed(a, "MatSeqAIJSetPreallocation_C", preallocate, petsc_preallocate));
   PetscCall(replace_composed(a, "MatSeqBAIJSetPreallocation_C", preallocate_blocks,
                              petsc_preallocate_blocks));
   PetscFunctionReturn(PetscErrorCode(0));

@@ -15,7 +15,7 @@ struct HugePages {
 PetscErrorCode use_huge_pages();
 HugePages stop_huge_pages();
 
-/// Of a new, empty SeqAIJ or SeqBAIJ matrix: its arrays, too.
+/// Of a new, empty SeqBAIJ matrix: its arrays, too.
 PetscErrorCode take_over_preallocation(Mat a);
 
 /// While it exists, what PETSc allocates is written as a whole soon, as the values of a matrix are;

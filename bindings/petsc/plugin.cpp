@@ -96,7 +96,6 @@ PetscErrorCode summarize() {
 PetscErrorCode take_over(Mat a, MatType, MatReuse, Mat* made) {
   PetscFunctionBegin;
   PetscCall(take_over_multiply(a));
-  PetscCall(take_over_preallocation(a));
   if (!options().bit_for_bit) PetscCall(take_over_sor(a));
   *made = a;
   PetscFunctionReturn(PetscErrorCode(0));

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "factor.hpp"
@@ -226,11 +227,14 @@ PetscErrorCode symbolic(Mat f, Mat a, IS row, IS column, const MatFactorInfo* in
   Operation found = nullptr;
   PetscBool natural_rows = PETSC_FALSE;
   PetscBool natural_columns = PETSC_FALSE;
+  PetscBool blocks = PETSC_FALSE;
   PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare(reinterpret_cast<PetscObject>(a), MATSEQBAIJ, &blocks));
   PetscCall(attached(reinterpret_cast<PetscObject>(f), key, &to));
   PetscCheck(to != nullptr, PETSC_COMM_SELF, PETSC_ERR_PLIB, "a factor has lost its solver");
   {
-    const WrittenAsWhole factors;
+    std::optional<WrittenAsWhole> factors;  // of AIJ ours is a copy, mostly
+    if (blocks == PETSC_TRUE) factors.emplace();
     PetscCall(to->petsc_symbolic(f, a, row, column, info));
   }
   PetscCall(ISIdentity(row, &natural_rows));
