@@ -108,6 +108,7 @@ WATCHED(Cancel, (MPI_Request* a), (a))
 WATCHED(Comm_compare, (MPI_Comm a, MPI_Comm b, int* c), (a, b, c))
 WATCHED(Comm_create_keyval, (MPI_Comm_copy_attr_function* a, MPI_Comm_delete_attr_function* b, int*
         c, void* d), (a, b, c, d))
+WATCHED(Comm_delete_attr, (MPI_Comm a, int b), (a, b))
 WATCHED(Comm_dup, (MPI_Comm a, MPI_Comm* b), (a, b))
 WATCHED(Comm_free, (MPI_Comm* a), (a))
 WATCHED(Comm_free_keyval, (int* a), (a))
