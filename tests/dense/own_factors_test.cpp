@@ -200,8 +200,8 @@ TEST_F(OwnFactors, SolveAsLapackDoes) {
   omp_set_num_threads(threads);
 }
 
-// Factors that differ by rounding give errors that differ: two of ten were 1.1 times dgesv's or more
-// before a step of refinement.
+// Factors that differ by rounding give errors that differ: two of ten were 1.1 times dgesv's or
+// more before a step of refinement.
 TEST_F(OwnFactors, AnswersAreNoWorseThanLapacks) {
   const int threads = omp_get_max_threads();
   omp_set_num_threads(1);
