@@ -65,7 +65,7 @@ PetscErrorCode summarize() {
   PetscMPIInt rank = 0;
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
-  const auto huge_pages = stop_huge_pages();  // PETSc unloads the plug-in soon
+  const auto huge_pages = stop_huge_pages();  // PETSc may be started again, with other options
   auto& all = records();
   std::erase_if(all, [](const auto& record) { return record->rows == 0; });
   if (rank == 0 && the_options().summary) {

@@ -51,10 +51,14 @@ std::vector<Box> holes_in(const Box& box, const Layout& layout) {
   return found;
 }
 
-bool has_holes(const Layout& layout) {
+std::ptrdiff_t num_held(const Layout& layout) {
   std::ptrdiff_t held = 0;
   for (int rank = 0; rank < layout.num_ranks(); ++rank) held += layout.num_items(rank);
-  return held < Box{layout.num_dims(), {}, layout.global_extents()}.num_items();
+  return held;
+}
+
+bool has_holes(const Layout& layout) {
+  return num_held(layout) < Box{layout.num_dims(), {}, layout.global_extents()}.num_items();
 }
 
 }  // namespace tailrace

@@ -58,14 +58,6 @@ std::string describe_layouts(const FileContents& contents, int num_ranks) {
   return text;
 }
 
-/// "12 of 16 items": what the ranks hold together.
-std::string held_of_all(const Layout& layout) {
-  std::ptrdiff_t held = 0;
-  for (int rank = 0; rank < layout.num_ranks(); ++rank) held += layout.num_items(rank);
-  return fmt::format("{} of {} items", held,
-                     Box{layout.num_dims(), {}, layout.global_extents()}.num_items());
-}
-
 }  // namespace
 
 class Output::State {
@@ -252,10 +244,14 @@ std::int64_t Output::State::make_plan(const std::string& path) {
 void Output::State::tell_holes(const FileContents& contents) {
   if (comm_.rank() != 0) return;
   for (const auto& variable : contents.variables) {
-    if (!has_holes(*variable.layout) || !told_holes_.insert(variable.name).second) continue;
+    const Layout& layout = *variable.layout;
+    const auto held = num_held(layout);
+    const auto all = Box{layout.num_dims(), {}, layout.global_extents()}.num_items();
+    if (held >= all || !told_holes_.insert(variable.name).second) continue;
     say(LogLevel::warning,
-        fmt::format("output: the ranks hold {} of variable {}; the others will read as 0",
-                    held_of_all(*variable.layout), variable.name));
+        fmt::format(
+            "output: the ranks hold {} of {} items of variable {}; the others will read as 0", held,
+            all, variable.name));
   }
 }
 
