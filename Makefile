@@ -126,17 +126,12 @@ test verification soak: SETUP = --test
 test verification soak: FFTW = 1
 # Tests wait more than they compute, so there are two for each processor at a time; a program that
 # opens Open MPI's other layers of messages before it takes ob1 starts in three times the time.
-# What fails is run once more alone, so that a watch that went off for want of a processor is told
-# from a fault; both runs are shown.
 TEST_PY = OMPI_MCA_pml=ob1 $(TEST_ENV) $(PY) -m pytest -q -m "not slow"
 test: $(STAMPS)/venv-test build  ## All tests but the slow ones (ctest at 1 to 4 ranks, then pytest)
 	@status=0; jobs=$$((2 * $(JOBS))); \
-	once_more() { echo "tailrace: tests failed (above); they run once more, alone"; "$$@"; }; \
-	ctest --preset $(PRESET) -j $$jobs \
-	  || once_more ctest --preset $(PRESET) -j 1 --rerun-failed || status=1; \
+	ctest --preset $(PRESET) -j $$jobs || status=1; \
 	tools/slowest.py build/$(PRESET); \
-	$(TEST_PY) -n $$jobs --durations=10 --durations-min=1 \
-	  || once_more env $(TEST_PY) --last-failed || status=1; \
+	$(TEST_PY) -n $$jobs --durations=10 --durations-min=1 || status=1; \
 	if [ $$status -ne 0 ]; then echo "tailrace: tests FAILED (see above)"; fi; exit $$status
 
 verification: PRESET = release
