@@ -4,6 +4,7 @@
 #include <mpi.h>
 
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <vector>
 
@@ -50,6 +51,12 @@ class MpiProgram {
 template <class Body>
 int run_program(const char* name, int argc, char** argv, Body body) {
   const MpiProgram program(&argc, &argv);
+  const char* asked = std::getenv("TAILRACE_RANKS");
+  if (asked != nullptr && program.num_ranks < std::atoi(asked)) {
+    std::fprintf(stderr, "%s: %s ranks were asked for, but MPI_COMM_WORLD has %d\n", name, asked,
+                 program.num_ranks);
+    MPI_Abort(MPI_COMM_WORLD, 1);
+  }
   try {
     body(program, Arguments(argc, argv));
   } catch (const std::exception& error) {

@@ -3,6 +3,17 @@
 include(CMakePackageConfigHelpers)
 
 set(tailrace_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tailrace)
+# The MPI library, for a check where the package is found: its compilers with full paths, and of
+# its name and number, as in libmpi.so.40, the number.
+foreach(language CXX C Fortran)
+  set(tailrace_mpi_${language} "")
+  if(MPI_${language}_COMPILER)
+    find_program(tailrace_mpi_${language} NAMES ${MPI_${language}_COMPILER} NO_CACHE)
+  endif()
+endforeach()
+include(cmake/mpi_number.cmake)
+tailrace_mpi_number(tailrace_mpi_number "${MPI_CXX_LIBRARIES}")
+file(READ cmake/mpi_number.cmake tailrace_mpi_number_text)
 set(tailrace_hdf5_is_target OFF)
 foreach(library ${HDF5_C_LIBRARIES} ${HDF5_C_HL_LIBRARIES})
   if(TARGET ${library})

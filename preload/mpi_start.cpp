@@ -4,7 +4,10 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <vector>
+
+#include "core/launched_alone.hpp"
 
 namespace tailrace::preload {
 
@@ -33,6 +36,21 @@ Function next(const char* name) {
   return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
 }
 
+// Fortran's MPI_Init may call C's: one line all the same.
+void tell_if_launched_alone() {
+  static const bool once = [] {
+    const auto [why, speaks] = tailrace::launched_alone();
+    if (!why.empty() && speaks) std::fprintf(stderr, "tailrace: %s\n", why.c_str());
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
+void start() {
+  tell_if_launched_alone();
+  mpi_started();
+}
+
 }  // namespace
 }  // namespace tailrace::preload
 
@@ -45,7 +63,7 @@ int MPI_Init(int* argc, char*** argv) {
   show_mpi();
   const auto init = next<int (*)(int*, char***)>("MPI_Init");
   const int code = init != nullptr ? init(argc, argv) : PMPI_Init(argc, argv);
-  if (code == MPI_SUCCESS) mpi_started();
+  if (code == MPI_SUCCESS) start();
   return code;
 }
 
@@ -54,21 +72,21 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   const auto init = next<int (*)(int*, char***, int, int*)>("MPI_Init_thread");
   const int code = init != nullptr ? init(argc, argv, required, provided)
                                    : PMPI_Init_thread(argc, argv, required, provided);
-  if (code == MPI_SUCCESS) mpi_started();
+  if (code == MPI_SUCCESS) start();
   return code;
 }
 
 // Of MPICH's mpi_f08, which does not call C's; its other calls do.
 // Fortran's names: those of Open MPI, and `use mpi_f08` of all, do not call C's.
-#define TAILRACE_INIT(name)                                      \
-  void name(void* error) {                                       \
-    show_mpi();                                                  \
-    const auto init = next<void (*)(void*)>(#name);              \
-    if (init == nullptr) return;                                 \
-    int own = MPI_SUCCESS;                                       \
-    if (error == nullptr) error = &own;                          \
-    init(error);                                                 \
-    if (*static_cast<int*>(error) == MPI_SUCCESS) mpi_started(); \
+#define TAILRACE_INIT(name)                                \
+  void name(void* error) {                                 \
+    show_mpi();                                            \
+    const auto init = next<void (*)(void*)>(#name);        \
+    if (init == nullptr) return;                           \
+    int own = MPI_SUCCESS;                                 \
+    if (error == nullptr) error = &own;                    \
+    init(error);                                           \
+    if (*static_cast<int*>(error) == MPI_SUCCESS) start(); \
   }
 #define TAILRACE_INIT_THREAD(name)                                \
   void name(void* required, void* provided, void* error) {        \
@@ -78,7 +96,7 @@ int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
     int own = MPI_SUCCESS;                                        \
     if (error == nullptr) error = &own;                           \
     init(required, provided, error);                              \
-    if (*static_cast<int*>(error) == MPI_SUCCESS) mpi_started();  \
+    if (*static_cast<int*>(error) == MPI_SUCCESS) start();        \
   }
 
 TAILRACE_INIT(mpi_init_)

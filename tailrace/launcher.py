@@ -6,11 +6,13 @@ TAILRACE_LAUNCHER replaces the choice, for example ``TAILRACE_LAUNCHER="mpiexec 
 """
 
 import os
+import re
+import secrets
 import shlex
 import shutil
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from tailrace.errors import TailraceError
@@ -18,15 +20,28 @@ from tailrace.errors import TailraceError
 # Outside a job: more ranks than this for each core of this machine are taken for a mistake.
 MOST_RANKS_PER_CORE = 256
 JOB_NAMES = ("SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "COBALT_JOBID", "PJM_JOBID", "JOB_ID")
+# Ranks compare it with the size of MPI_COMM_WORLD (src/core/launched_alone.hpp).
+ASKED_RANKS = "TAILRACE_RANKS"
+# Launchers with the variables that say how many copies of a program they have started, and which
+# copy this is.
+COPIES = (
+    ("srun", "SLURM_STEP_NUM_TASKS", "SLURM_PROCID"),
+    ("mpirun", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK"),
+    ("mpiexec", "PMI_SIZE", "PMI_RANK"),
+)
 
 
 @dataclass(frozen=True)
 class Launch:
-    """A command line prefix and what to add to the environment."""
+    """A command line prefix and what to add to the environment.
+
+    `step` is the name of Slurm's job step, by which `scancel` reaches its ranks; "" without srun.
+    """
 
     kind: str
     prefix: list[str]
     environment: dict[str, str] = field(default_factory=dict)
+    step: str = ""
 
 
 @dataclass(frozen=True)
@@ -40,9 +55,18 @@ class Request:
     has_ssh: bool
 
 
-def _srun(path: str, request: Request) -> Launch:
+def _srun(path: str, request: Request, env: Mapping[str, str]) -> Launch:
     prefix = [path, f"--ntasks={request.ranks}", f"--cpus-per-task={request.threads}"]
-    return Launch("srun", prefix)
+    if "SLURM_STEP_ID" in env:  # the step of this shell holds the processors of the job
+        prefix.append("--overlap")
+    return _named_step(Launch("srun", prefix))
+
+
+def _named_step(launch: Launch) -> Launch:
+    """Return a launch by srun with a name for its step."""
+    name = f"tailrace-{secrets.token_hex(4)}"
+    first, *rest = launch.prefix
+    return replace(launch, prefix=[first, f"--job-name={name}", *rest], step=name)
 
 
 def _open_mpi(path: str, request: Request) -> Launch:
@@ -88,6 +112,16 @@ def _by_version(path: str, request: Request) -> Launch:
     return Launch(Path(path).name, [path, "-n", str(request.ranks)])
 
 
+def kind_of(launch: Launch) -> str:
+    """Return the kind of a launch; of TAILRACE_LAUNCHER, what a launcher of MPI's names is."""
+    if launch.kind != "TAILRACE_LAUNCHER":
+        return launch.kind
+    name = Path(launch.prefix[0]).name
+    if not re.fullmatch(r"(mpirun|mpiexec|orterun|prterun)(\.\w+)?", name):
+        return launch.kind
+    return _by_version(launch.prefix[0], _request(1, 1, os.environ.get("PATH"))).kind
+
+
 def _request(ranks: int, threads: int, path: str | None) -> Request:
     """Describe this machine to a launcher."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
@@ -98,7 +132,66 @@ def _request(ranks: int, threads: int, path: str | None) -> Request:
 
 def launch_with(path: str, ranks: int, threads: int = 1) -> Launch:
     """Return how the launcher at `path` starts `ranks` ranks of `threads` threads."""
-    return _by_version(path, _request(ranks, threads, os.environ.get("PATH")))
+    launch = _by_version(path, _request(ranks, threads, os.environ.get("PATH")))
+    return replace(launch, environment={**launch.environment, ASKED_RANKS: str(ranks)})
+
+
+def _number(text: str | None) -> int:
+    return int(text) if text is not None and text.isdecimal() else 0
+
+
+def _pbs_tasks(env: Mapping[str, str]) -> int:
+    """Return the tasks of a PBS job: PBS_NP (Torque), or the lines of its list of nodes."""
+    if "PBS_NP" in env:
+        return _number(env["PBS_NP"])
+    try:
+        return len(Path(env.get("PBS_NODEFILE", "")).read_text().split())
+    except OSError:
+        return 0
+
+
+def job_tasks(environ: Mapping[str, str] | None = None) -> int:
+    """Return the number of tasks that this job of Slurm, PBS or LSF has; 1 outside a job."""
+    env = os.environ if environ is None else environ
+    tasks = 0
+    if "SLURM_JOB_ID" in env:
+        per_node = _number(env.get("SLURM_NTASKS_PER_NODE"))
+        tasks = _number(env.get("SLURM_NTASKS")) or per_node * _number(env.get("SLURM_NNODES"))
+    elif "PBS_JOBID" in env:
+        tasks = _pbs_tasks(env)
+    elif "LSB_JOBID" in env:
+        tasks = _number(env.get("LSB_DJOB_NUMPROC"))
+    return max(1, tasks)
+
+
+def _refuse_in_copies(ranks: int, env: Mapping[str, str]) -> None:
+    """Refuse to start ranks where a launcher has started this command several times.
+
+    Each copy would start all ranks, in the same folder, and wait for the processors of the others.
+    """
+    for launcher, number, copy in COPIES:
+        # The shell of `srun --pty` runs once, whatever the number of tasks.
+        is_shell = launcher == "srun" and "SLURM_PTY_PORT" in env
+        copies = _number(env.get(number))
+        if ranks == 1 or copies < 2 or is_shell:
+            continue
+        if _number(env.get(copy)) > 0:
+            raise SystemExit(2)  # the first copy says it
+        raise TailraceError(
+            f"{launcher} has started this command {copies} times ({number}); it starts its "
+            f"{ranks} ranks itself: run it without {launcher}, as in tailrace run CASE -n {ranks}",
+            status=2,
+        )
+
+
+def _custom(text: str, ranks: int) -> Launch:
+    """Return the launcher that TAILRACE_LAUNCHER names."""
+    try:
+        words = [word.replace("{ranks}", str(ranks)) for word in shlex.split(text)]
+    except ValueError as error:
+        raise TailraceError(f"TAILRACE_LAUNCHER={text}: {error}", status=2) from error
+    launch = Launch("TAILRACE_LAUNCHER", words)
+    return _named_step(launch) if words and Path(words[0]).name == "srun" else launch
 
 
 def find_launcher(ranks: int, threads: int, environ: Mapping[str, str] | None = None) -> Launch:
@@ -106,13 +199,15 @@ def find_launcher(ranks: int, threads: int, environ: Mapping[str, str] | None = 
     env = os.environ if environ is None else environ
     if ranks < 1:
         raise TailraceError(f"-n {ranks}: at least one rank is needed", status=2)
-    own = env.get("TAILRACE_LAUNCHER")
-    if own:
-        try:
-            words = [word.replace("{ranks}", str(ranks)) for word in shlex.split(own)]
-        except ValueError as error:
-            raise TailraceError(f"TAILRACE_LAUNCHER={own}: {error}", status=2) from error
-        return Launch("TAILRACE_LAUNCHER", words)
+    _refuse_in_copies(ranks, env)
+    launch = _choose(ranks, threads, env)
+    return replace(launch, environment={**launch.environment, ASKED_RANKS: str(ranks)})
+
+
+def _choose(ranks: int, threads: int, env: Mapping[str, str]) -> Launch:
+    custom = env.get("TAILRACE_LAUNCHER")
+    if custom:
+        return _custom(custom, ranks)
     path = env.get("PATH")
     request = _request(ranks, threads, path)
     if ranks > MOST_RANKS_PER_CORE * request.cores and not any(name in env for name in JOB_NAMES):
@@ -123,7 +218,7 @@ def find_launcher(ranks: int, threads: int, environ: Mapping[str, str] | None = 
         )
     srun = shutil.which("srun", path=path)
     if "SLURM_JOB_ID" in env and srun:
-        return _srun(srun, request)
+        return _srun(srun, request, env)
     for name in ("mpirun", "mpiexec"):
         found = shutil.which(name, path=path)
         if found:

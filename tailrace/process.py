@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs a parallel program under its launcher: output to a display, signals to the ranks.
 
-A SIGTERM, SIGINT or SIGHUP that reaches us goes straight to the ranks of this node, since mpirun
-itself would kill them a second later; they write their last checkpoint and end together. The
-launcher gets it only if no rank is seen here (ranks on other nodes), or at the second signal.
+A SIGTERM, SIGINT or SIGHUP that reaches us goes straight to the ranks of this node, or by scancel
+to those of a step of Slurm, since mpirun and srun themselves would kill them within a second; they
+write their last checkpoint and end together. The launcher gets it only if no rank is reached so, or
+at the second signal.
 """
 
 import os
@@ -17,6 +18,7 @@ from types import FrameType
 from tailrace.errors import TailraceError
 from tailrace.launcher import Launch
 from tailrace.progress import Display, parse, write_error
+from tailrace.slurm import signal_step
 from tailrace.stderr_filter import without_noise
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
@@ -92,13 +94,17 @@ class Running:
         """Pass a signal on: to the ranks here the first time, to the launcher the second."""
         assert self._process is not None
         first = len(self.signals) == 1
+        step = self._launch.step
+        # The ranks know SIGTERM and SIGINT only.
+        softly = signal.SIGINT if number == signal.SIGINT else signal.SIGTERM
+        if first and step and signal_step(step, softly):
+            return
         pids = [p for p in descendants(self._process.pid) if _runs(p, self._program)]
         if not self._launch.prefix:
             pids = [self._process.pid]
-        # srun wants SIGINT twice, and the ranks know SIGTERM and SIGINT only.
-        softly = signal.SIGINT if number == signal.SIGINT else signal.SIGTERM
-        if not first or not pids or self._launch.kind == "srun":
-            _send(self._process.pid, signal.SIGTERM if first else number)
+        if not first or not pids:
+            # srun wants SIGINT twice.
+            _send(self._process.pid, signal.SIGTERM if first or step else number)
             return
         for pid in pids:
             _send(pid, softly)

@@ -45,10 +45,20 @@ def _in_build(folder: Path, name: str) -> list[Path]:
     return [path for path in places if path.is_file() and os.access(path, os.X_OK)]
 
 
+def _shipped() -> dict[str, Path]:
+    """Return the cases that come with Tailrace, by APP/NAME: in the package or the source tree."""
+    paths = [*PACKAGE.glob("cases/*/*.toml"), *SOURCE_ROOT.glob("apps/*/cases/*.toml")]
+    named = {}
+    for path in sorted(paths):
+        folder = path.parent.parent if path.parent.name == "cases" else path.parent
+        if folder.name != "chemistry":  # what cases of groundwater refer to
+            named[f"{folder.name}/{path.stem}"] = path
+    return named
+
+
 def shipped_cases() -> dict[str, Path]:
     """Return the cases that come with Tailrace, by name."""
-    paths = [*PACKAGE.glob("cases/*/*.toml"), *SOURCE_ROOT.glob("apps/*/cases/*.toml")]
-    return {path.stem: path for path in sorted(paths)}
+    return {path.stem: path for path in _shipped().values()}
 
 
 def find_case_program(case: Path) -> Path:
@@ -79,9 +89,8 @@ def find_case(case: str) -> Path:
     cases = shipped_cases()
     if case in cases:
         return cases[case]
-    within = SOURCE_ROOT / "apps" / path.parent / "cases" / f"{path.name}.toml"
-    if len(path.parts) == 2 and within.is_file():
-        return within
+    if case in (within := _shipped()):
+        return within[case]
     near = difflib.get_close_matches(path.stem, cases, n=1)
     hint = f"; did you mean {near[0]}?" if near else ""
     known = ", ".join(cases) or "none"

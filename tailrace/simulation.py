@@ -13,7 +13,7 @@ from typing import Any
 
 from tailrace.errors import TailraceError
 from tailrace.files import write_whole
-from tailrace.launcher import Launch, find_launcher
+from tailrace.launcher import Launch
 from tailrace.process import run_program
 from tailrace.profile.job import choose_launcher, recorder_settings
 from tailrace.profile.record import read_records
@@ -119,10 +119,7 @@ def run_job(job: Job) -> tuple[int, Path]:
     case = find_case(job.case)
     check_settings(job.settings)
     program = find_case_program(case)
-    if job.profile:
-        family, launch = choose_launcher(job.ranks, program, job.threads)
-    else:
-        family, launch = "", find_launcher(job.ranks, job.threads)
+    family, launch = choose_launcher(job.ranks, program, job.threads)
     run_dir = job.run_dir or default_run_dir(case)
     settings = list(job.settings)
     values = effective_case(program, case, job.ranks, settings)

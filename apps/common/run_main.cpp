@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "core/launched_alone.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::app {
@@ -51,7 +52,7 @@ int run_main(int& argc, char**& argv, const char* name,
              const std::function<int(const Comm&)>& program) {
   int provided = 0;
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS) return 1;
-  const int code = run_guarded(name, program);
+  const int code = refuses_to_run_alone(name) ? 1 : run_guarded(name, program);
   MPI_Finalize();
   return code;
 }

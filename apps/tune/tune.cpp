@@ -12,6 +12,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include "core/launched_alone.hpp"
 #include "problems.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/more/tune.hpp"
@@ -70,8 +71,8 @@ void run(const Comm& comm, const std::string& file, const std::vector<std::strin
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int status = 0;
-  {
+  int status = refuses_to_run_alone("tailrace-tune") ? 1 : 0;
+  if (status == 0) {
     const Comm comm(MPI_COMM_WORLD);
     const std::vector<std::string> words(argv + 1, argv + argc);
     try {

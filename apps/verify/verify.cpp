@@ -17,6 +17,7 @@
 #include <mpi.h>
 
 #include "core/json_text.hpp"
+#include "core/launched_alone.hpp"
 #include "core/same_on_all.hpp"
 #include "store/verify.hpp"
 #include "tailrace/comm.hpp"
@@ -133,9 +134,9 @@ int run(int argc, char** argv) {
 int main(int argc, char** argv) {
   int provided = 0;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
-  int status = 1;
+  int status = 3;
   try {
-    status = run(argc, argv);
+    if (!tailrace::refuses_to_run_alone("tailrace-verify")) status = run(argc, argv);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "tailrace-verify: %s\n", error.what());
     MPI_Abort(MPI_COMM_WORLD, 3);

@@ -203,8 +203,10 @@ int tailrace_input_read_all(tailrace_input* input, const char* name, int type, v
       require_address(name, "name");
       item_type_of(type);
       list(static_cast<const std::byte*>(data), num_items, "data");
-      std::int64_t wanted = 1;
-      for (const auto extent : made->input.extents(name)) wanted *= extent;
+      const auto extents = made->input.extents(name);
+      Box whole{static_cast<int>(std::min<std::size_t>(extents.size(), max_dims)), {}, {}};
+      std::copy_n(extents.begin(), whole.num_dims, whole.extents.begin());
+      const auto wanted = whole.num_items();
       if (num_items == wanted) return;
       throw Error(Errc::invalid_input, fmt::format("variable {} has {} items, an array of {} is "
                                                    "given",

@@ -27,19 +27,20 @@ Box from_c(const tailrace_box& given) {
   }
   Box box;
   box.num_dims = given.num_dims;
-  std::ptrdiff_t num_items = 1;
   const auto dims = static_cast<std::size_t>(given.num_dims);
   for (std::size_t d = 0; d < dims; ++d) {
     box.start[d] = given.start[d];
     box.extents[d] = given.extents[d];
     constexpr auto most = std::numeric_limits<std::ptrdiff_t>::max();
-    if (box.start[d] < 0 || box.extents[d] < 0 || box.extents[d] > most - box.start[d] ||
-        __builtin_mul_overflow(num_items, box.extents[d], &num_items)) {
+    if (box.start[d] < 0 || box.extents[d] < 0 || box.extents[d] > most - box.start[d]) {
       throw Error(Errc::invalid_input,
                   fmt::format("a box has start {} and extent {} along axis {}: they must not be "
-                              "negative, their sum and the number of items at most {}",
+                              "negative, and their sum at most {}",
                               box.start[d], box.extents[d], d, most));
     }
+  }
+  if (box.num_items() == std::numeric_limits<std::ptrdiff_t>::max()) {
+    throw Error(Errc::invalid_input, fmt::format("a box {} has too many items", box.describe()));
   }
   return box;
 }
@@ -295,6 +296,8 @@ int tailrace_memory_strided(int64_t num_boxes, int num_dims, const int64_t* offs
     require_address(memory, "memory");
     require(num_dims >= 1 && num_dims <= max_dims, "num_dims must be 1 to 5");
     require(num_items >= 0, "num_items must not be negative");
+    require(num_boxes <= std::numeric_limits<std::int64_t>::max() / max_dims,
+            "num_boxes is too large");
     const auto starts = list(offsets, num_boxes, "offsets");
     const auto steps = list(strides, num_boxes * num_dims, "strides");
     Memory made;

@@ -51,12 +51,15 @@ static Array describe(const CFI_cdesc_t* given) {
                  .item_bytes = (int64_t)given->elem_len,
                  .num_items = 1,
                  .reach = 1};
+  /* Items of character(len=0) have no bytes, an array that is not allocated has no items. */
+  const int64_t divisor = array.item_bytes > 0 ? array.item_bytes : 1;
   for (int d = 0; d < given->rank; ++d) {
-    const int64_t extent = given->dim[d].extent, step = given->dim[d].sm;
+    const int64_t extent = given->base_addr != NULL ? given->dim[d].extent : 0;
+    const int64_t step = given->dim[d].sm;
     if (extent > 1 && step != array.num_items * array.item_bytes) array.is_contiguous = 0;
-    if (extent > 1 && (step <= 0 || step % array.item_bytes != 0)) array.has_strides = 0;
+    if (extent > 1 && (step <= 0 || step % divisor != 0)) array.has_strides = 0;
     array.extents[d] = extent;
-    array.strides[d] = step / array.item_bytes;
+    array.strides[d] = step / divisor;
     array.reach += (extent - 1) * array.strides[d];
     array.num_items *= extent;
   }

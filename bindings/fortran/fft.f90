@@ -220,10 +220,12 @@ contains
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     type(c_box) :: found
+    integer(c_int) :: status
     found = c_box(3, 0, 0)
-    call settle(c_get_box(self%handle, found), stat, errmsg)
-    start = int(reversed(found%start(:3))) + 1
-    counts = int(reversed(found%extents(:3)))
+    status = c_get_box(self%handle, found)
+    call narrow(reversed(found%start(:3)) + 1, start, "start of a box", status)
+    call narrow(reversed(found%extents(:3)), counts, "items of a box", status)
+    call settle(status, stat, errmsg)
   end subroutine
 
   !> The signed wave numbers of this rank's modes: modes(i, l, j) is of kx(i), kz(l), ky(j), in the

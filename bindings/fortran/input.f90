@@ -181,9 +181,13 @@ contains
   integer function num_names(self)
     class(tailrace_input), intent(in) :: self
     integer(c_int64_t) :: found
+    integer(c_int) :: status
+    integer :: number(1)
     found = 0
-    call settle(c_num_names(self%handle, found))
-    num_names = int(found)
+    status = c_num_names(self%handle, found)
+    call narrow([found], number, "number of variables", status)
+    call settle(status)
+    num_names = number(1)
   end function
 
   !> Name of variable number `index`, from 1. Local.
@@ -205,12 +209,14 @@ contains
     integer, allocatable, intent(out) :: found(:)
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    integer(c_int) :: num_dims
+    integer(c_int) :: num_dims, status
     integer(c_int64_t) :: numbers(tailrace_max_dims)
     num_dims = 0
     numbers = 0
-    call settle(c_extents(self%handle, to_c(name), num_dims, numbers), stat, errmsg)
-    found = int(reversed(numbers(:num_dims)))
+    status = c_extents(self%handle, to_c(name), num_dims, numbers)
+    allocate (found(num_dims))
+    call narrow(reversed(numbers(:num_dims)), found, "extents of variable "//name, status)
+    call settle(status, stat, errmsg)
   end subroutine
 
   !> Type of variable `name`, e.g. tailrace_float64. Local.

@@ -245,11 +245,14 @@ contains
     class(tailrace_layout), intent(in) :: self
     integer, allocatable :: found(:)
     integer(c_int64_t) :: numbers(tailrace_max_dims)
+    integer(c_int) :: status
     integer :: n
     numbers = 0
     n = self%num_dims()
-    call settle(c_extents(self%handle, numbers))
-    found = int(reversed(numbers(:n)))
+    allocate (found(n))
+    status = c_extents(self%handle, numbers)
+    call narrow(reversed(numbers(:n)), found, "extents of a layout", status)
+    call settle(status)
   end function
 
   !> Boxes of `rank`.
@@ -257,9 +260,13 @@ contains
     class(tailrace_layout), intent(in) :: self
     integer, intent(in) :: rank
     integer(c_int64_t) :: found
+    integer(c_int) :: status
+    integer :: number(1)
     found = 0
-    call settle(c_num_boxes(self%handle, int(rank, c_int), found))
-    num_boxes = int(found)
+    status = c_num_boxes(self%handle, int(rank, c_int), found)
+    call narrow([found], number, "number of boxes", status)
+    call settle(status)
+    num_boxes = number(1)
   end function
 
   !> Box number `index` (from 1; default 1) of `rank`: its first index along each axis, and items.
@@ -287,8 +294,8 @@ contains
     if (status == tailrace_ok .and. (num_boxes > 0 .or. present(index))) then
       status = c_get_box(self%handle, int(rank, c_int), wanted - 1, found)
       if (status == tailrace_ok) then
-        start = int(reversed(found%start(:n))) + 1
-        counts = int(reversed(found%extents(:n)))
+        call narrow(reversed(found%start(:n)) + 1, start, "start of a box", status)
+        call narrow(reversed(found%extents(:n)), counts, "items of a box", status)
       end if
     end if
     call settle(status, stat, errmsg)

@@ -7,7 +7,7 @@ module tailrace_m_status
   private
   public :: tailrace_error, tailrace_error_errno, tailrace_error_rank, tailrace_error_path, &
             tailrace_error_step, tailrace_version, tailrace_now_s
-  public :: settle, to_c, from_c, reversed, fail
+  public :: settle, to_c, from_c, reversed, fail, narrow
 
   !> What `stat` is: the kinds of failure of C and C++.
   integer, parameter, public :: tailrace_ok = 0, tailrace_invalid_input = 1, tailrace_io = 2, &
@@ -82,6 +82,22 @@ contains
     character(len=*), intent(in) :: text
     fail = c_fail(int(tailrace_invalid_input, c_int), to_c(text))
   end function
+
+  !> Numbers of the library (64 bits) as default integers; `status` becomes a failure where one of
+  !> `what` does not fit, and the numbers become 0.
+  subroutine narrow(numbers, found, what, status)
+    integer(int64), intent(in) :: numbers(:)
+    integer, intent(out) :: found(:)
+    character(len=*), intent(in) :: what
+    integer(c_int), intent(inout) :: status
+    found = 0
+    if (any(numbers > huge(found)) .or. any(numbers < -int(huge(found), int64))) then
+      if (status == tailrace_ok) &
+        status = fail(what//": larger than a default integer (-fdefault-integer-8, -i8)")
+    else
+      found = int(numbers)
+    end if
+  end subroutine
 
   !> A text for C: without blanks at its end, with a zero.
   pure function to_c(text) result(copy)

@@ -17,7 +17,8 @@ struct Box {
   Index start{};    ///< global index of the first item along each axis
   Index extents{};  ///< items along each axis
 
-  /// Number of items; 0 if any extent is 0, 1 for a box without axes.
+  /// Number of items; 0 if any extent is 0, 1 for a box without axes. The largest number that there
+  /// is stands for more.
   std::ptrdiff_t num_items() const;
   bool empty() const { return num_items() == 0; }
   /// "[0:4, 3:7]"

@@ -45,7 +45,8 @@ class Layout {
   std::shared_ptr<const Rule> rule_;
 };
 
-// Lists of numbers and boxes below are given in braces, or as arrays, vectors or spans.
+// Lists of numbers and boxes below are given in braces, or as arrays, vectors or spans. A layout
+// has at most 2^56 items; `Errc::invalid_input` says so.
 
 /// Blocks on a grid of ranks: `grid[d]` parts along axis d, rank numbers row-major in the grid.
 /// `grid` and `extents` have the same number of entries; the product of `grid` is the number of

@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "core/launched_alone.hpp"
 #include "core/refuse_input.hpp"
+#include "core/say.hpp"
 
 namespace tailrace {
 
@@ -34,6 +36,16 @@ OwnedComm with_errors_returned(MPI_Comm raw) {
   return comm;
 }
 
+/// One line of a process, where the library first sees MPI.
+void tell_if_launched_alone() {
+  static const bool once = [] {
+    const auto [why, speaks] = launched_alone();
+    if (!why.empty() && speaks) say(LogLevel::warning, why);
+    return true;
+  }();
+  static_cast<void>(once);
+}
+
 }  // namespace
 
 Comm::Comm(OwnedComm comm) : comm_(std::move(comm)) {
@@ -43,6 +55,7 @@ Comm::Comm(OwnedComm comm) : comm_(std::move(comm)) {
 
 Comm::Comm(MPI_Comm user)
     : Comm([user] {
+        tell_if_launched_alone();
         MPI_Comm raw = MPI_COMM_NULL;
         check_mpi(MPI_Comm_dup(user, &raw));
         return with_errors_returned(raw);

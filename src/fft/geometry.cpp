@@ -49,7 +49,7 @@ std::string find_fault(const Problem& problem, int num_ranks) {
     }
   }
   // The product in floating point, as it is to be seen that it does not fit an integer.
-  constexpr double most_points = 1e18;
+  constexpr double most_points = 7.2e16;  // somewhat fewer than a layout has items at most
   double points = 1;
   for (const auto n : problem.extents) points *= static_cast<double>(n);
   if (points > most_points) {
@@ -65,7 +65,7 @@ std::string find_fault(const Problem& problem, int num_ranks) {
   }
   const auto grid = problem.grid;
   if (grid[0] < 0 || grid[1] < 0 || (grid[0] == 0) != (grid[1] == 0) ||
-      (grid[0] > 0 && grid[0] * grid[1] != num_ranks)) {
+      (grid[0] > 0 && std::ptrdiff_t{grid[0]} * grid[1] != num_ranks)) {
     return fmt::format("process grid {} x {} does not fit {} ranks: the product must be {}",
                        grid[0], grid[1], num_ranks, num_ranks);
   }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -14,8 +15,12 @@ std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
 
 std::ptrdiff_t Box::num_items() const {
   std::ptrdiff_t product = 1;
-  for (int d = 0; d < num_dims; ++d) product *= extents[at(d)];
-  return product;
+  bool fits = true;
+  for (int d = 0; d < num_dims; ++d) {
+    if (extents[at(d)] == 0) return 0;
+    fits = fits && !__builtin_mul_overflow(product, extents[at(d)], &product);
+  }
+  return fits ? product : std::numeric_limits<std::ptrdiff_t>::max();
 }
 
 std::string Box::describe() const {

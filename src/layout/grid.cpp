@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Layouts whose ranks form a grid: blocks, pencils, slabs.
 #include <algorithm>
+#include <limits>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -12,7 +13,7 @@ namespace tailrace {
 
 namespace {
 
-std::ptrdiff_t product(std::span<const int> grid) {
+int product(std::span<const int> grid) {
   std::ptrdiff_t ranks = 1;
   for (const int parts : grid) {
     if (parts < 1) {
@@ -20,14 +21,18 @@ std::ptrdiff_t product(std::span<const int> grid) {
                   fmt::format("grid {}: every entry must be at least 1", grid));
     }
     ranks *= parts;
+    if (ranks > std::numeric_limits<int>::max()) {
+      throw Error(Errc::invalid_input, fmt::format("grid {} has too many ranks: at most {}", grid,
+                                                   std::numeric_limits<int>::max()));
+    }
   }
-  return ranks;
+  return static_cast<int>(ranks);
 }
 
 class GridRule : public Layout::Rule {
  public:
   GridRule(std::span<const std::ptrdiff_t> global_extents, std::span<const int> grid)
-      : Rule(global_extents, to_int(product(grid)), "blocks"), grid_(grid.begin(), grid.end()) {
+      : Rule(global_extents, product(grid), "blocks"), grid_(grid.begin(), grid.end()) {
     if (grid.size() != global_extents.size()) {
       throw Error(Errc::invalid_input,
                   fmt::format("grid {} must have one entry for each of the extents {}", grid,
@@ -84,13 +89,6 @@ class GridRule : public Layout::Rule {
     std::ptrdiff_t rank = 0;
     for (std::size_t d = 0; d < grid_.size(); ++d) rank = rank * grid_[d] + place[d];
     return static_cast<int>(rank);
-  }
-
-  static int to_int(std::ptrdiff_t ranks) {
-    if (ranks > 2147483647) {
-      throw Error(Errc::invalid_input, fmt::format("a grid of {} ranks is too large", ranks));
-    }
-    return static_cast<int>(ranks);
   }
 
   std::vector<int> grid_;

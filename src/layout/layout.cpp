@@ -23,6 +23,15 @@ Layout::Rule::Rule(std::span<const std::ptrdiff_t> global_extents, int ranks,
     throw Error(Errc::invalid_input,
                 fmt::format("{}: extents {} must not be negative", maker, global_extents));
   }
+  // Extents of 0 do not count, so that products of some of the extents fit as well.
+  std::ptrdiff_t items = 1;
+  const bool fits = std::ranges::all_of(global_extents, [&items](auto extent) {
+    return extent == 0 || (!__builtin_mul_overflow(items, extent, &items) && items <= most_items);
+  });
+  if (!fits) {
+    throw Error(Errc::invalid_input, fmt::format("{}: extents {} are more than {} items", maker,
+                                                 global_extents, most_items));
+  }
   if (ranks < 1) {
     throw Error(Errc::invalid_input,
                 fmt::format("{}: {} ranks given, at least 1 is needed", maker, ranks));

@@ -4,14 +4,31 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "layout/rule.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/layout.hpp"
 
 namespace tailrace {
 
+namespace {
+
+/// Whether `most_items` are enough for an axis of `extent` items with `cells` before and behind it,
+/// each `stride` items long.
+bool fits(std::ptrdiff_t extent, std::ptrdiff_t cells, std::ptrdiff_t stride) {
+  std::ptrdiff_t items = 0;
+  return extent >= 0 && extent <= most_items && cells <= most_items &&
+         !__builtin_mul_overflow(extent + 2 * cells, stride, &items) && items <= most_items;
+}
+
+}  // namespace
+
 Memory Memory::dense(ListOf<Box> boxes) {
   Memory memory;
   for (const auto& box : boxes) {
+    if (box.num_items() > most_items - memory.num_items) {
+      throw Error(Errc::invalid_input, fmt::format("box {} after {} items: more than {} items",
+                                                   box.describe(), memory.num_items, most_items));
+    }
     BoxMemory one{memory.num_items, {}};
     std::ptrdiff_t stride = 1;
     for (auto d = static_cast<std::size_t>(box.num_dims); d-- > 0; stride *= box.extents[d]) {
@@ -44,6 +61,11 @@ Memory Memory::ordered(const Box& box, ListOf<int> order, ListOf<std::ptrdiff_t>
     const auto axis = static_cast<std::size_t>(order[place]);
     const auto cells = halo.empty() ? 0 : halo[axis];
     one.strides[axis] = stride;
+    if (!fits(box.extents[axis], cells, stride)) {
+      throw Error(Errc::invalid_input,
+                  fmt::format("box {} with a halo of [{}] is more than {} items", box.describe(),
+                              fmt::join(halo, ", "), most_items));
+    }
     one.offset += cells * stride;
     stride *= box.extents[axis] + 2 * cells;
   }

@@ -10,6 +10,9 @@
 
 namespace tailrace {
 
+/// Items that a layout has at most, as 64 bits count bytes of at least 127 for each.
+inline constexpr std::ptrdiff_t most_items = std::ptrdiff_t{1} << 56;
+
 /// How a kind of layout finds its boxes. Immutable once made.
 struct Layout::Rule {
   int num_dims = 0;
@@ -26,7 +29,8 @@ struct Layout::Rule {
  protected:
   /// Throws `Errc::invalid_input` unless `writers` are ascending ranks, at least one.
   void check_writers(std::span<const int> writers, std::string_view maker) const;
-  /// Checks and keeps the global extents: 1 to max_dims of them, none negative.
+  /// Checks and keeps the global extents: 1 to max_dims of them, none negative, at most
+  /// `most_items` items.
   Rule(std::span<const std::ptrdiff_t> global_extents, int ranks, std::string_view maker);
 };
 

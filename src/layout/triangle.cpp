@@ -251,7 +251,7 @@ Deal best_deal(std::ptrdiff_t n, int num_ranks) {
 }  // namespace
 
 Layout triangle(std::ptrdiff_t n, int num_ranks) {
-  constexpr auto most_rows = std::ptrdiff_t{1} << 31;  // their square has less than 64 bits
+  constexpr auto most_rows = std::ptrdiff_t{1} << 28;  // their square are `most_items`
   constexpr int most_ranks = 1 << 24;                  // each rank has a list of boxes
   if (n < 1 || n > most_rows || num_ranks < 1 || num_ranks > most_ranks) {
     throw Error(Errc::invalid_input,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tailrace.errors import TailraceError
-from tailrace.launcher import find_launcher
+from tailrace.profile.job import choose_launcher
 from tailrace.programs import SOURCE_ROOT
 
 
@@ -54,7 +54,7 @@ def arguments(**values: object) -> list[str]:
 
 def parallel(ranks: int, program: Path, words: list[str], threads: int = 1) -> Command:
     """Return the command that starts `program` on `ranks` ranks of `threads` threads."""
-    launch = find_launcher(ranks, threads)
+    _, launch = choose_launcher(ranks, program, threads)
     environment = {**launch.environment, "OMP_NUM_THREADS": str(threads)}
     return Command([*launch.prefix, str(program), *words], environment)
 

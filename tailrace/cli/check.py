@@ -36,6 +36,7 @@ from tailrace.advice.runner import Runner, command_text, make_runner
 from tailrace.advice.statistics import LOOKS
 from tailrace.benchmarks.report import make_console
 from tailrace.cli.help_all import HelpAll
+from tailrace.cli.ranks_option import RanksOption
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
 from tailrace.interrupts import ended_by_interrupts
@@ -53,10 +54,10 @@ def _option(text: str, *names: str, metavar: str, hidden: bool = False) -> Any:
 
 def check(
     command: Annotated[list[str], typer.Argument(help="-- PROGRAM ARGS", show_default=False)],
+    ranks: RanksOption,
     launch: Annotated[
         bool, typer.Option("--launch", help="Run it once: is it launched right?")
     ] = False,
-    ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 1,
     fail_on: Annotated[
         str, _option("--launch: status 1 from it on.", metavar="SEVERITY", hidden=True)
     ] = "error",

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tailrace.cli.ranks_option import RanksOption
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
 from tailrace.interrupts import ended_by_interrupts
@@ -20,10 +21,10 @@ from tailrace.progress import working
 
 
 def profile(
+    ranks: RanksOption,
     command: Annotated[
         list[str] | None, typer.Argument(help="-- PROGRAM ARGS", show_default=False)
     ] = None,
-    ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 1,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the profile as JSON.")
     ] = None,
@@ -57,7 +58,10 @@ def profile(
     with tempfile.TemporaryDirectory(prefix="tailrace-profile-") as temporary:
         kept = folder or Path(temporary)
         status = run_recorded(ranks, command[0], command[1:], kept)
-        if not _show(kept, files):
+        ranks_of_job = _show(kept, files)
+        if _ran_alone(ranks_of_job, ranks):
+            status = status or 1
+        if ranks_of_job == 0:
             print(
                 f"tailrace: program {command[0]}: no record: it did not call MPI_Init of the MPI "
                 "library that its launcher starts (no MPI program, another MPI, or one that is "
@@ -67,11 +71,26 @@ def profile(
     raise typer.Exit(status)  # the program's own
 
 
-def _show(folder: Path, files: dict[str, Path | None]) -> bool:
-    """Print the profile of the records in a folder, write it; tell whether there are any."""
+def _ran_alone(ranks_of_job: int, ranks: int) -> bool:
+    """Tell, with a line, whether MPI had one rank in place of those that were asked for."""
+    if ranks == 1 or ranks_of_job != 1:
+        return False
+    print(
+        f"tailrace: {ranks} ranks were asked for, and each program had 1: the launcher does not "
+        "belong to the MPI library that the program is linked with (ldd PROGRAM)",
+        file=sys.stderr,
+    )
+    return True
+
+
+def _show(folder: Path, files: dict[str, Path | None]) -> int:
+    """Print the profile of the records in a folder, write it; return the job's number of ranks.
+
+    0: there are no records.
+    """
     records = read_records(folder)
     if not records:
-        return False
+        return 0
     found = summarize(records)
     print(as_text(found), end="", file=sys.stderr)
     for option, path in files.items():
@@ -81,7 +100,7 @@ def _show(folder: Path, files: dict[str, Path | None]) -> bool:
             write_whole(path, _page(found, path) if option == "--report" else _json(found))
         except TailraceError as error:  # the program has run: its exit status stays
             print(f"tailrace: {option} {error}", file=sys.stderr)
-    return True
+    return int(found["ranks"])
 
 
 def _json(profile: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from tailrace.cli.ranks_option import RanksOption
 from tailrace.errors import TailraceError
 from tailrace.simulation import Job, run_job
 
@@ -26,7 +27,8 @@ def run(
         list[str],
         typer.Argument(help="Case file, or the name of a shipped case; PROGRAM ARGS with --with."),
     ],
-    ranks: Annotated[int, typer.Option("-n", "--ranks", help="Number of MPI ranks.")] = 1,
+    ranks: RanksOption,
+    context: typer.Context,
     settings: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="SECTION.KEY=VALUE", help="Override a key of the case."),
@@ -60,7 +62,9 @@ def run(
     Example: tailrace run taylor_green -n 4 --set grid.n=128
     """
     if with_file is not None:
-        raise typer.Exit(_run_with(with_file, ranks, case))
+        source = context.get_parameter_source("ranks")
+        is_given = source is not None and source.name == "COMMANDLINE"
+        raise typer.Exit(_run_with(with_file, ranks, case, is_given))
     if len(case) > 1:
         keys = [word for word in case if KEY.match(word)]
         if keys:
@@ -79,12 +83,20 @@ def run(
     raise typer.Exit(status)
 
 
-def _run_dense(what: str, ranks: int, command: list[str]) -> int:
-    """Run a program with our dgesv or dgemm before its own; one rank needs no launcher."""
+def _run_dense(what: str, ranks: int, command: list[str], is_given: bool) -> int:
+    """Run a program with our dgesv or dgemm before its own; one rank needs no launcher.
+
+    A program without MPI is not started once for each task of a job, unless `ranks` `is_given`.
+    """
     from tailrace.advice.runner import make_runner  # noqa: PLC0415
     from tailrace.advice.setting import Setting  # noqa: PLC0415
     from tailrace.launcher import Launch  # noqa: PLC0415
-    from tailrace.profile.job import check_program, find_dense_library, follow  # noqa: PLC0415
+    from tailrace.profile.job import (  # noqa: PLC0415
+        check_program,
+        family_of,
+        find_dense_library,
+        follow,
+    )
     from tailrace.profile.symbols import defines  # noqa: PLC0415
 
     part, routines = DENSE_LIBRARIES[what]
@@ -98,17 +110,17 @@ def _run_dense(what: str, ranks: int, command: list[str]) -> int:
             "seen; link it with the shared one",
             err=True,
         )
-    if ranks > 1:
+    if ranks > 1 and (is_given or family_of(program) is not None):
         runner = make_runner(ranks, command)
         return follow(runner.words(setting), runner.launch)
     words = [f"{name}={value}" for name, value in setting.environment.items()]
     return follow(["env", *words, str(program), *command[1:]], Launch("none", []))
 
 
-def _run_with(what: str, ranks: int, command: list[str]) -> int:
+def _run_with(what: str, ranks: int, command: list[str], is_given: bool) -> int:
     """Run a program with settings of a file or a library of ours; return its exit status."""
     if what in DENSE_LIBRARIES:
-        return _run_dense(what, ranks, command)
+        return _run_dense(what, ranks, command, is_given)
     from tailrace.advice.named import named_setting  # noqa: PLC0415
     from tailrace.advice.runner import make_runner  # noqa: PLC0415
     from tailrace.profile.job import follow  # noqa: PLC0415

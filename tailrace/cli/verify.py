@@ -11,7 +11,8 @@ from rich.markup import escape
 
 from tailrace.captured import Captured, run_captured
 from tailrace.errors import TailraceError
-from tailrace.launcher import Launch, find_launcher
+from tailrace.launcher import ASKED_RANKS, Launch
+from tailrace.profile.job import choose_launcher
 from tailrace.programs import find_program
 from tailrace.progress import working
 from tailrace.stderr_filter import without_noise
@@ -35,11 +36,11 @@ def _start(launch: Launch, program: Path, files: list[Path]) -> Captured:
 def verify_files(files: list[Path], ranks: int = 1) -> list[Line]:
     """Return what ``tailrace-verify`` says: a line a dataset, then one of the file, and so on."""
     program = find_program("tailrace-verify")
-    alone = Launch("none", [])
-    done = _start(alone if ranks == 1 else find_launcher(ranks, 1), program, files)
+    alone = Launch("none", [], {ASKED_RANKS: "1"})
+    done = _start(alone if ranks == 1 else choose_launcher(ranks, program)[1], program, files)
     if ranks == 1 and done.status not in (0, 1):
         # Some MPI libraries start no program without their launcher.
-        done = _start(find_launcher(1, 1), program, files)
+        done = _start(choose_launcher(1, program)[1], program, files)
     lines: list[Line] = [json.loads(line) for line in done.lines if line.startswith("{")]
     ended = sum("dataset" not in line for line in lines)
     if done.status not in (0, 1) or ended < len(files):

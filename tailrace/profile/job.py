@@ -13,8 +13,9 @@ from types import FrameType
 from typing import TextIO
 
 from tailrace.errors import TailraceError
-from tailrace.launcher import Launch, find_launcher, launch_with
+from tailrace.launcher import Launch, find_launcher, kind_of, launch_with
 from tailrace.programs import BUILD_NAMES, PACKAGE, SOURCE_ROOT
+from tailrace.slurm import signal_step, with_mpi
 
 PT_INTERP = 3
 
@@ -115,21 +116,25 @@ def mpi4py_of(python: Path) -> Path | None:
     return path if done.returncode == 0 and path.is_file() else None
 
 
-def family_of(program: Path) -> str | None:
-    """Return the family of MPI that a program is linked with, of an interpreter its mpi4py.
+def linked_libraries(program: Path) -> set[str]:
+    """Return the names of the libraries that a program is linked with, empty where not seen.
 
-    None: not seen, as in a script.
+    Those of an interpreter of Python are its mpi4py's; of a script they are not seen.
     """
     if PYTHON_NAME.fullmatch(program.name):
         module = mpi4py_of(program)
-        return family_of(module) if module else None
+        return linked_libraries(module) if module else set()
     try:
         done = subprocess.run(
             ["ldd", str(program)], capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.TimeoutExpired):
-        return None
-    libraries = {line.split()[0] for line in done.stdout.splitlines() if line.split()}
+        return set()
+    return {line.split()[0] for line in done.stdout.splitlines() if line.split()}
+
+
+def family_in(libraries: set[str], program: Path) -> str | None:
+    """Return the family of MPI among the libraries of a program; None if there is none."""
     found = {name for name, (library, _) in FAMILIES.items() if library in libraries}
     if DEBIAN_MPICH in libraries:
         found.add("mpich")
@@ -142,25 +147,39 @@ def family_of(program: Path) -> str | None:
     return found.pop() if found else None
 
 
+def family_of(program: Path) -> str | None:
+    """Return the family of MPI that a program is linked with; None if that is not seen."""
+    return family_in(linked_libraries(program), program)
+
+
 def choose_launcher(ranks: int, program: Path, threads: int = 1) -> tuple[str, Launch]:
     """Return the family of MPI of a program and a launcher that fits it."""
     launch = find_launcher(ranks, threads)
     kinds = {"Open MPI": "openmpi", "MPICH": "mpich"}
-    launched = kinds.get(launch.kind)
-    family = family_of(program)
+    launched = kinds.get(kind_of(launch))
+    libraries = linked_libraries(program)
+    family = family_in(libraries, program)
     if family is None:
         return launched or "openmpi", launch
-    if launched in (None, family):
+    if launch.kind == "srun":
+        has_pmix = any(name.startswith("libpmix") for name in libraries)
+        return family, with_mpi(launch, family, has_pmix)
+    is_custom = launch.kind == "TAILRACE_LAUNCHER"
+    if launched in (None, family) or (is_custom and ranks == 1):
         return family, launch
+    mine, other = FAMILIES[family][1], FAMILIES[launched][1]
+    wrong = (
+        f"program {program}: is linked with {mine}, but {launch.prefix[0]} is the launcher of "
+        f"{other}, which would start {ranks} programs of one rank each"
+    )
+    if is_custom:
+        raise TailraceError(f"{wrong}; set TAILRACE_LAUNCHER to {mine}'s", status=2)
     for name in LAUNCHERS[family]:
         path = shutil.which(name)
         if path:
             return family, launch_with(path, ranks, threads)
-    mine, other = FAMILIES[family][1], FAMILIES[launched][1]
     raise TailraceError(
-        f"program {program}: is linked with {mine}, but {launch.prefix[0]} is the launcher of "
-        f"{other}; put {mine}'s first on PATH, or set TAILRACE_LAUNCHER",
-        status=2,
+        f"{wrong}; put {mine}'s launcher first on PATH, or set TAILRACE_LAUNCHER", status=2
     )
 
 
@@ -178,11 +197,17 @@ def prepare_folder(folder: Path) -> None:
         raise TailraceError(f"folder {folder}: {error.strerror}") from error
 
 
-def _follow(process: "subprocess.Popen[bytes]") -> int:
-    """Wait for the launcher; pass on the signals that ask for an end."""
+def _follow(process: "subprocess.Popen[bytes]", step: str) -> int:
+    """Wait for the launcher; pass on the signals that ask for an end.
+
+    The ranks of a step of Slurm get the first one from `scancel`.
+    """
+    received: list[int] = []
 
     def forward(number: int, _frame: FrameType | None) -> None:
-        process.send_signal(number)
+        received.append(number)
+        if not (step and len(received) == 1 and signal_step(step, number)):
+            process.send_signal(signal.SIGTERM if step else number)
 
     asked = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     kept = {number: signal.signal(number, forward) for number in asked}
@@ -237,4 +262,4 @@ def follow(command: list[str], launch: Launch, output: TextIO | None = None) -> 
         )
     except OSError as error:
         raise TailraceError(f"{command[0]}: {error.strerror}") from error
-    return _follow(process)
+    return _follow(process, launch.step)

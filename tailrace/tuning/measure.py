@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tailrace.captured import one_line, run_captured
 from tailrace.errors import TailraceError
-from tailrace.launcher import find_launcher
+from tailrace.profile.job import choose_launcher
 from tailrace.programs import find_program
 from tailrace.tuning.memory import Winner, parse_winner
 
@@ -26,7 +26,7 @@ def measure(
     `tell` is called with each problem that begins.
     """
     program = find_program("tailrace-tune")
-    launch = find_launcher(ranks, 1)
+    _, launch = choose_launcher(ranks, program)
     environment = {
         **launch.environment,
         "TAILRACE_TUNE_BUDGET_S": str(budget_s),

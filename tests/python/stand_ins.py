@@ -31,6 +31,37 @@ done
 exit $status
 """
 
+# Stands for Slurm's commands: the ranks are no children of srun, and a signal to srun itself kills
+# them.
+FAKE_SLURM = {
+    "srun": """#!/usr/bin/env bash
+if [ "$1" = --mpi=list ]; then echo "MPI plugin types are... none pmix pmi2"; exit 0; fi
+n=1
+while [ "${1#-}" != "$1" ]; do
+  case $1 in
+    --job-name=*) echo "${1#*=}" > "$SLURM_FILES/step" ;;
+    --ntasks=*) n=${1#*=} ;;
+  esac
+  shift
+done
+for ((rank = 0; rank < n; rank++)); do
+  FAKE_RANK=$rank setsid -f sh -c 'echo $$ > "$SLURM_FILES/pid-$FAKE_RANK"; exec "$@"' sh "$@"
+done
+trap 'echo launcher killed >&2; kill -KILL $(cat "$SLURM_FILES"/pid-*); exit 99' TERM HUP INT
+until [ "$(ls "$SLURM_FILES" | grep -c pid-)" = "$n" ]; do sleep 0.02; done
+while kill -0 $(cat "$SLURM_FILES"/pid-*) 2> /dev/null; do sleep 0.05; done
+""",
+    "squeue": """#!/bin/sh
+echo "7.3 another"
+echo "7.5 $(cat "$SLURM_FILES/step")"
+""",
+    "scancel": """#!/bin/sh
+echo "$*" >> "$SLURM_FILES/scancel"
+kill -"${1#--signal=}" $(cat "$SLURM_FILES"/pid-*)
+""",
+    "scontrol": "#!/bin/sh\necho 'MpiDefault = pmix'\n",
+}
+
 # Stands for the simulation: tells progress, then does what the case file says.
 FAKE_PROGRAM = """#!/usr/bin/env python3
 import json, os, pathlib, signal, sys, time

@@ -37,6 +37,13 @@ def test_make_targets_and_subcommands_exist(path: Path) -> None:
     assert set(re.findall(r"(?:^|[/ ])tailrace ([a-z]+)", text, flags=re.MULTILINE)) <= known
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_configuring_names_a_kernel_of_the_transforms(path: Path) -> None:
+    text = code(path.read_text().replace("\\\n", " "))
+    for line in re.findall(r"^cmake --preset release .*", text, flags=re.MULTILINE):
+        assert re.search(r"-DTAILRACE_(DUCC_DIR|FFTW)=", line), line
+
+
 def command_lines(text: str) -> list[list[str]]:
     """Return the words of the lines "tailrace ..." that have no place-holders."""
     found = []

@@ -10,6 +10,7 @@ import time
 from pathlib import Path
 
 import pytest
+from stand_ins import FAKE_SLURM, write_script
 
 from tailrace.launcher import Launch
 from tailrace.process import Running
@@ -103,6 +104,47 @@ def test_signal_reaches_every_rank_and_not_the_launcher(stage: Path, number: int
     for rank in range(2):
         received = (stage / "out" / f"checkpoint-{rank}").read_text()
         assert received == ("SIGINT" if number == signal.SIGINT else "SIGTERM")
+
+
+@pytest.fixture
+def slurm(stage: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The stage inside a job of a stand-in for Slurm; the folder of its files."""
+    files = stage / "slurm"
+    files.mkdir()
+    for name, text in FAKE_SLURM.items():
+        write_script(stage / "tools" / name, text)
+    monkeypatch.setenv("SLURM_FILES", str(files))
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    return files
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+@pytest.mark.parametrize("with_case", [True, False])
+def test_signal_reaches_the_ranks_of_a_step(
+    stage: Path, slurm: Path, number: int, with_case: bool
+) -> None:
+    case = write_case(stage, "# do: wait")
+    program = str(stage / "tools" / "tailrace-turbulence")
+    (stage / "one.toml").write_text('[environment]\nONE = "1"\n')
+    words = ["--with", "one.toml", "--", program, case] if not with_case else [case]
+    process = subprocess.Popen(
+        [*COMMAND, "-n", "2", *words, "--run-dir", "out"], stderr=subprocess.PIPE, text=True
+    )
+    ready = [stage / "out" / f"ready-{rank}" for rank in range(2)]
+    limit = time.monotonic() + 60
+    while not all(path.exists() for path in ready):
+        assert time.monotonic() < limit, "the ranks have not begun"
+        time.sleep(0.02)
+    os.kill(process.pid, number)
+    _, errors = process.communicate(timeout=60)
+    assert "launcher killed" not in errors
+    softly = "INT" if number == signal.SIGINT else "TERM"
+    if number == signal.SIGHUP and not with_case:
+        softly = "HUP"  # as it came: any program may have a handler for it
+    else:
+        for rank in range(2):
+            assert (stage / "out" / f"checkpoint-{rank}").read_text() == f"SIG{softly}"
+    assert (slurm / "scancel").read_text() == f"--signal={softly} 7.5\n"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ typedef struct tailrace_box {
 
 typedef struct tailrace_layout tailrace_layout;
 
+/* Each call that makes a layout returns TAILRACE_INVALID_INPUT for more than 2^56 items. */
 /* Blocks: `grid[d]` parts along axis d, rank numbers row-major in the grid; the product of `grid`
    is the number of ranks. */
 int tailrace_layout_blocks(int num_dims, const int64_t* extents, const int* grid,

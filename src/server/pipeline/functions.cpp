@@ -2,6 +2,7 @@
 // Stages that call a user's C++ function.
 #include "server/pipeline/pipeline.hpp"
 
+#include <algorithm>
 #include <exception>
 #include <mutex>
 #include <vector>
@@ -194,10 +195,11 @@ class ResultsStage : public Stage {
 
  private:
   static void check(const StageResults::Array& array) {
-    std::ptrdiff_t items = 1;
-    for (const auto extent : array.extents) items *= extent;
-    const bool fits = array.dims.size() == array.extents.size() && !array.dims.empty() &&
-                      array.dims.size() <= max_dims && items == std::ssize(array.values);
+    Box whole{static_cast<int>(array.extents.size()), {}, {}};
+    bool fits = array.dims.size() == array.extents.size() && !array.dims.empty() &&
+                array.dims.size() <= max_dims && std::ranges::min(array.extents) >= 0;
+    if (fits) std::ranges::copy(array.extents, whole.extents.begin());
+    fits = fits && whole.num_items() == std::ssize(array.values);
     if (fits) return;
     refuse_input("array {} has {} names of axes, {} extents and {} values", array.name,
                  array.dims.size(), array.extents.size(), array.values.size());

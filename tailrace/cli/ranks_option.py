@@ -1,0 +1,19 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The option -n of commands that start ranks."""
+
+from typing import Annotated
+
+import typer
+
+from tailrace.launcher import job_tasks
+
+RanksOption = Annotated[
+    int,
+    typer.Option(
+        "-n",
+        "--ranks",
+        default_factory=job_tasks,
+        show_default="the job's tasks, else 1",
+        help="Number of MPI ranks.",
+    ),
+]
