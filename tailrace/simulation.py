@@ -156,5 +156,6 @@ def _write_profile(run_dir: Path) -> None:
         if not records:
             raise TailraceError(f"{run_dir / 'profile'}: the ranks left no records")
         write_whole(run_dir / PROFILE, json.dumps(summarize(records), indent=1) + "\n")
-    except TailraceError as error:
-        print(f"tailrace: --profile: {error}", file=sys.stderr)
+    except Exception as error:
+        kind = "" if isinstance(error, TailraceError) else f"{type(error).__name__}: "
+        print(f"tailrace: --profile: {kind}{error}", file=sys.stderr)

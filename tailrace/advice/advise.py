@@ -4,18 +4,16 @@
 import datetime
 import platform
 import shutil
-import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from tailrace.advice import loops
 from tailrace.advice.experiment import Experiment, Outcome, Proposal, RunFailedError, Verdict
-from tailrace.advice.launch import Launch, read_launch
+from tailrace.advice.launch import Launch, launch_of_run, launcher_name
 from tailrace.advice.launch_report import find_all
 from tailrace.advice.runner import Runner, command_text
 from tailrace.advice.setting import settings_text
@@ -25,6 +23,7 @@ from tailrace.advice.tips.compilers import installed_compilers
 from tailrace.advice.tips.situation import DoesNotApplyError, Situation, installed_libraries
 from tailrace.errors import TailraceError
 from tailrace.profile.job import find_dense_library, find_library, run_recorded
+from tailrace.profile.records import records_folder
 
 BUILD_TIPS = ("flags", "compiler")
 LAUNCH_SETTINGS = ("TAILRACE_LAUNCH_FACTS=1", "TAILRACE_PROFILE_EVENTS=0")
@@ -40,22 +39,19 @@ class Advice:
     builds: list[str] = field(default_factory=list)  # what is to be said of them, in lines
 
 
-def launch_once(ranks: int, command: list[str]) -> Launch:
+def launch_once(runner: Runner, command: list[str]) -> Launch:
     """Run the program once with the recorder; return its launch."""
-    with tempfile.TemporaryDirectory(prefix="tailrace-check-") as temporary:
-        folder = Path(temporary)
+    with records_folder("check") as folder:
         output = folder / "output"
         with output.open("w") as file:
-            status = run_recorded(ranks, command[0], command[1:], folder, LAUNCH_SETTINGS, file)
-        found = read_launch(folder, ranks)
-    if status != 0:
-        raise TailraceError(f"program {command[0]}: ends with exit status {status}", status=status)
-    if found is None:
-        raise TailraceError(
-            f"program {command[0]}: no facts: it did not call MPI_Init of the MPI library that "
-            "its launcher starts (no MPI program, another MPI, or one that is linked statically)"
-        )
-    return found
+            status = run_recorded(
+                runner.ranks, command[0], command[1:], folder, LAUNCH_SETTINGS, file
+            )
+        if status != 0:
+            raise TailraceError(
+                f"program {command[0]}: ends with exit status {status}", status=status
+            )
+        return launch_of_run(folder, runner.ranks, command[0], launcher_name(runner.launch))
 
 
 def own_library(launch: Launch, what: str) -> str:

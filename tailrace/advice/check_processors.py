@@ -11,7 +11,7 @@ from tailrace.profile.placement import processors
 BIND = {
     "Open MPI": "mpirun --bind-to core --map-by slot:PE={threads}",
     "MPICH": "mpiexec -bind-to core:{threads}",
-    "": "srun --cpu-bind=cores --cpus-per-task={threads}",
+    "srun": "srun --cpu-bind=cores --cpus-per-task={threads}",
 }
 
 
@@ -89,6 +89,12 @@ def waiting(launch: Launch) -> Iterator[Finding]:
             )
 
 
+def _bind(launch: Launch) -> str:
+    """Return how the launcher that started the ranks binds them to cores."""
+    name = "srun" if launch.launcher == "srun" else launch.family
+    return BIND.get(name, BIND["srun"]).format(threads=_threads(launch))
+
+
 def _threads(launch: Launch) -> int:
     return max(1, *(len(one.busy_threads) for one in launch.ranks))
 
@@ -103,7 +109,7 @@ def unbound(launch: Launch) -> Iterator[Finding]:
                 "warning",
                 f"{node.host}: ranks are not bound, each may use all of {ranges(node.allowed)}",
                 "ranks move between processors and away from their caches and memory",
-                BIND[launch.family].format(threads=_threads(launch)),
+                _bind(launch),
             )
 
 
@@ -125,7 +131,7 @@ def shared(launch: Launch) -> Iterator[Finding]:
                 f"{node.host}: {len(ranks)} busy threads of ranks {some(sorted(set(ranks)))} are "
                 f"bound to {number} of {len(node.online)} processors ({allowed})",
                 "they run in turn" + (f", while {idle} processors idle" if idle else ""),
-                BIND[launch.family].format(threads=_threads(launch)),
+                _bind(launch),
             )
 
 
@@ -145,7 +151,7 @@ def siblings(launch: Launch) -> Iterator[Finding]:
                 f"{node.host}: ranks {some(doubled[0])} share a core, while "
                 f"{len(all_cores) - len(cores)} cores idle",
                 "two hardware threads of a core are little faster than one",
-                BIND[launch.family].format(threads=_threads(launch)),
+                _bind(launch),
             )
 
 
@@ -161,7 +167,7 @@ def domains(launch: Launch) -> Iterator[Finding]:
                 f"{node.host}: ranks {some(across)} may run in several of "
                 f"{len(node.domains)} NUMA domains",
                 "memory stays where it was first touched, and is slower from another domain",
-                BIND[launch.family].format(threads=_threads(launch)),
+                _bind(launch),
             )
 
 

@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.errors import TailraceError
+from tailrace.launcher import Launch as Launcher
 from tailrace.profile.placement import BUSY, processors
 from tailrace.profile.record import read_records
+from tailrace.profile.records import require_all, why_none
 
 VERSION = 1
 NO_LIMIT = 2**60  # bytes; control groups of version 1 say a number instead of "max"
@@ -152,6 +154,7 @@ class Launch:
 
     ranks: list[Rank]
     wanted: int  # ranks that were asked for
+    launcher: str = ""  # that started them, as `launcher_name` calls it
 
     @cached_property
     def nodes(self) -> list[Node]:
@@ -172,7 +175,22 @@ class Launch:
         return next((name for name in ("Open MPI", "MPICH") if name in self.mpi), "")
 
 
-def read_launch(folder: Path, wanted: int) -> Launch | None:
+def launcher_name(launch: Launcher) -> str:
+    """Return "srun", or what else `tailrace.launcher` calls the launcher."""
+    return "srun" if launch.prefix and Path(launch.prefix[0]).name == "srun" else launch.kind
+
+
+def launch_of_run(folder: Path, wanted: int, program: str, launcher: str) -> Launch:
+    """Return what all ranks of a run left in `folder`; complains if some or all left nothing."""
+    found = read_launch(folder, wanted, launcher)
+    if found is None:
+        raise TailraceError(why_none(program, folder))
+    of_job = int(found.ranks[0].facts["ranks"])
+    require_all(len(found.ranks), of_job, of_job, program, folder)
+    return found
+
+
+def read_launch(folder: Path, wanted: int, launcher: str = "") -> Launch | None:
     """Return what the ranks of a run left in `folder`; None if they left nothing."""
     at_end = {record.rank: record for record in read_records(folder)}
     ranks = []
@@ -200,4 +218,4 @@ def read_launch(folder: Path, wanted: int) -> Launch | None:
                 dict(calls),
             )
         )
-    return Launch(ranks, wanted) if ranks else None
+    return Launch(ranks, wanted, launcher) if ranks else None

@@ -3,7 +3,6 @@
 
 import json
 import sys
-import tempfile
 import time
 from contextlib import ExitStack
 from pathlib import Path
@@ -28,7 +27,7 @@ from tailrace.advice.builds import Builds
 from tailrace.advice.experiment import RunFailedError
 from tailrace.advice.finding import SEVERITIES
 from tailrace.advice.gain import Gain, gain_data, gain_text, measure_gain
-from tailrace.advice.launch import read_launch
+from tailrace.advice.launch import launch_of_run, launcher_name
 from tailrace.advice.launch_report import as_data, as_text, find_all
 from tailrace.advice.named import named_setting
 from tailrace.advice.remembered import remember
@@ -40,8 +39,9 @@ from tailrace.cli.ranks_option import RanksOption
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
 from tailrace.interrupts import ended_by_interrupts
-from tailrace.profile.job import run_recorded
+from tailrace.profile.job import check_program, choose_launcher, run_recorded
 from tailrace.profile.record import read_records
+from tailrace.profile.records import records_folder, require_all, why_none
 from tailrace.profile.summary import summarize
 from tailrace.progress import working
 
@@ -113,7 +113,7 @@ def check(
         builds = stack.enter_context(Builds(build, command[0], tell)) if build else None
         runner = make_runner(ranks, command, metric, builds)
         tell("launch")
-        advice = advise(runner, launch_once(ranks, command), budget_s, chosen, tell)
+        advice = advise(runner, launch_once(runner, command), budget_s, chosen, tell)
         built = build_line(advice, runner)
         winner = advice.outcome.setting
         if winner is not None and winner.changes_the_run:
@@ -138,16 +138,14 @@ def check(
 
 def _check_launch(command: list[str], ranks: int, fail_on: str, as_json: bool) -> int:
     """Run the program once and judge its launch; return the exit status."""
-    with tempfile.TemporaryDirectory(prefix="tailrace-check-") as temporary:
-        folder = Path(temporary)
+    launcher = launcher_name(choose_launcher(ranks, check_program(command[0]))[1])
+    with records_folder("check") as folder:
         output = sys.stderr if as_json else None
         status = run_recorded(ranks, command[0], command[1:], folder, LAUNCH_SETTINGS, output)
-        found = read_launch(folder, ranks)
-    if found is None:
-        raise TailraceError(
-            f"program {command[0]}: no facts: it did not call MPI_Init of the MPI library that "
-            "its launcher starts (no MPI program, another MPI, or one that is linked statically)"
-        )
+        try:
+            found = launch_of_run(folder, ranks, command[0], launcher)
+        except TailraceError as error:
+            raise TailraceError(str(error), status=status or 1) from error
     findings = find_all(found)
     if as_json:
         typer.echo(json.dumps(as_data(found, findings)))
@@ -188,13 +186,13 @@ def _write_gain(path: Path, gain: Gain, runner: Runner) -> None:
     """Record the program once, as it is; write its profile with the gain on top."""
     with ended_by_interrupts():  # matplotlib takes a second to load: only here
         from tailrace.report.gain import render_gain  # noqa: PLC0415
-    with tempfile.TemporaryDirectory(prefix="tailrace-check-") as temporary:
-        folder = Path(temporary)
+    with records_folder("check") as folder:
         program = str(runner.program)
         run_recorded(runner.ranks, program, runner.arguments, folder, output=sys.stderr)
         records = read_records(folder)
         if not records:
-            raise TailraceError(f"program {program}: left no record of its MPI calls")
+            raise TailraceError(why_none(program, folder))
+        require_all(len(records), records[0].facts["ranks"], runner.ranks, program, folder)
         with working("report"):
             page = render_gain(gain, summarize(records), runner.program.name)
     write_whole(path, page)

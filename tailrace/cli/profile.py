@@ -3,7 +3,7 @@
 
 import json
 import sys
-import tempfile
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +15,7 @@ from tailrace.files import require_place, write_whole
 from tailrace.interrupts import ended_by_interrupts
 from tailrace.profile.job import run_recorded
 from tailrace.profile.record import read_records
+from tailrace.profile.records import LacksRanksError, records_folder, require_all, why_none
 from tailrace.profile.summary import summarize
 from tailrace.profile.text import as_text
 from tailrace.progress import working
@@ -51,46 +52,44 @@ def profile(
         if path is not None:
             require_place(path, option)
     if read is not None:
-        if not _show(read, files):
+        if _show(read, files) is None:
             raise TailraceError(f"{read}: holds no records (rank-*.json)")
         return
     assert command
-    with tempfile.TemporaryDirectory(prefix="tailrace-profile-") as temporary:
-        kept = folder or Path(temporary)
+    with ExitStack() as stack:
+        kept = folder or stack.enter_context(records_folder("profile"))
         status = run_recorded(ranks, command[0], command[1:], kept)
-        ranks_of_job = _show(kept, files)
-        if _ran_alone(ranks_of_job, ranks):
-            status = status or 1
-        if ranks_of_job == 0:
-            print(
-                f"tailrace: program {command[0]}: no record: it did not call MPI_Init of the MPI "
-                "library that its launcher starts (no MPI program, another MPI, or one that is "
-                "linked statically), or could not write it",
-                file=sys.stderr,
-            )
-    raise typer.Exit(status)  # the program's own
+        raise typer.Exit(_after_run(kept, files, command[0], ranks, status))
 
 
-def _ran_alone(ranks_of_job: int, ranks: int) -> bool:
-    """Tell, with a line, whether MPI had one rank in place of those that were asked for."""
-    if ranks == 1 or ranks_of_job != 1:
-        return False
-    print(
-        f"tailrace: {ranks} ranks were asked for, and each program had 1: the launcher does not "
-        "belong to the MPI library that the program is linked with (ldd PROGRAM)",
-        file=sys.stderr,
-    )
-    return True
+def _after_run(
+    folder: Path, files: dict[str, Path | None], program: str, ranks: int, status: int
+) -> int:
+    """Show the profile of a run that ended with `status`; return the exit status.
 
-
-def _show(folder: Path, files: dict[str, Path | None]) -> int:
-    """Print the profile of the records in a folder, write it; return the job's number of ranks.
-
-    0: there are no records.
+    It is the program's, whatever happens here, but for a profile that lacks ranks although the
+    program says that all is well.
     """
+    try:
+        found = _show(folder, files)
+        if found is None:
+            print(f"tailrace: {why_none(program, folder)}", file=sys.stderr)
+        elif status == 0:
+            require_all(len(found["by_rank"]), found["ranks"], ranks, program, folder)
+    except LacksRanksError as error:
+        print(f"tailrace: {error}", file=sys.stderr)
+        return error.status
+    except Exception as error:
+        kind = "" if isinstance(error, TailraceError) else f"{type(error).__name__}: "
+        print(f"tailrace: the profile cannot be made: {kind}{error}", file=sys.stderr)
+    return status
+
+
+def _show(folder: Path, files: dict[str, Path | None]) -> dict[str, Any] | None:
+    """Print the profile of the records in a folder, write it, return it; None: no records."""
     records = read_records(folder)
     if not records:
-        return 0
+        return None
     found = summarize(records)
     print(as_text(found), end="", file=sys.stderr)
     for option, path in files.items():
@@ -100,7 +99,7 @@ def _show(folder: Path, files: dict[str, Path | None]) -> int:
             write_whole(path, _page(found, path) if option == "--report" else _json(found))
         except TailraceError as error:  # the program has run: its exit status stays
             print(f"tailrace: {option} {error}", file=sys.stderr)
-    return int(found["ranks"])
+    return found
 
 
 def _json(profile: dict[str, Any]) -> str:

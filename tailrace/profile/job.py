@@ -14,6 +14,7 @@ from typing import TextIO
 
 from tailrace.errors import TailraceError
 from tailrace.launcher import Launch, find_launcher, kind_of, launch_with
+from tailrace.profile.loadable import loadable
 from tailrace.programs import BUILD_NAMES, PACKAGE, SOURCE_ROOT
 from tailrace.slurm import signal_step, with_mpi
 
@@ -67,7 +68,7 @@ def find_shared(name: str, part: str, where: str) -> Path:
     found = [p for f in folders for p in (f / name, f / part / name) if p.is_file()]
     if not found:
         raise TailraceError(f"{name} was not found; run `make build` {where}")
-    return max(found, key=lambda path: path.stat().st_mtime)
+    return loadable(max(found, key=lambda path: path.stat().st_mtime).absolute())
 
 
 def is_static(program: Path) -> bool:
@@ -188,7 +189,7 @@ def prepare_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for path in folder.glob("rank-*.*"):
-            if path.suffix in (".json", ".events", ".clock", ".launch", ".part"):
+            if path.suffix in (".json", ".events", ".clock", ".launch", ".note", ".part"):
                 path.unlink()
         probe = folder / "rank-probe.part"
         probe.write_bytes(b"")

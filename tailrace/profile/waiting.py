@@ -261,6 +261,8 @@ def _add_calls(
     found: Waiting, ends: dict[str, NDArray[Any]], waited: Floats, whom: NDArray[Any]
 ) -> None:
     """Add waits for messages; those that one call waited for count once, by the latest."""
+    if len(waited) == 0:  # no send matches a receive
+        return
     rank, row, begin = ends["rank"], ends["row"], ends["call"]
     order = np.lexsort((waited, begin, row, rank))
     same = (np.diff(rank[order]) == 0) & (np.diff(row[order]) == 0) & (np.diff(begin[order]) == 0)

@@ -57,16 +57,22 @@ class Winner:
         return int(first) if first.isdigit() else 1
 
 
+def cache_folder(environ: Mapping[str, str] | None = None) -> Path:
+    """Return the folder for what is remembered: see ``tailrace::cache_folder``."""
+    env = os.environ if environ is None else environ
+    if env.get("TAILRACE_CACHE"):
+        return Path(env["TAILRACE_CACHE"])
+    cache = env.get("XDG_CACHE_HOME")
+    folder = Path(cache) if cache else Path(env.get("HOME", str(Path.home()))) / ".cache"
+    return folder / "tailrace"
+
+
 def default_file(environ: Mapping[str, str] | None = None) -> Path:
     """Return the file that programs use: see ``tailrace::tune::Settings``."""
     env = os.environ if environ is None else environ
     if env.get("TAILRACE_TUNE_FILE"):
         return Path(env["TAILRACE_TUNE_FILE"])
-    if env.get("TAILRACE_CACHE"):
-        return Path(env["TAILRACE_CACHE"]) / "tune.json"
-    cache = env.get("XDG_CACHE_HOME")
-    folder = Path(cache) if cache else Path(env.get("HOME", str(Path.home()))) / ".cache"
-    return folder / "tailrace" / "tune.json"
+    return cache_folder(env) / "tune.json"
 
 
 def parse_winner(data: dict[str, Any]) -> Winner:

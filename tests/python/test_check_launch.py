@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What `tailrace check --launch` finds, on launches made by hand."""
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,11 +11,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tailrace.advice.finding import ranges
-from tailrace.advice.launch import Launch, Rank
+from tailrace.advice.launch import Launch, Rank, launch_of_run, launcher_name
 from tailrace.advice.launch_report import CHECKS, as_data, as_text, find_all
 from tailrace.advice.program import level_of_text, processor_level, read_build
 from tailrace.cli import app
 from tailrace.errors import TailraceError
+from tailrace.launcher import Launch as Launcher
 
 STATUS = "/proc/self/status"
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"
@@ -240,3 +242,25 @@ def test_refusals_say_what_would_be_right(words: list[str], message: str) -> Non
     done = CliRunner().invoke(app, ["check", *words])
     assert isinstance(done.exception, TailraceError)
     assert message in str(done.exception)
+
+
+def test_advice_names_the_launcher_that_started_the_ranks() -> None:
+    unbound = [rank(0, allowed="0-3"), rank(1, allowed="0-3")]
+    for launcher, word in (("srun", "srun --cpu-bind"), ("Open MPI", "mpirun --bind-to")):
+        found = {one.id: one.fix for one in find_all(Launch(unbound, 2, launcher))}
+        assert word in found["unbound"], found
+    for prefix, kind, name in (
+        (["/usr/bin/srun", "-n", "2"], "srun", "srun"),
+        (["srun", "--mpi=pmix"], "TAILRACE_LAUNCHER", "srun"),
+        (["mpirun", "-n", "2"], "Open MPI", "Open MPI"),
+        ([], "none", "none"),
+    ):
+        assert launcher_name(Launcher(kind, prefix)) == name
+
+
+def test_facts_that_lack_ranks_are_an_error(tmp_path: Path) -> None:
+    (tmp_path / "rank-000001.launch").write_text(json.dumps(rank(1, ranks=3).facts))
+    with pytest.raises(TailraceError, match="app: 2 of 3 ranks left no record in"):
+        launch_of_run(tmp_path, 3, "app", "srun")
+    with pytest.raises(TailraceError, match="did not call MPI_Init"):
+        launch_of_run(tmp_path / "none", 3, "app", "srun")
