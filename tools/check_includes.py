@@ -36,8 +36,13 @@ BELOW = {
     "server": {"core", "layout", "move", "trace", "tune", "file", "store", "fft"},
 }
 
-# What a table may name although it lies above, and the file of core that needs no MPI.
-LISTED = {("file", "rivals/rivals.hpp"), ("dense", "core/cache_folder.hpp")}
+# What a table may name although it lies above, and the files of core that need no MPI.
+LISTED = {
+    ("file", "rivals/rivals.hpp"),
+    ("dense", "core/cache_folder.hpp"),
+    ("dense", "core/tuning_is_off.hpp"),
+    ("sparse", "core/tuning_is_off.hpp"),
+}
 
 # The room of each public header, include/tailrace/NAME.hpp or more/NAME.hpp.
 PUBLIC = {

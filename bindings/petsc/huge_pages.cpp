@@ -71,18 +71,6 @@ PetscErrorCode preallocate_blocks(Mat a, PetscInt block, PetscInt each, const Pe
   return petsc_preallocate_blocks(a, block, each, blocks);
 }
 
-template <class Call>
-PetscErrorCode replace_composed(Mat a, const char* name, Call ours, Call& petsc) {
-  const auto object = reinterpret_cast<PetscObject>(a);
-  Operation found = nullptr;
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction(object, name, &found));
-  if (found == nullptr) PetscFunctionReturn(PetscErrorCode(0));
-  if (reinterpret_cast<Call>(found) != ours) petsc = reinterpret_cast<Call>(found);
-  PetscCall(PetscObjectComposeFunction(object, name, ours));
-  PetscFunctionReturn(PetscErrorCode(0));
-}
-
 template <class T>
 void move(const T* items, std::size_t number) {
   const auto bytes = static_cast<std::ptrdiff_t>(number * sizeof(T));

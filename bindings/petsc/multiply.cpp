@@ -12,6 +12,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "arrays.hpp"
 #include "huge_pages.hpp"
 #include "plugin.hpp"
 #include "sparse/borrowed_blocks.hpp"
@@ -43,6 +44,7 @@ struct Multiplier {
   std::optional<sparse::BorrowedBlocks> blocks;  ///< in its place, of SeqBAIJ
   PetscObjectState state = -1;                   ///< of the values that `contest` counts for
   PetscObjectState nonzero_state = -1;           ///< of the structure of `matrix` or `blocks`
+  bool in_place = false;                         ///< of SeqBAIJ: products read PETSc's values
   bool current = false;          ///< `matrix` has these values, or `blocks` is there
   std::ptrdiff_t full_rows = 0;  ///< rows with an item
   double petsc_s = std::numeric_limits<double>::infinity();
@@ -148,10 +150,23 @@ PetscErrorCode make_current(Mat a, Multiplier& to) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
+/// What is known of a matrix whose product may be ours, or null.
+PetscErrorCode find_multiplier(Mat a, Multiplier** found) {
+  PetscFunctionBegin;
+  PetscCall(attached(reinterpret_cast<PetscObject>(a), key, found));
+  if (*found == nullptr || (*found)->in_place || only_petsc_writes(a)) {
+    PetscFunctionReturn(PetscErrorCode(0));
+  }
+  (*found)->drop();
+  (*found)->current = false;
+  *found = nullptr;
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
 /// Whether this multiply is ours; its copy is up to date then.
 PetscErrorCode is_ours(Mat a, Multiplier** found) {
   PetscFunctionBegin;
-  PetscCall(attached(reinterpret_cast<PetscObject>(a), key, found));
+  PetscCall(find_multiplier(a, found));
   if (*found == nullptr) PetscFunctionReturn(PetscErrorCode(0));
   auto& to = **found;
   PetscCall(follow_state(a, to));
@@ -309,7 +324,9 @@ PetscErrorCode assembly_end(Mat a, MatAssemblyType type) {
 PetscErrorCode create_blocks(Mat a) {
   PetscFunctionBegin;
   PetscCall(petsc_create_blocks(a));
-  PetscCall(attach(reinterpret_cast<PetscObject>(a), key, std::make_unique<Multiplier>()));
+  auto multiplier = std::make_unique<Multiplier>();
+  multiplier->in_place = true;
+  PetscCall(attach(reinterpret_cast<PetscObject>(a), key, std::move(multiplier)));
   PetscCall(replace(a, MATOP_ASSEMBLY_END, assembly_end, petsc_assembly_end));
   PetscCall(replace_block_multiply(a, 0));
   PetscCall(take_over_preallocation(a));
@@ -320,7 +337,7 @@ PetscErrorCode create_blocks(Mat a) {
 PetscErrorCode is_ours_transposed(Mat a, Multiplier** found, bool* ours) {
   PetscFunctionBegin;
   *ours = false;
-  PetscCall(attached(reinterpret_cast<PetscObject>(a), key, found));
+  PetscCall(find_multiplier(a, found));
   if (*found == nullptr) PetscFunctionReturn(PetscErrorCode(0));
   auto& to = **found;
   PetscCall(follow_state(a, to));

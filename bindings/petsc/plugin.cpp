@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "arrays.hpp"
+#include "core/tuning_is_off.hpp"
 #include "huge_pages.hpp"
 
 namespace tailrace::petsc {
@@ -95,6 +97,7 @@ PetscErrorCode summarize() {
 /// Makes a new, empty SeqAIJ matrix one of ours; its type stays seqaij.
 PetscErrorCode take_over(Mat a, MatType, MatReuse, Mat* made) {
   PetscFunctionBegin;
+  PetscCall(watch_values(a));
   PetscCall(take_over_multiply(a));
   if (!options().bit_for_bit) PetscCall(take_over_sor(a));
   *made = a;
@@ -128,6 +131,54 @@ PetscErrorCode read_options() {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
+/// What the plug-in answers to where it takes nothing over: PETSC_OPTIONS name its type.
+PetscErrorCode leave(Mat a, MatType, MatReuse, Mat* made) {
+  *made = a;
+  return PetscErrorCode(0);
+}
+
+/// How the program's PETSc differs from the one of these headers; empty if not at all. It calls
+/// nothing that has a number of PETSc's types.
+PetscErrorCode compare_builds(std::string* difference) {
+  PetscInt version[4] = {0, 0, 0, 0};  // may be of 8 bytes each
+  PetscDataType scalar = PETSC_DATATYPE_UNKNOWN;
+  PetscDataType real = PETSC_DATATYPE_UNKNOWN;
+  PetscBool found = PETSC_FALSE;
+  std::size_t index_bytes = 0;
+  PetscFunctionBegin;
+  PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
+  PetscCall(PetscDataTypeFromString("real", &real, &found));
+  PetscCall(PetscDataTypeGetSize(PETSC_INT, &index_bytes));
+  if (scalar != PETSC_SCALAR || real != PETSC_REAL) {
+    *difference = std::string("it computes with numbers of type ") + PetscDataTypes[scalar] +
+                  ", the plug-in was built for " + PetscDataTypes[PETSC_SCALAR];
+  } else if (index_bytes != sizeof(PetscInt)) {
+    *difference = "its indices have " + std::to_string(index_bytes) +
+                  " bytes, the plug-in was built for " + std::to_string(sizeof(PetscInt));
+  }
+  if (!difference->empty()) PetscFunctionReturn(PetscErrorCode(0));
+  PetscCall(PetscGetVersionNumber(version, version + 1, version + 2, version + 3));
+  if (version[0] != PETSC_VERSION_MAJOR || version[1] != PETSC_VERSION_MINOR) {
+    *difference = "it is version " + std::to_string(version[0]) + "." + std::to_string(version[1]) +
+                  ", the plug-in was built for " + std::to_string(PETSC_VERSION_MAJOR) + "." +
+                  std::to_string(PETSC_VERSION_MINOR);
+  }
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
+/// A line on rank 0 about `what` PETSc does itself.
+PetscErrorCode tell(const char* what, const std::string& why) {
+  PetscBool summary = PETSC_TRUE;
+  PetscMPIInt rank = 0;
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsGetBool(nullptr, nullptr, "-tailrace_summary", &summary, nullptr));
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (rank == 0 && summary == PETSC_TRUE) {
+    std::fprintf(stderr, "tailrace: %s to PETSc: %s\n", what, why.c_str());
+  }
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
 }  // namespace
 
 double Record::saved_s() const {
@@ -150,10 +201,27 @@ const Options& options() { return the_options(); }
 extern "C" __attribute__((visibility("default"))) PetscErrorCode
 PetscDLLibraryRegister_tailrace_petsc() {
   using namespace tailrace::petsc;
+  std::string why;
+  bool finds_calls = false;
   PetscFunctionBegin;
-  PetscCall(read_options());
+  PetscCall(compare_builds(&why));
+  if (why.empty()) PetscCall(read_options());
+  if (why.empty() && tailrace::tuning_is_off() && !options().always) {
+    why = "TAILRACE_TUNE=off, so that nothing is timed; -tailrace_always takes over what it can";
+  }
+  PetscCall(MatSeqAIJRegister("tailrace", leave));
+  if (!why.empty()) {
+    PetscCall(tell("all operations are left", why));
+    PetscFunctionReturn(PetscErrorCode(0));
+  }
   PetscCall(use_huge_pages());
-  PetscCall(MatSeqAIJRegister("tailrace", take_over));
+  PetscCall(find_array_calls(&finds_calls));
+  if (finds_calls) {
+    PetscCall(MatSeqAIJRegister("tailrace", take_over));
+  } else {
+    PetscCall(
+        tell("AIJ matrices are left", "it does not show who takes a pointer to their values"));
+  }
   if (options().blocks) PetscCall(take_over_block_multiply());
   if (!options().bit_for_bit) PetscCall(take_over_solve());
   PetscCall(PetscRegisterFinalize(summarize));

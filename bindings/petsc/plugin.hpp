@@ -120,6 +120,19 @@ PetscErrorCode replace(Mat a, MatOperation operation, Call ours, Call& petsc) {
   PetscFunctionReturn(PetscErrorCode(0));
 }
 
+/// The same of a function that the object has by name, if it has one.
+template <class Call>
+PetscErrorCode replace_composed(Mat a, const char* name, Call ours, Call& petsc) {
+  const auto object = reinterpret_cast<PetscObject>(a);
+  Operation found = nullptr;
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction(object, name, &found));
+  if (found == nullptr) PetscFunctionReturn(PetscErrorCode(0));
+  if (reinterpret_cast<Call>(found) != ours) petsc = reinterpret_cast<Call>(found);
+  PetscCall(PetscObjectComposeFunction(object, name, ours));
+  PetscFunctionReturn(PetscErrorCode(0));
+}
+
 // multiply.cpp, sor.cpp: make an operation of a new, empty SeqAIJ matrix ours (its type stays).
 PetscErrorCode take_over_multiply(Mat a);
 PetscErrorCode take_over_sor(Mat a);

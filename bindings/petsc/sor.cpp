@@ -14,6 +14,7 @@
 #include <optional>
 #include <vector>
 
+#include "arrays.hpp"
 #include "plugin.hpp"
 #include "tailrace/more/incomplete_lu.hpp"
 #include "view.hpp"
@@ -154,6 +155,10 @@ PetscErrorCode sor(Mat a, Vec b, PetscReal omega, MatSORType type, PetscReal shi
   const Sweep sweep{(type & forward) != 0, (type & backward) != 0, omega};
   const bool simple = (type & ~(forward | backward)) == SOR_ZERO_INITIAL_GUESS && shift == 0 &&
                       its * local_its == 1 && b != x && (sweep.forward || sweep.backward);
+  if (to != nullptr && !only_petsc_writes(a)) {
+    to->factors.reset();
+    to = nullptr;
+  }
   if (to != nullptr && simple) {
     PetscCall(follow_state(a, *to));
     if (to->contest.ours_wins()) PetscCall(can_do(a, *to, sweep, &can));
