@@ -22,9 +22,14 @@ class Preconditioner {
   Preconditioner(const Preconditioner&) = delete;
   Preconditioner& operator=(const Preconditioner&) = delete;
   virtual ~Preconditioner() = default;
-  /// For r and z of this rank's items, which do not overlap. Collective, blocking; those of
-  /// `make_preconditioner` send other ranks nothing and do not wait.
+  /// For r and z of this rank's items, which do not overlap. Those of `make_preconditioner` throw
+  /// `Errc::invalid_input` on all ranks if a length is wrong on any. Collective, blocking.
   virtual void apply(std::span<const double> r, std::span<double> z) = 0;
+  /// The same where the caller knows that lengths are right on all ranks, as a `KrylovSolver` does.
+  /// Those of `make_preconditioner` send other ranks nothing and do not wait.
+  virtual void apply_unchecked(std::span<const double> r, std::span<double> z) { apply(r, z); }
+  /// Items of r and z on this rank; -1: not known, `KrylovSolver` does not check them. Local.
+  virtual std::ptrdiff_t num_local_items() const { return -1; }
   /// Made anew from the matrix's values, after `DistMatrix::set_values`. Throws as
   /// `make_preconditioner`. Collective, blocking.
   virtual void update() {}
@@ -47,9 +52,8 @@ struct PreconditionerOptions {
 /// triangle is read (`IncompleteLu::cholesky`, which see for its shift of the diagonal);
 /// "gauss_seidel": a sweep forward and one backward over the same rows, item by item.
 /// `a` must outlive it. Throws `Errc::invalid_input` on all ranks if the name is unknown, or an
-/// option is wrong, or, with rank and row, if a diagonal item or block is missing or a pivot is
-/// zero or not finite on any.
-/// Collective, blocking.
+/// option is wrong, or name or options differ between them, or, with rank and row, if a diagonal
+/// item or block is missing or a pivot is zero or not finite on any. Collective, blocking.
 std::unique_ptr<Preconditioner> make_preconditioner(const DistMatrix& a, std::string_view name,
                                                     const PreconditionerOptions& options = {});
 
@@ -104,7 +108,7 @@ class KrylovSolver {
  public:
   /// `a` and `m` must outlive it; `m` may change from one application to the next with fgmres
   /// only. Throws `Errc::invalid_input` on all ranks if an option is wrong or differs between
-  /// them. Collective, blocking.
+  /// them, or if `a` and `m` have vectors of different lengths on any. Collective, blocking.
   KrylovSolver(const Comm& comm, DistOperator& a, Preconditioner& m,
                const KrylovOptions& options = {});
   KrylovSolver(DistMatrix& a, Preconditioner& m, const KrylovOptions& options = {});

@@ -210,11 +210,15 @@ class DistMatrix::State {
     });
   }
 
+  void check_lengths(std::size_t x, std::size_t y) const {
+    const bool right = static_cast<std::ptrdiff_t>(x) == num_local_items() && x == y;
+    if (true_on_all(comm_, right)) return;
+    require_all(comm_.raw(), right,
+                fmt::format("DistMatrix: x has {} items and y {}; this rank has {} of a vector", x,
+                            y, num_local_items()));
+  }
+
   void multiply(std::span<const double> x, std::span<double> y) {
-    if (std::ssize(x) != num_local_items() || x.size() != y.size()) {
-      refuse(fmt::format("x has {} items and y {}; this rank has {} of a vector", x.size(),
-                         y.size(), num_local_items()));
-    }
     halo_->start(x.data());
     if (coupled_) {
       kernels_->coupled[block_](arrays(), x.data(), y.data());
@@ -376,6 +380,10 @@ DistMatrix::~DistMatrix() = default;
 void DistMatrix::set_values(std::span<const double> values) { state_->set_values(values); }
 void DistMatrix::set_values(const CoupledValues& values) { state_->set_values(values); }
 void DistMatrix::multiply(std::span<const double> x, std::span<double> y) {
+  state_->check_lengths(x.size(), y.size());
+  state_->multiply(x, y);
+}
+void DistMatrix::multiply_unchecked(std::span<const double> x, std::span<double> y) {
   state_->multiply(x, y);
 }
 const Comm& DistMatrix::comm() const { return state_->comm(); }

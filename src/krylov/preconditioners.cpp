@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "core/same_on_all.hpp"
 #include "krylov/agreed.hpp"
 #include "sparse/coupled_incomplete_lu.hpp"
 #include "tailrace/krylov.hpp"
@@ -43,18 +44,39 @@ double item_of(const DistMatrix::Diagonal& a, std::size_t b, std::size_t row, st
   return (r == c ? a.values[k] : 0) + (diagonal ? a.blocks[(row * b + c) * b + r] : 0);
 }
 
-class Identity final : public Preconditioner {
+/// What applies to vectors of a matrix: lengths are checked here.
+class OfMatrix : public Preconditioner {
  public:
-  Identity(const DistMatrix&, const PreconditionerOptions&) {}
-  void apply(std::span<const double> r, std::span<double> z) override {
+  explicit OfMatrix(const DistMatrix& a) : a_(a) {}
+  void apply(std::span<const double> r, std::span<double> z) final {
+    const auto items = static_cast<std::size_t>(num_local_items());
+    const bool right = r.size() == items && z.size() == items;
+    if (!true_on_all(a_.comm(), right)) {
+      require_all(a_.comm().raw(), right,
+                  fmt::format("preconditioner: r has {} items and z {}; this rank has {} of a "
+                              "vector",
+                              r.size(), z.size(), items));
+    }
+    apply_unchecked(r, z);
+  }
+  std::ptrdiff_t num_local_items() const override { return a_.num_local_items(); }
+
+ protected:
+  const DistMatrix& a_;
+};
+
+class Identity final : public OfMatrix {
+ public:
+  Identity(const DistMatrix& a, const PreconditionerOptions&) : OfMatrix(a) {}
+  void apply_unchecked(std::span<const double> r, std::span<double> z) override {
     std::copy(r.begin(), r.end(), z.begin());
   }
   std::string describe() const override { return "none"; }
 };
 
-class Jacobi final : public Preconditioner {
+class Jacobi final : public OfMatrix {
  public:
-  Jacobi(const DistMatrix& a, const PreconditionerOptions&) : a_(a) { update(); }
+  Jacobi(const DistMatrix& a, const PreconditionerOptions&) : OfMatrix(a) { update(); }
   void update() override {
     run_agreed_sparse(a_.comm().raw(), [this] {
       const auto diagonal = a_.local_diagonal();
@@ -73,19 +95,18 @@ class Jacobi final : public Preconditioner {
       });
     });
   }
-  void apply(std::span<const double> r, std::span<double> z) override {
+  void apply_unchecked(std::span<const double> r, std::span<double> z) override {
     for (std::size_t i = 0; i < inverse_.size(); ++i) z[i] = inverse_[i] * r[i];
   }
   std::string describe() const override { return "jacobi"; }
 
  private:
-  const DistMatrix& a_;
   std::vector<double> inverse_;
 };
 
-class BlockJacobi final : public Preconditioner {
+class BlockJacobi final : public OfMatrix {
  public:
-  BlockJacobi(const DistMatrix& a, const PreconditionerOptions&) : a_(a) { update(); }
+  BlockJacobi(const DistMatrix& a, const PreconditionerOptions&) : OfMatrix(a) { update(); }
   void update() override {
     run_agreed_sparse(a_.comm().raw(), [this] {
       const auto diagonal = a_.local_diagonal();
@@ -104,7 +125,7 @@ class BlockJacobi final : public Preconditioner {
       });
     });
   }
-  void apply(std::span<const double> r, std::span<double> z) override {
+  void apply_unchecked(std::span<const double> r, std::span<double> z) override {
     const auto b = static_cast<std::size_t>(a_.block());
     for (std::size_t row = 0; row < static_cast<std::size_t>(a_.num_local_rows()); ++row) {
       for (std::size_t i = 0; i < b; ++i) {
@@ -121,7 +142,6 @@ class BlockJacobi final : public Preconditioner {
   }
 
  private:
-  const DistMatrix& a_;
   std::vector<double> inverse_;
 };
 
@@ -135,13 +155,13 @@ IncompleteLuOptions options_of(const std::optional<IncompleteLu>& before) {
   return options;
 }
 
-class Ilu0 final : public Preconditioner {
+class Ilu0 final : public OfMatrix {
  public:
-  Ilu0(const DistMatrix& a, const PreconditionerOptions&) : a_(a) { update(); }
+  Ilu0(const DistMatrix& a, const PreconditionerOptions&) : OfMatrix(a) { update(); }
   void update() override {
     run_agreed_sparse(a_.comm().raw(), [this] { factor(); });
   }
-  void apply(std::span<const double> r, std::span<double> z) override {
+  void apply_unchecked(std::span<const double> r, std::span<double> z) override {
     if (coupled_) {
       coupled_->solve(a_.local_diagonal().values.data(), r.data(), z.data());
     } else if (blocks_) {
@@ -176,7 +196,6 @@ class Ilu0 final : public Preconditioner {
     items_.emplace(a.row_starts, columns, a.values, options_of(items_));
   }
 
-  const DistMatrix& a_;
   std::optional<IncompleteLu> items_;  ///< of blocks of one item
   std::optional<BlockIncompleteLu> blocks_;
   std::optional<CoupledIncompleteLu> coupled_;  ///< of coupled values
@@ -205,9 +224,9 @@ Csr items_of(const DistMatrix& matrix) {
   return made;
 }
 
-class Icc0 final : public Preconditioner {
+class Icc0 final : public OfMatrix {
  public:
-  Icc0(const DistMatrix& a, const PreconditionerOptions&) : a_(a) { update(); }
+  Icc0(const DistMatrix& a, const PreconditionerOptions&) : OfMatrix(a) { update(); }
   void update() override {
     run_agreed_sparse(a_.comm().raw(), [this] {
       const auto a = items_of(a_);
@@ -216,7 +235,9 @@ class Icc0 final : public Preconditioner {
       factors_ = IncompleteLu::cholesky(starts, columns, a.values, options_of(factors_));
     });
   }
-  void apply(std::span<const double> r, std::span<double> z) override { factors_->solve(r, z); }
+  void apply_unchecked(std::span<const double> r, std::span<double> z) override {
+    factors_->solve(r, z);
+  }
   std::string describe() const override {
     const auto text = "icc0 by rank, " + factors_->storage();
     if (factors_->shift() == 0) return text;
@@ -224,14 +245,13 @@ class Icc0 final : public Preconditioner {
   }
 
  private:
-  const DistMatrix& a_;
   std::optional<IncompleteLu> factors_;
 };
 
-class Milu0 final : public Preconditioner {
+class Milu0 final : public OfMatrix {
  public:
   Milu0(const DistMatrix& a, const PreconditionerOptions& options)
-      : a_(a), modified_(options.modified) {
+      : OfMatrix(a), modified_(options.modified) {
     update();
   }
   void update() override {
@@ -243,13 +263,14 @@ class Milu0 final : public Preconditioner {
       factors_.emplace(std::span<const std::int64_t>(a.row_starts), columns, a.values, options);
     });
   }
-  void apply(std::span<const double> r, std::span<double> z) override { factors_->solve(r, z); }
+  void apply_unchecked(std::span<const double> r, std::span<double> z) override {
+    factors_->solve(r, z);
+  }
   std::string describe() const override {
     return fmt::format("milu0 by rank, {} of the fill kept, {}", modified_, factors_->storage());
   }
 
  private:
-  const DistMatrix& a_;
   double modified_;
   std::optional<IncompleteLu> factors_;
 };
@@ -257,10 +278,10 @@ class Milu0 final : public Preconditioner {
 /// One forward and one backward sweep from z = 0. With E = D / relaxation this is
 /// z = (2 - relaxation) (E + U)^-1 E (E + L)^-1 r: factors I + L E^-1 and (E + U) scaled, in the
 /// schedules of ILU(0).
-class GaussSeidel final : public Preconditioner {
+class GaussSeidel final : public OfMatrix {
  public:
   GaussSeidel(const DistMatrix& a, const PreconditionerOptions& options)
-      : a_(a), relaxation_(options.relaxation) {
+      : OfMatrix(a), relaxation_(options.relaxation) {
     update();
   }
   void update() override {
@@ -268,7 +289,9 @@ class GaussSeidel final : public Preconditioner {
       sweeps_ = IncompleteLu::from_factors(factors(), options_of(sweeps_));
     });
   }
-  void apply(std::span<const double> r, std::span<double> z) override { sweeps_->solve(r, z); }
+  void apply_unchecked(std::span<const double> r, std::span<double> z) override {
+    sweeps_->solve(r, z);
+  }
   std::string describe() const override {
     return fmt::format("gauss_seidel by rank, relaxation {}, {}", relaxation_, sweeps_->storage());
   }
@@ -307,7 +330,6 @@ class GaussSeidel final : public Preconditioner {
     return made;
   }
 
-  const DistMatrix& a_;
   double relaxation_;
   std::optional<IncompleteLu> sweeps_;
 };
@@ -342,9 +364,17 @@ constexpr std::array preconditioners_table{
 
 std::unique_ptr<Preconditioner> make_preconditioner(const DistMatrix& a, std::string_view name,
                                                     const PreconditionerOptions& options) {
+  const std::array names_given{CommonArgument{"name", std::string(name)}};
+  require_same(a.comm(), "make_preconditioner", names_given);
   std::string names;
   for (const auto& line : preconditioners_table) {
-    if (line.info.name == name) return line.make(a, options);
+    if (line.info.name == name) {
+      auto made = line.make(a, options);  // says what is wrong with an option
+      const std::array numbers{CommonArgument{"relaxation", fmt::format("{}", options.relaxation)},
+                               CommonArgument{"modified", fmt::format("{}", options.modified)}};
+      require_same(a.comm(), "make_preconditioner", numbers);
+      return made;
+    }
     names += fmt::format("{}{}", names.empty() ? "" : ", ", line.info.name);
   }
   // All ranks come here, or the others wait in `make`, which meets them by the same agreement.

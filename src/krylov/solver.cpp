@@ -63,8 +63,15 @@ void check(const KrylovOptions& options) {
   }
 }
 
-KrylovOptions agreed(const Comm& comm, const KrylovOptions& options) {
-  run_agreed_sparse(comm.raw(), [&] { check(options); });
+KrylovOptions agreed(const Comm& comm, const DistOperator& a, const Preconditioner& m,
+                     const KrylovOptions& options) {
+  run_agreed_sparse(comm.raw(), [&] {
+    check(options);
+    const auto items = m.num_local_items();
+    if (items < 0 || items == a.num_local_items()) return;
+    refuse(fmt::format("the preconditioner is of {} items on this rank, the matrix of {}", items,
+                       a.num_local_items()));
+  });
   const std::array arguments{
       CommonArgument{"method", options.method},
       CommonArgument{"relative_tolerance", fmt::format("{}", options.relative_tolerance)},
@@ -81,7 +88,7 @@ KrylovOptions agreed(const Comm& comm, const KrylovOptions& options) {
 
 KrylovProblem::KrylovProblem(const Comm& comm, DistOperator& a, Preconditioner& m,
                              const KrylovOptions& wanted)
-    : options(agreed(comm, wanted)),
+    : options(agreed(comm, a, m, wanted)),
       a_(a),
       m_(m),
       reduction_(comm, {NumberType::float64, options.restart + 6}) {}

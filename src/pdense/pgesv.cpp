@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 #include <mpi.h>
 
+#include "core/same_on_all.hpp"
 #include "pdense/refine.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/exchange.hpp"
@@ -188,6 +189,15 @@ Certificate pgesv(const Comm& comm, const Layout& a_layout, std::span<const doub
   if (options.grid == std::array<int, 2>{}) options.grid = nearly_square(comm.num_ranks());
   run_agreed(comm.raw(), [&] { check(comm, a_layout, a.size(), b_layout, b.size(), options); });
   const auto& extents = b_layout.global_extents();
+  const std::array arguments{
+      CommonArgument{"rows", std::to_string(extents[0])},
+      CommonArgument{"right-hand sides", std::to_string(extents[1])},
+      CommonArgument{"lowest", name(options.lowest)},
+      CommonArgument{"highest", name(options.highest)},
+      CommonArgument{"max_steps", std::to_string(options.max_steps)},
+      CommonArgument{"block", std::to_string(options.block)},
+      CommonArgument{"grid", fmt::format("{} x {}", options.grid[0], options.grid[1])}};
+  require_same(comm, "pgesv", arguments);
   Certificate certificate;
   if (extents[0] == 0 || extents[1] == 0) return certificate;
   const Grid grid(comm.raw(), options.grid);

@@ -238,6 +238,20 @@ TEST(Pgesv, RefusesBadInputOnAllRanksTogether) {
   options = {};
   options.block = 0;
   expect(refusal(a, b, 0, options), "block is 0");
+  if (comm.num_ranks() > 1) {  // what is right by itself, but differs
+    expect(refusal(a, rows_of(12, here ? 0 : 2, comm), 0, {}), "right-hand sides must be the same");
+    expect(refusal(here ? rows_of(13, 13, comm) : a, here ? rows_of(13, 2, comm) : b, 0, {}),
+           "rows must be the same");
+    options = {};
+    options.block = here ? 3 : 4;
+    expect(refusal(a, b, 0, options), "block must be the same");
+    options = {};
+    options.lowest = here ? Rung::fp64 : Rung::fp32;
+    expect(refusal(a, b, 0, options), "lowest must be the same");
+    options = {};
+    options.max_steps = here ? 3 : 4;
+    expect(refusal(a, b, 0, options), "max_steps must be the same");
+  }
   EXPECT_THROW(block_cyclic({4, 4}, 0, {1, 1}), Error);
   EXPECT_EQ(solve(comm, random_whole(0, 1, 1, 1), rows_of(0, 0, comm), rows_of(0, 1, comm), {})
                 .certificate.info,

@@ -28,6 +28,10 @@ class DistOperator {
   virtual std::ptrdiff_t num_local_items() const = 0;
   /// y = A x, for x and y of `num_local_items()`, which do not overlap. Collective, blocking.
   virtual void multiply(std::span<const double> x, std::span<double> y) = 0;
+  /// The same where the caller knows that lengths are right on all ranks, as a `KrylovSolver` does.
+  virtual void multiply_unchecked(std::span<const double> x, std::span<double> y) {
+    multiply(x, y);
+  }
 };
 
 struct DistMatrixOptions {
@@ -74,7 +78,11 @@ class DistMatrix final : public DistOperator {
   void set_values(std::span<const double> values);
   void set_values(const CoupledValues& values);  ///< of a matrix that was made from such ones
 
+  /// Throws `Errc::invalid_input` on all ranks if a length is wrong on any, which takes one sum
+  /// over the ranks. Collective, blocking.
   void multiply(std::span<const double> x, std::span<double> y) override;
+  /// The same without that sum: a wrong length is undefined behaviour.
+  void multiply_unchecked(std::span<const double> x, std::span<double> y) override;
 
   const Comm& comm() const;
   int block() const;

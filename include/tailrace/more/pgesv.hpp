@@ -36,8 +36,8 @@ struct PgesvOptions {
 /// unchanged. The certificate is the same on all ranks; `componentwise_backward_error` and
 /// `forward_error` in it are 0, `rcond` is what the low factors' first answer shows (|b| / (|A|
 /// |x|), at least 1 / condition; 0 after fp64). NaN and infinities go to pdgesv. Throws
-/// `Errc::invalid_input` on all ranks if layouts, lengths or options are wrong on any, `Errc::io`
-/// (ENOMEM) without memory. Collective, blocking.
+/// `Errc::invalid_input` on all ranks if layouts, lengths or options are wrong on any, or sizes or
+/// options differ between them, `Errc::io` (ENOMEM) without memory. Collective, blocking.
 Certificate pgesv(const Comm& comm, const Layout& a_layout, std::span<const double> a,
                   const Layout& b_layout, std::span<double> b, const PgesvOptions& options = {});
 
