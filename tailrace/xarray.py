@@ -74,9 +74,7 @@ def _check(ds: Any, layout: tailrace.Layout, names: list[str], rank: int) -> dic
             )
         sizes[name] = layout.extents[d]
     for name, variable in ds.variables.items():
-        if variable.ndim == 0:
-            raise InvalidInput(f"variable '{name}': has no dimension; make it an attribute")
-        if variable.dtype.kind not in "fiucb" and name not in ds.dims:
+        if variable.dtype.kind not in "fiucb" and variable.ndim > 0 and name not in ds.dims:
             raise InvalidInput(f"variable '{name}': items of {variable.dtype}; needs numbers")
     return sizes
 
@@ -85,7 +83,11 @@ def _coordinates(
     ds: Any, layout: tailrace.Layout, names: list[str], comm: Any
 ) -> dict[str, tuple[Any, dict[str, Any]]]:
     """Return the whole coordinates of dimensions: values and attributes, as a file has them."""
-    wanted = together(comm, lambda: [str(n) for n in ds.dims if n in ds.coords], same=True)
+    wanted = together(
+        comm,
+        lambda: [str(n) for n in ds.dims if n in ds.coords and ds[n].dims == (n,)],
+        same=True,
+    )
     parts = {name: comm.allgather(ds[name].values) for name in wanted if name in names}
     return together(comm, lambda: _encoded(ds, layout, names, wanted, parts))  # type: ignore[no-any-return]
 
@@ -102,18 +104,28 @@ def _encoded(
             starts = [layout.box(rank).start[axis] for rank in range(layout.num_ranks)]
             by_start = {s: p for s, p in zip(starts, parts[name], strict=True) if len(p)}
             values = np.concatenate([by_start[s] for s in sorted(by_start)])
-        encoded = xarray.conventions.encode_cf_variable(
-            xarray.Variable((name,), values, dict(ds[name].attrs)), name=name
-        )
-        if encoded.dtype.kind not in "fiu":
-            raise InvalidInput(f"coordinate '{name}': of {values.dtype}; needs numbers or times")
-        attributes = {key: _plain(value) for key, value in encoded.attrs.items()}
-        found[name] = (np.asarray(encoded.values, "float64"), attributes)
+        found[name] = _as_written((name,), values, ds[name].attrs, f"coordinate '{name}'")
     return found
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
+def _as_written(
+    dims: tuple[str, ...], values: Any, attributes: Mapping[Any, Any], what: str
+) -> tuple[Any, dict[str, Any]]:
+    """Return values and attributes as a file has them: numbers, where these were times or bool."""
+    encoded = xarray.conventions.encode_cf_variable(
+        xarray.Variable(dims, values, dict(attributes)), name=what
+    )
+    if encoded.dtype.kind not in "fiuc":
+        raise InvalidInput(f"{what}: of {encoded.dtype}; needs numbers or times")
+    return _native(encoded.values), {str(key): value for key, value in encoded.attrs.items()}
+
+
+def _native(values: Any) -> Any:
+    """Return numbers in this machine's byte order, those of 16 bits as float32."""
+    values = np.asarray(values)
+    if values.dtype == np.float16:
+        return values.astype(np.float32)
+    return values.astype(values.dtype.newbyteorder("="), copy=False)
 
 
 def write(
@@ -134,6 +146,8 @@ def write(
         if output is not None and not isinstance(output, tailrace.Output):
             raise InvalidInput(f"output: needs a tailrace.Output, not {type(output).__name__}")
         one, axes = (layout, dims) if layout is not None else _single(ds, comm)
+        if layout is None and not axes:
+            return one, []
         return _for_ranks(one, comm), _names(ds, one, axes)
 
     given, names = together(comm, read)
@@ -142,6 +156,7 @@ def write(
     variables, attributes = together(
         comm, lambda: _contents(ds, given, names, sizes, coordinates, comm.Get_rank())
     )
+    coordinates.update(together(comm, lambda: _scalars(ds)))
     made = output if output is not None else tailrace.Output(comm, mode="synchronous")
     try:
         made.write(path, variables, step=step, attributes=attributes, coordinates=coordinates)
@@ -165,23 +180,32 @@ def _contents(
     """Return variables and attributes of the file."""
     variables = {}
     for name, variable in ds.variables.items():
-        if name in coordinates:
+        if name in coordinates or variable.ndim == 0:
             continue
         axes = [str(dim) for dim in variable.dims]
         mine = _box(layout, names, axes, sizes, rank)[1]
-        values = np.asarray(variable.values)
-        attributes = {key: _plain(value) for key, value in variable.attrs.items()}
+        values = _native(variable.values)
+        attributes = {str(key): value for key, value in variable.attrs.items()}
         if values.dtype == bool:
             values, attributes = values.view("int8"), {**attributes, "dtype": "bool"}
         variables[str(name)] = tailrace.Variable(
             values if mine else values.reshape(-1)[:0],
             _layout_of(layout, names, axes, sizes, writing=True), axes, attributes,
         )  # fmt: skip
-    attributes = {str(key): _plain(value) for key, value in ds.attrs.items()}
+    attributes = {str(key): value for key, value in ds.attrs.items()}
     others = [str(name) for name in ds.coords if name not in coordinates]
     if others:
         attributes["coordinates"] = " ".join(others)
     return variables, attributes
+
+
+def _scalars(ds: Any) -> dict[str, tuple[Any, dict[str, Any]]]:
+    """Return the variables and coordinates without a dimension."""
+    return {
+        str(name): _as_written((), variable.values, variable.attrs, f"variable '{name}'")
+        for name, variable in ds.variables.items()
+        if variable.ndim == 0
+    }
 
 
 def _single(ds: Any, comm: Any) -> tuple[tailrace.Layout, list[str]]:
@@ -189,8 +213,8 @@ def _single(ds: Any, comm: Any) -> tuple[tailrace.Layout, list[str]]:
     if comm.Get_size() != 1:
         raise InvalidInput(f"layout: is needed on {comm.Get_size()} ranks")
     names = [str(dim) for dim in ds.sizes][:1]
-    if not names:
-        raise InvalidInput("write: the dataset has no dimension")
+    if not names:  # numbers alone, which no layout distributes
+        return tailrace.slabs([1], 0, 1), names
     return tailrace.slabs([ds.sizes[names[0]]], 0, 1), names
 
 

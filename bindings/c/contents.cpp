@@ -2,10 +2,13 @@
 #include "contents.hpp"
 
 #include <algorithm>
+#include <optional>
+#include <type_traits>
 
 #include <fmt/format.h>
 
 #include "item_type.hpp"
+#include "store/item_convert.hpp"
 
 namespace tailrace::c {
 
@@ -38,6 +41,27 @@ void set_attribute(tailrace_contents* contents, const char* of, const char* name
   } else {
     attributes.emplace_back(std::move(key), std::move(value));
   }
+}
+
+/// A list of `count` numbers, or one number if there is no count.
+AttributeValue numbers_of(int type, const void* values, std::optional<std::int64_t> count) {
+  return store::with_item_type(item_type_of(type), [&]<class Item>(std::type_identity<Item>) {
+    const auto items = list(static_cast<const Item*>(values), count.value_or(1), "values");
+    if (count) return AttributeValue(std::vector<Item>(items.begin(), items.end()));
+    return AttributeValue(items.front());
+  });
+}
+
+void set_coordinate(tailrace_contents* contents, const char* name, AttributeValue values) {
+  const auto given = get(contents);
+  const auto key = text(name, "name");
+  auto* coordinate = find_name(given->contents.coordinates, key);
+  if (coordinate == nullptr) {
+    coordinate = &given->contents.coordinates.emplace_back();
+    coordinate->name = key;
+  }
+  coordinate->values.clear();
+  coordinate->typed = std::move(values);
 }
 
 /// The memory that a variable gives the library; without boxes it means dense.
@@ -118,15 +142,20 @@ int tailrace_contents_dims(tailrace_contents* contents, const char* name, int nu
 int tailrace_contents_coordinate(tailrace_contents* contents, const char* name,
                                  const double* values, int64_t num_values) {
   return guarded(__func__, [&] {
-    const auto given = get(contents);
-    const auto key = text(name, "name");
-    const auto numbers = list(values, num_values, "values");
-    auto* coordinate = find_name(given->contents.coordinates, key);
-    if (coordinate == nullptr) {
-      given->contents.coordinates.push_back({key, {}, {}});
-      coordinate = &given->contents.coordinates.back();
-    }
-    coordinate->values.assign(numbers.begin(), numbers.end());
+    set_coordinate(contents, name, numbers_of(TAILRACE_FLOAT64, values, num_values));
+  });
+}
+
+int tailrace_contents_coordinate_numbers(tailrace_contents* contents, const char* name, int type,
+                                         const void* values, int64_t num_values) {
+  return guarded(__func__,
+                 [&] { set_coordinate(contents, name, numbers_of(type, values, num_values)); });
+}
+
+int tailrace_contents_number(tailrace_contents* contents, const char* name, int type,
+                             const void* value) {
+  return guarded(__func__, [&] {
+    set_coordinate(contents, name, numbers_of(type, value, std::nullopt));
   });
 }
 
@@ -144,12 +173,37 @@ int tailrace_contents_attribute_doubles(tailrace_contents* contents, const char*
                                         const char* name, const double* values,
                                         int64_t num_values) {
   return guarded(__func__, [&] {
-    const auto numbers = list(values, num_values, "values");
-    set_attribute(contents, of, name, std::vector<double>(numbers.begin(), numbers.end()));
+    set_attribute(contents, of, name, numbers_of(TAILRACE_FLOAT64, values, num_values));
   });
 }
 
 int tailrace_contents_attribute_text(tailrace_contents* contents, const char* of, const char* name,
                                      const char* value) {
   return guarded(__func__, [&] { set_attribute(contents, of, name, text(value, "value")); });
+}
+
+int tailrace_contents_attribute_number(tailrace_contents* contents, const char* of,
+                                       const char* name, int type, const void* value) {
+  return guarded(__func__, [&] {
+    set_attribute(contents, of, name, numbers_of(type, value, std::nullopt));
+  });
+}
+
+int tailrace_contents_attribute_numbers(tailrace_contents* contents, const char* of,
+                                        const char* name, int type, const void* values,
+                                        int64_t num_values) {
+  return guarded(__func__, [&] {
+    set_attribute(contents, of, name, numbers_of(type, values, num_values));
+  });
+}
+
+int tailrace_contents_attribute_texts(tailrace_contents* contents, const char* of,
+                                      const char* name, int num_texts, const char* const* texts_of_list) {
+  return guarded(__func__,
+                 [&] { set_attribute(contents, of, name, texts(texts_of_list, num_texts, "texts")); });
+}
+
+int tailrace_contents_attribute_bool(tailrace_contents* contents, const char* of, const char* name,
+                                     int value) {
+  return guarded(__func__, [&] { set_attribute(contents, of, name, value != 0); });
 }

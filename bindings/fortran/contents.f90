@@ -2,7 +2,7 @@
 !> What is written to files, and their settings. Part of the module tailrace.
 module tailrace_m_contents
   use, intrinsic :: iso_c_binding
-  use, intrinsic :: iso_fortran_env, only: int32, int64, real64
+  use, intrinsic :: iso_fortran_env, only: int32, int64, real32, real64
   use tailrace_m_comm
   use tailrace_m_layout
   use tailrace_m_status
@@ -26,10 +26,13 @@ module tailrace_m_contents
     procedure :: create => create_contents, step, variable, coordinate, &
                  destroy => destroy_contents
     procedure, private :: attribute_int32, attribute_int64, attribute_real, attribute_reals, &
-                          attribute_text
-    !> attribute(name, value [, of]): of the file, or of the variable or coordinate `of`.
+                          attribute_text, attribute_real32, attribute_int32s, attribute_int64s, &
+                          attribute_real32s
+    !> attribute(name, value [, of]): of the file, or of the variable or coordinate `of`, which
+    !> keeps its type. A list of one item is a list.
     generic :: attribute => attribute_int32, attribute_int64, attribute_real, attribute_reals, &
-                            attribute_text
+                            attribute_text, attribute_real32, attribute_int32s, &
+                            attribute_int64s, attribute_real32s
     final :: finalize_contents
   end type
 
@@ -115,6 +118,23 @@ module tailrace_m_contents
       type(c_ptr), value :: contents, of
       character(kind=c_char), intent(in) :: name(*)
       real(c_double), intent(in) :: values(*)
+      integer(c_int64_t), value :: num_values
+      integer(c_int) :: status
+    end function
+    function c_attribute_number(contents, of, name, type, value) &
+        bind(C, name="tailrace_contents_attribute_number") result(status)
+      import :: c_int, c_ptr, c_char
+      type(c_ptr), value :: contents, of, value
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: type
+      integer(c_int) :: status
+    end function
+    function c_attribute_numbers(contents, of, name, type, values, num_values) &
+        bind(C, name="tailrace_contents_attribute_numbers") result(status)
+      import :: c_int, c_int64_t, c_ptr, c_char
+      type(c_ptr), value :: contents, of, values
+      character(kind=c_char), intent(in) :: name(*)
+      integer(c_int), value :: type
       integer(c_int64_t), value :: num_values
       integer(c_int) :: status
     end function
@@ -218,11 +238,77 @@ contains
   subroutine attribute_int32(self, name, value, of, stat, errmsg)
     class(tailrace_contents), intent(inout) :: self
     character(len=*), intent(in) :: name
-    integer(int32), intent(in) :: value
+    integer(int32), intent(in), target :: value
     character(len=*), intent(in), optional :: of
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call self%attribute_int64(name, int(value, int64), of, stat, errmsg)
+    call set_numbers(self, name, tailrace_int32, c_loc(value), -1_c_int64_t, of, stat, errmsg)
+  end subroutine
+
+  subroutine attribute_real32(self, name, value, of, stat, errmsg)
+    class(tailrace_contents), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    real(real32), intent(in), target :: value
+    character(len=*), intent(in), optional :: of
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    call set_numbers(self, name, tailrace_float32, c_loc(value), -1_c_int64_t, of, stat, errmsg)
+  end subroutine
+
+  subroutine attribute_int32s(self, name, value, of, stat, errmsg)
+    class(tailrace_contents), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    integer(int32), intent(in) :: value(:)
+    character(len=*), intent(in), optional :: of
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(int32), allocatable, target :: values(:)
+    values = value
+    call set_numbers(self, name, tailrace_int32, c_loc(values), size(values, kind=c_int64_t), of, stat, errmsg)
+  end subroutine
+
+  subroutine attribute_int64s(self, name, value, of, stat, errmsg)
+    class(tailrace_contents), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    integer(int64), intent(in) :: value(:)
+    character(len=*), intent(in), optional :: of
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    integer(int64), allocatable, target :: values(:)
+    values = value
+    call set_numbers(self, name, tailrace_int64, c_loc(values), size(values, kind=c_int64_t), of, stat, errmsg)
+  end subroutine
+
+  subroutine attribute_real32s(self, name, value, of, stat, errmsg)
+    class(tailrace_contents), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    real(real32), intent(in) :: value(:)
+    character(len=*), intent(in), optional :: of
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    real(real32), allocatable, target :: values(:)
+    values = value
+    call set_numbers(self, name, tailrace_float32, c_loc(values), size(values, kind=c_int64_t), of, stat, errmsg)
+  end subroutine
+
+  !> `count` numbers of `type`; one that is no list if it is negative.
+  subroutine set_numbers(self, name, type, values, count, of, stat, errmsg)
+    class(tailrace_contents), intent(inout) :: self
+    character(len=*), intent(in) :: name
+    integer, intent(in) :: type
+    type(c_ptr), intent(in) :: values
+    integer(c_int64_t), intent(in) :: count
+    character(len=*), intent(in), optional :: of
+    integer, intent(out), optional :: stat
+    character(len=*), intent(inout), optional :: errmsg
+    character(kind=c_char, len=:), allocatable, target :: owner
+    if (count < 0) then
+      call settle(c_attribute_number(self%handle, address_of(of, owner), to_c(name), &
+                                     int(type, c_int), values), stat, errmsg)
+    else
+      call settle(c_attribute_numbers(self%handle, address_of(of, owner), to_c(name), &
+                                      int(type, c_int), values, count), stat, errmsg)
+    end if
   end subroutine
 
   subroutine attribute_int64(self, name, value, of, stat, errmsg)

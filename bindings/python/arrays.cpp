@@ -118,6 +118,7 @@ Array::Array(Array&& other) noexcept
       data(other.data),
       shape(std::move(other.shape)),
       strides(std::move(other.strides)),
+      first_item(other.first_item),
       buffer_(other.buffer_),
       has_buffer_(std::exchange(other.has_buffer_, false)),
       kept_(std::move(other.kept_)) {}
@@ -156,6 +157,16 @@ void Array::take_buffer(nb::handle object, Use use, const std::string& what) {
   }
   type = *found;
   data = static_cast<std::byte*>(buffer_.buf);
+  start_at_lowest();
+}
+
+/// Item (0, 0, ...) is not the first one in memory if axes run backwards.
+void Array::start_at_lowest() {
+  if (num_items() == 0) return;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    if (strides[d] < 0) first_item -= (shape[d] - 1) * strides[d];
+  }
+  data -= first_item * item_bytes(type);
 }
 
 void Array::take_dlpack(nb::handle object, Use use, const std::string& what) {
@@ -189,6 +200,7 @@ void Array::take_dlpack(nb::handle object, Use use, const std::string& what) {
   }
   kept_ = nb::borrow(object);
   if (!is_aligned(type, data)) refuse(what + misaligned);
+  start_at_lowest();
 }
 
 std::ptrdiff_t Array::num_items() const {
@@ -257,11 +269,11 @@ Memory memory_of(const Array& array, std::span<const Box> boxes, const std::stri
                     what, describe_shape(array.strides)));
   }
   BoxMemory place;
-  std::ptrdiff_t last = 0;
+  place.offset = array.first_item;
+  std::ptrdiff_t last = array.first_item;
   for (std::size_t d = 0; d < array.shape.size(); ++d) {
-    if (array.strides[d] < 0) refuse(fmt::format("{}: axis {} runs backwards", what, d));
     place.strides[d] = array.strides[d];
-    last += (array.shape[d] - 1) * array.strides[d];
+    if (array.strides[d] > 0) last += (array.shape[d] - 1) * array.strides[d];
   }
   return {{place}, last + 1};
 }

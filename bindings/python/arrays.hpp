@@ -26,14 +26,16 @@ class Array {
   ~Array();
 
   ItemType type = ItemType::float64;
-  std::byte* data = nullptr;
+  std::byte* data = nullptr;  ///< the lowest byte of an item
   std::vector<std::ptrdiff_t> shape;
-  std::vector<std::ptrdiff_t> strides;  ///< in items
+  std::vector<std::ptrdiff_t> strides;  ///< in items; negative along axes that run backwards
+  std::ptrdiff_t first_item = 0;        ///< place of item (0, 0, ...) after `data`, in items
   std::ptrdiff_t num_items() const;
   bool contiguous() const;  ///< row-major without gaps
 
  private:
   void take_buffer(nb::handle object, Use use, const std::string& what);
+  void start_at_lowest();
   void take_dlpack(nb::handle object, Use use, const std::string& what);
   Py_buffer buffer_{};
   bool has_buffer_ = false;

@@ -1,39 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "contents.hpp"
 
+#include <algorithm>
+
+#include "attribute.hpp"
+#include "store/attribute_values.hpp"
+
 namespace tailrace::python {
 
 namespace {
-
-std::vector<double> doubles_of(nb::handle values, const std::string& what) {
-  const auto numpy = nb::module_::import_("numpy");
-  nb::object made;
-  const auto fault = fault_of([&] { made = numpy.attr("ascontiguousarray")(values, "float64"); });
-  if (fault) refuse(fmt::format("{}: needs numbers: {}", what, fault->what()));
-  const Array items(made, Use::read, what);
-  if (items.shape.size() > 1) refuse(fmt::format("{}: needs a list of numbers", what));
-  const auto* first = reinterpret_cast<const double*>(items.data);
-  return {first, first + items.num_items()};
-}
-
-AttributeValue attribute_of(nb::handle value, const std::string& what) {
-  if (value.is_none()) refuse(what + ": is None; needs a number, text, or a list of numbers");
-  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
-  if (PyBool_Check(value.ptr())) return std::int64_t{nb::cast<bool>(value) ? 1 : 0};
-  if (PyIndex_Check(value.ptr()) != 0) {
-    const auto whole = nb::steal(PyNumber_Index(value.ptr()));
-    if (whole.is_valid()) {
-      std::int64_t number = 0;
-      if (nb::try_cast(whole, number)) return number;
-      refuse(fmt::format("{}: does not fit 64 bits", what));
-    }
-    PyErr_Clear();
-  }
-  const double number = PyFloat_AsDouble(value.ptr());
-  if (number != -1.0 || PyErr_Occurred() == nullptr) return number;
-  PyErr_Clear();
-  return doubles_of(value, what + " (an attribute: a number, text, or a list of numbers)");
-}
 
 /// The pairs of a dict, or of what has `items` as one has.
 nb::object items_of(nb::handle dict, const std::string& what, const char* values) {
@@ -44,14 +19,41 @@ nb::object items_of(nb::handle dict, const std::string& what, const char* values
   return dict.attr("items")();
 }
 
-Attributes attributes_of(nb::handle attributes, const std::string& what) {
+/// `type`: of the array that the attributes are of, if of one.
+Attributes attributes_of(nb::handle attributes, const std::string& what,
+                         std::optional<ItemType> type = std::nullopt) {
   Attributes list;
   if (attributes.is_none()) return list;
   for (const auto item : nb::iter(items_of(attributes, what + "s", "values"))) {
     const auto name = text_of(item[0]);
-    list.emplace_back(name, attribute_of(item[1], fmt::format("{} '{}'", what, name)));
+    list.emplace_back(name, attribute_of(item[1], name, fmt::format("{} '{}'", what, name), type));
   }
   return list;
+}
+
+/// One number becomes a list if it is that of an axis.
+Coordinate coordinate_of(const std::string& name, nb::handle values, const std::string& what,
+                         bool of_axis) {
+  auto value = attribute_of(values, name, what, std::nullopt);
+  if (!number_type(value)) refuse(what + ": holds texts or truth values; it needs numbers");
+  if (of_axis && !is_list(value)) {
+    value = std::visit(
+        [](const auto& held) -> AttributeValue {
+          if constexpr (is_attribute_list<decltype(held)>) {
+            return held;
+          } else {
+            return std::vector{held};
+          }
+        },
+        value);
+  }
+  Coordinate coordinate{.name = name};
+  if (auto* doubles = std::get_if<std::vector<double>>(&value)) {
+    coordinate.values = std::move(*doubles);
+  } else {
+    coordinate.typed = std::move(value);
+  }
+  return coordinate;
 }
 
 }  // namespace
@@ -97,7 +99,7 @@ void Contents::add(const std::string& name, nb::handle value, nb::handle layout,
     if (!detailed->dims.is_none() && !nb::try_cast(detailed->dims, dims)) {
       refuse(fmt::format("{}: dims needs a list of names", what));
     }
-    attributes = attributes_of(detailed->attributes, what + ", attribute");
+    attributes = attributes_of(detailed->attributes, what + ", attribute", array.type);
   }
   contents_.variables.push_back({name, array.type, std::move(dims), &kept,
                                  memory_of(array, boxes, what), array.data, std::move(attributes)});
@@ -116,8 +118,14 @@ void Contents::take(const ContentsArguments& arguments, const Comm& comm) {
     const nb::object value = item[1];
     const bool pair = nb::isinstance<nb::tuple>(value) && nb::len(value) == 2 &&
                       nb::isinstance<nb::dict>(value[1]);
-    Coordinate coordinate{name, doubles_of(pair ? nb::object(value[0]) : value, what), {}};
-    if (pair) coordinate.attributes = attributes_of(value[1], what + ", attribute");
+    const bool of_axis = std::ranges::any_of(contents_.variables, [&](const Variable& variable) {
+      return std::ranges::find(variable.dims, name) != variable.dims.end();
+    });
+    auto coordinate = coordinate_of(name, pair ? nb::object(value[0]) : value, what, of_axis);
+    if (pair) {
+      coordinate.attributes =
+          attributes_of(value[1], what + ", attribute", store::view_of(coordinate).type);
+    }
     contents_.coordinates.push_back(std::move(coordinate));
   }
 }

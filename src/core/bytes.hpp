@@ -42,6 +42,18 @@ void pass(Bytes& bytes, T& value) {
       value = alternative<T>(kind, std::make_index_sequence<std::variant_size_v<T>>());
     }
     std::visit([&](auto& held) { bytes(held); }, value);
+  } else if constexpr (requires { value.has_value(); }) {  // an optional
+    bool given = value.has_value();
+    bytes(given);
+    if constexpr (Bytes::reads) {
+      value.reset();
+      if (given) value.emplace();
+    }
+    if (given) bytes(*value);
+  } else if constexpr (std::is_same_v<T, std::vector<bool>>) {  // has no items to point at
+    std::vector<char> items(value.begin(), value.end());
+    bytes(items);
+    if constexpr (Bytes::reads) value.assign(items.begin(), items.end());
   } else {  // a text or a vector
     auto count = value.size();
     bytes(count);
@@ -57,7 +69,7 @@ void pass(Bytes& bytes, T& value) {
 }  // namespace detail
 
 /// Writes values one after another, to be read back by a program of the same build: plain ones,
-/// texts, vectors, pairs and variants of such, and what can `travel`.
+/// texts, vectors, pairs, variants and optionals of such, and what can `travel`.
 class ByteWriter {
  public:
   static constexpr bool reads = false;

@@ -32,7 +32,7 @@ static void travel(Bytes& bytes, StreamOptions& options) {
 
 template <class Bytes>
 static void travel(Bytes& bytes, Coordinate& coordinate) {
-  bytes(coordinate.name, coordinate.values, coordinate.attributes);
+  bytes(coordinate.name, coordinate.values, coordinate.attributes, coordinate.typed);
 }
 
 namespace server {

@@ -14,6 +14,7 @@
 
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
+#include "store/attribute_values.hpp"
 #include "store/item_convert.hpp"
 
 namespace tailrace::store {
@@ -43,6 +44,17 @@ void check_name(const std::string& name, std::set<std::string>& taken) {
   if (!taken.insert(name).second) refuse_input("two arrays of the file are named \"{}\"", name);
 }
 
+// Names of dimensions are names of datasets in the root group, and HDF5 keeps some for itself.
+void check_dimension(const std::string& name, const std::string& variable) {
+  const bool plain = !name.empty() && name != "." && name != ".." &&
+                     name.find_first_of(std::string("/\n\0", 3)) == std::string::npos;
+  if (plain && name != "tailrace" && !is_reserved(name)) return;
+  refuse_input(
+      "variable {}: \"{}\" cannot name a dimension: it is empty, has a slash, a line end or a zero "
+      "byte, or HDF5, netCDF or this library use it themselves",
+      variable, name);
+}
+
 // No array may be a group, either.
 void check_groups(const FileContents& contents, const std::set<std::string>& taken) {
   for (const auto& name : taken) {
@@ -57,6 +69,39 @@ void check_groups(const FileContents& contents, const std::set<std::string>& tak
   }
 }
 
+// A variable that is named as its first axis holds the coordinates along it, as in netCDF. Another
+// one would be two datasets of one name.
+void check_dimensions(const FileContents& contents,
+                      const std::map<std::string, std::ptrdiff_t>& dims) {
+  for (const auto& variable : contents.variables) {
+    const bool own = !variable.dims.empty() && variable.dims.front() == variable.name;
+    if (own || !dims.contains(variable.name)) continue;
+    refuse_input(
+        "\"{}\" is a variable and a dimension, which is not its own first one; give the variable or "
+        "the dimension another name",
+        variable.name);
+  }
+  for (const auto& coordinate : contents.coordinates) {
+    if (!view_of(coordinate).scalar || !dims.contains(coordinate.name)) continue;
+    refuse_input("\"{}\" is a dimension, and a coordinate without one: give a list",
+                 coordinate.name);
+  }
+  const auto lies_in = [&](const std::string& array, const std::string& name) {
+    return array.starts_with(name) && array.size() > name.size() && array[name.size()] == '/';
+  };
+  for (const auto& [name, extent] : dims) {
+    const bool group =
+        std::ranges::any_of(contents.variables,
+                            [&](const auto& one) { return lies_in(one.name, name); }) ||
+        std::ranges::any_of(contents.coordinates,
+                            [&](const auto& one) { return lies_in(one.name, name); }) ||
+        std::ranges::any_of(contents.group_attributes, [&](const auto& one) {
+          return one.first == name || lies_in(one.first, name);
+        });
+    if (group && contents.scales) refuse_input("\"{}\" is a dimension and a group", name);
+  }
+}
+
 bool has_defaults(const Variable& variable) {
   return variable.dims.empty() || (variable.memory.boxes.empty() && variable.memory.num_items > 0);
 }
@@ -67,6 +112,66 @@ std::vector<std::string> default_dims(int num_dims) {
   for (int d = std::min(num_dims, 3); d-- > 0;) dims.emplace_back(1, "xyz"[d]);
   return dims;
 }
+
+// Names for the axes of variables that leave them open. A name that a variable has, or an axis of
+// another length, gets a number: x, x_2, x_3.
+class DefaultDims {
+ public:
+  explicit DefaultDims(const FileContents& contents) {
+    std::map<std::string, std::ptrdiff_t> coordinates;
+    std::set<std::pair<std::string, std::ptrdiff_t>> wanted;
+    for (const auto& coordinate : contents.coordinates) {
+      if (coordinate.typed && !is_list(*coordinate.typed)) {
+        taken_.insert(coordinate.name);
+      } else {
+        coordinates[coordinate.name] =
+            coordinate.typed ? num_items(*coordinate.typed) : std::ssize(coordinate.values);
+      }
+    }
+    for (const auto& variable : contents.variables) {
+      if (variable.layout == nullptr) continue;
+      const auto& extents = variable.layout->global_extents();
+      const auto count = static_cast<std::size_t>(variable.layout->num_dims());
+      if (variable.dims.empty()) {
+        taken_.insert(variable.name);
+        const auto names = default_dims(variable.layout->num_dims());
+        for (std::size_t d = 0; d < count; ++d) wanted.emplace(names[d], extents[d]);
+      } else {
+        for (std::size_t d = 0; d < std::min(count, variable.dims.size()); ++d) {
+          extents_.emplace(variable.dims[d], extents[d]);
+        }
+        if (variable.dims.front() != variable.name) taken_.insert(variable.name);
+      }
+    }
+    // Coordinates that fit no variable are a mistake, which is to be refused.
+    for (const auto& [name, extent] : coordinates) {
+      if (wanted.contains({name, extent})) extents_.emplace(name, extent);
+    }
+  }
+
+  std::vector<std::string> of(const Layout& layout) {
+    auto dims = default_dims(layout.num_dims());
+    for (std::size_t d = 0; d < dims.size(); ++d) {
+      const auto extent = layout.global_extents()[d];
+      const auto base = dims[d];
+      for (int number = 2; !suits(dims[d], extent); ++number) {
+        dims[d] = fmt::format("{}_{}", base, number);
+      }
+      extents_.emplace(dims[d], extent);
+    }
+    return dims;
+  }
+
+ private:
+  bool suits(const std::string& name, std::ptrdiff_t extent) const {
+    if (taken_.contains(name)) return false;
+    const auto known = extents_.find(name);
+    return known == extents_.end() || known->second == extent;
+  }
+
+  std::map<std::string, std::ptrdiff_t> extents_;
+  std::set<std::string> taken_;  // names of arrays that are not along themselves
+};
 
 void check_memory(const Variable& variable, int rank) {
   const auto boxes = variable.layout->boxes(rank);
@@ -107,6 +212,7 @@ void check_variable(const Variable& variable, int rank, int num_ranks,
                  variable.layout->num_dims());
   }
   for (std::size_t d = 0; d < variable.dims.size(); ++d) {
+    check_dimension(variable.dims[d], variable.name);
     const auto extent = variable.layout->global_extents()[d];
     const auto known = dims.emplace(variable.dims[d], extent).first->second;
     if (known != extent) {
@@ -121,9 +227,10 @@ void check_variable(const Variable& variable, int rank, int num_ranks,
 
 WithDefaults::WithDefaults(const FileContents& given, int rank, int num_ranks) : given_(given) {
   if (std::ranges::none_of(given.variables, has_defaults)) return;
+  DefaultDims names(given);
   for (auto& variable : made_.emplace(given).variables) {
     if (variable.layout == nullptr || variable.layout->num_ranks() != num_ranks) continue;
-    if (variable.dims.empty()) variable.dims = default_dims(variable.layout->num_dims());
+    if (variable.dims.empty()) variable.dims = names.of(*variable.layout);
     if (!variable.memory.boxes.empty()) continue;
     auto dense = Memory::dense(variable.layout->boxes(rank));
     if (dense.num_items == variable.memory.num_items) variable.memory = std::move(dense);
@@ -144,23 +251,46 @@ std::optional<Error> check_contents(const FileContents& contents, int rank, int 
     std::map<std::string, std::ptrdiff_t> dims;
     for (const auto& coordinate : contents.coordinates) {
       check_name(coordinate.name, taken);
-      dims[coordinate.name] = static_cast<std::ptrdiff_t>(coordinate.values.size());
+      const auto values = view_of(coordinate);
+      if (!values.scalar) dims[coordinate.name] = values.count;
+      check_attributes("coordinate " + coordinate.name, coordinate.attributes, values.type);
     }
     for (const auto& variable : contents.variables) {
       check_name(variable.name, taken);
       check_variable(variable, rank, num_ranks, dims);
+      check_attributes("variable " + variable.name, variable.attributes, variable.type);
     }
-    for (const auto& variable : contents.variables) {
-      if (dims.contains(variable.name)) {
-        refuse_input("\"{}\" is a variable and a dimension", variable.name);
-      }
-    }
+    check_dimensions(contents, dims);
     check_groups(contents, taken);
+    check_attributes("the file", contents.attributes, std::nullopt);
+    for (const auto& [name, attributes] : contents.group_attributes) {
+      check_attributes("group " + name, attributes, std::nullopt);
+    }
   } catch (const Error& error) {
     return error;
   }
   return std::nullopt;
 }
+
+namespace {
+
+/// Of coordinates, axes and attributes.
+std::uint64_t digest_of_details(const FileContents& contents) {
+  auto digest = digest_of(contents.attributes);
+  for (const auto& coordinate : contents.coordinates) digest += digest_of(coordinate);
+  for (const auto& variable : contents.variables) {
+    digest = add_to_digest(digest, digest_of(variable.attributes));
+    for (const auto& dim : variable.dims) {
+      digest = add_to_digest(digest, std::hash<std::string>{}(dim));
+    }
+  }
+  for (const auto& [name, attributes] : contents.group_attributes) {
+    digest += add_to_digest(std::hash<std::string>{}(name), digest_of(attributes));
+  }
+  return digest;
+}
+
+}  // namespace
 
 std::uint64_t digest_of(const std::string& path, const FileContents& contents) {
   const std::hash<std::string> hash;
@@ -174,11 +304,43 @@ std::uint64_t digest_of(const std::string& path, const FileContents& contents) {
       digest = add_to_digest(digest, static_cast<std::uint64_t>(extent));
     }
   }
-  return digest;
+  return add_to_digest(digest, digest_of_details(contents));
 }
+
+namespace {
+
+/// One line for each attribute and coordinate, in the order of their names.
+std::map<std::string, std::string> describe_details(const FileContents& contents) {
+  std::map<std::string, std::string> lines;
+  const auto add = [&](const std::string& of, const Attributes& attributes) {
+    for (const auto& [name, value] : attributes) {
+      lines[fmt::format("attribute {} of {}", name, of)] = describe(value);
+    }
+  };
+  for (const auto& coordinate : contents.coordinates) {
+    const auto of = "coordinate " + coordinate.name;
+    lines["the values of " + of] = coordinate.typed ? describe(*coordinate.typed)
+                                                    : describe(coordinate.values);
+    add(of, coordinate.attributes);
+  }
+  for (const auto& variable : contents.variables) {
+    const auto of = "variable " + variable.name;
+    lines["the axes of " + of] = fmt::format("{}", fmt::join(variable.dims, ", "));
+    add(of, variable.attributes);
+  }
+  for (const auto& [name, attributes] : contents.group_attributes) add("group " + name, attributes);
+  add("the file", contents.attributes);
+  return lines;
+}
+
+}  // namespace
 
 void require_alike(const Comm& comm, std::string_view who, const std::string& path,
                    const FileContents& contents) {
+  const auto own = static_cast<std::int64_t>(digest_of(path, contents) >> 1);
+  std::array<std::int64_t, 2> ends{own, -own};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, ends.data(), 2, MPI_INT64_T, MPI_MIN, comm.raw()));
+  if (ends[0] == -ends[1]) return;
   std::string variables;
   for (const auto& variable : contents.variables) {
     if (!variables.empty()) variables += ", ";
@@ -188,9 +350,18 @@ void require_alike(const Comm& comm, std::string_view who, const std::string& pa
     const std::span extents(variable.layout->global_extents().data(), dims);
     variables += fmt::format(" [{}]", fmt::join(extents, " x "));
   }
-  const std::array<CommonArgument, 2> arguments{
-      {{"the path", path}, {"the list of variables", variables}}};
+  const auto lines = describe_details(contents);
+  std::string names;
+  for (const auto& [name, value] : lines) names += (names.empty() ? "" : ", ") + name;
+  const std::array<CommonArgument, 3> arguments{
+      {{"the path", path},
+       {"the list of variables", variables},
+       {"the list of attributes and coordinates", names}}};
   require_same(comm, who, arguments);
+  std::vector<CommonArgument> details;
+  for (const auto& [name, value] : lines) details.push_back({name, value});
+  require_same(comm, who, details);
+  refuse_input("{}: the ranks give different contents of {}", who, path);
 }
 
 namespace {

@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <array>
 #include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
 #include <hdf5_hl.h>
 
+#include "store/attribute_values.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/item_convert.hpp"
 #include "store/memory_file.hpp"
@@ -53,10 +56,14 @@ Hdf5Handle make_space(const std::vector<hsize_t>& extents, const std::string& na
 struct Space {
   std::vector<hsize_t> extents;
   hid_t type = H5T_NATIVE_DOUBLE;  // not owned
+  std::optional<ItemBytes> fill = {};
 };
 
-Hdf5Handle creation_list() {
+Hdf5Handle creation_list(const Space& shape) {
   Hdf5Handle create(H5Pcreate(H5P_DATASET_CREATE), H5Pclose, "dataset creation list");
+  if (shape.fill) {
+    check_hdf5(H5Pset_fill_value(create.id(), shape.type, shape.fill->data()), "set fill value");
+  }
   check_hdf5(H5Pset_fill_time(create.id(), H5D_FILL_TIME_NEVER), "set fill time");
   set_object_options(create.id());
   return create;
@@ -65,7 +72,7 @@ Hdf5Handle creation_list() {
 // Contiguous; its space is allocated when something is written.
 Hdf5Handle create_dataset(hid_t parent, const std::string& name, const Space& shape) {
   const auto space = make_space(shape.extents, name);
-  const auto create = creation_list();
+  const auto create = creation_list(shape);
   check_hdf5(H5Pset_layout(create.id(), H5D_CONTIGUOUS), "set layout");
   check_hdf5(H5Pset_alloc_time(create.id(), H5D_ALLOC_TIME_LATE), "set allocation time");
   return {H5Dcreate2(parent, name.c_str(), shape.type, space.id(), H5P_DEFAULT, create.id(),
@@ -110,7 +117,7 @@ Hdf5Handle create_virtual_dataset(hid_t parent, const std::string& name, const S
                                   const std::vector<PieceSource>& sources,
                                   const ImageSetting& setting) {
   const auto space = make_space(shape.extents, name);
-  const auto create = creation_list();
+  const auto create = creation_list(shape);
   check_hdf5(H5Pset_layout(create.id(), H5D_VIRTUAL), "set layout");
   for (const auto& source : sources) {
     const auto dims = static_cast<std::size_t>(source.box.num_dims);
@@ -132,21 +139,46 @@ Hdf5Handle create_virtual_dataset(hid_t parent, const std::string& name, const S
           H5Dclose, "create dataset " + name};
 }
 
-using Scales = std::map<std::string, Hdf5Handle>;
+/// The dimensions of a file, by name: the datasets that are their scales.
+struct Scales {
+  struct Scale {
+    Hdf5Handle dataset;
+    std::int32_t number;  ///< in the order in which they were made
+  };
+  std::map<std::string, Scale> all;
+  /// Coordinates of more than one axis, which HDF5 gives no scales: their dimensions are noted by
+  /// numbers, as the netCDF-4 library does.
+  struct Wide {
+    std::string name;
+    std::vector<std::string> dims;
+  };
+  std::vector<Wide> wide;
+
+  hid_t add(const std::string& name, Hdf5Handle dataset) {
+    const auto number = static_cast<std::int32_t>(all.size());
+    return all.emplace(name, Scale{std::move(dataset), number}).first->second.dataset.id();
+  }
+};
 
 void add_coordinates(hid_t file, const FileContents& contents, Scales& scales) {
   for (const auto& coordinate : contents.coordinates) {
-    auto dataset = create_dataset(file, coordinate.name, {{coordinate.values.size()}});
-    if (!coordinate.values.empty()) {
-      check_hdf5(H5Dwrite(dataset.id(), H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT,
-                          coordinate.values.data()),
-                 "write coordinate " + coordinate.name);
+    const auto values = view_of(coordinate);
+    const auto type = native_type(values.type);
+    std::vector<hsize_t> extents;
+    if (!values.scalar) extents.push_back(static_cast<hsize_t>(values.count));
+    auto dataset = create_dataset(
+        file, coordinate.name,
+        {extents, type.id(), fill_item(coordinate.name, coordinate.attributes, values.type)});
+    if (values.count > 0) {
+      check_hdf5(
+          H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data),
+          "write coordinate " + coordinate.name);
     }
-    if (contents.scales) {
+    if (contents.scales && !values.scalar) {
       check_hdf5(H5DSset_scale(dataset.id(), coordinate.name.c_str()), "scale " + coordinate.name);
     }
-    write_attributes(dataset.id(), coordinate.attributes);
-    scales.emplace(coordinate.name, std::move(dataset));
+    write_array_attributes(dataset.id(), coordinate.name, coordinate.attributes, values.type);
+    if (!values.scalar) scales.add(coordinate.name, std::move(dataset));
   }
 }
 
@@ -156,7 +188,7 @@ hid_t bare_scale(hid_t file, const std::string& name, hsize_t extent, Scales& sc
   const auto text =
       fmt::format("This is a netCDF dimension but not a netCDF variable.{:10d}", extent);
   check_hdf5(H5DSset_scale(dataset.id(), text.c_str()), "scale " + name);
-  return scales.emplace(name, std::move(dataset)).first->second.id();
+  return scales.add(name, std::move(dataset));
 }
 
 // The datasets whose space is still to be allocated, and where their offsets go.
@@ -171,27 +203,44 @@ std::vector<hsize_t> extents_of(const Variable& variable) {
   return {global.begin(), global.begin() + variable.layout->num_dims()};
 }
 
+bool is_scale(const Variable& variable) {
+  return !variable.dims.empty() && variable.dims.front() == variable.name;
+}
+
 // `scales` is null if the file has none.
 Hdf5Handle add_variable(hid_t file, const Variable& variable, Hdf5Handle dataset, Scales* scales) {
   const auto extents = extents_of(variable);
-  for (std::size_t d = 0; scales != nullptr && d < variable.dims.size(); ++d) {
-    const auto found = scales->find(variable.dims[d]);
-    const hid_t scale = found != scales->end()
-                            ? found->second.id()
-                            : bare_scale(file, variable.dims[d], extents[d], *scales);
-    check_hdf5(H5DSattach_scale(dataset.id(), scale, static_cast<unsigned>(d)),
-               "attach dimension " + variable.dims[d]);
+  const bool scale = scales != nullptr && is_scale(variable);
+  if (scale) {
+    check_hdf5(H5DSset_scale(dataset.id(), variable.name.c_str()), "scale " + variable.name);
+    scales->add(variable.name, {H5Dopen2(file, variable.name.c_str(), H5P_DEFAULT), H5Dclose,
+                                "open " + variable.name});
+    if (extents.size() > 1) scales->wide.push_back({variable.name, variable.dims});
   }
-  write_attributes(dataset.id(), variable.attributes);
+  for (std::size_t d = scale ? 1 : 0; scales != nullptr && d < variable.dims.size(); ++d) {
+    const auto& name = variable.dims[d];
+    const auto found = scales->all.find(name);
+    const hid_t of_axis = found != scales->all.end() ? found->second.dataset.id()
+                                                     : bare_scale(file, name, extents[d], *scales);
+    if (scale) continue;
+    check_hdf5(H5DSattach_scale(dataset.id(), of_axis, static_cast<unsigned>(d)),
+               "attach dimension " + name);
+  }
+  write_array_attributes(dataset.id(), variable.name, variable.attributes, variable.type);
   return dataset;
 }
 
 void add_variables(hid_t file, const FileContents& contents, const ImageSetting& setting,
                    Scales* scales, std::vector<Unplaced>& unplaced, FileImage& image) {
-  for (std::size_t v = 0; v < contents.variables.size(); ++v) {
+  // Those that are scales first, as the others refer to them.
+  std::vector<std::size_t> order(contents.variables.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_partition(order, [&](auto v) { return is_scale(contents.variables[v]); });
+  for (const auto v : order) {
     const auto& variable = contents.variables[v];
     const auto type = native_type(variable.type);
-    const Space shape{extents_of(variable), type.id()};
+    const Space shape{extents_of(variable), type.id(),
+                      fill_item(variable.name, variable.attributes, variable.type)};
     if (setting.sources != nullptr) {
       add_variable(
           file, variable,
@@ -203,6 +252,18 @@ void add_variables(hid_t file, const FileContents& contents, const ImageSetting&
     unplaced.push_back(
         {add_variable(file, variable, create_dataset(file, variable.name, shape), scales),
          whole.num_items() * item_bytes(variable.type), &image.data_offsets[v]});
+  }
+}
+
+void number_dimensions(const Scales& scales) {
+  if (scales.wide.empty()) return;
+  for (const auto& [name, scale] : scales.all) {
+    write_attributes(scale.dataset.id(), {{"_Netcdf4Dimid", scale.number}});
+  }
+  for (const auto& [name, dims] : scales.wide) {
+    std::vector<std::int32_t> numbers;
+    for (const auto& dim : dims) numbers.push_back(scales.all.at(dim).number);
+    write_attributes(scales.all.at(name).dataset.id(), {{"_Netcdf4Coordinates", numbers}});
   }
 }
 
@@ -317,6 +378,7 @@ void build_image(const FileContents& contents, const ImageSetting& setting, File
           add_tables(file, names, setting, unplaced, image);
           add_variables(file, contents, setting, contents.scales ? &scales : nullptr, unplaced,
                         image);
+          number_dimensions(scales);
           write_attributes(file, contents.attributes);
         });
 }

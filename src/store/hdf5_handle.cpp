@@ -16,6 +16,7 @@
 
 #include "core/refuse_input.hpp"
 #include "core/system_call.hpp"
+#include "store/attribute_values.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -201,27 +202,64 @@ void write_attribute(hid_t object, const std::string& name, hid_t type, hid_t sp
   const Hdf5Handle attribute(
       H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
       "create attribute " + name);
+  if (H5Sget_simple_extent_npoints(space) == 0) return;  // HDF5 wants an address
   check_hdf5(H5Awrite(attribute.id(), type, data), "write attribute " + name);
 }
 
-void write_value(hid_t object, const std::string& name, std::int64_t value) {
-  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "attribute space");
-  write_attribute(object, name, H5T_NATIVE_INT64, space.id(), &value);
+// As h5py writes it: an enumeration of FALSE and TRUE.
+Hdf5Handle bool_type() {
+  Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose, "create a type of truth values");
+  std::int8_t value = 0;
+  check_hdf5(H5Tenum_insert(type.id(), "FALSE", &value), "insert FALSE");
+  value = 1;
+  check_hdf5(H5Tenum_insert(type.id(), "TRUE", &value), "insert TRUE");
+  return type;
 }
 
-void write_value(hid_t object, const std::string& name, double value) {
+Hdf5Handle texts_type() {
+  Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "string type");
+  check_hdf5(H5Tset_size(type.id(), H5T_VARIABLE), "string size");
+  check_hdf5(H5Tset_cset(type.id(), H5T_CSET_UTF8), "string character set");
+  return type;
+}
+
+template <class Item>
+Hdf5Handle type_of_items() {
+  if constexpr (FileItem<Item>) {
+    return native_type(item_type<Item>());
+  } else if constexpr (std::is_same_v<Item, bool>) {
+    return bool_type();
+  } else {
+    return texts_type();
+  }
+}
+
+template <class Item>
+void write_value(hid_t object, const std::string& name, const Item& value) {
+  const auto type = type_of_items<Item>();
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "attribute space");
-  write_attribute(object, name, H5T_NATIVE_DOUBLE, space.id(), &value);
+  write_attribute(object, name, type.id(), space.id(), &value);
 }
 
 void write_value(hid_t object, const std::string& name, const std::string& value) {
   write_string_attribute(object, name, value);
 }
 
-void write_value(hid_t object, const std::string& name, const std::vector<double>& value) {
-  const hsize_t count = value.size();
+template <class Item>
+void write_value(hid_t object, const std::string& name, const std::vector<Item>& values) {
+  const hsize_t count = values.size();
+  const auto type = type_of_items<Item>();
   const Hdf5Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose, "attribute space");
-  write_attribute(object, name, H5T_NATIVE_DOUBLE, space.id(), value.data());
+  if constexpr (std::is_same_v<Item, bool>) {
+    const std::vector<std::int8_t> bytes(values.begin(), values.end());
+    write_attribute(object, name, type.id(), space.id(), bytes.data());
+  } else if constexpr (std::is_same_v<Item, std::string>) {
+    std::vector<const char*> texts;
+    for (const auto& text : values) texts.push_back(text.c_str());
+    write_attribute(object, name, type.id(), space.id(), texts.data());
+  } else {
+    write_attribute(object, name, type.id(), space.id(), values.data());
+  }
 }
 
 std::string read_string(hid_t attribute, hid_t type) {
@@ -271,7 +309,10 @@ bool read_attribute(hid_t attribute, AttributeValue& value) {
 
 void write_string_attribute(hid_t object, const std::string& name, const std::string& text) {
   const Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "string type");
-  check_hdf5(H5Tset_size(type.id(), text.size() + 1), "string size");
+  // A text with zero bytes is as long as its type, and they do not end it.
+  const bool whole = text.find('\0') != std::string::npos;
+  check_hdf5(H5Tset_size(type.id(), text.size() + (whole ? 0 : 1)), "string size");
+  if (whole) check_hdf5(H5Tset_strpad(type.id(), H5T_STR_NULLPAD), "string padding");
   check_hdf5(H5Tset_cset(type.id(), H5T_CSET_UTF8), "string character set");
   const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose, "attribute space");
   write_attribute(object, name, type.id(), space.id(), text.c_str());
@@ -281,6 +322,16 @@ void write_attributes(hid_t object, const Attributes& attributes) {
   for (const auto& [name, value] : attributes) {
     std::visit([&, &key = name](const auto& v) { write_value(object, key, v); }, value);
   }
+}
+
+void write_array_attributes(hid_t object, const std::string& name, const Attributes& attributes,
+                            ItemType type) {
+  const auto fill = std::ranges::find(attributes, fill_name, &Attributes::value_type::first);
+  if (fill == attributes.end()) return write_attributes(object, attributes);
+  auto typed = attributes;
+  auto& value = typed[static_cast<std::size_t>(fill - attributes.begin())].second;
+  value = converted(name, std::string(fill_name), value, type);
+  write_attributes(object, typed);
 }
 
 namespace {

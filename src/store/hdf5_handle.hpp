@@ -67,8 +67,12 @@ Hdf5Handle native_type(ItemType type);
 /// not a whole HDF5 file.
 Hdf5Handle open_hdf5_file(const std::string& path);
 
-/// Writes `attributes` to an object. `Errc::io` on failure.
+/// Writes `attributes` to an object, each in its own type. `Errc::io` on failure.
 void write_attributes(hid_t object, const Attributes& attributes);
+/// The same for array `name` of `type`: its `_FillValue` gets this type, as netCDF has it. Throws
+/// `Errc::invalid_input` if that cannot be.
+void write_array_attributes(hid_t object, const std::string& name, const Attributes& attributes,
+                            ItemType type);
 /// Writes one string attribute of fixed length.
 void write_string_attribute(hid_t object, const std::string& name, const std::string& text);
 /// Reads the attributes of an object that fit `AttributeValue`; leaves out the others.

@@ -19,6 +19,7 @@
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
 #include "layout/holes.hpp"
+#include "store/attribute_values.hpp"
 #include "store/completion.hpp"
 #include "store/contents_check.hpp"
 #include "store/file_image.hpp"
@@ -250,8 +251,9 @@ void Output::State::tell_holes(const FileContents& contents) {
     if (held >= all || !told_holes_.insert(variable.name).second) continue;
     say(LogLevel::warning,
         fmt::format(
-            "output: the ranks hold {} of {} items of variable {}; the others will read as 0", held,
-            all, variable.name));
+            "output: the ranks hold {} of {} items of variable {}; the others will read as {}", held,
+            all, variable.name,
+            fill_item(variable.name, variable.attributes, variable.type) ? "_FillValue" : "0"));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "layout/holes.hpp"
 #include "move/choose_copies.hpp"
+#include "store/attribute_values.hpp"
 #include "tailrace/plan.hpp"
 
 namespace tailrace::store {
@@ -98,7 +99,7 @@ void Route::add_variable(const Comm& comm, const Variable& variable, std::size_t
   }
   const int mine = place_of_rank[static_cast<std::size_t>(rank_)];
   if (mine >= 0 && has_holes(layout)) {
-    add_holes(layout, item, writers[static_cast<std::size_t>(mine)]);
+    add_holes(v, layout, item, writers[static_cast<std::size_t>(mine)]);
   }
   if (plan.method == "push") {
     add_pushes(v, domains, place_of_rank, writers);
@@ -131,7 +132,8 @@ void Route::add_pushes(std::size_t v, const Layout& to, const std::vector<int>& 
 }
 
 // The rows of what nobody has of this rank's boxes.
-void Route::add_holes(const Layout& layout, std::ptrdiff_t item, const Writer& writer) {
+void Route::add_holes(std::size_t v, const Layout& layout, std::ptrdiff_t item,
+                      const Writer& writer) {
   for (std::size_t b = 0; b < writer.boxes.size(); ++b) {
     const auto& staged = writer.staged[b];
     for (const auto& hole : holes_in(writer.boxes[b], layout)) {
@@ -145,7 +147,7 @@ void Route::add_holes(const Layout& layout, std::ptrdiff_t item, const Writer& w
           if (d != last) rest /= hole.extents[d];
           at += (hole.start[d] - writer.boxes[b].start[d] + along) * staged.strides[d];
         }
-        holes_.push_back({staged.staging_bytes + at * item, hole.extents[last] * item});
+        holes_.push_back({v, staged.staging_bytes + at * item, hole.extents[last] * item});
       }
     }
   }
@@ -185,12 +187,23 @@ bool Route::fits(const FileContents& contents, int rank) const {
          std::ranges::equal(shapes_, contents.variables, {}, &Shape::name, &Variable::name);
 }
 
-void Route::move(const FileContents& contents, const Staging& staging, int slot) {
-  // The buffer still holds an earlier file.
+// The buffer still holds an earlier file.
+void Route::fill_holes(const FileContents& contents, std::byte* slot) const {
+  std::size_t known = contents.variables.size();
+  ItemBytes fill{};
   for (const auto& hole : holes_) {
-    std::memset(staging.slot(rank_, slot) + hole.staging_bytes, 0,
-                static_cast<std::size_t>(hole.bytes));
+    const auto& variable = contents.variables[hole.variable];
+    if (hole.variable != known) {
+      fill = fill_item(variable.name, variable.attributes, variable.type).value_or(ItemBytes{});
+      known = hole.variable;
+    }
+    fill_items({slot + hole.staging_bytes, static_cast<std::size_t>(hole.bytes)},
+               item_bytes(variable.type), fill);
   }
+}
+
+void Route::move(const FileContents& contents, const Staging& staging, int slot) {
+  if (!holes_.empty()) fill_holes(contents, staging.slot(rank_, slot));
   for (const auto& push : pushes_) {
     push.copy.run(static_cast<const std::byte*>(contents.variables[push.variable].data),
                   staging.slot(push.writer, slot) + push.staging_bytes);

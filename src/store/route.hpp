@@ -55,6 +55,7 @@ class Route {
   };
   // Bytes of this rank's slot that no rank puts anything into.
   struct Hole {
+    std::size_t variable;
     std::ptrdiff_t staging_bytes, bytes;
   };
   // The boxes of a writer, where they lie in its slot, and what it writes.
@@ -68,7 +69,8 @@ class Route {
   void place(Writer& writer, int rank, const DatasetShape& dataset, bool pieces);
   void add_pushes(std::size_t v, const Layout& to, const std::vector<int>& place_of_rank,
                   const std::vector<Writer>& writers);
-  void add_holes(const Layout& layout, std::ptrdiff_t item, const Writer& writer);
+  void add_holes(std::size_t v, const Layout& layout, std::ptrdiff_t item, const Writer& writer);
+  void fill_holes(const FileContents& contents, std::byte* slot) const;
   void number_rows(const WritePlan& plan, std::vector<Writer>& writers);
 
   std::int64_t plan_number_;

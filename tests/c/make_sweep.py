@@ -88,6 +88,9 @@ GOOD = {
     "tailrace_log_write.text": '"a line"', "tailrace_session_open.name": "stream_name()",
     "tailrace_trace_record.name": '"span"', "tailrace_input_attribute_doubles.values": "out.reals",
     "tailrace_input_coordinate.values": "out.reals",
+    "tailrace_contents_attribute_number.value": "source", "num_texts": "1", "texts": "names",
+    "tailrace_contents_number.value": "source", "tailrace_contents_number.name": '"scalar"',
+    "tailrace_contents_coordinate_numbers.name": '"x"',
 }  # fmt: skip
 # More structs whose members are arguments of a function.
 MEMBERS = {
@@ -114,7 +117,7 @@ AGREED = {
 LENGTHS = {
     "num_fields", "num_runs", "num_boxes", "num_parts", "num_pairs", "num_values", "num_files",
     "num_variables", "num_candidates", "num_writers", "num_stages", "num_functions", "num_products",
-    "num_dims", "num_ranks", "num_server_words", "max_values",
+    "num_dims", "num_ranks", "num_server_words", "max_values", "num_texts",
 }  # fmt: skip
 # What looks wrong and is not: patterns of "function.argument: what is wrong".
 ALLOWED = (
@@ -137,7 +140,7 @@ ALLOWED = (
     r": (an empty text|nonsense) on one rank",
     # Any number.
     r".*comm_split\.(key: .*|color: the largest)",
-    r".*(contents_step\.step|attribute_int\.value|priority): (-1|the \w+)",
+    r".*(contents_step\.step|attribute_(int|bool)\.value|priority): (-1|the \w+)",
     r".*attribute_double\.value: .*",
     r".*trace_record\.(start_s|end_s): -1",
     r".*\.cutoff: -1",

@@ -92,7 +92,6 @@ def case_refused_files() -> None:
             lambda: write(path, {"u": u.astype("float16") if last else u}, layout), "'u'", "float16"
         )
         refused(lambda: write(path, {"u": u[1:] if last else u}, layout), "'u'", "shape")
-        refused(lambda: write(path, {"u": u[..., ::-1] if last else u}, layout), "backwards")
         refused(lambda: write(path, {"u": None if last else u}, layout), "NumPy array")
         refused(lambda: write(path, {"u": u}), "no layout")
         refused(lambda: write(path, u, layout), "dict")

@@ -146,6 +146,16 @@ def test_the_interface_of_mpi4py_fft(ranks: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_types_and_holes_as_other_readers_see_them(ranks: int, tmp_path: Path) -> None:
+    """All types of attributes and coordinates, holes, refusals, by every kind of output."""
+    for package in ("h5netcdf", "netCDF4", "xarray", "zarr"):
+        pytest.importorskip(package)
+    done = run(ranks, HERE / "kept_program.py", tmp_path, PYTHONWARNINGS="ignore")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "passed" in done.stdout
+
+
+@pytest.mark.parametrize("ranks", [1, 2, 3])
 def test_datasets_of_xarray(ranks: int, tmp_path: Path) -> None:
     pytest.importorskip("xarray")
     pytest.importorskip("h5netcdf")

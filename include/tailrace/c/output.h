@@ -35,7 +35,14 @@ int tailrace_contents_dims(tailrace_contents* contents, const char* name, int nu
 /* A small array that every rank has alike (coordinates, tables), copied; `name` is of an axis. */
 int tailrace_contents_coordinate(tailrace_contents* contents, const char* name,
                                  const double* values, int64_t num_values);
-/* Attributes of the variable or coordinate `of`, or (`of` NULL) of the file; copied. */
+/* The same of numbers of `type`. */
+int tailrace_contents_coordinate_numbers(tailrace_contents* contents, const char* name, int type,
+                                         const void* values, int64_t num_values);
+/* One number of `type` that every rank has alike: a variable without a dimension. */
+int tailrace_contents_number(tailrace_contents* contents, const char* name, int type,
+                             const void* value);
+/* Attributes of the variable or coordinate `of`, or (`of` NULL) of the file; copied. They keep
+   their type, and `_FillValue` gets that of the variable. A list of one item is a list. */
 int tailrace_contents_attribute_int(tailrace_contents* contents, const char* of, const char* name,
                                     int64_t value);
 int tailrace_contents_attribute_double(tailrace_contents* contents, const char* of,
@@ -44,6 +51,15 @@ int tailrace_contents_attribute_doubles(tailrace_contents* contents, const char*
                                         const char* name, const double* values, int64_t num_values);
 int tailrace_contents_attribute_text(tailrace_contents* contents, const char* of, const char* name,
                                      const char* value);
+int tailrace_contents_attribute_number(tailrace_contents* contents, const char* of,
+                                       const char* name, int type, const void* value);
+int tailrace_contents_attribute_numbers(tailrace_contents* contents, const char* of,
+                                        const char* name, int type, const void* values,
+                                        int64_t num_values);
+int tailrace_contents_attribute_texts(tailrace_contents* contents, const char* of,
+                                      const char* name, int num_texts, const char* const* texts);
+int tailrace_contents_attribute_bool(tailrace_contents* contents, const char* of, const char* name,
+                                     int value);
 
 enum tailrace_output_mode {
   TAILRACE_SYNCHRONOUS = 0, /* writes inside the call */

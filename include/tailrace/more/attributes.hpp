@@ -1,22 +1,93 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <complex>
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
 
+#include "tailrace/more/item_type.hpp"
+
 namespace tailrace {
 
-using AttributeValue = std::variant<std::int64_t, double, std::string, std::vector<double>>;
+/// The value of an attribute: one item, or a list of items of one type. Items are numbers of any
+/// `ItemType`, truth values, and texts, which are UTF-8. Files keep the type, and a list of one
+/// item differs from the item alone. A list may be empty. The default is the `std::int64_t` 0.
+using AttributeValue =
+    std::variant<std::int64_t, double, std::string, std::vector<double>,  //
+                 std::int8_t, std::int16_t, std::int32_t, std::uint8_t, std::uint16_t,
+                 std::uint32_t, std::uint64_t, float, std::complex<float>, std::complex<double>,
+                 bool, std::vector<std::int8_t>, std::vector<std::int16_t>,
+                 std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<std::uint8_t>,
+                 std::vector<std::uint16_t>, std::vector<std::uint32_t>,
+                 std::vector<std::uint64_t>, std::vector<float>, std::vector<std::complex<float>>,
+                 std::vector<std::complex<double>>, std::vector<bool>, std::vector<std::string>>;
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
+
+namespace detail {
+template <class T>
+struct AttributeKind {
+  using Item = T;
+  static constexpr bool is_list = false;
+};
+template <class T>
+struct AttributeKind<std::vector<T>> {
+  using Item = T;
+  static constexpr bool is_list = true;
+};
+}  // namespace detail
+
+/// The type of the items of an alternative `T` of `AttributeValue`: `double` of a list of them.
+template <class T>
+using AttributeItem = typename detail::AttributeKind<std::remove_cvref_t<T>>::Item;
+template <class T>
+inline constexpr bool is_attribute_list = detail::AttributeKind<std::remove_cvref_t<T>>::is_list;
+
+/// Whether `value` is a list. Local.
+inline bool is_list(const AttributeValue& value) {
+  return std::visit([](const auto& held) { return is_attribute_list<decltype(held)>; }, value);
+}
+
+/// How many items `value` has: 1 if it is no list. Local.
+inline std::ptrdiff_t num_items(const AttributeValue& value) {
+  return std::visit(
+      [](const auto& held) -> std::ptrdiff_t {
+        if constexpr (is_attribute_list<decltype(held)>) {
+          return std::ssize(held);
+        } else {
+          return 1;
+        }
+      },
+      value);
+}
+
+/// The type of the numbers of `value`; nothing for truth values and texts. Local.
+inline std::optional<ItemType> number_type(const AttributeValue& value) {
+  return std::visit(
+      [](const auto& held) -> std::optional<ItemType> {
+        using Item = AttributeItem<decltype(held)>;
+        if constexpr (FileItem<Item>) {
+          return item_type<Item>();
+        } else {
+          return std::nullopt;
+        }
+      },
+      value);
+}
 
 /// A small array that every rank has alike (coordinates, tables); written by one rank.
 struct Coordinate {
   std::string name;  ///< names a dimension, e.g. "x"; may lie in a group as a `Variable`'s
-  std::vector<double> values;
-  Attributes attributes;
+  std::vector<double> values = {};
+  Attributes attributes = {};
+  /// Numbers of another type, instead of `values`, which must be empty: a list as they are; one
+  /// number is a variable without a dimension.
+  std::optional<AttributeValue> typed = {};
 };
 
 }  // namespace tailrace

@@ -7,10 +7,12 @@
 #include "core/bytes.hpp"
 #include "core/refuse_input.hpp"
 #include "file/settings.hpp"
+#include "layout/holes.hpp"
 #include "layout/run_boxes.hpp"
 #include "move/strided_copy.hpp"
 #include "server/packet.hpp"
 #include "server/step_file.hpp"
+#include "store/attribute_values.hpp"
 #include "store/file_task.hpp"
 #include "store/write_plan.hpp"
 
@@ -65,7 +67,7 @@ FieldShape shape_of(const Field& field, std::ptrdiff_t stripe_bytes, int server,
 enum class Pieces {
   runs,    ///< of each server one run without gaps; checksums by pieces
   boxes,   ///< box by box, with a checksum each
-  shares,  ///< the parts have holes between them: each server writes its share, zeros in the holes
+  shares,  ///< the parts have holes between them: each server writes its share with its holes
   bare     ///< holes, and servers have parts of each other's shares: boxes without checksums
 };
 
@@ -75,11 +77,28 @@ struct FieldNeeds {
   std::ptrdiff_t items, run_rows, box_rows, share_rows;
 };
 
-/// The bytes of runs, gathered from the parts that they lie in; zeros between them.
+/// What a server has of each field.
+struct FileNeeds {
+  std::vector<FieldNeeds> fields;
+  std::vector<std::vector<Box>> boxes;  ///< of fields with a fill value
+};
+
+template <class Bytes>
+void travel(Bytes& bytes, FileNeeds& needs) {
+  bytes(needs.fields, needs.boxes);
+}
+
+ItemBytes fill_of(const Field& field) {
+  return fill_item(field.name, field.attributes, field.type).value_or(ItemBytes{});
+}
+
+/// The bytes of runs, gathered from the parts that they lie in; the fill value between them.
 class FieldParts : public PartBytes {
  public:
   explicit FieldParts(const std::vector<Field>& fields)
-      : fields_(fields), holes_(fields.size(), false) {}
+      : fields_(fields), holes_(fields.size(), false) {
+    for (const auto& field : fields) fills_.push_back(fill_of(field));
+  }
   /// The parts of this field do not fill its runs.
   void set_holes(std::size_t field) { holes_[field] = true; }
 
@@ -93,7 +112,7 @@ class FieldParts : public PartBytes {
     }
     std::swap(chunk_, older_chunk_);  // may still be on its way out
     chunk_.resize(static_cast<std::size_t>(bytes));
-    if (holes_[run.dataset]) std::ranges::fill(chunk_, std::byte{0});
+    if (holes_[run.dataset]) fill_items(chunk_, item, fills_[run.dataset]);
     for (const auto& box : boxes) {
       for (const auto& part : field.parts) {
         const Box shared = intersect(box, part.box);
@@ -107,10 +126,17 @@ class FieldParts : public PartBytes {
   }
 
   const std::byte* of(const BoxRun& run) override {
-    for (const auto& part : fields_[run.dataset].parts) {
+    const auto& field = fields_[run.dataset];
+    for (const auto& part : field.parts) {
       if (part.box == run.box) return part.data;
     }
-    throw Error(Errc::internal, "a box to write is not among the parts");
+    if (!holes_[run.dataset]) {
+      throw Error(Errc::internal, "a box to write is not among the parts");
+    }
+    std::swap(chunk_, older_chunk_);
+    chunk_.resize(static_cast<std::size_t>(run.box.num_items() * item_bytes(field.type)));
+    fill_items(chunk_, item_bytes(field.type), fills_[run.dataset]);
+    return chunk_.data();
   }
 
  private:
@@ -128,6 +154,7 @@ class FieldParts : public PartBytes {
 
   const std::vector<Field>& fields_;
   std::vector<bool> holes_;
+  std::vector<ItemBytes> fills_;
   std::vector<std::byte> chunk_, older_chunk_;
 };
 
@@ -138,12 +165,13 @@ struct FilePlan {
   std::vector<Pieces> pieces;                ///< of each field
   std::vector<std::ptrdiff_t> rows;          ///< first one of each server in the two tables
   std::vector<std::ptrdiff_t> box_rows;
+  std::vector<std::vector<Box>> holes;  ///< of each bare field with a fill value
 };
 
 template <class Bytes>
 void travel(Bytes& bytes, FilePlan& plan) {
   bytes(plan.table_offset, plan.box_table_offset, plan.total_bytes, plan.data_offsets, plan.pieces,
-        plan.rows, plan.box_rows);
+        plan.rows, plan.box_rows, plan.holes);
 }
 
 class Hdf5File : public StepFile {
@@ -210,9 +238,16 @@ FileContents contents_of(const Step& step, std::vector<Layout>& layouts) {
 }
 
 Message Hdf5File::needs() const {
-  std::vector<FieldNeeds> all;
+  FileNeeds all;
+  for (const auto& field : step_.fields) {
+    auto& boxes = all.boxes.emplace_back();
+    if (fill_of(field) == ItemBytes{}) continue;
+    for (const auto& part : field.parts) {
+      if (!part.box.empty()) boxes.push_back(part.box);
+    }
+  }
   for (const auto& shape : shapes_) {
-    all.push_back({shape.covered, shape.within_share(), shape.items,
+    all.fields.push_back({shape.covered, shape.within_share(), shape.items,
                    num_pieces(shape.start_bytes, shape.bytes()), shape.box_rows(),
                    num_pieces(shape.share_start, shape.share_end - shape.share_start)});
   }
@@ -233,14 +268,35 @@ Pieces pieces_of(const FieldShape& shape, std::size_t field,
   return covered ? Pieces::runs : Pieces::boxes;
 }
 
+// What no server has of a field, in boxes of about a piece; nothing if zeros are right there.
+std::vector<Box> holes_of(const Field& field, std::vector<Box> boxes) {
+  if (fill_of(field) == ItemBytes{}) return {};
+  const auto dims = static_cast<std::size_t>(field.num_dims());
+  const auto held = from_boxes(std::span(field.extents.data(), dims), {std::move(boxes)});
+  std::vector<Box> holes;
+  for (const auto& hole : holes_in({field.num_dims(), {}, field.extents}, held)) {
+    const auto parts = checksum_boxes(hole, item_bytes(field.type));
+    holes.insert(holes.end(), parts.begin(), parts.end());
+  }
+  return holes;
+}
+
 Message Hdf5File::lay_out(std::span<const Message> needs_of_servers) {
   std::vector<std::vector<FieldNeeds>> all;
+  std::vector<std::vector<Box>> boxes(shapes_.size());
   for (const auto& needs : needs_of_servers) {
-    all.push_back(value_from<std::vector<FieldNeeds>>(needs));
+    auto one = value_from<FileNeeds>(needs);
+    all.push_back(std::move(one.fields));
+    for (std::size_t f = 0; f < boxes.size(); ++f) {
+      boxes[f].insert(boxes[f].end(), one.boxes[f].begin(), one.boxes[f].end());
+    }
   }
   FilePlan plan;
   for (std::size_t f = 0; f < shapes_.size(); ++f) {
     plan.pieces.push_back(pieces_of(shapes_[f], f, all));
+    plan.holes.push_back(plan.pieces[f] == Pieces::bare
+                             ? holes_of(step_.fields[f], std::move(boxes[f]))
+                             : std::vector<Box>());
   }
   std::ptrdiff_t rows = 0, box_rows = 0;
   for (const auto& needs : all) {
@@ -284,6 +340,10 @@ std::shared_ptr<const WriterPart> Hdf5File::make_part(const FilePlan& plan) {
       for (std::size_t p = 0; p < step_.fields[f].parts.size(); ++p) {
         part->boxes.push_back({f, step_.fields[f].parts[p].box, 0, box_row, shape.checksums[p]});
         box_row += std::ssize(shape.checksums[p]);
+      }
+      if (!plan.holes[f].empty()) parts_.set_holes(f);
+      for (auto h = server_; h < plan.holes[f].size(); h += plan.rows.size()) {
+        part->boxes.push_back({f, plan.holes[f][h], 0, 0, {}});
       }
       continue;
     }

@@ -34,8 +34,8 @@ struct Chunk {
 /// The parts, searched by box.
 class GridParts {
  public:
-  GridParts(const ChunkGrid& grid, std::span<const FieldPart> parts)
-      : parts_(parts), layout_(make_layout(grid, parts)) {}
+  GridParts(const ChunkGrid& grid, std::span<const FieldPart> parts, const store::ItemBytes& fill)
+      : parts_(parts), layout_(make_layout(grid, parts)), fill_(fill) {}
 
   bool touch(const Box& box) const { return !layout_.overlaps(box).empty(); }
   /// Puts what there is of `box` into `items`.
@@ -43,7 +43,7 @@ class GridParts {
     const auto overlaps = layout_.overlaps(box);
     std::ptrdiff_t found = 0;
     for (const auto& overlap : overlaps) found += overlap.shared.num_items();
-    if (found < box.num_items()) std::ranges::fill(items, std::byte{0});
+    if (found < box.num_items()) store::fill_items(items, item_bytes, fill_);
     for (const auto& overlap : overlaps) {
       const auto& part = parts_[static_cast<std::size_t>(overlap.local_box)];
       StridedCopy(overlap.shared, side_in_packed(overlap.shared, part.box),
@@ -62,6 +62,7 @@ class GridParts {
 
   std::span<const FieldPart> parts_;
   Layout layout_;
+  store::ItemBytes fill_;
 };
 
 /// The file of the shard that is being written.
@@ -128,7 +129,7 @@ class File {
 std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::ptrdiff_t item_bytes,
                           const ShardSetting& setting, std::span<const std::int64_t> shards,
                           std::span<const FieldPart> parts) {
-  const GridParts found(grid, parts);
+  const GridParts found(grid, parts, setting.fill);
   std::int64_t bytes = 0;
   std::vector<Chunk> chunks;
   std::unique_ptr<File> file;

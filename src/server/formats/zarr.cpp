@@ -21,6 +21,7 @@
 #include "server/formats/shard_writer.hpp"
 #include "server/formats/zarr_json.hpp"
 #include "server/step_file.hpp"
+#include "store/attribute_values.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -33,11 +34,15 @@ void make_folder(const std::string& path) {
   if (uninterrupted([&] { return mkdir(path.c_str(), 0777); }) != 0) fail_errno(errno);
 }
 
-void write_text(const std::string& path, const std::string& text, bool sync) {
+void write_bytes(const std::string& path, std::span<const std::byte> bytes, bool sync) {
   OpenFile file(path, O_WRONLY | O_CREAT | O_TRUNC);
-  file.write(text.data(), std::ssize(text), 0);
+  file.write(bytes.data(), std::ssize(bytes), 0);
   if (sync) file.flush();
   file.close();
+}
+
+void write_text(const std::string& path, const std::string& text, bool sync) {
+  write_bytes(path, std::as_bytes(std::span(text)), sync);
 }
 
 /// A field: how it is cut and encoded.
@@ -113,8 +118,12 @@ class ZarrFile : public StepFile {
                     std::span<const FieldPart> parts) {
     const auto codec = codec_of(field);
     bytes_ += server::write_shards(plans_[field].grid, codec, item_bytes(step_.fields[field].type),
-                                   {array_folder(step_.fields[field].name), threads_, sync_},
+                                   {array_folder(step_.fields[field].name), threads_, sync_,
+                                    fill_of(step_.fields[field])},
                                    shards, parts);
+  }
+  static store::ItemBytes fill_of(const Field& field) {
+    return store::fill_item(field.name, field.attributes, field.type).value_or(store::ItemBytes{});
   }
   static Boxes boxes_of(const Field& field) {
     Boxes boxes;
@@ -169,7 +178,8 @@ Message ZarrFile::lay_out(std::span<const Message> needs_of_servers) {
 std::string ZarrFile::field_json(std::size_t f) const {
   const auto& field = step_.fields[f];
   const auto codec = codec_of(f);
-  ZarrArray array{field.type, field.dims, plans_[f].grid, codec.json(), field.attributes};
+  ZarrArray array{field.name,   field.type,       field.dims,    plans_[f].grid,
+                  codec.json(), field.attributes, fill_of(field)};
   if (codec.tolerance() > 0) {
     array.attributes.emplace_back("tailrace_error_bound", codec.tolerance());
     array.attributes.emplace_back("tailrace_error_bound_note",
@@ -179,23 +189,32 @@ std::string ZarrFile::field_json(std::size_t f) const {
   return array_json(array);
 }
 
-// In one chunk, as it is.
+// In one chunk, as it is; that of a number without a dimension is the file "c".
 std::string ZarrFile::write_coordinate(const Coordinate& coordinate) {
-  const auto count = std::ssize(coordinate.values);
+  const auto values = store::view_of(coordinate);
+  const auto fill = store::fill_item(coordinate.name, coordinate.attributes, values.type);
   Encoding plain;
   plain.codec = "none";
-  const Box box{1, {}, {count}};
-  const Index cell{std::max<std::ptrdiff_t>(count, 1)};
-  const ChunkGrid grid{1, box.extents, cell, cell};
-  const ChunkCodec codec(plain, {ItemType::float64, 1, cell, output_.checksums});
-  const FieldPart part{box, reinterpret_cast<const std::byte*>(coordinate.values.data())};
-  if (count > 0) {
+  const int num_dims = values.scalar ? 0 : 1;
+  const Box box{num_dims, {}, {values.count}};
+  const Index cell{std::max<std::ptrdiff_t>(values.count, 1)};
+  const ChunkGrid grid{num_dims, box.extents, cell, cell};
+  const ChunkCodec codec(plain, {values.type, num_dims, cell, output_.checksums});
+  const auto folder = array_folder(coordinate.name);
+  if (values.scalar) {
+    std::vector<std::byte> item(values.data, values.data + item_bytes(values.type)), encoded;
+    codec.encode(item, encoded);
+    write_bytes(folder + "/c", encoded, sync_);
+  } else if (values.count > 0) {
+    const FieldPart part{box, values.data};
     const std::int64_t first = 0;
-    server::write_shards(grid, codec, item_bytes(ItemType::float64),
-                         {array_folder(coordinate.name), 1, sync_}, {&first, 1}, {&part, 1});
+    server::write_shards(grid, codec, item_bytes(values.type), {folder, 1, sync_, {}}, {&first, 1},
+                         {&part, 1});
   }
-  return array_json(
-      {ItemType::float64, {coordinate.name}, grid, codec.json(), coordinate.attributes});
+  std::vector<std::string> dims;
+  if (!values.scalar) dims.push_back(coordinate.name);
+  return array_json({coordinate.name, values.type, dims, grid, codec.json(), coordinate.attributes,
+                     fill.value_or(store::ItemBytes{})});
 }
 
 void ZarrFile::write_metadata() {
@@ -211,7 +230,7 @@ void ZarrFile::write_metadata() {
   for (const auto& [name, text] : texts) {
     write_text(array_folder(name) + "/" + metadata_name, text, sync_);
   }
-  write_text(folder_.partial() + "/" + metadata_name, group_json(step_.attributes, texts), sync_);
+  write_text(folder_.partial() + "/" + metadata_name, group_json(step_.path, step_.attributes, texts), sync_);
 }
 
 void ZarrFile::write() {

@@ -2,50 +2,144 @@
 // https://zarr-specs.readthedocs.io/en/latest/v3/core/
 #include "server/formats/zarr_json.hpp"
 
+#include <algorithm>
+#include <array>
+#include <bit>
 #include <cmath>
+#include <cstring>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
-#include "store/item_convert.hpp"
+#include "core/refuse_input.hpp"
 
 namespace tailrace::server {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-Json json_of(std::int64_t value) { return value; }
-Json json_of(const std::string& value) { return value; }
-// As Zarr has it: JSON knows no infinities.
-Json json_of(double value) {
-  if (std::isnan(value)) return "NaN";
-  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
-  return value;
-}
-Json json_of(const std::vector<double>& values) {
-  Json list = Json::array();
-  for (const double value : values) list.push_back(json_of(value));
-  return list;
-}
-Json json_of(const Attributes& attributes) {
-  Json all = Json::object();
-  for (const auto& [name, value] : attributes) {
-    all[name] = std::visit([](const auto& v) { return json_of(v); }, value);
+std::string text_of(const Json& json) {
+  try {
+    return json.dump();
+  } catch (const Json::exception&) {
+    refuse_input("a name or a text of a Zarr store is not UTF-8, as JSON wants it: {}",
+                 json.dump(-1, ' ', true, Json::error_handler_t::replace));
   }
-  return all;
 }
+
 Json json_of(const Index& extents, int num_dims) {
   return std::vector(extents.begin(), extents.begin() + num_dims);
 }
 
-Json zero_of(ItemType type) {
-  const auto name = store::type_name(type);
-  if (name.starts_with("complex")) return {0.0, 0.0};
-  return name.starts_with("float") ? Json(0.0) : Json(0);
+/// "NaN", "Infinity" and "-Infinity" as Zarr has them, or a number.
+Json json_of_real(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return value;
 }
 
-/// Names and texts of users need not be UTF-8.
-std::string text_of(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+/// The fill value of an array, which is one of its items.
+Json json_of_fill(ItemType type, const store::ItemBytes& item) {
+  return store::with_item_type(type, [&]<class Item>(std::type_identity<Item>) -> Json {
+    Item value{};
+    std::memcpy(&value, item.data(), sizeof(Item));
+    if constexpr (ComplexItem<Item>) {
+      return Json::array({json_of_real(value.real()), json_of_real(value.imag())});
+    } else if constexpr (std::is_floating_point_v<Item>) {
+      return json_of_real(value);
+    } else {
+      return value;
+    }
+  });
+}
+
+/// The 8 bytes of a number in base 64 (RFC 4648), lowest first.
+std::string base64_of(double value) {
+  constexpr std::string_view letters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  const auto bits = std::bit_cast<std::uint64_t>(value);
+  std::string text;
+  for (int at = 0; at < 9; at += 3) {
+    std::uint32_t three = 0;
+    for (int i = at; i < at + 3; ++i) {
+      const auto byte = i < 8 ? static_cast<std::uint32_t>(bits >> (8 * i) & 0xff) : 0U;
+      three = three << 8 | byte;
+    }
+    for (int i = 0; i < 4; ++i) text += letters[three >> (18 - 6 * i) & 63];
+  }
+  text.back() = '=';  // the ninth byte is not there
+  return text;
+}
+
+/// `_FillValue` as xarray keeps it: floating-point numbers as texts, which JSON does not round.
+Json json_of_fill_attribute(ItemType type, const store::ItemBytes& item) {
+  return store::with_item_type(type, [&]<class Item>(std::type_identity<Item>) -> Json {
+    Item value{};
+    std::memcpy(&value, item.data(), sizeof(Item));
+    if constexpr (ComplexItem<Item>) {
+      return Json::array({base64_of(value.real()), base64_of(value.imag())});
+    } else if constexpr (std::is_floating_point_v<Item>) {
+      return base64_of(value);
+    } else {
+      return value;
+    }
+  });
+}
+
+/// JSON has no word for these numbers; zarr-python and xarray write and read Python's.
+std::string text_of_item(double value) {
+  if (std::isnan(value)) return "NaN";
+  if (std::isinf(value)) return value > 0 ? "Infinity" : "-Infinity";
+  return Json(value).dump();
+}
+
+template <class Item>
+std::string text_of_item(const Item& value) {
+  if constexpr (std::is_floating_point_v<Item>) {
+    return text_of_item(static_cast<double>(value));
+  } else {
+    return text_of(Json(value));
+  }
+}
+
+template <class Value>
+std::string text_of_value(const std::string& of, const std::string& name, const Value& value) {
+  using Item = AttributeItem<Value>;
+  if constexpr (ComplexItem<Item>) {
+    refuse_input("{}: attribute {}: is complex, and the attributes of a Zarr store are JSON, "
+                 "which has no complex numbers; give its parts",
+                 of, name);
+  } else if constexpr (is_attribute_list<Value>) {
+    std::string list;
+    for (auto&& item : value) list += (list.empty() ? "" : ",") + text_of_item<Item>(item);
+    return "[" + list + "]";
+  } else {
+    return text_of_item(value);
+  }
+}
+
+/// `type`: of the array that has them, or nothing.
+std::string text_of(const std::string& of, const Attributes& attributes,
+                    std::optional<ItemType> type) {
+  std::string all;
+  for (const auto& [name, value] : attributes) {
+    if (!all.empty()) all += ",";
+    all += text_of(Json(name)) + ":";
+    if (type && name == store::fill_name) {
+      all += text_of(json_of_fill_attribute(*type, *store::fill_item(of, attributes, *type)));
+    } else {
+      all += std::visit(
+          [&, &key = name](const auto& held) { return text_of_value(of, key, held); }, value);
+    }
+  }
+  return "{" + all + "}";
+}
+
+/// `json`, an object, with one more entry, which is JSON or what Python takes for it.
+std::string with_entry(const Json& json, const char* name, const std::string& value) {
+  auto text = text_of(json);
+  text.pop_back();
+  return fmt::format("{},\"{}\":{}}}", text, name, value);
 }
 
 }  // namespace
@@ -63,30 +157,33 @@ std::string array_json(const ZarrArray& array) {
     codecs = Json::array();
     codecs.push_back(sharding);
   }
-  return text_of(
-      Json{{"zarr_format", 3},
-           {"node_type", "array"},
-           {"shape", json_of(grid.extents, grid.num_dims)},
-           {"data_type", store::type_name(array.type)},
-           {"chunk_grid",
-            {{"name", "regular"},
-             {"configuration", {{"chunk_shape", json_of(grid.shard, grid.num_dims)}}}}},
-           {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "/"}}}}},
-           {"fill_value", zero_of(array.type)},
-           {"codecs", codecs},
-           {"attributes", json_of(array.attributes)},
-           {"dimension_names", array.dims}});
+  const Json json{
+      {"zarr_format", 3},
+      {"node_type", "array"},
+      {"shape", json_of(grid.extents, grid.num_dims)},
+      {"data_type", store::type_name(array.type)},
+      {"chunk_grid",
+       {{"name", "regular"},
+        {"configuration", {{"chunk_shape", json_of(grid.shard, grid.num_dims)}}}}},
+      {"chunk_key_encoding", {{"name", "default"}, {"configuration", {{"separator", "/"}}}}},
+      {"fill_value", json_of_fill(array.type, array.fill)},
+      {"codecs", codecs},
+      {"dimension_names", array.dims}};
+  return with_entry(json, "attributes", text_of(array.name, array.attributes, array.type));
 }
 
-std::string group_json(const Attributes& attributes,
+std::string group_json(const std::string& name, const Attributes& attributes,
                        const std::vector<std::pair<std::string, std::string>>& arrays) {
-  Json metadata = Json::object();
-  for (const auto& [name, text] : arrays) metadata[name] = Json::parse(text);
-  return text_of(Json{{"zarr_format", 3},
-                      {"node_type", "group"},
-                      {"attributes", json_of(attributes)},
-                      {"consolidated_metadata",
-                       {{"kind", "inline"}, {"must_understand", false}, {"metadata", metadata}}}});
+  std::string metadata;
+  for (const auto& [array, text] : arrays) {
+    metadata += fmt::format("{}{}:{}", metadata.empty() ? "" : ",", text_of(Json(array)), text);
+  }
+  const auto consolidated = with_entry(Json{{"kind", "inline"}, {"must_understand", false}},
+                                       "metadata", "{" + metadata + "}");
+  auto text = with_entry(Json{{"zarr_format", 3}, {"node_type", "group"}}, "attributes",
+                         text_of(name, attributes, std::nullopt));
+  text.pop_back();
+  return fmt::format("{},\"consolidated_metadata\":{}}}", text, consolidated);
 }
 
 }  // namespace tailrace::server

@@ -8,6 +8,7 @@
 
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
+#include "store/attribute_values.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -19,11 +20,11 @@ struct Kept {
 
 double time_of(const Step& step) {
   for (const auto& [name, value] : step.attributes) {
-    const auto* time = std::get_if<double>(&value);
-    if (name == "time" && time != nullptr) return *time;
+    const auto time = store::number_of(value);
+    if (name == "time" && time) return *time;
   }
   throw Error(Errc::invalid_input,
-              "stage arrival needs steps with an attribute `time` (a number of type double)");
+              "stage arrival needs steps with an attribute `time`, a number");
 }
 
 class ArrivalStage : public Stage {

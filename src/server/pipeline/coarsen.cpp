@@ -11,6 +11,7 @@
 #include "move/strided_copy.hpp"
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
+#include "store/attribute_values.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -199,16 +200,18 @@ class Coarsen : public Stage {
   }
 
   void coarsen(Coordinate& coordinate) const {
-    const auto count = std::ssize(coordinate.values);
+    const auto values = store::doubles_of(coordinate);
+    const auto count = std::ssize(values);
     if (every_) return select_values(coordinate, {0, count, factor_});
     std::vector<double> means;
     for (std::ptrdiff_t start = 0; start < count; start += factor_) {
       const auto end = std::min(count, start + factor_);
       double sum = 0;
-      for (auto i = start; i < end; ++i) sum += coordinate.values[static_cast<std::size_t>(i)];
+      for (auto i = start; i < end; ++i) sum += values[static_cast<std::size_t>(i)];
       means.push_back(sum / static_cast<double>(end - start));
     }
     coordinate.values = std::move(means);
+    coordinate.typed.reset();
   }
 
   std::ptrdiff_t factor_ = 2;

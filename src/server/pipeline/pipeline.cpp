@@ -18,6 +18,7 @@
 #include "server/pipeline/stage_tools.hpp"
 #include "server/pipeline/table_file.hpp"
 #include "server/step_file.hpp"
+#include "store/attribute_values.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -49,8 +50,8 @@ void begin(const Step& step, std::string& header, std::string& line) {
   header = "step";
   line = fmt::format("{}", step.step);
   for (const auto& [name, value] : step.attributes) {
-    const auto* time = std::get_if<double>(&value);
-    if (name != "time" || time == nullptr) continue;
+    const auto time = store::number_of(value);
+    if (name != "time" || !time) continue;
     header += ",time";
     line += fmt::format(",{}", number_text(*time));
   }
@@ -111,7 +112,7 @@ TableLines field_lines(const Step& step, Group& group) {
   table.header += fmt::format(",{}", quoted_name(axis));
   std::vector<double> places;
   for (const auto& coordinate : step.coordinates) {
-    if (coordinate.name == axis) places = coordinate.values;
+    if (coordinate.name == axis) places = store::doubles_of(coordinate);
   }
   std::vector<std::vector<double>> columns;
   for (const auto& field : step.fields) {

@@ -59,7 +59,7 @@ class Slice : public Stage {
       field = select_items(step, field, axes);
       if (!plane_) continue;
       drop_axis(field, static_cast<std::size_t>(axis));
-      if (has_values) field.attributes.emplace_back(axis_, coordinate->values.front());
+      if (has_values) field.attributes.emplace_back(axis_, first_of(*coordinate));
     }
     if (plane_ && has_values) step.coordinates.erase(coordinate);
   }
@@ -83,6 +83,20 @@ class Slice : public Stage {
                    stop_, axis_, extent);
     }
     return chosen;
+  }
+
+  /// The only value that is left, of its own type.
+  static AttributeValue first_of(const Coordinate& coordinate) {
+    if (!coordinate.typed) return coordinate.values.front();
+    return std::visit(
+        [](const auto& held) -> AttributeValue {
+          if constexpr (is_attribute_list<decltype(held)>) {
+            return static_cast<AttributeItem<decltype(held)>>(held.front());
+          } else {
+            return held;
+          }
+        },
+        *coordinate.typed);
   }
 
   static void drop_axis(Field& field, std::size_t axis) {

@@ -15,6 +15,7 @@
 #include "server/pipeline/settings.hpp"
 #include "server/pipeline/stage_tools.hpp"
 #include "server/step.hpp"
+#include "store/attribute_values.hpp"
 
 namespace tailrace::server {
 namespace {
@@ -313,8 +314,9 @@ class SpectrumStage : public Stage {
   double length_of(const Step& step, const Field& field, std::size_t axis) const {
     if (!lengths_.empty()) return lengths_[axis];
     for (const auto& coordinate : step.coordinates) {
-      const auto& x = coordinate.values;
-      if (coordinate.name != field.dims[axis] || x.size() < 2) continue;
+      if (coordinate.name != field.dims[axis]) continue;
+      const auto x = store::doubles_of(coordinate);
+      if (x.size() < 2) continue;
       const double spacing = (x.back() - x.front()) / static_cast<double>(x.size() - 1);
       if (spacing > 0) return spacing * static_cast<double>(x.size());
     }

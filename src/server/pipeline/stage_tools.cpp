@@ -109,11 +109,19 @@ Field select_items(Step& step, const Field& field, std::span<const AxisSelection
 }
 
 void select_values(Coordinate& coordinate, const AxisSelection& axis) {
-  std::vector<double> values;
-  for (auto i = axis.start; i < axis.stop; i += axis.step) {
-    values.push_back(coordinate.values[static_cast<std::size_t>(i)]);
-  }
-  coordinate.values = std::move(values);
+  const auto select = [&](auto& all) {
+    std::remove_reference_t<decltype(all)> values;
+    for (auto i = axis.start; i < axis.stop; i += axis.step) {
+      values.push_back(all[static_cast<std::size_t>(i)]);
+    }
+    all = std::move(values);
+  };
+  if (!coordinate.typed) return select(coordinate.values);
+  std::visit(
+      [&](auto& held) {
+        if constexpr (is_attribute_list<decltype(held)>) select(held);
+      },
+      *coordinate.typed);
 }
 
 int axis_of(const Field& field, const std::string& name) {

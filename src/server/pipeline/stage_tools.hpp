@@ -164,7 +164,7 @@ struct AxisSelection {
 /// Every server selects from its own parts. Local.
 Field select_items(Step& step, const Field& field, std::span<const AxisSelection> axes);
 
-/// The values of `coordinate` that `axis` selects.
+/// The values of `coordinate` that `axis` selects, of the same type.
 void select_values(Coordinate& coordinate, const AxisSelection& axis);
 
 /// The place of axis `name` among `field`'s, or -1.

@@ -7,8 +7,10 @@
 #include <unistd.h>
 
 #include <array>
+#include <complex>
 #include <cstdio>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "random_steps.hpp"
@@ -26,8 +28,19 @@ class JsonText {
     }
     return out + "\"";
   }
-  static std::string of(double number) { return fmt::format("{:.17g}", number); }
-  static std::string of(std::int64_t number) { return std::to_string(number); }
+  template <class Number>
+  requires std::is_arithmetic_v<Number>
+  static std::string of(Number number) {
+    if constexpr (std::is_floating_point_v<Number>) {
+      return fmt::format("{:.17g}", number);
+    } else {
+      return fmt::format("{}", number);
+    }
+  }
+  template <class Part>
+  static std::string of(const std::complex<Part>& number) {
+    return fmt::format("[{:.17g},{:.17g}]", number.real(), number.imag());
+  }
   static std::string of(const Attributes& attributes) {
     std::string out;
     for (const auto& [name, value] : attributes) {
@@ -39,7 +52,7 @@ class JsonText {
   template <class Item>
   static std::string of(const std::vector<Item>& list) {
     std::string out;
-    for (const auto& item : list) out += (out.empty() ? "" : ",") + of(item);
+    for (auto&& item : list) out += (out.empty() ? "" : ",") + of(item);
     return "[" + out + "]";
   }
 };

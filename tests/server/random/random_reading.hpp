@@ -95,8 +95,10 @@ class ReadBack {
               return input.attribute_int(key) == expected;
             } else if constexpr (std::is_same_v<Value, std::string>) {
               return input.attribute_string(key) == expected;
-            } else {
+            } else if constexpr (std::is_same_v<Value, std::vector<double>>) {
               return input.attribute_doubles(key) == expected;
+            } else {
+              return false;  // of a type that random_attributes does not make
             }
           },
           value);

@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "store/attribute_values.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include "core/bytes.hpp"
+#include "core/refuse_input.hpp"
+#include "core/same_on_all.hpp"
+
+namespace tailrace::store {
+namespace {
+
+/// The numbers of `value`, one after another; empty for truth values and texts.
+template <class Action>
+void with_numbers(const AttributeValue& value, Action&& action) {
+  std::visit(
+      [&](const auto& held) {
+        using Item = AttributeItem<decltype(held)>;
+        if constexpr (FileItem<Item> && is_attribute_list<decltype(held)>) {
+          action(item_type<Item>(), reinterpret_cast<const std::byte*>(held.data()),
+                 std::ssize(held));
+        } else if constexpr (FileItem<Item>) {
+          action(item_type<Item>(), reinterpret_cast<const std::byte*>(&held), std::ptrdiff_t{1});
+        }
+      },
+      value);
+}
+
+/// What HDF5 and netCDF keep about an array in attributes of these names.
+constexpr std::array<std::string_view, 9> reserved_names{
+    "CLASS",           "NAME",           "REFERENCE_LIST",      "DIMENSION_LIST", "DIMENSION_LABELS",
+    "_Netcdf4Dimid",   "_NCProperties",  "_Netcdf4Coordinates", "_nc3_strict"};
+
+}  // namespace
+
+bool is_reserved(std::string_view name) {
+  return std::ranges::find(reserved_names, name) != reserved_names.end();
+}
+
+CoordinateView view_of(const Coordinate& coordinate) {
+  if (!coordinate.typed) {
+    return {ItemType::float64, false, std::ssize(coordinate.values),
+            reinterpret_cast<const std::byte*>(coordinate.values.data())};
+  }
+  if (!coordinate.values.empty()) {
+    refuse_input("coordinate {} has both `values` and `typed`; give one of them", coordinate.name);
+  }
+  CoordinateView view;
+  bool numbers = false;
+  with_numbers(*coordinate.typed, [&](ItemType type, const std::byte* data, std::ptrdiff_t count) {
+    view = {type, !is_list(*coordinate.typed), count, data};
+    numbers = true;
+  });
+  if (!numbers) {
+    refuse_input("coordinate {} holds texts or truth values; it needs numbers", coordinate.name);
+  }
+  return view;
+}
+
+std::vector<double> doubles_of(const Coordinate& coordinate) {
+  const auto view = view_of(coordinate);
+  std::vector<double> values(static_cast<std::size_t>(view.count));
+  with_item_type(view.type, [&]<class Item>(std::type_identity<Item>) {
+    const auto* items = reinterpret_cast<const Item*>(view.data);
+    if constexpr (ComplexItem<Item>) {
+      refuse_input("coordinate {} is complex; real numbers are needed here", coordinate.name);
+    } else {
+      std::transform(items, items + view.count, values.begin(),
+                     [](Item item) { return static_cast<double>(item); });
+    }
+  });
+  return values;
+}
+
+std::optional<double> number_of(const AttributeValue& value) {
+  return std::visit(
+      [](const auto& held) -> std::optional<double> {
+        using Item = AttributeItem<decltype(held)>;
+        if constexpr (!RealItem<Item>) {
+          return std::nullopt;
+        } else if constexpr (is_attribute_list<decltype(held)>) {
+          if (held.size() == 1) return static_cast<double>(held.front());
+          return std::nullopt;
+        } else {
+          return static_cast<double>(held);
+        }
+      },
+      value);
+}
+
+AttributeValue converted(const std::string& array, const std::string& name,
+                         const AttributeValue& value, ItemType type) {
+  if (number_type(value) == type) return value;
+  std::optional<AttributeValue> made;
+  with_numbers(value, [&](ItemType from, const std::byte* data, std::ptrdiff_t count) {
+    with_item_type(type, [&]<class Item>(std::type_identity<Item>) {
+      std::vector<Item> items(static_cast<std::size_t>(count));
+      const auto misfit =
+          convert_items(from, type, data, count, reinterpret_cast<std::byte*>(items.data()));
+      if (misfit) {
+        refuse_input("{}: attribute {}: {} is no {}, which is the type of the array", array, name,
+                     *misfit, type_name(type));
+      }
+      if (is_list(value)) {
+        made = std::move(items);
+      } else {
+        made = items.front();
+      }
+    });
+  });
+  if (!made) {
+    refuse_input("{}: attribute {}: needs a number of type {}, which is the type of the array",
+                 array, name, type_name(type));
+  }
+  return *std::move(made);
+}
+
+std::optional<ItemBytes> fill_item(const std::string& array, const Attributes& attributes,
+                                   ItemType type) {
+  for (const auto& [name, value] : attributes) {
+    if (name != fill_name) continue;
+    if (num_items(value) != 1) {
+      refuse_input("{}: attribute {}: needs one number, not {}", array, name, num_items(value));
+    }
+    ItemBytes item{};
+    with_numbers(converted(array, name, value, type),
+                 [&](ItemType, const std::byte* data, std::ptrdiff_t) {
+                   std::copy_n(data, item_bytes(type), item.begin());
+                 });
+    return item;
+  }
+  return std::nullopt;
+}
+
+void fill_items(std::span<std::byte> items, std::ptrdiff_t bytes, const ItemBytes& item) {
+  if (std::ranges::all_of(item, [](std::byte byte) { return byte == std::byte{0}; })) {
+    std::ranges::fill(items, std::byte{0});
+    return;
+  }
+  // What has been filled is copied behind itself, so that long copies fill the most.
+  auto filled = static_cast<std::size_t>(bytes);
+  if (items.size() < filled) return;
+  std::copy_n(item.begin(), filled, items.begin());
+  for (; filled < items.size(); filled *= 2) {
+    std::memcpy(items.data() + filled, items.data(), std::min(filled, items.size() - filled));
+  }
+}
+
+void check_attributes(const std::string& of, const Attributes& attributes,
+                      std::optional<ItemType> type) {
+  std::set<std::string_view> names;
+  for (const auto& [name, value] : attributes) {
+    if (name.empty() || name.find('\0') != std::string::npos) {
+      refuse_input("{}: \"{}\" cannot name an attribute: it is empty or has a zero byte", of, name);
+    }
+    if (is_reserved(name)) {
+      refuse_input("{}: attribute {}: HDF5 and netCDF keep this name for themselves", of, name);
+    }
+    if (!names.insert(name).second) refuse_input("{}: two attributes are named {}", of, name);
+    const auto* texts = std::get_if<std::vector<std::string>>(&value);
+    if (texts == nullptr) continue;
+    for (const auto& text : *texts) {
+      if (text.find('\0') == std::string::npos) continue;
+      refuse_input("{}: attribute {}: a text of a list has a zero byte, where HDF5 would end it",
+                   of, name);
+    }
+  }
+  if (type) fill_item(of, attributes, *type);
+}
+
+namespace {
+
+std::uint64_t digest_of_bytes(std::span<const std::byte> bytes) {
+  return std::hash<std::string_view>{}(
+      {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+}
+
+std::uint64_t digest_of(const AttributeValue& value) { return digest_of_bytes(bytes_from(value)); }
+
+}  // namespace
+
+std::uint64_t digest_of(const Attributes& attributes) {
+  std::uint64_t digest = attributes.size();
+  for (const auto& [name, value] : attributes) {
+    digest += add_to_digest(std::hash<std::string>{}(name), digest_of(value));
+  }
+  return digest;
+}
+
+std::uint64_t digest_of(const Coordinate& coordinate) {
+  auto digest = std::hash<std::string>{}(coordinate.name);
+  digest = add_to_digest(digest, digest_of_bytes(std::as_bytes(std::span(coordinate.values))));
+  digest = add_to_digest(digest, coordinate.typed ? digest_of(*coordinate.typed) : 0);
+  return add_to_digest(digest, digest_of(coordinate.attributes));
+}
+
+std::string describe(const AttributeValue& value) {
+  constexpr std::size_t most_text = 60;
+  const auto type = number_type(value);
+  const auto kind = type ? std::string(type_name(*type)) : "";
+  const auto digest = fmt::format("digest {:04x}", digest_of(value) & 0xffff);
+  return std::visit(
+      [&](const auto& held) -> std::string {
+        using Item = AttributeItem<decltype(held)>;
+        if constexpr (is_attribute_list<decltype(held)>) {
+          return fmt::format("{} of {} ({})", held.size(), type ? kind : "text or bool", digest);
+        } else if constexpr (std::is_same_v<Item, std::string>) {
+          if (held.size() <= most_text) return fmt::format("\"{}\"", held);
+          return fmt::format("\"{}...\" ({})", held.substr(0, most_text), digest);
+        } else if constexpr (std::is_same_v<Item, bool>) {
+          return held ? "true" : "false";
+        } else if constexpr (ComplexItem<Item>) {
+          return fmt::format("{}{:+}i ({})", held.real(), held.imag(), kind);
+        } else {
+          if (held != held) return fmt::format("{} ({}, {})", held, kind, digest);
+          return fmt::format("{} ({})", held, kind);
+        }
+      },
+      value);
+}
+
+}  // namespace tailrace::store
