@@ -6,11 +6,16 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> NoReturn:
     raise KeyboardInterrupt
+
+
+def restore(number: int, handler: Any) -> None:
+    """Set a handler as it was; None is one of a library that is preloaded, which Python lost."""
+    signal.signal(number, handler or signal.SIG_DFL)
 
 
 @contextmanager
@@ -28,7 +33,7 @@ def ended_by_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, kept)
+        restore(signal.SIGINT, kept)
 
 
 @contextmanager
@@ -46,4 +51,4 @@ def raising_interrupts() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, kept)
+        restore(signal.SIGINT, kept)

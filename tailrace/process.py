@@ -16,6 +16,7 @@ from pathlib import Path
 from types import FrameType
 
 from tailrace.errors import TailraceError
+from tailrace.interrupts import restore
 from tailrace.launcher import Launch
 from tailrace.progress import Display, parse, write_error
 from tailrace.slurm import signal_step
@@ -162,7 +163,7 @@ def run_program(
         status = running.follow(make_display())
     finally:
         for number, handler in kept.items():
-            signal.signal(number, handler)
+            restore(number, handler)
     if status != 0 and running.signals:
         write_error(f"tailrace: ended by {signal.Signals(running.signals[0]).name}\n")
     return status

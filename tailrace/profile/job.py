@@ -13,6 +13,7 @@ from types import FrameType
 from typing import TextIO
 
 from tailrace.errors import TailraceError
+from tailrace.interrupts import restore
 from tailrace.launcher import Launch, find_launcher, kind_of, launch_with
 from tailrace.profile.loadable import loadable
 from tailrace.programs import BUILD_NAMES, PACKAGE, SOURCE_ROOT
@@ -211,12 +212,13 @@ def _follow(process: "subprocess.Popen[bytes]", step: str) -> int:
             process.send_signal(signal.SIGTERM if step else number)
 
     asked = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    kept = {number: signal.signal(number, forward) for number in asked}
+    heard = [n for n in asked if signal.getsignal(n) is not signal.SIG_IGN]  # nohup
+    kept = {number: signal.signal(number, forward) for number in heard}
     try:
         code = process.wait()
     finally:
         for number, handler in kept.items():
-            signal.signal(number, handler)
+            restore(number, handler)
     return 128 - code if code < 0 else code
 
 

@@ -55,8 +55,8 @@ def why_none(program: str, folder: Path) -> str:
     """Return why a run left no record at all, as far as that is known."""
     if (folder / "rank-sessions.note").exists():
         return (
-            f"program {program}: no record: it starts MPI by sessions alone (MPI_Session_init), "
-            "and what is recorded are programs that call MPI_Init"
+            f"program {program}: no record: it starts MPI by sessions (MPI_Session_init) alone; "
+            "recorded are programs that call MPI_Init"
         )
     return (
         f"program {program}: no record: it did not call MPI_Init of the MPI library that its "
