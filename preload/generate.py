@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes the wrappers of MPI calls: ``generate.py calls.txt FAMILY C.cpp FORTRAN.cpp TABLE.cpp``.
 
-Every call of the table gets a C wrapper, which calls ``PMPI_x``, and Fortran wrappers, which pass
+Every call of the table gets a C wrapper, which calls the next definition of ``MPI_x`` (that of
+another preloaded tool, or MPI's), and Fortran wrappers, which pass
 their arguments on as they are: what MPI_IN_PLACE and MPI_BOTTOM mean is decided by the MPI library
 alone. FAMILY is openmpi or mpich. Fortran calls of Open MPI do not pass through C's names, so their
 wrappers count; those of MPICH do, but for calls of mpi_f08 without a buffer (``mpi_x_f08_``), so
@@ -29,10 +30,11 @@ def c_wrapper(call: Call) -> str:
     given = [replaced.get(role, name) for role, name in zip(call.roles, call.names, strict=True)]
     body = [
         "const Scope scope;",
-        f"if (!scope.counts()) return P{call.name}({plain});",
+        f"const auto next = TAILRACE_NEXT({call.name});",
+        f"if (!scope.counts()) return next({plain});",
         *before(call, "C"),
         "const Tick begin = now();",
-        f"const int code = P{call.name}({', '.join(given)});",
+        f"const int code = next({', '.join(given)});",
         "const Tick end = now();",
         "[[maybe_unused]] const bool ok = code == MPI_SUCCESS;",
         "[[maybe_unused]] const std::uint32_t row = count_call("

@@ -259,11 +259,10 @@ SharedMemory ask_node() {
 
 void write_launch_facts() {
   const char* wanted = std::getenv("TAILRACE_LAUNCH_FACTS");
-  const char* folder = std::getenv("TAILRACE_PROFILE_DIR");
-  if (wanted == nullptr || wanted[0] == '\0' || folder == nullptr) return;
+  if (wanted == nullptr || wanted[0] == '\0') return;
   const SharedMemory node = ask_node();
   char path[PATH_MAX];
-  std::snprintf(path, sizeof path, "%s/rank-%06d.launch", folder, state.rank);
+  std::snprintf(path, sizeof path, "%s/rank-%06d.launch", record_folder(), state.rank);
   Writer out(path);
   out.print("{\"version\": 1, \"rank\": %d, \"ranks\": %d, \"first_of_node\": %d,\n", state.rank,
             state.num_ranks, node.first);

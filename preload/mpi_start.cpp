@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "mpi_start.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <vector>
 
 #include "core/launched_alone.hpp"
+#include "fortran.hpp"
 
 namespace tailrace::preload {
 
@@ -31,9 +32,16 @@ bool is_of_this_world(MPI_Comm comm) {
 
 namespace {
 
-template <class Function>
-Function next(const char* name) {
-  return reinterpret_cast<Function>(dlsym(RTLD_NEXT, name));
+bool has_world = false;
+bool has_session = false;
+
+__attribute__((destructor)) void at_exit() {
+  if (has_session && !has_world) only_sessions();
+}
+
+[[maybe_unused]] int session_started(int code) {
+  if (code == MPI_SUCCESS) has_session = true;
+  return code;
 }
 
 // Fortran's MPI_Init may call C's: one line all the same.
@@ -46,12 +54,27 @@ void tell_if_launched_alone() {
   static_cast<void>(once);
 }
 
-void start() {
+int world_started(int code) {
+  if (code != MPI_SUCCESS) return code;
+  has_world = true;
   tell_if_launched_alone();
   mpi_started();
+  return code;
 }
 
 }  // namespace
+
+void say_only_sessions(const char* library, const char* what) {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const char* rank = std::getenv(name);
+    if (rank != nullptr && std::strcmp(rank, "0") != 0) return;
+  }
+  std::fprintf(stderr,
+               "tailrace %s: the program starts MPI by sessions (MPI_Session_init) alone; %s needs "
+               "MPI_Init\n",
+               library, what);
+}
+
 }  // namespace tailrace::preload
 
 using namespace tailrace::preload;
@@ -61,42 +84,33 @@ extern "C" {
 
 int MPI_Init(int* argc, char*** argv) {
   show_mpi();
-  const auto init = next<int (*)(int*, char***)>("MPI_Init");
-  const int code = init != nullptr ? init(argc, argv) : PMPI_Init(argc, argv);
-  if (code == MPI_SUCCESS) start();
-  return code;
+  return world_started(TAILRACE_NEXT(MPI_Init)(argc, argv));
 }
 
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   show_mpi();
-  const auto init = next<int (*)(int*, char***, int, int*)>("MPI_Init_thread");
-  const int code = init != nullptr ? init(argc, argv, required, provided)
-                                   : PMPI_Init_thread(argc, argv, required, provided);
-  if (code == MPI_SUCCESS) start();
-  return code;
+  return world_started(TAILRACE_NEXT(MPI_Init_thread)(argc, argv, required, provided));
 }
 
-// Of MPICH's mpi_f08, which does not call C's; its other calls do.
+#if MPI_VERSION >= 4
+int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session) {
+  show_mpi();
+  return session_started(TAILRACE_NEXT(MPI_Session_init)(info, handler, session));
+}
+#endif
+
 // Fortran's names: those of Open MPI, and `use mpi_f08` of all, do not call C's.
-#define TAILRACE_INIT(name)                                \
-  void name(void* error) {                                 \
-    show_mpi();                                            \
-    const auto init = next<void (*)(void*)>(#name);        \
-    if (init == nullptr) return;                           \
-    int own = MPI_SUCCESS;                                 \
-    if (error == nullptr) error = &own;                    \
-    init(error);                                           \
-    if (*static_cast<int*>(error) == MPI_SUCCESS) start(); \
+#define TAILRACE_INIT(name)                                            \
+  void name(void* error) {                                             \
+    show_mpi();                                                        \
+    int own_error = MPI_SUCCESS;                                       \
+    world_started(call_fortran(next_symbol(#name), error, own_error)); \
   }
-#define TAILRACE_INIT_THREAD(name)                                \
-  void name(void* required, void* provided, void* error) {        \
-    show_mpi();                                                   \
-    const auto init = next<void (*)(void*, void*, void*)>(#name); \
-    if (init == nullptr) return;                                  \
-    int own = MPI_SUCCESS;                                        \
-    if (error == nullptr) error = &own;                           \
-    init(required, provided, error);                              \
-    if (*static_cast<int*>(error) == MPI_SUCCESS) start();        \
+#define TAILRACE_INIT_THREAD(name)                                                         \
+  void name(void* required, void* provided, void* error) {                                 \
+    show_mpi();                                                                            \
+    int own_error = MPI_SUCCESS;                                                           \
+    world_started(call_fortran(next_symbol(#name), error, own_error, required, provided)); \
   }
 
 TAILRACE_INIT(mpi_init_)

@@ -52,7 +52,8 @@ bool is_extension(const void* address) {
   Dl_info info{};
   const bool is = dladdr(address, &info) != 0 && info.dli_fname != nullptr &&
                   (std::strstr(info.dli_fname, ".cpython-") != nullptr ||
-                   std::strstr(info.dli_fname, ".abi3.so") != nullptr);
+                   std::strstr(info.dli_fname, ".abi3.so") != nullptr ||
+                   std::strstr(info.dli_fname, "/libffi.so") != nullptr);  // of ctypes
   slot.store(bits << 1U | (is ? 1U : 0U), std::memory_order_relaxed);
   return is;
 }

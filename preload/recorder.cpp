@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Start and end of the record: MPI_Init and its Fortran names, MPI_COMM_SELF's attribute, exit,
+// Start and end of the record: MPI has started, MPI_COMM_SELF's attribute, exit,
 // MPI_Abort, SIGTERM.
 #include "recorder.hpp"
 
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <algorithm>
+#include <climits>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
@@ -73,6 +76,12 @@ void watch_sigterm() {
 
 __attribute__((destructor)) void at_exit() { record_end("exit"); }
 
+// Looked up early: a child of vfork that calls _exit may not take locks.
+void (*next_exit)(int) = nullptr;
+__attribute__((constructor)) void find_exit() {
+  next_exit = reinterpret_cast<void (*)(int)>(dlsym(RTLD_NEXT, "_exit"));
+}
+
 }  // namespace
 
 Thread* new_thread() {
@@ -106,7 +115,18 @@ void add_to_windows(Tick begin, Tick end) {
   }
 }
 
-void start() {
+// The reader says why there is no record.
+void only_sessions() {
+  choose_record_folder();
+  char path[PATH_MAX];
+  std::snprintf(path, sizeof path, "%s/rank-sessions.note", record_folder());
+  const int file = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+  if (file >= 0) close(file);
+}
+
+void mpi_started() {
+  if (state.on.load()) return;  // Fortran's MPI_Init may call C's
+  choose_record_folder();
   int provided = MPI_THREAD_SINGLE;
   PMPI_Query_thread(&provided);
   state.has_threads = provided == MPI_THREAD_MULTIPLE;
@@ -150,28 +170,15 @@ using namespace tailrace::preload;
 extern "C" {
 #pragma GCC visibility push(default)
 
-int MPI_Init(int* argc, char*** argv) {
-  show_mpi();
-  const int code = PMPI_Init(argc, argv);
-  if (code == MPI_SUCCESS) start();
-  return code;
-}
-
-int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
-  show_mpi();
-  const int code = PMPI_Init_thread(argc, argv, required, provided);
-  if (code == MPI_SUCCESS) start();
-  return code;
-}
-
 int MPI_Abort(MPI_Comm comm, int code) {
   record_end("MPI_Abort");
-  return PMPI_Abort(comm, code);
+  return TAILRACE_NEXT(MPI_Abort)(comm, code);
 }
 
 // MPI ends a process so after an error that is fatal. A child of vfork shares our memory.
 void _exit(int code) {
   if (static_cast<int>(getpid()) == state.pid) record_end("_exit");
+  if (next_exit != nullptr) next_exit(code);
   syscall(SYS_exit_group, code);
   __builtin_unreachable();
 }
@@ -184,32 +191,5 @@ void mpi_abort_(void* comm, void* code, void* error) {
 void mpi_abort_f08_(void* comm, void* code, void* error) {
   record_end("MPI_Abort");
   reinterpret_cast<void (*)(void*, void*, void*)>(next_symbol("mpi_abort_f08_"))(comm, code, error);
-}
-
-// Fortran's MPI_Init calls C's PMPI_Init in Open MPI, which we do not see.
-void mpi_init_(void* error) {
-  reinterpret_cast<void (*)(void*)>(next_symbol("mpi_init_"))(error);
-  if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
-}
-
-void mpi_init_f08_(void* error) {
-  int own = MPI_SUCCESS;
-  if (error == nullptr) error = &own;
-  reinterpret_cast<void (*)(void*)>(next_symbol("mpi_init_f08_"))(error);
-  if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
-}
-
-void mpi_init_thread_(void* required, void* provided, void* error) {
-  reinterpret_cast<void (*)(void*, void*, void*)>(next_symbol("mpi_init_thread_"))(required,
-                                                                                   provided, error);
-  if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
-}
-
-void mpi_init_thread_f08_(void* required, void* provided, void* error) {
-  int own = MPI_SUCCESS;
-  if (error == nullptr) error = &own;
-  reinterpret_cast<void (*)(void*, void*, void*)>(next_symbol("mpi_init_thread_f08_"))(
-      required, provided, error);
-  if (!state.on.load() && *static_cast<int*>(error) == MPI_SUCCESS) start();
 }
 }

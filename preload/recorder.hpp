@@ -229,11 +229,11 @@ class Scope {
   bool outer_ = true;
 };
 
-// MPI_Init has returned: reserves memory and starts to count. Local.
-void start();
 // Writes the record of this rank, once; `how` says how the program ended. Local.
 void write_record(const char* how);
-// The folder of records: TAILRACE_PROFILE_DIR, or one that is made here.
+// The folder of records: TAILRACE_PROFILE_DIR, or tailrace-profile; the program's folder where it
+// was started is that of a relative path, wherever the program goes afterwards.
+void choose_record_folder();
 const char* record_folder();
 // Name of call number `call` (the generated table), and its kind.
 const char* call_name(unsigned call);

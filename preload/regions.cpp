@@ -151,13 +151,13 @@ extern "C" {
 #pragma GCC visibility push(default)
 
 int MPI_Pcontrol(const int level, ...) {
-  if (!is_in_fortran && level != 0) {
-    va_list more;
-    va_start(more, level);
-    control(level, va_arg(more, const char*));
-    va_end(more);
-  }
-  return PMPI_Pcontrol(level);
+  va_list more;
+  va_start(more, level);
+  const void* words[4];  // what follows is passed on unread: at most as many as lie in registers
+  for (const void*& word : words) word = va_arg(more, const void*);
+  va_end(more);
+  if (!is_in_fortran && level != 0) control(level, static_cast<const char*>(words[0]));
+  return TAILRACE_NEXT(MPI_Pcontrol)(level, words[0], words[1], words[2], words[3]);
 }
 
 // MPICH has an error code here, of which the standard says nothing: it goes on as it came.

@@ -8,8 +8,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "mpi_start.hpp"
-
 namespace tailrace::preload {
 
 bool naps = false;
@@ -18,8 +16,7 @@ std::atomic<unsigned long> num_passed_on{0};
 
 namespace {
 
-int keyval = MPI_KEYVAL_INVALID;
-char yes, no;  // the attribute of a communicator points to one of them
+bool started = false;
 
 bool library_is(const char* start) {
   char name[MPI_MAX_LIBRARY_VERSION_STRING] = "";
@@ -45,7 +42,10 @@ long scheduling_group() {
 }
 
 // MPI_COMM_SELF's attribute is deleted by MPI_Finalize, in any language.
-int report(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
+int end_of_mpi(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
+  end_napping_comms();
+  const char* wanted = std::getenv("TAILRACE_WAIT_REPORT");
+  if (wanted == nullptr || wanted[0] == '\0') return MPI_SUCCESS;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
@@ -53,14 +53,6 @@ int report(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
                  naps ? "naps" : "as MPI does", num_napping.load(), num_passed_on.load());
   }
   return MPI_SUCCESS;
-}
-
-void report_at_end() {
-  const char* wanted = std::getenv("TAILRACE_WAIT_REPORT");
-  if (wanted == nullptr || wanted[0] == '\0') return;
-  int at_end = MPI_KEYVAL_INVALID;
-  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, report, &at_end, nullptr);
-  PMPI_Comm_set_attr(MPI_COMM_SELF, at_end, nullptr);
 }
 
 // More ranks on the node than cores that they may use, and yielding does not help.
@@ -80,8 +72,11 @@ bool should_nap(MPI_Comm node) {
 
 }  // namespace
 
+void only_sessions() { say_only_sessions("wait", "napping"); }
+
 void mpi_started() {
-  if (keyval != MPI_KEYVAL_INVALID) return;
+  if (started) return;
+  started = true;
   MPI_Comm node = MPI_COMM_NULL;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
@@ -93,51 +88,41 @@ void mpi_started() {
   PMPI_Bcast(&given, 1, MPI_INT, 0, MPI_COMM_WORLD);
   PMPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (given >= 0) wanted = given;
-  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, MPI_COMM_NULL_DELETE_FN, &keyval, nullptr);
   naps = wanted != 0;
-  report_at_end();
-}
-
-bool may_nap_on(MPI_Comm comm) {
-  if (comm == MPI_COMM_NULL) return false;
-  if (comm == MPI_COMM_WORLD) return true;
-  void* value = nullptr;
-  int found = 0;
-  if (PMPI_Comm_get_attr(comm, keyval, &value, &found) != MPI_SUCCESS) return false;
-  if (found == 0) {
-    value = is_of_this_world(comm) ? &yes : &no;
-    PMPI_Comm_set_attr(comm, keyval, value);
-  }
-  if (value != &yes) num_passed_on.fetch_add(1, std::memory_order_relaxed);
-  return value == &yes;
+  if (naps) start_napping_comms();
+  int at_end = MPI_KEYVAL_INVALID;
+  PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end_of_mpi, &at_end, nullptr);
+  PMPI_Comm_set_attr(MPI_COMM_SELF, at_end, nullptr);
 }
 
 }  // namespace tailrace::preload
 
 using namespace tailrace::preload;
 
+#define NEXT TAILRACE_NEXT
+
 extern "C" {
 #pragma GCC visibility push(default)
 
 int MPI_Send(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
-  if (!naps) return PMPI_Send(data, count, type, peer, tag, comm);
+  if (!naps) return NEXT(MPI_Send)(data, count, type, peer, tag, comm);
   return run([&](MPI_Request* request) {
-    return PMPI_Isend(data, count, type, peer, tag, comm, request);
+    return NEXT(MPI_Isend)(data, count, type, peer, tag, comm, request);
   });
 }
 
 int MPI_Ssend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
-  if (!naps) return PMPI_Ssend(data, count, type, peer, tag, comm);
+  if (!naps) return NEXT(MPI_Ssend)(data, count, type, peer, tag, comm);
   return run([&](MPI_Request* request) {
-    return PMPI_Issend(data, count, type, peer, tag, comm, request);
+    return NEXT(MPI_Issend)(data, count, type, peer, tag, comm, request);
   });
 }
 
 int MPI_Recv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
              MPI_Status* status) {
-  if (!naps) return PMPI_Recv(data, count, type, peer, tag, comm, status);
+  if (!naps) return NEXT(MPI_Recv)(data, count, type, peer, tag, comm, status);
   MPI_Request request = MPI_REQUEST_NULL;
-  const int code = PMPI_Irecv(data, count, type, peer, tag, comm, &request);
+  const int code = NEXT(MPI_Irecv)(data, count, type, peer, tag, comm, &request);
   return code != MPI_SUCCESS ? code : end(request, status);
 }
 
@@ -145,16 +130,16 @@ int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, 
                  void* in, int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
                  MPI_Status* status) {
   if (!naps)
-    return PMPI_Sendrecv(out, out_count, out_type, to, out_tag, in, in_count, in_type, from, in_tag,
-                         comm, status);
+    return NEXT(MPI_Sendrecv)(out, out_count, out_type, to, out_tag, in, in_count, in_type, from,
+                              in_tag, comm, status);
   MPI_Request received = MPI_REQUEST_NULL;
   MPI_Request sent = MPI_REQUEST_NULL;
-  int code = PMPI_Irecv(in, in_count, in_type, from, in_tag, comm, &received);
+  int code = NEXT(MPI_Irecv)(in, in_count, in_type, from, in_tag, comm, &received);
   if (code != MPI_SUCCESS) return code;
-  code = PMPI_Isend(out, out_count, out_type, to, out_tag, comm, &sent);
+  code = NEXT(MPI_Isend)(out, out_count, out_type, to, out_tag, comm, &sent);
   if (code != MPI_SUCCESS) {
-    PMPI_Cancel(&received);
-    PMPI_Request_free(&received);
+    NEXT(MPI_Cancel)(&received);
+    NEXT(MPI_Request_free)(&received);
     return code;
   }
   code = end(received, status);
@@ -163,35 +148,37 @@ int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, 
 }
 
 int MPI_Probe(int peer, int tag, MPI_Comm comm, MPI_Status* status) {
-  if (!naps) return PMPI_Probe(peer, tag, comm, status);
-  return nap_until([&](int* done) { return PMPI_Iprobe(peer, tag, comm, done, status); });
+  if (!naps) return NEXT(MPI_Probe)(peer, tag, comm, status);
+  return nap_until([&](int* done) { return NEXT(MPI_Iprobe)(peer, tag, comm, done, status); });
 }
 
 int MPI_Mprobe(int peer, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  if (!naps) return PMPI_Mprobe(peer, tag, comm, message, status);
-  return nap_until([&](int* done) { return PMPI_Improbe(peer, tag, comm, done, message, status); });
+  if (!naps) return NEXT(MPI_Mprobe)(peer, tag, comm, message, status);
+  return nap_until(
+      [&](int* done) { return NEXT(MPI_Improbe)(peer, tag, comm, done, message, status); });
 }
 
 int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  if (!naps) return PMPI_Wait(request, status);
-  return nap_until([&](int* done) { return PMPI_Test(request, done, status); });
+  if (!naps) return NEXT(MPI_Wait)(request, status);
+  return nap_until([&](int* done) { return NEXT(MPI_Test)(request, done, status); });
 }
 
 int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
-  if (!naps) return PMPI_Waitall(count, requests, statuses);
-  return nap_until([&](int* done) { return PMPI_Testall(count, requests, done, statuses); });
+  if (!naps) return NEXT(MPI_Waitall)(count, requests, statuses);
+  return nap_until([&](int* done) { return NEXT(MPI_Testall)(count, requests, done, statuses); });
 }
 
 int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  if (!naps) return PMPI_Waitany(count, requests, index, status);
-  return nap_until([&](int* done) { return PMPI_Testany(count, requests, index, done, status); });
+  if (!naps) return NEXT(MPI_Waitany)(count, requests, index, status);
+  return nap_until(
+      [&](int* done) { return NEXT(MPI_Testany)(count, requests, index, done, status); });
 }
 
 int MPI_Waitsome(int count, MPI_Request* requests, int* num_done, int* indices,
                  MPI_Status* statuses) {
-  if (!naps) return PMPI_Waitsome(count, requests, num_done, indices, statuses);
+  if (!naps) return NEXT(MPI_Waitsome)(count, requests, num_done, indices, statuses);
   return nap_until([&](int* done) {
-    const int code = PMPI_Testsome(count, requests, num_done, indices, statuses);
+    const int code = NEXT(MPI_Testsome)(count, requests, num_done, indices, statuses);
     *done = *num_done != 0 ? 1 : 0;  // MPI_UNDEFINED: no request is under way
     return code;
   });

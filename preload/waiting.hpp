@@ -9,6 +9,8 @@
 #include <atomic>
 #include <ctime>
 
+#include "mpi_start.hpp"
+
 namespace tailrace::preload {
 
 // Decided in MPI_Init, the same on all ranks, as a blocking collective call of one rank does not
@@ -18,10 +20,17 @@ extern bool naps;
 extern std::atomic<unsigned long> num_napping;
 extern std::atomic<unsigned long> num_passed_on;
 
-// Whether calls on `comm` nap: not between communicators, and not with ranks of another world, who
-// may have decided otherwise. Asked for once a communicator, then remembered as its attribute.
-bool may_nap_on(MPI_Comm comm);
-inline bool naps_on(MPI_Comm comm) { return naps && may_nap_on(comm); }
+// The communicator on which blocking collective calls on `comm` nap; MPI_COMM_NULL: they are left
+// to MPI. It has the same ranks and is our own, as in MPI libraries a blocking collective call
+// never matches a non-blocking one: on the program's communicator its own non-blocking calls, in
+// another order on other ranks, would match ours. None between communicators, and none with ranks
+// of another world, who may have decided otherwise. Made at the first call, then remembered as an
+// attribute. Collective over `comm`, blocking.
+MPI_Comm napping_comm(MPI_Comm comm);
+// Prepares for that. Collective over MPI_COMM_WORLD.
+void start_napping_comms();
+// MPI is ending: what is left is not freed.
+void end_napping_comms();
 
 inline void nap(long nanoseconds) {
   const timespec time{0, nanoseconds};
@@ -47,7 +56,7 @@ int nap_until(Test test) {
 
 // Ends a request; its status goes to `status`.
 inline int end(MPI_Request& request, MPI_Status* status) {
-  return nap_until([&](int* done) { return PMPI_Test(&request, done, status); });
+  return nap_until([&](int* done) { return TAILRACE_NEXT(MPI_Test)(&request, done, status); });
 }
 
 // Starts with `begin(&request)` and ends what it began.
@@ -56,6 +65,14 @@ int run(Begin begin) {
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = begin(&request);
   return code != MPI_SUCCESS ? code : end(request, MPI_STATUS_IGNORE);
+}
+
+// The same of a collective call on `napping_comm(comm)`, which only returns its errors.
+template <class Begin>
+int run_on(MPI_Comm comm, Begin begin) {
+  const int code = run(begin);
+  if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, code);
+  return code;
 }
 
 }  // namespace tailrace::preload

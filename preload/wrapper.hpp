@@ -15,13 +15,6 @@
 
 namespace tailrace::preload {
 
-// The function of MPI's Fortran library that has the name of ours; only Fortran programs load that
-// library. Ends the process with a line if there is none, as the program could not have called it.
-void* next_symbol(const char* name);
-// Makes the functions of an MPI library visible that was opened privately, as by an extension of
-// Python; where the recorder is not linked with it (MPICH), it could not call them.
-void show_mpi();
-
 inline bool in_place(const void* buffer) { return buffer == MPI_IN_PLACE; }
 
 // Bytes of a type; 0 for none, as MPI would take that for an error of the program.

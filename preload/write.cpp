@@ -258,12 +258,33 @@ int write_counters(const char* path, const char* how, const Instant& last, const
 
 }  // namespace
 
-const char* record_folder() {
-  const char* folder = std::getenv("TAILRACE_PROFILE_DIR");
-  if (folder != nullptr && folder[0] != '\0') return folder;
-  mkdir("tailrace-profile", 0777);
-  return "tailrace-profile";
+namespace {
+
+constexpr std::size_t most_of_folder = PATH_MAX - 64;  // its files have names, too
+char first_folder[PATH_MAX];                           // the program's when it was started
+char folder_of_records[most_of_folder];
+
+__attribute__((constructor)) void remember_folder() {
+  if (getcwd(first_folder, sizeof first_folder) == nullptr) first_folder[0] = '\0';
 }
+
+}  // namespace
+
+void choose_record_folder() {
+  const char* given = std::getenv("TAILRACE_PROFILE_DIR");
+  const bool is_given = given != nullptr && given[0] != '\0';
+  if (!is_given) given = "tailrace-profile";
+  const bool is_whole = given[0] == '/' || first_folder[0] == '\0';
+  const char* const before = is_whole ? "" : first_folder;
+  const char* const slash = is_whole ? "" : "/";
+  const int length =
+      std::snprintf(folder_of_records, most_of_folder, "%s%s%s", before, slash, given);
+  // Cut, it would be another folder.
+  if (static_cast<std::size_t>(length) >= most_of_folder) complain(given, ENAMETOOLONG);
+  if (!is_given) mkdir(folder_of_records, 0777);
+}
+
+const char* record_folder() { return folder_of_records; }
 
 void write_record(const char* how) {
   if (static_cast<int>(getpid()) != state.pid) return;

@@ -15,8 +15,7 @@ int fail(MPI_Comm comm, int code) {
 
 using namespace tailrace::preload;
 
-// The function `name` behind ours.
-#define NEXT(name) static const auto next = reinterpret_cast<decltype(&P##name)>(next_symbol(#name))
+#define NEXT(name) const auto next = TAILRACE_NEXT(name)
 
 extern "C" {
 #pragma GCC visibility push(default)

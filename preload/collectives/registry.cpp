@@ -98,6 +98,8 @@ int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
 
 Mode mode() { return chosen; }
 
+void only_sessions() { say_only_sessions("collectives", "taking collective calls"); }
+
 // Rank 0 decides for all.
 void mpi_started() {
   if (started) return;
@@ -107,7 +109,7 @@ void mpi_started() {
   const std::string word = text == nullptr ? "" : text;
   int told = word == "node" ? 1 : word == "mpi" ? 2 : 0;
   if (told == 0 && !word.empty() && word != "measured") told = 3;
-  if (MPI_Bcast(&told, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS) return;
+  if (PMPI_Bcast(&told, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS) return;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (told == 3 && rank == 0) {

@@ -7,8 +7,7 @@
 
 using namespace tailrace::preload;
 
-// The function `name` behind ours.
-#define NEXT(name) static const auto next = reinterpret_cast<decltype(&P##name)>(next_symbol(#name))
+#define NEXT(name) const auto next = TAILRACE_NEXT(name)
 
 namespace {
 

@@ -27,7 +27,7 @@ Variant Contest::next(MPI_Comm comm) {
   if (decided_) return stays_;
   if (calls_ < 2 * rounds) return calls_++ % 2 == 0 ? Variant::ours : Variant::mpi;
   // A call lasts until its last rank is through.
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, best_s_.data(), 2, MPI_DOUBLE, MPI_MAX, comm));
+  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, best_s_.data(), 2, MPI_DOUBLE, MPI_MAX, comm));
   stays_ = best_s_[0] < least_gain * best_s_[1] ? Variant::ours : Variant::mpi;
   decided_ = true;
   return stays_;

@@ -55,22 +55,24 @@ auto set_status_at(void* status) {
 using namespace tailrace::preload;
 
 // A wrapper that makes `...`, with `pass`, and leaves its code in `error`.
-#define TAILRACE_FORTRAN(name, parameters, arguments, ...)                              \
-  void name parameters {                                                                \
-    int own_error = MPI_SUCCESS;                                                        \
-    const auto pass = [&] { return call_fortran(#name, error, own_error, arguments); }; \
-    const int code = __VA_ARGS__;                                                       \
-    if (error != nullptr) *static_cast<int*>(error) = code;                             \
+#define TAILRACE_FORTRAN(name, parameters, arguments, ...)                             \
+  void name parameters {                                                               \
+    static void* const next = next_symbol(#name);                                      \
+    int own_error = MPI_SUCCESS;                                                       \
+    const auto pass = [&] { return call_fortran(next, error, own_error, arguments); }; \
+    const int code = __VA_ARGS__;                                                      \
+    if (error != nullptr) *static_cast<int*>(error) = code;                            \
   }
 // The same where the lengths of texts come behind `error`.
-#define TAILRACE_FORTRAN_TEXT(name, parameters, arguments, ...)             \
-  void name parameters {                                                    \
-    int own_error = MPI_SUCCESS;                                            \
-    const auto pass = [&] {                                                 \
-      return call_fortran_text(#name, error, own_error, length, arguments); \
-    };                                                                      \
-    const int code = __VA_ARGS__;                                           \
-    if (error != nullptr) *static_cast<int*>(error) = code;                 \
+#define TAILRACE_FORTRAN_TEXT(name, parameters, arguments, ...)            \
+  void name parameters {                                                   \
+    static void* const next = next_symbol(#name);                          \
+    int own_error = MPI_SUCCESS;                                           \
+    const auto pass = [&] {                                                \
+      return call_fortran_text(next, error, own_error, length, arguments); \
+    };                                                                     \
+    const int code = __VA_ARGS__;                                          \
+    if (error != nullptr) *static_cast<int*>(error) = code;                \
   }
 #define WORDS(...) __VA_ARGS__
 

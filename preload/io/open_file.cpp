@@ -155,7 +155,7 @@ OpenFile::OpenFile(MPI_Comm comm, const std::string& path, int mode, MPI_File fi
     never_ = Refusal::mode;
   }
   int why = static_cast<int>(path_.empty() ? Refusal::open : never_);
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, &why, 1, MPI_INT, MPI_MAX, comm_));
+  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, &why, 1, MPI_INT, MPI_MAX, comm_));
   never_ = static_cast<Refusal>(why);
   hides_ = file_mode() == FileMode::hidden && (mode & MPI_MODE_WRONLY) != 0;
 }
@@ -218,12 +218,12 @@ OpenFile::Agreed OpenFile::agree(const Plan& own, bool writes) const {
   std::array<std::int64_t, 5> all{static_cast<std::int64_t>(own.why), own.end, own.bytes,
                                   static_cast<std::int64_t>(own.places.size()),
                                   !writes && rank == 0 ? size_of(path_) : 0};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, all.data(), 5, MPI_INT64_T, MPI_MAX, comm_));
+  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, all.data(), 5, MPI_INT64_T, MPI_MAX, comm_));
   Agreed agreed{static_cast<Refusal>(all[0]), all[1], all[2], all[3], all[4]};
   // Other nodes may know that the file is longer.
   if (!writes && agreed.why == Refusal::none && agreed.end > agreed.file_bytes) {
     agreed.file_bytes = size_of(path_);
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &agreed.file_bytes, 1, MPI_INT64_T, MPI_MAX, comm_));
+    check_mpi(PMPI_Allreduce(MPI_IN_PLACE, &agreed.file_bytes, 1, MPI_INT64_T, MPI_MAX, comm_));
   }
   return agreed;
 }
@@ -375,7 +375,7 @@ int OpenFile::close() {
   if (hides_) {
     int code = settle();
     behind_.reset();
-    check_mpi(MPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm_));
+    check_mpi(PMPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm_));
     if (code == MPI_SUCCESS) return code;
     say(LogLevel::warning,
         "tailrace io: " + path_ + ": hidden writes failed; the file is not whole");

@@ -111,6 +111,8 @@ std::int64_t most_hidden_bytes() {
   }
 }
 
+void only_sessions() { say_only_sessions("io", "taking MPI-IO"); }
+
 // Rank 0 decides for all.
 void mpi_started() {
   if (started) return;
