@@ -35,7 +35,7 @@ Attributes attributes_of(nb::handle attributes, const std::string& what,
 Coordinate coordinate_of(const std::string& name, nb::handle values, const std::string& what,
                          bool of_axis) {
   auto value = attribute_of(values, name, what, std::nullopt);
-  if (!number_type(value)) refuse(what + ": holds texts or truth values; it needs numbers");
+  if (!type_of_numbers(value)) refuse(what + ": holds texts or truth values; it needs numbers");
   if (of_axis && !is_list(value)) {
     value = std::visit(
         [](const auto& held) -> AttributeValue {

@@ -96,7 +96,7 @@ std::optional<double> number_of(const AttributeValue& value) {
 
 AttributeValue converted(const std::string& array, const std::string& name,
                          const AttributeValue& value, ItemType type) {
-  if (number_type(value) == type) return value;
+  if (type_of_numbers(value) == type) return value;
   std::optional<AttributeValue> made;
   with_numbers(value, [&](ItemType from, const std::byte* data, std::ptrdiff_t count) {
     with_item_type(type, [&]<class Item>(std::type_identity<Item>) {
@@ -202,7 +202,7 @@ std::uint64_t digest_of(const Coordinate& coordinate) {
 
 std::string describe(const AttributeValue& value) {
   constexpr std::size_t most_text = 60;
-  const auto type = number_type(value);
+  const auto type = type_of_numbers(value);
   const auto kind = type ? std::string(type_name(*type)) : "";
   const auto digest = fmt::format("digest {:04x}", digest_of(value) & 0xffff);
   return std::visit(

@@ -255,6 +255,112 @@ def case_holes(kind: str, write: Write) -> list[Callable[[], None]]:
     return checks
 
 
+def named() -> dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, tuple[str, ...]]]]:
+    """Variables (extents, names of axes or None), coordinates, and the axes that a file has."""
+    ten, grid = (10,), (3, 4)
+    return {
+        "particles": (
+            {name: (ten, None) for name in ("x", "y", "z", "vx")}, {},
+            {name: ("x_2",) for name in ("x", "y", "z", "vx")},
+        ),
+        "lengths": (
+            {"u": (grid, None), "p": ((7,), None), "q": ((9,), None), "r": ((4,), None)}, {},
+            {"u": ("y", "x"), "p": ("x_2",), "q": ("x_3",), "r": ("x",)},
+        ),
+        "coordinates": (
+            {"u": (grid, None), "p": ((7,), None)}, {"x": np.arange(4), "y": np.arange(3.0)},
+            {"u": ("y", "x"), "p": ("x_2",), "x": ("x",), "y": ("y",)},
+        ),
+        "own axis": (
+            {"v": (ten, ["x"]), "x": (ten, ["x"]), "w": ((5,), None)}, {},
+            {"v": ("x",), "x": ("x",), "w": ("x_2",)},
+        ),
+        "two axes": (
+            {"siglay": (grid, ["siglay", "node"]), "h": ((4,), ["node"]),
+             "t": ((2, 3, 4), ["time", "siglay", "node"])}, {"time": np.arange(2)},
+            {"siglay": ("siglay", "node"), "h": ("node",), "t": ("time", "siglay", "node"),
+             "time": ("time",)},
+        ),
+        "numbers": (
+            {"u": (ten, None)}, {"time": 2.5, "count": np.int16(3)},
+            {"u": ("x",), "time": (), "count": ()},
+        ),
+        "numbers alone": ({}, {"time": 2.5}, {"time": ()}),
+    }  # fmt: skip
+
+
+def case_names(kind: str, write: Write) -> list[Callable[[], None]]:
+    """Variables that are named as axes, axes of several lengths, numbers without an axis."""
+    checks: list[Callable[[], None]] = []
+    for suffix in suffixes(kind):
+        for what, (shapes, coordinates, axes) in named().items():
+            path = FOLDER / f"names_{what.replace(' ', '_')}_{kind}{suffix}"
+            given = {}
+            for name, (extents, dims) in shapes.items():
+                layout = tailrace.slabs(extents, 0, COMM.size)
+                whole = np.arange(np.prod(extents), dtype=float).reshape(extents)
+                part = whole[layout.box(COMM.rank).slices]
+                given[name] = tailrace.Variable(part, layout, dims)
+            write(path, given, coordinates=coordinates)
+
+            def check(
+                path: Path = path, axes: dict[str, Any] = axes, shapes: dict[str, Any] = shapes,
+                coordinates: dict[str, Any] = coordinates,
+            ) -> None:  # fmt: skip
+                engines = ("zarr",) if path.suffix == ".zarr" else ("h5netcdf", "netcdf4")
+                for engine in engines:
+                    with xarray.open_dataset(path, engine=engine) as data:
+                        found = {str(name): v.dims for name, v in data.variables.items()}
+                        assert found == axes, f"{path} {engine}: {found}"
+                        for name, (extents, _) in shapes.items():
+                            right = np.arange(np.prod(extents), dtype=float).reshape(extents)
+                            assert (data[name].values == right).all(), f"{path} {engine} {name}"
+                        for name, values in coordinates.items():
+                            assert (data[name].values == values).all(), f"{path} {engine} {name}"
+
+            checks.append(check)
+    layout = tailrace.slabs((10,), 0, COMM.size)
+    u = np.zeros(layout.shape(COMM.rank))
+    for variables, axes in (
+        ({"x": ["a"], "u": ["x"]}, {}), ({"u": ["time"]}, {"time": 1}), ({"g/u": ["x"], "v": ["g"]}, {}),
+    ):  # fmt: skip
+        given = {name: tailrace.Variable(u, layout, dims) for name, dims in variables.items()}
+        wrong = {name: [1.0, 2.0] for name in axes}
+        refused(lambda g=given, w=wrong: write(FOLDER / "wrong.h5", g, coordinates=w), "dimension")
+    return checks
+
+
+def case_arrays(kind: str, write: Write) -> list[Callable[[], None]]:
+    """Arrays as NumPy has them: backwards, turned, with gaps; others are refused by name."""
+    layout = tailrace.slabs((8, 6), 0, COMM.size)
+    whole = np.arange(48.0).reshape(8, 6)
+    part = np.ascontiguousarray(whole[layout.box(COMM.rank).slices])
+    views = {
+        "both": part[::-1, ::-1].copy()[::-1, ::-1],
+        "rows": part[::-1].copy()[::-1],
+        "columns": part[:, ::-1].copy()[:, ::-1],
+        "gaps": np.repeat(np.repeat(part, 2, 0), 3, 1)[::2, ::3],
+        "gaps_backwards": np.repeat(part[::-1], 2, 0)[::-2],
+        "turned": np.asfortranarray(part),
+    }
+    checks: list[Callable[[], None]] = []
+    for suffix in suffixes(kind):
+        path = FOLDER / f"arrays_{kind}{suffix}"
+        write(path, views, layout)
+
+        def check(path: Path = path) -> None:
+            is_zarr = path.suffix == ".zarr"
+            file = zarr.open_group(path, mode="r") if is_zarr else h5py.File(path)
+            assert all((file[name][...] == whole).all() for name in views), path
+
+        checks.append(check)
+    for dtype in (">f4", ">i8", "float16", "bool", "S3", "U3", "datetime64[s]", "i4,f8", "longdouble"):
+        bad = part.astype(dtype) if dtype != "i4,f8" else np.zeros(part.shape, dtype)
+        mine = bad if LAST else part
+        refused(lambda mine=mine: write(FOLDER / "wrong.h5", {"u": mine}, layout), "'u'", "float64")
+    return checks
+
+
 def refused(action: Callable[[], object], *words: str) -> None:
     try:
         action()
@@ -343,7 +449,8 @@ def case_alike(kind: str, write: Write) -> list[Callable[[], None]]:
     return []
 
 
-CASES = (case_types, case_types_of_the_variable, case_holes, case_refused, case_alike)
+CASES = (case_types, case_types_of_the_variable, case_holes, case_names, case_arrays, case_refused,
+         case_alike)  # fmt: skip
 
 
 def main() -> None:

@@ -67,7 +67,7 @@ inline std::ptrdiff_t num_items(const AttributeValue& value) {
 }
 
 /// The type of the numbers of `value`; nothing for truth values and texts. Local.
-inline std::optional<ItemType> number_type(const AttributeValue& value) {
+inline std::optional<ItemType> type_of_numbers(const AttributeValue& value) {
   return std::visit(
       [](const auto& held) -> std::optional<ItemType> {
         using Item = AttributeItem<decltype(held)>;
