@@ -18,9 +18,19 @@ from mpi4py import MPI
 
 import tailrace
 from tailrace.errors import InvalidInput
-from tailrace.together import on_rank_0, require_comm, together
+from tailrace.together import require_comm, together
+from tailrace.xarray_files import FileOnRank0
 
 Sizes = Mapping[str, int]
+
+
+def _part(
+    layout: tailrace.Layout, names: Sequence[str], dims: Sequence[str], sizes: Sizes, rank: int
+) -> list[tuple[int, int]]:
+    """Return first place and extent of the part that `rank` holds along each of `dims`."""
+    whole = layout.box(rank)
+    place = {name: (whole.start[d], whole.extents[d]) for d, name in enumerate(names)}
+    return [place.get(dim, (0, sizes.get(dim, 1))) for dim in dims]
 
 
 def _box(
@@ -31,12 +41,9 @@ def _box(
     That is the rank whose part begins at 0 along the dimensions that the variable does not have.
     """
     whole = layout.box(rank)
-    place = {name: (whole.start[d], whole.extents[d]) for d, name in enumerate(names)}
-    parts = [place.get(dim, (0, sizes.get(dim, 1))) for dim in dims]
-    if whole.num_items == 0:
-        parts = [(0, 0)] * len(dims)
-    first = all(start == 0 for name, (start, _) in place.items() if name not in dims)
-    box = tailrace.Box([start for start, _ in parts], [extent for _, extent in parts])
+    first = all(whole.start[d] == 0 for d, name in enumerate(names) if name not in dims)
+    part = _part(layout, names, dims, sizes, rank)
+    box = tailrace.Box([start for start, _ in part], [extent for _, extent in part])
     return box, first and whole.num_items > 0
 
 
@@ -226,27 +233,6 @@ def _listed(names: Any) -> list[str]:
     return listed
 
 
-def _describe(path: str, drop: Any) -> Any:
-    """Return names, dimensions, attributes and whole coordinates. On one rank."""
-    with xarray.open_dataset(path, engine=_engine(), decode_cf=False) as ds:
-        variables = {
-            str(name): (tuple(map(str, v.dims)), dict(v.attrs), v.dtype.str)
-            for name, v in ds.variables.items()
-            if name not in (drop or ())
-        }
-        small = {n: np.asarray(ds[n].values) for n, (dims, *_) in variables.items() if (n,) == dims}
-        scalars = {n: np.asarray(ds[n].values) for n, (dims, *_) in variables.items() if not dims}
-        return dict(ds.sizes), variables, {**small, **scalars}, dict(ds.attrs)
-
-
-def _engine() -> Any:
-    engines = xarray.backends.list_engines()
-    for engine in ("h5netcdf", "netcdf4"):
-        if engine in engines:
-            return engine
-    raise ImportError("reading datasets needs h5netcdf or netCDF4: pip install h5netcdf")
-
-
 def open_dataset(
     path: str | os.PathLike[str], comm: Any = None, layout: tailrace.Layout | None = None,
     *, dims: Sequence[str] | None = None, split: str | None = None, drop_variables: Any = None,
@@ -261,34 +247,65 @@ def open_dataset(
     comm = MPI.COMM_WORLD if comm is None else require_comm(comm)
     name = together(comm, lambda: os.fspath(path), same=True)
     dropped = together(comm, lambda: _listed(drop_variables), same=True)
-    sizes, variables, values, attributes = on_rank_0(comm, lambda: _describe(name, dropped))
+    with tailrace.Input(comm, name) as file, FileOnRank0(comm, name, dropped) as other:
+        found = other.described
 
-    def read() -> tuple[tailrace.Layout, list[str]]:
-        if layout is None:
-            return _slabs(sizes, variables, split, comm.Get_size())
-        if split is not None:
-            raise InvalidInput("open_dataset: split is for when there is no layout")
-        given, names = _for_ranks(layout, comm), [str(dim) for dim in dims or ()]
-        there = tuple(sizes.get(n, -1) for n in names)
-        if len(names) != given.num_dims or there != given.extents:
-            raise InvalidInput(
-                f"{name}: dims {tuple(names)} of a layout of {given.extents}; has {sizes}"
-            )
-        return given, names
+        def read() -> tuple[tailrace.Layout, list[str]]:
+            if layout is None:
+                return _slabs(found.sizes, found.variables, split, comm.Get_size())
+            if split is not None:
+                raise InvalidInput("open_dataset: split is for when there is no layout")
+            given, names = _for_ranks(layout, comm), [str(dim) for dim in dims or ()]
+            there = tuple(found.sizes.get(n, -1) for n in names)
+            if len(names) != given.num_dims or there != given.extents:
+                raise InvalidInput(
+                    f"{name}: dims {tuple(names)} of a layout of {given.extents}; has {found.sizes}"
+                )
+            return given, names
 
-    kept_layout, names = together(comm, read)
-    parts: dict[str, Any] = {}
-    with tailrace.Input(comm, name) as file:
-        for variable, (axes, its_attributes, dtype) in variables.items():
-            box = _box(kept_layout, names, axes, sizes, comm.Get_rank())[0]
-            if variable in values:
-                data = values[variable][box.slices] if axes else values[variable]
+        kept, names = together(comm, read)
+        parts: dict[str, Any] = {}
+        for variable, (axes, its_attributes, dtype) in found.variables.items():
+            shares = [_part(kept, names, axes, found.sizes, rank) for rank in range(comm.size)]
+            here = [extent for _, extent in shares[comm.rank]]
+            shape = tuple(found.sizes[axis] for axis in axes)
+            dataset = _numbers_of(file, variable, shape, dtype)
+            if dataset is None:
+                data = other.read(
+                    variable, [tuple(slice(at, at + n) for at, n in share) for share in shares]
+                )
+            elif 0 in shape:
+                data = np.empty(here, dtype.newbyteorder("="))
+            elif axes:
+                its_layout = _layout_of(kept, names, axes, found.sizes, writing=False)
+                data = file.read(dataset, its_layout).reshape(here)
             else:
-                kept = _layout_of(kept_layout, names, axes, sizes, writing=False)
-                data = file.read(variable, kept).reshape(box.extents).astype(dtype[1:], copy=False)
-            parts[variable] = xarray.Variable(axes, data, its_attributes)
-    whole = xarray.Dataset(parts, attrs=attributes)
+                data = file.read_all(dataset).reshape(())
+            if data is not None:
+                if dataset is not None:
+                    data = data.astype(dtype.newbyteorder("="), copy=False)
+                parts[variable] = xarray.Variable(axes, data, its_attributes)
+    whole = xarray.Dataset(parts, attrs=found.attributes)
     return together(comm, lambda: xarray.decode_cf(whole, **decode))
+
+
+def _numbers_of(
+    file: tailrace.Input, variable: str, shape: tuple[int, ...], dtype: np.dtype[Any]
+) -> str | None:
+    """Return the name of the dataset that `Input` reads for a variable, or None if it cannot.
+
+    netCDF gives a variable another name that is called as a dimension and is not its coordinate. A
+    variable may have fewer records than its dimension.
+    """
+    for name in (f"_nc4_non_coord_{variable}", variable):
+        try:
+            its_type, extents = file.dtype(name), file.extents(name)
+        except InvalidInput:
+            continue
+        if dtype.kind not in "biufc" or dtype.itemsize > its_type.itemsize:
+            return None
+        return name if extents == (shape or (1,)) else None
+    return None
 
 
 def _slabs(
@@ -301,8 +318,8 @@ def _slabs(
             key=lambda dims: int(np.prod([sizes[dim] for dim in dims])),
             default=None,
         )
-        if largest is None:
-            raise InvalidInput("open_dataset: the file has no variable with a dimension")
+        if largest is None:  # every rank has all that there is
+            return tailrace.slabs([ranks], 0, ranks), []
         split = largest[0]
     if split not in sizes:
         raise InvalidInput(f"split='{split}': the file has the dimensions {', '.join(sizes)}")

@@ -63,6 +63,8 @@ class Input {
   double attribute_double(const std::string& name) const;
   std::string attribute_string(const std::string& name) const;
   std::vector<double> attribute_doubles(const std::string& name) const;
+  /// The values of a coordinate, which this rank reads from the file. Throws like `read` of
+  /// float64, and `Errc::invalid_input` if the file has only a dimension of this name. Local.
   std::vector<double> coordinate(const std::string& name) const;
 
   /// Fills this rank's boxes of `layout`, converted to `type`: floating-point numbers to each

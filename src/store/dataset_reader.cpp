@@ -9,6 +9,7 @@
 #include "core/refuse_input.hpp"
 #include "file/part.hpp"
 #include "store/item_convert.hpp"
+#include "store/stored_type.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 
@@ -148,8 +149,9 @@ void DatasetReader::read_by_hdf5(const Box& box, std::byte* data) {
   if (entry_.type == ItemType::int64 || entry_.type == ItemType::uint64) {
     check_hdf5(H5Pset_type_conv_cb(transfer.id(), stop_at_overflow, &overflow), "set conversion");
   }
-  const auto status = H5Dread(dataset_->id(), native_type(entry_.type).id(), memory.id(),
-                              space.id(), transfer.id(), data);
+  const Hdf5Handle stored(H5Dget_type(dataset_->id()), H5Tclose, "type of " + entry_.name);
+  const auto status = H5Dread(dataset_->id(), memory_type(stored.id(), entry_.type).id(),
+                              memory.id(), space.id(), transfer.id(), data);
   ++statistics.reads;
   statistics.bytes_read += box.num_items() * item_bytes(entry_.type);
   statistics.io_s += now_s() - start_s;

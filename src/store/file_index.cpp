@@ -16,50 +16,12 @@
 #include "core/same_on_all.hpp"
 #include "store/file_image.hpp"
 #include "store/hdf5_handle.hpp"
+#include "store/link_walk.hpp"
+#include "store/stored_type.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
 namespace {
-
-// As h5py writes complex numbers: a compound of two floating-point numbers "r" and "i".
-std::optional<ItemType> complex_item_type(hid_t type) {
-  const int real = H5Tget_member_index(type, "r"), imaginary = H5Tget_member_index(type, "i");
-  if (H5Tget_nmembers(type) != 2 || real < 0 || imaginary < 0) return std::nullopt;
-  std::size_t size = 0;
-  for (const int member : {real, imaginary}) {
-    const Hdf5Handle part(H5Tget_member_type(type, static_cast<unsigned>(member)), H5Tclose,
-                          "type of a member");
-    if (H5Tget_class(part.id()) != H5T_FLOAT) return std::nullopt;
-    size = std::max(size, H5Tget_size(part.id()));
-  }
-  return size <= 4 ? ItemType::complex64 : ItemType::complex128;
-}
-
-std::optional<ItemType> item_type(hid_t type) {
-  const auto kind = H5Tget_class(type);
-  const auto size = H5Tget_size(type);
-  if (kind == H5T_FLOAT) return size <= 4 ? ItemType::float32 : ItemType::float64;
-  if (kind == H5T_COMPOUND) return complex_item_type(type);
-  if (kind != H5T_INTEGER) return std::nullopt;
-  const bool is_signed = H5Tget_sign(type) != H5T_SGN_NONE;
-  if (size <= 1) return is_signed ? ItemType::int8 : ItemType::uint8;
-  if (size <= 2) return is_signed ? ItemType::int16 : ItemType::uint16;
-  if (size <= 4) return is_signed ? ItemType::int32 : ItemType::uint32;
-  return is_signed ? ItemType::int64 : ItemType::uint64;
-}
-
-std::string class_name(hid_t type) {
-  switch (H5Tget_class(type)) {
-    case H5T_STRING:
-      return "text";
-    case H5T_COMPOUND:
-      return "compound items that are not complex numbers {r, i}";
-    case H5T_ENUM:
-      return "items of an enumeration";
-    default:
-      return "items that are not numbers";
-  }
-}
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
@@ -157,17 +119,16 @@ void add_storage(hid_t dataset, hid_t type, const std::string& path, FileIndex& 
   }
   entry.missing = missing_external(create.id());
   if (H5Pget_external_count(create.id()) != 0) return;
-  if (H5Tequal(type, native_type(entry.type).id()) <= 0) return;
+  if (!is_native(type, entry.type)) return;
   const haddr_t offset = H5Dget_offset(dataset);
   if (offset != HADDR_UNDEF) entry.offset = static_cast<std::ptrdiff_t>(offset);
 }
 
-// Coordinates are small and are read at once.
-void add_values(hid_t dataset, FileIndex::Entry& entry) {
-  entry.values.resize(static_cast<std::size_t>(entry.extents[0]));
-  check_hdf5(
-      H5Dread(dataset, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, entry.values.data()),
-      "read " + entry.name);
+// The netCDF-4 library writes a dimension without a coordinate as a scale that says so.
+bool is_only_dimension(hid_t scale) {
+  std::string name(64, '\0');
+  H5DSget_scale_name(scale, name.data(), name.size());
+  return name.starts_with("This is a netCDF dimension but not a netCDF variable");
 }
 
 // Whether all headers carry checksums of HDF5, as in files of 1.10 and later: then a version that
@@ -177,44 +138,25 @@ bool has_checked_headers(hid_t file) {
   return H5Fget_info2(file, &info) >= 0 && info.super.version >= 3;
 }
 
-class Walk {
+class Datasets {
  public:
-  Walk(hid_t file, const std::string& path, FileIndex& index)
+  Datasets(hid_t file, const std::string& path, FileIndex& index)
       : file_(file), path_(path), index_(index) {
-    H5O_info_t info{};
-    check_hdf5(H5Oget_info2(file, &info, H5O_INFO_BASIC), "look at the root group");
-    fileno_ = info.fileno;
-    std::vector<Link> links;
-    // Not in the order of names: HDF5 makes a table for that, and crashes if it cannot fill it.
-    check_hdf5(H5Lvisit(file, H5_INDEX_NAME, H5_ITER_NATIVE, note_link, &links), "list");
-    std::ranges::sort(links, {}, &Link::name);
-    for (const auto& link : links) visit(link);
+    auto linked = walk_links(file, path);
+    for (const auto& dataset : linked.datasets) add(dataset);
+    for (const auto& dead : linked.dead) refuse(dead.name, dead.why);
+    index.aliases = std::move(linked.aliases);
   }
 
  private:
-  struct Link {
-    std::string name;
-    bool hard;
-  };
-  static herr_t note_link(hid_t, const char* name, const H5L_info_t* info, void* links) {
-    static_cast<std::vector<Link>*>(links)->push_back({name, info->type == H5L_TYPE_HARD});
-    return 0;
-  }
-  void visit(const Link& link) {
-    if (link.name == "tailrace" || link.name.starts_with("tailrace/")) return;
-    H5O_info_t info{};
-    const auto found =
-        H5Oget_info_by_name2(file_, link.name.c_str(), &info, H5O_INFO_BASIC, H5P_DEFAULT);
-    if (found < 0 && !link.hard) return;  // leads nowhere
-    check_hdf5(found, "look at " + link.name);
-    if (info.type != H5O_TYPE_DATASET) return;
+  void add(const LinkedObjects::Dataset& dataset) {
     try {
-      add_entry(link.name, info.fileno == fileno_);
+      add_entry(dataset.name, dataset.in_this_file);
     } catch (const Error& error) {
       // The others may be good. If it is one of ours, the checksum tables miss it.
       const bool damaged = error.code() != Errc::invalid_input || !has_checked_headers(file_);
       index_.refused.push_back(
-          {link.name,
+          {dataset.name,
            damaged ? fmt::format("is damaged, or of a format that this HDF5 library does not know "
                                  "({})",
                                  error.what())
@@ -229,12 +171,12 @@ class Walk {
     const Hdf5Handle dataset(H5Dopen2(file_, name.c_str(), H5P_DEFAULT), H5Dclose, "open " + name);
     const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose, "type of " + name);
     const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose, "space of " + name);
-    const auto item = item_type(type.id());
+    const auto item = item_type_of(type.id());
     const int num_dims = H5Sget_simple_extent_ndims(space.id());
     if (!item) {
       return refuse(
           name, fmt::format("holds {}; only integers, floating-point and complex numbers are read",
-                            class_name(type.id())));
+                            describe_items(type.id())));
     }
     if (num_dims > max_dims) {
       return refuse(name,
@@ -250,14 +192,13 @@ class Walk {
     add_storage(dataset.id(), type.id(), path_, index_, entry);
     if (!in_this_file) entry.offset = -1;
     entry.scale = H5DSis_scale(dataset.id()) > 0;
-    if (entry.scale && num_dims == 1) add_values(dataset.id(), entry);
+    entry.only_dimension = entry.scale && is_only_dimension(dataset.id());
     index_.entries.push_back(std::move(entry));
   }
 
   hid_t file_;
   const std::string& path_;
   FileIndex& index_;
-  unsigned long fileno_ = 0;
 };
 
 }  // namespace
@@ -278,12 +219,13 @@ Box box_of(const BoxRow& row, int num_dims) {
 }
 
 FileIndex index_file(const std::string& path) {
+  require_unlocked(path);   // what a writer holds open need not be whole
   check_header_seal(path);  // before HDF5 meets what may be damaged
   const QuietHdf5 quiet;
   const auto file = open_hdf5_file(path);
   FileIndex index;
   try {
-    const Walk walk(file.id(), path, index);
+    const Datasets datasets(file.id(), path, index);
     index.attributes = read_attributes(file.id());
     add_checksums(file.id(), index);
     std::ranges::sort(index.sources);
@@ -307,8 +249,8 @@ static void travel(Bytes& bytes, FileIndex::Part& part) {
 
 template <class Bytes>
 static void travel(Bytes& bytes, FileIndex::Entry& entry) {
-  bytes(entry.name, entry.type, entry.extents, entry.offset, entry.chunk, entry.scale, entry.values,
-        entry.missing, entry.parts, entry.pieces, entry.boxes);
+  bytes(entry.name, entry.type, entry.extents, entry.offset, entry.chunk, entry.scale,
+        entry.only_dimension, entry.missing, entry.parts, entry.pieces, entry.boxes);
 }
 
 template <class Bytes>
@@ -317,7 +259,7 @@ static void travel(Bytes& bytes, FileIndex::Refused& refused) {
 }
 
 void share_index(const Comm& comm, FileIndex& index) {
-  broadcast_values(comm, index.entries, index.refused, index.attributes);
+  broadcast_values(comm, index.entries, index.refused, index.aliases, index.attributes);
 }
 
 }  // namespace tailrace::store

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "store/file_image.hpp"
@@ -29,8 +30,8 @@ struct FileIndex {
     std::vector<std::ptrdiff_t> extents;  ///< of a scalar: {1}
     std::ptrdiff_t offset = -1;           ///< of the data in the file; -1: only HDF5 can read it
     std::vector<std::ptrdiff_t> chunk;    ///< of chunked data; else empty
-    bool scale = false;                   ///< a coordinate
-    std::vector<double> values;           ///< of a coordinate
+    bool scale = false;                   ///< a coordinate, or
+    bool only_dimension = false;          ///< a dimension of netCDF without one: it has no values
     std::string missing;                  ///< a file that holds a part of the data and is not there
     std::vector<Part> parts;              ///< of `file_per_rank`; disjoint, they cover the variable
     std::vector<ChecksumRow> pieces;      ///< by offset; if the file has such checksums
@@ -42,8 +43,9 @@ struct FileIndex {
     std::string why;       ///< "has 6 dimensions; at most 5 are supported"
     bool damaged = false;  ///< or of a format that this HDF5 library does not know
   };
-  std::vector<Refused> refused;  ///< datasets that cannot be read
-  Attributes attributes;         ///< of the file
+  std::vector<Refused> refused;  ///< datasets that cannot be read, and links that lead nowhere
+  std::vector<std::pair<std::string, std::string>> aliases;  ///< `LinkedObjects::aliases`
+  Attributes attributes;                                     ///< of the file
   /// Only on the rank that looked: the checksum of the rest of the file, and what it leaves out,
   /// bytes of the file in ascending order.
   std::optional<ChecksumRow> header;

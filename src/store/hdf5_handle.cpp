@@ -2,6 +2,7 @@
 #include "store/hdf5_handle.hpp"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 
@@ -33,16 +35,20 @@ void start_hdf5() {
 
 namespace {
 
-// The innermost reason, and any about a version: "bad version number for datatype message".
+// The innermost reason, any about a version ("bad version number for datatype message"), and any
+// about a lock or a mark of a writer ("unable to lock file", "file is already open for write").
 struct Reasons {
-  std::string first, version;
+  std::string first, version, lock, mark;
 };
 
 herr_t note_reason(unsigned n, const H5E_error2_t* error, void* reasons) {
   auto& found = *static_cast<Reasons*>(reasons);
   const std::string text = error->desc != nullptr ? error->desc : "";
   if (n == 0) found.first = text;
-  if (found.version.empty() && text.find("version") != std::string::npos) found.version = text;
+  const auto has = [&](const char* word) { return text.find(word) != std::string::npos; };
+  if (found.version.empty() && has("version")) found.version = text;
+  if (found.lock.empty() && has("unable to lock file")) found.lock = text;
+  if (found.mark.empty() && has("already open for")) found.mark = text;
   return 0;
 }
 
@@ -117,6 +123,20 @@ QuietHdf5::QuietHdf5() {
 
 QuietHdf5::~QuietHdf5() { H5Eset_auto2(H5E_DEFAULT, function_, data_); }
 
+void require_unlocked(const std::string& path) {
+  const char* locking = std::getenv("HDF5_USE_FILE_LOCKING");
+  const std::string_view asked = locking != nullptr ? locking : "";
+  if (asked == "FALSE" || asked == "0") return;
+  const Descriptor file = open_descriptor(path, O_RDONLY);
+  if (!file || flock(file.get(), LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+  throw Error(
+      Errc::io,
+      fmt::format("{} is locked: another program holds it open to write. Read it when that "
+                  "program has closed it; HDF5_USE_FILE_LOCKING=FALSE reads it as it is now",
+                  path),
+      EWOULDBLOCK);
+}
+
 namespace {
 
 // Why HDF5 does not open a file that can be read: its signature lies at byte 0, 512, 1024, ...
@@ -137,9 +157,23 @@ std::string what_is_wrong(const std::string& path) {
                      bytes);
 }
 
-}  // namespace
+// A lock was refused by the file system, or by another program just now.
+[[noreturn]] void fail_without_lock(const std::string& path, const std::string& reason) {
+  require_unlocked(path);
+  throw Error(Errc::io,
+              fmt::format("{} cannot be locked by HDF5 ({}); if its file system has no locks, set "
+                          "HDF5_USE_FILE_LOCKING=FALSE",
+                          path, reason),
+              ENOLCK);
+}
 
-namespace {
+[[noreturn]] void fail_marked(const std::string& path) {
+  throw Error(Errc::io,
+              fmt::format("{} is marked as open to write: another program writes to it, or ended "
+                          "while it did (then `h5clear -s {}` takes the mark away)",
+                          path, path),
+              EWOULDBLOCK);
+}
 
 Hdf5Handle copied(hid_t type) { return {H5Tcopy(type), H5Tclose, "copy a type"}; }
 
@@ -187,10 +221,13 @@ Hdf5Handle open_hdf5_file(const std::string& path) {
   if (!open_descriptor(path, O_RDONLY)) fail_io("open", path, errno);
   const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT);
   if (file < 0) {
-    const auto reason = reasons_of_failure().version;
-    throw Error(Errc::corrupt,
-                fmt::format("{} {}{}", path, what_is_wrong(path),
-                            reason.empty() ? "" : fmt::format(" (HDF5 says: {})", reason)));
+    const auto reasons = reasons_of_failure();
+    if (!reasons.lock.empty()) fail_without_lock(path, reasons.first);
+    if (!reasons.mark.empty()) fail_marked(path);
+    throw Error(Errc::corrupt, fmt::format("{} {}{}", path, what_is_wrong(path),
+                                           reasons.version.empty()
+                                               ? ""
+                                               : fmt::format(" (HDF5 says: {})", reasons.version)));
   }
   return {file, H5Fclose, path};
 }

@@ -63,8 +63,12 @@ class QuietHdf5 {
 /// The type of an item in memory; of complex numbers the compound {r, i} that h5py uses too.
 Hdf5Handle native_type(ItemType type);
 
-/// Opens a file to read. Throws `Errc::io` (errno) if it cannot be opened, `Errc::corrupt` if it is
-/// not a whole HDF5 file.
+/// Throws `Errc::io` (EWOULDBLOCK) if another program holds `path` open to write and has locked it
+/// as HDF5 does, unless HDF5_USE_FILE_LOCKING forbids locks. Local.
+void require_unlocked(const std::string& path);
+
+/// Opens a file to read. Throws `Errc::io` (errno) if it cannot be opened or is locked,
+/// `Errc::corrupt` if it is not a whole HDF5 file.
 Hdf5Handle open_hdf5_file(const std::string& path);
 
 /// Writes `attributes` to an object, each in its own type. `Errc::io` on failure.

@@ -24,6 +24,7 @@
 #include "store/dataset_reader.hpp"
 #include "store/file_index.hpp"
 #include "store/item_convert.hpp"
+#include "store/link_walk.hpp"
 #include "store/read_plan.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/error.hpp"
@@ -107,15 +108,16 @@ Input::State::State(const Comm& comm_in, std::string path_in, InputOptions optio
 }
 
 const FileIndex::Entry& Input::State::entry(const std::string& name) const {
+  const auto asked = store::without_aliases(index.aliases, name);
   std::vector<std::string> names;
   for (const auto& entry : index.entries) {
-    if (entry.name == name) return entry;
+    if (entry.name == asked) return entry;
     names.push_back(entry.name);
   }
   for (const auto& refused : index.refused) {
-    if (refused.name != name) continue;
+    if (refused.name != asked && !asked.starts_with(refused.name + "/")) continue;
     throw Error(refused.damaged ? Errc::corrupt : Errc::invalid_input,
-                fmt::format("{}: dataset {} {}", path, name, refused.why));
+                fmt::format("{}: dataset {} {}", path, refused.name, refused.why));
   }
   refuse_input("{} has no variable \"{}\"; it has {}", path, name, fmt::join(names, ", "));
 }
@@ -172,14 +174,6 @@ std::vector<double> Input::attribute_doubles(const std::string& name) const {
   return state_->attribute<std::vector<double>>(name, "a list of floating-point numbers");
 }
 
-std::vector<double> Input::coordinate(const std::string& name) const {
-  const auto& entry = state_->entry(name);
-  if (!entry.scale) {
-    refuse_input("{}: \"{}\" is not a coordinate", state_->path, name);
-  }
-  return entry.values;
-}
-
 InputStatistics Input::statistics() const {
   const auto& files = state_->file_statistics;
   return {files.opens, files.reads, files.bytes_read, state_->checked, files.io_s, state_->move_s};
@@ -218,6 +212,13 @@ class Rounds {
     run_agreed(state_.comm.raw(), [&] {
       if (state_.is_reader) read_share(plan.share(round, state_.group));
     });
+    return entry_.type == type_ ? raw_.data() : converted_.data();
+  }
+  /// The whole dataset by this rank alone, checked and converted. Local.
+  const std::byte* read_alone() {
+    std::vector<std::ptrdiff_t> all(static_cast<std::size_t>(units_.count()));
+    std::iota(all.begin(), all.end(), std::ptrdiff_t{0});
+    read_share(all);
     return entry_.type == type_ ? raw_.data() : converted_.data();
   }
 
@@ -262,6 +263,15 @@ class Rounds {
   std::vector<std::byte> raw_, converted_;
 };
 
+// Throws if a file is missing that data lies in. Local, the same on all ranks.
+void require_all_files(const Input::State& state, const FileIndex::Entry& entry) {
+  if (entry.missing.empty()) return;
+  throw Error(Errc::io,
+              fmt::format("{}: variable {} lies in other files, of which {} is missing", state.path,
+                          entry.name, entry.missing),
+              ENOENT);
+}
+
 // What can be known before anything is read.
 void check_readable(const Input::State& state, const FileIndex::Entry& entry, ItemType type) {
   require_all(
@@ -269,11 +279,7 @@ void check_readable(const Input::State& state, const FileIndex::Entry& entry, It
       fmt::format("{}: variable {} holds {} and cannot be read as {}: floating-point numbers are "
                   "not made integers, nor complex ones real",
                   state.path, entry.name, store::type_name(entry.type), store::type_name(type)));
-  if (entry.missing.empty()) return;
-  throw Error(Errc::io,
-              fmt::format("{}: variable {} lies in other files, of which {} is missing", state.path,
-                          entry.name, entry.missing),
-              ENOENT);
+  require_all_files(state, entry);
 }
 
 // Copies a share, boxes one after another, to its places in the whole array.
@@ -372,6 +378,22 @@ void Input::read_all(const std::string& name, ItemType type, void* data) const {
     }
     state.move_s += now_s() - start_s;
   }
+}
+
+std::vector<double> Input::coordinate(const std::string& name) const {
+  const auto& entry = state_->entry(name);
+  const auto refuse = [&](const std::string& why) {
+    refuse_input("{}: \"{}\" {}", state_->path, entry.name, why);
+  };
+  if (!entry.scale) refuse("is not a coordinate");
+  if (entry.only_dimension) refuse("is a dimension without a coordinate: it has no values");
+  if (entry.extents.size() != 1) refuse("is a coordinate of several dimensions; use `read`");
+  require_all_files(*state_, entry);
+  std::vector<double> values(static_cast<std::size_t>(entry.extents[0]));
+  if (values.empty()) return values;
+  Rounds rounds(*state_, entry, ItemType::float64);
+  std::memcpy(values.data(), rounds.read_alone(), values.size() * sizeof(double));
+  return values;
 }
 
 }  // namespace tailrace

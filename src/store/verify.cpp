@@ -37,7 +37,7 @@ bool open_index(const Comm& comm, VerifiedFile& found, FileIndex& index) {
     const std::string text = error.what();
     const std::string rank = "rank 0: ";  // of no use to a reader, as only rank 0 opens
     found.problem = text.starts_with(rank) ? text.substr(rank.size()) : text;
-    found.newer = error.code() == Errc::invalid_input;
+    found.unreadable = error.code() == Errc::invalid_input || error.code() == Errc::io;
     return false;
   }
   share_index(comm, index);
@@ -188,7 +188,8 @@ VerifiedDataset verify_header(const std::string& path, const FileIndex& index) {
 }  // namespace
 
 bool VerifiedFile::damaged() const {
-  return (!problem.empty() && !newer) || std::ranges::any_of(datasets, [](const auto& dataset) {
+  return (!problem.empty() && !unreadable) ||
+         std::ranges::any_of(datasets, [](const auto& dataset) {
            return dataset.num_damages > 0 || !dataset.problem.empty();
          });
 }
@@ -209,7 +210,7 @@ VerifiedFile verify_file(const Comm& comm, const std::string& path, bool data) {
         !entry.pieces.empty() || !entry.boxes.empty() || (!entry.parts.empty() && header == 1);
     found.checksums = found.checksums || checksums;
     found.pieces_checked = found.pieces_checked || !entry.parts.empty();
-    if (!data) continue;
+    if (!data || entry.only_dimension) continue;
     if (header == 1 && entry.scale && !checksums) continue;  // a part of the header
     found.datasets.push_back(verify_dataset(comm, file, entry));
   }

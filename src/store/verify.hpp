@@ -47,7 +47,7 @@ struct VerifiedFile {
   std::vector<std::string> sources;  ///< files that virtual datasets of it lie in
   bool pieces_checked = false;       ///< the data in these files has been checked
   std::string problem;               ///< why it cannot be read at all, or ""
-  bool newer = false;                ///< it is only of a newer format than this HDF5 library knows
+  bool unreadable = false;           ///< not damaged: locked, not permitted, or of a newer format
   bool damaged() const;
 };
 

@@ -126,7 +126,7 @@ def verify(
 ) -> None:
     """Check files against their checksums; name the dataset and box of what is damaged.
 
-    The exit status is 1 if anything is damaged, cut short or missing.
+    The exit status is 1 if anything is damaged, cut short, missing, or cannot be read.
 
     Example: tailrace verify runs/*/fields/*.h5
     """
@@ -144,5 +144,5 @@ def verify(
             for dataset in datasets:
                 _show_dataset(console, dataset)
             datasets = []
-    if any(line["damaged"] for line in lines if "dataset" not in line):
+    if any(line["damaged"] or line["problem"] for line in lines if "dataset" not in line):
         raise typer.Exit(1)

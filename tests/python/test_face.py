@@ -164,6 +164,16 @@ def test_datasets_of_xarray(ranks: int, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.parametrize("ranks", [1, 2, 3, 4])
+def test_files_of_other_programs(ranks: int, tmp_path: Path) -> None:
+    for module in ("xarray", "h5netcdf", "netCDF4"):
+        pytest.importorskip(module)
+    program = HERE / "foreign_files_program.py"
+    done = run(ranks, program, tmp_path, PYTHONWARNINGS="default")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "cases passed" in done.stdout
+
+
 def test_looking_for_engines_of_xarray_starts_no_mpi() -> None:
     """Else a program that opens any file by xarray would be an MPI process from then on."""
     pytest.importorskip("xarray")

@@ -328,3 +328,91 @@ def test_a_program_that_fails_is_said(tmp_path: Path, monkeypatch: pytest.Monkey
     )  # fmt: skip
     assert done.returncode == 1
     assert "no library" in done.stderr
+
+
+HOLD = """
+import os, sys, h5py
+path, how = sys.argv[1:]
+if how == "swmr":
+    file = h5py.File(path, "a", libver="latest")
+    file.swmr_mode = True
+else:
+    file = h5py.File(path, how)
+print("held", flush=True)
+sys.stdin.readline()
+if how == "swmr":
+    os._exit(1)  # leaves its mark in the file
+"""
+READ = """
+import sys, tailrace
+from mpi4py import MPI
+try:
+    tailrace.Input(MPI.COMM_SELF, sys.argv[1]).close()
+    print("read")
+except Exception as error:
+    print(type(error).__name__, error)
+"""
+
+
+def plain_file(path: Path, libver: tuple[str, str]) -> Path:
+    with h5py.File(path, "w", libver=libver) as file:
+        file["u"] = np.arange(8.0)
+    return path
+
+
+@pytest.mark.parametrize("how", ["a", "r+", "swmr", "r"])
+@pytest.mark.parametrize("kind", ["old", "new", "ours", "pieces"])
+def test_a_file_that_is_open_elsewhere_is_not_damaged(
+    kind: str, how: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    built("tailrace-verify")
+    path = tmp_path / "held.h5"
+    if kind in ("ours", "pieces"):
+        source = request.getfixturevalue("field_file" if kind == "ours" else "piece_file")
+        path = Path(shutil.copy(source, tmp_path))
+        if kind == "pieces":
+            folder = source.name + ".pieces"
+            shutil.copytree(source.with_name(folder), tmp_path / folder)
+    else:
+        bounds = ("earliest", "v108") if kind == "old" else ("v110", "v110")
+        plain_file(path, bounds)
+    if how == "swmr" and kind != "new":
+        pytest.skip("SWMR writes files of the newest form only")
+    with subprocess.Popen(
+        [sys.executable, "-c", HOLD, path, how], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        text=True,
+    ) as holder:  # fmt: skip
+        assert holder.stdout
+        assert holder.stdout.readline() == "held\n"
+        status, lines = verified(path)
+        told = subprocess.run(
+            [sys.executable, "-c", READ, path], capture_output=True, text=True, check=False
+        ).stdout
+        seen = tailrace("verify", str(path), folder=tmp_path)
+        holder.communicate("\n")
+    if how == "r":  # readers do not disturb each other
+        assert status == 0, lines
+        return
+    word = "is marked as open to write" if how == "swmr" else "is locked: another program holds it"
+    assert status == 1
+    assert word in lines[-1]["problem"], lines
+    assert not lines[-1]["damaged"]
+    assert "UNREADABLE" in seen.stdout and "DAMAGED" not in seen.stdout, seen.stdout
+    assert seen.returncode == 1
+    assert told.startswith("FileFailure"), told
+    assert word in told
+    if how == "swmr":  # the mark outlives its program
+        status, lines = verified(path)
+        assert word in lines[-1]["problem"] and not lines[-1]["damaged"], lines
+
+
+def test_a_file_that_may_not_be_read_is_not_damaged(tmp_path: Path) -> None:
+    built("tailrace-verify")
+    (tmp_path / "loop.h5").symlink_to("loop.h5")
+    done = subprocess.run(
+        [find_program("tailrace-verify"), tmp_path / "loop.h5"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    (line,) = [json.loads(line) for line in done.stdout.splitlines()]
+    assert "cannot open" in line["problem"] and not line["damaged"], line
+    assert done.returncode == 1

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
 #include <functional>
 #include <limits>
 
 #include <fmt/format.h>
+#include <hdf5_hl.h>
 
 #include "foreign_file.hpp"
 #include "store_fixture.hpp"
@@ -129,6 +132,150 @@ TEST_F(ReadingTest, EveryStorage) {
     const auto names = input.names();
     EXPECT_EQ(std::ranges::count(names, "dangling"), 0);
     EXPECT_EQ(std::ranges::count(names, "deep/er/chunked"), 1);
+  }
+}
+
+// Every kind of link to a group, below another link or not: as h5py follows them.
+TEST_F(ReadingTest, EveryLinkToAGroup) {
+  const std::vector<std::string> links{"same", "soft", "external", "of_soft", "soft_of_same"};
+  make([&](const ForeignFile& file) {
+    file.fill(file.make("run/u", H5T_NATIVE_DOUBLE, {5}));
+    file.fill(file.make("run/deep/er/v", H5T_STD_I32BE, {2, 3}), 7);
+    file.fill(file.make("a/first", H5T_NATIVE_DOUBLE, {2}));
+    const auto soft = [&](const char* target, const char* name) {
+      H5Lcreate_soft(target, file.id(), name, H5P_DEFAULT, H5P_DEFAULT);
+    };
+    H5Lcreate_hard(file.id(), "run", file.id(), "same", H5P_DEFAULT, H5P_DEFAULT);
+    soft("/run", "soft");
+    soft("soft", "of_soft");
+    soft("same", "soft_of_same");
+    // Loops: to the root, to a group above, to each other, to themselves, and through another file.
+    soft("/", "loop");
+    soft("/run", "run/deep/up");
+    H5Lcreate_hard(file.id(), "run", file.id(), "run/deep/hard_up", H5P_DEFAULT, H5P_DEFAULT);
+    soft("mutual_b", "mutual_a");
+    soft("mutual_a", "mutual_b");
+    soft("nowhere/at/all", "dangling");
+    // Many ways to one group, of which none is to be walked twice.
+    for (int level = 0; level < 40; ++level) {
+      const auto from = fmt::format("ways{}", level), to = fmt::format("/ways{}", level + 1);
+      const Hdf5Handle group(
+          H5Gcreate2(file.id(), from.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT), H5Gclose,
+          from);
+      for (const auto* name : {"left", "right"}) {
+        H5Lcreate_soft(to.c_str(), group.id(), name, H5P_DEFAULT, H5P_DEFAULT);
+      }
+    }
+    file.fill(file.make("ways40/end", H5T_NATIVE_DOUBLE, {3}));
+    const ForeignFile other(path("other.h5"));
+    other.fill(other.make("run/u", H5T_NATIVE_DOUBLE, {5}));
+    other.fill(other.make("run/deep/er/v", H5T_STD_I32BE, {2, 3}), 7);
+    H5Lcreate_external("a.h5", "/", other.id(), "back", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_soft("/", other.id(), "self", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("other.h5", "/run", file.id(), "external", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("other.h5", "/", file.id(), "whole", H5P_DEFAULT, H5P_DEFAULT);
+    H5Lcreate_external("gone.h5", "/run", file.id(), "gone", H5P_DEFAULT, H5P_DEFAULT);
+  });
+  const Input input(comm, path("a.h5"));
+  for (const auto& link : links) {
+    expect_counting<double>(input, link + "/u", ItemType::float64, 0);
+    expect_counting<double>(input, link + "/deep/er/v", ItemType::float64, 7);
+  }
+  for (const auto* name : {"loop/run/u", "loop/loop/loop/soft/u", "run/deep/up/deep/up/u", "/run/u",
+                           "run/deep/hard_up/u", "whole/run/u", "whole/back/run/u",
+                           "whole/self/self/run/u", "./run//u"}) {
+    expect_counting<double>(input, name, ItemType::float64, 0);
+  }
+  std::string far = "ways0";
+  for (int level = 0; level < 40; ++level) far += level % 2 == 0 ? "/left" : "/right";
+  expect_counting<double>(input, far + "/end", ItemType::float64, 0);
+  // Each array is listed once, but for those of the other file, which have names through it only.
+  const auto names = input.names();
+  EXPECT_EQ(std::ranges::count(names, "run/u"), 1);
+  EXPECT_EQ(std::ranges::count_if(names, [](auto& name) { return name.ends_with("/u"); }), 2);
+  for (const auto* name : {"dangling", "dangling/u", "gone/u", "mutual_a/u"}) {
+    const auto text = error_of(Errc::invalid_input, [&] { (void)input.extents(name); });
+    EXPECT_NE(text.find("is a link that leads nowhere"), std::string::npos) << text;
+  }
+  error_of(Errc::invalid_input, [&] { (void)input.extents("soft/none"); });
+}
+
+TEST_F(ReadingTest, EnumerationsAndBitFieldsAreTheirNumbers) {
+  make([&](const ForeignFile& file) {
+    for (const auto& [name, numbers] :
+         {std::pair{"truth", H5T_STD_I8LE}, {"big", H5T_STD_U16BE}, {"native", H5T_NATIVE_INT}}) {
+      const Hdf5Handle type(H5Tenum_create(numbers), H5Tclose, "type");
+      for (const auto& [word, value] : {std::pair{"FALSE", 0}, {"TRUE", 1}}) {
+        int number = value;
+        H5Tconvert(H5T_NATIVE_INT, numbers, 1, &number, nullptr, H5P_DEFAULT);
+        H5Tenum_insert(type.id(), word, &number);
+      }
+      const auto dataset = file.make(name, type.id(), {2});
+      char bytes[2 * sizeof(int)] = {};
+      const int values[2] = {0, 1};
+      for (int i = 0; i < 2; ++i) {
+        int number = values[i];
+        H5Tconvert(H5T_NATIVE_INT, numbers, 1, &number, nullptr, H5P_DEFAULT);
+        std::memcpy(bytes + static_cast<std::size_t>(i) * H5Tget_size(numbers), &number,
+                    H5Tget_size(numbers));
+      }
+      H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes);
+    }
+    const auto bits = file.make("bits", H5T_STD_B32BE, {2});
+    const std::uint32_t values[2] = {0, 1};
+    H5Dwrite(bits.id(), H5T_NATIVE_B32, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+  });
+  const Input input(comm, path("a.h5"));
+  for (const auto& [name, type] : {std::pair{"truth", ItemType::int8},
+                                   {"big", ItemType::uint16},
+                                   {"native", ItemType::int32},
+                                   {"bits", ItemType::uint32}}) {
+    EXPECT_EQ(input.type(name), type) << name;
+    expect_counting<double>(input, name, ItemType::float64, 0);
+  }
+}
+
+// The largest memory that this process has had [MiB].
+std::ptrdiff_t peak_mib() {
+  std::ifstream lines("/proc/self/status");
+  for (std::string word; lines >> word;) {
+    if (word != "VmHWM:") continue;
+    std::ptrdiff_t kib = 0;
+    lines >> kib;
+    return kib / 1024;
+  }
+  return 0;
+}
+
+// Dimensions of 2^31 items, with a coordinate that was never written and without one.
+TEST_F(ReadingTest, OpeningTakesNoMemoryOfLongDimensions) {
+  constexpr hsize_t extent = std::size_t{1} << 31;
+  make([&](const ForeignFile& file) {
+    const auto scale = file.make("x", H5T_NATIVE_DOUBLE, {extent});
+    H5DSset_scale(scale.id(), "x");
+    const auto bare = file.make("bare", H5T_IEEE_F32BE, {extent});
+    H5DSset_scale(bare.id(), "This is a netCDF dimension but not a netCDF variable.         9");
+    const auto short_one = file.make("y", H5T_STD_I16BE, {3});
+    file.fill(short_one, 5);
+    H5DSset_scale(short_one.id(), "y");
+    const auto grid = file.make("grid", H5T_NATIVE_DOUBLE, {2, 2});
+    H5DSset_scale(grid.id(), "grid");
+    file.make("u", H5T_NATIVE_INT8, {extent});
+  });
+  const auto before = peak_mib();
+  const Input input(comm, path("a.h5"));
+  EXPECT_LT(peak_mib() - before, 60);
+  EXPECT_EQ(input.extents("x"), std::vector<std::ptrdiff_t>{extent});
+  EXPECT_EQ(input.coordinate("y"), (std::vector<double>{5, 6, 7}));
+  const auto refused = [&](const char* name, const std::string& words) {
+    const auto text = error_of(Errc::invalid_input, [&] { (void)input.coordinate(name); });
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  };
+  refused("bare", "\"bare\" is a dimension without a coordinate: it has no values");
+  refused("u", "\"u\" is not a coordinate");
+  refused("grid", "\"grid\" is a coordinate of several dimensions");
+  if (comm.rank() == 0) {  // any rank may ask alone
+    EXPECT_EQ(input.coordinate("y").size(), 3U);
   }
 }
 
