@@ -3,6 +3,8 @@
 # A slow disk, to see what output costs when the disk is the bottleneck.
 #   throttled_disk.sh up FOLDER BYTES_PER_S [SIZE]    mounts it at FOLDER (made if missing)
 #   throttled_disk.sh down FOLDER                     removes all of it again
+#   throttled_disk.sh hold FOLDER BYTES_PER_S [SIZE]  mounts it, says so, and removes it at the end of
+#                                                     standard input: also where the caller is killed
 # An ext4 without journal on a loop device over the image FOLDER.img, mounted `sync`, its writes limited
 # by the root control group (blkio of control groups version 1). Needs root; changes nothing else. The image is
 # written past the page cache, so that the slow disk takes hardly any processor time from the program.
@@ -46,12 +48,19 @@ up() {
   say "$folder: $device ($number), $speed bytes/s"
 }
 
-[ $# -ge 2 ] || fail "usage: $0 up FOLDER BYTES_PER_S [SIZE] | down FOLDER"
+[ $# -ge 2 ] || fail "usage: $0 up FOLDER BYTES_PER_S [SIZE] | down FOLDER | hold as up"
 action=$1
 folder=$(realpath -m "$2")
 image=$folder.img
 case $action in
   up) up "$folder" "${3:-}" "${4:-4G}" "$image" ;;
   down) down "$folder" "$image" ;;
+  hold)
+    up "$folder" "${3:-}" "${4:-4G}" "$image"
+    echo up
+    exec > /dev/null 2>&1
+    cat
+    until "$0" down "$folder" 2> /dev/null; do sleep 0.5; done # busy while ranks write
+    ;;
   *) fail "unknown action $action" ;;
 esac

@@ -76,6 +76,9 @@ int run(const std::string& servers, const std::string& folder) {
            {.name = "means", .stages = {"mean", "minmax"}, .path = folder + "/means.csv"}}});
 
   const auto layout = tailrace::slabs({num_points, num_points}, 0, comm.num_ranks());
+  if (comm.num_ranks() > num_points) {  // ranks without a row have no box
+    throw tailrace::Error(tailrace::Errc::invalid_input, "more ranks than rows");
+  }
   Plate plate(comm, layout.boxes(comm.rank())[0]);
   tailrace::FileContents contents;
   std::string path;

@@ -119,8 +119,8 @@ class Running:
         errors.start()
         for line in self._process.stdout:
             status = parse(line)
-            if status is None:
-                self._show(lambda text=line: display.text(text))  # type: ignore[misc]
+            if isinstance(status, str):
+                self._show(lambda text=status: display.text(text))  # type: ignore[misc]
             else:
                 self._show(lambda facts=status: display.show(facts))  # type: ignore[misc]
         code = self._process.wait()

@@ -2,7 +2,8 @@
 """Shows the progress that a program tells: a bar in a terminal, plain lines elsewhere.
 
 A program prints one JSON object a line, with ``step``, ``steps``, ``time``, ``end``, ``energy``,
-``seconds_per_step``, ``eta_s`` and ``hidden_s``; any other line is passed on as it is.
+``seconds_per_step``, ``eta_s`` and ``hidden_s``, or with a line for people, ``text``. Any other
+line is passed on as it is.
 """
 
 import contextlib
@@ -29,16 +30,20 @@ class Display(Protocol):
     def close(self, failed: bool = False) -> None: ...
 
 
-def parse(line: str) -> dict[str, Any] | None:
-    """Return the progress that `line` tells, or None if it tells something else."""
+def parse(line: str) -> dict[str, Any] | str:
+    """Return the progress that `line` tells, or else the line for people."""
     if not line.startswith("{"):
-        return None
+        return line
     try:
         # C++ writes nan and inf, which are no JSON.
         status = json.loads(re.sub(r"(?<=: )-?(?:nan|inf)\b", "null", line))
     except json.JSONDecodeError:
-        return None
-    return status if isinstance(status, dict) and "step" in status else None
+        return line
+    if isinstance(status, dict) and "step" in status:
+        return status
+    if isinstance(status, dict) and isinstance(status.get("text"), str):
+        return f"{status['text']}\n"
+    return line
 
 
 def fraction(status: dict[str, Any]) -> float:

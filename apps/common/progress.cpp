@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "common/summary_text.hpp"
+#include "core/json_text.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::app {
@@ -39,8 +40,14 @@ void Progress::step(const Advance& now, double energy, bool always) {
 
 void Progress::say(const char* text) const {
   if (!speaks_) return;
-  std::fprintf(json_ ? stderr : stdout, "%s\n", text);
-  std::fflush(json_ ? stderr : stdout);
+  if (json_) {
+    fmt::print(R"({{"text": {}}})"
+               "\n",
+               json_quoted(text));
+  } else {
+    std::puts(text);
+  }
+  std::fflush(stdout);
 }
 
 }  // namespace tailrace::app

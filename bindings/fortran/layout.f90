@@ -158,7 +158,8 @@ module tailrace_m_layout
 
 contains
 
-  !> `grid(d)` parts along axis d; rank numbers run along the first axis first.
+  !> `grid(d)` parts along axis d; rank numbers run along the first axis first. MPI_Cart_create
+  !> numbers ranks along the last axis first: give it the grid backwards.
   subroutine blocks(self, extents, grid, stat, errmsg)
     class(tailrace_layout), intent(inout) :: self
     integer, intent(in) :: extents(:), grid(:)
@@ -173,7 +174,8 @@ contains
                          int(reversed(int(grid, int64)), c_int), self%handle), stat, errmsg)
   end subroutine
 
-  !> Three axes, whole along `axis`, `grid` parts along the two others in order.
+  !> Three axes, whole along `axis`, `grid` parts along the two others in order; rank numbers run
+  !> along the first of these first, other than those of MPI_Cart_create.
   subroutine pencils(self, extents, axis, grid, stat, errmsg)
     class(tailrace_layout), intent(inout) :: self
     integer, intent(in) :: extents(3), axis, grid(2)

@@ -150,12 +150,11 @@ std::optional<Error> ServedStream::too_large(const PacketPlan& plan) const {
   }
   const auto capacity = client_.capacity();
   if (bytes <= capacity) return std::nullopt;
-  return Error(
-      Errc::invalid_input,
-      fmt::format("stream {}: a step of {} bytes of compute rank {} does not fit into its "
-                  "staging memory of {} bytes: give SessionOptions::memory_bytes more, if the "
-                  "node has it",
-                  name_, bytes, client_.team().client, capacity));
+  return Error(Errc::invalid_input,
+               fmt::format("stream {}: a step of {} bytes of compute rank {} does not fit into its "
+                           "staging memory of {} bytes: give SessionOptions::memory_bytes "
+                           "(output.memory of a case) more, if the node has it",
+                           name_, bytes, client_.team().client, capacity));
 }
 
 void ServedStream::wait_for_room(const PacketPlan& plan, const PacketPlan* lowered,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 #include <exception>
 #include <thread>
 
@@ -170,6 +171,23 @@ TransportSettings Session::State::transport_settings() const {
   return settings;
 }
 
+/// What `make` throws alike on all ranks for want of memory names the setting that asks for it.
+template <class Make>
+void naming_memory(Make&& make) {
+  try {
+    make();
+  } catch (const AgreedError& error) {
+    const bool lacks_memory = error.sys_errno() == ENOMEM || error.sys_errno() == ENOSPC ||
+                              error.code() == Errc::internal;
+    if (!lacks_memory) throw;
+    throw AgreedError(error.code(),
+                      fmt::format("{}; give less staging memory (SessionOptions::memory_bytes, "
+                                  "output.memory of a case)",
+                                  error.what()),
+                      error.sys_errno(), error.place());
+  }
+}
+
 void Session::State::make_sides() {
   const auto settings = transport_settings();
   std::unique_ptr<Sender> sender;
@@ -179,8 +197,10 @@ void Session::State::make_sides() {
     sender = process_->take_sender();
   } else {
     const auto& chosen = find_transport(transport);
-    if (team().client >= 0) sender = chosen.make_sender(team(), settings);
-    if (team().server >= 0) parts_.receiver = chosen.make_receiver(team(), settings);
+    naming_memory([&] {
+      if (team().client >= 0) sender = chosen.make_sender(team(), settings);
+      if (team().server >= 0) parts_.receiver = chosen.make_receiver(team(), settings);
+    });
   }
   make_server();
   if (sender) client_ = std::make_unique<Client>(team(), std::move(sender), moved_here_);

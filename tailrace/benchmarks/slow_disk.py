@@ -3,9 +3,7 @@
 
 import atexit
 import os
-import signal
 import subprocess
-import sys
 from pathlib import Path
 
 from tailrace.errors import TailraceError
@@ -17,19 +15,21 @@ SCRIPT = SOURCE_ROOT / "bench" / "throttled_disk.sh"
 def mount(folder: Path, bytes_per_s: str, size: int, why: str = "--throttle") -> None:
     """Mount a disk of `size` bytes (0 bytes/s: as fast as it goes); it goes when we end.
 
-    Being told to end (SIGTERM) counts as an end too.
+    However we end: a process of its own removes the disk, also where we are killed.
     """
     if os.geteuid() != 0:
         raise TailraceError(f"{why} needs root; run without it, or sleep on a disk as it is")
-    done = subprocess.run(
-        [str(SCRIPT), "up", str(folder), bytes_per_s, str(size)],
-        capture_output=True,
+    # In a session of its own, where Ctrl-C does not reach it.
+    holder = subprocess.Popen(
+        [str(SCRIPT), "hold", str(folder), bytes_per_s, str(size)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
+        start_new_session=True,
     )
-    if done.returncode != 0:
-        raise TailraceError(f"{done.stderr.strip()} ({why} cannot be used here)")
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
-    atexit.register(
-        subprocess.run, [str(SCRIPT), "down", str(folder)], check=False, capture_output=True
-    )
+    atexit.register(holder.communicate)
+    assert holder.stdout is not None
+    if not holder.stdout.readline():
+        words = holder.communicate()[1].strip()
+        raise TailraceError(f"{words} ({why} cannot be used here)")

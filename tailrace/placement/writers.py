@@ -45,9 +45,19 @@ def _host_of_each_rank(rank_map: RankMap) -> str:
 
 
 def _machine_file(rank_map: RankMap) -> str:
-    """Hosts in the order of the ranks, those that follow one another on a node in one line."""
+    """Hosts in the order of the ranks, those that follow one another on a node in one line.
+
+    hydra begins again with the first line when all are used, so that nodes in turn are named once.
+    """
     runs = groupby(range(rank_map.num_ranks), key=rank_map.host_of)
-    return "".join(f"{host}:{len(list(ranks))}\n" for host, ranks in runs)
+    lines = [(host, len(list(ranks))) for host, ranks in runs]
+    turn = len({host for host, _ in lines})
+    repeats = all(line == lines[place % turn] for place, line in enumerate(lines[:-1]))
+    host, count = lines[-1]
+    first_host, first_count = lines[(len(lines) - 1) % turn]
+    if repeats and host == first_host and count <= first_count:
+        lines = lines[:turn]
+    return "".join(f"{host}:{count}\n" for host, count in lines)
 
 
 def _hydra_caveat(rank_map: RankMap) -> str:
@@ -56,7 +66,8 @@ def _hydra_caveat(rank_map: RankMap) -> str:
         return ""
     return (
         "hydra starts a proxy for each line, and MPI then takes ranks of a node that stand in "
-        "different lines for ranks of different nodes (MPICH 4.0): they talk through the network"
+        "different lines for ranks of different nodes (MPICH 4.0): they talk through the network; "
+        "in a Slurm job mpiexec waits for ever for a second proxy on a node: take slurm.hosts there"
     )
 
 

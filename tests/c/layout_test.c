@@ -58,6 +58,13 @@ void test_layout(const tailrace_comm* comm) {
           "num_dims = 6");
   REFUSED(tailrace_layout_slabs(3, extents, 5, all_ranks, &layout), TAILRACE_INVALID_INPUT, "5");
   REFUSED(tailrace_layout_slabs(3, extents, 0, all_ranks, NULL), TAILRACE_INVALID_INPUT, "NULL");
+  const int64_t huge[3] = {1LL << 40, 1LL << 40, 1LL << 40};
+  REFUSED(tailrace_layout_slabs(3, huge, 0, all_ranks, &layout), TAILRACE_INVALID_INPUT, "items");
+  const tailrace_box far = {3, {0}, {1LL << 40, 1LL << 40, 1LL << 40}};
+  tailrace_memory* of_far = NULL;
+  REFUSED(tailrace_memory_ordered(&far, NULL, NULL, &of_far), TAILRACE_INVALID_INPUT, "items");
+  REFUSED(tailrace_memory_strided(INT64_MAX, 2, huge, huge, 1, &of_far), TAILRACE_INVALID_INPUT,
+          "num_boxes");
   CHECK(layout == NULL);
 
   /* Own boxes: every rank gives a row of its own, rank 0 a second one. */

@@ -2,6 +2,8 @@
 #include "tailrace/layout.hpp"
 
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -233,6 +235,55 @@ std::vector<std::vector<Box>> boxes_of(const Layout& layout) {
   std::vector<std::vector<Box>> boxes;
   for (int rank = 0; rank < layout.num_ranks(); ++rank) boxes.push_back(layout.boxes(rank));
   return boxes;
+}
+
+constexpr auto most = std::ptrdiff_t{1} << 56;
+
+/// Makes a layout of `extents` by each maker.
+std::vector<std::function<Layout(const Extents&)>> makers() {
+  return {
+      [](const Extents& e) { return blocks(e, std::vector<int>(e.size(), 1)); },
+      [](const Extents& e) { return slabs(e, 0, 3); },
+      [](const Extents& e) {
+        return pencils(e, 1, {2, 2});
+      },
+      [](const Extents& e) {
+        return file_domains(e, 1, {0, 1}, 2, 0, 0);
+      },
+      [](const Extents& e) {
+        return cyclic_domains(e, 1, {0, 1}, 2, most, 0);
+      },
+      [](const Extents& e) { return from_boxes(e, {{}}); },
+  };
+}
+
+TEST(Layout, ProductsOfExtentsAreChecked) {
+  const std::vector<Extents> too_large{
+      {std::ptrdiff_t{1} << 40, std::ptrdiff_t{1} << 40, std::ptrdiff_t{1} << 40},
+      {std::ptrdiff_t{1} << 32, std::ptrdiff_t{1} << 32, 1},  // 0, where 64 bits overflow
+      {0, std::ptrdiff_t{1} << 32, std::ptrdiff_t{1} << 32},  // strides overflow
+      {most, 2, 1},
+      {1, 1, PTRDIFF_MAX},
+  };
+  for (std::size_t m = 0; m < makers().size(); ++m) {
+    SCOPED_TRACE(m);
+    for (const auto& extents : too_large) {
+      try {
+        makers()[m](extents);
+        ADD_FAILURE() << extents[0] << " x " << extents[1] << " x " << extents[2];
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), Errc::invalid_input);
+        EXPECT_NE(std::string(error.what()).find(std::to_string(extents[2])), std::string::npos);
+      }
+    }
+    EXPECT_NO_THROW(makers()[m]({most, 1, 1}));
+  }
+  EXPECT_THROW(triangle((std::ptrdiff_t{1} << 28) + 1, 2), Error);
+  EXPECT_THROW(blocks({4, 4, 4}, {1 << 22, 1 << 22, 1 << 22}), Error);  // ranks
+  const Box far{3, {}, {std::ptrdiff_t{1} << 32, std::ptrdiff_t{1} << 32, 1}};
+  EXPECT_FALSE(far.empty());
+  EXPECT_EQ(far.num_items(), PTRDIFF_MAX);
+  EXPECT_THROW(from_boxes({4, 4, 4}, {{far}}), Error);
 }
 
 TEST(Layout, TakesBracesArraysVectorsAndSpans) {

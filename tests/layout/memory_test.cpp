@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <cstdint>
+
 #include <gtest/gtest.h>
 
 #include "tailrace/error.hpp"
@@ -25,6 +27,20 @@ TEST(Memory, OrderedAxes) {
   const auto memory = Memory::ordered(box, order);
   EXPECT_EQ(memory.boxes[0].strides, (Index{5, 10, 1}));
   EXPECT_EQ(memory.num_items, 30);
+}
+
+TEST(Memory, ProductsOfExtentsAreChecked) {
+  const auto large = std::ptrdiff_t{1} << 40;
+  const Box box{2, {}, {large, large}}, line{2, {}, {large, 1}};
+  const std::vector<int> order{0, 1};
+  EXPECT_THROW(Memory::ordered(box, order), Error);
+  EXPECT_THROW(Memory::ordered(line, order, {0, large}), Error);
+  EXPECT_THROW(Memory::ordered(line, order, {0, PTRDIFF_MAX}), Error);
+  EXPECT_NO_THROW(Memory::ordered(line, order, {0, 1}));
+  EXPECT_THROW(Memory::dense({box}), Error);
+  const Box half{1, {}, {std::ptrdiff_t{1} << 55}};
+  EXPECT_NO_THROW(Memory::dense({half, half}));
+  EXPECT_THROW(Memory::dense({half, half, half}), Error);
 }
 
 TEST(Memory, HaloIsOnBothSides) {

@@ -91,6 +91,8 @@ if rank == 0:
                       "dt": 0.5, "seconds_per_step": 0.01, "eta_s": 0.01, "hidden_s": 0.2}),
           flush=True)
     print("a line that is no progress", flush=True)
+    print(json.dumps({"step": 2, "steps": 2, "time": 1.0, "end": 1.0}), flush=True)
+    print(json.dumps({"text": "done: step 2"}), flush=True)
 modes = {"output.every=0": "none", "output.servers=none": "synchronous",
          "output.servers=hidden": "hidden"}
 asked_for = [modes[word] for word in sys.argv if word in modes]

@@ -3,6 +3,9 @@
 
 import json
 import os
+import subprocess
+import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -121,6 +124,49 @@ def test_slow_disks_need_root(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(TailraceError, match="--throttle needs root"):
         slow_disk.mount(tmp_path, "1000", 10**6)
+
+
+SLOW_DISK_PROGRAM = """
+import os, pathlib, signal, sys, time
+from tailrace.benchmarks import slow_disk
+slow_disk.SCRIPT = pathlib.Path(sys.argv[1])
+os.geteuid = lambda: 0
+slow_disk.mount(pathlib.Path("disk"), "1000", 1000000)
+print("mounted", flush=True)
+if sys.argv[2] == "fail":
+    raise RuntimeError("fails")
+if sys.argv[2] != "end":
+    os.kill(os.getpid(), getattr(signal, sys.argv[2]))
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("way", ["end", "fail", "SIGTERM", "SIGINT", "SIGHUP", "SIGKILL"])
+def test_a_slow_disk_goes_however_its_user_ends(tmp_path: Path, way: str) -> None:
+    """By the script itself, in which a file stands for the disk."""
+    text = slow_disk.SCRIPT.read_text()
+    for function, body in (("up", "touch"), ("down", "rm")):
+        text = text.replace(f"{function}() {{", f'{function}() {{ {body} "$1.disk"; return; ')
+    script = tmp_path / "disk.sh"
+    script.write_text(text)
+    script.chmod(0o755)
+    words = [sys.executable, "-c", SLOW_DISK_PROGRAM, str(script), way]
+    done = subprocess.run(
+        words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == "mounted\n", done.stderr
+    limit = time.monotonic() + 20
+    while (tmp_path / "disk.disk").exists():
+        assert time.monotonic() < limit, "the disk stays"
+        time.sleep(0.02)
+
+
+def test_a_slow_disk_that_cannot_be_is_said(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    with pytest.raises(TailraceError, match=r"(needs root|must be a number).*--throttle cannot"):
+        slow_disk.mount(tmp_path / "disk", "fast", 10**6)
 
 
 def figures() -> Measured:

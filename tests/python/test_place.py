@@ -279,6 +279,34 @@ def test_files_of_launchers(tmp_path: Path) -> None:
     assert "network" in WRITER["hydra"].caveat(found)
 
 
+@pytest.mark.parametrize(
+    ("order", "capacities", "lines"),
+    [
+        ([0, 1, 2, 3], (2, 2), ["a:2", "b:2"]),
+        ([0, 2, 1, 3], (2, 2), ["a:1", "b:1"]),  # in turn
+        ([0, 3, 6, 1, 4, 7, 2, 5], (3, 3, 2), ["a:1", "b:1", "c:1"]),
+        ([0, 2, 4, 1, 3], (3, 2), ["a:1", "b:1"]),  # the last turn in part
+        ([0, 1, 4, 5, 2, 3, 6, 7], (4, 4), ["a:2", "b:2"]),
+        ([0, 1, 5, 2, 3, 4], (3, 3), ["a:2", "b:3"]),
+        ([0, 3, 1, 2], (2, 2), ["a:1", "b:2"]),
+        ([0, 5, 1, 4, 2, 3], (2, 2, 2), ["a:1", "b:1", "c:2", "b:1", "a:1"]),
+        ([0, 1, 3, 2, 4, 5], (3, 3), ["a:2", "b:1", "a:1", "b:2"]),
+        ([0], (1,), ["a:1"]),
+    ],
+)
+def test_hydra_names_nodes_in_turn_once(
+    order: list[int], capacities: tuple[int, ...], lines: list[str]
+) -> None:
+    """`order` lists ranks as the slots take them; hydra begins again behind the last line."""
+    found = make_map("x", np.array(order), Nodes(capacities), ["a", "b", "c"], 2)
+    text = WRITER["hydra"].text(found).split()
+    assert text == lines
+    hosts = [line.split(":")[0] for line in text for _ in range(int(line.split(":")[1]))]
+    assert all(found.host_of(rank) == hosts[rank % len(hosts)] for rank in range(found.num_ranks))
+    named = [line.split(":")[0] for line in text]
+    assert ("Slurm" in WRITER["hydra"].caveat(found)) == (len(named) > len(set(named)))
+
+
 def test_slots_that_differ_have_no_cpu_map() -> None:
     found = make_map("x", np.array([1, 0, 2, 3]), Nodes((2, 2)), ["a", "b"], 2)
     assert cpu_map(found) == "" and WRITER["slurm"].caveat(found)

@@ -23,7 +23,8 @@ def test_only_objects_with_a_step_are_progress() -> None:
         "dt": None,
     }
     for line in ("step 3", '{"step": ', '{"other": 1}', "[1]", ""):
-        assert progress.parse(line) is None
+        assert progress.parse(line) == line
+    assert progress.parse('{"text": "done: \\"a\\""}\n') == 'done: "a"\n'
 
 
 def test_fraction_by_time_then_by_steps() -> None:

@@ -69,6 +69,7 @@ def test_plain_lines_when_not_in_a_terminal(stage: Path) -> None:
     assert "output hidden 0.2 s" in done.stdout
     assert "a line that is no progress\n" in done.stdout
     assert "{" not in done.stdout
+    assert "step 2/2  t 1/1\ndone: step 2\n" in done.stdout  # in the order of the program
 
 
 def test_default_run_dir_is_named_after_the_case(stage: Path) -> None:

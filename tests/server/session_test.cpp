@@ -295,6 +295,21 @@ TEST_F(SessionTest, WrongArgumentsAreRefusedOnAllRanks) {
   }
 }
 
+TEST_F(SessionTest, StagingMemoryThatIsNotThereNamesItsSetting) {
+  if (comm.num_ranks() < 2) return;
+  for (const char* transport : {"pull", "push_ordered", "push_any", "credit"}) {
+    SCOPED_TRACE(transport);
+    SessionOptions options{.servers = "1", .transport = transport};
+    options.memory_bytes = std::ptrdiff_t{1} << 52;
+    try {
+      const Session session(comm.raw(), options);
+      ADD_FAILURE() << "4 PiB were found";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find("output.memory"), std::string::npos) << error.what();
+    }
+  }
+}
+
 // What needs a server is refused, not left out.
 TEST_F(SessionTest, HiddenOutputRefusesWhatNeedsServers) {
   run({"hidden", "auto"}, small(), [&](Session& session) {

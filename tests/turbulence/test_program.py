@@ -223,13 +223,16 @@ def test_run_leaves_its_files(run: Path) -> None:
 
 
 def test_progress_is_json_lines(run: Path) -> None:
-    """Every line of stdout is JSON with the agreed keys."""
+    """Every line of stdout is JSON with the agreed keys, or a line for people, the last one."""
     line = [*command(2, CASES / "taylor_green.toml", run, *TINY), "--progress"]
     done = subprocess.run(
         line, env=ENVIRONMENT, capture_output=True, text=True, timeout=120, check=False
     )
     assert done.returncode == 0, done.stderr
     lines = [json.loads(text) for text in done.stdout.splitlines()]
+    texts = [entry["text"] for entry in lines if "text" in entry]
+    assert texts[-1].startswith("done: step 10,") and lines[-1] == {"text": texts[-1]}
+    lines = [entry for entry in lines if "text" not in entry]
     keys = {"step", "steps", "time", "end", "energy", "dt", "seconds_per_step", "eta_s", "hidden_s"}
     assert all(keys == set(entry) for entry in lines)
     assert lines[-1]["step"] == lines[-1]["steps"] == 10

@@ -45,7 +45,7 @@ Memory::Memory(std::ptrdiff_t bytes, std::ptrdiff_t provided) {
   if (available >= 0 && bytes > available) {
     throw Error(Errc::io,
                 fmt::format("{} bytes of shared memory for output cannot be had: the node has {} "
-                            "left; ask for less (memory_bytes)",
+                            "left; ask for less (memory_bytes, output.memory of a case)",
                             bytes, available),
                 ENOMEM);
   }
