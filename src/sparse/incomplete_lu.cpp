@@ -14,6 +14,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "core/tuning_is_off.hpp"
 #include "sparse/check.hpp"
 #include "sparse/instruction_set.hpp"
 #include "sparse/level_rows.hpp"
@@ -315,11 +316,13 @@ void IncompleteLu::use(const std::shared_ptr<Csr>& a, const std::vector<std::int
   if (options.single_precision) check_range(*a);
   rows_ = a->rows;
   factors_ = a;
-  const auto order = options.schedule == "chain" ? LevelOrder{} : order_by_levels(*a);
+  auto wanted = options.schedule;
+  if (wanted == "auto" && tuning_is_off()) wanted = options.bit_for_bit ? "rows" : "chain";
+  const auto order = wanted == "chain" ? LevelOrder{} : order_by_levels(*a);
   num_levels_ = order.num_levels;
   const Parts parts{*a, diagonal, order};
-  if (options.schedule != "auto") {
-    solver_ = make_solver(parts, options.schedule, options);
+  if (wanted != "auto") {
+    solver_ = make_solver(parts, wanted, options);
     return;
   }
   for (const std::string schedule : {"rows", "chain", "levels"}) {

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "dense/blas/choices.hpp"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -42,6 +45,25 @@ fs::path file_of(const std::string& machine) {
   return folder / "blas" / name.data();
 }
 
+/// Held while the file in `folder` is read, changed and replaced. A file system without locks has
+/// none: there two processes that end in the same moment may lose a choice, which is measured
+/// again.
+class FolderLock {
+ public:
+  explicit FolderLock(const fs::path& folder)
+      : descriptor_(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    while (descriptor_ >= 0 && flock(descriptor_, LOCK_EX) != 0 && errno == EINTR) continue;
+  }
+  ~FolderLock() {
+    if (descriptor_ >= 0) close(descriptor_);
+  }
+  FolderLock(const FolderLock&) = delete;
+  FolderLock& operator=(const FolderLock&) = delete;
+
+ private:
+  int descriptor_;
+};
+
 }  // namespace
 
 std::string machine_of_choices(int threads) {
@@ -72,10 +94,11 @@ Choices recall_choices(const std::string& machine) {
 void remember_choices(const std::string& machine, const Choices& choices) {
   const auto path = file_of(machine);
   if (choices.empty() || path.empty() || !remembers()) return;
-  auto all = recall_choices(machine);
-  for (const auto& [calls, variant] : choices) all[calls] = variant;
   std::error_code failed;
   fs::create_directories(path.parent_path(), failed);
+  const FolderLock lock(path.parent_path());
+  auto all = recall_choices(machine);
+  for (const auto& [calls, variant] : choices) all[calls] = variant;
   const auto partial = path.string() + "." + std::to_string(getpid());
   std::ofstream file(partial);
   file << machine << '\n';

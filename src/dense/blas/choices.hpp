@@ -17,8 +17,8 @@ std::string machine_of_choices(int threads);
 /// Empty where nothing is known of `machine`, or TAILRACE_BLAS_REMEMBERS=0. Local.
 Choices recall_choices(const std::string& machine);
 
-/// Adds to what is there; a file gets its name when it is whole. Nothing happens where there is no
-/// folder to write to. Local.
+/// Adds to what is there, and to what other processes add meanwhile; a file gets its name when it
+/// is whole. Nothing happens where there is no folder to write to. Local.
 void remember_choices(const std::string& machine, const Choices& choices);
 
 }  // namespace tailrace::dense

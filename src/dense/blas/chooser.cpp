@@ -11,6 +11,8 @@
 #include <string_view>
 #include <utility>
 
+#include "core/tuning_is_off.hpp"
+
 namespace tailrace::dense {
 
 namespace {
@@ -50,7 +52,7 @@ int blas_threads() {
 bool always_library() {
   static const bool always = [] {
     const char* const value = std::getenv("TAILRACE_BLAS");
-    return value != nullptr && std::string_view(value) == "library";
+    return tuning_is_off() || (value != nullptr && std::string_view(value) == "library");
   }();
   return always;
 }
