@@ -61,5 +61,6 @@ def why_none(program: str, folder: Path) -> str:
     return (
         f"program {program}: no record: it did not call MPI_Init of the MPI library that its "
         "launcher starts (no MPI program, another MPI, one that is linked statically, or one that "
-        f"opens it with RTLD_DEEPBIND or dlmopen), or could not write it to {folder}"
+        f"opens it with RTLD_DEEPBIND or dlmopen), or could not write it to {folder}, which all "
+        "nodes must share"
     )
