@@ -3,15 +3,17 @@
 
 #include <cstdlib>
 
+#include "core/absolute_path.hpp"
+
 namespace tailrace {
 
 std::filesystem::path cache_folder() {
-  if (const char* own = std::getenv("TAILRACE_CACHE")) return own;
-  if (const char* xdg = std::getenv("XDG_CACHE_HOME")) {
-    return std::filesystem::path(xdg) / "tailrace";
+  if (std::getenv("TAILRACE_CACHE") != nullptr) return environment_path("TAILRACE_CACHE");
+  if (std::getenv("XDG_CACHE_HOME") != nullptr) {
+    return std::filesystem::path(environment_path("XDG_CACHE_HOME")) / "tailrace";
   }
-  if (const char* home = std::getenv("HOME")) {
-    return std::filesystem::path(home) / ".cache" / "tailrace";
+  if (std::getenv("HOME") != nullptr) {
+    return std::filesystem::path(environment_path("HOME")) / ".cache" / "tailrace";
   }
   return {};
 }

@@ -26,8 +26,8 @@ void fail_io(std::string_view doing, const std::string& path, int error) {
   throw Error(Errc::io, fmt::format("cannot {} {}: {}", doing, path, errno_text(error)), error);
 }
 
-Descriptor open_descriptor(const char* path, int flags) {
-  return Descriptor(uninterrupted([&] { return open(path, flags | O_CLOEXEC, 0666); }));
+Descriptor open_descriptor(const char* path, int flags, mode_t mode) {
+  return Descriptor(uninterrupted([&] { return open(path, flags | O_CLOEXEC, mode); }));
 }
 
 int read_at(int descriptor, void* data, std::ptrdiff_t bytes, off_t offset) {

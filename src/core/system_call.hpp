@@ -70,10 +70,11 @@ class Descriptor {
   int fd_ = -1;
 };
 
-/// Opens `path`; not inherited by programs that are started. -1 with errno set on failure.
-Descriptor open_descriptor(const char* path, int flags);
-inline Descriptor open_descriptor(const std::string& path, int flags) {
-  return open_descriptor(path.c_str(), flags);
+/// Opens `path`; not inherited by programs that are started. -1 with errno set on failure. `mode`
+/// is that of a file that is created, less the process's mask.
+Descriptor open_descriptor(const char* path, int flags, mode_t mode = 0666);
+inline Descriptor open_descriptor(const std::string& path, int flags, mode_t mode = 0666) {
+  return open_descriptor(path.c_str(), flags, mode);
 }
 
 /// Opens a new file in `folder` that has no name, for reading and writing: it is gone when the

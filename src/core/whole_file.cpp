@@ -2,6 +2,7 @@
 #include "core/whole_file.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,43 +10,71 @@
 #include <cstdio>
 #include <utility>
 
-#include "tailrace/error.hpp"
+#include <fmt/format.h>
+
+#include "core/absolute_path.hpp"
 
 namespace tailrace {
+namespace {
 
-WholeFile::WholeFile(std::string path, std::string partial)
-    : path_(std::move(path)),
-      partial_(std::move(partial)),
-      file_(open_descriptor(partial_, O_WRONLY | O_CREAT | O_TRUNC)),
-      made_(static_cast<bool>(file_)),
-      error_(made_ ? 0 : errno) {}
+bool is_regular(int descriptor) {
+  struct stat status {};
+  if (fstat(descriptor, &status) != 0) fail_errno(errno);
+  return S_ISREG(status.st_mode);
+}
 
-void WholeFile::append(std::string_view text) {
-  while (error_ == 0 && !text.empty()) {
-    const auto done = uninterrupted([&] { return write(file_.get(), text.data(), text.size()); });
-    if (done <= 0) {
-      error_ = done < 0 ? errno : ENOSPC;
-    } else {
-      text.remove_prefix(static_cast<std::size_t>(done));
-    }
+}  // namespace
+
+template <class Action>
+void WholeFile::attempt(Action&& action) {
+  if (failure_) return;
+  try {
+    action();
+  } catch (const Error& error) {
+    failure_ = error;
   }
 }
 
+WholeFile::WholeFile(const std::string& path, std::string_view suffix)
+    : path_(absolute_path(path)) {
+  attempt([&] { open(suffix); });
+}
+
+void WholeFile::open(std::string_view suffix) {
+  target_ = followed_links(path_);
+  access_ = access_of_replaced_file(target_);
+  partial_ = name_beside(target_, suffix);
+  // Not through a link, nor into a pipe of this name.
+  const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK;
+  file_ = open_descriptor(partial_, flags, access_.mode_to_create(0666));
+  if (!file_) fail_errno(errno);
+  if (!is_regular(file_.get())) fail_errno(EEXIST);
+  made_ = true;
+  access_.apply(file_.get());
+}
+
+void WholeFile::append(std::string_view text) {
+  attempt([&] {
+    while (!text.empty()) {
+      const auto done = uninterrupted([&] { return write(file_.get(), text.data(), text.size()); });
+      if (done <= 0) fail_errno(done < 0 ? errno : ENOSPC);
+      text.remove_prefix(static_cast<std::size_t>(done));
+    }
+  });
+}
+
 void WholeFile::commit(bool flush) {
-  const auto note = [&](int status) {
-    if (status != 0 && error_ == 0) error_ = errno;
-  };
-  if (flush && error_ == 0) note(uninterrupted([&] { return fsync(file_.get()); }));
-  note(file_.close());
-  try {
-    if (error_ != 0) fail_errno(error_);
-    rename_file(partial_, path_);
+  attempt([&] {
+    if (flush && uninterrupted([&] { return fsync(file_.get()); }) != 0) fail_errno(errno);
+    if (file_.close() != 0) fail_errno(errno);
+    rename_file(partial_, target_);
     made_ = false;
-    if (flush) flush_folder(folder_of(path_));
-  } catch (const Error& error) {
-    remove_partial();
-    fail_io("write", path_, error.sys_errno());
-  }
+    if (flush) flush_folder(folder_of(target_));
+  });
+  if (!failure_) return;
+  remove_partial();
+  throw Error(Errc::io, fmt::format("cannot write {}: {}", path_, failure_->what()),
+              failure_->sys_errno());
 }
 
 void WholeFile::remove_partial() {
@@ -79,8 +108,11 @@ void write_whole_file(const std::string& path, std::string_view text, bool flush
 }
 
 std::string read_whole_file(const std::string& path, std::size_t most_bytes) {
-  const Descriptor file = open_descriptor(path, O_RDONLY);
+  const Descriptor file = open_descriptor(path, O_RDONLY | O_NONBLOCK);
   if (!file) fail_io("open", path, errno);
+  if (!is_regular(file.get())) {
+    throw Error(Errc::io, fmt::format("cannot read {}: it is no regular file", path), EINVAL);
+  }
   std::string text;
   std::array<char, 1 << 16> part{};
   while (text.size() < most_bytes) {

@@ -2,20 +2,23 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/replaced.hpp"
 #include "core/system_call.hpp"
+#include "tailrace/error.hpp"
 
 namespace tailrace {
 
 /// A small file that gets its name when it is whole: until then it is `PATH.partial`, and what had
-/// the name before stays. Local.
+/// the name before stays. Symbolic links are followed, and the new file has the mode, group and
+/// access control list of the old one. What is no regular file is not replaced. Local.
 class WholeFile {
  public:
-  explicit WholeFile(std::string path) : WholeFile(path, path + ".partial") {}
-  /// `partial` is the temporary name, in the same folder.
-  WholeFile(std::string path, std::string partial);
+  /// `suffix` makes the temporary name, in the same folder.
+  explicit WholeFile(const std::string& path, std::string_view suffix = ".partial");
   ~WholeFile() { remove_partial(); }
   WholeFile(const WholeFile&) = delete;
   WholeFile& operator=(const WholeFile&) = delete;
@@ -27,12 +30,17 @@ class WholeFile {
   void commit(bool flush = false);
 
  private:
+  void open(std::string_view suffix);
   void remove_partial();
+  /// Runs `action` unless something has failed; keeps its failure.
+  template <class Action>
+  void attempt(Action&& action);
 
-  std::string path_, partial_;
+  std::string path_, target_, partial_;
+  Access access_;
   Descriptor file_;
   bool made_ = false;
-  int error_ = 0;
+  std::optional<Error> failure_;
 };
 
 /// A small file, or one that grows at its end, open for writing. Throws as `fail_errno` does.
@@ -50,7 +58,8 @@ class OpenFile {
 };
 
 void write_whole_file(const std::string& path, std::string_view text, bool flush = false);
-/// Its first `most_bytes`. Throws `Errc::io`. Local.
+/// Its first `most_bytes`. Throws `Errc::io`, also for what is no regular file: a device may have
+/// no end, and a pipe no writer. Local.
 std::string read_whole_file(const std::string& path, std::size_t most_bytes = SIZE_MAX);
 
 /// These throw as `fail_errno` does. Local.

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "core/absolute_path.hpp"
 #include "core/buffer.hpp"
 #include "core/method_table.hpp"
 #include "core/refuse_input.hpp"
@@ -112,7 +113,8 @@ FilePool::FilePool(FilePool&&) noexcept = default;
 
 class File::State {
  public:
-  State(FilePool& pool, std::string path, FileAccess access, const Hints& hints, Trace* trace);
+  State(FilePool& pool, const std::string& path, FileAccess access, const Hints& hints,
+        Trace* trace);
   ~State();
   void write(const FilePart& part, const void* data);
   void read(const FilePart& part, void* data);
@@ -146,14 +148,14 @@ class File::State {
   bool closed_ = false;
 };
 
-File::State::State(FilePool& pool, std::string path, FileAccess access, const Hints& hints,
+File::State::State(FilePool& pool, const std::string& path, FileAccess access, const Hints& hints,
                    Trace* trace)
-    : settings(file::resolve(FilePool::State::of(pool).comm(), path, hints)),
-      pool_(FilePool::State::of(pool)),
+    : pool_(FilePool::State::of(pool)),
       comm_(pool_.comm()),
-      path_(std::move(path)),
+      path_(common_path(comm_, "File", path)),
       access_(access),
       trace_(trace) {
+  settings = file::resolve(comm_, path_, hints);
   require_all(comm_.raw(), !path_.empty(), "File: the path is empty");
   back_end_ = &file::choose_back_end(settings, access_);
   if (access_ != FileAccess::read && back_end_->warn != nullptr) back_end_->warn(settings);
@@ -251,12 +253,12 @@ FileStatistics File::State::total_statistics() const {
 }
 
 File::File(FilePool& pool, std::string path, FileAccess access, const Hints& hints, Trace* trace)
-    : state_(std::make_unique<State>(pool, std::move(path), access, hints, trace)) {}
+    : state_(std::make_unique<State>(pool, path, access, hints, trace)) {}
 
 File::File(const Comm& comm, std::string path, FileAccess access, const Hints& hints,
            Trace* trace) {
   auto pool = std::make_unique<FilePool>(comm);
-  state_ = std::make_unique<State>(*pool, std::move(path), access, hints, trace);
+  state_ = std::make_unique<State>(*pool, path, access, hints, trace);
   state_->own_pool = std::move(pool);
 }
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "core/absolute_path.hpp"
 #include "core/refuse_input.hpp"
 #include "core/say.hpp"
 #include "server/group.hpp"
@@ -74,16 +75,17 @@ class DirectStream : public Stream::State {
     agree(team_.compute->raw(), problem ? &*problem : nullptr);
     store::require_alike(*team_.compute, "stream " + name_, path, contents);
     const double agreed_s = now_s();
+    const auto whole_path = absolute_path(path);
     ++statistics_.steps;
     statistics_.bytes += store::given_bytes(contents, team_.client);
     ++number_;
     Outcome outcome;
     if (options_.variables) {
-      outcome.add(write_or_fall_back(path, options_, group_, [&](const std::string& to) {
+      outcome.add(write_or_fall_back(whole_path, options_, group_, [&](const std::string& to) {
         return write_variables(to, contents);
       }));
     }
-    if (!pipeline_.empty()) outcome.add(write_products(path, contents));
+    if (!pipeline_.empty()) outcome.add(write_products(whole_path, contents));
     const double seconds = now_s() - agreed_s;
     statistics_.agree_s += agreed_s - start_s;
     statistics_.call_s += now_s() - start_s;
@@ -102,10 +104,14 @@ class DirectStream : public Stream::State {
   void finish() override {}
 
  private:
+  FileSettings settings() {
+    return {options_.output, threads_, team_.client == 0 && !std::exchange(said_, true)};
+  }
+
   Outcome write_variables(const std::string& path, const FileContents& contents) {
     if (!output_ || std::string(find_format(options_.format, path).name) == "zarr") {
       return write_file(step_of(path, number_ - 1, contents, team_.client), options_.format,
-                        {options_.output, threads_, false}, group_);
+                        settings(), group_);
     }
     const auto before = output_->statistics();
     output_->write(path, contents);
@@ -123,7 +129,7 @@ class DirectStream : public Stream::State {
       pipeline_.run(step_of(path, number_ - 1, contents, team_.client), group_, threads_, results,
                     failures);
     }
-    auto outcome = write_files(results, options_, {options_.output, threads_, false}, group_);
+    auto outcome = write_files(results, options_, settings(), group_);
     if (!failures.empty()) outcome.failure = failures[0].error;
     return outcome;
   }
@@ -150,6 +156,7 @@ class DirectStream : public Stream::State {
   Pipeline pipeline_;
   std::optional<Output> output_;
   std::int64_t number_ = 0;
+  bool said_ = false;  // what there is to say about the hints
 };
 
 class HiddenStream : public Stream::State {

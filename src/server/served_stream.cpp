@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/absolute_path.hpp"
 #include "core/say.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"
@@ -85,7 +86,7 @@ void ServedStream::unreserve() {
 }
 
 void ServedStream::describe(const std::string& path, const FileContents& contents, bool lowered) {
-  description_ = to_bytes(name_, options_, path, num_handed_, contents, lowered);
+  description_ = to_bytes(name_, options_, absolute_path(path), num_handed_, contents, lowered);
 }
 
 // The description of a lowered step is as long as that of the step itself.
@@ -116,7 +117,7 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& giv
       reserve(*lowered, Reserved::lowered_step);
     }
   }
-  const Asked asked{path, contents};
+  const Asked asked{path, contents, start_of_path(path)};
   auto votes = vote(asked, problem, fits);
   // Who sends may have changed for servers, even if this rank has met its own shapes before.
   votes[unchanged] = plan == last_plan_ ? 1 : 0;

@@ -63,6 +63,7 @@ class ServedStream : public Stream::State {
   struct Asked {
     const std::string& path;
     const FileContents& contents;
+    std::uint64_t start = 0;  ///< see `start_of_path`
   };
 
   PacketPlan& plan_for(const FileContents& contents, bool lowered);

@@ -17,6 +17,7 @@
 #include "core/say.hpp"
 #include "core/wait.hpp"
 #include "core/worker.hpp"
+#include "server/absolute_options.hpp"
 #include "server/client.hpp"
 #include "server/group.hpp"
 #include "server/pipeline/pipeline.hpp"
@@ -275,6 +276,7 @@ void Session::State::check_name(const std::string& name) const {
 Stream Session::State::open(const std::string& name, StreamOptions stream_options) {
   if (!team().compute) throw Error(Errc::invalid_input, "session: servers open no streams");
   check_name(name);
+  stream_options = with_absolute_paths(*team().compute, std::move(stream_options));
   run_agreed(team().compute->raw(), [&] {
     // Errors now rather than on the servers; tailrace-server has no functions.
     const Overflow check(stream_options);

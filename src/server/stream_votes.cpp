@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/agreed_error.hpp"
+#include "core/same_on_all.hpp"
 #include "core/wait.hpp"
 #include "server/served_stream.hpp"
 #include "store/contents_check.hpp"
@@ -27,7 +28,7 @@ ServedStream::Votes ServedStream::vote(const Asked& asked, const std::optional<E
   const auto& team = client_.team();
   Votes votes{};
   votes[right] = problem ? team.client : none;
-  votes[digest] = whole(store::digest_of(asked.path, asked.contents));
+  votes[digest] = whole(add_to_digest(store::digest_of(asked.path, asked.contents), asked.start));
   votes[minus_digest] = -votes[digest];
   const auto key = [&](double number) { return number * team.num_clients() + team.client; };
   votes[failed] = none;

@@ -122,7 +122,7 @@ void Completion::wait(std::int64_t count) {
 
 std::int64_t Completion::find(const std::string& path, std::int64_t from) {
   for (auto number = from; number < num_begun_; ++number) {
-    if (slot(number).job.task.path() == path) return number;
+    if (slot(number).job.task.whole_path() == path) return number;
   }
   return -1;
 }

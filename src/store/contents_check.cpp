@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/absolute_path.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "store/attribute_values.hpp"
@@ -361,6 +362,7 @@ void require_alike(const Comm& comm, std::string_view who, const std::string& pa
   std::vector<CommonArgument> details;
   for (const auto& [name, value] : lines) details.push_back({name, value});
   require_same(comm, who, details);
+  require_same_folder(comm, who, path);
   refuse_input("{}: the ranks give different contents of {}", who, path);
 }
 

@@ -36,7 +36,8 @@ std::optional<Error> check_contents(const FileContents& contents, int rank, int 
 /// A digest of what all ranks give alike of a write: the path; names, types, extents and axes of the
 /// variables; coordinates and attributes. Local.
 std::uint64_t digest_of(const std::string& path, const FileContents& contents);
-/// Throws on all ranks alike what of this differs between them, and how. Collective, blocking.
+/// Throws on all ranks alike what of this differs between them, and how; also if a relative path
+/// counts from different folders. Collective, blocking.
 void require_alike(const Comm& comm, std::string_view who, const std::string& path,
                    const FileContents& contents);
 

@@ -13,10 +13,12 @@
 #include <hdf5_hl.h>
 
 #include "core/bytes.hpp"
+#include "core/replaced.hpp"
 #include "core/same_on_all.hpp"
 #include "store/file_image.hpp"
 #include "store/hdf5_handle.hpp"
 #include "store/link_walk.hpp"
+#include "store/piece_folder.hpp"
 #include "store/stored_type.hpp"
 #include "tailrace/error.hpp"
 
@@ -61,9 +63,10 @@ std::optional<Box> selected_box(hid_t space) {
 void add_sources(hid_t create, const std::string& path, FileIndex& index, FileIndex::Entry& entry) {
   std::size_t count = 0;
   check_hdf5(H5Pget_virtual_count(create, &count), "count the sources of " + entry.name);
-  const auto name_start = path.find_last_of('/') + 1;
-  const auto folder = path.substr(0, name_start);
-  const auto pieces = path.substr(name_start) + ".pieces/";
+  const auto target = followed_links(path);  // whose folder its sources are in
+  const auto name_start = target.find_last_of('/') + 1;
+  const auto folder = target.substr(0, name_start);
+  const auto pieces = pieces_folder(target.substr(name_start)) + "/";
   for (std::size_t i = 0; i < count; ++i) {
     const auto escaped = text_of([&](char* text, std::size_t bytes) {
       return H5Pget_virtual_filename(create, i, text, bytes);

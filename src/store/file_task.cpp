@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "store/file_task.hpp"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,6 +8,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "core/absolute_path.hpp"
 #include "core/agreed_error.hpp"
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
@@ -29,7 +29,7 @@ void FileTask::run(const char* what, Action&& action) {
   try {
     action();
   } catch (const Error& error) {
-    throw about(fmt::format("cannot write {} (step {})", path_, step_), error);
+    throw about(fmt::format("cannot write {} (step {})", whole_path_, step_), error);
   }
   ended_s_ = now_s();
   seconds_ += ended_s_ - start_s;
@@ -37,7 +37,8 @@ void FileTask::run(const char* what, Action&& action) {
 
 void FileTask::name(const std::string& path, std::int64_t step) {
   path_.assign(path);
-  partial_.assign(path).append(".partial");
+  whole_path_ = absolute_path(path);
+  set_target(whole_path_);
   step_ = step;
   generation_ = -1;
   seconds_ = 0;
@@ -46,15 +47,17 @@ void FileTask::name(const std::string& path, std::int64_t step) {
   statistics_ = {};
 }
 
+void FileTask::set_target(const std::string& target) {
+  target_ = target;
+  partial_ = name_beside(target, ".partial");
+}
+
 void FileTask::create(const file::Settings& settings, bool pieces) {
   run("create file", [&] {
-    struct stat status {};
-    const bool exists = stat(path_.c_str(), &status) == 0;
-    if (exists && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-      throw Error(Errc::io, "it is a device or a pipe, which a file would replace", EEXIST);
-    }
-    held_.create(partial_, settings);
-    if (pieces) generation_ = prepare_pieces(path_);
+    set_target(followed_links(target_));
+    replaced_ = access_of_replaced_file(target_);
+    held_.create(partial_, settings, replaced_);
+    if (pieces) generation_ = prepare_pieces(target_, replaced_);
   });
   seconds_ = 0;  // the simulation sees it: part of laying the file out
 }
@@ -69,7 +72,7 @@ void FileTask::set(Setting setting) {
   settings_ = setting.settings;
   trace_ = setting.trace;
   if (piece_image_) {
-    piece_ = piece_path(path_, generation_, rank_);
+    piece_ = piece_path(target_, generation_, rank_);
     data_offsets_ = piece_image_->data_offsets;
     table_offset_ = piece_image_->table_offset;
   } else {
@@ -227,19 +230,21 @@ void FileTask::commit() {
       const auto bytes = static_cast<std::ptrdiff_t>(all_rows_.size() * sizeof(ChecksumRow));
       fill(partial_, [&](auto& file) { write_at(file, all_rows_.data(), bytes, table_offset_); });
     }
-    if (generation_ >= 0 && settings_.sync) flush_pieces(path_);
-    // Listed while `path.partial` is still held: another run may begin once it is renamed.
-    const auto old_pieces = other_pieces(path_, generation_);
-    rename_file(partial_, path_);
+    if (generation_ >= 0) give_access(target_, generation_, replaced_);
+    if (generation_ >= 0 && settings_.sync) flush_pieces(target_);
+    // Listed while the partial file is still held: another run may begin once it is renamed.
+    const auto old_pieces = other_pieces(target_, generation_);
+    if (replaced_.lacks(0600)) replaced_.apply(held_.descriptor());  // it has been written
+    rename_file(partial_, target_);
     held_.release();
-    if (settings_.sync) flush_folder(folder_of(path_));
-    remove_pieces(path_, old_pieces);
+    if (settings_.sync) flush_folder(folder_of(target_));
+    remove_pieces(target_, old_pieces);
   });
 }
 
 void FileTask::discard() noexcept {
   if (!held_.held()) return;
-  if (generation_ >= 0) remove_pieces(path_, generation_);
+  if (generation_ >= 0) remove_pieces(target_, generation_);
   uninterrupted([&] { return unlink(partial_.c_str()); });
   held_.release();
 }

@@ -54,15 +54,22 @@ class FileTask {
     const file::Settings& settings;  ///< copied
     Trace* trace = nullptr;
   };
-  /// The file to come. Local.
+  /// The file to come; a relative path counts from the working folder of this moment. Local.
   void name(const std::string& path, std::int64_t step);
-  /// Makes `path.partial`, which no other run may hold, and with `pieces` a place for them.
-  /// Metadata rank only.
+  /// Makes the partial file, which no other run may hold, and with `pieces` a place for them, where
+  /// `path` leads if it is a symbolic link. Metadata rank only.
   void create(const file::Settings& settings, bool pieces);
+  /// The absolute path; and where it leads, which `create` finds out and tells the other ranks if
+  /// it is a symbolic link. Local.
+  const std::string& whole_path() const { return whole_path_; }
+  const std::string& target() const { return target_; }
+  bool leads_elsewhere() const { return target_ != whole_path_; }
+  void set_target(const std::string& target);
   void set(Setting setting);
   /// This rank writes the metadata, renames and removes.
   bool is_metadata_rank() const { return rank_ == 0; }
   FileImage& image() { return image_; }
+  /// As it was given.
   const std::string& path() const { return path_; }
   std::int64_t step() const { return step_; }
   int generation() const { return generation_; }
@@ -104,7 +111,8 @@ class FileTask {
   void write_run(file::BackEnd& file, const Run& run);
   void write_box(file::BackEnd& file, const BoxRun& run);
 
-  std::string path_, partial_, piece_;
+  std::string path_, whole_path_, target_, partial_, piece_;
+  Access replaced_;  // of what stands there; known to the metadata rank
   std::int64_t step_ = 0;
   PartialFile held_;
   const std::byte* staging_ = nullptr;

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "core/absolute_path.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "move/strided_copy.hpp"
@@ -94,7 +95,7 @@ FileIndex agreed_index(const Comm& comm, const std::string& path) {
 
 Input::State::State(const Comm& comm_in, std::string path_in, InputOptions options_in)
     : comm(comm_in.raw()),
-      path(std::move(path_in)),
+      path(common_path(comm, "input", path_in)),
       options(std::move(options_in)),
       index((check_options(comm, options), agreed_index(comm, path))) {
   settings = file::resolve(comm, path, options.hints);

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "core/absolute_path.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -24,6 +25,19 @@ void take_range(int fd, std::ptrdiff_t start, std::ptrdiff_t end, FileImage& ima
   if (start >= end) return;
   const int error = read_at(fd, image.add(start, end - start), end - start, start);
   if (error != 0) throw Error(Errc::io, "cannot read the file image", error);
+}
+
+/// The next data, or the next hole, of the file from `at` on: what `whence` of lseek(2) says; `end`
+/// if there is none. A file system that does not know its holes says that all is data.
+off_t next_place(int fd, off_t at, int whence, off_t end) {
+  const off_t place = uninterrupted([&] { return lseek(fd, at, whence); });
+  if (place >= 0) return std::min(place, end);
+  if (errno == ENXIO) return end;
+  if (errno == EINVAL) return whence == SEEK_DATA ? at : end;
+  throw Error(Errc::io,
+              fmt::format("cannot look for the data of the file image: {} (errno {})",
+                          std::strerror(errno), errno),
+              errno);
 }
 
 constexpr const char* folders[] = {"/dev/shm", "/tmp", "."};
@@ -42,7 +56,7 @@ void add_zeros(Hash& hash, std::ptrdiff_t bytes) {
 MemoryFile::MemoryFile() {
   for (const char* folder : folders) {
     file_ = Descriptor(uninterrupted([&] {
-      path_ = fmt::format("{}/{}XXXXXX", folder, prefix_of(getpid()));
+      path_ = absolute_path(fmt::format("{}/{}XXXXXX", folder, prefix_of(getpid())));
       return mkostemp(path_.data(), O_CLOEXEC);
     }));
     if (file_) return;
@@ -71,9 +85,9 @@ void take_metadata(int fd, std::span<const Range> data, FileImage& image) {
   if (fstat(fd, &status) != 0) throw Error(Errc::io, "cannot stat the file image", errno);
   image.total_bytes = status.st_size;
   for (off_t at = 0; at < status.st_size;) {
-    const off_t start = lseek(fd, at, SEEK_DATA);
-    if (start < 0) break;  // ENXIO: only holes from here on
-    const off_t end = std::min<off_t>(lseek(fd, start, SEEK_HOLE), status.st_size);
+    const off_t start = next_place(fd, at, SEEK_DATA, status.st_size);
+    if (start == status.st_size) break;  // only holes from here on
+    const off_t end = next_place(fd, start, SEEK_HOLE, status.st_size);
     std::ptrdiff_t from = start;
     for (const auto& range : data) {
       if (range.end() <= from || range.start >= end) continue;

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/absolute_path.hpp"
 #include "core/agreed_error.hpp"
 #include "core/at_finalize.hpp"
 #include "core/last_resort.hpp"
@@ -126,7 +127,7 @@ class Output::State {
 namespace {
 
 /// What rank 0 tells the others about a file: places in `offsets_`.
-enum Place : std::size_t { status, total, table, box_table, generation, first_variable };
+enum Place : std::size_t { status, total, table, box_table, generation, linked, first_variable };
 
 }  // namespace
 
@@ -177,10 +178,12 @@ Output::State::Agreed Output::State::agree_on(const std::string& path,
                                               const FileContents& contents) {
   constexpr std::size_t fixed = 5;
   const auto problem = check_contents(contents, comm_.rank(), comm_.num_ranks());
-  const auto given = static_cast<std::int64_t>(digest_of(path, contents) >> 1);
+  const auto digest = add_to_digest(digest_of(path, contents), start_of_path(path));
+  const auto given = static_cast<std::int64_t>(digest >> 1);
   std::array<std::int64_t, fixed + max_routes> values{};
   values = {completion_.num_ended(), problem || path.empty() ? 0 : 1, given, -given,
-            comm_.rank() == 0 ? plans_.find(path) : std::numeric_limits<std::int64_t>::max()};
+            comm_.rank() == 0 ? plans_.find(absolute_path(path))
+                              : std::numeric_limits<std::int64_t>::max()};
   for (std::size_t r = 0; !problem && r < routes_.size(); ++r) {
     values[fixed + r] = routes_[r]->fits(contents, comm_.rank()) ? 1 : 0;
   }
@@ -236,7 +239,7 @@ void Output::State::wait_for(std::int64_t count, double& waited_s) {
 }
 
 std::int64_t Output::State::make_plan(const std::string& path) {
-  const auto number = plans_.make(path);
+  const auto number = plans_.make(absolute_path(path));
   std::erase_if(routes_, [&](const auto& route) { return route->plan_number() < plans_.oldest(); });
   return number;
 }
@@ -279,12 +282,12 @@ Route& Output::State::make_route(const FileContents& contents, std::int64_t plan
 void Output::State::make_file(const std::string& path, const FileContents& contents,
                               const Route& route, FileTask& task) {
   const auto& plan = plans_.plan(route.plan_number());
-  plans_.show(path, route.plan_number());
+  plans_.show(absolute_path(path), route.plan_number());
   task.create(plan.settings, plan.pieces);
   FileImage& image = task.image();
   ImageSetting setting{.alignment = plan.alignment(),
                        .stripe_bytes = plan.stripe_bytes,
-                       .path = path,
+                       .path = task.target(),
                        .generation = task.generation()};
   if (plan.pieces) setting.sources = &route.sources();
   // The table has a row about the headers even if the data's checksums are elsewhere.
@@ -295,6 +298,7 @@ void Output::State::make_file(const std::string& path, const FileContents& conte
   offsets_[table] = image.table_offset;
   offsets_[box_table] = image.box_table_offset;
   offsets_[generation] = task.generation();
+  offsets_[linked] = task.leads_elsewhere() ? 1 : 0;
   std::ranges::copy(image.data_offsets, offsets_.begin() + first_variable);
 }
 
@@ -314,6 +318,7 @@ void Output::State::lay_out(const std::string& path, const FileContents& content
   check_mpi(MPI_Bcast(offsets_.data(), to_int(static_cast<std::ptrdiff_t>(offsets_.size())),
                       MPI_AINT, 0, comm_.raw()));
   if (offsets_[status] != 0) agree(comm_.raw(), failure ? &*failure : nullptr);
+  if (offsets_[linked] != 0) task.set_target(broadcast_text(comm_.raw(), task.target()));
 }
 
 void Output::State::stage(const FileContents& contents, Route& route, int slot) {
@@ -349,7 +354,7 @@ void Output::State::write(const std::string& path, const FileContents& given) {
   statistics_.agree_s += now_s() - start_s;
   settle(agreed.ended);
   wait_for(completion_.num_begun() + 1 - options_.buffered_files, statistics_.room_s);
-  const auto same_path = completion_.find(path, num_settled_);
+  const auto same_path = completion_.find(absolute_path(path), num_settled_);
   if (same_path >= 0) wait_for(same_path + 1, statistics_.room_s);
   const auto plan = agreed.plan >= 0 ? agreed.plan : make_plan(path);
   Route& route = agreed.route >= 0 ? *routes_[static_cast<std::size_t>(agreed.route)]

@@ -42,13 +42,17 @@ std::string holder_of(int fd) {
 bool NameLock::has_name(const std::string& name) const {
   struct stat opened {};
   struct stat named {};
-  return fstat(file_.get(), &opened) == 0 && stat(name.c_str(), &named) == 0 &&
-         opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
+  if (fstat(file_.get(), &opened) != 0) fail_errno(errno);
+  if (uninterrupted([&] { return stat(name.c_str(), &named); }) != 0) {
+    if (errno == ENOENT) return false;
+    fail_errno(errno);
+  }
+  return opened.st_ino == named.st_ino && opened.st_dev == named.st_dev;
 }
 
-bool NameLock::take(const std::string& name, int flags) {
+bool NameLock::take(const std::string& name, int flags, mode_t mode) {
   release();
-  file_ = open_descriptor(name, flags);
+  file_ = open_descriptor(name, flags, mode);
   if (!file_) {
     if (errno == ENOENT && (flags & O_CREAT) == 0) return false;
     if (errno == EEXIST && (flags & O_EXCL) != 0) return false;
@@ -61,29 +65,58 @@ bool NameLock::take(const std::string& name, int flags) {
     release();
     throw Error(Errc::io, text, EBUSY);
   }
-  return has_name(name);
+  try {
+    return has_name(name);
+  } catch (const Error&) {
+    if ((flags & O_EXCL) != 0) uninterrupted([&] { return unlink(name.c_str()); });
+    throw;
+  }
 }
 
-void PartialFile::create(const std::string& name, const file::Settings& settings) {
+void NameLock::fail_to_take(const std::string& name) {
+  throw Error(Errc::io, fmt::format("{} never has this name when it is looked at again", name),
+              EBUSY);
+}
+
+void PartialFile::create(const std::string& name, const file::Settings& settings,
+                         const Access& access) {
+  bool made = false;
   try {
-    while (true) {
-      if (take(name, O_RDWR | O_CREAT | O_EXCL)) break;
-      // A file of that name exists: left by a killed run, if its lock can be had.
-      if (take(name, O_RDWR) && uninterrupted([&] { return unlink(name.c_str()); }) != 0) {
-        fail_errno(errno);
-      }
-    }
-    const auto& system = settings.file_system.name;
-    if (!settings.set_striping || (system != "lustre" && system != "ceph")) return;
-    const auto problem = file::set_stripes(name, settings.striping_unit, settings.striping_factor);
-    if (!problem.empty()) say(LogLevel::warning, problem);
-    // The file system may have needed a new file for the new layout.
-    if (!has_name(name) && !take(name, O_RDWR)) {
-      throw Error(Errc::io, "it is being written by another run", EBUSY);
-    }
+    make(name, access, made);
+    set_stripes(name, settings);
+    constexpr mode_t of_owner = 0600;
+    access.apply(descriptor(), of_owner);
   } catch (...) {
+    if (made) uninterrupted([&] { return unlink(name.c_str()); });
     release();
     throw;
+  }
+}
+
+void PartialFile::make(const std::string& name, const Access& access, bool& made) {
+  for (int tries = 0; tries < most_tries; ++tries) {
+    made = take(name, O_RDWR | O_CREAT | O_EXCL, access.mode_to_create(0666));
+    if (made) return;
+    // A file of that name exists: left by a killed run, if its lock can be had.
+    if (!take(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK)) continue;
+    struct stat status {};
+    if (fstat(descriptor(), &status) != 0) fail_errno(errno);
+    if (!S_ISREG(status.st_mode)) {
+      throw Error(Errc::io, fmt::format("{} is no file of this library: remove it", name), EEXIST);
+    }
+    if (uninterrupted([&] { return unlink(name.c_str()); }) != 0) fail_errno(errno);
+  }
+  fail_to_take(name);
+}
+
+void PartialFile::set_stripes(const std::string& name, const file::Settings& settings) {
+  const auto& system = settings.file_system.name;
+  if (!settings.set_striping || (system != "lustre" && system != "ceph")) return;
+  const auto problem = file::set_stripes(name, settings.striping_unit, settings.striping_factor);
+  if (!problem.empty()) say(LogLevel::warning, problem);
+  // The file system may have needed a new file for the new layout.
+  if (!has_name(name) && !take(name, O_RDWR)) {
+    throw Error(Errc::io, "it is being written by another run", EBUSY);
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "core/replaced.hpp"
 #include "core/system_call.hpp"
 #include "file/settings.hpp"
 
@@ -13,13 +14,18 @@ namespace tailrace::store {
 /// Only the holder of the lock of the file that has the name removes or renames it.
 class NameLock {
  public:
-  /// Opens `name` with `flags` of open(2) and takes the lock. False if the name has passed to
-  /// another file meanwhile or there is none (or one already, if it was to be made). Throws
-  /// `Errc::io`: EBUSY if another run holds it. Local.
-  bool take(const std::string& name, int flags);
-  /// True if `name` is still the file of the lock. Local.
+  /// A name passes to another file when two runs meet; more often than this it is no accident.
+  static constexpr int most_tries = 100;
+  [[noreturn]] static void fail_to_take(const std::string& name);
+
+  /// Opens `name` with `flags` and `mode` of open(2) and takes the lock. False if the name has
+  /// passed to another file meanwhile or there is none (or one already, if it was to be made).
+  /// Throws `Errc::io`: EBUSY if another run holds it. Local.
+  bool take(const std::string& name, int flags, mode_t mode = 0666);
+  /// True if `name` is still the file of the lock. Throws `Errc::io` if that cannot be seen. Local.
   bool has_name(const std::string& name) const;
   bool held() const { return static_cast<bool>(file_); }
+  int descriptor() const { return file_.get(); }
   /// Lets go of the lock, as its end does; the file stays.
   void release() noexcept { file_.close(); }
 
@@ -32,8 +38,13 @@ class NameLock {
 class PartialFile : public NameLock {
  public:
   /// Makes a new, empty file `name`, laid out over the storage as `settings` say, and locks it. One
-  /// that nobody holds is replaced. Throws like `take`. Local.
-  void create(const std::string& name, const file::Settings& settings);
+  /// that nobody holds is replaced. It has the access of the file that it will replace, and the
+  /// owner may write. Throws like `take`. Local.
+  void create(const std::string& name, const file::Settings& settings, const Access& access);
+
+ private:
+  void make(const std::string& name, const Access& access, bool& made);
+  void set_stripes(const std::string& name, const file::Settings& settings);
 };
 
 }  // namespace tailrace::store

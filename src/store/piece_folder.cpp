@@ -2,6 +2,7 @@
 #include "store/piece_folder.hpp"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,13 +15,12 @@
 
 #include <fmt/format.h>
 
+#include "core/system_call.hpp"
 #include "core/whole_file.hpp"
 
 namespace tailrace::store {
 
 namespace {
-
-std::string pieces_folder(const std::string& path) { return path + ".pieces"; }
 
 std::string file_name(int generation, int writer) {
   return generation == 0 ? fmt::format("{:05d}.h5", writer)
@@ -68,6 +68,8 @@ int for_each_piece(const std::string& folder, Visit&& visit) {
 
 }  // namespace
 
+std::string pieces_folder(const std::string& path) { return name_beside(path, ".pieces"); }
+
 std::string piece_path(const std::string& path, int generation, int writer) {
   return pieces_folder(path) + "/" + file_name(generation, writer);
 }
@@ -76,10 +78,16 @@ std::string piece_reference(const std::string& path, int generation, int writer)
   return piece_path(path.substr(path.find_last_of('/') + 1), generation, writer);
 }
 
-int prepare_pieces(const std::string& path) {
+int prepare_pieces(const std::string& path, const Access& access) {
   const auto folder = pieces_folder(path);
-  const int made = uninterrupted([&] { return mkdir(folder.c_str(), 0777); });
+  const auto mode = access.mode_to_create(0777);
+  const int made = uninterrupted([&] { return mkdir(folder.c_str(), mode); });
   if (made != 0 && errno != EEXIST) fail_errno(errno);
+  if (made == 0 && access.exists()) {
+    const Descriptor opened = open_descriptor(folder, O_RDONLY | O_DIRECTORY);
+    if (!opened) fail_errno(errno);
+    access.of_folder_for_files().apply(opened.get(), 0700);
+  }
   std::vector<int> taken;
   const int error = for_each_piece(
       folder, [&](const std::string&, int generation) { taken.push_back(generation); });
@@ -87,6 +95,17 @@ int prepare_pieces(const std::string& path) {
   int generation = 0;
   while (std::ranges::find(taken, generation) != taken.end()) ++generation;
   return generation;
+}
+
+void give_access(const std::string& path, int generation, const Access& access) {
+  if (!access.exists()) return;
+  const int error = for_each_piece(pieces_folder(path), [&](const std::string& file, int found) {
+    if (found != generation) return;
+    const Descriptor opened = open_descriptor(file, O_RDONLY);
+    if (!opened) fail_errno(errno);
+    access.apply(opened.get());
+  });
+  if (error != 0) fail_errno(error);
 }
 
 void flush_pieces(const std::string& path) { flush_folder(pieces_folder(path)); }

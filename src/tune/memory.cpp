@@ -14,7 +14,9 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
+#include "core/absolute_path.hpp"
 #include "core/file_lock.hpp"
+#include "core/replaced.hpp"
 #include "core/say.hpp"
 #include "core/whole_file.hpp"
 
@@ -91,8 +93,9 @@ Remembered entry_of(const Json& json) {
   return entry;
 }
 
-/// Its entries. Throws `Errc::corrupt`.
+/// Its entries; none of an empty file. Throws `Errc::corrupt`.
 std::vector<Remembered> parse(const std::string& path, const std::string& text) {
+  if (text.empty()) return {};
   try {
     const Json json = Json::parse(text);
     if (json.at("schema") != schema_name) throw std::runtime_error("another schema");
@@ -153,21 +156,11 @@ Entries read(const std::string& path) {
   return entries;
 }
 
-/// The entries, also of a file that does not exist; one that is no memory file is moved aside, so
-/// that its copy can be looked at.
+/// The entries, also of a file that does not exist. Whatever else has this name is somebody's, and
+/// stays: throws `Errc::io` for a device or a pipe, `Errc::corrupt` for another file.
 std::vector<Remembered> read_to_change(const std::string& path) {
   if (!fs::exists(path)) return {};
-  try {
-    return *read(path);
-  } catch (const Error& error) {
-    if (error.code() != Errc::corrupt) throw;
-    const std::string aside = path + ".unreadable";
-    if (std::rename(path.c_str(), aside.c_str()) == 0) {
-      say(LogLevel::warning,
-          fmt::format("{}; it is kept as {}, and a new one is begun", error.what(), aside));
-    }
-    return {};
-  }
+  return *read(path);
 }
 
 /// The file gets its name when it is whole.
@@ -175,7 +168,7 @@ void replace(const std::string& path, std::vector<Remembered> entries) {
   Json list = Json::array();
   for (const Remembered& entry : entries) list.push_back(json_of(entry));
   const Json json{{"schema", schema_name}, {"version", schema_version}, {"entries", list}};
-  WholeFile whole(path, fmt::format("{}.{}.partial", path, getpid()));
+  WholeFile whole(path, fmt::format(".{}.partial", getpid()));
   // Words of others (a processor's name) need not be UTF-8.
   whole.append(json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n');
   whole.commit();
@@ -188,7 +181,7 @@ void replace(const std::string& path, std::vector<Remembered> entries) {
 std::optional<FileLock> lock_of(const std::string& path) {
   constexpr double patience_s = 5;
   try {
-    return FileLock(path + ".lock", patience_s);
+    return FileLock(name_beside(followed_links(path), ".lock"), patience_s);
   } catch (const Error&) {
     return std::nullopt;
   }
@@ -242,10 +235,11 @@ Entries recall(const std::string& file) {
   }
 }
 
-void remember(const std::string& file, std::span<const Remembered> winners) {
+void remember(const std::string& given, std::span<const Remembered> winners) {
   std::error_code failed;
-  const fs::path folder = fs::absolute(file).parent_path();
-  fs::create_directories(folder, failed);
+  const auto file = absolute_path(given);
+  fs::create_directories(fs::path(file).parent_path(), failed);
+  read_to_change(file);  // before anything is made beside it
   const auto lock = lock_of(file);
   std::vector<Remembered> entries = read_to_change(file);
   for (const Remembered& winner : winners) {

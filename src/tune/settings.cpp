@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "core/absolute_path.hpp"
 #include "core/cache_folder.hpp"
 #include "tailrace/more/tune.hpp"
 
@@ -61,8 +62,8 @@ Settings Settings::from_environment() {
   if (const char* text = std::getenv("TAILRACE_TUNE_MEMORY")) {
     settings.memory_bytes = read_bytes("TAILRACE_TUNE_MEMORY", text);
   }
-  if (const char* text = std::getenv("TAILRACE_TUNE_FILE")) {
-    settings.file = text;
+  if (std::getenv("TAILRACE_TUNE_FILE") != nullptr) {
+    settings.file = environment_path("TAILRACE_TUNE_FILE");
   } else if (const auto folder = cache_folder(); !folder.empty()) {
     settings.file = (folder / "tune.json").string();
   }

@@ -60,6 +60,7 @@ static void whole_path(char* whole, size_t room, int fd, const char* path) {
 static long fails(const char* name, int fd, const char* path) {
   struct failing_calls* p = plan();
   if (p == NULL || !atomic_load(&p->armed)) return 0;
+  if (p->only[0] != 0 && strcmp(p->only, name) != 0) return 0;
   const int saved = errno;
   char whole[1024];
   whole_path(whole, sizeof whole, fd, path);
@@ -156,6 +157,20 @@ int mkdir(const char* path, mode_t mode) {
   FAIL_IF("mkdir", AT_FDCWD, path);
   return NEXT(mkdir)(path, mode);
 }
+int stat(const char* path, struct stat* facts) {
+  FAIL_IF("stat", AT_FDCWD, path);
+  return NEXT(stat)(path, facts);
+}
+int stat64(const char* path, struct stat64* facts) {
+  FAIL_IF("stat64", AT_FDCWD, path);
+  return NEXT(stat64)(path, facts);
+}
+/* Positions are asked for; where data and holes lie is looked up. */
+off_t lseek(int fd, off_t at, int whence) {
+  if (whence == SEEK_DATA || whence == SEEK_HOLE) FAIL_IF("lseek", fd, NULL);
+  return NEXT(lseek)(fd, at, whence);
+}
+off64_t lseek64(int fd, off64_t at, int whence) { return lseek(fd, at, whence); }
 /* The descriptor is gone, as Linux does it. */
 int close(int fd) {
   const long error = fails("close", fd, NULL);

@@ -25,6 +25,7 @@ struct failing_calls {
   failing_counter fired;    /* 1: the call has failed */
   failing_counter pause_us; /* that every write takes more; also where nothing fails */
   char folder[512];
+  char only[32];   /* calls of this name; "": all */
   char name[32];   /* of the call that failed */
   char path[1024]; /* of its file */
 };

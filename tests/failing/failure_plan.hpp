@@ -69,10 +69,19 @@ class FailurePlan {
     if (comm.rank() == 0) {
       fs::create_directories(out);
       std::strncpy(plan_->folder, out.c_str(), sizeof plan_->folder - 1);
+      plan_->only[0] = '\0';
     }
     check_mpi(MPI_Barrier(comm.raw()));
   }
   ~FailurePlan() { unsetenv("LD_PRELOAD"); }
+  /// Only calls of this name fail, on files whose path begins with `prefix`. Collective.
+  void aim_at(const Comm& comm, const std::string& name, const std::string& prefix) const {
+    if (comm.rank() == 0) {
+      std::strncpy(plan_->folder, prefix.c_str(), sizeof plan_->folder - 1);
+      std::strncpy(plan_->only, name.c_str(), sizeof plan_->only - 1);
+    }
+    check_mpi(MPI_Barrier(comm.raw()));
+  }
   const failing_calls& get() const { return *plan_; }
   fs::path out() const { return plan_->folder; }
 

@@ -93,6 +93,55 @@ TEST_F(SweepTest, EveryKindOfServerAndFormat) {
   }
 }
 
+// A file is laid out in one that HDF5 writes in memory. Where its data lies is asked for: what
+// cannot be found must not be left out.
+TEST_F(SweepTest, EveryLookForDataInTheImageOfAFile) {
+  if (!fs::is_directory("/dev/shm")) GTEST_SKIP() << "no /dev/shm";
+  const FailurePlan plan(comm, folder);
+  plan.aim_at(comm, "lseek", "/dev/shm/tailrace_metadata_");
+  for (const auto& kind : kinds()) {
+    SCOPED_TRACE(kind);
+    SessionOptions options;
+    options.servers = kind;
+    options.memory_bytes = 16 << 20;
+    Session session(comm.raw(), options);
+    if (!session.computes()) {
+      session.serve();
+    } else {
+      const Comm& compute = session.compute();
+      OutputCase mine(compute, {4, 8, 9}, 1);
+      Stream stream = session.open("fields");
+      const auto write = [&] {
+        stream.write(path("u.h5"), mine.contents);
+        stream.finish();
+      };
+      for (const Failure failure : {Failure{EIO}, Failure{EIO, true}, Failure{EINTR}}) {
+        const long total = plan.count(compute, failure, write);
+        EXPECT_GT(total, 0);
+        for (long at = 1; at <= total; ++at) {
+          SCOPED_TRACE(fmt::format("{} call {}", describe(failure), at));
+          if (compute.rank() == 0) fs::remove(path("u.h5"));
+          plan.arm(compute, failure, at);
+          bool failed = false;
+          try {
+            write();
+          } catch (const Error&) {
+            failed = true;
+          }
+          plan.disarm(compute);
+          EXPECT_EQ(fs::exists(path("u.h5")), !failed);
+          if (!failed) {
+            EXPECT_EQ(OutputCase::wrong_items(compute, path("u.h5"), 0), 0);
+          }
+          EXPECT_FALSE(fs::exists(path("u.h5.partial")));
+        }
+      }
+      session.close();
+    }
+    MPI_Barrier(comm.raw());
+  }
+}
+
 std::atomic<long> ticks{0};
 
 /// Interrupts this process a thousand times a second, wherever it is; calls are not restarted.

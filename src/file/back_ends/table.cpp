@@ -2,7 +2,6 @@
 // The table of back ends. Adding one: its file, its declarations in back_end.hpp, a line here, a
 // line in CMakeLists.txt. Tests, benchmarks and `tailrace list` walk this table.
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -12,6 +11,7 @@
 
 #include "core/method_table.hpp"
 #include "core/refuse_input.hpp"
+#include "core/replaced.hpp"
 #include "core/say.hpp"
 #include "core/system_call.hpp"
 #include "file/back_end.hpp"
@@ -69,14 +69,21 @@ void create_file(const std::string& path, const Settings& settings) {
     return;
   }
   // The layout of a file that has held data cannot be changed: it must be a new one.
-  struct stat status {};
-  if (lstat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) &&
-      uninterrupted([&] { return unlink(path.c_str()); }) != 0) {
-    fail_io("replace", path, errno);
+  try {
+    const auto target = followed_links(path);
+    const auto access = Access::of(target);
+    if (access.is_file() && uninterrupted([&] { return unlink(target.c_str()); }) != 0) {
+      fail_errno(errno);
+    }
+    make_empty(target);
+    const auto problem = set_stripes(target, settings.striping_unit, settings.striping_factor);
+    if (!problem.empty()) say(LogLevel::warning, fmt::format("{}: {}", path, problem));
+    const Descriptor made = open_descriptor(target, O_RDONLY);
+    if (!made) fail_errno(errno);
+    if (access.is_file()) access.apply(made.get());
+  } catch (const Error& error) {
+    fail_io("replace", path, error.sys_errno());
   }
-  make_empty(path);
-  const auto problem = set_stripes(path, settings.striping_unit, settings.striping_factor);
-  if (!problem.empty()) say(LogLevel::warning, fmt::format("{}: {}", path, problem));
 }
 
 void BackEnd::write_all(const FilePart&, const std::byte*) {

@@ -291,9 +291,10 @@ std::vector<EnvironmentHint> parse_environment(const std::string& text) {
 }
 
 bool matches(const std::string& pattern, const std::string& path) {
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  return fnmatch(pattern.c_str(), path.c_str(), 0) == 0 ||
-         fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+  if (fnmatch(pattern.c_str(), path.c_str(), 0) == 0) return true;
+  const bool dotted = pattern.starts_with("./");
+  const auto end_of_path = "*/" + (dotted ? pattern.substr(2) : pattern);
+  return !pattern.starts_with('/') && fnmatch(end_of_path.c_str(), ("/" + path).c_str(), 0) == 0;
 }
 
 std::vector<int> spread_over_nodes(const NodeMap& nodes, int per_node) {

@@ -53,7 +53,8 @@ struct EnvironmentHint {
 /// the hint whose value does not parse. Local.
 std::vector<EnvironmentHint> parse_environment(const std::string& text);
 
-/// Whether `pattern` (as in the shell; `*` takes in '/') matches `path` or its last part. Local.
+/// Whether `pattern` (as in the shell; `*` takes in '/') matches `path` or, unless it begins with a
+/// '/', the last parts of `path`: "out/*.h5" matches "/home/ann/out/u.h5". Local.
 bool matches(const std::string& pattern, const std::string& path);
 
 }  // namespace tailrace::file

@@ -160,6 +160,7 @@ class FieldParts : public PartBytes {
 
 /// What the leader tells.
 struct FilePlan {
+  std::string target;  ///< where the path leads
   std::ptrdiff_t table_offset = 0, box_table_offset = 0, total_bytes = 0;
   std::vector<std::ptrdiff_t> data_offsets;  ///< of each field
   std::vector<Pieces> pieces;                ///< of each field
@@ -170,8 +171,8 @@ struct FilePlan {
 
 template <class Bytes>
 void travel(Bytes& bytes, FilePlan& plan) {
-  bytes(plan.table_offset, plan.box_table_offset, plan.total_bytes, plan.data_offsets, plan.pieces,
-        plan.rows, plan.box_rows, plan.holes);
+  bytes(plan.target, plan.table_offset, plan.box_table_offset, plan.total_bytes, plan.data_offsets,
+        plan.pieces, plan.rows, plan.box_rows, plan.holes);
 }
 
 class Hdf5File : public StepFile {
@@ -320,6 +321,7 @@ Message Hdf5File::lay_out(std::span<const Message> needs_of_servers) {
   task_.create(settings_, false);
   build_image(contents, setting, task_.image());
   const auto& image = task_.image();
+  plan.target = task_.target();
   plan.table_offset = image.table_offset;
   plan.box_table_offset = image.box_table_offset;
   plan.total_bytes = image.total_bytes;
@@ -360,6 +362,7 @@ std::shared_ptr<const WriterPart> Hdf5File::make_part(const FilePlan& plan) {
 void Hdf5File::place(const Message& layout) {
   const auto plan = value_from<FilePlan>(layout);
   if (server_ != 0) task_.name(step_.path, step_.step);
+  task_.set_target(plan.target);
   task_.set({.bytes = &parts_,
              .part = make_part(plan),
              .data_offsets = plan.data_offsets,

@@ -8,11 +8,13 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <mutex>
 #include <string>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "core/absolute_path.hpp"
 #include "core/whole_file.hpp"
 #include "tailrace/error.hpp"
 
@@ -69,22 +71,83 @@ bool exchange_names(const std::string& one, const std::string& other) {
          }) == 0;
 }
 
+/// Removes files of these names in `path`, and the folders that they lie in, without reading any
+/// folder.
+void remove_names(const std::string& path, std::span<const std::string> names) noexcept {
+  for (const auto& name : names) {
+    unlink((path + "/" + name).c_str());
+    for (auto end = name.find_last_of('/'); end != std::string::npos && end > 0;
+         end = name.find_last_of('/', end - 1)) {
+      if (rmdir((path + "/" + name.substr(0, end)).c_str()) != 0 && errno != ENOENT) break;
+    }
+  }
+  rmdir(path.c_str());
+}
+
+/// Folders that could not be removed when they were discarded.
+class LeftFolders {
+ public:
+  ~LeftFolders() { remove(); }
+  void add(const std::string& path) {
+    const std::lock_guard lock(mutex_);
+    paths_.push_back(path);
+  }
+  /// Tries again. Another run may have taken the name meanwhile: it has the lock then.
+  void remove() noexcept {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(paths_, [](const std::string& path) {
+      store::NameLock mine;
+      try {
+        return !mine.take(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW) || remove_tree(path) == 0;
+      } catch (const Error& error) {
+        return error.sys_errno() == EBUSY;
+      }
+    });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::vector<std::string> paths_;
+};
+
+LeftFolders& left_folders() {
+  static LeftFolders left;
+  return left;
+}
+
 }  // namespace
 
+PartialFolder::PartialFolder(const std::string& path) : target_(absolute_path(path)) {}
+
 void PartialFolder::create(const std::string& keep) {
-  if (is_there(path_) && !is_there(path_ + "/" + keep)) {
-    throw Error(Errc::io, "something else has this name: a folder or file without " + keep, EEXIST);
+  left_folders().remove();
+  keep_ = keep;
+  target_ = followed_links(target_);
+  folder_access_ = Access::of(target_);
+  if (folder_access_.exists()) {
+    file_access_ = folder_access_.is_folder() ? Access::of(target_ + "/" + keep) : Access();
+    if (!file_access_.exists()) {
+      throw Error(Errc::io, "something else has this name: a folder or file without " + keep,
+                  EEXIST);
+    }
   }
   bool made = false;
   try {
-    while (true) {
-      made = uninterrupted([&] { return mkdir(partial().c_str(), 0777); }) == 0;
+    for (int tries = 0;; ++tries) {
+      if (tries == store::NameLock::most_tries) store::NameLock::fail_to_take(partial());
+      const auto mode = folder_access_.mode_to_create(0777);
+      made = uninterrupted([&] { return mkdir(partial().c_str(), mode); }) == 0;
       if (!made && errno != EEXIST) fail_errno(errno);
-      if (!lock_.take(partial(), O_RDONLY | O_DIRECTORY)) continue;
+      if (!lock_.take(partial(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW)) continue;
       if (made) break;
       remove_or_fail(partial());  // left by a killed run
     }
-    if (!is_there(path_) && is_there(old())) rename_file(old(), path_);
+    if (!is_there(target_) && is_there(replaced())) {
+      rename_file(replaced(), target_);
+      folder_access_ = Access::of(target_);
+      file_access_ = Access::of(target_ + "/" + keep);
+    }
+    folder_access_.apply(lock_.descriptor(), 0700);
   } catch (...) {
     if (made) rmdir(partial().c_str());  // still empty
     lock_.release();
@@ -96,36 +159,65 @@ void PartialFolder::remove(const std::string& name) const {
   remove_or_fail(partial() + "/" + name, "what only the servers need could not be removed");
 }
 
+// Folders get the access of the store, files that of its metadata.
+void PartialFolder::take_over_access() {
+  if (!folder_access_.exists()) return;
+  if (Access::of(partial() + "/" + keep_) != file_access_) {
+    std::error_code error;
+    fs::recursive_directory_iterator entry(partial(), error);
+    for (; !error && entry != fs::end(entry); entry.increment(error)) {
+      const bool is_folder = entry->is_directory(error);
+      const Descriptor opened = open_descriptor(entry->path(), O_RDONLY | O_NOFOLLOW);
+      if (!opened) fail_errno(errno);
+      if (is_folder) {
+        folder_access_.apply(opened.get(), 0700);
+      } else {
+        file_access_.apply(opened.get());
+      }
+    }
+    if (error) fail_errno(error.value());
+  }
+  if (folder_access_.lacks(0700)) folder_access_.apply(lock_.descriptor());
+}
+
 void PartialFolder::commit(bool sync) {
+  take_over_access();
   if (sync) {
     for (const auto& folder : folders_of_tree(partial())) flush_folder(folder);
   }
-  auto replaced = partial();
-  if (!is_there(path_)) {
-    rename_file(partial(), path_);
-    replaced.clear();
-  } else if (!exchange_names(partial(), path_)) {
+  auto old = partial();
+  if (!is_there(target_)) {
+    rename_file(partial(), target_);
+    old.clear();
+  } else if (!exchange_names(partial(), target_)) {
     if (errno != EINVAL && errno != ENOSYS) fail_errno(errno);
-    remove_or_fail(old());  // the file system cannot exchange names
-    rename_file(path_, old());
-    rename_file(partial(), path_);
-    replaced = old();
+    old = replaced();  // the file system cannot exchange names
+    remove_or_fail(old);
+    rename_file(target_, old);
+    rename_file(partial(), target_);
   }
   lock_.release();
   try {
-    if (sync) flush_folder(folder_of(path_));
+    if (sync) flush_folder(folder_of(target_));
   } catch (const Error& error) {
-    if (replaced.empty()) throw;
-    fail_leaving(error.sys_errno(), "its new name could not be flushed", replaced);
+    if (old.empty()) throw;
+    fail_leaving(error.sys_errno(), "its new name could not be flushed", old);
   }
-  if (!replaced.empty()) remove_or_fail(replaced);
+  if (!old.empty()) remove_or_fail(old);
 }
 
-std::string PartialFolder::discard() noexcept {
+std::string PartialFolder::discard(std::span<const std::string> names) noexcept {
   if (!held()) return "";
-  const bool removed = remove_tree(partial()) == 0;
+  const auto path = partial();
+  if (remove_tree(path) != 0) remove_names(path, names);
   lock_.release();
-  return removed ? "" : partial();
+  left_folders().remove();
+  if (!is_there(path)) return "";
+  try {
+    left_folders().add(path);
+  } catch (const std::exception&) {  // no memory: it is told, and stays
+  }
+  return path;
 }
 
 }  // namespace tailrace::server

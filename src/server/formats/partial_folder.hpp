@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <span>
 #include <string>
 
+#include "core/replaced.hpp"
 #include "store/partial_file.hpp"
 
 namespace tailrace::server {
@@ -12,29 +14,38 @@ namespace tailrace::server {
 /// `fail_errno` throws them.
 class PartialFolder {
  public:
-  explicit PartialFolder(std::string path) : path_(std::move(path)) {}
+  /// A relative path counts from the working folder of this moment.
+  explicit PartialFolder(const std::string& path);
 
-  std::string partial() const { return path_ + ".partial"; }
+  std::string partial() const { return name_beside(target_, ".partial"); }
   bool held() const { return lock_.held(); }
+  /// Where `PATH` leads: known after `create`; the other servers are told.
+  const std::string& target() const { return target_; }
+  void set_target(const std::string& target) { target_ = target; }
 
-  /// Makes the folder, empty, and locks it. One that nobody holds is removed first; if a killed run
-  /// left only `PATH.old`, that gets its name back. `keep` names the file that every folder of this
-  /// kind has: a `PATH` without it is somebody's, and is refused (EEXIST). EBUSY if another run
-  /// holds the lock.
+  /// Makes the folder, empty, and locks it, where `PATH` leads if it is a symbolic link. One that
+  /// nobody holds is removed first; if a killed run left only `PATH.replaced.partial`, that gets
+  /// its name back. `keep` names the file that every folder of this kind has: a `PATH` without it
+  /// is somebody's, and is refused (EEXIST). EBUSY if another run holds the lock.
   void create(const std::string& keep);
   /// Removes a folder in it.
   void remove(const std::string& name) const;
-  /// Gives the folder its final name. What had it before stays complete until then and is removed
-  /// afterwards: killed at any moment, either the earlier or the new one is there. With `sync`
-  /// everything in it is flushed first, folders too.
+  /// Gives the folder its final name, and the access of what had it before: mode, group and access
+  /// control list of the folder, and those of its `keep` for all files. What had the name stays
+  /// complete until then and is removed afterwards: killed at any moment, either the earlier or the
+  /// new one is there. With `sync` everything in it is flushed first, folders too.
   void commit(bool sync);
-  /// Removes it, if this object made it. Returns the name of what is left of it, or "".
-  std::string discard() noexcept;
+  /// Removes it, if this object made it. `names` are the files that may be in it, for a file system
+  /// in trouble that lets no folder be read. Returns the name of what is left of it, or ""; that is
+  /// removed when the next folder is made or discarded, or when the process ends, if it can be.
+  std::string discard(std::span<const std::string> names) noexcept;
 
  private:
-  std::string old() const { return path_ + ".old"; }
+  std::string replaced() const { return name_beside(target_, ".replaced.partial"); }
+  void take_over_access();
 
-  std::string path_;
+  std::string target_, keep_;
+  Access folder_access_, file_access_;  // of what it replaces
   store::NameLock lock_;
 };
 

@@ -16,6 +16,7 @@
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
 #include "core/worker.hpp"
+#include "file/back_end.hpp"
 #include "move/strided_copy.hpp"
 #include "server/formats/chunk_codec.hpp"
 #include "tailrace/error.hpp"
@@ -70,11 +71,11 @@ class File {
  public:
   File(const ChunkGrid& grid, const ShardSetting& setting, std::int64_t shard)
       : shard_(shard),
-        sync_(setting.sync),
+        sync_(setting.hints.sync),
         index_(grid.has_shards() ? static_cast<std::size_t>(grid.chunks_of_shard().num_items()) * 2
                                  : 0,
                UINT64_MAX),
-        file_(make_folders(grid, setting, shard), O_WRONLY | O_CREAT | O_TRUNC) {}
+        file_(make_place(grid, setting, shard), O_WRONLY | O_CREAT | O_TRUNC) {}
 
   std::int64_t shard() const { return shard_; }
   void append(const Chunk& chunk) {
@@ -104,9 +105,10 @@ class File {
   }
 
  private:
-  // FOLDER/c/0/1/2; the folders may be made by several servers at once.
-  static std::string make_folders(const ChunkGrid& grid, const ShardSetting& setting,
-                                  std::int64_t shard) {
+  // FOLDER/c/0/1/2; the folders may be made by several servers at once. The file itself is made
+  // here only to be laid out over the storage.
+  static std::string make_place(const ChunkGrid& grid, const ShardSetting& setting,
+                                std::int64_t shard) {
     const auto place = grid.shards().place_of(shard);
     auto path = setting.folder + "/c";
     for (std::size_t d = 0; d < static_cast<std::size_t>(grid.num_dims); ++d) {
@@ -114,6 +116,7 @@ class File {
       if (made != 0 && errno != EEXIST) fail_errno(errno);
       path += fmt::format("/{}", place[d]);
     }
+    if (setting.hints.set_striping) file::create_file(path, setting.hints);
     return path;
   }
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/shared_memory.hpp"
+#include "file/settings.hpp"
 #include "server/formats/chunk_codec.hpp"
 #include "server/formats/chunk_grid.hpp"
 #include "server/step.hpp"
@@ -16,9 +17,9 @@ namespace tailrace::server {
 
 struct ShardSetting {
   std::string folder;  ///< of the array
-  int threads = 1;
-  bool sync = true;           ///< flush each file
-  store::ItemBytes fill = {};  ///< an item where there is none
+  int threads;
+  const file::Settings& hints;  ///< whether each file is flushed, and its stripes
+  store::ItemBytes fill = {};   ///< an item where there is none
 };
 
 /// Writes `shards` of one array as files of its folder, filled from `parts`, which are disjoint;

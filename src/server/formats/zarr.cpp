@@ -5,7 +5,9 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <new>
 #include <utility>
 
 #include <fcntl.h>
@@ -16,6 +18,7 @@
 #include "core/refuse_input.hpp"
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"
+#include "file/hints/table.hpp"
 #include "file/settings.hpp"
 #include "server/formats/partial_folder.hpp"
 #include "server/formats/shard_writer.hpp"
@@ -56,6 +59,17 @@ void travel(Bytes& bytes, ArrayPlan& plan) {
   bytes(plan.grid, plan.shared);
 }
 
+/// What the leader tells.
+struct StorePlan {
+  std::string target;  ///< where the path leads
+  std::vector<ArrayPlan> arrays;
+};
+
+template <class Bytes>
+void travel(Bytes& bytes, StorePlan& plan) {
+  bytes(plan.target, plan.arrays);
+}
+
 class ZarrFile : public StepFile {
  public:
   ZarrFile(Step step, const FileSettings& settings, int server)
@@ -64,8 +78,9 @@ class ZarrFile : public StepFile {
         threads_(std::max(settings.threads, 1)),
         server_(server),
         encoding_(parse_encoding(step_.encoding)),
-        sync_(file::resolve_alone(step_.path, output_.hints).sync),
+        hints_(file::resolve_alone(step_.path, output_.hints)),
         folder_(step_.path) {
+    if (settings.say) show_hints();
     for (const auto& field : step_.fields) check_name(field.name);
     for (const auto& coordinate : step_.coordinates) check_name(coordinate.name);
     for (auto& field : step_.fields) {
@@ -76,11 +91,13 @@ class ZarrFile : public StepFile {
   Message needs() const override;
   Message lay_out(std::span<const Message> needs_of_servers) override;
   void place(const Message& layout) override {
-    plans_ = value_from<std::vector<ArrayPlan>>(layout);
+    auto plan = value_from<StorePlan>(layout);
+    folder_.set_target(plan.target);
+    plans_ = std::move(plan.arrays);
   }
   void write() override;
   void commit() override;
-  std::string discard() noexcept override { return folder_.discard(); }
+  std::string discard() noexcept override { return folder_.discard(names()); }
   std::int64_t bytes() const override { return bytes_; }
   double seconds() const override { return seconds_; }
 
@@ -90,6 +107,19 @@ class ZarrFile : public StepFile {
         name == metadata_name || name == ".shared" || name.find('/') != std::string::npos) {
       refuse_input("\"{}\" cannot name an array of a Zarr store", name);
     }
+  }
+  // Of hints that somebody gave, a store follows those about the disk.
+  void show_hints() {
+    constexpr std::array followed{"sync", "striping_unit", "striping_factor"};
+    for (const auto& [name, value, source] : hints_.shown) {
+      const bool given = source != "default" && source != "file system";
+      if (!given || !file::find_hint(name) || std::ranges::find(followed, name) != followed.end()) {
+        continue;
+      }
+      hints_.warnings.push_back(
+          fmt::format("hint {}={} ({}) does not apply to a Zarr store", name, value, source));
+    }
+    file::show(step_.path, hints_);
   }
   // Failures get the name of the store.
   template <class Action>
@@ -118,7 +148,7 @@ class ZarrFile : public StepFile {
                     std::span<const FieldPart> parts) {
     const auto codec = codec_of(field);
     bytes_ += server::write_shards(plans_[field].grid, codec, item_bytes(step_.fields[field].type),
-                                   {array_folder(step_.fields[field].name), threads_, sync_,
+                                   {array_folder(step_.fields[field].name), threads_, hints_,
                                     fill_of(step_.fields[field])},
                                    shards, parts);
   }
@@ -130,6 +160,8 @@ class ZarrFile : public StepFile {
     for (const auto& part : field.parts) boxes.push_back(part.box);
     return boxes;
   }
+  /// The files that may be in the store, all servers'.
+  std::vector<std::string> names() const noexcept;
   std::string field_json(std::size_t field) const;
   std::string write_coordinate(const Coordinate& coordinate);
   void write_metadata();
@@ -139,7 +171,7 @@ class ZarrFile : public StepFile {
   OutputOptions output_;
   int threads_, server_;
   Encoding encoding_;
-  bool sync_;
+  file::Settings hints_;
   PartialFolder folder_;
   std::vector<ArrayPlan> plans_;
   std::vector<std::vector<Boxes>> boxes_;  ///< leader: of each field, of each server
@@ -172,7 +204,34 @@ Message ZarrFile::lay_out(std::span<const Message> needs_of_servers) {
     write_metadata();
     if (any_shared()) make_folder(folder_.partial() + "/.shared");
   });
-  return bytes_from(plans_);
+  return bytes_from(StorePlan{folder_.target(), plans_});
+}
+
+std::vector<std::string> ZarrFile::names() const noexcept {
+  std::vector<std::string> names;
+  const auto add_array = [&](const std::string& name, const RowMajor& shards) {
+    names.push_back(name + "/" + metadata_name);
+    for (std::ptrdiff_t shard = 0; shard < shards.num_items(); ++shard) {
+      auto path = name + "/c";
+      const auto place = shards.place_of(shard);
+      for (std::size_t d = 0; d < static_cast<std::size_t>(shards.num_dims); ++d) {
+        path += fmt::format("/{}", place[d]);
+      }
+      names.push_back(std::move(path));
+    }
+  };
+  try {
+    for (const auto& coordinate : step_.coordinates) add_array(coordinate.name, {1, {1}});
+    for (std::size_t f = 0; f < plans_.size(); ++f) {
+      add_array(step_.fields[f].name, plans_[f].grid.shards());
+    }
+    for (std::size_t s = 0; !boxes_.empty() && s < boxes_.front().size(); ++s) {
+      names.push_back(fmt::format(".shared/{}", s));
+    }
+    names.emplace_back(metadata_name);
+  } catch (const std::bad_alloc&) {  // what is known so far
+  }
+  return names;
 }
 
 std::string ZarrFile::field_json(std::size_t f) const {
@@ -204,11 +263,11 @@ std::string ZarrFile::write_coordinate(const Coordinate& coordinate) {
   if (values.scalar) {
     std::vector<std::byte> item(values.data, values.data + item_bytes(values.type)), encoded;
     codec.encode(item, encoded);
-    write_bytes(folder + "/c", encoded, sync_);
+    write_bytes(folder + "/c", encoded, hints_.sync);
   } else if (values.count > 0) {
     const FieldPart part{box, values.data};
     const std::int64_t first = 0;
-    server::write_shards(grid, codec, item_bytes(values.type), {folder, 1, sync_, {}}, {&first, 1},
+    server::write_shards(grid, codec, item_bytes(values.type), {folder, 1, hints_, {}}, {&first, 1},
                          {&part, 1});
   }
   std::vector<std::string> dims;
@@ -228,9 +287,10 @@ void ZarrFile::write_metadata() {
     texts.emplace_back(step_.fields[f].name, field_json(f));
   }
   for (const auto& [name, text] : texts) {
-    write_text(array_folder(name) + "/" + metadata_name, text, sync_);
+    write_text(array_folder(name) + "/" + metadata_name, text, hints_.sync);
   }
-  write_text(folder_.partial() + "/" + metadata_name, group_json(step_.path, step_.attributes, texts), sync_);
+  write_text(folder_.partial() + "/" + metadata_name,
+             group_json(step_.path, step_.attributes, texts), hints_.sync);
 }
 
 void ZarrFile::write() {
@@ -287,7 +347,7 @@ void ZarrFile::commit() {
       write_shared();
       folder_.remove(".shared");
     }
-    folder_.commit(sync_);
+    folder_.commit(hints_.sync);
   });
 }
 

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/absolute_path.hpp"
 #include "core/system_call.hpp"
 
 namespace tailrace::server {
@@ -23,7 +24,8 @@ std::string default_folder() {
 
 }  // namespace
 
-Spill::Spill(std::string folder) : folder_(folder.empty() ? default_folder() : std::move(folder)) {}
+Spill::Spill(const std::string& folder)
+    : folder_(absolute_path(folder.empty() ? default_folder() : folder)) {}
 
 void Spill::open() {
   if (file_) return;

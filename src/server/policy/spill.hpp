@@ -16,7 +16,7 @@ namespace tailrace::server {
 class Spill {
  public:
   /// `folder` "": $TMPDIR, else /tmp. Nothing is opened before the first `put`.
-  explicit Spill(std::string folder);
+  explicit Spill(const std::string& folder);
   /// True if `bytes` more would fit (the folder exists and its file system has room). Local.
   bool has_room(std::ptrdiff_t bytes) const;
   /// Appends a packet. Throws `Errc::io` with errno and folder; then nothing is appended. Local.

@@ -126,10 +126,18 @@ TEST_F(FormatsTest, WhatAKilledRunLeftIsReplacedAndWhatAnotherRunWritesIsNot) {
 TEST_F(FormatsTest, AMoveAsideThatWasInterruptedIsUndone) {
   write_case(small, folder)[0]->commit();
   const auto earlier = files_of(folder / "a.zarr");
-  fs::rename(folder / "a.zarr", folder / "a.zarr.old");
+  fs::rename(folder / "a.zarr", folder / "a.zarr.replaced.partial");
   auto files = write_case(other, folder);
   EXPECT_EQ(files_of(folder / "a.zarr"), earlier);
   files[0]->discard();
+}
+
+TEST_F(FormatsTest, ACopyOfTheUserIsNotTakenForOurs) {
+  fs::create_directory(folder / "a.zarr.old");
+  std::ofstream(folder / "a.zarr.old" / "zarr.json") << "precious";
+  write_case(small, folder)[0]->commit();
+  write_case(other, folder)[0]->commit();
+  EXPECT_EQ(names(), (std::vector<std::string>{"a.zarr", "a.zarr.old"}));
 }
 
 TEST_F(FormatsTest, FoldersOfOthersAreNotReplaced) {
