@@ -35,8 +35,8 @@ NodeArray::NodeArray(const Comm& comm, std::ptrdiff_t num_bytes) {
   state_ = std::move(state);
 }
 
-std::byte* NodeArray::data() const { return data_of(state_->rank); }
-std::ptrdiff_t NodeArray::num_bytes() const { return state_->num_bytes; }
+std::byte* NodeArray::data() const { return state_ == nullptr ? nullptr : data_of(state_->rank); }
+std::ptrdiff_t NodeArray::num_bytes() const { return state_ == nullptr ? 0 : state_->num_bytes; }
 const std::vector<int>& NodeArray::world_ranks() const {
   static const std::vector<int> none;
   return state_ == nullptr ? none : state_->world_ranks;

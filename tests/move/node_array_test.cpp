@@ -56,6 +56,13 @@ class NodeArrays : public ::testing::Test {
   }
 };
 
+TEST_F(NodeArrays, ADefaultOneIsEmpty) {
+  const NodeArray none;
+  EXPECT_EQ(none.num_bytes(), 0);
+  EXPECT_EQ(none.data(), nullptr);
+  EXPECT_TRUE(none.world_ranks().empty());
+}
+
 TEST_F(NodeArrays, AllSourcesInArraysNeedNoBuffer) {
   const NodeArray first(comm_, 2 * field_bytes() + 128);
   const NodeArray second(comm_, field_bytes());

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 #include <exception>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -133,11 +134,15 @@ constexpr std::size_t num_deaths = 5;  // so many in `deaths_s` without a step e
 constexpr double deaths_s = 10;
 constexpr int look_ms = 1000;
 
-std::string describe(int status) {
-  if (WIFSIGNALED(status)) {
-    return fmt::format("killed by signal {} ({})", WTERMSIG(status), strsignal(WTERMSIG(status)));
+/// How a child ended; nothing where other code of the program has waited for it.
+using EndStatus = std::optional<int>;
+
+std::string describe(EndStatus status) {
+  if (!status) return "ended with a status that other code of the program has taken";
+  if (WIFSIGNALED(*status)) {
+    return fmt::format("killed by signal {} ({})", WTERMSIG(*status), strsignal(WTERMSIG(*status)));
   }
-  return fmt::format("ended with status {}", WEXITSTATUS(status));
+  return fmt::format("ended with status {}", WEXITSTATUS(*status));
 }
 
 class Supervisor {
@@ -149,7 +154,8 @@ class Supervisor {
 
  private:
   int start_worker();
-  int wait_for(int worker);
+  EndStatus wait_for(int worker);
+  std::optional<int> served(EndStatus status) const;
   bool dies_too_often();
 
   Served served_;
@@ -189,7 +195,7 @@ int Supervisor::start_worker() {
 }
 
 // The worker ends by itself when its clients have left or died; if it cannot, it is ended.
-int Supervisor::wait_for(int worker) {
+EndStatus Supervisor::wait_for(int worker) {
   const ProcessWatch watch(worker);
   std::vector<ProcessWatch> clients;
   for (const int pid : served_.client_pids) clients.emplace_back(pid);
@@ -197,7 +203,7 @@ int Supervisor::wait_for(int worker) {
   for (int status = 0;;) {
     const pid_t ended = waitpid(worker, &status, WNOHANG);
     if (ended == worker) return status;
-    if (ended < 0 && errno != EINTR) return 0;
+    if (ended < 0 && errno != EINTR) return std::nullopt;
     pollfd look{.fd = watch.descriptor(), .events = POLLIN, .revents = 0};
     poll(&look, 1, look_ms);
     const bool dead =
@@ -206,6 +212,18 @@ int Supervisor::wait_for(int worker) {
     if (dead_s == 0) dead_s = now_s();
     if (now_s() > dead_s + served_.arguments.watchdog_s + 5) kill(worker, SIGKILL);
   }
+}
+
+// The exit status of a worker that has served to the end; nothing if it has died before.
+std::optional<int> Supervisor::served(EndStatus status) const {
+  if (!status) {
+    const auto outcome = block_.outcome.load(std::memory_order_acquire);
+    if (outcome == ServerBlock::not_known) return std::nullopt;
+    return outcome == ServerBlock::kept_all ? serve_kept_all : serve_lost_some;
+  }
+  if (!WIFEXITED(*status)) return std::nullopt;
+  const int code = WEXITSTATUS(*status);
+  return code == serve_kept_all || code == serve_lost_some ? std::optional(code) : std::nullopt;
 }
 
 bool Supervisor::dies_too_often() {
@@ -220,11 +238,9 @@ bool Supervisor::dies_too_often() {
 int Supervisor::run() {
   for (;;) {
     const int worker = start_worker();
-    const int status = wait_for(worker);
+    const auto status = wait_for(worker);
     store::remove_memory_files_of(worker);
-    const bool served = WIFEXITED(status) && (WEXITSTATUS(status) == serve_kept_all ||
-                                              WEXITSTATUS(status) == serve_lost_some);
-    if (served) return WEXITSTATUS(status);
+    if (const auto code = served(status)) return *code;
     if (dies_too_often()) {
       throw Error(Errc::io,
                   fmt::format("the output server process died {} times within {} s without "
@@ -255,6 +271,7 @@ void Supervisor::give_up(std::string text) {
 int supervise(const ProcessArguments& arguments, StageFunctions functions) {
   // With SIGXFSZ ignored a file that is too long is an error like any other.
   for (const int number : {SIGTERM, SIGINT, SIGHUP, SIGPIPE, SIGXFSZ}) std::signal(number, SIG_IGN);
+  std::signal(SIGCHLD, SIG_DFL);  // where it is ignored, nobody learns how a child ended
   prctl(PR_SET_NAME, "tailrace-superv");
   Supervisor supervisor(arguments, std::move(functions));
   try {
