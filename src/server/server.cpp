@@ -264,14 +264,15 @@ void Server::State::start(const StepKey& key, PendingStep& pending) {
 // Products are made by all servers together.
 void Server::State::make_products(StreamState& stream, Job& job) {
   std::vector<Pipeline::Failure> failures;
-  job.outcome.failure = failure_of([&] {
+  const auto failure = failure_of([&] {
     if (job.options.variables) job.results.push_back({job.step, job.options.format});
     if (!stream.pipeline) stream.pipeline.emplace(job.options.products, settings_.functions);
     const Span span(settings_.trace, Activity::compute, "products", 1);
     stream.pipeline->run(job.step, *stream.products_group, settings_.threads, job.results,
                          failures);
   });
-  if (!failures.empty() && !job.outcome.failure) job.outcome.failure = failures[0].error;
+  if (failure) job.outcome.add_failure(*failure);
+  for (const auto& product : failures) job.outcome.add_failure(product.error);
 }
 
 void Server::State::write(StreamState& stream, Job& job) {
@@ -285,9 +286,8 @@ void Server::State::write(StreamState& stream, Job& job) {
   if (group.rank() != 0) return;
   if (outcome.failure && job.options.on_failure == OnFailure::proceed) {
     say(LogLevel::error, outcome.failure->what());
-  } else if (!outcome.failure && !outcome.instead.empty()) {
-    say(LogLevel::warning, outcome.instead);
   }
+  if (!outcome.instead.empty()) say(LogLevel::warning, outcome.instead);
 }
 
 bool Server::State::end_steps() {

@@ -63,8 +63,18 @@ std::vector<Result> run_on_all(Group& group, Action&& action) {
 void Outcome::add(const Outcome& other) {
   bytes += other.bytes;
   seconds += other.seconds;
-  if (!failure) failure = other.failure;
-  if (instead.empty()) instead = other.instead;
+  if (other.failure) add_failure(*other.failure);
+  if (!instead.empty() && !other.instead.empty()) instead += "; ";
+  instead += other.instead;
+}
+
+void Outcome::add_failure(const Error& error) {
+  if (failure) {
+    failure = Error(failure->code(), fmt::format("{}; and {}", failure->what(), error.what()),
+                    failure->sys_errno());
+  } else {
+    failure = error;
+  }
 }
 
 Outcome write_file(const Step& step, const std::string& format, const FileSettings& settings,

@@ -15,12 +15,14 @@ namespace tailrace::server {
 
 /// What became of files, the same on all members of the group that wrote them.
 struct Outcome {
-  std::int64_t bytes = 0;  ///< of all members
-  double seconds = 0;      ///< the slowest member's
-  std::optional<Error> failure = {};
-  std::string instead = {};  ///< what was written in another place, and why; "": nothing
+  std::int64_t bytes = 0;             ///< of all members
+  double seconds = 0;                 ///< the slowest member's
+  std::optional<Error> failure = {};  ///< all that failed, in one text
+  std::string instead = {};           ///< what was written in another place, and why; "": nothing
 
   void add(const Outcome& other);
+  /// Another failure of the same step: the text names all of them, the code is that of the first.
+  void add_failure(const Error& error);
 };
 
 /// Writes `step` as one file, in a straight line: needs of all -> laid out by the first -> written

@@ -32,8 +32,7 @@ constexpr double start_limit_s = 60;  // modules of a busy file system load slow
 
 }  // namespace
 
-PythonWorker::PythonWorker(const Settings& settings) : settings_(settings) {
-  start();
+PythonWorker::PythonWorker(const Settings& settings) : PythonWorker(settings, Started{}) {
   const auto reply = receive(std::max(settings_.limit_s, start_limit_s));
   if (reply != "ok") {
     throw Error(Errc::invalid_input, reply.substr(std::min<std::size_t>(6, reply.size())));
@@ -131,21 +130,23 @@ bool PythonWorker::read(char* data, std::size_t bytes, double until_s) {
   return true;
 }
 
-int PythonWorker::await_end() {
+std::optional<int> PythonWorker::await_end() {
   const double until_s = now_s() + 1;
   int status = 0;
-  while (::waitpid(pid_, &status, WNOHANG) == 0) {
+  pid_t ended = 0;
+  while ((ended = ::waitpid(pid_, &status, WNOHANG)) == 0) {
     if (now_s() > until_s) ::kill(pid_, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   }
-  return status;
+  return ended == pid_ ? std::optional(status) : std::nullopt;
 }
 
 std::string PythonWorker::how_it_ended() {
-  const int status = await_end();
+  const auto status = await_end();
   pid_ = -1;
-  if (WIFSIGNALED(status)) return fmt::format("was ended by signal {}", WTERMSIG(status));
-  return fmt::format("ended with status {}", WEXITSTATUS(status));
+  if (!status) return "ended";
+  if (WIFSIGNALED(*status)) return fmt::format("was ended by signal {}", WTERMSIG(*status));
+  return fmt::format("ended with status {}", WEXITSTATUS(*status));
 }
 
 void PythonWorker::fail_dead() {

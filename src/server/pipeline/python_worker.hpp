@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <sys/types.h>
@@ -33,13 +34,17 @@ class PythonWorker {
   pid_t pid() const { return pid_; }
 
  private:
+  struct Started {};
+  /// Only starts it: an object that is whole ends the process whatever comes then.
+  PythonWorker(const Settings& settings, Started) : settings_(settings) { start(); }
   void start();
   void send(const std::string& text, int memory);
   std::string receive(double limit_s);
   /// False if it takes too long.
   bool read(char* data, std::size_t bytes, double until_s);
-  /// Waits a second for the process to end, then ends it; the status that waitpid gives.
-  int await_end();
+  /// Waits a second for the process to end, then ends it; the status that waitpid gives, if it
+  /// gives one (not where the program ignores SIGCHLD).
+  std::optional<int> await_end();
   /// "ended with status 1", once it is gone.
   std::string how_it_ended();
   [[noreturn]] void fail_dead();

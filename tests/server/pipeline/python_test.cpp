@@ -3,7 +3,12 @@
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "pipeline_fixture.hpp"
 #include "server/pipeline/python_worker.hpp"
@@ -139,6 +144,42 @@ TEST_F(PythonTest, APythonThatIsNotThere) {
                      {.name = "p", .stages = {"python file=/no/such/file.py function=f"}}});
                }),
                {"/no/such/file.py", "No such file"});
+}
+
+/// Descriptors, and children of any thread.
+std::pair<int, std::string> held_by_this_process() {
+  int descriptors = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    ++descriptors;
+  }
+  std::string children;
+  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(thread.path() / "children");
+    for (std::string child; file >> child;) children += child + " ";
+  }
+  return {descriptors, children};
+}
+
+TEST_F(PythonTest, OneThatCannotStartLeavesNothingBehind) {
+  const auto broken = folder_ / ("broken" + std::to_string(rank()) + ".py");
+  std::ofstream(broken) << "import no_such_module\n";
+  const std::vector<std::string> ways{
+      "python file=" + broken + " function=f",    // its file cannot be imported
+      stage("nothing_like_it"),                   // has no such function
+      stage("double", "python=/bin/false"),       // ends at once
+      stage("double", "python=/no/such/python"),  // is not there
+      stage("die"),                               // dies in a call
+  };
+  for (const auto& way : ways) {
+    SCOPED_TRACE(way);
+    Pipeline pipeline(Products{{.name = "p", .stages = {way}}});
+    failure_of(pipeline, one_field(1, ItemType::float64, value));
+    const auto before = held_by_this_process();
+    for (int step = 0; step < 3; ++step) {
+      failure_of(pipeline, one_field(1, ItemType::float64, value));
+    }
+    EXPECT_EQ(held_by_this_process(), before);
+  }
 }
 
 TEST_F(PythonTest, TheProcessEndsWithItsOwner) {
