@@ -3,6 +3,8 @@
 #pragma once
 
 #include <deque>
+#include <optional>
+#include <utility>
 
 #include "arrays.hpp"
 #include "tailrace/output.hpp"
@@ -23,6 +25,8 @@ class Contents {
  public:
   /// Throws `Errc::invalid_input` that names the variable. Local.
   void take(const ContentsArguments& arguments, const Comm& comm);
+  /// What is wrong with the call; all ranks raise it. Local.
+  void fail(std::optional<Error> fault) { contents_.fault = std::move(fault); }
   const FileContents& get() const { return contents_; }
 
  private:

@@ -44,10 +44,10 @@ class PyOutput final : public Held<Output> {
     auto& output = **this;
     Contents contents;
     std::string text;
-    prepare_agreed(comm(), [&] {
+    contents.fail(fault_of([&] {
       text = path_of(path);
       contents.take(arguments, comm());
-    });
+    }));
     nb::gil_scoped_release released;
     output.write(text, contents.get());
   }

@@ -183,10 +183,10 @@ class PyStream final : public Held<Stream> {
     auto& stream = **this;
     Contents contents;
     std::string text;
-    prepare_agreed(comm(), [&] {
+    contents.fail(fault_of([&] {
       text = path_of(path);
       contents.take(arguments, comm());
-    });
+    }));
     nb::gil_scoped_release released;
     return name_of(stream.write(text, contents.get()));
   }

@@ -33,8 +33,9 @@ struct SessionOptions {
   /// helper thread; needs MPI_THREAD_MULTIPLE).
   std::string progress = "calls";
   int threads = 1;  ///< of a server, for products and compression
-  /// Silence of the other side for longer is an error. With messages, it must be longer
-  /// than compute ranks compute without a call of MPI or of a stream.
+  /// Silence of the other side for longer is an error, and so is a longer wait for a rank that is
+  /// to write, too; 0: never. With messages, it must be longer than compute ranks compute without a
+  /// call of MPI or of a stream.
   double watchdog_s = 600;
   std::string folder = ".";       ///< where output will go; "auto" measures there
   Trace* trace = nullptr;         ///< not owned

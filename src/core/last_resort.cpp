@@ -21,20 +21,6 @@ namespace {
 constexpr double default_patience_s = 10;
 constexpr int refusal_tag = 32766;  // of no other messages
 
-/// How long ranks wait for others that may never come: TAILRACE_PATIENCE_S. What is not a number of
-/// seconds above 0 is left aside, as this is asked for where nothing may be thrown.
-double patience_s() {
-  static const double chosen = [] {
-    const char* text = std::getenv("TAILRACE_PATIENCE_S");
-    const std::string_view value = text != nullptr ? text : "";
-    double seconds = 0;
-    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
-    const bool good = error == std::errc{} && end == value.data() + value.size();
-    return good && std::isfinite(seconds) && seconds > 0 ? seconds : default_patience_s;
-  }();
-  return chosen;
-}
-
 /// True if all ranks come within `patience_s()`. Messages, as a collective call could meet another
 /// one that a rank without an error has made.
 bool all_come(const Comm& comm, const WaitPolicy& waiting) {
@@ -56,6 +42,20 @@ bool all_come(const Comm& comm, const WaitPolicy& waiting) {
 
 }  // namespace
 
+// What is not a number of seconds above 0 is left aside, as this is asked for where nothing may be
+// thrown.
+double patience_s() {
+  static const double chosen = [] {
+    const char* text = std::getenv("TAILRACE_PATIENCE_S");
+    const std::string_view value = text != nullptr ? text : "";
+    double seconds = 0;
+    const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+    const bool good = error == std::errc{} && end == value.data() + value.size();
+    return good && std::isfinite(seconds) && seconds > 0 ? seconds : default_patience_s;
+  }();
+  return chosen;
+}
+
 void end_job(const Comm& comm, const std::string& why) {
   say_last(fmt::format("rank {}: {}: the job ends", comm.rank(), why));
   MPI_Abort(comm.raw(), 1);
@@ -71,11 +71,10 @@ void refuse_call(const Comm& comm, const WaitPolicy& waiting, const Error& fault
 }
 
 void end_operation(const Comm& comm, const WaitPolicy& waiting, std::string_view what,
-                   int exceptions_when_made, const std::function<bool()>& done,
-                   double least_s) noexcept {
+                   int exceptions_when_made, const std::function<bool()>& done) noexcept {
   if (detail::mpi_is_finalized()) return;
   const bool failing = std::uncaught_exceptions() > exceptions_when_made;
-  const double limit_s = std::max(patience_s(), least_s);
+  const double limit_s = patience_s();
   const double end_s = MPI_Wtime() + limit_s;
   try {
     for (double nap_s = waiting.shortest_nap_s; !done();

@@ -17,6 +17,9 @@
 
 namespace tailrace {
 
+/// How long ranks wait for others that may never come: TAILRACE_PATIENCE_S, else 10. Local.
+double patience_s();
+
 /// Writes "tailrace: rank 3: WHY: the job ends" to standard error and ends it. Local.
 [[noreturn]] void end_job(const Comm& comm, const std::string& why);
 
@@ -28,10 +31,9 @@ namespace tailrace {
 /// Ends an operation that a destructor finds under way: `done` advances it and says whether it has
 /// ended, which takes the peers. While an exception is on its way (there were
 /// `exceptions_when_made` when the object was made) these may never come: the job ends if they have
-/// not within some seconds, `least_s` or more. Does nothing once MPI has been finalized.
+/// not within some seconds. Does nothing once MPI has been finalized.
 void end_operation(const Comm& comm, const WaitPolicy& waiting, std::string_view what,
-                   int exceptions_when_made, const std::function<bool()>& done,
-                   double least_s = 0) noexcept;
+                   int exceptions_when_made, const std::function<bool()>& done) noexcept;
 
 /// Waits for the other ranks of `comm` in a destructor that then frees something collectively. Ends
 /// the job as `end_operation` does.

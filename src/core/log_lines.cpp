@@ -44,6 +44,12 @@ std::string RankRanges::text() const {
   return others_ ? text + " and others" : text;
 }
 
+std::string name_ranks(const std::vector<int>& ranks) {
+  RankRanges ranges;
+  for (const int rank : ranks) ranges.add(rank);
+  return (ranks.size() == 1 ? "rank " : "ranks ") + ranges.text();
+}
+
 std::string format_line(const LogLine& line, int num_ranks) {
   constexpr std::string_view prefixes[] = {"debug: ", "", "warning: ", "error: "};
   std::string text(prefixes[static_cast<std::size_t>(line.level)]);

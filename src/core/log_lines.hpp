@@ -26,6 +26,9 @@ class RankRanges {
   bool others_ = false;
 };
 
+/// "rank 3", "ranks 0-2, 5"
+std::string name_ranks(const std::vector<int>& ranks);
+
 /// A line, how often it came and from whom.
 struct LogLine {
   LogLevel level = LogLevel::info;

@@ -22,13 +22,6 @@ std::uint64_t digest_of(std::string_view text) {
   return digest;
 }
 
-/// "rank 3", "ranks 0-2, 5"
-std::string name_ranks(const std::vector<int>& ranks) {
-  detail::RankRanges ranges;
-  for (const int rank : ranks) ranges.add(rank);
-  return (ranks.size() == 1 ? "rank " : "ranks ") + ranges.text();
-}
-
 /// "8 on ranks 0-2, 4 on rank 3". Collective.
 std::string describe_values(const Comm& comm, std::string_view value) {
   std::array<char, most_text> own{};
@@ -47,7 +40,7 @@ std::string describe_values(const Comm& comm, std::string_view value) {
   std::string text;
   for (std::size_t i = 0; i < std::min(values.size(), most_values); ++i) {
     text += fmt::format("{}{} on {}", i == 0 ? "" : ", ", values[i].first,
-                        name_ranks(values[i].second));
+                        detail::name_ranks(values[i].second));
   }
   return values.size() > most_values ? text + ", ..." : text;
 }

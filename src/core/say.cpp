@@ -51,6 +51,19 @@ void say(LogLevel level, std::string_view text) noexcept {
   }
 }
 
+void say_now(LogLevel level, std::string_view text) noexcept {
+  try {
+    const std::lock_guard lock(sink().mutex);
+    if (sink().handler) {
+      sink().handler(level, text);
+    } else {
+      print(text);
+    }
+  } catch (const std::exception&) {
+    // There is no other way to say it.
+  }
+}
+
 void say_last(std::string_view text) noexcept {
   try {
     const std::lock_guard lock(sink().mutex);

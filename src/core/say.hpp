@@ -17,6 +17,9 @@ namespace tailrace {
 /// "tailrace: TEXT" to standard error. From any thread, never throws. Local.
 void say(LogLevel level, std::string_view text) noexcept;
 
+/// As `say`, but at once: for a rank that waits, and so fetches nothing from a `LineQueue`.
+void say_now(LogLevel level, std::string_view text) noexcept;
+
 /// Prints what the queues hold, and then `text`, to standard error: the job ends. From any thread.
 /// Local.
 void say_last(std::string_view text) noexcept;

@@ -41,6 +41,8 @@ class Client {
   void progress();
   /// Sleeps until something may have happened, at most `limit_s`; then as `progress`. Local.
   void wait(double limit_s);
+  /// Everything handed over has been written, or never will be. Local.
+  bool all_released() const { return gone_ || arena_.used() == 0; }
   /// Waits until all packets have been released and the servers know that nothing more comes.
   /// Collective over the clients. Throws `Errc::io` for what is still there after `limit_s`.
   void leave(double limit_s);

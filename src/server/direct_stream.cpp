@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "server/stream_state.hpp"
 
+#include <array>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/absolute_path.hpp"
+#include "core/agreed_error.hpp"
 #include "core/refuse_input.hpp"
+#include "core/same_on_all.hpp"
 #include "core/say.hpp"
 #include "server/group.hpp"
 #include "server/packet.hpp"
@@ -50,11 +54,49 @@ std::string needs_servers(const StreamOptions& options) {
   return options.fallback_path.empty() ? "" : "fallback_path";
 }
 
-class DirectStream : public Stream::State {
+/// A stream without servers.
+class LocalStream : public Stream::State {
+ protected:
+  LocalStream(std::string name, StreamOptions options, Meeting& meeting, const Comm& comm)
+      : State(std::move(name), std::move(options), meeting), comm_(comm) {}
+
+  /// Throws on all ranks alike what is wrong with a write on one of them, or differs.
+  void agree_on(const std::string& path, const FileContents& contents) {
+    const auto who = "stream " + name_;
+    auto problem = store::check_contents(contents, comm_.rank(), comm_.num_ranks());
+    if (!problem && path.empty()) problem = Error(Errc::invalid_input, "stream: the path is empty");
+    const auto given = add_to_digest(store::digest_of(path, contents), start_of_path(path));
+    const auto own = static_cast<std::int64_t>(given >> 1);
+    const bool same = !problem && store::same_shapes(shapes_, contents, comm_.rank());
+    std::array<std::int64_t, num_votes> votes{problem ? 0 : 1, own, -own, same ? 1 : 0};
+    meet("write", votes);
+    if (votes[right] == 0) agree(comm_.raw(), problem ? &*problem : nullptr);
+    if (votes[digest] != -votes[minus_digest]) store::require_alike(comm_, who, path, contents);
+    if (votes[unchanged] == 1) return;
+    store::require_same_layouts(comm_, who, contents);
+    shapes_ = store::shapes_of(contents, comm_.rank());
+  }
+
+  const Comm& comm_;  // of the session; not used once that is closed
+
+ private:
+  /// What the ranks say of a write in its meeting.
+  enum Vote : std::size_t {
+    right,  ///< 0 if this rank's arguments are wrong
+    digest,
+    minus_digest,
+    unchanged,  ///< 0 if this rank's shapes are others than those of its last write
+    num_votes
+  };
+
+  std::vector<store::Shape> shapes_;  // of the last write
+};
+
+class DirectStream : public LocalStream {
  public:
-  DirectStream(std::string stream_name, StreamOptions options, const Team& team,
+  DirectStream(std::string stream_name, StreamOptions options, Meeting& meeting, const Team& team,
                const SessionOptions& session)
-      : State(std::move(stream_name), std::move(options)),
+      : LocalStream(std::move(stream_name), std::move(options), meeting, *team.compute),
         team_(team),
         threads_(session.threads),
         trace_(session.trace),
@@ -70,10 +112,7 @@ class DirectStream : public Stream::State {
     const double start_s = now_s();
     const store::WithDefaults with_defaults(given, team_.client, team_.num_clients());
     const auto& contents = with_defaults.contents();
-    auto problem = store::check_contents(contents, team_.client, team_.num_clients());
-    if (!problem && path.empty()) problem = Error(Errc::invalid_input, "stream: the path is empty");
-    agree(team_.compute->raw(), problem ? &*problem : nullptr);
-    store::require_alike(*team_.compute, "stream " + name_, path, contents);
+    agree_on(path, contents);
     const double agreed_s = now_s();
     const auto whole_path = absolute_path(path);
     ++statistics_.steps;
@@ -101,7 +140,7 @@ class DirectStream : public Stream::State {
   }
 
   void progress() override {}
-  void finish() override {}
+  void finish() override { meet("finish"); }
 
  private:
   FileSettings settings() {
@@ -130,7 +169,7 @@ class DirectStream : public Stream::State {
                     failures);
     }
     auto outcome = write_files(results, options_, settings(), group_);
-    if (!failures.empty()) outcome.failure = failures[0].error;
+    for (const auto& failure : failures) outcome.add_failure(failure.error);
     return outcome;
   }
 
@@ -159,10 +198,11 @@ class DirectStream : public Stream::State {
   bool said_ = false;  // what there is to say about the hints
 };
 
-class HiddenStream : public Stream::State {
+class HiddenStream : public LocalStream {
  public:
-  HiddenStream(std::string stream_name, StreamOptions options, const Team& team, Trace* trace)
-      : State(std::move(stream_name), std::move(options)) {
+  HiddenStream(std::string stream_name, StreamOptions options, Meeting& meeting, const Team& team,
+               Trace* trace)
+      : LocalStream(std::move(stream_name), std::move(options), meeting, *team.compute) {
     const auto wrong = needs_servers(options_);
     require_all(team.compute->raw(), wrong.empty(),
                 fmt::format("stream {}: {} needs a server, and servers = \"hidden\" has none; use "
@@ -174,16 +214,21 @@ class HiddenStream : public Stream::State {
   }
 
   WriteResult write(const std::string& path, const FileContents& given) override {
+    const store::WithDefaults with_defaults(given, comm_.rank(), comm_.num_ranks());
+    agree_on(path, with_defaults.contents());
     if (std::string(find_format(options_.format, path).name) == "zarr") {
       refuse_input("stream {}: {}: servers = \"hidden\" writes HDF5 files only; use \"thread\"",
                    name_, path);
     }
-    output_->write(path, given);
+    output_->write(path, with_defaults.contents());
     return WriteResult::staged;
   }
 
   void progress() override { output_->progress(); }
-  void finish() override { output_->finish(); }
+  void finish() override {
+    meet("finish");
+    output_->finish();
+  }
   OutputStatistics statistics() const override { return output_->statistics(); }
   const std::string& last_complete() const override { return output_->last_complete(); }
 
@@ -194,13 +239,16 @@ class HiddenStream : public Stream::State {
 }  // namespace
 
 std::shared_ptr<Stream::State> open_direct_stream(std::string name, StreamOptions options,
-                                                  const Team& team, const SessionOptions& session) {
-  return std::make_shared<DirectStream>(std::move(name), std::move(options), team, session);
+                                                  Meeting& meeting, const Team& team,
+                                                  const SessionOptions& session) {
+  return std::make_shared<DirectStream>(std::move(name), std::move(options), meeting, team,
+                                        session);
 }
 
 std::shared_ptr<Stream::State> open_hidden_stream(std::string name, StreamOptions options,
-                                                  const Team& team, Trace* trace) {
-  return std::make_shared<HiddenStream>(std::move(name), std::move(options), team, trace);
+                                                  Meeting& meeting, const Team& team,
+                                                  Trace* trace) {
+  return std::make_shared<HiddenStream>(std::move(name), std::move(options), meeting, team, trace);
 }
 
 }  // namespace tailrace::server

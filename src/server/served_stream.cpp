@@ -21,9 +21,9 @@ constexpr double notice_nap_s = 0.1;  // a notice or a release ends it
 
 }  // namespace
 
-ServedStream::ServedStream(std::string stream_name, StreamOptions options, Client& client,
-                           Trace* trace)
-    : State(std::move(stream_name), std::move(options)),
+ServedStream::ServedStream(std::string stream_name, StreamOptions options, Meeting& meeting,
+                           Client& client, Trace* trace)
+    : State(std::move(stream_name), std::move(options), meeting),
       client_(client),
       trace_(trace),
       number_of_stream_(client.add_stream()),
@@ -117,12 +117,13 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& giv
       reserve(*lowered, Reserved::lowered_step);
     }
   }
-  const Asked asked{path, contents, start_of_path(path)};
+  const Asked asked{"write", path, contents, start_of_path(path)};
   auto votes = vote(asked, problem, fits);
   // Who sends may have changed for servers, even if this rank has met its own shapes before.
   votes[unchanged] = plan == last_plan_ ? 1 : 0;
   auto situation = agree_on(votes, asked, problem);
   if (shapes_changed_) {
+    check_layouts(contents);
     if (!copies_measured_) {
       copy_kind_ = measure_copies(*team.compute, {"staging", plan->copies()});
       copies_measured_ = true;
@@ -141,6 +142,17 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& giv
   }
   ++statistics_.steps;
   return carry_out(choice.action, *plan, lowered, path, contents);
+}
+
+// Each rank hands its own boxes over, so that other layouts would leave holes.
+void ServedStream::check_layouts(const FileContents& contents) {
+  try {
+    store::require_same_layouts(*client_.team().compute, "stream " + name_, contents);
+  } catch (const Error&) {
+    unreserve();
+    last_plan_ = nullptr;
+    throw;
+  }
 }
 
 // A step that can never fit must not wait for ever.
@@ -282,9 +294,9 @@ void ServedStream::finish() {
   const double waited_s = now_s() - start_s;
   statistics_.end_s += waited_s;
   statistics_.call_s += waited_s;
-  const std::string path = "finish";
+  const std::string path;
   const FileContents nothing;
-  const Asked asked{path, nothing};
+  const Asked asked{"finish", path, nothing};
   agree_on(vote(asked, problem, true), asked, problem);
 }
 

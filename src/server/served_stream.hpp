@@ -19,13 +19,14 @@
 
 namespace tailrace::server {
 
-/// A stream whose steps leave by servers. A write is one small reduction, in which the ranks agree
-/// on arguments, earlier failures and room, one copy into staging memory, and flags or messages to
-/// the servers.
+/// A stream whose steps leave by servers. A write is one meeting of the ranks, in which the ranks
+/// agree on arguments, earlier failures and room, one copy into staging memory, and flags or
+/// messages to the servers.
 class ServedStream : public Stream::State {
  public:
   /// Throws `Errc::invalid_input` for options that contradict each other. Local.
-  ServedStream(std::string name, StreamOptions options, Client& client, Trace* trace);
+  ServedStream(std::string name, StreamOptions options, Meeting& meeting, Client& client,
+               Trace* trace);
   ~ServedStream() override;
   WriteResult write(const std::string& path, const FileContents& given) override;
   void progress() override;
@@ -53,14 +54,15 @@ class ServedStream : public Stream::State {
     room,
     room_lowered,
     can_spill,
-    minus_run_s,
-    minus_seen_s,
+    minus_run_ns,
+    minus_seen_ns,
     unchanged,  ///< the shapes are those of the last write
     num_votes
   };
-  using Votes = std::array<double, num_votes>;
-  /// What this rank is to write; "finish" and nothing to wait.
+  using Votes = std::array<std::int64_t, num_votes>;
+  /// What this rank is to do: "write", or "finish" with no path and nothing.
   struct Asked {
+    const char* call;
     const std::string& path;
     const FileContents& contents;
     std::uint64_t start = 0;  ///< see `start_of_path`
@@ -71,9 +73,9 @@ class ServedStream : public Stream::State {
   void unreserve();
   Votes vote(const Asked& asked, const std::optional<Error>& problem, bool fits);
   Situation agree_on(Votes votes, const Asked& asked, const std::optional<Error>& problem);
-  void reduce(std::span<double> values);
-  [[noreturn]] void throw_failure(double key);
+  [[noreturn]] void throw_failure(std::int64_t key);
   std::optional<Error> too_large(const PacketPlan& plan) const;
+  void check_layouts(const FileContents& contents);
   void wait_for_room(const PacketPlan& plan, const PacketPlan* lowered,
                      const Overflow::Choice& choice);
   WriteResult carry_out(Overflow::Action action, PacketPlan& plan, PacketPlan* lowered,

@@ -12,6 +12,7 @@
 #include "core/agreed_error.hpp"
 #include "core/at_finalize.hpp"
 #include "core/last_resort.hpp"
+#include "core/meeting.hpp"
 #include "core/refuse_input.hpp"
 #include "core/round_up.hpp"
 #include "core/say.hpp"
@@ -29,6 +30,7 @@
 #include "server/step_file.hpp"
 #include "server/stream_state.hpp"
 #include "server/transport.hpp"
+#include "store/hdf5_handle.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace {
@@ -51,14 +53,16 @@ void check_options(const SessionOptions& options) {
           fmt::format("senders_at_once = {}: must be greater than 0", options.senders_at_once));
   require(options.chunk_bytes > 0,
           fmt::format("chunk_bytes = {}: must be greater than 0", options.chunk_bytes));
-  require(options.watchdog_s > 0,
-          fmt::format("watchdog_s = {}: must be greater than 0", options.watchdog_s));
+  require(options.watchdog_s >= 0,
+          fmt::format("watchdog_s = {}: must be greater than 0, or 0 for no limit",
+                      options.watchdog_s));
   require(options.progress == "calls" || options.progress == "thread",
           fmt::format("progress = \"{}\": must be \"calls\" or \"thread\"", options.progress));
   if (options.transport != "auto") find_transport(options.transport);
 }
 
 constexpr double end_limit_s = 600;
+constexpr double no_limit_s = 1e9;  // 30 years
 
 /// What a rank or thread that serves needs.
 struct ServerParts {
@@ -104,8 +108,11 @@ class Session::State {
   void make_server();
   void start_thread();
   void join_thread();
+  double watchdog_s() const { return options.watchdog_s > 0 ? options.watchdog_s : no_limit_s; }
   void check_name(const std::string& name) const;
-  void end() noexcept;
+  void close_streams();
+  void end_at_finalize();
+  void end(Leaving how) noexcept;
 
   std::unique_ptr<MpiRelay> relay_;
   MpiRelay* moved_here_ = nullptr;  // by the streams' calls
@@ -115,16 +122,11 @@ class Session::State {
   bool thread_kept_all_ = true;
   std::unique_ptr<ServerProcess> process_;
   std::unique_ptr<Client> client_;
+  std::optional<Meeting> meeting_;  // of the ranks that compute
   std::vector<std::shared_ptr<Stream::State>> streams_;
   bool open_ = true;
   bool ended_ = false;
-  AtFinalize at_finalize_{[this] {
-    if (open_ && team().client == 0) {
-      say(LogLevel::warning,
-          "session: MPI_Finalize closes it: call close() before, which throws what went wrong");
-    }
-    end();
-  }};
+  std::optional<AtFinalize> at_finalize_;
 };
 
 Session::State::State(MPI_Comm world, SessionOptions given)
@@ -135,9 +137,36 @@ Session::State::State(MPI_Comm world, SessionOptions given)
     check_functions(options.functions);
   });
   description = decision.reason;
-  if (made.num_servers() == 0) return;
-  choose_transport();
-  make_sides();
+  store::start_hdf5();  // a parallel one ends in MPI_Finalize, too: after this session
+  if (made.compute) {
+    const auto progress = [this] {
+      if (client_) client_->progress();
+    };
+    const auto all_safe = [this, progress] {
+      progress();
+      return !client_ || client_->all_released();
+    };
+    meeting_.emplace(*made.compute, Meeting::Settings{.who = "session",
+                                                      .limit_s = options.watchdog_s,
+                                                      .meanwhile = progress,
+                                                      .all_safe = all_safe});
+  }
+  if (made.num_servers() > 0) {
+    choose_transport();
+    make_sides();
+  }
+  end_at_finalize();
+}
+
+// MPI_Finalize ends the newest first, and an Output of a stream may not leave before its session.
+void Session::State::end_at_finalize() {
+  at_finalize_.emplace([this] {
+    if (open_ && team().client == 0) {
+      say(LogLevel::warning,
+          "session: MPI_Finalize closes it: call close() before, which throws what went wrong");
+    }
+    end(Leaving::finalized);
+  });
 }
 
 void Session::State::choose_transport() {
@@ -168,7 +197,7 @@ TransportSettings Session::State::transport_settings() const {
   settings.senders_at_once = options.senders_at_once;
   settings.chunk_bytes = options.chunk_bytes;
   settings.helper_thread = options.progress == "thread";
-  settings.watchdog_s = options.watchdog_s;
+  settings.watchdog_s = watchdog_s();
   return settings;
 }
 
@@ -275,6 +304,10 @@ void Session::State::check_name(const std::string& name) const {
 
 Stream Session::State::open(const std::string& name, StreamOptions stream_options) {
   if (!team().compute) throw Error(Errc::invalid_input, "session: servers open no streams");
+  if (!open_) {
+    refuse_input("session: stream \"{}\" cannot be opened: the session has been closed", name);
+  }
+  meeting_->begin("open of stream " + name);
   check_name(name);
   stream_options = with_absolute_paths(*team().compute, std::move(stream_options));
   run_agreed(team().compute->raw(), [&] {
@@ -288,21 +321,27 @@ Stream Session::State::open(const std::string& name, StreamOptions stream_option
   });
   std::shared_ptr<Stream::State> stream;
   if (team().kind == Team::Kind::none) {
-    stream = open_direct_stream(name, std::move(stream_options), team(), options);
+    stream = open_direct_stream(name, std::move(stream_options), *meeting_, team(), options);
   } else if (team().kind == Team::Kind::hidden) {
-    stream = open_hidden_stream(name, std::move(stream_options), team(), options.trace);
+    stream = open_hidden_stream(name, std::move(stream_options), *meeting_, team(), options.trace);
   } else {
     run_agreed(team().compute->raw(), [&] {
-      stream =
-          std::make_shared<ServedStream>(name, std::move(stream_options), *client_, options.trace);
+      stream = std::make_shared<ServedStream>(name, std::move(stream_options), *meeting_, *client_,
+                                              options.trace);
     });
   }
   streams_.push_back(stream);
+  end_at_finalize();
   return Stream(std::move(stream));
 }
 
 void Session::State::close() {
   if (!open_) return;
+  if (meeting_) meeting_->begin_last("close");
+  close_streams();
+}
+
+void Session::State::close_streams() {
   open_ = false;
   std::optional<Error> failure;
   for (const auto& stream : streams_) {
@@ -311,7 +350,7 @@ void Session::State::close() {
   }
   if (client_)
     try_also(failure, [&] {
-      client_->leave(std::min(end_limit_s, 2 * options.watchdog_s));
+      client_->leave(std::min(end_limit_s, 2 * watchdog_s()));
       join_thread();
       if (process_) process_->finish(end_limit_s);
     });
@@ -319,23 +358,29 @@ void Session::State::close() {
 }
 
 // Closes it, and lets go of servers that cannot be reached.
-void Session::State::end() noexcept {
+void Session::State::end(Leaving how) noexcept {
   if (std::exchange(ended_, true)) return;
+  if (!team().compute && open_) {
+    end_job(team().all, fmt::format("server {} leaves the session without serve(); the compute "
+                                    "ranks would wait for it",
+                                    team().server));
+  }
   if (team().compute) {
+    if (open_) meeting_->leave(how);
     try {
-      if (std::uncaught_exceptions() == 0) close();
+      if (open_ && how != Leaving::failed) close_streams();
     } catch (const std::exception& error) {
       if (team().client == 0) say(LogLevel::error, error.what());
     }
     for (const auto& stream : streams_) stream->close();
     // Also after a `close` that failed: servers would wait for ever.
-    if (client_ && !client_->has_left()) client_->abandon(options.watchdog_s);
+    if (client_ && !client_->has_left()) client_->abandon(watchdog_s());
     if (thread_.joinable() && client_->gone()) parts_.server->stop();
   }
   join_thread();
 }
 
-Session::State::~State() { end(); }
+Session::State::~State() { end(meeting_ ? meeting_->in_destructor() : Leaving::destroyed); }
 
 Session::Session(MPI_Comm world, SessionOptions options)
     : state_(std::make_unique<State>(world, std::move(options))) {}
@@ -369,7 +414,9 @@ WriteResult Stream::write(const std::string& path, const FileContents& contents)
   return state_->write(path, contents);
 }
 void Stream::progress() { state_->progress(); }
-void Stream::finish() { state_->finish(); }
+void Stream::finish() {
+  if (!state_->closed()) state_->finish();
+}
 OutputStatistics Stream::statistics() const { return state_->statistics(); }
 const std::string& Stream::last_complete() const { return state_->last_complete(); }
 

@@ -41,6 +41,11 @@ std::uint64_t digest_of(const std::string& path, const FileContents& contents);
 void require_alike(const Comm& comm, std::string_view who, const std::string& path,
                    const FileContents& contents);
 
+/// Throws on all ranks alike if a rank's layouts, with the boxes of all ranks, are others than
+/// those of another rank: boxes would overlap, or be written by nobody. Needed when shapes change
+/// on any rank. Collective, blocking.
+void require_same_layouts(const Comm& comm, std::string_view who, const FileContents& contents);
+
 /// What a plan for a variable follows from, on one rank.
 struct Shape {
   std::string name;

@@ -9,6 +9,7 @@
 #include <exception>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -16,7 +17,7 @@
 #include "core/absolute_path.hpp"
 #include "core/agreed_error.hpp"
 #include "core/at_finalize.hpp"
-#include "core/last_resort.hpp"
+#include "core/meeting.hpp"
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
 #include "layout/holes.hpp"
@@ -24,6 +25,7 @@
 #include "store/completion.hpp"
 #include "store/contents_check.hpp"
 #include "store/file_image.hpp"
+#include "store/hdf5_handle.hpp"
 #include "store/route.hpp"
 #include "store/staging.hpp"
 #include "store/write_plan.hpp"
@@ -38,28 +40,6 @@ using namespace store;
 
 constexpr std::size_t max_routes = 8;
 
-/// The layouts with the boxes of all ranks.
-std::string describe_layouts(const FileContents& contents, int num_ranks) {
-  std::string text;
-  for (const auto& variable : contents.variables) {
-    std::uint64_t digest = 0;
-    const auto add = [&](const Index& numbers) {
-      for (const auto number : numbers) {
-        digest = add_to_digest(digest, static_cast<std::uint64_t>(number));
-      }
-    };
-    for (int rank = 0; rank < num_ranks; ++rank) {
-      for (const auto& box : variable.layout->boxes(rank)) {
-        add(box.start);
-        add(box.extents);
-      }
-    }
-    text += fmt::format("{}{}: {} (digest {:04x})", text.empty() ? "" : ", ", variable.name,
-                        variable.layout->describe(), digest & 0xffff);
-  }
-  return text;
-}
-
 }  // namespace
 
 class Output::State {
@@ -68,7 +48,9 @@ class Output::State {
   ~State();
   void write(const std::string& path, const FileContents& given);
   void finish();
-  void finish_or_say() noexcept;
+  void end_files();
+  void end_files_or_say() noexcept;
+  void end_at_finalize() noexcept;
   void progress() { completion_.progress(); }
   OutputStatistics statistics() const {
     auto now = statistics_;
@@ -111,17 +93,8 @@ class Output::State {
   OutputStatistics statistics_;
   std::set<std::string> told_holes_;  // names of variables
   double made_s_ = now_s();
-  int exceptions_when_made_ = std::uncaught_exceptions();
-  AtFinalize at_finalize_{[this] {
-    const auto left = completion_.num_begun() - num_settled_;
-    if (left == 0) return;
-    finish_or_say();
-    if (comm_.rank() != 0) return;
-    say(LogLevel::warning,
-        fmt::format("output: MPI_Finalize waited for {} file(s): call finish() before, which "
-                    "throws what went wrong with them",
-                    left));
-  }};
+  Meeting meeting_;
+  std::optional<AtFinalize> at_finalize_;
 };
 
 namespace {
@@ -138,41 +111,52 @@ Output::State::State(const Comm& comm, OutputOptions options)
       staging_(comm_, options_.mode == OutputMode::hidden ? options_.buffered_files : 1,
                options_.method == "auto" || options_.method == "push"),
       completion_(comm_, options_.mode == OutputMode::hidden,
-                  options_.mode == OutputMode::hidden ? options_.buffered_files : 1) {
+                  options_.mode == OutputMode::hidden ? options_.buffered_files : 1),
+      meeting_(comm_, {.who = "output", .all_safe = [this] {
+                         try {
+                           completion_.progress();
+                         } catch (const std::exception&) {
+                           return true;  // the job ends anyhow
+                         }
+                         return completion_.num_ended() == completion_.num_begun();
+                       }}) {
   require_all(comm_.raw(), options_.method != "push" || staging_.shared(),
               "output: method \"push\" needs all ranks on one node");
   plans_.set_shared_memory(staging_.shared());
   if (options_.mode == OutputMode::synchronous) options_.buffered_files = 1;
   handed_s_.resize(static_cast<std::size_t>(options_.buffered_files));
+  start_hdf5();  // which ends in MPI_Finalize, too: after this output, if it has begun before
+  at_finalize_.emplace([this] { end_at_finalize(); });
 }
 
 Output::State::~State() {
-  if (std::uncaught_exceptions() > exceptions_when_made_) {
-    constexpr double least_s = 30;  // files take longer than messages
-    end_operation(
-        comm_, {}, "an Output", exceptions_when_made_,
-        [&] {
-          completion_.progress();
-          return completion_.num_ended() == completion_.num_begun();
-        },
-        least_s);
-    meet_to_free(comm_, {}, "an Output", exceptions_when_made_);
-  }
-  finish_or_say();
+  meeting_.leave(meeting_.in_destructor());
+  end_files_or_say();
+}
+
+void Output::State::end_at_finalize() noexcept {
+  meeting_.leave(Leaving::finalized);
+  const auto left = completion_.num_begun() - num_settled_;
+  end_files_or_say();
+  if (left == 0 || comm_.rank() != 0) return;
+  say(LogLevel::warning,
+      fmt::format("output: MPI_Finalize waited for {} file(s): call finish() before, which throws "
+                  "what went wrong with them",
+                  left));
 }
 
 // Lost data must not go unseen.
-void Output::State::finish_or_say() noexcept {
+void Output::State::end_files_or_say() noexcept {
   while (num_settled_ < completion_.num_begun()) {
     try {
-      finish();
+      end_files();
     } catch (const std::exception& error) {
       if (comm_.rank() == 0) say(LogLevel::error, fmt::format("output lost: {}", error.what()));
     }
   }
 }
 
-// One reduction: what all ranks know to have ended, whether the arguments are right and alike, and
+// One meeting: what all ranks know to have ended, whether the arguments are right and alike, and
 // which plan and known route fit.
 Output::State::Agreed Output::State::agree_on(const std::string& path,
                                               const FileContents& contents) {
@@ -187,8 +171,7 @@ Output::State::Agreed Output::State::agree_on(const std::string& path,
   for (std::size_t r = 0; !problem && r < routes_.size(); ++r) {
     values[fixed + r] = routes_[r]->fits(contents, comm_.rank()) ? 1 : 0;
   }
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()), MPI_INT64_T,
-                          MPI_MIN, comm_.raw()));
+  meeting_.begin("write", values);
   if (values[1] == 0) {
     agree(comm_.raw(), problem ? &*problem : nullptr);
     throw Error(Errc::invalid_input, "output: the path is empty");
@@ -261,9 +244,7 @@ void Output::State::tell_holes(const FileContents& contents) {
 }
 
 Route& Output::State::make_route(const FileContents& contents, std::int64_t plan) {
-  const CommonArgument layouts{"the list of layouts",
-                               describe_layouts(contents, comm_.num_ranks())};
-  require_same(comm_, "output", {&layouts, 1});
+  require_same_layouts(comm_, "output", contents);
   tell_holes(contents);
   if (routes_.size() == max_routes) routes_.erase(routes_.begin());
   auto route = std::make_unique<Route>(comm_, contents, plans_.plan(plan), plan);
@@ -372,10 +353,18 @@ void Output::State::write(const std::string& path, const FileContents& given) {
   ++statistics_.steps;
   statistics_.bytes += given_bytes(contents, comm_.rank());
   statistics_.call_s += now_s() - start_s;
-  if (options_.mode == OutputMode::synchronous) finish();
+  if (options_.mode == OutputMode::synchronous) end_files();
 }
 
 void Output::State::finish() {
+  const double start_s = now_s();
+  meeting_.begin("finish");
+  statistics_.agree_s += now_s() - start_s;
+  statistics_.call_s += now_s() - start_s;
+  end_files();
+}
+
+void Output::State::end_files() {
   const double start_s = now_s();
   wait_for(completion_.num_begun(), statistics_.end_s);
   statistics_.call_s += now_s() - start_s;

@@ -261,6 +261,45 @@ TEST_F(SessionTest, AFailedFileReachesEveryRankAtItsNextCall) {
   }
 }
 
+// A step of which the fields and both products fail: the error names all of them.
+TEST_F(SessionTest, AnErrorNamesAllThatFailedOfAStep) {
+  for (const auto& variant : variants()) {
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
+    run(variant, small(), [&](Session& session) {
+      OutputCase test(session.compute(), {4, 8, 8}, 1);
+      Stream stream =
+          session.open("fields", {.products = {{.name = "first", .variables = {"nothing"}},
+                                               {.name = "second", .variables = {"nobody"}}}});
+      const auto wrong = path("no/such/folder/a.h5");
+      std::string text;
+      try {
+        stream.write(wrong, test.contents);
+        stream.finish();
+      } catch (const Error& error) {
+        text = error.what();
+      }
+      for (const auto* word : {"product first", "product second", "No such file"}) {
+        EXPECT_NE(text.find(word), std::string::npos) << word << " is not in: " << text;
+      }
+      EXPECT_EQ(stream.statistics().failed, 1);
+    });
+    MPI_Barrier(comm.raw());
+  }
+}
+
+TEST_F(SessionTest, NothingCanBeOpenedAfterClose) {
+  for (const auto& variant : variants_of_files()) {
+    SCOPED_TRACE(variant.servers + " " + variant.transport);
+    run(variant, small(), [&](Session& session) {
+      Stream stream = session.open("fields");
+      session.close();
+      EXPECT_THROW(session.open("others"), Error);
+      EXPECT_NO_THROW(stream.finish());
+      EXPECT_NO_THROW(session.close());
+    });
+  }
+}
+
 TEST_F(SessionTest, WrongArgumentsAreRefusedOnAllRanks) {
   EXPECT_THROW(Session(comm.raw(), {.servers = "many"}), Error);
   EXPECT_THROW(Session(comm.raw(), {.servers = std::to_string(comm.num_ranks())}), Error);

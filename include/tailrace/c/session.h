@@ -47,7 +47,7 @@ typedef struct tailrace_session_options {
   int64_t chunk_bytes;         /* of a message; default 4 MiB */
   const char* progress;        /* "calls" of tailrace_stream_progress, or "thread" */
   int threads;                 /* of a server, for products and compression; default 1 */
-  double watchdog_s;           /* [s] a longer silence of a peer is an error; default 600 */
+  double watchdog_s;           /* [s] a longer silence of a peer is an error; default 600; 0: none */
   const char* folder;          /* where output will go; "auto" measures there */
   const tailrace_trace* trace; /* may be NULL */
   int num_functions;           /* the same ones on all ranks; default 0 */

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "tailrace/error.hpp"
 #include "tailrace/layout.hpp"
 #include "tailrace/more/attributes.hpp"
 #include "tailrace/more/item_type.hpp"
@@ -61,6 +63,9 @@ struct FileContents {
   bool scales = true;
   /// Of groups, by name; a group without arrays is made, too. Not in Zarr stores.
   std::vector<std::pair<std::string, Attributes>> group_attributes = {};
+  /// Why this rank could not make its contents, if so: the call that takes them throws it on all
+  /// ranks. For callers that take them from another language.
+  std::optional<Error> fault = {};
 };
 
 }  // namespace tailrace
