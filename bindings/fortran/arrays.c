@@ -102,6 +102,7 @@ int tailrace_f_memory(const CFI_cdesc_t* given, tailrace_memory** memory, int* n
   const Array array = describe(given);
   if (array.num_dims < 1 || array.num_dims > TAILRACE_MAX_DIMS)
     return refuse("memory", "the array must have 1 to 5 axes");
+  if (array.item_bytes < 1) return refuse("memory", "the items of the array have no bytes");
   if (!array.has_strides) return refuse("memory", backwards);
   *num_dims = array.num_dims;
   for (int d = 0; d < array.num_dims; ++d) strides[d] = array.strides[d];

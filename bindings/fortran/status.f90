@@ -93,7 +93,7 @@ contains
     found = 0
     if (any(numbers > huge(found)) .or. any(numbers < -int(huge(found), int64))) then
       if (status == tailrace_ok) &
-        status = fail(what//": larger than a default integer (-fdefault-integer-8, -i8)")
+        status = fail(what//": larger than a default integer")
     else
       found = int(numbers)
     end if

@@ -1,11 +1,24 @@
 ! SPDX-License-Identifier: BSD-3-Clause
 module test_files
+  use, intrinsic :: iso_c_binding, only: c_int, c_int64_t, c_ptr
   use, intrinsic :: iso_fortran_env, only: int16, int64, real32, real64
   use mpi_f08
   use checks
   use tailrace
   use test_moving, only: fill, nx, ny, nz
   implicit none
+
+  interface
+    function slabs_in_c(num_dims, extents, axis, num_ranks, layout) &
+      bind(C, name="tailrace_layout_slabs") result(status)
+      import :: c_int, c_int64_t, c_ptr
+      integer(c_int), value :: num_dims, axis, num_ranks
+      integer(c_int64_t), intent(in) :: extents(*)
+      type(c_ptr), intent(inout) :: layout
+      integer(c_int) :: status
+    end function
+  end interface
+
 contains
 
   !> Writes an array, the inside of one with a halo, and boxes one after another; reads them again
@@ -70,6 +83,50 @@ contains
     seen = output%statistics()
     call check(seen%complete == 1 .and. seen%call_s > 0, "statistics")
     call read_again(comm, path)
+  end subroutine
+
+  !> What is wrong with an argument is said, and nothing ends the program.
+  subroutine test_misuse()
+    type(tailrace_comm) :: comm
+    type(tailrace_layout) :: layout, far
+    type(tailrace_contents) :: contents
+    type(tailrace_memory) :: memory
+    type(tailrace_output) :: output
+    type(tailrace_reduction) :: reduction
+    real(real64), target :: u(8, 6)
+    character(len=0) :: empty(4)
+    integer :: stat, s(3), n(3)
+    character(len=300) :: errmsg
+    u = 0
+    call comm%create(MPI_COMM_WORLD)
+    call memory%of(empty, stat=stat) ! items of no bytes
+    call check(stat == tailrace_invalid_input, "memory of character(len=0) is refused")
+    call layout%slabs([8, 6 * all_ranks], axis=2, num_ranks=all_ranks)
+    call contents%create(comm)
+    call contents%variable("empty", layout, empty, stat=stat)
+    call check(stat == tailrace_invalid_input, "character(len=0) is refused")
+    call contents%variable("u", layout, u(:, :5), stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "axis 2 of the array has 5 items")
+    call contents%variable("u", layout, u(1, :), stat=stat)
+    call check(stat == tailrace_invalid_input, "another number of axes is refused")
+    stat = slabs_in_c(3_c_int, [2_c_int64_t**33, 4_c_int64_t, 2_c_int64_t], 1_c_int, 1_c_int, &
+                      far%handle)
+    call check(stat == tailrace_ok, "a layout of more than 2**31 items along an axis")
+    call far%box(0, s, n, stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "larger than a default integer")
+    call far%destroy()
+    call layout%destroy()
+    call contents%variable("u", layout, u, stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "tailrace_layout given is NULL")
+    call contents%destroy()
+    call layout%slabs([8, 6 * all_ranks], axis=2, num_ranks=all_ranks)
+    call contents%variable("u", layout, u, stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "tailrace_contents given is NULL")
+    call contents%create(comm)
+    call output%write("misuse.h5", contents, stat, errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "tailrace_output given is NULL")
+    call reduction%allreduce(u, stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "tailrace_reduction given is NULL")
   end subroutine
 
   subroutine read_again(comm, path)

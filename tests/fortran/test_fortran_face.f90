@@ -20,6 +20,7 @@ program test_fortran_face
   call test_reduction()
   call test_transform()
   call test_output(trim(folder))
+  call test_misuse()
   call test_file_errors(trim(folder))
   call test_session(trim(folder))
   call MPI_Allreduce(num_failures, total, 1, MPI_INTEGER, MPI_SUM, MPI_COMM_WORLD)
