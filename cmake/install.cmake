@@ -6,9 +6,12 @@ set(tailrace_package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tailrace)
 # The MPI library, for a check where the package is found: its compilers with full paths, and of
 # its name and number, as in libmpi.so.40, the number.
 foreach(language CXX C Fortran)
-  set(tailrace_mpi_${language} "")
+  unset(tailrace_mpi_${language})
   if(MPI_${language}_COMPILER)
     find_program(tailrace_mpi_${language} NAMES ${MPI_${language}_COMPILER} NO_CACHE)
+  endif()
+  if(NOT tailrace_mpi_${language})
+    set(tailrace_mpi_${language} "")
   endif()
 endforeach()
 include(cmake/mpi_number.cmake)
