@@ -9,6 +9,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "core/tuning_is_off.hpp"
+
 namespace tailrace::blas {
 
 const Site& find_site(const Family& family, void* caller, const char* routine) {
@@ -37,7 +39,12 @@ namespace {
 /// Says at the end what was done, unless TAILRACE_BLAS_SUMMARY is 0.
 __attribute__((destructor)) void report() {
   const char* const wanted = std::getenv("TAILRACE_BLAS_SUMMARY");
-  if (dense::always_library() || (wanted != nullptr && std::string_view(wanted) == "0")) return;
+  const bool is_quiet = wanted != nullptr && std::string_view(wanted) == "0";
+  if (tuning_is_off() && !is_quiet) {
+    std::fputs("tailrace: BLAS: TAILRACE_TUNE=off: all calls by the program's own library\n",
+               stderr);
+  }
+  if (dense::always_library() || is_quiet) return;
   const auto& chooser = dense::shape_chooser();
   const auto all = chooser.account();
   if (all.calls == 0) return;

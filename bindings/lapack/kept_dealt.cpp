@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <thread>
 
 #define XXH_INLINE_ALL
@@ -20,6 +21,7 @@ std::vector<std::shared_ptr<KeptDealt>>& list() {
   return it;
 }
 int last = 0;
+std::mutex mutex;  // of both: threads may have a grid each
 
 /// Calls visit(local column, its rows that are read) for this rank's.
 template <class Visit>
@@ -97,6 +99,7 @@ KeptDealt::KeptDealt(const dense::DealtSystem& system, double* factors_in)
       matrix(std::make_unique_for_overwrite<double[]>(system.a.num_items())) {}
 
 bool has_room(const dense::Dealt& a) {
+  const std::scoped_lock lock(mutex);
   std::erase_if(list(), [](const auto& one) { return !seems_alive(*one); });
   std::size_t bytes = bytes_of(a);
   for (const auto& one : list()) bytes += bytes_of(one->dealt);
@@ -110,6 +113,7 @@ bool has_room(const dense::Dealt& a) {
 
 std::shared_ptr<KeptDealt> keep(const dense::DealtSystem& system, double* a) {
   auto kept = std::make_shared<KeptDealt>(system, a);
+  const std::scoped_lock lock(mutex);
   list().reserve(list().size() + 1);
   return kept;
 }
@@ -126,6 +130,7 @@ void give(const std::shared_ptr<KeptDealt>& kept, int* pivots) {
     std::copy_n(kept->factors.pivots.data(), kept->dealt.rows.count(), pivots);
   }
   kept->checksum = checksum(kept->dealt, kept->triangle, kept->a, kept->lda);
+  const std::scoped_lock lock(mutex);
   last = kept->number;
   list().push_back(kept);
 }
@@ -133,6 +138,7 @@ void give(const std::shared_ptr<KeptDealt>& kept, int* pivots) {
 int find_number(const dense::Dealt& dealt, char triangle, const double* a, int lda,
                 const int* pivots, int bound) {
   int found = 0;
+  const std::scoped_lock lock(mutex);
   for (const auto& one : list()) {
     if (one->number <= found || one->number > bound || one->triangle != triangle ||
         !same_places(one->dealt.rows, dealt.rows) ||
@@ -149,13 +155,17 @@ int find_number(const dense::Dealt& dealt, char triangle, const double* a, int l
 }
 
 std::shared_ptr<KeptDealt> kept_of(int number) {
+  const std::scoped_lock lock(mutex);
   for (const auto& one : list()) {
     if (one->number == number) return one;
   }
   return nullptr;
 }
 
-int last_number() { return last; }
+int last_number() {
+  const std::scoped_lock lock(mutex);
+  return last;
+}
 
 void write_matrix(const KeptDealt& kept, double* a, int lda) {
   const auto ld = static_cast<std::ptrdiff_t>(kept.dealt.dense_ld());
@@ -167,6 +177,7 @@ void write_matrix(const KeptDealt& kept, double* a, int lda) {
 }
 
 void forget(const double* a) {
+  const std::scoped_lock lock(mutex);
   std::erase_if(list(), [&](const auto& one) { return one->a == a; });
 }
 

@@ -7,6 +7,7 @@
 #include <climits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <span>
 #include <vector>
@@ -89,9 +90,11 @@ class Ranks {
 /// Speed goes by library, grid and blocks.
 Request request_of(const ParallelCall& call) {
   using Key = std::array<std::intptr_t, 4>;
+  static std::mutex mutex;  // threads may have a grid each
   static auto& libraries = *new std::map<Key, char>;
   const auto dealt = dense::dealt_by(call.a.descriptor, call.n, call.n);
   const auto address = reinterpret_cast<std::intptr_t>(call.scalapack.addresses[pdgesv]);
+  const std::scoped_lock lock(mutex);
   const char* const library =
       &libraries[{address, dealt.rows.places, dealt.columns.places, dealt.rows.block}];
   return {.caller = call.caller,

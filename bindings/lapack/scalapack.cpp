@@ -4,6 +4,7 @@
 #include "scalapack.hpp"
 
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -42,7 +43,9 @@ void pass_on(ParallelRoutine routine, Arguments... arguments) {
 }  // namespace
 
 const Scalapack& scalapack_of(void* caller) {
+  static std::mutex mutex;
   static auto& known = *new std::map<void*, Scalapack>;
+  const std::scoped_lock lock(mutex);
   const auto at = known.find(caller);
   return at != known.end() ? at->second : known.emplace(caller, load(caller)).first->second;
 }

@@ -16,6 +16,8 @@
 #include <tuple>
 #include <vector>
 
+#include "core/tuning_is_off.hpp"
+
 namespace tailrace::lapack {
 
 namespace {
@@ -167,6 +169,7 @@ bool must_wait(Tally& all, const Site& site, std::ptrdiff_t n) {
 
 Refusal refusal_of(Tally& all, Site& site, std::ptrdiff_t n) {
   if (settings().always) return Refusal::none;
+  if (tuning_is_off()) return Refusal::tuning;
   if (site.factors_used) return Refusal::factors;
   if (site.off) return Refusal::no_faster;
   if (site.skip > 0) {
@@ -201,6 +204,8 @@ const char* text_of(Refusal why) {
       return "too little memory";
     case Refusal::library:
       return "LAPACK not usable";
+    case Refusal::tuning:
+      return "TAILRACE_TUNE=off";
     case Refusal::part:
       return "parts of matrices";
     default:

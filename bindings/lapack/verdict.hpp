@@ -22,6 +22,7 @@ enum class Refusal : std::uint8_t {
   memory,      ///< too little to keep the matrix
   library,     ///< of another build than we can work with
   part,        ///< of a distributed matrix, or too few blocks for the ranks
+  tuning,      ///< TAILRACE_TUNE=off: what would be faster is not found out
   num_refusals
 };
 

@@ -83,6 +83,12 @@ assert os.waitpid(child, 0)[1] == 0
 END = "print('all is right')"
 
 
+@pytest.fixture(autouse=True)
+def tuning(no_tuning: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is fastest may be found out: that is the subject here."""
+    monkeypatch.setenv("TAILRACE_TUNE", "first_use")
+
+
 @pytest.fixture
 def library() -> Path:
     """Return the library, or skip; where all is to be built it may not be missing."""
@@ -154,6 +160,14 @@ def test_other_routines_and_libraries(others: str, tmp_path: Path) -> None:
 def test_it_can_be_told_to_do_nothing() -> None:
     assert run(NUMPY, TAILRACE_BLAS="library") == ""
     assert run(NUMPY, TAILRACE_BLAS_SUMMARY="0") == ""
+    assert run(NUMPY, TAILRACE_BLAS_SUMMARY="0", TAILRACE_TUNE="off") == ""
+
+
+@pytest.mark.usefixtures("library")
+def test_tuning_that_is_off_leaves_all_calls_to_the_library() -> None:
+    lines = run(NUMPY, TAILRACE_TUNE="off")
+    assert "TAILRACE_TUNE=off: all calls by the program's own library" in lines
+    assert "calls of some size" not in lines
 
 
 def test_a_tiny_bench(tmp_path: Path) -> None:

@@ -72,6 +72,12 @@ print("all is right")
 """
 
 
+@pytest.fixture(autouse=True)
+def tuning(no_tuning: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is fastest may be found out: that is the subject here."""
+    monkeypatch.setenv("TAILRACE_TUNE", "first_use")
+
+
 @pytest.fixture
 def library() -> Path:
     """Return the library, or skip; where all is to be built it may not be missing."""
