@@ -18,7 +18,8 @@ enum class InstructionSet { portable, avx2, avx512 };
 
 /// What a caller may ask for; the default suits an iterative solver.
 struct MatrixOptions {
-  /// Name of a format (`formats()`), or "auto": by features and times (TAILRACE_TUNE=off: by bytes).
+  /// Name of a format (`formats()`), or "auto": by features and times (TAILRACE_TUNE=off: by
+  /// bytes).
   std::string format = "auto";
   /// "auto" takes a format only if it wins back its conversion within as many multiplies.
   double expected_multiplies = 1000;

@@ -16,7 +16,8 @@ namespace tailrace::sparse {
 struct IncompleteLuOptions {
   /// "rows": one row after the other; "chain": the same, but what a row waits for longest is added
   /// last, and U's rows are divided by their pivots beforehand; "levels": rows that do not wait for
-  /// each other side by side; "auto": the fastest, timed on these factors (TAILRACE_TUNE=off: chain).
+  /// each other side by side; "auto": the fastest, timed on these factors (TAILRACE_TUNE=off:
+  /// chain).
   std::string schedule = "auto";
   /// The bits of a solve are those of "rows" ("chain" is not taken).
   bool bit_for_bit = false;
