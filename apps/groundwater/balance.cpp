@@ -29,7 +29,7 @@ void BalanceFile::append(const RunClock& clock, const StepOutcome& outcome,
   if (!rates.empty()) reduction_.allreduce(std::span(rates));
   for (std::size_t t = 0; t < terms.size(); ++t) terms[t].rate = rates[t];
   last_ = std::move(terms);
-  const double relative = outcome.moved > 0 ? std::abs(outcome.error) / outcome.moved : 0;
+  const double relative = outcome.relative_error();
   worst_ = std::max(worst_, relative);
   run_agreed(comm_->raw(), [&] {
     if (comm_->rank() != 0 || clock.step <= file_->last_step()) return;

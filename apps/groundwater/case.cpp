@@ -88,7 +88,8 @@ void require_tables(const Case& values) {
   for (const auto& boundary : f.boundaries.items) {
     const auto where = fmt::format("{}: boundary `{}`", values.source, boundary.name);
     find_region(values, boundary.region, where);
-    require_series(where, boundary.times, boundary.values, boundary.type != "free_drainage");
+    const bool has_value = boundary.type != "free_drainage" && boundary.type != "seepage";
+    require_series(where, boundary.times, boundary.values, has_value);
   }
   for (const auto& well : f.wells.items) {
     const auto where = fmt::format("{}: well `{}`", values.source, well.name);

@@ -31,6 +31,7 @@ struct MaterialCase {
   std::string name, region, curve = "saturated";
   std::vector<double> conductivity, heads, saturations, mobilities;
   double porosity = 0.25, residual = 0, alpha = 1, n = 2, storage = 0;
+  double smoothing = 1e-3;
 };
 struct BoundaryCase {
   std::string name, face = "x_min", region, type = "head", water;

@@ -2,8 +2,11 @@
 #include "flow.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "tailrace/reduction.hpp"
 
@@ -115,6 +118,7 @@ void FlowEquations::add_boundaries(const Case& values) {
     boundary.type = from.type == "head"            ? Type::head
                     : from.type == "pressure_head" ? Type::pressure_head
                     : from.type == "flux"          ? Type::flux
+                    : from.type == "seepage"       ? Type::seepage
                                                    : Type::free_drainage;
     boundary.series = {from.times, from.values};
     const int side =
@@ -140,6 +144,21 @@ void FlowEquations::add_boundaries(const Case& values) {
       faces_.push_back(face);
     }
     boundaries_.push_back(std::move(boundary));
+  }
+  join_seepage();
+}
+
+/// Seepage comes after the fluxes at the same place, as it takes what the ground does not.
+void FlowEquations::join_seepage() {
+  const auto type = [&](const Face& face) { return boundaries_[face.boundary].type; };
+  std::ranges::stable_partition(faces_, [&](const Face& f) { return type(f) != Type::seepage; });
+  std::map<std::pair<std::ptrdiff_t, int>, std::vector<std::size_t>> fluxes;
+  for (std::size_t f = 0; f < faces_.size(); ++f) {
+    const auto place = std::pair(faces_[f].own, faces_[f].side);
+    if (type(faces_[f]) == Type::flux) fluxes[place].push_back(f);
+    if (type(faces_[f]) != Type::seepage) continue;
+    faces_[f].fluxes = fluxes[place];
+    for (const auto flux : fluxes[place]) faces_[flux].runs_off = true;
   }
 }
 
@@ -204,8 +223,9 @@ FlowEquations::WallFlow FlowEquations::wall(double conductance, double h, double
     mobility = there.mobility;
     by_there = there.dmobility;
   }
+  const double size = std::abs(h) + std::abs(z) + std::abs(h_there) + std::abs(z_there);
   return {conductance * mobility * drop, conductance * (by_here * drop + mobility),
-          conductance * (by_there * drop - mobility)};
+          conductance * (by_there * drop - mobility), conductance * mobility * size};
 }
 
 void FlowEquations::evaluate(std::span<const double> wide_h, std::span<const double> old_contents,
@@ -214,11 +234,13 @@ void FlowEquations::evaluate(std::span<const double> wide_h, std::span<const dou
     water_[i] = water_at(ground_->soils[ground_->soil_of[i]], wide_h[i]);
   }
   std::fill(jacobian.begin(), jacobian.end(), 0.0);
+  double sizes = 0;  // of the numbers whose differences the residuals are
   const bool slopes = !jacobian.empty();
   for (std::size_t i = 0; i < residual.size(); ++i) {
     const auto here = at(wide_of_[i]);
     double sum = dt > 0 ? (volumes_[i] * water_[here].content - old_contents[i]) / dt : 0;
     double diagonal = dt > 0 ? volumes_[i] * water_[here].dcontent / dt : 0;
+    if (dt > 0) sizes += std::abs(volumes_[i] * water_[here].content) / dt;
     for (std::size_t side = 0; side < 6; ++side) {
       wall_rates_[i][side] = 0;
       if (beside_[i][side] < 0) continue;
@@ -226,6 +248,7 @@ void FlowEquations::evaluate(std::span<const double> wide_h, std::span<const dou
       const WallFlow flow = wall(conductances_[i][side], wide_h[here], heights_[here], water_[here],
                                  wide_h[there], heights_[there], water_[there]);
       sum += flow.rate;
+      sizes += flow.size;
       diagonal += flow.by_here;
       wall_rates_[i][side] = side % 2 == 0 ? -flow.rate : flow.rate;
       if (slopes) jacobian[at(graph_.neighbours[i][side])] = flow.by_there;
@@ -233,12 +256,37 @@ void FlowEquations::evaluate(std::span<const double> wide_h, std::span<const dou
     residual[i] = sum;
     if (slopes) jacobian[at(graph_.diagonal[i])] = diagonal;
   }
+  round_off_ = std::numeric_limits<double>::epsilon() * sizes;
   add_faces(wide_h, residual, jacobian);
   for (const auto& well : wells_) {
     for (std::size_t c = 0; c < well.cells.size(); ++c) {
       residual[at(well.cells[c])] -= well.series.now * well.shares[c];
     }
   }
+}
+
+/// From the cell of `face`, of pressure head `h`, to the pressure head `outside` at the face.
+FlowEquations::WallFlow FlowEquations::to_outside(const Face& face, double h,
+                                                  double outside) const {
+  const auto& soil = ground_->soils[ground_->soil_of[at(face.wide)]];
+  return wall(face.conductance, h, heights_[at(face.wide)], water_[at(face.wide)], outside,
+              face.height, water_at(soil, outside));
+}
+
+/// What leaves so that the pressure head at the face is at most 0: of the fluxes at the same place
+/// what the ground does not take up, which has not been in the ground, and water of the ground.
+FlowEquations::WallFlow FlowEquations::seepage(Face& face, double h) {
+  WallFlow flow = to_outside(face, h, 0);
+  double given = 0;
+  for (const auto f : face.fluxes) given += faces_[f].inflow;
+  flow.rate += given;
+  if (flow.rate <= 0) return {.size = flow.size};
+  const double not_taken = std::clamp(given, 0.0, flow.rate);
+  for (const auto f : face.fluxes) {
+    if (given > 0) faces_[f].inflow *= 1 - not_taken / given;
+  }
+  face.inflow = not_taken - flow.rate;
+  return flow;
 }
 
 void FlowEquations::add_faces(std::span<const double> wide_h, std::span<double> residual,
@@ -249,28 +297,53 @@ void FlowEquations::add_faces(std::span<const double> wide_h, std::span<double> 
     const double value = boundary.series.now, h = wide_h[at(face.wide)];
     const Water& water = water_[at(face.wide)];
     WallFlow flow;
+    face.inflow = 0;
     switch (boundary.type) {
       case Type::flux:
         flow.rate = -value * face.area;
+        face.inflow = value * face.area;
+        flow.size = std::abs(flow.rate);
+        face.ponded = ponded_at(face, h, value);
         break;
       case Type::free_drainage:
         flow.rate = face.conductivity * face.area * water.mobility;
         flow.by_here = face.conductivity * face.area * water.dmobility;
+        flow.size = flow.rate;
+        face.inflow = -flow.rate;
         break;
       case Type::head:
-      case Type::pressure_head: {
-        const double outside = boundary.type == Type::head ? value - face.height : value;
-        const auto& soil = ground_->soils[ground_->soil_of[at(face.wide)]];
-        flow = wall(face.conductance, h, heights_[at(face.wide)], water, outside, face.height,
-                    water_at(soil, outside));
+        flow = to_outside(face, h, value - face.height);
+        face.inflow = -flow.rate;
         break;
-      }
+      case Type::pressure_head:
+        flow = to_outside(face, h, value);
+        face.inflow = -flow.rate;
+        break;
+      case Type::seepage:
+        flow = seepage(face, h);
+        break;
     }
     residual[at(face.own)] += flow.rate;
     if (!jacobian.empty()) jacobian[at(graph_.diagonal[at(face.own)])] += flow.by_here;
+    round_off_ += std::numeric_limits<double>::epsilon() * flow.size;
     boundary.rate -= flow.rate;
-    face.inflow = -flow.rate;
     wall_rates_[at(face.own)][at(face.side)] += face.side % 2 == 0 ? -flow.rate : flow.rate;
+  }
+}
+
+/// Pressure head [m] at a face on top through which the flux `value` enters the cell of pressure
+/// head `h`; 0 where the ground takes it up, or is full whatever the head.
+double FlowEquations::ponded_at(const Face& face, double h, double value) const {
+  const auto& soil = ground_->soils[ground_->soil_of[at(face.wide)]];
+  const bool onto_ground = gravity_ && face.side == 1 && value > 0 && h > 0;
+  if (!onto_ground || face.runs_off || soil.curve == Soil::Curve::saturated) return 0;
+  const double rise = value * face.area / face.conductance;
+  return std::max(0.0, h + heights_[at(face.wide)] - face.height + rise);
+}
+
+void FlowEquations::add_ponding(std::span<double> deepest) const {
+  for (const auto& face : faces_) {
+    deepest[face.boundary] = std::max(deepest[face.boundary], face.ponded);
   }
 }
 

@@ -64,6 +64,13 @@ class FlowEquations {
   /// Whether the derivatives are a symmetric matrix whatever the heads: mobility is 1 everywhere.
   /// Local, the same on all ranks.
   bool symmetric() const;
+  /// What round-off makes of the residuals of own cells [m3/s], their sizes summed, at the heads
+  /// last evaluated. Local.
+  double round_off() const { return round_off_; }
+  /// Raises `deepest`, a number for each boundary, to the largest pressure head [m] at faces of own
+  /// cells on top of the grid through which the boundary's flux enters ground that drains, at the
+  /// heads last evaluated. Local.
+  void add_ponding(std::span<double> deepest) const;
   /// Rates of boundaries, then wells, of this rank at the heads last evaluated. Local.
   std::vector<FlowTerm> terms() const;
   /// Water that passes from own cells through their walls [m3/s]: each cell's lower and upper walls
@@ -84,7 +91,7 @@ class FlowEquations {
   double volume(std::ptrdiff_t own) const { return volumes_[static_cast<std::size_t>(own)]; }
 
  private:
-  enum class Type { head, pressure_head, flux, free_drainage };
+  enum class Type { head, pressure_head, flux, free_drainage, seepage };
   struct Series {
     std::vector<double> times, values;
     double now = 0;
@@ -103,9 +110,12 @@ class FlowEquations {
     std::size_t boundary = 0;
     double conductance = 0;  ///< K area / distance [m2/s]
     double area = 0, conductivity = 0;
-    double height = 0;  ///< z of the face
-    double reach = 0;   ///< area / distance [m]
-    double inflow = 0;  ///< [m3/s]
+    double height = 0;      ///< z of the face
+    double reach = 0;       ///< area / distance [m]
+    double inflow = 0;      ///< [m3/s]
+    double ponded = 0;      ///< pressure head on the ground where a flux enters from above [m]
+    bool runs_off = false;  ///< of a flux: a seepage boundary has this face, too
+    std::vector<std::size_t> fluxes;  ///< of seepage: faces of fluxes at the same place
   };
   struct Well {
     std::string name;
@@ -116,13 +126,18 @@ class FlowEquations {
   /// Flow through a wall and its derivatives by the two pressure heads.
   struct WallFlow {
     double rate = 0, by_here = 0, by_there = 0;
+    double size = 0;  ///< of what the rate is a difference of [m3/s]
   };
 
   void add_boundaries(const Case& values);
+  void join_seepage();
   void add_wells(const Case& values);
   void make_walls();
   WallFlow wall(double conductance, double h, double z, const Water& water, double h_there,
                 double z_there, const Water& there) const;
+  double ponded_at(const Face& face, double h, double value) const;
+  WallFlow to_outside(const Face& face, double h, double outside) const;
+  WallFlow seepage(Face& face, double h);
   void add_faces(std::span<const double> wide_h, std::span<double> residual,
                  std::span<double> jacobian);
 
@@ -137,8 +152,9 @@ class FlowEquations {
   std::vector<double> heights_;                        ///< of wide cells
   std::vector<Water> water_;                           ///< of wide cells
   std::vector<std::array<double, 6>> wall_rates_;
+  double round_off_ = 0;
   std::vector<Boundary> boundaries_;
-  std::vector<Face> faces_;
+  std::vector<Face> faces_;  ///< those of seepage last
   std::vector<Well> wells_;
 };
 

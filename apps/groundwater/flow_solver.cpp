@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -15,7 +14,6 @@ namespace tailrace::groundwater {
 
 namespace {
 
-constexpr double round_off = std::numeric_limits<double>::epsilon();
 /// Where no step reduces the residual any more, it is round-off if it is as small as that.
 constexpr double good_enough = 1e-8;
 
@@ -46,9 +44,8 @@ FlowSolver::Norms FlowSolver::measure(std::span<const double> h, double dt) {
     sums[2] += residual_[i];
     sums[3] += stored;
     sums[4] += std::abs(stored);
-    // What round-off of the contents makes of a rate.
-    if (dt > 0) sums[5] += round_off * std::abs(contents_[i]) / dt;
   }
+  sums[5] = equations_.round_off();
   for (const auto& term : equations_.terms()) sums[4] += std::abs(term.rate);
   sums[6] = app::StopSignal::is_wanted() ? 1 : 0;
   reduction_.allreduce(std::span<double>(sums));
@@ -93,21 +90,19 @@ bool FlowSolver::search_line(std::span<double> h, double dt, Norms& norms) {
   return false;
 }
 
-StepOutcome FlowSolver::step(std::span<double> h, double dt) {
-  const app::Region region("flow");
-  const std::vector<double> start(h.begin(), h.end());
-  equations_.contents(h, old_contents_);
+/// Newton's iterations from `h`, which is where they end, converged or not.
+StepOutcome FlowSolver::iterate(std::span<double> h, double dt) {
   StepOutcome outcome;
   Norms norms = measure(h, dt);
   bool at_round_off = false;
   const auto small = [&](double tolerance) {
-    return norms.sizes <= tolerance * norms.moved + norms.floor;
+    return norms.sizes <= tolerance * norms.moved + norms.round_off;
   };
   const auto limit = static_cast<int>(case_.newton.max_iterations);
-  // A first iteration in any case, so that a step that changes little is taken, too.
-  while ((outcome.iterations == 0 || !small(case_.newton.tolerance)) &&
+  // A first iteration unless the residual is round-off, so that a step that changes little is
+  // taken, too.
+  while (!small(outcome.iterations == 0 ? 0 : case_.newton.tolerance) &&
          outcome.iterations < limit) {
-    if (norms.sizes == 0) break;
     outcome.stopped = norms.wishes > 0;
     if (outcome.stopped) break;
     ++outcome.iterations;
@@ -128,6 +123,22 @@ StepOutcome FlowSolver::step(std::span<double> h, double dt) {
   outcome.storage = norms.storage;
   outcome.error = norms.sum;
   outcome.moved = norms.moved;
+  outcome.round_off = norms.round_off;
+  return outcome;
+}
+
+StepOutcome FlowSolver::step(std::span<double> h, double dt) {
+  const app::Region region("flow");
+  const std::vector<double> start(h.begin(), h.end());
+  equations_.contents(h, old_contents_);
+  StepOutcome outcome = iterate(h, dt);
+  // Full ground that stores no water has no derivative by its heads: start where it begins to
+  // drain.
+  if (!outcome.converged && !outcome.stopped && outcome.iterations <= 2 &&
+      !equations_.symmetric()) {
+    for (std::size_t i = 0; i < h.size(); ++i) h[i] = std::min(start[i], 0.0);
+    outcome = iterate(h, dt);
+  }
   if (!outcome.stopped) ++(outcome.converged ? counts_.steps : counts_.failed_steps);
   if (!outcome.converged) std::copy(start.begin(), start.end(), h.begin());
   return outcome;

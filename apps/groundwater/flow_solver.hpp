@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -21,9 +22,15 @@ struct StepOutcome {
   std::string why;       ///< if it did not
   int iterations = 0;
   int linear_iterations = 0;
-  double storage = 0;  ///< rate at which the store has gained water [m3/s]
-  double error = 0;    ///< storage less all that came in [m3/s]
-  double moved = 0;    ///< sum of the sizes of all rates [m3/s], what `error` is compared with
+  double storage = 0;    ///< rate at which the store has gained water [m3/s]
+  double error = 0;      ///< storage less all that came in [m3/s]
+  double moved = 0;      ///< sum of the sizes of all rates [m3/s], what `error` is compared with
+  double round_off = 0;  ///< what round-off can make of `error` [m3/s]
+
+  /// |error| / moved; 0 where the error is no more than round-off.
+  double relative_error() const {
+    return moved > 0 && std::abs(error) > round_off ? std::abs(error) / moved : 0;
+  }
 };
 
 /// Counts of the work so far.
@@ -53,9 +60,10 @@ class FlowSolver {
     double squares = 0;  ///< of the residual, summed
     double sizes = 0;    ///< |residual|, summed
     double sum = 0;      ///< residual, summed
-    double storage = 0, moved = 0, floor = 0;
+    double storage = 0, moved = 0, round_off = 0;
     double wishes = 0;  ///< ranks that have received a signal
   };
+  StepOutcome iterate(std::span<double> h, double dt);
   Norms measure(std::span<const double> h, double dt);
   bool solve_linear(StepOutcome& outcome);
   bool search_line(std::span<double> h, double dt, Norms& norms);

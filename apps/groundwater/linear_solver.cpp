@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "linear_solver.hpp"
 
+#include <limits>
+#include <optional>
 #include <utility>
 
+#include "tailrace/error.hpp"
 #include "tailrace/krylov.hpp"
 
 namespace tailrace::groundwater {
@@ -27,17 +30,17 @@ class OwnSolver final : public LinearSolver {
             const sparse::CoupledValues& first, const LinearWish& wish)
       : coupled_(block > 0),
         method_(method_of(values, wish.symmetric)),
+        preconditioner_name_(preconditioner_of(values, wish.symmetric)),
+        options_{.method = method_,
+                 .relative_tolerance = wish.tolerance,
+                 .max_iterations = static_cast<int>(values.linear.max_iterations),
+                 .wants_to_stop = wish.wants_to_stop},
         matrix_(coupled_ ? sparse::DistMatrix(grid.comm(), grid.rows(), block, graph.row_starts,
                                               graph.columns, first)
                          : sparse::DistMatrix(grid.comm(), grid.rows(), 1, graph.row_starts,
-                                              graph.columns, first.couplings)),
-        preconditioner_(
-            sparse::make_preconditioner(matrix_, preconditioner_of(values, wish.symmetric))),
-        krylov_(matrix_, *preconditioner_,
-                {.method = method_,
-                 .relative_tolerance = wish.tolerance,
-                 .max_iterations = static_cast<int>(values.linear.max_iterations),
-                 .wants_to_stop = wish.wants_to_stop}) {}
+                                              graph.columns, first.couplings)) {
+    factor();
+  }
 
   void set_values(const sparse::CoupledValues& values) override {
     if (coupled_) {
@@ -45,11 +48,14 @@ class OwnSolver final : public LinearSolver {
     } else {
       matrix_.set_values(values.couplings);
     }
-    preconditioner_->update();
+    factor();
   }
 
   LinearResult solve(std::span<const double> b, std::span<double> x) override {
-    auto result = krylov_.solve(b, x);
+    if (!singular_.empty()) {
+      return {.why = singular_, .residual_norm = std::numeric_limits<double>::infinity()};
+    }
+    auto result = krylov_->solve(b, x);
     const bool converged = result.end == sparse::KrylovEnd::converged;
     return {.converged = converged,
             .usable = converged || result.end == sparse::KrylovEnd::max_iterations,
@@ -61,15 +67,34 @@ class OwnSolver final : public LinearSolver {
   }
 
   std::string describe() const override {
-    return method_ + "; " + matrix_.describe() + "; " + preconditioner_->describe();
+    return method_ + "; " + matrix_.describe() + "; " +
+           (preconditioner_ ? preconditioner_->describe() : preconditioner_name_);
   }
 
  private:
+  /// The preconditioner of the present values. A singular matrix is a result of `solve`, as
+  /// another step may have a better one. Collective, blocking.
+  void factor() {
+    singular_.clear();
+    try {
+      if (preconditioner_) {
+        preconditioner_->update();
+      } else {
+        preconditioner_ = sparse::make_preconditioner(matrix_, preconditioner_name_);
+        krylov_.emplace(matrix_, *preconditioner_, options_);
+      }
+    } catch (const Error& error) {
+      if (error.code() != Errc::invalid_input) throw;
+      singular_ = error.what();
+    }
+  }
+
   bool coupled_;
-  std::string method_;
+  std::string method_, preconditioner_name_, singular_;
+  sparse::KrylovOptions options_;
   sparse::DistMatrix matrix_;
   std::unique_ptr<sparse::Preconditioner> preconditioner_;
-  sparse::KrylovSolver krylov_;
+  std::optional<sparse::KrylovSolver> krylov_;
 };
 
 }  // namespace

@@ -28,6 +28,7 @@ Soil soil_of(const MaterialCase& material) {
   soil.alpha = material.alpha;
   soil.n = material.n;
   soil.storage = material.storage;
+  soil.smoothing = material.smoothing;
   soil.heads = material.heads;
   soil.saturations = material.saturations;
   soil.conductivities = material.mobilities;

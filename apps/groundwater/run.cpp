@@ -2,7 +2,9 @@
 #include "run.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <limits>
 #include <optional>
 #include <tuple>
 
@@ -45,10 +47,13 @@ class Run final : public app::Simulation {
   StepOutcome try_step(double dt);
   void take_step();
   void find_steady();
+  void require_steady();
+  std::vector<FlowTerm> most_ponding() const;
   void leave_step();
   void after_step(const StepOutcome& outcome);
   void write_fields(bool last);
   void write_state();
+  std::string keep_state();
   [[noreturn]] void give_up(const StepOutcome& outcome, double dt);
 
   const Comm& comm_;
@@ -76,10 +81,12 @@ class Run final : public app::Simulation {
   app::FileSeries pflotran_fields_;  ///< files of the layout "pflotran"
   app::CheckpointSeries checkpoints_;
   app::Progress progress_;
+  std::vector<double> ponding_;  ///< deepest so far at own cells, by boundary [m]
   bool steady_found_ = false;
   int signal_ = 0;
   double wall_s_ = 0;
   std::vector<double> step_s_;
+  double all_steps_s_ = 0;
 };
 
 /// Files of one of the layouts. Products are made of what the layout "cf" holds, whichever the
@@ -92,6 +99,31 @@ app::FileSeries field_series(const Case& values, const RunSetting& setting, cons
   if (layout != std::string("cf")) output.products.clear();
   if (!output.whole_fields && output.products.empty()) output.every = 0;
   return app::field_series(setting.session, chosen ? "fields" : "products", asked, setting.folder);
+}
+
+/// Of two outputs of one run, on this rank.
+OutputStatistics together(const OutputStatistics& a, const OutputStatistics& b) {
+  const auto& slower = a.slowest_s >= b.slowest_s ? a : b;
+  return {.steps = a.steps + b.steps,
+          .complete = a.complete + b.complete,
+          .dropped = a.dropped + b.dropped,
+          .thinned = a.thinned + b.thinned,
+          .lowered = a.lowered + b.lowered,
+          .spilled = a.spilled + b.spilled,
+          .failed = a.failed + b.failed,
+          .bytes = a.bytes + b.bytes,
+          .run_s = std::max(a.run_s, b.run_s),
+          .call_s = a.call_s + b.call_s,
+          .agree_s = a.agree_s + b.agree_s,
+          .copy_s = a.copy_s + b.copy_s,
+          .room_s = a.room_s + b.room_s,
+          .end_s = a.end_s + b.end_s,
+          .write_s = a.write_s + b.write_s,
+          .written_bytes = a.written_bytes + b.written_bytes,
+          .writes = a.writes + b.writes,
+          .opens = a.opens + b.opens,
+          .slowest_s = slower.slowest_s,
+          .slowest_step = slower.slowest_step};
 }
 
 Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
@@ -116,7 +148,8 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       pflotran_fields_(field_series(case_, setting, "pflotran")),
       checkpoints_(setting.session, app::checkpoint_options(values.output, values.source), folder_),
       progress_(comm.rank() == 0, setting.log, setting.request.progress, values.time.end,
-                values.time.max_steps) {
+                values.time.max_steps),
+      ponding_(case_.flow.boundaries.items.size()) {
   if (!species_) return;
   species_file_.emplace(comm, folder_, species_->chemistry(), first_step_);
   if (!case_.transport.observe.empty()) {
@@ -156,9 +189,16 @@ std::int64_t Run::set_state(RunFolder& results) {
   return clock_.step;
 }
 
+/// Steps in time towards the steady flow, each four times as long, before the search ends.
+constexpr std::int64_t most_steps_to_steady = 1000;
+
 bool Run::ended() const {
   const auto& time = case_.time;
   if (signal_ != 0 || (steady_found_ && !species_)) return true;
+  if (case_.flow.steady && !steady_found_) {
+    if (step_s_.empty()) return false;  // after a restart, too, the flow must be found
+    if (std::ssize(step_s_) >= most_steps_to_steady) return true;
+  }
   if (time.max_steps > 0 && clock_.step >= time.max_steps) return true;
   return clock_.time >= time.end * (1 - 1e-12);
 }
@@ -209,6 +249,7 @@ void Run::take_step() {
     clock_.dt = std::max(clock_.dt, std::min(dt * case_.time.growth, case_.time.max_step));
   }
   balance_.append(now, outcome, equations_.terms());
+  equations_.add_ponding(ponding_);
   if (species_) species_file_->append(now, species_->amounts(water_));
   if (breakthrough_) breakthrough_->append(now, species_->totals(), water_);
   after_step(outcome);
@@ -234,13 +275,16 @@ void Run::find_steady() {
     }
   }
   span.reset();
-  if (steady_found_ && first_step_ > 0) {  // found again after a restart
+  // The restart is from the steady flow, not from a step on the way to it.
+  const bool had_been_found = clock_.time > 0 || outcome.iterations <= 1;
+  if (steady_found_ && first_step_ > 0 && had_been_found) {
     signal_ = stop_.finish();
     return;
   }
   ++clock_.step;
   balance_.append({clock_.step, clock_.time, steady_found_ ? 0 : clock_.dt}, outcome,
                   equations_.terms());
+  equations_.add_ponding(ponding_);
   if (!steady_found_) clock_.dt *= 4;
   after_step(outcome);
   signal_ = stop_.finish();
@@ -255,8 +299,7 @@ void Run::leave_step() {
 
 void Run::after_step(const StepOutcome& outcome) {
   const auto line = fmt::format("{:8d} {:12.6g} {:11.5g} {:12.5g} {:9.2g} {:6d} {:6d}", clock_.step,
-                                clock_.time, clock_.dt, outcome.storage,
-                                outcome.moved > 0 ? std::abs(outcome.error) / outcome.moved : 0,
+                                clock_.time, clock_.dt, outcome.storage, outcome.relative_error(),
                                 outcome.iterations, outcome.linear_iterations);
   progress_.table("    step         time     next dt      storage   balance Newton linear",
                   line.c_str());
@@ -287,20 +330,54 @@ void Run::write_state() {
   write_checkpoint(checkpoints_, grid_, clock_, state());
 }
 
+/// Writes the state; the end of a message that says where it is, and how dry and how full the
+/// ground is. Collective, blocking.
+std::string Run::keep_state() {
+  std::array<double, 2> most{-std::numeric_limits<double>::infinity(),
+                             -std::numeric_limits<double>::infinity()};
+  for (const double h : h_) most = {std::max(most[0], -h), std::max(most[1], h)};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, most.data(), 2, MPI_DOUBLE, MPI_MAX, comm_.raw()));
+  auto text = fmt::format("; pressure heads are {:.4g} to {:.4g} m", -most[0], most[1]);
+  if (clock_.step == 0) return text;
+  write_state();
+  checkpoints_.finish();
+  return text + fmt::format("; the state at step {} is in {}", clock_.step, checkpoints_.last());
+}
+
 /// The state before the step is kept, and the message says where.
 void Run::give_up(const StepOutcome& outcome, double dt) {
-  if (clock_.step > 0) {
-    write_state();
-    checkpoints_.finish();
-  }
-  const auto kept = clock_.step > 0 ? fmt::format("; the state at step {} is in {}", clock_.step,
-                                                  checkpoints_.last())
-                                    : "";
+  const auto kept = keep_state();
   throw Error(
       Errc::invalid_input,
       fmt::format("{}: the step after time {:.6g} s does not converge at dt = {:.3g} s, and "
                   "time.min_step is {:.3g} s ({}){}",
                   case_.source, clock_.time, dt, case_.time.min_step, outcome.why, kept));
+}
+
+/// Throws if the steady flow was asked for and has not been found.
+void Run::require_steady() {
+  if (!case_.flow.steady || steady_found_ || signal_ != 0) return;
+  const auto limit = std::ssize(step_s_) >= most_steps_to_steady
+                         ? std::string("there may be none")
+                         : fmt::format("time.max_steps is {}; raise it", case_.time.max_steps);
+  throw Error(Errc::invalid_input,
+              fmt::format("{}: {} steps in time have not led to the steady flow ({}){}",
+                          case_.source, clock_.step, limit, keep_state()));
+}
+
+/// The boundaries whose water ponds on the ground, with the pressure head there [m]. Collective,
+/// blocking.
+std::vector<FlowTerm> Run::most_ponding() const {
+  auto deepest = ponding_;
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, deepest.data(), static_cast<int>(deepest.size()),
+                          MPI_DOUBLE, MPI_MAX, comm_.raw()));
+  constexpr double noticed = 0.01;
+  std::vector<FlowTerm> out;
+  for (std::size_t b = 0; b < deepest.size(); ++b) {
+    if (deepest[b] < noticed) continue;
+    out.push_back({case_.flow.boundaries.items[b].name, deepest[b]});
+  }
+  return out;
 }
 
 void Run::advance() {
@@ -314,12 +391,13 @@ void Run::advance() {
       take_step();
     }
     step_s_.push_back(now_s() - before);
-    double sum = 0;
-    for (const double s : step_s_) sum += s;
-    progress_.step({clock_.step, clock_.time, clock_.dt, sum / static_cast<double>(step_s_.size()),
-                    fields_.statistics().hidden_s() + pflotran_fields_.statistics().hidden_s()},
-                   NAN, ended());
+    all_steps_s_ += step_s_.back();
+    progress_.step(
+        {clock_.step, clock_.time, clock_.dt, all_steps_s_ / static_cast<double>(step_s_.size()),
+         fields_.statistics().hidden_s() + pflotran_fields_.statistics().hidden_s()},
+        NAN, ended());
   }
+  require_steady();
   if (signal_ != 0 || case_.checkpoint.at_end) write_state();
   if (signal_ == 0) write_fields(true);
   fields_.finish();
@@ -350,7 +428,17 @@ void Run::conclude() {
   summary.cell_group_size = cells_.group_size;
   summary.cell_counts = cells_.counts;
   summary.cell_read_s = cells_.read_s;
-  summary.output = (pflotran_fields_.active() ? pflotran_fields_ : fields_).statistics();
+  summary.output = together(fields_.statistics(), pflotran_fields_.statistics());
+  summary.ponding = most_ponding();
+  if (comm_.rank() == 0) {
+    for (const auto& [name, depth] : summary.ponding) {
+      log_.warning(fmt::format(
+          "boundary `{}` brings more water than the ground takes up: it ponds, with a pressure "
+          "head of {:.4g} m on the ground; a second boundary of type seepage on the same face "
+          "lets it run off",
+          name, depth));
+    }
+  }
   summary.last_checkpoint = checkpoints_.last();
   const auto max_steps = case_.time.max_steps;
   if (max_steps > 0 && clock_.step >= max_steps) summary.stopped_by = "max_steps";

@@ -35,6 +35,14 @@ std::string json_input(const RunSummary& summary, int num_ranks) {
                      app::json_number(counts.move_s), app::json_number(summary.cell_read_s));
 }
 
+std::string json_terms(const std::vector<FlowTerm>& terms) {
+  std::vector<std::string> out;
+  for (const auto& term : terms) {
+    out.push_back(fmt::format("{}: {}", json_quoted(term.name), app::json_number(term.rate)));
+  }
+  return fmt::format("{{{}}}", fmt::join(out, ", "));
+}
+
 /// A row for each kind and size, with the longest time of all ranks. Collective, blocking.
 std::string json_reductions(const Comm& comm, std::vector<ReductionCount> rows) {
   std::vector<double> times;
@@ -82,11 +90,8 @@ void write_summary(const Comm& comm, const std::string& folder, const RunSummary
                                      counts.own_reductions, counts.krylov_reductions,
                                      json_reductions(comm, summary.reductions)));
   text.add("input", json_input(summary, comm.num_ranks()));
-  std::vector<std::string> rates;
-  for (const auto& term : summary.rates) {
-    rates.push_back(fmt::format("{}: {}", json_quoted(term.name), app::json_number(term.rate)));
-  }
-  text.add("rates_m3_per_s", fmt::format("{{{}}}", fmt::join(rates, ", ")));
+  text.add("rates_m3_per_s", json_terms(summary.rates));
+  text.add("ponding_m", json_terms(summary.ponding));
   text.add_number("worst_relative_balance", summary.worst_balance);
   text.add_number("worst_relative_species_balance", summary.worst_species_balance);
   text.add("output", app::json_output(summary.output_mode, summary.servers, total));

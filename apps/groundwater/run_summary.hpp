@@ -27,6 +27,7 @@ struct RunSummary {
   SolverCounts counts;
   std::vector<ReductionCount> reductions;  ///< of this rank
   std::vector<FlowTerm> rates;             ///< of the last step
+  std::vector<FlowTerm> ponding;           ///< deepest, of boundaries whose water ponds [m]
   std::optional<SpeciesCounts> species;
   double worst_balance = 0, worst_species_balance = NAN;
   std::string cell_pattern;

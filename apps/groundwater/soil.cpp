@@ -17,10 +17,11 @@ struct Relative {
   double saturation = 1, dsaturation = 0, mobility = 1, dmobility = 0;
 };
 
-Relative van_genuchten(const Soil& soil, double h) {
-  if (h >= 0) return {};
+/// At a pressure head below 0, without smoothing.
+Relative exact_van_genuchten(const Soil& soil, double h) {
   const double suction = -h, m = 1 - 1 / soil.n;
   const double x = std::pow(soil.alpha * suction, soil.n);
+  if (!(x < 1e100)) return {0, 0, 0, 0};      // dry; the powers below would overflow
   const double slope = soil.n * x / suction;  // of x by the suction
   const double full = std::pow(1 + x, -m);
   // 1 - (x / (1 + x))^m without cancellation in dry ground.
@@ -36,8 +37,17 @@ Relative van_genuchten(const Soil& soil, double h) {
   return at;
 }
 
+Relative van_genuchten(const Soil& soil, double h) {
+  if (h > 0 || (h == 0 && soil.smoothing == 0)) return {};
+  if (h < -soil.smoothing) return exact_van_genuchten(soil, h);
+  const Relative edge = exact_van_genuchten(soil, -soil.smoothing);
+  const double part = (h + soil.smoothing) / soil.smoothing;
+  return {edge.saturation + part * (1 - edge.saturation), (1 - edge.saturation) / soil.smoothing,
+          edge.mobility + part * (1 - edge.mobility), (1 - edge.mobility) / soil.smoothing};
+}
+
 Relative gardner(const Soil& soil, double h) {
-  if (h >= 0) return {};
+  if (h > 0) return {};
   const double value = std::exp(soil.alpha * h);
   return {value, soil.alpha * value, value, soil.alpha * value};
 }
@@ -46,9 +56,9 @@ Relative tabulated(const Soil& soil, double h) {
   const auto& x = soil.heads;
   const auto& s = soil.saturations;
   const auto& k = soil.conductivities;
-  if (h >= x.back()) return {s.back(), 0, k.back(), 0};
+  if (h > x.back()) return {s.back(), 0, k.back(), 0};
   if (h <= x.front()) return {s.front(), 0, k.front(), 0};
-  const auto i = static_cast<std::size_t>(std::upper_bound(x.begin(), x.end(), h) - x.begin());
+  const auto i = static_cast<std::size_t>(std::lower_bound(x.begin(), x.end(), h) - x.begin());
   const double width = x[i] - x[i - 1], t = (h - x[i - 1]) / width;
   return {s[i - 1] + t * (s[i] - s[i - 1]), (s[i] - s[i - 1]) / width,
           k[i - 1] + t * (k[i] - k[i - 1]), (k[i] - k[i - 1]) / width};
@@ -132,8 +142,10 @@ void require_soil(const Soil& soil, const std::string& name) {
   if (formula && !(soil.alpha > 0)) {
     refuse_soil(name, fmt::format("alpha is {}: it must be above 0", soil.alpha));
   }
-  if (soil.curve == Soil::Curve::van_genuchten && !(soil.n > 1)) {
-    refuse_soil(name, fmt::format("n is {}: it must be above 1", soil.n));
+  if (soil.curve != Soil::Curve::van_genuchten) return;
+  if (!(soil.n > 1)) refuse_soil(name, fmt::format("n is {}: it must be above 1", soil.n));
+  if (!(soil.smoothing >= 0)) {
+    refuse_soil(name, fmt::format("smoothing is {}: it must be at least 0", soil.smoothing));
   }
 }
 

@@ -21,6 +21,8 @@ struct Soil {
   double alpha = 1;        ///< [1/m]
   double n = 2;            ///< of van Genuchten, above 1; m = 1 - 1/n
   double storage = 0;      ///< specific storage [1/m]
+  /// Of van Genuchten: at suctions below this [m] the curves are straight lines to saturation.
+  double smoothing = 1e-3;
   /// Of `table`: heads [m], ascending, with saturation and relative conductivity.
   std::vector<double> heads, saturations, conductivities;
 };
@@ -32,7 +34,10 @@ struct Water {
   double saturation = 1, dsaturation = 0;  ///< of the pores; [1/m]
 };
 
-/// What `soil` holds at pressure head `h` [m]. The content is porosity * saturation + storage * h,
+/// What `soil` holds at pressure head `h` [m]. At h = 0 the derivatives are those of the
+/// unsaturated side. Near saturation van Genuchten's conductivity has no bounded derivative for
+/// n < 2 (Vogel et al., Adv. Water Resour. 24, 2001) and its capacity vanishes, so that Newton's
+/// method fails; hence `smoothing`. The content is porosity * saturation + storage * h,
 /// the second term where h > 0 (where the ground is always full: for any h). Local.
 Water water_at(const Soil& soil, double h);
 

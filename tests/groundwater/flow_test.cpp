@@ -26,6 +26,8 @@ Case mixed(const std::string& mobility) {
       "[[flow.boundaries]]\nname = 'c'\nface = 'z_min'\ntype = 'free_drainage'\n"
       "[[flow.boundaries]]\nname = 'd'\nface = 'y_max'\ntype = 'pressure_head'\n"
       "times = [0, 10]\nvalues = [-1.0, -2.0]\n"
+      "[[flow.boundaries]]\nname = 'e'\nface = 'y_min'\ntype = 'seepage'\n"
+      "[[flow.boundaries]]\nname = 'f'\nface = 'z_max'\ntype = 'seepage'\n"
       "[[flow.wells]]\nname = 'w'\nregion = 'low'\nvalues = [-1e-3]\n";
   const std::vector<std::string> settings{"flow.mobility=" + mobility};
   return parse_case(text, "mixed.toml", settings);
@@ -54,36 +56,42 @@ std::vector<double> wavy(const Grid& grid) {
   return h;
 }
 
-TEST(Flow, JacobianIsTheDerivativeOfTheResidual) {
-  for (const char* mobility : {"upwind", "central"}) {
-    Problem p(mixed(mobility));
-    const auto num_own = static_cast<std::size_t>(p.grid.num_own());
-    std::vector<double> h = wavy(p.grid), old(num_own, 0.01), low(num_own), high(num_own);
-    std::vector<double> jacobian(p.equations.graph().columns.size());
-    p.equations.evaluate(h, old, 50, low, jacobian);
-    std::vector<double> found(jacobian.size(), 0.0);
-    for (std::size_t k = 0; k < h.size(); ++k) {
-      const double step = 1e-6, at = h[k];
-      h[k] = at - step;
-      p.equations.evaluate(h, old, 50, low, {});
-      h[k] = at + step;
-      p.equations.evaluate(h, old, 50, high, {});
-      h[k] = at;
-      const auto column = p.grid.row(p.grid.wide_cell(static_cast<std::ptrdiff_t>(k)));
-      const auto& graph = p.equations.graph();
-      for (std::size_t i = 0; i < num_own; ++i) {
-        const double slope = (high[i] - low[i]) / (2 * step);
-        bool there = false;
-        for (auto e = graph.row_starts[i]; e < graph.row_starts[i + 1]; ++e) {
-          if (graph.columns[static_cast<std::size_t>(e)] != column) continue;
-          there = true;
-          EXPECT_NEAR(jacobian[static_cast<std::size_t>(e)], slope, 1e-6 * std::abs(slope) + 1e-11);
-        }
-        if (!there) {
-          EXPECT_EQ(slope, 0);
-        }
+/// At heads raised by so much: unsaturated, or partly saturated.
+void expect_slopes(const char* mobility, double raised) {
+  Problem p(mixed(mobility));
+  const auto num_own = static_cast<std::size_t>(p.grid.num_own());
+  std::vector<double> h = wavy(p.grid), old(num_own, 0.01), low(num_own), high(num_own);
+  for (double& value : h) value += raised;
+  std::vector<double> jacobian(p.equations.graph().columns.size());
+  p.equations.evaluate(h, old, 50, low, jacobian);
+  std::vector<double> found(jacobian.size(), 0.0);
+  for (std::size_t k = 0; k < h.size(); ++k) {
+    const double step = 1e-6, at = h[k];
+    h[k] = at - step;
+    p.equations.evaluate(h, old, 50, low, {});
+    h[k] = at + step;
+    p.equations.evaluate(h, old, 50, high, {});
+    h[k] = at;
+    const auto column = p.grid.row(p.grid.wide_cell(static_cast<std::ptrdiff_t>(k)));
+    const auto& graph = p.equations.graph();
+    for (std::size_t i = 0; i < num_own; ++i) {
+      const double slope = (high[i] - low[i]) / (2 * step);
+      bool there = false;
+      for (auto e = graph.row_starts[i]; e < graph.row_starts[i + 1]; ++e) {
+        if (graph.columns[static_cast<std::size_t>(e)] != column) continue;
+        there = true;
+        EXPECT_NEAR(jacobian[static_cast<std::size_t>(e)], slope, 1e-6 * std::abs(slope) + 1e-11);
+      }
+      if (!there) {
+        EXPECT_EQ(slope, 0);
       }
     }
+  }
+}
+
+TEST(Flow, JacobianIsTheDerivativeOfTheResidual) {
+  for (const char* mobility : {"upwind", "central"}) {
+    for (const double raised : {0.0, 1.5, 3.0}) expect_slopes(mobility, raised);
   }
 }
 

@@ -40,7 +40,7 @@ TEST(Soil, SlopesAreThoseOfTheValues) {
       Soil soil = loam();
       soil.curve = curve;
       soil.n = n;
-      for (const double h : {-30.0, -10.0, -1.0, -0.1, -0.01, 0.5}) expect_slopes(soil, h);
+      for (const double h : {-5e-4, -30.0, -10.0, -1.0, -0.1, -0.01, 0.5}) expect_slopes(soil, h);
     }
   }
 }
@@ -59,6 +59,37 @@ TEST(Soil, DryGroundKeepsItsDigits) {
   const Water at = water_at(loam(), -1e6);
   const double x = std::pow(3.35e6, 2);
   EXPECT_NEAR(at.mobility / (0.25 * std::pow(x, -2.25)), 1, 1e-9);
+}
+
+TEST(Soil, NoCurveIsSteepOrFlatJustBelowSaturation) {
+  for (const auto curve : {Soil::Curve::van_genuchten, Soil::Curve::gardner}) {
+    for (const double n : {1.09, 1.3, 2.0, 5.0}) {
+      Soil soil = loam();
+      soil.curve = curve;
+      soil.n = n;
+      const Water full = water_at(soil, 0), near = water_at(soil, -1e-12);
+      EXPECT_DOUBLE_EQ(full.content, soil.porosity);
+      EXPECT_EQ(full.mobility, 1);
+      EXPECT_NEAR(near.mobility, 1, 1e-8);
+      EXPECT_GT(full.dcontent, 0);  // else ground that drains from h = 0 has a singular matrix
+      EXPECT_GT(full.dmobility, 0);
+      EXPECT_LT(full.dmobility, 1000);
+      EXPECT_EQ(water_at(soil, 1e-9).dmobility, 0);
+    }
+  }
+}
+
+TEST(Soil, SmoothingLeavesTheCurveBeyondItAsItIs) {
+  Soil soil = loam(), exact = loam();
+  soil.n = exact.n = 1.09;
+  exact.smoothing = 0;
+  for (const double h : {-1e-3, -0.01, -1.0, -100.0, -1e6}) {
+    EXPECT_DOUBLE_EQ(water_at(soil, h).content, water_at(exact, h).content);
+    EXPECT_DOUBLE_EQ(water_at(soil, h).mobility, water_at(exact, h).mobility);
+  }
+  EXPECT_NE(water_at(soil, -1e-4).mobility, water_at(exact, -1e-4).mobility);
+  const Water desert = water_at(soil, -1e200);
+  EXPECT_TRUE(std::isfinite(desert.dcontent) && std::isfinite(desert.dmobility));
 }
 
 TEST(Soil, TableIsLinear) {

@@ -197,6 +197,105 @@ def test_bad_input_is_one_clear_message(tmp_path: Path, run: Path, text: str, me
     assert message in refused(start(2, case, run))
 
 
+COLUMN_OF_LOAM = """
+[grid]
+nz = 20
+[flow]
+steady = {steady}
+initial = "pressure_head"
+initial_value = -1.0
+[[flow.materials]]
+name = "loam"
+conductivity = [2.9e-6]
+porosity = 0.43
+storage = 1e-4
+curve = "van_genuchten"
+alpha = 3.6
+n = 1.56
+[[flow.boundaries]]
+name = "rain"
+face = "z_max"
+type = "flux"
+values = [{rain}]
+{more}
+[time]
+step = {step}
+end = 86400.0
+[output]
+servers = "none"
+every = 1000000
+"""
+
+
+def column_of_loam(
+    folder: Path, rain: float, more: str, steady: bool = False, step: float = 10.0
+) -> Path:
+    """Write a case of rain on loam."""
+    case = folder / "loam.toml"
+    text = COLUMN_OF_LOAM.format(steady=str(steady).lower(), rain=rain, more=more, step=step)
+    case.write_text(text)
+    return case
+
+
+DRAINED = '[[flow.boundaries]]\nname = "below"\nface = "z_min"\ntype = "free_drainage"\n'
+TABLE = '[[flow.boundaries]]\nname = "below"\nface = "z_min"\nvalues = [0.2]\n'
+SEEPAGE = '[[flow.boundaries]]\nname = "runoff"\nface = "z_max"\ntype = "seepage"\n'
+
+
+@pytest.mark.parametrize("ranks", [1, 3])
+def test_water_that_ponds_is_reported(tmp_path: Path, ranks: int) -> None:
+    """Rain beyond the conductivity: a warning with the depth, or a boundary it runs off by."""
+    case = column_of_loam(tmp_path, 2.9e-5, DRAINED)
+    done = start(ranks, case, tmp_path / "ponds")
+    assert done.returncode == 0, done.stderr
+    depth = json.loads((tmp_path / "ponds/summary.json").read_text())["ponding_m"]["rain"]
+    assert depth > 0.1
+    warning = "boundary `rain` brings more water than the ground takes up: it ponds, with a press"
+    assert done.stderr.count(warning) == 1, done.stderr
+    assert f"{depth:.4g} m" in done.stderr
+    case = column_of_loam(tmp_path, 2.9e-5, SEEPAGE + DRAINED)  # in any order
+    done = start(ranks, case, tmp_path / "runs_off")
+    summary = json.loads((tmp_path / "runs_off/summary.json").read_text())
+    assert summary["ponding_m"] == {} and "ponds" not in done.stderr
+    rates = summary["rates_m3_per_s"]
+    assert rates["runoff"] == pytest.approx(-2.61e-5, rel=1e-6)
+    assert rates["below"] == pytest.approx(-2.9e-6, rel=1e-6)
+    case = column_of_loam(tmp_path, 1e-6, DRAINED)
+    done = start(ranks, case, tmp_path / "takes")
+    assert "ponds" not in done.stderr
+
+
+def test_a_steady_flow_that_is_not_found_is_an_error(tmp_path: Path) -> None:
+    """time.max_steps ends the search with an error that says so, and keeps the heads."""
+    case = column_of_loam(tmp_path, 1e-6, TABLE, steady=True)
+    hard = ("newton.max_iterations=3", "time.step=1e-3")
+    message = refused(start(2, case, tmp_path / "run", *hard, "time.max_steps=2"))
+    assert "2 steps in time have not led to the steady flow" in message
+    assert "(time.max_steps is 2; raise it)" in message
+    assert "the state at step 2 is in" in message and "pressure heads are" in message
+    more = (*hard, "restart.file=latest")
+    again = refused(start(2, case, tmp_path / "run", *more, "time.max_steps=3"))
+    assert "3 steps in time" in again
+    summary = succeed(2, case, tmp_path / "run", *more)
+    assert summary["rates_m3_per_s"]["below"] == pytest.approx(-1e-6, rel=1e-6)
+    # Nothing is left to do, which is no error.
+    succeed(2, case, tmp_path / "run2", "time.max_steps=5", "checkpoint.at_end=true")
+    succeed(2, case, tmp_path / "run2", "time.max_steps=5", "restart.file=latest")
+
+
+def test_a_steady_flow_at_rest_is_found_at_once(tmp_path: Path) -> None:
+    """Equal heads above and below: rates are round-off, which the solver must not try to reduce."""
+    above = TABLE.replace("below", "above").replace("z_min", "z_max")
+    case = column_of_loam(tmp_path, 0, TABLE + above, steady=True)
+    for head in (0.2, 7.3, 1234.5):
+        text = case.read_text().replace("values = [0.2]", f"values = [{head}]")
+        case.write_text(text)
+        summary = succeed(1, case, tmp_path / f"run{head}")
+        assert summary["steps"] == 1 and summary["worst_relative_balance"] == 0
+        np.testing.assert_allclose(last_fields(tmp_path / f"run{head}")["head"], head, rtol=1e-12)
+        case.write_text(case.read_text().replace(f"values = [{head}]", "values = [0.2]"))
+
+
 def test_a_step_that_cannot_converge_keeps_the_last_state(run: Path) -> None:
     """The message names time, step and limit, and where the last good state is."""
     settings = (*COLUMN, "time.min_step=100", "newton.max_iterations=4")
