@@ -21,7 +21,7 @@ bool with_threads(const ReductionProblem& problem) {
   return on_shared_nodes(problem) && !problem.machine.facts.simulated;
 }
 
-constexpr std::array methods{
+constexpr std::array all_reductions{
     ReductionMethod{"mpi", "MPI_Allreduce, MPI_Reduce, MPI_Barrier (the reference)", "always",
                     always, make_reduction_mpi},
     ReductionMethod{"hierarchical",
@@ -41,15 +41,15 @@ constexpr std::array methods{
                     make_reduction_node_threads},
 };
 
-constexpr auto infos = method_infos(methods);
+constexpr auto reduction_infos = method_infos(all_reductions);
 
 }  // namespace
 
-std::span<const ReductionMethod> reduction_method_table() { return methods; }
-std::span<const MethodInfo> reduction_methods() { return infos; }
+std::span<const ReductionMethod> reduction_method_table() { return all_reductions; }
+std::span<const MethodInfo> reduction_methods() { return reduction_infos; }
 
 const ReductionMethod* find_reduction_method(std::string_view name) {
-  return find_line(methods, name);
+  return find_line(all_reductions, name);
 }
 
 void ReductionRunner::combine_parts(NumberType type, ReduceOp op, std::byte* out,
