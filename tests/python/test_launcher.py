@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 from stand_ins import built, write_script
+from typer.main import get_command
 
 from tailrace import launcher
+from tailrace.cli import app
 from tailrace.errors import TailraceError
 from tailrace.launcher import Launch, find_launcher, job_tasks
 from tailrace.profile import job
@@ -130,6 +132,15 @@ def test_ranks_are_the_tasks_of_the_job(
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nodes").write_text("n1\nn1\nn2\n")
     assert job_tasks(env) == tasks
+
+
+@pytest.mark.parametrize("name", ["run", "check", "profile"])
+def test_commands_take_the_ranks_of_the_job(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    command = get_command(app).get_command(None, name)  # type: ignore[attr-defined]
+    monkeypatch.setenv("SLURM_JOB_ID", "7")
+    monkeypatch.setenv("SLURM_NTASKS", "64")
+    (ranks,) = (one for one in command.params if one.name == "ranks")
+    assert ranks.get_default(command.make_context(name, ["-n", "1", "--", "app"])) == 64
 
 
 SLURM_TYPES = "MPI plugin types are...\n\tnone\n\tpmi2\n\tpmix\n"
