@@ -607,8 +607,12 @@ class Input:
 
     def dtype(self, name: str) -> numpy.dtype[Any]: ...
 
-    def attribute(self, name: str) -> int | float | str | list[float]:
-        """An attribute of the file; KeyError if it has none of that name."""
+    def attribute(self, name: str) -> Any:
+        """
+        An attribute of the file, in its own type: int, float, complex, bool, str, a list, or a
+        scalar or array of NumPy. KeyError if the file has none of that name; InvalidInput, which
+        says why, if it cannot be read.
+        """
 
     def coordinate(self, name: str) -> list[float]: ...
 

@@ -164,6 +164,32 @@ int tailrace_input_attribute_doubles(const tailrace_input* input, const char* na
   });
 }
 
+int tailrace_input_attribute_numbers(const tailrace_input* input, const char* name, int type,
+                                     int64_t max_values, void* values, int64_t* num_values) {
+  return guarded(__func__, [&] {
+    require_address(num_values, "num_values");
+    const auto items = item_type_of(type);
+    const auto found = get(input)->input.attribute_numbers(text(name, "name"), items);
+    const auto count = std::ssize(found) / item_bytes(items);
+    list(static_cast<const std::byte*>(values), max_values, "values");
+    std::copy_n(found.begin(), std::min<std::int64_t>(count, max_values) * item_bytes(items),
+                static_cast<std::byte*>(values));
+    *num_values = count;
+  });
+}
+
+int tailrace_input_attribute_text_of_list(const tailrace_input* input, const char* name,
+                                          int64_t index, const char** value, int64_t* num_values) {
+  return guarded(__func__, [&] {
+    require_address(value, "value");
+    require_address(num_values, "num_values");
+    const auto found = get(input)->input.attribute_strings(text(name, "name"));
+    *num_values = std::ssize(found);
+    require(index >= 0 && index < *num_values, "the attribute has no text of this index");
+    *value = text_of(input, found[static_cast<std::size_t>(index)]);
+  });
+}
+
 int tailrace_input_coordinate(const tailrace_input* input, const char* name, int64_t max_values,
                               double* values, int64_t* num_values) {
   return guarded(__func__, [&] {

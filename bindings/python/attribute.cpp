@@ -3,7 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <complex>
+#include <cstring>
 #include <string_view>
+#include <type_traits>
+#include <variant>
 
 #include "arrays.hpp"
 #include "store/attribute_values.hpp"
@@ -188,6 +192,60 @@ AttributeValue attribute_of(nb::handle value, const std::string& name, const std
   } catch (const Error&) {
     return made;  // of unpacked values, say
   }
+}
+
+namespace {
+
+template <class Item, class... Others>
+constexpr bool is_one_of = (std::is_same_v<Item, Others> || ...);
+
+template <class Item>
+nb::object numpy_array(const Item* items, std::size_t count) {
+  const std::ptrdiff_t shape[] = {static_cast<std::ptrdiff_t>(count)};
+  auto made = empty_array(shape, item_type<Item>());
+  if (count > 0) {
+    const Array array(made, Use::write, "attribute");
+    std::memcpy(array.data, items, count * sizeof(Item));
+  }
+  return made;
+}
+
+template <class Item>
+nb::object item_of(const Item& item) {
+  if constexpr (std::is_same_v<Item, std::string>) {
+    return nb::steal(PyUnicode_DecodeUTF8(item.data(), std::ssize(item), "surrogateescape"));
+  } else if constexpr (std::is_same_v<Item, std::complex<double>>) {
+    return nb::steal(PyComplex_FromDoubles(item.real(), item.imag()));
+  } else if constexpr (is_one_of<Item, bool, std::int64_t, double>) {
+    return nb::cast(item);
+  } else {
+    return nb::object(numpy_array(&item, 1)[0]);
+  }
+}
+
+template <class Item>
+nb::object list_of(const std::vector<Item>& items) {
+  if constexpr (is_one_of<Item, std::string, bool, std::int64_t, double>) {
+    nb::list made;
+    for (const Item item : items) made.append(item_of<Item>(item));
+    return made;
+  } else {
+    return numpy_array(items.data(), items.size());
+  }
+}
+
+}  // namespace
+
+nb::object object_of(const AttributeValue& value) {
+  return std::visit(
+      []<class Held>(const Held& held) {
+        if constexpr (is_attribute_list<Held>) {
+          return list_of(held);
+        } else {
+          return item_of(held);
+        }
+      },
+      value);
 }
 
 }  // namespace tailrace::python

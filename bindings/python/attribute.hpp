@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Values of attributes and coordinates: what Python gives, in the type that it has there.
+// Values of attributes and coordinates: what Python gives, in the type that it has there, and back.
 #pragma once
 
 #include <optional>
@@ -16,5 +16,9 @@ namespace tailrace::python {
 /// `Errc::invalid_input` that begins with `what` for anything that would change. Needs the GIL.
 AttributeValue attribute_of(nb::handle value, const std::string& name, const std::string& what,
                             std::optional<ItemType> type);
+
+/// An attribute for Python: int, float, complex, bool, str or lists of them, and scalars and arrays
+/// of NumPy for types that Python has not. Needs the GIL.
+nb::object object_of(const AttributeValue& value);
 
 }  // namespace tailrace::python

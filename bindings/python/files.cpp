@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Output and Input: named arrays in files.
+#include "attribute.hpp"
 #include "contents.hpp"
 #include "core/agreed_error.hpp"
 #include "tailrace/input.hpp"
@@ -150,19 +151,7 @@ nb::object attribute(const Input& input, const std::string& name) {
   if (!input.has_attribute(name)) {
     throw nb::key_error(("the file has no attribute " + name).c_str());
   }
-  try {
-    return nb::cast(input.attribute_int(name));
-  } catch (const Error&) {  // of another kind
-  }
-  try {
-    return nb::cast(input.attribute_double(name));
-  } catch (const Error&) {
-  }
-  try {
-    return nb::cast(input.attribute_string(name));
-  } catch (const Error&) {
-  }
-  return nb::cast(input.attribute_doubles(name));
+  return object_of(input.attribute(name));
 }
 
 constexpr const char* output_doc =
@@ -298,9 +287,12 @@ void bind_input(nb::module_& module) {
       .def(
           "attribute",
           [](PyInput& self, const std::string& name) { return attribute(*self, name); },
-          nb::arg("name"),
-          nb::sig("def attribute(self, name: str) -> int | float | str | list[float]"),
-          "An attribute of the file; KeyError if it has none of that name.")
+          nb::arg("name"), nb::sig("def attribute(self, name: str) -> typing.Any"),
+          "An attribute of the file, in its own type: int, float, complex, bool, str, a list, or "
+          "a\n"
+          "scalar or array of NumPy. KeyError if the file has none of that name; InvalidInput, "
+          "which\n"
+          "says why, if it cannot be read.")
       .def(
           "coordinate",
           [](PyInput& self, const std::string& name) { return self->coordinate(name); },

@@ -11,6 +11,7 @@
 
 #include "tailrace/comm.hpp"
 #include "tailrace/layout.hpp"
+#include "tailrace/more/attributes.hpp"
 #include "tailrace/more/hints.hpp"
 #include "tailrace/more/item_type.hpp"
 
@@ -58,11 +59,20 @@ class Input {
   /// kind (docs/files.md).
   ItemType type(const std::string& name) const;
   std::vector<std::string> names() const;  ///< of all that can be read but coordinates
+  /// Whether the file has an attribute of this name, which `attribute` may nevertheless refuse.
   bool has_attribute(const std::string& name) const;
-  std::int64_t attribute_int(const std::string& name) const;  ///< of the file; throws if absent
+  /// An attribute of the file, exactly and in its own type. Throws `Errc::invalid_input` if it is
+  /// absent, or saying why it cannot be read (docs/files.md). Local.
+  AttributeValue attribute(const std::string& name) const;
+  /// The same as another type: numbers are converted as by `read`. One item stands for a list of
+  /// one, and the other way round.
+  std::int64_t attribute_int(const std::string& name) const;
   double attribute_double(const std::string& name) const;
   std::string attribute_string(const std::string& name) const;
   std::vector<double> attribute_doubles(const std::string& name) const;
+  std::vector<std::string> attribute_strings(const std::string& name) const;
+  /// Its numbers as items of `type`, one after another.
+  std::vector<std::byte> attribute_numbers(const std::string& name, ItemType type) const;
   /// The values of a coordinate, which this rank reads from the file. Throws like `read` of
   /// float64, and `Errc::invalid_input` if the file has only a dimension of this name. Local.
   std::vector<double> coordinate(const std::string& name) const;

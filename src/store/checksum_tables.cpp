@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "store/hdf5_handle.hpp"
+#include "store/read_attributes.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {
@@ -36,7 +37,7 @@ struct ChecksumTable {
       check_hdf5(H5Dread(table.id(), H5T_NATIVE_UINT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, rows.data()),
                  std::string("read ") + name);
     }
-    for (const auto& [key, value] : read_attributes(table.id())) {
+    for (const auto& [key, value] : read_attributes(table.id()).values) {
       if (key != "variables" || !std::holds_alternative<std::string>(value)) continue;
       std::istringstream lines(std::get<std::string>(value));
       for (std::string line; std::getline(lines, line);) names.push_back(line);

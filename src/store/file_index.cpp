@@ -262,7 +262,8 @@ static void travel(Bytes& bytes, FileIndex::Refused& refused) {
 }
 
 void share_index(const Comm& comm, FileIndex& index) {
-  broadcast_values(comm, index.entries, index.refused, index.aliases, index.attributes);
+  broadcast_values(comm, index.entries, index.refused, index.aliases, index.attributes.values,
+                   index.attributes.refused);
 }
 
 }  // namespace tailrace::store

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "store/file_image.hpp"
+#include "store/read_attributes.hpp"
 #include "tailrace/box.hpp"
 #include "tailrace/comm.hpp"
-#include "tailrace/more/attributes.hpp"
 #include "tailrace/more/item_type.hpp"
 
 namespace tailrace::store {
@@ -45,7 +45,7 @@ struct FileIndex {
   };
   std::vector<Refused> refused;  ///< datasets that cannot be read, and links that lead nowhere
   std::vector<std::pair<std::string, std::string>> aliases;  ///< `LinkedObjects::aliases`
-  Attributes attributes;                                     ///< of the file
+  FoundAttributes attributes;  ///< of the file
   /// Only on the rank that looked: the checksum of the rest of the file, and what it leaves out,
   /// bytes of the file in ascending order.
   std::optional<ChecksumRow> header;

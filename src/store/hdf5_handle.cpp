@@ -299,49 +299,6 @@ void write_value(hid_t object, const std::string& name, const std::vector<Item>&
   }
 }
 
-std::string read_string(hid_t attribute, hid_t type) {
-  if (H5Tis_variable_str(type) > 0) {
-    char* text = nullptr;
-    const Hdf5Handle memory(H5Tcopy(type), H5Tclose, "copy string type");
-    check_hdf5(H5Aread(attribute, memory.id(), &text), "read attribute");
-    std::string out = text != nullptr ? text : "";
-    H5free_memory(text);
-    return out;
-  }
-  std::string out(H5Tget_size(type), '\0');
-  check_hdf5(H5Aread(attribute, type, out.data()), "read attribute");
-  out.resize(std::min(out.find('\0'), out.size()));
-  if (H5Tget_strpad(type) == H5T_STR_SPACEPAD) out.resize(out.find_last_not_of(' ') + 1);
-  return out;
-}
-
-bool read_attribute(hid_t attribute, AttributeValue& value) {
-  const Hdf5Handle type(H5Aget_type(attribute), H5Tclose, "attribute type");
-  const Hdf5Handle space(H5Aget_space(attribute), H5Sclose, "attribute space");
-  const auto kind = H5Tget_class(type.id());
-  const auto items = H5Sget_simple_extent_npoints(space.id());
-  const bool scalar = items == 1 && H5Sget_simple_extent_ndims(space.id()) == 0;
-  if (kind == H5T_STRING && items == 1) {
-    value = read_string(attribute, type.id());
-  } else if (kind == H5T_INTEGER && items == 1) {
-    std::int64_t number = 0;
-    check_hdf5(H5Aread(attribute, H5T_NATIVE_INT64, &number), "read attribute");
-    value = number;
-  } else if (kind == H5T_FLOAT && scalar) {
-    double number = 0;
-    check_hdf5(H5Aread(attribute, H5T_NATIVE_DOUBLE, &number), "read attribute");
-    value = number;
-  } else if (kind == H5T_FLOAT && items >= 0) {
-    std::vector<double> numbers(static_cast<std::size_t>(items));
-    if (items > 0)
-      check_hdf5(H5Aread(attribute, H5T_NATIVE_DOUBLE, numbers.data()), "read attribute");
-    value = numbers;
-  } else {
-    return false;
-  }
-  return true;
-}
-
 }  // namespace
 
 void write_string_attribute(hid_t object, const std::string& name, const std::string& text) {
@@ -369,31 +326,6 @@ void write_array_attributes(hid_t object, const std::string& name, const Attribu
   auto& value = typed[static_cast<std::size_t>(fill - attributes.begin())].second;
   value = converted(name, std::string(fill_name), value, type);
   write_attributes(object, typed);
-}
-
-namespace {
-
-herr_t note_attribute(hid_t, const char* name, const H5A_info_t*, void* names) {
-  static_cast<std::vector<std::string>*>(names)->emplace_back(name);
-  return 0;
-}
-
-}  // namespace
-
-Attributes read_attributes(hid_t object) {
-  std::vector<std::string> names;
-  // Not in the order of names: HDF5 makes a table for that, and crashes if it cannot fill it.
-  check_hdf5(H5Aiterate2(object, H5_INDEX_NAME, H5_ITER_NATIVE, nullptr, note_attribute, &names),
-             "list attributes");
-  std::ranges::sort(names);
-  Attributes found;
-  for (auto& name : names) {
-    const Hdf5Handle attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), H5Aclose,
-                               "open attribute " + name);
-    AttributeValue value;
-    if (read_attribute(attribute.id(), value)) found.emplace_back(name, std::move(value));
-  }
-  return found;
 }
 
 }  // namespace tailrace::store

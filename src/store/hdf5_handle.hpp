@@ -79,7 +79,5 @@ void write_array_attributes(hid_t object, const std::string& name, const Attribu
                             ItemType type);
 /// Writes one string attribute of fixed length.
 void write_string_attribute(hid_t object, const std::string& name, const std::string& text);
-/// Reads the attributes of an object that fit `AttributeValue`; leaves out the others.
-Attributes read_attributes(hid_t object);
 
 }  // namespace tailrace::store

@@ -11,8 +11,11 @@
 #include <memory>
 #include <numeric>
 #include <optional>
+#include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <fmt/format.h>
@@ -49,9 +52,15 @@ class Input::State {
   /// The same, for a call of all ranks. Throws the same on all of them, also if they ask for
   /// different things. Collective, blocking.
   const store::FileIndex::Entry& agreed_entry(const std::string& name, ItemType type) const;
-  const AttributeValue* find_attribute(const std::string& name) const;
+  bool has_attribute(const std::string& name) const;
+  /// Throws `Errc::invalid_input` if there is none, or why it cannot be read. Local.
+  const AttributeValue& attribute(const std::string& name) const;
+  /// The numbers of an attribute as T, by the rules of `read`. Throws `Errc::invalid_input`. Local.
   template <class T>
-  const T& attribute(const std::string& name, const char* kind) const;
+  std::vector<T> numbers(const std::string& name) const;
+  template <class T>
+  T number(const std::string& name) const;
+  std::vector<std::string> texts(const std::string& name) const;
 
   /// Makes `group_comm` and `readers_comm` at their first use. Collective, blocking.
   void make_groups();
@@ -123,22 +132,83 @@ const FileIndex::Entry& Input::State::entry(const std::string& name) const {
   refuse_input("{} has no variable \"{}\"; it has {}", path, name, fmt::join(names, ", "));
 }
 
-const AttributeValue* Input::State::find_attribute(const std::string& name) const {
-  const auto found = std::ranges::find(index.attributes, name,
-                                       [](const auto& attribute) { return attribute.first; });
-  return found == index.attributes.end() ? nullptr : &found->second;
+namespace {
+
+// The place of `name` in a list of pairs.
+template <class Pairs>
+auto find_named(const Pairs& pairs, const std::string& name) {
+  return std::ranges::find(pairs, name, &Pairs::value_type::first);
+}
+
+}  // namespace
+
+bool Input::State::has_attribute(const std::string& name) const {
+  const auto& [values, refused] = index.attributes;
+  return find_named(values, name) != values.end() || find_named(refused, name) != refused.end();
+}
+
+const AttributeValue& Input::State::attribute(const std::string& name) const {
+  const auto& [values, refused] = index.attributes;
+  const auto found = find_named(values, name);
+  if (found != values.end()) return found->second;
+  const auto other = find_named(refused, name);
+  if (other == refused.end()) refuse_input("{} has no attribute \"{}\"", path, name);
+  refuse_input("{}: attribute \"{}\" {}", path, name, other->second);
 }
 
 template <class T>
-const T& Input::State::attribute(const std::string& name, const char* kind) const {
-  const auto* value = find_attribute(name);
-  if (value == nullptr) {
-    refuse_input("{} has no attribute \"{}\"", path, name);
+std::vector<T> Input::State::numbers(const std::string& name) const {
+  const auto convert = [&]<class Item>(const Item* items, std::size_t count) {
+    constexpr auto from = item_type<Item>(), to = item_type<T>();
+    std::vector<T> made(count);
+    if (!store::convertible(from, to)) {
+      refuse_input("{}: attribute \"{}\" is {}, which is not read as {}", path, name,
+                   store::type_name(from), store::type_name(to));
+    }
+    const auto unfit =
+        store::convert_items(from, to, reinterpret_cast<const std::byte*>(items), std::ssize(made),
+                             reinterpret_cast<std::byte*>(made.data()));
+    if (unfit) {
+      refuse_input("{}: attribute \"{}\" holds {} ({}), which does not fit {}", path, name, *unfit,
+                   store::type_name(from), store::type_name(to));
+    }
+    return made;
+  };
+  return std::visit(
+      [&]<class Held>(const Held& held) -> std::vector<T> {
+        using Item = AttributeItem<Held>;
+        if constexpr (std::is_same_v<Item, std::string>) {
+          refuse_input("{}: attribute \"{}\" is text, not {}", path, name,
+                       store::type_name(item_type<T>()));
+        } else if constexpr (std::is_same_v<Held, std::vector<bool>>) {
+          const std::vector<std::uint8_t> items(held.begin(), held.end());
+          return convert(items.data(), items.size());
+        } else if constexpr (is_attribute_list<Held>) {
+          return convert(held.data(), held.size());
+        } else if constexpr (std::is_same_v<Held, bool>) {
+          const std::uint8_t item = held ? 1 : 0;
+          return convert(&item, 1);
+        } else {
+          return convert(&held, 1);
+        }
+      },
+      attribute(name));
+}
+
+template <class T>
+T Input::State::number(const std::string& name) const {
+  const auto found = numbers<T>(name);
+  if (found.size() != 1) {
+    refuse_input("{}: attribute \"{}\" is a list of {} items, not one", path, name, found.size());
   }
-  if (!std::holds_alternative<T>(*value)) {
-    refuse_input("{}: attribute \"{}\" is not {}", path, name, kind);
-  }
-  return std::get<T>(*value);
+  return found.front();
+}
+
+std::vector<std::string> Input::State::texts(const std::string& name) const {
+  const auto& value = attribute(name);
+  if (const auto* text = std::get_if<std::string>(&value)) return {*text};
+  if (const auto* list = std::get_if<std::vector<std::string>>(&value)) return *list;
+  refuse_input("{}: attribute \"{}\" holds numbers, not text", path, name);
 }
 
 Input::Input(const Comm& comm, const std::string& path, const InputOptions& options)
@@ -159,20 +229,32 @@ std::vector<std::string> Input::names() const {
   return names;
 }
 
-bool Input::has_attribute(const std::string& name) const {
-  return state_->find_attribute(name) != nullptr;
-}
+bool Input::has_attribute(const std::string& name) const { return state_->has_attribute(name); }
+AttributeValue Input::attribute(const std::string& name) const { return state_->attribute(name); }
 std::int64_t Input::attribute_int(const std::string& name) const {
-  return state_->attribute<std::int64_t>(name, "an integer");
+  return state_->number<std::int64_t>(name);
 }
 double Input::attribute_double(const std::string& name) const {
-  return state_->attribute<double>(name, "a floating-point number");
+  return state_->number<double>(name);
 }
 std::string Input::attribute_string(const std::string& name) const {
-  return state_->attribute<std::string>(name, "a text");
+  const auto texts = state_->texts(name);
+  if (texts.size() == 1) return texts.front();
+  refuse_input("{}: attribute \"{}\" is a list of {} texts, not one", state_->path, name,
+               texts.size());
 }
 std::vector<double> Input::attribute_doubles(const std::string& name) const {
-  return state_->attribute<std::vector<double>>(name, "a list of floating-point numbers");
+  return state_->numbers<double>(name);
+}
+std::vector<std::string> Input::attribute_strings(const std::string& name) const {
+  return state_->texts(name);
+}
+std::vector<std::byte> Input::attribute_numbers(const std::string& name, ItemType type) const {
+  return store::with_item_type(type, [&]<class T>(std::type_identity<T>) {
+    const auto numbers = state_->numbers<T>(name);
+    const auto bytes = std::as_bytes(std::span(numbers));
+    return std::vector<std::byte>(bytes.begin(), bytes.end());
+  });
 }
 
 InputStatistics Input::statistics() const {

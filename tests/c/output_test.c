@@ -51,6 +51,15 @@ static void read_again(const tailrace_comm* comm, const char* path) {
   CHECK(count == 2 && values[0] == -1 && values[1] == 0);
   OK(tailrace_input_coordinate(input, "y", 7, values, &count));
   CHECK(count == 7 && values[6] == 6);
+  float singles[2];
+  OK(tailrace_input_attribute_numbers(input, "range", TAILRACE_FLOAT32, 2, singles, &count));
+  CHECK(count == 2 && singles[0] == -1 && singles[1] == 65);
+  REFUSED(tailrace_input_attribute_numbers(input, "range", TAILRACE_INT32, 2, singles, &count),
+          TAILRACE_INVALID_INPUT, "float64, which is not read as int32");
+  OK(tailrace_input_attribute_text_of_list(input, "title", 0, &text, &count));
+  CHECK(count == 1 && strcmp(text, "rows") == 0);
+  REFUSED(tailrace_input_attribute_text_of_list(input, "title", 1, &text, &count),
+          TAILRACE_INVALID_INPUT, "no text of this index");
   OK(tailrace_input_has_attribute(input, "nothing", &has));
   CHECK(has == 0);
 

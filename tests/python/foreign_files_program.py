@@ -215,6 +215,54 @@ def check_netcdf(path: Path, split: str | None) -> None:
     xarray.testing.assert_equal(found, wanted)
 
 
+def attributes() -> dict[str, Any]:
+    """Return attributes of every type: alone, in lists of 0, 1 and 3, and with odd letters."""
+    made: dict[str, Any] = {}
+    for name, dtype in NUMBERS.items():
+        limits = np.finfo(dtype) if dtype.kind in "fc" else np.iinfo(dtype)
+        items = np.array([limits.max, limits.min, 1], dtype.base)
+        made[name] = items[0]
+        made |= {f"{name} {n}": items[:n] for n in (0, 1, 3)}
+    texts = np.array(["sea", "", "å"], h5py.string_dtype())
+    return {
+        **made, "true": True, "truths": np.array([True, False]), "text": "å b ", "none": "",
+        "texts": texts, "one text": texts[:1], "bytes": np.bytes_(b"a\0b"),
+        "no number": h5py.Empty("f4"), "matrix": np.zeros((2, 2)), "record": np.zeros((), RECORD),
+        "records": np.zeros(2, RECORD), "latin-1": np.bytes_(b"\xe5"),
+    }  # fmt: skip
+
+
+def check_attributes(path: Path) -> None:
+    refused = {"matrix": "2 dimensions", "record": "compound", "records": "compound"}
+    with tailrace.Input(COMM, path) as file:
+        for name, value in attributes().items():
+            if name in refused:
+                try:
+                    raise AssertionError(f"{name} is read: {file.attribute(name)}")
+                except tailrace.InvalidInput as error:
+                    assert name in str(error) and refused[name] in str(error), error
+                continue
+            found = file.attribute(name)
+            if isinstance(value, h5py.Empty):
+                wanted: Any = np.array([], value.dtype)
+            elif isinstance(value, np.bytes_):
+                wanted = value.decode("utf-8", "surrogateescape")
+            else:
+                wanted = value
+            alike(found, wanted, name)
+            assert isinstance(found, list | np.ndarray) == (np.ndim(wanted) == 1), (
+                f"{name}: {found}"
+            )
+            kept = np.asarray(wanted).dtype
+            if kept.kind in "biufc" and np.size(wanted):
+                exact = kept.newbyteorder("=") if kept.itemsize > 2 or kept.kind != "f" else "f4"
+                assert np.asarray(found).dtype == exact, f"{name}: {np.asarray(found).dtype}"
+        try:
+            raise AssertionError(file.attribute("absent"))
+        except KeyError:
+            pass
+
+
 def attempt(faults: list[str], name: str, check: Callable[..., None], *arguments: Any) -> None:
     try:
         check(*arguments)
@@ -239,6 +287,12 @@ def main() -> None:
             attempt(faults, f"Input: {kind}, {words}", check_input, path, kind, shape)
             attempt(faults, f"xarray: {kind}, {words}", check_engine, path, kind)
             cases += 1
+    path = FOLDER / f"{COMM.size}-attributes.h5"
+    if COMM.rank == 0:
+        with h5py.File(path, "w") as file:
+            file.attrs.update(attributes())
+    COMM.Barrier()
+    attempt(faults, "attributes", check_attributes, path)
     for words, fill in netcdf_files().items():
         path = FOLDER / f"{COMM.size}-{words}.nc"
         if COMM.rank == 0:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Files that other programs wrote, read in any layout, by any readers.
 #include <algorithm>
+#include <complex>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
@@ -393,28 +394,193 @@ TEST_F(ReadingTest, WhatCannotBeReadIsRefusedClearly) {
       << text;
 }
 
-TEST_F(ReadingTest, AttributesOfEveryKind) {
+// Writes an attribute with HDF5's own calls; `count` < 0: a single value.
+void put_attribute(const ForeignFile& file, const std::string& name, hid_t type, hid_t memory,
+                   const void* values, std::ptrdiff_t count = -1) {
+  const auto items = static_cast<hsize_t>(std::max<std::ptrdiff_t>(count, 0));
+  const Hdf5Handle space(count < 0 ? H5Screate(H5S_SCALAR) : H5Screate_simple(1, &items, nullptr),
+                         H5Sclose, "space");
+  const Hdf5Handle attribute(
+      H5Acreate2(file.id(), name.c_str(), type, space.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose,
+      name);
+  if (count != 0) store::check_hdf5(H5Awrite(attribute.id(), memory, values), name);
+}
+
+// The limits of a type and a number between, alone and as lists of 0, 1 and 3, in both byte orders.
+template <class Item>
+struct NumberAttributes {
+  std::string name;
+  hid_t little, big, memory;
+  std::vector<Item> values() const {
+    using Limits = std::numeric_limits<Item>;
+    if constexpr (ComplexItem<Item>) {
+      return {{1, -2}, {0, 3}, {-4, 0}};
+    } else {
+      return {Limits::lowest(), Limits::max(), Item(3)};
+    }
+  }
+  void put(const ForeignFile& file) const {
+    const auto all = values();
+    for (const auto& [order, type] : {std::pair{"little", little}, {"big", big}}) {
+      for (const std::ptrdiff_t count : {-1, 0, 1, 3}) {
+        put_attribute(file, fmt::format("{} {} {}", name, order, count), type, memory, all.data(),
+                      count);
+      }
+    }
+  }
+  void expect(const Input& input) const {
+    const auto all = values();
+    for (const auto* order : {"little", "big"}) {
+      EXPECT_EQ(input.attribute(fmt::format("{} {} -1", name, order)), AttributeValue(all[0]));
+      for (const std::ptrdiff_t count : {0, 1, 3}) {
+        const AttributeValue wanted = std::vector<Item>(all.begin(), all.begin() + count);
+        EXPECT_EQ(input.attribute(fmt::format("{} {} {}", name, order, count)), wanted) << name;
+      }
+    }
+  }
+};
+
+template <class Action>
+void for_all_number_attributes(Action&& action) {
+  action(NumberAttributes<std::int8_t>{"i1", H5T_STD_I8LE, H5T_STD_I8BE, H5T_NATIVE_INT8});
+  action(NumberAttributes<std::int16_t>{"i2", H5T_STD_I16LE, H5T_STD_I16BE, H5T_NATIVE_INT16});
+  action(NumberAttributes<std::int32_t>{"i4", H5T_STD_I32LE, H5T_STD_I32BE, H5T_NATIVE_INT32});
+  action(NumberAttributes<std::int64_t>{"i8", H5T_STD_I64LE, H5T_STD_I64BE, H5T_NATIVE_INT64});
+  action(NumberAttributes<std::uint8_t>{"u1", H5T_STD_U8LE, H5T_STD_U8BE, H5T_NATIVE_UINT8});
+  action(NumberAttributes<std::uint16_t>{"u2", H5T_STD_U16LE, H5T_STD_U16BE, H5T_NATIVE_UINT16});
+  action(NumberAttributes<std::uint32_t>{"u4", H5T_STD_U32LE, H5T_STD_U32BE, H5T_NATIVE_UINT32});
+  action(NumberAttributes<std::uint64_t>{"u8", H5T_STD_U64LE, H5T_STD_U64BE, H5T_NATIVE_UINT64});
+  action(NumberAttributes<float>{"f4", H5T_IEEE_F32LE, H5T_IEEE_F32BE, H5T_NATIVE_FLOAT});
+  action(NumberAttributes<double>{"f8", H5T_IEEE_F64LE, H5T_IEEE_F64BE, H5T_NATIVE_DOUBLE});
+  const auto c8 = store::native_type(ItemType::complex64);
+  const auto c16 = store::native_type(ItemType::complex128);
+  action(NumberAttributes<std::complex<float>>{"c8", c8.id(), c8.id(), c8.id()});
+  action(NumberAttributes<std::complex<double>>{"c16", c16.id(), c16.id(), c16.id()});
+}
+
+TEST_F(ReadingTest, NumberAttributesKeepTypeAndValue) {
   make([&](const ForeignFile& file) {
-    const Hdf5Handle scalar(H5Screate(H5S_SCALAR), H5Sclose, "space");
-    const auto put = [&](const char* name, hid_t type, const void* value) {
-      const Hdf5Handle attribute(
-          H5Acreate2(file.id(), name, type, scalar.id(), H5P_DEFAULT, H5P_DEFAULT), H5Aclose, name);
-      H5Awrite(attribute.id(), type, value);
-    };
-    const Hdf5Handle varying(H5Tcopy(H5T_C_S1), H5Tclose, "type");
-    H5Tset_size(varying.id(), H5T_VARIABLE);
-    const Hdf5Handle padded(H5Tcopy(H5T_FORTRAN_S1), H5Tclose, "type");
-    H5Tset_size(padded.id(), 6);
-    const char* text = "varying";
-    put("varying", varying.id(), &text);
-    put("padded", padded.id(), "fixed ");
-    const std::int16_t number = -3;
-    put("number", H5T_NATIVE_INT16, &number);
+    for_all_number_attributes([&](const auto& numbers) { numbers.put(file); });
   });
   const Input input(comm, path("a.h5"));
-  EXPECT_EQ(input.attribute_string("varying"), "varying");
-  EXPECT_EQ(input.attribute_string("padded"), "fixed");
-  EXPECT_EQ(input.attribute_int("number"), -3);
+  for_all_number_attributes([&](const auto& numbers) { numbers.expect(input); });
+  // As other types: by the rules of arrays.
+  EXPECT_EQ(input.attribute_int("i2 big 1"), -32768);
+  EXPECT_EQ(input.attribute_int("u4 little -1"), 0);
+  EXPECT_EQ(input.attribute_double("i1 big -1"), -128);
+  EXPECT_EQ(input.attribute_doubles("i1 little 3"), (std::vector<double>{-128, 127, 3}));
+  EXPECT_EQ(input.attribute_numbers("i1 little 3", ItemType::int16).size(), 6U);
+  const auto refused = [&](const std::string& words, const std::function<void()>& action) {
+    const auto text = error_of(Errc::invalid_input, action);
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  };
+  refused("holds 18446744073709551615 (uint64), which does not fit int64",
+          [&] { (void)input.attribute_numbers("u8 big 3", ItemType::int64); });
+  refused("is float64, which is not read as int64",
+          [&] { (void)input.attribute_int("f8 big -1"); });
+  refused("is a list of 3 items, not one", [&] { (void)input.attribute_int("i4 big 3"); });
+  refused("holds numbers, not text", [&] { (void)input.attribute_string("i4 big 3"); });
+  refused("has no attribute \"none\"", [&] { (void)input.attribute("none"); });
+  EXPECT_FALSE(input.has_attribute("none"));
+}
+
+TEST_F(ReadingTest, OtherAttributesAreReadOrRefusedByName) {
+  const auto truth = [] {
+    Hdf5Handle type(H5Tenum_create(H5T_NATIVE_INT8), H5Tclose, "type");
+    for (const auto value : {std::int8_t{0}, std::int8_t{1}}) {
+      H5Tenum_insert(type.id(), value == 0 ? "FALSE" : "TRUE", &value);
+    }
+    return type;
+  };
+  const auto text_type = [](std::size_t bytes, H5T_str_t padding, H5T_cset_t letters) {
+    Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose, "type");
+    H5Tset_size(type.id(), bytes);
+    if (bytes != H5T_VARIABLE) H5Tset_strpad(type.id(), padding);
+    H5Tset_cset(type.id(), letters);
+    return type;
+  };
+  make([&](const ForeignFile& file) {
+    const auto same = [&](const std::string& name, const Hdf5Handle& type, const void* values,
+                          std::ptrdiff_t count = -1) {
+      put_attribute(file, name, type.id(), type.id(), values, count);
+    };
+    const std::int8_t values[] = {1, 0, 1};
+    same("true", truth(), values);
+    same("truths", truth(), values, 3);
+    const Hdf5Handle colours(H5Tenum_create(H5T_STD_U16BE), H5Tclose, "type");
+    const std::uint16_t blue = 0x2c01;  // 300, as the type has it
+    H5Tenum_insert(colours.id(), "BLUE", &blue);
+    same("colour", colours, &blue);
+    const char* varying[] = {"one", "", "\xc3\xa5", nullptr};
+    for (const auto letters : {H5T_CSET_ASCII, H5T_CSET_UTF8}) {
+      const auto set = letters == H5T_CSET_ASCII ? "ascii" : "utf8";
+      const auto type = text_type(H5T_VARIABLE, H5T_STR_NULLTERM, letters);
+      same(fmt::format("{} varying", set), type, varying);
+      same(fmt::format("{} varyings", set), type, varying, 4);
+      same(fmt::format("{} none", set), type, nullptr, 0);
+      same(fmt::format("{} ended", set), text_type(6, H5T_STR_NULLTERM, letters), "ab\0xyz");
+      same(fmt::format("{} filled", set), text_type(6, H5T_STR_NULLPAD, letters), "a\0b\0\0");
+      same(fmt::format("{} spaced", set), text_type(6, H5T_STR_SPACEPAD, letters), " a b  ");
+      same(fmt::format("{} fixed", set), text_type(3, H5T_STR_NULLPAD, letters), "ab\0cde", 2);
+    }
+    const Hdf5Handle null(H5Screate(H5S_NULL), H5Sclose, "space");
+    for (const auto& [name, type] :
+         {std::pair{"null number", H5T_NATIVE_FLOAT}, {"null text", H5T_C_S1}}) {
+      const Hdf5Handle made(H5Acreate2(file.id(), name, type, null.id(), H5P_DEFAULT, H5P_DEFAULT),
+                            H5Aclose, name);
+    }
+    const long double fine = 0.25L, odd = 1 + std::numeric_limits<long double>::epsilon();
+    put_attribute(file, "long fine", H5T_NATIVE_LDOUBLE, H5T_NATIVE_LDOUBLE, &fine);
+    put_attribute(file, "long odd", H5T_NATIVE_LDOUBLE, H5T_NATIVE_LDOUBLE, &odd);
+    const Hdf5Handle compound(H5Tcreate(H5T_COMPOUND, 8), H5Tclose, "type");
+    H5Tinsert(compound.id(), "a", 0, H5T_NATIVE_INT32);
+    H5Tinsert(compound.id(), "b", 4, H5T_NATIVE_INT32);
+    const std::int64_t room[4] = {};
+    same("compound", compound, room);
+    same("opaque", {H5Tcreate(H5T_OPAQUE, 3), H5Tclose, "type"}, room);
+    same("lists", {H5Tvlen_create(H5T_NATIVE_INT32), H5Tclose, "type"}, room);
+    put_attribute(file, "reference", H5T_STD_REF_OBJ, H5T_STD_REF_OBJ, room);
+    const hsize_t three = 3, grid[] = {2, 2};
+    same("array", {H5Tarray_create2(H5T_NATIVE_INT32, 1, &three), H5Tclose, "type"}, room);
+    const Hdf5Handle space(H5Screate_simple(2, grid, nullptr), H5Sclose, "space");
+    const Hdf5Handle matrix(
+        H5Acreate2(file.id(), "matrix", H5T_NATIVE_INT32, space.id(), H5P_DEFAULT, H5P_DEFAULT),
+        H5Aclose, "matrix");
+  });
+  const Input input(comm, path("a.h5"));
+  const auto expect = [&](const std::string& name, const AttributeValue& wanted) {
+    EXPECT_EQ(input.attribute(name), wanted) << name;
+  };
+  expect("true", true);
+  expect("truths", std::vector<bool>{true, false, true});
+  EXPECT_EQ(input.attribute_int("true"), 1);
+  expect("colour", std::uint16_t{300});
+  for (const std::string set : {"ascii", "utf8"}) {
+    expect(set + " varying", std::string("one"));
+    expect(set + " varyings", std::vector<std::string>{"one", "", "\xc3\xa5", ""});
+    expect(set + " none", std::vector<std::string>{});
+    expect(set + " ended", std::string("ab"));
+    expect(set + " filled", std::string("a\0b", 3));
+    expect(set + " spaced", std::string(" a b"));
+    expect(set + " fixed", std::vector<std::string>{"ab", "cde"});
+    EXPECT_EQ(input.attribute_strings(set + " ended"), std::vector<std::string>{"ab"});
+  }
+  expect("null number", std::vector<float>{});
+  expect("null text", std::string());
+  expect("long fine", 0.25);
+  for (const auto& [name, words] :
+       {std::pair{"long odd", "which float64 does not hold"},
+        {"compound", "compound items"},
+        {"opaque", "opaque items"},
+        {"lists", "lists of variable length"},
+        {"reference", "references"},
+        {"array", "items that are arrays"},
+        {"matrix", "has 2 dimensions; single values and lists are read"}}) {
+    EXPECT_TRUE(input.has_attribute(name)) << name;
+    const auto text = error_of(Errc::invalid_input, [&] { (void)input.attribute(name); });
+    EXPECT_NE(text.find(fmt::format("attribute \"{}\" ", name)), std::string::npos) << text;
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  }
 }
 
 // A layout that holds a part of the array makes readers read that part.

@@ -55,6 +55,12 @@ int tailrace_input_attribute_text(const tailrace_input* input, const char* name,
                                   const char** value);
 int tailrace_input_attribute_doubles(const tailrace_input* input, const char* name,
                                      int64_t max_values, double* values, int64_t* num_values);
+/* Its numbers as items of `type`, converted as by tailrace_input_read; one is a list of one. */
+int tailrace_input_attribute_numbers(const tailrace_input* input, const char* name, int type,
+                                     int64_t max_values, void* values, int64_t* num_values);
+/* Text number `index`, from 0, of a list of `*num_values`; one is a list of one. */
+int tailrace_input_attribute_text_of_list(const tailrace_input* input, const char* name,
+                                          int64_t index, const char** value, int64_t* num_values);
 /* Values of a coordinate, as the list above. Local. */
 int tailrace_input_coordinate(const tailrace_input* input, const char* name, int64_t max_values,
                               double* values, int64_t* num_values);
