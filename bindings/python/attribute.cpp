@@ -104,13 +104,19 @@ AttributeValue from_integers(nb::handle list, const std::string& what) {
   refuse(fmt::format("{}: {} do not all fit 64 bits", what, repr_of(list)));
 }
 
+/// Not equal to itself; PyObject_RichCompareBool takes what is the same object for equal.
+bool is_nan(nb::handle value) {
+  const auto differs = nb::steal(PyObject_RichCompare(value.ptr(), value.ptr(), Py_NE));
+  return differs.is_valid() && PyObject_IsTrue(differs.ptr()) == 1;
+}
+
 /// Throws if NumPy has changed an item to give all the same type.
 void require_same_items(nb::handle list, nb::handle array, const std::string& what) {
   const nb::object made = array.attr("tolist")();
   std::size_t at = 0;
   for (const auto item : nb::iter(list)) {
     const nb::object found = made[at++];
-    if (found.equal(item) || (!item.equal(item) && !found.equal(found))) continue;
+    if (found.equal(item) || (is_nan(item) && is_nan(found))) continue;
     refuse(fmt::format("{}: {} would become {} in a list with the others; give a list of one type",
                        what, repr_of(item), repr_of(found)));
   }

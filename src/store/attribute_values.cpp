@@ -39,6 +39,12 @@ constexpr std::array<std::string_view, 9> reserved_names{
 
 }  // namespace
 
+std::string shown(const std::string& name) {
+  std::string text;
+  for (const char letter : name) text += letter == '\0' ? std::string("\\0") : std::string(1, letter);
+  return text;
+}
+
 bool is_reserved(std::string_view name) {
   return std::ranges::find(reserved_names, name) != reserved_names.end();
 }
@@ -157,7 +163,8 @@ void check_attributes(const std::string& of, const Attributes& attributes,
   std::set<std::string_view> names;
   for (const auto& [name, value] : attributes) {
     if (name.empty() || name.find('\0') != std::string::npos) {
-      refuse_input("{}: \"{}\" cannot name an attribute: it is empty or has a zero byte", of, name);
+      refuse_input("{}: \"{}\" cannot name an attribute: it is empty or has a zero byte", of,
+                   shown(name));
     }
     if (is_reserved(name)) {
       refuse_input("{}: attribute {}: HDF5 and netCDF keep this name for themselves", of, name);

@@ -53,6 +53,9 @@ void fill_items(std::span<std::byte> items, std::ptrdiff_t bytes, const ItemByte
 AttributeValue converted(const std::string& array, const std::string& name,
                          const AttributeValue& value, ItemType type);
 
+/// `name` for an error message, which a zero byte would end.
+std::string shown(const std::string& name);
+
 /// Whether HDF5 and netCDF keep `name` for what they note about arrays.
 bool is_reserved(std::string_view name);
 

@@ -23,7 +23,7 @@ namespace {
 
 // `name` and the groups that it is in.
 void check_path(const std::string& name, const char* what) {
-  bool good = name.find('\n') == std::string::npos;
+  bool good = name.find_first_of(std::string("\n\0", 2)) == std::string::npos;
   for (std::size_t at = 0, end = 0; end < name.size() || at == 0; at = end + 1) {
     end = std::min(name.find('/', at), name.size());
     const auto part = name.substr(at, end - at);
@@ -34,9 +34,9 @@ void check_path(const std::string& name, const char* what) {
   }
   if (!good) {
     refuse_input(
-        "\"{}\" cannot name {} of a file: it is empty or holds a line end, or there is no name "
-        "between its slashes",
-        name, what);
+        "\"{}\" cannot name {} of a file: it is empty or holds a line end or a zero byte, or there is "
+        "no name between its slashes",
+        shown(name), what);
   }
 }
 
@@ -53,7 +53,7 @@ void check_dimension(const std::string& name, const std::string& variable) {
   refuse_input(
       "variable {}: \"{}\" cannot name a dimension: it is empty, has a slash, a line end or a zero "
       "byte, or HDF5, netCDF or this library use it themselves",
-      variable, name);
+      variable, shown(name));
 }
 
 // No array may be a group, either.

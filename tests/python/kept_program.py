@@ -178,6 +178,8 @@ def case_types_of_the_variable(kind: str, write: Write) -> list[Callable[[], Non
         for dtype in (*REAL, *COMPLEX):
             fill = numbers(dtype)[1]
             given = {name: [1, 0] if name.startswith(("flag", "valid_r")) else 1 for name in CF}
+            if suffix == ".zarr" and dtype in COMPLEX:
+                given = {}
             given |= {"_FillValue": fill.item(), "scale_factor": np.float32(0.5), "add_offset": 2.5}
             values = np.full(layout.shape(COMM.rank), fill, dtype)
             variables[dtype] = tailrace.Variable(values, layout, ["x"], given)
@@ -189,7 +191,7 @@ def case_types_of_the_variable(kind: str, write: Write) -> list[Callable[[], Non
                     for dtype in (*REAL, *COMPLEX):
                         fill = data[dtype].attrs["_FillValue"]
                         assert np.dtype(dtype).type(fill) == numbers(dtype)[1], (path, dtype, fill)
-                with xarray.open_zarr(path) as data:
+                with xarray.open_zarr(path, drop_variables=COMPLEX) as data:
                     assert np.isnan(data.float32).all()
                 return
             with h5py.File(path) as file:
@@ -200,7 +202,7 @@ def case_types_of_the_variable(kind: str, write: Write) -> list[Callable[[], Non
                     assert file[dtype].fillvalue == numbers(dtype)[1]
                     assert found["scale_factor"].dtype == "float32"
                     assert found["add_offset"].dtype == "float64"
-            with xarray.open_dataset(path, engine="netcdf4") as data:
+            with xarray.open_dataset(path, engine="netcdf4", drop_variables=COMPLEX) as data:
                 assert np.isnan(data.float32).all()
 
         checks.append(check)
@@ -392,12 +394,12 @@ def case_refused(kind: str, write: Write) -> list[Callable[[], None]]:
     layout = tailrace.slabs((6,), 0, COMM.size)
     u = np.zeros(layout.shape(COMM.rank))
     path = FOLDER / f"refused_{kind}.h5"
-    for what, value in WRONG.items():
+    for value in WRONG.values():
         good = {"odd": 1}
         bad = {"odd": value}
         mine = bad if LAST else good
         one = tailrace.Variable(u, layout, ["x"], mine)
-        refused(lambda one=one: write(path, {"u": one}), "'u'" if what[0] != "a z" else "u", "odd")
+        refused(lambda one=one: write(path, {"u": one}), "u", "odd")
         refused(lambda mine=mine: write(path, {"u": u}, layout, attributes=mine), "odd")
     for name in NAMES:
         one = tailrace.Variable(u, layout, ["x"], {name: 1})
