@@ -147,23 +147,22 @@ struct OpenFile::Agreed {
 
 OpenFile::OpenFile(MPI_Comm comm, const std::string& path, int mode, MPI_File file, MPI_Info info)
     : file_(file), mode_(mode) {
-  if (PMPI_Comm_dup(comm, &comm_) != MPI_SUCCESS) throw Error(Errc::mpi, "no communicator left");
+  if (PMPI_Comm_dup(comm, &duplicate_.raw) != MPI_SUCCESS) {
+    throw Error(Errc::mpi, "no communicator left");
+  }
   path_ = name_of(path);
-  hints_ = hints_from(broadcast_text(comm_, known_hints(info)));
+  hints_ = hints_from(broadcast_text(duplicate_.raw, known_hints(info)));
   if (file_mode() == FileMode::mpi) never_ = Refusal::told;
   if ((mode & (MPI_MODE_SEQUENTIAL | MPI_MODE_UNIQUE_OPEN)) == MPI_MODE_SEQUENTIAL) {
     never_ = Refusal::mode;
   }
   int why = static_cast<int>(path_.empty() ? Refusal::open : never_);
-  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, &why, 1, MPI_INT, MPI_MAX, comm_));
+  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, &why, 1, MPI_INT, MPI_MAX, duplicate_.raw));
   never_ = static_cast<Refusal>(why);
   hides_ = file_mode() == FileMode::hidden && (mode & MPI_MODE_WRONLY) != 0;
 }
 
-OpenFile::~OpenFile() {
-  ours_.reset();
-  if (comm_ != MPI_COMM_NULL) PMPI_Comm_free(&comm_);
-}
+OpenFile::~OpenFile() = default;
 
 void OpenFile::set_view(std::int64_t start, MPI_Datatype unit, MPI_Datatype type, bool is_native) {
   int bytes = 0;
@@ -214,16 +213,17 @@ OpenFile::Plan OpenFile::plan(const Transfer& call) const {
 
 OpenFile::Agreed OpenFile::agree(const Plan& own, bool writes) const {
   int rank = 0;
-  PMPI_Comm_rank(comm_, &rank);
+  PMPI_Comm_rank(duplicate_.raw, &rank);
   std::array<std::int64_t, 5> all{static_cast<std::int64_t>(own.why), own.end, own.bytes,
                                   static_cast<std::int64_t>(own.places.size()),
                                   !writes && rank == 0 ? size_of(path_) : 0};
-  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, all.data(), 5, MPI_INT64_T, MPI_MAX, comm_));
+  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, all.data(), 5, MPI_INT64_T, MPI_MAX, duplicate_.raw));
   Agreed agreed{static_cast<Refusal>(all[0]), all[1], all[2], all[3], all[4]};
   // Other nodes may know that the file is longer.
   if (!writes && agreed.why == Refusal::none && agreed.end > agreed.file_bytes) {
     agreed.file_bytes = size_of(path_);
-    check_mpi(PMPI_Allreduce(MPI_IN_PLACE, &agreed.file_bytes, 1, MPI_INT64_T, MPI_MAX, comm_));
+    check_mpi(
+        PMPI_Allreduce(MPI_IN_PLACE, &agreed.file_bytes, 1, MPI_INT64_T, MPI_MAX, duplicate_.raw));
   }
   return agreed;
 }
@@ -245,7 +245,7 @@ int OpenFile::run(const Transfer& call) {
   Row& row = rows_[call.writes ? 1 : 0];
   Refusal& why = why_mpi_[call.writes ? 1 : 0];
   if (measures && row.passes()) return refuse(call, why);
-  if (!ranks_) ranks_ = ranks_of(comm_);
+  if (!ranks_) ranks_ = ranks_of(duplicate_.raw);
   const std::unique_lock lock(ranks_->in_use, std::try_to_lock);
   Plan own = prepare(call, lock.owns_lock());
   const Agreed agreed = agree(own, call.writes);
@@ -253,7 +253,7 @@ int OpenFile::run(const Transfer& call) {
   Contest* const contest = why == Refusal::none && measures
                                ? &ranks_->contests.of(call.writes, agreed.bytes, agreed.runs)
                                : nullptr;
-  const Variant variant = contest == nullptr ? Variant::ours : contest->next(comm_);
+  const Variant variant = contest == nullptr ? Variant::ours : contest->next(duplicate_.raw);
   const bool decided = contest == nullptr || contest->is_decided();
   if (decided && variant == Variant::mpi) why = Refusal::slower;
   row.asked(why != Refusal::none);
@@ -375,7 +375,7 @@ int OpenFile::close() {
   if (hides_) {
     int code = settle();
     behind_.reset();
-    check_mpi(PMPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, comm_));
+    check_mpi(PMPI_Allreduce(MPI_IN_PLACE, &code, 1, MPI_INT, MPI_MAX, duplicate_.raw));
     if (code == MPI_SUCCESS) return code;
     say(LogLevel::warning,
         "tailrace io: " + path_ + ": hidden writes failed; the file is not whole");

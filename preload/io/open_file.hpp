@@ -126,7 +126,14 @@ class OpenFile {
   int fail(int code) const;
 
   MPI_File file_;
-  MPI_Comm comm_ = MPI_COMM_NULL;  // a duplicate
+  // A duplicate, freed also if the constructor throws.
+  struct Duplicate {
+    MPI_Comm raw = MPI_COMM_NULL;
+    ~Duplicate() {
+      if (raw != MPI_COMM_NULL) PMPI_Comm_free(&raw);
+    }
+  };
+  Duplicate duplicate_;
   std::string path_;
   int mode_;
   Hints hints_;
