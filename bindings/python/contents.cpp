@@ -61,9 +61,16 @@ Coordinate coordinate_of(const std::string& name, nb::handle values, const std::
 std::string path_of(nb::handle path) {
   const auto text = nb::module_::import_("os").attr("fspath")(path);
   if (!nb::isinstance<nb::str>(text)) refuse("path: needs text or a pathlib.Path");
-  auto path_text = nb::cast<std::string>(text);
-  if (path_text.find('\0') != std::string::npos) refuse("path: has a null character");
-  return path_text;
+  // The bytes of the name, which need not be UTF-8: Python has them as surrogates.
+  const auto bytes = nb::cast<nb::bytes>(nb::module_::import_("os").attr("fsencode")(text));
+  std::string name(bytes.c_str(), bytes.size());
+  if (name.find('\0') != std::string::npos) refuse("path: has a null character");
+  return name;
+}
+
+nb::object text_of_path(const std::string& path) {
+  return nb::steal(
+      PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
 }
 
 Hints hints_of(nb::handle hints) {

@@ -238,7 +238,7 @@ void bind_output(nb::module_& module) {
           nb::sig("def statistics(self) -> dict[str, float]"),
           "Counts, bytes and seconds so far, on this rank.")
       .def_prop_ro(
-          "last_complete", [](PyOutput& self) { return self->last_complete(); },
+          "last_complete", [](PyOutput& self) { return text_of_path(self->last_complete()); },
           "Path of the last file known to be complete, or \"\".");
   bind_closing(bound, "`finish`, and the end of the background thread. Collective.");
 }

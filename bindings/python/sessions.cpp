@@ -332,7 +332,8 @@ void bind_stream(nb::module_& module) {
       .def(
           "describe", [](PyStream& self) { return self->statistics().describe(); },
           "What output has cost the simulation, for people.")
-      .def_prop_ro("last_complete", [](PyStream& self) { return self->last_complete(); });
+      .def_prop_ro("last_complete",
+                   [](PyStream& self) { return text_of_path(self->last_complete()); });
   bind_closing(bound, "`finish`, and no more steps. Collective over the compute ranks.");
 }
 

@@ -137,7 +137,12 @@ void test_output(const tailrace_comm* comm, const char* folder) {
 
   for (int mode = TAILRACE_SYNCHRONOUS; mode <= TAILRACE_HIDDEN; ++mode) {
     char path[1024];
-    snprintf(path, sizeof path, "%s/c_face_%d.h5", folder, mode);
+    /* The bytes of a name need not be UTF-8. */
+    snprintf(path, sizeof path,
+             mode == 1 ? "%s/c_f\xe4"
+                         "ce_%d.h5"
+                       : "%s/c_face_%d.h5",
+             folder, mode);
     tailrace_output_options options = tailrace_output_defaults();
     options.mode = mode;
     tailrace_hints* hints = NULL;

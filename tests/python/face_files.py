@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Files, sessions, the trace and the tuner, on the ranks of a job (face_program.py)."""
 
+import os
 from pathlib import Path
 
 import h5py
@@ -57,6 +58,28 @@ def case_files() -> None:
         refused(lambda: file.read("u", other, np.zeros((2, 2))), "out: has shape (2, 2)")
         refused(lambda: file.read("u", other, mine(other), "float32"), "float64", "float32")
     refused(lambda: file.names, "closed")
+
+
+def case_a_name_that_is_not_utf8() -> None:
+    name = os.fsdecode(b"caf\xe9") + f"-{COMM.size}"  # Python has such bytes as surrogates
+    layout = slabs()
+    for path in (name + ".h5", Path(name + ".nc"), FOLDER / (name + ".h5")):
+        with tailrace.Output(COMM) as output:
+            output.write(path, {"u": mine(layout)}, layout)
+            output.finish()
+            assert output.last_complete == str(path)
+        with tailrace.Input(COMM, path) as file:
+            assert (file.read("u", layout) == mine(layout)).all()
+    refused(lambda: tailrace.Input(COMM, name), "caf\\xe9", kind=tailrace.FileFailure)
+    with tailrace.File(COMM, name + ".bin", "write") as file:
+        file.write(mine(layout), SHAPE, layout.box(COMM.rank))
+    with tailrace.Session(COMM, servers="thread") as session, session.open("fields") as stream:
+        stream.write(name + ".zarr", {"u": mine(layout)}, layout)
+        stream.finish()
+        assert stream.last_complete == name + ".zarr"
+    COMM.Barrier()
+    assert os.path.isfile(os.fsencode(name) + b".bin")
+    assert os.path.isfile(os.fsencode(name) + b".zarr/zarr.json")
 
 
 def case_shared_files() -> None:
