@@ -84,7 +84,10 @@ class Sweep {
     if (fs::exists(path)) {
       EXPECT_EQ(wrong_items(path), 0) << what;
     }
-    EXPECT_EQ(leftovers(), "") << what;
+    // The store that was replaced, if no folder can be read: it is told, and removed later.
+    if (text.find("what it replaces could not be removed") == std::string::npos) {
+      EXPECT_EQ(leftovers(), "") << what;
+    }
     check_mpi(MPI_Barrier(comm_.raw()));
   }
 

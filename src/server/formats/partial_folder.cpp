@@ -115,6 +115,16 @@ LeftFolders& left_folders() {
   return left;
 }
 
+/// Removes what a store has replaced; what cannot be removed now is tried again later.
+void remove_or_later(const std::string& path) {
+  try {
+    remove_or_fail(path);
+  } catch (const Error&) {
+    left_folders().add(path);
+    throw;
+  }
+}
+
 }  // namespace
 
 PartialFolder::PartialFolder(const std::string& path) : target_(absolute_path(path)) {}
@@ -203,7 +213,7 @@ void PartialFolder::commit(bool sync) {
     if (old.empty()) throw;
     fail_leaving(error.sys_errno(), "its new name could not be flushed", old);
   }
-  if (!old.empty()) remove_or_fail(old);
+  if (!old.empty()) remove_or_later(old);
 }
 
 std::string PartialFolder::discard(std::span<const std::string> names) noexcept {
