@@ -229,6 +229,53 @@ output.write("{tmp_path}/u.h5", {{"u": np.zeros(layout.shape(comm.rank))}}, layo
     assert (tmp_path / "u.h5").is_file()
 
 
+KINDS = ["output", "none", "hidden", "thread", "process", "1"]
+OPEN = """
+import sys
+kind = "{kind}"
+if kind == "output":
+    comm, file = MPI.COMM_WORLD, tailrace.Output(MPI.COMM_WORLD)
+else:
+    session = tailrace.Session(MPI.COMM_WORLD, kind)
+    if not session.computes:
+        session.serve()
+        MPI.Finalize()
+        sys.exit()
+    comm, file = session.compute, session.open("s")
+layout = tailrace.slabs((20, 200), 0, comm.size)
+u = dict.fromkeys((f"u{{v}}" for v in range(200)), np.ones(layout.shape(comm.rank)))
+"""
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mpi_finalize_completes_what_is_left_open(kind: str, tmp_path: Path) -> None:
+    text = f"""
+for step in range(10):
+    file.write(f"{tmp_path}/u{{step}}.h5", u, layout)
+MPI.Finalize()
+"""
+    done = run_text(2, tmp_path, OPEN.format(kind=kind) + text)
+    assert done.returncode == 0, done.stderr
+    assert len(list(tmp_path.glob("u?.h5"))) == 10, done.stderr
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("way", ["sys.exit(3)", "MPI.Finalize()", "1 / 0"])
+def test_a_rank_that_leaves_alone_ends_the_job(way: str, kind: str, tmp_path: Path) -> None:
+    text = f"""
+file.write("{tmp_path}/a.h5", u, layout)
+if comm.rank == comm.size - 1:
+    {way}
+else:
+    file.write("{tmp_path}/b.h5", u, layout)
+    file.write("{tmp_path}/c.h5", u, layout)
+    print("went on")
+"""
+    done = run_text(3, tmp_path, OPEN.format(kind=kind) + text, TAILRACE_PATIENCE_S="1")
+    assert done.returncode != 0
+    assert "went on" not in done.stdout
+
+
 def test_an_uncaught_exception_of_all_ranks_does_not_hang(tmp_path: Path) -> None:
     # Into files of the ranks, as a busy mpirun may drop the end of what it passes on.
     text = f"""
