@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/refuse_input.hpp"
+#include "core/wave_shell.hpp"
 #include "core/worker.hpp"
 #include "fft/kernel.hpp"
 #include "server/group.hpp"
@@ -27,7 +28,7 @@ struct SpectrumBox {
 
   /// Width of a shell: the smallest wave number [1/length].
   double unit() const;
-  /// Shell s holds s - 1/2 <= k / unit < s + 1/2, up to the corner of wave number space.
+  /// Shells as of `wave_shell`, up to the corner of wave number space.
   std::size_t num_shells() const;
 };
 
@@ -173,7 +174,7 @@ class SlabTransform {
   }
 
  private:
-  std::size_t shell_of(double k) const { return static_cast<std::size_t>(k / box_.unit() + 0.5); }
+  std::size_t shell_of(double k) const { return wave_shell(k / box_.unit()); }
 
   double wave_number(std::size_t axis, std::ptrdiff_t mode) const {
     const auto n = box_.extents[axis];
@@ -232,7 +233,7 @@ std::size_t SpectrumBox::num_shells() const {
     const double k = 2 * M_PI / lengths[d] * static_cast<double>(extents[d] / 2);
     square += k * k;
   }
-  return static_cast<std::size_t>(std::sqrt(square) / unit() + 0.5) + 1;
+  return wave_shell(std::sqrt(square) / unit()) + 1;
 }
 
 /// sum over the modes of each shell of |u_k|^2, divided by the width of a shell: times that width

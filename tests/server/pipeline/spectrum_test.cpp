@@ -3,6 +3,8 @@
 #include <complex>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "pipeline_fixture.hpp"
 
 namespace tailrace::server {
@@ -42,18 +44,36 @@ double noise(const Index& at) {
   return std::sin(static_cast<double>(at[0] * 12 + at[1] * 78 + at[2] * 37 + 1) * 437.5);
 }
 
-/// The definition: a plain sum for each mode, shells of width 2 pi / (longest period).
+using WholeLengths = std::array<std::int64_t, 3>;
+
+/// The shell of a mode by whole numbers: the largest s with (s - 1/2)^2 <= (|k| / unit)^2.
+std::size_t exact_shell(const Index& mode, const WholeLengths& lengths) {
+  const std::int64_t common = lengths[0] * lengths[1] * lengths[2];
+  const std::int64_t longest = std::max({lengths[0], lengths[1], lengths[2]});
+  std::int64_t square = 0;  // of |k| / unit times `common`
+  for (std::size_t d = 0; d < 3; ++d) {
+    const std::int64_t k = mode[d] * longest * (common / lengths[d]);
+    square += k * k;
+  }
+  std::int64_t shell = 0;
+  while ((2 * shell + 1) * (2 * shell + 1) * common * common <= 4 * square) ++shell;
+  return static_cast<std::size_t>(shell);
+}
+
+/// The definition: a plain sum for each mode, shells of width 2 pi / (longest period). Periods are
+/// `lengths` times `scale`.
 std::vector<double> by_definition(const std::array<std::ptrdiff_t, 3>& n,
-                                  const std::array<double, 3>& lengths, const Values& value) {
-  const double unit = 2 * M_PI / std::max({lengths[0], lengths[1], lengths[2]});
+                                  const WholeLengths& lengths, const Values& value,
+                                  double scale = 1) {
+  const double longest = static_cast<double>(std::max({lengths[0], lengths[1], lengths[2]}));
+  const double unit = 2 * M_PI / (scale * longest);
   std::vector<double> shells(64);
   const auto box = box_of({0, 0, 0}, {n[0], n[1], n[2]});
   for_each_item(box, [&](const Index& mode) {
     std::complex<double> sum;
-    double square = 0;
+    Index wave = mode;
     for (std::size_t d = 0; d < 3; ++d) {
-      const auto k = 2 * mode[d] <= n[d] ? mode[d] : mode[d] - n[d];
-      square += std::pow(2 * M_PI / lengths[d] * static_cast<double>(k), 2);
+      wave[d] = 2 * mode[d] <= n[d] ? mode[d] : mode[d] - n[d];
     }
     for_each_item(box, [&](const Index& at) {
       double phase = 0;
@@ -63,8 +83,7 @@ std::vector<double> by_definition(const std::array<std::ptrdiff_t, 3>& n,
       sum += value(at) * std::polar(1.0, -phase);
     });
     const double points = static_cast<double>(n[0] * n[1] * n[2]);
-    shells.at(static_cast<std::size_t>(std::sqrt(square) / unit + 0.5)) +=
-        std::norm(sum) / (points * points) / unit;
+    shells.at(exact_shell(wave, lengths)) += std::norm(sum) / (points * points) / unit;
   });
   return shells;
 }
@@ -72,7 +91,7 @@ std::vector<double> by_definition(const std::array<std::ptrdiff_t, 3>& n,
 TEST_F(SpectrumTest, EqualsItsDefinition) {
   const std::array<std::ptrdiff_t, 3> n{5, 6, 7};
   const auto row = spectrum("spectrum", fields({5, 6, 7}, ItemType::float64, {noise}));
-  const auto expected = by_definition(n, {2 * M_PI, 2 * M_PI, 2 * M_PI}, noise);
+  const auto expected = by_definition(n, {1, 1, 1}, noise, 2 * M_PI);
   ASSERT_GT(row.size(), 4U);
   for (std::size_t s = 0; s < row.size(); ++s) EXPECT_NEAR(row[s], expected[s], 1e-14) << s;
   EXPECT_EQ(last_.fields[0].name, "u_spectrum");
@@ -83,6 +102,26 @@ TEST_F(SpectrumTest, EqualsItsDefinition) {
   const auto long_expected = by_definition(n, {1, 2, 4}, noise);
   for (std::size_t s = 0; s < long_row.size(); ++s) {
     EXPECT_NEAR(long_row[s], long_expected[s], 1e-14) << s;
+  }
+}
+
+TEST_F(SpectrumTest, ModesOnAnEdgeOfAShellAreInTheUpperOne) {
+  const std::array<std::ptrdiff_t, 3> n{6, 8, 10};
+  const std::vector<WholeLengths> boxes{{1, 1, 1}, {1, 1, 2}, {2, 1, 4}, {2, 3, 4}, {4, 3, 2},
+                                        {4, 4, 6}, {6, 5, 4}, {3, 4, 8}, {2, 8, 2}, {8, 12, 6},
+                                        {3, 3, 5}, {5, 6, 7}, {10, 4, 6}};
+  for (const auto& box : boxes) {
+    const auto expected = by_definition(n, box, noise);
+    for (const double scale : {1.0, 0.1, 2 * M_PI, 2 * M_PI / 7, 1e-3 / 3, 1234.567}) {
+      std::string stage = "spectrum lengths=";
+      for (std::size_t d = 0; d < 3; ++d) {
+        stage += (d > 0 ? "," : "") + fmt::format("{}", scale * static_cast<double>(box[d]));
+      }
+      const auto row = spectrum(stage, fields({6, 8, 10}, ItemType::float64, {noise}));
+      for (std::size_t s = 0; s < row.size(); ++s) {
+        EXPECT_NEAR(row[s] / scale, expected[s], 1e-12) << stage << ", shell " << s;
+      }
+    }
   }
 }
 
