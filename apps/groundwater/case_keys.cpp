@@ -239,7 +239,8 @@ Keys keys_of(WaterCase& w) {
   return {{at + "name", &w.name, any, "", "name, for boundaries and wells"},
           {at + "conditions", &w.conditions, any, "",
            "one a primary species: \"H+ pH 5\", \"Ca++ total 1e-3\" [mol/L], \"Na+ free 1e-3\" "
-           "[mol/kg], \"Cl- charge\", \"Ca++ mineral Calcite\""}};
+           "[mol/kg], \"Cl- charge\", \"Ca++ mineral Calcite\", \"HCO3- gas CO2(g) -3.5\" [log10 "
+           "of the partial pressure in bar]"}};
 }
 
 Keys keys_of(MineralCase& m) {

@@ -40,6 +40,10 @@ struct SurfaceTable {
   std::string name, site, formula, source;
   double log_k = 0;
 };
+struct GasTable {
+  std::string name, formula, source;
+  double log_k = 0;
+};
 struct DecayTable {
   std::string species, products, source;
   double rate = 0, half_life = 0;
@@ -73,6 +77,13 @@ Keys keys_of(MineralTable& t) {
           {at + "rate", &t.rate, from_0, "mol/m^2/s", "rate constant of dissolution"},
           {at + "source", &t.source, any, "", source_doc}};
 }
+Keys keys_of(GasTable& t) {
+  const std::string at = "chemistry.gas.";
+  return {{at + "name", &t.name, any, "", "name"},
+          {at + "formula", &t.formula, any, "", formula_doc},
+          {at + "log_k", &t.log_k, any, "", "log10 K of its dissolution, pressure in bar"},
+          {at + "source", &t.source, any, "", source_doc}};
+}
 Keys keys_of(SiteTable& t) {
   const std::string at = "chemistry.site.";
   return {{at + "name", &t.name, any, "", "name"},
@@ -104,6 +115,7 @@ struct Tables {
   app::TableList<PrimaryTable> primary;
   app::TableList<ComplexTable> complexes;
   app::TableList<MineralTable> minerals;
+  app::TableList<GasTable> gases;
   app::TableList<SiteTable> sites;
   app::TableList<SurfaceTable> surface;
   app::TableList<DecayTable> decays;
@@ -120,6 +132,7 @@ Keys keys_of(Tables& t) {
           {at + "primary", &t.primary, any, "", "primary species"},
           {at + "complex", &t.complexes, any, "", "species in equilibrium with them"},
           {at + "mineral", &t.minerals, any, "", "minerals"},
+          {at + "gas", &t.gases, any, "", "gases over the water"},
           {at + "site", &t.sites, any, "", "sites of surfaces"},
           {at + "surface", &t.surface, any, "", "complexes on surfaces"},
           {at + "decay", &t.decays, any, "", "first-order decays"}};
@@ -231,6 +244,10 @@ std::size_t Chemistry::find_mineral(const std::string& name, const std::string& 
   return find(minerals, name, where, "mineral");
 }
 
+std::size_t Chemistry::find_gas(const std::string& name, const std::string& where) const {
+  return find(gases, name, where, "gas");
+}
+
 std::vector<std::size_t> Chemistry::primary_of_site(std::size_t site) const {
   std::set<std::size_t> found;
   for (const auto& complex : surface) {
@@ -298,6 +315,15 @@ Chemistry parse_chemistry(const std::string& text, const std::string& source) {
     }
     out.minerals.push_back(
         {t.name, reaction.log_k, t.molar_volume * 1e-6, t.rate, std::move(reaction.formula)});
+  }
+  for (const auto& t : tables.gases.items) {
+    const auto where = fmt::format("{}: gas `{}`", source, t.name);
+    auto reaction = read_reaction(t.formula, t.log_k, out, where);
+    const double charge = charge_of(reaction.formula, out.primary);
+    if (std::abs(charge) > 1e-9) {
+      refuse_input("{}: formula \"{}\" has charge {}; a gas has none", where, t.formula, charge);
+    }
+    out.gases.push_back({t.name, reaction.log_k, std::move(reaction.formula)});
   }
   add_sites(tables, out, source);
   add_decays(tables, out, source);

@@ -33,6 +33,14 @@ struct Mineral {
   Formula formula;
 };
 
+/// A gas over the water: in equilibrium sum(count log10 activity) = log_k + log10 of its partial
+/// pressure [bar].
+struct Gas {
+  std::string name;
+  double log_k = 0;
+  Formula formula;
+};
+
 /// What binds to a site of surfaces: log10 amount = sum(count log10 activity) + log10 free sites
 /// - log_k.
 struct SurfaceComplex {
@@ -66,6 +74,7 @@ struct Chemistry {
   double water_density = 0.9971604;  ///< [kg/L]
   std::vector<Species> primary, complexes;
   std::vector<Mineral> minerals;
+  std::vector<Gas> gases;
   std::vector<Site> sites;
   std::vector<SurfaceComplex> surface;
   std::vector<Decay> decays;
@@ -76,6 +85,7 @@ struct Chemistry {
   /// Throws `Errc::invalid_input` with the name nearest to it. Local, as all here.
   std::size_t find_primary(const std::string& name, const std::string& where) const;
   std::size_t find_mineral(const std::string& name, const std::string& where) const;
+  std::size_t find_gas(const std::string& name, const std::string& where) const;
   /// The primary species that complexes of a site are made of, ascending.
   std::vector<std::size_t> primary_of_site(std::size_t site) const;
 };

@@ -80,6 +80,22 @@ double Speciation::ionic_strength(const Solution& at) {
   return sum / 2;
 }
 
+Speciation::Charges Speciation::charges(const Solution& at) {
+  Charges out;
+  const auto add = [&](double charge, double amount) {
+    out.sum += chemistry_->water_density * charge * amount;
+    out.size += chemistry_->water_density * std::abs(charge) * amount;
+  };
+  for (std::size_t j = 0; j < size(); ++j) {
+    add(chemistry_->primary[j].charge, std::exp(at.log_free[j]));
+  }
+  for (std::size_t c = 0; c < chemistry_->complexes.size(); ++c) {
+    const double charge = chemistry_->complexes[c].charge;
+    if (charge != 0) add(charge, molality(c, at));
+  }
+  return out;
+}
+
 double Speciation::update_activities(Solution& at) {
   const double strength = ionic_strength(at);
   double change = 0;

@@ -31,6 +31,11 @@ class Speciation {
   /// change of a logarithm.
   double update_activities(Solution& at);
   double ionic_strength(const Solution& at);  ///< [mol/kg]
+  /// Of all ions [mol/L].
+  struct Charges {
+    double sum = 0, size = 0;
+  };
+  Charges charges(const Solution& at);
   /// ln(ion activity product / K) of a mineral; its derivatives are the counts of the formula.
   double log_saturation(const Mineral& mineral, const Solution& at) const;
   /// Amounts bound in equilibrium to `site` [mol/m3 of ground], one a primary species, and their

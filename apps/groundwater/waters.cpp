@@ -13,7 +13,7 @@ namespace tailrace::groundwater {
 
 namespace {
 
-/// "SPECIES KIND [VALUE]" into `conditions`.
+/// "SPECIES KIND [NAME] [VALUE]" into `conditions`.
 void add_condition(const std::string& text, const Chemistry& chemistry, const std::string& where,
                    std::vector<Condition>& conditions, std::vector<bool>& known) {
   std::istringstream words(text);
@@ -33,6 +33,14 @@ void add_condition(const std::string& text, const Chemistry& chemistry, const st
     condition.mineral = chemistry.find_mineral(value, here);
     return;
   }
+  if (kind == "gas") {
+    const auto& gas = chemistry.gases[chemistry.find_gas(value, here)];
+    condition.kind = Condition::Kind::gas;
+    condition.log_k = gas.log_k;
+    condition.formula = gas.formula;
+    if (words >> condition.value) return;
+    refuse_input("{}: after the gas comes log10 of its partial pressure [bar], such as -3.5", here);
+  }
   std::istringstream number(value);
   if (!(number >> condition.value)) refuse_input("{}", here + ": it must end with a number");
   if (kind == "total" || kind == "free") {
@@ -44,26 +52,19 @@ void add_condition(const std::string& text, const Chemistry& chemistry, const st
         here);
   }
   if (kind != "pH")
-    refuse_input("{}", here + ": its second word must be pH, total, free, charge or mineral");
+    refuse_input("{}", here + ": its second word must be pH, total, free, charge, mineral or gas");
   condition.kind = Condition::Kind::activity;
   condition.value = -condition.value;
 }
 
 constexpr double most_unbalanced = 0.05;  ///< what analyses of water are allowed to miss
 
-/// Refuses water whose charges are far from balanced.
+/// Refuses water whose charges are far from balanced, compared with those of all ions.
 void require_neutral(const Solution& water, Speciation& speciation, const std::string& where) {
-  std::vector<double> totals(speciation.size());
-  speciation.totals(water, totals, {});
-  double sum = 0, size = 0;
-  for (std::size_t j = 0; j < totals.size(); ++j) {
-    const double charge = speciation.chemistry().primary[j].charge * totals[j];
-    sum += charge;
-    size += std::abs(charge);
-  }
+  const auto [sum, size] = speciation.charges(water);
   if (std::abs(sum) <= most_unbalanced * size) return;
   refuse_input(
-      "{}: its charges do not balance: {:.3g} mol/L remain, {:.0f} % of all; give "
+      "{}: its charges do not balance: {:.3g} mol/L remain, {:.0f} % of all ions'; give "
       "one species the condition \"charge\"",
       where, sum, 100 * std::abs(sum) / size);
 }
