@@ -63,8 +63,8 @@ Keys output_keys(OutputCase& o) {
        "share of the run time that field output may cost, as 0.02; 0 = no budget", "", hidden},
       {"output.spill_folder", &o.spill_folder, any, "",
        "folder on a disk of the node, for when_full = spill; empty = $TMPDIR", "", hidden},
-      {"output.on_failure", &o.on_failure, one_of({"stop", "continue"}), "",
-       "what follows a file that could not be written", "", hidden},
+      {"output.on_failure", &o.on_failure, one_of({"stop", "proceed", "continue"}), "",
+       "what follows a file that could not be written; continue: the same as proceed", "", hidden},
       {"output.retry_s", &o.retry_s, within(0, 1e9), "s",
        "time for which a file that finds the disk full is tried again", "", hidden},
       {"output.fallback_path", &o.fallback_path, any, "",
@@ -153,7 +153,7 @@ StreamOptions field_options(const OutputCase& from, const std::string& source,
   options.when_full = when_full(from.when_full);
   options.stall_budget = from.stall_budget;
   options.spill_folder = from.spill_folder;
-  options.on_failure = from.on_failure == "continue" ? OnFailure::proceed : OnFailure::stop;
+  options.on_failure = from.on_failure == "stop" ? OnFailure::stop : OnFailure::proceed;
   options.retry_s = from.retry_s;
   options.fallback_path = from.fallback_path;
   options.variables = from.whole_fields;

@@ -190,6 +190,18 @@ stages = ["coarsen factor=2", "convert type=float32"]
 every = 2
 )";
 
+TEST(Case, WhatFollowsAFailedFile) {
+  const auto of = [](const std::string& word) {
+    const std::vector<std::string> settings{"output.on_failure=" + word};
+    const Case c = parse_case(served, "x.toml", settings);
+    return app::field_options(c.output, c.source, "RUN").on_failure;
+  };
+  EXPECT_EQ(of("stop"), OnFailure::stop);
+  EXPECT_EQ(of("proceed"), OnFailure::proceed);  // as in all languages
+  EXPECT_EQ(of("continue"), OnFailure::proceed);
+  EXPECT_THROW(of("go_on"), Error);
+}
+
 TEST(Case, ServersAndTheirProducts) {
   const Case c = parse_case(served, "x.toml", {});
   EXPECT_EQ(c.output.servers, "2 per node");
