@@ -76,3 +76,36 @@ def test_plume_products(run: Path, servers: str) -> None:
         around = slice(max(after - 1, 0), after + 1)
         expected = np.interp(0.5, history[around], times[around]) if after > 0 else times[0]
         assert found[cell] == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("layout", "fields", "products", "files"),
+    [
+        ("cf", True, False, 3),
+        ("cf", True, True, 3),
+        ("pflotran", True, False, 3),
+        ("pflotran", True, True, 6),
+        ("pflotran", False, True, 3),
+    ],
+)
+def test_the_summary_counts_all_output(
+    run: Path, layout: str, fields: bool, products: bool, files: int
+) -> None:
+    """Products are a stream of their own where field files have the layout "pflotran"."""
+    product = '[{name = "level", variables = ["head"], stages = ["slice axis=z index=0"]}]'
+    summary = succeed(
+        2,
+        CASES / "theis.toml",
+        run,
+        "grid.nx=21",
+        "grid.ny=21",
+        "time.max_steps=2",
+        "output.every=1",
+        "output.servers=thread",
+        f"output.layout={layout}",
+        f"output.whole_fields={str(fields).lower()}",
+        f"output.products={product if products else '[]'}",
+    )
+    assert summary["output"]["steps"] == files
+    assert summary["output"]["complete"] == files
+    assert summary["output"]["bytes"] > 0
