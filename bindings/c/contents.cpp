@@ -154,9 +154,8 @@ int tailrace_contents_coordinate_numbers(tailrace_contents* contents, const char
 
 int tailrace_contents_number(tailrace_contents* contents, const char* name, int type,
                              const void* value) {
-  return guarded(__func__, [&] {
-    set_coordinate(contents, name, numbers_of(type, value, std::nullopt));
-  });
+  return guarded(__func__,
+                 [&] { set_coordinate(contents, name, numbers_of(type, value, std::nullopt)); });
 }
 
 int tailrace_contents_attribute_int(tailrace_contents* contents, const char* of, const char* name,
@@ -184,23 +183,22 @@ int tailrace_contents_attribute_text(tailrace_contents* contents, const char* of
 
 int tailrace_contents_attribute_number(tailrace_contents* contents, const char* of,
                                        const char* name, int type, const void* value) {
-  return guarded(__func__, [&] {
-    set_attribute(contents, of, name, numbers_of(type, value, std::nullopt));
-  });
+  return guarded(__func__,
+                 [&] { set_attribute(contents, of, name, numbers_of(type, value, std::nullopt)); });
 }
 
 int tailrace_contents_attribute_numbers(tailrace_contents* contents, const char* of,
                                         const char* name, int type, const void* values,
                                         int64_t num_values) {
-  return guarded(__func__, [&] {
-    set_attribute(contents, of, name, numbers_of(type, values, num_values));
-  });
+  return guarded(__func__,
+                 [&] { set_attribute(contents, of, name, numbers_of(type, values, num_values)); });
 }
 
-int tailrace_contents_attribute_texts(tailrace_contents* contents, const char* of,
-                                      const char* name, int num_texts, const char* const* texts_of_list) {
-  return guarded(__func__,
-                 [&] { set_attribute(contents, of, name, texts(texts_of_list, num_texts, "texts")); });
+int tailrace_contents_attribute_texts(tailrace_contents* contents, const char* of, const char* name,
+                                      int num_texts, const char* const* texts_of_list) {
+  return guarded(__func__, [&] {
+    set_attribute(contents, of, name, texts(texts_of_list, num_texts, "texts"));
+  });
 }
 
 int tailrace_contents_attribute_bool(tailrace_contents* contents, const char* of, const char* name,

@@ -85,8 +85,9 @@ AttributeValue from_array(nb::handle value, const std::string& what) {
   }
   const auto type = store::find_type(nb::cast<std::string>(array.attr("dtype").attr("name")));
   if (!type) {
-    refuse(fmt::format("{}: items of {}; {}", what, text_of(array.attr("dtype")),
-                       "needs integers, float32 or float64, complex numbers, texts or truth values"));
+    refuse(
+        fmt::format("{}: items of {}; {}", what, text_of(array.attr("dtype")),
+                    "needs integers, float32 or float64, complex numbers, texts or truth values"));
   }
   return numbers_from(array.attr("astype")(dtype_of(*type)), is_list, what);
 }
@@ -140,7 +141,8 @@ AttributeValue from_list(nb::handle values, const std::string& what) {
   const auto fault = fault_of([&] { array = numpy("asarray")(list); });
   if (fault) refuse(fmt::format("{}: {}", what, fault->what()));
   const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
-  if (nb::cast<int>(array.attr("ndim")) != 1 || std::string("biufc").find(kind) == std::string::npos) {
+  if (nb::cast<int>(array.attr("ndim")) != 1 ||
+      std::string("biufc").find(kind) == std::string::npos) {
     refuse_kind(values, what);
   }
   require_same_items(list, array, what);

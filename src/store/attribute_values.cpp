@@ -34,14 +34,15 @@ void with_numbers(const AttributeValue& value, Action&& action) {
 
 /// What HDF5 and netCDF keep about an array in attributes of these names.
 constexpr std::array<std::string_view, 9> reserved_names{
-    "CLASS",           "NAME",           "REFERENCE_LIST",      "DIMENSION_LIST", "DIMENSION_LABELS",
-    "_Netcdf4Dimid",   "_NCProperties",  "_Netcdf4Coordinates", "_nc3_strict"};
+    "CLASS",         "NAME",          "REFERENCE_LIST",      "DIMENSION_LIST", "DIMENSION_LABELS",
+    "_Netcdf4Dimid", "_NCProperties", "_Netcdf4Coordinates", "_nc3_strict"};
 
 }  // namespace
 
 std::string shown(const std::string& name) {
   std::string text;
-  for (const char letter : name) text += letter == '\0' ? std::string("\\0") : std::string(1, letter);
+  for (const char letter : name)
+    text += letter == '\0' ? std::string("\\0") : std::string(1, letter);
   return text;
 }
 
@@ -184,8 +185,7 @@ void check_attributes(const std::string& of, const Attributes& attributes,
 namespace {
 
 std::uint64_t digest_of_bytes(std::span<const std::byte> bytes) {
-  return std::hash<std::string_view>{}(
-      {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 std::uint64_t digest_of(const AttributeValue& value) { return digest_of_bytes(bytes_from(value)); }

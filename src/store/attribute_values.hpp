@@ -60,8 +60,8 @@ std::string shown(const std::string& name);
 bool is_reserved(std::string_view name);
 
 /// Throws `Errc::invalid_input` for attributes of `of` that no file can hold: names that are empty,
-/// given twice or HDF5's own, texts in lists that have zero bytes, `_FillValue` of another kind than
-/// `type` (nothing: not of an array). Local.
+/// given twice or HDF5's own, texts in lists that have zero bytes, `_FillValue` of another kind
+/// than `type` (nothing: not of an array). Local.
 void check_attributes(const std::string& of, const Attributes& attributes,
                       std::optional<ItemType> type);
 

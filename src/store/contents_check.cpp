@@ -34,7 +34,8 @@ void check_path(const std::string& name, const char* what) {
   }
   if (!good) {
     refuse_input(
-        "\"{}\" cannot name {} of a file: it is empty or holds a line end or a zero byte, or there is "
+        "\"{}\" cannot name {} of a file: it is empty or holds a line end or a zero byte, or there "
+        "is "
         "no name between its slashes",
         shown(name), what);
   }
@@ -78,7 +79,8 @@ void check_dimensions(const FileContents& contents,
     const bool own = !variable.dims.empty() && variable.dims.front() == variable.name;
     if (own || !dims.contains(variable.name)) continue;
     refuse_input(
-        "\"{}\" is a variable and a dimension, which is not its own first one; give the variable or "
+        "\"{}\" is a variable and a dimension, which is not its own first one; give the variable "
+        "or "
         "the dimension another name",
         variable.name);
   }
@@ -321,8 +323,8 @@ std::map<std::string, std::string> describe_details(const FileContents& contents
   };
   for (const auto& coordinate : contents.coordinates) {
     const auto of = "coordinate " + coordinate.name;
-    lines["the values of " + of] = coordinate.typed ? describe(*coordinate.typed)
-                                                    : describe(coordinate.values);
+    lines["the values of " + of] =
+        coordinate.typed ? describe(*coordinate.typed) : describe(coordinate.values);
     add(of, coordinate.attributes);
   }
   for (const auto& variable : contents.variables) {

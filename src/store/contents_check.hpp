@@ -33,8 +33,8 @@ std::ptrdiff_t given_bytes(const FileContents& contents, int rank);
 /// Local.
 std::optional<Error> check_contents(const FileContents& contents, int rank, int num_ranks);
 
-/// A digest of what all ranks give alike of a write: the path; names, types, extents and axes of the
-/// variables; coordinates and attributes. Local.
+/// A digest of what all ranks give alike of a write: the path; names, types, extents and axes of
+/// the variables; coordinates and attributes. Local.
 std::uint64_t digest_of(const std::string& path, const FileContents& contents);
 /// Throws on all ranks alike what of this differs between them, and how; also if a relative path
 /// counts from different folders. Collective, blocking.

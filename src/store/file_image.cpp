@@ -170,9 +170,8 @@ void add_coordinates(hid_t file, const FileContents& contents, Scales& scales) {
         file, coordinate.name,
         {extents, type.id(), fill_item(coordinate.name, coordinate.attributes, values.type)});
     if (values.count > 0) {
-      check_hdf5(
-          H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data),
-          "write coordinate " + coordinate.name);
+      check_hdf5(H5Dwrite(dataset.id(), type.id(), H5S_ALL, H5S_ALL, H5P_DEFAULT, values.data),
+                 "write coordinate " + coordinate.name);
     }
     if (contents.scales && !values.scalar) {
       check_hdf5(H5DSset_scale(dataset.id(), coordinate.name.c_str()), "scale " + coordinate.name);

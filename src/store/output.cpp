@@ -237,8 +237,8 @@ void Output::State::tell_holes(const FileContents& contents) {
     if (held >= all || !told_holes_.insert(variable.name).second) continue;
     say(LogLevel::warning,
         fmt::format(
-            "output: the ranks hold {} of {} items of variable {}; the others will read as {}", held,
-            all, variable.name,
+            "output: the ranks hold {} of {} items of variable {}; the others will read as {}",
+            held, all, variable.name,
             fill_item(variable.name, variable.attributes, variable.type) ? "_FillValue" : "0"));
   }
 }

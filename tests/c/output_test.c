@@ -119,9 +119,11 @@ void test_output(const tailrace_comm* comm, const char* folder) {
   OK(tailrace_contents_attribute_text(contents, "u", "units", "m"));
   OK(tailrace_contents_attribute_doubles(contents, NULL, "range", (double[]){-1, 65}, 2));
   OK(tailrace_contents_attribute_number(contents, "u", "scale", TAILRACE_FLOAT32, &(float){0.5F}));
-  OK(tailrace_contents_attribute_numbers(contents, "u", "flags", TAILRACE_INT8, (int8_t[]){1, 2}, 2));
+  OK(tailrace_contents_attribute_numbers(contents, "u", "flags", TAILRACE_INT8, (int8_t[]){1, 2},
+                                         2));
   OK(tailrace_contents_attribute_numbers(contents, "u", "none", TAILRACE_UINT64, NULL, 0));
-  OK(tailrace_contents_attribute_texts(contents, "u", "members", 2, (const char*[]){"sea", "land"}));
+  OK(tailrace_contents_attribute_texts(contents, "u", "members", 2,
+                                       (const char*[]){"sea", "land"}));
   OK(tailrace_contents_attribute_bool(contents, "u", "masked", 1));
   OK(tailrace_contents_number(contents, "time", TAILRACE_INT64, &(int64_t){(1LL << 53) + 1}));
   REFUSED(tailrace_contents_attribute_number(contents, "u", "a", 99, &(float){1}),

@@ -56,8 +56,8 @@ int tailrace_contents_attribute_number(tailrace_contents* contents, const char* 
 int tailrace_contents_attribute_numbers(tailrace_contents* contents, const char* of,
                                         const char* name, int type, const void* values,
                                         int64_t num_values);
-int tailrace_contents_attribute_texts(tailrace_contents* contents, const char* of,
-                                      const char* name, int num_texts, const char* const* texts);
+int tailrace_contents_attribute_texts(tailrace_contents* contents, const char* of, const char* name,
+                                      int num_texts, const char* const* texts);
 int tailrace_contents_attribute_bool(tailrace_contents* contents, const char* of, const char* name,
                                      int value);
 

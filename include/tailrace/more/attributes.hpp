@@ -24,8 +24,8 @@ using AttributeValue =
                  std::uint32_t, std::uint64_t, float, std::complex<float>, std::complex<double>,
                  bool, std::vector<std::int8_t>, std::vector<std::int16_t>,
                  std::vector<std::int32_t>, std::vector<std::int64_t>, std::vector<std::uint8_t>,
-                 std::vector<std::uint16_t>, std::vector<std::uint32_t>,
-                 std::vector<std::uint64_t>, std::vector<float>, std::vector<std::complex<float>>,
+                 std::vector<std::uint16_t>, std::vector<std::uint32_t>, std::vector<std::uint64_t>,
+                 std::vector<float>, std::vector<std::complex<float>>,
                  std::vector<std::complex<double>>, std::vector<bool>, std::vector<std::string>>;
 using Attributes = std::vector<std::pair<std::string, AttributeValue>>;
 

@@ -249,8 +249,8 @@ Message Hdf5File::needs() const {
   }
   for (const auto& shape : shapes_) {
     all.fields.push_back({shape.covered, shape.within_share(), shape.items,
-                   num_pieces(shape.start_bytes, shape.bytes()), shape.box_rows(),
-                   num_pieces(shape.share_start, shape.share_end - shape.share_start)});
+                          num_pieces(shape.start_bytes, shape.bytes()), shape.box_rows(),
+                          num_pieces(shape.share_start, shape.share_end - shape.share_start)});
   }
   return bytes_from(all);
 }

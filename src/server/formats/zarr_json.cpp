@@ -106,9 +106,10 @@ template <class Value>
 std::string text_of_value(const std::string& of, const std::string& name, const Value& value) {
   using Item = AttributeItem<Value>;
   if constexpr (ComplexItem<Item>) {
-    refuse_input("{}: attribute {}: is complex, and the attributes of a Zarr store are JSON, "
-                 "which has no complex numbers; give its parts",
-                 of, name);
+    refuse_input(
+        "{}: attribute {}: is complex, and the attributes of a Zarr store are JSON, "
+        "which has no complex numbers; give its parts",
+        of, name);
   } else if constexpr (is_attribute_list<Value>) {
     std::string list;
     for (auto&& item : value) list += (list.empty() ? "" : ",") + text_of_item<Item>(item);
@@ -128,8 +129,8 @@ std::string text_of(const std::string& of, const Attributes& attributes,
     if (type && name == store::fill_name) {
       all += text_of(json_of_fill_attribute(*type, *store::fill_item(of, attributes, *type)));
     } else {
-      all += std::visit(
-          [&, &key = name](const auto& held) { return text_of_value(of, key, held); }, value);
+      all += std::visit([&, &key = name](const auto& held) { return text_of_value(of, key, held); },
+                        value);
     }
   }
   return "{" + all + "}";

@@ -23,8 +23,7 @@ double time_of(const Step& step) {
     const auto time = store::number_of(value);
     if (name == "time" && time) return *time;
   }
-  throw Error(Errc::invalid_input,
-              "stage arrival needs steps with an attribute `time`, a number");
+  throw Error(Errc::invalid_input, "stage arrival needs steps with an attribute `time`, a number");
 }
 
 class ArrivalStage : public Stage {
