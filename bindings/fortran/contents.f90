@@ -264,7 +264,8 @@ contains
     character(len=*), intent(inout), optional :: errmsg
     integer(int32), allocatable, target :: values(:)
     values = value
-    call set_numbers(self, name, tailrace_int32, c_loc(values), size(values, kind=c_int64_t), of, stat, errmsg)
+    call set_numbers(self, name, tailrace_int32, c_loc(values), &
+                     size(values, kind=c_int64_t), of, stat, errmsg)
   end subroutine
 
   subroutine attribute_int64s(self, name, value, of, stat, errmsg)
@@ -276,7 +277,8 @@ contains
     character(len=*), intent(inout), optional :: errmsg
     integer(int64), allocatable, target :: values(:)
     values = value
-    call set_numbers(self, name, tailrace_int64, c_loc(values), size(values, kind=c_int64_t), of, stat, errmsg)
+    call set_numbers(self, name, tailrace_int64, c_loc(values), &
+                     size(values, kind=c_int64_t), of, stat, errmsg)
   end subroutine
 
   subroutine attribute_real32s(self, name, value, of, stat, errmsg)
@@ -288,7 +290,8 @@ contains
     character(len=*), intent(inout), optional :: errmsg
     real(real32), allocatable, target :: values(:)
     values = value
-    call set_numbers(self, name, tailrace_float32, c_loc(values), size(values, kind=c_int64_t), of, stat, errmsg)
+    call set_numbers(self, name, tailrace_float32, c_loc(values), &
+                     size(values, kind=c_int64_t), of, stat, errmsg)
   end subroutine
 
   !> `count` numbers of `type`; one that is no list if it is negative.
