@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "core/agreed_error.hpp"
 #include "objects.hpp"
 #include "tailrace/output.hpp"
 
@@ -17,5 +18,18 @@ struct Contents {
 };
 
 TAILRACE_BEHIND(tailrace_contents, Contents)
+
+/// Calls `write(path, contents)`; all ranks throw what is wrong with the arguments of one of them
+/// there, where they find out as well that a rank makes another call, or has left.
+template <class Write>
+auto write_given(const char* path, const tailrace_contents* contents, Write&& write) {
+  std::shared_ptr<Contents> given;
+  FileContents wrong;
+  wrong.fault = failure_of([&] {
+    given = get(contents);
+    require_address(path, "path");
+  });
+  return wrong.fault ? write(std::string(), wrong) : write(std::string(path), given->contents);
+}
 
 }  // namespace tailrace::c

@@ -98,12 +98,9 @@ int tailrace_output_write(tailrace_output* output, const char* path,
                           const tailrace_contents* contents) {
   return guarded(__func__, [&] {
     const auto made = get(output);
-    std::shared_ptr<Contents> given;
-    prepare_together(*made->comm, [&] {
-      given = get(contents);
-      require_address(path, "path");
+    write_given(path, contents, [&](const std::string& to, const FileContents& given) {
+      made->output.write(to, given);
     });
-    made->output.write(path, given->contents);
   });
 }
 

@@ -12,12 +12,10 @@ int tailrace_stream_write(tailrace_stream* stream, const char* path,
                           const tailrace_contents* contents, int* result) {
   return guarded(__func__, [&] {
     const auto made = get(stream);
-    std::shared_ptr<Contents> given;
-    prepare_together(*made->comm, [&] {
-      given = get(contents);
-      require_address(path, "path");
-    });
-    const auto became = made->stream.write(path, given->contents);
+    const auto became =
+        write_given(path, contents, [&](const std::string& to, const FileContents& given) {
+          return made->stream.write(to, given);
+        });
     if (result != nullptr) *result = static_cast<int>(became);
   });
 }
