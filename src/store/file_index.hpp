@@ -45,7 +45,7 @@ struct FileIndex {
   };
   std::vector<Refused> refused;  ///< datasets that cannot be read, and links that lead nowhere
   std::vector<std::pair<std::string, std::string>> aliases;  ///< `LinkedObjects::aliases`
-  FoundAttributes attributes;  ///< of the file
+  FoundAttributes attributes;                                ///< of the file
   /// Only on the rank that looked: the checksum of the rest of the file, and what it leaves out,
   /// bytes of the file in ascending order.
   std::optional<ChecksumRow> header;

@@ -23,8 +23,8 @@ struct ShardSetting {
 };
 
 /// Writes `shards` of one array as files of its folder, filled from `parts`, which are disjoint;
-/// items in none of them are `fill`, and chunks that hold no items are left out: readers then see the
-/// fill value. Returns the bytes written. Throws `Errc::io` as `fail_errno` does.
+/// items in none of them are `fill`, and chunks that hold no items are left out: readers then see
+/// the fill value. Returns the bytes written. Throws `Errc::io` as `fail_errno` does.
 std::int64_t write_shards(const ChunkGrid& grid, const ChunkCodec& codec, std::ptrdiff_t item_bytes,
                           const ShardSetting& setting, std::span<const std::int64_t> shards,
                           std::span<const FieldPart> parts);

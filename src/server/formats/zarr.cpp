@@ -147,10 +147,10 @@ class ZarrFile : public StepFile {
   void write_shards(std::size_t field, std::span<const std::int64_t> shards,
                     std::span<const FieldPart> parts) {
     const auto codec = codec_of(field);
-    bytes_ += server::write_shards(plans_[field].grid, codec, item_bytes(step_.fields[field].type),
-                                   {array_folder(step_.fields[field].name), threads_, hints_,
-                                    fill_of(step_.fields[field])},
-                                   shards, parts);
+    bytes_ += server::write_shards(
+        plans_[field].grid, codec, item_bytes(step_.fields[field].type),
+        {array_folder(step_.fields[field].name), threads_, hints_, fill_of(step_.fields[field])},
+        shards, parts);
   }
   static store::ItemBytes fill_of(const Field& field) {
     return store::fill_item(field.name, field.attributes, field.type).value_or(store::ItemBytes{});

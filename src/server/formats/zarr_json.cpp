@@ -113,7 +113,7 @@ std::string text_of_value(const std::string& of, const std::string& name, const 
   } else if constexpr (is_attribute_list<Value>) {
     std::string list;
     for (auto&& item : value) list += (list.empty() ? "" : ",") + text_of_item<Item>(item);
-    return "[" + list + "]";
+    return fmt::format("[{}]", list);
   } else {
     return text_of_item(value);
   }
@@ -133,7 +133,7 @@ std::string text_of(const std::string& of, const Attributes& attributes,
                         value);
     }
   }
-  return "{" + all + "}";
+  return fmt::format("{{{}}}", all);
 }
 
 /// `json`, an object, with one more entry, which is JSON or what Python takes for it.
