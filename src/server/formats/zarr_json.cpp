@@ -112,7 +112,10 @@ std::string text_of_value(const std::string& of, const std::string& name, const 
         of, name);
   } else if constexpr (is_attribute_list<Value>) {
     std::string list;
-    for (auto&& item : value) list += (list.empty() ? "" : ",") + text_of_item<Item>(item);
+    for (auto&& item : value) {
+      if (!list.empty()) list += ',';
+      list += text_of_item<Item>(item);
+    }
     return fmt::format("[{}]", list);
   } else {
     return text_of_item(value);
