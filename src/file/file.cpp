@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include "core/absolute_path.hpp"
 #include "core/buffer.hpp"
+#include "core/common_path.hpp"
 #include "core/method_table.hpp"
 #include "core/refuse_input.hpp"
 #include "core/say.hpp"

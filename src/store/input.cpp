@@ -21,7 +21,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "core/absolute_path.hpp"
+#include "core/common_path.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "move/strided_copy.hpp"
