@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks sizes: a file has at most 400 lines (an error), a function about 40 (a warning).
+"""Names files of more than 400 lines and functions of more than 40: hints, not failures.
 
 The lengths of functions come from ctags; without it only files are checked.
 """
@@ -8,7 +8,6 @@ The lengths of functions come from ctags; without it only files are checked.
 import json
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -58,19 +57,16 @@ def long_functions(paths: list[Path]) -> list[str]:
     return found
 
 
-def main() -> int:
-    """Print what is too long; files fail the check."""
+def main() -> None:
+    """Print what is long."""
     paths = sources()
     for line in long_functions(paths):
         print(f"warning: {line} (about {MAX_FUNCTION_LINES} is the aim)")
-    status = 0
     for path in paths:
         lines = len(path.read_text().splitlines())
         if lines > MAX_FILE_LINES:
-            print(f"error: {path.relative_to(ROOT)} has {lines} lines (at most {MAX_FILE_LINES})")
-            status = 1
-    return status
+            print(f"warning: {path.relative_to(ROOT)} has {lines} lines (about {MAX_FILE_LINES})")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -78,8 +78,8 @@ def case_a_name_that_is_not_utf8() -> None:
         stream.finish()
         assert stream.last_complete == name + ".zarr"
     COMM.Barrier()
-    assert os.path.isfile(os.fsencode(name) + b".bin")
-    assert os.path.isfile(os.fsencode(name) + b".zarr/zarr.json")
+    assert Path(f"{name}.bin").is_file()
+    assert Path(f"{name}.zarr", "zarr.json").is_file()
 
 
 def case_shared_files() -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shipped cases are found by both of their names, in the source tree and in an installed package."""
+"""Shipped cases are found by both of their names: in the source tree and in a package."""
 
 import shutil
 from pathlib import Path
