@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "core/absolute_path.hpp"
 
+#include <array>
 #include <climits>
 #include <cstdlib>
 #include <map>
-#include <memory>
 #include <mutex>
 
 #include <sys/stat.h>
@@ -14,10 +14,11 @@ namespace tailrace {
 
 std::string absolute_path(const std::string& path) {
   if (path.empty() || path.front() == '/') return path;
-  const std::unique_ptr<char, decltype(&std::free)> folder(getcwd(nullptr, 0), &std::free);
+  // On the stack: the time loop allocates nothing of this size.
+  std::array<char, PATH_MAX> folder;
   // Linux names a folder that cannot be reached from the root "(unreachable)/...".
-  if (!folder || *folder != '/') return path;
-  std::string absolute = folder.get();
+  if (getcwd(folder.data(), folder.size()) == nullptr || folder[0] != '/') return path;
+  std::string absolute = folder.data();
   if (absolute.back() != '/') absolute += '/';
   std::string_view rest = path;
   while (rest.starts_with("./") && rest.size() > 2 && rest[2] != '/') rest.remove_prefix(2);

@@ -50,7 +50,8 @@ TEST_F(ByNodeTest, EachServerWritesWhatItsNodeHas) {
   if (team.client >= 0) {
     Client client(team, transport.make_sender(team, settings));
     {
-      ServedStream stream("fields", {}, client, nullptr);
+      Meeting meeting(*team.compute, {.who = "session"});
+      ServedStream stream("fields", {}, meeting, client, nullptr);
       OutputCase test(*team.compute, {8, 30, 40}, 2);
       for (int step = 0; step < steps; ++step) {
         test.fill(step);
