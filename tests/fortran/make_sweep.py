@@ -121,13 +121,13 @@ def wrong_numbers(one: Argument, good: str) -> list[tuple[str, str]]:
                   ("two boxes for one", "reshape([1, 1, 1, 1], [2, 2])")]  # fmt: skip
         return cases
     size = int(one.shape) if one.shape.isdigit() else 2
-    rest = ", ".join(["1"] * (size - 1))
+    rest = ", ".join([f"1{long}"] * (size - 1))
     cases = [(what, f"[{value}, {rest}]") for what, value in numbers]
     if one.shape == ":":
         cases += [
-            ("empty", "[integer ::]"),
-            ("one entry", "[1]"),
-            ("too long", "[1, 1, 1, 1, 1, 1, 1]"),
+            ("empty", "[integer(int64) ::]" if long else "[integer ::]"),
+            ("one entry", f"[1{long}]"),
+            ("too long", f"[{', '.join([f'1{long}'] * 7)}]"),
         ]
     return cases
 
