@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <climits>
 #include <cstdint>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -24,15 +25,15 @@ constexpr const char* default_list_name = "system.posix_acl_default";
 
 /// The value of an extended attribute; empty if there is none, or none on this file system.
 std::vector<char> attribute_of(const std::string& path, const char* name) {
-  std::vector<char> value(4096);
-  const auto read = [&] {
-    return uninterrupted([&] { return getxattr(path.c_str(), name, value.data(), value.size()); });
+  const auto read = [&](std::span<char> into) {
+    return uninterrupted([&] { return getxattr(path.c_str(), name, into.data(), into.size()); });
   };
-  auto bytes = read();
-  if (bytes < 0 && errno == ERANGE) {
-    value.resize(XATTR_SIZE_MAX);
-    bytes = read();
-  }
+  std::array<char, 4096> some;  // on the stack: the time loop allocates nothing of this size
+  auto bytes = read(some);
+  if (bytes > 0) return {some.data(), some.data() + bytes};
+  if (bytes == 0 || errno != ERANGE) return {};
+  std::vector<char> value(XATTR_SIZE_MAX);
+  bytes = read(value);
   value.resize(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
   return value;
 }

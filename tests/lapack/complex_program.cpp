@@ -211,7 +211,9 @@ void other_type_in_the_same_array() {
   p.x = p.s.b;
   zgetrf_(&p.n, &p.n, p.a.data(), &p.lda, p.pivots.data(), &p.info);
   p.getrs('N');
-  check_answer(p, "zgetrs after zgetrf in that array");
+  // LAPACK's own factors of blocks, which round otherwise than those of zgetf2: on processors with
+  // AVX2 alone by 1.7 times as much. Factors of another matrix would be wrong in the first digit.
+  check_answer(p, "zgetrs after zgetrf in that array", 2);
 }
 
 void not_solvable() {
