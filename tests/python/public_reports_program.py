@@ -20,6 +20,7 @@ from mpi4py import MPI
 
 import tailrace
 import tailrace.xarray
+import tailrace.xarray_engine
 from tailrace.fft import Transform
 from tailrace.mpi4py_fft import PFFT, DistArray, newDistArray
 
@@ -64,7 +65,7 @@ def rank_without_rows() -> None:
     """h5py 965, 412 and 1159: a collective write hangs where a rank has nothing to write."""
     layout = rows(counts_with_none(), 10)
     whole = matrix(*layout.extents)
-    for mode in ("hidden", "none"):
+    for mode in ("hidden", "synchronous"):
         path = FOLDER / f"rows-{mode}-{COMM.size}.h5"
         with tailrace.Output(COMM, mode=mode) as output:
             output.write(path, {"u": mine(whole, layout)}, layout)
@@ -240,7 +241,12 @@ def uneven_transforms() -> None:
 
 def more_ranks_than_points() -> None:
     """mpi4py-fft 21: 3 ranks for 2 x 2 x 3 points: an assertion without a text."""
-    fft = PFFT(COMM, shape=(2, 2, 3), dtype=float)
+    try:
+        fft = PFFT(COMM, shape=(2, 2, 3), dtype=float)
+    except tailrace.InvalidInput as error:
+        assert COMM.size > 2, error
+        assert "shape (2, 2, 3)" in str(error)
+        return
     u, u_hat = newDistArray(fft, False), newDistArray(fft, True)
     u[...] = np.random.default_rng(COMM.rank).random(u.shape)
     before = u.copy()
