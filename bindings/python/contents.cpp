@@ -68,8 +68,8 @@ std::string path_of(nb::handle path) {
   return name;
 }
 
-nb::object text_of_path(const std::string& path) {
-  return nb::steal(
+nb::str text_of_path(const std::string& path) {
+  return nb::steal<nb::str>(
       PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
 }
 

@@ -38,7 +38,7 @@ class Contents {
 
 std::string path_of(nb::handle path);
 /// The text that Python has for a path, of any bytes.
-nb::object text_of_path(const std::string& path);
+nb::str text_of_path(const std::string& path);
 Hints hints_of(nb::handle hints);
 
 /// Whatever fields a kind of statistics has, by name.

@@ -237,7 +237,7 @@ def test_a_constant_stays_constant(tmp_path: Path) -> None:
         ('"H+ pH 5", ', "", "nothing is said of `H+`"),
         ('water = "inlet"', 'water = "inlett"', "`inlett` is no water; did you mean `inlet`?"),
         ('name = "Calcite"', 'name = "Calcit"', "`Calcit` is no mineral; did you mean `Calcite`?"),
-        ("total 1e-3", "totl 1e-3", "second word must be pH, total, free, charge or mineral"),
+        ("total 1e-3", "totl 1e-3", "second word must be pH, total, free, charge, mineral or gas"),
         ("../chemistry/calcite.toml", "missing.toml", "missing.toml"),
     ],
 )
