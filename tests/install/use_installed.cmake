@@ -77,7 +77,7 @@ if(NOT found OR NOT EXISTS "${CMAKE_MATCH_1}")
 endif()
 if(mpicxx_mpicxx.mpich AND mpicxx_mpicxx.openmpi)
   set(other ${mpicxx_mpicxx.mpich})
-  if(text MATCHES "mpich")
+  if(text MATCHES "EQUAL \"12\"") # of libmpich.so.12
     set(other ${mpicxx_mpicxx.openmpi})
   endif()
   must_be_refused(move MPI_CXX_COMPILER=${other} "was built with another MPI library")
