@@ -50,6 +50,8 @@ if(libraries MATCHES "lib(hdf5|fftw|uring|zstd|zfp|bz2|tailrace_(fft|io|servers)
 endif()
 # What is missing is named.
 function(must_be_refused components option text)
+  # A cache would keep the MPI library of the call before.
+  file(REMOVE_RECURSE ${work}/refused)
   execute_process(
     COMMAND
       ${CMAKE_COMMAND} -S ${source}/tests/install/components -B ${work}/refused -G ${generator} -D
