@@ -118,10 +118,11 @@ static int no_work(void* user) {
   (void)user;
   return 0;
 }
+/* Streams of a session have different names, which are the same on all ranks. */
+static int case_number = 0;
 static const char* stream_name(void) {
   static char name[32];
-  static int number = 0;
-  snprintf(name, sizeof name, "stream%d", number++);
+  snprintf(name, sizeof name, "stream%d", case_number);
   return name;
 }
 
@@ -149,6 +150,7 @@ static void end_made(void) {
 /* A call that hangs ends the job and says which. */
 static void begin(const char* label) {
   under_way = label;
+  ++case_number;
   if (getenv("SWEEP_SAYS")) fprintf(stderr, "[%d] %s\n", this_rank, label);
   alarm(60);
 }

@@ -19,6 +19,7 @@ module sweep_objects
   integer :: this_rank = 0, all_ranks = 1, num_failures = 0, num_refused = 0, num_allowed = 0
   logical :: is_last = .false.
   character(len=200) :: under_way = ""
+  integer, save :: case_number = 0
 
   ! Objects of each kind that are in order, that were not made, of another kind, and ended; and
   ! those that calls make, which are ended after each.
@@ -131,12 +132,10 @@ contains
     a_long = found%steps
   end subroutine
 
-  !> Streams of a session have different names.
+  !> Streams of a session have different names, which are the same on all ranks.
   function stream_name() result(name)
     character(len=12) :: name
-    integer, save :: number = 0
-    number = number + 1
-    write (name, "(a,i0)") "stream", number
+    write (name, "(a,i0)") "stream", case_number
   end function
 
   !> A call that hangs ends the job and says which.
@@ -145,6 +144,7 @@ contains
     integer(c_int) :: ignored
     integer :: length
     under_way = label
+    case_number = case_number + 1
     call get_environment_variable("SWEEP_SAYS", length=length)
     if (length > 0) write (error_unit, "(a,i0,2a)") "[rank ", this_rank, "] ", label
     errmsg = ""
