@@ -30,7 +30,7 @@ class Progress {
   /// One JSON line, at most ten a second unless `always`; no `energy` = NAN. Moves the lines of the
   /// log on: all ranks call it. Local.
   void step(const Advance& now, double energy, bool always);
-  /// A line for people, in the order of the other lines; beside JSON lines {"text": LINE}. Local.
+  /// Prints a line for people in order with the other lines; as {"text": LINE} among JSON. Local.
   void say(const char* text) const;
 
  private:

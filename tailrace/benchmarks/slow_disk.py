@@ -15,11 +15,11 @@ SCRIPT = SOURCE_ROOT / "bench" / "throttled_disk.sh"
 def mount(folder: Path, bytes_per_s: str, size: int, why: str = "--throttle") -> None:
     """Mount a disk of `size` bytes (0 bytes/s: as fast as it goes); it goes when we end.
 
-    However we end: a process of its own removes the disk, also where we are killed.
+    A separate process removes the disk, even if this one is killed.
     """
     if os.geteuid() != 0:
         raise TailraceError(f"{why} needs root; run without it, or sleep on a disk as it is")
-    # In a session of its own, where Ctrl-C does not reach it.
+    # In a separate session, which Ctrl-C does not reach.
     holder = subprocess.Popen(
         [str(SCRIPT), "hold", str(folder), bytes_per_s, str(size)],
         stdin=subprocess.PIPE,

@@ -47,7 +47,7 @@ def _host_of_each_rank(rank_map: RankMap) -> str:
 def _machine_file(rank_map: RankMap) -> str:
     """Hosts in the order of the ranks, those that follow one another on a node in one line.
 
-    hydra begins again with the first line when all are used, so that nodes in turn are named once.
+    hydra returns to the first line after the last one, so nodes used cyclically are named once.
     """
     runs = groupby(range(rank_map.num_ranks), key=rank_map.host_of)
     lines = [(host, len(list(ranks))) for host, ranks in runs]
