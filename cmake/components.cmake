@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # The libraries that users link, one for each component; each needs only what it links itself.
 #
-#   move     core, layout, tune, trace, move, model    MPI, fmt, OpenMP, threads, xxhash
-#   fft      fft                                       move; ducc0 (compiled in), FFTW if asked for
-#   io       file, rivals, store                       move; HDF5, liburing
-#   servers  server                                    io, fft; HDF5, codecs
+#   move     chooser, and core, layout, tune, trace, move, model of src; MPI, fmt, OpenMP, threads,
+#            xxhash
+#   fft      fft; move; ducc0 (compiled in), FFTW if asked for
+#   io       file, store; move; HDF5, liburing
+#   servers  server; io, fft; HDF5, codecs
 #   tailrace all of these
 #
 # What a package of an installed component is found by (cmake/tailraceConfig.cmake.in) is listed in
@@ -35,6 +36,9 @@ function(tailrace_add_component name)
     # Installed, they lie side by side.
     set_target_properties(${library} PROPERTIES INSTALL_RPATH "$ORIGIN")
   endif()
+  if(NOT library IN_LIST TAILRACE_PRODUCTS)
+    set_target_properties(${library} PROPERTIES EXCLUDE_FROM_ALL ON)
+  endif()
   tailrace_precompile(${library})
   tailrace_unite(${library})
   tailrace_need(${name} ${ARG_PACKAGES})
@@ -63,6 +67,7 @@ endmacro()
 
 set(tailrace_components move fft io servers)
 tailrace_add_component(move PACKAGES fmt OpenMP Threads XXHASH=libxxhash)
+target_sources(tailrace_move PRIVATE $<TARGET_OBJECTS:tailrace_chooser>)
 tailrace_add_component(fft LINKS move PACKAGES fmt OpenMP)
 tailrace_add_component(io LINKS move PACKAGES fmt Threads XXHASH=libxxhash HDF5)
 tailrace_add_component(servers LINKS io fft PACKAGES fmt Threads XXHASH=libxxhash HDF5)

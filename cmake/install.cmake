@@ -29,6 +29,9 @@ if(BUILD_SHARED_LIBS)
 endif()
 
 # A set of targets for each component: who has not what one links can still use the others.
+if(NOT library IN_LIST TAILRACE_PRODUCTS AND NOT (BUILD_SHARED_LIBS AND TAILRACE_NEEDS_LIBRARY))
+  set(tailrace_components "") # what is linked statically is in the programs and plug-ins
+endif()
 foreach(component ${tailrace_components})
   get_target_property(packages tailrace_${component} TAILRACE_PACKAGES)
   list(REMOVE_DUPLICATES packages)
@@ -46,15 +49,21 @@ foreach(component ${tailrace_components})
     FILE tailrace_${component}.cmake
   )
 endforeach()
-install(TARGETS tailrace EXPORT tailrace_tailrace)
-install(
-  EXPORT tailrace_tailrace
-  NAMESPACE tailrace::
-  DESTINATION ${tailrace_package_dir}
-  FILE tailrace_tailrace.cmake
-)
+if(tailrace_components)
+  install(TARGETS tailrace EXPORT tailrace_tailrace)
+  install(
+    EXPORT tailrace_tailrace
+    NAMESPACE tailrace::
+    DESTINATION ${tailrace_package_dir}
+    FILE tailrace_tailrace.cmake
+  )
+  install(DIRECTORY include/tailrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
+if(kernels IN_LIST TAILRACE_PRODUCTS)
+  install(DIRECTORY kernels/include/tailrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 foreach(component dense sparse krylov pdense)
-  if(TARGET tailrace_${component})
+  if(TARGET tailrace_${component} AND kernels IN_LIST TAILRACE_PRODUCTS)
     install(TARGETS tailrace_${component} EXPORT tailrace_${component})
     install(
       EXPORT tailrace_${component}
@@ -64,7 +73,6 @@ foreach(component dense sparse krylov pdense)
     )
   endif()
 endforeach()
-install(DIRECTORY include/tailrace DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 configure_package_config_file(
   cmake/tailraceConfig.cmake.in
   tailraceConfig.cmake

@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: BSD-3-Clause
-"""Checks that includes point one way.
+"""Checks that includes point one way, and counts those of private headers across components.
 
-The order is core <- {layout, tune} <- move <- {model, file <- store, fft} <- server <- apps.
+The order is chooser <- core <- {layout, tune} <- move <- {model, file <- store, fft} <- server <-
+{apps, bindings, plugins}. `trace` needs only core, `tune` only core and trace. The kernels `dense`
+and `sparse` need only the chooser; `krylov` lies above move and sparse, `pdense` above move and
+dense. Public headers belong to the component whose interface they are. A file that includes one
+from a component above it, or beside it, is an error.
 
-`trace` needs only core, `tune` only core and trace; `krylov` lies above move and sparse,
-`pdense` above move and dense.
-`rivals` lies above file, whose tables list it by its one header.
-Public headers belong to the room that they are the face of. A file that
-includes one from a room above it, or beside it, is an error.
+Applications, bindings and plug-ins use public headers. PRIVATE holds how many private headers of
+other components each still includes; a larger number is an error, and so is a smaller one that the
+table does not hold yet.
 """
 
 import re
@@ -17,34 +19,32 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-# Rooms that a room may include from, besides itself.
+# Components that a component may include from, besides itself.
 BELOW = {
-    "core": set(),
-    "trace": {"core"},
-    "dense": set(),
-    "sparse": set(),
-    "layout": {"core"},
-    "tune": {"core", "trace"},
-    "move": {"core", "layout", "trace", "tune"},
-    "krylov": {"core", "layout", "move", "sparse"},
-    "pdense": {"core", "layout", "move", "dense"},
-    "model": {"core", "layout", "move"},
-    "file": {"core", "layout", "move", "trace"},
-    "rivals": {"core", "layout", "move", "trace", "file"},
-    "store": {"core", "layout", "move", "trace", "tune", "file"},
-    "fft": {"core", "layout", "move", "trace", "tune"},
-    "server": {"core", "layout", "move", "trace", "tune", "file", "store", "fft"},
+    "chooser": set(),
+    "core": {"chooser"},
+    "trace": {"chooser", "core"},
+    "dense": {"chooser"},
+    "sparse": {"chooser"},
+    "layout": {"chooser", "core"},
+    "tune": {"chooser", "core", "trace"},
+    "move": {"chooser", "core", "layout", "trace", "tune"},
+    "krylov": {"chooser", "core", "layout", "move", "sparse"},
+    "pdense": {"chooser", "core", "layout", "move", "dense"},
+    "model": {"chooser", "core", "layout", "move"},
+    "file": {"chooser", "core", "layout", "move", "trace"},
+    "store": {"chooser", "core", "layout", "move", "trace", "tune", "file"},
+    "fft": {"chooser", "core", "layout", "move", "trace", "tune"},
+    "server": {"chooser", "core", "layout", "move", "trace", "tune", "file", "store", "fft"},
 }
 
-# What a table may name although it lies above, and the files of core that need no MPI.
-LISTED = {
-    ("file", "rivals/rivals.hpp"),
-    ("dense", "core/cache_folder.hpp"),
-    ("dense", "core/tuning_is_off.hpp"),
-    ("sparse", "core/tuning_is_off.hpp"),
-}
+# What a table may name although it lies above.
+LISTED = {("file", "file_back_ends/entries.hpp")}
 
-# The room of each public header, include/tailrace/NAME.hpp or more/NAME.hpp.
+# How many private headers of other components are included from here.
+PRIVATE = {"apps": 45, "bindings": 15, "plugins": 31}
+
+# The component of each public header, tailrace/NAME.hpp or tailrace/more/NAME.hpp.
 PUBLIC = {
     "attributes": "store",
     "block_incomplete_lu": "sparse",
@@ -93,36 +93,70 @@ PUBLIC = {
 INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 
-def room_of_include(name: str) -> str | None:
-    """Return the room that an include names, or None for a file of the same folder."""
+# Where the sources of a component lie, and which component a public header of this folder has.
+SOURCES = ("src/*/**/*.?pp", "kernels/*/**/*.?pp", "chooser/*.?pp")
+HEADERS = ("include/tailrace/**/*.hpp", "kernels/include/tailrace/**/*.hpp")
+
+
+def component_of_include(name: str) -> str | None:
+    """Return the component that an include names, or None for a file of the same folder."""
     parts = name.split("/")
     if parts[0] == "tailrace":
         return PUBLIC.get(Path(parts[-1]).stem, "?")
-    return parts[0] if parts[0] in BELOW else None
+    return parts[0] if parts[0] in BELOW and len(parts) > 1 else None
 
 
-def problems() -> list[str]:
+def component_of(path: Path) -> str:
+    """Return the component that a file belongs to."""
+    parts = path.relative_to(ROOT).parts
+    if "include" in parts:
+        return PUBLIC.get(path.stem, "?")
+    return parts[0] if parts[0] == "chooser" else parts[1]
+
+
+def wrong_directions() -> list[str]:
     """Return one line for each include that points the wrong way."""
     found = []
-    for path in sorted([*ROOT.glob("src/*/**/*.?pp"), *ROOT.glob("include/tailrace/**/*.hpp")]):
-        is_public = path.is_relative_to(ROOT / "include")
-        own = PUBLIC.get(path.stem, "?") if is_public else path.relative_to(ROOT / "src").parts[0]
+    files = {path for pattern in (*SOURCES, *HEADERS) for path in ROOT.glob(pattern)}
+    for path in sorted(files):
+        own = component_of(path)
         where = path.relative_to(ROOT)
         if own not in BELOW:
-            found.append(f"{where}: its room is not in the table of tools/check_includes.py")
+            found.append(f"{where}: its component is not in the table of tools/check_includes.py")
             continue
         for name in INCLUDE.findall(path.read_text()):
-            room = room_of_include(name)
-            if room == "?":
-                found.append(f"{where}: {name} has no room in tools/check_includes.py")
-            elif room not in {None, own, *BELOW[own]} and (own, name) not in LISTED:
-                found.append(f"{where}: {own} must not include {name} of {room}")
-            if name.startswith(("apps/", "bench/")):
+            component = component_of_include(name)
+            if component == "?":
+                found.append(f"{where}: {name} has no component in tools/check_includes.py")
+            elif component not in {None, own, *BELOW[own]} and (own, name) not in LISTED:
+                found.append(f"{where}: {own} must not include {name} of {component}")
+            if name.startswith(("apps/", "bench/", "plugins/", "bindings/", "file_back_ends/")) and (
+                (own, name) not in LISTED
+            ):
                 found.append(f"{where}: {own} must not include {name}")
     return found
 
 
+def private_includes() -> list[str]:
+    """Return one line for each folder that includes more or fewer private headers than its number."""
+    found = []
+    for folder, allowed in PRIVATE.items():
+        lines = [
+            f"  {path.relative_to(ROOT)}: {name}"
+            for path in sorted((ROOT / folder).rglob("*.?pp"))
+            for name in INCLUDE.findall(path.read_text())
+            if component_of_include(name) not in {None, "?", "chooser"} and not name.startswith("tailrace/")
+        ]
+        if len(lines) != allowed:
+            found.append(
+                f"{folder}: {len(lines)} private headers of other components are included, "
+                f"{allowed} in the table of tools/check_includes.py"
+            )
+            found += lines if len(lines) > allowed else []
+    return found
+
+
 if __name__ == "__main__":
-    lines = problems()
-    print("\n".join(lines), end="\n" if lines else "")
-    sys.exit(1 if lines else 0)
+    problems = wrong_directions() + private_includes()
+    print("\n".join(problems), end="\n" if problems else "")
+    sys.exit(1 if problems else 0)

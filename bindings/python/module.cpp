@@ -58,7 +58,9 @@ NB_MODULE(_core, module) {
   bind_files(module);
   bind_shared_files(module);
   bind_sessions(module);
+#if TAILRACE_WITH_SPARSE
   bind_sparse(module);
+#endif
   module.def("_close_all", &close_all, nb::arg("failing"),
              "Closes what the program left open. At exit, before MPI_Finalize.");
 }

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "core/absolute_path.hpp"
+#include "chooser/absolute_path.hpp"
 #include "core/same_on_all.hpp"
 
 namespace tailrace {

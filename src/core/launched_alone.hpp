@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Several ranks were started, but MPI_COMM_WORLD has one: the launcher belongs to another MPI than
 // the program, so each rank runs alone and all of them write the same files. Needs only MPI, as the
-// libraries in preload/ include it.
+// libraries in plugins/mpi/ include it.
 #pragma once
 
 #include <mpi.h>

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include "core/absolute_path.hpp"
+#include "chooser/absolute_path.hpp"
 
 namespace tailrace {
 namespace {

@@ -5,7 +5,7 @@
 
 #ifdef TAILRACE_HAVE_FFTW
 
-#include "core/cache_folder.hpp"
+#include "chooser/cache_folder.hpp"
 #include "lines.hpp"
 
 #include <filesystem>

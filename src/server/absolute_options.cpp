@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/absolute_path.hpp"
+#include "chooser/absolute_path.hpp"
 #include "core/common_path.hpp"
 #include "server/pipeline/settings.hpp"
 

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/absolute_path.hpp"
+#include "chooser/absolute_path.hpp"
 #include "core/agreed_error.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"

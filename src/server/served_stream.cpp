@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "core/absolute_path.hpp"
+#include "chooser/absolute_path.hpp"
 #include "core/say.hpp"
 #include "store/contents_check.hpp"
 #include "tailrace/error.hpp"

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
-#include "core/absolute_path.hpp"
+#include "chooser/absolute_path.hpp"
 #include "core/agreed_error.hpp"
 #include "core/system_call.hpp"
 #include "core/whole_file.hpp"

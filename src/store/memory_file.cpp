@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "core/absolute_path.hpp"
+#include "chooser/absolute_path.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::store {

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "core/absolute_path.hpp"
+#include "chooser/absolute_path.hpp"
 #include "core/agreed_error.hpp"
 #include "core/at_finalize.hpp"
 #include "core/meeting.hpp"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include "core/absolute_path.hpp"
+#include "chooser/absolute_path.hpp"
 #include "core/file_lock.hpp"
 #include "core/replaced.hpp"
 #include "core/say.hpp"

@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "core/absolute_path.hpp"
-#include "core/cache_folder.hpp"
+#include "chooser/absolute_path.hpp"
+#include "chooser/cache_folder.hpp"
 #include "tailrace/more/tune.hpp"
 
 namespace tailrace::tune {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Facts of a launch: what `preload/launch.cpp` and the recorder wrote for each rank."""
+"""Facts of a launch: what `plugins/mpi/profile/launch.cpp` and the recorder wrote for each rank."""
 
 import json
 import re

@@ -6,7 +6,7 @@ from typing import Any
 
 from tailrace.profile.record import Record
 
-# Counters of a file as preload/files.hpp has them; those of time are in ticks there.
+# Counters of a file as plugins/mpi/profile/files.hpp has them; those of time are in ticks there.
 COUNTS: tuple[str, ...] = ("opens", "reads", "writes", "syncs", "read_bytes", "written_bytes")
 COUNTS += ("small", "jumps", "in_mpi")
 MPI_COUNTS = ("mpi_reads", "mpi_writes", "mpi_read_bytes", "mpi_written_bytes")

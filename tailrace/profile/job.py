@@ -39,7 +39,7 @@ def find_library(family: str, what: str = "mpi") -> Path:
     """
     return find_shared(
         f"libtailrace_{what}_{family}.so",
-        "preload",
+        "plugins/mpi",
         f"where {FAMILIES[family][1]} is installed (mpicc.{family}, or the MPI that the build is "
         "configured with)",
     )
@@ -48,14 +48,14 @@ def find_library(family: str, what: str = "mpi") -> Path:
 def find_petsc_plugin() -> Path:
     """Return the plug-in for PETSc, as `find_library` returns the recorder."""
     return find_shared(
-        "libtailrace_petsc.so", "bindings/petsc", "where PETSc is installed (Debian: petsc-dev)"
+        "libtailrace_petsc.so", "plugins/sparse/petsc", "where PETSc is installed (Debian: petsc-dev)"
     )
 
 
 def find_dense_library(name: str) -> Path:
     """Return the library to put before LAPACK ("lapack") or BLAS ("blas")."""
     where = "where LAPACK is installed (libopenblas-dev)"
-    return find_shared(f"libtailrace_{name}.so", f"bindings/{name}", where)
+    return find_shared(f"libtailrace_{name}.so", f"plugins/{name}", where)
 
 
 def find_shared(name: str, part: str, where: str) -> Path:

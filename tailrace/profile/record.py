@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Records of ranks, as `preload/write.cpp` writes them."""
+"""Records of ranks, as `plugins/mpi/profile/write.cpp` writes them."""
 
 import json
 from dataclasses import dataclass, field, replace
@@ -14,7 +14,7 @@ from tailrace.profile.clocks import SAME, Step, ways_to_first
 
 VERSION = 2
 
-# Kinds of events, as in preload/recorder.hpp.
+# Kinds of events, as in plugins/mpi/profile/recorder.hpp.
 ALL, ROOT, TO_ROOT, LOWER, SEND, RECEIVE, FENCE = range(1, 8)
 
 # Bits of an event's row that say which thread sent or posted the message.

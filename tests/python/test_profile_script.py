@@ -16,7 +16,7 @@ from tailrace.profile.job import family_of, find_library
 
 pytest.importorskip("mpi4py")
 
-# One call of each kind; says how often each was made on all ranks, as tests/profile does.
+# One call of each kind; says how often each was made on all ranks, as tests/plugins/mpi does.
 EVERY_KIND = """\
 from collections import Counter
 import numpy as np

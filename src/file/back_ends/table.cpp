@@ -15,8 +15,8 @@
 #include "core/say.hpp"
 #include "core/system_call.hpp"
 #include "file/back_end.hpp"
-#if TAILRACE_RIVALS
-#include "rivals/rivals.hpp"
+#if TAILRACE_MPI_IO
+#include "file_back_ends/entries.hpp"
 #endif
 
 namespace tailrace::file {
@@ -34,7 +34,7 @@ constexpr std::array back_ends {
                    false,
                    uring_available,
                    open_uring},
-#if TAILRACE_RIVALS
+#if TAILRACE_MPI_IO
       mpiio_entry, hdf5_entry,
 #endif
 };
@@ -44,7 +44,7 @@ constexpr std::array back_ends {
 std::span<const BackEndEntry> back_end_table() { return back_ends; }
 
 const BackEndEntry& find_back_end(std::string_view name) {
-  constexpr auto hint = TAILRACE_RIVALS ? "" : " (mpiio, hdf5: build with -DTAILRACE_RIVALS=ON)";
+  constexpr auto hint = TAILRACE_MPI_IO ? "" : " (mpiio, hdf5: build with -DTAILRACE_MPI_IO=ON)";
   if (const auto* entry = find_line(back_ends, name)) return *entry;
   refuse_input("there is no back end \"{}\"; there are {}{}", name, names_instead(name, back_ends),
                hint);

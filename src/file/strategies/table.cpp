@@ -7,8 +7,8 @@
 
 #include "core/method_table.hpp"
 #include "file/strategy.hpp"
-#if TAILRACE_RIVALS
-#include "rivals/rivals.hpp"
+#if TAILRACE_MPI_IO
+#include "file_back_ends/entries.hpp"
 #endif
 
 namespace tailrace::file {
@@ -34,7 +34,7 @@ constexpr std::array strategies {
                     "long pieces as shared_independent, short ones as collective "
                     "(cb_longest_piece)",
                     "posix and uring", on_system_calls, make_by_length},
-#if TAILRACE_RIVALS
+#if TAILRACE_MPI_IO
       library_collective_entry,
 #endif
 };

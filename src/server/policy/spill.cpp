@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/absolute_path.hpp"
+#include "chooser/absolute_path.hpp"
 #include "core/system_call.hpp"
 
 namespace tailrace::server {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Reads and writes of MPI-IO: collective ones through `File` where that is faster (preload/io).
+"""Reads and writes of MPI-IO: collective ones through `File` where that is faster (plugins/mpi/io).
 
 Open MPI has two implementations of its own, OMPIO and ROMIO; the latter writes many small pieces of
 independent calls by reading and writing what lies between them (data sieving).

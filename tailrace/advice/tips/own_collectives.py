@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Collective calls by our methods, where the tuner finds them faster (preload/collectives)."""
+"""Collective calls by our methods, where the tuner finds them faster (plugins/mpi/collectives)."""
 
 from tailrace.advice.setting import Setting
 from tailrace.advice.tips.situation import DoesNotApplyError, Situation

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Matrix products by our methods, where these are faster for their shape (bindings/blas)."""
+"""Matrix products by our methods, where these are faster for their shape (plugins/blas)."""
 
 from tailrace.advice.setting import Setting
 from tailrace.advice.tips.situation import DoesNotApplyError, Situation

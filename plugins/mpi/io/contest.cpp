@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#include "io/contest.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "tailrace/error.hpp"
+
+namespace tailrace::plugins {
+namespace {
+
+// Ours stays only if it takes at most this part of MPI's time.
+constexpr double least_gain = 0.97;
+
+// Calls in a row that are asked for; then from as many on, doubled each time, at most so many pass.
+constexpr int asked_in_a_row = 8;
+constexpr int most_unasked = 1024;
+
+int power_of_2(std::int64_t number) {
+  return static_cast<int>(
+      std::bit_width(static_cast<std::uint64_t>(std::max<std::int64_t>(number, 0))));
+}
+
+}  // namespace
+
+Variant Contest::next(MPI_Comm comm) {
+  if (decided_) return stays_;
+  if (calls_ < 2 * rounds) return calls_++ % 2 == 0 ? Variant::ours : Variant::mpi;
+  // A call lasts until its last rank is through.
+  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, best_s_.data(), 2, MPI_DOUBLE, MPI_MAX, comm));
+  stays_ = best_s_[0] < least_gain * best_s_[1] ? Variant::ours : Variant::mpi;
+  decided_ = true;
+  return stays_;
+}
+
+void Contest::took(Variant variant, double time_s) {
+  auto& best = best_s_[static_cast<std::size_t>(variant)];
+  best = std::min(best, time_s);
+}
+
+bool Row::passes() {
+  if (unasked_ == 0) return false;
+  --unasked_;
+  return true;
+}
+
+void Row::asked(bool stays_with_mpi) {
+  length_ = stays_with_mpi ? length_ + 1 : 0;
+  if (length_ < asked_in_a_row) return;
+  const int doublings = std::min(length_ - asked_in_a_row, 16);
+  unasked_ = std::min(asked_in_a_row << doublings, most_unasked);
+}
+
+Contest& Contests::of(bool writes, std::int64_t bytes, std::int64_t runs) {
+  return all_[{writes, power_of_2(bytes), power_of_2(runs)}];
+}
+
+}  // namespace tailrace::plugins

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// Which variant calls of about the same size go: the variants take turns in the program's own
+// calls, so nothing is read or written twice, then the faster one stays.
+#pragma once
+#include <mpi.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <tuple>
+
+namespace tailrace::plugins {
+
+enum class Variant { ours, mpi };
+
+class Contest {
+ public:
+  // The variant of the next call. Collective over `comm`, blocking at the call that decides.
+  Variant next(MPI_Comm comm);
+  // What a call took on this rank, while it is undecided.
+  void took(Variant variant, double time_s);
+  bool is_decided() const { return decided_; }
+
+ private:
+  static constexpr int rounds = 3;  // the first of which pays for what is made once
+  int calls_ = 0;
+  bool decided_ = false;
+  Variant stays_ = Variant::ours;
+  std::array<double, 2> best_s_{1e300, 1e300};
+};
+
+// Calls in a row that stayed with MPI. To ask all ranks for the size of a call costs as much as a
+// small call: the longer the row, the more of the next calls go to MPI unasked.
+class Row {
+ public:
+  // True if the next call goes to MPI unasked. The same on all ranks.
+  bool passes();
+  // A call that was asked for stays with MPI, or not.
+  void asked(bool stays_with_mpi);
+
+ private:
+  int length_ = 0;  // of calls that were asked for
+  int unasked_ = 0;
+};
+
+// Calls of one kind: reads or writes, the size and the pieces of the largest part, in powers of 2.
+// All numbers are the same on all ranks.
+class Contests {
+ public:
+  Contest& of(bool writes, std::int64_t bytes, std::int64_t runs);
+
+ private:
+  std::map<std::tuple<bool, int, int>, Contest> all_;
+};
+
+}  // namespace tailrace::plugins

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: BSD-3-Clause
+// libtailrace_io_FAMILY.so: collective reads and writes of MPI-IO of a program that nobody rebuilt
+// go through `File`, where that is as fast as MPI's own, else to MPI's own.
+//
+// MPI's file stays open beside ours, and does all that is not a collective read or write. What must
+// never differ between ranks is which way a call goes: so each call begins with one small
+// allreduce, in which every rank says why it cannot go our way. What a call has written is in the
+// file (or the node's cache of it) when it returns, by either way, so the ways may take turns.
+// But where writes are hidden (TAILRACE_IO=hidden, files that are only written): then each rank
+// writes its own data behind the computation, and waits for that before any other call that moves
+// or asks for data, as MPI's own order of a rank's calls wants it, and before the file is closed.
+#pragma once
+#include <mpi.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "io/behind.hpp"
+#include "io/contest.hpp"
+#include "io/flatten.hpp"
+#include "tailrace/comm.hpp"
+#include "tailrace/more/file.hpp"
+
+namespace tailrace::plugins {
+
+// Why a call went to MPI; a call that several ranks refuse has the last of their reasons.
+enum class Refusal {
+  none,
+  told,
+  slower,
+  measured,
+  mode,
+  memory,
+  atomic,
+  view,
+  type,
+  size,
+  overlap,
+  busy,
+  open
+};
+constexpr int num_refusals = 13;
+constexpr std::array<const char*, num_refusals> refusal_texts{"",
+                                                              "as told",
+                                                              "MPI as fast",
+                                                              "measured beside ours",
+                                                              "mode of the file",
+                                                              "memory of a device",
+                                                              "atomic mode",
+                                                              "view",
+                                                              "type",
+                                                              "size",
+                                                              "overlapping pieces",
+                                                              "another thread",
+                                                              "cannot be opened twice"};
+
+// What the calls of this rank came to; [0] reads, [1] writes.
+struct FileTally {
+  std::array<std::uint64_t, 2> seen{}, taken{};
+  std::array<std::int64_t, 2> bytes{};  // by our way
+  std::uint64_t hidden = 0;             // writes of `taken` behind the computation
+  double settling_s = 0;                // waiting for them
+  std::array<std::uint64_t, num_refusals> refused{};
+  void add(const FileTally& other);
+};
+
+// What files of the same ranks share.
+struct Ranks {
+  explicit Ranks(MPI_Comm comm);
+  MPI_Group group = MPI_GROUP_NULL;
+  std::mutex in_use;  // held during a call of ours
+  Comm comm;
+  FilePool pool;
+  Contests contests;
+};
+
+// A collective read or write as the program made it.
+struct Transfer {
+  bool writes = false;
+  std::optional<std::int64_t> offset;  // in units of the view's; else where its pointer is
+  void* data = nullptr;                // only read from if it `writes`
+  std::int64_t count = 0;
+  MPI_Datatype type = MPI_DATATYPE_NULL;
+  std::function<void(std::int64_t bytes)> set_status;  // of a call that went our way
+  std::function<int()> pass;                           // the call by MPI's own way
+};
+
+class OpenFile {
+ public:
+  // `file` was opened by all ranks of `comm`. Collective, blocking.
+  OpenFile(MPI_Comm comm, const std::string& path, int mode, MPI_File file, MPI_Info info);
+  ~OpenFile();
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  // Follows MPI_File_set_view. Local.
+  void set_view(std::int64_t start, MPI_Datatype unit, MPI_Datatype type, bool is_native);
+  // One way or the other; returns MPI's code. Collective, blocking.
+  int run(const Transfer& call);
+  // Waits until this rank's hidden writes are in the file; MPI's code. Local, blocking.
+  int settle();
+  // Closes ours, before MPI's is closed; returns MPI's code. Collective, blocking.
+  int close();
+
+  MPI_File file() const { return file_; }
+  const FileTally& tally() const { return tally_; }
+
+ private:
+  struct Plan;
+  struct Agreed;
+  Plan plan(const Transfer& call) const;
+  // The plan, with why it cannot be carried out; `is_alone`: no other thread is in a call.
+  Plan prepare(const Transfer& call, bool is_alone);
+  Agreed agree(const Plan& own, bool writes) const;
+  int refuse(const Transfer& call, Refusal why);
+  bool open_ours();
+  int run_ours(const Transfer& call, Plan& plan, const Agreed& agreed);
+  int run_hidden(const Transfer& call, Plan& plan);
+  int move(const Transfer& call, Plan& plan, std::int64_t file_bytes);
+  int fail(int code) const;
+
+  MPI_File file_;
+  // A duplicate, freed also if the constructor throws.
+  struct Duplicate {
+    MPI_Comm raw = MPI_COMM_NULL;
+    ~Duplicate() {
+      if (raw != MPI_COMM_NULL) PMPI_Comm_free(&raw);
+    }
+  };
+  Duplicate duplicate_;
+  std::string path_;
+  int mode_;
+  Hints hints_;
+  Refusal never_ = Refusal::none;  // the same on all ranks
+  View view_;
+  std::int64_t unit_bytes_ = 1;
+  bool is_native_ = true;
+  std::shared_ptr<Ranks> ranks_;
+  std::array<Row, 2> rows_;           // of reads, of writes
+  std::array<Refusal, 2> why_mpi_{};  // the last call of the row
+  std::optional<File> ours_;
+  bool hides_ = false;  // the same on all ranks
+  std::unique_ptr<Behind> behind_;
+  FileTally tally_;
+};
+
+// How the program was told to be run (TAILRACE_IO); the same on all ranks.
+enum class FileMode { measured, ours, mpi, hidden };
+FileMode file_mode();
+// Copies that wait to be written, of a file and rank (TAILRACE_IO_MEMORY).
+std::int64_t most_hidden_bytes();
+// The files of these ranks; made at first use. Collective over `comm`, blocking.
+std::shared_ptr<Ranks> ranks_of(MPI_Comm comm);
+
+// The open file of a handle; null if it is none of ours. Local.
+OpenFile* open_file(MPI_File file);
+// Waits for this rank's hidden writes of the file, if there are any; MPI's code. Local, blocking.
+int settle(MPI_File file);
+// After MPI has opened `file`. Collective over `comm`, blocking.
+void opened(MPI_Comm comm, const std::string& path, int mode, MPI_Info info, MPI_File file);
+// Before MPI closes it; returns MPI's code. Collective, blocking.
+int closing(MPI_File file);
+
+}  // namespace tailrace::plugins
