@@ -1,10 +1,10 @@
-# Coarray Fortran of the same MPI (OpenCoarrays): auto (if found), ON or OFF. Compiled by a command of
+# Coarray Fortran of the same MPI (OpenCoarrays): OFF, ON, or auto (if found). Compiled by a command of
 # its own: as a language of CMake, Fortran would be asked of every project that uses the library.
 set(
   TAILRACE_CAF
-  auto
+  OFF
   CACHE STRING
-  "Exchange method caf: auto (if OpenCoarrays is found), ON or OFF"
+  "Exchange method caf: OFF, ON, or auto (if OpenCoarrays is found)"
 )
 set_property(CACHE TAILRACE_CAF PROPERTY STRINGS auto ON OFF)
 if(TAILRACE_CAF STREQUAL OFF)
