@@ -8,8 +8,22 @@
 #   apps      turbulence, groundwater, helium
 #
 # By default those whose folders are present.
-set(tailrace_known_products library kernels plugins command apps)
-set(tailrace_folders src kernels plugins apps/list apps/common)
+set(
+  tailrace_known_products
+  library
+  kernels
+  plugins
+  command
+  apps
+)
+set(
+  tailrace_folders
+  src
+  kernels
+  plugins
+  apps/list
+  apps/common
+)
 set(tailrace_found_products)
 foreach(product folder IN ZIP_LISTS tailrace_known_products tailrace_folders)
   if(EXISTS ${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt OR product STREQUAL library)

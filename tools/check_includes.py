@@ -41,6 +41,9 @@ BELOW = {
 # What a table may name although it lies above.
 LISTED = {("file", "file_back_ends/entries.hpp")}
 
+# What no component includes.
+ABOVE = ("apps/", "bench/", "plugins/", "bindings/", "file_back_ends/")
+
 # How many private headers of other components are included from here.
 PRIVATE = {"apps": 45, "bindings": 15, "plugins": 31}
 
@@ -130,22 +133,26 @@ def wrong_directions() -> list[str]:
                 found.append(f"{where}: {name} has no component in tools/check_includes.py")
             elif component not in {None, own, *BELOW[own]} and (own, name) not in LISTED:
                 found.append(f"{where}: {own} must not include {name} of {component}")
-            if name.startswith(("apps/", "bench/", "plugins/", "bindings/", "file_back_ends/")) and (
-                (own, name) not in LISTED
-            ):
+            if name.startswith(ABOVE) and (own, name) not in LISTED:
                 found.append(f"{where}: {own} must not include {name}")
     return found
 
 
+def is_private(name: str) -> bool:
+    """Return whether an include of applications, bindings or plug-ins is of a private header."""
+    component = component_of_include(name)
+    return component not in {None, "?", "chooser"} and not name.startswith("tailrace/")
+
+
 def private_includes() -> list[str]:
-    """Return one line for each folder that includes more or fewer private headers than its number."""
+    """Return lines for each folder that includes more or fewer private headers than PRIVATE says."""
     found = []
     for folder, allowed in PRIVATE.items():
         lines = [
             f"  {path.relative_to(ROOT)}: {name}"
             for path in sorted((ROOT / folder).rglob("*.?pp"))
             for name in INCLUDE.findall(path.read_text())
-            if component_of_include(name) not in {None, "?", "chooser"} and not name.startswith("tailrace/")
+            if is_private(name)
         ]
         if len(lines) != allowed:
             found.append(

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What is particular about the back ends that serve comparison; what they share with the others is
 // tested with those.
-#include "file/back_ends/back_end_fixture.hpp"
 #include "file_back_ends/mpi_types.hpp"
+#include "file/back_ends/back_end_fixture.hpp"
 
 namespace tailrace::file {
 namespace {

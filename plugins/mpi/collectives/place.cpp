@@ -6,9 +6,9 @@
 #include <exception>
 
 #include "collectives/budget.hpp"
-#include "core/say.hpp"
 #include "common/graphics.hpp"
 #include "common/mpi_start.hpp"
+#include "core/say.hpp"
 
 namespace tailrace::plugins {
 

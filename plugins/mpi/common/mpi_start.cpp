@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
-#include "core/launched_alone.hpp"
 #include "common/fortran.hpp"
+#include "core/launched_alone.hpp"
 
 namespace tailrace::plugins {
 

@@ -2,8 +2,8 @@
 // The C names, and those with large counts of MPI 4.
 #include <strings.h>
 
-#include "io/calls.hpp"
 #include "common/mpi_start.hpp"
+#include "io/calls.hpp"
 
 using namespace tailrace::plugins;
 

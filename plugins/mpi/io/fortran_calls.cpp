@@ -10,8 +10,8 @@
 #include <string>
 
 #include "common/fortran.hpp"
-#include "io/calls.hpp"
 #include "common/mpi_start.hpp"
+#include "io/calls.hpp"
 
 namespace tailrace::plugins {
 namespace {

@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "common/graphics.hpp"
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
 #include "file/part.hpp"
-#include "common/graphics.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
 

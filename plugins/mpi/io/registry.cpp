@@ -12,10 +12,10 @@
 
 #include <fmt/format.h>
 
+#include "common/mpi_start.hpp"
 #include "core/say.hpp"
 #include "file/settings.hpp"
 #include "io/open_file.hpp"
-#include "common/mpi_start.hpp"
 
 namespace tailrace::plugins {
 namespace {

@@ -9,8 +9,8 @@
 #include <cstdio>
 #include <cstring>
 
-#include "tailrace/c/region.h"
 #include "profile/wrapper.hpp"
+#include "tailrace/c/region.h"
 
 namespace tailrace::plugins {
 

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/fortran.hpp"
 #include "profile/comms.hpp"
 #include "profile/epochs.hpp"
 #include "profile/files.hpp"
-#include "common/fortran.hpp"
 #include "profile/messages.hpp"
 #include "profile/recorder.hpp"
 
