@@ -145,7 +145,7 @@ def is_private(name: str) -> bool:
 
 
 def private_includes() -> list[str]:
-    """Return lines for each folder that includes more or fewer private headers than PRIVATE says."""
+    """Return lines for each folder whose number of private includes is not that in PRIVATE."""
     found = []
     for folder, allowed in PRIVATE.items():
         lines = [
