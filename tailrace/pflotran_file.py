@@ -12,6 +12,7 @@ from pathlib import Path
 import h5py
 
 from tailrace.errors import TailraceError
+from tailrace.files import replaced
 from tailrace.runs import load_run
 
 
@@ -21,8 +22,7 @@ def gather(folder: Path) -> Path:
     if not run.fields or run.case.get("output", {}).get("layout") != "pflotran":
         raise TailraceError(f'{folder} has no fields of output.layout = "pflotran"')
     path = folder / f"{run.name}_pflotran.h5"
-    partial = path.with_suffix(".h5.partial")
-    with h5py.File(partial, "w") as out:
+    with replaced(path) as fresh, h5py.File(fresh, "w") as out:
         for source in run.fields:
             with h5py.File(source) as file:
                 for name in file:
@@ -31,7 +31,6 @@ def gather(folder: Path) -> Path:
                     if name in out:  # coordinates; the time of a run that went on
                         del out[name]
                     file.copy(name, out)
-    partial.replace(path)
     return path
 
 

@@ -6,13 +6,17 @@
 #ifdef TAILRACE_HAVE_FFTW
 
 #include "chooser/cache_folder.hpp"
+#include "core/whole_file.hpp"
 #include "lines.hpp"
 
+#include <cstdlib>
 #include <filesystem>
+#include <memory>
 #include <mutex>
 #include <string>
 
 #include <fftw3.h>
+#include <fmt/format.h>
 #include <unistd.h>
 
 namespace tailrace::fft {
@@ -29,8 +33,8 @@ struct Api<double> {
   static constexpr auto execute_c2c = fftw_execute_dft;
   static constexpr auto execute_r2r = fftw_execute_r2r;
   static constexpr auto destroy = fftw_destroy_plan;
-  static constexpr auto import_wisdom = fftw_import_wisdom_from_filename;
-  static constexpr auto export_wisdom = fftw_export_wisdom_to_filename;
+  static constexpr auto import_wisdom = fftw_import_wisdom_from_string;
+  static constexpr auto export_wisdom = fftw_export_wisdom_to_string;
   static constexpr auto wisdom_file = "fftw-wisdom";
 };
 template <>
@@ -41,8 +45,8 @@ struct Api<float> {
   static constexpr auto execute_c2c = fftwf_execute_dft;
   static constexpr auto execute_r2r = fftwf_execute_r2r;
   static constexpr auto destroy = fftwf_destroy_plan;
-  static constexpr auto import_wisdom = fftwf_import_wisdom_from_filename;
-  static constexpr auto export_wisdom = fftwf_export_wisdom_to_filename;
+  static constexpr auto import_wisdom = fftwf_import_wisdom_from_string;
+  static constexpr auto export_wisdom = fftwf_export_wisdom_to_string;
   static constexpr auto wisdom_file = "fftwf-wisdom";
 };
 
@@ -50,7 +54,11 @@ template <class Real>
 void recall_wisdom() {
   static const bool once = [] {
     const auto folder = cache_folder();
-    if (!folder.empty()) Api<Real>::import_wisdom((folder / Api<Real>::wisdom_file).c_str());
+    if (folder.empty()) return true;
+    try {
+      Api<Real>::import_wisdom(read_whole_file(folder / Api<Real>::wisdom_file).c_str());
+    } catch (const Error&) {  // none yet, or none that can be read: it is measured
+    }
     return true;
   }();
   static_cast<void>(once);
@@ -65,9 +73,14 @@ void keep_wisdom() {
   if (folder.empty()) return;
   std::filesystem::create_directories(folder, failed);
   const auto file = folder / Api<Real>::wisdom_file;
-  const auto own = file.string() + "." + std::to_string(getpid());
-  if (Api<Real>::export_wisdom(own.c_str()) == 0) return;
-  std::filesystem::rename(own, file, failed);
+  const std::unique_ptr<char, decltype(&std::free)> wisdom(Api<Real>::export_wisdom(), &std::free);
+  if (!wisdom) return;
+  try {
+    WholeFile whole(file, fmt::format(".{}", getpid()));
+    whole.append(wisdom.get());
+    whole.commit();
+  } catch (const Error&) {  // it is measured again next time
+  }
 }
 
 // FFTW's planner serves one thread at a time; a server's thread may plan beside the simulation.

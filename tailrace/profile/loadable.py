@@ -6,6 +6,7 @@ blanks. There is no way to quote them, so a library in such a folder is named by
 folder.
 """
 
+import errno
 import hashlib
 import os
 import re
@@ -48,6 +49,8 @@ def _make_link(link: Path, folder: Path) -> None:
     if link.is_symlink() and link.readlink() == folder:
         return
     link.parent.mkdir(parents=True, exist_ok=True)
+    if link.exists() and not link.is_symlink():
+        raise FileExistsError(errno.EEXIST, f"{link} is no link of Tailrace")
     made = link.with_name(f"{link.name}.{os.getpid()}")
     made.unlink(missing_ok=True)
     made.symlink_to(folder)

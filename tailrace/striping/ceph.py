@@ -6,11 +6,11 @@ import json
 import os
 import shlex
 import shutil
-import stat
 import subprocess
 from pathlib import Path
 
 from tailrace.errors import TailraceError
+from tailrace.files import replaced
 from tailrace.striping.layout import Component, Layout
 
 OBJECT_BYTES = 4 << 20
@@ -118,13 +118,13 @@ def set_layout(path: Path, count: int, size: int) -> None:
     if path.is_dir():
         _set_attribute(path, value)
         return
-    fresh = path.with_name(f"{path.name}.stripes.{os.getpid()}") if path.exists() else path
-    fresh.touch(exist_ok=False)
+    if path.exists():
+        with replaced(path, f".stripes.{os.getpid()}") as fresh:
+            _set_attribute(fresh, value)
+        return
+    path.touch(exist_ok=False)
     try:
-        _set_attribute(fresh, value)
+        _set_attribute(path, value)
     except TailraceError:
-        fresh.unlink()
+        path.unlink()
         raise
-    if fresh != path:
-        fresh.chmod(stat.S_IMODE(path.stat().st_mode))
-        fresh.replace(path)

@@ -8,11 +8,11 @@ from real ones.
 import os
 import re
 import shutil
-import stat
 import subprocess
 from pathlib import Path
 
 from tailrace.errors import TailraceError
+from tailrace.files import replaced
 from tailrace.striping.layout import ALL_TARGETS, Component, Layout
 
 # "lmm_stripe_count:  4", "stripe_count:  1 stripe_size:   1048576 pattern:       0 ...", where the
@@ -117,10 +117,5 @@ def set_layout(path: Path, count: int, size: int) -> None:
     if path.is_dir() or not path.exists():
         _run(*set_command(path, count, size)[1:])
         return
-    fresh = path.with_name(f"{path.name}.stripes.{os.getpid()}")
-    try:
+    with replaced(path, f".stripes.{os.getpid()}", made=False) as fresh:
         _run(*set_command(fresh, count, size)[1:])
-        fresh.chmod(stat.S_IMODE(path.stat().st_mode))
-        fresh.replace(path)
-    finally:
-        fresh.unlink(missing_ok=True)

@@ -1,9 +1,19 @@
 // SPDX-License-Identifier: BSD-3-Clause
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include <filesystem>
+#include <iterator>
+#include <string>
+
 #include <gtest/gtest.h>
 
+#include "environment.hpp"
 #include "fft/axis.hpp"
 #include "fft/geometry.hpp"
+#include "fft/kernel.hpp"
 #include "tailrace/more/lanes.hpp"
+#include "temp_folder.hpp"
 
 namespace tailrace::fft {
 namespace {
@@ -79,6 +89,41 @@ TEST(Geometry, ChoosesTheGridByPlanesAndNodes) {
   const Problem larger{Kind::real_to_complex, {16, 16, 16}, {-1, -1, -1}, {0, 0}, 1};
   EXPECT_EQ(choose_grid(larger, 16, two_nodes).grid, (std::array<int, 2>{2, 4}));
 }
+
+/// What FFTW has measured lies in a file of the cache, which each new kernel replaces.
+template <class Real>
+void check_wisdom(const std::string& name) {
+  if (!fftw_available()) GTEST_SKIP() << "FFTW is not built in";
+  // A pipe first: the first kernel of a process reads the file.
+  for (const mode_t kind : {S_IFIFO, S_IFCHR, S_IFREG}) {
+    for (const bool linked : {false, true}) {
+      const TempFolder folder;
+      const Environment cache("TAILRACE_CACHE", folder.path());
+      const auto path = folder / name;
+      const auto target = linked ? folder / "target" : path;
+      if (mknod(target.c_str(), kind | 0600, makedev(1, 3)) != 0) continue;  // not root
+      if (linked) std::filesystem::create_symlink(target, path);
+      struct stat before {
+      }, after{};
+      ASSERT_EQ(stat(path.c_str(), &before), 0);
+      static std::ptrdiff_t n = 3;
+      find_kernel_library("fftw")->make<Real>(n++, false);
+      ASSERT_EQ(stat(target.c_str(), &after), 0);
+      EXPECT_EQ(after.st_mode, before.st_mode);
+      EXPECT_EQ(std::filesystem::is_symlink(path), linked);
+      if (kind == S_IFREG) {
+        EXPECT_GT(after.st_size, 0);
+      } else {
+        EXPECT_EQ(after.st_ino, before.st_ino);
+      }
+      const std::filesystem::directory_iterator entries(folder.path());
+      EXPECT_EQ(std::distance(begin(entries), end(entries)), linked ? 2 : 1);
+    }
+  }
+}
+
+TEST(Wisdom, KeepsLinksModesAndDevicesInDouble) { check_wisdom<double>("fftw-wisdom"); }
+TEST(Wisdom, KeepsLinksModesAndDevicesInFloat) { check_wisdom<float>("fftwf-wisdom"); }
 
 }  // namespace
 }  // namespace tailrace::fft

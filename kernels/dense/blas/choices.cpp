@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
@@ -45,7 +46,7 @@ fs::path file_of(const std::string& machine) {
   return folder / "blas" / name.data();
 }
 
-/// Held while the file in `folder` is read, changed and replaced. A file system without locks has
+/// Held while the file in `folder` is read and appended to. A file system without locks has
 /// none: there two processes that end in the same moment may lose a choice, which is measured
 /// again.
 class FolderLock {
@@ -64,6 +65,28 @@ class FolderLock {
   int descriptor_;
 };
 
+/// Appends to a file, which begins with `head`: it stays the file, with its mode, group and links.
+/// What is no regular file, or begins otherwise, is left alone. A failure costs measuring again.
+void append(const fs::path& path, const std::string& head, std::string text) {
+  constexpr int flags = O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK | O_CLOEXEC;
+  const int file = open(path.c_str(), flags, 0666);
+  struct stat status {};
+  if (file >= 0 && fstat(file, &status) == 0 && S_ISREG(status.st_mode)) {
+    std::string start(head.size(), '\0');
+    const auto bytes = pread(file, start.data(), start.size(), 0);
+    if (bytes == 0) text.insert(0, head);
+    if (bytes == 0 || start == head) {
+      const auto done = write(file, text.data(), text.size());
+      // Not half a line: the disk is full.
+      if (done >= 0 && static_cast<std::size_t>(done) < text.size() &&
+          ftruncate(file, status.st_size) != 0) {
+        std::perror(path.c_str());
+      }
+    }
+  }
+  if (file >= 0) close(file);
+}
+
 }  // namespace
 
 std::string machine_of_choices(int threads) {
@@ -81,9 +104,13 @@ std::string machine_of_choices(int threads) {
 
 Choices recall_choices(const std::string& machine) {
   Choices choices;
-  std::ifstream file(file_of(machine));
+  const auto path = file_of(machine);
+  std::error_code failed;
+  // A pipe would have no writer, and a device no end.
+  if (!remembers() || !fs::is_regular_file(path, failed)) return choices;
+  std::ifstream file(path);
   std::string line;
-  if (!remembers() || !std::getline(file, line) || line != machine) return choices;
+  if (!std::getline(file, line) || line != machine) return choices;
   while (std::getline(file, line)) {
     const auto tab = line.find('\t');
     if (tab != std::string::npos) choices[line.substr(0, tab)] = line.substr(tab + 1);
@@ -97,18 +124,13 @@ void remember_choices(const std::string& machine, const Choices& choices) {
   std::error_code failed;
   fs::create_directories(path.parent_path(), failed);
   const FolderLock lock(path.parent_path());
-  auto all = recall_choices(machine);
-  for (const auto& [calls, variant] : choices) all[calls] = variant;
-  const auto partial = path.string() + "." + std::to_string(getpid());
-  std::ofstream file(partial);
-  file << machine << '\n';
-  for (const auto& [calls, variant] : all) file << calls << '\t' << variant << '\n';
-  file.close();
-  if (file) {
-    fs::rename(partial, path, failed);
-  } else {
-    fs::remove(partial, failed);
+  const auto known = recall_choices(machine);
+  std::string added;
+  for (const auto& [calls, variant] : choices) {
+    const auto found = known.find(calls);
+    if (found == known.end() || found->second != variant) added += calls + '\t' + variant + '\n';
   }
+  if (!added.empty()) append(path, machine + '\n', added);
 }
 
 }  // namespace tailrace::dense
