@@ -719,8 +719,8 @@ class Session:
     def open(self, name: str, *, priority: int = 0, when_full: str = 'wait', stall_budget: float = 0.0, wait_limit_s: float = 600.0, spill_folder: str = '', on_failure: str = 'stop', retry_s: float = 0.0, fallback_path: str = '', format: str = 'auto', variables: bool = True, products: Sequence[tailrace.product.Product] = (), hints: Mapping[str, object] | None = None, strategy: str = 'auto') -> Stream:
         """
         Opens an output; the same calls in the same order on all compute ranks. `when_full`:
-        "wait", "drop", "thin", "lower" or "spill"; `on_failure`: "stop" or
-        "proceed"; `products`: see docs/servers.md. Collective, blocking.
+        "wait", "drop", "thin", "lower" or "spill"; `on_failure`: "stop",
+        "proceed" or "continue" (the same); `products`: see docs/servers.md. Collective, blocking.
         """
 
     def close(self) -> None:

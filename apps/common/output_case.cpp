@@ -9,6 +9,7 @@
 
 #include "core/refuse_input.hpp"
 #include "file/settings.hpp"
+#include "server/on_failure.hpp"
 #include "store/write_plan.hpp"
 #include "tailrace/session.hpp"
 
@@ -21,6 +22,12 @@ WhenFull when_full(const std::string& name) {
   if (name == "thin") return WhenFull::thin;
   if (name == "lower") return WhenFull::lower;
   return name == "spill" ? WhenFull::spill : WhenFull::wait;
+}
+
+std::vector<std::string> words_on_failure() {
+  std::vector<std::string> words;
+  for (const auto& word : server::on_failure_words) words.emplace_back(word.name);
+  return words;
 }
 
 constexpr const char* hidden = "output.servers = \"hidden\"";
@@ -63,7 +70,7 @@ Keys output_keys(OutputCase& o) {
        "share of the run time that field output may cost, as 0.02; 0 = no budget", "", hidden},
       {"output.spill_folder", &o.spill_folder, any, "",
        "folder on a disk of the node, for when_full = spill; empty = $TMPDIR", "", hidden},
-      {"output.on_failure", &o.on_failure, one_of({"stop", "proceed", "continue"}), "",
+      {"output.on_failure", &o.on_failure, one_of(words_on_failure()), "",
        "what follows a file that could not be written; continue: the same as proceed", "", hidden},
       {"output.retry_s", &o.retry_s, within(0, 1e9), "s",
        "time for which a file that finds the disk full is tried again", "", hidden},
@@ -153,7 +160,7 @@ StreamOptions field_options(const OutputCase& from, const std::string& source,
   options.when_full = when_full(from.when_full);
   options.stall_budget = from.stall_budget;
   options.spill_folder = from.spill_folder;
-  options.on_failure = from.on_failure == "stop" ? OnFailure::stop : OnFailure::proceed;
+  options.on_failure = server::on_failure_of(from.on_failure);
   options.retry_s = from.retry_s;
   options.fallback_path = from.fallback_path;
   options.variables = from.whole_fields;

@@ -11,8 +11,8 @@ module tailrace_m_stream
   !> What a write does when the staging memory is full (`when_full`).
   integer, parameter, public :: tailrace_wait_for_room = 0, tailrace_drop = 1, tailrace_thin = 2, &
                                 tailrace_lower = 3, tailrace_spill = 4
-  !> What follows a failed file or product (`on_failure`).
-  integer, parameter, public :: tailrace_stop = 0, tailrace_proceed = 1
+  !> What follows a failed file or product (`on_failure`); continue is the same as proceed.
+  integer, parameter, public :: tailrace_stop = 0, tailrace_proceed = 1, tailrace_continue = 1
   !> What became of a step (`result`).
   integer, parameter, public :: tailrace_staged = 0, tailrace_written = 1, tailrace_dropped = 2, &
                                 tailrace_lowered = 3, tailrace_spilled = 4

@@ -3,6 +3,7 @@
 #include "tailrace/session.hpp"
 
 #include "contents.hpp"
+#include "server/on_failure.hpp"
 #include "stages.hpp"
 
 namespace tailrace::python {
@@ -135,9 +136,7 @@ StreamOptions options_of(const StreamArguments& arguments) {
                         .fallback_path = arguments.fallback_path.take("fallback_path"),
                         .format = arguments.format.take("format"),
                         .variables = arguments.variables.take("variables")};
-  options.on_failure =
-      pick<OnFailure>("on_failure", arguments.on_failure.take("on_failure"),
-                      {{"stop", OnFailure::stop}, {"proceed", OnFailure::proceed}});
+  options.on_failure = server::on_failure_of(arguments.on_failure.take("on_failure"));
   constexpr const char* needed = "products: needs a list of Product";
   if (nb::hasattr(arguments.products, "_asdict")) refuse(needed);
   for (const auto product : nb::iter(arguments.products)) {
@@ -286,8 +285,9 @@ void bind_session(nb::module_& module) {
               "collections.abc.Mapping[str, object] | None = None, strategy: str = 'auto') -> "
               "Stream"),
           "Opens an output; the same calls in the same order on all compute ranks. `when_full`:\n"
-          "\"wait\", \"drop\", \"thin\", \"lower\" or \"spill\"; `on_failure`: \"stop\" or\n"
-          "\"proceed\"; `products`: see docs/servers.md. Collective, blocking.");
+          "\"wait\", \"drop\", \"thin\", \"lower\" or \"spill\"; `on_failure`: \"stop\",\n"
+          "\"proceed\" or \"continue\" (the same); `products`: see docs/servers.md. Collective, "
+          "blocking.");
   bind_closing(bound, "Finishes all streams and ends the servers. Collective.");
 }
 

@@ -96,6 +96,19 @@ static void compute(tailrace_session* session, const char* folder, const char* s
   if (status == TAILRACE_OK) status = tailrace_stream_finish(stream);
   REFUSED(status, TAILRACE_INVALID_INPUT, "the function three of the program returned 3");
   OK(tailrace_stream_destroy(&stream));
+  /* Two names for the same: the run continues after a file that cannot be written. */
+  const int continues[2] = {TAILRACE_PROCEED, TAILRACE_CONTINUE};
+  for (int k = 0; k < 2; ++k) {
+    tailrace_stream_options proceeding = tailrace_stream_defaults();
+    proceeding.on_failure = continues[k];
+    snprintf(path, sizeof path, "%s/missing/c_stream.h5", folder);
+    OK(tailrace_session_open(session, k == 0 ? "proceeds" : "continues", &proceeding, &stream));
+    OK(tailrace_stream_write(stream, path, contents, &result));
+    OK(tailrace_stream_finish(stream));
+    OK(tailrace_stream_get_statistics(stream, &seen));
+    CHECK(seen.failed == 1);
+    OK(tailrace_stream_destroy(&stream));
+  }
   products[0].name = NULL;
   REFUSED(tailrace_session_open(session, "wrong", &options, &stream), TAILRACE_INVALID_INPUT,
           "name of a product is NULL");
@@ -103,6 +116,10 @@ static void compute(tailrace_session* session, const char* folder, const char* s
   options.when_full = 9;
   REFUSED(tailrace_session_open(session, "wrong", &options, &stream), TAILRACE_INVALID_INPUT,
           "when_full: 9");
+  options = tailrace_stream_defaults();
+  options.on_failure = 2;
+  REFUSED(tailrace_session_open(session, "wrong", &options, &stream), TAILRACE_INVALID_INPUT,
+          "on_failure: 2");
   OK(tailrace_contents_destroy(&contents));
   OK(tailrace_layout_destroy(&layout));
   OK(tailrace_comm_destroy(&comm));

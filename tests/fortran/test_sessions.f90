@@ -76,6 +76,11 @@ contains
     call check(single(2, 3, 4) == 2 + 300 + 40000 .and. single(1, 1, 1) == 10101, "values")
     call session%open("wrong", stream, when_full=9, stat=stat, errmsg=errmsg)
     call refused(stat, tailrace_invalid_input, errmsg, "when_full: 9")
+    call check(tailrace_continue == tailrace_proceed, "two names for the same")
+    call session%open("continues", stream, on_failure=tailrace_continue)
+    call stream%destroy()
+    call session%open("wrong", stream, on_failure=2, stat=stat, errmsg=errmsg)
+    call refused(stat, tailrace_invalid_input, errmsg, "on_failure: 2")
   end subroutine
 
 end module

@@ -207,6 +207,12 @@ def run_streams(session: tailrace.Session, stem: Path) -> None:
     with h5py.File(f"{stem}_squares.h5") as file:
         assert file["square"][...].tolist() == [0, 1, 4, 9]
     refused(lambda: session.open("a", when_full="panic"), "panic", "'drop'")
+    refused(lambda: session.open("a", on_failure="go on"), "go on", "stop, proceed, continue")
+    for word in ("proceed", "continue"):
+        with session.open(word, on_failure=word) as stream:
+            stream.write(f"{stem}_missing/u.h5", {"u": u}, layout)
+            stream.finish()
+            assert stream.statistics["failed"] == 1
     refused(lambda: session.open("a", products=[tailrace.Product("p", ["cal"])]), "cal")
     for wrong in ([3], double_it):
         refused(lambda given=wrong: session.open("a", products=given), "list of Product")

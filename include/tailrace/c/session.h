@@ -118,8 +118,9 @@ enum tailrace_when_full {
 };
 /* What follows a failed file or product. */
 enum tailrace_on_failure {
-  TAILRACE_STOP = 0,   /* the next call fails on every rank */
-  TAILRACE_PROCEED = 1 /* it is printed once, and counted */
+  TAILRACE_STOP = 0,    /* the next call fails on every rank */
+  TAILRACE_PROCEED = 1, /* it is printed once, and counted */
+  TAILRACE_CONTINUE = 1 /* the same as TAILRACE_PROCEED */
 };
 /* What became of a step. */
 enum tailrace_write_result {
