@@ -317,6 +317,89 @@ def read_while_it_is_written_again() -> None:
                     assert np.array_equal(found, matrix(9, 7) + found[0, 0])
 
 
+def fortran_order() -> None:
+    """ADIOS2 1705, h5py 1: arrays that are not contiguous in C order arrive out of order."""
+    extents = (6, 7, 8)
+    whole = np.arange(float(np.prod(extents))).reshape(extents)
+    layout = tailrace.slabs(extents, 0, COMM.size)
+    part = mine(whole, layout)
+    wide = np.zeros([2 * n for n in part.shape])
+    wide[::2, 1::2, ::2] = part
+    given = {
+        "fortran": np.asfortranarray(part),
+        "transposed": np.ascontiguousarray(part.transpose(1, 2, 0)).transpose(2, 0, 1),
+        "every_second": wide[::2, 1::2, ::2],
+        "backwards": part[::-1, :, ::-1].copy()[::-1, :, ::-1],
+    }
+    path = FOLDER / f"order-{COMM.size}"
+    with tailrace.Output(COMM) as output:
+        output.write(f"{path}.h5", given, layout)
+    with (
+        tailrace.Session(COMM, "thread", folder=FOLDER) as session,
+        session.open("u", format="zarr") as stream,
+    ):
+        stream.write(f"{path}.zarr", given, layout)
+    found = zarr.open(f"{path}.zarr", mode="r")
+    with h5py.File(f"{path}.h5") as file:
+        for name in given:
+            assert np.array_equal(file[name][:], whole), name
+            assert np.array_equal(found[name][:], whole), name
+
+
+def times_with_milliseconds_and_gaps() -> None:
+    """xarray 4045, 9488 and 7790: times lose milliseconds; a missing time becomes a number."""
+    times = np.array(
+        ["2017-02-22T16:24:10.586", "2017-02-22T16:24:11", "NaT", "1950-01-01T00:00:00.001"],
+        "datetime64[ns]",
+    )
+    for name, kept in (("gaps", times), ("seconds", times[1:3]), ("whole", times[[3, 1, 0]])):
+        path = FOLDER / f"times-{name}-{COMM.size}.nc"
+        whole = xarray.Dataset({"u": (("time",), np.arange(float(kept.size)))}, {"time": kept})
+        # As read from another file: units that have no milliseconds.
+        whole["time"].encoding = {"units": "seconds since 1900-01-01", "dtype": np.dtype("int64")}
+        layout = tailrace.slabs((kept.size,), 0, COMM.size)
+        boxes = layout.boxes(COMM.rank)
+        part = whole.isel(time=boxes[0].slices[0] if boxes else slice(0))
+        tailrace.xarray.write(part, path, COMM, layout, dims=("time",))
+        for engine in (ENGINE, "h5netcdf"):
+            found = xarray.open_dataset(path, engine=engine)
+            assert np.array_equal(
+                found["time"].values.astype("datetime64[ns]").view("int64"), kept.view("int64")
+            ), (name, engine)
+
+
+def dimension_without_items() -> None:
+    """xarray 10867: a variable without items breaks where it is read."""
+    path, again = FOLDER / f"none-{COMM.size}.nc", FOLDER / f"none-again-{COMM.size}.nc"
+    whole = xarray.Dataset(
+        {
+            "none": (("y", "n"), np.zeros((4, 0))),
+            "no_words": (("n",), np.array([], "int16")),
+            "u": (("y", "x"), matrix(4, 3)),
+        },
+        {"x": np.arange(3)},
+    )
+    if COMM.rank == 0:
+        whole.to_netcdf(path, engine="h5netcdf")
+    COMM.Barrier()
+    found = xarray.open_dataset(path, engine=ENGINE)
+    assert found["none"].shape == (4, 0)
+    assert found["no_words"].shape == (0,)
+    assert found["no_words"].dtype == "int16"
+    assert np.array_equal(found["u"], matrix(4, 3))
+    parts = xarray.open_dataset(path, engine=ENGINE, comm=COMM, split="y")
+    items = COMM.allreduce(parts["u"].size)
+    assert items == 12
+    assert parts["none"].shape[1] == 0
+    tailrace.xarray.write(
+        found[["u", "none"]].isel(y=tailrace.slabs((4,), 0, COMM.size).box(COMM.rank).slices[0]),
+        again, COMM, tailrace.slabs((4,), 0, COMM.size), dims=("y",),
+    )  # fmt: skip
+    second = xarray.open_dataset(again, engine="h5netcdf")
+    assert second["none"].shape == (4, 0)
+    assert np.array_equal(second["u"], matrix(4, 3))
+
+
 CASES = [
     rank_without_rows,
     one_shape_for_parts_of_many,
@@ -335,6 +418,9 @@ CASES = [
     noisy_derivative,
     a_child_of_a_rank,
     read_while_it_is_written_again,
+    fortran_order,
+    times_with_milliseconds_and_gaps,
+    dimension_without_items,
 ]
 
 
