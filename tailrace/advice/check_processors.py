@@ -16,14 +16,14 @@ BIND = {
 
 
 def ranks_missing(launch: Launch) -> Iterator[Finding]:
-    """Ranks that are jobs of their own: another MPI's launcher started them."""
+    """Find ranks that run as separate jobs: another MPI's launcher started them."""
     of_job = int(launch.ranks[0].facts["ranks"])
     if of_job < launch.wanted:
         yield Finding(
             "ranks",
             "error",
             f"{launch.wanted} ranks were asked for, MPI has {of_job}",
-            "each process is a job of its own if the launcher is that of another MPI library",
+            "each process runs as a separate job if the launcher belongs to another MPI library",
             "start it with the launcher of the MPI that it is linked with (ldd PROGRAM)",
         )
 
@@ -75,8 +75,8 @@ def waiting(launch: Launch) -> Iterator[Finding]:
                 "the launcher gives each rank a session, the kernel schedules sessions as groups, "
                 "and yielding stays inside a group: a rank that spins keeps its time slice "
                 "(milliseconds a collective call when oversubscribed)",
-                "tailrace run --with waiting -n RANKS -- PROGRAM (naps instead), or one rank per "
-                "processor, or as root sysctl kernel.sched_autogroup_enabled=0",
+                "tailrace run --with waiting -n RANKS -- PROGRAM (ranks sleep instead), or one rank "
+                "per processor, or as root sysctl kernel.sched_autogroup_enabled=0",
             )
         spins = oversubscribed and node.ranks[0].setting("mpi_yield_when_idle") == 0
         if spins:

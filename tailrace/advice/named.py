@@ -10,7 +10,8 @@ from tailrace.advice.setting import Setting, read_settings
 from tailrace.errors import TailraceError
 from tailrace.profile.job import choose_launcher, find_library, find_petsc_plugin
 
-# What is put before MPI's library. Calls that our collectives leave to MPI nap where that helps.
+# What is put before MPI's library. Calls that our collectives leave to MPI sleep while they wait,
+# where that helps.
 OWN_LIBRARIES = {
     "waiting": ("wait",),
     "collectives": ("collectives", "wait"),

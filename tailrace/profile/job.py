@@ -34,7 +34,7 @@ LAUNCHERS = {  # other names of launchers, for when mpirun is of another family
 def find_library(family: str, what: str = "mpi") -> Path:
     """Return the recorder: in TAILRACE_BIN_DIR, the package, a build, or beside the programs.
 
-    `what` is "mpi" for the recorder, "wait" for the library that naps, "collectives" and "io" for
+    `what` is "mpi" for the recorder, "wait" for the library whose waits sleep, "collectives" and "io" for
     those with our methods of collective calls and of MPI-IO.
     """
     return find_shared(

@@ -40,8 +40,8 @@ def require_all(found: int, of_job: int, asked: int, program: str, folder: Path)
     """Complain where records of ranks are missing: what is made of the others would be wrong."""
     if of_job < asked:
         raise LacksRanksError(
-            f"program {program}: {asked} ranks were asked for, MPI has {of_job}: each process is a "
-            "job of its own if the launcher is that of another MPI library (ldd PROGRAM)"
+            f"program {program}: {asked} ranks were asked for, MPI has {of_job}: each process runs "
+            "as a separate job if the launcher belongs to another MPI library (ldd PROGRAM)"
         )
     if found < of_job:
         raise LacksRanksError(

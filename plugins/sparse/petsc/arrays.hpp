@@ -11,7 +11,7 @@ namespace tailrace::petsc {
 /// this PETSc has none, so no copy of values can be trusted.
 PetscErrorCode find_array_calls(bool* found);
 
-/// Watches a new SeqAIJ matrix, unless the program gives it arrays of its own.
+/// Watches a new SeqAIJ matrix, unless the program provides its arrays.
 PetscErrorCode watch_values(Mat a);
 
 /// Whether nothing but PETSc can have a pointer to the values of `a`, by which it may write: true

@@ -6,7 +6,7 @@ from tailrace.advice.tips.situation import DoesNotApplyError, Situation
 
 
 def propose(situation: Situation) -> list[Setting]:
-    """Propose our library before MPI's, and behind it the one that naps."""
+    """Propose our library before MPI's, and behind it the one whose waits sleep."""
     if len(situation.launch.ranks) == 1:
         raise DoesNotApplyError("one rank")
     if not situation.collectives:

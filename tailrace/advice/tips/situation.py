@@ -25,7 +25,7 @@ class Situation:
     launch: Launch
     kind: str  # of the launcher, as `tailrace.launcher` calls it
     installed: dict[str, str] = field(default_factory=dict)
-    napping: str = ""  # path of our library that naps, for this MPI
+    napping: str = ""  # path of our library whose waits sleep, for this MPI
     collectives: str = ""  # path of the one with our methods of collective calls
     products: str = ""  # path of the one with our matrix products
     io: str = ""  # path of the one with our reads and writes of MPI-IO

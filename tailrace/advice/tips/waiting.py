@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """How ranks wait: a rank that spins takes the processor from one that works; one that gives it up
-answers later. Threads of OpenMP that wait between regions do the same. Where ranks share cores, our
-library naps (plugins/mpi/waiting).
+answers later. Threads of OpenMP that wait between regions do the same. Ranks that share cores
+sleep while they wait in our library (plugins/mpi/waiting).
 """
 
 from tailrace.advice.setting import Setting
