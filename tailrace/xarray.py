@@ -270,20 +270,21 @@ def open_dataset(
             here = [extent for _, extent in shares[comm.rank]]
             shape = tuple(found.sizes[axis] for axis in axes)
             dataset = _numbers_of(file, variable, shape, dtype)
-            if dataset is None:
+            data = None
+            if dataset is not None and 0 in shape:
+                data = np.empty(here, dtype.newbyteorder("="))
+            elif dataset is not None:
+                its_layout = (
+                    _layout_of(kept, names, axes, found.sizes, writing=False) if axes else None
+                )
+                data = _numbers(file, dataset, its_layout)
+            if data is not None:
+                data = data.reshape(here).astype(dtype.newbyteorder("="), copy=False)
+            else:
                 data = other.read(
                     variable, [tuple(slice(at, at + n) for at, n in share) for share in shares]
                 )
-            elif 0 in shape:
-                data = np.empty(here, dtype.newbyteorder("="))
-            elif axes:
-                its_layout = _layout_of(kept, names, axes, found.sizes, writing=False)
-                data = file.read(dataset, its_layout).reshape(here)
-            else:
-                data = file.read_all(dataset).reshape(())
             if data is not None:
-                if dataset is not None:
-                    data = data.astype(dtype.newbyteorder("="), copy=False)
                 parts[variable] = xarray.Variable(axes, data, its_attributes)
     whole = xarray.Dataset(parts, attrs=found.attributes)
     return together(comm, lambda: xarray.decode_cf(whole, **decode))
@@ -306,6 +307,14 @@ def _numbers_of(
             return None
         return name if extents == (shape or (1,)) else None
     return None
+
+
+def _numbers(file: tailrace.Input, dataset: str, layout: tailrace.Layout | None) -> Any:
+    """Return this rank's part, or None if `Input` refuses it: h5py, say, has more filters."""
+    try:
+        return file.read_all(dataset) if layout is None else file.read(dataset, layout)
+    except InvalidInput:
+        return None
 
 
 def _slabs(

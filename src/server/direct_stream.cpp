@@ -110,8 +110,7 @@ class DirectStream : public LocalStream {
 
   WriteResult write(const std::string& path, const FileContents& given) override {
     const double start_s = now_s();
-    const store::WithDefaults with_defaults(given, team_.client, team_.num_clients());
-    const auto& contents = with_defaults.contents();
+    const auto& contents = with_defaults_.of(given, team_.client, team_.num_clients());
     agree_on(path, contents);
     const double agreed_s = now_s();
     const auto whole_path = absolute_path(path);
@@ -193,6 +192,7 @@ class DirectStream : public LocalStream {
   Trace* trace_;
   MpiGroup group_;
   Pipeline pipeline_;
+  store::WithDefaults with_defaults_;
   std::optional<Output> output_;
   std::int64_t number_ = 0;
   bool said_ = false;  // what there is to say about the hints
@@ -214,13 +214,13 @@ class HiddenStream : public LocalStream {
   }
 
   WriteResult write(const std::string& path, const FileContents& given) override {
-    const store::WithDefaults with_defaults(given, comm_.rank(), comm_.num_ranks());
-    agree_on(path, with_defaults.contents());
+    const auto& contents = with_defaults_.of(given, comm_.rank(), comm_.num_ranks());
+    agree_on(path, contents);
     if (std::string(find_format(options_.format, path).name) == "zarr") {
       refuse_input("stream {}: {}: servers = \"hidden\" writes HDF5 files only; use \"thread\"",
                    name_, path);
     }
-    output_->write(path, with_defaults.contents());
+    output_->write(path, contents);
     return WriteResult::staged;
   }
 
@@ -233,6 +233,7 @@ class HiddenStream : public LocalStream {
   const std::string& last_complete() const override { return output_->last_complete(); }
 
  private:
+  store::WithDefaults with_defaults_;
   std::optional<Output> output_;
 };
 

@@ -99,8 +99,7 @@ WriteResult ServedStream::write(const std::string& path, const FileContents& giv
   } timing{start_s, statistics_};
   progress();
   const auto& team = client_.team();
-  const store::WithDefaults with_defaults(given, team.client, team.num_clients());
-  const auto& contents = with_defaults.contents();
+  const auto& contents = with_defaults_.of(given, team.client, team.num_clients());
   auto problem = store::check_contents(contents, team.client, team.num_clients());
   if (!problem && path.empty()) problem = Error(Errc::invalid_input, "stream: the path is empty");
   bool fits = false;

@@ -16,6 +16,7 @@
 #include "server/policy/overflow.hpp"
 #include "server/policy/spill.hpp"
 #include "server/stream_state.hpp"
+#include "store/contents_check.hpp"
 
 namespace tailrace::server {
 
@@ -91,6 +92,7 @@ class ServedStream : public Stream::State {
   Trace* trace_;
   std::int32_t number_of_stream_;
   std::ptrdiff_t stripe_bytes_;
+  store::WithDefaults with_defaults_;
   Overflow overflow_;
   Spill spill_;
   std::list<Plan> plans_;  // the one used last is the last

@@ -188,7 +188,45 @@ std::uint64_t digest_of_bytes(std::span<const std::byte> bytes) {
   return std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
-std::uint64_t digest_of(const AttributeValue& value) { return digest_of_bytes(bytes_from(value)); }
+template <class T>
+std::span<const std::byte> bytes_of_numbers(const T& held) {
+  if constexpr (is_attribute_list<T>) {
+    return std::as_bytes(std::span(held));
+  } else {
+    return std::as_bytes(std::span(&held, 1));
+  }
+}
+
+// Numbers are not copied: there may be many.
+std::uint64_t digest_of(const AttributeValue& value) {
+  return std::visit(
+      [&](const auto& held) {
+        if constexpr (FileItem<AttributeItem<decltype(held)>>) {
+          return add_to_digest(value.index(), digest_of_bytes(bytes_of_numbers(held)));
+        } else {
+          return digest_of_bytes(bytes_from(value));
+        }
+      },
+      value);
+}
+
+bool same_bytes(std::span<const std::byte> one, std::span<const std::byte> other) {
+  return std::ranges::equal(one, other);
+}
+
+bool same_value(const AttributeValue& one, const AttributeValue& other) {
+  if (one.index() != other.index()) return false;
+  return std::visit(
+      [&](const auto& held) {
+        using T = std::remove_cvref_t<decltype(held)>;
+        if constexpr (FileItem<AttributeItem<T>>) {
+          return same_bytes(bytes_of_numbers(held), bytes_of_numbers(std::get<T>(other)));
+        } else {
+          return held == std::get<T>(other);
+        }
+      },
+      one);
+}
 
 }  // namespace
 
@@ -205,6 +243,18 @@ std::uint64_t digest_of(const Coordinate& coordinate) {
   digest = add_to_digest(digest, digest_of_bytes(std::as_bytes(std::span(coordinate.values))));
   digest = add_to_digest(digest, coordinate.typed ? digest_of(*coordinate.typed) : 0);
   return add_to_digest(digest, digest_of(coordinate.attributes));
+}
+
+bool same_attributes(const Attributes& one, const Attributes& other) {
+  return std::ranges::equal(one, other, [](const auto& a, const auto& b) {
+    return a.first == b.first && same_value(a.second, b.second);
+  });
+}
+
+bool same_values(const Coordinate& one, const Coordinate& other) {
+  if (one.typed.has_value() != other.typed.has_value()) return false;
+  if (one.typed && !same_value(*one.typed, *other.typed)) return false;
+  return same_bytes(std::as_bytes(std::span(one.values)), std::as_bytes(std::span(other.values)));
 }
 
 std::string describe(const AttributeValue& value) {

@@ -70,6 +70,11 @@ std::uint64_t digest_of(const Attributes& attributes);
 /// A digest of a coordinate: name, values, attributes. Local.
 std::uint64_t digest_of(const Coordinate& coordinate);
 
+/// True if both have the same names and values, to the last bit, in the same order. Local.
+bool same_attributes(const Attributes& one, const Attributes& other);
+/// The same of the values of coordinates. Local.
+bool same_values(const Coordinate& one, const Coordinate& other);
+
 /// `value` in a few words, different for each value: "1.5 (float64)", "3 of int8 (digest 1f0c)".
 std::string describe(const AttributeValue& value);
 

@@ -176,6 +176,52 @@ class DefaultDims {
   std::set<std::string> taken_;  // names of arrays that are not along themselves
 };
 
+// Make `kept` equal to `given`, and copy what can be large only where it differs.
+void keep(Attributes& kept, const Attributes& given) {
+  if (!same_attributes(kept, given)) kept = given;
+}
+
+void keep(Coordinate& kept, const Coordinate& given) {
+  if (!same_values(kept, given)) {
+    kept.values = given.values;
+    kept.typed = given.typed;
+  }
+  kept.name = given.name;
+  keep(kept.attributes, given.attributes);
+}
+
+void keep(Variable& kept, const Variable& given) {
+  kept.name = given.name;
+  kept.type = given.type;
+  kept.dims = given.dims;
+  kept.layout = given.layout;
+  kept.memory = given.memory;
+  kept.data = given.data;
+  keep(kept.attributes, given.attributes);
+}
+
+void keep(std::pair<std::string, Attributes>& kept,
+          const std::pair<std::string, Attributes>& given) {
+  kept.first = given.first;
+  keep(kept.second, given.second);
+}
+
+template <class T>
+void keep(std::vector<T>& kept, const std::vector<T>& given) {
+  kept.resize(given.size());
+  for (std::size_t i = 0; i < given.size(); ++i) keep(kept[i], given[i]);
+}
+
+void keep(FileContents& kept, const FileContents& given) {
+  keep(kept.coordinates, given.coordinates);
+  keep(kept.variables, given.variables);
+  keep(kept.attributes, given.attributes);
+  kept.step = given.step;
+  kept.scales = given.scales;
+  keep(kept.group_attributes, given.group_attributes);
+  kept.fault = given.fault;
+}
+
 void check_memory(const Variable& variable, int rank) {
   const auto boxes = variable.layout->boxes(rank);
   if (variable.memory.boxes.empty() && !boxes.empty()) {
@@ -228,16 +274,18 @@ void check_variable(const Variable& variable, int rank, int num_ranks,
 
 }  // namespace
 
-WithDefaults::WithDefaults(const FileContents& given, int rank, int num_ranks) : given_(given) {
-  if (std::ranges::none_of(given.variables, has_defaults)) return;
+const FileContents& WithDefaults::of(const FileContents& given, int rank, int num_ranks) {
+  if (std::ranges::none_of(given.variables, has_defaults)) return given;
+  keep(made_, given);
   DefaultDims names(given);
-  for (auto& variable : made_.emplace(given).variables) {
+  for (auto& variable : made_.variables) {
     if (variable.layout == nullptr || variable.layout->num_ranks() != num_ranks) continue;
     if (variable.dims.empty()) variable.dims = names.of(*variable.layout);
     if (!variable.memory.boxes.empty()) continue;
     auto dense = Memory::dense(variable.layout->boxes(rank));
     if (dense.num_items == variable.memory.num_items) variable.memory = std::move(dense);
   }
+  return made_;
 }
 
 std::ptrdiff_t given_bytes(const FileContents& contents, int rank) {

@@ -14,16 +14,15 @@
 
 namespace tailrace::store {
 
-/// Contents in which dims and memory that a `Variable` leaves open are filled in, where they can
-/// be. A copy is made only if there are any; refers to the contents given. Local.
+/// Fills in dims and memory that a `Variable` leaves open, where they can be. What is made is kept,
+/// so that the next write copies only the attributes and coordinates that differ. Local.
 class WithDefaults {
  public:
-  WithDefaults(const FileContents& given, int rank, int num_ranks);
-  const FileContents& contents() const { return made_ ? *made_ : given_; }
+  /// `given` if nothing is open, else a copy of it that is right until the next call.
+  const FileContents& of(const FileContents& given, int rank, int num_ranks);
 
  private:
-  const FileContents& given_;
-  std::optional<FileContents> made_;
+  FileContents made_;
 };
 
 /// Bytes of the variables that `rank` gives. `contents` must be right. Local.

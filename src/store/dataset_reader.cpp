@@ -2,6 +2,8 @@
 #include "store/dataset_reader.hpp"
 
 #include <algorithm>
+#include <array>
+#include <string>
 
 #include <fmt/format.h>
 #include <xxhash.h>
@@ -128,6 +130,23 @@ Hdf5Handle select(hid_t dataset, const Box& box) {
   return space;
 }
 
+// "lzf (32000)": a filter that packs chunks of the dataset, and is not installed; "" if all are.
+std::string missing_filter(hid_t dataset) {
+  const Hdf5Handle create(H5Dget_create_plist(dataset), H5Pclose, "dataset creation list");
+  const int count = H5Pget_nfilters(create.id());
+  for (int i = 0; i < count; ++i) {
+    unsigned flags = 0, config = 0;
+    std::size_t num_values = 0;
+    std::array<char, 64> name{};
+    const auto filter = H5Pget_filter2(create.id(), static_cast<unsigned>(i), &flags, &num_values,
+                                       nullptr, name.size() - 1, name.data(), &config);
+    if (filter < 0 || H5Zfilter_avail(filter) > 0) continue;
+    return name[0] == '\0' ? fmt::format("{}", filter)
+                           : fmt::format("{} ({})", name.data(), filter);
+  }
+  return {};
+}
+
 }  // namespace
 
 void DatasetReader::read_by_hdf5(const Box& box, std::byte* data) {
@@ -159,12 +178,15 @@ void DatasetReader::read_by_hdf5(const Box& box, std::byte* data) {
     refuse_input("{}: dataset {}, box {} holds a number that does not fit {}", file_.path(),
                  entry_.name, box.describe(), type_name(entry_.type));
   }
-  if (status < 0) {
-    throw Error(Errc::corrupt,
-                fmt::format("{}: dataset {}, box {} cannot be read (damaged, cut short, or packed "
-                            "by a filter that is not installed)",
-                            file_.path(), entry_.name, box.describe()));
+  if (status >= 0) return;
+  const auto missing = missing_filter(dataset_->id());
+  if (!missing.empty()) {
+    refuse_input("{}: dataset {} is packed by filter {}, which is not installed (HDF5_PLUGIN_PATH)",
+                 file_.path(), entry_.name, missing);
   }
+  throw Error(Errc::corrupt, fmt::format("{}: dataset {}, box {} cannot be read (damaged or cut "
+                                         "short)",
+                                         file_.path(), entry_.name, box.describe()));
 }
 
 Damage DatasetReader::damage_of(std::ptrdiff_t unit) {

@@ -91,6 +91,7 @@ class Output::State {
   std::vector<double> handed_s_;         // when the files under way were given to `write`
   std::int64_t num_settled_ = 0;
   OutputStatistics statistics_;
+  WithDefaults with_defaults_;
   std::set<std::string> told_holes_;  // names of variables
   double made_s_ = now_s();
   Meeting meeting_;
@@ -328,8 +329,7 @@ void Output::State::post(const Route& route, FileTask& task, int slot) {
 
 void Output::State::write(const std::string& path, const FileContents& given) {
   const double start_s = now_s();
-  const WithDefaults with_defaults(given, comm_.rank(), comm_.num_ranks());
-  const auto& contents = with_defaults.contents();
+  const auto& contents = with_defaults_.of(given, comm_.rank(), comm_.num_ranks());
   completion_.progress();
   const auto agreed = agree_on(path, contents);
   statistics_.agree_s += now_s() - start_s;

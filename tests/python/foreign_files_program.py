@@ -215,6 +215,58 @@ def check_netcdf(path: Path, split: str | None) -> None:
     xarray.testing.assert_equal(found, wanted)
 
 
+# Ways to pack chunks. h5py has lzf, and the HDF5 library of Tailrace, as a rule, has not.
+PACKED = {
+    "gzip": {"compression": "gzip"}, "shuffle": {"compression": "gzip", "shuffle": True},
+    "checksum": {"fletcher32": True}, "offset": {"scaleoffset": 4}, "lzf": {"compression": "lzf"},
+    "unknown": {},
+}  # fmt: skip
+UNKNOWN_FILTER = 511  # for tests
+
+
+def make_packed(path: Path, kind: str, extents: tuple[int, ...]) -> None:
+    values = np.arange(np.prod(extents), dtype="i4").reshape(extents) // 3
+    with h5py.File(path, "w") as file:
+        file["plain"] = PLAIN
+        if kind != "unknown":
+            chunks = tuple(max(1, n // 2) for n in extents)
+            file.create_dataset("v", data=values, chunks=chunks, **PACKED[kind])
+            return
+        create = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        create.set_chunk(extents)
+        create.set_filter(UNKNOWN_FILTER, h5py.h5z.FLAG_OPTIONAL)
+        space = h5py.h5s.create_simple(extents)
+        made = h5py.h5d.create(file.id, b"v", h5py.h5t.NATIVE_INT32, space, create)
+        made.write_direct_chunk((0,) * len(extents), b"packed by nobody")
+
+
+def check_packed(path: Path, kind: str, extents: tuple[int, ...]) -> None:
+    wanted = np.arange(np.prod(extents), dtype="i4").reshape(extents) // 3
+    with tailrace.Input(COMM, path) as file:
+        layout = tailrace.slabs((8,), 0, COMM.size)
+        alike(file.read("plain", layout), PLAIN[layout.box(COMM.rank).slices], "plain")
+        assert file.extents("v") == extents
+        try:
+            alike(file.read_all("v"), wanted, "read_all")
+            assert kind != "unknown"
+        except tailrace.InvalidInput as error:
+            number = {"lzf": "32000", "unknown": str(UNKNOWN_FILTER)}[kind]
+            assert "dataset v is packed by filter" in str(error), error
+            assert number in str(error), error
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.filterwarnings("always", ".*left out")
+        found = xarray.open_dataset(path, engine=TailraceBackend, comm=COMM)
+    said = " ".join(str(one.message) for one in caught if "left out" in str(one.message))
+    alike(tailrace_whole(found["plain"], (8,)), PLAIN, "plain")
+    if kind == "unknown":
+        assert "v" not in found
+        assert COMM.rank > 0 or "v (" in said, f"no warning: {said}"
+    else:
+        assert not said, said
+        assert found["v"].dtype == "i4"
+        alike(tailrace_whole(found["v"], extents), wanted, "v")
+
+
 def attributes() -> dict[str, Any]:
     """Return attributes of every type: alone, in lists of 0, 1 and 3, and with odd letters."""
     made: dict[str, Any] = {}
@@ -271,6 +323,17 @@ def attempt(faults: list[str], name: str, check: Callable[..., None], *arguments
         faults.append(f"{name}: {type(error).__name__}: {error} {trace}")
 
 
+def attempt_packed(faults: list[str]) -> int:
+    every = [(kind, extents) for kind in PACKED for extents in ((8,), (9, 4), (4, 3, 2))]
+    for kind, extents in every:
+        path = FOLDER / f"{COMM.size}-packed-{kind}-{len(extents)}.h5"
+        if COMM.rank == 0:
+            make_packed(path, kind, extents)
+        COMM.Barrier()
+        attempt(faults, f"packed: {kind}, {extents}", check_packed, path, kind, extents)
+    return len(every)
+
+
 def main() -> None:
     warnings.filterwarnings("ignore", "The 'phony_dims' kwarg")  # of h5netcdf
     faults: list[str] = []
@@ -293,6 +356,7 @@ def main() -> None:
             file.attrs.update(attributes())
     COMM.Barrier()
     attempt(faults, "attributes", check_attributes, path)
+    cases += attempt_packed(faults)
     for words, fill in netcdf_files().items():
         path = FOLDER / f"{COMM.size}-{words}.nc"
         if COMM.rank == 0:

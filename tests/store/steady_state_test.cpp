@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What a time loop may rely on: no payload memory after the first file, and whole stripes.
+#include <cmath>
+
 #include "counted_new.hpp"
+#include "store/contents_check.hpp"
 #include "store/file_image.hpp"
 #include "store_fixture.hpp"
 
@@ -53,6 +56,62 @@ TEST_F(SteadyStateTest, NothingOfTheSizeOfTheDataIsAllocatedAfterTheFirstFiles) 
     options.strategy = strategy;
     check(options);
   }
+}
+
+// Variables that leave dims and memory open are filled in; the rest is as large as a user makes it.
+TEST_F(SteadyStateTest, CoordinatesAndAttributesThatDoNotChangeAreNotCopied) {
+  constexpr std::ptrdiff_t many = 100'000;  // of 8 bytes
+  const std::vector<double> values(many, 0.5);
+  const std::vector<std::int64_t> whole(many, 7);
+  contents_.variables = {{"u", *layout_, std::span(data_)}, {"v", *layout_, std::span(data_)}};
+  contents_.coordinates = {{"row", values, {{"list", values}}}, {"whole", {}, {}, whole}};
+  contents_.attributes = {{"text", std::string(many, 'a')}, {"list", whole}, {"nan", NAN}};
+  contents_.group_attributes = {{"group", {{"list", values}}}};
+  contents_.variables[0].attributes = {{"list", std::vector<float>(many, 1)}};
+  store::WithDefaults with_defaults;
+  const auto of = [&]() -> const FileContents& {
+    return with_defaults.of(contents_, comm.rank(), comm.num_ranks());
+  };
+  EXPECT_EQ(of().variables[0].dims, (std::vector<std::string>{"z", "y", "x"}));
+  counted_new::reset();
+  const auto& contents = of();
+  EXPECT_LT(counted_new::bytes, 16384) << "of 4.8 MB";
+  store::digest_of("a.h5", contents);
+  EXPECT_LT(counted_new::bytes, 16384 + 2 * many) << "of numbers";
+  // Each of them is taken over when it changes, to the last bit.
+  const auto check = [&](auto&& change, auto&& seen) {
+    change();
+    counted_new::reset();
+    const auto& made = of();
+    EXPECT_LT(counted_new::bytes, many * 8 + 16384);
+    EXPECT_TRUE(seen(made));
+    EXPECT_EQ(store::digest_of("a.h5", made), [&] {
+      store::WithDefaults fresh;
+      return store::digest_of("a.h5", fresh.of(contents_, comm.rank(), comm.num_ranks()));
+    }());
+  };
+  check([&] { contents_.coordinates[0].values[3] = -0.5; },
+        [](const auto& c) { return c.coordinates[0].values[3] == -0.5; });
+  check([&] { std::get<std::vector<std::int64_t>>(*contents_.coordinates[1].typed)[many - 1] = 8; },
+        [](const auto& c) {
+          return std::get<std::vector<std::int64_t>>(*c.coordinates[1].typed)[many - 1] == 8;
+        });
+  check([&] { contents_.attributes[2].second = 0.0; },
+        [](const auto& c) { return !std::signbit(std::get<double>(c.attributes[2].second)); });
+  check([&] { contents_.attributes[2].second = -0.0; },
+        [](const auto& c) { return std::signbit(std::get<double>(c.attributes[2].second)); });
+  check([&] { contents_.attributes.pop_back(); },
+        [](const auto& c) { return c.attributes.size() == 2; });
+  check([&] { contents_.group_attributes[0].first = "other"; },
+        [](const auto& c) { return c.group_attributes[0].first == "other"; });
+  check([&] { contents_.variables[0].attributes[0].second = std::string("short"); },
+        [](const auto& c) {
+          return std::get<std::string>(c.variables[0].attributes[0].second) == "short";
+        });
+  check([&] { contents_.variables.pop_back(); },
+        [](const auto& c) { return c.variables.size() == 1; });
+  check([&] { contents_.coordinates.clear(); },
+        [](const auto& c) { return c.coordinates.empty(); });
 }
 
 TEST_F(SteadyStateTest, WritersShareNoStripe) {
