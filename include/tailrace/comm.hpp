@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <utility>
 
 #include <mpi.h>
@@ -77,17 +78,25 @@ class Comm {
   explicit Comm(MPI_Comm user);
   /// The ranks of the same `color`, ordered by `key`, then rank. Collective, blocking.
   Comm split(int color, int key = 0) const;
+  /// The same ranks, for messages of another object. Both have `node()` in common, so one thread
+  /// uses both. Collective, blocking.
+  Comm duplicate() const;
   /// The ranks that share this rank's node (memory); TAILRACE_RANKS_PER_NODE makes nodes smaller,
-  /// see `NodeMap`. Collective, blocking.
-  Comm node() const;
+  /// see `NodeMap`. Made by the first call, and freed with the last duplicate; objects that send
+  /// messages while others are under way duplicate it. Collective, blocking.
+  const Comm& node() const;
+  /// The same, whatever TAILRACE_RANKS_PER_NODE says. Collective, blocking.
+  const Comm& whole_node() const;
 
   int rank() const { return rank_; }
   int num_ranks() const { return num_ranks_; }
   MPI_Comm raw() const { return comm_.raw(); }
 
  private:
+  struct Nodes;
   explicit Comm(OwnedComm comm);
   OwnedComm comm_;
+  std::shared_ptr<Nodes> nodes_;  ///< of all duplicates
   int rank_ = 0;
   int num_ranks_ = 1;
 };

@@ -174,7 +174,7 @@ struct Part {
 class DistMatrix::State {
  public:
   State(const Comm& comm, const Given& a, const DistMatrixOptions& options)
-      : comm_(comm.raw()),
+      : comm_(comm.duplicate()),
         block_(static_cast<std::size_t>(std::max(1, a.block))),
         coupled_(a.coupled != nullptr) {
     agree_on_sizes(a);

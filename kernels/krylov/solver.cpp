@@ -134,7 +134,7 @@ bool KrylovProblem::ends_after(double residual_norm) {
 class KrylovSolver::State {
  public:
   State(const Comm& comm, DistOperator& a, Preconditioner& m, const KrylovOptions& options)
-      : comm_(comm.raw()), problem_(comm_, a, m, options) {
+      : comm_(comm.duplicate()), problem_(comm_, a, m, options) {
     run_agreed_sparse(comm_.raw(), [&] {
       residual_.resize(problem_.num_items());
       method_ = line_of(problem_.options.method).make(problem_);

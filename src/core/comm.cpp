@@ -4,7 +4,7 @@
 #include <atomic>
 #include <climits>
 #include <cstdlib>
-#include <cstring>
+#include <map>
 
 #include "core/launched_alone.hpp"
 #include "core/refuse_input.hpp"
@@ -48,7 +48,12 @@ void tell_if_launched_alone() {
 
 }  // namespace
 
-Comm::Comm(OwnedComm comm) : comm_(std::move(comm)) {
+struct Comm::Nodes {
+  bool is_one = false;          ///< the ranks share memory
+  std::map<int, Comm> of_size;  ///< by the ranks of a node at most; 0: as MPI finds it
+};
+
+Comm::Comm(OwnedComm comm) : comm_(std::move(comm)), nodes_(std::make_shared<Nodes>()) {
   check_mpi(MPI_Comm_rank(comm_.raw(), &rank_));
   check_mpi(MPI_Comm_size(comm_.raw(), &num_ranks_));
 }
@@ -67,16 +72,35 @@ Comm Comm::split(int color, int key) const {
   return Comm(with_errors_returned(raw));
 }
 
-Comm Comm::node() const {
+Comm Comm::duplicate() const {
+  Comm result(comm_.raw());
+  result.nodes_ = nodes_;
+  return result;
+}
+
+const Comm& Comm::whole_node() const {
+  if (num_ranks_ == 1 || nodes_->is_one) return *this;
+  const auto found = nodes_->of_size.find(0);
+  if (found != nodes_->of_size.end()) return found->second;
   MPI_Comm raw = MPI_COMM_NULL;
   check_mpi(MPI_Comm_split_type(comm_.raw(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &raw));
   Comm node(with_errors_returned(raw));
+  node.nodes_->is_one = true;
+  return nodes_->of_size.emplace(0, std::move(node)).first->second;
+}
+
+const Comm& Comm::node() const {
   const char* part = std::getenv("TAILRACE_RANKS_PER_NODE");
   const int ranks_of_part = part == nullptr ? 0 : std::atoi(part);
-  if (ranks_of_part < 1) return node;
+  if (ranks_of_part < 1) return whole_node();
+  if (num_ranks_ == 1) return *this;
+  const auto found = nodes_->of_size.find(ranks_of_part);
+  if (found != nodes_->of_size.end()) return found->second;
   int world_rank = 0;  // whatever communicator asks, a rank is on the same node
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank));
-  return node.split(world_rank / ranks_of_part);
+  Comm node = whole_node().split(world_rank / ranks_of_part);
+  node.nodes_->is_one = true;
+  return nodes_->of_size.emplace(ranks_of_part, std::move(node)).first->second;
 }
 
 int to_int(std::ptrdiff_t value) {

@@ -59,7 +59,7 @@ int count_cores(const Comm& node) {
 }
 
 WaitFacts find_wait_facts(const Comm& comm) {
-  const Comm node = comm.node();
+  const Comm& node = comm.node();
   WaitFacts facts;
   facts.ranks_on_node = count_ranks(node);
   facts.cores = count_cores(node);

@@ -22,6 +22,11 @@ std::vector<int> numbers(const Axis& axis, Range range) {
   return {axis.k.begin() + range.start, axis.k.begin() + range.end()};
 }
 
+/// This rank's part of `num_parts`; a lone part has the node in common with `comm`.
+Comm part_of(const Comm& comm, int num_parts, int part) {
+  return num_parts == 1 ? comm.duplicate() : comm.split(part, comm.rank());
+}
+
 bool is_direct(const std::string& method) {
   return MethodSpec::parse(method).name == "node_direct";
 }
@@ -49,9 +54,9 @@ template <class Real>
 Transform<Real>::Engine::Engine(const Comm& comm, const Planned& planned, const Options& wanted)
     : options(wanted),
       grid_why(planned.grid_why),
-      everybody(comm.raw()),
-      row(comm.split(comm.rank() / planned.problem.grid[1], comm.rank())),
-      column(comm.split(comm.rank() % planned.problem.grid[1], comm.rank())),
+      everybody(comm.duplicate()),
+      row(part_of(comm, planned.problem.grid[0], comm.rank() / planned.problem.grid[1])),
+      column(part_of(comm, planned.problem.grid[1], comm.rank() % planned.problem.grid[1])),
       g(Geometry::make(planned.problem, comm.rank())),
       kernel_name(wanted.kernel),
       reads_name(wanted.reads),

@@ -103,7 +103,7 @@ file::TwoPhase& FilePool::State::two_phase(const file::TwoPhaseShape& shape) {
 }
 
 const NodeMap& FilePool::State::nodes() {
-  if (!nodes_) nodes_.emplace(comm_, node_);
+  if (!nodes_) nodes_.emplace(comm_);
   return *nodes_;
 }
 

@@ -22,9 +22,10 @@ namespace tailrace {
 class FilePool::State {
  public:
   static State& of(const FilePool& pool) { return *pool.state_; }
-  explicit State(const Comm& user) : comm_(user.raw()), node_(comm_.node()) {}
+  // Of no other object's node: a server thread may use the pool.
+  explicit State(const Comm& user) : comm_(user.raw()) { comm_.node(); }
   const Comm& comm() const { return comm_; }
-  const Comm& node() const { return node_; }
+  const Comm& node() const { return comm_.node(); }
   /// The engine for `shape`, made at first use. Collective, blocking.
   file::TwoPhase& two_phase(const file::TwoPhaseShape& shape);
   /// Who is on which node. Collective at first use.
@@ -32,7 +33,6 @@ class FilePool::State {
 
  private:
   Comm comm_;
-  Comm node_;
   std::vector<std::unique_ptr<file::TwoPhase>> engines_;
   std::optional<NodeMap> nodes_;
 };

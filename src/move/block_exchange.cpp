@@ -58,7 +58,7 @@ void require_agreement(const Comm& comm, const BlockShape& shape, std::string_vi
 }  // namespace
 
 BlockExchange::BlockExchange(const Comm& comm, BlockShape shape, std::string_view method)
-    : comm_(comm.raw()),
+    : comm_(comm.duplicate()),
       machine_(comm_),
       shape_(std::move(shape)),
       started_(shape_.send.size(), false) {

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,7 +58,7 @@ class Exchange::State final : public UnderWay {
  public:
   State(const Comm& comm, Plan plan, Memory from, Memory to, ExchangeShape shape,
         std::string_view method)
-      : problem{.comm = Comm(comm.raw()),
+      : problem{.comm = comm.duplicate(),
                 .plan = std::move(plan),
                 .from = std::move(from),
                 .to = std::move(to),
@@ -69,7 +70,8 @@ class Exchange::State final : public UnderWay {
     const bool chosen_here = method == "auto" || method == "untimed";
     const auto wanted = chosen_here ? MethodSpec{} : parse_agreed(problem.comm, method);
     const auto* asked = find_move_method(wanted.name);
-    const Comm everybody = set_up(asked == nullptr || asked->in_groups);
+    const auto before = set_up(asked == nullptr || asked->in_groups);
+    const Comm& everybody = before ? *before : problem.comm;
     problem.method = chosen_here ? choose(everybody, method == "auto") : wanted;
     const auto* chosen = find_move_method(problem.method.name);
     require_all(
@@ -136,16 +138,18 @@ class Exchange::State final : public UnderWay {
                 Error(Errc::invalid_input, "Exchange: " + fault));
   }
   /// Makes the problem that of the ranks which exchange with each other, if `in_groups`; returns
-  /// all ranks.
-  Comm set_up(bool in_groups) {
+  /// all ranks, if these are more.
+  std::optional<Comm> set_up(bool in_groups) {
     problem.outer_ranks = ranks_together(problem.comm, problem.plan);
     if (!in_groups) {
       problem.outer_ranks.resize(static_cast<std::size_t>(problem.comm.num_ranks()));
       std::iota(problem.outer_ranks.begin(), problem.outer_ranks.end(), 0);
     }
     problem.plan = problem.plan.among(problem.outer_ranks);
-    Comm everybody = std::move(problem.comm);
-    problem.comm = everybody.split(problem.outer_ranks.front());
+    std::optional<Comm> everybody;
+    if (std::ssize(problem.outer_ranks) < problem.comm.num_ranks()) {
+      everybody = std::exchange(problem.comm, problem.comm.split(problem.outer_ranks.front()));
+    }
     problem.machine = Surroundings::agreed(problem.comm);
     return everybody;
   }

@@ -21,7 +21,7 @@ struct NodeArray::State {
 NodeArray::NodeArray(const Comm& comm, std::ptrdiff_t num_bytes) {
   require_all(comm.raw(), num_bytes >= 0, "NodeArray: num_bytes must not be negative");
   auto state = std::make_shared<State>();
-  const Comm node = comm.node();
+  const Comm& node = comm.node();
   state->window = NodeWindow(comm, node, num_bytes);
   const auto ranks = gather_from_all(node, comm.rank());
   state->segments.resize(static_cast<std::size_t>(comm.num_ranks()));

@@ -74,11 +74,7 @@ void require_room([[maybe_unused]] const Comm& comm, [[maybe_unused]] std::ptrdi
 class TurnOnNodes {
  public:
   explicit TurnOnNodes(const Comm& comm) {
-    MPI_Comm node = MPI_COMM_NULL;  // as MPI sees nodes
-    check_mpi(MPI_Comm_split_type(comm.raw(), MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node));
-    int rank = 0;
-    check_mpi(MPI_Comm_rank(node, &rank));
-    check_mpi(MPI_Comm_free(&node));
+    const int rank = comm.whole_node().rank();
     std::minstd_rand draw(static_cast<unsigned>(getpid()));
     for (long most_ns = 1'000'000; !true_on_all(comm, rank != 0 || take()); most_ns *= 2) {
       socket_.close();

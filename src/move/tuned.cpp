@@ -126,7 +126,7 @@ class MoveTrial : public tune::Trial {
  public:
   MoveTrial(const MoveProblem& problem, const std::string& method,
             std::shared_ptr<SharedArrays> shared)
-      : problem_{Comm(problem.comm.raw()),
+      : problem_{problem.comm.duplicate(),
                  problem.plan,
                  problem.from,
                  problem.to,
@@ -165,7 +165,7 @@ class BlockTrial : public tune::Trial {
  public:
   BlockTrial(const Comm& comm, const BlockShape& shape, const Surroundings& machine,
              const BlockMethod& method, const MethodSettings& settings)
-      : comm_(comm.raw()), shape_(shape) {
+      : comm_(comm.duplicate()), shape_(shape) {
     const BlockProblem problem{comm_, shape_, machine, settings};
     if (!method.applies(problem)) {
       refuse_input("needs: {}", method.applies_text);

@@ -9,7 +9,9 @@
 namespace tailrace::store {
 
 Completion::Completion(const Comm& comm, bool in_background, int slots)
-    : comm_(comm.raw()), in_background_(in_background), slots_(static_cast<std::size_t>(slots)) {}
+    : comm_(comm.duplicate()),
+      in_background_(in_background),
+      slots_(static_cast<std::size_t>(slots)) {}
 
 void Completion::post(FileJob& job, void (FileTask::*work)()) {
   job.failure.reset();

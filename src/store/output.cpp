@@ -106,7 +106,7 @@ enum Place : std::size_t { status, total, table, box_table, generation, linked, 
 }  // namespace
 
 Output::State::State(const Comm& comm, OutputOptions options)
-    : comm_(comm.raw()),
+    : comm_(comm.duplicate()),
       options_(std::move(options)),
       plans_(comm_, options_),
       staging_(comm_, options_.mode == OutputMode::hidden ? options_.buffered_files : 1,

@@ -2,9 +2,12 @@
 #include "tailrace/comm.hpp"
 
 #include <climits>
+#include <optional>
 #include <utility>
 
 #include <gtest/gtest.h>
+
+#include "environment.hpp"
 
 namespace tailrace {
 namespace {
@@ -32,9 +35,29 @@ TEST(Comm, SplitsByColourAndOrdersByKey) {
 
 TEST(Comm, NodeHoldsAllRanksOfThisMachine) {
   const Comm comm(MPI_COMM_WORLD);
-  const auto node = comm.node();
+  const Comm& node = comm.node();
   EXPECT_EQ(node.num_ranks(), comm.num_ranks());
   EXPECT_EQ(node.rank(), comm.rank());
+}
+
+TEST(Comm, DuplicatesHaveOneNodeThatIsFreedWithTheLast) {
+  const auto before = detail::count_handles(0);
+  std::optional<Comm> first(MPI_COMM_WORLD);
+  const Comm second = first->duplicate();
+  int compared = MPI_UNEQUAL;
+  MPI_Comm_compare(first->raw(), second.raw(), &compared);
+  EXPECT_EQ(compared, MPI_CONGRUENT);
+  if (first->num_ranks() == 1) return;
+  const Comm& node = first->node();
+  EXPECT_EQ(&second.node(), &node);
+  EXPECT_EQ(&node.node(), &node);
+  EXPECT_EQ(detail::count_handles(0), before + 3);
+  const Environment pairs("TAILRACE_RANKS_PER_NODE", "2");
+  EXPECT_LE(first->node().num_ranks(), 2);
+  EXPECT_EQ(first->node().node().num_ranks(), first->node().num_ranks());
+  EXPECT_EQ(&first->whole_node(), &node);
+  first.reset();
+  EXPECT_EQ(node.num_ranks(), second.num_ranks());
 }
 
 TEST(Comm, MovingKeepsOneOwner) {

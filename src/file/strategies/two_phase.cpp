@@ -16,7 +16,7 @@ constexpr std::size_t max_plans = 8;
 
 Comm make_group(const Comm& comm, int group_size) {
   if (group_size == TwoPhaseShape::all_ranks) return Comm(comm.raw());
-  return group_size == TwoPhaseShape::node_ranks ? comm.node()
+  return group_size == TwoPhaseShape::node_ranks ? comm.node().duplicate()
                                                  : comm.split(comm.rank() / group_size);
 }
 

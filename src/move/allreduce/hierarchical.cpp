@@ -77,15 +77,15 @@ class Hierarchical : public ReductionRunner {
     message_.reduce(task, group_.node, at_once_);
   }
   void post_between() {
-    if (!group_.leads()) return;
-    if (task_.kind == ReductionKind::barrier) return message_.barrier(group_.leaders, at_once_);
+    if (!group_.leads() || group_.lone()) return;
+    if (task_.kind == ReductionKind::barrier) return message_.barrier(*group_.leaders, at_once_);
     ReductionTask task = task_;
     task.in = task.out;
     task.root = nodes_.node_of(task_.root);
     if (task_.kind == ReductionKind::reduce) {
-      return message_.reduce(task, group_.leaders, at_once_);
+      return message_.reduce(task, *group_.leaders, at_once_);
     }
-    message_.allreduce(task, group_.leaders, at_once_);
+    message_.allreduce(task, *group_.leaders, at_once_);
   }
   // The result of a reduce goes from the leader of the root's node to the root.
   void post_to_root() {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <optional>
+
 #include <mpi.h>
 
 #include "move/allreduce/reducer.hpp"
@@ -42,15 +44,16 @@ class MpiStep {
 struct NodeGroup {
   /// Collective, blocking.
   NodeGroup(const Comm& comm, const NodeMap& nodes)
-      : node(comm.split(nodes.node_of(comm.rank()))),
-        leaders(comm.split(node.rank() == 0 ? 0 : 1)),
-        num_nodes(nodes.num_nodes()) {}
+      : node(comm.split(nodes.node_of(comm.rank()))), num_nodes(nodes.num_nodes()) {
+    if (!lone()) leaders.emplace(comm.split(node.rank() == 0 ? 0 : 1));
+  }
 
   bool leads() const { return node.rank() == 0; }
   bool lone() const { return num_nodes == 1; }
 
   Comm node;
-  Comm leaders;  ///< the rank is the node's number; of no use to ranks that do not lead
+  /// The rank is the node's number; of no use to ranks that do not lead. None of a lone node.
+  std::optional<Comm> leaders;
   int num_nodes;
 };
 

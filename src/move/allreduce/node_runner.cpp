@@ -263,11 +263,11 @@ class NodeRunner : public ReductionRunner {
       });
     }
     if (group_.lone()) return;
-    if (task_.kind == ReductionKind::barrier) return message_.barrier(group_.leaders, at_once_);
+    if (task_.kind == ReductionKind::barrier) return message_.barrier(*group_.leaders, at_once_);
     ReductionTask task = task_;
     task.out = result();
     task.in = task.out;
-    message_.allreduce(task, group_.leaders, at_once_);
+    message_.allreduce(task, *group_.leaders, at_once_);
   }
 
   bool passed(Arrivals& arrivals, std::uint32_t rounds, bool may_wait) {

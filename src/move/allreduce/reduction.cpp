@@ -90,7 +90,7 @@ std::ptrdiff_t agreed_bytes(const Comm& comm, const ReductionShape& shape,
 class Reduction::State final : public UnderWay {
  public:
   State(const Comm& user, const ReductionShape& shape, std::string_view name)
-      : comm_(user.raw()),
+      : comm_(user.duplicate()),
         machine_(Surroundings::agreed(comm_)),
         problem_{comm_, machine_, agreed_bytes(comm_, shape, name)} {
     std::string wanted(name);
