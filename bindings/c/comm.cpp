@@ -64,7 +64,7 @@ int tailrace_comm_node(const tailrace_comm* comm, tailrace_comm** node) {
   return guarded(__func__, [&] {
     const auto whole = get(comm);
     require_address(node, "node");
-    put(node, std::make_shared<Comm>(whole->node()));
+    put(node, std::make_shared<Comm>(whole->node().duplicate()));
   });
 }
 

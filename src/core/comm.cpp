@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "core/awaited.hpp"
 #include "core/launched_alone.hpp"
 #include "core/refuse_input.hpp"
 #include "core/say.hpp"
@@ -36,11 +37,12 @@ OwnedComm with_errors_returned(MPI_Comm raw) {
   return comm;
 }
 
-/// One line of a process, where the library first sees MPI.
-void tell_if_launched_alone() {
+/// Where the library first sees MPI: one line of a process, and what it does when MPI ends.
+void see_mpi() {
   static const bool once = [] {
     const auto [why, speaks] = launched_alone();
     if (!why.empty() && speaks) say(LogLevel::warning, why);
+    watch_end_of_mpi();
     return true;
   }();
   static_cast<void>(once);
@@ -60,7 +62,7 @@ Comm::Comm(OwnedComm comm) : comm_(std::move(comm)), nodes_(std::make_shared<Nod
 
 Comm::Comm(MPI_Comm user)
     : Comm([user] {
-        tell_if_launched_alone();
+        see_mpi();
         MPI_Comm raw = MPI_COMM_NULL;
         check_mpi(MPI_Comm_dup(user, &raw));
         return with_errors_returned(raw);

@@ -56,9 +56,11 @@ double patience_s() {
   return chosen;
 }
 
-void end_job(const Comm& comm, const std::string& why) {
-  say_last(fmt::format("rank {}: {}: the job ends", comm.rank(), why));
-  MPI_Abort(comm.raw(), 1);
+void end_job(const Comm& comm, const std::string& why) { end_job(comm.raw(), comm.rank(), why); }
+
+void end_job(MPI_Comm comm, int rank, const std::string& why) {
+  say_last(fmt::format("rank {}: {}: the job ends", rank, why));
+  MPI_Abort(comm, 1);
   std::abort();
 }
 

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "core/awaited.hpp"
 #include "core/under_way.hpp"
 
 namespace tailrace {
@@ -104,6 +105,7 @@ void progress_mpi(MPI_Comm comm) {
 
 void nap(const WaitPolicy& policy, double seconds) {
   UnderWay::advance_all();
+  tell_long_wait();
   if (!policy.sleeps) return progress_mpi(MPI_COMM_SELF);  // simulated time passes in calls of MPI
   timespec length{};
   length.tv_sec = static_cast<std::time_t>(seconds);
@@ -115,6 +117,25 @@ namespace {
 
 /// Not where others that are under way here would stand still meanwhile.
 bool wait_inside(const WaitPolicy& policy) { return policy.inside_mpi && !UnderWay::any(); }
+
+/// Waits by tests, between which MPI yields and advances as in its own waits. Now and then it looks
+/// whether that takes too long.
+template <class Done>
+void test_until(Done&& done) {
+  for (;; tell_long_wait()) {
+    for (int i = 0; i < 100; ++i) {  // each may yield for a time slice
+      if (done()) return;
+    }
+  }
+}
+
+/// MPI's own wait where nobody would look, else tests.
+template <class Wait, class Done>
+void wait_by(const WaitPolicy& policy, Wait&& wait, Done&& done) {
+  if (!wait_inside(policy)) return wait_until(policy, done);
+  if (!waits_in_call()) return wait();
+  test_until(done);
+}
 
 }  // namespace
 
@@ -134,24 +155,20 @@ bool any_done(std::span<MPI_Request> requests) {
 }
 
 void wait_for(MPI_Request& request, const WaitPolicy& policy) {
-  if (wait_inside(policy)) {
-    check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE));
-    return;
-  }
-  wait_until(policy, [&request] { return is_done(request); });
+  wait_by(
+      policy, [&] { check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE)); },
+      [&] { return is_done(request); });
 }
 
 void wait_for_all(std::span<MPI_Request> requests, const WaitPolicy& policy) {
   const int count = to_int(std::ssize(requests));
-  if (wait_inside(policy)) {
-    check_mpi(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE));
-    return;
-  }
-  wait_until(policy, [=] {
-    int done = 0;
-    check_mpi(MPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE));
-    return done != 0;
-  });
+  wait_by(
+      policy, [&] { check_mpi(MPI_Waitall(count, requests.data(), MPI_STATUSES_IGNORE)); },
+      [&] {
+        int done = 0;
+        check_mpi(MPI_Testall(count, requests.data(), &done, MPI_STATUSES_IGNORE));
+        return done != 0;
+      });
 }
 
 void end_requests(std::span<MPI_Request> requests) noexcept {
@@ -162,15 +179,13 @@ void end_requests(std::span<MPI_Request> requests) noexcept {
 int wait_for_any(std::span<MPI_Request> requests, const WaitPolicy& policy) {
   const int count = to_int(std::ssize(requests));
   int index = MPI_UNDEFINED;
-  if (wait_inside(policy)) {
-    check_mpi(MPI_Waitany(count, requests.data(), &index, MPI_STATUS_IGNORE));
-    return index;
-  }
-  wait_until(policy, [&] {
-    int done = 0;
-    check_mpi(MPI_Testany(count, requests.data(), &index, &done, MPI_STATUS_IGNORE));
-    return done != 0;
-  });
+  wait_by(
+      policy, [&] { check_mpi(MPI_Waitany(count, requests.data(), &index, MPI_STATUS_IGNORE)); },
+      [&] {
+        int done = 0;
+        check_mpi(MPI_Testany(count, requests.data(), &index, &done, MPI_STATUS_IGNORE));
+        return done != 0;
+      });
   return index;
 }
 

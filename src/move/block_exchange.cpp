@@ -61,6 +61,7 @@ BlockExchange::BlockExchange(const Comm& comm, BlockShape shape, std::string_vie
     : comm_(comm.duplicate()),
       machine_(comm_),
       shape_(std::move(shape)),
+      awaited_(comm_, "a BlockExchange"),
       started_(shape_.send.size(), false) {
   require_agreement(comm_, shape_, method);
   std::string wanted(method);
@@ -115,6 +116,7 @@ void BlockExchange::start(std::ptrdiff_t piece) {
 void BlockExchange::wait(std::ptrdiff_t piece) {
   started_[static_cast<std::size_t>(piece)] = false;
   leave();  // it advances itself while it waits
+  const Awaited::Wait wait(awaited_);
   runner_->wait(piece);
   if (runner_->needs_calls() && std::ranges::find(started_, true) != started_.end()) enter();
 }

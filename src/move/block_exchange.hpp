@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/awaited.hpp"
 #include "core/under_way.hpp"
 #include "move/blocks/runner.hpp"
 #include "move/surroundings.hpp"
@@ -38,6 +39,8 @@ class BlockExchange final : private UnderWay {
 
   /// Waits until every peer has released what this rank sent last time.
   void acquire() {
+    awaited_.begin();
+    const Awaited::Wait wait(awaited_);
     runner_->acquire();
     in_use_ = true;
     num_started_ = 0;
@@ -74,6 +77,7 @@ class BlockExchange final : private UnderWay {
   Surroundings machine_;
   BlockShape shape_;
   std::unique_ptr<BlockRunner> runner_;
+  Awaited awaited_;
   std::string_view name_;
   std::string why_;
   std::vector<bool> started_;  ///< pieces that have not been waited for

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include "core/agreed_error.hpp"
+#include "core/awaited.hpp"
 #include "core/last_resort.hpp"
 #include "core/method_table.hpp"
 #include "core/same_on_all.hpp"
@@ -89,6 +90,7 @@ class Exchange::State final : public UnderWay {
       runner = make_together(problem.comm, "Exchange", [&] { return chosen->make(problem); });
     });
     agree(everybody.raw(), failure ? &*failure : nullptr);
+    awaited.emplace(problem.comm, "an Exchange");
     const auto groups = runner->copies();
     const auto copied = choose_copies(everybody, groups, problem.method.settings.copies);
     if (!why.empty() && !copied.empty()) why += "; " + copied;
@@ -98,6 +100,8 @@ class Exchange::State final : public UnderWay {
 
   void start(std::span<const void* const> sources, std::span<void* const> destinations) {
     check_call(sources, destinations);
+    awaited->begin();
+    const Awaited::Wait wait(*awaited);
     runner->start(sources, destinations);
     under_way = true;
     if (runner->needs_calls()) enter();
@@ -105,6 +109,7 @@ class Exchange::State final : public UnderWay {
   void finish() {
     under_way = false;
     leave();
+    const Awaited::Wait wait(*awaited);
     runner->finish();
   }
   void advance() override {
@@ -127,6 +132,7 @@ class Exchange::State final : public UnderWay {
   std::string_view name;
   std::string why;
   std::unique_ptr<Runner> runner;
+  std::optional<Awaited> awaited;
   bool under_way = false;
   bool no_gaps_written = false;  ///< each item of a destination array is received
   int num_outer_ranks = 1;       ///< of the caller's communicator
@@ -319,6 +325,8 @@ Exchange& Exchange::operator=(Exchange&& other) noexcept {
 
 void Exchange::run(std::span<const void* const> sources, std::span<void* const> destinations) {
   state_->check_call(sources, destinations);
+  state_->awaited->begin();
+  const Awaited::Wait wait(*state_->awaited);
   state_->runner->run(sources, destinations);
 }
 

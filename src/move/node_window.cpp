@@ -17,6 +17,7 @@
 #include <immintrin.h>
 #endif
 
+#include "core/awaited.hpp"
 #include "core/futex.hpp"
 #include "core/huge_pages.hpp"
 #include "core/round_up.hpp"
@@ -198,6 +199,7 @@ void wait_and_progress(SequenceFlag& flag, std::uint32_t value, MPI_Comm comm,
     UnderWay::advance_all();
     const double nap_s = UnderWay::any() ? 50e-6 : 1e-3;
     if (policy.sleeps && flag.wait_for(value, nap_s, spins)) return;
+    tell_long_wait();
     spins = 0;  // whoever has slept once is in no hurry
     progress_mpi(comm);
   }

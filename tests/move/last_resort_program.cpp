@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // What one rank does wrong alone: the job ends with a line that says what. The argument names it.
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include <sys/resource.h>
@@ -102,6 +104,69 @@ void thrown_reduction(const Comm& comm, bool wrong) {
   MPI_Barrier(comm.raw());
 }
 
+/// Rank 1 leaves for MPI_Finalize, while the others go on.
+void ended(const Comm& comm, const char* method, bool wrong) {
+  Transpose t(comm, method, false);
+  for (int i = 0; i < (wrong ? 3 : 5); ++i) t.exchange.run(t.sources, t.destinations);
+}
+void ended_direct(const Comm& comm, bool wrong) { ended(comm, "node_direct", wrong); }
+void ended_messages(const Comm& comm, bool wrong) { ended(comm, "pairwise", wrong); }
+void ended_collective(const Comm& comm, bool wrong) { ended(comm, "alltoallv", wrong); }
+
+void ended_reduction(const Comm& comm, bool wrong) {
+  std::vector<double> values(1000);
+  Reduction reduction(comm, {NumberType::float64, 1000}, "node_shared");
+  for (int i = 0; i < (wrong ? 3 : 5); ++i) reduction.allreduce(std::span(values));
+}
+
+void ended_transform(const Comm& comm, bool wrong) {
+  fft::Transform<double> transform(comm, {.extents = {8, 8, 8}}, with_first_kernel());
+  std::vector<double> field(static_cast<std::size_t>(transform.physical_box().num_items()));
+  std::vector<std::complex<double>> modes(static_cast<std::size_t>(transform.modes().num_modes()));
+  const std::array<const double*, 1> in{field.data()};
+  const std::array<std::complex<double>*, 1> out{modes.data()};
+  for (int i = 0; i < (wrong ? 3 : 5); ++i) transform.forward(in, out);
+}
+
+/// Its exception is caught, and MPI_Finalize called.
+void ended_by_exception(const Comm& comm, bool wrong) {
+  try {
+    Transpose t(comm, "bruck", false);
+    t.exchange.run(t.sources, t.destinations);
+    if (wrong) throw std::runtime_error("of this rank alone");
+    t.exchange.run(t.sources, t.destinations);
+  } catch (const std::runtime_error&) {
+    return;
+  }
+}
+
+/// Rank 1 transforms two fields, the others one: all wait for each other, in different calls.
+void more_fields(const Comm& comm, bool wrong) {
+  alarm(15);
+  fft::Transform<double> transform(comm, {.extents = {8, 8, 8}, .max_fields = 2},
+                                   with_first_kernel());
+  std::vector<double> field(static_cast<std::size_t>(transform.physical_box().num_items()));
+  std::vector<std::complex<double>> modes(static_cast<std::size_t>(transform.modes().num_modes()));
+  std::vector<std::complex<double>> others(modes.size());
+  const std::array<const double*, 2> in{field.data(), field.data()};
+  const std::array<std::complex<double>*, 2> out{modes.data(), others.data()};
+  const std::size_t num_fields = wrong ? 2 : 1;
+  for (int i = 0; i < 5; ++i) {
+    transform.forward(std::span(in).first(num_fields), std::span(out).first(num_fields));
+  }
+}
+
+/// Rank 1 comes late to its second call: one line, and no end; nor from what was said of the call
+/// once all call MPI_Finalize.
+void late(const Comm& comm, bool wrong) {
+  Transpose t(comm, "pairwise", false);
+  t.exchange.run(t.sources, t.destinations);
+  if (wrong) std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  t.exchange.run(t.sources, t.destinations);
+  MPI_Barrier(comm.raw());
+  if (comm.rank() == 0) std::printf("all came\n");
+}
+
 /// From now on this process gets no more than 48 MiB.
 void take_memory_away() {
   long pages = 0;
@@ -171,6 +236,14 @@ int run(int argc, char** argv) {
                                 {"thrown", thrown},
                                 {"thrown_idle", thrown_idle},
                                 {"thrown_reduction", thrown_reduction},
+                                {"ended_direct", ended_direct},
+                                {"ended_messages", ended_messages},
+                                {"ended_collective", ended_collective},
+                                {"ended_reduction", ended_reduction},
+                                {"ended_transform", ended_transform},
+                                {"ended_by_exception", ended_by_exception},
+                                {"more_fields", more_fields},
+                                {"late", late},
                                 {"memory", memory},
                                 {"memory_of_trials", memory_of_trials}};
   for (const auto& [name, action] : cases) {

@@ -3,12 +3,14 @@
 #include <array>
 #include <complex>
 #include <exception>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
 
 #include <fmt/format.h>
 
+#include "core/awaited.hpp"
 #include "core/last_resort.hpp"
 #include "core/method_table.hpp"
 #include "core/same_on_all.hpp"
@@ -108,6 +110,7 @@ class Reduction::State final : public UnderWay {
                 fmt::format("method '{}' of reducing does not apply here ({}); it needs: {}",
                             wanted, machine_.nodes.describe(), method_->applies_text));
     runner_ = method_->make(problem_);
+    awaited_.emplace(comm_, "a Reduction");
   }
 
   // What is under way belongs to MPI and to the peers until it has ended.
@@ -121,6 +124,7 @@ class Reduction::State final : public UnderWay {
 
   void run(ReductionTask task) {
     if (!begin(task)) return;
+    const Awaited::Wait wait(*awaited_);
     for (; left_ > 0 || barrier_; next_piece()) runner_->run(piece_);
     busy_ = false;
   }
@@ -140,6 +144,7 @@ class Reduction::State final : public UnderWay {
   }
   void finish() {
     leave();
+    const Awaited::Wait wait(*awaited_);
     move_on(true);
   }
   [[noreturn]] void refuse(const std::string& fault) const {
@@ -207,6 +212,7 @@ class Reduction::State final : public UnderWay {
     left_ = task.num_items;
     barrier_ = task.kind == ReductionKind::barrier;
     busy_ = left_ > 0 || barrier_;
+    awaited_->begin();
     longest_ = runner_->piece_bytes() / number_bytes(task.type);
     piece_.num_items = std::min(left_, longest_);
     return busy_;
@@ -241,6 +247,7 @@ class Reduction::State final : public UnderWay {
   const ReductionMethod* method_ = nullptr;
   std::string why_;
   std::unique_ptr<ReductionRunner> runner_;
+  std::optional<Awaited> awaited_;
 
   ReductionTask piece_;
   std::ptrdiff_t started_bytes_ = 0;

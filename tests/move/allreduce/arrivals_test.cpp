@@ -15,7 +15,7 @@ namespace {
 /// A rank's own round counter and the shared memory of a node.
 TEST(Arrivals, RanksMeetAgainAndAgain) {
   const Comm comm(MPI_COMM_WORLD);
-  const Comm node = comm.node();
+  const Comm& node = comm.node();
   const auto waiting = choose_wait_policy(find_wait_facts(comm));
   struct Shared {
     Arrivals arrivals;
