@@ -76,26 +76,34 @@ class Comm {
  public:
   /// Duplicates `user`. Collective, blocking.
   explicit Comm(MPI_Comm user);
+  Comm(Comm&&) = default;
+  Comm& operator=(Comm&&) = default;
+  Comm(const Comm&) = delete;
+  Comm& operator=(const Comm&) = delete;
+  ~Comm() = default;
   /// The ranks of the same `color`, ordered by `key`, then rank. Collective, blocking.
   Comm split(int color, int key = 0) const;
   /// The same ranks, for messages of another object. Both have `node()` in common, so one thread
   /// uses both. Collective, blocking.
   Comm duplicate() const;
   /// The ranks that share this rank's node (memory); TAILRACE_RANKS_PER_NODE makes nodes smaller,
-  /// see `NodeMap`. Made by the first call, and freed with the last duplicate; objects that send
-  /// messages while others are under way duplicate it. Collective, blocking.
-  const Comm& node() const;
+  /// see `NodeMap`. The first call makes it; later calls, also those of duplicates, return the same
+  /// communicator. Objects that send messages while others are under way duplicate it. Collective,
+  /// blocking.
+  Comm node() const;
   /// The same, whatever TAILRACE_RANKS_PER_NODE says. Collective, blocking.
-  const Comm& whole_node() const;
+  Comm whole_node() const;
 
   int rank() const { return rank_; }
   int num_ranks() const { return num_ranks_; }
-  MPI_Comm raw() const { return comm_.raw(); }
+  MPI_Comm raw() const { return comm_ == nullptr ? MPI_COMM_NULL : comm_->raw(); }
 
  private:
   struct Nodes;
   explicit Comm(OwnedComm comm);
-  OwnedComm comm_;
+  explicit Comm(std::shared_ptr<const OwnedComm> comm) : comm_(std::move(comm)) {}
+  Comm shared() const;  ///< the same communicator
+  std::shared_ptr<const OwnedComm> comm_;
   std::shared_ptr<Nodes> nodes_;  ///< of all duplicates
   int rank_ = 0;
   int num_ranks_ = 1;

@@ -55,9 +55,10 @@ struct Comm::Nodes {
   std::map<int, Comm> of_size;  ///< by the ranks of a node at most; 0: as MPI finds it
 };
 
-Comm::Comm(OwnedComm comm) : comm_(std::move(comm)), nodes_(std::make_shared<Nodes>()) {
-  check_mpi(MPI_Comm_rank(comm_.raw(), &rank_));
-  check_mpi(MPI_Comm_size(comm_.raw(), &num_ranks_));
+Comm::Comm(OwnedComm comm)
+    : comm_(std::make_shared<const OwnedComm>(std::move(comm))), nodes_(std::make_shared<Nodes>()) {
+  check_mpi(MPI_Comm_rank(raw(), &rank_));
+  check_mpi(MPI_Comm_size(raw(), &num_ranks_));
 }
 
 Comm::Comm(MPI_Comm user)
@@ -69,40 +70,48 @@ Comm::Comm(MPI_Comm user)
       }()) {}
 
 Comm Comm::split(int color, int key) const {
-  MPI_Comm raw = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split(comm_.raw(), color, key, &raw));
-  return Comm(with_errors_returned(raw));
+  MPI_Comm part = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split(raw(), color, key, &part));
+  return Comm(with_errors_returned(part));
+}
+
+Comm Comm::shared() const {
+  Comm same(comm_);
+  same.nodes_ = nodes_;
+  same.rank_ = rank_;
+  same.num_ranks_ = num_ranks_;
+  return same;
 }
 
 Comm Comm::duplicate() const {
-  Comm result(comm_.raw());
+  Comm result(raw());
   result.nodes_ = nodes_;
   return result;
 }
 
-const Comm& Comm::whole_node() const {
-  if (num_ranks_ == 1 || nodes_->is_one) return *this;
+Comm Comm::whole_node() const {
+  if (num_ranks_ == 1 || nodes_->is_one) return shared();
   const auto found = nodes_->of_size.find(0);
-  if (found != nodes_->of_size.end()) return found->second;
-  MPI_Comm raw = MPI_COMM_NULL;
-  check_mpi(MPI_Comm_split_type(comm_.raw(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &raw));
-  Comm node(with_errors_returned(raw));
+  if (found != nodes_->of_size.end()) return found->second.shared();
+  MPI_Comm part = MPI_COMM_NULL;
+  check_mpi(MPI_Comm_split_type(raw(), MPI_COMM_TYPE_SHARED, rank_, MPI_INFO_NULL, &part));
+  Comm node(with_errors_returned(part));
   node.nodes_->is_one = true;
-  return nodes_->of_size.emplace(0, std::move(node)).first->second;
+  return nodes_->of_size.emplace(0, std::move(node)).first->second.shared();
 }
 
-const Comm& Comm::node() const {
+Comm Comm::node() const {
   const char* part = std::getenv("TAILRACE_RANKS_PER_NODE");
   const int ranks_of_part = part == nullptr ? 0 : std::atoi(part);
   if (ranks_of_part < 1) return whole_node();
-  if (num_ranks_ == 1) return *this;
+  if (num_ranks_ == 1) return shared();
   const auto found = nodes_->of_size.find(ranks_of_part);
-  if (found != nodes_->of_size.end()) return found->second;
+  if (found != nodes_->of_size.end()) return found->second.shared();
   int world_rank = 0;  // whatever communicator asks, a rank is on the same node
   check_mpi(MPI_Comm_rank(MPI_COMM_WORLD, &world_rank));
   Comm node = whole_node().split(world_rank / ranks_of_part);
   node.nodes_->is_one = true;
-  return nodes_->of_size.emplace(ranks_of_part, std::move(node)).first->second;
+  return nodes_->of_size.emplace(ranks_of_part, std::move(node)).first->second.shared();
 }
 
 int to_int(std::ptrdiff_t value) {

@@ -25,7 +25,7 @@ class FilePool::State {
   // Of no other object's node: a server thread may use the pool.
   explicit State(const Comm& user) : comm_(user.raw()) { comm_.node(); }
   const Comm& comm() const { return comm_; }
-  const Comm& node() const { return comm_.node(); }
+  Comm node() const { return comm_.node(); }
   /// The engine for `shape`, made at first use. Collective, blocking.
   file::TwoPhase& two_phase(const file::TwoPhaseShape& shape);
   /// Who is on which node. Collective at first use.

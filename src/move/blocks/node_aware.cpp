@@ -361,7 +361,7 @@ class NodeAware : public BlockRunner {
 
   const Comm& comm_;
   const BlockShape& shape_;
-  const Comm& node_;
+  Comm node_;
   const WaitPolicy& waiting_;
   const NodeMap& nodes_;
   node_aware::Places places_;
