@@ -2,7 +2,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "faces_problem.hpp"
+#include "bindings_problem.hpp"
 #include "tailrace.h"
 
 namespace {
@@ -12,10 +12,10 @@ void check(int status) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run_program("faces_c", argc, argv, [](const auto& program, const auto& args) {
+  return bench::run_program("bindings_c", argc, argv, [](const auto& program, const auto& args) {
     tailrace_comm* comm = nullptr;
     check(tailrace_comm_create(MPI_COMM_WORLD, &comm));
-    const std::int64_t extents[] = {bench::faces_edge, bench::faces_edge};
+    const std::int64_t extents[] = {bench::bindings_edge, bench::bindings_edge};
     tailrace_layout *rows = nullptr, *columns = nullptr;
     check(tailrace_layout_slabs(2, extents, 0, program.num_ranks, &rows));
     check(tailrace_layout_slabs(2, extents, 1, program.num_ranks, &columns));

@@ -2,14 +2,14 @@
 #include <span>
 #include <vector>
 
-#include "faces_problem.hpp"
+#include "bindings_problem.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/reduction.hpp"
 
 int main(int argc, char** argv) {
-  return bench::run_program("faces_cpp", argc, argv, [](const auto& program, const auto& args) {
+  return bench::run_program("bindings_cpp", argc, argv, [](const auto& program, const auto& args) {
     const tailrace::Comm comm(MPI_COMM_WORLD);
-    const std::vector<std::ptrdiff_t> extents{bench::faces_edge, bench::faces_edge};
+    const std::vector<std::ptrdiff_t> extents{bench::bindings_edge, bench::bindings_edge};
     const auto rows = tailrace::slabs(extents, 0, comm.num_ranks());
     const auto columns = tailrace::slabs(extents, 1, comm.num_ranks());
     tailrace::Exchange exchange(comm, rows, columns, {.item_bytes = 8}, "alltoallv");

@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: BSD-3-Clause
-! The calls of faces_problem.hpp from Fortran: seconds of a call, a line of JSON each.
-program faces_fortran
+! The calls of bindings_problem.hpp from Fortran: seconds of a call, a line of JSON each.
+program bindings_fortran
   use, intrinsic :: iso_fortran_env, only: real64
   use mpi_f08
   use tailrace

@@ -12,7 +12,7 @@
 
 namespace bench {
 
-constexpr int faces_edge = 8;  ///< exchanges move 8 x 8 doubles
+constexpr int bindings_edge = 8;  ///< exchanges move 8 x 8 doubles
 
 /// Times `call` and prints a line of JSON on rank 0.
 inline void time_face(const MpiProgram& program, const Arguments& args, const std::string& problem,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The calls of faces_problem.hpp from Python: seconds of a call, a line of JSON each."""
+"""The calls of bindings_problem.hpp from Python: seconds of a call, a line of JSON each."""
 
 import argparse
 import json

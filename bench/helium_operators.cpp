@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "helium_operator.hpp"
-#include "helium_peer.hpp"
+#include "helium_other.hpp"
 #include "mpi_driver.hpp"
 
 namespace {
@@ -146,5 +146,5 @@ void run(const bench::MpiProgram&, const bench::Arguments& args) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  return bench::run_program("bench_helium_peers", argc, argv, run);
+  return bench::run_program("bench_helium_operators", argc, argv, run);
 }

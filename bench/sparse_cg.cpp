@@ -5,7 +5,7 @@
 #include <array>
 
 #include "mpi_driver.hpp"
-#include "sparse_peer.hpp"
+#include "sparse_other.hpp"
 #include "tailrace/krylov.hpp"
 
 namespace {

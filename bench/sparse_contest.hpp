@@ -7,7 +7,7 @@
 #include <random>
 
 #include "driver.hpp"
-#include "sparse_peer.hpp"
+#include "sparse_other.hpp"
 
 namespace bench {
 

@@ -3,7 +3,7 @@
 // one core, in bursts that keep to a timetable. Other programs then see the slow memory of a
 // machine whose cores share less of it. Prints the rate that it reached.
 //
-//   bench_bus_load --rate 6e9 [--cpu N]
+//   tailrace-bench bus-load --rate 6e9 [--cpu N]
 
 #include <poll.h>
 #include <sched.h>
@@ -14,6 +14,7 @@
 #include "core/buffer.hpp"
 #include "driver.hpp"
 #include "move/copy_kinds.hpp"
+#include "programs.hpp"
 
 namespace {
 
@@ -54,16 +55,16 @@ double occupy(double rate) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int bench::run_bus_load(int argc, char** argv) {
   const bench::Arguments args(argc, argv);
   const double rate = args.real("rate", 0);
   const int cpu = args.number("cpu", -1);
   if (rate <= 0) {
-    std::fprintf(stderr, "bench_bus_load: --rate must be positive [bytes/s]\n");
+    std::fprintf(stderr, "tailrace-bench bus-load: --rate must be positive [bytes/s]\n");
     return 2;
   }
   if (cpu >= 0 && !stay_on(cpu)) {
-    std::fprintf(stderr, "bench_bus_load: may not run on processor %d\n", cpu);
+    std::fprintf(stderr, "tailrace-bench bus-load: may not run on processor %d\n", cpu);
     return 2;
   }
   const double start = bench::now_s();

@@ -2,7 +2,7 @@
 #pragma once
 
 // What every benchmark driver shares: `--name value` arguments, timing, and the one line of JSON
-// that `tailrace bench` reads. Needs no MPI, so that serial peers can use it too.
+// that `tailrace bench` reads. Needs no MPI, so that drivers of serial libraries can use it, too.
 
 #include <algorithm>
 #include <chrono>

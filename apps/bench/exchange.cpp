@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Every method of the table of exchanges beside MPI's own calls, for all-to-alls of many sizes or
-// for the transposes of a parallel FFT. One line of JSON a way and problem.
+// Every method of the table of exchanges compared with MPI's own calls, for all-to-alls of many
+// sizes or for the transposes of a parallel FFT. One line of JSON a way and problem.
 //   --pattern uniform|fat|zipf --sizes 8,512,32768      all-to-alls, bytes a pair
 //   --pattern pencils|kept|slabs --sizes 256            transposes, points along an edge
 //   --methods "pull:chunk=4k;..."  more methods         --memory BYTES  larger problems are left
@@ -16,15 +16,13 @@
 
 #include "contest.hpp"
 #include "core/wait.hpp"
+#include "exchange_mpi.hpp"
 #include "exchange_problem.hpp"
-#include "peers/exchange_mpi.hpp"
+#include "programs.hpp"
 #include "tailrace/exchange.hpp"
 #include "tailrace/more/node_array.hpp"
 #include "tailrace/more/node_map.hpp"
 #include "words.hpp"
-#ifdef BENCH_HAVE_MPIL
-#include "peers/exchange_mpil.hpp"
-#endif
 
 namespace {
 
@@ -41,6 +39,7 @@ struct Setting {
   bench::Effort effort;
   std::string waiting;
   int num_nodes;
+  bench::MakeOtherExchanges others;
 };
 
 /// The arrays of one problem, and everything that moves them.
@@ -55,9 +54,10 @@ class Match {
         contest_([this](int round) { prepare(round); },
                  [this] { return problem_.wrong_items(target_.data(), round_); }) {
     add_all(mpi_.contenders());
-#ifdef BENCH_HAVE_MPIL
-    if (!problem.is_transpose()) add_all(mpil_.contenders(problem, source_.data(), target_.data()));
-#endif
+    if (setting.others != nullptr && !problem.is_transpose()) {
+      others_ = setting.others();
+      add_all(others_->contenders(problem, source_.data(), target_.data()));
+    }
     for (const auto& method : setting.methods) add_ours(method);
     if (setting.num_nodes == 1) add_exposed();
     if (!problem.is_transpose()) return;
@@ -152,15 +152,13 @@ class Match {
   std::vector<std::uint64_t> source_, target_;
   int round_ = 0;
   bench::MpiExchanges mpi_;
-#ifdef BENCH_HAVE_MPIL
-  bench::MpilExchanges mpil_;
-#endif
+  std::unique_ptr<bench::OtherExchanges> others_;
   std::optional<tailrace::NodeArray> exposed_;
   std::deque<Exchange> exchanges_;
   bench::Contest contest_;
 };
 
-void run_all(const Comm& comm, const bench::Arguments& args) {
+void run_all(const Comm& comm, const bench::Arguments& args, bench::MakeOtherExchanges others) {
   const tailrace::NodeMap nodes(comm);
   const auto facts = tailrace::find_wait_facts(comm);
   const Setting setting{comm,
@@ -168,7 +166,8 @@ void run_all(const Comm& comm, const bench::Arguments& args) {
                         bench::split(args.text("entries", ""), ';'),
                         bench::Effort::from(args),
                         describe(facts, choose_wait_policy(facts)),
-                        nodes.num_nodes()};
+                        nodes.num_nodes(),
+                        others};
   const std::string pattern = args.text("pattern", "uniform");
   const bool transposes = pattern == "pencils" || pattern == "kept" || pattern == "slabs";
   const auto memory = static_cast<std::ptrdiff_t>(args.real("memory", 256.0 * 1024 * 1024));
@@ -184,8 +183,8 @@ void run_all(const Comm& comm, const bench::Arguments& args) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return bench::run_program("bench_exchange_ours", argc, argv, [](const auto&, const auto& args) {
-    run_all(Comm(MPI_COMM_WORLD), args);
-  });
+int bench::run_exchange(int argc, char** argv, MakeOtherExchanges others) {
+  return bench::run_program(
+      "tailrace-bench exchange", argc, argv,
+      [&](const auto&, const auto& args) { run_all(Comm(MPI_COMM_WORLD), args, others); });
 }

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include "../contest.hpp"
-#include "../exchange_problem.hpp"
+#include "contest.hpp"
+#include "exchange_problem.hpp"
 
 namespace bench {
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What `bench_exchange_ours` moves: all-to-alls of one size or of very different sizes, and the
+// What `tailrace-bench exchange` moves: all-to-alls of one size or of very different sizes, and the
 // transposes of a parallel FFT.
 
 #include <cstddef>

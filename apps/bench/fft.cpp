@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Forward + backward transform of real or complex fields by tailrace::fft, full or truncated (2/3
-// rule); with --stages NAME then what each stage took, beside a model of it, as lines of the
+// rule); with --stages NAME then what each stage took, and what a model of it says, as lines of the
 // problem NAME.
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 
 #include "fft_stages.hpp"
 #include "mpi_driver.hpp"
+#include "programs.hpp"
 #include "tailrace/fft.hpp"
 #include "tailrace/trace.hpp"
 
@@ -140,8 +141,8 @@ void measure_kind(const tailrace::Comm& comm, const bench::Arguments& args) {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return bench::run_program("bench_fft_ours", argc, argv, [](const auto&, const auto& args) {
+int bench::run_fft(int argc, char** argv) {
+  return bench::run_program("tailrace-bench fft", argc, argv, [](const auto&, const auto& args) {
     const tailrace::Comm comm(MPI_COMM_WORLD);
     if (args.text("precision", "double") == "single") {
       measure_kind<float>(comm, args);

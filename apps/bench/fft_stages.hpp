@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
-// What each stage of a transform took (its spans in a trace), beside a model of what it should:
+// What each stage of a transform took (its spans in a trace), and a model of what it should:
 //   bytes read and written contiguously / rate of a contiguous copy
 //   + bytes written far apart / rate of scattered stores of the kind that is used
 //   + its 1D transforms, in a cache.

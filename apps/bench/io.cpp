@@ -17,6 +17,7 @@
 #include "io_limit.hpp"
 #include "io_variant.hpp"
 #include "mpi_driver.hpp"
+#include "programs.hpp"
 
 namespace {
 
@@ -106,9 +107,9 @@ class Round {
   }
 
   /// Warms every variant up, drops those that do not apply, and measures the others in turn.
-  void run(const bench::Arguments& args) {
+  void run(const bench::Arguments& args, const std::vector<Variant>& known) {
     std::vector<Contender> contenders;
-    for (auto& variant : chosen_variants(args.text("entries", ""))) {
+    for (auto& variant : chosen_variants(args.text("entries", ""), known)) {
       Contender contender{variant, nullptr};
       if (attempt(variant, [&] { warm_up(contender); })) contenders.push_back(std::move(contender));
     }
@@ -149,10 +150,11 @@ class Round {
     return args.text("dir", ".") + "/tailrace_bench_io_" + std::to_string(id);
   }
 
-  static std::vector<Variant> chosen_variants(const std::string& names) {
+  static std::vector<Variant> chosen_variants(const std::string& names,
+                                              const std::vector<Variant>& known) {
     std::vector<Variant> variants;
     const auto wanted = split(names, ';');
-    for (auto& variant : bench::all_variants()) {
+    for (const auto& variant : known) {
       const bool named = std::find(wanted.begin(), wanted.end(), variant.name) != wanted.end();
       if (named || (names.empty() && variant.family != "test")) variants.push_back(variant);
     }
@@ -327,8 +329,8 @@ class Round {
   Job job_;
 };
 
-void list_variants() {
-  for (const auto& variant : bench::all_variants()) {
+void list_variants(const std::vector<Variant>& variants) {
+  for (const auto& variant : variants) {
     JsonLine()
         .text("name", variant.name)
         .text("family", variant.family)
@@ -339,11 +341,11 @@ void list_variants() {
 
 }  // namespace
 
-int main(int argc, char** argv) {
+int bench::run_io(int argc, char** argv, const std::vector<Variant>& variants) {
   const bench::Arguments args(argc, argv);
   const std::string what = args.text("what", "round");
   if (what == "list") {
-    list_variants();
+    list_variants(variants);
     return 0;
   }
   const bench::MpiProgram program(&argc, &argv);
@@ -353,7 +355,7 @@ int main(int argc, char** argv) {
     if (what == "limit") {
       round.run_limit();
     } else {
-      round.run(args);
+      round.run(args, variants);
     }
   } catch (const std::exception& error) {
     if (program.rank == 0) std::fprintf(stderr, "%s\n", error.what());

@@ -8,8 +8,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "../io_variant.hpp"
-#include "../mpi_driver.hpp"
+#include "io_variant.hpp"
+#include "mpi_driver.hpp"
 
 namespace bench {
 

@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "../io_variant.hpp"
+#include "io_variant.hpp"
 
 namespace bench {
 

@@ -44,7 +44,7 @@ class Method {
 /// A line of the list of variants.
 struct Variant {
   std::string name;
-  std::string family;  ///< "ours", "posix", "mpiio", "hdf5" or "test"
+  std::string family;  ///< "ours", "posix", "mpiio", "test", or another library, as "hdf5"
   bool uses_mpi_io = false;
   std::function<std::unique_ptr<Method>(const Job&)> make;
 };
@@ -56,8 +56,6 @@ std::vector<Variant> our_variants();
 std::vector<Variant> posix_variants();
 /// MPI-IO as a program calls it: views and single calls, collective or not, with and without hints.
 std::vector<Variant> mpiio_variants();
-/// Parallel HDF5 as a program calls it; empty if the build has none.
-std::vector<Variant> hdf5_variants();
 /// All of them, in the order above.
 std::vector<Variant> all_variants();
 

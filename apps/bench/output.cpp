@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "compute_step.hpp"
+#include "programs.hpp"
 #include "tailrace/output.hpp"
 
 namespace {
@@ -192,8 +193,8 @@ class Bench {
 
 }  // namespace
 
-int main(int argc, char** argv) {
-  return bench::run_program("bench_output_ours", argc, argv, [](const auto&, const auto& args) {
+int bench::run_output(int argc, char** argv) {
+  return bench::run_program("tailrace-bench output", argc, argv, [](const auto&, const auto& args) {
     const Comm comm(MPI_COMM_WORLD);
     Bench bench(comm, args);
     bench.measure(args.number("repeats", 1));

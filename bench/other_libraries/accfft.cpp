@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "../mpi_driver.hpp"
+#include "mpi_driver.hpp"
 
 int main(int argc, char** argv) {
   const bench::MpiProgram program(&argc, &argv);

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "../mpi_driver.hpp"
+#include "mpi_driver.hpp"
 
 namespace {
 

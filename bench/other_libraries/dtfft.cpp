@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "../mpi_driver.hpp"
+#include "mpi_driver.hpp"
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "../driver.hpp"
+#include "driver.hpp"
 // Its sources: only what is called here is compiled, a fifth of its transforms' templates.
 #include "ducc0/fft/fftnd_impl.h"
 #include "ducc0/infra/mav.cc"

@@ -3,7 +3,7 @@
 
 #include <fftw3-mpi.h>
 
-#include "../transpose_part.hpp"
+#include "transpose_part.hpp"
 
 namespace {
 

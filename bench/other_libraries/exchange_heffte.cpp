@@ -6,7 +6,7 @@
 #include <complex>
 #include <vector>
 
-#include "../transpose_part.hpp"
+#include "transpose_part.hpp"
 
 namespace {
 

@@ -4,8 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "../contest.hpp"
-#include "../exchange_problem.hpp"
+#include "programs.hpp"
 
 typedef struct _MPIL_Comm MPIL_Comm;
 
@@ -13,17 +12,17 @@ namespace bench {
 
 /// The all-to-alls of MPI Advance (locality_aware): node-aware, locality-aware, with several
 /// leaders, in batches.
-class MpilExchanges {
+class MpilExchanges : public OtherExchanges {
  public:
   /// Collective.
   MpilExchanges();
-  ~MpilExchanges();
+  ~MpilExchanges() override;
   MpilExchanges(const MpilExchanges&) = delete;
   MpilExchanges& operator=(const MpilExchanges&) = delete;
 
   /// The arrays and the problem, an all-to-all, outlive what is returned.
   std::vector<Contender> contenders(const ExchangeProblem& problem, const std::uint64_t* source,
-                                    std::uint64_t* target);
+                                    std::uint64_t* target) override;
 
  private:
   MPIL_Comm* comm_ = nullptr;

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-#include "../mpi_driver.hpp"
+#include "mpi_driver.hpp"
 
 #ifdef BENCH_SINGLE
 #define FFTW(name) fftwf_##name

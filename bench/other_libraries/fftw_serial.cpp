@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "../driver.hpp"
+#include "driver.hpp"
 
 int main(int argc, char** argv) {
   const bench::Arguments args(argc, argv);

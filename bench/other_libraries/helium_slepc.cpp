@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "../helium_peer.hpp"
+#include "../helium_other.hpp"
 
 namespace bench {
 

@@ -4,7 +4,7 @@
 
 #include <H5pubconf.h>
 
-#include "../io_variant.hpp"
+#include "io_hdf5.hpp"
 
 #ifdef H5_HAVE_PARALLEL
 

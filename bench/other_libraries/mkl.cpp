@@ -7,7 +7,7 @@
 
 #include <vector>
 
-#include "../driver.hpp"
+#include "driver.hpp"
 
 namespace {
 

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Forward and backward transforms by mpi4py-fft, shenfun and `tailrace.mpi4py_fft`, in turn.
 
-`mpirun -n 2 python bench/peers/mpi4py_fft_pairs.py 128` (pip install mpi4py-fft; with shenfun where
-it is installed) prints the medians of interleaved rounds, the spread, and how many times as fast
-ours is.
+`mpirun -n 2 python bench/other_libraries/mpi4py_fft_pairs.py 128` (pip install mpi4py-fft; with
+shenfun where it is installed) prints the medians of interleaved rounds, the spread, and how many
+times as fast Tailrace is.
 """
 
 import argparse

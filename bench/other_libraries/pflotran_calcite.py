@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Calcite in a column, by PFLOTRAN and by ours: error and seconds for several time steps.
 
-``python bench/peers/pflotran_calcite.py --program PFLOTRAN --database hanford.dat``: acid water
+``python bench/other_libraries/pflotran_calcite.py --program PFLOTRAN --database hanford.dat``: acid
+water
 dissolves the calcite of 100 cells of 1 m for 25 years (PFLOTRAN's problem ``calcite_tran_only``;
 initial water and lack of diffusion as in our case ``calcite``), or the square of ``--across`` such
 columns side by side. The error is the mean difference of the calcite from that of our implicit run

@@ -9,14 +9,17 @@ our field file. Times are those of PETSc's log: the longest of all ranks.
 import argparse
 import csv
 import json
+import sys
 import time
 from pathlib import Path
 
 import h5py
 import numpy as np
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from bench.studies.groundwater_run import DROP_M, LENGTH_M, Flow
 from tailrace.benchmarks.drivers import parallel
-from tailrace.benchmarks.groundwater_run import DROP_M, LENGTH_M, Flow
 from tailrace.benchmarks.rounds import run_once
 from tailrace.errors import TailraceError
 

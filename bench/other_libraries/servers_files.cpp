@@ -3,8 +3,9 @@
 
 #include <optional>
 
-#include "../io_variant.hpp"
 #include "../servers_variant.hpp"
+#include "io_hdf5.hpp"
+#include "io_variant.hpp"
 
 namespace bench {
 

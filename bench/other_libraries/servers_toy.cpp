@@ -10,8 +10,8 @@
 #include <array>
 #include <optional>
 
-#include "../io_variant.hpp"
 #include "../servers_variant.hpp"
+#include "io_variant.hpp"
 
 namespace bench {
 

@@ -4,7 +4,7 @@
 #include <Eigen/IterativeLinearSolvers>
 #include <Eigen/SparseCore>
 
-#include "../sparse_peer.hpp"
+#include "../sparse_other.hpp"
 
 namespace bench {
 

@@ -7,7 +7,7 @@
 #include <cstdlib>
 #include <memory>
 
-#include "../sparse_peer.hpp"
+#include "../sparse_other.hpp"
 
 namespace bench {
 

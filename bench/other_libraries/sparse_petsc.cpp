@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "../sparse_peer.hpp"
+#include "../sparse_other.hpp"
 
 namespace bench {
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: BSD-3-Clause
+#pragma once
+
+#include <vector>
+
+#include "io_variant.hpp"
+
+namespace bench {
+
+/// Parallel HDF5 as a program calls it; empty if the build has none.
+std::vector<Variant> hdf5_variants();
+
+}  // namespace bench
