@@ -101,7 +101,7 @@ demo: build  ## Taylor-Green with each kind of output, and the report (5 minutes
 
 demo-helium: TARGETS = tailrace-helium $(DEMO_TARGETS)
 demo-helium: build  ## Helium in a laser pulse, both gauges, and what output costs (a minute after the build)
-	@$(TEST_ENV) $(VENV)/bin/python -m tailrace.helium_demo
+	@$(TEST_ENV) $(VENV)/bin/python -m tailrace.apps.helium.demo
 
 demo-groundwater: TARGETS = tailrace-groundwater $(DEMO_TARGETS)
 demo-groundwater: build  ## Uranium and 14 more species in heterogeneous ground, and where the time went (a minute after the build)
@@ -109,7 +109,7 @@ demo-groundwater: build  ## Uranium and 14 more species in heterogeneous ground,
 	@$(TEST_ENV) $(VENV)/bin/python -m tailrace report build/demo-groundwater
 
 python: TARGETS = all bindings/python/all
-python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs/faces.md)
+python: $(STAMPS)/venv-python build  ## Build what `import tailrace` needs (docs/bindings.md)
 
 PREFIX ?= $(HOME)/tailrace
 install: build  ## Install headers, libraries and programs in PREFIX (default: ~/tailrace)
@@ -175,7 +175,7 @@ check: $(STAMPS)/venv $(STAMPS)/venv-test $(STAMPS)/venv-check  ## Formatting an
 	@$(if $(filter 1,$(TIDY)),tools/setup --tidy && $(MAKE) build)
 	@tools/check $(if $(filter 1,$(FIX)),--fix) $(if $(filter 1,$(TIDY)),--tidy)
 
-bench:  ## Benchmarks beside peers; figures in build/bench-results (BENCHES="fft step" chooses)
+bench:  ## Benchmarks and studies; figures in build/bench-results (BENCHES="fft step" chooses)
 	@tools/setup --bench
 	@$(MAKE) build FFTW=1 TARGETS="all bench/all"
 	@mkdir -p build/bench-results

@@ -2,9 +2,13 @@
 """Tailrace keeps parallel simulations computing while their data moves.
 
 The library from Python: layouts, exchanges, reductions, files, sessions; transforms in
-`tailrace.fft` (docs/faces.md). Its compiled part is loaded when one of these is first used: the
+`tailrace.fft` (docs/bindings.md). Its compiled part is loaded when one of these is first used: the
 command line starts without it.
 """
+
+import sys
+
+from tailrace.old_names import OldNames
 
 __version__ = "0.1.0"
 
@@ -86,6 +90,9 @@ __all__ = [
 ]
 
 _ERRORS = ("CorruptData", "Error", "FileFailure", "InvalidInput", "MpiFailure")
+
+
+sys.meta_path.append(OldNames)
 
 
 def __getattr__(name: str) -> "Any":

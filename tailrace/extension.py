@@ -9,8 +9,6 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-import tailrace
-
 _HERE = Path(__file__).resolve().parent
 _NAME = "_core" + importlib.machinery.EXTENSION_SUFFIXES[0]
 
@@ -41,7 +39,7 @@ def load() -> ModuleType:
     if "tailrace._core" in sys.modules:
         return sys.modules["tailrace._core"]
     if not (_HERE / _NAME).is_file():
-        tailrace.__path__ += _folder()
+        sys.modules["tailrace"].__path__ += _folder()
     try:
         core = importlib.import_module("tailrace._core")
     except ModuleNotFoundError as error:

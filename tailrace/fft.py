@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Parallel Fourier transforms of three axes (docs/faces.md)."""
+"""Parallel Fourier transforms of three axes (docs/bindings.md)."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 """Sparse matrices of SciPy as operators that multiply and solve by the kernels of Tailrace.
 
 For `scipy.sparse.linalg` (cg, gmres, eigsh, ...) and anything else that takes a LinearOperator. One
-process; needs SciPy (docs/faces.md).
+process; needs SciPy (docs/bindings.md).
 
 >>> import numpy as np, scipy.sparse, scipy.sparse.linalg, tailrace.sparse
 >>> a = scipy.sparse.diags([-1.0, 2.5, -1.0], [-1, 0, 1], shape=(200, 200)).tocsr()

@@ -6,13 +6,14 @@ from pathlib import Path
 
 from rich.console import Console
 
+from bench.studies.drivers import find_driver, need_driver
 from tailrace.benchmarks import fake_cluster, size_picture, size_table
-from tailrace.benchmarks.drivers import Command, arguments, find_driver, need_driver
+from tailrace.benchmarks.drivers import Command, arguments
 from tailrace.benchmarks.exchange import QUICK_SIZES, forget, tuning
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
-from tailrace.launcher import find_launcher
+from tailrace.launch.launcher import find_launcher
 
 SUMMARY = "allreduce, reduce and barrier among all ranks"
 
@@ -52,7 +53,7 @@ def entries(options: Options) -> list[Entry]:
         command = fake_cluster.on_nodes(ranks, chosen.nodes, program, [*common, *own])
         command = Command(command.words, {**command.environment, **tuning(options)})
         found.append(Entry("methods", label, True, command))
-        if options.peers:
+        if options.other_libraries:
             found += _peers(options, ranks, label, common)
     return found
 

@@ -4,7 +4,8 @@
 import sys
 from dataclasses import replace
 
-from tailrace.benchmarks.drivers import arguments, find_driver, need_driver, parallel
+from bench.studies.drivers import find_driver, need_driver
+from tailrace.benchmarks.drivers import arguments, parallel
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
@@ -20,12 +21,16 @@ def entries(options: Options) -> list[Entry]:
     found = []
     for ranks in options.ranks or [1]:
         label = f"ranks {ranks}"
-        for name, driver in (("C++", "faces_cpp"), ("C", "faces_c"), ("Fortran", "faces_fortran")):
-            program = need_driver(driver) if driver != "faces_fortran" else find_driver(driver)
+        for name, driver in (
+            ("C++", "bindings_cpp"),
+            ("C", "bindings_c"),
+            ("Fortran", "bindings_fortran"),
+        ):
+            program = need_driver(driver) if driver != "bindings_fortran" else find_driver(driver)
             if program is not None:
                 command = parallel(ranks, program, words)
                 found.append(Entry(name, label, True, command, reference=name == "C++"))
-        script = SOURCE_ROOT / "bench" / "faces_python.py"
+        script = SOURCE_ROOT / "bench" / "bindings_python.py"
         command = parallel(ranks, script, words)
         at = command.words.index(str(script))
         command = replace(command, words=[*command.words[:at], sys.executable, *command.words[at:]])

@@ -11,7 +11,8 @@ import numpy as np
 from rich.console import Console
 from rich.table import Table
 
-from tailrace.benchmarks.drivers import arguments, need_driver, serial
+from bench.studies.drivers import need_driver
+from tailrace.benchmarks.drivers import arguments, serial
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
@@ -93,7 +94,7 @@ def libraries() -> dict[str, str]:
 def entries(options: Options) -> list[Entry]:
     """Return one entry a shape; its driver runs all libraries in turn."""
     program = need_driver("blas_ours")
-    known = libraries() if options.peers else {"OpenBLAS": "linked"}
+    known = libraries() if options.other_libraries else {"OpenBLAS": "linked"}
     found = []
     for shape in options.moving.patterns or [s for shapes in SHAPES.values() for s in shapes]:
         routine, extents, form = _parse(shape)

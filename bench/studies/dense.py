@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Dense systems and least squares: ours beside LAPACK's drivers, in CPU time."""
 
-from tailrace.benchmarks.drivers import arguments, need_driver, serial
+from bench.studies.drivers import need_driver
+from tailrace.benchmarks.drivers import arguments, serial
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 
 SUMMARY = "dense systems: refined low-precision factors beside dgesv and dsgesv (CPU time)"
+AXES = 2
 CONDITIONS = (1e2, 1e6, 1e10)
 
 

@@ -5,18 +5,20 @@ import os
 import sys
 from pathlib import Path
 
+from bench.studies.groundwater_run import Flow, command
+from bench.studies.options import StudyOptions
 from tailrace.benchmarks.drivers import Command
-from tailrace.benchmarks.groundwater_run import Flow, command
-from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
 from tailrace.programs import SOURCE_ROOT
 
 SUMMARY = "groundwater: solve, read, write and the whole of a steady flow, beside PFLOTRAN"
+AXES = 3
+WRITES = True
 TOLERANCE = 1e-4  # of the heads, relative to their range
 
 
-def entries(options: Options) -> list[Entry]:
+def entries(options: StudyOptions) -> list[Entry]:
     """Return a run of ours, then one of PFLOTRAN, for each size and number of ranks."""
     found = []
     for n in options.sizes or [64, 100]:
@@ -34,11 +36,11 @@ def entries(options: Options) -> list[Entry]:
 def _pflotran(program: str, flow: Flow) -> Command:
     if not os.access(program, os.X_OK) or Path(program).is_dir():
         raise TailraceError(f"--pflotran {program}: there is no such program", status=2)
-    script = str(SOURCE_ROOT / "bench" / "peers" / "pflotran_flow.py")
+    script = str(SOURCE_ROOT / "bench" / "other_libraries" / "pflotran_flow.py")
     return Command([sys.executable, script, "--program", program, *flow.words()])
 
 
-def finish(measured: Measured, _options: Options) -> None:
+def finish(measured: Measured, _options: StudyOptions) -> None:
     """Refuse other heads than ours."""
     for row in measured.rows:
         if not (row.get("error") or 0.0) <= TOLERANCE:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A steady flow through heterogeneous ground, as an entry of a bench.
 
-Run as a program (``python -m tailrace.benchmarks.groundwater_run``) it starts one run, reads its
+Run as a program (``python -m bench.studies.groundwater_run``) it starts one run, reads its
 summary and prints lines of JSON of a driver, one a part of the run.
 """
 
@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from tailrace.aquifer_file import Aquifer, write_aquifer
+from bench.studies.drivers import python_module
+from tailrace.apps.groundwater.aquifer_file import Aquifer, write_aquifer
 from tailrace.benchmarks.drivers import Command, arguments, parallel
 from tailrace.benchmarks.rounds import run_once
 from tailrace.errors import TailraceError
@@ -92,7 +93,7 @@ class Flow:
 
 def command(flow: Flow) -> Command:
     """Return the command of a run of ours."""
-    return Command([sys.executable, "-m", "tailrace.benchmarks.groundwater_run", *flow.words()])
+    return python_module("groundwater_run", flow.words())
 
 
 def run(flow: Flow) -> list[dict[str, Any]]:

@@ -8,12 +8,13 @@ takes of the cores.
 
 from typing import Any
 
-from tailrace.benchmarks.helium_run import NO_CHECKPOINTS, Pulse
+from bench.studies.helium_run import NO_CHECKPOINTS, Pulse
+from bench.studies.options import StudyOptions
 from tailrace.benchmarks.io import choose
-from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 
 SUMMARY = "helium: what checkpoints cost, hidden and by every kind of server, and beside a writer"
+WRITES = True
 WRITERS = {  # entry -> `output.servers`
     NO_CHECKPOINTS: NO_CHECKPOINTS,
     "synchronous": "none",
@@ -26,7 +27,7 @@ ALONE = ", alone"
 BESIDE = ", beside a competing writer"
 
 
-def entries(options: Options) -> list[Entry]:
+def entries(options: StudyOptions) -> list[Entry]:
     """Return a run of each kind, alone and then beside a writer."""
     every = options.servers.every
     known: list[dict[str, Any]] = [{"name": name, "family": "ours"} for name in WRITERS]
@@ -47,7 +48,7 @@ def entries(options: Options) -> list[Entry]:
     return found
 
 
-def finish(measured: Measured, options: Options) -> None:
+def finish(measured: Measured, options: StudyOptions) -> None:
     """Add what follows from several rows: shares of the time between checkpoints, ratios."""
     by_name = {(row["problem"], row["entry"]): row for row in measured.rows}
     for row in measured.rows:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """A run of helium that writes checkpoints, as an entry of a bench.
 
-Run as a program (``python -m tailrace.benchmarks.helium_run``) it starts one run, reads its summary
+Run as a program (``python -m bench.studies.helium_run``) it starts one run, reads its summary
 and its trace, and prints the line of JSON of a driver. With ``--competitor`` another process writes
 to the same folder meanwhile.
 """
@@ -15,7 +15,8 @@ from pathlib import Path
 from statistics import fmean, median
 from typing import Any, Self
 
-from tailrace.benchmarks.competitor import competing
+from bench.studies.competitor import competing
+from bench.studies.drivers import python_module
 from tailrace.benchmarks.drivers import Command, arguments, parallel
 from tailrace.benchmarks.rounds import run_once
 from tailrace.errors import TailraceError
@@ -50,7 +51,7 @@ class Pulse:
             servers=self.servers,
         )
         beside = ["--competitor"] if self.competitor else []
-        return Command([sys.executable, "-m", "tailrace.benchmarks.helium_run", *words, *beside])
+        return python_module("helium_run", [*words, *beside])
 
     @classmethod
     def of_command_line(cls) -> Self:

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Memory of a run of the turbulence program, in bytes and in physical fields."""
 
-from tailrace.benchmarks import turbulence_run
+from bench.studies import turbulence_run
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 
 SUMMARY = "memory of a turbulence run: arrays of our own, and what the system counts"
+AXES = 3
 SCHEMES = ("rk4", "rk2")
 
 

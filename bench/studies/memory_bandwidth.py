@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Bytes a second to and from memory: the limit that other benches quote."""
 
-from tailrace.benchmarks.drivers import arguments, need_driver, parallel
+from bench.studies.drivers import need_driver
+from tailrace.benchmarks.drivers import arguments, parallel
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 

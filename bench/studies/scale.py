@@ -10,13 +10,13 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tailrace.benchmarks import scale_picture
+from bench.studies import scale_picture
+from bench.studies.scale_run import build, run
 from tailrace.benchmarks.drivers import Command
 from tailrace.benchmarks.options import FULL_SIZES as ALL_SIZES
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.report import show_failures
 from tailrace.benchmarks.rounds import Entry, Measured
-from tailrace.benchmarks.scale_run import build, run
 from tailrace.errors import TailraceError
 
 SUMMARY = "the code of `move` on simulated machines (SimGrid): rows and columns of a pencil grid"

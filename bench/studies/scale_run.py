@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tailrace.benchmarks.scale_machine import choose_nodes, find_machine, place_ranks
 from tailrace.errors import TailraceError
+from tailrace.planning.machine import choose_nodes, find_machine, place_ranks
 
 SOURCE_ROOT = Path(__file__).resolve().parent.parent.parent
 MISSING = (

@@ -14,18 +14,21 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench.studies.competitor import competing
+from bench.studies.drivers import need_driver
+from bench.studies.options import StudyOptions
+from bench.studies.servers_table import show
 from tailrace.benchmarks import slow_disk
-from tailrace.benchmarks.competitor import competing
-from tailrace.benchmarks.drivers import Command, arguments, need_driver, parallel
+from tailrace.benchmarks.drivers import Command, arguments, parallel
 from tailrace.benchmarks.io import choose, file_system, list_variants
-from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured, run_once
-from tailrace.benchmarks.servers_table import show
 from tailrace.errors import TailraceError
 
 __all__ = ["SUMMARY", "draw", "entries", "finish", "runner", "show"]
 
 SUMMARY = "what output costs a run: I/O servers of every kind, a toy server, HDF5, POSIX, ADIOS2"
+AXES = 3
+WRITES = True
 NO_OUTPUT = "no output"
 SYNCHRONOUS = "tailrace, synchronous"
 SHAPES = ("slab", "pencil")
@@ -34,7 +37,7 @@ ALONE = ", alone"
 BESIDE = ", beside a competing writer"
 
 
-def entries(options: Options) -> list[Entry]:
+def entries(options: StudyOptions) -> list[Entry]:
     """Return one entry for each disk, shape of data, with and without competitor, and variant."""
     program = need_driver("servers_ours")
     ours = options.servers
@@ -50,7 +53,7 @@ def entries(options: Options) -> list[Entry]:
     variants = [
         variant
         for variant in list_variants(program)
-        if options.peers or variant["family"] == "ours"
+        if options.other_libraries or variant["family"] == "ours"
     ]
     chosen = choose(variants, options.io.entries)
     if NO_OUTPUT not in {variant["name"] for variant in chosen}:
@@ -76,7 +79,7 @@ def entries(options: Options) -> list[Entry]:
 
 
 def _entry(
-    options: Options, program: Path, ranks: int, words: list[str], variant: dict[str, Any]
+    options: StudyOptions, program: Path, ranks: int, words: list[str], variant: dict[str, Any]
 ) -> Entry:
     """Return the entry of a variant; a failure of one of ours must not end the others."""
     name = str(variant["name"])
@@ -87,7 +90,7 @@ def _entry(
     return Entry(name, problem, False, command, name == NO_OUTPUT)
 
 
-def _words(options: Options, folder: Path, n: int, shape: str, passes: int) -> list[str]:
+def _words(options: StudyOptions, folder: Path, n: int, shape: str, passes: int) -> list[str]:
     ours = options.servers
     return arguments(
         n=n,
@@ -105,7 +108,9 @@ def _words(options: Options, folder: Path, n: int, shape: str, passes: int) -> l
     )
 
 
-def _problem(options: Options, folder: Path, rate: float, n: int, shape: str, ranks: int) -> str:
+def _problem(
+    options: StudyOptions, folder: Path, rate: float, n: int, shape: str, ranks: int
+) -> str:
     disk = f"disk of {rate / 1e6:.0f} MB/s" if rate else f"{file_system(folder)} {folder}"
     every = options.servers.every
     output = f"output each {every} steps" if every > 1 else "output each step"
@@ -116,14 +121,14 @@ def _problem(options: Options, folder: Path, rate: float, n: int, shape: str, ra
     )
 
 
-def _calibrate(program: Path, options: Options) -> int:
+def _calibrate(program: Path, options: StudyOptions) -> int:
     """How much work a step is, the same for every variant."""
     words = arguments(what="calibrate", compute="work", compute_s=options.compute_s)
     (record,) = run_once(parallel(min(options.ranks or [4]), program, words))
     return int(record["passes"])
 
 
-def _disks(program: Path, options: Options) -> list[tuple[Path, float]]:
+def _disks(program: Path, options: StudyOptions) -> list[tuple[Path, float]]:
     """Return the folders to write to, with their speeds [bytes/s]; 0: as they are."""
     folder = options.folder
     largest = max(options.sizes or [256])
@@ -152,7 +157,7 @@ def _disks(program: Path, options: Options) -> list[tuple[Path, float]]:
     return disks
 
 
-def runner(_options: Options) -> Callable[[Command], list[dict[str, Any]]]:
+def runner(_options: StudyOptions) -> Callable[[Command], list[dict[str, Any]]]:
     """Return what runs a command, beside a competitor if its words say so."""
 
     def run(command: Command) -> list[dict[str, Any]]:
@@ -175,7 +180,7 @@ def runner(_options: Options) -> Callable[[Command], list[dict[str, Any]]]:
     return run
 
 
-def finish(measured: Measured, options: Options) -> None:
+def finish(measured: Measured, options: StudyOptions) -> None:
     """Add what follows from several rows: ratios to no output, to the ideal, to being alone."""
     measured.failures = {
         name: f"ours failed: {reason}" if name.startswith("tailrace") else reason
@@ -234,4 +239,4 @@ def _add_slowed(row: dict[str, Any], alone: dict[str, Any] | None) -> None:
 def draw(path: Path, measured: Measured) -> None:
     """Draw the times into a file."""
     # matplotlib takes a second to load: only here.
-    importlib.import_module("tailrace.benchmarks.servers_picture").draw(path, measured)
+    importlib.import_module("bench.studies.servers_picture").draw(path, measured)

@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The benches of dense and sparse kernels and of two applications, for ``tailrace bench``."""
+"""The subcommands of studies of dense and sparse kernels and of two applications."""
 
-from collections.abc import Callable
 from typing import Annotated
 
-import typer
-
-from tailrace.benchmarks.options import IoOptions, MovingOptions, ServersOptions
+from bench.studies.options import ServersOptions, study
+from tailrace.benchmarks.options import IoOptions, MovingOptions
 from tailrace.cli.bench_options import (
     FOLDER,
     Edges,
     Entries,
     Folder,
     Json,
-    Peers,
+    NoOtherLibraries,
     Picture,
     Ranks,
     Repeats,
@@ -34,7 +32,7 @@ def dense(
     repeats: Repeats = 5,
     json: Json = None,
 ) -> None:
-    """Solve dense systems, beside LAPACK's drivers.
+    """Solve dense systems; compare with LAPACK.
 
     Example: tailrace bench dense --n 1000,2000
     """
@@ -45,15 +43,17 @@ def blas(
     shapes: Annotated[str, option("MxNxK or MxNxK:TN, with commas between.", metavar="TEXT")] = "",
     rounds: Rounds = 5,
     repeats: Repeats = 5,
-    peers: Peers = True,
+    no_other_libraries: NoOtherLibraries = False,
     json: Json = None,
 ) -> None:
-    """Multiply matrices, beside OpenBLAS, BLIS and MKL.
+    """Multiply matrices; compare with OpenBLAS, MKL.
 
     Example: tailrace bench blas --shapes 100000x8x8,64x64x20000:TN
     """
     chosen = MovingOptions(patterns=words(shapes))
-    options = basic("", "", rounds, repeats=repeats, moving=chosen, peers=peers)
+    options = basic(
+        "", "", rounds, repeats=repeats, moving=chosen, other_libraries=not no_other_libraries
+    )
     measure_bench("blas", options, json)
 
 
@@ -72,7 +72,7 @@ def sparse(
     json: Json = None,
     picture: Picture = None,
 ) -> None:
-    """Sparse products and solves, beside PETSc, Eigen, MKL.
+    """Multiply and solve; compare with PETSc, Eigen.
 
     Example: tailrace bench sparse --matrices band21,short --rounds 3
     """
@@ -91,11 +91,11 @@ def groundwater(
     rounds: Rounds = 5,
     json: Json = None,
 ) -> None:
-    """Solve, read and write a steady flow, beside PFLOTRAN.
+    """Run a steady flow; compare with PFLOTRAN.
 
     Example: tailrace bench groundwater --n 100 --pflotran pflotran/src/pflotran/pflotran
     """
-    options = basic(n, ranks, rounds, folder=folder, pflotran=pflotran)
+    options = study(n, ranks, rounds, folder=folder, pflotran=pflotran)
     measure_bench("groundwater", options, json)
 
 
@@ -105,7 +105,7 @@ def helium(
     folder: Folder = FOLDER,
     steps: Steps = 225,
     every: Annotated[int, option("Steps between checkpoints.", min=1)] = 50,
-    competitor: Annotated[bool, option("Again beside another writer.", "--competitor")] = False,
+    competitor: Annotated[bool, option("Repeat with a competing writer.", "--competitor")] = False,
     entries: Entries = "",
     rounds: Rounds = 5,
     json: Json = None,
@@ -115,7 +115,7 @@ def helium(
     Example: tailrace bench helium --ranks 2 --competitor
     """
     chosen = ServersOptions(every=every, competitor=competitor)
-    options = basic(
+    options = study(
         n,
         ranks,
         rounds,
@@ -127,8 +127,4 @@ def helium(
     measure_bench("helium", options, json)
 
 
-def add_solvers(bench: typer.Typer) -> None:
-    """Add them to ``tailrace bench``."""
-    commands: tuple[Callable[..., None], ...] = (dense, blas, sparse, groundwater, helium)
-    for command in commands:
-        bench.command()(command)
+COMMANDS = (dense, blas, sparse, groundwater, helium)

@@ -7,8 +7,9 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from tailrace.benchmarks.blas import libraries
-from tailrace.benchmarks.drivers import arguments, need_driver, serial
+from bench.studies.blas import libraries
+from bench.studies.drivers import need_driver
+from tailrace.benchmarks.drivers import arguments, serial
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
@@ -63,14 +64,14 @@ def entries(options: Options) -> list[Entry]:
                 size = "" if name.endswith(".mtx") else f" n = {n},"
                 problem = f"{operation}, {name},{size} CPU time"
                 found.append(Entry("tailrace", problem, True, serial(program, words)))
-                if driver == "sparse_ours" and options.peers:
+                if driver == "sparse_ours" and options.other_libraries:
                     found += _scipy(program, name, n, options.repeats, problem)
     return found
 
 
 def _scipy(program: Path, name: str, n: int, repeats: int, problem: str) -> list[Entry]:
     """Return SciPy's product of a driver's matrix, where there is SciPy: a process of its own."""
-    script = SOURCE_ROOT / "bench" / "peers" / "scipy_sparse.py"
+    script = SOURCE_ROOT / "bench" / "other_libraries" / "scipy_sparse.py"
     if importlib.util.find_spec("scipy") is None or not script.is_file():
         return []
     words = arguments(driver=program, matrix=name, n=n, repeats=repeats)
@@ -99,7 +100,7 @@ def _chosen(
 
 def draw(path: Path, measured: Measured) -> None:
     """Draw the roofline of the products that were measured."""
-    importlib.import_module("tailrace.benchmarks.sparse_picture").draw(path, measured)
+    importlib.import_module("bench.studies.sparse_picture").draw(path, measured)
 
 
 def finish(measured: Measured, _options: Options) -> None:

@@ -3,18 +3,20 @@
 
 from pathlib import Path
 
-from tailrace.benchmarks import turbulence_run
-from tailrace.benchmarks.drivers import arguments, find_driver, parallel, serial
-from tailrace.benchmarks.options import Options
+from bench.studies import turbulence_run
+from bench.studies.drivers import find_driver
+from bench.studies.options import StudyOptions
+from tailrace.benchmarks.drivers import arguments, parallel, serial
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.programs import SOURCE_ROOT
 
 SUMMARY = "one RK4 step of Taylor-Green, double, dealiased, beside fluidsim"
+AXES = 3
 PAIRS_PER_STEP = {"tailrace": 15.0, "fluidsim": 36 / 2}  # 15 exchanges per substage, 4 per pair
 FLOOR = "floor: "
 
 
-def entries(options: Options) -> list[Entry]:
+def entries(options: StudyOptions) -> list[Entry]:
     """Return our step, fluidsim's, and pairs of transforms by libraries without MPI."""
     found = []
     for n in options.sizes or [128]:
@@ -23,17 +25,17 @@ def entries(options: Options) -> list[Entry]:
             problem += "s" if ranks > 1 else ""
             own = turbulence_run.command(n, ranks, options.precision, options.threads)
             found.append(Entry("tailrace", problem, True, own, reference=True))
-            if options.peers and options.precision == "double":
+            if options.other_libraries and options.precision == "double":
                 found += _fluidsim(options, n, ranks, problem)
                 found += _floor(options, n, ranks, problem)
     return found
 
 
-def _fluidsim(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
+def _fluidsim(options: StudyOptions, n: int, ranks: int, problem: str) -> list[Entry]:
     """Return fluidsim: one process also where ours has several ranks, and its MPI class."""
     if not options.fluidsim_python:
         return []
-    script = str(SOURCE_ROOT / "bench" / "peers" / "fluidsim_step.py")
+    script = str(SOURCE_ROOT / "bench" / "other_libraries" / "fluidsim_step.py")
     words = [options.fluidsim_python, script, *arguments(n=n)]
     one = serial(Path(words[0]), words[1:])
     found = [Entry("fluidsim, 1 process", problem, False, one)]
@@ -45,7 +47,7 @@ def _fluidsim(options: Options, n: int, ranks: int, problem: str) -> list[Entry]
     return found
 
 
-def _floor(options: Options, n: int, threads: int, problem: str) -> list[Entry]:
+def _floor(options: StudyOptions, n: int, threads: int, problem: str) -> list[Entry]:
     found = []
     for name in ("fftw_serial", "ducc", "mkl"):
         program = find_driver(name)
@@ -62,7 +64,7 @@ def _floor(options: Options, n: int, threads: int, problem: str) -> list[Entry]:
     return found
 
 
-def finish(measured: Measured, _options: Options) -> None:
+def finish(measured: Measured, _options: StudyOptions) -> None:
     """Add ns per point and transform pair, and the distance to the transforms alone.
 
     The limit of a row is its own number of transform pairs times the fastest pair of a library

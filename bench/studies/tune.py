@@ -15,7 +15,8 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from tailrace.benchmarks.drivers import Command, arguments, need_driver, parallel
+from bench.studies.drivers import need_driver
+from tailrace.benchmarks.drivers import Command, arguments, parallel
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.report import show_failures
 from tailrace.benchmarks.rounds import Entry, Measured, run_once

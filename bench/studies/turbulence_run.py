@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Short runs of the turbulence program as entries of a bench.
 
-Run as a program (``python -m tailrace.benchmarks.turbulence_run``) it starts one run, reads its
+Run as a program (``python -m bench.studies.turbulence_run``) it starts one run, reads its
 summary and prints the line of JSON of a driver.
 """
 
@@ -11,6 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from bench.studies.drivers import python_module
 from tailrace.benchmarks.drivers import Command, parallel
 from tailrace.benchmarks.rounds import run_once
 from tailrace.errors import TailraceError
@@ -21,12 +22,11 @@ PROGRAM = "tailrace-turbulence"
 
 def command(n: int, ranks: int, precision: str, threads: int, *settings: str) -> Command:
     """Return the command of a run of Taylor-Green with fixed step and no output."""
-    words = [sys.executable, "-m", "tailrace.benchmarks.turbulence_run"]
-    words += ["--n", str(n), "--ranks", str(ranks), "--threads", str(threads)]
+    words = ["--n", str(n), "--ranks", str(ranks), "--threads", str(threads)]
     words += ["--precision", precision]
     for setting in settings:
         words += ["--set", setting]
-    return Command(words)
+    return python_module("turbulence_run", words)
 
 
 def run(n: int, ranks: int, precision: str, threads: int, settings: list[str]) -> dict[str, object]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.errors import TailraceError
-from tailrace.launcher import Launch as Launcher
+from tailrace.launch.launcher import Launch as Launcher
 from tailrace.profile.placement import BUSY, processors
 from tailrace.profile.record import read_records
 from tailrace.profile.records import require_all, why_none
@@ -176,7 +176,7 @@ class Launch:
 
 
 def launcher_name(launch: Launcher) -> str:
-    """Return "srun", or what else `tailrace.launcher` calls the launcher."""
+    """Return "srun", or what else `tailrace.launch.launcher` calls the launcher."""
     return "srun" if launch.prefix and Path(launch.prefix[0]).name == "srun" else launch.kind
 
 

@@ -15,9 +15,9 @@ from tailrace.advice.experiment import NONE, RunFailedError
 from tailrace.advice.outputs import Comparison, compare
 from tailrace.advice.setting import Setting
 from tailrace.errors import TailraceError
-from tailrace.launcher import Launch
+from tailrace.launch.launcher import Launch
+from tailrace.launch.stderr_filter import without_noise
 from tailrace.profile.job import check_program, choose_launcher
-from tailrace.stderr_filter import without_noise
 
 FIRST_TIMEOUT_S = 3600.0
 COMPARED_WITH = 2  # outputs of equal runs

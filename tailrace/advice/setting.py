@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.errors import TailraceError
-from tailrace.launcher import Launch
+from tailrace.launch.launcher import Launch
 
 
 @dataclass(frozen=True)

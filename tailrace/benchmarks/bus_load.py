@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tailrace.benchmarks.drivers import arguments, need_driver
+from tailrace.benchmarks.drivers import arguments, driver
 from tailrace.errors import TailraceError
 
 
@@ -33,9 +33,10 @@ def occupied_bus(bytes_per_s: float) -> Iterator[BusLoad | None]:
     if len(allowed) < 2:
         raise TailraceError("--bus needs two processors: one occupies the bus, one is measured")
     load = BusLoad(max(allowed))
-    words = arguments(rate=bytes_per_s, cpu=load.cpu)
+    program, first = driver("bus-load")
+    words = first + arguments(rate=bytes_per_s, cpu=load.cpu)
     process = subprocess.Popen(
-        [str(need_driver("bus_load")), *words],
+        [str(program), *words],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -47,5 +48,5 @@ def occupied_bus(bytes_per_s: float) -> Iterator[BusLoad | None]:
         os.sched_setaffinity(0, allowed)
         told, _ = process.communicate(timeout=60)  # closes its input, which ends it
     if process.returncode != 0 or not told:
-        raise TailraceError(f"bench_bus_load: exit status {process.returncode}")
+        raise TailraceError(f"tailrace-bench bus-load: exit status {process.returncode}")
     load.bytes_per_s = float(json.loads(told)["bytes_per_s"])

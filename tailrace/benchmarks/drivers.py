@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Where the compiled benchmark drivers are, and how they are started."""
+"""Which programs measure, and how they are started."""
 
-import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tailrace.errors import TailraceError
+from tailrace.benchmarks import clone
 from tailrace.profile.job import choose_launcher
-from tailrace.programs import SOURCE_ROOT
+from tailrace.programs import find_program
 
 
 @dataclass(frozen=True)
@@ -23,24 +22,17 @@ class Command:
         return Command(words, self.environment)
 
 
-def find_driver(name: str) -> Path | None:
-    """Return the newest build of the driver ``bench_NAME``, or None if it was not built.
+def driver(name: str) -> tuple[Path, list[str]]:
+    """Return the program that measures benchmark `name`, and its first words.
 
-    Looks in TAILRACE_BIN_DIR (a build folder) if it is set, else in the builds of the source tree.
+    That is ``tailrace-bench NAME``; or, in a clone where it is built, a program that measures the
+    same and other libraries, too.
     """
-    chosen = os.environ.get("TAILRACE_BIN_DIR")
-    builds = [Path(chosen)] if chosen else sorted(SOURCE_ROOT.glob("build/*"))
-    places = [p for b in builds for p in (b / f"bench_{name}", b / "bench" / f"bench_{name}")]
-    found = [path for path in places if path.is_file() and os.access(path, os.X_OK)]
-    return max(found, key=lambda path: path.stat().st_mtime, default=None)
-
-
-def need_driver(name: str) -> Path:
-    """Like `find_driver`, for our own drivers: absence is an error."""
-    path = find_driver(name)
-    if path is None:
-        raise TailraceError(f"bench_{name} was not found; run `make build TARGETS=bench/all`")
-    return path
+    others = clone.other_libraries()
+    with_others = others.find_driver(name) if others and name in others.JOINED else None
+    if with_others:
+        return with_others, []
+    return find_program("tailrace-bench"), [name]
 
 
 def arguments(**values: object) -> list[str]:

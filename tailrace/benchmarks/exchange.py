@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every method of exchanges beside MPI's own calls and other libraries: all-to-alls, transposes."""
+"""Every method of exchanges compared with MPI's own calls: all-to-alls, transposes."""
 
 import os
 from pathlib import Path
 
 from rich.console import Console
 
-from tailrace.benchmarks import fake_cluster, size_picture, size_table
-from tailrace.benchmarks.drivers import Command, arguments, find_driver, need_driver
+from tailrace.benchmarks import clone, fake_cluster, size_picture, size_table
+from tailrace.benchmarks.drivers import Command, arguments, driver
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
@@ -24,13 +24,7 @@ TRANSPOSES = {
     "kept": "x-pencils to y-pencils, order kept",
     "slabs": "z-slabs to y-slabs",
 }
-PEERS = {  # driver -> the transposes that it can do
-    "exchange_dtfft": ("pencils",),
-    "exchange_heffte": ("pencils", "kept", "slabs"),
-    "exchange_accfft": ("kept", "slabs"),
-    "exchange_decomp2d": ("kept",),
-    "exchange_fftw": ("slabs",),
-}
+AXES = 3
 QUICK_SIZES = [8, 512, 4096, 32768, 2097152]
 QUICK_EDGE = 128  # points along an edge of a transpose
 MOST_BYTES = 256 << 20  # moved by all ranks together; larger all-to-alls are left out
@@ -38,7 +32,7 @@ MOST_BYTES = 256 << 20  # moved by all ranks together; larger all-to-alls are le
 
 def entries(options: Options) -> list[Entry]:
     """Return one entry a pattern and number of ranks; the methods take turns inside the driver."""
-    program = need_driver("exchange_ours")
+    others = clone.other_libraries() if options.other_libraries else None
     chosen = options.moving
     if chosen.nodes > 1:
         fake_cluster.check()
@@ -49,19 +43,20 @@ def entries(options: Options) -> list[Entry]:
             raise TailraceError(f"--patterns {pattern}: expected one of {known}", status=2)
         for ranks in options.ranks or ([2, 4, 16] if pattern == "uniform" else [2, 4]):
             label = f"{pattern}, {ranks} ranks"
-            command = _ours(options, program, pattern, ranks)
+            command = _ours(options, pattern, ranks)
             found.append(Entry("methods", label, True, command))
-            if pattern in TRANSPOSES and options.peers:
-                found += _peers(options, pattern, ranks, label)
+            if pattern in TRANSPOSES and others:
+                found += others.exchange_entries(options, pattern, ranks, label)
     return found
 
 
-def _ours(options: Options, program: Path, pattern: str, ranks: int) -> Command:
+def _ours(options: Options, pattern: str, ranks: int) -> Command:
+    program, first = driver("exchange")
     chosen = options.moving
     sizes = chosen.sizes or QUICK_SIZES
     if pattern in TRANSPOSES:
         sizes = options.sizes or [QUICK_EDGE]
-    words = arguments(
+    words = first + arguments(
         pattern=pattern,
         sizes=",".join(str(size) for size in sizes),
         repeats=options.repeats,
@@ -83,19 +78,6 @@ def forget(options: Options) -> None:
     """Remove what "auto" remembered."""
     for left in options.cache.glob(f"tune-{os.getpid()}.json*"):
         left.unlink()
-
-
-def _peers(options: Options, pattern: str, ranks: int, label: str) -> list[Entry]:
-    found = []
-    for driver, patterns in PEERS.items():
-        program = find_driver(driver)
-        if program is None or pattern not in patterns:
-            continue
-        for n in options.sizes or [QUICK_EDGE]:
-            words = arguments(n=n, pattern=pattern, repeats=options.repeats)
-            command = fake_cluster.on_nodes(ranks, options.moving.nodes, program, words)
-            found.append(Entry(f"{driver.removeprefix('exchange_')} {n}", label, False, command))
-    return found
 
 
 def finish(measured: Measured, options: Options) -> None:

@@ -4,6 +4,7 @@
 import subprocess
 from pathlib import Path
 
+from tailrace.benchmarks.clone import require_clone
 from tailrace.benchmarks.drivers import Command, parallel
 from tailrace.errors import TailraceError
 from tailrace.programs import SOURCE_ROOT
@@ -21,6 +22,7 @@ def hosts(ranks: int, nodes: int) -> str:
 
 def check() -> None:
     """Raise `TailraceError` if nodes cannot be made up on this machine."""
+    require_clone("--nodes")
     done = subprocess.run([SCRIPT, "--check"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise TailraceError(f"--nodes: {done.stderr.strip() or 'fake_cluster.sh does not run'}")

@@ -1,40 +1,28 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Forward + backward 3D transform of a cube, beside the libraries that people use."""
+"""Forward + backward 3D transform of a cube; in a clone, other libraries do the same."""
 
 import math
-from pathlib import Path
 
-from tailrace.benchmarks.drivers import (
-    Command,
-    arguments,
-    find_driver,
-    need_driver,
-    parallel,
-    serial,
-)
+from tailrace.benchmarks import clone
+from tailrace.benchmarks.drivers import arguments, driver, parallel
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
-from tailrace.machine_load import num_cores
 
-SUMMARY = "forward + backward transform of a cube beside other libraries"
+SUMMARY = "forward + backward transform of a cube, compared with other libraries"
 TOLERANCE = {"double": 1e-12, "single": 1e-4}
-MPI_PEERS = ("fftw_mpi", "accfft", "heffte", "dtfft", "decomp2d")
-PEER_SETTINGS = {  # those whose best setting depends on the machine run in each of them
-    "fftw_mpi": ({"placement": "in"}, {"placement": "out"}),
-    "heffte": ({"reorder": "no"}, {"reorder": "yes"}),
-}
+AXES = 3
 
 
 def entries(options: Options) -> list[Entry]:
-    """Return our transforms, full and truncated, and every peer that was built."""
+    """Return our transforms, full and truncated, and every other library that was built."""
+    others = clone.other_libraries() if options.other_libraries else None
     found = []
     for n in options.sizes or [256]:
         for ranks in options.ranks or [1, 2]:
             problem = _problem(options, n, ranks)
             found += _ours(options, n, ranks, problem)
-            if options.peers:
-                found += _mpi_peers(options, n, ranks, problem)
-                found += _serial_peers(options, n, ranks, problem)
+            if others:
+                found += others.fft_entries(options, n, ranks, problem)
     return found
 
 
@@ -57,7 +45,7 @@ def _grid(options: Options, ranks: int) -> list[str]:
 
 
 def _ours(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
-    program = need_driver("fft_ours")
+    program, first = driver("fft")
     found = []
     for kernel in options.kernels or ["auto"]:
         for cutoff in ("none", "2/3"):
@@ -80,62 +68,9 @@ def _ours(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
             if options.threads == 1:
                 words += arguments(stages=f"{problem}: stages of {name}")
             reference = cutoff == "none" and kernel == (options.kernels or ["auto"])[0]
-            command = parallel(ranks, program, words, options.threads)
+            command = parallel(ranks, program, [*first, *words], options.threads)
             found.append(Entry(name, problem, True, command, reference))
     return found
-
-
-def _mpi_peers(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
-    found = []
-    single = options.precision == "single"
-    plain = not single and options.kind == "r2c" and options.fields == 1
-    for name in MPI_PEERS if plain else ("fftw_mpi",):
-        program = find_driver(name + ("_single" if single else ""))
-        if program is None:
-            continue
-        for setting in PEER_SETTINGS.get(name, ({},)):
-            words = arguments(n=n, repeats=options.repeats, **setting)
-            if name == "fftw_mpi":
-                words += arguments(kind=options.kind, fields=options.fields)
-                record = f"fftw_mpi_{options.precision}_{options.kind}_{ranks}.wisdom"
-                words += arguments(wisdom=options.cache / record)
-            label = " ".join([name, *setting.values()])
-            found.append(Entry(label, problem, False, parallel(ranks, program, words)))
-    return found
-
-
-def _serial_peers(options: Options, n: int, ranks: int, problem: str) -> list[Entry]:
-    """Libraries without MPI: on one core, or on as many threads as the others have ranks."""
-    found = []
-    fftw = find_driver("fftw_serial")
-    plain = options.precision == "double" and options.kind == "r2c" and options.fields == 1
-    if fftw and ranks == 1 and plain:
-        for placement in ("in", "out"):
-            words = arguments(
-                n=n,
-                repeats=options.repeats,
-                placement=placement,
-                wisdom=options.cache / "fftw.wisdom",
-            )
-            found.append(Entry(f"FFTW {placement}", problem, False, serial(fftw, words)))
-    for name in ("mkl", "ducc"):
-        program = find_driver(name)
-        if program:
-            command = _threaded(program, n, min(ranks, num_cores()), options)
-            found.append(Entry(name, problem, False, command))
-    return found
-
-
-def _threaded(program: Path, n: int, threads: int, options: Options) -> Command:
-    words = arguments(
-        n=n,
-        threads=threads,
-        repeats=options.repeats,
-        precision=options.precision,
-        kind=options.kind,
-        fields=options.fields,
-    )
-    return serial(program, words, threads)
 
 
 def finish(measured: Measured, options: Options) -> None:

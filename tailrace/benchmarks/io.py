@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every way to write one file from many ranks: ours, MPI-IO, parallel HDF5, plain POSIX.
+"""Every way to write one file from many ranks: Tailrace's, MPI-IO, plain POSIX, parallel HDF5.
+
+Parallel HDF5 takes part in a clone, where a driver of bench/ has it.
 
 A round of an access pattern is one process run for each MPI-IO of the MPI library (Open MPI has
 two, OMPIO and ROMIO) and one that measures the raw limit of the device. Within a process they
@@ -21,12 +23,12 @@ from statistics import median
 from typing import Any
 
 from tailrace.benchmarks import io_count
-from tailrace.benchmarks.drivers import Command, arguments, need_driver, parallel
+from tailrace.benchmarks.drivers import Command, arguments, driver, parallel
 from tailrace.benchmarks.io_table import show
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured, run_once
 from tailrace.errors import TailraceError
-from tailrace.launcher import find_launcher
+from tailrace.launch.launcher import find_launcher
 
 __all__ = ["SUMMARY", "choose", "draw", "entries", "finish", "list_variants", "runner", "show"]
 
@@ -41,14 +43,16 @@ TOTAL_BYTES = 20_000_000
 
 def entries(options: Options) -> list[Entry]:
     """Return the processes of a round: for each problem the limit, then each MPI-IO."""
-    program = need_driver("io_ours")
-    variants = choose(list_variants(program), options.io.entries)
+    program, first = driver("io")
+    variants = choose(list_variants(program, *first), options.io.entries)
     found = []
     for folder in options.io.folders or [options.folder]:
         for ranks in options.ranks or [2]:
             for pattern in options.io.patterns or ["segmented", "blocks3d"]:
                 for problem, words in _problems(options, pattern, ranks, folder):
-                    found += _entries(options, variants, ranks, problem, [str(program), *words])
+                    found += _entries(
+                        options, variants, ranks, problem, [str(program), *first, *words]
+                    )
     return found
 
 
@@ -63,9 +67,9 @@ def draw(path: Path, measured: Measured) -> None:
     importlib.import_module("tailrace.benchmarks.io_picture").draw(path, measured)
 
 
-def list_variants(program: Path) -> list[dict[str, Any]]:
+def list_variants(program: Path, *first: str) -> list[dict[str, Any]]:
     """Ask the driver which variants this build has."""
-    return run_once(Command([str(program), "--what", "list"]))
+    return run_once(Command([str(program), *first, "--what", "list"]))
 
 
 def choose(variants: list[dict[str, Any]], wanted: list[str]) -> list[dict[str, Any]]:

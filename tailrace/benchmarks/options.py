@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What the user can ask of a bench; each bench takes the part that it knows."""
+"""What the user can ask of a benchmark; each takes the part that it knows."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,20 +21,6 @@ class IoOptions:
     wrapper: str = ""  # put before the driver
     read: bool = False
     count: bool = False  # count system calls in place of measuring
-
-
-@dataclass(frozen=True)
-class ServersOptions:
-    """What only the bench of I/O servers knows; `IoOptions.entries` holds for it too."""
-
-    servers: int = 1  # ranks that serve, where ranks do
-    shapes: list[str] = field(default_factory=list)  # "slab", "pencil"
-    every: int = 1  # steps from one output to the next
-    calls: int = 4  # of `progress` in a step
-    halo: int = 0  # doubles sent to both neighbours at each of them, and a sum over all ranks
-    fractions: list[int] = field(default_factory=list)  # 2: half the speed of synchronous output
-    competitor: bool = False  # each run once more, beside another that writes to the same disk
-    idle_s: float = 1  # for how long idle servers are watched
 
 
 @dataclass(frozen=True)
@@ -63,16 +49,13 @@ class Options:
     kernels: list[str] = field(default_factory=list)
     method: str = "auto"
     threads: int = 1
-    peers: bool = True
+    other_libraries: bool = True
     bus: float = 0  # bytes per second that another process moves meanwhile
     folder: Path = Path("bench-output")  # where files are written
-    cache: Path = Path("build/bench-cache")  # planning records of peers
+    cache: Path = Path("build/bench-cache")  # planning records of other libraries
     throttle: str = ""  # bytes per second of a slowed disk; "" = the disk as it is
     steps: int = 4
     compute_s: float = 0.7
     compute: str = "work"  # or "sleep"
-    fluidsim_python: str = ""
-    pflotran: str = ""  # its program
     io: IoOptions = field(default_factory=IoOptions)
-    servers: ServersOptions = field(default_factory=ServersOptions)
     moving: MovingOptions = field(default_factory=MovingOptions)

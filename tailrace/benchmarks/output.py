@@ -6,18 +6,20 @@ in memory that is set up before and removed afterwards (root needed).
 """
 
 from tailrace.benchmarks import slow_disk
-from tailrace.benchmarks.drivers import arguments, need_driver, parallel
+from tailrace.benchmarks.drivers import arguments, driver, parallel
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 
 SUMMARY = "what output costs a run: none, hidden, synchronous, MPI-IO; slab and pencil data"
 SHAPES = {"slab": [2], "pencil": [4]}
+AXES = 3
+WRITES = True
 NO_OUTPUT = "no output"
 
 
 def entries(options: Options) -> list[Entry]:
     """Return one entry a shape of data and number of ranks."""
-    program = need_driver("output_ours")
+    program, first = driver("output")
     if options.throttle:
         _slow_disk(options)
     else:
@@ -26,7 +28,7 @@ def entries(options: Options) -> list[Entry]:
     for n in options.sizes or [256]:
         for shape, usual in SHAPES.items():
             for ranks in options.ranks or usual:
-                words = arguments(
+                words = first + arguments(
                     n=n,
                     shape=shape,
                     steps=options.steps,

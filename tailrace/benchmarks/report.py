@@ -6,7 +6,6 @@ import json
 import os
 import platform
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -69,14 +68,6 @@ def machine() -> str:
         text = ""
     mpi = text.splitlines()[0] if text else "no mpirun"
     return f"{model}, {os.cpu_count()} cores, {gib:.0f} GiB, {platform.platform()}, {mpi}"
-
-
-def make_console() -> Console:
-    """Return a console wide enough for the tables where the output goes to a file.
-
-    It takes no markup: in "rows [s]" the unit would be a style, and vanish.
-    """
-    return Console(width=None if sys.stdout.isatty() else 150, markup=False)
 
 
 def show(console: Console, measured: Measured) -> None:

@@ -19,7 +19,7 @@ from typing import Any
 
 from tailrace.benchmarks.drivers import Command
 from tailrace.errors import TailraceError
-from tailrace.stderr_filter import without_noise
+from tailrace.launch.stderr_filter import without_noise
 
 TIMEOUT_S = 900
 

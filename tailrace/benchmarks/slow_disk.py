@@ -6,6 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
+from tailrace.benchmarks.clone import require_clone
 from tailrace.errors import TailraceError
 from tailrace.programs import SOURCE_ROOT
 
@@ -17,6 +18,7 @@ def mount(folder: Path, bytes_per_s: str, size: int, why: str = "--throttle") ->
 
     A separate process removes the disk, even if this one is killed.
     """
+    require_clone(why)
     if os.geteuid() != 0:
         raise TailraceError(f"{why} needs root; run without it, or sleep on a disk as it is")
     # In a separate session, which Ctrl-C does not reach.

@@ -18,7 +18,7 @@ from typer.main import get_command, get_group
 
 import tailrace
 from tailrace.errors import TailraceError
-from tailrace.interrupts import ended_by_interrupts, raising_interrupts
+from tailrace.launch.interrupts import ended_by_interrupts, raising_interrupts
 
 COMMANDS = {
     "demo": "Run Taylor-Green at Re 1600 with each kind of output.",
@@ -32,7 +32,7 @@ COMMANDS = {
     "price": "Say what the transposes of an array cost on a machine.",
     "stripe": "Show, advise on or set the stripes of files.",
     "tune": "Measure which methods are best here, and remember.",
-    "bench": "Measure ours beside others in turn.",
+    "bench": "Measure this machine; compare with other libraries.",
     "profile": "Say where any MPI program spends its time, and who waits for whom.",
     "check": "Say whether a program is launched right, and what makes it faster.",
     "compare": "Say what changed between two profiles, and what may be noise.",

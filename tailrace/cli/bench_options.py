@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Options that several benches have, and what their texts mean."""
+"""Options that several benchmarks have, and what their texts mean."""
 
 from enum import StrEnum
 from pathlib import Path
@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tailrace.benchmarks.clone import in_clone
 from tailrace.benchmarks.options import FULL_SIZES, MovingOptions, Options
 from tailrace.errors import TailraceError
 
@@ -46,19 +47,25 @@ def option(text: str, *names: str, **more: Any) -> Any:
     return typer.Option(*names, help=text, **more)
 
 
-# Options that several benches have.
+# Options that several benchmarks have.
 Json = Annotated[Path | None, option("Write the figures to FILE; - prints them.", metavar="FILE")]
 Picture = Annotated[Path | None, option("Draw the figures (.png, .svg).", metavar="FILE")]
 Edges = Annotated[str, option("Points along an edge, as in 128,256.", "--n", metavar="N,N")]
 Ranks = Annotated[str, option("Numbers of ranks, as in 1,2.", metavar="N,N")]
-Rounds = Annotated[int, option("Rounds, of each entry once.", min=1)]
+Rounds = Annotated[int, option("Rounds of all entries.", min=1)]
 Repeats = Annotated[int, option("Timed runs within one process.", min=1)]
-PrecisionOption = Annotated[Precision, option("Precision of ours.", metavar="double|single")]
-Threads = Annotated[int, option("OpenMP threads per rank of ours.", min=1)]
-RareThreads = Annotated[int, option("OpenMP threads per rank of ours.", min=1, hidden=True)]
-Peers = Annotated[bool, option("Run other libraries too.")]
+PrecisionOption = Annotated[Precision, option("Precision of Tailrace.", metavar="double|single")]
+Threads = Annotated[int, option("OpenMP threads of a rank of Tailrace.", min=1)]
+RareThreads = Annotated[int, option("OpenMP threads of a rank of Tailrace.", min=1, hidden=True)]
+NoOtherLibraries = Annotated[bool, option("Run no other library.", "--no-other-libraries")]
 Folder = Annotated[Path, option("Where files go.", metavar="DIR")]
-Throttle = Annotated[str, option("Slow a disk to this rate, bytes/s (needs root).", metavar="TEXT")]
+# Both need scripts of the repository.
+Throttle = Annotated[
+    str,
+    option(
+        "Slow a disk to this rate, bytes/s (needs root).", metavar="TEXT", hidden=not in_clone()
+    ),
+]
 Steps = Annotated[int, option("Steps of a run.", min=1)]
 ComputeS = Annotated[float, option("Computing time of a step.", metavar="SECONDS", min=0)]
 ComputeOption = Annotated[Compute, option("work keeps cores busy.", metavar="work|sleep")]
@@ -67,7 +74,7 @@ Methods = Annotated[
     str, option("More methods, as in 'pull:chunk=4k;pull:chunk=512'.", metavar="TEXT")
 ]
 Entries = Annotated[str, option("Only entries with these words (divided by ;).", metavar="TEXT")]
-Nodes = Annotated[int, option("Nodes, made up on this machine.", min=1)]
+Nodes = Annotated[int, option("Nodes, simulated on this machine.", min=1, hidden=not in_clone())]
 Bus = Annotated[float, option("Load the memory bus: bytes/s.", metavar="BYTES", min=0)]
 RareBus = Annotated[
     float, option("Load the memory bus: bytes/s.", metavar="BYTES", min=0, hidden=True)

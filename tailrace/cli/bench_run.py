@@ -14,18 +14,13 @@ from tailrace.benchmarks.options import Options
 from tailrace.errors import TailraceError
 from tailrace.files import require_folder, require_picture, require_place
 
-AXES = {
-    "dense": 2,
-    **dict.fromkeys(("fft", "step", "memory", "output", "servers", "exchange", "groundwater"), 3),
-}
 
-
-def _require_memory(name: str, options: Options) -> None:
+def _require_memory(axes: int, options: Options) -> None:
     """Refuse --n whose arrays fit on no node, even if each rank had one by itself."""
     ranks = max(options.ranks, default=1)
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     for n in options.sizes:
-        share = 8.0 * float(n) ** AXES.get(name, 0) / ranks
+        share = 8.0 * float(n) ** axes / ranks
         if share > memory:
             raise TailraceError(
                 f"--n {n}: an array takes {share / 2**30:.3g} GiB per rank, and this machine has "
@@ -37,20 +32,22 @@ def _require_memory(name: str, options: Options) -> None:
 def measure_bench(
     name: str, options: Options, json: Path | None, picture: Path | None = None
 ) -> None:
-    """Run the bench; print its table, or write its figures, or draw them."""
+    """Run a benchmark; print its table, or write its figures, or draw them."""
     if picture is not None:
         require_picture(picture)
         require_place(picture, "--picture")
     if json not in (None, Path("-")):
         require_place(json, "--json")
-    _require_memory(name, options)
+    module = load(name)
+    _require_memory(getattr(module, "AXES", 0), options)
     for folder in options.io.folders:
         require_folder(folder, "--dir")
-    if name in ("output", "servers", "groundwater", "helium"):
+    if getattr(module, "WRITES", False):
         require_folder(options.folder, "--folder")
     from tailrace.benchmarks.bus_load import occupied_bus  # noqa: PLC0415
-    from tailrace.benchmarks.report import figures, make_console, show, write  # noqa: PLC0415
+    from tailrace.benchmarks.report import figures, show, write  # noqa: PLC0415
     from tailrace.benchmarks.rounds import measure, run_once  # noqa: PLC0415
+    from tailrace.cli.console import make_console  # noqa: PLC0415
     from tailrace.progress import working  # noqa: PLC0415
 
     try:
@@ -59,7 +56,6 @@ def measure_bench(
         raise TailraceError(
             f"{options.cache}: {error.strerror}; run it in a folder that you may write to"
         ) from error
-    module = load(name)
     rounds = 1 if options.io.count else options.rounds
     run: Callable[..., Any] = module.runner(options) if hasattr(module, "runner") else run_once
     entries = module.entries(options)

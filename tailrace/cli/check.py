@@ -33,12 +33,12 @@ from tailrace.advice.named import named_setting
 from tailrace.advice.remembered import remember
 from tailrace.advice.runner import Runner, command_text, make_runner
 from tailrace.advice.statistics import LOOKS
-from tailrace.benchmarks.report import make_console
+from tailrace.cli.console import make_console
 from tailrace.cli.help_all import HelpAll
 from tailrace.cli.ranks_option import RanksOption
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
-from tailrace.interrupts import ended_by_interrupts
+from tailrace.launch.interrupts import ended_by_interrupts
 from tailrace.profile.job import check_program, choose_launcher, run_recorded
 from tailrace.profile.record import read_records
 from tailrace.profile.records import records_folder, require_all, why_none

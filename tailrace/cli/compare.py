@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 from tailrace.errors import TailraceError
-from tailrace.interrupts import ended_by_interrupts
+from tailrace.launch.interrupts import ended_by_interrupts
 from tailrace.profile.comparison import Side, compare_sides, make_side, split_paths
 from tailrace.profile.load import load_profile
 from tailrace.progress import working
@@ -25,7 +25,7 @@ def compare(
     Example: tailrace compare old1,old2,old3 new1,new2,new3
     """
     with ended_by_interrupts():
-        from tailrace.benchmarks.report import make_console  # noqa: PLC0415
+        from tailrace.cli.console import make_console  # noqa: PLC0415
         from tailrace.profile.comparison_table import show  # noqa: PLC0415
 
     with working("compare"):

@@ -17,12 +17,12 @@ from rich.table import Table
 
 from tailrace.errors import TailraceError
 from tailrace.files import require_picture, require_place, write_whole
-from tailrace.interrupts import ended_by_interrupts
-from tailrace.machine_load import num_cores
-from tailrace.output_modes import MODES, Round, cost_of, doubts, run_rounds, run_to_end
+from tailrace.launch.interrupts import ended_by_interrupts
+from tailrace.launch.machine_load import num_cores
 from tailrace.programs import find_case
 from tailrace.progress import Parts, duration
-from tailrace.simulation import Job, check_run_dir, default_run_dir
+from tailrace.runs.output_modes import MODES, Round, cost_of, doubts, run_rounds, run_to_end
+from tailrace.runs.simulation import Job, check_run_dir, default_run_dir
 
 CASE = "taylor_green"
 GRID = 96
@@ -214,9 +214,10 @@ def demo(
     Example: tailrace demo --grid 64 --repeats 3
     """
     with ended_by_interrupts():
+        import tailrace.apps.turbulence.report  # noqa: F401, PLC0415  (the page needs it)
+        from tailrace.apps.turbulence.resolution import resolution_text  # noqa: PLC0415
         from tailrace.report.page import render, save_picture  # noqa: PLC0415
-        from tailrace.report.resolution import resolution_text  # noqa: PLC0415
-        from tailrace.runs import load_run  # noqa: PLC0415
+        from tailrace.runs.folder import load_run  # noqa: PLC0415
 
     folder = run_dir or default_run_dir(Path("demo.toml"))
     if picture:

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tailrace.errors import TailraceError
-from tailrace.launcher import find_launcher
+from tailrace.launch.launcher import find_launcher
 from tailrace.programs import find_program, shipped_cases
 
 Table = dict[str, Any]

@@ -9,8 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from tailrace.benchmarks.report import make_console
-from tailrace.benchmarks.scale_machine import find_machine
+from tailrace.cli.console import make_console
 from tailrace.cli.help_all import HelpAll
 from tailrace.errors import TailraceError
 from tailrace.files import require_folder, require_place, write_whole
@@ -24,6 +23,7 @@ from tailrace.placement.rank_map import RankMap, make_map, map_text, read_map
 from tailrace.placement.read_back import read_back
 from tailrace.placement.traffic import Traffic, grid_traffic, make_grid, read_traffic
 from tailrace.placement.writers import WRITERS, launch_line
+from tailrace.planning.machine import find_machine
 from tailrace.planning.quantities import parse_amount
 from tailrace.profile.placement import processors
 from tailrace.profile.text import bytes_text

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tailrace.benchmarks.report import make_console
+from tailrace.cli.console import make_console
 from tailrace.cli.help_all import HelpAll
 from tailrace.errors import TailraceError
 from tailrace.files import require_picture, require_place

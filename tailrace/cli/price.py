@@ -7,11 +7,11 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from tailrace.benchmarks.report import make_console
+from tailrace.cli.console import make_console
 from tailrace.errors import TailraceError
+from tailrace.planning.pricing import Job, Price, parse_grid
+from tailrace.planning.pricing import price as price_grids
 from tailrace.planning.quantities import parse_amount
-from tailrace.pricing import Job, Price, parse_grid
-from tailrace.pricing import price as price_grids
 from tailrace.progress import working
 
 SHOWN = 5  # grids of each set of nodes

@@ -12,7 +12,7 @@ import typer
 from tailrace.cli.ranks_option import RanksOption
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
-from tailrace.interrupts import ended_by_interrupts
+from tailrace.launch.interrupts import ended_by_interrupts
 from tailrace.profile.job import run_recorded
 from tailrace.profile.record import read_records
 from tailrace.profile.records import LacksRanksError, records_folder, require_all, why_none

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from tailrace.launcher import job_tasks
+from tailrace.launch.launcher import job_tasks
 
 RanksOption = Annotated[
     int,

@@ -8,7 +8,7 @@ import typer
 
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, require_writable, write_whole
-from tailrace.interrupts import ended_by_interrupts
+from tailrace.launch.interrupts import ended_by_interrupts
 from tailrace.profile.load import has_records, load_profile
 from tailrace.profile.record import read_records
 from tailrace.profile.trace import Window, chrome_trace, whole_run
@@ -57,18 +57,9 @@ def report(
 def run_page(run: Path, path: Path) -> str:
     """Return the page of a run folder, which is to become the file `path`."""
     with ended_by_interrupts():  # matplotlib takes a second to load: only here
-        from tailrace.report.page import render  # noqa: PLC0415
-        from tailrace.runs import load_run  # noqa: PLC0415
+        from tailrace.report import page  # noqa: PLC0415
 
-    try:
-        found = load_run(run)
-        require_writable(path, "-o")
-        with working("report"):
-            return render(found)
-    except (AttributeError, LookupError, TypeError, ValueError) as error:
-        # The files are JSON, TOML and CSV, but someone has put other things into them.
-        what = f"{type(error).__name__}: {error}"
-        raise TailraceError(f"{run}: its files are not as a run leaves them ({what})") from error
+    return page.run_page(run, path)
 
 
 def write_trace(records: Path, path: Path, from_s: float | None, to_s: float | None) -> None:

@@ -11,7 +11,7 @@ import typer
 
 from tailrace.cli.ranks_option import RanksOption
 from tailrace.errors import TailraceError
-from tailrace.simulation import Job, run_job
+from tailrace.runs.simulation import Job, run_job
 
 # What is put before BLAS or LAPACK, and routines that show that a program has its own.
 DENSE_LIBRARIES = {
@@ -90,7 +90,7 @@ def _run_dense(what: str, ranks: int, command: list[str], is_given: bool) -> int
     """
     from tailrace.advice.runner import make_runner  # noqa: PLC0415
     from tailrace.advice.setting import Setting  # noqa: PLC0415
-    from tailrace.launcher import Launch  # noqa: PLC0415
+    from tailrace.launch.launcher import Launch  # noqa: PLC0415
     from tailrace.profile.job import (  # noqa: PLC0415
         check_program,
         family_of,

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from tailrace.benchmarks.report import make_console
+from tailrace.cli.console import make_console
 from tailrace.errors import TailraceError
 from tailrace.files import require_place, write_whole
 from tailrace.progress import working

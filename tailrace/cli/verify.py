@@ -9,13 +9,13 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from tailrace.captured import Captured, run_captured
 from tailrace.errors import TailraceError
-from tailrace.launcher import ASKED_RANKS, Launch
+from tailrace.launch.captured import Captured, run_captured
+from tailrace.launch.launcher import ASKED_RANKS, Launch
+from tailrace.launch.stderr_filter import without_noise
 from tailrace.profile.job import choose_launcher
 from tailrace.programs import find_program
 from tailrace.progress import working
-from tailrace.stderr_filter import without_noise
 
 Line = dict[str, Any]
 

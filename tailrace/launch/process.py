@@ -16,11 +16,11 @@ from pathlib import Path
 from types import FrameType
 
 from tailrace.errors import TailraceError
-from tailrace.interrupts import restore
-from tailrace.launcher import Launch
+from tailrace.launch.interrupts import restore
+from tailrace.launch.launcher import Launch
+from tailrace.launch.slurm import signal_step
+from tailrace.launch.stderr_filter import without_noise
 from tailrace.progress import Display, parse, write_error
-from tailrace.slurm import signal_step
-from tailrace.stderr_filter import without_noise
 
 FORWARDED = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 

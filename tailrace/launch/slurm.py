@@ -8,7 +8,7 @@ import subprocess
 from dataclasses import replace
 
 from tailrace.errors import TailraceError
-from tailrace.launcher import Launch
+from tailrace.launch.launcher import Launch
 
 TIMEOUT_S = 20
 

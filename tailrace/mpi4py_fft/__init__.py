@@ -4,7 +4,7 @@
     from tailrace.mpi4py_fft import PFFT, newDistArray
 
 Transforms of three axes without padding are Tailrace's own; others, and redistribution, are made of
-serial transforms (NumPy's, SciPy's for cosine and sine) and `tailrace.Exchange`. docs/faces.md
+serial transforms (NumPy's, SciPy's for cosine and sine) and `tailrace.Exchange`. docs/bindings.md
 says what differs.
 """
 

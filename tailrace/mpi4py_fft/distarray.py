@@ -13,12 +13,11 @@ from mpi4py import MPI
 
 from tailrace.errors import InvalidInput
 from tailrace.mpi4py_fft.files import FileBase, HDF5File
+from tailrace.mpi4py_fft.local_part import WHOLE, local_part
 from tailrace.mpi4py_fft.mpifft import PFFT
 from tailrace.mpi4py_fft.ncfile import NCFile
 from tailrace.mpi4py_fft.pencil import Pencil, Subcomm, Transfer
 from tailrace.together import require_comm, together
-
-WHOLE = slice(None)
 
 
 def _listed(subcomm: Any) -> Any:
@@ -252,33 +251,6 @@ class DistArray(np.ndarray[Any, Any]):
             kind = HDF5File if str(filename).endswith(".h5") else NCFile
             file = kind(filename, mode="r")
         file.read(self, name, step=step)
-
-
-def local_part(array: DistArray, gslice: Any) -> tuple[Any, list[tuple[int, int]] | None]:
-    """Return this rank's part of a global slice, and its (start, extent) there; None: no part."""
-    whole = array.global_shape
-    if (
-        not isinstance(gslice, (tuple, list))
-        or len(gslice) != len(whole)
-        or not all(
-            i == WHOLE or (isinstance(i, Integral) and 0 <= int(i) < n)
-            for i, n in zip(gslice, whole, strict=True)
-        )
-    ):
-        raise InvalidInput(
-            f"global slice {gslice}: needs slice(None), or an index, for each axis of {whole}"
-        )
-    places: list[tuple[int, int]] = []
-    index: list[Any] = []
-    for i, start, extent in zip(gslice, array.substart, array.shape, strict=True):
-        if i == WHOLE:
-            index.append(WHOLE)
-            places.append((start, extent))
-        elif not start <= int(i) < start + extent:
-            return None, None
-        else:
-            index.append(int(i) - start)
-    return array.v[tuple(index)], places
 
 
 def newDistArray(

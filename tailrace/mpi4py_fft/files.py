@@ -18,9 +18,8 @@ from mpi4py import MPI
 
 import tailrace
 from tailrace.errors import InvalidInput
+from tailrace.mpi4py_fft.local_part import WHOLE, local_part
 from tailrace.together import on_rank_0, require_comm, together
-
-WHOLE = slice(None)
 
 
 class FileBase:
@@ -116,8 +115,6 @@ class HDF5File(FileBase):
 
     def _place(self, group: str, u: Any, gslice: Any, step: int) -> Any:
         """Return the dataset's name and shape, and this rank's part; components are one axis."""
-        from tailrace.mpi4py_fft.distarray import local_part  # noqa: PLC0415
-
         index = [WHOLE] * u.rank + (list(gslice) if gslice is not None else [WHOLE] * u.dimensions)
         part, places = local_part(u, index)
         shape = [n for n, i in zip(u.global_shape, index, strict=True) if i == WHOLE]

@@ -17,7 +17,8 @@ import numpy as np
 from mpi4py import MPI
 
 from tailrace.errors import InvalidInput
-from tailrace.mpi4py_fft.files import WHOLE, FileBase, fields_of
+from tailrace.mpi4py_fft.files import FileBase, fields_of
+from tailrace.mpi4py_fft.local_part import WHOLE, local_part
 from tailrace.together import on_rank_0, together
 
 
@@ -92,8 +93,6 @@ class NCFile(FileBase):
         return [self._part(*one) for one in fields_of(step, fields, as_scalar)]
 
     def _part(self, group: str, u: Any, gslice: Any) -> Any:
-        from tailrace.mpi4py_fft.distarray import local_part  # noqa: PLC0415
-
         _require_real(u)
         index = [WHOLE] * u.rank + (list(gslice) if gslice is not None else [WHOLE] * u.dimensions)
         part, places = local_part(u, index)

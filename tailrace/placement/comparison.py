@@ -5,10 +5,10 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tailrace.benchmarks.scale_machine import choose_nodes, find_machine
 from tailrace.errors import TailraceError
 from tailrace.placement.cost import Cost, cost_of, link_load
 from tailrace.placement.orders import ORDERS, DoesNotApplyError, Made, Problem, scattered
+from tailrace.planning.machine import choose_nodes, find_machine
 
 
 @dataclass(frozen=True)

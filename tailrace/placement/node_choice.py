@@ -13,9 +13,9 @@ from pathlib import Path
 
 import numpy as np
 
-from tailrace.benchmarks.scale_machine import Machine, choose_nodes
 from tailrace.errors import TailraceError
-from tailrace.pricing import Job, price_nodes
+from tailrace.planning.machine import Machine, choose_nodes
+from tailrace.planning.pricing import Job, price_nodes
 
 SLACK = 0.05  # boxes may have so many more nodes than are wanted
 SHOWN_SHAPES = 400  # at most are tried

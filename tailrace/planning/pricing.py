@@ -7,8 +7,8 @@ import subprocess
 from dataclasses import dataclass
 from typing import Any
 
-from tailrace.benchmarks.scale_machine import choose_nodes, find_machine, place_ranks
 from tailrace.errors import TailraceError
+from tailrace.planning.machine import choose_nodes, find_machine, place_ranks
 from tailrace.programs import find_program
 
 MOST_RANKS = 10_000_000

@@ -13,11 +13,11 @@ from types import FrameType
 from typing import TextIO
 
 from tailrace.errors import TailraceError
-from tailrace.interrupts import restore
-from tailrace.launcher import Launch, find_launcher, kind_of, launch_with
+from tailrace.launch.interrupts import restore
+from tailrace.launch.launcher import Launch, find_launcher, kind_of, launch_with
+from tailrace.launch.slurm import signal_step, with_mpi
 from tailrace.profile.loadable import loadable
 from tailrace.programs import BUILD_NAMES, PACKAGE, SOURCE_ROOT
-from tailrace.slurm import signal_step, with_mpi
 
 PT_INTERP = 3
 

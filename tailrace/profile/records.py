@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from tailrace.errors import TailraceError
-from tailrace.launcher import JOB_NAMES
+from tailrace.launch.launcher import JOB_NAMES
 
 # With one of these, ranks may run on other nodes, whose /tmp is another one.
 OTHER_NODES = (*JOB_NAMES, "TAILRACE_LAUNCHER", "HYDRA_HOST_FILE", "OMPI_MCA_orte_default_hostfile")

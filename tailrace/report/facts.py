@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from tailrace.planning.quantities import amount_text, seconds_text
-from tailrace.report.passes import substage_passes
-from tailrace.report.resolution import resolution_text, resolved_scale
-from tailrace.runs import Run
+from tailrace.report.application import application_of
+from tailrace.runs.folder import Run
 
 ENDS = {
     "end": "at time.end",
@@ -23,13 +22,12 @@ def facts(run: Run) -> Iterable[tuple[str, str]]:
     summary = run.summary
     for name, text in (
         ("grid", _grid(summary)),
-        ("resolution", _resolution(run)),
         ("time stepping", _joined(summary, ("scheme", "{}"), ("dealias", "dealiasing {}"))),
         ("ranks", _ranks(summary)),
         ("transforms", _transforms(summary.get("fft"))),
         ("steps", _steps(summary)),
         ("time of a step", _step_time(summary.get("seconds_per_step"))),
-        ("passes of a substage", _passes(summary.get("pass_costs"), run.events)),
+        *application_of(run).facts(run),
         ("output", _output(summary.get("output"))),
         ("I/O servers", _joined(_dict(summary.get("output")), ("servers", "{}"))),
         ("memory", _memory(summary)),
@@ -69,13 +67,6 @@ def _grid(summary: dict[str, Any]) -> str:
     return f"{points} points (x, y, z)" + (f", {precision} precision" if precision else "")
 
 
-def _resolution(run: Run) -> str:
-    scale = resolved_scale(run)
-    if scale is None:
-        return ""
-    return resolution_text(run) or f"kmax eta stays above {scale:.2f}"
-
-
 def _ranks(summary: dict[str, Any]) -> str:
     ranks = summary.get("ranks")
     if ranks is None:
@@ -108,22 +99,6 @@ def _step_time(times: object) -> str:
         return ""
     spread = _seconds(times, "min", " ({} to ") + _seconds(times, "max", "{})")
     return _seconds(times, "median", "{}") + spread
-
-
-def _passes(costs: object, events: list[dict[str, Any]]) -> str:
-    """Return what each pass took beside what its memory and its 1D transforms cost alone."""
-    parts = []
-    taken = substage_passes(events)
-    for name, cost in _dict(costs).items():
-        memory, kernels = _number(cost, "memory_s"), _number(cost, "kernel_s")
-        if memory is None or kernels is None or not taken.get(name):
-            continue
-        times = taken[name] / (memory + kernels)
-        parts.append(
-            f"{name} {seconds_text(taken[name])}, {times:.2f} times the model "
-            f"(memory {seconds_text(memory)}, 1D transforms {seconds_text(kernels)})"
-        )
-    return "; ".join(parts)
 
 
 def _output(output: object) -> str:

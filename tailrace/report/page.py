@@ -10,21 +10,30 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from tailrace.files import save_figure
-from tailrace.report import figures, groundwater, helium
+from tailrace.errors import TailraceError
+from tailrace.files import require_writable, save_figure
+from tailrace.progress import working
+from tailrace.report import figures
+from tailrace.report.application import application_of
 from tailrace.report.facts import LESS_THAN_ASKED, facts
 from tailrace.report.html import fill, picture, png
 from tailrace.report.profile_page import parts
-from tailrace.report.resolution import resolution_text
-from tailrace.report.section import Section
 from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS, RC
 from tailrace.report.timeline import Segments, Track, close_up, totals, tracks
-from tailrace.report.vorticity import has_velocity, vorticity_plane
-from tailrace.runs import Run
+from tailrace.runs.folder import Run, load_run
 
-# What applications show of their own files, beside what all runs have.
-APPLICATIONS = {"groundwater": groundwater, "helium": helium}
-SLICES = (("z", 0.5), ("x", 0.5))
+
+def run_page(run: Path, path: Path) -> str:
+    """Return the page of a run folder, which is to become the file `path`."""
+    try:
+        found = load_run(run)
+        require_writable(path, "-o")
+        with working("report"):
+            return render(found)
+    except (AttributeError, LookupError, TypeError, ValueError) as error:
+        # The files are JSON, TOML and CSV, but someone has put other things into them.
+        what = f"{type(error).__name__}: {error}"
+        raise TailraceError(f"{run}: its files are not as a run leaves them ({what})") from error
 
 
 def render(run: Run) -> str:
@@ -39,15 +48,11 @@ def render(run: Run) -> str:
         activity_rows=list(_activity_rows(by_track)),
         activities=[(name, ACTIVITY_COLOURS[name]) for name in ACTIVITIES],
         output=_output_picture(run),
-        slices=_slices(run),
-        curves=_curves(run),
-        sections=list(_sections(run)),
+        sections=list(application_of(run).sections(run)),
         rounds=len(all_times(run).get("none", [])),
         doubts=doubts(run),
         facts=list(facts(run)),
         case_text=_text(run.folder / "case.toml"),
-        resolution=resolution_text(run),
-        published=run.is_taylor_green_1600,
         profiled=bool(run.profile),
         **(parts(run.profile, "Computing, messages and waiting") if run.profile else {}),
     )
@@ -112,39 +117,6 @@ def doubts(run: Run) -> str:
     return "; ".join(map(str, reasons)) if isinstance(reasons, list) else ""
 
 
-def _slices(run: Run) -> list[Markup]:
-    files = [path for path in run.fields if has_velocity(path)]
-    if not files:
-        return []
-    planes = [vorticity_plane(files[-1], axis, part) for axis, part in SLICES]
-    return [
-        picture(lambda axes, p=plane: figures.draw_vorticity(axes, p), (4.6, 3.9), png)  # type: ignore[misc]
-        for plane in planes
-    ]
-
-
-def _sections(run: Run) -> Iterable[Section]:
-    own = _application(run)
-    return own.sections(run) if own else []
-
-
-def _application(run: Run) -> Any:
-    """Return the module of the application whose run this is; None: it needs none."""
-    return APPLICATIONS.get(str(run.case.get("case", {}).get("application", "")))
-
-
-def _curves(run: Run) -> list[Markup]:
-    size = (3.5, 2.75)
-    curves = []
-    if len(run.statistics.get("time", [])) > 1:
-        curves.append(picture(lambda axes: figures.draw_energy(axes, run), size))
-        if "dissipation" in run.statistics:
-            curves.append(picture(lambda axes: figures.draw_dissipation(axes, run), size))
-    if run.spectra:
-        curves.append(picture(lambda axes: figures.draw_spectrum(axes, run.spectra), size))
-    return curves
-
-
 def cards(run: Run) -> Iterable[tuple[str, str]]:
     """Yield the few figures at the top of the page: text and what it means."""
     times = output_times(run)
@@ -163,16 +135,14 @@ def cards(run: Run) -> Iterable[tuple[str, str]]:
         else:
             yield f"{100 * hidden:.0f} %", words
     yield from _output_cards(run.summary.get("output"))
-    own = _application(run)
-    if own:
-        yield from own.cards(run)
+    own = application_of(run)
+    yield from own.cards(run)
     grid = run.case.get("grid", {})
     n = int(grid.get("n", 0) or 0)
     extents = [int(grid.get(key, 0) or n) for key in ("nx", "ny", "nz")]
     if all(extents):
         cube = len(set(extents)) == 1
-        points = "cells" if own is groundwater else "grid points"
-        yield f"{extents[0]}³" if cube else "×".join(map(str, extents)), points
+        yield f"{extents[0]}³" if cube else "×".join(map(str, extents)), own.POINTS
     if run.statistics:
         yield f"{run.statistics['time'][-1]:.4g}", "time reached"
 
@@ -196,13 +166,13 @@ def _text(path: Path) -> str:
 def save_picture(run: Run, path: Path) -> None:
     """Save one picture of the run for a front page: flow, timeline and output times."""
     by_track = tracks(run.events)
-    files = [file for file in run.fields if has_velocity(file)]
+    front = application_of(run).front(run)
     with mpl.rc_context(RC):
         figure = Figure(figsize=(11, 4.6), layout="constrained")
         parts: Any = figure.subfigures(1, 2, width_ratios=[1.0, 1.45])
         left, right = parts
-        if files:
-            figures.draw_vorticity(left.add_subplot(), vorticity_plane(files[-1], *SLICES[0]))
+        if front is not None:
+            front(left.add_subplot())
         upper, lower = right.subplots(2, 1, height_ratios=[1.35, 1.0])
         window = close_up(run.events)
         if by_track:

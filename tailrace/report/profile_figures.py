@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tailrace.profile.text import bytes_text
 from tailrace.report.style import ACCENT, ACTIVITIES, ACTIVITY_COLOURS, AMOUNTS, GROUPS, INK
 from tailrace.report.timeline import strip
-from tailrace.runs import Floats
+from tailrace.runs.folder import Floats
 
 MAX_CELLS = 256  # lines and columns of a matrix: more are put together
 MAX_LINES = 512  # of a time line

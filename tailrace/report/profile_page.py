@@ -18,7 +18,7 @@ from tailrace.report import profile_figures as figures
 from tailrace.report.efficiency import efficiency_tree
 from tailrace.report.html import fill, picture, png
 from tailrace.report.style import GROUPS
-from tailrace.runs import Floats
+from tailrace.runs.folder import Floats
 
 Profile = dict[str, Any]
 

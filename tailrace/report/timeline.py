@@ -14,7 +14,7 @@ from matplotlib.colors import to_rgb
 from numpy.typing import NDArray
 
 from tailrace.report.style import ACTIVITIES, ACTIVITY_COLOURS
-from tailrace.runs import Floats
+from tailrace.runs.folder import Floats
 
 Track = tuple[int, int]
 TRACK_NAMES = {0: "computes", 1: "writer"}

@@ -38,32 +38,6 @@ class Run:
         """Name of the case, or of the folder."""
         return str(self.case.get("case", {}).get("name") or self.folder.name)
 
-    @property
-    def viscosity(self) -> float | None:
-        """Kinematic viscosity [length^2/time], if the case tells it."""
-        flow = self.case.get("flow", {})
-        if flow.get("viscosity"):
-            return float(flow["viscosity"])
-        if flow.get("reynolds"):
-            length = float(self.case.get("grid", {}).get("lx", 0) or 2 * np.pi) / (2 * np.pi)
-            return length / float(flow["reynolds"])
-        return None
-
-    @property
-    def is_taylor_green_1600(self) -> bool:
-        """True for the flow of the published curve: Taylor-Green, Re = 1600, box 2 pi."""
-        flow, grid = self.case.get("flow", {}), self.case.get("grid", {})
-        viscosity = self.viscosity
-        box = [float(grid.get(key, 0) or 2 * np.pi) for key in ("lx", "ly", "lz")]
-        return (
-            flow.get("initial") == "taylor_green"
-            and float(flow.get("amplitude", 1)) == 1.0
-            and int(flow.get("wavenumber", 1)) == 1
-            and viscosity is not None
-            and bool(np.isclose(viscosity, 1 / 1600))
-            and bool(np.allclose(box, 2 * np.pi))
-        )
-
 
 @dataclass(frozen=True)
 class Spectrum:
@@ -117,11 +91,6 @@ def read_table(path: Path, needed: Iterable[str] = ()) -> dict[str, Floats]:
     if missing:
         raise TailraceError(f"{path}: damaged table (no column {', '.join(missing)})")
     return {name: values[:, i] for i, name in enumerate(names)}
-
-
-def published_taylor_green() -> dict[str, Floats]:
-    """Return time, energy and enstrophy of the published Taylor-Green run at Re = 1600."""
-    return read_table(Path(__file__).parent / "data" / "taylor_green_re1600.csv")
 
 
 def _read_spectra(path: Path) -> list[Spectrum]:

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from tailrace.errors import TailraceError
-from tailrace.machine_load import Share, between, sample
-from tailrace.simulation import Job, run_job
+from tailrace.launch.machine_load import Share, between, sample
+from tailrace.runs.simulation import Job, run_job
 
 # The settings of each kind of output.
 MODES = {

@@ -13,14 +13,14 @@ from typing import Any
 
 from tailrace.errors import TailraceError
 from tailrace.files import write_whole
-from tailrace.launcher import Launch
-from tailrace.process import run_program
+from tailrace.launch.launcher import Launch
+from tailrace.launch.process import run_program
 from tailrace.profile.job import choose_launcher, recorder_settings
 from tailrace.profile.record import read_records
 from tailrace.profile.summary import summarize
 from tailrace.programs import find_case, find_case_program
 from tailrace.progress import Display, make_display
-from tailrace.runs import PROFILE
+from tailrace.runs.folder import PROFILE
 
 CHECKPOINTS = "checkpoint_*.h5*"
 # What a run leaves: the program asks, too; here it is seen before ranks are started.

@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from tailrace.captured import one_line, run_captured
 from tailrace.errors import TailraceError
+from tailrace.launch.captured import one_line, run_captured
 from tailrace.profile.job import choose_launcher
 from tailrace.programs import find_program
 from tailrace.tuning.memory import Winner, parse_winner

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from groundwater_program import last_fields, needs_program, refused, start, succeed
 
-from tailrace.aquifer_file import Aquifer, main, permeability_planes, write_aquifer
+from tailrace.apps.groundwater.aquifer_file import Aquifer, main, permeability_planes, write_aquifer
 
 CELLS = (9, 8, 7)
 AQUIFER = Aquifer(CELLS, (9.0, 8.0, 7.0), (3.0, 2.0, 1.5), layers=3, seed=5)

@@ -28,7 +28,7 @@ from groundwater_program import (
 )
 
 from tailrace.report.page import render
-from tailrace.runs import load_run
+from tailrace.runs.folder import load_run
 
 pytestmark = needs_program
 

@@ -190,7 +190,7 @@ def test_an_unknown_layout(tmp_path: Path) -> None:
 
 
 def gather(run: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "tailrace.pflotran_file", str(run)]
+    command = [sys.executable, "-m", "tailrace.apps.groundwater.pflotran_file", str(run)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from groundwater_program import CASES, last_fields, needs_program, refused, start, succeed
 
-from tailrace.report.groundwater import shown_names, title
+from tailrace.apps.groundwater.report import shown_names, title
 from tailrace.report.page import render
-from tailrace.runs import load_run
+from tailrace.runs.folder import load_run
 
 pytestmark = needs_program
 

@@ -12,9 +12,9 @@ import pytest
 import xarray
 from helium_program import needs_program, observables, refused, start, succeed
 
-from tailrace.photoelectrons import read_wave, spectra
-from tailrace.report.helium import sections
-from tailrace.runs import Run, load_run
+from tailrace.apps.helium.photoelectrons import read_wave, spectra
+from tailrace.apps.helium.report import sections
+from tailrace.runs.folder import Run, load_run
 
 pytestmark = needs_program
 

@@ -9,11 +9,11 @@ import subprocess
 import pytest
 from helium_program import BUILD
 
-DRIVER = BUILD / "bench" / "bench_helium_peers"
+DRIVER = BUILD / "bench" / "bench_helium_operators"
 PROBLEMS = ("ground state", "2 steps in a field")
 
 
-@pytest.mark.skipif(not DRIVER.is_file(), reason="bench_helium_peers is not built")
+@pytest.mark.skipif(not DRIVER.is_file(), reason="bench_helium_operators is not built")
 def test_both_find_the_same_states() -> None:
     command = [str(DRIVER), "--n", "24", "--steps", "2", "--repeats", "1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from helium_program import needs_program, observables, refused, start, succeed
 
-from tailrace.report.helium import cards, dipole_spectrum, sections
+from tailrace.apps.helium.report import cards, dipole_spectrum, sections
 from tailrace.report.page import render
-from tailrace.runs import load_run
+from tailrace.runs.folder import load_run
 
 pytestmark = needs_program
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Spectra of electrons from checkpoints: `tailrace.photoelectrons`."""
+"""Spectra of electrons from checkpoints: `tailrace.apps.helium.photoelectrons`."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from helium_program import BUILD, ENVIRONMENT, needs_program, observables, succeed
 
-from tailrace import helium_cross_section
-from tailrace.helium_cross_section import published
-from tailrace.photoelectrons import coulomb_waves, ion_states, read_wave, spectra
+from tailrace.apps.helium import cross_section as helium_cross_section
+from tailrace.apps.helium.cross_section import published
+from tailrace.apps.helium.photoelectrons import coulomb_waves, ion_states, read_wave, spectra
 
 ENERGIES = np.arange(0.02, 5.0, 0.02)
 ROOM = ("grid.points=110", "atom.lmax=1", "pulse.cycles=[5]", "pulse.intensity=[1e12]")
@@ -51,7 +51,7 @@ def test_one_photon_gives_its_energy_to_one_electron(tmp_path: Path) -> None:
 
 @needs_program
 def test_the_command_writes_a_table(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tailrace.photoelectrons", str(tmp_path)]
+    command = [sys.executable, "-m", "tailrace.apps.helium.photoelectrons", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "checkpoint.at_end=true" in done.stderr
@@ -69,7 +69,7 @@ def test_the_published_fit_is_that_of_the_paper() -> None:
 
 
 def test_photon_energies_below_the_threshold_are_refused(tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "tailrace.helium_cross_section", str(tmp_path), "20"]
+    command = [sys.executable, "-m", "tailrace.apps.helium.cross_section", str(tmp_path), "20"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "above 24.58" in done.stderr

@@ -16,9 +16,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tailrace.benchmarks import scale_run
-from tailrace.benchmarks.scale_machine import choose_nodes, find_machine, place_ranks
+from bench.studies import scale_run
 from tailrace.errors import TailraceError
+from tailrace.planning.machine import choose_nodes, find_machine, place_ranks
 
 TOLERANCE = 0.02
 Case = tuple[str, str, int, str, str]

@@ -4,21 +4,27 @@
 import importlib.util
 import json
 import os
+import re
+import shutil
+import subprocess
 import sys
 import time
 from pathlib import Path
 
 import pytest
+from stand_ins import is_built
 from typer.main import get_command
 from typer.testing import CliRunner
 
-from tailrace.benchmarks import BENCHES, load
+from bench.studies.drivers import find_driver, need_driver
+from tailrace.benchmarks import BENCHES, clone, load
 from tailrace.benchmarks.bus_load import occupied_bus
-from tailrace.benchmarks.drivers import Command, find_driver, need_driver
+from tailrace.benchmarks.drivers import Command
 from tailrace.benchmarks.options import Options
-from tailrace.benchmarks.report import make_console, show
+from tailrace.benchmarks.report import show
 from tailrace.benchmarks.rounds import Entry, Measured, measure, run_once
 from tailrace.cli import app
+from tailrace.cli.console import make_console
 from tailrace.errors import TailraceError
 
 KEYS = {"problem", "entry", "ours", "median_s", "min_s", "max_s", "runs"}
@@ -103,7 +109,8 @@ def test_stages_stand_beside_their_model_without_a_round_trip() -> None:
 def test_transforms_of_other_kinds_have_the_peers_that_know_them(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for name in ("fft_ours", "fftw_mpi", "fftw_mpi_single", "accfft", "fftw_serial", "mkl"):
+    (tmp_path / "tailrace-bench").touch(mode=0o755)
+    for name in ("fftw_mpi", "fftw_mpi_single", "accfft", "fftw_serial", "mkl"):
         (tmp_path / f"bench_{name}").touch(mode=0o755)
     monkeypatch.setenv("TAILRACE_BIN_DIR", str(tmp_path))
     plain = load("fft").entries(Options(sizes=[64], ranks=[1]))
@@ -121,7 +128,7 @@ def test_transforms_of_other_kinds_have_the_peers_that_know_them(
     ours = " ".join(found["tailrace"].command.words)
     assert "--grid-z 1 --grid-y 3" in ours and "--precision single" in ours
     assert "bench_fftw_mpi_single" in " ".join(found["fftw_mpi in"].command.words)
-    four = Options(sizes=[64], ranks=[4], grid="pencils", peers=False)
+    four = Options(sizes=[64], ranks=[4], grid="pencils", other_libraries=False)
     assert "--grid-z 2 --grid-y 2" in " ".join(load("fft").entries(four)[0].command.words)
 
 
@@ -134,7 +141,7 @@ def test_a_busy_bus_needs_a_processor_of_its_own(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.skipif(
-    find_driver("bus_load") is None or len(os.sched_getaffinity(0)) < 2,
+    not is_built("tailrace-bench") or len(os.sched_getaffinity(0)) < 2,
     reason="the driver is not built, or there is one processor",
 )
 def test_a_busy_bus_is_no_busier_than_asked() -> None:
@@ -148,14 +155,14 @@ def test_a_busy_bus_is_no_busier_than_asked() -> None:
 
 
 def test_every_bench_of_the_table_loads() -> None:
-    for name in BENCHES:
+    for name in (*BENCHES, *clone.STUDIES):
         module = load(name)
         assert module.SUMMARY and callable(module.entries) and callable(module.finish)
 
 
 def test_every_bench_is_a_subcommand_with_its_own_options() -> None:
     commands = get_command(app).get_command(None, "bench").commands  # type: ignore[attr-defined]
-    assert set(commands) == set(BENCHES)
+    assert set(commands) == {*BENCHES, *clone.STUDIES}
     options = {name: {one.name for one in command.params} for name, command in commands.items()}
     assert "kernel" in options["fft"] and "dirs" not in options["fft"]
     assert "dirs" in options["io"] and "kernel" not in options["io"]
@@ -165,7 +172,7 @@ def test_every_bench_is_a_subcommand_with_its_own_options() -> None:
         "dense",
         "sparse",
     }
-    drawing = {name for name in BENCHES if hasattr(load(name), "draw")}
+    drawing = {name for name in commands if hasattr(load(name), "draw")}
     assert {name for name, names in options.items() if "picture" in names} == drawing
 
 
@@ -183,18 +190,18 @@ def test_absent_drivers_are_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
     monkeypatch.setenv("TAILRACE_BIN_DIR", str(tmp_path))
     assert find_driver("accfft") is None
     with pytest.raises(
-        TailraceError, match="bench_fft_ours was not found; run `make build TARGETS"
+        TailraceError, match="bench_dense_ours was not found; run `make build TARGETS"
     ):
-        need_driver("fft_ours")
+        need_driver("dense_ours")
 
 
 @pytest.mark.skipif(
-    find_driver("exchange_ours") is None and "TAILRACE_BIN_DIR" not in os.environ,
+    not is_built("tailrace-bench"),
     reason="the drivers are not built",
 )
 def test_a_tiny_bench_writes_the_agreed_file(tmp_path: Path) -> None:
     path = tmp_path / "sub" / "exchange.json"
-    words = ["--n", "32", "--ranks", "2", "--rounds", "2", "--repeats", "2", "--no-peers"]
+    words = ["--n", "32", "--ranks", "2", "--rounds", "2", "--repeats", "2", "--no-other-libraries"]
     line = ["bench", "exchange", "--patterns", "kept", *words, "--json", str(path)]
     result = CliRunner().invoke(app, line)
     assert result.exit_code == 0, result.output
@@ -307,3 +314,46 @@ def test_tables_keep_what_stands_in_brackets(capsys: pytest.CaptureFixture[str])
     for text in ("cube [b]", "way [i]", "median [s]", "not measured: peer [u]: exit status 1: "):
         assert text in printed
     assert "[node:17] no memory" in printed
+
+
+def test_old_names_are_accepted_with_a_line(capfd: pytest.CaptureFixture[str]) -> None:
+    for words, told in (
+        (["faces", "--ranks", "0"], "faces is now bindings"),
+        (["fft", "--no-peers", "--ranks", "0"], "--no-peers is now --no-other-libraries"),
+    ):
+        result = CliRunner().invoke(app, ["bench", *words])
+        assert isinstance(result.exception, TailraceError)  # of --ranks, which is looked at later
+        assert "--ranks 0" in str(result.exception)
+        assert told in result.output + capfd.readouterr().err
+
+
+def test_an_installed_package_offers_what_it_can_measure(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A copy of the package elsewhere: four benchmarks, and a line about each study."""
+    shutil.copytree(clone.SOURCE_ROOT / "tailrace", tmp_path / "tailrace")
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    # The editable installation comes before PYTHONPATH.
+    start = f"import sys; sys.path.insert(0, {str(tmp_path)!r}); "
+    start += "sys.meta_path = [m for m in sys.meta_path if 'ditable' not in repr(m)"
+    start += " and 'Scikit' not in repr(m)]; from tailrace.cli import main; main()"
+
+    def bench(*words: str) -> subprocess.CompletedProcess[str]:
+        line = [sys.executable, "-c", start, "bench", *words]
+        return subprocess.run(
+            line, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+
+    shown = bench("--help")
+    assert shown.returncode == 0, shown.stderr
+    assert re.findall(r"^  ([a-z-]+)  ", shown.stdout, re.MULTILINE) == list(BENCHES)
+    assert "in bench/ of the repository" in shown.stdout
+    assert "--nodes" not in bench("exchange", "--help").stdout
+    assert "--throttle" not in bench("output", "--help").stdout
+    for words in (["exchange", "--nodes", "2"], ["output", "--throttle", "1000"]):
+        assert "needs a script of bench/" in bench(*words).stderr
+    for study in clone.STUDIES:
+        refused = bench(study, "--rounds", "1")
+        assert refused.returncode == 2 and refused.stdout == ""
+        assert refused.stderr.count("\n") == 1
+        assert f"bench {study}: this study is in the repository" in refused.stderr

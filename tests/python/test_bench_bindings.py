@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Test of `tailrace bench faces`: one tiny run from end to end."""
+"""Test of `tailrace bench bindings`: one tiny run from end to end."""
 
 import json
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from tailrace.benchmarks.drivers import find_driver
+from bench.studies.drivers import find_driver
 from tailrace.cli import app
 
 
@@ -21,12 +21,12 @@ def has_python_face() -> bool:
 
 
 @pytest.mark.skipif(
-    find_driver("faces_cpp") is None and "TAILRACE_BIN_DIR" not in os.environ,
+    find_driver("bindings_cpp") is None and "TAILRACE_BIN_DIR" not in os.environ,
     reason="the drivers are not built",
 )
-def test_every_face_that_is_built_is_beside_cpp(tmp_path: Path) -> None:
+def test_every_binding_that_is_built_is_compared_with_cpp(tmp_path: Path) -> None:
     path = tmp_path / "faces.json"
-    words = ["bench", "faces", "--rounds", "1", "--repeats", "2", "--ranks", "2"]
+    words = ["bench", "bindings", "--rounds", "1", "--repeats", "2", "--ranks", "2"]
     result = CliRunner().invoke(app, [*words, "--json", str(path)])
     assert result.exit_code == 0, result.output
     content = json.loads(path.read_text())
@@ -38,7 +38,7 @@ def test_every_face_that_is_built_is_beside_cpp(tmp_path: Path) -> None:
         if row["entry"] == "C++":
             assert row["us_over_cpp"] == 0
     assert len(found) == 3
-    built = {"C++", "C"} | ({"Fortran"} if find_driver("faces_fortran") else set())
+    built = {"C++", "C"} | ({"Fortran"} if find_driver("bindings_fortran") else set())
     if has_python_face():
         built.add("Python")
         assert not content["failures"]

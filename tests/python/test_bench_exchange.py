@@ -8,10 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stand_ins import is_built
 from typer.testing import CliRunner
 
-from tailrace.benchmarks import allreduce, exchange, size_table
-from tailrace.benchmarks.drivers import Command, find_driver, parallel
+from bench.studies import allreduce
+from bench.studies.drivers import find_driver
+from bench.studies.other_libraries import TRANSPOSERS
+from tailrace.benchmarks import exchange, size_table
+from tailrace.benchmarks.drivers import Command, parallel
 from tailrace.benchmarks.fake_cluster import SCRIPT, hosts
 from tailrace.benchmarks.options import MovingOptions, Options
 from tailrace.benchmarks.rounds import Entry, Measured, measure, run_once
@@ -19,14 +23,14 @@ from tailrace.cli import app
 from tailrace.errors import TailraceError
 
 built = pytest.mark.skipif(
-    find_driver("exchange_ours") is None and "TAILRACE_BIN_DIR" not in os.environ,
+    not is_built("tailrace-bench"),
     reason="the drivers are not built",
 )
 cluster = pytest.mark.skipif(
     subprocess.run([SCRIPT, "--check"], capture_output=True, check=False).returncode != 0,
     reason="nodes cannot be made up here",
 )
-TINY = ["--rounds", "1", "--repeats", "2", "--no-peers"]
+TINY = ["--rounds", "1", "--repeats", "2", "--no-other-libraries"]
 ROW_KEYS = {
     *("problem", "entry", "ours", "family", "pattern", "size", "ranks", "nodes", "calls"),
     *("median_s", "quartile_low_s", "quartile_high_s", "ratio", "round_s", "waiting", "best"),
@@ -120,9 +124,9 @@ def test_hierarchical_ways_show_on_made_up_nodes(tmp_path: Path) -> None:
 
 @built
 def test_other_libraries_move_the_same() -> None:
-    """Every peer that was built gives the right result, on its own terms."""
+    """Every other library that was built gives the right result, on its own terms."""
     found = 0
-    for driver, patterns in exchange.PEERS.items():
+    for driver, patterns in TRANSPOSERS.items():
         program = find_driver(driver)
         for pattern in patterns if program else ():
             assert program is not None

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from tailrace.benchmarks.groundwater import TOLERANCE, entries, finish
-from tailrace.benchmarks.groundwater_run import PARTS, Flow
+from bench.studies.groundwater import TOLERANCE, entries, finish
+from bench.studies.groundwater_run import PARTS, Flow
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Measured
 from tailrace.cli import app
@@ -27,7 +27,7 @@ PFLOTRAN = os.environ.get("TAILRACE_PFLOTRAN", "")
 
 
 def load_peer() -> Any:
-    path = SOURCE_ROOT / "bench" / "peers" / "pflotran_flow.py"
+    path = SOURCE_ROOT / "bench" / "other_libraries" / "pflotran_flow.py"
     spec = importlib.util.spec_from_file_location("pflotran_flow", path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

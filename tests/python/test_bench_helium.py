@@ -9,9 +9,10 @@ import pytest
 from stand_ins import built
 from typer.testing import CliRunner
 
-from tailrace.benchmarks.helium import WRITERS, entries
-from tailrace.benchmarks.helium_run import costs
-from tailrace.benchmarks.options import IoOptions, Options, ServersOptions
+from bench.studies.helium import WRITERS, entries
+from bench.studies.helium_run import costs
+from bench.studies.options import ServersOptions, StudyOptions
+from tailrace.benchmarks.options import IoOptions
 from tailrace.cli import app
 from tailrace.errors import TailraceError
 
@@ -43,14 +44,16 @@ def test_a_checkpoint_costs_its_call_and_what_three_steps_take_more() -> None:
 
 def test_each_kind_of_writer_runs_alone_and_then_beside_another(tmp_path: Path) -> None:
     chosen = ServersOptions(every=5, competitor=True)
-    found = entries(Options(sizes=[40], ranks=[2], folder=tmp_path, steps=12, servers=chosen))
+    found = entries(StudyOptions(sizes=[40], ranks=[2], folder=tmp_path, steps=12, servers=chosen))
     assert [entry.name for entry in found] == [name for name in WRITERS for _ in range(2)]
     beside = ["--competitor" in entry.command.words for entry in found]
     assert beside == [False, True] * len(WRITERS)
-    hidden = Options(folder=tmp_path, servers=ServersOptions(), io=IoOptions(entries=["hidden"]))
+    hidden = StudyOptions(
+        folder=tmp_path, servers=ServersOptions(), io=IoOptions(entries=["hidden"])
+    )
     assert [entry.name for entry in entries(hidden)] == ["no checkpoints", "hidden"]
     with pytest.raises(TailraceError, match="no entry has this"):
-        entries(Options(folder=tmp_path, io=IoOptions(entries=["nothing"])))
+        entries(StudyOptions(folder=tmp_path, io=IoOptions(entries=["nothing"])))
 
 
 def test_a_small_bench(tmp_path: Path) -> None:

@@ -2,17 +2,17 @@
 """Tests of `tailrace bench io`: tiny files from end to end, shares of rounds, counted calls."""
 
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
+from stand_ins import is_built
 from typer.testing import CliRunner
 
 from tailrace.benchmarks import io, io_count
-from tailrace.benchmarks.drivers import Command, find_driver
+from tailrace.benchmarks.drivers import Command
 from tailrace.benchmarks.io_picture import draw
 from tailrace.benchmarks.options import IoOptions, Options
 from tailrace.benchmarks.rounds import Entry, Measured, measure
@@ -20,7 +20,7 @@ from tailrace.cli import app
 from tailrace.errors import TailraceError
 
 built = pytest.mark.skipif(
-    find_driver("io_ours") is None and "TAILRACE_BIN_DIR" not in os.environ,
+    not is_built("tailrace-bench"),
     reason="the drivers are not built",
 )
 TINY = ["--block", "1000", "--bytes", "8000", "--ranks", "2", "--rounds", "1"]
@@ -280,13 +280,13 @@ def test_the_variants_of_an_mpi_io_are_in_its_own_process(monkeypatch: pytest.Mo
         {"name": "tailrace", "family": "ours", "uses_mpi_io": False},
         {"name": "mpiio view", "family": "mpiio", "uses_mpi_io": True},
     ]
-    monkeypatch.setattr(io, "need_driver", lambda _name: Path("/bin/bench_io_ours"))
-    monkeypatch.setattr(io, "list_variants", lambda _program: variants)
+    monkeypatch.setattr(io, "driver", lambda name: (Path("/bin/tailrace-bench"), [name]))
+    monkeypatch.setattr(io, "list_variants", lambda _program, *_first: variants)
     monkeypatch.setattr(io, "mpi_ios", lambda: {"ompio": "OMPIO", "romio321": "ROMIO"})
     monkeypatch.setenv("TAILRACE_LAUNCHER", "launch {ranks}")
     options = Options(ranks=[3], io=IoOptions(patterns=["contiguous"], wrapper="on -x"))
     limit, first, second = io.entries(options)
-    assert limit.command.words[:5] == ["launch", "1", "on", "-x", "/bin/bench_io_ours"]
+    assert limit.command.words[:6] == ["launch", "1", "on", "-x", "/bin/tailrace-bench", "io"]
     assert first.command.words[:3] == ["launch", "3", "on"]
     assert "tailrace;mpiio view" in first.command.words and "mpiio view" in second.command.words
     assert first.command.environment["OMPI_MCA_io"] == "ompio"

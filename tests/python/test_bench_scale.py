@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.benchmarks import scale, scale_picture, scale_run
+from bench.studies import scale, scale_picture, scale_run
 from tailrace.benchmarks.drivers import Command
 from tailrace.benchmarks.options import MovingOptions, Options
 from tailrace.benchmarks.rounds import measure
-from tailrace.benchmarks.scale_machine import choose_nodes, find_machine, place_ranks
 from tailrace.errors import TailraceError
+from tailrace.planning.machine import choose_nodes, find_machine, place_ranks
 
 
 def test_machines_have_names_extents_and_settings() -> None:

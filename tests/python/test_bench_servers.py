@@ -12,13 +12,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from tailrace.benchmarks import servers, slow_disk
-from tailrace.benchmarks.competitor import competing
-from tailrace.benchmarks.drivers import Command, find_driver
+from bench.studies import servers
+from bench.studies.competitor import competing
+from bench.studies.drivers import find_driver
+from bench.studies.options import ServersOptions, StudyOptions
+from bench.studies.servers_picture import draw
+from tailrace.benchmarks import slow_disk
+from tailrace.benchmarks.drivers import Command
 from tailrace.benchmarks.io import list_variants
-from tailrace.benchmarks.options import IoOptions, Options, ServersOptions
+from tailrace.benchmarks.options import IoOptions
 from tailrace.benchmarks.rounds import Entry, Measured, measure
-from tailrace.benchmarks.servers_picture import draw
 from tailrace.cli import app
 from tailrace.errors import TailraceError
 
@@ -65,7 +68,7 @@ def test_a_tiny_bench_gives_table_file_and_picture(tmp_path: Path) -> None:
 
 @built
 def test_every_variant_of_ours_writes_what_it_was_given(tmp_path: Path) -> None:
-    status, content, output = bench(tmp_path, "--shapes", "slab", "--no-peers")
+    status, content, output = bench(tmp_path, "--shapes", "slab", "--no-other-libraries")
     assert status == 0 and not content["failures"], output
     found = {row["entry"] for row in content["rows"]}
     assert {"tailrace, thread", "tailrace, process", "tailrace, push_ordered"} <= found
@@ -198,7 +201,7 @@ def figures() -> Measured:
 
 def test_rows_are_compared_with_no_output_the_ideal_and_being_alone() -> None:
     measured = figures()
-    servers.finish(measured, Options(steps=2))
+    servers.finish(measured, StudyOptions(steps=2))
     rows = {(row["entry"], row["problem"]): row for row in measured.rows}
     pull = rows["tailrace, pull", "p" + servers.ALONE]
     assert pull["ideal_s"] == pytest.approx(3.0) and pull["over_ideal"] == pytest.approx(1.1)
@@ -214,7 +217,7 @@ def test_rows_are_compared_with_no_output_the_ideal_and_being_alone() -> None:
 
 def test_a_failure_of_ours_is_one_of_the_bench_and_a_failure_of_a_peer_is_not() -> None:
     measured = Measured([], {"tailrace, pull (p)": "killed", "toy server (p)": "killed"})
-    servers.finish(measured, Options())
+    servers.finish(measured, StudyOptions())
     assert measured.failures == {
         "tailrace, pull (p)": "ours failed: killed",
         "toy server (p)": "killed",
@@ -235,7 +238,7 @@ def test_ranks_that_serve_are_more_ranks(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setattr(servers, "need_driver", lambda _name: Path("/bin/bench_servers_ours"))
     monkeypatch.setattr(servers, "list_variants", lambda _program: variants)
     monkeypatch.setenv("TAILRACE_LAUNCHER", "launch {ranks}")
-    options = Options(
+    options = StudyOptions(
         ranks=[3],
         compute="sleep",
         folder=tmp_path,

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tailrace.benchmarks import tune as bench_tune
+from bench.studies import tune as bench_tune
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Measured
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tailrace.benchmarks import blas
+from bench.studies import blas
 from tailrace.benchmarks.rounds import Measured
 from tailrace.errors import TailraceError
 from tailrace.profile.job import find_dense_library
@@ -172,7 +172,16 @@ def test_tuning_that_is_off_leaves_all_calls_to_the_library() -> None:
 
 def test_a_tiny_bench(tmp_path: Path) -> None:
     file = tmp_path / "blas.json"
-    words = [sys.executable, "-m", "tailrace", "bench", "blas", "--no-peers", "--rounds", "1"]
+    words = [
+        sys.executable,
+        "-m",
+        "tailrace",
+        "bench",
+        "blas",
+        "--no-other-libraries",
+        "--rounds",
+        "1",
+    ]
     shapes = "20x30x40,40x3x700:TN,zgemv:90x200:C,strsm:30x40,dsyrk:40x50:UT,caxpy:9000,ddot:20000"
     done = subprocess.run(
         [*words, "--repeats", "2", "--shapes", shapes, "--json", str(file)],

@@ -23,7 +23,7 @@ from tailrace.advice.setting import Setting, combined, read_settings, settings_t
 from tailrace.advice.statistics import LOOKS, interval, is_hopeless, rank_of_interval
 from tailrace.cli import app
 from tailrace.errors import TailraceError
-from tailrace.launcher import Launch as Launcher
+from tailrace.launch.launcher import Launch as Launcher
 
 
 class Machine:

@@ -16,7 +16,7 @@ from tailrace.advice.launch_report import CHECKS, as_data, as_text, find_all
 from tailrace.advice.program import level_of_text, processor_level, read_build
 from tailrace.cli import app
 from tailrace.errors import TailraceError
-from tailrace.launcher import Launch as Launcher
+from tailrace.launch.launcher import Launch as Launcher
 
 STATUS = "/proc/self/status"
 THP = "/sys/kernel/mm/transparent_hugepage/enabled"

@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from tailrace import machine_load, output_modes
 from tailrace.cli import app
 from tailrace.cli import demo as demo_module
 from tailrace.errors import TailraceError
-from tailrace.machine_load import Sample, Share
-from tailrace.output_modes import Piece, cost_of, doubts
-from tailrace.simulation import Job
+from tailrace.launch import machine_load
+from tailrace.launch.machine_load import Sample, Share
+from tailrace.runs import output_modes
+from tailrace.runs.output_modes import Piece, cost_of, doubts
+from tailrace.runs.simulation import Job
 
 
 def run_demo(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The library from Python: values, refusals, the same files as from C++ (docs/faces.md)."""
+"""The library from Python: values, refusals, the same files as from C++ (docs/bindings.md)."""
 
 import importlib
 import os
@@ -321,7 +321,7 @@ def test_examples_of_docstrings(tmp_path: Path) -> None:
 
 
 def test_the_first_example_of_the_page_runs(tmp_path: Path) -> None:
-    text = (ROOT / "docs" / "faces.md").read_text()
+    text = (ROOT / "docs" / "bindings.md").read_text()
     program = tmp_path / "first.py"
     program.write_text(re.findall(r"```python\n(.*?)```", text, re.DOTALL)[0])
     done = subprocess.run(

@@ -205,7 +205,7 @@ def test_the_reader_of_modules(tmp_path: Path) -> None:
 def guides() -> list[Path]:
     """Return the texts that show programs of C and Fortran how to use the library."""
     ports = ROOT / "examples" / "ports"
-    return [ROOT / "docs" / "faces.md", *sorted(ports.glob("*.patch"))]
+    return [ROOT / "docs" / "bindings.md", *sorted(ports.glob("*.patch"))]
 
 
 @pytest.mark.parametrize("path", guides(), ids=lambda path: path.name)

@@ -10,14 +10,14 @@ import pytest
 from stand_ins import built, write_script
 from typer.main import get_command
 
-from tailrace import launcher
 from tailrace.cli import app
 from tailrace.errors import TailraceError
-from tailrace.launcher import Launch, find_launcher, job_tasks
+from tailrace.launch import launcher
+from tailrace.launch.launcher import Launch, find_launcher, job_tasks
+from tailrace.launch.slurm import with_mpi
 from tailrace.profile import job
 from tailrace.profile.job import choose_launcher
 from tailrace.programs import find_program
-from tailrace.slurm import with_mpi
 
 
 def machine(tmp_path: Path, **versions: str) -> dict[str, str]:

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from stand_ins import is_built
 from typer.testing import CliRunner
 
-from tailrace.benchmarks.drivers import find_driver
 from tailrace.cli import app
 from tailrace.errors import TailraceError
 from tailrace.planning import comparison, measured, model
@@ -187,7 +187,7 @@ def test_bandwidths_come_from_a_file_of_bench_io(tmp_path: Path) -> None:
         measured.bandwidths([{**ROWS[1], "median_s": 1.0}], "--from x")
 
 
-@pytest.mark.skipif(find_driver("io_ours") is None, reason="the drivers are not built")
+@pytest.mark.skipif(not is_built("tailrace-bench"), reason="the drivers are not built")
 def test_bandwidths_are_measured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "TOTAL_BYTES", 1_000_000)
     monkeypatch.setattr(measured, "RANKS", [1, 2])

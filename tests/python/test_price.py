@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from tailrace.cli import app
 from tailrace.errors import TailraceError
-from tailrace.pricing import all_grids, parse_grid
+from tailrace.planning.pricing import all_grids, parse_grid
 
 GEMINI_TRANSPOSE = ["--n", "8192", "--fields", "3", "--item", "4"]
 

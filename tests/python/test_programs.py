@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Shipped cases are found by both of their names: in the source tree and in a package."""
+"""Shipped cases and modules are found by both of their names."""
 
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from tailrace import programs
+from tailrace import old_names, programs
 from tailrace.programs import find_case, shipped_cases
 
 APPS = Path(__file__).resolve().parents[2] / "apps"
@@ -36,3 +38,20 @@ def test_every_case_is_found_by_both_names() -> None:
         assert find_case(name).read_text() == path.read_text()
         assert find_case(path.stem).read_text() == path.read_text()
     assert sorted(shipped_cases()) == sorted(path.stem for path in CASES.values())
+
+
+@pytest.mark.parametrize("old", old_names.MOVED)
+def test_modules_are_found_under_their_old_names(old: str) -> None:
+    new = old_names.MOVED[old]
+    line = f"import {old} as old, {new} as new; print(old.__file__ == new.__file__)"
+    words = [sys.executable, "-c", line]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.stdout == "True\n", done.stderr
+    assert done.stderr == f"tailrace: the module {old} is now {new}\n"
+
+
+def test_a_program_runs_under_its_old_name() -> None:
+    words = [sys.executable, "-m", "tailrace.helium_cross_section"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "usage: python -m tailrace.apps.helium.cross_section FOLDER" in done.stderr

@@ -11,14 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from tailrace.apps.turbulence.passes import substage_passes
+from tailrace.apps.turbulence.published import published_taylor_green
+from tailrace.apps.turbulence.resolution import leaves_published_at, resolution_text, resolved_scale
+from tailrace.apps.turbulence.vorticity import vorticity_plane
 from tailrace.errors import TailraceError
 from tailrace.report.facts import facts
 from tailrace.report.page import cards, render, save_picture
-from tailrace.report.passes import substage_passes
-from tailrace.report.resolution import leaves_published_at, resolution_text, resolved_scale
 from tailrace.report.timeline import close_up, files_written, innermost, shares, totals, tracks
-from tailrace.report.vorticity import vorticity_plane
-from tailrace.runs import Run, load_run, published_taylor_green
+from tailrace.runs.folder import Run, load_run
 
 
 def make_report(*arguments: str) -> subprocess.CompletedProcess[str]:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from stand_ins import FAKE_SLURM, write_script
 
-from tailrace.launcher import Launch
-from tailrace.process import Running
+from tailrace.launch.launcher import Launch
+from tailrace.launch.process import Running
 from tailrace.progress import Plain
 
 COMMAND = [sys.executable, "-m", "tailrace", "run"]

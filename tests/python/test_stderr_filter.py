@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What mpirun adds below a program's own message is left out, and nothing else."""
 
-from tailrace.stderr_filter import without_noise
+from tailrace.launch.stderr_filter import without_noise
 
 RULE = "-" * 74 + "\n"
 EXITED = [

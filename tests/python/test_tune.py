@@ -13,7 +13,7 @@ from typer.testing import CliRunner, Result
 
 from tailrace.cli import app
 from tailrace.errors import TailraceError
-from tailrace.launcher import find_launcher
+from tailrace.launch.launcher import find_launcher
 from tailrace.programs import find_program
 from tailrace.tuning import memory, mpich, openmpi
 from tailrace.tuning.measure import measure, mpich_library

@@ -44,7 +44,9 @@ def test_a_wheel_needs_no_source_tree(tmp_path: Path) -> None:
         ROOT,
     )
     (wheel,) = tmp_path.glob("tailrace-*.whl")
-    libraries = {Path(name).name for name in zipfile.ZipFile(wheel).namelist() if "/lib/" in name}
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.split("/")[0].split("-")[0] for name in names} == {"tailrace"}  # no bench/
+    libraries = {Path(name).name for name in names if "/lib/" in name}
     for name in ("mpi", "wait", "collectives", "io"):  # of at least one family
         assert any(one.startswith(f"libtailrace_{name}_") for one in libraries), libraries
     assert {"libtailrace_blas.so", "libtailrace_lapack.so"} <= libraries
@@ -65,5 +67,24 @@ def test_a_wheel_needs_no_source_tree(tmp_path: Path) -> None:
     assert str(tmp_path) in run(
         [python, "-c", "import tailrace.extension as e; print(e.load().__file__)"], empty
     )
+    for words in (
+        ["fft", "--n", "16", "--ranks", "2"],
+        ["exchange", "--patterns", "uniform", "--sizes", "8", "--ranks", "2"],
+        ["io", "--dir", ".", "--ranks", "2", "--bytes", "100000", "--entries", "tailrace auto"],
+        [
+            "output",
+            "--folder",
+            ".",
+            "--n",
+            "16",
+            "--steps",
+            "1",
+            "--compute-s",
+            "0",
+            "--ranks",
+            "2",
+        ],
+    ):
+        assert "tailrace" in run([command, "bench", *words, "--rounds", "1"], empty)
     profile = run([command, "profile", "-n", "2", "--", python, "fields.py"], empty)
     assert "MPI" in profile

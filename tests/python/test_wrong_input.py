@@ -7,9 +7,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from stand_ins import built
+from stand_ins import built, is_built
 
-from tailrace.benchmarks.drivers import find_driver
 from tailrace.cli import COMMANDS
 
 TAILRACE = [sys.executable, "-m", "tailrace"]
@@ -140,7 +139,7 @@ def test_what_programs_refuse_is_one_line(line: str, program: str, part: str) ->
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.skipif(find_driver("exchange_ours") is None, reason="the drivers are not built")
+@pytest.mark.skipif(not is_built("tailrace-bench"), reason="the drivers are not built")
 @pytest.mark.parametrize(
     ("line", "part"), WRONG_FOR_DRIVERS, ids=[line for line, _ in WRONG_FOR_DRIVERS]
 )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from tailrace.benchmarks.scale_run import build, run
+from bench.studies.scale_run import build, run
 from tailrace.errors import TailraceError
 
 LINE = "torus:4,bw=1,latency=1e-6"

@@ -14,7 +14,7 @@ from turbulence_program import CASES, ENVIRONMENT, ROOT, command, needs_program,
 
 pytestmark = [needs_program, pytest.mark.slow]
 
-PUBLISHED = ROOT / "tailrace/data/taylor_green_re1600.csv"
+PUBLISHED = ROOT / "tailrace/apps/turbulence/taylor_green_re1600.csv"
 
 
 def published() -> dict[str, np.ndarray]:

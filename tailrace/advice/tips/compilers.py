@@ -5,11 +5,10 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 from tailrace.advice.setting import Setting
-from tailrace.advice.tips.situation import DoesNotApplyError, Situation
+from tailrace.advice.tips.situation import Compiler, DoesNotApplyError, Situation
 
 # Family -> the compilers of C, C++ and Fortran; of several names of one the first that is there.
 FAMILIES = {
@@ -23,15 +22,6 @@ WRAPPERS = {
     "MPICH": ("MPICH_CC", "MPICH_CXX", "MPICH_FC"),
 }
 DIRECT = ("CC", "CXX", "FC")
-
-
-@dataclass(frozen=True)
-class Compiler:
-    """An installed compiler; "" for a language that it does not have."""
-
-    family: str
-    version: str  # the first number of it, "" if it does not say
-    words: tuple[str, str, str]  # of C, C++, Fortran
 
 
 def _version(path: str) -> str:

@@ -5,13 +5,9 @@ import re
 import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from tailrace.advice.launch import Launch
 from tailrace.advice.setting import Setting
-
-if TYPE_CHECKING:
-    from tailrace.advice.tips.compilers import Compiler
 
 
 class DoesNotApplyError(Exception):
@@ -19,11 +15,20 @@ class DoesNotApplyError(Exception):
 
 
 @dataclass(frozen=True)
+class Compiler:
+    """An installed compiler; "" for a language that it does not have."""
+
+    family: str
+    version: str  # the first number of it, "" if it does not say
+    words: tuple[str, str, str]  # of C, C++, Fortran
+
+
+@dataclass(frozen=True)
 class Situation:
     """The program's launch, and the paths of installed libraries by file name."""
 
     launch: Launch
-    kind: str  # of the launcher, as `tailrace.launcher` calls it
+    kind: str  # of the launcher, as `tailrace.launch.launcher` calls it
     installed: dict[str, str] = field(default_factory=dict)
     napping: str = ""  # path of our library whose waits sleep, for this MPI
     collectives: str = ""  # path of the one with our methods of collective calls
@@ -32,7 +37,7 @@ class Situation:
     numactl: str = ""  # path of the program, where it is installed
     build: str = ""  # the command that builds the program
     made_by: tuple[str, str] = ("", "")  # the compiler of it, and the first number of its version
-    compilers: Sequence["Compiler"] = ()  # that are installed
+    compilers: Sequence[Compiler] = ()  # that are installed
 
     @property
     def family(self) -> str:

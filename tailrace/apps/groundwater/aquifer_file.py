@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``python -m tailrace.aquifer_file FILE``: makes an aquifer as a file in PFLOTRAN's layout.
+"""Makes an aquifer as a file in PFLOTRAN's layout.
+
+``python -m tailrace.apps.groundwater.aquifer_file FILE --cells 250 200 200`` writes FILE.
 
 The permeability is log-normal in layers: each layer has a mean of its own, and in it ln k varies
 with the correlation lengths along x, y, z. It depends on the seed and the aquifer alone, not on
@@ -18,7 +20,7 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from tailrace.runs import Floats
+from tailrace.runs.folder import Floats
 
 PLANE_ITEMS = 1 << 22  # cells made at a time, about
 
@@ -131,7 +133,7 @@ def write_aquifer(path: Path, aquifer: Aquifer, *, shuffled: bool = False) -> No
 def _parser() -> argparse.ArgumentParser:
     assert __doc__ is not None
     parser = argparse.ArgumentParser(
-        prog="python -m tailrace.aquifer_file",
+        prog="python -m tailrace.apps.groundwater.aquifer_file",
         description=__doc__.split(": ", 1)[1],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )

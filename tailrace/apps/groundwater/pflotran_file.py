@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``python -m tailrace.pflotran_file RUN``: all field files of a run in PFLOTRAN's layout as one.
+"""Gathers all field files of a run in PFLOTRAN's layout in one file.
 
-RUN/NAME_pflotran.h5 gets `Coordinates` and the groups "Time:  1.00000E+00 y" of the field files of
-a groundwater run with ``output.layout = "pflotran"``.
+After ``python -m tailrace.apps.groundwater.pflotran_file RUN`` the file RUN/NAME_pflotran.h5 has
+`Coordinates` and the groups "Time:  1.00000E+00 y" of the field files of a groundwater run
+with ``output.layout = "pflotran"``.
 """
 
 import argparse
@@ -13,7 +14,7 @@ import h5py
 
 from tailrace.errors import TailraceError
 from tailrace.files import replaced
-from tailrace.runs import load_run
+from tailrace.runs.folder import load_run
 
 
 def gather(folder: Path) -> Path:
@@ -37,7 +38,7 @@ def gather(folder: Path) -> Path:
 def main() -> int:
     """Gather the files of the run that the command line names; return the exit status."""
     parser = argparse.ArgumentParser(
-        prog="python -m tailrace.pflotran_file",
+        prog="python -m tailrace.apps.groundwater.pflotran_file",
         description="Gathers the field files of a run in PFLOTRAN's layout in one file.",
     )
     parser.add_argument("run", type=Path, help="the run folder")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the page of a groundwater run shows: the ground at the end, the balances of its steps."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,8 +15,9 @@ from matplotlib.colors import LogNorm
 from tailrace.report.html import picture, png
 from tailrace.report.section import Section
 from tailrace.report.style import ACCENT, INK, REFERENCE
-from tailrace.runs import Floats, Run, read_table
+from tailrace.runs.folder import Floats, Run, read_table
 
+POINTS = "cells"
 MOST_PICTURES = 6
 MOST_PROFILES = 6
 MOST_SPECIES = 15
@@ -45,6 +46,16 @@ def sections(run: Run) -> Iterable[Section]:
     if table:
         note = "Operations among all ranks by size; the longest time of any rank, with waiting."
         yield Section("reductions", "Reductions", note, table=table)
+
+
+def facts(_run: Run) -> Iterable[tuple[str, str]]:
+    """Yield nothing: what all runs show suffices."""
+    return []
+
+
+def front(_run: Run) -> Callable[[Axes], None] | None:
+    """Return None: there is no picture for a front page."""
+    return None
 
 
 def _reductions(found: object) -> list[tuple[str, ...]]:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The one-photon cross-section of helium at several photon energies, beside the published fit.
 
-``python -m tailrace.helium_cross_section FOLDER [EV ...]`` runs the case helium/photon on two ranks
-for each photon energy (FOLDER/40.8 and so on; a few seconds each) and leaves the table
+``python -m tailrace.apps.helium.cross_section FOLDER [EV ...]`` runs the case
+helium/photon on two ranks for each photon energy (FOLDER/40.8 and so on; a few seconds each)
+and leaves the table
 FOLDER/cross_section.csv and the picture FOLDER/cross_section.png.
 """
 
@@ -15,9 +16,9 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tailrace.errors import TailraceError
-from tailrace.output_modes import run_to_end
-from tailrace.runs import Floats
-from tailrace.simulation import Job
+from tailrace.runs.folder import Floats
+from tailrace.runs.output_modes import run_to_end
+from tailrace.runs.simulation import Job
 
 ENERGIES_EV = (35.0, 40.8, 50.0, 65.0, 85.0, 110.0, 149.7)
 # Yan, Sadeghpour, Dalgarno, Astrophys. J. 496, 1044 (1998): coefficients of x^(-n/2).
@@ -61,7 +62,8 @@ def draw(picture: Path, energies_ev: Floats, found: Floats) -> None:
 def main() -> int:
     """Run all photon energies; return the exit status."""
     if len(sys.argv) < 2:
-        print("usage: python -m tailrace.helium_cross_section FOLDER [EV ...]", file=sys.stderr)
+        usage = "python -m tailrace.apps.helium.cross_section FOLDER [EV ...]"
+        print(f"usage: {usage}", file=sys.stderr)
         return 2
     folder = Path(sys.argv[1])
     try:

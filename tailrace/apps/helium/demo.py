@@ -14,13 +14,13 @@ from typing import Any
 
 from matplotlib.figure import Figure
 
-from tailrace.cli.report import run_page
+from tailrace.apps.helium.report import chosen_files, colours, draw_density
 from tailrace.errors import TailraceError
 from tailrace.files import write_whole
-from tailrace.output_modes import Round, cost_of, doubts, run_rounds, run_to_end
-from tailrace.report.helium import chosen_files, colours, draw_density
-from tailrace.runs import read_table
-from tailrace.simulation import Job
+from tailrace.report.page import run_page
+from tailrace.runs.folder import read_table
+from tailrace.runs.output_modes import Round, cost_of, doubts, run_rounds, run_to_end
+from tailrace.runs.simulation import Job
 
 GAUGES = ("velocity", "length")
 SETTINGS = ["output.every=25", "checkpoint.every=25"]

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Energies of the electrons that have left a helium atom, from a checkpoint after the pulse.
 
-``python -m tailrace.photoelectrons RUN`` writes RUN/photoelectrons.csv of the newest checkpoint.
+``python -m tailrace.apps.helium.photoelectrons RUN`` writes RUN/photoelectrons.csv of the newest
+checkpoint.
 
 The wave is projected onto products (Feist et al., Phys. Rev. A 77, 043420 (2008)):
 of a bound state of He+ and a Coulomb wave of charge Z - 1 for single ionisation, of two Coulomb
@@ -21,7 +22,7 @@ import h5py
 import numpy as np
 
 from tailrace.errors import TailraceError
-from tailrace.runs import Floats
+from tailrace.runs.folder import Floats
 
 HARTREE_EV = 27.211386
 FINER = 8  # points of a Coulomb wave for one of the run

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What the page of a helium run shows: where the electrons are, and what the pulse did to them."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,9 @@ from matplotlib.colors import LogNorm
 from tailrace.report.html import picture, png
 from tailrace.report.section import Section
 from tailrace.report.style import ACCENT, INK, MUTED, REFERENCE
-from tailrace.runs import Floats, Run, read_table
+from tailrace.runs.folder import Floats, Run, read_table
 
+POINTS = "grid points"
 DECADES = 8
 FEMTOSECONDS = 0.02418884  # of an atomic unit of time
 SHOWN_FILES = 4
@@ -71,6 +72,16 @@ def sections(run: Run) -> Iterable[Section]:
     note += f"of electrons beyond {run.case.get('observables', {}).get('radius', 10)} bohr."
     yield Section("electrons", "The two electrons", note, rows, _edge_warning(run))
     yield from _leaving(run)
+
+
+def facts(_run: Run) -> Iterable[tuple[str, str]]:
+    """Yield nothing: what all runs show suffices."""
+    return []
+
+
+def front(_run: Run) -> Callable[[Axes], None] | None:
+    """Return None: there is no picture for a front page."""
+    return None
 
 
 def _leaving(run: Run) -> Iterable[Section]:

@@ -3,7 +3,12 @@
 
 import numpy as np
 
-from tailrace.runs import Run, published_taylor_green
+from tailrace.apps.turbulence.published import (
+    is_taylor_green_1600,
+    published_taylor_green,
+    viscosity,
+)
+from tailrace.runs.folder import Run
 
 TOLERANCE = 0.02  # of the dissipation
 
@@ -25,15 +30,16 @@ def resolved_scale(run: Run) -> float | None:
     """Return the smallest kmax eta of the run; eta = (nu^3 / dissipation)^(1/4)."""
     kmax = largest_wave_number(run)
     dissipation = run.statistics.get("dissipation")
-    if kmax is None or run.viscosity is None or dissipation is None or not len(dissipation):
+    nu = viscosity(run)
+    if kmax is None or nu is None or dissipation is None or not len(dissipation):
         return None
     most = float(np.max(dissipation))
-    return kmax * (run.viscosity**3 / most) ** 0.25 if most > 0 else None
+    return kmax * (nu**3 / most) ** 0.25 if most > 0 else None
 
 
 def leaves_published_at(run: Run) -> float | None:
     """Return the time from which dissipation is off the published curve; None if it never is."""
-    if not run.is_taylor_green_1600 or "dissipation" not in run.statistics:
+    if not is_taylor_green_1600(run) or "dissipation" not in run.statistics:
         return None
     published = published_taylor_green()
     time = run.statistics["time"]

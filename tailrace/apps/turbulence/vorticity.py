@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 from tailrace.errors import TailraceError
-from tailrace.runs import Floats
+from tailrace.runs.folder import Floats
 
 AXES = ("z", "y", "x")  # index order of the arrays
 # u, v, w are the components along x, y, z; this is their number by index axis.

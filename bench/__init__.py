@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Studies and drivers of other libraries, for `tailrace bench` in a clone of the repository."""
