@@ -22,7 +22,7 @@
      if the name does not end in _bytes. Items are row-major, the last axis is the fastest.
    - Texts that functions return belong to the handle, until the next text of that handle.
    - Calls come from one thread at a time, the rank's main thread where they are collective.
-   docs/faces.md has the table of C++, C and Fortran calls, and says what this face leaves out. */
+   docs/bindings.md has the table of C++, C and Fortran calls, and says what this face leaves out. */
 #ifndef TAILRACE_H
 #define TAILRACE_H
 

@@ -21,7 +21,7 @@
 !> - An object ends when it goes out of scope, or by `destroy`; those of the main program only by
 !>   `destroy`, before MPI_Finalize. Objects are not assigned to each other (both would be the
 !>   same). What ends collectively must do so on all ranks in the same order.
-!> docs/faces.md has the table of C++, C and Fortran calls.
+!> docs/bindings.md has the table of C++, C and Fortran calls.
 module tailrace
   use tailrace_m_comm, only: tailrace_comm
   use tailrace_m_contents

@@ -147,9 +147,9 @@ set(before "int main(int argc, char** argv) {\n  MPI_Init(&argc, &argv);\n  {\n"
 string(REPLACE "const tailrace::Comm" "${before}const tailrace::Comm" text "${text}")
 file(WRITE ${work}/mine/mine.cpp "${text}  }\n  MPI_Finalize();\n}\n")
 run_mine(README.md)
-# The examples of docs/faces.md.
+# The examples of docs/bindings.md.
 function(run_example language file compiler library)
-  write_block(faces.md ${language} ${work}/${file})
+  write_block(bindings.md ${language} ${work}/${file})
   execute_process(
     COMMAND pkg-config --cflags --libs ${library}
     OUTPUT_VARIABLE flags
@@ -166,7 +166,7 @@ function(run_example language file compiler library)
     COMMAND_ERROR_IS_FATAL ANY
   )
   if(NOT EXISTS ${fields}/u.h5)
-    message(FATAL_ERROR "${file} of docs/faces.md wrote no u.h5")
+    message(FATAL_ERROR "${file} of docs/bindings.md wrote no u.h5")
   endif()
   file(REMOVE ${fields}/u.h5)
 endfunction()
