@@ -80,7 +80,7 @@ def _bars(found: dict[Group, list[dict[str, Any]]]) -> bool:
 
 
 def _styles(rows: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return colour and dashes of each entry: ours in full, MPI's own black, peers dashed."""
+    """Return colour and dashes of each entry: other libraries are dashed, MPI's own is black."""
     styles: dict[str, dict[str, Any]] = {}
     references = {own[0]["entry"] for own in groups(rows).values() if own[0]["family"] == "mpi"}
     ours = theirs = 0

@@ -51,7 +51,7 @@ def groups(rows: list[dict[str, Any]]) -> dict[Group, list[dict[str, Any]]]:
 
 
 def require_entries(measured: Measured, words: list[str], table: str) -> None:
-    """Complain about words of --entries that are in no name; `table` lists the names of ours."""
+    """Complain about words of --entries that are in no name; `table` lists Tailrace's names."""
     names = {row["entry"] for row in measured.rows}
     for word in words:
         if names and not any(word in name for name in names):
@@ -66,11 +66,12 @@ def judge(measured: Measured) -> None:
     """Mark the best rows, say how far the automatic choice is from them, report wrong results.
 
     ``null_spread`` is how far from 1 the ratio of MPI's own call to itself went in any round:
-    differences below it are none. A wrong result of ours, or of MPI's own, is a failure.
+    differences below it are none. A wrong result is a failure of its entry.
     """
     for row in measured.rows:
         if row.get("error"):
-            what = "wrong result" if row["family"] != "peer" else "the peer's result is wrong"
+            other = row["family"] == "peer"
+            what = "the other library's result is wrong" if other else "wrong result"
             reason = f"{what}: {row['error']:.0f} items"
             measured.failures[f"{row['entry']} ({row['problem']})"] = reason
     for rows in _by_problem(measured.rows).values():

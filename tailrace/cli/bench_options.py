@@ -74,7 +74,7 @@ Methods = Annotated[
     str, option("More methods, as in 'pull:chunk=4k;pull:chunk=512'.", metavar="TEXT")
 ]
 Entries = Annotated[str, option("Only entries with these words (divided by ;).", metavar="TEXT")]
-Nodes = Annotated[int, option("Nodes, simulated on this machine.", min=1, hidden=not in_clone())]
+Nodes = Annotated[int, option("Nodes, emulated on this machine.", min=1, hidden=not in_clone())]
 Bus = Annotated[float, option("Load the memory bus: bytes/s.", metavar="BYTES", min=0)]
 RareBus = Annotated[
     float, option("Load the memory bus: bytes/s.", metavar="BYTES", min=0, hidden=True)

@@ -136,7 +136,7 @@ def test_other_libraries_move_the_same() -> None:
                 assert record["error"] == 0, record
                 found += 1
     if not found:
-        pytest.skip("no peer is built")
+        pytest.skip("no other library is built")
 
 
 def row(entry: str, family: str, median: float, error: float = 0) -> dict[str, Any]:
@@ -153,7 +153,7 @@ def test_wrong_results_are_failures_and_never_best() -> None:
     measured = Measured(rows, {})
     size_table.judge(measured)
     assert measured.failures["pull (all-to-all, 8 B)"] == "wrong result: 3 items"
-    assert "peer" in measured.failures["x (all-to-all, 8 B)"]
+    assert "other library" in measured.failures["x (all-to-all, 8 B)"]
     assert not measured.failures["x (all-to-all, 8 B)"].startswith("wrong result")
     assert [one["entry"] for one in rows if one["best"]] == ["MPI_Alltoall, again"]
     assert rows[3]["over_best"] == pytest.approx(0.9 / 0.8)

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from bench.studies.groundwater import TOLERANCE, entries, finish
 from bench.studies.groundwater_run import PARTS, Flow
-from tailrace.benchmarks.options import Options
+from bench.studies.options import StudyOptions
 from tailrace.benchmarks.rounds import Measured
 from tailrace.cli import app
 from tailrace.errors import TailraceError
@@ -134,10 +134,10 @@ def test_times_are_the_longest_of_the_ranks(tmp_path: Path) -> None:
 def test_other_heads_and_a_missing_program_are_refused(tmp_path: Path) -> None:
     row = {"entry": "PFLOTRAN", "problem": "p", "ours": False, "error": 2 * TOLERANCE}
     measured = Measured([row, {**row, "entry": "close", "error": TOLERANCE / 2}], {})
-    finish(measured, Options())
+    finish(measured, StudyOptions())
     assert list(measured.failures) == ["PFLOTRAN (p)"]
     assert "wrong result" in measured.failures["PFLOTRAN (p)"]
-    options = Options(sizes=[3], ranks=[1], folder=tmp_path, pflotran=str(tmp_path / "none"))
+    options = StudyOptions(sizes=[3], ranks=[1], folder=tmp_path, pflotran=str(tmp_path / "none"))
     with pytest.raises(TailraceError, match="--pflotran"):
         entries(options)
 
