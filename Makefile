@@ -177,7 +177,7 @@ check: $(STAMPS)/venv $(STAMPS)/venv-test $(STAMPS)/venv-check  ## Formatting an
 
 bench:  ## Benchmarks and studies; figures in build/bench-results (BENCHES="fft step" chooses)
 	@tools/setup --bench
-	@$(MAKE) build FFTW=1 TARGETS="all bench/all"
+	@$(MAKE) build FFTW=1 TARGETS="all bench/all bench_slow"
 	@mkdir -p build/bench-results
 	@for name in $(BENCHES); do \
 	  $(TEST_ENV) $(VENV)/bin/tailrace bench $$name --json build/bench-results/$$name.json \
