@@ -48,7 +48,9 @@ def find_library(family: str, what: str = "mpi") -> Path:
 def find_petsc_plugin() -> Path:
     """Return the plug-in for PETSc, as `find_library` returns the recorder."""
     return find_shared(
-        "libtailrace_petsc.so", "plugins/sparse/petsc", "where PETSc is installed (Debian: petsc-dev)"
+        "libtailrace_petsc.so",
+        "plugins/sparse/petsc",
+        "where PETSc is installed (Debian: petsc-dev)",
     )
 
 
