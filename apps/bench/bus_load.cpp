@@ -34,22 +34,24 @@ bool stay_on(int cpu) {
   return sched_setaffinity(0, sizeof set, &set) == 0;
 }
 
-/// Bytes read and written, until the input ends. What is missed by more than a burst is not made up
-/// for: later than the timetable means that the bus gives no more.
+/// Bytes read and written, until the input ends: one burst at least. What is missed by more than a
+/// burst is not made up for: later than the timetable means that the bus gives no more.
 double occupy(double rate) {
   const tailrace::Buffer from(array_bytes), to(array_bytes);
   const auto copy = tailrace::copy_loops().front()->stream_rows;
   const double period_s = 2.0 * static_cast<double>(burst_bytes) / rate;
   double bytes = 0;
   double due = bench::now_s();
-  for (std::ptrdiff_t at = 0; !input_ended(); at = (at + burst_bytes) % array_bytes) {
+  std::ptrdiff_t at = 0;
+  do {
     copy({}, {}, burst_bytes, from.data() + at, to.data() + at);
     tailrace::fence_streamed();
     bytes += 2.0 * static_cast<double>(burst_bytes);
     due = std::max(due + period_s, bench::now_s() - period_s);
     while (bench::now_s() < due) {
     }  // a sleep would end too late
-  }
+    at = (at + burst_bytes) % array_bytes;
+  } while (!input_ended());
   return bytes;
 }
 
