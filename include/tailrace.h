@@ -9,8 +9,8 @@
 
    Rules of all functions:
    - A function that can fail returns an int: TAILRACE_OK (0) or a `tailrace_status`. What went
-   wrong is then told by `tailrace_error()` and the functions beside it, for the last failed call of
-   this thread. No C++ exception leaves the library.
+   wrong is then reported by `tailrace_error()` and the functions next to it, for the last failed
+   call of this thread. No C++ exception leaves the library.
    - Handles are opaque. `..._create` makes one and `..._destroy(&handle)` ends it and sets it to
      NULL; destroying NULL does nothing. Any other call refuses a handle that is NULL, destroyed or
      of another kind (TAILRACE_INVALID_INPUT). A handle keeps alive what it was made from: a
@@ -22,7 +22,7 @@
      if the name does not end in _bytes. Items are row-major, the last axis is the fastest.
    - Texts that functions return belong to the handle, until the next text of that handle.
    - Calls come from one thread at a time, the rank's main thread where they are collective.
-   docs/bindings.md has the table of C++, C and Fortran calls, and says what this face leaves out. */
+   docs/bindings.md has the table of C++, C and Fortran calls, and says what C and Fortran lack. */
 #ifndef TAILRACE_H
 #define TAILRACE_H
 

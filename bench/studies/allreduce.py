@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Every method of reductions beside MPI's own calls: allreduce, reduce, barrier."""
+"""Every method of reductions compared with MPI's calls: allreduce, reduce, barrier."""
 
 import shutil
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What a call costs from C, Fortran and Python beside the same call in C++."""
+"""What a call costs from C, Fortran and Python, compared with the same call in C++."""
 
 import sys
 from dataclasses import replace
@@ -16,7 +16,7 @@ CALLS = 20000
 
 
 def entries(options: Options) -> list[Entry]:
-    """Return an entry a face that is built and number of ranks; C++ is the reference."""
+    """Return an entry for each binding that is built and number of ranks; C++ is the reference."""
     words = arguments(calls=CALLS, repeats=options.repeats)
     found = []
     for ranks in options.ranks or [1]:
@@ -43,5 +43,5 @@ def finish(measured: Measured, _options: Options) -> None:
     cpp = {row["problem"]: row["median_s"] for row in measured.rows if row["entry"] == "C++"}
     for row in measured.rows:
         if row["problem"] not in cpp:
-            raise TailraceError(f"faces: nothing from C++ for {row['problem']}")
+            raise TailraceError(f"bindings: nothing from C++ for {row['problem']}")
         row["us_over_cpp"] = 1e6 * (row["median_s"] - cpp[row["problem"]])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""BLAS calls by shape: our choice beside BLAS libraries, on one thread, in CPU time."""
+"""BLAS calls by shape: the choice compared with BLAS libraries, on one thread, in CPU time."""
 
 import ctypes.util
 import math
@@ -17,7 +17,7 @@ from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
 
-SUMMARY = "BLAS calls of many shapes, beside BLAS libraries (CPU time, one thread)"
+SUMMARY = "BLAS calls of many shapes, compared with BLAS libraries (CPU time, one thread)"
 SHAPES = {  # class -> routine (dgemm), m x n x k, letters
     "tiny": ["4x4x4", "8x8x8", "12x12x12"],
     "small": ["32x32x32", "64x64x64", "128x128x128"],

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Dense systems and least squares: ours beside LAPACK's drivers, in CPU time."""
+"""Dense systems and least squares: Tailrace compared with LAPACK's drivers, in CPU time."""
 
 from bench.studies.drivers import need_driver
 from tailrace.benchmarks.drivers import arguments, serial
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 
-SUMMARY = "dense systems: refined low-precision factors beside dgesv and dsgesv (CPU time)"
+SUMMARY = "dense systems: refined low-precision factors, dgesv and dsgesv (CPU time)"
 AXES = 2
 CONDITIONS = (1e2, 1e6, 1e10)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Groundwater beside PFLOTRAN: a steady flow through a file of cells, part by part of the run."""
+"""Groundwater compared with PFLOTRAN: a steady flow through a file of cells, part by part."""
 
 import os
 import sys
@@ -12,7 +12,7 @@ from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
 from tailrace.programs import SOURCE_ROOT
 
-SUMMARY = "groundwater: solve, read, write and the whole of a steady flow, beside PFLOTRAN"
+SUMMARY = "groundwater: solve, read, write and the whole of a steady flow, compared with PFLOTRAN"
 AXES = 3
 WRITES = True
 TOLERANCE = 1e-4  # of the heads, relative to their range

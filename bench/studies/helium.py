@@ -13,7 +13,7 @@ from bench.studies.options import StudyOptions
 from tailrace.benchmarks.io import choose
 from tailrace.benchmarks.rounds import Entry, Measured
 
-SUMMARY = "helium: what checkpoints cost, hidden and by every kind of server, and beside a writer"
+SUMMARY = "helium: what checkpoints cost by every kind of output, alone and with a competing writer"
 WRITES = True
 WRITERS = {  # entry -> `output.servers`
     NO_CHECKPOINTS: NO_CHECKPOINTS,

@@ -5,7 +5,7 @@ from bench.studies import turbulence_run
 from tailrace.benchmarks.options import Options
 from tailrace.benchmarks.rounds import Entry, Measured
 
-SUMMARY = "memory of a turbulence run: arrays of our own, and what the system counts"
+SUMMARY = "memory of a turbulence run: its arrays, and what the system counts"
 AXES = 3
 SCHEMES = ("rk4", "rk2")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Sparse matrices: products, ILU(0) solves and conjugate gradients, beside other libraries."""
+"""Sparse matrices: products, ILU(0) solves, conjugate gradients, compared with other libraries."""
 
 import importlib
 import importlib.util
@@ -15,7 +15,7 @@ from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.errors import TailraceError
 from tailrace.programs import SOURCE_ROOT
 
-SUMMARY = "sparse matrices: the chosen format beside Eigen, PETSc, SciPy, MKL (CPU time)"
+SUMMARY = "sparse matrices: the chosen format, Eigen, PETSc, SciPy, MKL (CPU time)"
 # Matrices (bench/sparse_matrices.hpp), and points along an edge that give some 10^7 items.
 MATRICES = {
     "stencil7": [100],

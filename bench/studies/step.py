@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""One RK4 step of Taylor-Green, dealiased, beside fluidsim and the time of its transforms alone."""
+"""One RK4 step of Taylor-Green, dealiased, compared with fluidsim and with its transforms alone."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from tailrace.benchmarks.drivers import arguments, parallel, serial
 from tailrace.benchmarks.rounds import Entry, Measured
 from tailrace.programs import SOURCE_ROOT
 
-SUMMARY = "one RK4 step of Taylor-Green, double, dealiased, beside fluidsim"
+SUMMARY = "one RK4 step of Taylor-Green, double, dealiased, compared with fluidsim"
 AXES = 3
 PAIRS_PER_STEP = {"tailrace": 15.0, "fluidsim": 36 / 2}  # 15 exchanges per substage, 4 per pair
 FLOOR = "floor: "

@@ -70,7 +70,7 @@ using OwnedComm = Owned<detail::CommHandle>;
 using OwnedType = Owned<detail::TypeHandle>;
 using OwnedWin = Owned<detail::WinHandle>;  ///< its destruction is collective
 
-/// A communicator of our own: a duplicate of the caller's, with MPI_ERRORS_RETURN set, so that
+/// A private communicator: a duplicate of the caller's, with MPI_ERRORS_RETURN set, so that
 /// `check_mpi` sees every error. Move-only.
 class Comm {
  public:

@@ -9,7 +9,7 @@
 
 namespace tailrace {
 
-/// Kinds of failure, the same in every language face.
+/// Kinds of failure, the same in every language.
 enum class Errc {
   invalid_input,  ///< a value given by the user is wrong; the message says what would be right
   io,             ///< a file operation failed; `sys_errno()` tells why

@@ -56,8 +56,8 @@ struct DestinationArray {
 ///
 /// A transfer moves on in calls of its ranks: a rank that waits in `finish`, or calls `progress`,
 /// of any `Exchange` or `Reduction` advances all that its thread has started, so ranks may end them
-/// in orders of their own. A rank that is elsewhere (in calls of MPI's own, blocking ones of this
-/// library such as `run`, or constructors) may hold up the others until it comes back.
+/// in different orders. A rank that is elsewhere (in calls of MPI, in blocking calls of this
+/// library such as `run`, or in constructors) may hold up the others until it returns.
 ///
 /// Errors of calls are found before anything is sent to others. They are thrown (`invalid_input`)
 /// if all ranks that exchange have one, and the call may be made again; if only some have, the
@@ -66,12 +66,12 @@ struct DestinationArray {
 class Exchange {
  public:
   /// `method` is a name of `move_methods()`, with settings if wanted ("pull:chunk=4k,depth=16");
-  /// "auto": the tuner's choice (`tailrace/more/tune.hpp`), which may time methods on arrays of its
-  /// own; or "untimed": its choice without timing, for what runs once. `from` and `to` describe
+  /// "auto": the tuner's choice (`tailrace/more/tune.hpp`), which may time methods on temporary
+  /// arrays; or "untimed": its choice without timing, for what runs once. `from` and `to` describe
   /// this rank's arrays on the two sides, the same for all fields.
   ///
   /// Ranks of `comm` that exchange with each other, directly or through others, form a group, such
-  /// as the rows of a pencil grid; each group runs by itself, with a communicator of its own, and
+  /// as the rows of a pencil grid; each group runs by itself, on its own communicator, and
   /// "auto" chooses for each. So a row whose ranks share a node can use `node_direct` whatever the
   /// other ranks do. Throws on all ranks alike: `Errc::invalid_input` if the method is unknown or
   /// does not apply to a group, if plan, memory (which must hold the boxes) and communicator do not

@@ -80,9 +80,9 @@ Layout cyclic_domains(ListOf<std::ptrdiff_t> extents, std::ptrdiff_t item_bytes,
 
 /// The upper triangle (row <= column) of an `n` x `n` grid in blocks, as codes for two identical
 /// particles use: blocks above the diagonal, and squares on it whole, of which a program uses the
-/// upper half. Blocks are cut and dealt such that all ranks compute about the same number of items
-/// of the triangle, row by row in vectors of 8 items. Ranks beyond the blocks hold nothing. Throws
-/// `Errc::invalid_input` unless both are at least 1. Local.
+/// upper half. Blocks are cut and distributed such that all ranks compute about the same number of
+/// items of the triangle, row by row in vectors of 8 items. Ranks beyond the blocks hold nothing.
+/// Throws `Errc::invalid_input` unless both are at least 1. Local.
 Layout triangle(std::ptrdiff_t n, int num_ranks);
 
 /// Any boxes: `boxes[rank]` lists the boxes of each rank. Boxes must lie inside `extents`; several

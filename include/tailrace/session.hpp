@@ -15,9 +15,9 @@ namespace tailrace {
 struct SessionOptions {
   /// Who writes: "none" (the compute ranks, inside `write`), "hidden" (threads of the compute ranks
   /// that write, as of `Output`; whole HDF5 files only), "thread" (a server in a thread on each
-  /// node; on several nodes without MPI_THREAD_MULTIPLE its messages go on in calls of the
-  /// streams), "process" (a supervised process; one node only), "N" or "N per node" (ranks of their
-  /// own) or "auto". The environment variable TAILRACE_SERVERS overrides it.
+  /// node; on several nodes without MPI_THREAD_MULTIPLE its messages advance in calls of the
+  /// streams), "process" (a supervised process; one node only), "N" or "N per node" (dedicated
+  /// ranks) or "auto". The environment variable TAILRACE_SERVERS overrides it.
   std::string servers = "auto";
   /// Ranks that serve: "spread" over the nodes, or "own_nodes" (the last ones).
   std::string placement = "spread";
@@ -33,13 +33,13 @@ struct SessionOptions {
   /// helper thread; needs MPI_THREAD_MULTIPLE).
   std::string progress = "calls";
   int threads = 1;  ///< of a server, for products and compression
-  /// Silence of the other side for longer is an error, and so is a longer wait for a rank that is
-  /// to write, too; 0: never. With messages, it must be longer than compute ranks compute without a
-  /// call of MPI or of a stream.
+  /// If the other side is silent for longer, or a rank that must write, too, does not come for
+  /// longer, the call fails; 0: never. With messages, it must be longer than compute ranks compute
+  /// without a call of MPI or of a stream.
   double watchdog_s = 600;
   std::string folder = ".";       ///< where output will go; "auto" measures there
   Trace* trace = nullptr;         ///< not owned
-  StageFunctions functions = {};  ///< of yours, that products call
+  StageFunctions functions = {};  ///< your functions, which products call
   /// Where servers = "process": the file of a program that serves with your functions, and the
   /// words that it is started with, before those that it hands on to `serve_as_process`. {}:
   /// `tailrace-server`, which has no functions.

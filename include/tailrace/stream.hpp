@@ -10,7 +10,7 @@
 
 namespace tailrace {
 
-/// What became of a step.
+/// The outcome of a step.
 enum class WriteResult { staged, written, dropped, lowered, spilled };
 
 /// An output of the application: files of named arrays, one per step, which leave by the session's

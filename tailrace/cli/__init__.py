@@ -2,7 +2,7 @@
 """The command line: one file a subcommand, listed in one table.
 
 To add one, write ``tailrace/cli/NAME.py`` with a function ``NAME`` (or ``NAME_`` if Python has
-a ``NAME`` of its own) whose parameters are typer's options, or a ``typer.Typer`` called NAME for
+its own ``NAME``) whose parameters are typer's options, or a ``typer.Typer`` called NAME for
 a subcommand with subcommands, and add NAME to `COMMANDS` with the first line of its help. A module
 is loaded when it is asked for.
 """
@@ -22,7 +22,7 @@ from tailrace.launch.interrupts import ended_by_interrupts, raising_interrupts
 
 COMMANDS = {
     "demo": "Run Taylor-Green at Re 1600 with each kind of output.",
-    "new": "Copy a shipped case to a file of your own, to edit.",
+    "new": "Copy a shipped case to a file that you can edit.",
     "run": "Run a case.",
     "report": "Make the report of a run or of a profile: one page with pictures.",
     "list": "Show methods, kernels, hints, cases and other tables of this build.",
@@ -49,7 +49,7 @@ Run a case that comes with it, and see its report:
   tailrace run taylor_green -n 2 --set grid.n=64
   tailrace report runs/taylor_green-...
 
-Run a case of your own:
+Run your own case:
   tailrace new decaying mine.toml      then edit mine.toml
   tailrace run mine.toml -n 2
 

@@ -15,7 +15,7 @@ def new(
     case: Annotated[str, typer.Argument(help="Shipped case (tailrace list cases).")],
     path: Annotated[Path, typer.Argument(help="File to make, such as mine.toml.")],
 ) -> None:
-    """Copy a shipped case to a file of your own, to edit.
+    """Copy a shipped case to a file that you can edit.
 
     Example: tailrace new decaying mine.toml
     """

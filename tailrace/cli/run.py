@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""``tailrace run``: a case, on so many ranks, with a progress bar."""
+"""``tailrace run``: a case on n ranks, with a progress bar."""
 
 import os
 import re
@@ -71,7 +71,7 @@ def run(
             sets = " ".join(f"--set {shlex.quote(key)}" for key in keys)
             raise TailraceError(f"{keys[0]}: a key of the case is given as {sets}", status=2)
         raise TailraceError(
-            f"{case[1]}: one case is run at a time; a program of yours takes --with, as in "
+            f"{case[1]}: one case is run at a time; for your own program use --with, as in "
             "tailrace run --with waiting -- ./app",
             status=2,
         )
@@ -106,7 +106,7 @@ def _run_dense(what: str, ranks: int, command: list[str], is_given: bool) -> int
     program = check_program(command[0])
     if defines(program, routines):
         typer.echo(
-            f"tailrace: {program.name} has a {part.upper()} of its own, whose calls cannot be "
+            f"tailrace: {program.name} contains its own {part.upper()}, whose calls cannot be "
             "seen; link it with the shared one",
             err=True,
         )
@@ -118,7 +118,7 @@ def _run_dense(what: str, ranks: int, command: list[str], is_given: bool) -> int
 
 
 def _run_with(what: str, ranks: int, command: list[str], is_given: bool) -> int:
-    """Run a program with settings of a file or a library of ours; return its exit status."""
+    """Run a program with settings of a file or one of the plug-ins; return its exit status."""
     if what in DENSE_LIBRARIES:
         return _run_dense(what, ranks, command, is_given)
     from tailrace.advice.named import named_setting  # noqa: PLC0415

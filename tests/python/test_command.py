@@ -153,7 +153,7 @@ def test_letters_that_the_terminal_lacks_are_replaced(stage: Path) -> None:
         (["bench", "scale", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
         (["bench", "scale", "--picture", "x"], "--picture x: expected a name that ends in"),
         (["bench", "fft", "--json", "/tmp"], "--json /tmp: is a folder"),
-        (["run", "--", "./app", "-m"], "-m: one case is run at a time; a program of yours takes"),
+        (["run", "--", "./app", "-m"], "-m: one case is run at a time; for your own program use"),
         (["plan", "--picture", "x.xyz"], "--picture x.xyz: expected a name that ends in"),
         (["demo", "--picture", "/tmp"], "--picture /tmp: expected a name that ends in"),
         (["tune", "show", "--file", "/tmp"], "/tmp: is a folder"),

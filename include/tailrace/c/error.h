@@ -34,8 +34,8 @@ const char* tailrace_error_path(void);
 /* The step of that file (`tailrace_contents_step`), or -1. */
 int64_t tailrace_error_step(void);
 
-/* Keeps `text` as the error of a call that failed, for faces that are built on this one. Returns
-   `status`. Local. */
+/* Keeps `text` as the error of a call that failed, for bindings that are built on this one.
+   Returns `status`. Local. */
 int tailrace_fail(int status, const char* text);
 
 /* "invalid input", for messages; NULL if there is no such status. Local. */

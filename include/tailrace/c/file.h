@@ -32,7 +32,7 @@ int tailrace_file_part_destroy(tailrace_file_part** part);
 
 /* What the files of one communicator have in common: make one and open all files with it. */
 typedef struct tailrace_file_pool tailrace_file_pool;
-/* Collective, blocking; and so is the end of the last file and handle of it. */
+/* Collective, blocking. The end of its last file or handle is collective and blocking, too. */
 int tailrace_file_pool_create(const tailrace_comm* comm, tailrace_file_pool** pool);
 int tailrace_file_pool_destroy(tailrace_file_pool** pool);
 

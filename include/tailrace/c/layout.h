@@ -45,9 +45,9 @@ int tailrace_layout_cyclic_domains(int num_dims, const int64_t* extents, int64_t
                                    int num_writers, const int* writers, int num_ranks,
                                    int64_t stripe_bytes, int64_t file_offset,
                                    tailrace_layout** layout);
-/* The upper triangle (row <= column) of an `n` x `n` grid in square blocks, dealt such that all
-   ranks have about as many of its items. Blocks on the diagonal are whole; ranks beyond the blocks
-   hold nothing. */
+/* The upper triangle (row <= column) of an `n` x `n` grid in square blocks, distributed such that
+   all ranks have about as many of its items. Blocks on the diagonal are whole; ranks beyond the
+   blocks hold nothing. */
 int tailrace_layout_triangle(int64_t n, int num_ranks, tailrace_layout** layout);
 /* Any boxes of all ranks: `num_boxes[r]` of them are rank r's; `boxes` lists those of rank 0, then
    those of rank 1, and so on. Boxes must lie inside `extents`. */

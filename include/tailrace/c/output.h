@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* What is written to a file: a list that is made once, and changed from step to step. Setting
-   something of a name that is there replaces it. All local. */
+   a name again replaces what it had. All local. */
 typedef struct tailrace_contents tailrace_contents;
 
 int tailrace_contents_create(tailrace_contents** contents);
@@ -80,7 +80,7 @@ typedef struct tailrace_output_options {
 } tailrace_output_options;
 tailrace_output_options tailrace_output_defaults(void);
 
-/* What output has cost the program so far, and what became of the steps. On this rank. */
+/* What output has cost the program so far, and the outcome of the steps. On this rank. */
 typedef struct tailrace_output_statistics {
   int64_t steps;    /* writes that took their step */
   int64_t complete; /* steps known to be complete on disk */

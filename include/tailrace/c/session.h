@@ -39,16 +39,16 @@ typedef struct tailrace_function {
 } tailrace_function;
 
 typedef struct tailrace_session_options {
-  const char* servers;         /* none, hidden, thread, process, N, "N per node" or auto */
-  const char* placement;       /* of ranks that serve: "spread" or "own_nodes" */
-  const char* transport;       /* "auto" or a name of `tailrace list` */
-  int64_t memory_bytes;        /* staging memory of a node at most; default 1 GiB */
-  int senders_at_once;         /* of a server (transport "credit"); default 4 */
-  int64_t chunk_bytes;         /* of a message; default 4 MiB */
-  const char* progress;        /* "calls" of tailrace_stream_progress, or "thread" */
-  int threads;                 /* of a server, for products and compression; default 1 */
-  double watchdog_s;           /* [s] a longer silence of a peer is an error; default 600; 0: none */
-  const char* folder;          /* where output will go; "auto" measures there */
+  const char* servers;   /* none, hidden, thread, process, N, "N per node" or auto */
+  const char* placement; /* of ranks that serve: "spread" or "own_nodes" */
+  const char* transport; /* "auto" or a name of `tailrace list` */
+  int64_t memory_bytes;  /* staging memory of a node at most; default 1 GiB */
+  int senders_at_once;   /* of a server (transport "credit"); default 4 */
+  int64_t chunk_bytes;   /* of a message; default 4 MiB */
+  const char* progress;  /* "calls" of tailrace_stream_progress, or "thread" */
+  int threads;           /* of a server, for products and compression; default 1 */
+  double watchdog_s;     /* [s] a longer silence of a peer is an error; default 600; 0: none */
+  const char* folder;    /* where output will go; "auto" measures there */
   const tailrace_trace* trace; /* may be NULL */
   int num_functions;           /* the same ones on all ranks; default 0 */
   const tailrace_function* functions;
@@ -122,7 +122,7 @@ enum tailrace_on_failure {
   TAILRACE_PROCEED = 1, /* it is printed once, and counted */
   TAILRACE_CONTINUE = 1 /* the same as TAILRACE_PROCEED */
 };
-/* What became of a step. */
+/* The outcome of a step. */
 enum tailrace_write_result {
   TAILRACE_STAGED = 0,
   TAILRACE_WRITTEN = 1,
@@ -166,7 +166,7 @@ int tailrace_stream_progress(tailrace_stream* stream);
 int tailrace_stream_finish(tailrace_stream* stream);
 int tailrace_stream_get_statistics(const tailrace_stream* stream,
                                    tailrace_output_statistics* statistics);
-/* For people: what output has cost, what became of the steps. Local. */
+/* For people: what output has cost, and the outcome of the steps. Local. */
 int tailrace_stream_describe(const tailrace_stream* stream, const char** text);
 int tailrace_stream_last_complete(const tailrace_stream* stream, const char** path);
 /* Finishes; errors are only printed. Collective over the compute ranks, blocking. */

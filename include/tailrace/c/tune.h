@@ -15,7 +15,7 @@ extern "C" {
 enum tailrace_tune_mode {
   TAILRACE_TUNE_OFF = 0,        /* never: the fallback */
   TAILRACE_TUNE_REMEMBERED = 1, /* what an earlier run has measured here, else the fallback */
-  TAILRACE_TUNE_FIRST_USE = 2   /* as that; what nobody has measured yet is timed */
+  TAILRACE_TUNE_FIRST_USE = 2   /* as that; what was not measured yet is timed */
 };
 
 typedef struct tailrace_tune_settings {

@@ -102,7 +102,7 @@ class File {
   /// here) or `Errc::io` (errno, path). Collective, blocking.
   File(FilePool& pool, std::string path, FileAccess access, const Hints& hints = {},
        Trace* trace = nullptr);
-  /// The same with a pool of its own.
+  /// The same with a private pool.
   File(const Comm& comm, std::string path, FileAccess access, const Hints& hints = {},
        Trace* trace = nullptr);
   /// Closes; an error found now is only printed to stderr, so call `close` first. Collective.

@@ -57,7 +57,7 @@ class FusedOperator {
   virtual ~FusedOperator() = default;
   /// Computes the products of a tile from the fields.
   virtual void physical(const PhysicalTile<Real>& tile) = 0;
-  /// Makes the fields that go through the second exchange from the products (derivatives in x and y
+  /// Makes the fields of the second exchange from the products (derivatives in x and y
   /// may be taken here, so that fewer fields travel).
   virtual void combine(const PlaneTile<Real>& tile) = 0;
   /// Uses what arrived (if any) and gives what is to be transformed next (if any): all kept kz of
@@ -71,7 +71,7 @@ struct FusedShape {
   int num_exchanged = 4;  ///< forward through z
 };
 
-/// What the passes of one substage should take on this machine, beside which their time can be put:
+/// What the passes of one substage should take on this machine, to compare their time with:
 /// what they touch in memory and their 1D transforms, the slowest rank's. What is moved and turned
 /// within the caches is not in it.
 struct PassCosts {

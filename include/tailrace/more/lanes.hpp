@@ -66,7 +66,7 @@ inline void store(Real* address, Vector<Real> v) {
 
 /// Writes a register past the caches, if its address is a multiple of its size (else as `store`):
 /// for memory that is not read again soon. A line that is written whole is then not read before.
-/// Other threads and ranks may see it late: `fence_stores` comes before they are told.
+/// Other threads and ranks may see it late: call `fence_stores` before you notify them.
 template <class Real>
 inline void store_past_caches(Real* address, Vector<Real> v) {
   if (reinterpret_cast<std::uintptr_t>(address) % sizeof v != 0) return store(address, v);

@@ -12,7 +12,7 @@ namespace tailrace {
 /// Memory for a rank's arrays that the other ranks of its node can read in place. An `Exchange`
 /// that knows of it (`Exchange::expose`) moves data out of it by `node_direct` in one strided pass.
 /// Copies refer to the same memory, which a rank releases with the last of them (and of the
-/// exchanges that it was exposed to), also after MPI_Finalize. Ranks in containers of their own
+/// exchanges that it was exposed to), also after MPI_Finalize. Ranks in separate containers
 /// share memory of MPI's (/dev/shm) instead, which is freed collectively: all in the same order.
 class NodeArray {
  public:

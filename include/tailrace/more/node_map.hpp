@@ -12,7 +12,7 @@ namespace tailrace {
 /// Which ranks of a communicator share a node. Nodes are numbered by their lowest rank.
 ///
 /// The environment variable TAILRACE_RANKS_PER_NODE=k takes every k ranks of a node (that follow
-/// one another in MPI_COMM_WORLD, whatever the communicator) for a node of their own: sockets of a
+/// one another in MPI_COMM_WORLD, whatever the communicator) for a separate node: sockets of a
 /// large node, or several nodes on a laptop, to try what nodes change.
 class NodeMap {
  public:

@@ -9,8 +9,8 @@
 
 namespace tailrace {
 
-/// What output has cost the simulation so far, and what became of the steps: of an `Output` or of a
-/// `Stream`, whoever writes. Of this rank, unless said otherwise; `over_ranks` gives all.
+/// What output has cost the simulation so far, and the outcome of its steps: of an `Output` or of a
+/// `Stream`, by every kind of server. Of this rank, unless said otherwise; `over_ranks` gives all.
 struct OutputStatistics {
   std::int64_t steps = 0;     ///< calls of `write` that took their step
   std::int64_t complete = 0;  ///< steps known to be complete on disk
@@ -37,7 +37,8 @@ struct OutputStatistics {
   /// Share of all work for output (copying and writing) that the simulation did not see, 0 to 1:
   /// `hidden_s` over `copy_s` + `write_s`; 1 if there was no work.
   double hidden_fraction() const;
-  /// For people: what output has cost the simulation, what became of the steps, how fast they left.
+  /// For people: what output has cost the simulation, the outcome of the steps, the speed of
+  /// writes.
   std::string describe() const;
   /// Of all ranks of `comm`: sums of bytes and system calls, the longest times, the most steps.
   /// Collective, blocking.

@@ -9,8 +9,8 @@
 
 namespace tailrace {
 
-/// An array that goes through three pencils on a grid of rows x columns of ranks, rank = row *
-/// columns + column (`pencils`, and the stages of a parallel FFT):
+/// An array that is held in three pencils, one after the other, on a grid of rows x columns of
+/// ranks, rank = row * columns + column (`pencils`, and the stages of a parallel FFT):
 ///   axis 2 whole   axis 0 by row, axis 1 by column
 ///     exchange in rows: the ranks of a row, which hold the same part of axis 0
 ///   axis 1 whole   axis 0 by row, axis 2 by column

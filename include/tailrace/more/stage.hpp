@@ -42,7 +42,7 @@ struct StageResults {
   };
   std::vector<Array> arrays;  ///< none: no file of this step
   std::vector<Coordinate> coordinates = {};
-  Attributes attributes = {};  ///< beside those of the step
+  Attributes attributes = {};  ///< in addition to those of the step
 };
 
 /// Adds numbers up over the servers. All servers call it alike, in the same order.

@@ -23,7 +23,7 @@ enum class WhenFull {
 /// What follows a failed file, or a failed stage of a product.
 enum class OnFailure {
   stop,    ///< the next call throws the error on every rank
-  proceed  ///< the error is printed once and counted; the run and its output go on
+  proceed  ///< the error is printed once and counted; the run and its output continue
 };
 
 /// Something that the servers make of the variables of a stream, in their idle time.

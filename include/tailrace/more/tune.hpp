@@ -18,7 +18,7 @@ namespace tailrace::tune {
 enum class Mode {
   off,         ///< never: the fallback of each problem
   remembered,  ///< what an earlier run (or `tailrace tune`) has measured here, else the fallback
-  first_use    ///< as remembered; what nobody has measured yet is timed when it is first needed
+  first_use    ///< as remembered; what was not measured yet is timed when it is first needed
 };
 
 struct Settings {

@@ -30,7 +30,7 @@ class Preconditioner {
   virtual void apply_unchecked(std::span<const double> r, std::span<double> z) { apply(r, z); }
   /// Items of r and z on this rank; -1: not known, `KrylovSolver` does not check them. Local.
   virtual std::ptrdiff_t num_local_items() const { return -1; }
-  /// Made anew from the matrix's values, after `DistMatrix::set_values`. Throws as
+  /// Updates it from the matrix's values, after `DistMatrix::set_values`. Throws as
   /// `make_preconditioner`. Collective, blocking.
   virtual void update() {}
   /// In words. Local.
@@ -84,7 +84,7 @@ struct KrylovOptions {
 enum class KrylovEnd {
   converged,
   max_iterations,
-  breakdown,  ///< the method cannot go on: `why` tells
+  breakdown,  ///< the method cannot continue: `why` says the reason
   diverged,   ///< the residual grew by `divergence_factor`, or is not finite
   stopped     ///< by `wants_to_stop`
 };

@@ -111,7 +111,7 @@ class Matrix {
                 std::ptrdiff_t ldy) const;
 
   /// y = A^T x, for x (rows) and y (columns), which may not overlap, from the same storage: nothing
-  /// is stored beside. One thread, whatever `threads` says. In every format, each item of y has the
+  /// else is stored. One thread, whatever `threads` says. In every format, each item of y has the
   /// bits of `sum = 0; for each item of its column: sum = sum + value * x[row]`, in the order of
   /// the rows, every operation rounded. Blocking. Throws std::invalid_argument if a length is
   /// wrong.

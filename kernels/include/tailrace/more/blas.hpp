@@ -7,7 +7,7 @@
 
 // BLAS routines by what measures fastest for their shape: the BLAS that is linked, another one that
 // is found when the program runs (OpenBLAS, BLIS, MKL; TAILRACE_BLAS_LIBRARIES), and for real
-// products methods of ours. Library tailrace::dense, which needs BLAS and no MPI.
+// products built-in methods. Library tailrace::dense, which needs BLAS and no MPI.
 //
 // It is learned from the first calls of a class of shapes, so results of equal calls may differ by
 // rounding; TAILRACE_BLAS=library always takes the BLAS that is linked. Types: float, double,

@@ -84,7 +84,7 @@ class IncompleteLu {
   std::ptrdiff_t num_levels() const { return num_levels_; }
   /// Schedule and values in words, as in "levels, fp64".
   std::string storage() const;
-  /// Bytes that a solve reads of the factors (`factors()` is kept beside).
+  /// Bytes that a solve reads of the factors (`factors()` is kept in addition).
   std::size_t memory_bytes() const;
   /// What "auto" timed, "rows" first; "levels" are not tried with fewer than 16 rows per level.
   const std::vector<Trial>& trials() const { return trials_; }

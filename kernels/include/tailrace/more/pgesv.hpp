@@ -12,8 +12,8 @@
 // Dense systems over ranks. Library tailrace::pdense, on top of move, dense and ScaLAPACK.
 namespace tailrace::dense {
 
-/// Two axes in blocks of `block` x `block` items, dealt in turn to a grid of ranks (numbered
-/// row-major), as ScaLAPACK wants them. Boxes are in order of columns of blocks. Throws
+/// Two axes in blocks of `block` x `block` items, distributed cyclically to a grid of ranks
+/// (numbered row-major), as ScaLAPACK wants them. Boxes are in order of columns of blocks. Throws
 /// `Errc::invalid_input` naming the values. Local.
 Layout block_cyclic(std::array<std::ptrdiff_t, 2> extents, std::ptrdiff_t block,
                     std::array<int, 2> grid);
