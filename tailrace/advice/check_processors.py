@@ -75,8 +75,8 @@ def waiting(launch: Launch) -> Iterator[Finding]:
                 "the launcher gives each rank a session, the kernel schedules sessions as groups, "
                 "and yielding stays inside a group: a rank that spins keeps its time slice "
                 "(milliseconds a collective call when oversubscribed)",
-                "tailrace run --with waiting -n RANKS -- PROGRAM (ranks sleep instead), or one rank "
-                "per processor, or as root sysctl kernel.sched_autogroup_enabled=0",
+                "tailrace run --with waiting -n RANKS -- PROGRAM (ranks sleep instead), or one "
+                "rank per processor, or as root sysctl kernel.sched_autogroup_enabled=0",
             )
         spins = oversubscribed and node.ranks[0].setting("mpi_yield_when_idle") == 0
         if spins:

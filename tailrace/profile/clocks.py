@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Times of several nodes on one clock: what `plugins/mpi/profile/clocks.cpp` asked at both ends of the run.
+"""Times of several nodes on one clock, by what `clocks.cpp` of the recorder asked at both ends.
 
 The first rank of each node asked that of another one, its parent in a tree, for the time. Between
 the two answers the difference of the clocks is taken to grow evenly.

@@ -34,8 +34,8 @@ LAUNCHERS = {  # other names of launchers, for when mpirun is of another family
 def find_library(family: str, what: str = "mpi") -> Path:
     """Return the recorder: in TAILRACE_BIN_DIR, the package, a build, or beside the programs.
 
-    `what` is "mpi" for the recorder, "wait" for the library whose waits sleep, "collectives" and "io" for
-    those with our methods of collective calls and of MPI-IO.
+    `what` is "mpi" for the recorder, "wait" for the library whose waits sleep, "collectives" and
+    "io" for those with methods of collective calls and of MPI-IO.
     """
     return find_shared(
         f"libtailrace_{what}_{family}.so",
