@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 WRITE = {
-    r"of (its|their|our|your|his) own|of (yours|ours|theirs)": "your own, custom, separate; or omit",
+    r"of (its|their|our|your|his) own|of (yours|ours|theirs)": "your own, custom, or omit",
     r"\bbeside\b": "compared with, next to, in addition to",
     r"\bin turn\b": "interleaved, one after the other",
     r"\bgo(es)? (on|before|through)\b": "continue, override, use",
