@@ -69,7 +69,6 @@ PUBLIC = {
     "incomplete_lu": "sparse",
     "item_type": "store",
     "file": "file",
-    "blas": "dense",
     "hints": "file",
     "input": "store",
     "link_load": "model",
