@@ -6,11 +6,14 @@
 
 namespace tailrace {
 
-/// Whether TAILRACE_TUNE=off: nothing may be chosen by a time, as a choice can change the last bits
-/// of a result from run to run. Needs no MPI. Local.
+/// Whether nothing may be chosen by a time, as a choice can change the last bits of a result from
+/// run to run: TAILRACE_REPRODUCIBLE=1, or TAILRACE_TUNE=off. Needs no MPI. Local.
 inline bool tuning_is_off() {
-  const char* const value = std::getenv("TAILRACE_TUNE");
-  return value != nullptr && std::string_view(value) == "off";
+  const auto is = [](const char* name, std::string_view wanted) {
+    const char* const value = std::getenv(name);
+    return value != nullptr && value == wanted;
+  };
+  return is("TAILRACE_REPRODUCIBLE", "1") || is("TAILRACE_TUNE", "off");
 }
 
 }  // namespace tailrace

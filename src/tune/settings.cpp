@@ -9,6 +9,7 @@
 
 #include "chooser/absolute_path.hpp"
 #include "chooser/cache_folder.hpp"
+#include "chooser/tuning_is_off.hpp"
 #include "tailrace/more/tune.hpp"
 
 namespace tailrace::tune {
@@ -56,6 +57,12 @@ Settings Settings::from_environment() {
   Settings settings;
   if (const char* text = std::getenv("TAILRACE_TUNE"))
     settings.mode = read_mode("TAILRACE_TUNE", text);
+  if (const char* text = std::getenv("TAILRACE_REPRODUCIBLE")) {
+    const std::string_view value = text;
+    if (value != "" && value != "0" && value != "1")
+      refuse("TAILRACE_REPRODUCIBLE", value, "0 or 1");
+  }
+  if (tuning_is_off()) settings.mode = Mode::off;
   if (const char* text = std::getenv("TAILRACE_TUNE_BUDGET_S")) {
     settings.budget_s = read_budget("TAILRACE_TUNE_BUDGET_S", text);
   }

@@ -14,7 +14,8 @@
 
 namespace tailrace::tune {
 
-/// When alternatives are timed. Environment variable TAILRACE_TUNE = off | remembered | first_use.
+/// When alternatives are timed. Environment variable TAILRACE_TUNE = off | remembered | first_use;
+/// TAILRACE_REPRODUCIBLE=1 overrides it with off.
 enum class Mode {
   off,         ///< never: the fallback of each problem
   remembered,  ///< what an earlier run (or `tailrace tune`) has measured here, else the fallback
