@@ -28,7 +28,7 @@ def report(runner: str, skipped: Iterable[str]) -> tuple[list[str], bool]:
     lines = [f"{counts.total()} tests skipped by {runner}"]
     all_known = True
     for text, count in sorted(counts.items()):
-        known = any(re.fullmatch(pattern, text) for pattern in known_skips(runner))
+        known = any(re.fullmatch(pattern, text, re.DOTALL) for pattern in known_skips(runner))
         note = "" if known else "  (NEW: it is not in tests/known_skips.txt)"
         lines.append(f"  {count:3d}  {text}{note}")
         all_known &= known
