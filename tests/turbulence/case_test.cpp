@@ -155,9 +155,8 @@ TEST(Case, TableOfKeysSaysAllAboutAKey) {
         "| `grid.nx` | `0` | whole, at least 0, at most 1048576 | points | points along x; 0 = n "
         "|\n",
         "| `time.scheme` | `\"rk4\"` | rk4, rk2 |  | Runge-Kutta scheme, viscous part exact |\n",
-        "| `time.courant` |  | greater than 0, at most 10 |  | Courant number that sets the step "
-        "anew "
-        "each time; give this or `time.step` |\n",
+        "| `time.courant` |  | greater than 0, at most 10 |  | Courant number that sets each step; "
+        "give this or `time.step` |\n",
         "(constant_energy) or \\|k\\| (stochastic)", "| `output.products.every` | `1` |"}) {
     EXPECT_NE(text.find(line), std::string::npos) << line;
   }
