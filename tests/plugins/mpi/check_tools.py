@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+ROOT = Path(__file__).resolve().parents[3]
 LIBRARIES = ("mpi", "wait", "collectives", "io")
 STARTS = ("MPI_Init", "MPI_Init_thread", "mpi_init_", "mpi_init_f08_", "mpi_init_thread_")
 STARTS += ("mpi_init_thread_f08_",)
