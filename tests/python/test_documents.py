@@ -41,6 +41,8 @@ def test_make_targets_and_subcommands_exist(path: Path) -> None:
 def test_configuring_names_a_kernel_of_the_transforms(path: Path) -> None:
     text = code(path.read_text().replace("\\\n", " "))
     for line in re.findall(r"^cmake --preset release .*", text, flags=re.MULTILINE):
+        if "-DTAILRACE_PRODUCTS=kernels" in line:
+            continue  # has no transforms
         assert re.search(r"-DTAILRACE_(DUCC_DIR|FFTW)=", line), line
 
 

@@ -51,10 +51,10 @@ def table() -> tuple[dict[str, str], list[Line]]:
 @cache
 def functions() -> frozenset[str]:
     """Return the public functions of C++, without the outer namespace."""
-    include = ROOT / "include" / "tailrace"
     found: set[str] = set()
-    for header in [*include.glob("*.hpp"), *include.glob("more/*.hpp")]:
-        found |= public_functions.of_cpp(header)
+    for include in (ROOT / "include" / "tailrace", ROOT / "kernels" / "include" / "tailrace"):
+        for header in [*include.glob("*.hpp"), *include.glob("more/*.hpp")]:
+            found |= public_functions.of_cpp(header)
     return frozenset(name.removeprefix("tailrace::") for name in found)
 
 

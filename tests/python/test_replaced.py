@@ -16,11 +16,11 @@ import h5py
 import pytest
 
 import tailrace
-from tailrace import pflotran_file
+from tailrace.apps.groundwater import pflotran_file
 from tailrace.errors import TailraceError
 from tailrace.files import replaced, require_place, require_writable, write_whole
 from tailrace.profile import loadable
-from tailrace.runs import Run
+from tailrace.runs.folder import Run
 from tailrace.striping import ceph, lustre
 
 Patch = pytest.MonkeyPatch
@@ -72,7 +72,12 @@ def test_all_members_are_here() -> None:
         for path in package.rglob("*.py")
         if re.search(r"with replaced\(", path.read_text())
     }
-    assert uses == {"files.py", "pflotran_file.py", "striping/lustre.py", "striping/ceph.py"}
+    assert uses == {
+        "files.py",
+        "apps/groundwater/pflotran_file.py",
+        "striping/lustre.py",
+        "striping/ceph.py",
+    }
 
 
 @pytest.mark.parametrize("writer", WRITERS)
