@@ -191,11 +191,10 @@ void tell_end_of_mpi() {
           const auto object = static_cast<std::size_t>(message.object);
           if (object < group.calls.size() && message.call <= group.calls[object]) continue;
           const int own = rank_in_world();
-          end_job(MPI_COMM_WORLD, own,
-                  fmt::format("rank {} waits in call {} of {} for rank {}, which has called "
-                              "MPI_Finalize",
-                              group.world_ranks[static_cast<std::size_t>(rank)], message.call,
-                              message.who.data(), own));
+          end_job(own, fmt::format("rank {} waits in call {} of {} for rank {}, which has called "
+                                   "MPI_Finalize",
+                                   group.world_ranks[static_cast<std::size_t>(rank)], message.call,
+                                   message.who.data(), own));
         }
       }
       std::erase_if(ends, [](MPI_Request& request) { return is_done(request); });

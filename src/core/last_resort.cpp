@@ -4,9 +4,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <string_view>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -56,11 +58,14 @@ double patience_s() {
   return chosen;
 }
 
-void end_job(const Comm& comm, const std::string& why) { end_job(comm.raw(), comm.rank(), why); }
+void end_job(const Comm& comm, const std::string& why) { end_job(comm.rank(), why); }
 
-void end_job(MPI_Comm comm, int rank, const std::string& why) {
+void end_job(int rank, const std::string& why) {
   say_last(fmt::format("rank {}: {}: the job ends", rank, why));
-  MPI_Abort(comm, 1);
+  // Hydra does not print what it has not yet read when a job is aborted.
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  // Of another communicator, MPICH ends its ranks alone.
+  MPI_Abort(MPI_COMM_WORLD, 1);
   std::abort();
 }
 

@@ -22,7 +22,7 @@ double patience_s();
 
 /// Writes "tailrace: rank 3: WHY: the job ends" to standard error and ends it. Local.
 [[noreturn]] void end_job(const Comm& comm, const std::string& why);
-[[noreturn]] void end_job(MPI_Comm comm, int rank, const std::string& why);
+[[noreturn]] void end_job(int rank, const std::string& why);
 
 /// For a call of the time loop that is refused before it has done anything: throws `fault` where
 /// all ranks of `comm` refuse theirs, at about the same time. If some do not within some seconds,
