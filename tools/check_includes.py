@@ -6,7 +6,7 @@ The order is chooser <- core <- {layout, tune} <- move <- {model, file <- store,
 {apps, bindings, plugins}. `trace` needs only core, `tune` only core and trace. The kernels `dense`
 and `sparse` need only the chooser; `krylov` lies above move and sparse, `pdense` above move and
 dense. Public headers belong to the component whose interface they are. A file that includes one
-from a component above it, or beside it, is an error.
+from a component above it, or on the same level, is an error.
 
 Applications, bindings and plug-ins use public headers. PRIVATE holds how many private headers of
 other components each still includes; a larger number is an error, and so is a smaller one that the

@@ -18,7 +18,7 @@ class ServersOptions:
     calls: int = 4  # of `progress` in a step
     halo: int = 0  # doubles sent to both neighbours at each of them, and a sum over all ranks
     fractions: list[int] = field(default_factory=list)  # 2: half the speed of synchronous output
-    competitor: bool = False  # each run once more, beside another that writes to the same disk
+    competitor: bool = False  # each run once more, with another that writes to the same disk
     idle_s: float = 1  # for how long idle servers are watched
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What a clone of the repository adds: the studies, and other libraries in our own benchmarks.
 
-Both are Python modules of the folder ``bench`` beside the package, which no installation has.
+Both are Python modules in the folder ``bench`` of the repository, which is not installed.
 """
 
 import importlib
