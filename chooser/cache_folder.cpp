@@ -4,11 +4,12 @@
 #include <cstdlib>
 
 #include "chooser/absolute_path.hpp"
+#include "chooser/environment.hpp"
 
 namespace tailrace {
 
 std::filesystem::path cache_folder() {
-  if (std::getenv("TAILRACE_CACHE") != nullptr) return environment_path("TAILRACE_CACHE");
+  if (environment("TAILRACE_CACHE") != nullptr) return environment_path("TAILRACE_CACHE");
   if (std::getenv("XDG_CACHE_HOME") != nullptr) {
     return std::filesystem::path(environment_path("XDG_CACHE_HOME")) / "tailrace";
   }

@@ -108,7 +108,7 @@ std::size_t reaction_scratch(const ReactionTables& tables);
 /// Those that this processor can run: the fastest first, the last takes one cell at a time. Local.
 std::vector<const ReactionKernel*> reaction_kernels();
 
-/// The first of them, or the one that TAILRACE_REACTION_KERNEL names. Throws
+/// The first of them, or the one that TAILRACE_KERNEL names. Throws
 /// `Errc::invalid_input` if there is none of that name. Local.
 const ReactionKernel& choose_reaction_kernel();
 

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "chooser/environment.hpp"
 #include "reaction_kernel.hpp"
 #include "tailrace/error.hpp"
 
@@ -39,15 +40,15 @@ std::vector<const ReactionKernel*> reaction_kernels() {
 
 const ReactionKernel& choose_reaction_kernel() {
   const auto kernels = reaction_kernels();
-  const char* asked = std::getenv("TAILRACE_REACTION_KERNEL");
+  const char* asked = environment("TAILRACE_KERNEL", "TAILRACE_REACTION_KERNEL");
   if (asked == nullptr) return *kernels.front();
   std::vector<std::string_view> names;
   for (const auto* kernel : kernels) {
     if (kernel->name == asked) return *kernel;
     names.push_back(kernel->name);
   }
-  throw Error(Errc::invalid_input, fmt::format("TAILRACE_REACTION_KERNEL={}: here are {}", asked,
-                                               fmt::join(names, ", ")));
+  throw Error(Errc::invalid_input,
+              fmt::format("TAILRACE_KERNEL={}: this build has {}", asked, fmt::join(names, ", ")));
 }
 
 }  // namespace tailrace::groundwater

@@ -89,7 +89,7 @@ struct Kernel {
 /// Doubles of scratch that a call needs.
 std::size_t kernel_scratch(const KernelTables& tables);
 
-/// The kernel for the widest vectors that this processor has; `TAILRACE_HELIUM_KERNEL` (generic,
+/// The kernel for the widest vectors that this processor has; `TAILRACE_KERNEL` (generic,
 /// avx2, avx512) asks for another. Throws `Errc::invalid_input` for one that is not here. Local.
 const Kernel& choose_kernel();
 

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "chooser/environment.hpp"
 #include "tailrace/error.hpp"
 
 namespace tailrace::helium {
@@ -41,7 +42,7 @@ std::size_t kernel_scratch(const KernelTables& tables) {
 
 const Kernel& choose_kernel() {
   const auto kernels = usable_kernels();
-  const char* asked = std::getenv("TAILRACE_HELIUM_KERNEL");
+  const char* asked = environment("TAILRACE_KERNEL", "TAILRACE_HELIUM_KERNEL");
   if (asked == nullptr) return *kernels.front();
   std::vector<std::string_view> names;
   for (const auto* kernel : kernels) {
@@ -49,7 +50,7 @@ const Kernel& choose_kernel() {
     names.push_back(kernel->name);
   }
   throw Error(Errc::invalid_input,
-              fmt::format("TAILRACE_HELIUM_KERNEL={}: here are {}", asked, fmt::join(names, ", ")));
+              fmt::format("TAILRACE_KERNEL={}: this build has {}", asked, fmt::join(names, ", ")));
 }
 
 }  // namespace tailrace::helium

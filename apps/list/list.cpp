@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "chooser/environment.hpp"
 #include "core/json_text.hpp"
 #include "move/copy_kinds.hpp"
 #include "server/pipeline/pipeline.hpp"
@@ -109,6 +110,17 @@ Table hints_table() {
   return table;
 }
 
+Table environment_table() {
+  Table table{"environment", "Environment variables", "variable", "values; default"};
+  for (const auto& variable : tailrace::environment_variables) {
+    table.entries.push_back({variable.name, variable.meaning,
+                             variable.default_value.empty()
+                                 ? std::string(variable.values)
+                                 : fmt::format("{}; {}", variable.values, variable.default_value)});
+  }
+  return table;
+}
+
 Table transports_table() {
   Table table{"transports", "Transports to I/O servers (transport)", "transport", ""};
   for (const auto& transport : tailrace::server::transport_table()) {
@@ -152,6 +164,7 @@ std::vector<Table> tables() {
       methods_table("back_ends", "Back ends for files (hint back_end)", tailrace::file_back_ends(),
                     "back end"),
       hints_table(),
+      environment_table(),
       transports_table(),
       formats_table(),
       stages_table(),

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "chooser/environment.hpp"
 #include "core/say.hpp"
 #include "file/back_end.hpp"
 #include "file/back_ends/posix.hpp"
@@ -60,7 +61,7 @@ int errno_of(int status) {
 
 // What MPI-IO did with the hints, for those who ask.
 void report_hints(MPI_File file, const OpenRequest& request) {
-  const char* display = std::getenv("TAILRACE_HINTS_DISPLAY");
+  const char* display = environment("TAILRACE_REPORT", "TAILRACE_HINTS_DISPLAY");
   if (request.openers->rank() != 0 || display == nullptr || std::strcmp(display, "1") != 0) return;
   MPI_Info used = MPI_INFO_NULL;
   if (MPI_File_get_info(file, &used) != MPI_SUCCESS || used == MPI_INFO_NULL) return;

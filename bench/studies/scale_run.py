@@ -68,9 +68,8 @@ def read_bytes(text: str) -> int:
 
 
 def build_folder() -> Path:
-    """Return where the drivers are: TAILRACE_SCALE_DIR, else build/scale of the source tree."""
-    chosen = os.environ.get("TAILRACE_SCALE_DIR")
-    return Path(chosen) if chosen else SOURCE_ROOT / "build" / "scale"
+    """Return the folder of the drivers, build/scale of the source tree."""
+    return SOURCE_ROOT / "build" / "scale"
 
 
 def build() -> Path:

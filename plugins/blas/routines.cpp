@@ -9,6 +9,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "chooser/environment.hpp"
 #include "chooser/tuning_is_off.hpp"
 
 namespace tailrace::blas {
@@ -38,7 +39,7 @@ namespace {
 
 /// Says at the end what was done, unless TAILRACE_BLAS_SUMMARY is 0.
 __attribute__((destructor)) void report() {
-  const char* const wanted = std::getenv("TAILRACE_BLAS_SUMMARY");
+  const char* const wanted = environment("TAILRACE_REPORT", "TAILRACE_BLAS_SUMMARY");
   const bool is_quiet = wanted != nullptr && std::string_view(wanted) == "0";
   if (tuning_is_off() && !is_quiet) {
     std::fputs("tailrace: BLAS: TAILRACE_TUNE=off: all calls by the program's own library\n",

@@ -20,7 +20,7 @@ struct Drivers {
                    S* b, In ldb, void* info);
   static void posv(const Family& family, void* caller, const char* uplo, In n, In nrhs, S* a,
                    In lda, S* b, In ldb, void* info, std::size_t length);
-  /// Of square matrices; ours only with TAILRACE_REFINE_PAIRS=1.
+  /// Of square matrices; ours only with TAILRACE_REFINE=pairs.
   static void getrf(const Family& family, void* caller, In m, In n, S* a, In lda, void* ipiv,
                     void* info);
   static void getrs(const Family& family, void* caller, const char* trans, In n, In nrhs,

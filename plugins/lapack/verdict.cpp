@@ -12,10 +12,12 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <string>
 #include <string_view>
 #include <tuple>
 #include <vector>
 
+#include "chooser/environment.hpp"
 #include "chooser/tuning_is_off.hpp"
 
 namespace tailrace::lapack {
@@ -223,17 +225,35 @@ void add(std::string& to, std::int64_t count, const char* text) {
 
 const Settings& settings() {
   static const Settings all = [] {
-    const auto is = [](const char* name, const char* value) {
-      const char* found = std::getenv(name);
-      return found != nullptr && std::string_view(found) == value;
+    const char* const words = environment("TAILRACE_REFINE");
+    const auto has = [&](std::string_view word, const char* old_name, std::string_view old_value,
+                         const char* now) {
+      const char* const old = renamed_environment(old_name, now);
+      return value_of_word(words, word).has_value() || (old != nullptr && old == old_value);
     };
+    constexpr std::array<std::string_view, 4> known{"always", "pairs", "unneeded", "least"};
+    const std::string unknown(unknown_word(words, known));
+    if (!unknown.empty()) {
+      std::fprintf(
+          stderr,
+          "tailrace: TAILRACE_REFINE: '%s' is ignored: expected always, pairs, unneeded or "
+          "least=N, separated by commas\n",
+          unknown.c_str());
+    }
     Settings from;
-    from.summary = !is("TAILRACE_REFINE_SUMMARY", "0");
-    from.always = is("TAILRACE_REFINE_ALWAYS", "1");
-    from.pairs = is("TAILRACE_REFINE_PAIRS", "1");
-    from.factors = !is("TAILRACE_REFINE_FACTORS", "unneeded");
-    const char* least = std::getenv("TAILRACE_REFINE_LEAST");
-    if (least != nullptr) from.least_n = std::max(1LL, std::strtoll(least, nullptr, 10));
+    const char* const report = environment("TAILRACE_REPORT", "TAILRACE_REFINE_SUMMARY");
+    from.summary = report == nullptr || std::string_view(report) != "0";
+    from.always = has("always", "TAILRACE_REFINE_ALWAYS", "1", "TAILRACE_REFINE=always");
+    from.pairs = has("pairs", "TAILRACE_REFINE_PAIRS", "1", "TAILRACE_REFINE=pairs");
+    from.factors =
+        !has("unneeded", "TAILRACE_REFINE_FACTORS", "unneeded", "TAILRACE_REFINE=unneeded");
+    const auto least = value_of_word(words, "least");
+    const char* const old_least =
+        renamed_environment("TAILRACE_REFINE_LEAST", "TAILRACE_REFINE=least=N");
+    if (least.has_value() || old_least != nullptr) {
+      const std::string number(least.value_or(old_least == nullptr ? "" : old_least));
+      from.least_n = std::max(1LL, std::strtoll(number.c_str(), nullptr, 10));
+    }
     return from;
   }();
   return all;

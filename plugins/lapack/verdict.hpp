@@ -28,11 +28,11 @@ enum class Refusal : std::uint8_t {
 
 /// Settings, from the environment.
 struct Settings {
-  bool summary = true;       ///< TAILRACE_REFINE_SUMMARY=0: no lines at the end
-  bool always = false;       ///< TAILRACE_REFINE_ALWAYS=1: no canaries and no guard
-  bool pairs = false;        ///< TAILRACE_REFINE_PAIRS=1: dgetrf, too
-  bool factors = true;       ///< TAILRACE_REFINE_FACTORS=unneeded: only callers that drop them
-  std::int64_t least_n = 0;  ///< TAILRACE_REFINE_LEAST: in place of the ladder's own limit
+  bool summary = true;       ///< TAILRACE_REPORT=0: no lines at the end
+  bool always = false;       ///< TAILRACE_REFINE=always: no canaries and no guard
+  bool pairs = false;        ///< TAILRACE_REFINE=pairs: dgetrf, too
+  bool factors = true;       ///< TAILRACE_REFINE=unneeded: only callers that drop them
+  std::int64_t least_n = 0;  ///< TAILRACE_REFINE=least=N: in place of the ladder's own limit
 };
 const Settings& settings();
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "chooser/environment.hpp"
 #include "core/awaited.hpp"
 #include "core/launched_alone.hpp"
 #include "core/refuse_input.hpp"
@@ -101,7 +102,7 @@ Comm Comm::whole_node() const {
 }
 
 Comm Comm::node() const {
-  const char* part = std::getenv("TAILRACE_RANKS_PER_NODE");
+  const char* part = environment("TAILRACE_RANKS_PER_NODE");
   const int ranks_of_part = part == nullptr ? 0 : std::atoi(part);
   if (ranks_of_part < 1) return whole_node();
   if (num_ranks_ == 1) return shared();

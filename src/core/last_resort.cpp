@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "chooser/environment.hpp"
 #include "core/say.hpp"
 #include "core/under_way.hpp"
 #include "core/wait.hpp"
@@ -48,7 +49,7 @@ bool all_come(const Comm& comm, const WaitPolicy& waiting) {
 // thrown.
 double patience_s() {
   static const double chosen = [] {
-    const char* text = std::getenv("TAILRACE_PATIENCE_S");
+    const char* text = environment("TAILRACE_PATIENCE_S");
     const std::string_view value = text != nullptr ? text : "";
     double seconds = 0;
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), seconds);

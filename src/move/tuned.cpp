@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <xxhash.h>
 
+#include "chooser/environment.hpp"
 #include "core/last_resort.hpp"
 #include "core/method_table.hpp"
 #include "core/refuse_input.hpp"
@@ -379,7 +380,7 @@ tune::Choice choose_block_method(const Comm& everybody, const Comm& comm, const 
   run_agreed(everybody.raw(), [&] { settings = tune::Settings::from_environment(); });
   // Touching more takes seconds, and what can be gained over `node_direct` is little. Who names a
   // limit gets it.
-  if (asked.fallback == "node_direct" && std::getenv("TAILRACE_TUNE_MEMORY") == nullptr) {
+  if (asked.fallback == "node_direct" && environment("TAILRACE_TUNE_MEMORY") == nullptr) {
     settings.memory_bytes = 512 << 20;
   }
   auto choice = tune::choose(everybody, asked, candidates, settings);

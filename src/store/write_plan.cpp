@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "chooser/environment.hpp"
 #include "core/method_table.hpp"
 #include "core/refuse_input.hpp"
 #include "core/whole_file.hpp"
@@ -34,7 +35,7 @@ bool was_given(const file::Settings& settings, std::string_view name) {
 /// The hints of `TAILRACE_HINTS` for `path`, as one text; "" in a moment if it is not set.
 std::string environment_hints(const std::string& path) {
   std::string found;
-  const char* text = std::getenv("TAILRACE_HINTS");
+  const char* text = environment("TAILRACE_HINTS");
   if (text == nullptr) return found;
   for (const auto& hint : file::parse_environment(text)) {
     if (!file::matches(hint.pattern, path)) continue;
@@ -161,9 +162,10 @@ const WritePlan& WritePlans::plan(std::int64_t number) const {
 
 void WritePlans::show(const std::string& path, std::int64_t number) {
   auto& entry = entries_[static_cast<std::size_t>(number - first_number_)];
-  const char* display = std::getenv("TAILRACE_HINTS_DISPLAY");
+  const char* display = environment("TAILRACE_REPORT", "TAILRACE_HINTS_DISPLAY");
   // Of the files of a series, warnings are printed for the first.
-  if (display == nullptr && entry.shown) return;
+  const bool is_wanted = display != nullptr && std::string_view(display) == "1";
+  if (!is_wanted && entry.shown) return;
   entry.shown = true;
   file::show(path, entry.plan.settings);
 }

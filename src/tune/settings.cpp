@@ -9,6 +9,7 @@
 
 #include "chooser/absolute_path.hpp"
 #include "chooser/cache_folder.hpp"
+#include "chooser/environment.hpp"
 #include "chooser/tuning_is_off.hpp"
 #include "tailrace/more/tune.hpp"
 
@@ -55,21 +56,21 @@ std::ptrdiff_t read_bytes(const char* name, std::string_view value) {
 
 Settings Settings::from_environment() {
   Settings settings;
-  if (const char* text = std::getenv("TAILRACE_TUNE"))
+  if (const char* text = environment("TAILRACE_TUNE"))
     settings.mode = read_mode("TAILRACE_TUNE", text);
-  if (const char* text = std::getenv("TAILRACE_REPRODUCIBLE")) {
+  if (const char* text = environment("TAILRACE_REPRODUCIBLE")) {
     const std::string_view value = text;
     if (value != "" && value != "0" && value != "1")
       refuse("TAILRACE_REPRODUCIBLE", value, "0 or 1");
   }
   if (tuning_is_off()) settings.mode = Mode::off;
-  if (const char* text = std::getenv("TAILRACE_TUNE_BUDGET_S")) {
+  if (const char* text = environment("TAILRACE_TUNE_BUDGET_S")) {
     settings.budget_s = read_budget("TAILRACE_TUNE_BUDGET_S", text);
   }
-  if (const char* text = std::getenv("TAILRACE_TUNE_MEMORY")) {
+  if (const char* text = environment("TAILRACE_TUNE_MEMORY")) {
     settings.memory_bytes = read_bytes("TAILRACE_TUNE_MEMORY", text);
   }
-  if (std::getenv("TAILRACE_TUNE_FILE") != nullptr) {
+  if (environment("TAILRACE_TUNE_FILE") != nullptr) {
     settings.file = environment_path("TAILRACE_TUNE_FILE");
   } else if (const auto folder = cache_folder(); !folder.empty()) {
     settings.file = (folder / "tune.json").string();

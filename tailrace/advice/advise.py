@@ -26,7 +26,7 @@ from tailrace.profile.job import find_dense_library, find_library, run_recorded
 from tailrace.profile.records import records_folder
 
 BUILD_TIPS = ("flags", "compiler")
-LAUNCH_SETTINGS = ("TAILRACE_LAUNCH_FACTS=1", "TAILRACE_PROFILE_EVENTS=0")
+LAUNCH_SETTINGS = ("TAILRACE_PROFILE=launch,events=0",)
 
 
 @dataclass

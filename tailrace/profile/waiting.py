@@ -83,7 +83,7 @@ def find_waiting(records: list[Record]) -> Waiting:
     if lost:
         found.notes.append(
             f"{lost} calls came after the list of events was full: their waiting is not shown "
-            "(TAILRACE_PROFILE_EVENTS sets its length)"
+            "(TAILRACE_PROFILE=events=N sets its length)"
         )
     return found
 

@@ -159,8 +159,8 @@ def test_other_routines_and_libraries(others: str, tmp_path: Path) -> None:
 @pytest.mark.usefixtures("library")
 def test_it_can_be_told_to_do_nothing() -> None:
     assert run(NUMPY, TAILRACE_BLAS="library") == ""
-    assert run(NUMPY, TAILRACE_BLAS_SUMMARY="0") == ""
-    assert run(NUMPY, TAILRACE_BLAS_SUMMARY="0", TAILRACE_TUNE="off") == ""
+    assert run(NUMPY, TAILRACE_REPORT="0") == ""
+    assert run(NUMPY, TAILRACE_REPORT="0", TAILRACE_TUNE="off") == ""
 
 
 @pytest.mark.usefixtures("library")

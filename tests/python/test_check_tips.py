@@ -39,7 +39,7 @@ def situation(count: int = 2, kind: str = "Open MPI", **more: Any) -> Situation:
 
 
 NODE1 = "/sys/devices/system/node/node1/cpulist"
-OURS = "LD_PRELOAD=/l/i TAILRACE_IO_REPORT=0"
+OURS = "LD_PRELOAD=/l/i TAILRACE_REPORT=0"
 ROMIO = "OMPI_MCA_io=^ompio"
 MPICH = {"mpi": "MPICH Version:4.0.2MPICH"}
 CELL = "MPIR_CVAR_CH4_SHM_POSIX_IQUEUE_CELL_SIZE"

@@ -113,7 +113,7 @@ def check(done: "subprocess.CompletedProcess[str]") -> str:
 @pytest.mark.usefixtures("library")
 def test_numpy_is_seen_and_right() -> None:
     """Six calls of NumPy's own LAPACK: four are solved, one is singular, one has NaN."""
-    done = run(NUMPY, TAILRACE_REFINE_LEAST="100", TAILRACE_REFINE_ALWAYS="1")
+    done = run(NUMPY, TAILRACE_REFINE="least=100,always")
     assert "Singular matrix" in done.stdout
     lines = check(done)
     assert "6 calls seen, 4 taken" in lines
@@ -124,13 +124,13 @@ def test_numpy_is_seen_and_right() -> None:
 def test_small_systems_are_left_alone() -> None:
     lines = check(run(NUMPY))
     assert "6 calls seen, 0 taken; left to LAPACK: 6 small" in lines
-    assert check(run(NUMPY, TAILRACE_REFINE_SUMMARY="0")) == ""
+    assert check(run(NUMPY, TAILRACE_REPORT="0")) == ""
 
 
 @pytest.mark.usefixtures("library")
 def test_scipy_goes_on_with_the_factors() -> None:
     pytest.importorskip("scipy", reason="needs SciPy")
-    lines = check(run(SCIPY, TAILRACE_REFINE_LEAST="100", TAILRACE_REFINE_ALWAYS="1"))
+    lines = check(run(SCIPY, TAILRACE_REFINE="least=100,always"))
     assert re.search(r"2 calls seen, [12] taken", lines)
 
 
@@ -138,7 +138,7 @@ def test_scipy_goes_on_with_the_factors() -> None:
 def test_complex_factors_are_kept() -> None:
     """One zgesv and two zposv are taken; one later solve is with the transpose."""
     pytest.importorskip("scipy", reason="needs SciPy")
-    lines = check(run(COMPLEX, TAILRACE_REFINE_LEAST="100", TAILRACE_REFINE_ALWAYS="1"))
+    lines = check(run(COMPLEX, TAILRACE_REFINE="least=100,always"))
     assert "3 calls seen, 3 taken (fp32 3)" in lines
     assert re.search(r"with these factors: [1-3] refined, [1-3] matrices factored again", lines)
 

@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include "chooser/environment.hpp"
 #include "collectives/budget.hpp"
 #include "collectives/place.hpp"
 #include "common/mpi_start.hpp"
@@ -84,7 +85,7 @@ int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
   ending = true;
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const char* wanted = std::getenv("TAILRACE_COLLECTIVES_REPORT");
+  const char* wanted = environment("TAILRACE_REPORT", "TAILRACE_COLLECTIVES_REPORT");
   if (rank != 0 || (wanted != nullptr && std::strcmp(wanted, "0") == 0)) return MPI_SUCCESS;
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -105,7 +106,7 @@ void mpi_started() {
   if (started) return;
   const Inside inside;
   start_budget();
-  const char* text = std::getenv("TAILRACE_COLLECTIVES");
+  const char* text = environment("TAILRACE_COLLECTIVES");
   const std::string word = text == nullptr ? "" : text;
   int told = word == "node" ? 1 : word == "mpi" ? 2 : 0;
   if (told == 0 && !word.empty() && word != "measured") told = 3;

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include "chooser/environment.hpp"
 #include "common/mpi_start.hpp"
 #include "core/say.hpp"
 #include "file/settings.hpp"
@@ -79,7 +80,7 @@ int end(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
   settle_all();
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  const char* wanted = std::getenv("TAILRACE_IO_REPORT");
+  const char* wanted = environment("TAILRACE_REPORT", "TAILRACE_IO_REPORT");
   if (rank != 0 || (wanted != nullptr && std::strcmp(wanted, "0") == 0)) return MPI_SUCCESS;
   Registry& all = registry();
   const std::lock_guard lock(all.mutex);
@@ -101,10 +102,13 @@ FileMode file_mode() { return chosen; }
 
 std::int64_t most_hidden_bytes() {
   constexpr std::int64_t usual = 256 << 20;
-  const char* text = std::getenv("TAILRACE_IO_MEMORY");
-  if (text == nullptr || *text == '\0') return usual;
+  std::string text(value_of_word(environment("TAILRACE_IO"), "memory").value_or(""));
+  const char* const old =
+      renamed_environment("TAILRACE_IO_MEMORY", "TAILRACE_IO=hidden,memory=BYTES");
+  if (text.empty() && old != nullptr) text = old;
+  if (text.empty()) return usual;
   try {
-    return file::parse_bytes(text, "TAILRACE_IO_MEMORY");
+    return file::parse_bytes(text, "TAILRACE_IO=hidden,memory=BYTES");
   } catch (const Error& error) {
     say(LogLevel::warning, error.what());
     return usual;
@@ -116,8 +120,10 @@ void only_sessions() { say_only_sessions("io", "taking MPI-IO"); }
 // Rank 0 decides for all.
 void mpi_started() {
   if (started) return;
-  const char* text = std::getenv("TAILRACE_IO");
-  const std::string word = text == nullptr ? "" : text;
+  const char* text = environment("TAILRACE_IO");
+  std::string word = text == nullptr ? "" : text;
+  word.resize(std::min(word.size(), word.find(',')));
+  if (word.starts_with("memory=")) word.clear();
   constexpr std::array<const char*, 4> words{"measured", "ours", "mpi", "hidden"};
   constexpr int unknown = words.size();
   int told = word.empty() ? 0 : static_cast<int>(std::ranges::find(words, word) - words.begin());

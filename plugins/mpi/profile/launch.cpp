@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "chooser/environment.hpp"
 #include "profile/recorder.hpp"
 #include "profile/usage.hpp"
 #include "profile/writer.hpp"
@@ -258,8 +259,9 @@ SharedMemory ask_node() {
 }  // namespace
 
 void write_launch_facts() {
-  const char* wanted = std::getenv("TAILRACE_LAUNCH_FACTS");
-  if (wanted == nullptr || wanted[0] == '\0') return;
+  const char* const old = renamed_environment("TAILRACE_LAUNCH_FACTS", "TAILRACE_PROFILE=launch");
+  const bool is_wanted = value_of_word(environment("TAILRACE_PROFILE"), "launch").has_value();
+  if (!is_wanted && (old == nullptr || old[0] == '\0')) return;
   const SharedMemory node = ask_node();
   char path[PATH_MAX];
   std::snprintf(path, sizeof path, "%s/rank-%06d.launch", record_folder(), state.rank);

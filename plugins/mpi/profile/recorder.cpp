@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "chooser/environment.hpp"
 #include "profile/clocks.hpp"
 #include "profile/comms.hpp"
 #include "profile/counters.hpp"
@@ -135,8 +136,13 @@ void mpi_started() {
   state.pid = static_cast<int>(getpid());
   PMPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &state.num_ranks);
-  const char* wanted = std::getenv("TAILRACE_PROFILE_EVENTS");
-  const long long events = wanted != nullptr ? std::atoll(wanted) : 1 << 20;
+  const auto wanted = value_of_word(environment("TAILRACE_PROFILE"), "events");
+  const char* const old =
+      renamed_environment("TAILRACE_PROFILE_EVENTS", "TAILRACE_PROFILE=events=N");
+  // A number ends at the comma, or where the variable does.
+  const long long events = wanted.has_value() ? std::atoll(wanted->data())
+                           : old != nullptr   ? std::atoll(old)
+                                              : 1 << 20;
   const auto ranks = static_cast<std::size_t>(state.num_ranks);
   const std::size_t event_bytes = static_cast<std::size_t>(events > 0 ? events : 1) * sizeof(Event);
   state.events = static_cast<Event*>(reserve(event_bytes));

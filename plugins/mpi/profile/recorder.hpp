@@ -7,7 +7,7 @@
 // all ranks are matched after the run, which shows who waited for whom.
 //
 // Memory of a rank, reserved at MPI_Init and touched as it is used: 0.5 MiB for each thread that
-// calls MPI, 40 bytes for each event (at most 1 Mi events, or TAILRACE_PROFILE_EVENTS), 16 bytes
+// calls MPI, 40 bytes for each event (at most 1 Mi events, or TAILRACE_PROFILE=events=N), 16 bytes
 // for each rank of the job, and 4 bytes for each member of a communicator other than the world's.
 #pragma once
 #include <mpi.h>

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+
+#include "chooser/environment.hpp"
 #if defined(__x86_64__)
 #include <cpuid.h>
 #endif
@@ -76,8 +78,10 @@ std::uint64_t monotonic_ns() {
 }
 
 void choose_clock() {
-  const char* asked = std::getenv("TAILRACE_PROFILE_CLOCK");
-  const bool asks_kernel = asked != nullptr && std::strcmp(asked, "kernel") == 0;
+  const char* const old =
+      renamed_environment("TAILRACE_PROFILE_CLOCK", "TAILRACE_PROFILE=clock=kernel");
+  const auto asked = value_of_word(environment("TAILRACE_PROFILE"), "clock");
+  const bool asks_kernel = asked.value_or(old == nullptr ? "" : old) == "kernel";
   uses_counter =
       !asks_kernel && counter_is_clock() && cost_ns(read_counter) < cost_ns(monotonic_ns);
 }

@@ -16,7 +16,7 @@ std::uint64_t monotonic_ns();
 // Chooses what `now` reads: the counter if the kernel has it among its clock sources, where it
 // stays only as long as it runs evenly and alike on all processors, if it does not stop in sleep
 // states, and if it is the cheaper one, as a virtual machine may intercept it. With
-// TAILRACE_PROFILE_CLOCK=kernel never.
+// TAILRACE_PROFILE=clock=kernel never.
 void choose_clock();
 extern bool uses_counter;
 

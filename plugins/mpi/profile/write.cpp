@@ -14,6 +14,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "chooser/environment.hpp"
 #include "profile/clocks.hpp"
 #include "profile/comms.hpp"
 #include "profile/counters.hpp"
@@ -271,7 +272,7 @@ __attribute__((constructor)) void remember_folder() {
 }  // namespace
 
 void choose_record_folder() {
-  const char* given = std::getenv("TAILRACE_PROFILE_DIR");
+  const char* given = environment("TAILRACE_PROFILE_DIR");
   const bool is_given = given != nullptr && given[0] != '\0';
   if (!is_given) given = "tailrace-profile";
   const bool is_whole = given[0] == '/' || first_folder[0] == '\0';

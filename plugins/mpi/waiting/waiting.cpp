@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Whether calls nap, and the calls on messages and requests.
 #include "waiting/waiting.hpp"
+#include "chooser/environment.hpp"
 
 #include <sched.h>
 
@@ -44,8 +45,10 @@ long scheduling_group() {
 // MPI_COMM_SELF's attribute is deleted by MPI_Finalize, in any language.
 int end_of_mpi(MPI_Comm /*comm*/, int /*key*/, void* /*value*/, void* /*extra*/) {
   end_napping_comms();
-  const char* wanted = std::getenv("TAILRACE_WAIT_REPORT");
-  if (wanted == nullptr || wanted[0] == '\0') return MPI_SUCCESS;
+  const char* wanted = environment("TAILRACE_REPORT", "TAILRACE_WAIT_REPORT");
+  if (wanted == nullptr || std::strcmp(wanted, "") == 0 || std::strcmp(wanted, "0") == 0) {
+    return MPI_SUCCESS;
+  }
   int rank = 0;
   PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
   if (rank == 0) {
@@ -83,7 +86,7 @@ void mpi_started() {
   PMPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, rank, MPI_INFO_NULL, &node);
   int wanted = should_nap(node) ? 1 : 0;
   PMPI_Comm_free(&node);
-  const char* text = std::getenv("TAILRACE_WAIT");
+  const char* text = environment("TAILRACE_WAIT");
   int given = text == nullptr ? -1 : std::strcmp(text, "nap") == 0 ? 1 : 0;
   PMPI_Bcast(&given, 1, MPI_INT, 0, MPI_COMM_WORLD);
   PMPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "chooser/environment.hpp"
 #include "core/refuse_input.hpp"
 #include "core/same_on_all.hpp"
 #include "file/hints/table.hpp"
@@ -25,8 +26,8 @@ struct Surroundings {
 };
 
 Surroundings look_around(const std::string& path, const Hints& hints) {
-  const char* environment = std::getenv("TAILRACE_HINTS");
-  return {environment != nullptr ? environment : "", hints, file_system_of(path)};
+  const char* given = environment("TAILRACE_HINTS");
+  return {given != nullptr ? given : "", hints, file_system_of(path)};
 }
 
 Surroundings agreed_surroundings(const Comm& comm, const std::string& path, const Hints& hints) {

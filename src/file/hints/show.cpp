@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "chooser/environment.hpp"
 #include "core/log_target.hpp"
 #include "core/say.hpp"
 #include "file/settings.hpp"
@@ -14,7 +15,7 @@ namespace tailrace::file {
 namespace {
 
 bool display_wanted() {
-  const char* value = std::getenv("TAILRACE_HINTS_DISPLAY");
+  const char* value = environment("TAILRACE_REPORT", "TAILRACE_HINTS_DISPLAY");
   return value != nullptr && std::string_view(value) == "1";
 }
 

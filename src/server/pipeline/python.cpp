@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "chooser/environment.hpp"
 #include "core/agreed_error.hpp"
 #include "core/refuse_input.hpp"
 #include "core/round_up.hpp"
@@ -43,7 +44,7 @@ class PythonStage : public Stage {
     worker_settings_.function = reader.required("function");
     combine_ = reader.word("combine", "sum", {"sum", "min", "max"});
     worker_settings_.limit_s = reader.real("limit_s", 60);
-    const char* variable = std::getenv("TAILRACE_PYTHON");
+    const char* variable = environment("TAILRACE_PYTHON");
     const bool set = variable != nullptr && *variable != '\0';
     worker_settings_.python = reader.text("python", set ? variable : "python3");
     reader.finish();

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "chooser/environment.hpp"
 #include "core/same_on_all.hpp"
 #include "core/wait.hpp"
 #include "server/policy/roles.hpp"
@@ -18,8 +19,8 @@
 namespace tailrace::server {
 namespace {
 
-std::string from_environment(const char* name, const std::string& otherwise) {
-  const char* value = std::getenv(name);
+std::string from_environment(EnvironmentName name, const std::string& otherwise) {
+  const char* value = environment(name);
   return value != nullptr && *value != '\0' ? value : otherwise;
 }
 

@@ -14,6 +14,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "chooser/environment.hpp"
 #include "server/process/launcher.hpp"
 #include "tailrace/error.hpp"
 
@@ -53,7 +54,7 @@ std::string folder_of_this_code() {
 
 std::string find_server_program() {
   std::vector<std::string> folders;
-  if (const char* chosen = std::getenv("TAILRACE_BIN_DIR")) {
+  if (const char* chosen = environment("TAILRACE_BIN_DIR")) {
     folders.push_back(chosen);
     folders.push_back(std::string(chosen) + "/apps/server");
   }
@@ -61,8 +62,8 @@ std::string find_server_program() {
   const std::string here = folder_of_this_code();
   folders.push_back(fmt::format("{}/bin", here));     // the Python package
   folders.push_back(fmt::format("{}/../bin", here));  // lib/ of an installation that was moved
-  folders.push_back(TAILRACE_BUILD_BIN_DIR);
-  folders.push_back(TAILRACE_INSTALL_BIN_DIR);
+  folders.emplace_back(TAILRACE_BUILD_BIN_DIR);
+  folders.emplace_back(TAILRACE_INSTALL_BIN_DIR);
   std::string looked;
   for (const std::string& folder : folders) {
     auto path = folder + "/" + program_name;

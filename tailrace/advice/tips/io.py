@@ -20,7 +20,7 @@ def propose(situation: Situation) -> list[Setting]:
     found = []
     is_collective = any(name.removesuffix("_c") in TAKEN for name in calls)
     if is_collective and len(situation.launch.ranks) > 1 and situation.io:
-        measured = {"LD_PRELOAD": situation.preloaded(situation.io), "TAILRACE_IO_REPORT": "0"}
+        measured = {"LD_PRELOAD": situation.preloaded(situation.io), "TAILRACE_REPORT": "0"}
         found.append(Setting("ours where faster", measured))
         found.append(Setting("always ours", {**measured, "TAILRACE_IO": "ours"}))
     if situation.family == "Open MPI" and "OMPI_MCA_io" not in situation.environment:

@@ -115,7 +115,7 @@ def check_waiting(folder: Path, bin_dir: str, program: str) -> None:
             [*command, "-n", str(ranks), "--", program, str(folder / "data")],
             capture_output=True,
             text=True,
-            env={**os.environ, **environment, "TAILRACE_WAIT_REPORT": "1"},
+            env={**os.environ, **environment, "TAILRACE_REPORT": "1"},
             check=False,
         )
         assert done.returncode == 0, (done.stdout, done.stderr)

@@ -231,7 +231,7 @@ def check_partitioned(folder: Path, bin_dir: str, program: str) -> None:
 
 def check_kernel_clock(folder: Path, bin_dir: str, program: str) -> None:
     """The same by the kernel's clock, as where the processor has no counter that serves as one."""
-    os.environ["TAILRACE_PROFILE_CLOCK"] = "kernel"
+    os.environ["TAILRACE_PROFILE"] = "clock=kernel"
     check_late(folder, bin_dir, program)
     for path in folder.glob("records/rank-*.json"):
         facts = json.loads(path.read_text())

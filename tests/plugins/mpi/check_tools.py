@@ -132,7 +132,7 @@ def check_order(folder: Path, bin_dir: str, program: str) -> None:
     """Blocking calls that nap do not match the program's non-blocking ones."""
     for number in (2, 3):
         command = ["run", "--with", "waiting", "-n", str(number), "--", program]
-        done = tailrace(command, folder, bin_dir, TAILRACE_WAIT="nap", TAILRACE_WAIT_REPORT="1")
+        done = tailrace(command, folder, bin_dir, TAILRACE_WAIT="nap", TAILRACE_REPORT="1")
         require(done.returncode == 0 and "ORDER 17\n" in done.stdout, "order", done)
         require("wait: naps;" in done.stderr, "naps", done)
 
@@ -141,7 +141,7 @@ def check_dlopened(folder: Path, bin_dir: str, program: str) -> None:
     """Programs that open MPI themselves and look its calls up are seen as others are."""
     family = family_of(program)
     library = "libmpi.so.40" if family == "openmpi" else "libmpich.so.12"
-    more = {"TAILRACE_COLLECTIVES_REPORT": "1", "TAILRACE_WAIT_REPORT": "1"}
+    more = {"TAILRACE_REPORT": "1"}
     if family == "mpich":  # the command takes the family of the launcher
         launcher = folder / "bin" / "mpirun"
         launcher.parent.mkdir(exist_ok=True)
@@ -191,8 +191,8 @@ def check_folders(folder: Path, bin_dir: str, program: str) -> None:
         (folder / "records").mkdir()
         (folder / "a").mkdir(exist_ok=True)
         more = {"LD_PRELOAD": str(library)} | ({"TAILRACE_PROFILE_DIR": given} if given else {})
-        for facts in ("", "1"):
-            words = ranks(program, 2, **more, TAILRACE_LAUNCH_FACTS=facts)
+        for facts in ({}, {"TAILRACE_PROFILE": "events=1000,launch"}):
+            words = ranks(program, 2, **more, **facts)
             done = run([*words, "elsewhere"], folder, bin_dir)
             require(done.returncode == 0, f"folder {given}", done)
         found = sorted(p.name for p in (folder / (path or "tailrace-profile")).glob("rank-*"))
