@@ -162,7 +162,13 @@ void Output::State::end_files_or_say() noexcept {
 Output::State::Agreed Output::State::agree_on(const std::string& path,
                                               const FileContents& contents) {
   constexpr std::size_t fixed = 5;
-  const auto problem = check_contents(contents, comm_.rank(), comm_.num_ranks());
+  auto problem = check_contents(contents, comm_.rank(), comm_.num_ranks());
+  if (!problem && path.ends_with(".zarr")) {
+    problem = Error(Errc::invalid_input,
+                    fmt::format("output: {}: Output writes HDF5 files only; a Stream of a Session "
+                                "with servers = \"thread\" writes Zarr",
+                                path));
+  }
   const auto digest = add_to_digest(digest_of(path, contents), start_of_path(path));
   const auto given = static_cast<std::int64_t>(digest >> 1);
   std::array<std::int64_t, fixed + max_routes> values{};

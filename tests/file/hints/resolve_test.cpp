@@ -15,7 +15,7 @@ namespace tailrace::file {
 namespace {
 
 constexpr const char* hints_name = "TAILRACE_HINTS";
-constexpr const char* display_name = "TAILRACE_HINTS_DISPLAY";
+constexpr const char* display_name = "TAILRACE_REPORT";
 
 /// Sets the variables on rank 0 alone, as only that rank may look; on others a trap.
 class Resolve : public ::testing::Test {
