@@ -104,7 +104,7 @@ class Session::State {
   const Team& team() const { return decision.team; }
   TransportSettings transport_settings() const;
   void choose_transport();
-  void make_sides();
+  void make_participants();
   void make_server();
   void start_thread();
   void join_thread();
@@ -153,7 +153,7 @@ Session::State::State(MPI_Comm world, SessionOptions given)
   }
   if (made.num_servers() > 0) {
     choose_transport();
-    make_sides();
+    make_participants();
   }
   end_at_finalize();
 }
@@ -218,7 +218,7 @@ void naming_memory(Make&& make) {
   }
 }
 
-void Session::State::make_sides() {
+void Session::State::make_participants() {
   const auto settings = transport_settings();
   std::unique_ptr<Sender> sender;
   if (team().kind == Team::Kind::process) {

@@ -27,7 +27,7 @@ Transport line(const by_message::Variant& variant, const char* summary) {
 Transport push_ordered() {
   return line({.name = "push_ordered",
                .asked_for = false,
-               .order = Intake::Order::clients_in_turn,
+               .order = ReceiveQueue::Order::clients_in_turn,
                .at_once = 1},
               "plain messages; the server receives from one client after another");
 }
@@ -38,7 +38,7 @@ Transport push_ordered() {
 Transport push_any() {
   return line({.name = "push_any",
                .asked_for = false,
-               .order = Intake::Order::by_priority,
+               .order = ReceiveQueue::Order::by_priority,
                .at_once = INT_MAX},
               "plain messages; the server receives from all clients at once");
 }
@@ -49,9 +49,11 @@ Transport push_any() {
 // helper thread: data moves only when it gets there. Costs two small messages a packet more than
 // pushing.
 Transport credit() {
-  return line(
-      {.name = "credit", .asked_for = true, .order = Intake::Order::by_priority, .at_once = 0},
-      "messages on demand: the server asks, a few clients send at once");
+  return line({.name = "credit",
+               .asked_for = true,
+               .order = ReceiveQueue::Order::by_priority,
+               .at_once = 0},
+              "messages on demand: the server asks, a few clients send at once");
 }
 
 }  // namespace tailrace::server

@@ -10,8 +10,8 @@
 #include "core/wait.hpp"
 #include "server/team.hpp"
 #include "server/transport.hpp"
-#include "server/transports/intake.hpp"
-#include "server/transports/sides.hpp"
+#include "server/transports/participants.hpp"
+#include "server/transports/receive_queue.hpp"
 
 namespace tailrace::server::by_message {
 
@@ -21,7 +21,7 @@ struct Variant {
   /// The server asks for each packet; else the client sends at once and the server says when it has
   /// it.
   bool asked_for;
-  Intake::Order order;
+  ReceiveQueue::Order order;
   /// Packets under way to a server at once; 0: `senders_at_once` of the settings.
   int at_once;
 };

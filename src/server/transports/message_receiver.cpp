@@ -21,13 +21,13 @@ constexpr int chunks_at_once = 8;  // receives posted for one packet
 /// memory for.
 class MessageReceiver final : public CopyReceiver {
  public:
-  /// Collective over the ranks of `sides`, blocking.
-  MessageReceiver(Sides sides, const Variant& variant)
-      : CopyReceiver(std::move(sides)),
+  /// Collective over the ranks of `participants`, blocking.
+  MessageReceiver(Participants participants, const Variant& variant)
+      : CopyReceiver(std::move(participants)),
         variant_(variant),
-        at_once_(variant.at_once > 0 ? variant.at_once : sides_.settings.senders_at_once),
-        told_s_(static_cast<std::size_t>(sides_.num_clients()), now_s()) {
-    make_intake(variant.order);
+        at_once_(variant.at_once > 0 ? variant.at_once : participants_.settings.senders_at_once),
+        told_s_(static_cast<std::size_t>(participants_.num_clients()), now_s()) {
+    make_receive_queue(variant.order);
   }
 
   /// Waits a little for what was told to clients to get away.
@@ -39,7 +39,7 @@ class MessageReceiver final : public CopyReceiver {
       int sent = 0;
       while (sent == 0 && now_s() < until_s) {
         if (MPI_Test(&telling.request, &sent, MPI_STATUS_IGNORE) != MPI_SUCCESS) break;
-        if (sent == 0) doze_.nap(until_s);
+        if (sent == 0) backoff_.nap(until_s);
       }
     }
     // After an error only: nothing may arrive in memory that is no more.
@@ -53,7 +53,7 @@ class MessageReceiver final : public CopyReceiver {
   }
 
   bool all_left() const override {
-    return num_left_ == sides_.num_clients() && intake_->all_taken();
+    return num_left_ == participants_.num_clients() && queue_->all_taken();
   }
 
  private:
@@ -70,29 +70,29 @@ class MessageReceiver final : public CopyReceiver {
     Telling& telling = tellings_.emplace_back(Telling{word, MPI_REQUEST_NULL});
     const int count =
         word.kind == Word::Kind::notice ? static_cast<int>(sizeof(Word)) : short_word_bytes;
-    check_mpi(MPI_Isend(&telling.word, count, MPI_BYTE, sides_.client_rank(client), word_tag,
-                        sides_.comm.raw(), &telling.request));
+    check_mpi(MPI_Isend(&telling.word, count, MPI_BYTE, participants_.client_rank(client), word_tag,
+                        participants_.comm.raw(), &telling.request));
     told_s_[static_cast<std::size_t>(client)] = now_s();
   }
 
   bool take_head() {
     int found = 0;
     MPI_Status status;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, head_tag, sides_.comm.raw(), &found, &status));
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, head_tag, participants_.comm.raw(), &found, &status));
     if (found == 0) return false;
     Head head;
     check_mpi(MPI_Recv(&head, sizeof(Head), MPI_BYTE, status.MPI_SOURCE, head_tag,
-                       sides_.comm.raw(), MPI_STATUS_IGNORE));
-    const int client = sides_.client_of_rank[static_cast<std::size_t>(status.MPI_SOURCE)];
+                       participants_.comm.raw(), MPI_STATUS_IGNORE));
+    const int client = participants_.client_of_rank[static_cast<std::size_t>(status.MPI_SOURCE)];
     if (head.kind == Head::Kind::packet) {
-      intake_->add({.client = client,
-                    .slot = head.slot,
-                    .priority = head.priority,
-                    .sequence = head.sequence,
-                    .bytes = static_cast<std::ptrdiff_t>(head.bytes)});
+      queue_->add({.client = client,
+                   .slot = head.slot,
+                   .priority = head.priority,
+                   .sequence = head.sequence,
+                   .bytes = static_cast<std::ptrdiff_t>(head.bytes)});
       return true;
     }
-    intake_->forget(client);
+    queue_->forget(client);
     ++num_left_;
     news_ = true;
     tell(client, {.kind = Word::Kind::goodbye});
@@ -109,11 +109,11 @@ class MessageReceiver final : public CopyReceiver {
     Transfer& transfer = transfers_[index];
     const Offer& offer = transfer.packet.offer;
     while (transfer.open < chunks_at_once && transfer.begun < offer.bytes) {
-      const auto count = std::min(sides_.settings.chunk_bytes, offer.bytes - transfer.begun);
+      const auto count = std::min(participants_.settings.chunk_bytes, offer.bytes - transfer.begun);
       MPI_Request request = MPI_REQUEST_NULL;
       check_mpi(MPI_Irecv(transfer.packet.place.data() + transfer.begun, to_int(count), MPI_BYTE,
-                          sides_.client_rank(offer.client), data_tag + offer.slot,
-                          sides_.comm.raw(), &request));
+                          participants_.client_rank(offer.client), data_tag + offer.slot,
+                          participants_.comm.raw(), &request));
       requests_.push_back(request);
       chunks_.push_back({index, count});
       transfer.begun += count;
@@ -150,7 +150,7 @@ class MessageReceiver final : public CopyReceiver {
 
   // Clients whose packets must wait hear that this server lives; packets on their way must move.
   void watch() {
-    const double now = now_s(), limit = sides_.settings.watchdog_s;
+    const double now = now_s(), limit = participants_.settings.watchdog_s;
     if (now - watched_s_ < std::min(0.25, limit / 32)) return;
     watched_s_ = now;
     for (Transfer& transfer : transfers_) {
@@ -159,12 +159,12 @@ class MessageReceiver final : public CopyReceiver {
       throw Error(Errc::io,
                   fmt::format("transport {}: no sign of life from client {} (rank {}) for "
                               "{} s; it has sent {} of the {} bytes of a packet",
-                              variant_.name, offer.client, sides_.client_rank(offer.client), limit,
-                              transfer.arrived, offer.bytes));
+                              variant_.name, offer.client, participants_.client_rank(offer.client),
+                              limit, transfer.arrived, offer.bytes));
     }
-    for (int client = 0; client < sides_.num_clients(); ++client) {
+    for (int client = 0; client < participants_.num_clients(); ++client) {
       if (now - told_s_[static_cast<std::size_t>(client)] < limit / 4) continue;
-      const bool owed = intake_->waits(client) ||
+      const bool owed = queue_->waits(client) ||
                         std::any_of(transfers_.begin(), transfers_.end(), [&](const Transfer& one) {
                           return one.used && one.packet.offer.client == client;
                         });
@@ -196,7 +196,7 @@ class MessageReceiver final : public CopyReceiver {
 
 std::unique_ptr<Receiver> make_receiver(const Variant& variant, const Team& team,
                                         const TransportSettings& settings) {
-  return std::make_unique<MessageReceiver>(Sides(variant.name, team, settings), variant);
+  return std::make_unique<MessageReceiver>(Participants(variant.name, team, settings), variant);
 }
 
 }  // namespace tailrace::server::by_message

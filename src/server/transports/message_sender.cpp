@@ -26,19 +26,21 @@ constexpr std::ptrdiff_t pushed_bytes = 256 << 10;
 /// thread (MPI_THREAD_MULTIPLE) that one answers servers while the main thread computes.
 class MessageSender final : public CopySender {
  public:
-  /// Collective over the ranks of `sides`, blocking. Throws `Errc::invalid_input` on all of them.
-  MessageSender(Sides sides, const Variant& variant)
-      : CopySender(std::move(sides)),
+  /// Collective over the ranks of `participants`, blocking. Throws `Errc::invalid_input` on all of
+  /// them.
+  MessageSender(Participants participants, const Variant& variant)
+      : CopySender(std::move(participants)),
         variant_(variant),
-        lines_(static_cast<std::size_t>(sides_.num_servers())),
+        lines_(static_cast<std::size_t>(participants_.num_servers())),
         packets_(lines_.size() * slots_per_server) {
     for (std::size_t i = 0; i < packets_.size(); ++i) {
       packets_[i].server = static_cast<int>(i / slots_per_server);
       packets_[i].slot = static_cast<int>(i % slots_per_server);
     }
-    run_agreed(sides_.comm.raw(),
-               [&] { memory_ = std::make_unique<Buffer>(sides_.settings.client_bytes, false); });
-    if (sides_.settings.helper_thread) start_helper();
+    run_agreed(participants_.comm.raw(), [&] {
+      memory_ = std::make_unique<Buffer>(participants_.settings.client_bytes, false);
+    });
+    if (participants_.settings.helper_thread) start_helper();
   }
 
   ~MessageSender() override {
@@ -57,7 +59,7 @@ class MessageSender final : public CopySender {
   }
 
   void hand_over(int server, std::span<const std::byte> bytes, int priority) override {
-    sides_.check_packet(memory(), server, bytes);
+    participants_.check_packet(memory(), server, bytes);
     const std::lock_guard lock(mutex_);
     throw_failure();
     const auto slots = packets_of(server);
@@ -79,18 +81,18 @@ class MessageSender final : public CopySender {
     } else {
       push(server);
     }
-    doze_.stir();
-    helper_doze_.wake();
+    backoff_.stir();
+    helper_backoff_.wake();
   }
 
   void progress() override {
     const std::lock_guard lock(mutex_);
     throw_failure();
-    if (advance()) doze_.stir();
+    if (advance()) backoff_.stir();
   }
 
   void wait(double limit_s) override {
-    doze_until_news(doze_, limit_s, [this] {
+    poll_until_news(backoff_, limit_s, [this] {
       const std::lock_guard lock(mutex_);
       throw_failure();
       const bool moved = advance();
@@ -104,7 +106,7 @@ class MessageSender final : public CopySender {
     wait_until(until_s, limit_s, "a server did not take all packets",
                [this] { return all_released(); });
     farewell_.kind = Head::Kind::leave;
-    for (int server = 0; server < sides_.num_servers(); ++server) {
+    for (int server = 0; server < participants_.num_servers(); ++server) {
       send(&farewell_, sizeof(Head), server, head_tag, nullptr);
     }
     wait_until(until_s, limit_s, "a server did not say goodbye", [this] {
@@ -129,7 +131,7 @@ class MessageSender final : public CopySender {
     int busy = 0;  // packets that are not free
     int waiting = 0;
     std::uint64_t sequence = 0;
-    Silence silence;
+    SilenceTimer silence;
     bool gone = false;  // has said goodbye
   };
 
@@ -140,8 +142,8 @@ class MessageSender final : public CopySender {
 
   void send(const void* bytes, std::ptrdiff_t count, int server, int tag, Packet* owner) {
     MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Isend(bytes, to_int(count), MPI_BYTE, sides_.server_rank(server), tag,
-                        sides_.comm.raw(), &request));
+    check_mpi(MPI_Isend(bytes, to_int(count), MPI_BYTE, participants_.server_rank(server), tag,
+                        participants_.comm.raw(), &request));
     requests_.push_back(request);
     owners_.push_back(owner);
     if (owner != nullptr) ++owner->open;
@@ -161,8 +163,8 @@ class MessageSender final : public CopySender {
     packet.state = Packet::State::moving;
     --lines_[static_cast<std::size_t>(packet.server)].waiting;
     const auto size = std::ssize(packet.bytes);
-    for (std::ptrdiff_t first = 0; first < size; first += sides_.settings.chunk_bytes) {
-      const auto count = std::min(sides_.settings.chunk_bytes, size - first);
+    for (std::ptrdiff_t first = 0; first < size; first += participants_.settings.chunk_bytes) {
+      const auto count = std::min(participants_.settings.chunk_bytes, size - first);
       send(packet.bytes.data() + first, count, packet.server, data_tag + packet.slot, &packet);
     }
   }
@@ -208,12 +210,12 @@ class MessageSender final : public CopySender {
   bool take_word() {
     int found = 0;
     MPI_Status status;
-    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, word_tag, sides_.comm.raw(), &found, &status));
+    check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, word_tag, participants_.comm.raw(), &found, &status));
     if (found == 0) return false;
     Word word;
     check_mpi(MPI_Recv(&word, sizeof(Word), MPI_BYTE, status.MPI_SOURCE, word_tag,
-                       sides_.comm.raw(), MPI_STATUS_IGNORE));
-    obey(word, sides_.server_of_rank[static_cast<std::size_t>(status.MPI_SOURCE)]);
+                       participants_.comm.raw(), MPI_STATUS_IGNORE));
+    obey(word, participants_.server_of_rank[static_cast<std::size_t>(status.MPI_SOURCE)]);
     return true;
   }
 
@@ -269,10 +271,11 @@ class MessageSender final : public CopySender {
     bool moved = false;
     while (take_word()) moved = true;
     if (!variant_.asked_for) {
-      for (int server = 0; server < sides_.num_servers(); ++server) moved = push(server) || moved;
+      for (int server = 0; server < participants_.num_servers(); ++server)
+        moved = push(server) || moved;
     }
     moved = end_sends() || moved;
-    watch_servers(sides_, lines_, watched_s_);
+    watch_servers(participants_, lines_, watched_s_);
     return moved;
   }
 
@@ -296,9 +299,9 @@ class MessageSender final : public CopySender {
           moved = advance();
           idle = all_released();
         }
-        const bool woken = !moved && (idle ? helper_doze_.sleep(idle_nap_s)
-                                           : helper_doze_.nap(now_s() + idle_nap_s));
-        if (moved || woken) helper_doze_.stir();
+        const bool woken = !moved && (idle ? helper_backoff_.sleep(idle_nap_s)
+                                           : helper_backoff_.nap(now_s() + idle_nap_s));
+        if (moved || woken) helper_backoff_.stir();
       } catch (...) {
         const std::lock_guard lock(mutex_);
         failure_ = std::current_exception();
@@ -310,7 +313,7 @@ class MessageSender final : public CopySender {
   void stop_helper() {
     if (!helper_.joinable()) return;
     stop_helper_ = true;
-    helper_doze_.wake();
+    helper_backoff_.wake();
     helper_.join();
   }
 
@@ -329,7 +332,7 @@ class MessageSender final : public CopySender {
 
   // The helper thread, if there is one; all public calls hold the mutex.
   std::thread helper_;
-  Doze helper_doze_{2e-3};
+  Backoff helper_backoff_{2e-3};
   std::atomic<bool> stop_helper_{false};
   std::exception_ptr failure_;
 };
@@ -338,7 +341,7 @@ class MessageSender final : public CopySender {
 
 std::unique_ptr<Sender> make_sender(const Variant& variant, const Team& team,
                                     const TransportSettings& settings) {
-  return std::make_unique<MessageSender>(Sides(variant.name, team, settings), variant);
+  return std::make_unique<MessageSender>(Participants(variant.name, team, settings), variant);
 }
 
 }  // namespace tailrace::server::by_message

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// OpenSHMEM: like `pull`, but desks and packets lie in the symmetric heap, and servers reach for
+// OpenSHMEM: like `pull`, but tables and packets lie in the symmetric heap, and servers reach for
 // them with shmem_getmem. For networks whose one-sided path is better through OpenSHMEM than
 // through MPI windows. The heap has the same size on every rank, servers too. OpenSHMEM knows only
 // all ranks of the job, so the session must have them all; its PEs are the ranks of MPI_COMM_WORLD.
@@ -19,7 +19,7 @@
 #include "core/world_ranks.hpp"
 #include "move/one_sided_window.hpp"
 #include "server/transport.hpp"
-#include "server/transports/desk.hpp"
+#include "server/transports/packet_table.hpp"
 #include "tailrace/error.hpp"
 
 #ifdef TAILRACE_HAVE_SHMEM
@@ -33,7 +33,7 @@ namespace {
 
 #ifdef TAILRACE_HAVE_SHMEM
 
-using one_sided::Desk;
+using one_sided::PacketTable;
 
 // PE of each rank of `comm`; empty if that has not all ranks of the job. Local.
 std::vector<int> pes_of(const Comm& comm) {
@@ -109,27 +109,27 @@ class Symmetric {
 
 class HeapMemory final : public one_sided::ClientMemory {
  public:
-  HeapMemory(const Sides& sides, std::vector<int> pe_of_rank)
+  HeapMemory(const Participants& participants, std::vector<int> pe_of_rank)
       : pe_of_rank_(std::move(pe_of_rank)),
-        ranks_(sides.rank_of_client),
-        client_bytes_(sides.client >= 0 ? sides.settings.client_bytes : 0),
-        desks_(sides.comm, desk_bytes(sides), desk_bytes(sides)),
-        data_(sides.comm, sides.largest_client_bytes, client_bytes_) {}
+        ranks_(participants.rank_of_client),
+        client_bytes_(participants.client >= 0 ? participants.settings.client_bytes : 0),
+        tables_(participants.comm, table_bytes(participants), table_bytes(participants)),
+        data_(participants.comm, participants.largest_client_bytes, client_bytes_) {}
 
-  Desk* desks() override { return reinterpret_cast<Desk*>(desks_.data()); }
+  PacketTable* tables() override { return reinterpret_cast<PacketTable*>(tables_.data()); }
   std::span<std::byte> data() override {
     return {data_.data(), static_cast<std::size_t>(client_bytes_)};
   }
   void sync() override { std::atomic_thread_fence(std::memory_order_seq_cst); }
-  void read_desks(std::span<const int> clients, std::ptrdiff_t offset, std::ptrdiff_t bytes,
-                  std::byte* to) override {
+  void read_tables(std::span<const int> clients, std::ptrdiff_t offset, std::ptrdiff_t bytes,
+                   std::byte* to) override {
     for (const int client : clients) {
-      shmem_getmem(to, desks_.data() + offset, static_cast<std::size_t>(bytes), pe(client));
+      shmem_getmem(to, tables_.data() + offset, static_cast<std::size_t>(bytes), pe(client));
       to += bytes;
     }
   }
-  void write_desk(int client, std::ptrdiff_t offset, std::span<const std::byte> bytes) override {
-    shmem_putmem(desks_.data() + offset, bytes.data(), bytes.size(), pe(client));
+  void write_table(int client, std::ptrdiff_t offset, std::span<const std::byte> bytes) override {
+    shmem_putmem(tables_.data() + offset, bytes.data(), bytes.size(), pe(client));
     shmem_quiet();
   }
   void start_read(std::size_t, int client, std::ptrdiff_t offset,
@@ -143,37 +143,39 @@ class HeapMemory final : public one_sided::ClientMemory {
     return pe_of_rank_[static_cast<std::size_t>(ranks_[static_cast<std::size_t>(client)])];
   }
 
-  static std::ptrdiff_t desk_bytes(const Sides& sides) {
-    return static_cast<std::ptrdiff_t>(sizeof(Desk)) * sides.num_servers();
+  static std::ptrdiff_t table_bytes(const Participants& participants) {
+    return static_cast<std::ptrdiff_t>(sizeof(PacketTable)) * participants.num_servers();
   }
 
   std::vector<int> pe_of_rank_, ranks_;
   std::ptrdiff_t client_bytes_;
-  Symmetric desks_, data_;
+  Symmetric tables_, data_;
 };
 
 // Only now: the heap is made once, and must have its size by then.
-void probe(const Sides& sides, const std::vector<int>& pe_of_rank) {
-  const Symmetric memory(sides.comm, sizeof(std::int64_t), sizeof(std::int64_t));
-  const std::int64_t rank = sides.comm.rank();
+void probe(const Participants& participants, const std::vector<int>& pe_of_rank) {
+  const Symmetric memory(participants.comm, sizeof(std::int64_t), sizeof(std::int64_t));
+  const std::int64_t rank = participants.comm.rank();
   std::memcpy(memory.data(), &rank, sizeof rank);
   const auto found =
-      probe_reads(sides.comm, probe_targets(sides.server, sides.rank_of_client), [&](int other) {
-        std::int64_t shown = -1;
-        shmem_getmem(&shown, memory.data(), sizeof shown,
-                     pe_of_rank[static_cast<std::size_t>(other)]);
-        return shown;
-      });
-  require_all(sides.comm.raw(), found.trouble.empty(), "transport shmem: " + found.trouble);
+      probe_reads(participants.comm,
+                  probe_targets(participants.server, participants.rank_of_client), [&](int other) {
+                    std::int64_t shown = -1;
+                    shmem_getmem(&shown, memory.data(), sizeof shown,
+                                 pe_of_rank[static_cast<std::size_t>(other)]);
+                    return shown;
+                  });
+  require_all(participants.comm.raw(), found.trouble.empty(), "transport shmem: " + found.trouble);
 }
 
-std::unique_ptr<one_sided::ClientMemory> make_shmem_memory(const Sides& sides, std::size_t) {
-  auto pes = pes_of(sides.comm);
-  require_all(sides.comm.raw(), !pes.empty(),
+std::unique_ptr<one_sided::ClientMemory> make_shmem_memory(const Participants& participants,
+                                                           std::size_t) {
+  auto pes = pes_of(participants.comm);
+  require_all(participants.comm.raw(), !pes.empty(),
               "transport shmem: the session must have all ranks of the job");
-  start_shmem(sides.largest_client_bytes);
-  probe(sides, pes);
-  return std::make_unique<HeapMemory>(sides, std::move(pes));
+  start_shmem(participants.largest_client_bytes);
+  probe(participants, pes);
+  return std::make_unique<HeapMemory>(participants, std::move(pes));
 }
 
 std::string shmem_refuses(const Team& team) {
@@ -184,7 +186,7 @@ std::string shmem_refuses(const Team& team) {
 
 #else
 
-std::unique_ptr<one_sided::ClientMemory> make_shmem_memory(const Sides&, std::size_t) {
+std::unique_ptr<one_sided::ClientMemory> make_shmem_memory(const Participants&, std::size_t) {
   throw Error(Errc::invalid_input, "transport shmem: this build has no OpenSHMEM");
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // Which packets come into a server's receive memory: the oldest of every client always does, else
 // the steps in memory wait for packets that have no room.
-#include "server/transports/intake.hpp"
+#include "server/transports/receive_queue.hpp"
 
 #include <algorithm>
 #include <cstdint>
@@ -22,25 +22,25 @@ namespace {
 constexpr std::ptrdiff_t page = 4096;
 
 /// Clients that offer packets of numbered steps, and a server that holds a step until it is whole.
-class IntakeTest : public ::testing::Test {
+class ReceiveQueueTest : public ::testing::Test {
  protected:
   void make(int num_clients, std::ptrdiff_t memory_bytes) {
-    intake.emplace(num_clients, memory_bytes, Intake::Order::by_priority);
+    queue.emplace(num_clients, memory_bytes, ReceiveQueue::Order::by_priority);
   }
   void offer(int client, std::uint64_t number, std::ptrdiff_t bytes, int priority = 0) {
-    intake->add({.client = client, .priority = priority, .sequence = number, .bytes = bytes});
+    queue->add({.client = client, .priority = priority, .sequence = number, .bytes = bytes});
   }
   /// Takes in all that may come now; returns how many packets.
   int take_all() {
     int count = 0;
-    while (const auto packet = intake->accept()) {
+    while (const auto packet = queue->accept()) {
       EXPECT_EQ(std::ssize(packet->place), packet->offer.bytes);
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(packet->place.data()) % 64, 0u);
       std::ranges::fill(packet->place, mark(packet->offer.client, packet->offer.sequence));
-      intake->finish(*packet);
+      queue->finish(*packet);
       ++count;
     }
-    for (Arrival arrival; intake->take(arrival);) {
+    for (Arrival arrival; queue->take(arrival);) {
       held[{arrival.handle, arrival.client}] = arrival;
     }
     return count;
@@ -53,29 +53,29 @@ class IntakeTest : public ::testing::Test {
     EXPECT_TRUE(std::ranges::all_of(arrival.bytes, [&](std::byte byte) {
       return byte == mark(client, number);
     })) << "another packet lies in its place";
-    intake->release(arrival);
+    queue->release(arrival);
   }
   static std::byte mark(int client, std::uint64_t number) {
     return static_cast<std::byte>(7 * number + static_cast<std::uint64_t>(client));
   }
 
-  std::optional<Intake> intake;
+  std::optional<ReceiveQueue> queue;
   std::map<std::pair<std::uint64_t, int>, Arrival> held;
 };
 
-TEST_F(IntakeTest, AStepLargerThanTheMemoryIsTakenInWhole) {
+TEST_F(ReceiveQueueTest, AStepLargerThanTheMemoryIsTakenInWhole) {
   make(3, 4 * page);
   for (int client = 0; client < 3; ++client) offer(client, 1, 3 * page);
   EXPECT_EQ(take_all(), 3);
 }
 
-TEST_F(IntakeTest, APacketLargerThanTheMemoryIsTakenIn) {
+TEST_F(ReceiveQueueTest, APacketLargerThanTheMemoryIsTakenIn) {
   make(1, page);
   offer(0, 1, 10 * page);
   EXPECT_EQ(take_all(), 1);
 }
 
-TEST_F(IntakeTest, OneClientAheadDoesNotKeepTheOthersOut) {
+TEST_F(ReceiveQueueTest, OneClientAheadDoesNotKeepTheOthersOut) {
   make(2, 4 * page);
   for (std::uint64_t number = 1; number <= 4; ++number) offer(0, number, page);
   EXPECT_EQ(take_all(), 4) << "nobody else is known to want room";
@@ -83,7 +83,7 @@ TEST_F(IntakeTest, OneClientAheadDoesNotKeepTheOthersOut) {
   EXPECT_EQ(take_all(), 1);
 }
 
-TEST_F(IntakeTest, HolesThatAreTooSmallDoNotKeepAPacketOut) {
+TEST_F(ReceiveQueueTest, HolesThatAreTooSmallDoNotKeepAPacketOut) {
   make(2, 6 * page);
   for (std::uint64_t number = 1; number <= 6; ++number) offer(0, number, page);
   EXPECT_EQ(take_all(), 6);
@@ -92,7 +92,7 @@ TEST_F(IntakeTest, HolesThatAreTooSmallDoNotKeepAPacketOut) {
   EXPECT_EQ(take_all(), 1);
 }
 
-TEST_F(IntakeTest, ALaterStepThatCameFirstDoesNotKeepAnEarlierOneOut) {
+TEST_F(ReceiveQueueTest, ALaterStepThatCameFirstDoesNotKeepAnEarlierOneOut) {
   make(2, 2 * page);
   offer(0, 2, 2 * page, 1);  // of another stream, which goes first
   EXPECT_EQ(take_all(), 1);
@@ -107,7 +107,7 @@ TEST_F(IntakeTest, ALaterStepThatCameFirstDoesNotKeepAnEarlierOneOut) {
   EXPECT_EQ(take_all(), 1);
 }
 
-TEST_F(IntakeTest, WhatIsNotTheOldestWaitsForRoom) {
+TEST_F(ReceiveQueueTest, WhatIsNotTheOldestWaitsForRoom) {
   make(2, 4 * page);
   for (int client = 0; client < 2; ++client) {
     for (std::uint64_t number = 1; number <= 5; ++number) offer(client, number, 2 * page);
@@ -119,7 +119,7 @@ TEST_F(IntakeTest, WhatIsNotTheOldestWaitsForRoom) {
   EXPECT_TRUE(has(0, 2));
 }
 
-TEST_F(IntakeTest, MemoryBeyondIsUsedAgain) {
+TEST_F(ReceiveQueueTest, MemoryBeyondIsUsedAgain) {
   make(2, page);
   std::set<const std::byte*> places;
   for (std::uint64_t number = 1; number <= 5; ++number) {
@@ -133,18 +133,18 @@ TEST_F(IntakeTest, MemoryBeyondIsUsedAgain) {
   EXPECT_EQ(places.size(), 2u);
 }
 
-TEST_F(IntakeTest, NothingIsReleasedTwice) {
+TEST_F(ReceiveQueueTest, NothingIsReleasedTwice) {
   make(1, page);
   offer(0, 1, page);
   take_all();
   const auto arrival = held[{1, 0}];
-  intake->release(arrival);
-  EXPECT_THROW(intake->release(arrival), Error);
+  queue->release(arrival);
+  EXPECT_THROW(queue->release(arrival), Error);
 }
 
 // Steps of random sizes and priorities, of which each client may be ahead of the others: whatever
 // is offered in whatever order, all steps become whole, one after another.
-TEST_F(IntakeTest, EveryStepBecomesWhole) {
+TEST_F(ReceiveQueueTest, EveryStepBecomesWhole) {
   std::mt19937_64 random(1);
   for (int round = 0; round < 300; ++round) {
     const int num_clients = 1 + static_cast<int>(random() % 4);

@@ -14,18 +14,18 @@
 
 #include "server/team.hpp"
 #include "server/transport.hpp"
-#include "server/transports/intake.hpp"
+#include "server/transports/receive_queue.hpp"
 #include "tailrace/comm.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::server {
 
-/// How a side sleeps that can learn of news only by asking: in naps, short when something happened
-/// lately, longer the longer nothing has. A server that is busy reacts within a millisecond; one
-/// that has been idle for a second asks forty times a second, at about 0.1 % of a core.
-class Doze {
+/// Polling with backoff: sleeps are short when something happened lately and longer the longer
+/// nothing has. A server that is busy reacts within a millisecond; one that has been idle for a
+/// second polls forty times a second, which takes about 0.1 % of a core.
+class Backoff {
  public:
-  explicit Doze(double longest_nap_s = 25e-3) : longest_nap_s_(longest_nap_s) {}
+  explicit Backoff(double longest_nap_s = 25e-3) : longest_nap_s_(longest_nap_s) {}
   /// Something happened: naps are short again. The sleeping thread only.
   void stir() { stirred_s_ = now_s(); }
   /// Sleeps for one nap, at most until `until_s`; true if it was ended by `wake`.
@@ -52,19 +52,19 @@ struct Look {
 /// Looks around, with naps while nothing moves, until there is news, `wake` was called or `limit_s`
 /// has passed.
 template <class LookAround>
-void doze_until_news(Doze& doze, double limit_s, LookAround&& look_around) {
+void poll_until_news(Backoff& backoff, double limit_s, LookAround&& look_around) {
   const double until_s = now_s() + limit_s;
   do {
     const Look look = look_around();
-    if (look.moved || look.news) doze.stir();
+    if (look.moved || look.news) backoff.stir();
     if (look.news) return;
-    if (!look.moved && doze.nap(until_s)) return;
+    if (!look.moved && backoff.nap(until_s)) return;
   } while (now_s() < until_s);
 }
 
-/// For how long nothing has been heard of a peer, counted only while somebody listens: who computes
-/// for ten minutes and asks then has not been left alone for ten minutes.
-class Silence {
+/// How long a peer has been silent. Time counts only while this side listens: a rank that computes
+/// for ten minutes and polls then has not been left alone for ten minutes.
+class SilenceTimer {
  public:
   void heard() { silent_s_ = 0; }
   /// Says that it listens now; true if all was silent for `limit_s`.
@@ -79,10 +79,10 @@ class Silence {
 
 /// What client and server ranks must know of each other: a communicator of this transport alone, so
 /// that its messages meet no others, and what sizes they agree on.
-struct Sides {
+struct Participants {
   /// Throws `Errc::invalid_input` on all ranks for settings out of range. Collective over
   /// `team.all`, blocking.
-  Sides(const char* name, const Team& team, const TransportSettings& given);
+  Participants(const char* name, const Team& team, const TransportSettings& given);
 
   const char* transport;
   Comm comm;
@@ -107,15 +107,15 @@ struct Sides {
 /// Gives up if a server of which a client awaits something (`busy` of its line) has been silent for
 /// too long. Looks now and then; `watched_s` is when it last did. Local.
 template <class Line>
-void watch_servers(const Sides& sides, std::vector<Line>& lines, double& watched_s) {
-  const double now = now_s(), limit = sides.settings.watchdog_s;
+void watch_servers(const Participants& participants, std::vector<Line>& lines, double& watched_s) {
+  const double now = now_s(), limit = participants.settings.watchdog_s;
   if (now - watched_s < std::min(0.25, limit / 32)) return;
   watched_s = now;
   for (std::size_t server = 0; server < lines.size(); ++server) {
     Line& line = lines[server];
     const bool silent = line.busy > 0 && line.silence.lasts(now, limit);
     if (line.busy == 0 || silent) line.silence.rest();
-    if (silent) sides.give_up(server, static_cast<std::ptrdiff_t>(line.busy));
+    if (silent) participants.give_up(server, static_cast<std::ptrdiff_t>(line.busy));
   }
 }
 
@@ -137,7 +137,7 @@ class CopySender : public Sender {
   }
 
  protected:
-  explicit CopySender(Sides sides) : sides_(std::move(sides)) {}
+  explicit CopySender(Participants participants) : participants_(std::move(participants)) {}
 
   [[noreturn]] void refuse_more(int server, std::size_t most) const;
   /// Moves data on until `done`. Throws `Errc::io`, which says `what`, at `until_s`, `limit_s` from
@@ -150,12 +150,12 @@ class CopySender : public Sender {
     }
   }
 
-  Sides sides_;
+  Participants participants_;
   mutable std::mutex mutex_;  // where a thread helps
   std::vector<const std::byte*> released_;
   std::deque<Notice> notices_;
   double watched_s_ = 0;
-  Doze doze_{2e-3};
+  Backoff backoff_{2e-3};
 
  private:
   [[noreturn]] void fail_to_leave(const char* what, double limit_s) const;
@@ -164,23 +164,23 @@ class CopySender : public Sender {
 /// What the server's sides of the transports that copy have in common.
 class CopyReceiver : public Receiver {
  public:
-  bool take(Arrival& arrival) override { return intake_->take(arrival); }
-  void release(const Arrival& arrival) override { intake_->release(arrival); }
+  bool take(Arrival& arrival) override { return queue_->take(arrival); }
+  void release(const Arrival& arrival) override { queue_->release(arrival); }
   void progress() override {
-    if (advance()) doze_.stir();
+    if (advance()) backoff_.stir();
   }
   void wait(double limit_s) override {
-    doze_until_news(doze_, limit_s, [this] {
+    poll_until_news(backoff_, limit_s, [this] {
       const bool moved = advance();
       return Look{moved, std::exchange(news_, false)};
     });
   }
-  void wake() override { doze_.wake(); }
+  void wake() override { backoff_.wake(); }
 
  protected:
-  explicit CopyReceiver(Sides sides) : sides_(std::move(sides)) {}
-  /// Makes `intake_`. Collective over the ranks of `sides_`, blocking.
-  void make_intake(Intake::Order order);
+  explicit CopyReceiver(Participants participants) : participants_(std::move(participants)) {}
+  /// Makes `queue_`. Collective over the ranks of `participants_`, blocking.
+  void make_receive_queue(ReceiveQueue::Order order);
   /// Moves data on as far as it can; true if it did.
   virtual bool advance() = 0;
 
@@ -190,7 +190,7 @@ class CopyReceiver : public Receiver {
     Accepted packet;
     std::ptrdiff_t begun = 0, arrived = 0;  // bytes
     int open = 0;                           // reads or receives
-    Silence silence = {};
+    SilenceTimer silence = {};
   };
   /// Takes packets that may come now, `at_once` at the same time, and calls `begin` with the place
   /// of each in `transfers_`; true if there were any.
@@ -198,7 +198,7 @@ class CopyReceiver : public Receiver {
   bool start_transfers(int at_once, Begin&& begin) {
     bool started = false;
     while (num_transfers_ < at_once) {
-      const auto packet = intake_->accept();
+      const auto packet = queue_->accept();
       if (!packet) break;
       auto free = std::ranges::find(transfers_, false, &Transfer::used);
       if (free == transfers_.end()) free = transfers_.insert(free, Transfer{});
@@ -210,18 +210,18 @@ class CopyReceiver : public Receiver {
     return started;
   }
   void end_transfer(Transfer& transfer) {
-    intake_->finish(transfer.packet);
+    queue_->finish(transfer.packet);
     transfer.used = false;
     --num_transfers_;
     news_ = true;
   }
 
-  Sides sides_;
-  std::unique_ptr<Intake> intake_;
+  Participants participants_;
+  std::unique_ptr<ReceiveQueue> queue_;
   std::vector<Transfer> transfers_;
   int num_transfers_ = 0;
   bool news_ = false;  // for the caller of `wait`
-  Doze doze_;
+  Backoff backoff_;
 };
 
 /// "" if the servers are ranks of their own, which alone may make MPI calls. Local.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/transports/desk.hpp"
+#include "server/transports/packet_table.hpp"
 
 #include <algorithm>
 #include <vector>
@@ -13,29 +13,29 @@ namespace {
 
 constexpr std::size_t reads_at_once = 2;  // of one packet: one moves while another begins
 
-std::size_t num_tickets(const Sides& sides) {
-  return static_cast<std::size_t>(sides.settings.senders_at_once) * reads_at_once;
+std::size_t num_tickets(const Participants& participants) {
+  return static_cast<std::size_t>(participants.settings.senders_at_once) * reads_at_once;
 }
 
-/// The server's side: looks at the clients' desks, fetches packets in chunks, of few clients at
-/// once, and writes on the desks what it has.
-class DeskReceiver final : public CopyReceiver {
+/// The server's side: looks at the clients' tables, fetches packets in chunks, of few clients at
+/// once, and writes on the tables what it has.
+class OneSidedReceiver final : public CopyReceiver {
  public:
-  /// Collective over the ranks of `sides`, blocking.
-  DeskReceiver(Sides sides, MakeClientMemory make)
-      : CopyReceiver(std::move(sides)),
-        memory_(make(sides_, num_tickets(sides_))),
-        visits_(static_cast<std::size_t>(sides_.num_clients())),
+  /// Collective over the ranks of `participants`, blocking.
+  OneSidedReceiver(Participants participants, MakeClientMemory make)
+      : CopyReceiver(std::move(participants)),
+        memory_(make(participants_, num_tickets(participants_))),
+        visits_(static_cast<std::size_t>(participants_.num_clients())),
         fronts_(visits_.size()),
-        entries_(Desk::num_entries),
-        reading_(num_tickets(sides_)) {
+        entries_(PacketTable::num_entries),
+        reading_(num_tickets(participants_)) {
     transfers_.resize(reading_.size() / reads_at_once);
-    for (int client = 0; client < sides_.num_clients(); ++client) present_.push_back(client);
-    make_intake(Intake::Order::by_priority);
+    for (int client = 0; client < participants_.num_clients(); ++client) present_.push_back(client);
+    make_receive_queue(ReceiveQueue::Order::by_priority);
   }
 
-  /// Collective once all have left; see `DeskSender`.
-  ~DeskReceiver() override {
+  /// Collective once all have left; see `OneSidedSender`.
+  ~OneSidedReceiver() override {
     if (!present_.empty()) static_cast<void>(memory_.release());
   }
 
@@ -44,7 +44,7 @@ class DeskReceiver final : public CopyReceiver {
     write_notices(client);
   }
 
-  bool all_left() const override { return present_.empty() && intake_->all_taken(); }
+  bool all_left() const override { return present_.empty() && queue_->all_taken(); }
 
  private:
   struct Visit {  // of a client
@@ -56,29 +56,30 @@ class DeskReceiver final : public CopyReceiver {
 
   Visit& visit(int client) { return visits_[static_cast<std::size_t>(client)]; }
 
-  std::ptrdiff_t own_desk() const {
-    return static_cast<std::ptrdiff_t>(sizeof(Desk)) * sides_.server;
+  std::ptrdiff_t own_table() const {
+    return static_cast<std::ptrdiff_t>(sizeof(PacketTable)) * participants_.server;
   }
 
   void write(int client, std::size_t offset, const void* bytes, std::size_t count) {
-    memory_->write_desk(client, own_desk() + static_cast<std::ptrdiff_t>(offset),
-                        {static_cast<const std::byte*>(bytes), count});
+    memory_->write_table(client, own_table() + static_cast<std::ptrdiff_t>(offset),
+                         {static_cast<const std::byte*>(bytes), count});
     visit(client).told_s = now_s();
   }
 
   bool look_at_fronts() {
-    memory_->read_desks(present_, own_desk() + static_cast<std::ptrdiff_t>(offsetof(Desk, front)),
-                        sizeof(Desk::Front), reinterpret_cast<std::byte*>(fronts_.data()));
+    memory_->read_tables(present_,
+                         own_table() + static_cast<std::ptrdiff_t>(offsetof(PacketTable, front)),
+                         sizeof(PacketTable::Front), reinterpret_cast<std::byte*>(fronts_.data()));
     bool any = false;
     for (std::size_t i = 0; i < present_.size(); ++i) {
-      const Desk::Front& front = fronts_[i];
+      const PacketTable::Front& front = fronts_[i];
       Visit& of_client = visit(present_[i]);
       if (front.handed_check == ~front.handed && front.handed != of_client.handed) {
         any = read_entries(present_[i], front.handed) || any;
       }
       of_client.notes_taken = front.notes_taken;
       write_notices(present_[i]);
-      // It has left only once all that it handed over has been read from its desk.
+      // It has left only once all that it handed over has been read from its table.
       of_client.leaves = front.left != 0 && front.handed == of_client.handed;
     }
     return any;
@@ -89,25 +90,26 @@ class DeskReceiver final : public CopyReceiver {
     Visit& of_client = visit(client);
     bool any = false;
     while (of_client.handed != handed) {
-      const auto first = of_client.handed % Desk::num_entries;
+      const auto first = of_client.handed % PacketTable::num_entries;
       const auto count =
-          std::min<std::size_t>(handed - of_client.handed, Desk::num_entries - first);
-      memory_->read_desks({&client, 1},
-                          own_desk() + static_cast<std::ptrdiff_t>(offsetof(Desk, entries) +
-                                                                   first * sizeof(Desk::Entry)),
-                          static_cast<std::ptrdiff_t>(count * sizeof(Desk::Entry)),
-                          reinterpret_cast<std::byte*>(entries_.data()));
+          std::min<std::size_t>(handed - of_client.handed, PacketTable::num_entries - first);
+      memory_->read_tables(
+          {&client, 1},
+          own_table() + static_cast<std::ptrdiff_t>(offsetof(PacketTable, entries) +
+                                                    first * sizeof(PacketTable::Entry)),
+          static_cast<std::ptrdiff_t>(count * sizeof(PacketTable::Entry)),
+          reinterpret_cast<std::byte*>(entries_.data()));
       for (std::size_t i = 0; i < count; ++i) {
-        const Desk::Entry& entry = entries_[i];
-        if (entry.sequence != of_client.handed + 1 || entry.check != Desk::check_of(entry))
+        const PacketTable::Entry& entry = entries_[i];
+        if (entry.sequence != of_client.handed + 1 || entry.check != PacketTable::check_of(entry))
           return any;
         ++of_client.handed;
-        intake_->add({.client = client,
-                      .slot = static_cast<int>(first + i),
-                      .priority = static_cast<int>(entry.priority),
-                      .sequence = entry.sequence,
-                      .offset = static_cast<std::ptrdiff_t>(entry.offset),
-                      .bytes = static_cast<std::ptrdiff_t>(entry.bytes)});
+        queue_->add({.client = client,
+                     .slot = static_cast<int>(first + i),
+                     .priority = static_cast<int>(entry.priority),
+                     .sequence = entry.sequence,
+                     .offset = static_cast<std::ptrdiff_t>(entry.offset),
+                     .bytes = static_cast<std::ptrdiff_t>(entry.bytes)});
         any = true;
       }
     }
@@ -139,7 +141,7 @@ class DeskReceiver final : public CopyReceiver {
   void read_chunk(std::size_t ticket) {
     Transfer& transfer = transfers_[ticket / reads_at_once];
     const Offer& offer = transfer.packet.offer;
-    const auto count = std::min(sides_.settings.chunk_bytes, offer.bytes - transfer.begun);
+    const auto count = std::min(participants_.settings.chunk_bytes, offer.bytes - transfer.begun);
     memory_->start_read(ticket, offer.client, offer.offset + transfer.begun,
                         transfer.packet.place.subspan(static_cast<std::size_t>(transfer.begun),
                                                       static_cast<std::size_t>(count)));
@@ -152,17 +154,19 @@ class DeskReceiver final : public CopyReceiver {
     const Offer& offer = transfer.packet.offer;
     end_transfer(transfer);
     write(offer.client,
-          offsetof(Desk, released) + static_cast<std::size_t>(offer.slot) * sizeof(std::uint64_t),
+          offsetof(PacketTable, released) +
+              static_cast<std::size_t>(offer.slot) * sizeof(std::uint64_t),
           &offer.sequence, sizeof offer.sequence);
   }
 
   void write_notices(int client) {
     Visit& to = visit(client);
-    while (!to.notices.empty() && to.notes_written - to.notes_taken < Desk::num_notes) {
-      const auto index = to.notes_written % Desk::num_notes;
-      Desk::Note note{.number = ++to.notes_written, .notice = to.notices.front()};
-      note.check = Desk::check_of(note);
-      write(client, offsetof(Desk, notes) + index * sizeof(Desk::Note), &note, sizeof note);
+    while (!to.notices.empty() && to.notes_written - to.notes_taken < PacketTable::num_notes) {
+      const auto index = to.notes_written % PacketTable::num_notes;
+      PacketTable::Note note{.number = ++to.notes_written, .notice = to.notices.front()};
+      note.check = PacketTable::check_of(note);
+      write(client, offsetof(PacketTable, notes) + index * sizeof(PacketTable::Note), &note,
+            sizeof note);
       to.notices.pop_front();
     }
   }
@@ -173,8 +177,8 @@ class DeskReceiver final : public CopyReceiver {
       Visit& of_client = visit(client);
       if (!of_client.leaves || !of_client.notices.empty()) return false;
       const std::uint64_t yes = 1;
-      write(client, offsetof(Desk, goodbye), &yes, sizeof yes);
-      intake_->forget(client);
+      write(client, offsetof(PacketTable, goodbye), &yes, sizeof yes);
+      queue_->forget(client);
       news_ = true;
       return true;
     });
@@ -183,20 +187,20 @@ class DeskReceiver final : public CopyReceiver {
 
   // Clients that are owed something see that this server lives.
   void show_pulse() {
-    const double now = now_s(), limit = sides_.settings.watchdog_s;
+    const double now = now_s(), limit = participants_.settings.watchdog_s;
     if (now - showed_s_ < std::min(0.25, limit / 32)) return;
     showed_s_ = now;
     for (const int client : present_) {
       Visit& of_client = visit(client);
       if (now - of_client.told_s < limit / 4) continue;
       ++of_client.pulse;
-      write(client, offsetof(Desk, pulse), &of_client.pulse, sizeof of_client.pulse);
+      write(client, offsetof(PacketTable, pulse), &of_client.pulse, sizeof of_client.pulse);
     }
   }
 
   bool advance() override {
     bool moved = look_at_fronts();
-    moved = start_transfers(sides_.settings.senders_at_once, [](std::size_t) {}) || moved;
+    moved = start_transfers(participants_.settings.senders_at_once, [](std::size_t) {}) || moved;
     moved = move_data() || moved;
     say_goodbyes();
     show_pulse();
@@ -206,8 +210,8 @@ class DeskReceiver final : public CopyReceiver {
   std::unique_ptr<ClientMemory> memory_;
   std::vector<Visit> visits_;
   std::vector<int> present_;  // clients that have not left
-  std::vector<Desk::Front> fronts_;
-  std::vector<Desk::Entry> entries_;
+  std::vector<PacketTable::Front> fronts_;
+  std::vector<PacketTable::Entry> entries_;
   std::vector<char> reading_;  // by ticket: a read is under way
   double showed_s_ = 0;
 };
@@ -216,7 +220,8 @@ class DeskReceiver final : public CopyReceiver {
 
 std::unique_ptr<Receiver> make_receiver(const Variant& variant, const Team& team,
                                         const TransportSettings& settings) {
-  return std::make_unique<DeskReceiver>(Sides(variant.name, team, settings), variant.make_memory);
+  return std::make_unique<OneSidedReceiver>(Participants(variant.name, team, settings),
+                                            variant.make_memory);
 }
 
 }  // namespace tailrace::server::one_sided

@@ -24,9 +24,9 @@ namespace {
 constexpr std::ptrdiff_t slot_bytes = 256;
 constexpr int num_slots = 64;
 
-class NodeSides : public ::testing::Test {
+class NodeParticipants : public ::testing::Test {
  protected:
-  NodeSides() : block_(sizeof(ServerBlock)) {
+  NodeParticipants() : block_(sizeof(ServerBlock)) {
     server().pid = getpid();
     for (int client = 0; client < 2; ++client) {
       senders_.push_back(
@@ -90,7 +90,7 @@ class NodeSides : public ::testing::Test {
   std::optional<NodeReceiver> receiver_;
 };
 
-TEST_F(NodeSides, HighPrioritiesGoFirst) {
+TEST_F(NodeParticipants, HighPrioritiesGoFirst) {
   hand_over(0, 0, 1);
   hand_over(0, 1, 5);
   start_server();
@@ -102,7 +102,7 @@ TEST_F(NodeSides, HighPrioritiesGoFirst) {
   EXPECT_EQ(order, (std::vector<std::int64_t>{1, 3, 0, 2, 4}));
 }
 
-TEST_F(NodeSides, PacketsLieWhereTheClientPutThem) {
+TEST_F(NodeParticipants, PacketsLieWhereTheClientPutThem) {
   start_server();
   hand_over(1, 7);
   const auto arrivals = take_all();
@@ -116,7 +116,7 @@ TEST_F(NodeSides, PacketsLieWhereTheClientPutThem) {
   EXPECT_EQ(released, (std::vector<const std::byte*>{slot(1, 7)}));
 }
 
-TEST_F(NodeSides, TablesAreFinite) {
+TEST_F(NodeParticipants, TablesAreFinite) {
   start_server();
   for (std::size_t i = 0; i < Table::num_entries; ++i) {
     ASSERT_TRUE(senders_[0]->can_hand_over(0));
@@ -129,7 +129,7 @@ TEST_F(NodeSides, TablesAreFinite) {
   EXPECT_TRUE(senders_[0]->can_hand_over(0));
 }
 
-TEST_F(NodeSides, RestartedServerFindsWhatWasNotReleased) {
+TEST_F(NodeParticipants, RestartedServerFindsWhatWasNotReleased) {
   start_server();
   for (int number = 0; number < 3; ++number) {
     hand_over(0, number);
@@ -144,7 +144,7 @@ TEST_F(NodeSides, RestartedServerFindsWhatWasNotReleased) {
   EXPECT_EQ(num_released(0), 1U);
 }
 
-TEST_F(NodeSides, EndedStepsDoNotComeAgain) {
+TEST_F(NodeParticipants, EndedStepsDoNotComeAgain) {
   start_server();
   for (int number = 0; number < 4; ++number) {
     hand_over(0, number);
@@ -161,7 +161,7 @@ TEST_F(NodeSides, EndedStepsDoNotComeAgain) {
   EXPECT_EQ(num_released(1), 2U);
 }
 
-TEST_F(NodeSides, ServerThatDiedWhileMarkingIsFollowedByOneThatEnds) {
+TEST_F(NodeParticipants, ServerThatDiedWhileMarkingIsFollowedByOneThatEnds) {
   start_server();
   hand_over(0, 0);
   hand_over(1, 0);
@@ -175,7 +175,7 @@ TEST_F(NodeSides, ServerThatDiedWhileMarkingIsFollowedByOneThatEnds) {
   EXPECT_EQ(num_released(1), 1U);
 }
 
-TEST_F(NodeSides, NoNoticeIsLostAndOrderIsKept) {
+TEST_F(NodeParticipants, NoNoticeIsLostAndOrderIsKept) {
   constexpr std::int64_t num_notices = 3 * Table::num_notices;
   start_server();
   hand_over(0, 0);
@@ -195,7 +195,7 @@ TEST_F(NodeSides, NoNoticeIsLostAndOrderIsKept) {
   EXPECT_EQ(num_released(0), 1U);
 }
 
-TEST_F(NodeSides, LeavingIsKnown) {
+TEST_F(NodeParticipants, LeavingIsKnown) {
   start_server();
   EXPECT_THROW(senders_[0]->leave(0.01), Error);  // nobody looks
   receiver_->progress();
@@ -239,7 +239,7 @@ TEST(NodeSender, OneServerThatCannotBeToldKeepsNoOtherFromIt) {
   EXPECT_TRUE(second.all_left());
 }
 
-TEST_F(NodeSides, ServerThatIsGoneIsNamed) {
+TEST_F(NodeParticipants, ServerThatIsGoneIsNamed) {
   start_server();
   receiver_.reset();
   try {
@@ -251,7 +251,7 @@ TEST_F(NodeSides, ServerThatIsGoneIsNamed) {
   }
 }
 
-TEST_F(NodeSides, KilledServerIsNamed) {
+TEST_F(NodeParticipants, KilledServerIsNamed) {
   const pid_t child = fork();
   if (child == 0) {
     for (;;) pause();

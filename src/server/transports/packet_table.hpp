@@ -11,13 +11,13 @@
 #include <xxhash.h>
 
 #include "server/packet.hpp"
-#include "server/transports/sides.hpp"
+#include "server/transports/participants.hpp"
 
 namespace tailrace::server::one_sided {
 
-/// Of one client for one server. Each value has one writer. What is longer than a word may be seen
-/// half-written, so it carries a check.
-struct Desk {
+/// The packets of one client for one server. Each value has one writer. What is longer than a word
+/// may be seen half-written, so it carries a check.
+struct PacketTable {
   static constexpr std::size_t num_entries = 64;
   static constexpr std::size_t num_notes = 8;
 
@@ -55,23 +55,24 @@ struct Desk {
   }
 };
 
-/// Memory of the clients that servers can reach without their help: a desk for each server, and the
-/// staging memory.
+/// Memory of the clients that servers can reach without their help: a table for each server, and
+/// the staging memory.
 class ClientMemory {
  public:
   virtual ~ClientMemory() = default;
 
   /// The client's own. Local.
-  virtual Desk* desks() = 0;
+  virtual PacketTable* tables() = 0;
   virtual std::span<std::byte> data() = 0;
   /// Lets others see what was written here, and this side what others wrote. Local.
   virtual void sync() = 0;
 
-  /// For servers. The same bytes of the desks of several clients, one after another in `to`; waits.
-  virtual void read_desks(std::span<const int> clients, std::ptrdiff_t offset, std::ptrdiff_t bytes,
-                          std::byte* to) = 0;
+  /// For servers. The same bytes of the tables of several clients, one after another in `to`;
+  /// waits.
+  virtual void read_tables(std::span<const int> clients, std::ptrdiff_t offset,
+                           std::ptrdiff_t bytes, std::byte* to) = 0;
   /// Returns when the client can see it.
-  virtual void write_desk(int client, std::ptrdiff_t offset, std::span<const std::byte> bytes) = 0;
+  virtual void write_table(int client, std::ptrdiff_t offset, std::span<const std::byte> bytes) = 0;
   /// Begins to read staging memory; at most one read a ticket. Never waits.
   virtual void start_read(std::size_t ticket, int client, std::ptrdiff_t offset,
                           std::span<std::byte> to) = 0;
@@ -79,8 +80,8 @@ class ClientMemory {
 };
 
 /// Makes the memory of this rank known to all, with `num_tickets` for reads. Collective over
-/// `sides.comm`, blocking. So is the destructor.
-using MakeClientMemory = std::unique_ptr<ClientMemory> (*)(const Sides& sides,
+/// `participants.comm`, blocking. So is the destructor.
+using MakeClientMemory = std::unique_ptr<ClientMemory> (*)(const Participants& participants,
                                                            std::size_t num_tickets);
 
 /// What makes one one-sided transport differ from another.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/transports/intake.hpp"
+#include "server/transports/receive_queue.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -14,7 +14,7 @@
 
 namespace tailrace::server {
 
-Intake::Intake(int num_clients, std::ptrdiff_t memory_bytes, Order order)
+ReceiveQueue::ReceiveQueue(int num_clients, std::ptrdiff_t memory_bytes, Order order)
     : order_(order),
       memory_(memory_bytes, false),
       arena_({memory_.data(), static_cast<std::size_t>(memory_bytes)}),
@@ -23,7 +23,7 @@ Intake::Intake(int num_clients, std::ptrdiff_t memory_bytes, Order order)
   candidates_.reserve(static_cast<std::size_t>(num_clients));
 }
 
-void Intake::add(const Offer& offer) {
+void ReceiveQueue::add(const Offer& offer) {
   Line& of_client = line(offer.client);
   const auto size = BlockArena::rounded(offer.bytes);
   if (size > of_client.largest) {
@@ -35,7 +35,7 @@ void Intake::add(const Offer& offer) {
 }
 
 // The offer of this client that comes next, if any of it may come now.
-std::optional<std::size_t> Intake::best_of(const Line& line) {
+std::optional<std::size_t> ReceiveQueue::best_of(const Line& line) {
   if (line.offers.empty()) return std::nullopt;
   const auto best =
       std::min_element(line.offers.begin(), line.offers.end(), [](const Offer& a, const Offer& b) {
@@ -48,23 +48,23 @@ std::optional<std::size_t> Intake::best_of(const Line& line) {
   return static_cast<std::size_t>(best - line.offers.begin());
 }
 
-std::size_t Intake::oldest_of(const Line& line) {
+std::size_t ReceiveQueue::oldest_of(const Line& line) {
   const auto oldest = std::ranges::min_element(line.offers, {}, &Offer::sequence);
   return static_cast<std::size_t>(oldest - line.offers.begin());
 }
 
-bool Intake::must_be_taken(const Line& line, const Offer& offer) {
+bool ReceiveQueue::must_be_taken(const Line& line, const Offer& offer) {
   return offer.sequence == line.offers[oldest_of(line)].sequence &&
          std::ranges::all_of(line.held,
                              [&](const Held& held) { return held.sequence > offer.sequence; });
 }
 
-bool Intake::fits(const Line& line, std::ptrdiff_t bytes) const {
+bool ReceiveQueue::fits(const Line& line, std::ptrdiff_t bytes) const {
   const auto left = arena_.capacity() - arena_.used() - BlockArena::rounded(bytes);
   return left >= (line.held.empty() ? 0 : reserve_);
 }
 
-void Intake::collect_candidates() {
+void ReceiveQueue::collect_candidates() {
   candidates_.clear();
   const auto num_clients = lines_.size();
   for (std::size_t i = 0; i < num_clients; ++i) {
@@ -81,7 +81,7 @@ void Intake::collect_candidates() {
   });
 }
 
-std::optional<Accepted> Intake::accept() {
+std::optional<Accepted> ReceiveQueue::accept() {
   if (num_waiting_ == 0) return std::nullopt;
   collect_candidates();
   for (const Candidate& candidate : candidates_) {
@@ -100,7 +100,7 @@ std::optional<Accepted> Intake::accept() {
   return std::nullopt;
 }
 
-std::optional<Intake::Place> Intake::find_place(const Line& line, const Offer& offer) {
+std::optional<ReceiveQueue::Place> ReceiveQueue::find_place(const Line& line, const Offer& offer) {
   const bool must = must_be_taken(line, offer);
   if (must || fits(line, offer.bytes)) {
     if (const auto block = arena_.allocate(offer.bytes)) return Place{*block, {}};
@@ -110,7 +110,7 @@ std::optional<Intake::Place> Intake::find_place(const Line& line, const Offer& o
 }
 
 // Steps of one shape find the memory that the one before has left.
-Intake::Place Intake::find_extra(const Offer& offer) {
+ReceiveQueue::Place ReceiveQueue::find_extra(const Offer& offer) {
   const auto bytes = static_cast<std::size_t>(offer.bytes);
   const auto wanted = BlockArena::rounded(offer.bytes) + page_bytes;
   std::ranges::sort(spares_, {}, &Buffer::bytes);
@@ -136,7 +136,7 @@ Intake::Place Intake::find_extra(const Offer& offer) {
   return {{round_up(extra.data(), page_bytes), bytes}, std::move(extra)};
 }
 
-Accepted Intake::take_in(const Candidate& candidate, Place place) {
+Accepted ReceiveQueue::take_in(const Candidate& candidate, Place place) {
   Line& of_client = lines_[candidate.client];
   const auto at = of_client.offers.begin() + static_cast<std::ptrdiff_t>(candidate.offer);
   const Offer offer = *at;
@@ -150,7 +150,7 @@ Accepted Intake::take_in(const Candidate& candidate, Place place) {
   return {offer, place.bytes};
 }
 
-void Intake::finish(const Accepted& packet) {
+void ReceiveQueue::finish(const Accepted& packet) {
   auto& under_way = line(packet.offer.client).under_way;
   under_way.erase(std::find(under_way.begin(), under_way.end(), packet.offer.priority));
   arrived_.push_back({.client = packet.offer.client,
@@ -158,14 +158,14 @@ void Intake::finish(const Accepted& packet) {
                       .handle = packet.offer.sequence});
 }
 
-bool Intake::take(Arrival& arrival) {
+bool ReceiveQueue::take(Arrival& arrival) {
   if (arrived_.empty()) return false;
   arrival = arrived_.front();
   arrived_.pop_front();
   return true;
 }
 
-void Intake::release(const Arrival& arrival) {
+void ReceiveQueue::release(const Arrival& arrival) {
   Line& of_client = line(arrival.client);
   const auto held = std::ranges::find(of_client.held, arrival.handle, &Held::sequence);
   if (held == of_client.held.end()) {
@@ -181,7 +181,7 @@ void Intake::release(const Arrival& arrival) {
   if (of_client.held.empty()) reserve_ += of_client.largest;
 }
 
-void Intake::forget(int client) {
+void ReceiveQueue::forget(int client) {
   Line& of_client = line(client);
   if (of_client.held.empty()) reserve_ -= of_client.largest;
   of_client.largest = 0;

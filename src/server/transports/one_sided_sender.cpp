@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/transports/desk.hpp"
+#include "server/transports/packet_table.hpp"
 
 #include <algorithm>
 #include <array>
@@ -23,26 +23,26 @@ void store(std::uint64_t& word, std::uint64_t value) {
   std::atomic_ref<std::uint64_t>(word).store(value, std::memory_order_release);
 }
 
-/// The client's side: writes a line on its desk, and sees on it what the server wrote there. Sends
+/// The client's side: writes a line on its table, and sees on it what the server wrote there. Sends
 /// nothing and answers nothing.
-class DeskSender final : public CopySender {
+class OneSidedSender final : public CopySender {
  public:
-  /// Collective over the ranks of `sides`, blocking.
-  DeskSender(Sides sides, MakeClientMemory make)
-      : CopySender(std::move(sides)),
-        memory_(make(sides_, 0)),
-        lines_(static_cast<std::size_t>(sides_.num_servers())) {
+  /// Collective over the ranks of `participants`, blocking.
+  OneSidedSender(Participants participants, MakeClientMemory make)
+      : CopySender(std::move(participants)),
+        memory_(make(participants_, 0)),
+        lines_(static_cast<std::size_t>(participants_.num_servers())) {
     for (std::size_t server = 0; server < lines_.size(); ++server) {
-      lines_[server].desk = memory_->desks() + server;
-      *lines_[server].desk = {};
+      lines_[server].table = memory_->tables() + server;
+      *lines_[server].table = {};
     }
     memory_->sync();
-    agree(sides_.comm.raw(), nullptr);  // servers look at desks that are in order
+    agree(participants_.comm.raw(), nullptr);  // servers look at tables that are in order
   }
 
   /// Collective after `leave`; else (after an error) it keeps the memory for ever: a server may
   /// still reach for it.
-  ~DeskSender() override {
+  ~OneSidedSender() override {
     if (!left_) static_cast<void>(memory_.release());
   }
 
@@ -50,35 +50,35 @@ class DeskSender final : public CopySender {
 
   bool can_hand_over(int server) const override {
     const Line& line = lines_[static_cast<std::size_t>(server)];
-    return line.packets[line.handed % Desk::num_entries] == nullptr;
+    return line.packets[line.handed % PacketTable::num_entries] == nullptr;
   }
 
   void hand_over(int server, std::span<const std::byte> packet, int priority) override {
-    sides_.check_packet(memory(), server, packet);
+    participants_.check_packet(memory(), server, packet);
     Line& line = lines_[static_cast<std::size_t>(server)];
-    if (!can_hand_over(server)) refuse_more(server, Desk::num_entries);
-    const auto index = line.handed % Desk::num_entries;
-    Desk::Entry entry{.sequence = ++line.handed,
-                      .offset = packet.data() - memory().data(),
-                      .bytes = std::ssize(packet),
-                      .priority = priority};
-    entry.check = Desk::check_of(entry);
-    line.desk->entries[index] = entry;
+    if (!can_hand_over(server)) refuse_more(server, PacketTable::num_entries);
+    const auto index = line.handed % PacketTable::num_entries;
+    PacketTable::Entry entry{.sequence = ++line.handed,
+                             .offset = packet.data() - memory().data(),
+                             .bytes = std::ssize(packet),
+                             .priority = priority};
+    entry.check = PacketTable::check_of(entry);
+    line.table->entries[index] = entry;
     line.packets[index] = packet.data();
     ++line.busy;
     memory_->sync();  // the packet and its entry, before the count that tells of them
-    store(line.desk->front.handed_check, ~line.handed);
-    store(line.desk->front.handed, line.handed);
+    store(line.table->front.handed_check, ~line.handed);
+    store(line.table->front.handed, line.handed);
     memory_->sync();
-    doze_.stir();
+    backoff_.stir();
   }
 
   void progress() override {
-    if (look()) doze_.stir();
+    if (look()) backoff_.stir();
   }
 
   void wait(double limit_s) override {
-    doze_until_news(doze_, limit_s, [this] { return Look{.moved = false, .news = look()}; });
+    poll_until_news(backoff_, limit_s, [this] { return Look{.moved = false, .news = look()}; });
   }
 
   void leave(double limit_s) override {
@@ -86,7 +86,7 @@ class DeskSender final : public CopySender {
     wait_until(until_s, limit_s, "a server did not fetch all packets", [this] {
       return std::ranges::all_of(lines_, [](const Line& line) { return line.busy == 0; });
     });
-    for (Line& line : lines_) store(line.desk->front.left, 1);
+    for (Line& line : lines_) store(line.table->front.left, 1);
     wait_until(until_s, limit_s, "a server did not say goodbye", [this] {
       return std::ranges::all_of(lines_, [](const Line& line) { return line.gone; });
     });
@@ -96,24 +96,24 @@ class DeskSender final : public CopySender {
 
  private:
   struct Line {  // to a server
-    Desk* desk = nullptr;
+    PacketTable* table = nullptr;
     std::uint64_t handed = 0, notes_taken = 0, pulse = 0;
     int busy = 0;
-    bool gone = false;                                          // has said goodbye
-    std::array<const std::byte*, Desk::num_entries> packets{};  // null: free
-    Silence silence;
+    bool gone = false;                                                 // has said goodbye
+    std::array<const std::byte*, PacketTable::num_entries> packets{};  // null: free
+    SilenceTimer silence;
   };
 
   bool look_at(Line& line) {
     bool news = take_notes(line);
-    if (const auto pulse = load(line.desk->pulse); pulse != line.pulse) {
+    if (const auto pulse = load(line.table->pulse); pulse != line.pulse) {
       line.pulse = pulse;
       line.silence.heard();
     }
-    if (!line.gone && load(line.desk->goodbye) != 0) news = line.gone = true;
-    for (std::size_t i = 0; line.busy > 0 && i < Desk::num_entries; ++i) {
+    if (!line.gone && load(line.table->goodbye) != 0) news = line.gone = true;
+    for (std::size_t i = 0; line.busy > 0 && i < PacketTable::num_entries; ++i) {
       const auto*& packet = line.packets[i];
-      if (packet == nullptr || load(line.desk->released[i]) != line.desk->entries[i].sequence) {
+      if (packet == nullptr || load(line.table->released[i]) != line.table->entries[i].sequence) {
         continue;
       }
       released_.push_back(std::exchange(packet, nullptr));
@@ -128,23 +128,23 @@ class DeskSender final : public CopySender {
     bool any = false;
     for (;;) {
       const auto number = line.notes_taken + 1;
-      Desk::Note& place = line.desk->notes[line.notes_taken % Desk::num_notes];
+      PacketTable::Note& place = line.table->notes[line.notes_taken % PacketTable::num_notes];
       if (load(place.number) != number) return any;
-      Desk::Note note;
+      PacketTable::Note note;
       std::memcpy(&note, &place, sizeof note);
-      if (Desk::check_of(note) != note.check) return any;  // the rest of it is on its way
+      if (PacketTable::check_of(note) != note.check) return any;  // the rest of it is on its way
       notices_.push_back(note.notice);
-      store(line.desk->front.notes_taken, ++line.notes_taken);
+      store(line.table->front.notes_taken, ++line.notes_taken);
       any = true;
     }
   }
 
   bool look() {
-    progress_mpi(sides_.comm.raw());  // which reads may need, whatever the probe has found
+    progress_mpi(participants_.comm.raw());  // which reads may need, whatever the probe has found
     memory_->sync();
     bool news = false;
     for (Line& line : lines_) news = look_at(line) || news;
-    watch_servers(sides_, lines_, watched_s_);
+    watch_servers(participants_, lines_, watched_s_);
     return news;
   }
 
@@ -157,7 +157,8 @@ class DeskSender final : public CopySender {
 
 std::unique_ptr<Sender> make_sender(const Variant& variant, const Team& team,
                                     const TransportSettings& settings) {
-  return std::make_unique<DeskSender>(Sides(variant.name, team, settings), variant.make_memory);
+  return std::make_unique<OneSidedSender>(Participants(variant.name, team, settings),
+                                          variant.make_memory);
 }
 
 }  // namespace tailrace::server::one_sided

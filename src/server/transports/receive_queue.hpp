@@ -46,11 +46,11 @@ struct Accepted {
 /// handed over in the same order everywhere and those before it have been released. So that step
 /// becomes whole whatever fills the memory: newer steps, holes, or a step larger than the memory.
 /// Beyond the memory lie at most a packet of each client, or two where priorities differ.
-class Intake {
+class ReceiveQueue {
  public:
   enum class Order { by_priority, clients_in_turn };
 
-  Intake(int num_clients, std::ptrdiff_t memory_bytes, Order order);
+  ReceiveQueue(int num_clients, std::ptrdiff_t memory_bytes, Order order);
 
   void add(const Offer& offer);
   /// The next packet that may come now, with memory for it; nothing if none waits or fits. Throws

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "server/transports/sides.hpp"
+#include "server/transports/participants.hpp"
 
 #include <algorithm>
 #include <array>
@@ -38,7 +38,7 @@ std::string wrong_settings(const Team& team, const TransportSettings& settings) 
 
 }  // namespace
 
-Sides::Sides(const char* name, const Team& team, const TransportSettings& given)
+Participants::Participants(const char* name, const Team& team, const TransportSettings& given)
     : transport(name),
       comm(team.all.raw()),
       settings(given),
@@ -62,8 +62,8 @@ Sides::Sides(const char* name, const Team& team, const TransportSettings& given)
   }
 }
 
-void Sides::check_packet(std::span<const std::byte> memory, int server_number,
-                         std::span<const std::byte> packet) const {
+void Participants::check_packet(std::span<const std::byte> memory, int server_number,
+                                std::span<const std::byte> packet) const {
   if (server_number < 0 || server_number >= num_servers()) {
     refuse_input("transport {}: there is no server {}; there are {}", transport, server_number,
                  num_servers());
@@ -79,17 +79,18 @@ void Sides::check_packet(std::span<const std::byte> memory, int server_number,
 
 void CopySender::refuse_more(int server, std::size_t most) const {
   throw Error(Errc::internal, fmt::format("transport {}: more than {} packets wait for server {}",
-                                          sides_.transport, most, server));
+                                          participants_.transport, most, server));
 }
 
 void CopySender::fail_to_leave(const char* what, double limit_s) const {
   throw Error(Errc::io,
-              fmt::format("transport {}: {} within {} s", sides_.transport, what, limit_s));
+              fmt::format("transport {}: {} within {} s", participants_.transport, what, limit_s));
 }
 
-void CopyReceiver::make_intake(Intake::Order order) {
-  run_agreed(sides_.comm.raw(), [&] {
-    intake_ = std::make_unique<Intake>(sides_.num_clients(), sides_.settings.server_bytes, order);
+void CopyReceiver::make_receive_queue(ReceiveQueue::Order order) {
+  run_agreed(participants_.comm.raw(), [&] {
+    queue_ = std::make_unique<ReceiveQueue>(participants_.num_clients(),
+                                            participants_.settings.server_bytes, order);
   });
 }
 
@@ -99,7 +100,7 @@ std::string refuses_but_ranks(const Team& team) {
   return "it needs servers that are ranks of their own, and these are not";
 }
 
-void Sides::give_up(std::size_t server_number, std::ptrdiff_t num_packets) const {
+void Participants::give_up(std::size_t server_number, std::ptrdiff_t num_packets) const {
   throw Error(Errc::io,
               fmt::format("transport {}: no sign of life from server {} (rank {}) for {} s; {} "
                           "packets that were handed over to it have not arrived",
@@ -107,20 +108,20 @@ void Sides::give_up(std::size_t server_number, std::ptrdiff_t num_packets) const
                           settings.watchdog_s, num_packets));
 }
 
-bool Doze::nap(double until_s) {
+bool Backoff::nap(double until_s) {
   const double now = now_s();
   const double wanted = share_of_idle_time * (now - stirred_s_);
   return sleep(
       std::min(std::clamp(wanted, shortest_nap_s, longest_nap_s_), std::max(0.0, until_s - now)));
 }
 
-bool Doze::sleep(double sleep_s) {
+bool Backoff::sleep(double sleep_s) {
   std::unique_lock lock(mutex_);
   bell_.wait_for(lock, std::chrono::duration<double>(sleep_s), [this] { return woken_; });
   return std::exchange(woken_, false);
 }
 
-void Doze::wake() {
+void Backoff::wake() {
   {
     const std::lock_guard lock(mutex_);
     woken_ = true;
@@ -128,7 +129,7 @@ void Doze::wake() {
   bell_.notify_one();
 }
 
-bool Silence::lasts(double now_s, double limit_s) {
+bool SilenceTimer::lasts(double now_s, double limit_s) {
   // One look after a long pause says little: what the peer sent may not have been read yet.
   constexpr int looks = 8;
   if (listened_s_ >= 0) silent_s_ += std::min(now_s - listened_s_, limit_s / looks);
@@ -136,7 +137,7 @@ bool Silence::lasts(double now_s, double limit_s) {
   return silent_s_ > limit_s;
 }
 
-void Silence::rest() {
+void SilenceTimer::rest() {
   silent_s_ = 0;
   listened_s_ = -1;
 }
