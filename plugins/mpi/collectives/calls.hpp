@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls, the same for C's names, with int and with large counts, and for Fortran's. `pass`
-// makes the call that the program made, with MPI; it returns MPI's code.
+// The bodies of the wrappers, the same for C's names, with int and with large counts, and for
+// Fortran's. `pass` makes the call that the program made by the next definition, which may be that
+// of the library that sleeps (waiting.hpp); it returns MPI's code.
 #pragma once
 #include <mpi.h>
 
@@ -10,12 +11,17 @@
 #include "collectives/place.hpp"
 #include "collectives/types.hpp"
 #include "collectives/ways.hpp"
+#include "common/fortran.hpp"
+#include "common/mpi_start.hpp"
 #include "core/say.hpp"
 
 namespace tailrace::plugins {
 
 // As MPI would: the communicator's handler is called.
-int fail(MPI_Comm comm, int code);
+inline int fail(MPI_Comm comm, int code) {
+  PMPI_Comm_call_errhandler(comm, code);
+  return code;
+}
 
 template <class Pass>
 int pass_on(Pass pass) {

@@ -4,9 +4,11 @@
 #include <link.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "common/fortran.hpp"
@@ -74,6 +76,12 @@ bool fortran_in_place(const void* buffer) {
 bool fortran_bottom(const void* buffer) {
   static const Spellings places("MPI_FORTRAN_BOTTOM", "mpi_fortran_bottom");
   return places.contains(buffer);
+}
+
+std::string fortran_text(const void* text, std::size_t length) {
+  std::string_view words(static_cast<const char*>(text), length);
+  words.remove_prefix(std::min(words.find_first_not_of(' '), length));
+  return std::string(words.substr(0, words.find_last_not_of(' ') + 1));
 }
 
 bool fortran_status_ignored(const void* status) {

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <vector>
 
-#include "common/fortran.hpp"
 #include "core/launched_alone.hpp"
 
 namespace tailrace::plugins {
@@ -52,6 +51,16 @@ void tell_if_launched_alone() {
     return true;
   }();
   static_cast<void>(once);
+}
+
+// Calls Fortran's function `next`; its code is what it leaves in `error`, which is optional in
+// mpi_f08.
+template <class... Words>
+int call_fortran(void* next, void* error, Words... words) {
+  int own_error = MPI_SUCCESS;
+  int* const code = error != nullptr ? static_cast<int*>(error) : &own_error;
+  reinterpret_cast<void (*)(Words..., int*)>(next)(words..., code);
+  return *code;
 }
 
 int world_started(int code) {
@@ -100,17 +109,15 @@ int MPI_Session_init(MPI_Info info, MPI_Errhandler handler, MPI_Session* session
 #endif
 
 // Fortran's names: those of Open MPI, and `use mpi_f08` of all, do not call C's.
-#define TAILRACE_INIT(name)                                            \
-  void name(void* error) {                                             \
-    show_mpi();                                                        \
-    int own_error = MPI_SUCCESS;                                       \
-    world_started(call_fortran(next_symbol(#name), error, own_error)); \
+#define TAILRACE_INIT(name)                                 \
+  void name(void* error) {                                  \
+    show_mpi();                                             \
+    world_started(call_fortran(next_symbol(#name), error)); \
   }
-#define TAILRACE_INIT_THREAD(name)                                                         \
-  void name(void* required, void* provided, void* error) {                                 \
-    show_mpi();                                                                            \
-    int own_error = MPI_SUCCESS;                                                           \
-    world_started(call_fortran(next_symbol(#name), error, own_error, required, provided)); \
+#define TAILRACE_INIT_THREAD(name)                                              \
+  void name(void* required, void* provided, void* error) {                      \
+    show_mpi();                                                                 \
+    world_started(call_fortran(next_symbol(#name), error, required, provided)); \
   }
 
 TAILRACE_INIT(mpi_init_)

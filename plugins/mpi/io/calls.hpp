@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The calls, the same for C's names and Fortran's. `pass` makes the call that the program made,
-// with MPI; it returns MPI's code.
+// The bodies of the wrappers, the same for C's names and Fortran's. `pass` makes the call that the
+// program made, with MPI; it returns MPI's code.
 #pragma once
 #include <mpi.h>
+#include <strings.h>
 
+#include <cstdint>
 #include <exception>
+#include <optional>
 #include <string>
 #include <utility>
 
+#include "common/fortran.hpp"
+#include "common/mpi_start.hpp"
 #include "core/say.hpp"
 #include "io/open_file.hpp"
 
 namespace tailrace::plugins {
 
-// `file` is where MPI leaves its handle, in C's form.
+// `file` is where MPI leaves its handle: MPI_File* or FortranFile.
 template <class Pass, class File>
 int open(MPI_Comm comm, const std::string& path, int mode, MPI_Info info, File file, Pass pass) {
   const int code = pass();
@@ -22,31 +27,45 @@ int open(MPI_Comm comm, const std::string& path, int mode, MPI_Info info, File f
   if (comm == MPI_COMM_NULL) return code;
   if (PMPI_Allreduce(MPI_IN_PLACE, &failed, 1, MPI_INT, MPI_MAX, comm) == MPI_SUCCESS &&
       failed == 0) {
-    opened(comm, path, mode, info, file());
+    opened(comm, path, mode, info, *file);
   }
   return code;
 }
 
-template <class Pass>
-int close(MPI_File file, Pass pass) {
-  const int own = closing(file);
+template <class File, class Pass>
+int close(File file, Pass pass) {
+  const int own = closing(file == nullptr ? MPI_FILE_NULL : *file);
   const int code = pass();
   return own != MPI_SUCCESS ? own : code;
 }
 
 template <class Pass>
-int set_view(MPI_File file, MPI_Offset start, MPI_Datatype unit, MPI_Datatype type, bool is_native,
-             Pass pass) {
+int set_view(MPI_File file, MPI_Offset start, MPI_Datatype unit, MPI_Datatype type,
+             const std::string& form, MPI_Info /*info*/, Pass pass) {
   const int code = pass();
   OpenFile* const own = code == MPI_SUCCESS ? open_file(file) : nullptr;
-  if (own != nullptr) own->set_view(start, unit, type, is_native);
+  if (own != nullptr) own->set_view(start, unit, type, strcasecmp(form.c_str(), "native") == 0);
   return code;
 }
 
-template <class Pass>
-int transfer(MPI_File file, Transfer call, Pass pass) {
+// What MPI_Get_count and its like will say. Local.
+inline void set_status(MPI_Status* status, std::int64_t bytes) {
+  if (status == MPI_STATUS_IGNORE) return;
+  PMPI_Status_set_cancelled(status, 0);
+  PMPI_Status_set_elements_x(status, MPI_BYTE, bytes);
+}
+inline void set_status(FortranStatus status, std::int64_t bytes) {
+  if (status.first == nullptr || fortran_status_ignored(status.first)) return;
+  MPI_Status own{};
+  set_status(&own, bytes);
+  PMPI_Status_c2f(&own, static_cast<MPI_Fint*>(status.first));
+}
+
+template <class Status, class Pass>
+int transfer(MPI_File file, Transfer call, Status status, Pass pass) {
   OpenFile* const own = open_file(file);
   if (own == nullptr) return pass();
+  call.set_status = [status](std::int64_t bytes) { set_status(status, bytes); };
   call.pass = pass;
   try {
     return own->run(call);
@@ -57,18 +76,33 @@ int transfer(MPI_File file, Transfer call, Pass pass) {
   }
 }
 
+template <class Status, class Pass>
+int read(MPI_File file, void* data, std::int64_t count, MPI_Datatype type, Status status,
+         Pass pass) {
+  return transfer(file, {false, {}, data, count, type, {}, {}}, status, pass);
+}
+template <class Status, class Pass>
+int read(MPI_File file, MPI_Offset offset, void* data, std::int64_t count, MPI_Datatype type,
+         Status status, Pass pass) {
+  return transfer(file, {false, offset, data, count, type, {}, {}}, status, pass);
+}
+template <class Status, class Pass>
+int write(MPI_File file, const void* data, std::int64_t count, MPI_Datatype type, Status status,
+          Pass pass) {
+  return transfer(file, {true, {}, const_cast<void*>(data), count, type, {}, {}}, status, pass);
+}
+template <class Status, class Pass>
+int write(MPI_File file, MPI_Offset offset, const void* data, std::int64_t count, MPI_Datatype type,
+          Status status, Pass pass) {
+  return transfer(file, {true, offset, const_cast<void*>(data), count, type, {}, {}}, status, pass);
+}
+
 // A call that is MPI's: this rank's hidden writes come before it.
 template <class Pass>
 int other(MPI_File file, Pass pass) {
   const int own = settle(file);
   const int code = pass();
   return code != MPI_SUCCESS ? code : own;
-}
-
-// What MPI_Get_count and its like will say. Local.
-inline void set_status(MPI_Status& status, std::int64_t bytes) {
-  PMPI_Status_set_cancelled(&status, 0);
-  PMPI_Status_set_elements_x(&status, MPI_BYTE, bytes);
 }
 
 }  // namespace tailrace::plugins

@@ -31,13 +31,6 @@ std::int64_t total(const Count* counts, int n, MPI_Datatype type) {
   return sum * type_size(type);
 }
 
-struct FortranTypes {
-  const void* first;
-  MPI_Datatype operator[](int i) const {
-    return PMPI_Type_f2c(static_cast<const MPI_Fint*>(first)[i]);
-  }
-};
-
 template <class Count, class Types>
 std::int64_t total_of_types(const Count* counts, int n, const Types& types) {
   std::int64_t sum = 0;
@@ -45,27 +38,6 @@ std::int64_t total_of_types(const Count* counts, int n, const Types& types) {
     if (counts[i] > 0) sum += counts[i] * type_size(types[i]);
   return sum;
 }
-
-// Handles that Fortran holds as integers; they look like C's pointers to handles.
-struct FortranRequest {
-  const void* first;
-  MPI_Request operator[](int i) const {
-    return PMPI_Request_f2c(static_cast<const MPI_Fint*>(first)[i]);
-  }
-  MPI_Request operator*() const { return (*this)[0]; }
-};
-struct FortranComm {
-  const void* handle;
-  MPI_Comm operator*() const { return PMPI_Comm_f2c(*static_cast<const MPI_Fint*>(handle)); }
-};
-struct FortranWin {
-  const void* handle;
-  MPI_Win operator*() const { return PMPI_Win_f2c(*static_cast<const MPI_Fint*>(handle)); }
-};
-struct FortranFile {
-  const void* handle;
-  MPI_File operator*() const { return PMPI_File_f2c(*static_cast<const MPI_Fint*>(handle)); }
-};
 
 template <class Requests>
 std::int64_t total_started(const Requests& requests, int n) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// Whether calls nap, and the calls on messages and requests.
+// Whether calls nap.
 #include "waiting/waiting.hpp"
 #include "chooser/environment.hpp"
 
@@ -99,91 +99,3 @@ void mpi_started() {
 }
 
 }  // namespace tailrace::plugins
-
-using namespace tailrace::plugins;
-
-#define NEXT TAILRACE_NEXT
-
-extern "C" {
-#pragma GCC visibility push(default)
-
-int MPI_Send(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
-  if (!naps) return NEXT(MPI_Send)(data, count, type, peer, tag, comm);
-  return run([&](MPI_Request* request) {
-    return NEXT(MPI_Isend)(data, count, type, peer, tag, comm, request);
-  });
-}
-
-int MPI_Ssend(const void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm) {
-  if (!naps) return NEXT(MPI_Ssend)(data, count, type, peer, tag, comm);
-  return run([&](MPI_Request* request) {
-    return NEXT(MPI_Issend)(data, count, type, peer, tag, comm, request);
-  });
-}
-
-int MPI_Recv(void* data, int count, MPI_Datatype type, int peer, int tag, MPI_Comm comm,
-             MPI_Status* status) {
-  if (!naps) return NEXT(MPI_Recv)(data, count, type, peer, tag, comm, status);
-  MPI_Request request = MPI_REQUEST_NULL;
-  const int code = NEXT(MPI_Irecv)(data, count, type, peer, tag, comm, &request);
-  return code != MPI_SUCCESS ? code : end(request, status);
-}
-
-int MPI_Sendrecv(const void* out, int out_count, MPI_Datatype out_type, int to, int out_tag,
-                 void* in, int in_count, MPI_Datatype in_type, int from, int in_tag, MPI_Comm comm,
-                 MPI_Status* status) {
-  if (!naps)
-    return NEXT(MPI_Sendrecv)(out, out_count, out_type, to, out_tag, in, in_count, in_type, from,
-                              in_tag, comm, status);
-  MPI_Request received = MPI_REQUEST_NULL;
-  MPI_Request sent = MPI_REQUEST_NULL;
-  int code = NEXT(MPI_Irecv)(in, in_count, in_type, from, in_tag, comm, &received);
-  if (code != MPI_SUCCESS) return code;
-  code = NEXT(MPI_Isend)(out, out_count, out_type, to, out_tag, comm, &sent);
-  if (code != MPI_SUCCESS) {
-    NEXT(MPI_Cancel)(&received);
-    NEXT(MPI_Request_free)(&received);
-    return code;
-  }
-  code = end(received, status);
-  const int sent_code = end(sent, MPI_STATUS_IGNORE);
-  return code != MPI_SUCCESS ? code : sent_code;
-}
-
-int MPI_Probe(int peer, int tag, MPI_Comm comm, MPI_Status* status) {
-  if (!naps) return NEXT(MPI_Probe)(peer, tag, comm, status);
-  return nap_until([&](int* done) { return NEXT(MPI_Iprobe)(peer, tag, comm, done, status); });
-}
-
-int MPI_Mprobe(int peer, int tag, MPI_Comm comm, MPI_Message* message, MPI_Status* status) {
-  if (!naps) return NEXT(MPI_Mprobe)(peer, tag, comm, message, status);
-  return nap_until(
-      [&](int* done) { return NEXT(MPI_Improbe)(peer, tag, comm, done, message, status); });
-}
-
-int MPI_Wait(MPI_Request* request, MPI_Status* status) {
-  if (!naps) return NEXT(MPI_Wait)(request, status);
-  return nap_until([&](int* done) { return NEXT(MPI_Test)(request, done, status); });
-}
-
-int MPI_Waitall(int count, MPI_Request* requests, MPI_Status* statuses) {
-  if (!naps) return NEXT(MPI_Waitall)(count, requests, statuses);
-  return nap_until([&](int* done) { return NEXT(MPI_Testall)(count, requests, done, statuses); });
-}
-
-int MPI_Waitany(int count, MPI_Request* requests, int* index, MPI_Status* status) {
-  if (!naps) return NEXT(MPI_Waitany)(count, requests, index, status);
-  return nap_until(
-      [&](int* done) { return NEXT(MPI_Testany)(count, requests, index, done, status); });
-}
-
-int MPI_Waitsome(int count, MPI_Request* requests, int* num_done, int* indices,
-                 MPI_Status* statuses) {
-  if (!naps) return NEXT(MPI_Waitsome)(count, requests, num_done, indices, statuses);
-  return nap_until([&](int* done) {
-    const int code = NEXT(MPI_Testsome)(count, requests, num_done, indices, statuses);
-    *done = *num_done != 0 ? 1 : 0;  // MPI_UNDEFINED: no request is under way
-    return code;
-  });
-}
-}

@@ -61,18 +61,54 @@ inline int end(MPI_Request& request, MPI_Status* status) {
 
 // Starts with `begin(&request)` and ends what it began.
 template <class Begin>
-int run(Begin begin) {
+int run(Begin begin, MPI_Status* status) {
   MPI_Request request = MPI_REQUEST_NULL;
   const int code = begin(&request);
-  return code != MPI_SUCCESS ? code : end(request, MPI_STATUS_IGNORE);
+  return code != MPI_SUCCESS ? code : end(request, status);
 }
 
 // The same of a collective call on `napping_comm(comm)`, which only returns its errors.
 template <class Begin>
 int run_on(MPI_Comm comm, Begin begin) {
-  const int code = run(begin);
+  const int code = run(begin, MPI_STATUS_IGNORE);
   if (code != MPI_SUCCESS) PMPI_Comm_call_errhandler(comm, code);
   return code;
+}
+
+// Gives up a receive that was started.
+inline void drop(MPI_Request& received) {
+  TAILRACE_NEXT(MPI_Cancel)(&received);
+  TAILRACE_NEXT(MPI_Request_free)(&received);
+}
+
+// MPI_Sendrecv by the next MPI_Irecv and MPI_Isend.
+template <class Receive, class Send, class Count>
+int sendrecv(Receive receive, Send send, const void* out, Count out_count, MPI_Datatype out_type,
+             int to, int out_tag, void* in, Count in_count, MPI_Datatype in_type, int from,
+             int in_tag, MPI_Comm comm, MPI_Status* status) {
+  MPI_Request received = MPI_REQUEST_NULL;
+  MPI_Request sent = MPI_REQUEST_NULL;
+  int code = receive(in, in_count, in_type, from, in_tag, comm, &received);
+  if (code != MPI_SUCCESS) return code;
+  code = send(out, out_count, out_type, to, out_tag, comm, &sent);
+  if (code != MPI_SUCCESS) {
+    drop(received);
+    return code;
+  }
+  code = end(received, status);
+  const int sent_code = end(sent, MPI_STATUS_IGNORE);
+  return code != MPI_SUCCESS ? code : sent_code;
+}
+
+// MPI_Waitsome by the next MPI_Testsome.
+template <class Test>
+int waitsome(Test test, int count, MPI_Request* requests, int* num_done, int* indices,
+             MPI_Status* statuses) {
+  return nap_until([&](int* done) {
+    const int code = test(count, requests, num_done, indices, statuses);
+    *done = *num_done != 0 ? 1 : 0;  // MPI_UNDEFINED: no request is under way
+    return code;
+  });
 }
 
 }  // namespace tailrace::plugins

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The table of MPI calls, and the bytes that each call moves."""
 
+import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 C_TYPES = {
@@ -35,6 +36,7 @@ C_TYPES = {
     "file": "MPI_File",
     "newfile": "MPI_File*",
     "offset": "MPI_Offset",
+    "size": "MPI_Offset*",
     "text": "const char*",
     "request": "MPI_Request*",
     "requests": "MPI_Request*",
@@ -64,6 +66,15 @@ LARGE = {
 
 
 @dataclass
+class Body:
+    """What a wrapper of a plug-in calls; an empty name follows from the name of the call."""
+
+    name: str = ""
+    needs: tuple[str, ...] = ()  # calls of MPI
+    roles: tuple[str, ...] = ()  # the arguments that it gets; none: all
+
+
+@dataclass
 class Call:
     """A line of the table; `names` are the arguments' names in the wrapper."""
 
@@ -75,6 +86,7 @@ class Call:
     significant: set[str]
     needs: int = 3  # version of MPI
     is_large: bool = False
+    bodies: dict[str, Body] = field(default_factory=dict)  # by plug-in
 
     def __post_init__(self) -> None:
         self.names: list[str] = []
@@ -85,11 +97,22 @@ class Call:
         """Return the C type of an argument."""
         return (LARGE if self.is_large else {}).get(role, C_TYPES[role])
 
+    def head(self) -> str:
+        """Return the head of the C function."""
+        pairs = zip(self.roles, self.names, strict=True)
+        return (
+            f"int {self.name}({', '.join(f'{self.c_type(role)} {name}' for role, name in pairs)})"
+        )
+
     def large(self, number: int) -> "Call":
         """Return the relative with large counts."""
-        significant = set(self.significant)
-        return Call(
-            number, self.name + "_c", self.kind, self.wait, self.roles, significant, 4, True
+        return replace(
+            self,
+            number=number,
+            name=self.name + "_c",
+            significant=set(self.significant),
+            needs=4,
+            is_large=True,
         )
 
     def guarded(self, text: str) -> str:
@@ -101,12 +124,31 @@ class Call:
         return all(role in self.roles for role in roles)
 
 
+PLUGINS = ("waiting", "collectives", "io")
+PLUGIN = re.compile(r"(?P<plugin>\w+)(=(?P<body>\w+)(\((?P<given>[\w,]+)\))?)?")
+
+
+def read_bodies(text: str) -> dict[str, Body]:
+    """Return the bodies of the plug-ins that wrap a call; ``ValueError`` says what is wrong."""
+    bodies: dict[str, Body] = {}
+    for word in text.split():
+        found = PLUGIN.fullmatch(word)
+        if found is None or found["plugin"] not in PLUGINS:
+            raise ValueError(f"expected one of {', '.join(PLUGINS)}, with =BODY(...): {word}")
+        given = (found["given"] or "").split(",")
+        needs = tuple(name for name in given if name.startswith("MPI_"))
+        roles = tuple(name for name in given if name and name not in needs)
+        bodies[found["plugin"]] = Body(found["body"] or "", needs, roles)
+    return bodies
+
+
 def read_calls(path: Path) -> list[Call]:
     """Return the calls of the table, then their relatives with large counts."""
     calls: list[Call] = []
     needs = 3
     for number, line in enumerate(path.read_text().splitlines(), 1):
-        words = line.split()
+        about, _, plugins = line.partition("|")
+        words = about.split()
         if not words or words[0].startswith("#"):
             continue
         if words[0] == "MPI":
@@ -118,7 +160,12 @@ def read_calls(path: Path) -> list[Call]:
             if role not in C_TYPES:
                 sys.exit(f"{path}:{number}: unknown role {role} of {name}")
         marked = {role.rstrip(":") for role in roles if role.endswith(":")}
-        calls.append(Call(len(calls), name, kind, wait, plain, marked, needs))
+        call = Call(len(calls), name, kind, wait, plain, marked, needs)
+        try:
+            call.bodies = read_bodies(plugins)
+        except ValueError as error:
+            sys.exit(f"{path}:{number}: {name}: {error}")
+        calls.append(call)
     with_counts = [call for call in calls if any(role in LARGE for role in call.roles)]
     return calls + [call.large(len(calls) + i) for i, call in enumerate(with_counts)]
 

@@ -18,24 +18,40 @@ FROM_FORTRAN["file"] = ("MPI_File", "PMPI_File_f2c(*static_cast<const MPI_Fint*>
 FROM_FORTRAN["newfile"] = ("FortranFile", "FortranFile{{{0}}}")
 FROM_FORTRAN["text"] = ("const char*", "static_cast<const char*>({0})")
 FROM_FORTRAN["newwin"] = ("FortranWin", "FortranWin{{{0}}}")
-for _role in ("type", "sendtype", "recvtype"):
+for _role in ("type", "sendtype", "recvtype", "anytype"):
     FROM_FORTRAN[_role] = ("MPI_Datatype", "PMPI_Type_f2c(*static_cast<const MPI_Fint*>({0}))")
 FROM_FORTRAN["group"] = ("MPI_Group", "PMPI_Group_f2c(*static_cast<const MPI_Fint*>({0}))")
 FROM_FORTRAN["started"] = ("MPI_Request", "PMPI_Request_f2c(*static_cast<const MPI_Fint*>({0}))")
 FROM_FORTRAN["bigcount"] = ("MPI_Count", "*static_cast<const MPI_Count*>({0})")
+FROM_FORTRAN["op"] = ("MPI_Op", "PMPI_Op_f2c(*static_cast<const MPI_Fint*>({0}))")
+FROM_FORTRAN["info"] = ("MPI_Info", "PMPI_Info_f2c(*static_cast<const MPI_Fint*>({0}))")
+FROM_FORTRAN["offset"] = ("MPI_Offset", "*static_cast<const MPI_Offset*>({0})")
 for _role in ("in", "out", "status", "statuses"):
     FROM_FORTRAN[_role] = ("void*", "{0}")
-for _role in ("sendcounts", "nsendcounts", "recvcounts", "flag", "index", "outcount", "indices"):
+for _role in ("sendcounts", "nsendcounts", "recvcounts", "displs", "flag", "index", "outcount"):
     FROM_FORTRAN[_role] = ("const int*", "static_cast<const int*>({0})")
+FROM_FORTRAN["indices"] = FROM_FORTRAN["index"]
 for _role in INTS:
     FROM_FORTRAN[_role] = ("int", "*static_cast<const int*>({0})")
 
 
-def fortran_wrapper(call: Call, suffix: str) -> str:
-    """Return a Fortran wrapper; all arguments are addresses, lengths of texts come last."""
+def fortran_parameters(call: Call) -> tuple[list[str], str, str]:
+    """Return the arguments of a function of Fortran: names, declarations, types.
+
+    All are addresses, with that of the error last; lengths of texts follow.
+    """
     names = [f"f{i}" for i in range(len(call.roles))] + ["error"]
+    types = ["void*"] * len(names)
     lengths = [f"length{i}" for i in range(call.roles.count("text"))]
-    parameters = [f"void* {name}" for name in names] + [f"std::size_t {name}" for name in lengths]
+    names += lengths
+    types += ["std::size_t"] * len(lengths)
+    declared = ", ".join(f"{kind} {name}" for kind, name in zip(types, names, strict=True))
+    return names, declared, ", ".join(types)
+
+
+def fortran_wrapper(call: Call, suffix: str) -> str:
+    """Return a Fortran wrapper."""
+    names, declared, types = fortran_parameters(call)
     symbol = f"{call.name.lower()}{suffix}"
     statements = [*before(call, "Fortran"), *after(call)]
     text = " ".join(statements)
@@ -51,18 +67,17 @@ def fortran_wrapper(call: Call, suffix: str) -> str:
     if needs_status(call):
         at = call.roles.index("status" if call.has("status") else "statuses")
         given[at] = "from.pointer()"
-    passed = ", ".join(names + lengths)
     body = [
-        f"using Real = void (*)({', '.join(p.rsplit(' ', 1)[0] for p in parameters)});",
+        f"using Real = void (*)({types});",
         f'static const Real real = reinterpret_cast<Real>(next_symbol("{symbol}"));',
         "const Scope scope;",
-        f"if (!scope.counts()) return real({passed});",
+        f"if (!scope.counts()) return real({', '.join(names)});",
         "int own_error = MPI_SUCCESS;",
         "if (error == nullptr) error = &own_error;  // optional in mpi_f08",
         *[line for _, line in conversions],
         *[line.replace("in_place(", "fortran_in_place(") for line in before(call, "Fortran")],
         "const Tick begin = now();",
-        f"real({', '.join(given + lengths)});",
+        f"real({', '.join(given)});",
         "const Tick end = now();",
         "[[maybe_unused]] const bool ok = *static_cast<const int*>(error) == MPI_SUCCESS;",
         "[[maybe_unused]] const std::uint32_t row = count_call("
@@ -72,19 +87,15 @@ def fortran_wrapper(call: Call, suffix: str) -> str:
             for line in after(call)
         ],
     ]
-    return f"void {symbol}({', '.join(parameters)}) {{\n  " + "\n  ".join(body) + "\n}\n"
+    return f"void {symbol}({declared}) {{\n  " + "\n  ".join(body) + "\n}\n"
 
 
 def fortran_site(call: Call, suffix: str) -> str:
     """Return a Fortran wrapper that only says from where the C wrapper will be called."""
-    parameters = ", ".join(["void*"] * (len(call.roles) + 1))
-    lengths = ", std::size_t" * call.roles.count("text")
-    names = [f"f{i}" for i in range(len(call.roles) + 1 + call.roles.count("text"))]
-    types = (parameters + lengths).split(", ")
-    declared = ", ".join(f"{kind} {name}" for kind, name in zip(types, names, strict=True))
+    names, declared, types = fortran_parameters(call)
     symbol = f"{call.name.lower()}{suffix}"
     body = [
-        f"using Real = void (*)({', '.join(types)});",
+        f"using Real = void (*)({types});",
         f'static const Real real = reinterpret_cast<Real>(next_symbol("{symbol}"));',
         "const FortranSite site(__builtin_return_address(0));",
         f"real({', '.join(names)});",

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Writes the wrappers of MPI calls: ``generate.py calls.txt FAMILY C.cpp FORTRAN.cpp TABLE.cpp``.
+"""Writes the wrappers of MPI calls: ``generate.py calls.txt FAMILY PLUGIN FILE.cpp...``.
 
-Every call of the table gets a C wrapper, which calls the next definition of ``MPI_x`` (that of
-another preloaded tool, or MPI's), and Fortran wrappers, which pass
-their arguments on as they are: what MPI_IN_PLACE and MPI_BOTTOM mean is decided by the MPI library
-alone. FAMILY is openmpi or mpich. Fortran calls of Open MPI do not pass through C's names, so their
-wrappers count; those of MPICH do, but for calls of mpi_f08 without a buffer (``mpi_x_f08_``), so
-the other wrappers only say from which place the call came.
+PLUGIN is profile, which has three files (of C, of Fortran, the table of calls), or waiting,
+collectives or io, which have one. FAMILY is openmpi or mpich.
+
+A wrapper calls the next definition of ``MPI_x`` (that of another preloaded tool, or MPI's).
+Fortran wrappers pass their arguments on as they are: what MPI_IN_PLACE and MPI_BOTTOM mean is
+decided by the MPI library alone. Where a name of Fortran calls C's, the profiler's wrapper of it
+only says from which place the call came, and the other plug-ins have none.
 """
 
 import sys
@@ -14,13 +15,12 @@ from pathlib import Path
 
 from calls import Call, read_calls
 from fortran import fortran_site, fortran_wrapper
+from forward import HEADERS, wrappers
 from statements import after, before, needs_status
 
 
 def c_wrapper(call: Call) -> str:
     """Return the C wrapper."""
-    pairs = zip(call.roles, call.names, strict=True)
-    parameters = ", ".join(f"{call.c_type(role)} {name}" for role, name in pairs)
     replaced = {"listed": "const_cast<int*>(listed_)"}
     plain = ", ".join(
         replaced.get(role, name) for role, name in zip(call.roles, call.names, strict=True)
@@ -42,9 +42,10 @@ def c_wrapper(call: Call) -> str:
         *[line.replace("INDEX(", "(").replace("TEXT_LENGTH", "SIZE_MAX") for line in after(call)],
         "return code;",
     ]
-    head = f"int {call.name}({parameters})"
+    head = call.head()
     if call.has("listed"):  # mpi.h may declare it otherwise, so that C++ has another name for it
-        head = f'int own_{call.name}({parameters}) asm("{call.name}");\nint own_{head[4:]}'
+        own = head.replace(call.name, f"own_{call.name}", 1)
+        head = f'{own} asm("{call.name}");\n{own}'
     return f"{head} {{\n  " + "\n  ".join(body) + "\n}\n"
 
 
@@ -55,25 +56,24 @@ using namespace tailrace::plugins;
 
 """
 
-# How a family names its Fortran calls, and what their wrappers do.
-FORTRAN = {
-    "openmpi": {"_": fortran_wrapper, "_f08_": fortran_wrapper},
-    "mpich": {"_": fortran_site, "_f08_": fortran_wrapper, "_f08ts_": fortran_site},
+# The endings of a family's names of Fortran, and whether these call C's names. Of mpi_f08, MPICH
+# has _f08ts_ for calls with a buffer and _f08_ for all others.
+CALLS_C = {
+    "openmpi": {"_": False, "_f08_": False},
+    "mpich": {"_": True, "_f08_": False, "_f08ts_": True},
 }
 
 VISIBLE = 'extern "C" {\n#pragma GCC visibility push(default)\n'
 
 
-def main() -> None:
-    """Write the three files."""
-    calls = read_calls(Path(sys.argv[1]))
-    family = sys.argv[2]
-    c_file, fortran_file, table_file = map(Path, sys.argv[3:6])
+def write_profile(calls: list[Call], family: str, files: list[Path]) -> None:
+    """Write the three files of the profiler."""
+    c_file, fortran_file, table_file = files
     in_c = "\n".join(call.guarded(c_wrapper(call)) for call in calls)
     c_file.write_text(HEAD + VISIBLE + in_c + "}\n")
     in_fortran = "\n".join(
-        call.guarded(wrapper(call, suffix))
-        for suffix, wrapper in FORTRAN[family].items()
+        call.guarded((fortran_site if calls_c else fortran_wrapper)(call, suffix))
+        for suffix, calls_c in CALLS_C[family].items()
         for call in calls
         if not call.is_large
     )
@@ -89,6 +89,19 @@ def main() -> None:
         + "const char* call_kind(unsigned call) { return names[call].kind; }\n"
         + "}  // namespace tailrace::plugins\n"
     )
+
+
+def main() -> None:
+    """Write the files of a plug-in."""
+    calls = read_calls(Path(sys.argv[1]))
+    family, plugin = sys.argv[2:4]
+    files = [Path(name) for name in sys.argv[4:]]
+    if plugin == "profile":
+        write_profile(calls, family, files)
+        return
+    suffixes = [suffix for suffix, calls_c in CALLS_C[family].items() if not calls_c]
+    head = HEAD.replace("profile/wrapper.hpp", HEADERS[plugin])
+    files[0].write_text(head + VISIBLE + wrappers(plugin, calls, suffixes) + "}\n")
 
 
 if __name__ == "__main__":

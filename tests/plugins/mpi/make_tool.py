@@ -18,8 +18,6 @@ STARTS = (("", ("int",) * 2), ("_thread", ("int",) * 4))
 # Wrapped by hand: they are not in the table.
 OTHERS = {
     "MPI_Pcontrol": ["int"],
-    "MPI_File_get_size": ["file", "flag"],
-    "MPI_File_set_atomicity": ["file", "int"],
     "MPI_Session_init": ["info", "int", "flag"],
     "MPI_Abort": ["comm", "int"],
 }

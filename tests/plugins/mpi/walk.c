@@ -64,7 +64,7 @@ static long c_argument(const char* role) {
   if (is(role, " in out status statuses message ")) return (long)buffer;
   if (is(role,
          " sendcounts nsendcounts recvcounts displs ints adispls flag index outcount indices "
-         "listed "))
+         "listed size "))
     return (long)zeros;
   if (is(role, " dest source target ")) return MPI_PROC_NULL;
   if (is(role, " parts unit ")) return 1;
