@@ -230,12 +230,11 @@ void need(const std::shared_ptr<Kept<S>>& kept, const Lapack& lapack, const S* a
 template <class S>
 void Drivers<S>::gesv(const Family& family, void* caller, In n, In nrhs, S* a, In lda, void* ipiv,
                       S* b, In ldb, void* info) {
-  using Real = void (*)(In, In, S*, In, void*, S*, In, void*);
   const auto& lapack = lapack_of(family, caller);
   const Call<S> call{lapack,           caller,           'A', lapack.read(n), lapack.read(nrhs),
                      lapack.read(lda), lapack.read(ldb), a,   ipiv,           b};
   const auto status = run(call, [&] {
-    lapack.get<Real>(RoutinesOf<S>::gesv)(n, nrhs, a, lda, ipiv, b, ldb, info);
+    lapack.call(RoutinesOf<S>::gesv, n, nrhs, a, lda, ipiv, b, ldb, info);
     return lapack.read(info);
   });
   lapack.write(info, 0, status);
@@ -244,7 +243,6 @@ void Drivers<S>::gesv(const Family& family, void* caller, In n, In nrhs, S* a, I
 template <class S>
 void Drivers<S>::posv(const Family& family, void* caller, const char* uplo, In n, In nrhs, S* a,
                       In lda, S* b, In ldb, void* info, std::size_t length) {
-  using Real = void (*)(const char*, In, In, S*, In, S*, In, void*, std::size_t);
   const auto& lapack = lapack_of(family, caller);
   const Call<S> call{lapack,
                      caller,
@@ -257,7 +255,7 @@ void Drivers<S>::posv(const Family& family, void* caller, const char* uplo, In n
                      nullptr,
                      b};
   const auto status = run(call, [&] {
-    lapack.get<Real>(RoutinesOf<S>::posv)(uplo, n, nrhs, a, lda, b, ldb, info, length);
+    lapack.call(RoutinesOf<S>::posv, uplo, n, nrhs, a, lda, b, ldb, info, length);
     return lapack.read(info);
   });
   lapack.write(info, 0, status);
@@ -268,10 +266,9 @@ void Drivers<S>::posv(const Family& family, void* caller, const char* uplo, In n
 template <class S>
 void Drivers<S>::getrf(const Family& family, void* caller, In m, In n, S* a, In lda, void* ipiv,
                        void* info) {
-  using Real = void (*)(In, In, S*, In, void*, void*);
   const auto& lapack = lapack_of(family, caller);
   const auto real = [&] {
-    lapack.get<Real>(RoutinesOf<S>::getrf)(m, n, a, lda, ipiv, info);
+    lapack.call(RoutinesOf<S>::getrf, m, n, a, lda, ipiv, info);
     return lapack.read(info);
   };
   const auto size = lapack.read(n);
@@ -295,7 +292,6 @@ void Drivers<S>::getrf(const Family& family, void* caller, In m, In n, S* a, In 
 template <class S>
 void Drivers<S>::getrs(const Family& family, void* caller, const char* trans, In n, In nrhs,
                        const S* a, In lda, In ipiv, S* b, In ldb, void* info, std::size_t length) {
-  using Real = void (*)(const char*, In, In, const S*, In, In, S*, In, void*, std::size_t);
   const auto& lapack = lapack_of(family, caller);
   if (in_use() == nullptr && lapack.read(nrhs) > 0 && lapack.read(ldb) >= lapack.read(n)) {
     const auto kept = find(a, lapack.read(n), lapack.read(lda), 'A', lapack, ipiv);
@@ -306,13 +302,12 @@ void Drivers<S>::getrs(const Family& family, void* caller, const char* trans, In
       return;
     }
   }
-  lapack.get<Real>(RoutinesOf<S>::getrs)(trans, n, nrhs, a, lda, ipiv, b, ldb, info, length);
+  lapack.call(RoutinesOf<S>::getrs, trans, n, nrhs, a, lda, ipiv, b, ldb, info, length);
 }
 
 template <class S>
 void Drivers<S>::potrs(const Family& family, void* caller, const char* uplo, In n, In nrhs,
                        const S* a, In lda, S* b, In ldb, void* info, std::size_t length) {
-  using Real = void (*)(const char*, In, In, const S*, In, S*, In, void*, std::size_t);
   const auto& lapack = lapack_of(family, caller);
   if (in_use() == nullptr && lapack.read(nrhs) > 0 && lapack.read(ldb) >= lapack.read(n)) {
     const auto kept = find(a, lapack.read(n), lapack.read(lda), upper(*uplo), lapack, nullptr);
@@ -323,7 +318,7 @@ void Drivers<S>::potrs(const Family& family, void* caller, const char* uplo, In 
       return;
     }
   }
-  lapack.get<Real>(RoutinesOf<S>::potrs)(uplo, n, nrhs, a, lda, b, ldb, info, length);
+  lapack.call(RoutinesOf<S>::potrs, uplo, n, nrhs, a, lda, b, ldb, info, length);
 }
 
 template <class S>
@@ -341,11 +336,10 @@ void Drivers<S>::need_cholesky(const Lapack& lapack, const char* uplo, In n, con
 template <class S>
 std::int64_t Drivers<S>::lapacke_gesv(const Family& family, void* caller, int layout, Int n,
                                       Int nrhs, S* a, Int lda, void* ipiv, S* b, Int ldb) {
-  using Real = Int (*)(int, Int, Int, S*, Int, void*, S*, Int);
   const auto& lapack = lapack_of(family, caller);
   const auto real = [&] {
     const auto status =
-        lapack.get<Real>(RoutinesOf<S>::lapacke_gesv)(layout, n, nrhs, a, lda, ipiv, b, ldb);
+        lapack.call<Int>(RoutinesOf<S>::lapacke_gesv, layout, n, nrhs, a, lda, ipiv, b, ldb);
     return lapack.read(&status);
   };
   if (layout != column_major) return real();  // it transposes, and may call gesv
@@ -365,11 +359,10 @@ std::int64_t Drivers<S>::lapacke_gesv(const Family& family, void* caller, int la
 template <class S>
 std::int64_t Drivers<S>::lapacke_posv(const Family& family, void* caller, int layout, char uplo,
                                       Int n, Int nrhs, S* a, Int lda, S* b, Int ldb) {
-  using Real = Int (*)(int, char, Int, Int, S*, Int, S*, Int);
   const auto& lapack = lapack_of(family, caller);
   const auto real = [&] {
     const auto status =
-        lapack.get<Real>(RoutinesOf<S>::lapacke_posv)(layout, uplo, n, nrhs, a, lda, b, ldb);
+        lapack.call<Int>(RoutinesOf<S>::lapacke_posv, layout, uplo, n, nrhs, a, lda, b, ldb);
     return lapack.read(&status);
   };
   if (layout != column_major) return real();

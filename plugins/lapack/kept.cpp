@@ -142,18 +142,13 @@ void factor_in_place(const Lapack& lapack, std::int64_t m, std::int64_t n, S* a,
   const std::int64_t below = m - left;
   const S one = 1;
   const S minus_one = -1;
-  using Trsm = void (*)(const char*, const char*, const char*, const char*, const void*,
-                        const void*, const S*, const S*, const void*, S*, const void*, std::size_t,
-                        std::size_t, std::size_t, std::size_t);
-  using Gemm = void (*)(const char*, const char*, const void*, const void*, const void*, const S*,
-                        const S*, const void*, const S*, const void*, const S*, S*, const void*,
-                        std::size_t, std::size_t);
   factor_in_place(lapack, m, left, a, lda);
   S* const top = a + left * lda;
-  lapack.get<Trsm>(RoutinesOf<S>::trsm)("L", "L", "N", "U", &left, &right, &one, a, &lda, top, &lda,
-                                        1, 1, 1, 1);
-  lapack.get<Gemm>(RoutinesOf<S>::gemm)("N", "N", &below, &right, &left, &minus_one, a + left, &lda,
-                                        top, &lda, &one, top + left, &lda, 1, 1);
+  constexpr std::size_t letter = 1;  // the length of a text
+  lapack.call(RoutinesOf<S>::trsm, "L", "L", "N", "U", &left, &right, &one, a, &lda, top, &lda,
+              letter, letter, letter, letter);
+  lapack.call(RoutinesOf<S>::gemm, "N", "N", &below, &right, &left, &minus_one, a + left, &lda, top,
+              &lda, &one, top + left, &lda, letter, letter);
   factor_in_place(lapack, below, right, top + left, lda);
 }
 
@@ -247,9 +242,8 @@ void restore(const Kept<S>& kept, const Lapack& lapack, S* a, std::ptrdiff_t lda
     }
     factor_in_place(lapack, n, n, a, ld);
   } else {
-    using Potrf = void (*)(const char*, const void*, S*, const void*, void*, std::size_t);
     std::int64_t info = 0;
-    lapack.get<Potrf>(RoutinesOf<S>::potrf)(&kept.triangle, &n, a, &ld, &info, 1);
+    lapack.call(RoutinesOf<S>::potrf, &kept.triangle, &n, a, &ld, &info, std::size_t{1});
   }
   if (a == kept.a) forget(a, n, lda);
 }

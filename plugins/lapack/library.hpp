@@ -103,6 +103,11 @@ class Lapack {
   Call get(Routine routine) const {
     return reinterpret_cast<Call>(addresses[routine]);
   }
+  /// Calls a routine, all of whose arguments are passed as they are.
+  template <class Result = void, class... Arguments>
+  Result call(Routine routine, Arguments... arguments) const {
+    return get<Result (*)(Arguments...)>(routine)(arguments...);
+  }
   /// An integer argument of a caller.
   std::int64_t read(const void* integer) const {
     return wide ? *static_cast<const std::int64_t*>(integer)

@@ -191,11 +191,9 @@ void restore(const ParallelFactors& factors, const KeptDealt& kept, const Ranks&
   write_matrix(kept, a.items, a.descriptor[8]);
   int info = 0;
   if (triangle == 'A') {
-    using Getrf = void (*)(In, In, double*, In, In, In, int*, int*);
-    scalapack.get<Getrf>(pdgetrf)(&n, &n, a.items, a.i, a.j, a.descriptor, pivots, &info);
+    scalapack.call(pdgetrf, &n, &n, a.items, a.i, a.j, a.descriptor, pivots, &info);
   } else {
-    using Potrf = void (*)(const char*, In, double*, In, In, In, int*, std::size_t);
-    scalapack.get<Potrf>(pdpotrf)(&triangle, &n, a.items, a.i, a.j, a.descriptor, &info, 1);
+    scalapack.call(pdpotrf, &triangle, &n, a.items, a.i, a.j, a.descriptor, &info, std::size_t{1});
   }
   if (ranks.first()) restored(kept.site, seconds_since(start));
   forget(a.items);

@@ -34,12 +34,6 @@ Scalapack load(void* caller) {
 
 thread_local const Scalapack* current = nullptr;
 
-/// Calls a routine, all of whose arguments are pointers and lengths of texts.
-template <class... Arguments>
-void pass_on(ParallelRoutine routine, Arguments... arguments) {
-  current->get<void (*)(Arguments...)>(routine)(arguments...);
-}
-
 }  // namespace
 
 const Scalapack& scalapack_of(void* caller) {
@@ -62,35 +56,37 @@ using namespace tailrace::lapack;
 extern "C" {
 
 void blacs_gridinfo_(const int* context, int* rows, int* columns, int* row, int* column) {
-  pass_on(blacs_gridinfo, context, rows, columns, row, column);
+  current->call(blacs_gridinfo, context, rows, columns, row, column);
 }
 void dgsum2d_(const int* context, const char* scope, const char* topology, const int* m,
               const int* n, double* a, const int* lda, const int* to_row, const int* to_column) {
-  pass_on(dgsum2d, context, scope, topology, m, n, a, lda, to_row, to_column);
+  current->call(dgsum2d, context, scope, topology, m, n, a, lda, to_row, to_column);
 }
 void dgamx2d_(const int* context, const char* scope, const char* topology, const int* m,
               const int* n, double* a, const int* lda, int* rows, int* columns, const int* ld,
               const int* to_row, const int* to_column) {
-  pass_on(dgamx2d, context, scope, topology, m, n, a, lda, rows, columns, ld, to_row, to_column);
+  current->call(dgamx2d, context, scope, topology, m, n, a, lda, rows, columns, ld, to_row,
+                to_column);
 }
 
 void psgetrf_(const int* m, const int* n, float* a, const int* ia, const int* ja, const int* desc_a,
               int* pivots, int* info) {
-  pass_on(psgetrf, m, n, a, ia, ja, desc_a, pivots, info);
+  current->call(psgetrf, m, n, a, ia, ja, desc_a, pivots, info);
 }
 void psgetrs_(const char* trans, const int* n, const int* nrhs, const float* a, const int* ia,
               const int* ja, const int* desc_a, const int* pivots, float* b, const int* ib,
               const int* jb, const int* desc_b, int* info, std::size_t length) {
-  pass_on(psgetrs, trans, n, nrhs, a, ia, ja, desc_a, pivots, b, ib, jb, desc_b, info, length);
+  current->call(psgetrs, trans, n, nrhs, a, ia, ja, desc_a, pivots, b, ib, jb, desc_b, info,
+                length);
 }
 void pspotrf_(const char* uplo, const int* n, float* a, const int* ia, const int* ja,
               const int* desc_a, int* info, std::size_t length) {
-  pass_on(pspotrf, uplo, n, a, ia, ja, desc_a, info, length);
+  current->call(pspotrf, uplo, n, a, ia, ja, desc_a, info, length);
 }
 void pspotrs_(const char* uplo, const int* n, const int* nrhs, const float* a, const int* ia,
               const int* ja, const int* desc_a, float* b, const int* ib, const int* jb,
               const int* desc_b, int* info, std::size_t length) {
-  pass_on(pspotrs, uplo, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, info, length);
+  current->call(pspotrs, uplo, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, info, length);
 }
 
 void pdgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
@@ -98,14 +94,14 @@ void pdgemm_(const char* transa, const char* transb, const int* m, const int* n,
              const double* b, const int* ib, const int* jb, const int* desc_b, const double* beta,
              double* c, const int* ic, const int* jc, const int* desc_c, std::size_t l1,
              std::size_t l2) {
-  pass_on(pdgemm, transa, transb, m, n, k, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b, beta, c, ic,
-          jc, desc_c, l1, l2);
+  current->call(pdgemm, transa, transb, m, n, k, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b, beta,
+                c, ic, jc, desc_c, l1, l2);
 }
 void pdsymm_(const char* side, const char* uplo, const int* m, const int* n, const double* alpha,
              const double* a, const int* ia, const int* ja, const int* desc_a, const double* b,
              const int* ib, const int* jb, const int* desc_b, const double* beta, double* c,
              const int* ic, const int* jc, const int* desc_c, std::size_t l1, std::size_t l2) {
-  pass_on(pdsymm, side, uplo, m, n, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b, beta, c, ic, jc,
-          desc_c, l1, l2);
+  current->call(pdsymm, side, uplo, m, n, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b, beta, c, ic,
+                jc, desc_c, l1, l2);
 }
 }

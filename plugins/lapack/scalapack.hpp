@@ -45,6 +45,11 @@ class Scalapack {
   Call get(ParallelRoutine routine) const {
     return reinterpret_cast<Call>(addresses[routine]);
   }
+  /// Calls a routine, all of whose arguments are passed as they are.
+  template <class... Arguments>
+  void call(ParallelRoutine routine, Arguments... arguments) const {
+    get<void (*)(Arguments...)>(routine)(arguments...);
+  }
 };
 
 /// The library of a caller, by its return address. It lives as long as the process.
