@@ -234,7 +234,7 @@ void Drivers<S>::gesv(const Family& family, void* caller, In n, In nrhs, S* a, I
   const Call<S> call{lapack,           caller,           'A', lapack.read(n), lapack.read(nrhs),
                      lapack.read(lda), lapack.read(ldb), a,   ipiv,           b};
   const auto status = run(call, [&] {
-    lapack.call(RoutinesOf<S>::gesv, n, nrhs, a, lda, ipiv, b, ldb, info);
+    lapack.call(routine_of<S>("gesv"), n, nrhs, a, lda, ipiv, b, ldb, info);
     return lapack.read(info);
   });
   lapack.write(info, 0, status);
@@ -255,7 +255,7 @@ void Drivers<S>::posv(const Family& family, void* caller, const char* uplo, In n
                      nullptr,
                      b};
   const auto status = run(call, [&] {
-    lapack.call(RoutinesOf<S>::posv, uplo, n, nrhs, a, lda, b, ldb, info, length);
+    lapack.call(routine_of<S>("posv"), uplo, n, nrhs, a, lda, b, ldb, info, length);
     return lapack.read(info);
   });
   lapack.write(info, 0, status);
@@ -268,7 +268,7 @@ void Drivers<S>::getrf(const Family& family, void* caller, In m, In n, S* a, In 
                        void* info) {
   const auto& lapack = lapack_of(family, caller);
   const auto real = [&] {
-    lapack.call(RoutinesOf<S>::getrf, m, n, a, lda, ipiv, info);
+    lapack.call(routine_of<S>("getrf"), m, n, a, lda, ipiv, info);
     return lapack.read(info);
   };
   const auto size = lapack.read(n);
@@ -302,7 +302,7 @@ void Drivers<S>::getrs(const Family& family, void* caller, const char* trans, In
       return;
     }
   }
-  lapack.call(RoutinesOf<S>::getrs, trans, n, nrhs, a, lda, ipiv, b, ldb, info, length);
+  lapack.call(routine_of<S>("getrs"), trans, n, nrhs, a, lda, ipiv, b, ldb, info, length);
 }
 
 template <class S>
@@ -318,7 +318,7 @@ void Drivers<S>::potrs(const Family& family, void* caller, const char* uplo, In 
       return;
     }
   }
-  lapack.call(RoutinesOf<S>::potrs, uplo, n, nrhs, a, lda, b, ldb, info, length);
+  lapack.call(routine_of<S>("potrs"), uplo, n, nrhs, a, lda, b, ldb, info, length);
 }
 
 template <class S>
@@ -339,7 +339,7 @@ std::int64_t Drivers<S>::lapacke_gesv(const Family& family, void* caller, int la
   const auto& lapack = lapack_of(family, caller);
   const auto real = [&] {
     const auto status =
-        lapack.call<Int>(RoutinesOf<S>::lapacke_gesv, layout, n, nrhs, a, lda, ipiv, b, ldb);
+        lapack.call<Int>(lapacke_of<S>("gesv"), layout, n, nrhs, a, lda, ipiv, b, ldb);
     return lapack.read(&status);
   };
   if (layout != column_major) return real();  // it transposes, and may call gesv
@@ -362,7 +362,7 @@ std::int64_t Drivers<S>::lapacke_posv(const Family& family, void* caller, int la
   const auto& lapack = lapack_of(family, caller);
   const auto real = [&] {
     const auto status =
-        lapack.call<Int>(RoutinesOf<S>::lapacke_posv, layout, uplo, n, nrhs, a, lda, b, ldb);
+        lapack.call<Int>(lapacke_of<S>("posv"), layout, uplo, n, nrhs, a, lda, b, ldb);
     return lapack.read(&status);
   };
   if (layout != column_major) return real();

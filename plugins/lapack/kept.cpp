@@ -145,10 +145,10 @@ void factor_in_place(const Lapack& lapack, std::int64_t m, std::int64_t n, S* a,
   factor_in_place(lapack, m, left, a, lda);
   S* const top = a + left * lda;
   constexpr std::size_t letter = 1;  // the length of a text
-  lapack.call(RoutinesOf<S>::trsm, "L", "L", "N", "U", &left, &right, &one, a, &lda, top, &lda,
+  lapack.call(routine_of<S>("trsm"), "L", "L", "N", "U", &left, &right, &one, a, &lda, top, &lda,
               letter, letter, letter, letter);
-  lapack.call(RoutinesOf<S>::gemm, "N", "N", &below, &right, &left, &minus_one, a + left, &lda, top,
-              &lda, &one, top + left, &lda, letter, letter);
+  lapack.call(routine_of<S>("gemm"), "N", "N", &below, &right, &left, &minus_one, a + left, &lda,
+              top, &lda, &one, top + left, &lda, letter, letter);
   factor_in_place(lapack, below, right, top + left, lda);
 }
 
@@ -243,7 +243,7 @@ void restore(const Kept<S>& kept, const Lapack& lapack, S* a, std::ptrdiff_t lda
     factor_in_place(lapack, n, n, a, ld);
   } else {
     std::int64_t info = 0;
-    lapack.call(RoutinesOf<S>::potrf, &kept.triangle, &n, a, &ld, &info, std::size_t{1});
+    lapack.call(routine_of<S>("potrf"), &kept.triangle, &n, a, &ld, &info, std::size_t{1});
   }
   if (a == kept.a) forget(a, n, lda);
 }

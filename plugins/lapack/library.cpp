@@ -16,13 +16,6 @@ namespace tailrace::lapack {
 
 namespace {
 
-constexpr std::array<const char*, num_routines> names{
-    "dgesv",  "dposv",  "dgetrf", "dgetrs", "dpotrs", "dgetri", "dpotri", "dgerfs", "dporfs",
-    "zgesv",  "zposv",  "zgetrf", "zgetrs", "zpotrs", "zgetri", "zpotri", "zgerfs", "zporfs",
-    "dgesv",  "dposv",  "zgesv",  "zposv",  "isamax", "sgetrf", "sgetrs", "spotrf", "spotrs",
-    "slaswp", "strsm",  "dgemv",  "dsymv",  "dtrsm",  "dgemm",  "dpotrf", "cgetrf", "cgetrs",
-    "cpotrf", "cpotrs", "zgemv",  "zhemv",  "ztrsm",  "zgemm",  "zpotrf"};
-
 /// Addresses of this library.
 struct Range {
   std::uintptr_t begin = 0, end = 0;
@@ -102,20 +95,16 @@ void* object_of(void* caller) {
 std::unique_ptr<Lapack> load(const Family& family, void* caller) {
   void* const handle = object_of(caller);
   auto lapack = std::make_unique<Lapack>();
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const char* const c = i >= lapacke_dgesv && i <= lapacke_zposv ? "LAPACKE_" : nullptr;
-    const std::string name = c != nullptr
-                                 ? std::string(family.prefix) + c + names[i] + family.lapacke_suffix
-                                 : std::string(family.prefix) + names[i] + family.suffix;
-    lapack->addresses[i] = look_up(handle, name);
-    const bool needed = i >= isamax;
-    if (lapack->addresses[i] == nullptr && needed) {
+  constexpr Routine isamax = "isamax";
+  for (std::size_t i = 0; i < routine_names.size(); ++i) {
+    const auto name = routine_names[i];
+    const char* const suffix = name.starts_with("LAPACKE") ? family.lapacke_suffix : family.suffix;
+    lapack->addresses[i] = look_up(handle, family.prefix + std::string(name) + suffix);
+    if (lapack->addresses[i] == nullptr && i >= isamax.index) {
       lapack->unusable = "LAPACK lacks a routine that is needed";
     }
   }
-  if (lapack->addresses[isamax] != nullptr) {
-    lapack->wide = has_wide_integers(lapack->addresses[isamax]);
-  }
+  if (void* const found = lapack->addresses[isamax.index]) lapack->wide = has_wide_integers(found);
   return lapack;
 }
 

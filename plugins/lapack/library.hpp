@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <type_traits>
 
 namespace tailrace::lapack {
 
@@ -24,89 +26,50 @@ struct Family {
   const char* lapacke_suffix;  ///< as in scipy_LAPACKE_dgesv64_
 };
 
-/// Routines that are called, by their names without prefix and suffix.
-/// Those of drivers may be missing, those from isamax on may not.
-enum Routine : std::uint8_t {
-  dgesv,
-  dposv,
-  dgetrf,
-  dgetrs,
-  dpotrs,
-  dgetri,
-  dpotri,
-  dgerfs,
-  dporfs,
-  zgesv,
-  zposv,
-  zgetrf,
-  zgetrs,
-  zpotrs,
-  zgetri,
-  zpotri,
-  zgerfs,
-  zporfs,
-  lapacke_dgesv,
-  lapacke_dposv,
-  lapacke_zgesv,
-  lapacke_zposv,
-  isamax,
-  sgetrf,
-  sgetrs,
-  spotrf,
-  spotrs,
-  slaswp,
-  strsm,
-  dgemv,
-  dsymv,
-  dtrsm,
-  dgemm,
-  dpotrf,
-  cgetrf,
-  cgetrs,
-  cpotrf,
-  cpotrs,
-  zgemv,
-  zhemv,
-  ztrsm,
-  zgemm,
-  zpotrf,
-  num_routines
-};
+/// Routines that are called, by their names without prefix and suffix. Those of drivers, before
+/// isamax, may be missing, the others may not.
+inline constexpr std::array<std::string_view, 43> routine_names{
+    "dgesv",         "dposv",         "dgetrf",        "dgetrs",        "dpotrs", "dgetri",
+    "dpotri",        "dgerfs",        "dporfs",        "zgesv",         "zposv",  "zgetrf",
+    "zgetrs",        "zpotrs",        "zgetri",        "zpotri",        "zgerfs", "zporfs",
+    "LAPACKE_dgesv", "LAPACKE_dposv", "LAPACKE_zgesv", "LAPACKE_zposv", "isamax", "sgetrf",
+    "sgetrs",        "spotrf",        "spotrs",        "slaswp",        "strsm",  "dgemv",
+    "dsymv",         "dtrsm",         "dgemm",         "dpotrf",        "cgetrf", "cgetrs",
+    "cpotrf",        "cpotrs",        "zgemv",         "zhemv",         "ztrsm",  "zgemm",
+    "zpotrf"};
 
-/// The routines of a type of items by name alone.
+/// A routine by its name in a table; a name that is not there does not compile.
+template <const auto& names>
+struct NameIn {
+  std::size_t index = 0;
+  consteval NameIn(const char* name) : NameIn("", name) {}
+  consteval NameIn(std::string_view start, std::string_view rest) {
+    while (!names[index].starts_with(start) || names[index].substr(start.size()) != rest) ++index;
+  }
+};
+using Routine = NameIn<routine_names>;
+
+/// A routine of a type of items: routine_of<double>("gesv") is dgesv.
 template <class S>
-struct RoutinesOf;
-template <>
-struct RoutinesOf<double> {
-  static constexpr Routine gesv = dgesv, posv = dposv, getrf = dgetrf, getrs = dgetrs,
-                           potrs = dpotrs, getri = dgetri, potri = dpotri, gerfs = dgerfs,
-                           porfs = dporfs, lapacke_gesv = lapacke_dgesv,
-                           lapacke_posv = lapacke_dposv, trsm = dtrsm, gemm = dgemm, potrf = dpotrf;
-};
-template <>
-struct RoutinesOf<std::complex<double>> {
-  static constexpr Routine gesv = zgesv, posv = zposv, getrf = zgetrf, getrs = zgetrs,
-                           potrs = zpotrs, getri = zgetri, potri = zpotri, gerfs = zgerfs,
-                           porfs = zporfs, lapacke_gesv = lapacke_zgesv,
-                           lapacke_posv = lapacke_zposv, trsm = ztrsm, gemm = zgemm, potrf = zpotrf;
-};
+consteval Routine routine_of(const char* name) {
+  return {std::is_same_v<S, double> ? "d" : "z", name};
+}
+template <class S>
+consteval Routine lapacke_of(const char* name) {
+  return {std::is_same_v<S, double> ? "LAPACKE_d" : "LAPACKE_z", name};
+}
 
 class Lapack {
  public:
   bool wide = false;  ///< its integers have 64 bits
   /// Why tailrace::dense cannot work with it; empty: it can.
   const char* unusable = "";
-  std::array<void*, num_routines> addresses{};
+  std::array<void*, routine_names.size()> addresses{};
 
-  /// A routine as `Call`; null if there is none.
-  template <class Call>
-  Call get(Routine routine) const {
-    return reinterpret_cast<Call>(addresses[routine]);
-  }
   /// Calls a routine, all of whose arguments are passed as they are.
   template <class Result = void, class... Arguments>
   Result call(Routine routine, Arguments... arguments) const {
-    return get<Result (*)(Arguments...)>(routine)(arguments...);
+    return reinterpret_cast<Result (*)(Arguments...)>(addresses[routine.index])(arguments...);
   }
   /// An integer argument of a caller.
   std::int64_t read(const void* integer) const {

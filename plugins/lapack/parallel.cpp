@@ -38,8 +38,7 @@ class Ranks {
   Ranks(const Scalapack& scalapack, int context) : scalapack_(scalapack), context_(context) {
     int rows = 0;
     int columns = 0;
-    scalapack.get<void (*)(In, int*, int*, int*, int*)>(blacs_gridinfo)(&context, &rows, &columns,
-                                                                        &row_, &column_);
+    scalapack.call("blacs_gridinfo", &context, &rows, &columns, &row_, &column_);
   }
   bool has_this() const { return row_ >= 0 && column_ >= 0; }
   bool first() const { return row_ == 0 && column_ == 0; }
@@ -48,10 +47,9 @@ class Ranks {
   void largest(std::span<int> values) const {
     const int count = static_cast<int>(values.size());
     const int none = -1;
-    scalapack_
-        .get<void (*)(In, const char*, const char*, In, In, int*, In, int*, int*, In, In, In)>(
-            igamx2d)(&context_, "All", " ", &count, &dense::one, values.data(), &count, nullptr,
-                     nullptr, &none, &none, &none);
+    int* const nowhere = nullptr;
+    scalapack_.call("igamx2d", &context_, "All", " ", &count, &dense::one, values.data(), &count,
+                    nowhere, nowhere, &none, &none, &none);
   }
   bool any(bool here) const {
     std::array value{here ? 1 : 0};
@@ -93,7 +91,8 @@ Request request_of(const ParallelCall& call) {
   static std::mutex mutex;  // threads may have a grid each
   static auto& libraries = *new std::map<Key, char>;
   const auto dealt = dense::dealt_by(call.a.descriptor, call.n, call.n);
-  const auto address = reinterpret_cast<std::intptr_t>(call.scalapack.addresses[pdgesv]);
+  const auto address =
+      reinterpret_cast<std::intptr_t>(call.scalapack.addresses[ParallelRoutine("pdgesv").index]);
   const std::scoped_lock lock(mutex);
   const char* const library =
       &libraries[{address, dealt.rows.places, dealt.columns.places, dealt.rows.block}];
@@ -191,9 +190,10 @@ void restore(const ParallelFactors& factors, const KeptDealt& kept, const Ranks&
   write_matrix(kept, a.items, a.descriptor[8]);
   int info = 0;
   if (triangle == 'A') {
-    scalapack.call(pdgetrf, &n, &n, a.items, a.i, a.j, a.descriptor, pivots, &info);
+    scalapack.call("pdgetrf", &n, &n, a.items, a.i, a.j, a.descriptor, pivots, &info);
   } else {
-    scalapack.call(pdpotrf, &triangle, &n, a.items, a.i, a.j, a.descriptor, &info, std::size_t{1});
+    scalapack.call("pdpotrf", &triangle, &n, a.items, a.i, a.j, a.descriptor, &info,
+                   std::size_t{1});
   }
   if (ranks.first()) restored(kept.site, seconds_since(start));
   forget(a.items);

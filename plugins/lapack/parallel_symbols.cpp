@@ -27,7 +27,7 @@ void pdgesv_(In n, In nrhs, double* a, In ia, In ja, In desc_a, int* pivots, dou
   const ParallelCall call{scalapack,          caller, 'A', *n, *nrhs, {a, ia, ja, desc_a}, pivots,
                           {b, ib, jb, desc_b}};
   *info = solve_parallel(call, [&] {
-    scalapack.call(pdgesv, n, nrhs, a, ia, ja, desc_a, pivots, b, ib, jb, desc_b, info);
+    scalapack.call("pdgesv", n, nrhs, a, ia, ja, desc_a, pivots, b, ib, jb, desc_b, info);
     return *info;
   });
 }
@@ -40,7 +40,7 @@ void pdposv_(const char* uplo, In n, In nrhs, double* a, In ia, In ja, In desc_a
   const ParallelCall call{scalapack,           caller,  triangle,           *n, *nrhs,
                           {a, ia, ja, desc_a}, nullptr, {b, ib, jb, desc_b}};
   *info = solve_parallel(call, [&] {
-    scalapack.call(pdposv, uplo, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, info, length);
+    scalapack.call("pdposv", uplo, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, info, length);
     return *info;
   });
 }
@@ -54,7 +54,7 @@ void pdgetrs_(const char* trans, In n, In nrhs, const double* a, In ia, In ja, I
     *info = 0;
     return;
   }
-  scalapack.call(pdgetrs, trans, n, nrhs, a, ia, ja, desc_a, pivots, b, ib, jb, desc_b, info,
+  scalapack.call("pdgetrs", trans, n, nrhs, a, ia, ja, desc_a, pivots, b, ib, jb, desc_b, info,
                  length);
 }
 
@@ -67,7 +67,7 @@ void pdpotrs_(const char* uplo, In n, In nrhs, const double* a, In ia, In ja, In
     *info = 0;
     return;
   }
-  scalapack.call(pdpotrs, uplo, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, info, length);
+  scalapack.call("pdpotrs", uplo, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, info, length);
 }
 
 void pdgetri_(In n, double* a, In ia, In ja, In desc_a, In pivots, double* work, In lwork,
@@ -76,14 +76,14 @@ void pdgetri_(In n, double* a, In ia, In ja, In desc_a, In pivots, double* work,
   if (*lwork != -1 && *liwork != -1) {  // -1 asks for sizes
     need({scalapack, 'A', *n, {a, ia, ja, desc_a}, writable(pivots)});
   }
-  scalapack.call(pdgetri, n, a, ia, ja, desc_a, pivots, work, lwork, iwork, liwork, info);
+  scalapack.call("pdgetri", n, a, ia, ja, desc_a, pivots, work, lwork, iwork, liwork, info);
 }
 
 void pdpotri_(const char* uplo, In n, double* a, In ia, In ja, In desc_a, int* info,
               std::size_t length) {
   const auto& scalapack = scalapack_of(__builtin_return_address(0));
   need({scalapack, upper(*uplo), *n, {a, ia, ja, desc_a}, nullptr});
-  scalapack.call(pdpotri, uplo, n, a, ia, ja, desc_a, info, length);
+  scalapack.call("pdpotri", uplo, n, a, ia, ja, desc_a, info, length);
 }
 
 void pdgerfs_(const char* trans, In n, In nrhs, const double* a, In ia, In ja, In desc_a,
@@ -94,7 +94,7 @@ void pdgerfs_(const char* trans, In n, In nrhs, const double* a, In ia, In ja, I
   if (*lwork != -1 && *liwork != -1) {
     need({scalapack, 'A', *n, {writable(af), iaf, jaf, desc_af}, writable(pivots)});
   }
-  scalapack.call(pdgerfs, trans, n, nrhs, a, ia, ja, desc_a, af, iaf, jaf, desc_af, pivots, b, ib,
+  scalapack.call("pdgerfs", trans, n, nrhs, a, ia, ja, desc_a, af, iaf, jaf, desc_af, pivots, b, ib,
                  jb, desc_b, x, ix, jx, desc_x, ferr, berr, work, lwork, iwork, liwork, info,
                  length);
 }
@@ -107,7 +107,7 @@ void pdporfs_(const char* uplo, In n, In nrhs, const double* a, In ia, In ja, In
   if (*lwork != -1 && *liwork != -1) {
     need({scalapack, upper(*uplo), *n, {writable(af), iaf, jaf, desc_af}, nullptr});
   }
-  scalapack.call(pdporfs, uplo, n, nrhs, a, ia, ja, desc_a, af, iaf, jaf, desc_af, b, ib, jb,
+  scalapack.call("pdporfs", uplo, n, nrhs, a, ia, ja, desc_a, af, iaf, jaf, desc_af, b, ib, jb,
                  desc_b, x, ix, jx, desc_x, ferr, berr, work, lwork, iwork, liwork, info, length);
 }
 }

@@ -82,59 +82,59 @@ using namespace tailrace::lapack;
 extern "C" {
 
 void slaswp_(In n, float* a, In lda, In k1, In k2, In ipiv, In incx) {
-  pass(slaswp, n, a, lda, k1, k2, Integers(ipiv, *k2), incx);
+  pass("slaswp", n, a, lda, k1, k2, Integers(ipiv, *k2), incx);
 }
 
 void strsm_(const char* side, const char* uplo, const char* transa, const char* diag, In m, In n,
             const float* alpha, const float* a, In lda, float* b, In ldb, Length l1, Length l2,
             Length l3, Length l4) {
-  pass(strsm, side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb, l1, l2, l3, l4);
+  pass("strsm", side, uplo, transa, diag, m, n, alpha, a, lda, b, ldb, l1, l2, l3, l4);
 }
 
 void sgetrf_(In m, In n, float* a, In lda, int* ipiv, int* info) {
-  pass(sgetrf, m, n, a, lda, Integers(ipiv, std::min(*m, *n)), Integers(info, 1));
+  pass("sgetrf", m, n, a, lda, Integers(ipiv, std::min(*m, *n)), Integers(info, 1));
 }
 void sgetrs_(const char* trans, In n, In nrhs, const float* a, In lda, In ipiv, float* b, In ldb,
              int* info, Length length) {
-  pass(sgetrs, trans, n, nrhs, a, lda, Integers(ipiv, *n), b, ldb, Integers(info, 1), length);
+  pass("sgetrs", trans, n, nrhs, a, lda, Integers(ipiv, *n), b, ldb, Integers(info, 1), length);
 }
 void spotrf_(const char* uplo, In n, float* a, In lda, int* info, Length length) {
-  pass(spotrf, uplo, n, a, lda, Integers(info, 1), length);
+  pass("spotrf", uplo, n, a, lda, Integers(info, 1), length);
 }
 void spotrs_(const char* uplo, In n, In nrhs, const float* a, In lda, float* b, In ldb, int* info,
              Length length) {
-  pass(spotrs, uplo, n, nrhs, a, lda, b, ldb, Integers(info, 1), length);
+  pass("spotrs", uplo, n, nrhs, a, lda, b, ldb, Integers(info, 1), length);
 }
 
 void cgetrf_(In m, In n, Float* a, In lda, int* ipiv, int* info) {
-  pass(cgetrf, m, n, a, lda, Integers(ipiv, std::min(*m, *n)), Integers(info, 1));
+  pass("cgetrf", m, n, a, lda, Integers(ipiv, std::min(*m, *n)), Integers(info, 1));
 }
 void cgetrs_(const char* trans, In n, In nrhs, const Float* a, In lda, In ipiv, Float* b, In ldb,
              int* info, Length length) {
-  pass(cgetrs, trans, n, nrhs, a, lda, Integers(ipiv, *n), b, ldb, Integers(info, 1), length);
+  pass("cgetrs", trans, n, nrhs, a, lda, Integers(ipiv, *n), b, ldb, Integers(info, 1), length);
 }
 void cpotrf_(const char* uplo, In n, Float* a, In lda, int* info, Length length) {
-  pass(cpotrf, uplo, n, a, lda, Integers(info, 1), length);
+  pass("cpotrf", uplo, n, a, lda, Integers(info, 1), length);
 }
 void cpotrs_(const char* uplo, In n, In nrhs, const Float* a, In lda, Float* b, In ldb, int* info,
              Length length) {
-  pass(cpotrs, uplo, n, nrhs, a, lda, b, ldb, Integers(info, 1), length);
+  pass("cpotrs", uplo, n, nrhs, a, lda, b, ldb, Integers(info, 1), length);
 }
 
 void dgemv_(const char* trans, In m, In n, const double* alpha, const double* a, In lda,
             const double* x, In incx, const double* beta, double* y, In incy, Length length) {
-  pass(dgemv, trans, m, n, alpha, a, lda, x, incx, beta, y, incy, length);
+  pass("dgemv", trans, m, n, alpha, a, lda, x, incx, beta, y, incy, length);
 }
 void dsymv_(const char* uplo, In n, const double* alpha, const double* a, In lda, const double* x,
             In incx, const double* beta, double* y, In incy, Length length) {
-  pass(dsymv, uplo, n, alpha, a, lda, x, incx, beta, y, incy, length);
+  pass("dsymv", uplo, n, alpha, a, lda, x, incx, beta, y, incy, length);
 }
 void zgemv_(const char* trans, In m, In n, const Double* alpha, const Double* a, In lda,
             const Double* x, In incx, const Double* beta, Double* y, In incy, Length length) {
-  pass(zgemv, trans, m, n, alpha, a, lda, x, incx, beta, y, incy, length);
+  pass("zgemv", trans, m, n, alpha, a, lda, x, incx, beta, y, incy, length);
 }
 void zhemv_(const char* uplo, In n, const Double* alpha, const Double* a, In lda, const Double* x,
             In incx, const Double* beta, Double* y, In incy, Length length) {
-  pass(zhemv, uplo, n, alpha, a, lda, x, incx, beta, y, incy, length);
+  pass("zhemv", uplo, n, alpha, a, lda, x, incx, beta, y, incy, length);
 }
 }

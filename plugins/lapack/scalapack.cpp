@@ -8,25 +8,20 @@
 #include <string>
 #include <utility>
 
-#include "library.hpp"
 #include "pdense/scalapack.hpp"
 
 namespace tailrace::lapack {
 
 namespace {
 
-constexpr std::array<const char*, num_parallel_routines> names{
-    "pdgesv_",  "pdposv_",  "pdgetrf_",        "pdpotrf_", "pdgetrs_", "pdpotrs_", "pdgetri_",
-    "pdpotri_", "pdgerfs_", "pdporfs_",        "psgetrf_", "psgetrs_", "pspotrf_", "pspotrs_",
-    "pdgemm_",  "pdsymm_",  "blacs_gridinfo_", "dgsum2d_", "dgamx2d_", "igamx2d_"};
-
 constexpr Family fortran{"", "_", ""};
 
 Scalapack load(void* caller) {
   Scalapack found;
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    found.addresses[i] = find_routine(caller, names[i]);
-    if (found.addresses[i] == nullptr && i >= psgetrf) found.usable = false;
+  for (std::size_t i = 0; i < parallel_names.size(); ++i) {
+    found.addresses[i] = find_routine(caller, std::string(parallel_names[i]) + "_");
+    if (found.addresses[i] == nullptr && i >= ParallelRoutine("psgetrf").index)
+      found.usable = false;
   }
   if (has_wide_integers(fortran, caller)) found.usable = false;
   return found;
@@ -56,37 +51,37 @@ using namespace tailrace::lapack;
 extern "C" {
 
 void blacs_gridinfo_(const int* context, int* rows, int* columns, int* row, int* column) {
-  current->call(blacs_gridinfo, context, rows, columns, row, column);
+  current->call("blacs_gridinfo", context, rows, columns, row, column);
 }
 void dgsum2d_(const int* context, const char* scope, const char* topology, const int* m,
               const int* n, double* a, const int* lda, const int* to_row, const int* to_column) {
-  current->call(dgsum2d, context, scope, topology, m, n, a, lda, to_row, to_column);
+  current->call("dgsum2d", context, scope, topology, m, n, a, lda, to_row, to_column);
 }
 void dgamx2d_(const int* context, const char* scope, const char* topology, const int* m,
               const int* n, double* a, const int* lda, int* rows, int* columns, const int* ld,
               const int* to_row, const int* to_column) {
-  current->call(dgamx2d, context, scope, topology, m, n, a, lda, rows, columns, ld, to_row,
+  current->call("dgamx2d", context, scope, topology, m, n, a, lda, rows, columns, ld, to_row,
                 to_column);
 }
 
 void psgetrf_(const int* m, const int* n, float* a, const int* ia, const int* ja, const int* desc_a,
               int* pivots, int* info) {
-  current->call(psgetrf, m, n, a, ia, ja, desc_a, pivots, info);
+  current->call("psgetrf", m, n, a, ia, ja, desc_a, pivots, info);
 }
 void psgetrs_(const char* trans, const int* n, const int* nrhs, const float* a, const int* ia,
               const int* ja, const int* desc_a, const int* pivots, float* b, const int* ib,
               const int* jb, const int* desc_b, int* info, std::size_t length) {
-  current->call(psgetrs, trans, n, nrhs, a, ia, ja, desc_a, pivots, b, ib, jb, desc_b, info,
+  current->call("psgetrs", trans, n, nrhs, a, ia, ja, desc_a, pivots, b, ib, jb, desc_b, info,
                 length);
 }
 void pspotrf_(const char* uplo, const int* n, float* a, const int* ia, const int* ja,
               const int* desc_a, int* info, std::size_t length) {
-  current->call(pspotrf, uplo, n, a, ia, ja, desc_a, info, length);
+  current->call("pspotrf", uplo, n, a, ia, ja, desc_a, info, length);
 }
 void pspotrs_(const char* uplo, const int* n, const int* nrhs, const float* a, const int* ia,
               const int* ja, const int* desc_a, float* b, const int* ib, const int* jb,
               const int* desc_b, int* info, std::size_t length) {
-  current->call(pspotrs, uplo, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, info, length);
+  current->call("pspotrs", uplo, n, nrhs, a, ia, ja, desc_a, b, ib, jb, desc_b, info, length);
 }
 
 void pdgemm_(const char* transa, const char* transb, const int* m, const int* n, const int* k,
@@ -94,14 +89,14 @@ void pdgemm_(const char* transa, const char* transb, const int* m, const int* n,
              const double* b, const int* ib, const int* jb, const int* desc_b, const double* beta,
              double* c, const int* ic, const int* jc, const int* desc_c, std::size_t l1,
              std::size_t l2) {
-  current->call(pdgemm, transa, transb, m, n, k, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b, beta,
-                c, ic, jc, desc_c, l1, l2);
+  current->call("pdgemm", transa, transb, m, n, k, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b,
+                beta, c, ic, jc, desc_c, l1, l2);
 }
 void pdsymm_(const char* side, const char* uplo, const int* m, const int* n, const double* alpha,
              const double* a, const int* ia, const int* ja, const int* desc_a, const double* b,
              const int* ib, const int* jb, const int* desc_b, const double* beta, double* c,
              const int* ic, const int* jc, const int* desc_c, std::size_t l1, std::size_t l2) {
-  current->call(pdsymm, side, uplo, m, n, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b, beta, c, ic,
-                jc, desc_c, l1, l2);
+  current->call("pdsymm", side, uplo, m, n, alpha, a, ia, ja, desc_a, b, ib, jb, desc_b, beta, c,
+                ic, jc, desc_c, l1, l2);
 }
 }

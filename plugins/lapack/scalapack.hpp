@@ -6,49 +6,28 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
+#include <string_view>
+
+#include "library.hpp"
 
 namespace tailrace::lapack {
 
 /// Routines that are called. Those of drivers, before psgetrf, may be missing, the others may not.
-enum ParallelRoutine : std::uint8_t {
-  pdgesv,
-  pdposv,
-  pdgetrf,
-  pdpotrf,
-  pdgetrs,
-  pdpotrs,
-  pdgetri,
-  pdpotri,
-  pdgerfs,
-  pdporfs,
-  psgetrf,
-  psgetrs,
-  pspotrf,
-  pspotrs,
-  pdgemm,
-  pdsymm,
-  blacs_gridinfo,
-  dgsum2d,
-  dgamx2d,
-  igamx2d,
-  num_parallel_routines
-};
+inline constexpr std::array<std::string_view, 20> parallel_names{
+    "pdgesv",  "pdposv",  "pdgetrf",        "pdpotrf", "pdgetrs", "pdpotrs", "pdgetri",
+    "pdpotri", "pdgerfs", "pdporfs",        "psgetrf", "psgetrs", "pspotrf", "pspotrs",
+    "pdgemm",  "pdsymm",  "blacs_gridinfo", "dgsum2d", "dgamx2d", "igamx2d"};
+using ParallelRoutine = NameIn<parallel_names>;
 
 class Scalapack {
  public:
   bool usable = true;
-  std::array<void*, num_parallel_routines> addresses{};
+  std::array<void*, parallel_names.size()> addresses{};
 
-  /// A routine as `Call`; null if there is none.
-  template <class Call>
-  Call get(ParallelRoutine routine) const {
-    return reinterpret_cast<Call>(addresses[routine]);
-  }
   /// Calls a routine, all of whose arguments are passed as they are.
   template <class... Arguments>
   void call(ParallelRoutine routine, Arguments... arguments) const {
-    get<void (*)(Arguments...)>(routine)(arguments...);
+    reinterpret_cast<void (*)(Arguments...)>(addresses[routine.index])(arguments...);
   }
 };
 
