@@ -62,15 +62,19 @@ void run(const Site& site, const Call& call) {
   dense::shape_chooser().run(call, site.fortran);
 }
 
-/// A call of CBLAS's as `call`, where it can be said so (`known`); else `original(routine)`.
-template <class Call, class Original>
-void run_c(const Site& site, bool known, const Call& call, Original original) {
+/// A call of CBLAS's as `call`, where it can be said so (`known`); else as it was made.
+template <class Call, class... Arguments>
+void run_c(const Site& site, bool known, const Call& call, Arguments... arguments) {
   if (site.c == nullptr) give_up(Call::name);
-  if (!known || site.fortran == nullptr || call.work() < dense::ShapeChooser::small ||
-      dense::always_library() || !call.plain()) {
-    return original(site.c);
+  if (known && site.fortran != nullptr && call.work() >= dense::ShapeChooser::small &&
+      !dense::always_library() && call.plain()) {
+    dense::shape_chooser().run(call, site.fortran);
+  } else if constexpr (requires { call.result; }) {
+    using Result = std::remove_pointer_t<decltype(call.result)>;
+    *call.result = reinterpret_cast<Result (*)(Arguments...)>(site.c)(arguments...);
+  } else {
+    reinterpret_cast<void (*)(Arguments...)>(site.c)(arguments...);
   }
-  dense::shape_chooser().run(call, site.fortran);
 }
 
 constexpr int row_major = 101, column_major = 102;
