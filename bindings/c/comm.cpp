@@ -29,95 +29,50 @@ void require_communicator(MPI_Comm raw) {
   require(joins_two == 0, "an intercommunicator is given; pass one of a single group of ranks");
 }
 
+namespace {
+
+Made<tailrace_comm> comm_create(MPI_Comm user) {
+  require_communicator(user);
+  return std::make_shared<Comm>(user);
+}
+
+Made<tailrace_comm> comm_create_fortran(MPI_Fint user) { return comm_create(MPI_Comm_f2c(user)); }
+
+Made<tailrace_comm> comm_split(Ref<tailrace_comm> whole, int color, int key) {
+  prepare_together(*whole, [&] { require(color >= 0, "color must not be negative"); });
+  return std::make_shared<Comm>(whole->split(color, key));
+}
+
+Made<tailrace_comm> comm_node(Ref<tailrace_comm> whole) {
+  return std::make_shared<Comm>(whole->node().duplicate());
+}
+
+int comm_rank(Ref<tailrace_comm> comm) { return comm->rank(); }
+
+int comm_num_ranks(Ref<tailrace_comm> comm) { return comm->num_ranks(); }
+
+MPI_Comm comm_mpi(Ref<tailrace_comm> comm) { return comm->raw(); }
+
+MPI_Fint comm_mpi_fortran(Ref<tailrace_comm> comm) { return MPI_Comm_c2f(comm->raw()); }
+
+std::string comm_process_grid(Ref<tailrace_comm> ranks, const int64_t extents[3],
+                              int64_t item_bytes, int grid[2]) {
+  GridProblem problem;
+  problem.item_bytes = item_bytes;
+  prepare_together(*ranks, [&] {
+    require_address(grid, "grid");
+    require(item_bytes >= 1 && item_bytes <= 1 << 30, "item_bytes must be 1 to 2^30");
+    std::ranges::copy(list(extents, 3, "extents"), problem.extents.begin());
+  });
+  const NodeMap nodes(*ranks);
+  GridChoice choice;
+  prepare_together(*ranks, [&] { choice = choose_process_grid(problem, nodes); });
+  std::ranges::copy(choice.grid, grid);
+  return choice.why;
+}
+
+}  // namespace
+
 }  // namespace tailrace::c
 
-using namespace tailrace;
-using namespace tailrace::c;
-
-int tailrace_comm_create(MPI_Comm user, tailrace_comm** comm) {
-  return guarded(__func__, [&] {
-    require_address(comm, "comm");
-    require_communicator(user);
-    put(comm, std::make_shared<Comm>(user));
-  });
-}
-
-int tailrace_comm_create_fortran(MPI_Fint user, tailrace_comm** comm) {
-  return guarded(__func__, [&] {
-    require_address(comm, "comm");
-    const MPI_Comm raw = MPI_Comm_f2c(user);
-    require_communicator(raw);
-    put(comm, std::make_shared<Comm>(raw));
-  });
-}
-
-int tailrace_comm_split(const tailrace_comm* comm, int color, int key, tailrace_comm** part) {
-  return guarded(__func__, [&] {
-    const auto whole = get(comm);
-    require_address(part, "part");
-    prepare_together(*whole, [&] { require(color >= 0, "color must not be negative"); });
-    put(part, std::make_shared<Comm>(whole->split(color, key)));
-  });
-}
-
-int tailrace_comm_node(const tailrace_comm* comm, tailrace_comm** node) {
-  return guarded(__func__, [&] {
-    const auto whole = get(comm);
-    require_address(node, "node");
-    put(node, std::make_shared<Comm>(whole->node().duplicate()));
-  });
-}
-
-int tailrace_comm_rank(const tailrace_comm* comm, int* rank) {
-  return guarded(__func__, [&] {
-    require_address(rank, "rank");
-    *rank = get(comm)->rank();
-  });
-}
-
-int tailrace_comm_num_ranks(const tailrace_comm* comm, int* num_ranks) {
-  return guarded(__func__, [&] {
-    require_address(num_ranks, "num_ranks");
-    *num_ranks = get(comm)->num_ranks();
-  });
-}
-
-int tailrace_comm_mpi(const tailrace_comm* comm, MPI_Comm* raw) {
-  return guarded(__func__, [&] {
-    require_address(raw, "raw");
-    *raw = get(comm)->raw();
-  });
-}
-
-int tailrace_comm_mpi_fortran(const tailrace_comm* comm, MPI_Fint* raw) {
-  return guarded(__func__, [&] {
-    require_address(raw, "raw");
-    *raw = MPI_Comm_c2f(get(comm)->raw());
-  });
-}
-
-int tailrace_comm_destroy(tailrace_comm** comm) {
-  return guarded(__func__, [&] {
-    require_address(comm, "comm");
-    end(comm);
-  });
-}
-
-int tailrace_comm_process_grid(const tailrace_comm* comm, const int64_t extents[3],
-                               int64_t item_bytes, int grid[2], const char** why) {
-  return guarded(__func__, [&] {
-    const auto ranks = get(comm);
-    GridProblem problem;
-    problem.item_bytes = item_bytes;
-    prepare_together(*ranks, [&] {
-      require_address(grid, "grid");
-      require(item_bytes >= 1 && item_bytes <= 1 << 30, "item_bytes must be 1 to 2^30");
-      std::ranges::copy(list(extents, 3, "extents"), problem.extents.begin());
-    });
-    const NodeMap nodes(*ranks);
-    GridChoice choice;
-    prepare_together(*ranks, [&] { choice = choose_process_grid(problem, nodes); });
-    std::ranges::copy(choice.grid, grid);
-    if (why != nullptr) *why = text_of(comm, choice.why);
-  });
-}
+#include "calls/comm.inc"

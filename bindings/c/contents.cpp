@@ -29,9 +29,8 @@ Attributes& attributes_of(FileContents& contents, const char* of) {
               fmt::format("there is no variable and no coordinate \"{}\" yet", of));
 }
 
-void set_attribute(tailrace_contents* contents, const char* of, const char* name,
+void set_attribute(Ref<tailrace_contents> given, const char* of, const char* name,
                    AttributeValue value) {
-  const auto given = get(contents);
   auto& attributes = attributes_of(given->contents, of);
   auto key = text(name, "name");
   const auto same =
@@ -52,8 +51,7 @@ AttributeValue numbers_of(int type, const void* values, std::optional<std::int64
   });
 }
 
-void set_coordinate(tailrace_contents* contents, const char* name, AttributeValue values) {
-  const auto given = get(contents);
+void set_coordinate(Ref<tailrace_contents> given, const char* name, AttributeValue values) {
   const auto key = text(name, "name");
   auto* coordinate = find_name(given->contents.coordinates, key);
   if (coordinate == nullptr) {
@@ -77,131 +75,100 @@ Memory variable_memory(const std::string& name, const tailrace_memory* memory,
   return *given;
 }
 
+Made<tailrace_contents> contents_create() { return std::make_shared<Contents>(); }
+
+void contents_step(Ref<tailrace_contents> contents, int64_t step) {
+  contents->contents.step = step;
+}
+
+void contents_variable(Ref<tailrace_contents> given, const char* name, int type,
+                       const tailrace_layout* layout, const tailrace_memory* memory,
+                       const void* data, int64_t num_items) {
+  const auto key = text(name, "name");
+  const auto whole = get(layout);
+  const auto item_type = item_type_of(type);
+  list(static_cast<const std::byte*>(data), num_items, "data");
+  const auto place = variable_memory(key, memory, num_items);
+  auto* variable = find_name(given->contents.variables, key);
+  if (variable == nullptr) {
+    given->contents.variables.emplace_back();
+    variable = &given->contents.variables.back();
+    variable->name = key;
+  }
+  given->layouts[key] = whole;
+  variable->type = item_type;
+  variable->layout = whole.get();
+  variable->memory = place;
+  variable->data = data;
+}
+
+void contents_dims(Ref<tailrace_contents> given, const char* name, int num_dims,
+                   const char* const* dims) {
+  const auto key = text(name, "name");
+  auto* variable = find_name(given->contents.variables, key);
+  if (variable == nullptr) {
+    throw Error(Errc::invalid_input, fmt::format("there is no variable \"{}\" yet", key));
+  }
+  variable->dims = texts(dims, num_dims, "dims");
+}
+
+void contents_coordinate(Ref<tailrace_contents> contents, const char* name, const double* values,
+                         int64_t num_values) {
+  set_coordinate(contents, name, numbers_of(TAILRACE_FLOAT64, values, num_values));
+}
+
+void contents_coordinate_numbers(Ref<tailrace_contents> contents, const char* name, int type,
+                                 const void* values, int64_t num_values) {
+  set_coordinate(contents, name, numbers_of(type, values, num_values));
+}
+
+void contents_number(Ref<tailrace_contents> contents, const char* name, int type,
+                     const void* value) {
+  set_coordinate(contents, name, numbers_of(type, value, std::nullopt));
+}
+
+void contents_attribute_int(Ref<tailrace_contents> contents, const char* of, const char* name,
+                            int64_t value) {
+  set_attribute(contents, of, name, std::int64_t{value});
+}
+
+void contents_attribute_double(Ref<tailrace_contents> contents, const char* of, const char* name,
+                               double value) {
+  set_attribute(contents, of, name, value);
+}
+
+void contents_attribute_doubles(Ref<tailrace_contents> contents, const char* of, const char* name,
+                                const double* values, int64_t num_values) {
+  set_attribute(contents, of, name, numbers_of(TAILRACE_FLOAT64, values, num_values));
+}
+
+void contents_attribute_text(Ref<tailrace_contents> contents, const char* of, const char* name,
+                             const char* value) {
+  set_attribute(contents, of, name, text(value, "value"));
+}
+
+void contents_attribute_number(Ref<tailrace_contents> contents, const char* of, const char* name,
+                               int type, const void* value) {
+  set_attribute(contents, of, name, numbers_of(type, value, std::nullopt));
+}
+
+void contents_attribute_numbers(Ref<tailrace_contents> contents, const char* of, const char* name,
+                                int type, const void* values, int64_t num_values) {
+  set_attribute(contents, of, name, numbers_of(type, values, num_values));
+}
+
+void contents_attribute_texts(Ref<tailrace_contents> contents, const char* of, const char* name,
+                              int num_texts, const char* const* texts_of_list) {
+  set_attribute(contents, of, name, texts(texts_of_list, num_texts, "texts"));
+}
+
+void contents_attribute_bool(Ref<tailrace_contents> contents, const char* of, const char* name,
+                             int value) {
+  set_attribute(contents, of, name, value != 0);
+}
+
 }  // namespace
 
 }  // namespace tailrace::c
 
-using namespace tailrace;
-using namespace tailrace::c;
-
-int tailrace_contents_create(tailrace_contents** contents) {
-  return guarded(__func__, [&] {
-    require_address(contents, "contents");
-    put(contents, std::make_shared<Contents>());
-  });
-}
-
-int tailrace_contents_destroy(tailrace_contents** contents) {
-  return guarded(__func__, [&] {
-    require_address(contents, "contents");
-    end(contents);
-  });
-}
-
-int tailrace_contents_step(tailrace_contents* contents, int64_t step) {
-  return guarded(__func__, [&] { get(contents)->contents.step = step; });
-}
-
-int tailrace_contents_variable(tailrace_contents* contents, const char* name, int type,
-                               const tailrace_layout* layout, const tailrace_memory* memory,
-                               const void* data, int64_t num_items) {
-  return guarded(__func__, [&] {
-    const auto given = get(contents);
-    const auto key = text(name, "name");
-    const auto whole = get(layout);
-    const auto item_type = item_type_of(type);
-    list(static_cast<const std::byte*>(data), num_items, "data");
-    const auto place = variable_memory(key, memory, num_items);
-    auto* variable = find_name(given->contents.variables, key);
-    if (variable == nullptr) {
-      given->contents.variables.emplace_back();
-      variable = &given->contents.variables.back();
-      variable->name = key;
-    }
-    given->layouts[key] = whole;
-    variable->type = item_type;
-    variable->layout = whole.get();
-    variable->memory = place;
-    variable->data = data;
-  });
-}
-
-int tailrace_contents_dims(tailrace_contents* contents, const char* name, int num_dims,
-                           const char* const* dims) {
-  return guarded(__func__, [&] {
-    const auto given = get(contents);
-    const auto key = text(name, "name");
-    auto* variable = find_name(given->contents.variables, key);
-    if (variable == nullptr) {
-      throw Error(Errc::invalid_input, fmt::format("there is no variable \"{}\" yet", key));
-    }
-    variable->dims = texts(dims, num_dims, "dims");
-  });
-}
-
-int tailrace_contents_coordinate(tailrace_contents* contents, const char* name,
-                                 const double* values, int64_t num_values) {
-  return guarded(__func__, [&] {
-    set_coordinate(contents, name, numbers_of(TAILRACE_FLOAT64, values, num_values));
-  });
-}
-
-int tailrace_contents_coordinate_numbers(tailrace_contents* contents, const char* name, int type,
-                                         const void* values, int64_t num_values) {
-  return guarded(__func__,
-                 [&] { set_coordinate(contents, name, numbers_of(type, values, num_values)); });
-}
-
-int tailrace_contents_number(tailrace_contents* contents, const char* name, int type,
-                             const void* value) {
-  return guarded(__func__,
-                 [&] { set_coordinate(contents, name, numbers_of(type, value, std::nullopt)); });
-}
-
-int tailrace_contents_attribute_int(tailrace_contents* contents, const char* of, const char* name,
-                                    int64_t value) {
-  return guarded(__func__, [&] { set_attribute(contents, of, name, std::int64_t{value}); });
-}
-
-int tailrace_contents_attribute_double(tailrace_contents* contents, const char* of,
-                                       const char* name, double value) {
-  return guarded(__func__, [&] { set_attribute(contents, of, name, value); });
-}
-
-int tailrace_contents_attribute_doubles(tailrace_contents* contents, const char* of,
-                                        const char* name, const double* values,
-                                        int64_t num_values) {
-  return guarded(__func__, [&] {
-    set_attribute(contents, of, name, numbers_of(TAILRACE_FLOAT64, values, num_values));
-  });
-}
-
-int tailrace_contents_attribute_text(tailrace_contents* contents, const char* of, const char* name,
-                                     const char* value) {
-  return guarded(__func__, [&] { set_attribute(contents, of, name, text(value, "value")); });
-}
-
-int tailrace_contents_attribute_number(tailrace_contents* contents, const char* of,
-                                       const char* name, int type, const void* value) {
-  return guarded(__func__,
-                 [&] { set_attribute(contents, of, name, numbers_of(type, value, std::nullopt)); });
-}
-
-int tailrace_contents_attribute_numbers(tailrace_contents* contents, const char* of,
-                                        const char* name, int type, const void* values,
-                                        int64_t num_values) {
-  return guarded(__func__,
-                 [&] { set_attribute(contents, of, name, numbers_of(type, values, num_values)); });
-}
-
-int tailrace_contents_attribute_texts(tailrace_contents* contents, const char* of, const char* name,
-                                      int num_texts, const char* const* texts_of_list) {
-  return guarded(__func__, [&] {
-    set_attribute(contents, of, name, texts(texts_of_list, num_texts, "texts"));
-  });
-}
-
-int tailrace_contents_attribute_bool(tailrace_contents* contents, const char* of, const char* name,
-                                     int value) {
-  return guarded(__func__, [&] { set_attribute(contents, of, name, value != 0); });
-}
+#include "calls/contents.inc"

@@ -34,8 +34,8 @@ namespace {
 
 /// Calls `body` with the transform, in the one or the other precision.
 template <class Body>
-auto with(const tailrace_transform* transform, Body&& body) {
-  return std::visit(std::forward<Body>(body), get(transform)->transform);
+auto with(Ref<tailrace_transform> made, Body&& body) {
+  return std::visit(std::forward<Body>(body), made->transform);
 }
 
 /// Addresses as those of numbers.
@@ -47,9 +47,8 @@ std::vector<T*> pointers(auto given) {
 }
 
 template <class T>
-auto make_transform(const tailrace_comm* comm, const fft::Problem& problem,
+auto make_transform(Ref<tailrace_comm> ranks, const fft::Problem& problem,
                     const tailrace_transform_options& wanted) {
-  const auto ranks = get(comm);
   const auto trace = get_if(wanted.trace);
   const fft::Options options{.kernel = text_or(wanted.kernel, "auto"),
                              .method = text_or(wanted.method, "auto"),
@@ -81,12 +80,125 @@ void check_fields(const TransformObject& made, int num_fields, const void* const
   });
 }
 
+void transform_create(Ref<tailrace_comm> ranks, const int64_t extents[3],
+                      const tailrace_transform_options& wanted, tailrace_transform** transform) {
+  fft::Problem problem;
+  problem.grid = {wanted.grid[0], wanted.grid[1]};
+  problem.max_fields = wanted.max_fields;
+  problem.scale = wanted.scale;
+  std::ranges::copy(wanted.cutoff, problem.cutoff.begin());
+  const bool single = wanted.type == TAILRACE_FLOAT32 || wanted.type == TAILRACE_COMPLEX64;
+  const bool real = wanted.type == TAILRACE_FLOAT32 || wanted.type == TAILRACE_FLOAT64;
+  problem.kind = real ? fft::Kind::real_to_complex : fft::Kind::complex_to_complex;
+  prepare_together(*ranks, [&] {
+    require_address(transform, "transform");
+    std::ranges::copy(list(extents, 3, "extents"), problem.extents.begin());
+    require(single || wanted.type == TAILRACE_FLOAT64 || wanted.type == TAILRACE_COMPLEX128,
+            "type must be float32, float64, complex64 or complex128");
+    problem.mode_order = enumerator<fft::ModeOrder>(wanted.mode_order, 2, "mode_order");
+    get_if(wanted.trace);
+  });
+  put(transform, single ? make_transform<Single>(ranks, problem, wanted)
+                        : make_transform<Double>(ranks, problem, wanted));
+}
+
+void transform_forward(Ref<tailrace_transform> made, int num_fields, const void* const* fields,
+                       int64_t num_items, void* const* modes, int64_t num_modes) {
+  check_fields(*made, num_fields, fields, num_items, modes, num_modes);
+  const auto from = list(fields, num_fields, "fields");
+  const auto to = list(modes, num_fields, "modes");
+  std::visit(
+      [&]<class Real>(fft::Transform<Real>& run) {
+        using Complex = std::complex<Real>;
+        const auto out = pointers<Complex>(to);
+        if (made->real) {
+          run.forward(std::span<const Real* const>(pointers<const Real>(from)), out);
+        } else {
+          run.forward(std::span<const Complex* const>(pointers<const Complex>(from)), out);
+        }
+      },
+      made->transform);
+}
+
+void transform_backward(Ref<tailrace_transform> made, int num_fields, const void* const* modes,
+                        int64_t num_modes, void* const* fields, int64_t num_items) {
+  check_fields(*made, num_fields, fields, num_items, modes, num_modes);
+  const auto from = list(modes, num_fields, "modes");
+  const auto to = list(fields, num_fields, "fields");
+  std::visit(
+      [&]<class Real>(fft::Transform<Real>& run) {
+        using Complex = std::complex<Real>;
+        const auto in = pointers<const Complex>(from);
+        if (made->real) {
+          run.backward(in, std::span<Real* const>(pointers<Real>(to)));
+        } else {
+          run.backward(in, std::span<Complex* const>(pointers<Complex>(to)));
+        }
+      },
+      made->transform);
+}
+
+Made<tailrace_layout> transform_physical_layout(Ref<tailrace_transform> transform) {
+  return with(transform,
+              [](auto& made) { return std::make_shared<Layout>(made.physical_layout()); });
+}
+
+tailrace_box transform_physical_box(Ref<tailrace_transform> transform) {
+  return with(transform, [](auto& made) { return to_c(made.physical_box()); });
+}
+
+Made<tailrace_layout> transform_spectral_layout(Ref<tailrace_transform> transform) {
+  return with(transform,
+              [](auto& made) { return std::make_shared<Layout>(made.spectral_layout()); });
+}
+
+Made<tailrace_memory> transform_spectral_memory(Ref<tailrace_transform> transform) {
+  return with(transform,
+              [](auto& made) { return std::make_shared<Memory>(made.spectral_memory()); });
+}
+
+void transform_modes(Ref<tailrace_transform> transform, int axis, const int** k, int64_t* count) {
+  require(axis >= 0 && axis < 3, "axis must be 0 (z), 1 (y) or 2 (x)");
+  with(transform, [&](auto& made) {
+    const auto& modes = made.modes();
+    const auto& numbers = axis == 0 ? modes.kz : axis == 1 ? modes.ky : modes.kx;
+    *k = numbers.data();
+    *count = std::ssize(numbers);
+  });
+}
+
+void transform_sizes(Ref<tailrace_transform> made, int64_t* num_items, int64_t* num_modes) {
+  *num_items = made->num_items;
+  *num_modes = made->num_modes;
+}
+
+void transform_grid(Ref<tailrace_transform> transform, int grid[2]) {
+  with(transform, [&](auto& made) { std::ranges::copy(made.problem().grid, grid); });
+}
+
+std::string transform_grid_why(Ref<tailrace_transform> transform) {
+  return with(transform, [](const auto& made) { return std::string(made.grid_why()); });
+}
+
+std::string transform_kernel(Ref<tailrace_transform> transform) {
+  return with(transform, [](const auto& made) { return std::string(made.kernel()); });
+}
+
+std::string transform_method(Ref<tailrace_transform> transform) {
+  return with(transform, [](const auto& made) { return std::string(made.method()); });
+}
+
+std::string transform_describe(Ref<tailrace_transform> transform) {
+  return with(transform, [](const auto& made) { return std::string(made.describe()); });
+}
+
+int64_t transform_buffer_bytes(Ref<tailrace_transform> transform) {
+  return with(transform, [](const auto& made) { return made.buffer_bytes(); });
+}
+
 }  // namespace
 
 }  // namespace tailrace::c
-
-using namespace tailrace;
-using namespace tailrace::c;
 
 tailrace_transform_options tailrace_transform_defaults(void) {
   return {.type = TAILRACE_FLOAT64,
@@ -103,190 +215,4 @@ tailrace_transform_options tailrace_transform_defaults(void) {
           .scale = 1};
 }
 
-int tailrace_transform_create(const tailrace_comm* comm, const int64_t extents[3],
-                              const tailrace_transform_options* options,
-                              tailrace_transform** transform) {
-  return guarded(__func__, [&] {
-    const auto ranks = get(comm);
-    const auto wanted = options != nullptr ? *options : tailrace_transform_defaults();
-    fft::Problem problem;
-    problem.grid = {wanted.grid[0], wanted.grid[1]};
-    problem.max_fields = wanted.max_fields;
-    problem.scale = wanted.scale;
-    std::ranges::copy(wanted.cutoff, problem.cutoff.begin());
-    const bool single = wanted.type == TAILRACE_FLOAT32 || wanted.type == TAILRACE_COMPLEX64;
-    const bool real = wanted.type == TAILRACE_FLOAT32 || wanted.type == TAILRACE_FLOAT64;
-    problem.kind = real ? fft::Kind::real_to_complex : fft::Kind::complex_to_complex;
-    prepare_together(*ranks, [&] {
-      require_address(transform, "transform");
-      std::ranges::copy(list(extents, 3, "extents"), problem.extents.begin());
-      require(single || wanted.type == TAILRACE_FLOAT64 || wanted.type == TAILRACE_COMPLEX128,
-              "type must be float32, float64, complex64 or complex128");
-      problem.mode_order = enumerator<fft::ModeOrder>(wanted.mode_order, 2, "mode_order");
-      get_if(wanted.trace);
-    });
-    put(transform, single ? make_transform<Single>(comm, problem, wanted)
-                          : make_transform<Double>(comm, problem, wanted));
-  });
-}
-
-int tailrace_transform_destroy(tailrace_transform** transform) {
-  return guarded(__func__, [&] {
-    require_address(transform, "transform");
-    end(transform);
-  });
-}
-
-int tailrace_transform_forward(tailrace_transform* transform, int num_fields,
-                               const void* const* fields, int64_t num_items, void* const* modes,
-                               int64_t num_modes) {
-  return guarded(__func__, [&] {
-    const auto made = get(transform);
-    check_fields(*made, num_fields, fields, num_items, modes, num_modes);
-    const auto from = list(fields, num_fields, "fields");
-    const auto to = list(modes, num_fields, "modes");
-    std::visit(
-        [&]<class Real>(fft::Transform<Real>& run) {
-          using Complex = std::complex<Real>;
-          const auto out = pointers<Complex>(to);
-          if (made->real) {
-            run.forward(std::span<const Real* const>(pointers<const Real>(from)), out);
-          } else {
-            run.forward(std::span<const Complex* const>(pointers<const Complex>(from)), out);
-          }
-        },
-        made->transform);
-  });
-}
-
-int tailrace_transform_backward(tailrace_transform* transform, int num_fields,
-                                const void* const* modes, int64_t num_modes, void* const* fields,
-                                int64_t num_items) {
-  return guarded(__func__, [&] {
-    const auto made = get(transform);
-    check_fields(*made, num_fields, fields, num_items, modes, num_modes);
-    const auto from = list(modes, num_fields, "modes");
-    const auto to = list(fields, num_fields, "fields");
-    std::visit(
-        [&]<class Real>(fft::Transform<Real>& run) {
-          using Complex = std::complex<Real>;
-          const auto in = pointers<const Complex>(from);
-          if (made->real) {
-            run.backward(in, std::span<Real* const>(pointers<Real>(to)));
-          } else {
-            run.backward(in, std::span<Complex* const>(pointers<Complex>(to)));
-          }
-        },
-        made->transform);
-  });
-}
-
-int tailrace_transform_physical_layout(const tailrace_transform* transform,
-                                       tailrace_layout** layout) {
-  return guarded(__func__, [&] {
-    require_address(layout, "layout");
-    with(transform,
-         [&](auto& made) { put(layout, std::make_shared<Layout>(made.physical_layout())); });
-  });
-}
-
-int tailrace_transform_physical_box(const tailrace_transform* transform, tailrace_box* box) {
-  return guarded(__func__, [&] {
-    require_address(box, "box");
-    with(transform, [&](auto& made) { *box = to_c(made.physical_box()); });
-  });
-}
-
-int tailrace_transform_spectral_layout(const tailrace_transform* transform,
-                                       tailrace_layout** layout) {
-  return guarded(__func__, [&] {
-    require_address(layout, "layout");
-    with(transform,
-         [&](auto& made) { put(layout, std::make_shared<Layout>(made.spectral_layout())); });
-  });
-}
-
-int tailrace_transform_spectral_memory(const tailrace_transform* transform,
-                                       tailrace_memory** memory) {
-  return guarded(__func__, [&] {
-    require_address(memory, "memory");
-    with(transform,
-         [&](auto& made) { put(memory, std::make_shared<Memory>(made.spectral_memory())); });
-  });
-}
-
-int tailrace_transform_modes(const tailrace_transform* transform, int axis, const int** k,
-                             int64_t* count) {
-  return guarded(__func__, [&] {
-    require_address(k, "k");
-    require_address(count, "count");
-    require(axis >= 0 && axis < 3, "axis must be 0 (z), 1 (y) or 2 (x)");
-    with(transform, [&](auto& made) {
-      const auto& modes = made.modes();
-      const auto& numbers = axis == 0 ? modes.kz : axis == 1 ? modes.ky : modes.kx;
-      *k = numbers.data();
-      *count = std::ssize(numbers);
-    });
-  });
-}
-
-int tailrace_transform_sizes(const tailrace_transform* transform, int64_t* num_items,
-                             int64_t* num_modes) {
-  return guarded(__func__, [&] {
-    require_address(num_items, "num_items");
-    require_address(num_modes, "num_modes");
-    const auto made = get(transform);
-    *num_items = made->num_items;
-    *num_modes = made->num_modes;
-  });
-}
-
-int tailrace_transform_grid(const tailrace_transform* transform, int grid[2]) {
-  return guarded(__func__, [&] {
-    require_address(grid, "grid");
-    with(transform, [&](auto& made) { std::ranges::copy(made.problem().grid, grid); });
-  });
-}
-
-namespace {
-
-/// Sets `*result` to a text that `ask` takes from the transform.
-template <class Ask>
-void give_text(const tailrace_transform* transform, const char** result, Ask&& ask) {
-  require_address(result, "the place for the text");
-  *result =
-      text_of(transform, with(transform, [&](const auto& made) { return std::string(ask(made)); }));
-}
-
-}  // namespace
-
-int tailrace_transform_grid_why(const tailrace_transform* transform, const char** text) {
-  return guarded(__func__, [&] {
-    give_text(transform, text, [](const auto& made) { return made.grid_why(); });
-  });
-}
-
-int tailrace_transform_kernel(const tailrace_transform* transform, const char** name) {
-  return guarded(__func__, [&] {
-    give_text(transform, name, [](const auto& made) { return made.kernel(); });
-  });
-}
-
-int tailrace_transform_method(const tailrace_transform* transform, const char** text) {
-  return guarded(__func__, [&] {
-    give_text(transform, text, [](const auto& made) { return made.method(); });
-  });
-}
-
-int tailrace_transform_describe(const tailrace_transform* transform, const char** text) {
-  return guarded(__func__, [&] {
-    give_text(transform, text, [](const auto& made) { return made.describe(); });
-  });
-}
-
-int tailrace_transform_buffer_bytes(const tailrace_transform* transform, int64_t* num_bytes) {
-  return guarded(__func__, [&] {
-    require_address(num_bytes, "num_bytes");
-    with(transform, [&](const auto& made) { *num_bytes = made.buffer_bytes(); });
-  });
-}
+#include "calls/fft.inc"

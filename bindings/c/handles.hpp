@@ -14,6 +14,11 @@ template <class Handle>
 struct Behind;
 template <class Handle>
 using Object = typename Behind<Handle>::Object;
+/// The object of a handle that a body is called with, and one that a body makes for a new handle.
+template <class Handle>
+using Ref = const std::shared_ptr<Object<Handle>>&;
+template <class Handle>
+using Made = std::shared_ptr<Object<Handle>>;
 
 /// Names the C++ object that is behind a C type.
 #define TAILRACE_BEHIND(handle, object)          \

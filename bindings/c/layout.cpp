@@ -56,9 +56,7 @@ std::vector<std::ptrdiff_t> extents_of(int num_dims, const int64_t* extents) {
   return sizes(extents, num_dims, "extents");
 }
 
-void put_layout(tailrace_layout** layout, Layout made) {
-  put(layout, std::make_shared<Layout>(std::move(made)));
-}
+Made<tailrace_layout> made_of(Layout layout) { return std::make_shared<Layout>(std::move(layout)); }
 
 int checked_rank(const Layout& layout, int rank) {
   if (rank < 0 || rank >= layout.num_ranks()) {
@@ -107,222 +105,131 @@ std::vector<std::vector<Box>> gather_boxes(const Comm& comm, const std::vector<B
   return boxes;
 }
 
+Made<tailrace_layout> layout_blocks(int num_dims, const int64_t* extents, const int* grid) {
+  return made_of(blocks(extents_of(num_dims, extents), list(grid, num_dims, "grid")));
+}
+
+Made<tailrace_layout> layout_pencils(const int64_t extents[3], int axis, const int grid[2]) {
+  return made_of(pencils(extents_of(3, extents), axis, list(grid, 2, "grid")));
+}
+
+Made<tailrace_layout> layout_slabs(int num_dims, const int64_t* extents, int axis, int num_ranks) {
+  return made_of(slabs(extents_of(num_dims, extents), axis, num_ranks));
+}
+
+Made<tailrace_layout> layout_file_domains(int num_dims, const int64_t* extents, int64_t item_bytes,
+                                          int num_writers, const int* writers, int num_ranks,
+                                          int64_t stripe_bytes, int64_t file_offset) {
+  return made_of(file_domains(extents_of(num_dims, extents), item_bytes,
+                              list(writers, num_writers, "writers"), num_ranks, stripe_bytes,
+                              file_offset));
+}
+
+Made<tailrace_layout> layout_cyclic_domains(int num_dims, const int64_t* extents,
+                                            int64_t item_bytes, int num_writers, const int* writers,
+                                            int num_ranks, int64_t stripe_bytes,
+                                            int64_t file_offset) {
+  return made_of(cyclic_domains(extents_of(num_dims, extents), item_bytes,
+                                list(writers, num_writers, "writers"), num_ranks, stripe_bytes,
+                                file_offset));
+}
+
+Made<tailrace_layout> layout_triangle(int64_t n, int num_ranks) {
+  return made_of(triangle(n, num_ranks));
+}
+
+Made<tailrace_layout> layout_from_boxes(int num_dims, const int64_t* extents, int num_ranks,
+                                        const int64_t* num_boxes, const tailrace_box* boxes) {
+  std::vector<std::vector<Box>> of_ranks;
+  const auto* next = boxes;
+  for (const auto count : list(num_boxes, num_ranks, "num_boxes")) {
+    of_ranks.push_back(boxes_of(list(next, count, "boxes")));
+    if (count > 0) next += count;
+  }
+  return made_of(from_boxes(extents_of(num_dims, extents), std::move(of_ranks)));
+}
+
+void layout_from_own_boxes(Ref<tailrace_comm> ranks, int num_dims, const int64_t* extents,
+                           int64_t num_boxes, const tailrace_box* boxes, tailrace_layout** layout) {
+  std::vector<std::ptrdiff_t> whole;
+  std::vector<Box> own;
+  prepare_together(*ranks, [&] {
+    require_address(layout, "layout");
+    whole = extents_of(num_dims, extents);
+    own = boxes_of(list(boxes, num_boxes, "boxes"));
+  });
+  auto of_ranks = gather_boxes(*ranks, own);
+  prepare_together(*ranks, [&] { put(layout, made_of(from_boxes(whole, std::move(of_ranks)))); });
+}
+
+int layout_num_dims(Ref<tailrace_layout> layout) { return layout->num_dims(); }
+
+void layout_extents(Ref<tailrace_layout> whole, int64_t extents[TAILRACE_MAX_DIMS]) {
+  std::copy_n(whole->global_extents().begin(), whole->num_dims(), extents);
+}
+
+int layout_num_ranks(Ref<tailrace_layout> layout) { return layout->num_ranks(); }
+
+int64_t layout_num_boxes(Ref<tailrace_layout> whole, int rank) {
+  return std::ssize(whole->boxes(checked_rank(*whole, rank)));
+}
+
+tailrace_box layout_box(Ref<tailrace_layout> whole, int rank, int64_t index) {
+  const auto boxes = whole->boxes(checked_rank(*whole, rank));
+  if (index < 0 || index >= std::ssize(boxes)) {
+    throw Error(Errc::invalid_input,
+                fmt::format("rank {} has {} boxes, none of number {}", rank, boxes.size(), index));
+  }
+  return to_c(boxes[static_cast<std::size_t>(index)]);
+}
+
+int64_t layout_num_items(Ref<tailrace_layout> whole, int rank) {
+  return whole->num_items(checked_rank(*whole, rank));
+}
+
+std::string layout_describe(Ref<tailrace_layout> layout) { return layout->describe(); }
+
+Made<tailrace_memory> memory_dense(Ref<tailrace_layout> whole, int rank) {
+  const auto boxes = whole->boxes(checked_rank(*whole, rank));
+  return std::make_shared<Memory>(Memory::dense(boxes));
+}
+
+Made<tailrace_memory> memory_ordered(const tailrace_box* box, const int* order,
+                                     const int64_t* halo) {
+  require_address(box, "box");
+  const Box one = from_c(*box);
+  std::array<int, max_dims> natural{};
+  std::iota(natural.begin(), natural.end(), 0);
+  const auto axes = list(order != nullptr ? order : natural.data(), one.num_dims, "order");
+  std::vector<std::ptrdiff_t> cells;
+  if (halo != nullptr) cells = sizes(halo, one.num_dims, "halo");
+  return std::make_shared<Memory>(Memory::ordered(one, axes, cells));
+}
+
+Made<tailrace_memory> memory_strided(int64_t num_boxes, int num_dims, const int64_t* offsets,
+                                     const int64_t* strides, int64_t num_items) {
+  require(num_dims >= 1 && num_dims <= max_dims, "num_dims must be 1 to 5");
+  require(num_items >= 0, "num_items must not be negative");
+  require(num_boxes <= std::numeric_limits<std::int64_t>::max() / max_dims,
+          "num_boxes is too large");
+  const auto starts = list(offsets, num_boxes, "offsets");
+  const auto steps = list(strides, num_boxes * num_dims, "strides");
+  Memory made;
+  made.num_items = num_items;
+  for (std::size_t b = 0; b < starts.size(); ++b) {
+    BoxMemory one;
+    one.offset = starts[b];
+    const auto dims = static_cast<std::size_t>(num_dims);
+    std::ranges::copy(steps.subspan(b * dims, dims), one.strides.begin());
+    made.boxes.push_back(one);
+  }
+  return std::make_shared<Memory>(std::move(made));
+}
+
+int64_t memory_num_items(Ref<tailrace_memory> memory) { return memory->num_items; }
+
 }  // namespace
 
 }  // namespace tailrace::c
 
-using namespace tailrace;
-using namespace tailrace::c;
-
-int tailrace_layout_blocks(int num_dims, const int64_t* extents, const int* grid,
-                           tailrace_layout** layout) {
-  return guarded(__func__, [&] {
-    require_address(layout, "layout");
-    put_layout(layout, blocks(extents_of(num_dims, extents), list(grid, num_dims, "grid")));
-  });
-}
-
-int tailrace_layout_pencils(const int64_t extents[3], int axis, const int grid[2],
-                            tailrace_layout** layout) {
-  return guarded(__func__, [&] {
-    require_address(layout, "layout");
-    put_layout(layout, pencils(extents_of(3, extents), axis, list(grid, 2, "grid")));
-  });
-}
-
-int tailrace_layout_slabs(int num_dims, const int64_t* extents, int axis, int num_ranks,
-                          tailrace_layout** layout) {
-  return guarded(__func__, [&] {
-    require_address(layout, "layout");
-    put_layout(layout, slabs(extents_of(num_dims, extents), axis, num_ranks));
-  });
-}
-
-int tailrace_layout_file_domains(int num_dims, const int64_t* extents, int64_t item_bytes,
-                                 int num_writers, const int* writers, int num_ranks,
-                                 int64_t stripe_bytes, int64_t file_offset,
-                                 tailrace_layout** layout) {
-  return guarded(__func__, [&] {
-    require_address(layout, "layout");
-    put_layout(layout, file_domains(extents_of(num_dims, extents), item_bytes,
-                                    list(writers, num_writers, "writers"), num_ranks, stripe_bytes,
-                                    file_offset));
-  });
-}
-
-int tailrace_layout_cyclic_domains(int num_dims, const int64_t* extents, int64_t item_bytes,
-                                   int num_writers, const int* writers, int num_ranks,
-                                   int64_t stripe_bytes, int64_t file_offset,
-                                   tailrace_layout** layout) {
-  return guarded(__func__, [&] {
-    require_address(layout, "layout");
-    put_layout(layout, cyclic_domains(extents_of(num_dims, extents), item_bytes,
-                                      list(writers, num_writers, "writers"), num_ranks,
-                                      stripe_bytes, file_offset));
-  });
-}
-
-int tailrace_layout_triangle(int64_t n, int num_ranks, tailrace_layout** layout) {
-  return guarded(__func__, [&] {
-    require_address(layout, "layout");
-    put_layout(layout, triangle(n, num_ranks));
-  });
-}
-
-int tailrace_layout_from_boxes(int num_dims, const int64_t* extents, int num_ranks,
-                               const int64_t* num_boxes, const tailrace_box* boxes,
-                               tailrace_layout** layout) {
-  return guarded(__func__, [&] {
-    require_address(layout, "layout");
-    std::vector<std::vector<Box>> of_ranks;
-    const auto* next = boxes;
-    for (const auto count : list(num_boxes, num_ranks, "num_boxes")) {
-      of_ranks.push_back(boxes_of(list(next, count, "boxes")));
-      if (count > 0) next += count;
-    }
-    put_layout(layout, from_boxes(extents_of(num_dims, extents), std::move(of_ranks)));
-  });
-}
-
-int tailrace_layout_from_own_boxes(const tailrace_comm* comm, int num_dims, const int64_t* extents,
-                                   int64_t num_boxes, const tailrace_box* boxes,
-                                   tailrace_layout** layout) {
-  return guarded(__func__, [&] {
-    const auto ranks = get(comm);
-    std::vector<std::ptrdiff_t> whole;
-    std::vector<Box> own;
-    prepare_together(*ranks, [&] {
-      require_address(layout, "layout");
-      whole = extents_of(num_dims, extents);
-      own = boxes_of(list(boxes, num_boxes, "boxes"));
-    });
-    auto of_ranks = gather_boxes(*ranks, own);
-    prepare_together(*ranks, [&] { put_layout(layout, from_boxes(whole, std::move(of_ranks))); });
-  });
-}
-
-int tailrace_layout_destroy(tailrace_layout** layout) {
-  return guarded(__func__, [&] {
-    require_address(layout, "layout");
-    end(layout);
-  });
-}
-
-int tailrace_layout_num_dims(const tailrace_layout* layout, int* num_dims) {
-  return guarded(__func__, [&] {
-    require_address(num_dims, "num_dims");
-    *num_dims = get(layout)->num_dims();
-  });
-}
-
-int tailrace_layout_extents(const tailrace_layout* layout, int64_t extents[TAILRACE_MAX_DIMS]) {
-  return guarded(__func__, [&] {
-    require_address(extents, "extents");
-    const auto whole = get(layout);
-    std::copy_n(whole->global_extents().begin(), whole->num_dims(), extents);
-  });
-}
-
-int tailrace_layout_num_ranks(const tailrace_layout* layout, int* num_ranks) {
-  return guarded(__func__, [&] {
-    require_address(num_ranks, "num_ranks");
-    *num_ranks = get(layout)->num_ranks();
-  });
-}
-
-int tailrace_layout_num_boxes(const tailrace_layout* layout, int rank, int64_t* num_boxes) {
-  return guarded(__func__, [&] {
-    require_address(num_boxes, "num_boxes");
-    const auto whole = get(layout);
-    *num_boxes = std::ssize(whole->boxes(checked_rank(*whole, rank)));
-  });
-}
-
-int tailrace_layout_box(const tailrace_layout* layout, int rank, int64_t index, tailrace_box* box) {
-  return guarded(__func__, [&] {
-    require_address(box, "box");
-    const auto whole = get(layout);
-    const auto boxes = whole->boxes(checked_rank(*whole, rank));
-    if (index < 0 || index >= std::ssize(boxes)) {
-      throw Error(Errc::invalid_input, fmt::format("rank {} has {} boxes, none of number {}", rank,
-                                                   boxes.size(), index));
-    }
-    *box = to_c(boxes[static_cast<std::size_t>(index)]);
-  });
-}
-
-int tailrace_layout_num_items(const tailrace_layout* layout, int rank, int64_t* num_items) {
-  return guarded(__func__, [&] {
-    require_address(num_items, "num_items");
-    const auto whole = get(layout);
-    *num_items = whole->num_items(checked_rank(*whole, rank));
-  });
-}
-
-int tailrace_layout_describe(const tailrace_layout* layout, const char** text) {
-  return guarded(__func__, [&] {
-    require_address(text, "text");
-    *text = text_of(layout, get(layout)->describe());
-  });
-}
-
-int tailrace_memory_dense(const tailrace_layout* layout, int rank, tailrace_memory** memory) {
-  return guarded(__func__, [&] {
-    require_address(memory, "memory");
-    const auto whole = get(layout);
-    const auto boxes = whole->boxes(checked_rank(*whole, rank));
-    put(memory, std::make_shared<Memory>(Memory::dense(boxes)));
-  });
-}
-
-int tailrace_memory_ordered(const tailrace_box* box, const int* order, const int64_t* halo,
-                            tailrace_memory** memory) {
-  return guarded(__func__, [&] {
-    require_address(memory, "memory");
-    require_address(box, "box");
-    const Box one = from_c(*box);
-    std::array<int, max_dims> natural{};
-    std::iota(natural.begin(), natural.end(), 0);
-    const auto axes = list(order != nullptr ? order : natural.data(), one.num_dims, "order");
-    std::vector<std::ptrdiff_t> cells;
-    if (halo != nullptr) cells = sizes(halo, one.num_dims, "halo");
-    put(memory, std::make_shared<Memory>(Memory::ordered(one, axes, cells)));
-  });
-}
-
-int tailrace_memory_strided(int64_t num_boxes, int num_dims, const int64_t* offsets,
-                            const int64_t* strides, int64_t num_items, tailrace_memory** memory) {
-  return guarded(__func__, [&] {
-    require_address(memory, "memory");
-    require(num_dims >= 1 && num_dims <= max_dims, "num_dims must be 1 to 5");
-    require(num_items >= 0, "num_items must not be negative");
-    require(num_boxes <= std::numeric_limits<std::int64_t>::max() / max_dims,
-            "num_boxes is too large");
-    const auto starts = list(offsets, num_boxes, "offsets");
-    const auto steps = list(strides, num_boxes * num_dims, "strides");
-    Memory made;
-    made.num_items = num_items;
-    for (std::size_t b = 0; b < starts.size(); ++b) {
-      BoxMemory one;
-      one.offset = starts[b];
-      const auto dims = static_cast<std::size_t>(num_dims);
-      std::ranges::copy(steps.subspan(b * dims, dims), one.strides.begin());
-      made.boxes.push_back(one);
-    }
-    put(memory, std::make_shared<Memory>(std::move(made)));
-  });
-}
-
-int tailrace_memory_num_items(const tailrace_memory* memory, int64_t* num_items) {
-  return guarded(__func__, [&] {
-    require_address(num_items, "num_items");
-    *num_items = get(memory)->num_items;
-  });
-}
-
-int tailrace_memory_destroy(tailrace_memory** memory) {
-  return guarded(__func__, [&] {
-    require_address(memory, "memory");
-    end(memory);
-  });
-}
+#include "calls/layout.inc"

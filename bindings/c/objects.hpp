@@ -54,8 +54,6 @@ void prepare_together(const Comm& comm, Prepare&& prepare) {
 /// A line of a table of methods, whose texts end with a 0 and stay. Throws behind its end. Local.
 template <class Row>
 void table_row(std::span<const Row> rows, int index, const char** name, const char** summary) {
-  require_address(name, "name");
-  require_address(summary, "summary");
   require(index >= 0 && index < std::ssize(rows), "the table has no entry of this index");
   *name = rows[static_cast<std::size_t>(index)].name.data();
   *summary = rows[static_cast<std::size_t>(index)].summary.data();

@@ -59,10 +59,62 @@ tailrace_output_statistics to_c(const OutputStatistics& seen) {
           .hidden_fraction = seen.hidden_fraction()};
 }
 
+namespace {
+
+void output_create(Ref<tailrace_comm> ranks, const tailrace_output_options& wanted,
+                   tailrace_output** output) {
+  std::shared_ptr<Trace> trace;
+  OutputOptions chosen;
+  prepare_together(*ranks, [&] {
+    require_address(output, "output");
+    trace = get_if(wanted.trace);
+    chosen = output_options_of(wanted, trace.get());
+  });
+  put(output, std::make_shared<OutputObject>(
+                  OutputObject{ranks, trace, Output(*ranks, std::move(chosen))}));
+}
+
+void output_write(Ref<tailrace_output> made, const char* path, const tailrace_contents* contents) {
+  write_given(path, contents, [&](const std::string& to, const FileContents& given) {
+    made->output.write(to, given);
+  });
+}
+
+void output_progress(Ref<tailrace_output> output) { output->output.progress(); }
+
+void output_finish(Ref<tailrace_output> output) { output->output.finish(); }
+
+tailrace_output_statistics output_get_statistics(Ref<tailrace_output> made) {
+  return to_c(made->output.statistics());
+}
+
+std::string output_last_complete(Ref<tailrace_output> output) {
+  return output->output.last_complete();
+}
+
+void write_xdmf(Ref<tailrace_comm> ranks, const char* path, int num_files, const char* const* files,
+                const double* times_s, int num_variables, const char* const* variables,
+                const int64_t extents[3], const double spacing[3], int type) {
+  std::vector<std::string> paths, names;
+  std::vector<std::ptrdiff_t> points;
+  prepare_together(*ranks, [&] {
+    require(!text(path, "path").empty(), "path is empty");
+    paths = texts(files, num_files, "files");
+    names = texts(variables, num_variables, "variables");
+    points = sizes(extents, 3, "extents");
+    list(times_s, num_files, "times_s");
+    list(spacing, 3, "spacing");
+    item_type_of(type);
+  });
+  tailrace::write_xdmf(*ranks, path, paths, list(times_s, num_files, "times_s"), names, points,
+                       list(spacing, 3, "spacing"), item_type_of(type));
+}
+
+}  // namespace
+
 }  // namespace tailrace::c
 
 using namespace tailrace;
-using namespace tailrace::c;
 
 tailrace_output_options tailrace_output_defaults(void) {
   const OutputOptions options;
@@ -77,82 +129,4 @@ tailrace_output_options tailrace_output_defaults(void) {
           .trace = nullptr};
 }
 
-int tailrace_output_create(const tailrace_comm* comm, const tailrace_output_options* options,
-                           tailrace_output** output) {
-  return guarded(__func__, [&] {
-    const auto ranks = get(comm);
-    const auto wanted = options != nullptr ? *options : tailrace_output_defaults();
-    std::shared_ptr<Trace> trace;
-    OutputOptions chosen;
-    prepare_together(*ranks, [&] {
-      require_address(output, "output");
-      trace = get_if(wanted.trace);
-      chosen = output_options_of(wanted, trace.get());
-    });
-    put(output, std::make_shared<OutputObject>(
-                    OutputObject{ranks, trace, Output(*ranks, std::move(chosen))}));
-  });
-}
-
-int tailrace_output_write(tailrace_output* output, const char* path,
-                          const tailrace_contents* contents) {
-  return guarded(__func__, [&] {
-    const auto made = get(output);
-    write_given(path, contents, [&](const std::string& to, const FileContents& given) {
-      made->output.write(to, given);
-    });
-  });
-}
-
-int tailrace_output_progress(tailrace_output* output) {
-  return guarded(__func__, [&] { get(output)->output.progress(); });
-}
-
-int tailrace_output_finish(tailrace_output* output) {
-  return guarded(__func__, [&] { get(output)->output.finish(); });
-}
-
-int tailrace_output_get_statistics(const tailrace_output* output,
-                                   tailrace_output_statistics* statistics) {
-  return guarded(__func__, [&] {
-    require_address(statistics, "statistics");
-    const auto made = get(output);
-    *statistics = to_c(made->output.statistics());
-  });
-}
-
-int tailrace_output_last_complete(const tailrace_output* output, const char** path) {
-  return guarded(__func__, [&] {
-    require_address(path, "path");
-    *path = text_of(output, get(output)->output.last_complete());
-  });
-}
-
-int tailrace_output_destroy(tailrace_output** output) {
-  return guarded(__func__, [&] {
-    require_address(output, "output");
-    end(output);
-  });
-}
-
-int tailrace_write_xdmf(const tailrace_comm* comm, const char* path, int num_files,
-                        const char* const* files, const double* times_s, int num_variables,
-                        const char* const* variables, const int64_t extents[3],
-                        const double spacing[3], int type) {
-  return guarded(__func__, [&] {
-    const auto ranks = get(comm);
-    std::vector<std::string> paths, names;
-    std::vector<std::ptrdiff_t> points;
-    prepare_together(*ranks, [&] {
-      require(!text(path, "path").empty(), "path is empty");
-      paths = texts(files, num_files, "files");
-      names = texts(variables, num_variables, "variables");
-      points = sizes(extents, 3, "extents");
-      list(times_s, num_files, "times_s");
-      list(spacing, 3, "spacing");
-      item_type_of(type);
-    });
-    write_xdmf(*ranks, path, paths, list(times_s, num_files, "times_s"), names, points,
-               list(spacing, 3, "spacing"), item_type_of(type));
-  });
-}
+#include "calls/output.inc"

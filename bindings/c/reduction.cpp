@@ -112,166 +112,113 @@ void dots_of_type(const ReductionObject& made, int num_pairs, const void* const*
   }
 }
 
+void reduction_create(Ref<tailrace_comm> ranks, const tailrace_reduction_options& wanted,
+                      tailrace_reduction** reduction) {
+  ReductionShape shape;
+  shape.max_items = wanted.max_items;
+  prepare_together(*ranks, [&] {
+    require_address(reduction, "reduction");
+    with_type(wanted.type, [&]<class T>(T) { shape.type = number_type<T>; });
+    require(wanted.max_items >= 0, "max_items must not be negative");
+  });
+  put(reduction, std::make_shared<ReductionObject>(ReductionObject{
+                     ranks, Reduction(*ranks, shape, text_or(wanted.method, "auto"))}));
+}
+
+void reduction_allreduce(Ref<tailrace_reduction> made, const void* in, void* out, int64_t num_items,
+                         int type, int op) {
+  check_task(*made, in, out, num_items, type, op);
+  with_type(type, [&]<class T>(T) {
+    made->reduction.allreduce<T>(items<T>(in, num_items), items<T>(out, num_items), op_of(op));
+  });
+}
+
+void reduction_reduce(Ref<tailrace_reduction> made, void* values, int64_t num_items, int type,
+                      int op, int root) {
+  check_task(*made, values, values, num_items, type, op);
+  with_type(type, [&]<class T>(T) {
+    made->reduction.reduce<T>(items<T>(values, num_items), op_of(op), root);
+  });
+}
+
+void reduction_barrier(Ref<tailrace_reduction> reduction) { reduction->reduction.barrier(); }
+
+void reduction_dots(Ref<tailrace_reduction> made, int num_pairs, const void* const* x,
+                    const void* const* y, const int64_t* num_items, int type, void* results) {
+  dots_of_type(*made, num_pairs, x, y, num_items, type, results,
+               [&](auto pairs, auto sums) { made->reduction.dots(pairs, sums); });
+}
+
+void reduction_allreduce_parts(Ref<tailrace_reduction> made, int num_parts,
+                               const void* const* parts, void* out, int64_t num_items, int type,
+                               int op) {
+  check_task(*made, out, out, num_items, type, op);
+  check_call(*made->comm, [&] {
+    require(num_parts > 0, "num_parts must be positive");
+    list_of(parts, num_parts, "parts");
+  });
+  with_type(type, [&]<class T>(T) {
+    std::vector<const T*> vectors;
+    for (const void* const part : list(parts, num_parts, "parts")) {
+      vectors.push_back(static_cast<const T*>(part));
+    }
+    made->reduction.allreduce_parts<T>(vectors, items<T>(out, num_items), op_of(op));
+  });
+}
+
+void reduction_start_allreduce(Ref<tailrace_reduction> made, const void* in, void* out,
+                               int64_t num_items, int type, int op) {
+  check_task(*made, in, out, num_items, type, op);
+  with_type(type, [&]<class T>(T) {
+    made->reduction.start_allreduce<T>(items<T>(in, num_items), items<T>(out, num_items),
+                                       op_of(op));
+  });
+}
+
+void reduction_start_reduce(Ref<tailrace_reduction> made, void* values, int64_t num_items, int type,
+                            int op, int root) {
+  check_task(*made, values, values, num_items, type, op);
+  with_type(type, [&]<class T>(T) {
+    made->reduction.start_reduce<T>(items<T>(values, num_items), op_of(op), root);
+  });
+}
+
+void reduction_start_barrier(Ref<tailrace_reduction> reduction) {
+  reduction->reduction.start_barrier();
+}
+
+void reduction_start_dots(Ref<tailrace_reduction> made, int num_pairs, const void* const* x,
+                          const void* const* y, const int64_t* num_items, int type, void* results) {
+  dots_of_type(*made, num_pairs, x, y, num_items, type, results,
+               [&](auto pairs, auto sums) { made->reduction.start_dots(pairs, sums); });
+}
+
+bool reduction_progress(Ref<tailrace_reduction> reduction) {
+  return reduction->reduction.progress();
+}
+
+void reduction_finish(Ref<tailrace_reduction> reduction) { reduction->reduction.finish(); }
+
+std::string reduction_method(Ref<tailrace_reduction> reduction) {
+  return std::string(reduction->reduction.method());
+}
+
+std::string reduction_why(Ref<tailrace_reduction> reduction) { return reduction->reduction.why(); }
+
+int64_t reduction_buffer_bytes(Ref<tailrace_reduction> reduction) {
+  return reduction->reduction.buffer_bytes();
+}
+
+void reduction_method_info(int index, const char** name, const char** summary) {
+  table_row(reduction_methods(), index, name, summary);
+}
+
 }  // namespace
 
 }  // namespace tailrace::c
-
-using namespace tailrace;
-using namespace tailrace::c;
 
 tailrace_reduction_options tailrace_reduction_defaults(void) {
   return {TAILRACE_FLOAT64, ReductionShape{}.max_items, "auto"};
 }
 
-int tailrace_reduction_create(const tailrace_comm* comm, const tailrace_reduction_options* options,
-                              tailrace_reduction** reduction) {
-  return guarded(__func__, [&] {
-    const auto ranks = get(comm);
-    const auto wanted = options != nullptr ? *options : tailrace_reduction_defaults();
-    ReductionShape shape;
-    shape.max_items = wanted.max_items;
-    prepare_together(*ranks, [&] {
-      require_address(reduction, "reduction");
-      with_type(wanted.type, [&]<class T>(T) { shape.type = number_type<T>; });
-      require(wanted.max_items >= 0, "max_items must not be negative");
-    });
-    put(reduction, std::make_shared<ReductionObject>(ReductionObject{
-                       ranks, Reduction(*ranks, shape, text_or(wanted.method, "auto"))}));
-  });
-}
-
-int tailrace_reduction_destroy(tailrace_reduction** reduction) {
-  return guarded(__func__, [&] {
-    require_address(reduction, "reduction");
-    end(reduction);
-  });
-}
-
-int tailrace_reduction_allreduce(tailrace_reduction* reduction, const void* in, void* out,
-                                 int64_t num_items, int type, int op) {
-  return guarded(__func__, [&] {
-    const auto made = get(reduction);
-    check_task(*made, in, out, num_items, type, op);
-    with_type(type, [&]<class T>(T) {
-      made->reduction.allreduce<T>(items<T>(in, num_items), items<T>(out, num_items), op_of(op));
-    });
-  });
-}
-
-int tailrace_reduction_reduce(tailrace_reduction* reduction, void* values, int64_t num_items,
-                              int type, int op, int root) {
-  return guarded(__func__, [&] {
-    const auto made = get(reduction);
-    check_task(*made, values, values, num_items, type, op);
-    with_type(type, [&]<class T>(T) {
-      made->reduction.reduce<T>(items<T>(values, num_items), op_of(op), root);
-    });
-  });
-}
-
-int tailrace_reduction_barrier(tailrace_reduction* reduction) {
-  return guarded(__func__, [&] { get(reduction)->reduction.barrier(); });
-}
-
-int tailrace_reduction_dots(tailrace_reduction* reduction, int num_pairs, const void* const* x,
-                            const void* const* y, const int64_t* num_items, int type,
-                            void* results) {
-  return guarded(__func__, [&] {
-    const auto made = get(reduction);
-    dots_of_type(*made, num_pairs, x, y, num_items, type, results,
-                 [&](auto pairs, auto sums) { made->reduction.dots(pairs, sums); });
-  });
-}
-
-int tailrace_reduction_allreduce_parts(tailrace_reduction* reduction, int num_parts,
-                                       const void* const* parts, void* out, int64_t num_items,
-                                       int type, int op) {
-  return guarded(__func__, [&] {
-    const auto made = get(reduction);
-    check_task(*made, out, out, num_items, type, op);
-    check_call(*made->comm, [&] {
-      require(num_parts > 0, "num_parts must be positive");
-      list_of(parts, num_parts, "parts");
-    });
-    with_type(type, [&]<class T>(T) {
-      std::vector<const T*> vectors;
-      for (const void* const part : list(parts, num_parts, "parts")) {
-        vectors.push_back(static_cast<const T*>(part));
-      }
-      made->reduction.allreduce_parts<T>(vectors, items<T>(out, num_items), op_of(op));
-    });
-  });
-}
-
-int tailrace_reduction_start_allreduce(tailrace_reduction* reduction, const void* in, void* out,
-                                       int64_t num_items, int type, int op) {
-  return guarded(__func__, [&] {
-    const auto made = get(reduction);
-    check_task(*made, in, out, num_items, type, op);
-    with_type(type, [&]<class T>(T) {
-      made->reduction.start_allreduce<T>(items<T>(in, num_items), items<T>(out, num_items),
-                                         op_of(op));
-    });
-  });
-}
-
-int tailrace_reduction_start_reduce(tailrace_reduction* reduction, void* values, int64_t num_items,
-                                    int type, int op, int root) {
-  return guarded(__func__, [&] {
-    const auto made = get(reduction);
-    check_task(*made, values, values, num_items, type, op);
-    with_type(type, [&]<class T>(T) {
-      made->reduction.start_reduce<T>(items<T>(values, num_items), op_of(op), root);
-    });
-  });
-}
-
-int tailrace_reduction_start_barrier(tailrace_reduction* reduction) {
-  return guarded(__func__, [&] { get(reduction)->reduction.start_barrier(); });
-}
-
-int tailrace_reduction_start_dots(tailrace_reduction* reduction, int num_pairs,
-                                  const void* const* x, const void* const* y,
-                                  const int64_t* num_items, int type, void* results) {
-  return guarded(__func__, [&] {
-    const auto made = get(reduction);
-    dots_of_type(*made, num_pairs, x, y, num_items, type, results,
-                 [&](auto pairs, auto sums) { made->reduction.start_dots(pairs, sums); });
-  });
-}
-
-int tailrace_reduction_progress(tailrace_reduction* reduction, int* done) {
-  return guarded(__func__, [&] {
-    require_address(done, "done");
-    *done = get(reduction)->reduction.progress() ? 1 : 0;
-  });
-}
-
-int tailrace_reduction_finish(tailrace_reduction* reduction) {
-  return guarded(__func__, [&] { get(reduction)->reduction.finish(); });
-}
-
-int tailrace_reduction_method(const tailrace_reduction* reduction, const char** name) {
-  return guarded(__func__, [&] {
-    require_address(name, "name");
-    *name = text_of(reduction, std::string(get(reduction)->reduction.method()));
-  });
-}
-
-int tailrace_reduction_why(const tailrace_reduction* reduction, const char** text) {
-  return guarded(__func__, [&] {
-    require_address(text, "text");
-    *text = text_of(reduction, get(reduction)->reduction.why());
-  });
-}
-
-int tailrace_reduction_buffer_bytes(const tailrace_reduction* reduction, int64_t* num_bytes) {
-  return guarded(__func__, [&] {
-    require_address(num_bytes, "num_bytes");
-    *num_bytes = get(reduction)->reduction.buffer_bytes();
-  });
-}
-
-int tailrace_reduction_method_info(int index, const char** name, const char** summary) {
-  return guarded(__func__, [&] { table_row(reduction_methods(), index, name, summary); });
-}
+#include "calls/reduction.inc"

@@ -126,11 +126,10 @@ SessionOptions session_options_of(const tailrace_session_options& wanted, Trace*
   return options;
 }
 
-void make_session(MPI_Comm world, const tailrace_session_options* options,
-                  tailrace_session** session) {
+void session_create(MPI_Comm world, const tailrace_session_options& wanted,
+                    tailrace_session** session) {
   require_communicator(world);
   const Comm ranks(world);
-  const auto wanted = options != nullptr ? *options : tailrace_session_defaults();
   std::shared_ptr<Trace> trace;
   SessionOptions chosen;
   prepare_together(ranks, [&] {
@@ -148,12 +147,62 @@ const Comm& compute_of(const SessionObject& made) {
   return made.session.compute();
 }
 
+void session_create_fortran(MPI_Fint world, const tailrace_session_options& wanted,
+                            tailrace_session** session) {
+  session_create(MPI_Comm_f2c(world), wanted, session);
+}
+
+bool session_computes(Ref<tailrace_session> session) { return session->session.computes(); }
+
+Made<tailrace_comm> session_comm(Ref<tailrace_session> made) {
+  return std::make_shared<Comm>(compute_of(*made).raw());
+}
+
+int session_serve(Ref<tailrace_session> made) {
+  require(!made->session.computes(), "this rank computes: only ranks that serve may call it");
+  return made->session.serve();
+}
+
+int session_num_servers(Ref<tailrace_session> session) { return session->session.num_servers(); }
+
+std::string session_transport(Ref<tailrace_session> session) {
+  return session->session.transport();
+}
+
+std::string session_describe(Ref<tailrace_session> session) { return session->session.describe(); }
+
+void session_close(Ref<tailrace_session> made) {
+  compute_of(*made);
+  made->session.close();
+}
+
+int serve_as_process(int num_words, const char* const* words, int num_functions,
+                     const tailrace_function* functions) {
+  return tailrace::serve_as_process(list_of(words, num_words, "words"),
+                                    functions_of(functions, num_functions));
+}
+
+void session_open(Ref<tailrace_session> made, const char* name,
+                  const tailrace_stream_options& wanted, tailrace_stream** stream) {
+  const auto& ranks = compute_of(*made);
+  std::shared_ptr<Trace> trace;
+  StreamOptions chosen;
+  prepare_together(ranks, [&] {
+    require_address(stream, "stream");
+    require_address(name, "name");
+    trace = get_if(wanted.output.trace);
+    chosen = stream_options_of(wanted, trace.get());
+  });
+  auto own = std::make_shared<Comm>(ranks.raw());
+  put(stream, std::make_shared<StreamObject>(StreamObject{
+                  std::move(own), trace, made->session.open(name, std::move(chosen))}));
+}
+
 }  // namespace
 
 }  // namespace tailrace::c
 
 using namespace tailrace;
-using namespace tailrace::c;
 
 tailrace_session_options tailrace_session_defaults(void) {
   const SessionOptions options;
@@ -202,101 +251,4 @@ tailrace_stream_options tailrace_stream_defaults(void) {
           .output = tailrace_output_defaults()};
 }
 
-int tailrace_session_create(MPI_Comm world, const tailrace_session_options* options,
-                            tailrace_session** session) {
-  return guarded(__func__, [&] { make_session(world, options, session); });
-}
-
-int tailrace_session_create_fortran(MPI_Fint world, const tailrace_session_options* options,
-                                    tailrace_session** session) {
-  return guarded(__func__, [&] { make_session(MPI_Comm_f2c(world), options, session); });
-}
-
-int tailrace_session_computes(const tailrace_session* session, int* computes) {
-  return guarded(__func__, [&] {
-    require_address(computes, "computes");
-    *computes = get(session)->session.computes() ? 1 : 0;
-  });
-}
-
-int tailrace_session_comm(const tailrace_session* session, tailrace_comm** comm) {
-  return guarded(__func__, [&] {
-    const auto made = get(session);
-    require_address(comm, "comm");
-    put(comm, std::make_shared<Comm>(compute_of(*made).raw()));
-  });
-}
-
-int tailrace_session_serve(tailrace_session* session, int* lost) {
-  return guarded(__func__, [&] {
-    require_address(lost, "lost");
-    const auto made = get(session);
-    require(!made->session.computes(), "this rank computes: only ranks that serve may call it");
-    *lost = made->session.serve();
-  });
-}
-
-int tailrace_session_num_servers(const tailrace_session* session, int* num_servers) {
-  return guarded(__func__, [&] {
-    require_address(num_servers, "num_servers");
-    *num_servers = get(session)->session.num_servers();
-  });
-}
-
-int tailrace_session_transport(const tailrace_session* session, const char** name) {
-  return guarded(__func__, [&] {
-    require_address(name, "name");
-    *name = text_of(session, get(session)->session.transport());
-  });
-}
-
-int tailrace_session_describe(const tailrace_session* session, const char** text) {
-  return guarded(__func__, [&] {
-    require_address(text, "text");
-    *text = text_of(session, get(session)->session.describe());
-  });
-}
-
-int tailrace_session_close(tailrace_session* session) {
-  return guarded(__func__, [&] {
-    const auto made = get(session);
-    compute_of(*made);
-    made->session.close();
-  });
-}
-
-int tailrace_session_destroy(tailrace_session** session) {
-  return guarded(__func__, [&] {
-    require_address(session, "session");
-    end(session);
-  });
-}
-
-int tailrace_serve_as_process(int num_words, const char* const* words, int num_functions,
-                              const tailrace_function* functions, int* exit_status) {
-  return guarded(__func__, [&] {
-    require_address(exit_status, "exit_status");
-    *exit_status = serve_as_process(list_of(words, num_words, "words"),
-                                    functions_of(functions, num_functions));
-  });
-}
-
-int tailrace_session_open(tailrace_session* session, const char* name,
-                          const tailrace_stream_options* options, tailrace_stream** stream) {
-  return guarded(__func__, [&] {
-    const auto made = get(session);
-    const auto& ranks = compute_of(*made);
-    const auto wanted = options != nullptr ? *options : tailrace_stream_defaults();
-    std::shared_ptr<Trace> trace;
-    StreamOptions chosen;
-    prepare_together(ranks, [&] {
-      require_address(stream, "stream");
-      require_address(name, "name");
-      trace = get_if(wanted.output.trace);
-      chosen = stream_options_of(wanted, trace.get());
-    });
-    auto own = std::make_shared<Comm>(ranks.raw());
-    put(stream, std::make_shared<StreamObject>(StreamObject{
-                    std::move(own), trace, made->session.open(name, std::move(chosen))}));
-  });
-}
+#include "calls/session.inc"

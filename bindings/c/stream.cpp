@@ -5,54 +5,36 @@
 #include "output_options.hpp"
 #include "session.hpp"
 
-using namespace tailrace;
-using namespace tailrace::c;
+namespace tailrace::c {
 
-int tailrace_stream_write(tailrace_stream* stream, const char* path,
-                          const tailrace_contents* contents, int* result) {
-  return guarded(__func__, [&] {
-    const auto made = get(stream);
-    const auto became =
-        write_given(path, contents, [&](const std::string& to, const FileContents& given) {
-          return made->stream.write(to, given);
-        });
-    if (result != nullptr) *result = static_cast<int>(became);
-  });
+namespace {
+
+int stream_write(Ref<tailrace_stream> made, const char* path, const tailrace_contents* contents) {
+  const auto outcome =
+      write_given(path, contents, [&](const std::string& to, const FileContents& given) {
+        return made->stream.write(to, given);
+      });
+  return static_cast<int>(outcome);
 }
 
-int tailrace_stream_progress(tailrace_stream* stream) {
-  return guarded(__func__, [&] { get(stream)->stream.progress(); });
+void stream_progress(Ref<tailrace_stream> stream) { stream->stream.progress(); }
+
+void stream_finish(Ref<tailrace_stream> stream) { stream->stream.finish(); }
+
+tailrace_output_statistics stream_get_statistics(Ref<tailrace_stream> stream) {
+  return to_c(stream->stream.statistics());
 }
 
-int tailrace_stream_finish(tailrace_stream* stream) {
-  return guarded(__func__, [&] { get(stream)->stream.finish(); });
+std::string stream_describe(Ref<tailrace_stream> stream) {
+  return stream->stream.statistics().describe();
 }
 
-int tailrace_stream_get_statistics(const tailrace_stream* stream,
-                                   tailrace_output_statistics* statistics) {
-  return guarded(__func__, [&] {
-    require_address(statistics, "statistics");
-    *statistics = to_c(get(stream)->stream.statistics());
-  });
+std::string stream_last_complete(Ref<tailrace_stream> stream) {
+  return stream->stream.last_complete();
 }
 
-int tailrace_stream_describe(const tailrace_stream* stream, const char** text) {
-  return guarded(__func__, [&] {
-    require_address(text, "text");
-    *text = text_of(stream, get(stream)->stream.statistics().describe());
-  });
-}
+}  // namespace
 
-int tailrace_stream_last_complete(const tailrace_stream* stream, const char** path) {
-  return guarded(__func__, [&] {
-    require_address(path, "path");
-    *path = text_of(stream, get(stream)->stream.last_complete());
-  });
-}
+}  // namespace tailrace::c
 
-int tailrace_stream_destroy(tailrace_stream** stream) {
-  return guarded(__func__, [&] {
-    require_address(stream, "stream");
-    end(stream);
-  });
-}
+#include "calls/stream.inc"

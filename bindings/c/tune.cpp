@@ -54,12 +54,38 @@ tune::Settings settings_of(const tailrace_tune_settings* given) {
   return settings;
 }
 
+std::string tune_choose(Ref<tailrace_comm> ranks, const tailrace_tune_problem* problem,
+                        int num_candidates, const tailrace_candidate* candidates,
+                        const tailrace_tune_settings* settings, int* chosen) {
+  tune::Problem wanted;
+  tune::Settings limits;
+  std::vector<tune::Candidate> all;
+  prepare_together(*ranks, [&] {
+    require_address(problem, "problem");
+    require_address(chosen, "chosen");
+    wanted.operation = text(problem->operation, "operation");
+    wanted.key = text(problem->key, "key");
+    wanted.fallback = text(problem->fallback, "fallback");
+    wanted.fallback_why = "named by the program";
+    wanted.memory_bytes = problem->memory_bytes;
+    require(wanted.memory_bytes >= 0, "memory_bytes of the problem must not be negative");
+    limits = settings_of(settings);
+    all = candidates_of(candidates, num_candidates);
+    const auto is_fallback = [&](const auto& one) { return one.name == wanted.fallback; };
+    require(std::ranges::any_of(all, is_fallback), "fallback must be the name of a candidate");
+  });
+  const auto choice = tune::choose(*ranks, wanted, all, limits);
+  for (std::size_t c = 0; c < all.size(); ++c) {
+    if (all[c].name == choice.name) *chosen = static_cast<int>(c);
+  }
+  return choice.why;
+}
+
 }  // namespace
 
 }  // namespace tailrace::c
 
 using namespace tailrace;
-using namespace tailrace::c;
 
 tailrace_tune_settings tailrace_tune_defaults(void) {
   const tune::Settings settings;
@@ -69,32 +95,4 @@ tailrace_tune_settings tailrace_tune_defaults(void) {
           .memory_bytes = settings.memory_bytes};
 }
 
-int tailrace_tune_choose(const tailrace_comm* comm, const tailrace_tune_problem* problem,
-                         int num_candidates, const tailrace_candidate* candidates,
-                         const tailrace_tune_settings* settings, int* chosen, const char** why) {
-  return guarded(__func__, [&] {
-    const auto ranks = get(comm);
-    tune::Problem wanted;
-    tune::Settings limits;
-    std::vector<tune::Candidate> all;
-    prepare_together(*ranks, [&] {
-      require_address(problem, "problem");
-      require_address(chosen, "chosen");
-      wanted.operation = text(problem->operation, "operation");
-      wanted.key = text(problem->key, "key");
-      wanted.fallback = text(problem->fallback, "fallback");
-      wanted.fallback_why = "named by the program";
-      wanted.memory_bytes = problem->memory_bytes;
-      require(wanted.memory_bytes >= 0, "memory_bytes of the problem must not be negative");
-      limits = settings_of(settings);
-      all = candidates_of(candidates, num_candidates);
-      const auto is_fallback = [&](const auto& one) { return one.name == wanted.fallback; };
-      require(std::ranges::any_of(all, is_fallback), "fallback must be the name of a candidate");
-    });
-    const auto choice = tune::choose(*ranks, wanted, all, limits);
-    for (std::size_t c = 0; c < all.size(); ++c) {
-      if (all[c].name == choice.name) *chosen = static_cast<int>(c);
-    }
-    if (why != nullptr) *why = text_of(comm, choice.why);
-  });
-}
+#include "calls/tune.inc"

@@ -5,12 +5,12 @@
 Usage: check_symbols.py NM LIBRARY FOLDER_OF_HEADERS
 """
 
-import re
 import subprocess
 import sys
 from pathlib import Path
 
-FUNCTION = re.compile(r"^(?!typedef|enum|struct|static)[a-z].*?\b(tailrace_\w+)\(", re.MULTILINE)
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings" / "generate"))
+from headers import Headers
 
 
 def main() -> int:
@@ -19,11 +19,7 @@ def main() -> int:
     command = [nm, "-D", "--defined-only", "--format=posix", library]
     lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     exported = {line.split()[0].split("@")[0] for line in lines}
-    declared = {
-        name
-        for header in sorted(Path(folder).glob("*.h"))
-        for name in FUNCTION.findall(header.read_text())
-    }
+    declared = set(Headers(*Path(folder).glob("*.h")).functions)
     if len(declared) < 50:
         print(f"only {len(declared)} functions are found in {folder}")
         return 1

@@ -14,12 +14,10 @@ the one that is wrong.
 
 import re
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
-FUNCTION = re.compile(r"^int (tailrace_\w+)\(([^;]*?)\);", re.MULTILINE)
-STRUCT = re.compile(r"^typedef struct (tailrace_\w+) \{\n(.*?)^\} \1;", re.MULTILINE | re.DOTALL)
-OPAQUE = re.compile(r"^typedef struct (tailrace_\w+) \1;", re.MULTILINE)
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings" / "generate"))
+from headers import Argument, Headers
 
 # Ask nothing but the state of the thread, tested by handles_test.c; and a program of its own, by
 # session_test.c.
@@ -155,63 +153,20 @@ ALLOWED = (
 )
 
 
-@dataclass(frozen=True)
-class Argument:
-    """An argument of a function or a member of a struct."""
-
-    type: str
-    name: str
-    array: bool = False
-
-
-def plain(text: str) -> str:
-    """Take comments and lines of the preprocessor out of a header."""
-    text = re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
-    return re.sub(r"^#(?:.*\\\n)*.*$", "", text, flags=re.MULTILINE)
-
-
-def argument(text: str) -> Argument:
-    """Read `const char* name`, `int64_t extents[3]` or `int (*run)(void* user)`."""
-    if function := re.search(r"\(\*(\w+)\)", text):
-        return Argument("a_function", function[1])
-    found = re.fullmatch(r"\s*(.*?[\s*])(\w+)(\[\w+\])?\s*", text, re.DOTALL)
-    assert found, f"not understood: {text}"
-    return Argument(" ".join(found[1].split()), found[2], bool(found[3]))
-
-
-class Headers:
-    """What the headers declare."""
+class Swept(Headers):
+    """What the headers declare, and what its arguments are when they are right and wrong."""
 
     def __init__(self, folder: Path) -> None:
-        text = "".join(plain(path.read_text()) for path in sorted(folder.glob("*.h")))
-        self.kinds = {name.removeprefix("tailrace_") for name in OPAQUE.findall(text)}
+        super().__init__(*sorted(folder.glob("*.h")))
         self.functions = {
-            name: [argument(one) for one in given.split(",")]
-            for name, given in FUNCTION.findall(text)
-            if given.strip() != "void" and name not in NOT_SWEPT
+            name: one
+            for name, one in self.functions.items()
+            if one.result == "int" and one.arguments and name not in NOT_SWEPT
         }
-        self.structs: dict[str, list[Argument]] = {}
-        for name, body in STRUCT.findall(text):
-            members = []
-            for line in body.split(";")[:-1]:
-                first, *others = line.split(",")
-                members.append(argument(first))
-                members += [Argument(members[-1].type, other.strip()) for other in others]
-            self.structs[name] = members
-
-    def kind(self, type_: str) -> str | None:
-        """Return the kind of the handle that a type is, or None."""
-        found = re.fullmatch(r"(?:const )?tailrace_(\w+)\*", type_)
-        return found[1] if found and found[1] in self.kinds else None
-
-    def result(self, type_: str) -> str | None:
-        """Return the kind of the handle that goes to an address of this type, or None."""
-        found = re.fullmatch(r"tailrace_(\w+)\*\*", type_)
-        return found[1] if found else None
 
     def good(self, function: str, one: Argument) -> str:
         """Return the right value of an argument, in C."""
-        if kind := self.result(one.type):
+        if kind := self.kind_made(one.type):
             return f"&made_{kind}"
         special = GOOD.get(f"{function}.{one.name}")
         if function.startswith("tailrace_reduction") and one.name == "num_items":
@@ -269,9 +224,9 @@ def expectation(label: str) -> str:
 class Writer:
     """Writes the cases of one function."""
 
-    def __init__(self, headers: Headers, name: str) -> None:
+    def __init__(self, headers: Swept, name: str) -> None:
         self.headers, self.name = headers, name
-        self.arguments = headers.functions[name]
+        self.arguments = headers.functions[name].arguments
         self.values = [headers.good(name, one) for one in self.arguments]
         self.lines = [f"static void sweep_{name}(void) {{"]
 
@@ -324,7 +279,7 @@ class Writer:
     def destroying(self) -> None:
         """What `..._destroy` refuses; the object is not ended by it."""
         type_ = self.arguments[0].type
-        kind = self.headers.result(type_)
+        kind = self.headers.kind_made(type_)
         other = "hints" if kind != "hints" else "trace"
         self.case(f"{self.name}: NULL", "REFUSED", ["NULL"])
         for what, value in (
@@ -367,7 +322,7 @@ class Writer:
 
 def main() -> None:
     """Write the file."""
-    headers = Headers(Path(sys.argv[1]))
+    headers = Swept(Path(sys.argv[1]))
     if len(headers.functions) < 150 or len(headers.kinds) < 18:
         raise SystemExit(f"make_sweep.py: only {len(headers.functions)} functions are found")
     order = sorted(headers.functions, key=lambda name: (name in LAST, list(LAST).count(name)))
@@ -377,11 +332,11 @@ def main() -> None:
     lines += ["static void sweep_all(void) {", *(f"  sweep_{name}();" for name in order), "}", ""]
     # What still can be called, or is refused, when a file or a session is closed.
     lines.append("static void sweep_closed(void) {")
-    for name, arguments in headers.functions.items():
-        kinds = [headers.kind(one.type) for one in arguments]
+    for name, function in headers.functions.items():
+        kinds = [headers.kind(one.type) for one in function.arguments]
         if name.endswith("_destroy") or not {"file", "session", "stream"} & set(kinds):
             continue
-        call = ", ".join(headers.good(name, one) for one in arguments)
+        call = ", ".join(headers.good(name, one) for one in function.arguments)
         lines.append(f'  CASE("{name} after close", CLOSED, {name}({call}));')
     lines += ["}", ""]
     Path(sys.argv[2]).write_text("\n".join(lines))
