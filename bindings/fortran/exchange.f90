@@ -3,6 +3,7 @@
 module tailrace_m_exchange
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64
+  use tailrace_m_calls
   use tailrace_m_comm
   use tailrace_m_layout
   use tailrace_m_status
@@ -22,74 +23,6 @@ module tailrace_m_exchange
     final :: finalize
   end type
 
-  type, bind(C) :: c_options
-    integer(c_int64_t) :: item_bytes
-    integer(c_int) :: num_fields, sources_in_node_arrays, in_place
-    type(c_ptr) :: method
-  end type
-
-  interface
-    function c_defaults() bind(C, name="tailrace_exchange_defaults") result(options)
-      import :: c_options
-      type(c_options) :: options
-    end function
-    function c_create(comm, from, from_memory, to, to_memory, options, exchange) &
-        bind(C, name="tailrace_exchange_create") result(status)
-      import :: c_int, c_ptr, c_options
-      type(c_ptr), value :: comm, from, from_memory, to, to_memory
-      type(c_options), intent(in) :: options
-      type(c_ptr), intent(inout) :: exchange
-      integer(c_int) :: status
-    end function
-    function c_exchange(exchange, starts, num_fields, item_bytes, source, source_dims, &
-                        source_strides, destination, destination_dims, destination_strides) &
-        bind(C, name="tailrace_f_exchange") result(status)
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: exchange
-      integer(c_int), value :: starts, num_fields, source_dims, destination_dims
-      integer(c_int64_t), value :: item_bytes
-      type(*), dimension(..), intent(in) :: source
-      type(*), dimension(..) :: destination
-      integer(c_int64_t), intent(in) :: source_strides(*), destination_strides(*)
-      integer(c_int) :: status
-    end function
-    function c_progress(exchange, done) bind(C, name="tailrace_exchange_progress") result(status)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: exchange
-      integer(c_int), intent(inout) :: done
-      integer(c_int) :: status
-    end function
-    function c_finish(exchange) bind(C, name="tailrace_exchange_finish") result(status)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: exchange
-      integer(c_int) :: status
-    end function
-    function c_method(exchange, text) bind(C, name="tailrace_exchange_method") result(status)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: exchange
-      type(c_ptr), intent(inout) :: text
-      integer(c_int) :: status
-    end function
-    function c_why(exchange, text) bind(C, name="tailrace_exchange_why") result(status)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: exchange
-      type(c_ptr), intent(inout) :: text
-      integer(c_int) :: status
-    end function
-    function c_buffer_bytes(exchange, bytes) bind(C, name="tailrace_exchange_buffer_bytes") &
-        result(status)
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: exchange
-      integer(c_int64_t), intent(inout) :: bytes
-      integer(c_int) :: status
-    end function
-    function c_destroy(exchange) bind(C, name="tailrace_exchange_destroy") result(status)
-      import :: c_int, c_ptr
-      type(c_ptr), intent(inout) :: exchange
-      integer(c_int) :: status
-    end function
-  end interface
-
 contains
 
   !> From layout `from` to layout `to`, of items of `item_bytes` (default 8). Arrays are contiguous,
@@ -106,19 +39,16 @@ contains
     type(tailrace_memory), intent(in), optional :: from_memory, to_memory
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    type(c_options) :: options
+    type(c_exchange_options) :: options
     type(c_ptr) :: before, after, source
     integer(c_int) :: status
     character(kind=c_char, len=:), allocatable, target :: name
     call self%destroy()
-    options = c_defaults()
+    options = c_exchange_defaults()
     if (present(item_bytes)) options%item_bytes = item_bytes
     if (present(num_fields)) options%num_fields = int(num_fields, c_int)
     if (present(in_place)) options%in_place = merge(1, 0, in_place)
-    if (present(method)) then
-      name = to_c(method)
-      options%method = c_loc(name)
-    end if
+    call point_to(options%method, method, name)
     before = c_null_ptr
     after = c_null_ptr
     self%from_dims = 0
@@ -138,7 +68,7 @@ contains
     source = from%handle
     if (present(from_memory)) source = if_made(from_memory, source)
     if (present(to_memory)) source = if_made(to_memory, source)
-    status = c_create(comm%handle, source, before, to%handle, after, options, self%handle)
+    status = c_exchange_create(comm%handle, source, before, to%handle, after, options, self%handle)
     if (status /= tailrace_ok .and. c_associated(from%handle) .and. .not. c_associated(source)) &
       status = fail("create: a memory is given that neither of nor ordered has made")
     call settle(status, stat, errmsg)
@@ -160,10 +90,9 @@ contains
     type(*), dimension(..), intent(inout) :: destination
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call settle(c_exchange(self%handle, 0_c_int, self%num_fields, self%item_bytes, source, &
-                           self%from_dims, self%from_strides, destination, self%to_dims, &
-                           self%to_strides), &
-                stat, errmsg)
+    call settle(c_f_exchange(self%handle, 0_c_int, self%num_fields, self%item_bytes, source, &
+                             self%from_dims, self%from_strides, destination, self%to_dims, &
+                             self%to_strides), stat, errmsg)
   end subroutine
 
   !> Begins the same: until `finish` the source stays unchanged and the destination untouched; give
@@ -174,66 +103,11 @@ contains
     type(*), dimension(..), intent(inout), asynchronous :: destination
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call settle(c_exchange(self%handle, 1_c_int, self%num_fields, self%item_bytes, source, &
-                           self%from_dims, self%from_strides, destination, self%to_dims, &
-                           self%to_strides), &
-                stat, errmsg)
+    call settle(c_f_exchange(self%handle, 1_c_int, self%num_fields, self%item_bytes, source, &
+                             self%from_dims, self%from_strides, destination, self%to_dims, &
+                             self%to_strides), stat, errmsg)
   end subroutine
 
-  !> Lets the transfer advance; true when `finish` would not wait. Local.
-  logical function progress(self)
-    class(tailrace_exchange), intent(inout) :: self
-    integer(c_int) :: done
-    done = 0
-    call settle(c_progress(self%handle, done))
-    progress = done /= 0
-  end function
-
-  !> Waits until the data has arrived and the source may be changed. Collective, blocking.
-  subroutine finish(self, stat, errmsg)
-    class(tailrace_exchange), intent(inout) :: self
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    call settle(c_finish(self%handle), stat, errmsg)
-  end subroutine
-
-  !> Name of the method. Local.
-  function method(self) result(name)
-    class(tailrace_exchange), intent(in) :: self
-    character(len=:), allocatable :: name
-    type(c_ptr) :: address
-    address = c_null_ptr
-    call settle(c_method(self%handle, address))
-    name = from_c(address)
-  end function
-
-  !> Why "auto" took it; "" if it was asked for. Local.
-  function why(self) result(text)
-    class(tailrace_exchange), intent(in) :: self
-    character(len=:), allocatable :: text
-    type(c_ptr) :: address
-    address = c_null_ptr
-    call settle(c_why(self%handle, address))
-    text = from_c(address)
-  end function
-
-  !> Bytes that the exchange holds besides the arrays. Local.
-  integer(int64) function buffer_bytes(self)
-    class(tailrace_exchange), intent(in) :: self
-    buffer_bytes = 0
-    call settle(c_buffer_bytes(self%handle, buffer_bytes))
-  end function
-
-  !> Waits for a transfer under way. Collective where the method needs it.
-  subroutine destroy(self)
-    class(tailrace_exchange), intent(inout) :: self
-    call settle(c_destroy(self%handle))
-  end subroutine
-
-  subroutine finalize(self)
-    type(tailrace_exchange), intent(inout) :: self
-    integer(c_int) :: status
-    status = c_destroy(self%handle)
-  end subroutine
+  include "exchange.inc"
 
 end module tailrace_m_exchange

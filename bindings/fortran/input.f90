@@ -3,6 +3,7 @@
 module tailrace_m_input
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int32, int64, real64
+  use tailrace_m_calls
   use tailrace_m_comm
   use tailrace_m_contents
   use tailrace_m_layout
@@ -25,130 +26,6 @@ module tailrace_m_input
     final :: finalize
   end type
 
-  type, bind(C) :: c_options
-    integer(c_int) :: group_size
-    integer(c_int64_t) :: buffer_bytes
-    integer(c_int) :: checks
-    type(c_ptr) :: hints, trace
-  end type
-
-  interface
-    function c_defaults() bind(C, name="tailrace_input_defaults") result(options)
-      import :: c_options
-      type(c_options) :: options
-    end function
-    function c_open(comm, path, options, input) bind(C, name="tailrace_input_open") result(status)
-      import :: c_int, c_ptr, c_char, c_options
-      type(c_ptr), value :: comm
-      character(kind=c_char), intent(in) :: path(*)
-      type(c_options), intent(in) :: options
-      type(c_ptr), intent(inout) :: input
-      integer(c_int) :: status
-    end function
-    function c_destroy(input) bind(C, name="tailrace_input_destroy") result(status)
-      import :: c_int, c_ptr
-      type(c_ptr), intent(inout) :: input
-      integer(c_int) :: status
-    end function
-    function c_num_names(input, num_names) bind(C, name="tailrace_input_num_names") result(status)
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: input
-      integer(c_int64_t), intent(inout) :: num_names
-      integer(c_int) :: status
-    end function
-    function c_name(input, index, name) bind(C, name="tailrace_input_name") result(status)
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: input
-      integer(c_int64_t), value :: index
-      type(c_ptr), intent(inout) :: name
-      integer(c_int) :: status
-    end function
-    function c_extents(input, name, num_dims, extents) bind(C, name="tailrace_input_extents") &
-        result(status)
-      import :: c_int, c_int64_t, c_ptr, c_char
-      type(c_ptr), value :: input
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int), intent(inout) :: num_dims
-      integer(c_int64_t), intent(inout) :: extents(*)
-      integer(c_int) :: status
-    end function
-    function c_type(input, name, type) bind(C, name="tailrace_input_type") result(status)
-      import :: c_int, c_ptr, c_char
-      type(c_ptr), value :: input
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int), intent(inout) :: type
-      integer(c_int) :: status
-    end function
-    function c_has_attribute(input, name, has) bind(C, name="tailrace_input_has_attribute") &
-        result(status)
-      import :: c_int, c_ptr, c_char
-      type(c_ptr), value :: input
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int), intent(inout) :: has
-      integer(c_int) :: status
-    end function
-    function c_attribute_int(input, name, value) bind(C, name="tailrace_input_attribute_int") &
-        result(status)
-      import :: c_int, c_int64_t, c_ptr, c_char
-      type(c_ptr), value :: input
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), intent(inout) :: value
-      integer(c_int) :: status
-    end function
-    function c_attribute_double(input, name, value) &
-        bind(C, name="tailrace_input_attribute_double") result(status)
-      import :: c_int, c_ptr, c_char, c_double
-      type(c_ptr), value :: input
-      character(kind=c_char), intent(in) :: name(*)
-      real(c_double), intent(inout) :: value
-      integer(c_int) :: status
-    end function
-    function c_attribute_text(input, name, value) bind(C, name="tailrace_input_attribute_text") &
-        result(status)
-      import :: c_int, c_ptr, c_char
-      type(c_ptr), value :: input
-      character(kind=c_char), intent(in) :: name(*)
-      type(c_ptr), intent(inout) :: value
-      integer(c_int) :: status
-    end function
-    function c_attribute_doubles(input, name, max_values, values, num_values) &
-        bind(C, name="tailrace_input_attribute_doubles") result(status)
-      import :: c_int, c_int64_t, c_ptr, c_char, c_double
-      type(c_ptr), value :: input
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), value :: max_values
-      real(c_double), intent(inout) :: values(*)
-      integer(c_int64_t), intent(inout) :: num_values
-      integer(c_int) :: status
-    end function
-    function c_coordinate(input, name, max_values, values, num_values) &
-        bind(C, name="tailrace_input_coordinate") result(status)
-      import :: c_int, c_int64_t, c_ptr, c_char, c_double
-      type(c_ptr), value :: input
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int64_t), value :: max_values
-      real(c_double), intent(inout) :: values(*)
-      integer(c_int64_t), intent(inout) :: num_values
-      integer(c_int) :: status
-    end function
-    function c_read(input, name, layout, rank, array) bind(C, name="tailrace_f_read") &
-        result(status)
-      import :: c_int, c_ptr, c_char
-      type(c_ptr), value :: input, layout
-      character(kind=c_char), intent(in) :: name(*)
-      integer(c_int), value :: rank
-      type(*), dimension(..) :: array
-      integer(c_int) :: status
-    end function
-    function c_read_all(input, name, array) bind(C, name="tailrace_f_read_all") result(status)
-      import :: c_int, c_ptr, c_char
-      type(c_ptr), value :: input
-      character(kind=c_char), intent(in) :: name(*)
-      type(*), dimension(..) :: array
-      integer(c_int) :: status
-    end function
-  end interface
-
 contains
 
   !> `checks` (default .true.): compare with the checksums that the file has. `buffer_bytes`: of a
@@ -164,16 +41,16 @@ contains
     type(tailrace_hints), intent(in), optional :: hints
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    type(c_options) :: options
+    type(c_input_options) :: options
     integer(c_int) :: status
     call self%destroy()
-    options = c_defaults()
+    options = c_input_defaults()
     if (present(checks)) options%checks = merge(1, 0, checks)
     if (present(group_size)) options%group_size = int(group_size, c_int)
     if (present(buffer_bytes)) options%buffer_bytes = int(buffer_bytes, c_int64_t)
     if (present(hints)) options%hints = hints%handle
     status = rank_of(comm, self%rank)
-    if (status == tailrace_ok) status = c_open(comm%handle, to_c(path), options, self%handle)
+    if (status == tailrace_ok) status = c_input_open(comm%handle, to_c(path), options, self%handle)
     call settle(status, stat, errmsg)
   end subroutine
 
@@ -184,7 +61,7 @@ contains
     integer(c_int) :: status
     integer :: number(1)
     found = 0
-    status = c_num_names(self%handle, found)
+    status = c_input_num_names(self%handle, found)
     call narrow([found], number, "number of variables", status)
     call settle(status)
     num_names = number(1)
@@ -197,7 +74,7 @@ contains
     character(len=:), allocatable :: text
     type(c_ptr) :: address
     address = c_null_ptr
-    call settle(c_name(self%handle, int(index - 1, c_int64_t), address))
+    call settle(c_input_name(self%handle, int(index - 1, c_int64_t), address))
     text = from_c(address)
   end function
 
@@ -213,7 +90,7 @@ contains
     integer(c_int64_t) :: numbers(tailrace_max_dims)
     num_dims = 0
     numbers = 0
-    status = c_extents(self%handle, to_c(name), num_dims, numbers)
+    status = c_input_extents(self%handle, to_c(name), num_dims, numbers)
     allocate (found(num_dims))
     call narrow(reversed(numbers(:num_dims)), found, "extents of variable "//name, status)
     call settle(status, stat, errmsg)
@@ -228,19 +105,9 @@ contains
     character(len=*), intent(inout), optional :: errmsg
     integer(c_int) :: number
     number = -1
-    call settle(c_type(self%handle, to_c(name), number), stat, errmsg)
+    call settle(c_input_type(self%handle, to_c(name), number), stat, errmsg)
     found = number
   end subroutine
-
-  !> Whether the file has an attribute. Local.
-  logical function has_attribute(self, name)
-    class(tailrace_input), intent(in) :: self
-    character(len=*), intent(in) :: name
-    integer(c_int) :: has
-    has = 0
-    call settle(c_has_attribute(self%handle, to_c(name), has))
-    has_attribute = has /= 0
-  end function
 
   subroutine attribute_int32(self, name, value, stat, errmsg)
     class(tailrace_input), intent(in) :: self
@@ -251,7 +118,7 @@ contains
     integer(c_int64_t) :: found
     integer(c_int) :: status
     found = 0
-    status = c_attribute_int(self%handle, to_c(name), found)
+    status = c_input_attribute_int(self%handle, to_c(name), found)
     if (found > huge(value) .or. found < -huge(value) - 1_int64) then
       status = fail("attribute "//name//" does not fit into int32")
       found = 0
@@ -267,7 +134,7 @@ contains
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     value = 0
-    call settle(c_attribute_int(self%handle, to_c(name), value), stat, errmsg)
+    call settle(c_input_attribute_int(self%handle, to_c(name), value), stat, errmsg)
   end subroutine
 
   subroutine attribute_real(self, name, value, stat, errmsg)
@@ -277,7 +144,7 @@ contains
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     value = 0
-    call settle(c_attribute_double(self%handle, to_c(name), value), stat, errmsg)
+    call settle(c_input_attribute_double(self%handle, to_c(name), value), stat, errmsg)
   end subroutine
 
   subroutine attribute_reals(self, name, value, stat, errmsg)
@@ -290,10 +157,10 @@ contains
     integer(c_int64_t) :: count
     integer(c_int) :: status
     count = 0
-    status = c_attribute_doubles(self%handle, to_c(name), 0_c_int64_t, none, count)
+    status = c_input_attribute_doubles(self%handle, to_c(name), 0_c_int64_t, none, count)
     allocate (value(count))
     if (status == tailrace_ok) then
-      status = c_attribute_doubles(self%handle, to_c(name), count, value, count)
+      status = c_input_attribute_doubles(self%handle, to_c(name), count, value, count)
     end if
     call settle(status, stat, errmsg)
   end subroutine
@@ -306,7 +173,7 @@ contains
     character(len=*), intent(inout), optional :: errmsg
     type(c_ptr) :: address
     address = c_null_ptr
-    call settle(c_attribute_text(self%handle, to_c(name), address), stat, errmsg)
+    call settle(c_input_attribute_text(self%handle, to_c(name), address), stat, errmsg)
     value = from_c(address)
   end subroutine
 
@@ -321,10 +188,10 @@ contains
     integer(c_int64_t) :: count
     integer(c_int) :: status
     count = 0
-    status = c_coordinate(self%handle, to_c(name), 0_c_int64_t, none, count)
+    status = c_input_coordinate(self%handle, to_c(name), 0_c_int64_t, none, count)
     allocate (values(count))
     if (status == tailrace_ok) then
-      status = c_coordinate(self%handle, to_c(name), count, values, count)
+      status = c_input_coordinate(self%handle, to_c(name), count, values, count)
     end if
     call settle(status, stat, errmsg)
   end subroutine
@@ -339,7 +206,7 @@ contains
     type(*), dimension(..), intent(inout) :: array
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call settle(c_read(self%handle, to_c(name), layout%handle, self%rank, array), stat, errmsg)
+    call settle(c_f_read(self%handle, to_c(name), layout%handle, self%rank, array), stat, errmsg)
   end subroutine
 
   !> Fills `array` of every rank, contiguous, with the whole variable. Collective, blocking.
@@ -349,19 +216,9 @@ contains
     type(*), dimension(..), intent(inout) :: array
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
-    call settle(c_read_all(self%handle, to_c(name), array), stat, errmsg)
+    call settle(c_f_read_all(self%handle, to_c(name), array), stat, errmsg)
   end subroutine
 
-  !> Collective, blocking.
-  subroutine destroy(self)
-    class(tailrace_input), intent(inout) :: self
-    call settle(c_destroy(self%handle))
-  end subroutine
-
-  subroutine finalize(self)
-    type(tailrace_input), intent(inout) :: self
-    integer(c_int) :: status
-    status = c_destroy(self%handle)
-  end subroutine
+  include "input.inc"
 
 end module tailrace_m_input

@@ -7,6 +7,7 @@
 module tailrace_m_layout
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64
+  use tailrace_m_calls
   use tailrace_m_comm
   use tailrace_m_status
   implicit none
@@ -31,131 +32,6 @@ module tailrace_m_layout
     final :: finalize_memory
   end type
 
-  type, bind(C) :: c_box
-    integer(c_int) :: num_dims
-    integer(c_int64_t) :: start(tailrace_max_dims)
-    integer(c_int64_t) :: extents(tailrace_max_dims)
-  end type
-
-  interface
-    function c_blocks(num_dims, extents, grid, layout) bind(C, name="tailrace_layout_blocks") &
-        result(status)
-      import :: c_int, c_int64_t, c_ptr
-      integer(c_int), value :: num_dims
-      integer(c_int64_t), intent(in) :: extents(*)
-      integer(c_int), intent(in) :: grid(*)
-      type(c_ptr), intent(inout) :: layout
-      integer(c_int) :: status
-    end function
-    function c_pencils(extents, axis, grid, layout) bind(C, name="tailrace_layout_pencils") &
-        result(status)
-      import :: c_int, c_int64_t, c_ptr
-      integer(c_int64_t), intent(in) :: extents(3)
-      integer(c_int), value :: axis
-      integer(c_int), intent(in) :: grid(2)
-      type(c_ptr), intent(inout) :: layout
-      integer(c_int) :: status
-    end function
-    function c_slabs(num_dims, extents, axis, num_ranks, layout) &
-        bind(C, name="tailrace_layout_slabs") result(status)
-      import :: c_int, c_int64_t, c_ptr
-      integer(c_int), value :: num_dims
-      integer(c_int64_t), intent(in) :: extents(*)
-      integer(c_int), value :: axis, num_ranks
-      type(c_ptr), intent(inout) :: layout
-      integer(c_int) :: status
-    end function
-    function c_triangle(n, num_ranks, layout) bind(C, name="tailrace_layout_triangle") &
-        result(status)
-      import :: c_int, c_int64_t, c_ptr
-      integer(c_int64_t), value :: n
-      integer(c_int), value :: num_ranks
-      type(c_ptr), intent(inout) :: layout
-      integer(c_int) :: status
-    end function
-    function c_own_boxes(comm, num_dims, extents, num_boxes, boxes, layout) &
-        bind(C, name="tailrace_layout_from_own_boxes") result(status)
-      import :: c_int, c_int64_t, c_ptr, c_box
-      type(c_ptr), value :: comm
-      integer(c_int), value :: num_dims
-      integer(c_int64_t), intent(in) :: extents(*)
-      integer(c_int64_t), value :: num_boxes
-      type(c_box), intent(in) :: boxes(*)
-      type(c_ptr), intent(inout) :: layout
-      integer(c_int) :: status
-    end function
-    function c_num_dims(layout, num_dims) bind(C, name="tailrace_layout_num_dims") result(status)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: layout
-      integer(c_int), intent(inout) :: num_dims
-      integer(c_int) :: status
-    end function
-    function c_extents(layout, extents) bind(C, name="tailrace_layout_extents") result(status)
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: layout
-      integer(c_int64_t), intent(inout) :: extents(*)
-      integer(c_int) :: status
-    end function
-    function c_num_boxes(layout, rank, num_boxes) bind(C, name="tailrace_layout_num_boxes") &
-        result(status)
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: layout
-      integer(c_int), value :: rank
-      integer(c_int64_t), intent(inout) :: num_boxes
-      integer(c_int) :: status
-    end function
-    function c_get_box(layout, rank, index, box) bind(C, name="tailrace_layout_box") result(status)
-      import :: c_int, c_int64_t, c_ptr, c_box
-      type(c_ptr), value :: layout
-      integer(c_int), value :: rank
-      integer(c_int64_t), value :: index
-      type(c_box), intent(inout) :: box
-      integer(c_int) :: status
-    end function
-    function c_num_items(layout, rank, num_items) bind(C, name="tailrace_layout_num_items") &
-        result(status)
-      import :: c_int, c_int64_t, c_ptr
-      type(c_ptr), value :: layout
-      integer(c_int), value :: rank
-      integer(c_int64_t), intent(inout) :: num_items
-      integer(c_int) :: status
-    end function
-    function c_describe(layout, text) bind(C, name="tailrace_layout_describe") result(status)
-      import :: c_int, c_ptr
-      type(c_ptr), value :: layout
-      type(c_ptr), intent(inout) :: text
-      integer(c_int) :: status
-    end function
-    function c_destroy_layout(layout) bind(C, name="tailrace_layout_destroy") result(status)
-      import :: c_int, c_ptr
-      type(c_ptr), intent(inout) :: layout
-      integer(c_int) :: status
-    end function
-    function c_memory(array, memory, num_dims, strides) bind(C, name="tailrace_f_memory") &
-        result(status)
-      import :: c_int, c_int64_t, c_ptr
-      type(*), dimension(..), intent(in) :: array
-      type(c_ptr), intent(inout) :: memory
-      integer(c_int), intent(inout) :: num_dims
-      integer(c_int64_t), intent(inout) :: strides(*)
-      integer(c_int) :: status
-    end function
-    function c_ordered(box, order, halo, memory) bind(C, name="tailrace_memory_ordered") &
-        result(status)
-      import :: c_int, c_int64_t, c_ptr, c_box
-      type(c_box), intent(in) :: box
-      integer(c_int), intent(in) :: order(*)
-      integer(c_int64_t), intent(in) :: halo(*)
-      type(c_ptr), intent(inout) :: memory
-      integer(c_int) :: status
-    end function
-    function c_destroy_memory(memory) bind(C, name="tailrace_memory_destroy") result(status)
-      import :: c_int, c_ptr
-      type(c_ptr), intent(inout) :: memory
-      integer(c_int) :: status
-    end function
-  end interface
-
 contains
 
   !> `grid(d)` parts along axis d; rank numbers run along the first axis first. MPI_Cart_create
@@ -170,8 +46,8 @@ contains
       call settle(fail("blocks: grid must have as many entries as extents"), stat, errmsg)
       return
     end if
-    call settle(c_blocks(size(extents, kind=c_int), reversed(int(extents, int64)), &
-                         int(reversed(int(grid, int64)), c_int), self%handle), stat, errmsg)
+    call settle(c_layout_blocks(size(extents, kind=c_int), reversed(int(extents, int64)), &
+                                int(reversed(int(grid, int64)), c_int), self%handle), stat, errmsg)
   end subroutine
 
   !> Three axes, whole along `axis`, `grid` parts along the two others in order; rank numbers run
@@ -182,8 +58,8 @@ contains
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     call self%destroy()
-    call settle(c_pencils(reversed(int(extents, int64)), int(3 - axis, c_int), &
-                          int(grid(2:1:-1), c_int), self%handle), stat, errmsg)
+    call settle(c_layout_pencils(reversed(int(extents, int64)), int(3 - axis, c_int), &
+                                 int(grid(2:1:-1), c_int), self%handle), stat, errmsg)
   end subroutine
 
   !> `num_ranks` parts along `axis`, whole along the others.
@@ -193,20 +69,9 @@ contains
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     call self%destroy()
-    call settle(c_slabs(size(extents, kind=c_int), reversed(int(extents, int64)), &
-                        int(size(extents) - axis, c_int), int(num_ranks, c_int), self%handle), &
-                stat, errmsg)
-  end subroutine
-
-  !> The triangle i >= j (i the first index) of an `n` x `n` grid in square blocks, dealt such that
-  !> all ranks have about as many of its items. Blocks on the diagonal are whole.
-  subroutine triangle(self, n, num_ranks, stat, errmsg)
-    class(tailrace_layout), intent(inout) :: self
-    integer, intent(in) :: n, num_ranks
-    integer, intent(out), optional :: stat
-    character(len=*), intent(inout), optional :: errmsg
-    call self%destroy()
-    call settle(c_triangle(int(n, c_int64_t), int(num_ranks, c_int), self%handle), stat, errmsg)
+    call settle(c_layout_slabs(size(extents, kind=c_int), reversed(int(extents, int64)), &
+                               int(size(extents) - axis, c_int), int(num_ranks, c_int), &
+                               self%handle), stat, errmsg)
   end subroutine
 
   !> Each rank gives its own boxes: box b begins at index `start(:, b)` (from 1) and has
@@ -231,17 +96,10 @@ contains
         boxes(b)%extents(:n) = reversed(int(counts(:, b), int64))
       end if
     end do
-    call settle(c_own_boxes(comm%handle, int(n, c_int), reversed(int(extents, int64)), &
-                            size(boxes, kind=c_int64_t), boxes, self%handle), stat, errmsg)
+    call settle(c_layout_from_own_boxes(comm%handle, int(n, c_int), reversed(int(extents, int64)), &
+                                        size(boxes, kind=c_int64_t), boxes, self%handle), stat, &
+                errmsg)
   end subroutine
-
-  integer function num_dims(self)
-    class(tailrace_layout), intent(in) :: self
-    integer(c_int) :: found
-    found = 0
-    call settle(c_num_dims(self%handle, found))
-    num_dims = found
-  end function
 
   function extents(self) result(found)
     class(tailrace_layout), intent(in) :: self
@@ -252,7 +110,7 @@ contains
     numbers = 0
     n = self%num_dims()
     allocate (found(n))
-    status = c_extents(self%handle, numbers)
+    status = c_layout_extents(self%handle, numbers)
     call narrow(reversed(numbers(:n)), found, "extents of a layout", status)
     call settle(status)
   end function
@@ -265,7 +123,7 @@ contains
     integer(c_int) :: status
     integer :: number(1)
     found = 0
-    status = c_num_boxes(self%handle, int(rank, c_int), found)
+    status = c_layout_num_boxes(self%handle, int(rank, c_int), found)
     call narrow([found], number, "number of boxes", status)
     call settle(status)
     num_boxes = number(1)
@@ -289,47 +147,18 @@ contains
     num_boxes = 0
     wanted = 1
     if (present(index)) wanted = index
-    status = c_num_dims(self%handle, n)
-    if (status == tailrace_ok) status = c_num_boxes(self%handle, int(rank, c_int), num_boxes)
+    status = c_layout_num_dims(self%handle, n)
+    if (status == tailrace_ok) status = c_layout_num_boxes(self%handle, int(rank, c_int), num_boxes)
     if (status == tailrace_ok .and. (size(start) /= n .or. size(counts) /= n)) &
       status = fail("box: start and counts must have one entry for each axis")
     if (status == tailrace_ok .and. (num_boxes > 0 .or. present(index))) then
-      status = c_get_box(self%handle, int(rank, c_int), wanted - 1, found)
+      status = c_layout_box(self%handle, int(rank, c_int), wanted - 1, found)
       if (status == tailrace_ok) then
         call narrow(reversed(found%start(:n)) + 1, start, "start of a box", status)
         call narrow(reversed(found%extents(:n)), counts, "items of a box", status)
       end if
     end if
     call settle(status, stat, errmsg)
-  end subroutine
-
-  !> Items that `rank` holds.
-  integer(int64) function num_items(self, rank)
-    class(tailrace_layout), intent(in) :: self
-    integer, intent(in) :: rank
-    num_items = 0
-    call settle(c_num_items(self%handle, int(rank, c_int), num_items))
-  end function
-
-  !> For people, in the order of files.
-  function describe(self) result(text)
-    class(tailrace_layout), intent(in) :: self
-    character(len=:), allocatable :: text
-    type(c_ptr) :: address
-    address = c_null_ptr
-    call settle(c_describe(self%handle, address))
-    text = from_c(address)
-  end function
-
-  subroutine destroy_layout(self)
-    class(tailrace_layout), intent(inout) :: self
-    call settle(c_destroy_layout(self%handle))
-  end subroutine
-
-  subroutine finalize_layout(self)
-    type(tailrace_layout), intent(inout) :: self
-    integer(c_int) :: status
-    status = c_destroy_layout(self%handle)
   end subroutine
 
   !> Of an array, or a section of one, with the shape of this rank's box, e.g. `u(1:nx, 1:ny, 1:nz)`
@@ -340,7 +169,7 @@ contains
     integer, intent(out), optional :: stat
     character(len=*), intent(inout), optional :: errmsg
     call self%destroy()
-    call settle(c_memory(array, self%handle, self%num_dims, self%strides), stat, errmsg)
+    call settle(c_f_memory(array, self%handle, self%num_dims, self%strides), stat, errmsg)
   end subroutine
 
   !> Of a contiguous array whose axes are stored in another order than those of this rank's box, of
@@ -372,19 +201,10 @@ contains
     box = c_box(int(n, c_int), 0, 0)
     box%extents(:n) = reversed(int(counts, int64))
     self%num_dims = 0 ! contiguous
-    call settle(c_ordered(box, int(n - reversed(int(order, int64)), c_int), width, self%handle), &
-                stat, errmsg)
+    call settle(c_memory_ordered(box, int(n - reversed(int(order, int64)), c_int), width, &
+                                 self%handle), stat, errmsg)
   end subroutine
 
-  subroutine destroy_memory(self)
-    class(tailrace_memory), intent(inout) :: self
-    call settle(c_destroy_memory(self%handle))
-  end subroutine
-
-  subroutine finalize_memory(self)
-    type(tailrace_memory), intent(inout) :: self
-    integer(c_int) :: status
-    status = c_destroy_memory(self%handle)
-  end subroutine
+  include "layout.inc"
 
 end module tailrace_m_layout

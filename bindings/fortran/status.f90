@@ -3,60 +3,20 @@
 module tailrace_m_status
   use, intrinsic :: iso_c_binding
   use, intrinsic :: iso_fortran_env, only: int64, real64
+  use tailrace_m_calls
   implicit none
   private
   public :: tailrace_error, tailrace_error_errno, tailrace_error_rank, tailrace_error_path, &
             tailrace_error_step, tailrace_version, tailrace_now_s
-  public :: settle, to_c, from_c, reversed, fail, narrow
-
+  public :: settle, to_c, from_c, address_of, point_to, reversed, fail, narrow
   !> What `stat` is: the kinds of failure of C and C++.
-  integer, parameter, public :: tailrace_ok = 0, tailrace_invalid_input = 1, tailrace_io = 2, &
-                                tailrace_mpi = 3, tailrace_corrupt = 4, tailrace_internal = 5
-  integer, parameter, public :: tailrace_float32 = 0, tailrace_float64 = 1, tailrace_int32 = 2, &
-                                tailrace_int64 = 3, tailrace_complex64 = 10, &
-                                tailrace_complex128 = 11
-  integer, parameter, public :: tailrace_sum = 0, tailrace_min = 1, tailrace_max = 2
-  integer, parameter, public :: tailrace_max_dims = 5
+  public :: tailrace_ok, tailrace_invalid_input, tailrace_io, tailrace_mpi, tailrace_corrupt, &
+            tailrace_internal
+  public :: tailrace_float32, tailrace_float64, tailrace_int32, tailrace_int64, &
+            tailrace_complex64, tailrace_complex128
+  public :: tailrace_sum, tailrace_min, tailrace_max, tailrace_max_dims
 
   interface
-    function c_error() bind(C, name="tailrace_error") result(text)
-      import :: c_ptr
-      type(c_ptr) :: text
-    end function
-    function c_error_path() bind(C, name="tailrace_error_path") result(text)
-      import :: c_ptr
-      type(c_ptr) :: text
-    end function
-    function c_version() bind(C, name="tailrace_version") result(text)
-      import :: c_ptr
-      type(c_ptr) :: text
-    end function
-    function c_error_errno() bind(C, name="tailrace_error_errno") result(number)
-      import :: c_int
-      integer(c_int) :: number
-    end function
-    function c_error_rank() bind(C, name="tailrace_error_rank") result(rank)
-      import :: c_int
-      integer(c_int) :: rank
-    end function
-    function c_error_step() bind(C, name="tailrace_error_step") result(step)
-      import :: c_int64_t
-      integer(c_int64_t) :: step
-    end function
-    function c_now_s() bind(C, name="tailrace_now_s") result(seconds)
-      import :: c_double
-      real(c_double) :: seconds
-    end function
-    function c_fail(status, text) bind(C, name="tailrace_fail") result(same)
-      import :: c_int, c_char
-      integer(c_int), value :: status
-      character(kind=c_char), intent(in) :: text(*)
-      integer(c_int) :: same
-    end function
-    subroutine c_stop(text) bind(C, name="tailrace_f_stop")
-      import :: c_ptr
-      type(c_ptr), value :: text
-    end subroutine
     function c_strlen(text) bind(C, name="strlen") result(length)
       import :: c_ptr, c_size_t
       type(c_ptr), value :: text
@@ -74,7 +34,7 @@ contains
     if (present(stat)) stat = status
     if (status == tailrace_ok) return
     if (present(errmsg)) errmsg = tailrace_error()
-    if (.not. present(stat)) call c_stop(c_error())
+    if (.not. present(stat)) call c_f_stop(c_error())
   end subroutine
 
   !> A failure that this face finds itself.
@@ -105,6 +65,25 @@ contains
     character(kind=c_char, len=:), allocatable :: copy
     copy = trim(text)//c_null_char
   end function
+
+  !> The address of `copy`, which becomes the text for C; NULL if no text is given.
+  function address_of(text, copy) result(address)
+    character(len=*), intent(in), optional :: text
+    character(kind=c_char, len=:), allocatable, target, intent(inout) :: copy
+    type(c_ptr) :: address
+    address = c_null_ptr
+    call point_to(address, text, copy)
+  end function
+
+  !> The same for an option, which keeps its default if no text is given.
+  subroutine point_to(address, text, copy)
+    type(c_ptr), intent(inout) :: address
+    character(len=*), intent(in), optional :: text
+    character(kind=c_char, len=:), allocatable, target, intent(inout) :: copy
+    if (.not. present(text)) return
+    copy = to_c(text)
+    address = c_loc(copy)
+  end subroutine
 
   !> A text of C.
   function from_c(address) result(text)

@@ -12,7 +12,6 @@ from pathlib import Path
 FUNCTION = re.compile(r"^(?!typedef|static)(\w[\w ]*?[ *]+)(tailrace_\w+)\(([^;]*?)\);", re.M)
 STRUCT = re.compile(r"^typedef struct (tailrace_\w+) \{\n(.*?)^\} \1;", re.M | re.S)
 OPAQUE = re.compile(r"^typedef struct (tailrace_\w+) \1;", re.M)
-COMMENT = re.compile(r"/\*.*?\*/", re.S)
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,6 @@ class Function:
     arguments: tuple[Argument, ...]
     header: str  # "comm" of tailrace/c/comm.h
     declaration: str
-    comment: str  # the one before it, which may speak of several functions
 
     @property
     def short_name(self) -> str:
@@ -72,27 +70,21 @@ class Headers:
             self._read(path.stem, path.read_text())
 
     def _read(self, header: str, text: str) -> None:
-        code = COMMENT.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+        code = re.sub(r"/\*.*?\*/", "", text, flags=re.S)
         plain = re.sub(r"^ *#(?:.*\\\n)*.*$", "", code, flags=re.M)
         self.kinds |= {name.removeprefix("tailrace_") for name in OPAQUE.findall(plain)}
         self.structs |= {name: members_of(body) for name, body in STRUCT.findall(plain)}
         self.constants |= re.findall(r"^# *define (TAILRACE_\w+) (\d+)$", code, re.M)
         for body in re.findall(r"^enum \w+ \{(.*?)\};", plain, re.M | re.S):
             self.constants |= re.findall(r"(TAILRACE_\w+) = (\d+)", body)
-        lines = text.split("\n")
         for found in FUNCTION.finditer(plain):
             given = [] if found[3].strip() == "void" else found[3].split(",")
-            first = plain.count("\n", 0, found.start())
-            while first > 0 and lines[first - 1].endswith(";"):  # others of the same comment
-                first -= 1
-            comments = COMMENT.findall("\n".join(lines[:first]))
             self.functions[found[2]] = Function(
                 found[2],
                 found[1].strip(),
                 tuple(argument(one) for one in given),
                 header,
                 found[0].rstrip(";"),
-                comments[-1] if comments and lines[first - 1].endswith("*/") else "",
             )
 
     def kind(self, type_: str) -> str | None:
@@ -109,3 +101,9 @@ class Headers:
         """Return the struct that a type is, or is the address of, or None."""
         name = type_.removeprefix("const ").rstrip("*")
         return name if name in self.structs else None
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file, if that changes it: what was made from it is then not made again."""
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)

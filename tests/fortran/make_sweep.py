@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Writes calls of every procedure of the Fortran face with every argument wrong in turn.
 
-Usage: make_sweep.py FOLDER_OF_MODULES OUTPUT
+Usage: make_sweep.py FOLDER_OF_MODULES FOLDER_OF_WHAT_THEY_INCLUDE OUTPUT
 
 For sweep.f90. Procedures and arguments are read from the modules: a new one is swept as soon as it
 is bound.
@@ -277,10 +277,11 @@ class Writer:
 
 def main() -> None:
     """Write the file."""
-    procedures = [one for path in sorted(Path(sys.argv[1]).glob("*.f90")) for one in read(path)]
+    modules = sorted(Path(sys.argv[1]).glob("*.f90"))
+    procedures = [one for path in modules for one in read(path, Path(sys.argv[2]))]
     if len(procedures) < 110:
         raise SystemExit(f"make_sweep.py: only {len(procedures)} procedures are found")
-    Path(sys.argv[2]).write_text(Writer(procedures).text())
+    Path(sys.argv[3]).write_text(Writer(procedures).text())
 
 
 if __name__ == "__main__":

@@ -140,9 +140,15 @@ class Procedure:
         raise SystemExit(f"make_sweep.py: GOOD has no value for {self.name}: {one}")
 
 
-def read(path: Path) -> list[Procedure]:
-    """Return the public procedures of a module."""
-    text = re.sub(r"&\s*\n\s*&?", " ", re.sub(r"!.*", "", path.read_text()))
+def read(path: Path, generated: Path) -> list[Procedure]:
+    """Return the public procedures of a module, which includes files of the other folder."""
+    text = re.sub(
+        r'^ *include "(.*)"$',
+        lambda file: (generated / file[1]).read_text(),
+        path.read_text(),
+        flags=re.M,
+    )
+    text = re.sub(r"&\s*\n\s*&?", " ", re.sub(r"!.*", "", text))
     found = []
     for owner, body in TYPE.findall(text):
         for keyword, private, names in BINDING.findall(body):

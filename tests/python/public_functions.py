@@ -6,14 +6,17 @@ trailing return types, no function-try-blocks.
 """
 
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "bindings" / "generate"))
+from headers import Headers
+
 ACCESS = re.compile(r"^\s*(public|private|protected)\s*$")
 SCOPE = re.compile(r"^\s*(?:inline\s+)?(namespace|class|struct|union)\s+([\w:]+)(?:\s+final)?")
 NO_FUNCTION = re.compile(r"^\s*(?:using|typedef|friend|static_assert|enum|concept)\b")
-C_FUNCTION = re.compile(r"^(?!typedef|enum|struct|static)[a-z].*?\b(tailrace_\w+)\(", re.MULTILINE)
 
 
 @dataclass
@@ -132,7 +135,7 @@ def of_cpp(header: Path) -> set[str]:
 
 def of_c(header: Path) -> set[str]:
     """Return the functions that a header of the C face declares."""
-    return set(C_FUNCTION.findall(header.read_text()))
+    return set(Headers(header).functions)
 
 
 def of_fortran(module: Path) -> set[str]:
