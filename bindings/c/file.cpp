@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "call_check.hpp"
+#include "calls/statistics.hpp"
 #include "core/agreed_error.hpp"
 #include "objects.hpp"
 #include "tailrace/c/file.h"
@@ -50,17 +51,6 @@ std::shared_ptr<PartObject> checked_part(const FileObject& made, const tailrace_
     }
   });
   return given;
-}
-
-tailrace_file_statistics statistics_of(const FileStatistics& seen) {
-  return {.opens = seen.opens,
-          .reads = seen.reads,
-          .writes = seen.writes,
-          .bytes_read = seen.bytes_read,
-          .bytes_written = seen.bytes_written,
-          .locks = seen.locks,
-          .io_s = seen.io_s,
-          .move_s = seen.move_s};
 }
 
 Made<tailrace_file_part> file_part_boxes(int64_t offset, int num_dims, const int64_t* extents,
@@ -137,12 +127,12 @@ void file_setting(Ref<tailrace_file> file, int index, const char** name, const c
 }
 
 tailrace_file_statistics file_get_statistics(Ref<tailrace_file> file) {
-  return statistics_of(file->file.statistics());
+  return file_statistics_of(file->file.statistics());
 }
 
 void file_get_total_statistics(Ref<tailrace_file> made, tailrace_file_statistics* statistics) {
   check_call(*made->pool->comm, [&] { require_address(statistics, "statistics"); });
-  *statistics = statistics_of(made->file.total_statistics());
+  *statistics = file_statistics_of(made->file.total_statistics());
 }
 
 }  // namespace

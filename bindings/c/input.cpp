@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "call_check.hpp"
+#include "calls/statistics.hpp"
 #include "core/agreed_error.hpp"
 #include "item_type.hpp"
 #include "objects.hpp"
@@ -34,15 +35,6 @@ std::int64_t copy_values(const std::vector<double>& found, std::int64_t max_valu
   list(values, max_values, "values");
   std::copy_n(found.begin(), count, values);
   return std::ssize(found);
-}
-
-tailrace_input_statistics statistics_of(const InputStatistics& seen) {
-  return {.opens = seen.opens,
-          .reads = seen.reads,
-          .bytes_read = seen.bytes_read,
-          .checked = seen.checked,
-          .io_s = seen.io_s,
-          .move_s = seen.move_s};
 }
 
 void input_open(Ref<tailrace_comm> ranks, const char* path, const tailrace_input_options& wanted,
@@ -168,12 +160,12 @@ void input_read_all(Ref<tailrace_input> made, const char* name, int type, void* 
 }
 
 tailrace_input_statistics input_get_statistics(Ref<tailrace_input> input) {
-  return statistics_of(input->input.statistics());
+  return input_statistics_of(input->input.statistics());
 }
 
 void input_get_total_statistics(Ref<tailrace_input> made, tailrace_input_statistics* statistics) {
   check_call(*made->comm, [&] { require_address(statistics, "statistics"); });
-  *statistics = statistics_of(made->input.total_statistics());
+  *statistics = input_statistics_of(made->input.total_statistics());
 }
 
 }  // namespace

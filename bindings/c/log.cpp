@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/log.hpp"
 
+#include "calls/statistics.hpp"
 #include "objects.hpp"
 #include "tailrace/c/log.h"
 
@@ -37,12 +38,7 @@ void log_progress(Ref<tailrace_log> log) { log->progress(); }
 void log_finish(Ref<tailrace_log> log) { log->finish(); }
 
 tailrace_log_statistics log_get_statistics(Ref<tailrace_log> log) {
-  const auto& seen = log->statistics();
-  return {.given = seen.given,
-          .messages = seen.messages,
-          .written = seen.written,
-          .flushes = seen.flushes,
-          .left_out = seen.left_out};
+  return log_statistics_of(log->statistics());
 }
 
 void set_line_handler(tailrace_line_handler handler, void* user) {

@@ -2,6 +2,7 @@
 #include "tailrace/output.hpp"
 #include "tailrace/more/xdmf.hpp"
 
+#include "calls/statistics.hpp"
 #include "contents.hpp"
 #include "item_type.hpp"
 #include "output_options.hpp"
@@ -34,31 +35,6 @@ OutputOptions output_options_of(const tailrace_output_options& wanted, Trace* tr
   return options;
 }
 
-tailrace_output_statistics to_c(const OutputStatistics& seen) {
-  return {.steps = seen.steps,
-          .complete = seen.complete,
-          .dropped = seen.dropped,
-          .thinned = seen.thinned,
-          .lowered = seen.lowered,
-          .spilled = seen.spilled,
-          .failed = seen.failed,
-          .bytes = seen.bytes,
-          .written_bytes = seen.written_bytes,
-          .writes = seen.writes,
-          .opens = seen.opens,
-          .slowest_step = seen.slowest_step,
-          .run_s = seen.run_s,
-          .call_s = seen.call_s,
-          .agree_s = seen.agree_s,
-          .copy_s = seen.copy_s,
-          .room_s = seen.room_s,
-          .end_s = seen.end_s,
-          .stall_s = seen.stall_s(),
-          .write_s = seen.write_s,
-          .slowest_s = seen.slowest_s,
-          .hidden_fraction = seen.hidden_fraction()};
-}
-
 namespace {
 
 void output_create(Ref<tailrace_comm> ranks, const tailrace_output_options& wanted,
@@ -85,7 +61,7 @@ void output_progress(Ref<tailrace_output> output) { output->output.progress(); }
 void output_finish(Ref<tailrace_output> output) { output->output.finish(); }
 
 tailrace_output_statistics output_get_statistics(Ref<tailrace_output> made) {
-  return to_c(made->output.statistics());
+  return output_statistics_of(made->output.statistics());
 }
 
 std::string output_last_complete(Ref<tailrace_output> output) {

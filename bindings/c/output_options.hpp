@@ -9,7 +9,4 @@ namespace tailrace::c {
 /// The options of C++; `trace` may be null. Throws `Errc::invalid_input`. Local.
 OutputOptions output_options_of(const tailrace_output_options& wanted, Trace* trace);
 
-/// The figures of an output or a stream.
-tailrace_output_statistics to_c(const OutputStatistics& seen);
-
 }  // namespace tailrace::c

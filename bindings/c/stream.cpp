@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tailrace/stream.hpp"
 
+#include "calls/statistics.hpp"
 #include "contents.hpp"
 #include "output_options.hpp"
 #include "session.hpp"
@@ -22,7 +23,7 @@ void stream_progress(Ref<tailrace_stream> stream) { stream->stream.progress(); }
 void stream_finish(Ref<tailrace_stream> stream) { stream->stream.finish(); }
 
 tailrace_output_statistics stream_get_statistics(Ref<tailrace_stream> stream) {
-  return to_c(stream->stream.statistics());
+  return output_statistics_of(stream->stream.statistics());
 }
 
 std::string stream_describe(Ref<tailrace_stream> stream) {
