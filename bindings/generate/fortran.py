@@ -55,11 +55,16 @@ def bound(one: Argument) -> str:
 
 def member(headers: Headers, one: Argument) -> str:
     """Declare a member of a struct."""
-    type_ = NUMBERS.get(one.type, "type(c_ptr)")
     if one.type == "a_function" or one.type.endswith("_function"):
         type_ = "type(c_funptr)"
     elif one.type in headers.structs:
         type_ = f"type({name_of(one.type)})"
+    elif "*" in one.type:
+        type_ = "type(c_ptr)"
+    elif one.type in NUMBERS:
+        type_ = NUMBERS[one.type]
+    else:
+        raise SystemExit(f"fortran.py: not understood: member {one}")
     return f"    {type_} :: {one.name}{bound(one)}"
 
 
