@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: BSD-3-Clause
 // tailrace-verify FILE...: compares files with their checksums, the pieces dealt out to the ranks
 // that it runs on. Prints JSON lines: one a dataset, then one for the file. Files that virtual
-// datasets lie in are checked after the file that names them. Exit status 1 if anything is wrong.
+// datasets lie in are checked after the file that names them. Exit status 1 if anything is damaged,
+// else 4 if something could not be checked.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -58,9 +59,10 @@ void print_dataset(const std::string& path, const VerifiedDataset& dataset) {
   }
   fmt::print(
       "{{\"path\": {}, \"dataset\": {}, \"check\": \"{}\", \"checked\": {}, \"bytes\": {}, "
-      "\"num_damages\": {}, \"problem\": {}, \"damages\": [{}]}}\n",
+      "\"num_damages\": {}, \"problem\": {}, \"unreadable\": {}, \"damages\": [{}]}}\n",
       json_quoted(path), json_quoted(dataset.name), name_of(dataset.check), dataset.checked,
-      dataset.bytes, dataset.num_damages, json_quoted(dataset.problem), fmt::join(damages, ", "));
+      dataset.bytes, dataset.num_damages, json_quoted(dataset.problem), dataset.unreadable,
+      fmt::join(damages, ", "));
 }
 
 void print_file(const VerifiedFile& file) {
@@ -68,9 +70,10 @@ void print_file(const VerifiedFile& file) {
   std::vector<std::string> sources;
   for (const auto& source : file.sources) sources.push_back(json_quoted(source));
   fmt::print(
-      "{{\"path\": {}, \"checksums\": {}, \"damaged\": {}, \"problem\": {}, \"sources\": [{}]}}\n",
-      json_quoted(file.path), file.checksums, file.damaged(), json_quoted(file.problem),
-      fmt::join(sources, ", "));
+      "{{\"path\": {}, \"checksums\": {}, \"damaged\": {}, \"unreadable\": {}, \"problem\": {}, "
+      "\"sources\": [{}]}}\n",
+      json_quoted(file.path), file.checksums, file.damaged(), file.unchecked(),
+      json_quoted(file.problem), fmt::join(sources, ", "));
   std::fflush(stdout);
 }
 
@@ -123,7 +126,8 @@ int run(int argc, char** argv) {
     tailrace::check_mpi(MPI_Bcast(&wrong, 1, MPI_INT, 0, comm.raw()));
     if (wrong == 0) file = tailrace::store::verify_file(comm, paths[i], !pieces.contains(paths[i]));
     if (comm.rank() == 0) print_file(file);
-    if (!file.problem.empty() || file.damaged()) status = 1;
+    if (file.damaged()) status = 1;
+    if (file.unchecked() && status == 0) status = 4;
     add_sources(comm, file, paths, pieces);
   }
   return status;

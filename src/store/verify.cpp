@@ -27,6 +27,11 @@ namespace {
 constexpr std::ptrdiff_t buffer_bytes = 8 << 20;
 constexpr std::ptrdiff_t most_damages = 100;
 
+// What cannot be read for these reasons need not be damaged.
+bool is_unreadable(const Error& error) {
+  return error.code() == Errc::invalid_input || error.code() == Errc::io;
+}
+
 // Rank 0 opens; all ranks learn why it could not. False then.
 bool open_index(const Comm& comm, VerifiedFile& found, FileIndex& index) {
   try {
@@ -37,7 +42,7 @@ bool open_index(const Comm& comm, VerifiedFile& found, FileIndex& index) {
     const std::string text = error.what();
     const std::string rank = "rank 0: ";  // of no use to a reader, as only rank 0 opens
     found.problem = text.starts_with(rank) ? text.substr(rank.size()) : text;
-    found.unreadable = error.code() == Errc::invalid_input || error.code() == Errc::io;
+    found.unreadable = is_unreadable(error);
     return false;
   }
   share_index(comm, index);
@@ -104,8 +109,8 @@ VerifiedDataset verify_dataset(const Comm& comm, ReadFile& file, const FileIndex
   found.check = check_of(entry);
   const auto failure = failure_of([&] {
     if (!entry.missing.empty()) {
-      throw Error(Errc::io, fmt::format("{} lies in other files, of which {} is missing",
-                                        entry.name, entry.missing));
+      throw Error(Errc::corrupt, fmt::format("{} lies in other files, of which {} is missing",
+                                             entry.name, entry.missing));
     }
     if (found.check != VerifiedDataset::Check::structure) {
       verify_share(file, entry, comm, found);
@@ -119,12 +124,14 @@ VerifiedDataset verify_dataset(const Comm& comm, ReadFile& file, const FileIndex
     found.problem = error.what();
   }
   const int only_read = found.check == VerifiedDataset::Check::read ? 1 : 0;
-  std::int64_t counts[] = {found.checked, found.bytes, found.num_damages, only_read};
-  check_mpi(MPI_Allreduce(MPI_IN_PLACE, counts, 4, MPI_INT64_T, MPI_SUM, comm.raw()));
+  const int damaged = failure && !is_unreadable(*failure) ? 1 : 0;
+  std::int64_t counts[] = {found.checked, found.bytes, found.num_damages, only_read, damaged};
+  check_mpi(MPI_Allreduce(MPI_IN_PLACE, counts, 5, MPI_INT64_T, MPI_SUM, comm.raw()));
   if (counts[3] > 0) found.check = VerifiedDataset::Check::read;
   found.checked = counts[0];
   found.bytes = counts[1];
   found.num_damages = counts[2];
+  found.unreadable = !found.problem.empty() && counts[4] == 0;
   gather(comm, found.damages);
   for (const auto& damage : found.damages) {
     found.files.push_back(
@@ -189,9 +196,11 @@ VerifiedDataset verify_header(const std::string& path, const FileIndex& index) {
 
 bool VerifiedFile::damaged() const {
   return (!problem.empty() && !unreadable) ||
-         std::ranges::any_of(datasets, [](const auto& dataset) {
-           return dataset.num_damages > 0 || !dataset.problem.empty();
-         });
+         std::ranges::any_of(datasets, &VerifiedDataset::damaged);
+}
+
+bool VerifiedFile::unchecked() const {
+  return unreadable || std::ranges::any_of(datasets, &VerifiedDataset::unreadable);
 }
 
 VerifiedFile verify_file(const Comm& comm, const std::string& path, bool data) {

@@ -36,7 +36,9 @@ struct VerifiedDataset {
   std::vector<Damage> damages;     ///< the first 100
   std::vector<std::string> files;  ///< of each damage: the file of its part, or ""
   std::ptrdiff_t num_damages = 0;
-  std::string problem;  ///< why it cannot be read, or ""
+  std::string problem;      ///< why it cannot be read, or ""
+  bool unreadable = false;  ///< not damaged: its filter is not installed, its file cannot be read
+  bool damaged() const { return num_damages > 0 || (!problem.empty() && !unreadable); }
 };
 
 /// What was found out about one file.
@@ -49,6 +51,8 @@ struct VerifiedFile {
   std::string problem;               ///< why it cannot be read at all, or ""
   bool unreadable = false;           ///< not damaged: locked, not permitted, or of a newer format
   bool damaged() const;
+  /// True if the file or a dataset of it could not be checked.
+  bool unchecked() const;
 };
 
 /// Compares everything in `path` with its checksums, pieces and boxes dealt out to the ranks; holds

@@ -19,6 +19,9 @@ from tailrace.progress import working
 
 Line = dict[str, Any]
 
+#: Exit statuses of ``tailrace verify`` and of ``tailrace-verify``.
+DAMAGED, UNREADABLE = 1, 4
+
 
 def _start(launch: Launch, program: Path, files: list[Path]) -> Captured:
     command = [*launch.prefix, str(program), *map(str, files)]
@@ -38,12 +41,13 @@ def verify_files(files: list[Path], ranks: int = 1) -> list[Line]:
     program = find_program("tailrace-verify")
     alone = Launch("none", [], {ASKED_RANKS: "1"})
     done = _start(alone if ranks == 1 else choose_launcher(ranks, program)[1], program, files)
-    if ranks == 1 and done.status not in (0, 1):
+    known = (0, DAMAGED, UNREADABLE)
+    if ranks == 1 and done.status not in known:
         # Some MPI libraries start no program without their launcher.
         done = _start(choose_launcher(1, program)[1], program, files)
     lines: list[Line] = [json.loads(line) for line in done.lines if line.startswith("{")]
     ended = sum("dataset" not in line for line in lines)
-    if done.status not in (0, 1) or ended < len(files):
+    if done.status not in known or ended < len(files):
         noise_free = "".join(without_noise(done.errors.splitlines(keepends=True)))
         words = noise_free.strip() or f"it ended with status {done.status}"
         raise TailraceError(f"{program} failed: {words}")
@@ -84,7 +88,8 @@ def _show_dataset(console: Console, line: Line) -> None:
     name = escape(line["dataset"])
     count = line["num_damages"]
     if line["problem"]:
-        console.print(f"  [red]DAMAGED[/red] {name}: {escape(line['problem'])}")
+        verdict = "[yellow]UNREADABLE[/yellow]" if line["unreadable"] else "[red]DAMAGED[/red]"
+        console.print(f"  {verdict} {name}: {escape(line['problem'])}")
     elif count == 0:
         console.print(f"  [green]ok[/green]      {name}: {_what_was_done(line)}")
     if count > 0:
@@ -105,6 +110,8 @@ def _show_file(console: Console, line: Line) -> None:
         console.print(f"[red]{verdict}[/red] {problem}")
     elif line["damaged"]:
         console.print(f"[red]DAMAGED[/red] {path}")
+    elif line["unreadable"]:
+        console.print(f"[yellow]UNREADABLE[/yellow] {path}: a part of it could not be checked")
     elif not line["checksums"]:
         console.print(f"[yellow]ok[/yellow] {path}: no checksums: structure only")
     else:
@@ -126,7 +133,9 @@ def verify(
 ) -> None:
     """Check files against their checksums; name the dataset and box of what is damaged.
 
-    The exit status is 1 if anything is damaged, cut short, missing, or cannot be read.
+    The exit status is 1 if anything is damaged, cut short, or missing. It is 4 if nothing is
+    damaged, but something could not be checked: a file that is locked, or a dataset whose filter
+    is not installed.
 
     Example: tailrace verify runs/*/fields/*.h5
     """
@@ -144,5 +153,8 @@ def verify(
             for dataset in datasets:
                 _show_dataset(console, dataset)
             datasets = []
-    if any(line["damaged"] or line["problem"] for line in lines if "dataset" not in line):
-        raise typer.Exit(1)
+    ends = [line for line in lines if "dataset" not in line]
+    if any(line["damaged"] for line in ends):
+        raise typer.Exit(DAMAGED)
+    if any(line["unreadable"] for line in ends):
+        raise typer.Exit(UNREADABLE)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from test_whole import built, tailrace
 
+from tailrace.cli.verify import DAMAGED, UNREADABLE
 from tailrace.programs import find_program
 
 h5py = pytest.importorskip("h5py")
@@ -90,7 +91,7 @@ def regions_of(path: Path) -> dict[str, list[Range]]:
 
 def verified(*files: Path, options: tuple[str, ...] = ()) -> tuple[int, list[dict]]:
     done = tailrace("verify", "--json", *options, *map(str, files), folder=files[0].parent)
-    assert done.returncode in (0, 1), done.stderr
+    assert done.returncode in (0, DAMAGED, UNREADABLE), done.stderr
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -394,11 +395,11 @@ def test_a_file_that_is_open_elsewhere_is_not_damaged(
         assert status == 0, lines
         return
     word = "is marked as open to write" if how == "swmr" else "is locked: another program holds it"
-    assert status == 1
+    assert status == UNREADABLE
     assert word in lines[-1]["problem"], lines
     assert not lines[-1]["damaged"]
     assert "UNREADABLE" in seen.stdout and "DAMAGED" not in seen.stdout, seen.stdout
-    assert seen.returncode == 1
+    assert seen.returncode == UNREADABLE
     assert told.startswith("FileFailure"), told
     assert word in told
     if how == "swmr":  # the mark outlives its program
@@ -415,4 +416,35 @@ def test_a_file_that_may_not_be_read_is_not_damaged(tmp_path: Path) -> None:
     )  # fmt: skip
     (line,) = [json.loads(line) for line in done.stdout.splitlines()]
     assert "cannot open" in line["problem"] and not line["damaged"], line
-    assert done.returncode == 1
+    assert done.returncode == UNREADABLE
+
+
+def test_a_missing_filter_is_not_damage(tmp_path: Path) -> None:
+    """h5py brings LZF, which the HDF5 library of this build does not know."""
+    built("tailrace-verify")
+    packed, both = tmp_path / "packed.h5", tmp_path / "both.h5"
+    for path in (packed, both):
+        with h5py.File(path, "w") as file:
+            file["plain"] = np.zeros(9)
+            file.create_dataset("u", data=np.arange(9000.0), chunks=(1000,), compression="lzf")
+            damaged = file.create_dataset(
+                "v", data=np.arange(9000.0), chunks=(1000,), fletcher32=True
+            )
+            at = damaged.id.get_chunk_info(4).byte_offset
+    raw = bytearray(both.read_bytes())
+    raw[at + 100] ^= 4
+    both.write_bytes(raw)
+    for ranks in ("1", "2"):
+        status, lines = verified(packed, options=("-n", ranks))
+        assert status == UNREADABLE
+        (u,) = [line for line in lines if line["problem"]]
+        assert u["dataset"] == "u" and u["unreadable"]
+        assert "filter lzf (32000), which is not installed" in u["problem"]
+        assert not lines[-1]["damaged"] and lines[-1]["unreadable"]
+    seen = tailrace("verify", str(packed), folder=tmp_path)
+    assert seen.returncode == UNREADABLE
+    assert "UNREADABLE u: " in seen.stdout and "DAMAGED" not in seen.stdout, seen.stdout
+    status, lines = verified(packed, both)
+    assert status == DAMAGED
+    found = {line["dataset"]: line for line in lines if "dataset" in line and line["problem"]}
+    assert found["u"]["unreadable"] and not found["v"]["unreadable"]
