@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "core/system_call.hpp"
 #include "store/hdf5_handle.hpp"
 #include "tailrace/error.hpp"
 
@@ -32,7 +33,7 @@ herr_t note_link(hid_t, const char* name, const H5L_info_t* info, void* links) {
 // Names a file, whatever its path: HDF5 numbers a file again each time it opens it.
 std::string identity_of(const std::string& path) {
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return path;
+  if (uninterrupted([&] { return stat(path.c_str(), &status); }) != 0) return path;
   return fmt::format("{}:{}", status.st_dev, status.st_ino);
 }
 

@@ -98,7 +98,10 @@ void verify_share(ReadFile& file, const FileIndex::Entry& entry, const Comm& com
 void verify_length(const FileIndex::Entry& entry, const std::string& path, VerifiedDataset& found) {
   struct stat status {};
   found.bytes = whole_box(entry).num_items() * item_bytes(entry.type);
-  if (stat(path.c_str(), &status) == 0 && status.st_size >= entry.offset + found.bytes) return;
+  if (uninterrupted([&] { return stat(path.c_str(), &status); }) != 0) {
+    fail_io("look at", path, errno);
+  }
+  if (status.st_size >= entry.offset + found.bytes) return;
   throw Error(Errc::corrupt, fmt::format("{} is cut short: dataset {} would end at byte {}", path,
                                          entry.name, entry.offset + found.bytes));
 }

@@ -132,13 +132,14 @@ ssize_t preadv(int fd, const struct iovec* pieces, int count, off_t at) {
 ssize_t preadv64(int fd, const struct iovec* pieces, int count, off_t at) {
   return preadv(fd, pieces, count, at);
 }
+/* No test needs its files on the disk, and flushing them took most of a sweep's time. */
 int fsync(int fd) {
   FAIL_IF("fsync", fd, NULL);
-  return NEXT(fsync)(fd);
+  return 0;
 }
 int fdatasync(int fd) {
   FAIL_IF("fdatasync", fd, NULL);
-  return NEXT(fdatasync)(fd);
+  return 0;
 }
 int ftruncate(int fd, off_t bytes) {
   FAIL_IF("ftruncate", fd, NULL);

@@ -28,12 +28,17 @@ class Sweep {
         write_(std::move(write)),
         test_(comm, {4, 8, 9}, 1) {}
 
+  /// Each failing call once where nothing has the name, and once where a file is replaced.
   void run() {
-    for (const auto& failure : failures) {
-      const auto path = (plan_.out() / ("count" + suffix_)).string();
-      const long total = plan_.count(comm_, failure, [&] { write_(path, test_.contents); });
-      EXPECT_GT(total, 0) << variant_;
-      for (const long at : calls_of(failure, total, 2)) one(failure, at);
+    write_(undisturbed(), test_.contents);
+    for (const bool replaces : {false, true}) {
+      for (const auto& failure : failures) {
+        const auto path = (plan_.out() / ("count" + suffix_)).string();
+        prepare(path, replaces);
+        const long total = plan_.count(comm_, failure, [&] { write_(path, test_.contents); });
+        EXPECT_GT(total, 0) << variant_;
+        for (const long at : calls_of(failure, total, 1)) one(failure, at, replaces);
+      }
     }
   }
 
@@ -41,8 +46,28 @@ class Sweep {
   long num_fired() const { return fired_; }
 
  private:
-  void one(const Failure& failure, long at) {
+  std::string undisturbed() const { return (plan_.out() / ("right" + suffix_)).string(); }
+
+  void remove(const std::string& path) const {
+    check_mpi(MPI_Barrier(comm_.raw()));
+    if (comm_.rank() == 0) fs::remove_all(path);
+    if (comm_.rank() == 0) fs::remove_all(path + ".pieces");
+    check_mpi(MPI_Barrier(comm_.raw()));
+  }
+
+  void prepare(const std::string& path, bool replaces) {
+    remove(path);
+    if (!replaces) return;
+    write_(path, test_.contents);
+    // A new file or store gets the mode of the one that it replaces.
+    const auto file = suffix_ == ".zarr" ? path + "/zarr.json" : path;
+    if (comm_.rank() == 0) fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
+    check_mpi(MPI_Barrier(comm_.raw()));
+  }
+
+  void one(const Failure& failure, long at, bool replaces) {
     const auto path = (plan_.out() / fmt::format("f{}{}", number_++, suffix_)).string();
+    if (replaces) prepare(path, true);
     plan_.arm(comm_, failure, at);
     std::string text;
     try {
@@ -50,19 +75,22 @@ class Sweep {
     } catch (const Error& error) {
       text = error.what();
     }
-    if (!plan_.disarm(comm_)) return;
-    ++fired_;
-    const auto what = fmt::format("{}: {} call {} ({} of {}) -> \"{}\"", variant_,
-                                  describe(failure), at, plan_.get().name, plan_.get().path, text);
-    check_failure(path, failure, text, what);
+    const bool fired = plan_.disarm(comm_);
+    const auto what =
+        fmt::format("{}{}: {} call {} ({} of {}) -> \"{}\"", variant_, replaces ? ", replaced" : "",
+                    describe(failure), at, plan_.get().name, plan_.get().path, text);
+    if (fired) {
+      ++fired_;
+      check_failure(path, failure, text, what);
+      EXPECT_TRUE(!replaces || fs::exists(path)) << "the earlier one is lost: " << what;
+    } else {
+      EXPECT_EQ(text, "") << what;
+    }
     // The next write is as if nothing had been.
     write_(path, test_.contents);
     EXPECT_EQ(wrong_items(path), 0) << what;
     EXPECT_EQ(leftovers(), "") << what;
-    check_mpi(MPI_Barrier(comm_.raw()));
-    if (comm_.rank() == 0) fs::remove_all(path);
-    if (comm_.rank() == 0) fs::remove_all(path + ".pieces");
-    check_mpi(MPI_Barrier(comm_.raw()));
+    remove(path);
   }
 
   void check_failure(const std::string& path, const Failure& failure, const std::string& text,
@@ -91,11 +119,13 @@ class Sweep {
     check_mpi(MPI_Barrier(comm_.raw()));
   }
 
-  /// The name of something unfinished in the folder.
+  /// The name of something unfinished in the folder, or of pieces without their file.
   std::string leftovers() const {
     for (const auto& entry : fs::directory_iterator(plan_.out())) {
       const auto name = entry.path().filename().string();
       if (name.find(".partial") != std::string::npos) return name;
+      const bool has_file = fs::exists(entry.path().parent_path() / entry.path().stem());
+      if (name.ends_with(".pieces") && !has_file) return name;
     }
     return "";
   }
@@ -103,7 +133,7 @@ class Sweep {
   /// differ, are missing or too many.
   std::ptrdiff_t wrong_items(const std::string& path) const {
     if (suffix_ != ".zarr") return OutputCase::wrong_items(comm_, path, 0);
-    auto right = files_of(plan_.out() / ("count" + suffix_));
+    auto right = files_of(undisturbed());
     std::ptrdiff_t wrong = right.empty() ? 1 : 0;
     for (const auto& [name, bytes] : files_of(path)) {
       const auto same = right.extract(name);

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "core/system_call.hpp"
 #include "core/whole_file.hpp"
 #include "file/hints/lustre.hpp"
 #include "file/settings.hpp"
@@ -107,7 +108,7 @@ void ask_lustre(const std::string& path, FileSystem& system) {
 FileSystem file_system_of(const std::string& path) {
   FileSystem system;
   struct stat status {};
-  const bool exists = stat(path.c_str(), &status) == 0;
+  const bool exists = uninterrupted([&] { return stat(path.c_str(), &status); }) == 0;
   const std::string asked = exists ? path : folder_of(path);
   struct statfs found {};
   if (statfs(asked.c_str(), &found) != 0) {

@@ -72,7 +72,9 @@ std::string set_lustre(const std::string& path, std::ptrdiff_t stripe_bytes, int
 std::string set_stripes(const std::string& path, std::ptrdiff_t stripe_bytes, int stripe_count) {
   if (stripe_bytes == 0 && stripe_count == 0) return "";
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return failed(path, "look at", errno);
+  if (uninterrupted([&] { return stat(path.c_str(), &status); }) != 0) {
+    return failed(path, "look at", errno);
+  }
   if (!S_ISREG(status.st_mode) || status.st_size > 0) {
     return fmt::format("cannot set the stripes of {}: only a new, empty file can be laid out",
                        path);

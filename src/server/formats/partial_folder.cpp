@@ -15,6 +15,7 @@
 #include <fmt/format.h>
 
 #include "chooser/absolute_path.hpp"
+#include "core/agreed_error.hpp"
 #include "core/whole_file.hpp"
 #include "tailrace/error.hpp"
 
@@ -35,32 +36,26 @@ int remove_tree(const std::string& path) noexcept {
   return error.value();
 }
 
-[[noreturn]] void fail_leaving(int error, const std::string& what, const std::string& left) {
-  throw Error(Errc::io,
-              fmt::format("{}: {} (errno {}); {} is left", what, std::strerror(error), error, left),
-              error);
-}
-
 void remove_or_fail(const std::string& path,
                     const std::string& what = "what it replaces could not be removed") {
   const int error = remove_tree(path);
-  if (error != 0) fail_leaving(error, what, path);
+  if (error == 0) return;
+  throw Error(Errc::io,
+              fmt::format("{}: {} (errno {}); {} is left", what, std::strerror(error), error, path),
+              error);
 }
 
-/// All folders below `path`, and `path` last.
-std::vector<std::string> folders_of_tree(const std::string& path) {
+/// All files and folders below `path`.
+std::vector<fs::directory_entry> entries_of_tree(const std::string& path) {
   std::error_code error;
-  std::vector<std::string> folders;
+  std::vector<fs::directory_entry> entries;
   do {
-    folders.clear();
+    entries.clear();
     fs::recursive_directory_iterator entry(path, error);
-    for (; !error && entry != fs::end(entry); entry.increment(error)) {
-      if (entry->is_directory(error)) folders.push_back(entry->path());
-    }
+    for (; !error && entry != fs::end(entry); entry.increment(error)) entries.push_back(*entry);
   } while (error.value() == EINTR);
   if (error) fail_errno(error.value());
-  folders.push_back(path);
-  return folders;
+  return entries;
 }
 
 bool is_there(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
@@ -173,19 +168,15 @@ void PartialFolder::remove(const std::string& name) const {
 void PartialFolder::take_over_access() {
   if (!folder_access_.exists()) return;
   if (Access::of(partial() + "/" + keep_) != file_access_) {
-    std::error_code error;
-    fs::recursive_directory_iterator entry(partial(), error);
-    for (; !error && entry != fs::end(entry); entry.increment(error)) {
-      const bool is_folder = entry->is_directory(error);
-      const Descriptor opened = open_descriptor(entry->path(), O_RDONLY | O_NOFOLLOW);
+    for (const auto& entry : entries_of_tree(partial())) {
+      const Descriptor opened = open_descriptor(entry.path(), O_RDONLY | O_NOFOLLOW);
       if (!opened) fail_errno(errno);
-      if (is_folder) {
+      if (entry.is_directory()) {
         folder_access_.apply(opened.get(), 0700);
       } else {
         file_access_.apply(opened.get());
       }
     }
-    if (error) fail_errno(error.value());
   }
   if (folder_access_.lacks(0700)) folder_access_.apply(lock_.descriptor());
 }
@@ -193,7 +184,10 @@ void PartialFolder::take_over_access() {
 void PartialFolder::commit(bool sync) {
   take_over_access();
   if (sync) {
-    for (const auto& folder : folders_of_tree(partial())) flush_folder(folder);
+    for (const auto& entry : entries_of_tree(partial())) {
+      if (entry.is_directory()) flush_folder(entry.path());
+    }
+    flush_folder(partial());
   }
   auto old = partial();
   if (!is_there(target_)) {
@@ -207,13 +201,17 @@ void PartialFolder::commit(bool sync) {
     rename_file(partial(), target_);
   }
   lock_.release();
-  try {
+  const auto unflushed = failure_of([&] {
     if (sync) flush_folder(folder_of(target_));
-  } catch (const Error& error) {
-    if (old.empty()) throw;
-    fail_leaving(error.sys_errno(), "its new name could not be flushed", old);
+  });
+  const auto unremoved = failure_of([&] {
+    if (!old.empty()) remove_or_later(old);
+  });
+  if (unflushed) {
+    const auto error = about("its new name could not be flushed", *unflushed);
+    throw unremoved ? about(error.what(), *unremoved) : error;
   }
-  if (!old.empty()) remove_or_later(old);
+  if (unremoved) throw Error(*unremoved);
 }
 
 std::string PartialFolder::discard(std::span<const std::string> names) noexcept {

@@ -34,7 +34,8 @@ class PartialFolder {
   /// control list of the folder, and those of its `keep` for all files. What had the name stays
   /// complete until then and is removed afterwards: killed at any moment, either the earlier or the
   /// new one is there. If it cannot be removed, the error names it, and it is removed later as by
-  /// `discard`. With `sync` everything in it is flushed first, folders too.
+  /// `discard`. With `sync` everything in it is flushed first, folders too, and its name last: if
+  /// that fails, the folder has its final name all the same.
   void commit(bool sync);
   /// Removes it, if this object made it. `names` are the files that may be in it, for a file system
   /// in trouble that lets no folder be read. Returns the name of what is left of it, or ""; that is

@@ -195,7 +195,7 @@ std::int64_t append_shared(const std::string& path, const Field& field,
                            std::span<const Box> boxes) {
   OpenFile file(path, O_RDWR | O_CREAT);
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) fail_errno(errno);
+  if (uninterrupted([&] { return stat(path.c_str(), &status); }) != 0) fail_errno(errno);
   const auto item = item_bytes(field.type);
   std::int64_t at = status.st_size;
   std::vector<std::byte> packed;
