@@ -78,7 +78,7 @@ static void test_tuner(const tailrace_comm* comm) {
                                             {"failing", run_failing, NULL, NULL}};
   tailrace_tune_problem problem = {"test of C", "size=1", "plain", 0};
   tailrace_tune_settings settings = tailrace_tune_defaults();
-  settings.budget_s = 0.05;
+  settings.budget_s = 1;
   int chosen = -1;
   const char* why = NULL;
   OK(tailrace_tune_choose(comm, &problem, 2, candidates, &settings, &chosen, &why));
