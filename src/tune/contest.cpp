@@ -20,13 +20,21 @@
 
 #include <fmt/format.h>
 
+#include "chooser/decide.hpp"
 #include "core/agreed_error.hpp"
 #include "core/say.hpp"
-#include "tune/decide.hpp"
 
 namespace tailrace::tune {
 
 namespace {
+
+using chooser::first_as_good;
+using chooser::largest_no_difference;
+using chooser::least_difference;
+using chooser::median;
+using chooser::null_spread;
+using chooser::ratio;
+using chooser::spread;
 
 constexpr double sample_s = 300e-6;  // a sample lasts at least so long
 constexpr int most_runs = 4000;      // in a sample
@@ -35,12 +43,15 @@ constexpr int most_screening_rounds = 24;
 constexpr int least_rounds = 3;           // even over the budget
 constexpr int rounds_between_looks = 20;  // at whether the matter is clear
 constexpr int most_rounds = 400;
-constexpr double settled_difference = 0.02;  // so small that more rounds gain nothing
 constexpr double long_run_s = 2.5e-3;
 /// After so many single runs, those leave that took so many times as long as the best one.
 constexpr std::array long_run_limits{2.0, 1.3, 1.15, 1.1, 1.06};
-constexpr double long_run_difference = 0.03;  // that counts between the shortest of long runs
-constexpr double untested_difference = 0.25;  // that counts where time did not allow a null test
+
+/// "1.5 us"
+std::string time_text(double seconds) {
+  if (seconds < 1e-3) return fmt::format("{:.3g} us", 1e6 * seconds);
+  return seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.3g} s", seconds);
+}
 
 /// What `action` fails with on the lowest rank that it fails on, "" if on none; `code` is its kind.
 template <class Action>
@@ -264,7 +275,7 @@ bool Contest::is_clear() {
   const auto found = times(list);
   const double difference = null();
   const Entry* before = std::exchange(leader_, list[first_as_good(found, difference)]);
-  if (difference <= settled_difference && leader_ == before) return true;
+  if (difference <= least_difference && leader_ == before) return true;
   const double reach = *std::ranges::min_element(found) * (1 + 3 * difference);
   return std::ranges::count_if(found, [&](double time) { return time <= reach; }) == 1;
 }
@@ -327,8 +338,8 @@ bool Contest::null_test_ran() const {
 }
 
 double Contest::null() const {
-  if (few_long_) return long_run_difference;
-  return null_test_ran() ? null_spread(paired_->samples, twin_samples_) : untested_difference;
+  if (few_long_) return least_difference;
+  return null_test_ran() ? null_spread(paired_->samples, twin_samples_) : largest_no_difference;
 }
 
 std::string Contest::reason(std::size_t winner, std::size_t fastest, double null) {

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tune/decide.hpp"
+#include "chooser/decide.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <random>
 
-#include <fmt/format.h>
+namespace tailrace::chooser {
 
-namespace tailrace::tune {
+namespace {
 
-std::string time_text(double seconds) {
-  if (seconds < 1e-3) return fmt::format("{:.3g} us", 1e6 * seconds);
-  return seconds < 1 ? fmt::format("{:.3g} ms", 1e3 * seconds) : fmt::format("{:.3g} s", seconds);
+double within_limits(double noise, std::size_t count) {
+  const double most = largest_no_difference * (1 + 20 / static_cast<double>(count));
+  return std::clamp(noise, least_difference, most);
 }
+
+}  // namespace
 
 double quantile(std::span<const double> samples, double part) {
   if (samples.empty()) return 0;
@@ -55,9 +57,11 @@ double null_spread(std::span<const double> first, std::span<const double> second
   }
   // Few samples do not show how far they scatter.
   const double few = 1 + 10 / static_cast<double>(count);
-  const double spread = std::expm1(std::max(seen, few * quantile(chance, 0.99)));
-  const double most = largest_no_difference * (1 + 20 / static_cast<double>(count));
-  return std::clamp(spread, least_difference, most);
+  return within_limits(std::expm1(std::max(seen, few * quantile(chance, 0.99))), count);
+}
+
+double noise_of_few(double time, double other, std::size_t count) {
+  return count < 2 ? largest_no_difference : within_limits(other / time - 1, count);
 }
 
 std::size_t first_as_good(std::span<const double> times, double null) {
@@ -66,4 +70,4 @@ std::size_t first_as_good(std::span<const double> times, double null) {
   return static_cast<std::size_t>(found - times.begin());
 }
 
-}  // namespace tailrace::tune
+}  // namespace tailrace::chooser

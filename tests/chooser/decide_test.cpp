@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "tune/decide.hpp"
+#include "chooser/decide.hpp"
 
 #include <random>
 
 #include <gtest/gtest.h>
 
-namespace tailrace::tune {
+namespace tailrace::chooser {
 namespace {
 
 /// Times as machines give them: a floor, scatter above it, and now and then a long delay.
@@ -26,7 +26,7 @@ class Clock {
   std::mt19937 generator_;
 };
 
-TEST(TuneDecide, QuantilesAreThoseOfSortedSamples) {
+TEST(Decide, QuantilesAreThoseOfSortedSamples) {
   const std::vector<double> samples{5, 1, 4, 2, 3};
   EXPECT_EQ(median(samples), 3);
   EXPECT_EQ(quantile(samples, 0), 1);
@@ -39,7 +39,7 @@ TEST(TuneDecide, QuantilesAreThoseOfSortedSamples) {
 }
 
 // Of 500 pairs of equal entries the second is taken for faster in very few.
-TEST(TuneDecide, EqualEntriesAreEqual) {
+TEST(Decide, EqualEntriesAreEqual) {
   for (const int count : {3, 12, 40}) {
     int wrong = 0;
     for (unsigned seed = 0; seed < 500; ++seed) {
@@ -55,7 +55,7 @@ TEST(TuneDecide, EqualEntriesAreEqual) {
 }
 
 // And a difference that is there is seen, once there are samples enough.
-TEST(TuneDecide, SmallDifferencesAreSeenWithManySamples) {
+TEST(Decide, SmallDifferencesAreSeenWithManySamples) {
   int seen = 0;
   for (unsigned seed = 0; seed < 200; ++seed) {
     Clock clock(seed);
@@ -70,7 +70,7 @@ TEST(TuneDecide, SmallDifferencesAreSeenWithManySamples) {
 
 // Half of the samples are thrown far off, of each entry on its own: medians are worth nothing,
 // ratios of the same rounds still show 10 %.
-TEST(TuneDecide, RatiosOfRoundsSeeThroughDisturbance) {
+TEST(Decide, RatiosOfRoundsSeeThroughDisturbance) {
   int seen = 0;
   for (unsigned seed = 0; seed < 100; ++seed) {
     std::mt19937 generator(seed);
@@ -90,14 +90,14 @@ TEST(TuneDecide, RatiosOfRoundsSeeThroughDisturbance) {
   EXPECT_GE(seen, 80);
 }
 
-TEST(TuneDecide, NullSpreadHasAFloorAndSeesASystematicDifference) {
+TEST(Decide, NullSpreadHasAFloorAndSeesASystematicDifference) {
   const std::vector<double> equal(10, 1.0);
   EXPECT_EQ(null_spread(equal, equal), least_difference);
   const std::vector<double> other(10, 1.2);  // of the same entry: position in the round matters
   EXPECT_GE(null_spread(equal, other), 0.18);
 }
 
-TEST(TuneDecide, TheFirstOfThoseWithinTheNullSpreadWins) {
+TEST(Decide, TheFirstOfThoseWithinTheNullSpreadWins) {
   const std::vector<double> times{1.30, 1.04, 1.00, 0.99};
   EXPECT_EQ(first_as_good(times, 0), 3U);
   EXPECT_EQ(first_as_good(times, 0.02), 2U);
@@ -106,4 +106,4 @@ TEST(TuneDecide, TheFirstOfThoseWithinTheNullSpreadWins) {
 }
 
 }  // namespace
-}  // namespace tailrace::tune
+}  // namespace tailrace::chooser
