@@ -17,6 +17,8 @@
 #include <tuple>
 #include <vector>
 
+#include "chooser/budget.hpp"
+#include "chooser/decide.hpp"
 #include "chooser/environment.hpp"
 #include "chooser/tuning_is_off.hpp"
 
@@ -24,8 +26,7 @@ namespace tailrace::lapack {
 
 namespace {
 
-constexpr double largest_loss = 0.03;  // of the time of all calls, once something has failed
-constexpr double least_gain = 0.97;
+constexpr chooser::Budget loss_guard{0.03};  // what failed may cost this part of all calls
 constexpr int most_skipped = 256;
 constexpr double beyond_bf16 = 1e9;  // a condition number that only fp32 is tried with
 constexpr std::array<int, 3> early_canaries{2, 4, 8};
@@ -42,10 +43,10 @@ class Times {
     if (!times_.empty()) times_.back() += time;
   }
   std::size_t count() const { return times_.size(); }
-  double median() const {
-    auto sorted = times_;
-    std::sort(sorted.begin(), sorted.end());
-    return sorted[sorted.size() / 2];
+  double median() const { return chooser::median(times_); }
+  /// Noise of the median, by what the times differ by.
+  double noise(std::size_t count) const {
+    return chooser::noise_of_few(median(), median() + chooser::spread(times_), count);
   }
 
  private:
@@ -100,7 +101,7 @@ struct Tally {
   /// What was lost, with a further loss, is more than the guard allows.
   bool loses(const Site& site, double more_s) {
     const auto& of = counts_of(site);
-    return of.lost_s - gained_s(site.parallel) + more_s > largest_loss * of.total_s;
+    return !loss_guard.allows(of.lost_s - gained_s(site.parallel) + more_s, of.total_s);
   }
 };
 
@@ -183,11 +184,16 @@ Refusal refusal_of(Tally& all, Site& site, std::ptrdiff_t n) {
   return is_canary(++site.calls, all.lapack_of(site).count()) ? Refusal::canary : Refusal::none;
 }
 
+/// LAPACK keeps the place where ours is not faster by more than noise. Of one pair of times, only
+/// where ours is slower by more than noise.
 void compare(const Times& lapack, Site& site) {
   const auto pairs = std::min(site.ours.count(), lapack.count());
   if (pairs == 0) return;
-  const double ratio = site.ours.median() / lapack.median();
-  site.off = ratio > 1.3 || (pairs >= 2 && ratio > least_gain);
+  const std::array both{lapack.median(), site.ours.median()};
+  const std::array reversed{both[1], both[0]};
+  const double noise = lapack.noise(pairs);
+  site.off = pairs == 1 ? chooser::first_as_good(reversed, noise) == 1
+                        : chooser::first_as_good(both, noise) == 0;
 }
 
 const char* text_of(Refusal why) {

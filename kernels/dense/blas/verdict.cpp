@@ -8,8 +8,6 @@ namespace tailrace::dense {
 
 namespace {
 
-constexpr double hopeless = 2;     // times the library's time: no more turns
-constexpr double no_better = 1.0;  // of the library's time, in a check
 constexpr int most_bad_checks = 3;
 
 void add_one(std::atomic<std::int64_t>& count) {
@@ -20,7 +18,7 @@ void add_one(std::atomic<std::int64_t>& count) {
 }  // namespace
 
 ShapeVerdict::ShapeVerdict(std::vector<BlasVariant> variants, int chosen)
-    : variants_(std::move(variants)), chosen_(chosen), known_(variants_.size()) {
+    : variants_(std::move(variants)), chosen_(chosen), trial_(variants_.size(), rounds) {
   if (variants_.size() == 1) chosen_ = 0;
   if (chosen > 0) ahead_ = until_check - until_first_check;
 }
@@ -37,55 +35,40 @@ ShapeVerdict::Turn ShapeVerdict::next() {
   if (chosen == 0) return {0, false};
   const std::unique_lock lock(mutex_, std::try_to_lock);
   if (!lock) return {0, false};
-  while (known_[turn_ % variants_.size()].dropped) ++turn_;
-  const auto variant = static_cast<int>(turn_++ % variants_.size());
+  const auto variant = static_cast<int>(trial_.next());
   if (variant > 0) add_one(ours_);
   return {variant, true};
 }
 
 void ShapeVerdict::record(int variant, double seconds) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
-  if (!lock) return;
   const int chosen = chosen_.load(std::memory_order_relaxed);
-  if (chosen > 0) return record_check(variant, seconds);
-  if (chosen == 0) return;
-  auto& own = known_[static_cast<std::size_t>(variant)];
-  if (++own.calls > 1) own.best_s = std::min(own.best_s, seconds);
-  if (variant > 0 && own.calls > 1 && own.best_s > hopeless * known_[0].best_s) own.dropped = true;
-  const bool all_known =
-      std::ranges::all_of(known_, [](const Variant& w) { return w.dropped || w.calls >= rounds; });
-  if (all_known) choose();
+  if (!lock || chosen == 0) return;
+  trial_.add(static_cast<std::size_t>(variant), seconds);
+  if (chosen > 0) {
+    record_check(variant, seconds);
+  } else if (trial_.decided()) {
+    chosen_.store(static_cast<int>(trial_.winner()), std::memory_order_relaxed);
+  }
 }
 
-/// The own library, then the variant that was chosen.
+/// The own library, then the variant that was chosen, which must not be slower.
 void ShapeVerdict::record_check(int variant, double seconds) {
-  auto& known = known_[static_cast<std::size_t>(variant)];
-  known.best_s = std::min(known.best_s, seconds);
   if (variant == 0) {
     check_library_s_ = seconds;
   } else if (check_library_s_ > 0) {
-    bad_checks_ = seconds > no_better * check_library_s_ ? bad_checks_ + 1 : 0;
+    bad_checks_ = seconds > check_library_s_ ? bad_checks_ + 1 : 0;
     if (bad_checks_ == most_bad_checks) chosen_.store(0, std::memory_order_relaxed);
   }
-}
-
-void ShapeVerdict::choose() {
-  std::size_t best = 0;
-  for (std::size_t w = 1; w < known_.size(); ++w) {
-    if (!known_[w].dropped && known_[w].best_s < known_[best].best_s) best = w;
-  }
-  const bool pays = known_[best].best_s < worthwhile * known_[0].best_s;
-  chosen_.store(pays ? static_cast<int>(best) : 0, std::memory_order_relaxed);
 }
 
 ShapeVerdict::Account ShapeVerdict::account() const {
   const std::scoped_lock lock(mutex_);
   Account account{calls_.load(), ours_.load(), 0};
-  const int chosen = chosen_.load();
-  if (chosen > 0) {
-    const auto& own = known_[static_cast<std::size_t>(chosen)];
-    if (std::max(own.best_s, known_[0].best_s) == unknown_s) return account;
-    account.gained_s = static_cast<double>(account.ours) * (known_[0].best_s - own.best_s);
+  const auto chosen = static_cast<std::size_t>(std::max(chosen_.load(), 0));
+  if (chosen > 0 && trial_.turns(0) > 0 && trial_.turns(chosen) > 0) {
+    account.gained_s =
+        static_cast<double>(account.ours) * (trial_.shortest_s(0) - trial_.shortest_s(chosen));
   }
   return account;
 }

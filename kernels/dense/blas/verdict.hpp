@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "chooser/trial.hpp"
 #include "dense/gemm/gemm.hpp"
 
 namespace tailrace::dense {
@@ -26,10 +27,8 @@ struct BlasVariant {
 /// From any thread.
 class ShapeVerdict {
  public:
-  /// Calls of each variant before the choice; the first of them does not count.
+  /// Calls of each variant before the choice.
   static constexpr int rounds = 5;
-  /// A variant must take less than this share of the own library's time to be chosen.
-  static constexpr double worthwhile = 0.95;
   /// After so many calls two are timed again, one by the own library.
   static constexpr std::int64_t until_check = 1024;
   /// The same where the choice was remembered.
@@ -55,13 +54,6 @@ class ShapeVerdict {
   Account account() const;
 
  private:
-  struct Variant {
-    int calls = 0;
-    double best_s = unknown_s;
-    bool dropped = false;
-  };
-  static constexpr double unknown_s = 1e300;
-  void choose();
   void record_check(int variant, double seconds);
 
   std::vector<BlasVariant> variants_;
@@ -69,8 +61,7 @@ class ShapeVerdict {
   std::atomic<std::int64_t> calls_ = 0, ours_ = 0;
   std::int64_t ahead_ = 0;    ///< of the next check
   mutable std::mutex mutex_;  // of what follows
-  std::vector<Variant> known_;
-  std::size_t turn_ = 0;
+  chooser::Trial trial_;
   double check_library_s_ = 0;
   int bad_checks_ = 0;
 };

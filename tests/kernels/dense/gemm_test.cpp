@@ -229,7 +229,7 @@ TEST(ShapeVerdict, TheFastestVariantWinsWhereItPays) {
   };
   EXPECT_EQ(decide({1.0, 0.9, 0.5}).first, 2);
   EXPECT_EQ(decide({1.0, 0.5, 0.9}).first, 1);
-  EXPECT_EQ(decide({1.0, 0.97, 1.2}).first, 0);
+  EXPECT_EQ(decide({1.0, 0.98, 1.2}).first, 0);
   const auto [chosen, turns] = decide({1.0, 3.0, 0.8});
   EXPECT_EQ(chosen, 2);
   EXPECT_LT(turns[1], ShapeVerdict::rounds);  // hopeless: no more turns
