@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "chooser/memory.hpp"
 #include "core/agreed_error.hpp"
 #include "core/same_on_all.hpp"
 #include "core/say.hpp"
@@ -140,7 +141,7 @@ Choice choose(const Comm& comm, const Problem& problem, std::span<const Candidat
   } else {
     wanted.winner = choice.name;
     wanted.why = choice.why;
-    wanted.date = date_text();
+    wanted.date = chooser::date_text();
     wanted.null_spread = choice.null_spread;
     wanted.timings = choice.timings;
   }

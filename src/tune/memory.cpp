@@ -1,35 +1,20 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #include "tune/memory.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <ctime>
 #include <filesystem>
 #include <mutex>
-#include <optional>
-#include <tuple>
 
-#include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <nlohmann/json.hpp>
 
-#include "chooser/absolute_path.hpp"
-#include "core/file_lock.hpp"
-#include "core/replaced.hpp"
+#include "chooser/memory.hpp"
 #include "core/say.hpp"
-#include "core/whole_file.hpp"
 
 namespace tailrace::tune {
 
 namespace {
 
+using chooser::date_text;
 using Json = nlohmann::ordered_json;
-namespace fs = std::filesystem;
-
-constexpr int schema_version = 1;
-constexpr const char* schema_name = "tailrace tune";
-constexpr std::ptrdiff_t most_entries = 5000;  // the oldest are forgotten
 
 Json json_of(const Timing& timing) {
   Json json{{"name", timing.name}};
@@ -93,98 +78,34 @@ Remembered entry_of(const Json& json) {
   return entry;
 }
 
-/// Its entries; none of an empty file. Throws `Errc::corrupt`.
-std::vector<Remembered> parse(const std::string& path, const std::string& text) {
-  if (text.empty()) return {};
+/// Runs `action`; its failure is one of a file or of its contents.
+template <class Action>
+auto with_errors(const std::string& file, Action&& action) {
   try {
-    const Json json = Json::parse(text);
-    if (json.at("schema") != schema_name) throw std::runtime_error("another schema");
-    const int version = json.at("version").get<int>();
-    if (version != schema_version) {
-      throw std::runtime_error(
-          fmt::format("version {}, and this library knows version {}", version, schema_version));
-    }
-    std::vector<Remembered> entries;
-    for (const Json& entry : json.at("entries")) entries.push_back(entry_of(entry));
-    return entries;
-  } catch (const std::exception& error) {
-    throw Error(Errc::corrupt, fmt::format("{} is no memory of the tuner: {}", path, error.what()));
+    return action();
+  } catch (const chooser::MemoryError& error) {
+    throw Error(error.sys_errno() == 0 ? Errc::corrupt : Errc::io, error.what(), error.sys_errno());
+  } catch (const Json::exception& error) {
+    throw Error(Errc::corrupt, file + " is no memory of the tuner: " + error.what());
   }
-}
-
-/// What tells a file from what it was before: a new one takes its name at each change.
-using Stamp = std::tuple<ino_t, off_t, time_t, long>;
-
-Stamp stamp_of(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return {};
-  return {status.st_ino, status.st_size, status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
-}
-
-/// The file that this process has read or written last: to parse a thousand entries takes longer
-/// than to make what a winner is asked for.
-struct LastSeen {
-  std::mutex mutex;
-  std::string path;
-  Stamp stamp;
-  Entries entries;
-
-  void keep(const std::string& of, const Stamp& at, Entries what) {
-    const std::lock_guard lock(mutex);
-    path = of;
-    stamp = at;
-    entries = std::move(what);
-  }
-};
-
-LastSeen& last_seen() {
-  static LastSeen seen;
-  return seen;
 }
 
 /// Throws `Errc::io`, `Errc::corrupt`.
-Entries read(const std::string& path) {
-  const Stamp stamp = stamp_of(path);
-  auto& seen = last_seen();
-  {
-    const std::lock_guard lock(seen.mutex);
-    if (seen.entries && seen.path == path && seen.stamp == stamp) return seen.entries;
-  }
-  auto entries =
-      std::make_shared<const std::vector<Remembered>>(parse(path, read_whole_file(path)));
-  if (stamp == stamp_of(path)) seen.keep(path, stamp, entries);
-  return entries;
-}
-
-/// The entries, also of a file that does not exist. Whatever else has this name is somebody's, and
-/// stays: throws `Errc::io` for a device or a pipe, `Errc::corrupt` for another file.
-std::vector<Remembered> read_to_change(const std::string& path) {
-  if (!fs::exists(path)) return {};
-  return *read(path);
-}
-
-/// The file gets its name when it is whole.
-void replace(const std::string& path, std::vector<Remembered> entries) {
-  Json list = Json::array();
-  for (const Remembered& entry : entries) list.push_back(json_of(entry));
-  const Json json{{"schema", schema_name}, {"version", schema_version}, {"entries", list}};
-  WholeFile whole(path, fmt::format(".{}.partial", getpid()));
-  // Words of others (a processor's name) need not be UTF-8.
-  whole.append(json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n');
-  whole.commit();
-  last_seen().keep(path, stamp_of(path),
-                   std::make_shared<const std::vector<Remembered>>(std::move(entries)));
-}
-
-/// Held while the file is read, changed and replaced; none where the file system has no locks: then
-/// two jobs that finish in the same moment may lose an entry, which costs a measurement.
-std::optional<FileLock> lock_of(const std::string& path) {
-  constexpr double patience_s = 5;
-  try {
-    return FileLock(name_beside(followed_links(path), ".lock"), patience_s);
-  } catch (const Error&) {
-    return std::nullopt;
-  }
+Entries read(const std::string& file) {
+  static std::mutex mutex;
+  static chooser::Entries source;  // what `entries` were made of
+  static Entries entries;
+  return with_errors(file, [&] {
+    auto now = chooser::read_entries(file);
+    const std::lock_guard lock(mutex);
+    if (now != source) {
+      auto made = std::make_shared<std::vector<Remembered>>();
+      for (const Json& entry : *now) made->push_back(entry_of(entry));
+      entries = std::move(made);
+      source = std::move(now);
+    }
+    return entries;
+  });
 }
 
 }  // namespace
@@ -198,16 +119,6 @@ Remembered from_text(std::string_view text) { return entry_of(Json::parse(text))
 bool same_problem(const Remembered& a, const Remembered& b) {
   return a.operation == b.operation && a.key == b.key && a.places == b.places &&
          a.machine == b.machine;
-}
-
-std::string date_text(std::int64_t ago_s) {
-  const auto now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now() -
-                                                        std::chrono::seconds(ago_s));
-  std::tm parts{};
-  gmtime_r(&now, &parts);
-  char text[32] = "";
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
-  return text;
 }
 
 bool disturbs(double waited) { return waited > 0.1; }
@@ -225,7 +136,7 @@ std::vector<Remembered> list_remembered(const std::string& file) { return *read(
 Entries recall(const std::string& file) {
   std::error_code failed;
   const auto none = std::make_shared<const std::vector<Remembered>>();
-  if (file.empty() || !fs::exists(file, failed)) return none;
+  if (file.empty() || !std::filesystem::exists(file, failed)) return none;
   try {
     return read(file);
   } catch (const Error& error) {
@@ -235,20 +146,10 @@ Entries recall(const std::string& file) {
   }
 }
 
-void remember(const std::string& given, std::span<const Remembered> winners) {
-  std::error_code failed;
-  const auto file = absolute_path(given);
-  fs::create_directories(fs::path(file).parent_path(), failed);
-  read_to_change(file);  // before anything is made beside it
-  const auto lock = lock_of(file);
-  std::vector<Remembered> entries = read_to_change(file);
-  for (const Remembered& winner : winners) {
-    std::erase_if(entries, [&](const Remembered& old) { return same_problem(old, winner); });
-    entries.push_back(winner);
-  }
-  const auto too_many = std::max<std::ptrdiff_t>(0, std::ssize(entries) - most_entries);
-  entries.erase(entries.begin(), entries.begin() + too_many);
-  replace(file, std::move(entries));
+void remember(const std::string& file, std::span<const Remembered> winners) {
+  std::vector<Json> entries;
+  for (const Remembered& winner : winners) entries.push_back(json_of(winner));
+  with_errors(file, [&] { chooser::add_entries(file, entries); });
 }
 
 }  // namespace tailrace::tune

@@ -1,9 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// The memory of winners: one JSON file for all jobs of a user.
-//   {"schema": "tailrace tune", "version": 1, "entries": [
-//     {"operation", "key", "places", "winner", "why", "date", "null_spread",
-//      "waited", "repeats", "timings": [{"name", "trouble", "median_s", "spread_s", "samples"}],
-//      "machine": {"processor", "cores", "memory_domains", "kernel", "mpi", "tailrace"}}]}
+// The tuner's part of the memory of winners (chooser/memory.hpp).
 #pragma once
 
 #include <cstdint>
@@ -28,9 +24,6 @@ Entries recall(const std::string& file);
 
 /// True if both are winners of the same problem on the same places of the same machine. Local.
 bool same_problem(const Remembered& a, const Remembered& b);
-
-/// Now, or so many seconds ago, in UTC. Local.
-std::string date_text(std::int64_t ago_s = 0);
 
 /// True if a measurement is to be made again: a disturbed one after ten minutes, any after half a
 /// year, unless three repeats did no better. Local.

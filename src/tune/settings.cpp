@@ -7,9 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "chooser/absolute_path.hpp"
-#include "chooser/cache_folder.hpp"
 #include "chooser/environment.hpp"
+#include "chooser/memory.hpp"
 #include "chooser/tuning_is_off.hpp"
 #include "tailrace/more/tune.hpp"
 
@@ -70,11 +69,7 @@ Settings Settings::from_environment() {
   if (const char* text = environment("TAILRACE_TUNE_MEMORY")) {
     settings.memory_bytes = read_bytes("TAILRACE_TUNE_MEMORY", text);
   }
-  if (environment("TAILRACE_TUNE_FILE") != nullptr) {
-    settings.file = environment_path("TAILRACE_TUNE_FILE");
-  } else if (const auto folder = cache_folder(); !folder.empty()) {
-    settings.file = (folder / "tune.json").string();
-  }
+  settings.file = chooser::memory_file();
   return settings;
 }
 

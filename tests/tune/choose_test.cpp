@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include "chooser/memory.hpp"
 #include "environment.hpp"
 #include "tailrace/more/tune.hpp"
 #include "temp_folder.hpp"
@@ -124,16 +125,16 @@ TEST_F(TuneChoose, WhatWasMeasuredOnABusyMachineIsMeasuredAgain) {
     }
     return counts_.made > 0;
   };
-  EXPECT_FALSE(find_slow(date_text(3600), 0.01, 0)) << "nothing disturbed it";
-  EXPECT_FALSE(find_slow(date_text(60), 0.5, 0)) << "too early";
-  EXPECT_FALSE(find_slow(date_text(3600), 0.5, 3)) << "repeated often enough";
+  EXPECT_FALSE(find_slow(chooser::date_text(3600), 0.01, 0)) << "nothing disturbed it";
+  EXPECT_FALSE(find_slow(chooser::date_text(60), 0.5, 0)) << "too early";
+  EXPECT_FALSE(find_slow(chooser::date_text(3600), 0.5, 3)) << "repeated often enough";
   bool repeated = false;
   for (int look = 0; look < 4; ++look) {
-    repeated = find_slow(look % 2 == 0 ? date_text(3600) : "2020-01-01T00:00:00Z", 0.5, 0);
+    repeated = find_slow(look % 2 == 0 ? chooser::date_text(3600) : "2020-01-01T00:00:00Z", 0.5, 0);
   }
-  EXPECT_FALSE(find_slow(date_text(3600), 0.5, 0)) << "a process looks four times";
+  EXPECT_FALSE(find_slow(chooser::date_text(3600), 0.5, 0)) << "a process looks four times";
   settings_.mode = Mode::remembered;
-  EXPECT_FALSE(find_slow(date_text(3600), 0.5, 0));
+  EXPECT_FALSE(find_slow(chooser::date_text(3600), 0.5, 0));
   if (!repeated) GTEST_SKIP() << "other programs ran, or ranks share cores: nothing was repeated";
 }
 

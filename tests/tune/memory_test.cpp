@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "chooser/memory.hpp"
 #include "temp_folder.hpp"
 
 namespace tailrace::tune {
@@ -70,7 +71,7 @@ TEST(TuneMemory, WhatWasDisturbedOrIsOldIsDoubtful) {
   Remembered entry = example("64", "pull");
   entry.repeats = 0;
   const auto doubtful = [&](std::int64_t ago_s, double waited) {
-    entry.date = date_text(ago_s);
+    entry.date = chooser::date_text(ago_s);
     entry.waited = waited;
     return is_doubtful(entry);
   };

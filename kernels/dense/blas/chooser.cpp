@@ -173,7 +173,7 @@ std::vector<std::string> ShapeChooser::left_out() const {
 
 void ShapeChooser::remember() const {
   if (!opened_.load(std::memory_order_acquire) || has_forked) return;
-  Choices learned;
+  chooser::Winners learned;
   for (const auto& entry : *slots_) {
     const auto* const slot = entry.load();
     const bool all_tried =

@@ -122,7 +122,7 @@ class ShapeChooser {
   int threads_;
   std::int64_t before_libraries_;
   std::string machine_;
-  Choices remembered_;
+  chooser::Winners remembered_;
   std::unique_ptr<std::array<std::atomic<Slot*>, num_slots>> slots_;
   std::mutex adding_;
   std::size_t used_ = 0;
