@@ -9,10 +9,13 @@
 #include "sparse/choose.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ctime>
 #include <stdexcept>
 
+#include "chooser/decide.hpp"
+#include "chooser/trial.hpp"
 #include "chooser/tuning_is_off.hpp"
 #include "sparse/csr.hpp"
 #include "sparse/instruction_set.hpp"
@@ -27,7 +30,6 @@ constexpr std::ptrdiff_t sample_part = 10;      // of the items
 constexpr std::size_t most_converted = 2;       // candidates
 constexpr std::ptrdiff_t least_sample = 16384;  // items
 constexpr double hopeless = 1.1;                // of the best time of CSR, by one run or a sample
-constexpr double clear_gain = 1.3;              // over CSR: one run tells
 constexpr double hoped_gain = 0.3;              // of the reference's time, before anything is known
 constexpr double better_rate = 1.1;             // than that of the read: a candidate might reach it
 constexpr double memory_rate = 16e9;            // bytes per second that one core reads, at most
@@ -150,14 +152,17 @@ class Contest {
     time(entries_.size() - 1);
     return entries_.size() - 1;
   }
-  /// Times entries in turn, which counts in place of what was measured before: the processor's
-  /// speed changes with what else runs. The fastest one's number.
+  /// Times entries in turns, which counts in place of what was measured before: the processor's
+  /// speed changes with what else runs. The number of the fastest one; of the first if no other is
+  /// faster by more than noise.
   std::size_t compare(const std::vector<std::size_t>& numbers) {
     for (const auto number : numbers) trials_[number].multiply_s = HUGE_VAL;
-    for (int round = 0; round < 2; ++round) {
-      for (const auto number : numbers) time(number);
+    chooser::Trial trial(numbers.size(), 2);
+    while (!trial.decided()) {
+      const auto next = trial.next();
+      trial.add(next, time(numbers[next]));
     }
-    return *std::ranges::min_element(numbers, {}, [this](auto number) { return time_of(number); });
+    return numbers[trial.winner()];
   }
   double time_of(std::size_t number) const { return trials_[number].multiply_s; }
   double expected_s(const Stored& stored) {
@@ -169,11 +174,13 @@ class Contest {
   const std::shared_ptr<Stored>& entry(std::size_t number) const { return entries_[number]; }
 
  private:
-  void time(std::size_t number) {
+  double time(std::size_t number) {
     const auto& stored = *entries_[number];
     const double timed_s = time_s(stored, a_, x_.data(), y_.data());
+    const double seconds = from_memory_s(timed_s, stored, vector_bytes_);
     auto& shortest = trials_[number].multiply_s;
-    shortest = std::min(shortest, from_memory_s(timed_s, stored, vector_bytes_));
+    shortest = std::min(shortest, seconds);
+    return seconds;
   }
   /// What a multiply might take whose bytes come from memory: the larger of the two times counts
   /// most (measured of samples of 100 drawn matrices: median 0.84 of the time, 0.59 to 1.03 from
@@ -261,7 +268,8 @@ std::shared_ptr<Stored> choose_automatically(const CsrView& a, const MatrixOptio
     auto stored = candidate.format->make(a, f, {candidate.values, kernels});
     auto compared = in_csr;
     compared.push_back(contest.enter(std::move(stored), cpu_s() - start));
-    const bool clear = clear_gain * contest.time_of(compared.back()) < contest.time_of(best);
+    const std::array both{contest.time_of(best), contest.time_of(compared.back())};
+    const bool clear = chooser::first_as_good(both, chooser::largest_no_difference) == 1;
     best = clear ? compared.back() : contest.compare(compared);
     if (best == compared.back()) return contest.entry(best);
   }

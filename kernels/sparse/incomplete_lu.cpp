@@ -7,6 +7,7 @@
 #include "tailrace/more/incomplete_lu.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ctime>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "chooser/decide.hpp"
 #include "chooser/tuning_is_off.hpp"
 #include "sparse/check.hpp"
 #include "sparse/instruction_set.hpp"
@@ -325,6 +327,7 @@ void IncompleteLu::use(const std::shared_ptr<Csr>& a, const std::vector<std::int
     solver_ = make_solver(parts, wanted, options);
     return;
   }
+  std::array both{0.0, 0.0};  // times of the best one so far and of the one that is tried
   for (const std::string schedule : {"rows", "chain", "levels"}) {
     if (schedule == "chain" && options.bit_for_bit) continue;
     if (schedule == "levels" && num_levels_ * least_rows_of_level > rows_) break;
@@ -332,9 +335,10 @@ void IncompleteLu::use(const std::shared_ptr<Csr>& a, const std::vector<std::int
     auto made = make_solver(parts, schedule, options);
     const double conversion_s = cpu_s() - start;
     trials_.push_back({made->describe(), time_s(*made, *a), conversion_s, made->memory_bytes()});
-    if (!solver_ || trials_.back().multiply_s < trials_.front().multiply_s) {
-      solver_ = std::move(made);
-    }
+    both[1] = trials_.back().multiply_s;
+    if (solver_ && chooser::first_as_good(both, chooser::least_difference) == 0) continue;
+    solver_ = std::move(made);
+    both[0] = both[1];
   }
 }
 

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: BSD-3-Clause
 #pragma once
 
+#include <array>
 #include <memory>
 #include <vector>
 
+#include "chooser/decide.hpp"
 #include "plugin.hpp"
 #include "sparse/borrowed_blocks.hpp"
 #include "view.hpp"
@@ -39,7 +41,9 @@ struct Factorisations {
   std::shared_ptr<Record> record;  ///< once there was one of ours
 
   bool ours_is_due() const {
-    const bool lost = record && record->timed() && record->ours_s > record->petsc_s;
+    const std::array both{record ? record->petsc_s : 0, record ? record->ours_s : 0};
+    const bool lost =
+        record && record->timed() && chooser::first_as_good(both, chooser::least_difference) == 0;
     return possible && (options().always || (number != 1 && !lost));
   }
   void add_petsc(double time_s) {

@@ -7,7 +7,6 @@
 // values.
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <vector>
@@ -47,13 +46,11 @@ struct Multiplier {
   bool in_place = false;                         ///< of SeqBAIJ: products read PETSc's values
   bool current = false;          ///< `matrix` has these values, or `blocks` is there
   std::ptrdiff_t full_rows = 0;  ///< rows with an item
-  double petsc_s = std::numeric_limits<double>::infinity();
   std::vector<double> product;
   Contest contest;
   std::shared_ptr<Record> record;
 
   // Of MatMultTranspose, which is ours only while `current`.
-  double petsc_transposed_s = std::numeric_limits<double>::infinity();
   Contest transposed_contest;
   std::shared_ptr<Record> transposed_record;
 
@@ -83,7 +80,6 @@ PetscErrorCode follow_state(Mat a, Multiplier& to) {
     to.contest = {};
     to.reads = 0;
     to.record.reset();
-    to.petsc_transposed_s = std::numeric_limits<double>::infinity();
     to.transposed_contest = {};
     to.transposed_record.reset();
   }
@@ -128,7 +124,7 @@ void convert(Multiplier& to, const View& view, PetscInt columns) {
       }
       to.full_rows = full_rows * view.block;
       to.record = new_record("MatMult");
-      to.record->petsc_s = to.petsc_s;
+      to.record->petsc_s = to.contest.petsc_s();
       to.record->storage = make(to, view, columns, values);
       to.record->rows = to.rows();
       to.record->items = std::ssize(values);
@@ -250,8 +246,7 @@ PetscErrorCode multiply_or(MultiplyCall petsc, Mat a, Vec x, Vec y) {
   const double start = cpu_s();
   if (!to->current) {
     PetscCall(petsc(a, x, y));
-    to->petsc_s = std::min(to->petsc_s, cpu_s() - start);
-    to->contest.add_petsc();
+    to->contest.add_petsc(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(a, *to, false, x, y));
@@ -354,8 +349,7 @@ PetscErrorCode multiply_transposed(Mat a, Vec x, Vec y) {
   if (!ours) {
     PetscCall(petsc_transposed(a, x, y));
     if (to == nullptr) PetscFunctionReturn(PetscErrorCode(0));
-    to->petsc_transposed_s = std::min(to->petsc_transposed_s, cpu_s() - start);
-    to->transposed_contest.add_petsc();
+    to->transposed_contest.add_petsc(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(a, *to, true, x, y));
@@ -366,7 +360,7 @@ PetscErrorCode multiply_transposed(Mat a, Vec x, Vec y) {
     record->rows = to->matrix->rows();
     record->items = to->matrix->num_items();
     record->storage = to->matrix->storage();
-    record->petsc_s = to->petsc_transposed_s;
+    record->petsc_s = to->transposed_contest.petsc_s();
   }
   ++record->ours;
   if (!to->transposed_contest.decided()) {

@@ -3,6 +3,7 @@
 
 // One PETSc operation that tailrace::sparse may take over for one matrix: PETSc does it first, and
 // is timed; then ours is made and timed; then the faster goes on.
+#include <algorithm>
 #include <cstdint>
 #include <ctime>
 #include <limits>
@@ -11,6 +12,8 @@
 
 #include <petsc/private/petscimpl.h>  // PetscObjectStateGet
 #include <petscmat.h>
+
+#include "chooser/trial.hpp"
 
 namespace tailrace::petsc {
 
@@ -49,32 +52,36 @@ inline double cpu_s() {
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Whose turn it is.
+/// Whose turn it is. PETSc has its turns first, as the inspection costs about ten multiplies and
+/// many matrices never reach it.
 class Contest {
  public:
-  /// Both are timed so often. The inspection comes after `petsc_runs`, which many matrices never
-  /// reach: it costs about ten multiplies.
+  /// Both are timed so often.
   static constexpr int petsc_runs = 3, our_runs = 3;
-  static constexpr double least_gain = 0.98;
 
   bool petsc_is_due() const { return petsc_runs_ < petsc_runs; }
-  bool decided() const { return given_up_ || our_runs_ >= our_runs; }
+  bool decided() const { return given_up_ || trial_.turns(1) >= our_runs; }
   bool ours_wins() const { return !given_up_; }
   void give_up() { given_up_ = true; }
   /// Other values: the verdict stays, PETSc does the first multiplies again.
   void restart() { petsc_runs_ = given_up_ ? petsc_runs : 1; }
   void add_petsc() { ++petsc_runs_; }
+  void add_petsc(double time_s) {
+    trial_.add(0, time_s);
+    add_petsc();
+  }
+  /// The shortest that PETSc took; infinite where it was not timed.
+  double petsc_s() const { return trial_.shortest_s(0); }
   void add_ours(Record& record, double time_s) {
-    ++our_runs_;
-    if (time_s < record.ours_s) record.ours_s = time_s;
-    if (our_runs_ == our_runs && record.ours_s > least_gain * record.petsc_s && !options().always) {
-      given_up_ = true;
-    }
+    trial_.add(1, time_s);
+    record.ours_s = std::min(record.ours_s, time_s);
+    given_up_ = decided() && trial_.winner() == 0 && !options().always;
   }
 
  private:
-  int petsc_runs_ = 0, our_runs_ = 0;
+  int petsc_runs_ = 0;
   bool given_up_ = false;
+  chooser::Trial trial_{2, our_runs};
 };
 
 /// Attaches `pointer` to a PETSc object, which destroys it with itself.

@@ -36,7 +36,6 @@ struct Solver {
   SolveCall petsc_solve = nullptr;
   bool natural_order = false;
   std::function<void(std::span<const double> b, std::span<double> x)> ours;  ///< with a copy
-  double petsc_s = std::numeric_limits<double>::infinity();
   Contest contest;
   std::shared_ptr<Record> record;
   Factorisations factorisations;
@@ -136,7 +135,7 @@ void store(Solver& to, const View& view) {
     to.record->rows = static_cast<std::ptrdiff_t>(view.rows) * view.block;
     to.record->items = num_factor_blocks(view) * static_cast<std::ptrdiff_t>(view.block_items());
     to.record->storage = words;
-    to.record->petsc_s = std::min(to.record->petsc_s, to.petsc_s);
+    to.record->petsc_s = to.contest.petsc_s();
     to.record->inspection_s += cpu_s() - start;
   } catch (const std::exception&) {  // no memory, or a pivot that is not finite
     to.ours = nullptr;
@@ -173,8 +172,7 @@ PetscErrorCode solve(Mat f, Vec b, Vec x) {
   if (!to->ours) {
     PetscCall(to->petsc_solve(f, b, x));
     if (!to->contest.ours_wins()) PetscFunctionReturn(PetscErrorCode(0));
-    to->petsc_s = std::min(to->petsc_s, cpu_s() - start);
-    to->contest.add_petsc();
+    to->contest.add_petsc(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(*to, b, x));

@@ -40,7 +40,6 @@ struct Smoother {
   std::optional<Sweep> sweep;  ///< the one that is timed: the first that was asked for
   std::optional<sparse::IncompleteLu> factors;
   PetscObjectState state = -1, nonzero_state = -1;  ///< what `contest` counts for
-  double petsc_s = std::numeric_limits<double>::infinity();
   Contest contest;
   std::shared_ptr<Record> record;
 };
@@ -89,7 +88,7 @@ void store(Smoother& to, const View& view) {
     to.record->rows = view.rows;
     to.record->items = items;
     to.record->storage = to.factors->storage();
-    to.record->petsc_s = std::min(to.record->petsc_s, to.petsc_s);
+    to.record->petsc_s = to.contest.petsc_s();
     to.record->inspection_s += cpu_s() - start;
   } catch (const std::exception&) {  // no memory, no diagonal, or columns that do not ascend
     to.factors.reset();
@@ -174,8 +173,7 @@ PetscErrorCode sor(Mat a, Vec b, PetscReal omega, MatSORType type, PetscReal shi
   const double start = cpu_s();
   if (!to->factors) {
     PetscCall(petsc_sor(a, b, omega, type, shift, its, local_its, x));
-    to->petsc_s = std::min(to->petsc_s, cpu_s() - start);
-    to->contest.add_petsc();
+    to->contest.add_petsc(cpu_s() - start);
     PetscFunctionReturn(PetscErrorCode(0));
   }
   PetscCall(run(*to, b, x));
