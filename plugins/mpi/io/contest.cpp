@@ -9,9 +9,6 @@
 namespace tailrace::plugins {
 namespace {
 
-// Ours stays only if it takes at most this part of MPI's time.
-constexpr double least_gain = 0.97;
-
 // Calls in a row that are asked for; then from as many on, doubled each time, at most so many pass.
 constexpr int asked_in_a_row = 8;
 constexpr int most_unasked = 1024;
@@ -25,17 +22,21 @@ int power_of_2(std::int64_t number) {
 
 Variant Contest::next(MPI_Comm comm) {
   if (decided_) return stays_;
-  if (calls_ < 2 * rounds) return calls_++ % 2 == 0 ? Variant::ours : Variant::mpi;
+  if (trial_.turns(0) < rounds) {
+    return trial_.turns(1) > trial_.turns(0) ? Variant::mpi : Variant::ours;
+  }
   // A call lasts until its last rank is through.
-  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, best_s_.data(), 2, MPI_DOUBLE, MPI_MAX, comm));
-  stays_ = best_s_[0] < least_gain * best_s_[1] ? Variant::ours : Variant::mpi;
+  auto times = trial_.times();
+  check_mpi(PMPI_Allreduce(MPI_IN_PLACE, times.data(), static_cast<int>(times.size()), MPI_DOUBLE,
+                           MPI_MAX, comm));
+  trial_.set_times(times);
+  stays_ = trial_.winner() == 0 ? Variant::mpi : Variant::ours;
   decided_ = true;
   return stays_;
 }
 
 void Contest::took(Variant variant, double time_s) {
-  auto& best = best_s_[static_cast<std::size_t>(variant)];
-  best = std::min(best, time_s);
+  trial_.add(variant == Variant::mpi ? 0 : 1, time_s);
 }
 
 bool Row::passes() {

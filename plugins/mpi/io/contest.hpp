@@ -4,10 +4,11 @@
 #pragma once
 #include <mpi.h>
 
-#include <array>
 #include <cstdint>
 #include <map>
 #include <tuple>
+
+#include "chooser/trial.hpp"
 
 namespace tailrace::plugins {
 
@@ -22,11 +23,10 @@ class Contest {
   bool is_decided() const { return decided_; }
 
  private:
-  static constexpr int rounds = 3;  // the first of which pays for what is made once
-  int calls_ = 0;
+  static constexpr int rounds = 3;   // the first of which pays for what is made once
+  chooser::Trial trial_{2, rounds};  // MPI's own way is the reference
   bool decided_ = false;
   Variant stays_ = Variant::ours;
-  std::array<double, 2> best_s_{1e300, 1e300};
 };
 
 // Calls in a row that stayed with MPI. To ask all ranks for the size of a call costs as much as a
