@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The memory file of the tuner (``src/tune/memory.hpp`` writes it and tells its schema)."""
+"""The memory file of the tuner (``chooser/memory.hpp`` tells its schema)."""
 
 import json
 import os

@@ -15,6 +15,7 @@ from bench.studies import blas
 from tailrace.benchmarks.rounds import Measured
 from tailrace.errors import TailraceError
 from tailrace.profile.job import find_dense_library
+from tailrace.tuning.memory import read as read_memory
 
 # Each product often enough that every method has its turns, in both orders and precisions.
 NUMPY = """
@@ -149,9 +150,9 @@ def test_other_routines_and_libraries(others: str, tmp_path: Path) -> None:
     assert int(found[1]) >= 4 * 40 * 5
     left_out = "left out /nowhere/libblas.so: it cannot be opened" in lines
     assert left_out == others.startswith("/nowhere")
-    (remembered,) = (tmp_path / "blas").iterdir()
-    assert remembered.read_text().splitlines()[0].endswith(others)
-    assert len(remembered.read_text().splitlines()) > 1
+    winners = read_memory(tmp_path / "tune.json")
+    assert {winner.operation for winner in winners} == {"blas"}
+    assert all(winner.machine["processor"].endswith(others) for winner in winners)
     again = run(OTHERS + SCIPY_OTHERS, **settings)
     assert "calls of some size" in again
 
