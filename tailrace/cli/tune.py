@@ -70,7 +70,8 @@ def _slower(runner_up: Timing | None, winner: Timing) -> str:
 
 def _machine(entry: Winner) -> str:
     machine = entry.machine
-    return f"{machine['processor']}, {machine['cores']} cores, {machine['mpi'].split(',')[0]}"
+    cores = f"{machine['cores']} cores" if machine["cores"] else ""
+    return ", ".join(filter(None, (machine["processor"], cores, machine["mpi"].split(",")[0])))
 
 
 def _has(entry: Winner, words: str) -> bool:
@@ -93,8 +94,8 @@ def _table(title: str, winners: list[Winner]) -> Table:
             entry.operation,
             entry.key,
             entry.winner,
-            _time(own.median_s),
-            _time(own.spread_s),
+            _time(own.median_s) if own.samples else "-",
+            _time(own.spread_s) if own.samples else "-",
             _slower(entry.runner_up, own),
             f"{100 * entry.null_spread:.1f} %",
         )
