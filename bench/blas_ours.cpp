@@ -95,7 +95,7 @@ std::vector<Library> load(const bench::Arguments& args, const std::string& routi
     }
   }
   setenv("TAILRACE_BLAS_LIBRARIES", others.empty() ? "none" : others.c_str(), 1);
-  setenv("TAILRACE_BLAS_REMEMBERS", "0", 1);
+  setenv("TAILRACE_TUNE_FILE", "", 1);
   return found;
 }
 

@@ -27,6 +27,7 @@
 
 #include "chooser/absolute_path.hpp"
 #include "chooser/cache_folder.hpp"
+#include "chooser/environment.hpp"
 
 namespace tailrace::chooser {
 
@@ -210,7 +211,7 @@ std::vector<Json> read_to_change(const std::string& path) {
 }  // namespace
 
 std::string memory_file() {
-  if (std::getenv("TAILRACE_TUNE_FILE") != nullptr) return environment_path("TAILRACE_TUNE_FILE");
+  if (environment("TAILRACE_TUNE_FILE") != nullptr) return environment_path("TAILRACE_TUNE_FILE");
   const auto folder = cache_folder();
   return folder.empty() ? "" : (folder / "tune.json").string();
 }

@@ -85,9 +85,9 @@ struct RungEntry {
   bool (*factor_complex)(Factors<std::complex<float>>& factors);
   /// Below this estimate the factors are of no use as a preconditioner: climb at once.
   double least_rcond;
-  /// The same of what is foreseen before the factorisation, of matrices whose singular values fall
+  /// The same of what is predicted before the factorisation, of matrices whose singular values fall
   /// all the way: many of them are below the unit of the factors.
-  double least_foreseen;
+  double least_predicted;
   /// With a known condition number above this, the rung is not tried.
   double largest_condition;
 };

@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "dense/foresee.hpp"
 #include "dense/ladder.hpp"
 #include "dense/lapack.hpp"
 #include "dense/own_factors.hpp"
+#include "dense/predict_condition.hpp"
 #include "dense/refine.hpp"
 
 namespace tailrace::dense {
@@ -57,13 +57,13 @@ void check(const std::string& routine, const Matrix<S>& matrix, std::ptrdiff_t n
           routine + ": expected_condition is negative or not a number");
 }
 
-/// Whether to try a rung of which nothing is known of the matrix but what is foreseen.
+/// Whether to try a rung of which nothing is known of the matrix but what is predicted.
 template <class S>
 bool worth_trying(const RungEntry& entry, const Matrix<S>& matrix, const SolveOptions& options,
-                  double foreseen) {
+                  double predicted) {
   if (entry.rung < options.lowest || entry.rung > options.highest || !entry.available())
     return false;
-  if (foreseen < entry.least_foreseen) return false;
+  if (predicted < entry.least_predicted) return false;
   if (matrix.symmetric() && !entry.symmetric) return false;
   if (std::is_same_v<S, Complex> && entry.factor_complex == nullptr) return false;
   if (options.expected_condition > 0) {
@@ -295,9 +295,9 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
   if (matrix.n == 0) return certificate;
   const bool may_skip = options.skip_unprofitable && options.highest == Rung::fp64;
   const bool pays_off = nrhs > 0 && (!may_skip || pays(matrix.n, nrhs));
-  const double foreseen = pays_off && options.skip_unprofitable ? foreseen_rcond(matrix) : 1;
+  const double predicted = pays_off && options.skip_unprofitable ? predicted_rcond(matrix) : 1;
   const bool low = pays_off && std::ranges::any_of(low_rungs(), [&](const RungEntry& entry) {
-                     return worth_trying(entry, matrix, options, foreseen);
+                     return worth_trying(entry, matrix, options, predicted);
                    });
   Norms norms;
   Factors<Low<S>> copy;
@@ -318,7 +318,7 @@ Certificate climb(const Matrix<S>& matrix, std::ptrdiff_t nrhs, S* b, std::ptrdi
     answer.r.resize(answer.x.size());
     answer.w.resize(answer.x.size());
     for (const auto& entry : low_rungs()) {
-      if (!worth_trying(entry, matrix, options, foreseen)) continue;
+      if (!worth_trying(entry, matrix, options, predicted)) continue;
       if (hopeless_for(entry, certificate)) continue;
       if (costs_too_much(entry, certificate, options)) continue;
       if (!try_rung(entry, problem, options, std::exchange(copy, {}), answer, certificate, kept)) {

@@ -52,47 +52,48 @@ class Grid {
   int context_;
 };
 
-Dealt dealt_from(const Extents& extents, const PgesvOptions& options, int context) {
+BlockCyclic block_cyclic_from(const Extents& extents, const PgesvOptions& options, int context) {
   const int block = static_cast<int>(options.block);
   const std::array<int, 9> descriptor{1, context, 0, 0, block, block, 0, 0, 1};
-  return dealt_by(descriptor.data(), static_cast<int>(extents[0]), static_cast<int>(extents[1]));
+  return block_cyclic_of(descriptor.data(), static_cast<int>(extents[0]),
+                         static_cast<int>(extents[1]));
 }
 
 /// A matrix in blocks, without gaps.
 struct Blocks {
   Layout layout;
   Memory memory;
-  Dealt dealt;
+  BlockCyclic cyclic;
   std::vector<double> items;
 
   Blocks(const Extents& extents, const PgesvOptions& options, int context, int rank)
       : layout(block_cyclic(extents, options.block, options.grid)),
         memory(block_cyclic_memory(extents, options.block, options.grid, rank)),
-        dealt(dealt_from(extents, options, context)),
+        cyclic(block_cyclic_from(extents, options, context)),
         items(static_cast<std::size_t>(memory.num_items)) {}
 };
 
 /// A, B, and what it takes to solve them.
 struct Work {
   Blocks a, b;
-  DealtSystem system;
-  DealtWork work;
+  DistributedSystem system;
+  DistributedWork work;
 
   Work(const Extents& extents, const PgesvOptions& options, int context, int rank)
       : a({extents[0], extents[0]}, options, context, rank),
         b(extents, options, context, rank),
         system{'A',
-               a.dealt,
-               b.dealt,
+               a.cyclic,
+               b.cyclic,
                a.items.data(),
-               a.dealt.dense_ld(),
+               a.cyclic.dense_ld(),
                b.items.data(),
-               b.dealt.dense_ld()},
+               b.cyclic.dense_ld()},
         work(system) {}
 };
 
-bool solve_low(Work& w, const DealtNorms& norms, const PgesvOptions& options, DealtFactors& factors,
-               Certificate& certificate) {
+bool solve_low(Work& w, const DistributedNorms& norms, const PgesvOptions& options,
+               DistributedFactors& factors, Certificate& certificate) {
   const double start = MPI_Wtime();
   Attempt attempt;
   attempt.rung = Rung::fp32;
@@ -116,17 +117,17 @@ bool solve_low(Work& w, const DealtNorms& norms, const PgesvOptions& options, De
   return attempt.outcome == "solved";
 }
 
-void solve_fp64(Work& w, const DealtNorms& norms, Certificate& certificate) {
+void solve_fp64(Work& w, const DistributedNorms& norms, Certificate& certificate) {
   const double start = MPI_Wtime();
   auto a = w.a.items;
   auto& x = w.work.x;
   std::copy(w.b.items.begin(), w.b.items.end(), x.begin());
-  std::vector<int> pivots(static_cast<std::size_t>(w.a.dealt.rows.count()) +
-                          static_cast<std::size_t>(w.a.dealt.rows.block));
+  std::vector<int> pivots(static_cast<std::size_t>(w.a.cyclic.rows.count()) +
+                          static_cast<std::size_t>(w.a.cyclic.rows.block));
   const int n = w.system.n();
   const int nrhs = w.system.nrhs();
-  const auto desc_a = w.a.dealt.descriptor(w.system.lda);
-  const auto desc_b = w.b.dealt.descriptor(w.system.ldb);
+  const auto desc_a = w.a.cyclic.descriptor(w.system.lda);
+  const auto desc_b = w.b.cyclic.descriptor(w.system.ldb);
   pdgesv_(&n, &nrhs, a.data(), &one, &one, desc_a.data(), pivots.data(), x.data(), &one, &one,
           desc_b.data(), &certificate.info);
   certificate.rung = Rung::fp64;
@@ -203,11 +204,11 @@ Certificate pgesv(const Comm& comm, const Layout& a_layout, std::span<const doub
   const Grid grid(comm.raw(), options.grid);
   const bool may_be_low = options.lowest <= Rung::fp32;
   std::optional<Work> made;
-  std::optional<DealtFactors> factors;
+  std::optional<DistributedFactors> factors;
   run_agreed(comm.raw(), [&] {
     try {
       made.emplace(Extents{extents[0], extents[1]}, options, grid.context(), comm.rank());
-      if (may_be_low) factors.emplace(made->a.dealt, 'A');
+      if (may_be_low) factors.emplace(made->a.cyclic, 'A');
     } catch (const std::bad_alloc&) {
       throw Error(Errc::io, "pgesv: no memory for the blocks", ENOMEM);
     }

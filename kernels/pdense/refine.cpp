@@ -31,7 +31,7 @@ void largest_of_grid(int context, double* values, std::size_t count) {
 
 /// Calls visit(item without gaps, item with leading dimension `ld`, global column) for this rank's.
 template <class Visit>
-void for_each(const Dealt& matrix, int ld, Visit visit) {
+void for_each(const BlockCyclic& matrix, int ld, Visit visit) {
   const int rows = matrix.rows.count();
   const int columns = matrix.columns.count();
   for (int j = 0; j < columns; ++j) {
@@ -47,8 +47,8 @@ void for_each(const Dealt& matrix, int ld, Visit visit) {
 double size_of(double item) { return std::isfinite(item) ? std::abs(item) : HUGE_VAL; }
 
 /// Sizes of r's, x's and B's columns, then the error of the worst.
-double error_of(const DealtSystem& s, const DealtNorms& norms, const std::vector<double>& x,
-                DealtWork& work) {
+double error_of(const DistributedSystem& s, const DistributedNorms& norms,
+                const std::vector<double>& x, DistributedWork& work) {
   const auto nrhs = static_cast<std::size_t>(s.nrhs());
   auto& sizes = work.sizes;
   std::fill(sizes.begin(), sizes.end(), 0.0);
@@ -68,7 +68,7 @@ double error_of(const DealtSystem& s, const DealtNorms& norms, const std::vector
 }
 
 /// x += A^-1 r, each column of r scaled to a largest item of 1.
-bool correct(const DealtSystem& s, const DealtFactors& factors, DealtWork& work) {
+bool correct(const DistributedSystem& s, const DistributedFactors& factors, DistributedWork& work) {
   const auto size = [&](std::size_t c) { return work.sizes[c] == 0 ? 1 : work.sizes[c]; };
   const int ld = s.b.dense_ld();
   for_each(s.b, ld, [&](std::size_t k, std::size_t, std::size_t c) {
@@ -94,7 +94,7 @@ bool correct(const DealtSystem& s, const DealtFactors& factors, DealtWork& work)
 
 /// Whether what is left of each column is small beside B's; of a singular matrix errors may be
 /// small by the size of x alone.
-bool reaches(const DealtSystem& s, const DealtWork& work) {
+bool reaches(const DistributedSystem& s, const DistributedWork& work) {
   const auto nrhs = static_cast<std::size_t>(s.nrhs());
   for (std::size_t c = 0; c < nrhs; ++c) {
     if (work.sizes[c] > largest_part * work.sizes[2 * nrhs + c]) return false;
@@ -103,7 +103,8 @@ bool reaches(const DealtSystem& s, const DealtWork& work) {
 }
 
 /// 1 / (|A| |x| / |b|) of the worst column, from the sizes of columns.
-double condition_shown(const DealtSystem& s, const DealtNorms& norms, const DealtWork& work) {
+double condition_shown(const DistributedSystem& s, const DistributedNorms& norms,
+                       const DistributedWork& work) {
   const auto nrhs = static_cast<std::size_t>(s.nrhs());
   double worst = 1;
   for (std::size_t c = 0; c < nrhs; ++c) {
@@ -115,22 +116,22 @@ double condition_shown(const DealtSystem& s, const DealtNorms& norms, const Deal
 
 }  // namespace
 
-RowRange rows_read(const Dealt& a, char triangle, int j) {
+RowRange rows_read(const BlockCyclic& a, char triangle, int j) {
   const int column = a.columns.global(j);
   return {triangle == 'L' ? a.rows.count_before(column) : 0,
           triangle == 'U' ? a.rows.count_before(column + 1) : a.rows.count()};
 }
 
-bool DealtNorms::usable() const {
+bool DistributedNorms::usable() const {
   return std::isfinite(largest) && std::isfinite(infinity) && infinity > 0;
 }
 
-DealtFactors::DealtFactors(const Dealt& a, char triangle) {
+DistributedFactors::DistributedFactors(const BlockCyclic& a, char triangle) {
   values.resize(std::max<std::size_t>(1, a.num_items()));
   if (triangle == 'A') pivots.resize(static_cast<std::size_t>(a.rows.count() + a.rows.block));
 }
 
-DealtWork::DealtWork(const DealtSystem& system) {
+DistributedWork::DistributedWork(const DistributedSystem& system) {
   const auto items = std::max<std::size_t>(1, system.b.num_items());
   x.resize(items);
   r.resize(items);
@@ -141,12 +142,12 @@ DealtWork::DealtWork(const DealtSystem& system) {
   sums.resize((system.definite() ? 1U : 2U) * static_cast<std::size_t>(system.n()));
 }
 
-DealtNorms norms_of(const DealtSystem& s, DealtWork& work) {
+DistributedNorms norms_of(const DistributedSystem& s, DistributedWork& work) {
   auto& sums = work.sums;
   auto& own = work.own;
   std::fill(sums.begin(), sums.end(), 0.0);
   std::fill(own.begin(), own.end(), 0.0);
-  DealtNorms norms;
+  DistributedNorms norms;
   const int columns = s.a.columns.count();
   for (int j = 0; j < columns; ++j) {
     const double* const column = s.a_items + static_cast<std::ptrdiff_t>(j) * s.lda;
@@ -187,7 +188,8 @@ DealtNorms norms_of(const DealtSystem& s, DealtWork& work) {
   return {agreed[0], agreed[1], agreed[2]};
 }
 
-bool factor(const DealtSystem& s, const DealtNorms& norms, DealtFactors& factors) {
+bool factor(const DistributedSystem& s, const DistributedNorms& norms,
+            DistributedFactors& factors) {
   factors.scale = std::ldexp(1.0, -std::ilogb(norms.largest));
   const int ld = s.a.dense_ld();
   const int columns = s.a.columns.count();
@@ -212,8 +214,8 @@ bool factor(const DealtSystem& s, const DealtNorms& norms, DealtFactors& factors
   return failed == 0;
 }
 
-double backward_error(const DealtSystem& s, const DealtNorms& norms, const std::vector<double>& x,
-                      DealtWork& work) {
+double backward_error(const DistributedSystem& s, const DistributedNorms& norms,
+                      const std::vector<double>& x, DistributedWork& work) {
   const int n = s.n();
   const int nrhs = s.nrhs();
   const double negative = -1;
@@ -232,12 +234,13 @@ double backward_error(const DealtSystem& s, const DealtNorms& norms, const std::
   return error_of(s, norms, x, work);
 }
 
-DealtRefinement refine(const DealtSystem& s, const DealtNorms& norms, const DealtFactors& factors,
-                       int max_steps, DealtWork& work) {
+DistributedRefinement refine(const DistributedSystem& s, const DistributedNorms& norms,
+                             const DistributedFactors& factors, int max_steps,
+                             DistributedWork& work) {
   std::fill(work.x.begin(), work.x.end(), 0.0);
   for_each(s.b, s.ldb,
            [&](std::size_t k, std::size_t in_b, std::size_t) { work.r[k] = s.b_items[in_b]; });
-  DealtRefinement done;
+  DistributedRefinement done;
   done.error = error_of(s, norms, work.x, work);
   const auto stop = [&done](const char* why_not) {
     done.why_not = why_not;

@@ -7,17 +7,17 @@
 
 #include <vector>
 
-#include "pdense/dealt.hpp"
+#include "pdense/block_cyclic.hpp"
 
 namespace tailrace::dense {
 
 /// Array arguments of ScaLAPACK are addresses.
 inline constexpr int one = 1;
 
-/// A X = B; A is square in square blocks, and B's rows are dealt as A's.
-struct DealtSystem {
+/// A X = B; A is square in square blocks, and B's rows are distributed as A's.
+struct DistributedSystem {
   char triangle = 'A';  ///< 'L' or 'U': symmetric positive definite, only that triangle is read
-  Dealt a, b;
+  BlockCyclic a, b;
   const double* a_items = nullptr;
   int lda = 1;
   const double* b_items = nullptr;
@@ -32,9 +32,9 @@ struct DealtSystem {
 struct RowRange {
   int first, end;
 };
-RowRange rows_read(const Dealt& a, char triangle, int j);
+RowRange rows_read(const BlockCyclic& a, char triangle, int j);
 
-struct DealtNorms {
+struct DistributedNorms {
   double infinity = 0;
   double one = 0;
   double largest = 0;  ///< item of A; infinite if one of A or B is not finite
@@ -44,8 +44,8 @@ struct DealtNorms {
 };
 
 /// Throws std::bad_alloc in its constructor alone.
-struct DealtFactors {
-  explicit DealtFactors(const Dealt& a, char triangle);
+struct DistributedFactors {
+  explicit DistributedFactors(const BlockCyclic& a, char triangle);
 
   std::vector<float> values;  ///< without gaps
   std::vector<int> pivots;    ///< empty: Cholesky
@@ -53,8 +53,8 @@ struct DealtFactors {
 };
 
 /// Memory of a refinement. Throws std::bad_alloc in its constructor alone.
-struct DealtWork {
-  explicit DealtWork(const DealtSystem& system);
+struct DistributedWork {
+  explicit DistributedWork(const DistributedSystem& system);
 
   std::vector<double> x, r, before;  ///< as B, without gaps
   std::vector<float> low;
@@ -63,10 +63,11 @@ struct DealtWork {
   std::vector<double> own;    ///< of this rank's rows
 };
 
-DealtNorms norms_of(const DealtSystem& system, DealtWork& work);
+DistributedNorms norms_of(const DistributedSystem& system, DistributedWork& work);
 /// False: a zero pivot, or not positive definite.
-bool factor(const DealtSystem& system, const DealtNorms& norms, DealtFactors& factors);
-struct DealtRefinement {
+bool factor(const DistributedSystem& system, const DistributedNorms& norms,
+            DistributedFactors& factors);
+struct DistributedRefinement {
   int steps = 0;
   double error = 0;  ///< normwise, of the worst column
   /// 1 / (|A| |x| / |b|) of the first answer, infinity norms, of the worst column: at least 1 /
@@ -77,10 +78,11 @@ struct DealtRefinement {
 /// Solves from x = 0 to `work.x` until the normwise backward error is at most 2^-53 and one step
 /// more does not halve it. Stops where the factors show a condition number that they cannot refine,
 /// and after two steps that do not contract.
-DealtRefinement refine(const DealtSystem& system, const DealtNorms& norms,
-                       const DealtFactors& factors, int max_steps, DealtWork& work);
+DistributedRefinement refine(const DistributedSystem& system, const DistributedNorms& norms,
+                             const DistributedFactors& factors, int max_steps,
+                             DistributedWork& work);
 /// The normwise backward error of x as B, without gaps.
-double backward_error(const DealtSystem& system, const DealtNorms& norms,
-                      const std::vector<double>& x, DealtWork& work);
+double backward_error(const DistributedSystem& system, const DistributedNorms& norms,
+                      const std::vector<double>& x, DistributedWork& work);
 
 }  // namespace tailrace::dense

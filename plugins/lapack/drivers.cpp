@@ -17,7 +17,7 @@
 
 #include "dense/ladder.hpp"
 #include "dense/refine.hpp"
-#include "kept.hpp"
+#include "stored_factors.hpp"
 #include "verdict.hpp"
 
 namespace tailrace::lapack {
@@ -113,7 +113,7 @@ bool solve(const Call<S>& call, const Verdict& verdict) {
   try {
     const Threads threads;
     const Using lapack(call.lapack);
-    std::unique_ptr<Kept<S>> kept;
+    std::unique_ptr<StoredFactors<S>> kept;
     if (!dropped) {
       kept = keep(call.a, call.n, call.lda, call.triangle);
       given.reserve(static_cast<std::size_t>(call.n * call.nrhs));
@@ -180,7 +180,8 @@ struct Later {
 
 /// Answers a later solve by refinement; false: not so, and the factors are in double precision now.
 template <class S>
-bool solve_later(const Later<S>& later, const std::shared_ptr<Kept<S>>& kept, bool transposed) {
+bool solve_later(const Later<S>& later, const std::shared_ptr<StoredFactors<S>>& kept,
+                 bool transposed) {
   const auto& [lapack, a, lda, nrhs, b, ldb] = later;
   const std::scoped_lock lock(kept->mutex);
   const auto start = Clock::now();
@@ -218,7 +219,7 @@ bool solve_later(const Later<S>& later, const std::shared_ptr<Kept<S>>& kept, bo
 
 /// Factors that a routine reads are in double precision from here on.
 template <class S>
-void need(const std::shared_ptr<Kept<S>>& kept, const Lapack& lapack, const S* a, In lda) {
+void need(const std::shared_ptr<StoredFactors<S>>& kept, const Lapack& lapack, const S* a, In lda) {
   if (!kept) return;
   const auto start = Clock::now();
   restore(*kept, lapack, const_cast<S*>(a), lapack.read(lda));

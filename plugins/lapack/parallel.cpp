@@ -13,15 +13,15 @@
 #include <vector>
 
 #include "dense/ladder.hpp"
-#include "kept_dealt.hpp"
+#include "stored_distributed_factors.hpp"
 #include "verdict.hpp"
 
 namespace tailrace::lapack {
 
 namespace {
 
-using dense::Dealt;
-using dense::DealtSystem;
+using dense::BlockCyclic;
+using dense::DistributedSystem;
 using Clock = std::chrono::steady_clock;
 using In = const int*;
 
@@ -90,12 +90,12 @@ Request request_of(const ParallelCall& call) {
   using Key = std::array<std::intptr_t, 4>;
   static std::mutex mutex;  // threads may have a grid each
   static auto& libraries = *new std::map<Key, char>;
-  const auto dealt = dense::dealt_by(call.a.descriptor, call.n, call.n);
+  const auto cyclic = dense::block_cyclic_of(call.a.descriptor, call.n, call.n);
   const auto address =
       reinterpret_cast<std::intptr_t>(call.scalapack.addresses[ParallelRoutine("pdgesv").index]);
   const std::scoped_lock lock(mutex);
   const char* const library =
-      &libraries[{address, dealt.rows.places, dealt.columns.places, dealt.rows.block}];
+      &libraries[{address, cyclic.rows.places, cyclic.columns.places, cyclic.rows.block}];
   return {.caller = call.caller,
           .library = library,
           .definite = call.triangle != 'A',
@@ -106,7 +106,7 @@ Request request_of(const ParallelCall& call) {
 }
 
 /// Writes x, without gaps, to the program's B.
-void write_answer(const DealtSystem& system, const std::vector<double>& x, double* b) {
+void write_answer(const DistributedSystem& system, const std::vector<double>& x, double* b) {
   const int columns = system.b.columns.count();
   for (int j = 0; j < columns; ++j) {
     std::copy_n(x.data() + static_cast<std::ptrdiff_t>(j) * system.b.dense_ld(),
@@ -121,11 +121,11 @@ int paying_steps(int n) { return 4 + n / 150; }
 bool solve(const ParallelCall& call, const Ranks& ranks, const Verdict& verdict) {
   const auto start = Clock::now();
   const auto system = call.system();
-  std::shared_ptr<KeptDealt> kept;
-  std::unique_ptr<dense::DealtWork> work;
+  std::shared_ptr<StoredDistributedFactors> kept;
+  std::unique_ptr<dense::DistributedWork> work;
   try {
     kept = keep(system, call.a.items);
-    work = std::make_unique<dense::DealtWork>(system);
+    work = std::make_unique<dense::DistributedWork>(system);
   } catch (const std::bad_alloc&) {
     work = nullptr;
   }
@@ -173,18 +173,20 @@ bool is_small(int n, int nrhs) {
 }
 
 /// What was kept of these factors on all ranks; null: they are not ours.
-std::shared_ptr<KeptDealt> find_kept(const ParallelFactors& factors, const Ranks& ranks) {
+std::shared_ptr<StoredDistributedFactors> find_kept(const ParallelFactors& factors,
+                                                    const Ranks& ranks) {
   const auto& a = factors.a;
   const bool ours = a.begins() && factors.n > 0 && a.holds(factors.n, factors.n);
   return kept_of(ranks.agreed([&](int bound) {
     if (!ours) return 0;
-    return find_number(dense::dealt_by(a.descriptor, factors.n, factors.n), factors.triangle,
+    return find_number(dense::block_cyclic_of(a.descriptor, factors.n, factors.n), factors.triangle,
                        a.items, a.descriptor[8], factors.pivots, bound);
   }));
 }
 
 /// Puts those of double precision in their place.
-void restore(const ParallelFactors& factors, const KeptDealt& kept, const Ranks& ranks) {
+void restore(const ParallelFactors& factors, const StoredDistributedFactors& kept,
+             const Ranks& ranks) {
   const auto start = Clock::now();
   const auto& [scalapack, triangle, n, a, pivots] = factors;
   write_matrix(kept, a.items, a.descriptor[8]);
@@ -205,9 +207,9 @@ bool Argument::holds(int rows, int columns) const {
   const auto* const d = descriptor;
   if (d[0] != 1 || rows < 0 || columns < 0 || d[2] < rows || d[3] < columns) return false;
   if (d[4] < 1 || d[5] < 1 || d[6] < 0 || d[7] < 0) return false;
-  const auto dealt = dense::dealt_by(d, rows, columns);
-  return d[6] < dealt.rows.places && d[7] < dealt.columns.places && d[8] >= dealt.dense_ld() &&
-         (items != nullptr || dealt.num_items() == 0);
+  const auto cyclic = dense::block_cyclic_of(d, rows, columns);
+  return d[6] < cyclic.rows.places && d[7] < cyclic.columns.places && d[8] >= cyclic.dense_ld() &&
+         (items != nullptr || cyclic.num_items() == 0);
 }
 
 bool ParallelCall::valid() const {
@@ -219,13 +221,13 @@ bool ParallelCall::ours() const {
   const auto* const d = a.descriptor;
   const auto* const e = b.descriptor;
   return a.begins() && b.begins() && d[4] == d[5] && d[4] == e[4] && d[6] == e[6] &&
-         dense::dealt_by(d, n, n).num_items() > 0;
+         dense::block_cyclic_of(d, n, n).num_items() > 0;
 }
 
-DealtSystem ParallelCall::system() const {
+DistributedSystem ParallelCall::system() const {
   return {triangle,
-          dense::dealt_by(a.descriptor, n, n),
-          dense::dealt_by(b.descriptor, n, nrhs),
+          dense::block_cyclic_of(a.descriptor, n, n),
+          dense::block_cyclic_of(b.descriptor, n, nrhs),
           a.items,
           a.descriptor[8],
           b.items,
@@ -294,14 +296,14 @@ bool solve_later(const ParallelFactors& factors, bool transposed, int nrhs, cons
   const ParallelCall call{factors.scalapack, nullptr, factors.triangle, factors.n, nrhs, factors.a,
                           factors.pivots,    b};
   bool refinable = !transposed && call.valid() && call.ours();
-  DealtSystem system;
-  std::unique_ptr<dense::DealtWork> work;
+  DistributedSystem system;
+  std::unique_ptr<dense::DistributedWork> work;
   if (refinable) {
     system = call.system();
     system.a_items = kept->matrix.get();
-    system.lda = kept->dealt.dense_ld();
+    system.lda = kept->cyclic.dense_ld();
     try {
-      work = std::make_unique<dense::DealtWork>(system);
+      work = std::make_unique<dense::DistributedWork>(system);
     } catch (const std::bad_alloc&) {
       refinable = false;
     }

@@ -37,7 +37,7 @@ struct ParallelCall {
   bool valid() const;
   /// Whole matrices in square blocks, of which each rank has some.
   bool ours() const;
-  dense::DealtSystem system() const;
+  dense::DistributedSystem system() const;
 };
 
 /// The call's info; `real` does it as it would have been without us, and returns its info.

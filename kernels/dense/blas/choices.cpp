@@ -7,6 +7,8 @@
 #include <string_view>
 #include <thread>
 
+#include "chooser/environment.hpp"
+
 namespace tailrace::dense {
 
 namespace {
@@ -14,7 +16,8 @@ namespace {
 constexpr const char* operation = "blas";
 
 bool remembers() {
-  const char* const value = std::getenv("TAILRACE_BLAS_REMEMBERS");
+  const char* const value =
+      renamed_environment("TAILRACE_BLAS_REMEMBERS", "TAILRACE_TUNE_FILE, empty for no file");
   return value == nullptr || std::string_view(value) != "0";
 }
 
@@ -28,7 +31,7 @@ std::string machine_of_choices(int threads) {
     processor = line.substr(std::min(line.size(), line.find(':') + 2));
     break;
   }
-  const char* const libraries = std::getenv("TAILRACE_BLAS_LIBRARIES");
+  const char* const libraries = environment("TAILRACE_BLAS_LIBRARIES");
   return processor + ", " + std::to_string(std::thread::hardware_concurrency()) + " processors, " +
          std::to_string(threads) + " threads, " + (libraries != nullptr ? libraries : "installed");
 }

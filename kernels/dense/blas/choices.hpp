@@ -11,10 +11,10 @@ namespace tailrace::dense {
 /// Processor, number of processors, `threads`, and the libraries that were asked for.
 std::string machine_of_choices(int threads);
 
-/// Empty where nothing is known of `machine`, or TAILRACE_BLAS_REMEMBERS=0. Local.
+/// Empty where nothing is known of `machine`. Local.
 chooser::Winners recall_choices(const std::string& machine);
 
-/// Adds to what is remembered, unless TAILRACE_BLAS_REMEMBERS=0. Local.
+/// Adds to what is remembered. Local.
 void remember_choices(const std::string& machine, const chooser::Winners& choices);
 
 }  // namespace tailrace::dense

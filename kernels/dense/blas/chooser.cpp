@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "chooser/environment.hpp"
 #include "chooser/tuning_is_off.hpp"
 
 namespace tailrace::dense {
@@ -41,8 +42,10 @@ std::string text_of(std::uint64_t key, const void* own) {
 }  // namespace
 
 int blas_threads() {
-  for (const char* name : {"TAILRACE_BLAS_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS",
-                           "MKL_NUM_THREADS", "OMP_NUM_THREADS"}) {
+  const char* const old = renamed_environment("TAILRACE_BLAS_THREADS", "OPENBLAS_NUM_THREADS");
+  if (old != nullptr && std::atoi(old) > 0) return std::atoi(old);
+  for (const char* name :
+       {"OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"}) {
     const char* const value = std::getenv(name);
     if (value != nullptr && std::atoi(value) > 0) return std::atoi(value);
   }
@@ -51,7 +54,7 @@ int blas_threads() {
 
 bool always_library() {
   static const bool always = [] {
-    const char* const value = std::getenv("TAILRACE_BLAS");
+    const char* const value = environment("TAILRACE_BLAS");
     return tuning_is_off() || (value != nullptr && std::string_view(value) == "library");
   }();
   return always;
@@ -61,7 +64,7 @@ ShapeChooser& shape_chooser() {
   // Calls may come from destructors. Libraries that the user names are wanted sooner.
   constexpr auto before = ShapeChooser::work_before_libraries;
   static auto& it = *new ShapeChooser(
-      blas_threads(), std::getenv("TAILRACE_BLAS_LIBRARIES") != nullptr ? before / 10 : before);
+      blas_threads(), environment("TAILRACE_BLAS_LIBRARIES") != nullptr ? before / 10 : before);
   static const int at_exit = std::atexit([] { it.remember(); });
   static_cast<void>(at_exit);
   return it;

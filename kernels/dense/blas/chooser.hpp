@@ -135,7 +135,7 @@ class ShapeChooser {
 /// The one of this process; its choices are remembered at exit.
 ShapeChooser& shape_chooser();
 
-/// The most threads for our methods: TAILRACE_BLAS_THREADS, else what the user has told the library
+/// The most threads for our methods: what the user has set for the library
 /// (OPENBLAS_NUM_THREADS, BLIS_NUM_THREADS, MKL_NUM_THREADS, OMP_NUM_THREADS), else the processors
 /// that this process may run on.
 int blas_threads();

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "chooser/environment.hpp"
 #include "dense/blas/calls.hpp"
 
 namespace tailrace::dense {
@@ -105,7 +106,7 @@ void* BlasLibrary::find(const std::string& routine) const {
 
 BlasLibraries open_blas_libraries(int threads) {
   BlasLibraries found;
-  const char* const given = std::getenv("TAILRACE_BLAS_LIBRARIES");
+  const char* const given = environment("TAILRACE_BLAS_LIBRARIES");
   if (given == nullptr) {
     std::vector<std::string> files{"libopenblas.so.0", "libblis.so.4", "libmkl_rt.so"};
     for (const std::string mkl : {"libmkl_rt.so.3", "libmkl_rt.so.2"}) {

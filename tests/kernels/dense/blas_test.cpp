@@ -224,7 +224,7 @@ TEST_F(OtherLibraries, TheFasterOneIsChosenRightInEveryTurnAndRemembered) {
   ShapeChooser second(1, 0);
   run(second, 10);
   EXPECT_EQ(own_calls, 0);
-  const Environment off("TAILRACE_BLAS_REMEMBERS", "0");
+  const Environment off("TAILRACE_TUNE_FILE", "");
   ShapeChooser forgetful(1, 0);
   run(forgetful, 10);
   EXPECT_GT(own_calls, 0);

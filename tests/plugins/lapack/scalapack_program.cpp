@@ -62,8 +62,8 @@ void improved(const Grid& grid) {
   doing = "pdgerfs";
   Program q(grid, normal_items(110, 110, 8), normal_items(110, 1, 9));
   q.gesv();
-  const Dealt a(grid, q.whole_a, 8);
-  const Dealt b(grid, q.whole_b, 8);
+  const BlockCyclic a(grid, q.whole_a, 8);
+  const BlockCyclic b(grid, q.whole_b, 8);
   Vector work(40000);
   std::vector<int> ints(4000);
   const int size = 40000;

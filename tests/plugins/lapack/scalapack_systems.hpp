@@ -147,15 +147,15 @@ struct Grid {
   }
 };
 
-/// A matrix dealt in blocks, with three more rows in memory than the rank has.
-struct Dealt {
+/// A matrix distributed in blocks, with three more rows in memory than the rank has.
+struct BlockCyclic {
   const Grid* grid;
   int rows, columns, block;
   std::vector<int> own_rows, own_columns;  // global indices
   std::array<int, 9> descriptor{};
   Vector items;
 
-  Dealt(const Grid& on, const Whole& whole, int nb)
+  BlockCyclic(const Grid& on, const Whole& whole, int nb)
       : grid(&on), rows(whole.rows), columns(whole.columns), block(nb) {
     for (int i = 0; i < rows; ++i) {
       if (i / nb % on.rows == on.row) own_rows.push_back(i);
@@ -200,7 +200,7 @@ struct Dealt {
   }
 };
 
-inline bool is_finite(const Dealt& matrix) {
+inline bool is_finite(const BlockCyclic& matrix) {
   double sum = 0;
   for (const double item : matrix.whole().items) sum += item;
   return std::isfinite(sum);
@@ -209,7 +209,7 @@ inline bool is_finite(const Dealt& matrix) {
 /// A system and what ScaLAPACK's driver, or ours in its place, makes of it.
 struct Program {
   Whole whole_a, whole_b;
-  Dealt a, b;
+  BlockCyclic a, b;
   std::vector<int> pivots;
   int n, nrhs, info = -99;
 

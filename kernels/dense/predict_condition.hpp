@@ -10,6 +10,6 @@ namespace tailrace::dense {
 /// where the block shows that a symmetric matrix is not positive definite in single precision.
 /// Few singular values that are tiny are not seen so.
 template <class S>
-double foreseen_rcond(const Matrix<S>& matrix);
+double predicted_rcond(const Matrix<S>& matrix);
 
 }  // namespace tailrace::dense

@@ -3,8 +3,8 @@
 // factored in single precision, which takes 1/512 of the operations, and its pivots by thirds say
 // how fast: the logarithm of the last is the slope of the first, extrapolated to n. Where the two
 // slopes between thirds differ the smaller counts, so that a block of low rank, whose pivots fall
-// once to the unit, foresees nothing.
-#include "dense/foresee.hpp"
+// once to the unit, predicts nothing.
+#include "dense/predict_condition.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -33,7 +33,7 @@ double mean_log_pivot(const Factors<T>& factors, std::ptrdiff_t first, std::ptrd
 }  // namespace
 
 template <class S>
-double foreseen_rcond(const Matrix<S>& matrix) {
+double predicted_rcond(const Matrix<S>& matrix) {
   const auto third = matrix.n / part / 3;
   const auto rows = 3 * third;
   if (rows < least_rows) return 1;
@@ -49,7 +49,7 @@ double foreseen_rcond(const Matrix<S>& matrix) {
   return std::exp(-std::max(0.0, slope) * static_cast<double>(matrix.n));
 }
 
-template double foreseen_rcond(const Matrix<double>& matrix);
-template double foreseen_rcond(const Matrix<Complex>& matrix);
+template double predicted_rcond(const Matrix<double>& matrix);
+template double predicted_rcond(const Matrix<Complex>& matrix);
 
 }  // namespace tailrace::dense

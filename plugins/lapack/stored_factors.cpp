@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-#include "kept.hpp"
+#include "stored_factors.hpp"
 
 #include <sys/uio.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace {
 template <class S>
 struct List {
   std::mutex mutex;
-  std::vector<std::shared_ptr<Kept<S>>> all;
+  std::vector<std::shared_ptr<StoredFactors<S>>> all;
   std::atomic<std::size_t> count{0};
 
   template <class Which>
@@ -41,7 +41,7 @@ std::ptrdiff_t end_row(char triangle, std::ptrdiff_t j, std::ptrdiff_t n) {
 
 /// An item of the factors as the program gets it, from those of scale * A.
 template <class S>
-S item_of(const Kept<S>& kept, std::ptrdiff_t i, std::ptrdiff_t j) {
+S item_of(const StoredFactors<S>& kept, std::ptrdiff_t i, std::ptrdiff_t j) {
   const auto& f = kept.factors;
   const auto at = [&](std::ptrdiff_t row, std::ptrdiff_t column) -> S {
     return dense::widened(f.values[static_cast<std::size_t>(row + column * f.ld)]);
@@ -64,7 +64,7 @@ std::uint64_t checksum(const dense::Matrix<S>& factors) {
 
 /// Whether these are the factors that were given; most others differ in their first item.
 template <class S>
-bool are_those(const Kept<S>& kept, const dense::Matrix<S>& factors, const Lapack& lapack,
+bool are_those(const StoredFactors<S>& kept, const dense::Matrix<S>& factors, const Lapack& lapack,
                const void* pivots) {
   if (kept.n != factors.n || kept.triangle != factors.triangle) return false;
   if (factors.a[0] != item_of(kept, 0, 0)) return false;
@@ -83,7 +83,7 @@ std::size_t bytes_of(std::ptrdiff_t n) {
 
 /// Whether some items are still ours. The array may be gone, so the system reads it.
 template <class S>
-bool seems_alive(const Kept<S>& kept) {
+bool seems_alive(const StoredFactors<S>& kept) {
   constexpr std::ptrdiff_t samples = 64;
   for (std::ptrdiff_t k = 0; k < std::min(samples, kept.n); ++k) {
     const auto j = k * kept.n / std::min(samples, kept.n);
@@ -155,8 +155,8 @@ void factor_in_place(const Lapack& lapack, std::int64_t m, std::int64_t n, S* a,
 }  // namespace
 
 template <class S>
-std::unique_ptr<Kept<S>> keep(S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle) {
-  auto kept = std::make_unique<Kept<S>>();
+std::unique_ptr<StoredFactors<S>> keep(S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle) {
+  auto kept = std::make_unique<StoredFactors<S>>();
   kept->a = a;
   kept->n = n;
   kept->lda = lda;
@@ -173,8 +173,8 @@ bool has_room(std::ptrdiff_t n) {
 }
 
 template <class S>
-void give(std::unique_ptr<Kept<S>> given, const Lapack& lapack, void* pivots) {
-  const std::shared_ptr<Kept<S>> kept = std::move(given);
+void give(std::unique_ptr<StoredFactors<S>> given, const Lapack& lapack, void* pivots) {
+  const std::shared_ptr<StoredFactors<S>> kept = std::move(given);
   const auto n = kept->n;
   const auto rows_of = [&](std::ptrdiff_t j) {
     const auto first = first_row(kept->triangle, j);
@@ -201,11 +201,11 @@ void give(std::unique_ptr<Kept<S>> given, const Lapack& lapack, void* pivots) {
 }
 
 template <class S>
-std::shared_ptr<Kept<S>> find(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle,
-                              const Lapack& lapack, const void* pivots) {
+std::shared_ptr<StoredFactors<S>> find(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda,
+                                       char triangle, const Lapack& lapack, const void* pivots) {
   auto& in = list<S>();
   if (in.count == 0 || a == nullptr || (triangle == 'A' && pivots == nullptr)) return nullptr;
-  std::vector<std::shared_ptr<Kept<S>>> all;
+  std::vector<std::shared_ptr<StoredFactors<S>>> all;
   {
     const std::scoped_lock lock(in.mutex);
     all = in.all;
@@ -224,7 +224,7 @@ void forget(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda) {
 }
 
 template <class S>
-void restore(const Kept<S>& kept, const Lapack& lapack, S* a, std::ptrdiff_t lda) {
+void restore(const StoredFactors<S>& kept, const Lapack& lapack, S* a, std::ptrdiff_t lda) {
   for (std::ptrdiff_t j = 0; j < kept.n; ++j) {
     const auto first = first_row(kept.triangle, j);
     std::copy(kept.matrix.get() + first + j * kept.n,
@@ -248,23 +248,24 @@ void restore(const Kept<S>& kept, const Lapack& lapack, S* a, std::ptrdiff_t lda
   if (a == kept.a) forget(a, n, lda);
 }
 
-template struct Kept<double>;
-template std::unique_ptr<Kept<double>> keep(double*, std::ptrdiff_t, std::ptrdiff_t, char);
+template struct StoredFactors<double>;
+template std::unique_ptr<StoredFactors<double>> keep(double*, std::ptrdiff_t, std::ptrdiff_t, char);
 template bool has_room<double>(std::ptrdiff_t);
-template void give(std::unique_ptr<Kept<double>>, const Lapack&, void*);
-template std::shared_ptr<Kept<double>> find(const double*, std::ptrdiff_t, std::ptrdiff_t, char,
-                                            const Lapack&, const void*);
+template void give(std::unique_ptr<StoredFactors<double>>, const Lapack&, void*);
+template std::shared_ptr<StoredFactors<double>> find(const double*, std::ptrdiff_t, std::ptrdiff_t,
+                                                     char, const Lapack&, const void*);
 template void forget(const double*, std::ptrdiff_t, std::ptrdiff_t);
-template void restore(const Kept<double>&, const Lapack&, double*, std::ptrdiff_t);
-template struct Kept<dense::Complex>;
-template std::unique_ptr<Kept<dense::Complex>> keep(dense::Complex*, std::ptrdiff_t, std::ptrdiff_t,
-                                                    char);
+template void restore(const StoredFactors<double>&, const Lapack&, double*, std::ptrdiff_t);
+template struct StoredFactors<dense::Complex>;
+template std::unique_ptr<StoredFactors<dense::Complex>> keep(dense::Complex*, std::ptrdiff_t,
+                                                             std::ptrdiff_t, char);
 template bool has_room<dense::Complex>(std::ptrdiff_t);
-template void give(std::unique_ptr<Kept<dense::Complex>>, const Lapack&, void*);
-template std::shared_ptr<Kept<dense::Complex>> find(const dense::Complex*, std::ptrdiff_t,
-                                                    std::ptrdiff_t, char, const Lapack&,
-                                                    const void*);
+template void give(std::unique_ptr<StoredFactors<dense::Complex>>, const Lapack&, void*);
+template std::shared_ptr<StoredFactors<dense::Complex>> find(const dense::Complex*, std::ptrdiff_t,
+                                                             std::ptrdiff_t, char, const Lapack&,
+                                                             const void*);
 template void forget(const dense::Complex*, std::ptrdiff_t, std::ptrdiff_t);
-template void restore(const Kept<dense::Complex>&, const Lapack&, dense::Complex*, std::ptrdiff_t);
+template void restore(const StoredFactors<dense::Complex>&, const Lapack&, dense::Complex*,
+                      std::ptrdiff_t);
 
 }  // namespace tailrace::lapack

@@ -14,7 +14,7 @@
 namespace tailrace::lapack {
 
 template <class S>
-struct Kept {
+struct StoredFactors {
   S* a = nullptr;  ///< the program's array, with our factors in it
   std::ptrdiff_t n = 0;
   std::ptrdiff_t lda = 0;
@@ -35,7 +35,7 @@ struct Kept {
 
 /// Makes room for a copy of A. Throws std::bad_alloc.
 template <class S>
-std::unique_ptr<Kept<S>> keep(S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle);
+std::unique_ptr<StoredFactors<S>> keep(S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle);
 
 /// Whether a matrix of that size may be kept: all have a quarter of the machine's memory. Forgets
 /// those whose arrays the program has freed or written to.
@@ -45,12 +45,12 @@ bool has_room(std::ptrdiff_t n);
 /// Copies A, writes the factors into it and their pivots, if any, and remembers them. Throws
 /// std::bad_alloc, and has written nothing then.
 template <class S>
-void give(std::unique_ptr<Kept<S>> given, const Lapack& lapack, void* pivots);
+void give(std::unique_ptr<StoredFactors<S>> given, const Lapack& lapack, void* pivots);
 
 /// What was given, if these are its factors and pivots, there or copied to elsewhere; else null.
 template <class S>
-std::shared_ptr<Kept<S>> find(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda, char triangle,
-                              const Lapack& lapack, const void* pivots);
+std::shared_ptr<StoredFactors<S>> find(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda,
+                                       char triangle, const Lapack& lapack, const void* pivots);
 
 /// Forgets what was given in any part of this array, which will be overwritten.
 template <class S>
@@ -58,6 +58,6 @@ void forget(const S* a, std::ptrdiff_t n, std::ptrdiff_t lda);
 
 /// Writes the factors in double precision with the same pivots to `a`, where those given are.
 template <class S>
-void restore(const Kept<S>& kept, const Lapack& lapack, S* a, std::ptrdiff_t lda);
+void restore(const StoredFactors<S>& kept, const Lapack& lapack, S* a, std::ptrdiff_t lda);
 
 }  // namespace tailrace::lapack

@@ -9,8 +9,8 @@
 
 namespace tailrace::dense {
 
-/// One axis of a matrix that is dealt in blocks to a grid, and what this rank has of it.
-struct DealtAxis {
+/// One axis of a matrix that is distributed in blocks to a grid, and what this rank has of it.
+struct BlockCyclicAxis {
   int extent = 0;
   int block = 1;
   int first = 0;   ///< place in the grid of the first block
@@ -33,10 +33,10 @@ struct DealtAxis {
   }
 };
 
-/// A matrix dealt over the grid of a BLACS context, which begins with a whole block.
-struct Dealt {
+/// A matrix distributed over the grid of a BLACS context, which begins with a whole block.
+struct BlockCyclic {
   int context = 0;
-  DealtAxis rows, columns;
+  BlockCyclicAxis rows, columns;
 
   std::size_t num_items() const {
     return static_cast<std::size_t>(rows.count()) * static_cast<std::size_t>(columns.count());
@@ -51,13 +51,13 @@ struct Dealt {
 };
 
 /// Rows and columns that a descriptor names, as far as `rows` x `columns`.
-inline Dealt dealt_by(const int* descriptor, int rows, int columns) {
-  Dealt dealt{descriptor[1],
-              {.extent = rows, .block = descriptor[4], .first = descriptor[6]},
-              {.extent = columns, .block = descriptor[5], .first = descriptor[7]}};
-  blacs_gridinfo_(&dealt.context, &dealt.rows.places, &dealt.columns.places, &dealt.rows.place,
-                  &dealt.columns.place);
-  return dealt;
+inline BlockCyclic block_cyclic_of(const int* descriptor, int rows, int columns) {
+  BlockCyclic cyclic{descriptor[1],
+                     {.extent = rows, .block = descriptor[4], .first = descriptor[6]},
+                     {.extent = columns, .block = descriptor[5], .first = descriptor[7]}};
+  blacs_gridinfo_(&cyclic.context, &cyclic.rows.places, &cyclic.columns.places, &cyclic.rows.place,
+                  &cyclic.columns.place);
+  return cyclic;
 }
 
 }  // namespace tailrace::dense
