@@ -167,6 +167,14 @@ class Held : public Closable {
   std::unique_ptr<T> held_;
 };
 
+/// A method of what a class holds that may wait: the interpreter's lock is released meanwhile.
+template <class Class, auto method>
+auto without_lock(Class& self) {
+  auto& held = *self;
+  nb::gil_scoped_release released;
+  return (held.*method)();
+}
+
 /// For `with`: waits for the other ranks before what follows, as they may have no exception; ends
 /// the job if they do not come. Collective.
 void meet_after_exception(const Comm& comm, const std::string& what, nb::handle value,

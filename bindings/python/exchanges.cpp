@@ -193,14 +193,8 @@ void bind_exchanges(nb::module_& module) {
       .def("start", &PyExchange::start, nb::arg("source").none(), nb::arg("destination").none(),
            nb::sig("def start(self, " ARRAYS),
            "Begins the same; leave the arrays alone until `finish`.")
-      .def(
-          "progress",
-          [](PyExchange& self) {
-            auto& exchange = *self;
-            nb::gil_scoped_release released;
-            return exchange.progress();
-          },
-          "Lets the transfer advance; True when `finish` would not wait. Local.")
+      .def("progress", &without_lock<PyExchange, &Exchange::progress>,
+           "Lets the transfer advance; True when `finish` would not wait. Local.")
       .def("finish", &PyExchange::finish, "Waits until the data is there. Collective, blocking.")
       .def_prop_ro("method", [](PyExchange& self) { return std::string(self->method()); })
       .def_prop_ro(

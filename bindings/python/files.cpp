@@ -217,22 +217,10 @@ void bind_output(nb::module_& module) {
           "Writes arrays (or `Variable`s) by name; they may be changed when it returns. An array\n"
           "has the shape of this rank's box, with any strides, or is 1D with the items of all its\n"
           "boxes. Raises on all ranks alike. Collective; blocking for the copy only if hidden.")
-      .def(
-          "progress",
-          [](PyOutput& self) {
-            auto& output = *self;
-            nb::gil_scoped_release released;
-            output.progress();
-          },
-          "Gives finished files their names. Cheap, never waits; call it once a step.")
-      .def(
-          "finish",
-          [](PyOutput& self) {
-            auto& output = *self;
-            nb::gil_scoped_release released;
-            output.finish();
-          },
-          "Waits until every file is complete; raises like `write`. Collective, blocking.")
+      .def("progress", &without_lock<PyOutput, &Output::progress>,
+           "Gives finished files their names. Cheap, never waits; call it once a step.")
+      .def("finish", &without_lock<PyOutput, &Output::finish>,
+           "Waits until every file is complete; raises like `write`. Collective, blocking.")
       .def_prop_ro(
           "statistics", [](PyOutput& self) { return statistics_of(self->statistics()); },
           nb::sig("def statistics(self) -> dict[str, float]"),

@@ -215,34 +215,16 @@ void bind_reductions(nb::module_& module) {
            nb::arg("op").none() = "sum", nb::arg("root").none() = 0,
            nb::sig("def start_reduce(self, " VALUES ", root: int = 0) -> None"),
            "Begins the same; leave the array alone until `finish`.")
-      .def(
-          "start_barrier",
-          [](PyReduction& self) {
-            auto& reduction = *self;
-            nb::gil_scoped_release released;
-            reduction.start_barrier();
-          },
-          "Begins a barrier; `finish` returns when all ranks have begun it.")
-      .def(
-          "barrier",
-          [](PyReduction& self) {
-            auto& reduction = *self;
-            nb::gil_scoped_release released;
-            reduction.barrier();
-          },
-          "Returns when all ranks have called it.")
+      .def("start_barrier", &without_lock<PyReduction, &Reduction::start_barrier>,
+           "Begins a barrier; `finish` returns when all ranks have begun it.")
+      .def("barrier", &without_lock<PyReduction, &Reduction::barrier>,
+           "Returns when all ranks have called it.")
       .def("dots", &PyReduction::dots, nb::arg("pairs").none(),
            nb::sig("def dots(self, pairs: collections.abc.Sequence[tuple[typing.Any, typing.Any]]"
                    ") -> numpy.typing.NDArray[typing.Any]"),
            "Dot products sum(conj(x) * y) over all ranks, one for each pair of vectors.")
-      .def(
-          "progress",
-          [](PyReduction& self) {
-            auto& reduction = *self;
-            nb::gil_scoped_release released;
-            return reduction.progress();
-          },
-          "Lets the operation advance; True when `finish` would not wait. Local.")
+      .def("progress", &without_lock<PyReduction, &Reduction::progress>,
+           "Lets the operation advance; True when `finish` would not wait. Local.")
       .def("finish", &PyReduction::finish, "Waits for the result. Collective, blocking.")
       .def_prop_ro("method", [](PyReduction& self) { return std::string(self->method()); })
       .def_prop_ro("why", [](PyReduction& self) { return self->why(); })

@@ -310,22 +310,10 @@ void bind_stream(nb::module_& module) {
                   "str"),
           "As `Output.write`. Returns what became of the step: \"staged\", \"written\",\n"
           "\"dropped\", \"lowered\" or \"spilled\". Collective over the compute ranks.")
-      .def(
-          "progress",
-          [](PyStream& self) {
-            auto& stream = *self;
-            nb::gil_scoped_release released;
-            stream.progress();
-          },
-          "Moves data on, where the transport needs it. Cheap.")
-      .def(
-          "finish",
-          [](PyStream& self) {
-            auto& stream = *self;
-            nb::gil_scoped_release released;
-            stream.finish();
-          },
-          "Waits until every file is complete; raises like `write`. Collective, blocking.")
+      .def("progress", &without_lock<PyStream, &Stream::progress>,
+           "Moves data on, where the transport needs it. Cheap.")
+      .def("finish", &without_lock<PyStream, &Stream::finish>,
+           "Waits until every file is complete; raises like `write`. Collective, blocking.")
       .def_prop_ro(
           "statistics", [](PyStream& self) { return statistics_of(self->statistics()); },
           nb::sig("def statistics(self) -> dict[str, float]"))
