@@ -5,10 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include <fmt/format.h>
-
-#include "common/summary_text.hpp"
-#include "core/json_text.hpp"
+#include "common/summary_json.hpp"
 #include "tailrace/trace.hpp"
 
 namespace tailrace::app {
@@ -29,24 +26,22 @@ void Progress::step(const Advance& now, double energy, bool always) {
   last_print_s_ = clock;
   double left = now.dt > 0 ? std::ceil(std::max(0.0, (end_ - now.time) / now.dt - 1e-6)) : 0;
   if (max_steps_ > 0) left = std::min(left, static_cast<double>(max_steps_ - now.step));
-  fmt::print(R"({{"step": {}, "steps": {}, "time": {}, "end": {}, "energy": {}, "dt": {}, )"
-             R"("seconds_per_step": {}, "eta_s": {:.3f}, "hidden_s": {:.4f}}})"
-             "\n",
-             now.step, now.step + static_cast<std::int64_t>(left), now.time, end_,
-             json_number(energy), now.dt, now.seconds_per_step, left * now.seconds_per_step,
-             now.hidden_s);
+  std::puts(json_line({{"step", now.step},
+                       {"steps", now.step + static_cast<std::int64_t>(left)},
+                       {"time", now.time},
+                       {"end", end_},
+                       {"energy", energy},
+                       {"dt", now.dt},
+                       {"seconds_per_step", now.seconds_per_step},
+                       {"eta_s", left * now.seconds_per_step},
+                       {"hidden_s", now.hidden_s}})
+                .c_str());
   std::fflush(stdout);
 }
 
 void Progress::say(const char* text) const {
   if (!speaks_) return;
-  if (json_) {
-    fmt::print(R"({{"text": {}}})"
-               "\n",
-               json_quoted(text));
-  } else {
-    std::puts(text);
-  }
+  std::puts(json_ ? json_line({{"text", text}}).c_str() : text);
   std::fflush(stdout);
 }
 

@@ -18,7 +18,7 @@
 #include "common/region.hpp"
 #include "common/simulation.hpp"
 #include "common/stop_signal.hpp"
-#include "common/summary_text.hpp"
+#include "common/summary_json.hpp"
 #include "flow_solver.hpp"
 #include "pflotran_files.hpp"
 #include "reactive.hpp"

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "common/summary_text.hpp"
+#include "common/summary_json.hpp"
 #include "run.hpp"
 
 namespace tailrace::helium {
@@ -42,11 +42,6 @@ std::vector<std::string> warnings_of(const Summary& summary) {
   return warnings;
 }
 
-std::string text_of(const Ionisation& ionisation) {
-  return fmt::format(R"({{"both": {}, "one_or_excited": {}}})", app::json_number(ionisation.both),
-                     app::json_number(ionisation.one));
-}
-
 }  // namespace
 
 double cross_section_of(const Summary& summary) {
@@ -77,45 +72,44 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
   const auto electrons = summary.electrons.over_ranks(comm);
   const auto checkpoints = summary.checkpoints.over_ranks(comm);
   const auto& values = summary.values;
-  const auto whole = [](auto number) { return fmt::format("{}", number); };
-  app::SummaryText text;
-  text.add_program(program_name);
-  text.add_text("case", values.about.name);
-  text.add_text("case_file", values.source);
-  text.add("points", whole(values.grid.points));
-  text.add("channels", whole(summary.hamiltonian.channels().size()));
-  text.add_text("gauge", values.pulse.gauge);
-  text.add("ranks", whole(comm.num_ranks()));
-  text.add_number("busiest_over_mean", summary.hamiltonian.blocks().imbalance());
-  text.add_text("kernel", std::string(summary.hamiltonian.kernel()));
-  text.add_text("method", std::string(summary.hamiltonian.blocks().method()));
-  text.add_number("ground_energy", summary.ground.energy);
-  text.add_number("ground_residual", summary.ground.residual);
-  text.add_number("ground_s", summary.ground_s);
-  text.add("steps", whole(summary.steps));
-  text.add_number("time", summary.time);
-  text.add_number("norm", summary.last.norm);
-  text.add_number("ground_population", summary.last.ground);
-  text.add_number("left_ground", left_ground(summary));
-  text.add("ionisation", text_of(summary.ionisation));
-  text.add_number("single_outside", summary.last.single_outside);
-  text.add_number("double_outside", summary.last.double_outside);
-  text.add_number("cross_section_mb", cross_section_of(summary));
-  text.add_number("edge_l", summary.last.edge_l);
-  text.add_number("edge_total_l", summary.last.edge_total_l);
-  text.add_number("edge_r", summary.last.edge_r);
-  text.add("applications", whole(summary.applications));
-  text.add("largest_order", whole(summary.most_order));
-  text.add_number("largest_error", summary.worst_error);
-  text.add_number("wall_s", summary.wall_s);
-  text.add("seconds_per_step", app::json_step_times(summary.step_s));
-  text.add("output", app::json_output(summary.output_mode, summary.servers, density));
-  text.add("electrons", app::json_output(summary.output_mode, summary.servers, electrons));
-  text.add("checkpoints", app::json_output(summary.output_mode, summary.servers, checkpoints));
-  text.add("times_s", app::json_times_of_modes(summary.output_mode, summary.wall_s));
-  text.add_text("last_checkpoint", summary.last_checkpoint);
-  text.add_text("stopped_by", summary.stopped_by);
-  text.write(comm, folder);
+  app::Json json = app::new_summary(program_name);
+  json["case"] = app::text_or_null(values.about.name);
+  json["case_file"] = app::text_or_null(values.source);
+  json["points"] = values.grid.points;
+  json["channels"] = summary.hamiltonian.channels().size();
+  json["gauge"] = app::text_or_null(values.pulse.gauge);
+  json["ranks"] = comm.num_ranks();
+  json["busiest_over_mean"] = summary.hamiltonian.blocks().imbalance();
+  json["kernel"] = summary.hamiltonian.kernel();
+  json["method"] = summary.hamiltonian.blocks().method();
+  json["ground_energy"] = summary.ground.energy;
+  json["ground_residual"] = summary.ground.residual;
+  json["ground_s"] = summary.ground_s;
+  json["steps"] = summary.steps;
+  json["time"] = summary.time;
+  json["norm"] = summary.last.norm;
+  json["ground_population"] = summary.last.ground;
+  json["left_ground"] = left_ground(summary);
+  json["ionisation"] = {{"both", summary.ionisation.both},
+                        {"one_or_excited", summary.ionisation.one}};
+  json["single_outside"] = summary.last.single_outside;
+  json["double_outside"] = summary.last.double_outside;
+  json["cross_section_mb"] = cross_section_of(summary);
+  json["edge_l"] = summary.last.edge_l;
+  json["edge_total_l"] = summary.last.edge_total_l;
+  json["edge_r"] = summary.last.edge_r;
+  json["applications"] = summary.applications;
+  json["largest_order"] = summary.most_order;
+  json["largest_error"] = summary.worst_error;
+  json["wall_s"] = summary.wall_s;
+  json["seconds_per_step"] = app::step_times(summary.step_s);
+  json["output"] = app::output_costs(summary.output_mode, summary.servers, density);
+  json["electrons"] = app::output_costs(summary.output_mode, summary.servers, electrons);
+  json["checkpoints"] = app::output_costs(summary.output_mode, summary.servers, checkpoints);
+  json["times_s"] = app::times_of_modes(summary.output_mode, summary.wall_s);
+  json["last_checkpoint"] = app::text_or_null(summary.last_checkpoint);
+  json["stopped_by"] = app::text_or_null(summary.stopped_by);
+  app::write_summary_file(comm, folder, json);
 }
 
 }  // namespace tailrace::helium

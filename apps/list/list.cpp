@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <nlohmann/json.hpp>
 
 #include "chooser/environment.hpp"
-#include "core/json_text.hpp"
 #include "move/copy_kinds.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/step_file.hpp"
@@ -25,7 +25,7 @@
 
 namespace {
 
-using tailrace::json_quoted;
+using Json = nlohmann::ordered_json;
 
 struct Entry {
   std::string_view name, summary;
@@ -171,28 +171,26 @@ std::vector<Table> tables() {
   };
 }
 
-std::string in_json(const Entry& entry) {
-  return fmt::format(R"({{"name": {}, "summary": {}, "applies": {}, "available": {}}})",
-                     json_quoted(entry.name), json_quoted(entry.summary),
-                     json_quoted(entry.applies), entry.available);
-}
-
-std::string in_json(const Table& table) {
-  std::vector<std::string> entries;
-  for (const auto& entry : table.entries) entries.push_back(in_json(entry));
-  return fmt::format(R"({{"name": {}, "title": {}, "columns": [{}, "what it does", {}], )"
-                     "\n \"entries\": [\n  {}]}}",
-                     json_quoted(table.name), json_quoted(table.title),
-                     json_quoted(table.name_title), json_quoted(table.applies_title),
-                     fmt::join(entries, ",\n  "));
+Json in_json(const Table& table) {
+  auto entries = Json::array();
+  for (const auto& entry : table.entries) {
+    entries.push_back({{"name", entry.name},
+                       {"summary", entry.summary},
+                       {"applies", entry.applies},
+                       {"available", entry.available}});
+  }
+  return {{"name", table.name},
+          {"title", table.title},
+          {"columns", {table.name_title, "what it does", table.applies_title}},
+          {"entries", std::move(entries)}};
 }
 
 }  // namespace
 
 int main() {
-  std::vector<std::string> texts;
-  for (const auto& table : tables()) texts.push_back(in_json(table));
-  const auto text = fmt::format("{{\"tables\": [\n {}\n]}}\n", fmt::join(texts, ",\n "));
+  auto found = Json::array();
+  for (const auto& table : tables()) found.push_back(in_json(table));
+  const auto text = Json{{"tables", std::move(found)}}.dump(1) + "\n";
   if (std::fputs(text.c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
   std::perror("tailrace-list: standard output");
   return 1;

@@ -18,14 +18,14 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include "core/json_text.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/more/link_load.hpp"
 
 namespace {
 
-using tailrace::json_quoted;
+using Json = nlohmann::ordered_json;
 namespace model = tailrace::model;
 
 constexpr std::ptrdiff_t most_ranks = 1 << 28;
@@ -53,16 +53,19 @@ std::array<int, 2> read_grid(std::string_view text) {
           read_number<int>(text.substr(cross + 1), "grid")};
 }
 
-std::string json_of(const model::LinkLoad& load) {
-  std::string kinds;
+Json json_of(const model::LinkLoad& load) {
+  auto kinds = Json::array();
   for (const auto& kind : load.kinds) {
-    kinds += fmt::format(
-        R"({}{{"name": {}, "seconds": {}, "total_bytes": {}, "most_bytes": {}, "fullest": {}}})",
-        kinds.empty() ? "" : ", ", json_quoted(kind.name), kind.seconds, kind.total_bytes,
-        kind.most_bytes, json_quoted(kind.fullest));
+    kinds.push_back({{"name", kind.name},
+                     {"seconds", kind.seconds},
+                     {"total_bytes", kind.total_bytes},
+                     {"most_bytes", kind.most_bytes},
+                     {"fullest", kind.fullest}});
   }
-  return fmt::format(R"({{"seconds": {}, "worst": {}, "rounds": {}, "kinds": [{}]}})", load.seconds,
-                     json_quoted(load.worst), load.rounds, kinds);
+  return {{"seconds", load.seconds},
+          {"worst", load.worst},
+          {"rounds", load.rounds},
+          {"kinds", std::move(kinds)}};
 }
 
 /// One of the two exchanges: all its groups at the same time.
@@ -71,20 +74,23 @@ struct Exchange {
   model::Groups groups;
 };
 
-std::string price(const model::Machine& machine, const model::Placement& node_of,
-                  const Exchange& exchange, double bytes, bool in_rounds) {
+Json price(const model::Machine& machine, const model::Placement& node_of, const Exchange& exchange,
+           double bytes, bool in_rounds) {
   const auto ranks = exchange.groups.front().size();
   const double per_pair = bytes / static_cast<double>(node_of.size()) / static_cast<double>(ranks);
   const auto at_once = model::all_to_all(machine, node_of, exchange.groups, per_pair);
-  const std::string rounds =
-      in_rounds ? json_of(model::all_to_all_in_rounds(machine, node_of, exchange.groups, per_pair))
-                : "null";
-  return fmt::format(
-      R"({{"name": "{}", "groups": {}, "ranks": {}, "bytes_per_pair": {}, "moved_bytes": {}, )"
-      R"("at_once": {}, "in_rounds": {}}})",
-      exchange.name, exchange.groups.size(), ranks, per_pair, at_once.moved_bytes, json_of(at_once),
-      rounds);
+  return {{"name", exchange.name},
+          {"groups", exchange.groups.size()},
+          {"ranks", ranks},
+          {"bytes_per_pair", per_pair},
+          {"moved_bytes", at_once.moved_bytes},
+          {"at_once", json_of(at_once)},
+          {"in_rounds", in_rounds ? json_of(model::all_to_all_in_rounds(machine, node_of,
+                                                                        exchange.groups, per_pair))
+                                  : Json()}};
 }
+
+void print(const Json& json) { std::puts(json.dump().c_str()); }
 
 /// Messages from standard input, by their sender.
 void price_messages(const model::Machine& machine) {
@@ -106,9 +112,10 @@ void price_messages(const model::Machine& machine) {
   if (!std::cin.eof()) refuse("messages: expected SENDER RECEIVER BYTES");
   const auto load = model::any_messages(
       machine, node_of, [&](int rank) { return sent[static_cast<std::size_t>(rank)]; });
-  fmt::print(R"({{"machine": {}, "machine_nodes": {}, "ranks": {}, "load": {}}})"
-             "\n",
-             json_quoted(machine.describe()), machine.num_nodes(), ranks, json_of(load));
+  print({{"machine", machine.describe()},
+         {"machine_nodes", machine.num_nodes()},
+         {"ranks", ranks},
+         {"load", json_of(load)}});
 }
 
 void run(std::span<char*> words) {
@@ -131,19 +138,20 @@ void run(std::span<char*> words) {
                        node_of.size(), node_of.size()));
   }
   const auto start = std::chrono::steady_clock::now();
-  std::string exchanges;
+  auto exchanges = Json::array();
   for (const auto& exchange : {Exchange{"rows", model::rows_of_grid(grid)},
                                Exchange{"columns", model::columns_of_grid(grid)}}) {
     if (exchange.groups.front().size() == 1) continue;
-    exchanges += exchanges.empty() ? "" : ", ";
-    exchanges += price(*machine, node_of, exchange, bytes, words.size() == 4);
+    exchanges.push_back(price(*machine, node_of, exchange, bytes, words.size() == 4));
   }
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  fmt::print(R"({{"machine": {}, "machine_nodes": {}, "ranks": {}, "grid": [{}, {}], "bytes": {}, )"
-             R"("exchanges": [{}], "pricing_s": {}}})"
-             "\n",
-             json_quoted(machine->describe()), machine->num_nodes(), node_of.size(), grid[0],
-             grid[1], bytes, exchanges, spent.count());
+  print({{"machine", machine->describe()},
+         {"machine_nodes", machine->num_nodes()},
+         {"ranks", node_of.size()},
+         {"grid", grid},
+         {"bytes", bytes},
+         {"exchanges", std::move(exchanges)},
+         {"pricing_s", spent.count()}});
 }
 
 }  // namespace

@@ -5,11 +5,7 @@
 
 #include <cmath>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include "common/summary_text.hpp"
-#include "core/json_text.hpp"
+#include "common/summary_json.hpp"
 #include "run.hpp"
 #include "tailrace/reduction.hpp"
 
@@ -17,13 +13,11 @@ namespace tailrace::turbulence {
 
 namespace {
 
-std::string json_costs(const fft::PassCosts& costs) {
-  const auto pass = [](double memory_s, double kernel_s) {
-    return fmt::format(R"({{"memory_s": {:.4g}, "kernel_s": {:.4g}}})", memory_s, kernel_s);
-  };
-  return fmt::format(R"({{"physical pass": {}, "spectral pass": {}}})",
-                     pass(costs.physical_memory_s, costs.physical_kernel_s),
-                     pass(costs.spectral_memory_s, costs.spectral_kernel_s));
+app::Json json_costs(const fft::PassCosts& costs) {
+  return {{"physical pass",
+           {{"memory_s", costs.physical_memory_s}, {"kernel_s", costs.physical_kernel_s}}},
+          {"spectral pass",
+           {{"memory_s", costs.spectral_memory_s}, {"kernel_s", costs.spectral_kernel_s}}}};
 }
 
 }  // namespace
@@ -37,36 +31,33 @@ void write_summary(const Comm& comm, const std::string& folder, const Summary& s
   Reduction(comm, {NumberType::int64, 3}, "mpi")
       .allreduce(std::span<std::int64_t>(largest), ReduceOp::max);
   const bool none = summary.output_mode == "none";
-  app::SummaryText text;
-  text.add_program(program_name);
-  text.add_text("case", summary.case_name);
-  text.add_text("case_file", summary.case_file);
-  text.add("grid", fmt::format("[{}]", fmt::join(summary.extents, ", ")));
-  text.add_text("precision", summary.precision);
-  text.add_text("scheme", summary.scheme);
-  text.add_text("dealias", summary.dealias);
-  text.add("ranks", fmt::format("{}", comm.num_ranks()));
-  text.add("rank_grid", fmt::format("[{}]", fmt::join(summary.grid, ", ")));
-  text.add_text("rank_grid_why", summary.grid_why);
-  text.add("threads", fmt::format("{}", summary.threads));
-  text.add("fft", fmt::format(R"({{"kernel": {}, "method": {}}})", json_quoted(summary.kernel),
-                              json_quoted(summary.method)));
-  text.add("steps", fmt::format("{}", summary.steps));
-  text.add_number("time", summary.time);
-  text.add_number("wall_s", summary.wall_s);
-  text.add("seconds_per_step", app::json_step_times(summary.step_s));
-  if (summary.costs) text.add("pass_costs", json_costs(*summary.costs));
-  text.add("output", app::json_output(summary.output_mode, summary.servers, total));
-  text.add_number("hidden_fraction", none ? NAN : total.hidden_fraction());
-  text.add_number("stall_s", total.stall_s());
-  text.add("times_s", app::json_times_of_modes(summary.output_mode, summary.wall_s));
-  text.add("memory_bytes_per_rank_max", fmt::format("{}", largest[0]));
-  text.add("resident_bytes_per_rank_max", fmt::format("{}", largest[1]));
-  text.add_number("fields_in_memory",
-                  static_cast<double>(largest[0]) / static_cast<double>(largest[2]));
-  text.add_text("last_checkpoint", summary.last_checkpoint);
-  text.add_text("stopped_by", summary.stopped_by);
-  text.write(comm, folder);
+  app::Json json = app::new_summary(program_name);
+  json["case"] = app::text_or_null(summary.case_name);
+  json["case_file"] = app::text_or_null(summary.case_file);
+  json["grid"] = summary.extents;
+  json["precision"] = app::text_or_null(summary.precision);
+  json["scheme"] = app::text_or_null(summary.scheme);
+  json["dealias"] = app::text_or_null(summary.dealias);
+  json["ranks"] = comm.num_ranks();
+  json["rank_grid"] = summary.grid;
+  json["rank_grid_why"] = app::text_or_null(summary.grid_why);
+  json["threads"] = summary.threads;
+  json["fft"] = {{"kernel", summary.kernel}, {"method", summary.method}};
+  json["steps"] = summary.steps;
+  json["time"] = summary.time;
+  json["wall_s"] = summary.wall_s;
+  json["seconds_per_step"] = app::step_times(summary.step_s);
+  if (summary.costs) json["pass_costs"] = json_costs(*summary.costs);
+  json["output"] = app::output_costs(summary.output_mode, summary.servers, total);
+  json["hidden_fraction"] = none ? NAN : total.hidden_fraction();
+  json["stall_s"] = total.stall_s();
+  json["times_s"] = app::times_of_modes(summary.output_mode, summary.wall_s);
+  json["memory_bytes_per_rank_max"] = largest[0];
+  json["resident_bytes_per_rank_max"] = largest[1];
+  json["fields_in_memory"] = static_cast<double>(largest[0]) / static_cast<double>(largest[2]);
+  json["last_checkpoint"] = app::text_or_null(summary.last_checkpoint);
+  json["stopped_by"] = app::text_or_null(summary.stopped_by);
+  app::write_summary_file(comm, folder, json);
 }
 
 }  // namespace tailrace::turbulence

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-3-Clause
-// tailrace-verify FILE...: compares files with their checksums, the pieces dealt out to the ranks
+// tailrace-verify FILE...: compares files with their checksums, the pieces distributed to the ranks
 // that it runs on. Prints JSON lines: one a dataset, then one for the file. Files that virtual
 // datasets lie in are checked after the file that names them. Exit status 1 if anything is damaged,
 // else 4 if something could not be checked.
@@ -14,10 +14,9 @@
 #include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <mpi.h>
+#include <nlohmann/json.hpp>
 
-#include "core/json_text.hpp"
 #include "core/launched_alone.hpp"
 #include "core/same_on_all.hpp"
 #include "store/verify.hpp"
@@ -25,8 +24,7 @@
 
 namespace {
 
-using tailrace::json_quoted;
-
+using Json = nlohmann::ordered_json;
 using tailrace::store::Damage;
 using tailrace::store::VerifiedDataset;
 using tailrace::store::VerifiedFile;
@@ -47,33 +45,39 @@ std::string_view name_of(VerifiedDataset::Check check) {
   return "";
 }
 
+void print(const Json& json) {
+  std::puts(json.dump(-1, ' ', false, Json::error_handler_t::replace).c_str());
+}
+
 void print_dataset(const std::string& path, const VerifiedDataset& dataset) {
-  std::vector<std::string> damages;
+  auto damages = Json::array();
   for (std::size_t i = 0; i < dataset.damages.size(); ++i) {
     const Damage& damage = dataset.damages[i];
-    const auto& file = dataset.files[i].empty() ? path : dataset.files[i];
-    damages.push_back(fmt::format(
-        "{{\"box\": {}, \"first_byte\": {}, \"bytes\": {}, \"file\": {}, \"file_offset\": {}}}",
-        json_quoted(damage.box.describe()), damage.bytes.start, damage.bytes.count,
-        json_quoted(file), damage.file_offset));
+    damages.push_back({{"box", damage.box.describe()},
+                       {"first_byte", damage.bytes.start},
+                       {"bytes", damage.bytes.count},
+                       {"file", dataset.files[i].empty() ? path : dataset.files[i]},
+                       {"file_offset", damage.file_offset}});
   }
-  fmt::print(
-      "{{\"path\": {}, \"dataset\": {}, \"check\": \"{}\", \"checked\": {}, \"bytes\": {}, "
-      "\"num_damages\": {}, \"problem\": {}, \"unreadable\": {}, \"damages\": [{}]}}\n",
-      json_quoted(path), json_quoted(dataset.name), name_of(dataset.check), dataset.checked,
-      dataset.bytes, dataset.num_damages, json_quoted(dataset.problem), dataset.unreadable,
-      fmt::join(damages, ", "));
+  print({{"path", path},
+         {"dataset", dataset.name},
+         {"check", name_of(dataset.check)},
+         {"checked", dataset.checked},
+         {"bytes", dataset.bytes},
+         {"num_damages", dataset.num_damages},
+         {"problem", dataset.problem},
+         {"unreadable", dataset.unreadable},
+         {"damages", std::move(damages)}});
 }
 
 void print_file(const VerifiedFile& file) {
   for (const auto& dataset : file.datasets) print_dataset(file.path, dataset);
-  std::vector<std::string> sources;
-  for (const auto& source : file.sources) sources.push_back(json_quoted(source));
-  fmt::print(
-      "{{\"path\": {}, \"checksums\": {}, \"damaged\": {}, \"unreadable\": {}, \"problem\": {}, "
-      "\"sources\": [{}]}}\n",
-      json_quoted(file.path), file.checksums, file.damaged(), file.unchecked(),
-      json_quoted(file.problem), fmt::join(sources, ", "));
+  print({{"path", file.path},
+         {"checksums", file.checksums},
+         {"damaged", file.damaged()},
+         {"unreadable", file.unchecked()},
+         {"problem", file.problem},
+         {"sources", file.sources}});
   std::fflush(stdout);
 }
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include "core/json_text.hpp"
 #include "core/whole_file.hpp"
 #include "tailrace/error.hpp"
 #include "tailrace/trace.hpp"
@@ -16,6 +16,7 @@ namespace tailrace {
 namespace {
 
 constexpr const char* activity_names[] = {"compute", "transfer", "write", "wait"};
+constexpr auto replace = nlohmann::json::error_handler_t::replace;
 constexpr const char* track_names[] = {"main", "writer"};
 
 // Clocks may have another origin on each rank (MPI_WTIME_IS_GLOBAL is often false, and Open MPI
@@ -102,7 +103,8 @@ std::string Trace::to_json(int rank, double shift_s, double first_s) const {
     fmt::format_to(back,
                    ",\n{{\"name\":{},\"cat\":\"{}\",\"ph\":\"X\",\"ts\":{:.3f},"
                    "\"dur\":{:.3f},\"pid\":{},\"tid\":{}}}",
-                   json_quoted(name), activity_names[static_cast<std::size_t>(entry.activity)],
+                   nlohmann::json(name).dump(-1, ' ', false, replace),
+                   activity_names[static_cast<std::size_t>(entry.activity)],
                    (entry.start_s + shift_s - first_s) * 1e6, (entry.end_s - entry.start_s) * 1e6,
                    rank, int{entry.track});
   }
