@@ -2,12 +2,16 @@
 // Keys of a TOML file as data: a line of a table says all about a key.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
+#include "tailrace/error.hpp"
 #include "tailrace/more/stream_options.hpp"
 
 namespace tailrace::app {
@@ -69,6 +73,26 @@ inline const Allowed any, positive{1 / Allowed::infinite}, from_0{0}, count_from
     count_from_1{1, 9e15};
 Allowed within(double min, double max);
 Allowed one_of(std::vector<std::string> choices);
+
+/// A choice: its names in case files and the values that they stand for.
+template <class T, std::size_t N>
+using Choices = std::array<std::pair<const char*, T>, N>;
+
+template <class T, std::size_t N>
+Allowed one_of(const Choices<T, N>& choices) {
+  std::vector<std::string> names;
+  for (const auto& choice : choices) names.emplace_back(choice.first);
+  return one_of(std::move(names));
+}
+
+/// The value of a name that has been read. Throws `Errc::internal` for another name.
+template <class T, std::size_t N>
+T value_of(const Choices<T, N>& choices, std::string_view name) {
+  for (const auto& choice : choices) {
+    if (name == choice.first) return choice.second;
+  }
+  throw Error(Errc::internal, "no value for the choice " + std::string(name));
+}
 
 /// The keys of a table `[[output.products]]`, bound to `values`.
 Keys product_keys(Product& values);

@@ -17,12 +17,11 @@ namespace tailrace::app {
 
 namespace {
 
-WhenFull when_full(const std::string& name) {
-  if (name == "drop") return WhenFull::drop;
-  if (name == "thin") return WhenFull::thin;
-  if (name == "lower") return WhenFull::lower;
-  return name == "spill" ? WhenFull::spill : WhenFull::wait;
-}
+constexpr Choices<WhenFull, 5> when_full{{{"wait", WhenFull::wait},
+                                          {"drop", WhenFull::drop},
+                                          {"thin", WhenFull::thin},
+                                          {"lower", WhenFull::lower},
+                                          {"spill", WhenFull::spill}}};
 
 std::vector<std::string> words_on_failure() {
   std::vector<std::string> words;
@@ -64,7 +63,7 @@ Keys output_keys(OutputCase& o) {
        "how fields get to the servers (tailrace list transports); auto = chosen", "", hidden},
       {"output.memory", &o.memory, any, "",
        "staging memory of all ranks of a node together, as 512M or 4G", "", hidden},
-      {"output.when_full", &o.when_full, one_of({"wait", "drop", "thin", "lower", "spill"}), "",
+      {"output.when_full", &o.when_full, one_of(when_full), "",
        "what happens to a step when the staging memory is full", "", hidden},
       {"output.stall_budget", &o.stall_budget, within(0, 0.99), "",
        "share of the run time that field output may cost, as 0.02; 0 = no budget", "", hidden},
@@ -157,7 +156,7 @@ SessionOptions session_options(const OutputCase& values, const std::string& fold
 StreamOptions field_options(const OutputCase& from, const std::string& source,
                             const std::string& folder) {
   StreamOptions options;
-  options.when_full = when_full(from.when_full);
+  options.when_full = value_of(when_full, from.when_full);
   options.stall_budget = from.stall_budget;
   options.spill_folder = from.spill_folder;
   options.on_failure = server::on_failure_of(from.on_failure);

@@ -33,6 +33,13 @@ struct MaterialCase {
   double porosity = 0.25, residual = 0, alpha = 1, n = 2, storage = 0;
   double smoothing = 1e-3;
 };
+enum class BoundaryType { head, pressure_head, flux, free_drainage, seepage };
+inline constexpr app::Choices<BoundaryType, 5> boundary_types{
+    {{"head", BoundaryType::head},
+     {"pressure_head", BoundaryType::pressure_head},
+     {"flux", BoundaryType::flux},
+     {"free_drainage", BoundaryType::free_drainage},
+     {"seepage", BoundaryType::seepage}}};
 struct BoundaryCase {
   std::string name, face = "x_min", region, type = "head", water;
   std::vector<double> times, values;

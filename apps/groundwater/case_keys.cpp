@@ -3,6 +3,7 @@
 // initial values.
 #include "case.hpp"
 #include "cell_files.hpp"
+#include "properties.hpp"
 #include "tailrace/krylov.hpp"
 
 namespace tailrace::groundwater {
@@ -193,7 +194,7 @@ Keys keys_of(MaterialCase& m) {
        "saturated conductivity: one number, or along [x, y, z]"},
       {at + "porosity", &m.porosity, any, "", "porosity"},
       {at + "storage", &m.storage, any, "1/m", "specific storage"},
-      {at + "curve", &m.curve, one_of({"saturated", "van_genuchten", "gardner", "table"}), "",
+      {at + "curve", &m.curve, one_of(curves), "",
        "saturation and relative conductivity by the pressure head"},
       {at + "residual", &m.residual, any, "", "residual saturation"},
       {at + "alpha", &m.alpha, any, "1/m", "alpha of van_genuchten and gardner"},
@@ -213,8 +214,7 @@ Keys keys_of(BoundaryCase& b) {
       {at + "face", &b.face, one_of({"x_min", "x_max", "y_min", "y_max", "z_min", "z_max"}), "",
        "face of the grid"},
       {at + "region", &b.region, any, "", "part of the face: its cells in the region"},
-      {at + "type", &b.type, one_of({"head", "pressure_head", "flux", "free_drainage", "seepage"}),
-       "",
+      {at + "type", &b.type, one_of(boundary_types), "",
        "what is given: head [m], pressure head [m], flux into the ground [m/s]; free_drainage: "
        "unit gradient, seepage: water leaves at a pressure head of 0, none enters; no values"},
       {at + "water", &b.water, any, "", "water that comes in; empty = chemistry.initial"},

@@ -115,11 +115,7 @@ void FlowEquations::add_boundaries(const Case& values) {
   for (const auto& from : values.flow.boundaries.items) {
     Boundary boundary;
     boundary.name = from.name;
-    boundary.type = from.type == "head"            ? Type::head
-                    : from.type == "pressure_head" ? Type::pressure_head
-                    : from.type == "flux"          ? Type::flux
-                    : from.type == "seepage"       ? Type::seepage
-                                                   : Type::free_drainage;
+    boundary.type = app::value_of(boundary_types, from.type);
     boundary.series = {from.times, from.values};
     const int side =
         static_cast<int>(std::find(names.begin(), names.end(), from.face) - names.begin());

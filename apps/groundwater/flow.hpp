@@ -91,7 +91,7 @@ class FlowEquations {
   double volume(std::ptrdiff_t own) const { return volumes_[static_cast<std::size_t>(own)]; }
 
  private:
-  enum class Type { head, pressure_head, flux, free_drainage, seepage };
+  using Type = BoundaryType;
   struct Series {
     std::vector<double> times, values;
     double now = 0;

@@ -19,10 +19,7 @@ std::array<Axis, 3> axes_of(const Case& values) {
 
 Soil soil_of(const MaterialCase& material) {
   Soil soil;
-  soil.curve = material.curve == "van_genuchten" ? Soil::Curve::van_genuchten
-               : material.curve == "gardner"     ? Soil::Curve::gardner
-               : material.curve == "table"       ? Soil::Curve::table
-                                                 : Soil::Curve::saturated;
+  soil.curve = app::value_of(curves, material.curve);
   soil.porosity = material.porosity;
   soil.residual = material.residual;
   soil.alpha = material.alpha;

@@ -12,6 +12,11 @@
 
 namespace tailrace::groundwater {
 
+inline constexpr app::Choices<Soil::Curve, 4> curves{{{"saturated", Soil::Curve::saturated},
+                                                      {"van_genuchten", Soil::Curve::van_genuchten},
+                                                      {"gardner", Soil::Curve::gardner},
+                                                      {"table", Soil::Curve::table}}};
+
 /// The ground of every wide cell.
 struct Ground {
   std::vector<Soil> soils;

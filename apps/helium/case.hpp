@@ -12,9 +12,13 @@
 #include "atom.hpp"
 #include "common/keys.hpp"
 #include "common/output_case.hpp"
+#include "kernel.hpp"
 #include "pulse.hpp"
 
 namespace tailrace::helium {
+
+inline constexpr app::Choices<Coupling, 2> gauges{
+    {{"velocity", Coupling::velocity}, {"length", Coupling::length}}};
 
 /// One run, as a case file describes it. The meaning, type and range of every member stand once, in
 /// the table of keys (case_keys.cpp).

@@ -31,7 +31,7 @@ Keys physics_keys(Case& c) {
       {"grid.absorber", &c.grid.absorber, from_0, "a.u.",
        "radius from which waves are absorbed, up to the end of the box; 0 = nowhere"},
 
-      {"pulse.gauge", &p.gauge, one_of({"velocity", "length"}), "", "form of the coupling"},
+      {"pulse.gauge", &p.gauge, one_of(gauges), "", "form of the coupling"},
       {"pulse.envelope", &p.envelope, one_of({"sin2", "gaussian"}), "",
        "of A; the Gaussian falls to e^-16 at both ends"},
       {"pulse.photon_energy", &p.photon_energy, positive, "eV", "of each colour"},

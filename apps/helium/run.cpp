@@ -99,7 +99,7 @@ Run::Run(const Comm& comm, const Case& values, const RunSetting& setting)
       trace_(setting.trace),
       stop_(comm),
       pulse_(pulse_of(values)),
-      coupling_(values.pulse.gauge == "length" ? Coupling::length : Coupling::velocity),
+      coupling_(app::value_of(gauges, values.pulse.gauge)),
       steps_(steps_of(values)),
       hamiltonian_(comm, atom_options(values)),
       ground_(find_ground_state(hamiltonian_, values.ground.tolerance,

@@ -120,9 +120,8 @@ NavierStokesOptions solver_options(const Case& values, int num_ranks) {
   options.extents = {grid.nz, grid.ny, grid.nx};
   options.lengths = {grid.lz, grid.ly, grid.lx};
   options.viscosity = values.flow.viscosity;
-  options.scheme = values.time.scheme == "rk2" ? Scheme::rk2 : Scheme::rk4;
-  options.dealias =
-      values.dealias.method == "phase_shift" ? Dealias::phase_shift : Dealias::two_thirds;
+  options.scheme = app::value_of(schemes, values.time.scheme);
+  options.dealias = app::value_of(dealias_methods, values.dealias.method);
   options.grid = {static_cast<int>(grid.ranks[0]), static_cast<int>(grid.ranks[1])};
   if (grid.ranks[0] != 0 && grid.ranks[0] * grid.ranks[1] != num_ranks) {
     refuse_input(

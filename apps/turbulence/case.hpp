@@ -15,6 +15,10 @@
 
 namespace tailrace::turbulence {
 
+inline constexpr app::Choices<Scheme, 2> schemes{{{"rk4", Scheme::rk4}, {"rk2", Scheme::rk2}}};
+inline constexpr app::Choices<Dealias, 2> dealias_methods{
+    {{"two_thirds", Dealias::two_thirds}, {"phase_shift", Dealias::phase_shift}}};
+
 using app::Keys;
 
 /// One run, as a case file describes it. The meaning, type and range of every member stand once, in

@@ -74,7 +74,7 @@ Keys flow_keys(Case& c) {
        "correlation time of the force (stochastic)"},
       {"forcing.seed", &c.forcing.seed, count_from_0, "", "seed of the force (stochastic)"},
 
-      {"time.scheme", &c.time.scheme, one_of({"rk4", "rk2"}), "",
+      {"time.scheme", &c.time.scheme, one_of(schemes), "",
        "Runge-Kutta scheme, viscous part exact"},
       {"time.step", &c.time.step, positive, "time", "fixed time step", "time.courant"},
       {"time.courant", &c.time.courant, within(tiny, 10), "", "Courant number that sets each step",
@@ -83,7 +83,7 @@ Keys flow_keys(Case& c) {
       {"time.max_steps", &c.time.max_steps, count_from_0, "steps",
        "last step number; 0 = no limit"},
 
-      {"dealias.method", &c.dealias.method, one_of({"two_thirds", "phase_shift"}), "",
+      {"dealias.method", &c.dealias.method, one_of(dealias_methods), "",
        "truncation, or phase shifts with kmax = sqrt(2) n / 3"},
       {"statistics.every", &c.statistics.every, count_from_1, "steps",
        "steps between lines of statistics.csv and spectrum.csv"},
