@@ -5,10 +5,12 @@
 
 #include <array>
 #include <atomic>
+#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 namespace tailrace {
 
@@ -160,6 +162,23 @@ std::string_view unknown_word(const char* text, const std::array<std::string_vie
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }
   return {};
+}
+
+/// Tells rank 0's user of an item of `variable` that has no meaning; nothing for an empty `item`.
+inline void report_ignored(EnvironmentName variable, std::string_view item, const char* expected) {
+  if (item.empty() || !detail::is_first_process()) return;
+  std::fprintf(stderr, "tailrace: %s: '%.*s' is ignored: expected %s\n", variable.text(),
+               static_cast<int>(item.size()), item.data(), expected);
+}
+
+/// A whole number from 0; `otherwise`, with a line, for another text. Local.
+inline long long whole_number(EnvironmentName variable, std::string_view text,
+                              long long otherwise) {
+  long long value = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error == std::errc{} && end == text.data() + text.size() && value >= 0) return value;
+  report_ignored(variable, text, "a whole number");
+  return otherwise;
 }
 
 }  // namespace tailrace

@@ -8,7 +8,6 @@
 #include <exception>
 #include <vector>
 
-#include "chooser/environment.hpp"
 #include "driver.hpp"
 
 namespace bench {
@@ -52,7 +51,7 @@ class MpiProgram {
 template <class Body>
 int run_program(const char* name, int argc, char** argv, Body body) {
   const MpiProgram program(&argc, &argv);
-  const char* asked = tailrace::environment("TAILRACE_RANKS");
+  const char* asked = std::getenv("TAILRACE_RANKS");
   if (asked != nullptr && program.num_ranks < std::atoi(asked)) {
     std::fprintf(stderr, "%s: %s ranks were asked for, but MPI_COMM_WORLD has %d\n", name, asked,
                  program.num_ranks);

@@ -238,14 +238,8 @@ const Settings& settings() {
       return value_of_word(words, word).has_value() || (old != nullptr && old == old_value);
     };
     constexpr std::array<std::string_view, 4> known{"always", "pairs", "unneeded", "least"};
-    const std::string unknown(unknown_word(words, known));
-    if (!unknown.empty()) {
-      std::fprintf(
-          stderr,
-          "tailrace: TAILRACE_REFINE: '%s' is ignored: expected always, pairs, unneeded or "
-          "least=N, separated by commas\n",
-          unknown.c_str());
-    }
+    report_ignored("TAILRACE_REFINE", unknown_word(words, known),
+                   "always, pairs, unneeded or least=N, separated by commas");
     Settings from;
     const char* const report = environment("TAILRACE_REPORT", "TAILRACE_REFINE_SUMMARY");
     from.summary = report == nullptr || std::string_view(report) != "0";
@@ -257,8 +251,7 @@ const Settings& settings() {
     const char* const old_least =
         renamed_environment("TAILRACE_REFINE_LEAST", "TAILRACE_REFINE=least=N");
     if (least.has_value() || old_least != nullptr) {
-      const std::string number(least.value_or(old_least == nullptr ? "" : old_least));
-      from.least_n = std::max(1LL, std::strtoll(number.c_str(), nullptr, 10));
+      from.least_n = whole_number("TAILRACE_REFINE", least ? *least : old_least, 0);
     }
     return from;
   }();

@@ -79,6 +79,23 @@ def run_with_plugins(variables: dict[str, str], folder: Path) -> tuple[list[str]
 
 
 @pytest.mark.parametrize(
+    ("name", "value", "item"),
+    [
+        ("TAILRACE_PROFILE", "launch,count=3", "count=#"),
+        ("TAILRACE_PROFILE", "events=many", "many"),
+        ("TAILRACE_IO", "own,memory=1G", "own"),
+        ("TAILRACE_WAIT", "naps", "naps"),
+    ],
+)
+def test_an_item_without_meaning_is_reported_once(
+    name: str, value: str, item: str, tmp_path: Path
+) -> None:
+    lines, _ = run_with_plugins({name: value}, tmp_path)
+    assert [line for line in lines if f"{name}: '{item}' is ignored: expected " in line], lines
+    assert sum("ignored" in line for line in lines) == 1
+
+
+@pytest.mark.parametrize(
     ("old", "now", "lines_of"),
     [
         ({"TAILRACE_PROFILE_CLOCK": "kernel"}, {"TAILRACE_PROFILE": "clock=kernel"}, ""),

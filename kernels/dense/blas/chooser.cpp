@@ -4,6 +4,7 @@
 #include <omp.h>
 #include <pthread.h>
 
+#include <array>
 #include <bit>
 #include <chrono>
 #include <cstdio>
@@ -55,6 +56,8 @@ int blas_threads() {
 bool always_library() {
   static const bool always = [] {
     const char* const value = environment("TAILRACE_BLAS");
+    constexpr std::array<std::string_view, 1> words{"library"};
+    report_ignored("TAILRACE_BLAS", unknown_word(value, words), "library");
     return tuning_is_off() || (value != nullptr && std::string_view(value) == "library");
   }();
   return always;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -121,22 +122,15 @@ void only_sessions() { say_only_sessions("io", "taking MPI-IO"); }
 void mpi_started() {
   if (started) return;
   const char* text = environment("TAILRACE_IO");
-  std::string word = text == nullptr ? "" : text;
-  word.resize(std::min(word.size(), word.find(',')));
-  if (word.starts_with("memory=")) word.clear();
-  constexpr std::array<const char*, 4> words{"measured", "ours", "mpi", "hidden"};
-  constexpr int unknown = words.size();
-  int told = word.empty() ? 0 : static_cast<int>(std::ranges::find(words, word) - words.begin());
-  if (PMPI_Bcast(&told, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS) return;
-  int rank = 0;
-  PMPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (told == unknown && rank == 0) {
-    std::fprintf(stderr,
-                 "tailrace io: TAILRACE_IO is '%s': expected measured, ours, mpi or hidden; "
-                 "measured is taken\n",
-                 word.c_str());
+  constexpr std::array<std::string_view, 5> words{"measured", "ours", "mpi", "hidden", "memory"};
+  report_ignored("TAILRACE_IO", unknown_word(text, words),
+                 "measured, ours, mpi or hidden, and memory=BYTES; measured is taken");
+  int told = 0;
+  for (int mode = 1; mode < 4; ++mode) {
+    if (value_of_word(text, words[static_cast<std::size_t>(mode)])) told = mode;
   }
-  chosen = told == unknown ? FileMode::measured : static_cast<FileMode>(told);
+  if (PMPI_Bcast(&told, 1, MPI_INT, 0, MPI_COMM_WORLD) != MPI_SUCCESS) return;
+  chosen = static_cast<FileMode>(told);
   int at_end = MPI_KEYVAL_INVALID;
   PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, end, &at_end, nullptr);
   PMPI_Comm_set_attr(MPI_COMM_SELF, at_end, nullptr);

@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include <algorithm>
+#include <array>
 #include <climits>
 #include <csignal>
 #include <cstdio>
@@ -136,13 +137,17 @@ void mpi_started() {
   state.pid = static_cast<int>(getpid());
   PMPI_Comm_rank(MPI_COMM_WORLD, &state.rank);
   PMPI_Comm_size(MPI_COMM_WORLD, &state.num_ranks);
-  const auto wanted = value_of_word(environment("TAILRACE_PROFILE"), "events");
+  constexpr std::array<std::string_view, 3> known{"events", "clock", "launch"};
+  const char* const words = environment("TAILRACE_PROFILE");
+  report_ignored("TAILRACE_PROFILE", unknown_word(words, known),
+                 "events=N, clock=kernel or launch, separated by commas");
+  const auto wanted = value_of_word(words, "events");
   const char* const old =
       renamed_environment("TAILRACE_PROFILE_EVENTS", "TAILRACE_PROFILE=events=N");
-  // A number ends at the comma, or where the variable does.
-  const long long events = wanted.has_value() ? std::atoll(wanted->data())
-                           : old != nullptr   ? std::atoll(old)
-                                              : 1 << 20;
+  constexpr long long usual = 1 << 20;
+  const long long events = wanted || old != nullptr
+                               ? whole_number("TAILRACE_PROFILE", wanted ? *wanted : old, usual)
+                               : usual;
   const auto ranks = static_cast<std::size_t>(state.num_ranks);
   const std::size_t event_bytes = static_cast<std::size_t>(events > 0 ? events : 1) * sizeof(Event);
   state.events = static_cast<Event*>(reserve(event_bytes));

@@ -5,9 +5,11 @@
 
 #include <sched.h>
 
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
 namespace tailrace::plugins {
 
@@ -87,7 +89,9 @@ void mpi_started() {
   int wanted = should_nap(node) ? 1 : 0;
   PMPI_Comm_free(&node);
   const char* text = environment("TAILRACE_WAIT");
-  int given = text == nullptr ? -1 : std::strcmp(text, "nap") == 0 ? 1 : 0;
+  constexpr std::array<std::string_view, 2> words{"mpi", "nap"};
+  report_ignored("TAILRACE_WAIT", unknown_word(text, words), "nap or mpi");
+  int given = value_of_word(text, "nap") ? 1 : value_of_word(text, "mpi") ? 0 : -1;
   PMPI_Bcast(&given, 1, MPI_INT, 0, MPI_COMM_WORLD);
   PMPI_Allreduce(MPI_IN_PLACE, &wanted, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
   if (given >= 0) wanted = given;
