@@ -85,7 +85,7 @@ def groundwater(
     ranks: Ranks = "",
     pflotran: Annotated[
         str,
-        option("PFLOTRAN's program, to compare with.", metavar="FILE"),
+        option("PFLOTRAN's program, to compare with.", envvar="TAILRACE_PFLOTRAN", metavar="FILE"),
     ] = "",
     folder: Folder = FOLDER,
     rounds: Rounds = 5,
