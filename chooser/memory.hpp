@@ -44,7 +44,7 @@ Entries read_entries(const std::string& file);
 /// `MemoryError`; what is no memory file stays as it is. Local.
 void add_entries(const std::string& file, std::span<const Json> entries);
 
-/// Now, or so many seconds ago, in UTC. Local.
+/// The date and time now, or a number of seconds ago, in UTC. Local.
 std::string date_text(std::int64_t ago_s = 0);
 
 /// The same number in every process, unlike std::hash.

@@ -24,8 +24,8 @@ Json text_or_null(const std::string& text);
 /// {"median": ..., "min": ..., "max": ...} of the seconds of each step.
 Json step_times(const std::vector<double>& step_s);
 
-/// What output cost the simulation, whoever wrote: the longest times of all ranks. `mode` is none,
-/// synchronous, hidden or servers; `servers` is the session's description, "" without one.
+/// What output cost the simulation with any kind of output: the longest times of all ranks. `mode`
+/// is none, synchronous, hidden or servers; `servers` is the session's description, "" without one.
 Json output_costs(const std::string& mode, const std::string& servers,
                   const OutputStatistics& total);
 
