@@ -16,7 +16,7 @@ namespace tailrace::chooser {
 /// the reference differ by. Local; not for several threads at once.
 class Trial {
  public:
-  /// A candidate that takes so many times as long as the reference has no more turns.
+  /// A candidate that takes more than this many times as long as the reference gets no more turns.
   static constexpr double hopeless = 2;
 
   Trial(std::size_t num_candidates, int rounds) : rounds_(rounds), entries_(num_candidates) {}

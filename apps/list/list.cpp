@@ -111,12 +111,13 @@ Table hints_table() {
 }
 
 Table environment_table() {
-  Table table{"environment", "Environment variables", "variable", "values; default"};
+  Table table{"environment", "Environment variables", "variable", "values"};
   for (const auto& variable : tailrace::environment_variables) {
-    table.entries.push_back({variable.name, variable.meaning,
-                             variable.default_value.empty()
-                                 ? std::string(variable.values)
-                                 : fmt::format("{}; {}", variable.values, variable.default_value)});
+    table.entries.push_back(
+        {variable.name, variable.meaning,
+         variable.default_value.empty()
+             ? std::string(variable.values)
+             : fmt::format("{} (default: {})", variable.values, variable.default_value)});
   }
   return table;
 }

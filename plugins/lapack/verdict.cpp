@@ -251,7 +251,7 @@ const Settings& settings() {
     const char* const old_least =
         renamed_environment("TAILRACE_REFINE_LEAST", "TAILRACE_REFINE=least=N");
     if (least.has_value() || old_least != nullptr) {
-      from.least_n = whole_number("TAILRACE_REFINE", least ? *least : old_least, 0);
+      from.least_n = std::max(1LL, whole_number("TAILRACE_REFINE", least ? *least : old_least, 1));
     }
     return from;
   }();
